@@ -1,0 +1,32 @@
+# `make report` and `make test` need Python 3.11+ and make, and nothing else: they build their own .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: report test lint docs bench clean
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "setuptools" "wheel"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e ".[test,lint]"
+	touch $(STAMP)
+
+report: $(STAMP)  ## the main job: verdicts, counterexample and audit in one self-contained page, report/index.html
+	$(BIN)/fedco report --quick --out report
+
+test: $(STAMP) lint  ## lint, types and the whole test suite
+	$(BIN)/python -m pytest -n 2
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/mypy --config-file pyproject.toml -p fedco
+
+docs: $(STAMP)  ## regenerate docs/theorems and docs/audit.md from the declarations
+	$(BIN)/python -m fedco.bounds.render docs
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/feddro_throughput.py
+
+clean:
+	rm -rf $(VENV) report build *.egg-info

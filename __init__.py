@@ -1,0 +1,33 @@
+"""fedco: the convergence theory of federated compositional optimisation, executable.
+
+    >>> import fedco
+    >>> bound = fedco.theorem("feddro.theorem_5_1").bound(L_h=1, L_f=1, L_g=1, B_f=1, B_g=1, sigma_h="1/2", sigma_g="1/2",
+    ...     Delta_h=0, Delta_g=0, Phi_gap=1, y_err=0, I=1, K=4, b=1, T=10**6)
+    >>> bound.admissible
+    True
+
+Importing the package imports neither sympy nor torch; each name below is loaded when first used.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "theorem": "bounds",
+    "theorems": "bounds",
+    "audit": "bounds.audit",
+    "problem": "synthetic",
+    "problems": "synthetic",
+    "drive": "algorithms",
+    "validate": "validation",
+}
+
+__all__ = ["__version__", "audit", "drive", "problem", "problems", "theorem", "theorems", "validate"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'fedco' has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -1,0 +1,211 @@
+"""What a method is: frozen hyperparameters, a typed state, and the three moves that the driver makes.
+
+A method never loops over clients or runs: its tensors are ``(runs, clients, dim)``, and its body reads like the
+pseudocode of its paper. Only elementwise operations and sums over the last axis are used, so that a lane (one run, one
+client) gets the same bits whatever else is in the batch.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import Field, dataclass, field, fields, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import torch
+from torch import Tensor
+
+from .draws import Draws
+
+Scalar = float | Tensor  # one number, or a 1-d float64 tensor with one number per grid point
+
+
+class NotApplicable(ValueError):
+    """A method was asked to run on a problem of a kind, or with oracles, that it is not defined for."""
+
+
+def client_mean(v: Tensor, active: Tensor | None = None) -> Tensor:
+    """Mean over the active clients: ``(runs, clients, n)`` -> ``(runs, n)``. ``active`` is a 0/1 mask."""
+    if active is None:
+        return v.transpose(1, 2).contiguous().sum(-1) / v.shape[1]
+    kept = torch.where(active.unsqueeze(-1) > 0, v, 0.0)
+    return kept.transpose(1, 2).contiguous().sum(-1) / active.sum(-1, keepdim=True)
+
+
+def spread(v: Tensor, clients: int) -> Tensor:
+    """The server's broadcast: ``(runs, n)`` -> ``(runs, clients, n)``, one copy per client."""
+    return v.unsqueeze(1).expand(-1, clients, -1).contiguous()
+
+
+def share(v: Tensor, active: Tensor | None = None) -> Tensor:
+    """One round of averaging: every client gets the mean over the (active) clients. Shape (runs, clients, n)."""
+    return spread(client_mean(v, active), v.shape[1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """What a method carries from step to step; subclasses add tensors with leading (runs, clients).
+
+    Attributes:
+        x: the clients' models, (runs, clients, dim).
+        active: 0/1 mask (runs, clients) of the clients that take part in this round; None when all do.
+    """
+
+    x: Tensor
+    active: Tensor | None = None
+
+    @property
+    def average(self) -> Tensor:
+        """The averaged model xbar that the theorems speak of, (runs, dim)."""
+        return client_mean(self.x, self.active)
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a run starts; what is None is chosen by the problem (x) or by the method (y).
+
+    Args:
+        x: initial model, (dim,) or (runs, dim), the same for all clients.
+        y: initial estimate of the inner value, (inner_dim,) or (runs, inner_dim), the same for all clients.
+    """
+
+    x: Tensor | None = None
+    y: Tensor | None = None
+
+    def models(self, problem: Any, draws: Draws) -> Tensor:
+        """x^0 at every client, (runs, clients, dim)."""
+        return _at_clients("x", problem.initial_point if self.x is None else self.x, problem.dim, draws)
+
+    def embeddings(self, problem: Any, draws: Draws) -> Tensor | None:
+        """y^0 at every client, (runs, clients, inner_dim), or None when it is left to the method."""
+        return None if self.y is None else _at_clients("y", self.y, problem.inner_dim, draws)
+
+
+def _at_clients(name: str, value: Tensor, size: int, draws: Draws) -> Tensor:
+    if value.shape not in ((size,), (draws.runs, size)) or value.dtype != torch.float64:
+        raise ValueError(f"start.{name} must be float64 of shape ({size},) or ({draws.runs}, {size}); "
+                         f"got {value.dtype} of shape {tuple(value.shape)}")
+    return spread(value.expand(draws.runs, size), draws.clients)
+
+
+@dataclass(frozen=True)
+class Messages:
+    """What one client sends to the server in T steps; the server sends as much back.
+
+    Attributes:
+        rounds: rounds in which models are shared.
+        model_floats: numbers in model-sized messages (models, momenta, gradient estimates).
+        embedding_floats: numbers in messages of the size of the inner value.
+
+    With partial participation the two counts are the mean over clients, an exact fraction.
+    """
+
+    rounds: int
+    model_floats: int | Fraction
+    embedding_floats: int | Fraction = 0
+
+    def to_json(self) -> dict[str, str]:
+        """The counts as exact text."""
+        return {name: str(count) for name, count in vars(self).items()}
+
+    @staticmethod
+    def from_json(counts: dict[str, str]) -> Messages:
+        """The inverse of ``to_json``."""
+        return Messages(int(counts["rounds"]), Fraction(counts["model_floats"]), Fraction(counts["embedding_floats"]))
+
+
+@dataclass(frozen=True, eq=False)
+class Method(ABC):
+    """A federated method. Subclasses are frozen dataclasses whose fields are the paper's hyperparameters.
+
+    A field typed ``Scalar`` takes a number or a 1-d float64 tensor with one value per grid point; the grid points of a
+    run share its random numbers. Step sizes outside a theorem's region are allowed: whether a bound then says anything
+    is not for a method to decide.
+    """
+
+    name: ClassVar[str]
+    kinds: ClassVar[tuple[str, ...]]  # problem kinds that the method is defined for
+    needs: ClassVar[tuple[str, ...]]  # oracles that it calls
+
+    @abstractmethod
+    def init(self, problem: Any, start: Start, draws: Draws) -> State:
+        """The state before step 0; ``draws`` are those of step -1."""
+
+    @abstractmethod
+    def local_step(self, problem: Any, state: Any, draws: Draws, t: int) -> State:
+        """Step t at every client; ``draws`` are those of step t."""
+
+    @abstractmethod
+    def communicate(self, problem: Any, state: Any, t: int) -> State:
+        """What is shared after step t: called after every step, the method looks at t and its period."""
+
+    @abstractmethod
+    def messages(self, problem: Any, T: int) -> Messages:
+        """What one client sends in T steps."""
+
+    def __post_init__(self) -> None:
+        for declared in fields(self):
+            self._check_field(declared, getattr(self, declared.name))
+        if len(self._grid_sizes()) > 1:
+            raise ValueError(f"{self.name}: tensors over grid points differ in length: {sorted(self._grid_sizes())}")
+
+    def _check_field(self, declared: Field[Any], value: Any) -> None:
+        annotation, options = str(declared.type), declared.metadata.get("options", ())
+        is_unset_option = value is None and "None" in annotation
+        if annotation.startswith("Scalar") and not (is_unset_option or _is_scalar(value)):
+            self._refuse(declared, "a finite number >= 0, or a 1-d float64 tensor of such", value)
+        if annotation.startswith("int") and not (is_unset_option or (type(value) is int and value >= 1)):
+            self._refuse(declared, "an integer >= 1", value)
+        if options and value not in options:
+            self._refuse(declared, f"one of {', '.join(options)}", value)
+
+    def _refuse(self, declared: Field[Any], wanted: str, value: Any) -> None:
+        raise ValueError(f"{self.name}: {declared.name} must be {wanted}; got {value!r}")
+
+    def _grid_sizes(self) -> set[int]:
+        values = (getattr(self, declared.name) for declared in fields(self))
+        return {value.shape[0] for value in values if isinstance(value, Tensor)}
+
+    @property
+    def grid(self) -> int:
+        """Number of grid points: the length of the tensor-valued hyperparameters, else 1."""
+        return next(iter(self._grid_sizes()), 1)
+
+    def over(self, seeds: int, device: torch.device | str = "cpu") -> Self:
+        """The same method with each grid tensor laid out over the runs, (grid * seeds, 1, 1), ready to multiply."""
+        values = {declared.name: getattr(self, declared.name) for declared in fields(self)}
+        return replace(self, **{name: v.to(device).repeat_interleave(seeds).view(-1, 1, 1)
+                                for name, v in values.items() if isinstance(v, Tensor)})
+
+    def check(self, problem: Any) -> None:
+        """Raise NotApplicable, naming the reason, unless the method is defined on this problem."""
+        if problem.kind not in self.kinds:
+            raise NotApplicable(f"{self.name} is not defined on problem kind {problem.kind!r} "
+                                f"({problem.name}); it runs on {', '.join(self.kinds)}")
+        missing = [oracle for oracle in self.needs if not hasattr(problem, oracle)]
+        if missing:
+            raise NotApplicable(f"{self.name} needs {', '.join(missing)}: {problem.name} does not have such an oracle")
+
+    def hyperparameters(self) -> dict[str, Any]:
+        """Names and values as JSON can hold them; a grid tensor becomes a list."""
+        values = {declared.name: getattr(self, declared.name) for declared in fields(self)}
+        return {name: v.flatten().tolist() if isinstance(v, Tensor) else v for name, v in values.items()}
+
+
+def _is_scalar(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        is_grid = value.dtype == torch.float64 and value.dim() in (1, 3) and value.numel() > 0
+        return is_grid and bool(torch.isfinite(value).all() and (value >= 0).all())
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and math.isfinite(value) and value >= 0
+
+
+def is_due(t: int, period: int) -> bool:
+    """Whether the step t (counted from 0) ends a period: (t + 1) mod period = 0."""
+    return (t + 1) % period == 0
+
+
+def choice(*options: str) -> Any:
+    """A dataclass field for a place where the pseudocode has several readings; the first option is the default."""
+    return field(default=options[0], metadata={"options": options})

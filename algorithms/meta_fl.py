@@ -1,0 +1,84 @@
+"""Generalised meta federated learning: local steps on the loss after nu steps of fine-tuning.
+
+Source: Jamali, Saber, Bae, "Generalized meta federated learning", Algorithm 1 with the local updates of Algorithm 2
+(exact Hessian-vector products), 3 (first-order) and 4 (Hessian-free).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+from .base import Messages, Method, Scalar, Start, State, choice, is_due, share
+from .draws import Draws
+
+
+@dataclass(frozen=True, eq=False)
+class MetaFL(Method):
+    """Algorithm 1 on F(w) = (1/N) sum_i f_i(w_nu^i), w_l^i = w_{l-1}^i - alpha grad f_i(w_{l-1}^i).
+
+    Args:
+        beta: local step size, in [x]^2 / [f].
+        tau: local steps per round.
+        D: batch size of the gradients. D_H: batch size of the Hessians; D when None.
+        m: number of agents that take part in a round, |A_k| = r N, drawn uniformly without replacement; all when None.
+        variant: "exact", "first_order" or "hessian_free".
+        delta: half-width of the Hessian-free difference, in [x]; has no use otherwise.
+
+    alpha and nu belong to the objective and are the problem's. The 2 nu + 1 batches of one local step are independent.
+    In line 12, r N must be a whole number: m is that number. Algorithm 1 writes N for the users and Theorem 8 n.
+    The theorem's time average runs over all local steps of the averaged iterate of A_k, which is the state's average.
+    """
+
+    name: ClassVar[str] = "meta_fl"
+    kinds: ClassVar[tuple[str, ...]] = ("meta",)
+    needs: ClassVar[tuple[str, ...]] = ("sample", "task_gradient", "task_hvp", "alpha", "nu")
+
+    beta: Scalar
+    tau: int
+    D: int = 1
+    D_H: int | None = None
+    m: int | None = None
+    variant: str = choice("exact", "first_order", "hessian_free")
+    delta: Scalar = 1e-3
+
+    def init(self, problem: Any, start: Start, draws: Draws) -> State:
+        return State(x=start.models(problem, draws), active=None if self.m is None else draws.subset("agents", self.m))
+
+    def local_step(self, problem: Any, state: State, draws: Draws, t: int) -> State:
+        if self.m is not None and t % self.tau == 0:
+            state = replace(state, active=draws.subset("agents", self.m))
+        return replace(state, x=state.x - self.beta * self.meta_gradient(problem, state.x, draws))
+
+    def meta_gradient(self, problem: Any, w: Tensor, draws: Draws) -> Tensor:
+        """The estimate (11), (31) or (35) of grad F_i at w_i, (runs, clients, dim)."""
+        tuned = [w]
+        for l in range(problem.nu):
+            tuned.append(tuned[l] - problem.alpha * self._task_gradient(problem, tuned[l], draws, l))
+        d = self._task_gradient(problem, tuned[-1], draws, problem.nu)
+        if self.variant == "first_order":
+            return d
+        for l in reversed(range(problem.nu)):
+            batch = problem.sample(draws, self.D_H or self.D, purpose=f"hessian {l}")
+            d = d - problem.alpha * self._hessian_times(problem, tuned[l], d, batch)
+        return d
+
+    def _task_gradient(self, problem: Any, w: Tensor, draws: Draws, l: int) -> Tensor:
+        return problem.task_gradient(w, problem.sample(draws, self.D, purpose=f"gradient {l}"))
+
+    def _hessian_times(self, problem: Any, w: Tensor, d: Tensor, batch: Any) -> Tensor:
+        if self.variant == "exact":
+            return problem.task_hvp(w, d, batch)
+        ahead, behind = (problem.task_gradient(w + sign * self.delta * d, batch) for sign in (1, -1))
+        return (ahead - behind) / (2 * self.delta)
+
+    def communicate(self, problem: Any, state: State, t: int) -> State:
+        return replace(state, x=share(state.x, state.active)) if is_due(t, self.tau) else state
+
+    def messages(self, problem: Any, T: int) -> Messages:
+        rounds = T // self.tau
+        fraction = 1 if self.m is None else Fraction(self.m, problem.clients)
+        return Messages(rounds, rounds * problem.dim * fraction)

@@ -1,0 +1,235 @@
+"""Numbers from a statement: exact at one point, vectorised on a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import sympy as sp
+
+from .reading import InputError, read_values
+from .theorem import Condition, Statement, Theorem
+
+_DIGITS = 60
+
+
+class InadmissibleError(ValueError):
+    """The values do not satisfy the conditions of the statement."""
+
+
+@dataclass(frozen=True)
+class ConditionCheck:
+    """Whether one condition holds; `slack` is positive where it holds with room (same units as the condition)."""
+
+    name: str
+    relation: str
+    holds: bool
+    slack: float
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A statement evaluated at one point.
+
+    `total` and `terms` are floats rounded from the exact values in `exact`; `total` is None where the statement only
+    defines constants.
+    """
+
+    theorem: str
+    statement: str
+    metric: str
+    total: float | None
+    terms: dict[str, float]
+    derived: dict[str, float]
+    admissible: bool
+    conditions: tuple[ConditionCheck, ...]
+    values: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        data = asdict(self)
+        data["conditions"] = [asdict(check) for check in self.conditions]
+        return data
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        return tuple(check.name for check in self.conditions if not check.holds)
+
+    def __str__(self) -> str:
+        head = f"{self.theorem} ({self.statement}): {self.metric} <= {self.total}" if self.terms else f"{self.theorem}"
+        rows = [f"  {name} = {value:.6g}" for name, value in {**self.terms, **self.derived}.items()]
+        verdict = "admissible" if self.admissible else f"NOT admissible: {', '.join(self.failed)} fail"
+        return "\n".join([head, *rows, f"  {verdict}"])
+
+
+def exact(value: Fraction | int) -> sp.Rational:
+    return sp.Rational(value.numerator, value.denominator)
+
+
+def sign(expr: sp.Expr) -> int:
+    """The exact sign of a number: rationals exactly, the rest by enclosing digits, ties by simplification.
+
+    Raises:
+        InputError: the expression is not a finite real number.
+    """
+    expr = sp.sympify(expr)
+    if expr.is_Rational:
+        return int(sp.sign(expr))
+    if expr.is_infinite or expr.has(sp.nan, sp.zoo):
+        raise InputError(f"not a finite number: {expr}; a value makes a denominator vanish")
+    number = sp.N(expr, _DIGITS)
+    scale = max((abs(sp.N(part, 15)) for part in sp.Add.make_args(sp.expand(expr))), default=sp.Integer(1))
+    if abs(number) > scale * sp.Float(10) ** (-_DIGITS // 2):
+        return 1 if number > 0 else -1
+    return 0 if expr.equals(0) else (1 if sp.N(expr, 4 * _DIGITS) > 0 else -1)
+
+
+def holds(condition: Condition) -> bool:
+    """Whether a condition between numbers holds, decided exactly."""
+    difference = sign(condition.left - condition.right)
+    return {
+        "<": difference < 0,
+        "<=": difference <= 0,
+        ">": difference > 0,
+        ">=": difference >= 0,
+        "==": difference == 0,
+    }[condition.relation]
+
+
+def complete(theorem: Theorem, label: str, values: Mapping[str, Any]) -> dict[sp.Symbol, sp.Expr]:
+    """Exact values of all symbols of a statement; hyperparameters left out come from its schedule.
+
+    Raises:
+        InputError: unknown symbol, value outside its domain, or a value missing.
+    """
+    statement = theorem.statement(label)
+    bindings = theorem.symbols(label)
+    numbers = read_values(bindings, values, f"{theorem.id} ({label})")
+    point = {bindings[name].symbol: exact(number) for name, number in numbers.items()}
+    pending = {name: expr for name, expr in statement.schedule.items() if name not in numbers}
+    while pending:
+        ready = {name: expr for name, expr in pending.items() if statement.symbols_of(expr) <= set(point)}
+        if not ready:
+            break
+        for name, expr in ready.items():
+            point[bindings[name].symbol] = statement.at(expr, point)
+            del pending[name]
+    missing = [name for name, binding in bindings.items() if binding.symbol not in point]
+    if missing:
+        first = bindings[missing[0]]
+        listed = ", ".join(missing)
+        raise InputError(
+            f"{missing[0]}: wanted a {first.quantity.domain} ({first.quantity.meaning}), got nothing; missing: {listed}"
+        )
+    return point
+
+
+def bound(theorem: Theorem, label: str, values: Mapping[str, Any], *, strict: bool = True) -> Bound:
+    """Evaluate a statement exactly at one point.
+
+    Args:
+        theorem: the theorem.
+        label: "printed", "proved" or "corrected".
+        values: symbol name -> int, Fraction, float or text.
+        strict: raise outside the conditions; otherwise return the value marked `admissible=False`.
+
+    Raises:
+        InputError: unknown, missing or out-of-domain values.
+        InadmissibleError: a condition fails and `strict` is set.
+    """
+    statement = theorem.statement(label)
+    point = complete(theorem, label, values)
+    checks = tuple(_check(statement, condition, point) for condition in statement.conditions)
+    failed = [check.name for check in checks if not check.holds]
+    if failed and strict:
+        raise InadmissibleError(f"{theorem.id} ({label}): condition {', '.join(failed)} fails; pass strict=False to evaluate")
+    exact_terms = {term.name: statement.at(term.expr, point) for term in statement.terms}
+    terms = {name: _number(value, name) for name, value in exact_terms.items()}
+    total = _number(sp.Add(*exact_terms.values()), "total") if terms else None
+    derived = {item.name: _number(statement.at(item.expr, point), item.name) for item in statement.derived}
+    shown = {str(symbol): str(value) for symbol, value in sorted(point.items(), key=lambda item: str(item[0]))}
+    return Bound(theorem.id, label, theorem.metric.name, total, terms, derived, not failed, checks, shown)
+
+
+def _check(statement: Statement, condition: Condition, point: Mapping[sp.Symbol, sp.Expr]) -> ConditionCheck:
+    left, right = (statement.at(side, point) for side in (condition.left, condition.right))
+    at_point = Condition(condition.name, left, condition.relation, right)
+    return ConditionCheck(condition.name, str(condition), holds(at_point), _number(at_point.slack, condition.name))
+
+
+def _number(expr: sp.Expr, where: str) -> float:
+    expr = sp.sympify(expr)
+    if expr.has(sp.zoo, sp.nan, sp.oo):
+        raise InputError(f"{where}: a value makes a denominator vanish; wanted finite positive values")
+    return float(expr) if expr.is_Rational else float(sp.N(expr, 25))
+
+
+@lru_cache(maxsize=256)
+def compiled(theorem_id: str, label: str) -> tuple[tuple[str, ...], Any]:
+    """A numpy function of the statement's symbols: (terms..., total, slack of each condition...)."""
+    from . import theorem as find
+
+    theorem = find(theorem_id)
+    statement = theorem.statement(label)
+    names = tuple(theorem.symbols(label))
+    arguments = [theorem.vocabulary[name].symbol for name in names]
+    outputs = [statement.expand(term.expr) for term in statement.terms]
+    outputs.append(sp.Add(*outputs))
+    outputs += [statement.expand(condition.slack) for condition in statement.conditions]
+    return names, sp.lambdify(arguments, outputs, modules="numpy", cse=True)
+
+
+def evaluate(theorem: Theorem, label: str = "printed", **arrays: Any) -> dict[str, Any]:
+    """A statement on arrays that broadcast against each other (float64).
+
+    Returns:
+        `{"total": array, "terms": {name: array}, "admissible": bool array}`; equalities hold to a relative 1e-9.
+
+    Raises:
+        InputError: unknown or missing symbols.
+    """
+    import numpy as np
+
+    names, function = compiled(theorem.id, label)
+    statement = theorem.statement(label)
+    known = {name: np.asarray(value, dtype=float) for name, value in arrays.items()}
+    if unknown := sorted(set(known) - set(names)):
+        raise InputError(f"{unknown[0]}: not a symbol of {theorem.id} ({label}); wanted one of {' '.join(names)}")
+    _fill_schedule(theorem, statement, known)
+    if missing := [name for name in names if name not in known]:
+        raise InputError(f"{missing[0]}: wanted an array of numbers, got nothing")
+    values = function(*(known[name] for name in names))
+    count = len(statement.terms)
+    admissible = np.asarray(True)
+    for condition, slack in zip(statement.conditions, values[count + 1 :], strict=True):
+        admissible = admissible & _array_holds(condition, np.asarray(slack), known, statement)
+    shape = np.broadcast_shapes(*(array.shape for array in known.values()))
+    terms = {term.name: np.broadcast_to(value, shape) for term, value in zip(statement.terms, values, strict=False)}
+    total = np.broadcast_to(values[count], shape)
+    return {"total": total, "terms": terms, "admissible": np.broadcast_to(admissible, shape)}
+
+
+def _array_holds(condition: Condition, slack: Any, known: Mapping[str, Any], statement: Statement) -> Any:
+    if condition.relation in ("<", ">"):
+        return slack > 0
+    if condition.relation in ("<=", ">="):
+        return slack >= 0
+    import numpy as np
+
+    side = statement.expand(condition.right)
+    scale = sp.lambdify(list(side.free_symbols), side, "numpy")(*(known[str(s)] for s in side.free_symbols))
+    return slack >= -1e-9 * np.abs(scale)
+
+
+def _fill_schedule(theorem: Theorem, statement: Statement, known: dict[str, Any]) -> None:
+    pending = [name for name in statement.schedule if name not in known]
+    for _ in range(len(pending)):
+        for name in list(pending):
+            expr = statement.expand(statement.schedule[name])
+            needs = sorted(str(symbol) for symbol in expr.free_symbols)
+            if all(need in known for need in needs):
+                function = sp.lambdify([theorem.vocabulary[need].symbol for need in needs], expr, "numpy")
+                known[name] = function(*(known[need] for need in needs))
+                pending.remove(name)

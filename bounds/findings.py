@@ -1,0 +1,82 @@
+"""A finding: where a paper's line does not follow, what follows instead, and a check that anyone can run again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+SEVERITIES = ("breaks", "constant", "slip")
+"""breaks: the claim does not follow; constant: it survives with the constant given; slip: notation only."""
+
+KINDS = (
+    "homogeneity",
+    "units",
+    "constant",
+    "condition",
+    "corollary",
+    "independence",
+    "communication",
+    "assumption",
+    "index",
+    "undefined",
+    "reformulation",
+    "rate",
+    "counterexample",
+)
+
+Evidence = Mapping[str, Any]
+
+
+class RecheckError(AssertionError):
+    """A finding does not survive its own check: a bug of ours, not of the paper."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One discrepancy.
+
+    Args:
+        id: `paper.short_name`, unique.
+        theorem: id of the theorem or lemma concerned.
+        where: line, equation or term.
+        kind: one of KINDS.
+        severity: one of SEVERITIES.
+        printed: what the paper prints, in our words.
+        expected: what follows instead.
+        consequence: what it changes for a user (bound too small, too large, undefined, nothing).
+        check: runs the re-check and returns its evidence; raises RecheckError when the finding is not confirmed.
+    """
+
+    id: str
+    theorem: str
+    where: str
+    kind: str
+    severity: str
+    printed: str
+    expected: str
+    consequence: str
+    check: Callable[[], Evidence]
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS or self.severity not in SEVERITIES:
+            raise ValueError(f"finding {self.id}: unknown kind {self.kind!r} or severity {self.severity!r}")
+
+    @property
+    def command(self) -> str:
+        return f"fedco audit --recheck {self.id}"
+
+    def to_dict(self) -> dict[str, Any]:
+        names = ("id", "theorem", "where", "kind", "severity", "printed", "expected", "consequence")
+        return {**{name: getattr(self, name) for name in names}, "recheck": self.command}
+
+
+def confirm(fact: bool, **evidence: Any) -> Evidence:
+    """The evidence, if the fact holds.
+
+    Raises:
+        RecheckError: the fact does not hold.
+    """
+    if not fact:
+        raise RecheckError(f"not confirmed: {evidence}")
+    return evidence

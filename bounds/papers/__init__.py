@@ -1,0 +1,1 @@
+"""One file per algorithm: its theorems, corollaries and lemmas as declarations."""

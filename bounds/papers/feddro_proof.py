@@ -1,0 +1,231 @@
+"""FedDRO: `proved` statements composed from the printed lemmas, and the corrected Theorem 5.1 (docs/theory/feddro.md)."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import sympy as sp
+
+from ..compose import Chain, split
+from ..quantities import slack_symbol
+from ..theorem import Condition, Derived, Statement, Term, Theorem
+
+_U = slack_symbol("u")
+
+
+def momentum_at_most_one(s: SimpleNamespace) -> Condition:
+    """Used when (1-beta)^2 is bounded by 1-beta; no printed condition of Theorem 5.1 implies it."""
+    return Condition("momentum_range", s.beta, "<=", sp.Integer(1), "(1-beta)^2 <= 1-beta is used")
+
+
+def sorted_terms(s: SimpleNamespace, expr: sp.Expr) -> tuple[Term, ...]:
+    """The summands of a bound by what they contain."""
+    gap = slack_symbol("local_steps")  # I - 1, so that (I - 1)^2 survives the expansion
+    found = split(
+        expr.xreplace({s.I: gap + 1}),
+        {
+            "descent": (s.gradient_sq,),
+            "drift": (s.consensus_error,),
+            "variance_h": (s.sigma_h,),
+            "variance_g": (s.sigma_g,),
+            "heterogeneity_h": (s.Delta_h,),
+            "heterogeneity_g": (s.Delta_g,),
+        },
+        "initialisation",
+    )
+    back = {gap: s.I - 1}
+    return tuple(Term(t.name, t.expr.xreplace(back), t.name.removesuffix("_h").removesuffix("_g")) for t in found)
+
+
+def descent(s: SimpleNamespace, l_phi: Derived) -> Statement:
+    """Lemma F.2 from its own Terms I to III: (eta/2) I + eta^2 L_Phi II, with Term III inserted into Term I."""
+    term_3 = 2 * s.inner_error + 2 * s.B_g**2 * s.consensus_error
+    term_1 = (2 * s.L_h**2 + 4 * s.B_f**2 * s.L_g**2) * s.consensus_error + 4 * s.B_g**2 * s.L_f**2 * term_3
+    half = sp.expand(s.eta / 2 * term_1)
+    smooth = s.eta**2 * l_phi.symbol
+    return Statement(
+        "proved",
+        (
+            Term("descent", -s.eta / 2 * s.gradient_sq),
+            Term("direction", -(s.eta / 2 - smooth) * s.direction_sq),
+            Term("drift", sp.factor_terms(half.coeff(s.consensus_error)) * s.consensus_error),
+            Term("inner", half.coeff(s.inner_error) * s.inner_error),
+            Term("variance_h", smooth * 2 * s.sigma_h**2 / (s.K * s.b), "variance"),
+            Term("variance_g", smooth * 2 * s.sigma_g**2 * s.B_f**2 / (s.K * s.b), "variance"),
+        ),
+        derived=(l_phi,),
+        note="from the bounds of Terms I, II and III as the proof of Lemma F.2 states them",
+    )
+
+
+def potential(
+    s: SimpleNamespace, f_2: Theorem, f_4: Theorem, conditions: tuple[Condition, ...], pull: sp.Expr
+) -> Statement:
+    """Lemma F.5 = Lemma F.2 + Lemma F.4 - inner error, with both lemmas as printed."""
+    first, second = f_2.statement("printed"), f_4.statement("printed")
+    step_1, step_2, momentum = conditions
+    c_beta = Derived("c_beta", 4 * s.B_g**4 * s.L_f**2, r"c_\beta")
+    at_most_one = momentum_at_most_one(s)
+    chain = (
+        Chain(first.total)
+        .plus(second.total - s.inner_error, "Lemma F.2 + Lemma F.4 - inner error")
+        .limit(
+            s.inner_error,
+            sp.Integer(0),
+            "the inner error has a nonpositive coefficient",
+            (momentum, at_most_one),
+            {s.beta: c_beta.expr * s.eta, s.eta: 1 / (c_beta.expr * (1 + _U))},
+        )
+        .at_most((1 - s.beta) ** 2, sp.Integer(1), "(1-beta)^2 <= 1", at_most_one)
+        .limit(
+            s.direction_sq,
+            sp.Integer(0),
+            "the direction has a nonpositive coefficient",
+            (step_1,),
+            {s.eta: step_1.right / (1 + _U)},
+        )
+        .limit(
+            s.consensus_error,
+            2 * s.eta * pull,
+            "the drift of Lemma F.4 is at most that of Lemma F.2",
+            (step_2,),
+            {s.eta: step_2.right / (1 + _U)},
+        )
+    )
+    return Statement(
+        "proved",
+        sorted_terms(s, chain.expr.xreplace({s.beta: c_beta.symbol * s.eta})),
+        chain.conditions,
+        (first.constant("L_Phi"), c_beta),
+        {"beta": c_beta.symbol * s.eta},
+        note="; ".join(chain.steps),
+    )
+
+
+def telescoped(s: SimpleNamespace, f_5: Theorem, f_3: Theorem, step_3: Condition, rough: sp.Expr) -> Statement:
+    """Theorem F.6: T times Lemma F.5 with the average consensus error that Lemma F.3 gives.
+
+    Averaging Lemma F.3 over a round: at most I - 1 steps have elapsed, and the sums over the steps so far add up to at most
+    I times the average. The average A then satisfies A <= a A + c with a <= 1/9, hence A <= (9/8) c.
+    """
+    drift = f_3.statement("printed")
+    averaged = sp.expand(drift.total.xreplace({s.elapsed: s.I - 1, s.consensus_sum: s.I * s.consensus_error}))
+    feedback = averaged.coeff(s.consensus_error)
+    forcing = sp.expand(averaged - feedback * s.consensus_error)
+    period = slack_symbol("period")
+    chain = Chain(s.consensus_error * feedback).limit(
+        s.consensus_error,
+        sp.Rational(1, 9),
+        "eta^2 I (I-1) 24 (L_h^2 + B_f^2 L_g^2) <= 1/9",
+        (step_3,),
+        {s.eta: step_3.right / (1 + _U), s.I: 1 + period},
+    )
+    average = sp.Rational(9, 8) * sum(sp.factor(part) for part in sp.Add.make_args(sp.factor_terms(forcing)))
+    lemma = f_5.statement("printed")
+    total = Chain(lemma.total).insert(s.consensus_error, average, "Lemma F.3 averaged over a round").scale(s.T, "sum over T steps")
+    return Statement(
+        "proved",
+        sorted_terms(s, total.expr),
+        (*lemma.conditions, *chain.conditions),
+        lemma.derived,
+        lemma.schedule,
+        note="; ".join((*chain.steps, *total.steps)),
+    )
+
+
+def theorem(s: SimpleNamespace, f_6: Theorem) -> Statement:
+    """Theorem 5.1 from Theorem F.6 as printed: V_T >= Phi_*, V_0 = Phi(x_0) + y_err^2, times 2/(eta T); eta stays free."""
+    lemma = f_6.statement("printed")
+    rest = lemma.total.xreplace({s.gradient_sq: sp.Integer(0)}) + s.Phi_gap + s.y_err**2
+    c_beta = lemma.constant("c_beta")
+    used = (*lemma.conditions, momentum_at_most_one(s))
+    return Statement(
+        "proved",
+        sorted_terms(s, sp.expand(rest * 2 / (s.eta * s.T))),
+        used,
+        lemma.derived,
+        {"eta": sp.sqrt(s.b * s.K / s.T), "beta": c_beta.symbol * s.eta},
+        note="any step size that the lemmas admit; without one, the paper's eta = sqrt(|b| K / T)",
+    )
+
+
+def noiseless(s: SimpleNamespace, main: Theorem) -> Statement:
+    """Theorem 4.2 as the paper proves it: Theorem 5.1 with h = 0, no noise, full batches (b = 1) and an exact start."""
+    proved = main.statement("proved")
+    nothing = (s.sigma_h, s.sigma_g, s.Delta_h, s.L_h, s.y_err)
+    table = {symbol: sp.Integer(0) for symbol in nothing} | {s.b: sp.Integer(1)}
+
+    def at(expr: sp.Expr) -> sp.Expr:
+        return proved.expand(expr).xreplace(table)
+
+    terms = tuple(Term(t.name, at(t.expr), t.role) for t in proved.terms if at(t.expr) != 0)
+    conditions = tuple(Condition(c.name, at(c.left), c.relation, at(c.right), c.note) for c in proved.conditions)
+    schedule = {name: at(expr) for name, expr in proved.schedule.items()}
+    return Statement("proved", terms, conditions, schedule=schedule, note="Theorem 5.1 without noise")
+
+
+def modified_fedavg(s: SimpleNamespace) -> Statement:
+    """Theorem 4.2 with a rate, derived for the method itself: ybar = mean g_k(x_k) exactly (docs/theory/feddro.md)."""
+    smooth = Derived("L_Phi", s.B_f * s.L_g + s.B_g**2 * s.L_f, r"L_\Phi", "with h = 0")
+    pull = s.B_f**2 * s.L_g**2 + s.B_g**4 * s.L_f**2
+    terms = (
+        Term("initialisation", 2 * s.Phi_gap / (s.eta * s.T)),
+        Term("heterogeneity", sp.Rational(27, 4) * pull * s.B_f**2 * s.Delta_g**2 * s.eta**2 * (s.I - 1) ** 2),
+    )
+    conditions = (
+        Condition("step_size_descent", s.eta, "<=", 1 / smooth.symbol),
+        Condition("step_size_period", 54 * s.B_f**2 * s.L_g**2 * s.eta**2 * s.I**2, "<=", sp.Integer(1)),
+    )
+    return Statement("corrected", terms, conditions, (smooth,), note="derivation: docs/theory/feddro.md")
+
+
+def corrected(s: SimpleNamespace, l_phi: Derived, rough: sp.Expr) -> Statement:
+    """Theorem 5.1 with every step right; the derivation is docs/theory/feddro.md, its steps are named as there.
+
+    eta and beta are free. The average is over t = 0..T-1; delta_g bounds the noise of the inner value (the paper uses
+    sigma_g for both, which has two dimensions), the Jacobian noise is measured in the Frobenius norm.
+    """
+    at_batch = s.b * s.K
+    n_value, spread, variance, share, weight = _corrected_constants(s, l_phi, at_batch)
+    period = (s.I - 1) ** 2
+    jump = 1 + period / s.I
+    pull = 2 * (s.L_h**2 + s.B_f**2 * s.L_g**2 + 2 * s.B_g**4 * s.L_f**2)
+    drift = sp.Rational(9, 4) * pull * s.eta**2 * period
+    embedding = 2 / s.eta * weight * share * s.eta**2
+    terms = (
+        Term("initialisation", 2 * s.Phi_gap / (s.eta * s.T)),
+        Term("inner_initialisation", 8 * s.B_g**2 * s.L_f**2 * s.y_err**2 / (s.beta * s.T), "initialisation"),
+        Term("variance", 6 * s.eta * l_phi.symbol * variance / at_batch),
+        Term("inner_noise", 2 / s.eta * weight * n_value, "variance"),
+        Term("inner_variance", embedding * (6 * variance / at_batch + sp.Rational(9, 2) * variance / s.b * jump), "variance"),
+        Term("inner_heterogeneity", embedding * sp.Rational(27, 2) * spread * jump, "heterogeneity"),
+        Term("drift_variance", drift * 4 * variance / s.b, "variance"),
+        Term("drift_heterogeneity", drift * 12 * spread, "heterogeneity"),
+    )
+    conditions = (
+        momentum_at_most_one(s),
+        Condition("step_size_period", s.eta, "<=", 1 / (3 * s.I * sp.sqrt(24 * rough)), "average drift is at most 9/8 forcing"),
+        Condition("step_size_embedding", 24 * s.B_g**4 * s.L_f**2 * s.eta**2, "<=", at_batch, "innovation feeds back less than half"),
+        Condition(
+            "step_size_direction",
+            s.eta * l_phi.symbol + 2 * share * s.eta * weight,
+            "<=",
+            sp.Rational(1, 2),
+            "the direction has a nonpositive coefficient",
+        ),
+    )
+    schedule = {"eta": sp.sqrt(at_batch / s.T) / l_phi.symbol, "beta": s.B_g**2 * s.L_f * s.eta}
+    return Statement("corrected", terms, conditions, (l_phi,), schedule, note="derivation: docs/theory/feddro.md")
+
+
+def _corrected_constants(s: SimpleNamespace, l_phi: Derived, at_batch: sp.Expr) -> tuple[sp.Expr, ...]:
+    """(value noise of the innovation, spread, variance, share, weight W) in the words of docs/theory/feddro.md."""
+    variance = s.sigma_h**2 + s.B_f**2 * s.sigma_g**2
+    spread = s.Delta_h**2 + s.B_f**2 * s.Delta_g**2
+    share = 4 * s.B_g**2 / at_batch
+    weight = s.eta * (
+        4 * s.B_g**2 * s.L_f**2 / s.beta
+        + 2 * s.sigma_g**2 * s.L_f**2 / at_batch
+        + 3 * s.eta * l_phi.symbol * s.B_g**2 * s.L_f**2
+    )
+    return 4 * s.beta**2 * s.delta_g**2 / at_batch, spread, variance, share, weight

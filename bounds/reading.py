@@ -1,0 +1,95 @@
+"""Reading what a user typed: exact numbers only, never an expression.
+
+User text reaches `fractions.Fraction` after a regular expression and a length limit, and nothing else: no sympify, no eval.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from .quantities import COUNT, NONNEGATIVE, Binding
+
+MAX_LENGTH = 60
+MAX_EXPONENT = 100
+_DECIMAL = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d{1,4}))?", re.ASCII)
+_FRACTION = re.compile(r"[+-]?\d+/\d+", re.ASCII)
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}", re.ASCII)
+
+
+class InputError(ValueError):
+    """Bad input from a user: names the symbol, the wanted range and the value got."""
+
+
+def read_number(name: str, value: Any, wanted: str = "a finite number") -> Fraction:
+    """An exact rational from text such as `0.1`, `1e-3`, `1/3`, or from a Python number (a float is read as it prints).
+
+    Raises:
+        InputError: not a plain decimal or fraction, not finite, too long, or a zero denominator.
+    """
+    if isinstance(value, bool) or value is None:
+        raise InputError(f"{name}: wanted {wanted}, got {value!r}")
+    if isinstance(value, (int, Fraction)):
+        return Fraction(value)
+    if isinstance(value, str):
+        return _read_text(name, value.strip(), wanted)
+    if hasattr(value, "item"):
+        return read_number(name, value.item(), wanted)
+    if isinstance(value, float) and math.isfinite(value):
+        return Fraction(repr(value))
+    raise InputError(f"{name}: wanted {wanted}, got {value!r}")
+
+
+def _read_text(name: str, text: str, wanted: str) -> Fraction:
+    shown = text if len(text) <= MAX_LENGTH else text[:20] + "…"
+    if len(text) > MAX_LENGTH:
+        raise InputError(f"{name}: wanted {wanted} in at most {MAX_LENGTH} characters, got {len(text)}: {shown}")
+    if _FRACTION.fullmatch(text):
+        if not int(text.partition("/")[2]):
+            raise InputError(f"{name}: wanted {wanted}, got {shown} with a zero denominator")
+        return Fraction(text)
+    match = _DECIMAL.fullmatch(text)
+    if not match:
+        raise InputError(f"{name}: wanted {wanted} as a decimal or a fraction such as 1/3, got {shown!r}")
+    if match.group(1) and abs(int(match.group(1))) > MAX_EXPONENT:
+        raise InputError(f"{name}: wanted {wanted} with an exponent of at most {MAX_EXPONENT}, got {shown}")
+    return Fraction(text)
+
+
+def read_value(binding: Binding, value: Any) -> Fraction:
+    """A number in the domain of a symbol.
+
+    Raises:
+        InputError: outside the domain; the message names the symbol, its domain and the value.
+    """
+    domain = binding.quantity.domain
+    number = read_number(binding.name, value, f"a {domain}")
+    inside = number >= 0 if domain == NONNEGATIVE else number > 0
+    if not inside or (domain == COUNT and number.denominator != 1):
+        raise InputError(f"{binding.name}: wanted a {domain} ({binding.quantity.meaning}), got {value}")
+    return number
+
+
+def read_values(bindings: Mapping[str, Binding], values: Mapping[str, Any], where: str) -> dict[str, Fraction]:
+    """Numbers for symbols; a symbol that is not among `bindings` is an error."""
+    for name in values:
+        if name not in bindings:
+            shown = name if _NAME.fullmatch(str(name)) else repr(str(name)[:30])
+            raise InputError(f"{shown}: not a symbol of {where}; wanted one of {' '.join(bindings)}")
+    return {name: read_value(bindings[name], value) for name, value in values.items()}
+
+
+def split_assignment(text: str) -> tuple[str, str]:
+    """`NAME=VALUE` into its two parts.
+
+    Raises:
+        InputError: no `=`, or a name that is not an identifier.
+    """
+    name, equals, value = text.partition("=")
+    name = name.strip()
+    if not equals or not _NAME.fullmatch(name):
+        raise InputError(f"{text[:40]!r}: wanted NAME=VALUE with a plain name")
+    return name, value.strip()

@@ -1,0 +1,85 @@
+"""Options and output shared by the commands."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..bounds.reading import InputError, split_assignment
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A constant; decimals or fractions such as 1/3, read exactly. Repeatable."),
+]
+Constants = Annotated[
+    Path | None, typer.Option("--constants", metavar="FILE.toml", help="Read constants from a TOML file; --set overrides it.")
+]
+StatementOption = Annotated[
+    str, typer.Option("--statement", metavar="LABEL", help="printed (as the paper has it), proved (from its lemmas) or corrected.")
+]
+
+
+def read_settings(sets: list[str] | None, constants: Path | None) -> dict[str, str]:
+    """NAME -> text of a number, from a TOML file and from --set.
+
+    Raises:
+        InputError: an unreadable file, a repeated name, or an entry that is not NAME=VALUE.
+    """
+    values = _read_toml(constants) if constants else {}
+    seen: set[str] = set()
+    for item in sets or []:
+        name, value = split_assignment(item)
+        if name in seen:
+            raise InputError(f"{name}: set twice; wanted one value")
+        seen.add(name)
+        values[name] = value
+    return values
+
+
+def _read_toml(path: Path) -> dict[str, str]:
+    import tomllib
+
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=str)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"--constants {path}: wanted a readable TOML file, got {error}") from None
+    for name, value in table.items():
+        if not isinstance(value, (str, int)) or isinstance(value, bool):
+            raise InputError(f"{name}: wanted a number in {path}, got {value!r}")
+    return {name: str(value) for name, value in table.items()}
+
+
+def chosen_statement(theorem: Any, label: str) -> str:
+    """The label, if the theorem has such a statement.
+
+    Raises:
+        InputError: it has not.
+    """
+    if label not in theorem.labels:
+        raise InputError(f"--statement {label[:20]}: {theorem.id} has {', '.join(theorem.labels)}")
+    return label
+
+
+def emit(data: dict[str, Any], text: Any, as_json: bool) -> None:
+    """One JSON object, or text for a person."""
+    print(json.dumps(finite(data), indent=2, allow_nan=False) if as_json else text)
+
+
+def finite(value: Any) -> Any:
+    """JSON has no infinities: they become null."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def note(message: str) -> None:
+    """A message for the person at the terminal."""
+    print(message, file=sys.stderr)

@@ -1,0 +1,111 @@
+"""fedco theorems | show | bound | admissible | audit"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ..bounds.reading import InputError
+from .common import Constants, Json, Sets, StatementOption, chosen_statement, emit, note, read_settings
+
+TheoremId = Annotated[str, typer.Argument(metavar="ID", help="For instance feddro.theorem_5_1; see `fedco theorems`.")]
+
+
+def theorems(
+    paper: Annotated[str | None, typer.Argument(help="A paper key such as feddro; all papers without it.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List every registered theorem, corollary and lemma."""
+    from .. import bounds
+
+    found = bounds.paper_theorems(paper) if paper else bounds.theorems()
+    rows = [
+        {"id": t.id, "kind": t.kind, "title": t.title, "source": str(t.source), "statements": list(t.labels)} for t in found.values()
+    ]
+    text = "\n".join(f"{row['id']:<32} {row['kind']:<10} {row['title']}  [{', '.join(row['statements'])}]" for row in rows)
+    emit({"theorems": rows}, text, as_json)
+
+
+def show(
+    name: TheoremId,
+    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX instead of plain text.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show a theorem: assumptions, constants with meaning and dimension, conditions, terms."""
+    from ..bounds import theorem
+    from ..bounds.render import to_dict, to_latex, to_text
+
+    item = theorem(name)
+    emit(to_dict(item), to_latex(item) if latex else to_text(item), as_json)
+
+
+def bound(
+    name: TheoremId,
+    statement: StatementOption = "printed",
+    sets: Sets = None,
+    constants: Constants = None,
+    as_json: Json = False,
+) -> None:
+    """Evaluate a bound; outside the conditions the value is printed with "admissible": false and the conditions that fail.
+
+    Example: fedco bound feddro.lemma_3_1 --set L_h=1 --set L_f=1/2 --set L_g=1 --set B_f=1 --set B_g=2
+    """
+    from ..bounds import theorem
+
+    item = theorem(name)
+    values = read_settings(sets, constants)
+    result = item.bound(chosen_statement(item, statement), strict=False, **values)
+    emit(result.to_dict(), result, as_json)
+
+
+def admissible(
+    name: TheoremId,
+    solve: Annotated[str, typer.Option("--solve", metavar="NAME[,NAME]", help="Hyperparameters to solve for, e.g. eta or I,T.")],
+    statement: StatementOption = "printed",
+    sets: Sets = None,
+    constants: Constants = None,
+    as_json: Json = False,
+) -> None:
+    """Exact admissible interval of a hyperparameter, with the condition that binds at each end.
+
+    Example: fedco admissible feddro.theorem_5_1 --solve I --set T=100000 --set L_h=1 ...
+    """
+    from ..bounds import theorem
+
+    names = tuple(part.strip() for part in solve.split(",") if part.strip())
+    if not names:
+        raise InputError("--solve: wanted the name of a hyperparameter, got nothing")
+    item = theorem(name)
+    values = read_settings(sets, constants)
+    if clash := sorted(set(names) & set(values)):
+        raise InputError(f"{clash[0]}: both solved for and set; wanted one of the two")
+    result = item.admissible(names, chosen_statement(item, statement), **values)
+    emit(result.to_dict(), result, as_json)
+
+
+def audit(
+    name: Annotated[str | None, typer.Argument(metavar="[ID]", help="A theorem id or a paper key; everything without it.")] = None,
+    recheck: Annotated[str | None, typer.Option("--recheck", metavar="FINDING", help="Run one finding's check again.")] = None,
+    check: Annotated[bool, typer.Option("--check/--no-check", help="Run every finding's check (the default).")] = True,
+    as_json: Json = False,
+) -> None:
+    """Every discrepancy found in the papers, worst first, each with a check that anyone can rerun."""
+    from ..bounds import audit as auditing
+
+    if recheck:
+        evidence = {key: str(value) for key, value in auditing.recheck(recheck).items()}
+        emit({"finding": recheck, "confirmed": True, "evidence": evidence}, f"{recheck}: confirmed\n{evidence}", as_json)
+        return
+    found = auditing.audit(name)
+    rows = [finding.to_dict() for finding in found]
+    if check:
+        for row, finding in zip(rows, found, strict=True):
+            row["evidence"] = {key: str(value) for key, value in finding.check().items()}
+    note(f"{len(rows)} findings" + (", every check confirmed" if check else ""))
+    emit({"findings": rows}, "\n\n".join(auditing.describe(finding) for finding in found), as_json)
+
+
+def register(app: typer.Typer) -> None:
+    for command in (theorems, show, bound, admissible, audit):
+        app.command()(command)

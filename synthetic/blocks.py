@@ -1,0 +1,228 @@
+"""Smooth building blocks with derivatives and certified constants: what the problems are made of.
+
+A block is a scalar function applied elementwise, with operations whose bits do not depend on the position in a tensor
+(torch's `pow` with a fractional exponent and `cosh` fail that, so they are not used). Each constant is the supremum over the real line of the absolute
+first, second or third derivative; the docstring of a block says where it is attained.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+LARGEST_WAVENUMBER = 1e3  # of a problem: faster waves lose digits, as sin(q t) has rounding error 1e-16 q t
+_PSEUDO_HUBER_THIRD = 48 / (25 * math.sqrt(5))  # max of 3 t (1 + t^2)^(-5/2), at t = 1/2
+_LOG_COSH_THIRD = 4 / (3 * math.sqrt(3))  # max of 2 sech^2 tanh, where tanh = 1/sqrt(3)
+
+
+def _require_nonnegative(block: object, **dials: float) -> None:
+    for name, value in dials.items():
+        if not (math.isfinite(value) and value >= 0):
+            raise ValueError(f"{type(block).__name__}: {name} must be finite and at least 0, got {value}")
+
+
+class AbstractBlock(ABC):
+    """A twice differentiable scalar function with the suprema of its first three derivatives."""
+
+    @abstractmethod
+    def value(self, t: Tensor) -> Tensor: ...
+
+    @abstractmethod
+    def slope(self, t: Tensor) -> Tensor: ...
+
+    @abstractmethod
+    def curvature(self, t: Tensor) -> Tensor: ...
+
+    @property
+    @abstractmethod
+    def lipschitz(self) -> float: ...
+
+    @property
+    @abstractmethod
+    def smoothness(self) -> float: ...
+
+    @property
+    @abstractmethod
+    def curvature_lipschitz(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class Sine(AbstractBlock):
+    """a sin(q t) / q, and a t when q = 0: odd, steepest at 0, most curved at q t = pi/2; constants a, a q, a q^2."""
+
+    steepness: float
+    wavenumber: float
+
+    def __post_init__(self) -> None:
+        _require_nonnegative(self, steepness=self.steepness, wavenumber=self.wavenumber)
+
+    def value(self, t: Tensor) -> Tensor:
+        if self.wavenumber == 0:
+            return self.steepness * t
+        return (self.steepness / self.wavenumber) * torch.sin(self.wavenumber * t)
+
+    def slope(self, t: Tensor) -> Tensor:
+        return self.steepness * torch.cos(self.wavenumber * t)
+
+    def curvature(self, t: Tensor) -> Tensor:
+        return -self.steepness * self.wavenumber * torch.sin(self.wavenumber * t)
+
+    @property
+    def lipschitz(self) -> float:
+        return self.steepness
+
+    @property
+    def smoothness(self) -> float:
+        return self.steepness * self.wavenumber
+
+    @property
+    def curvature_lipschitz(self) -> float:
+        return self.steepness * self.wavenumber**2
+
+
+@dataclass(frozen=True)
+class Cosine(AbstractBlock):
+    """a (1 - cos(q t)) / q: even, minimum 0 at 0, most curved at 0, steepest at q t = pi/2; constants a, a q, a q^2."""
+
+    steepness: float
+    wavenumber: float
+
+    def __post_init__(self) -> None:
+        _require_nonnegative(self, steepness=self.steepness, wavenumber=self.wavenumber)
+
+    def value(self, t: Tensor) -> Tensor:
+        if self.wavenumber == 0:
+            return 0.0 * t
+        return (self.steepness / self.wavenumber) * (1 - torch.cos(self.wavenumber * t))
+
+    def slope(self, t: Tensor) -> Tensor:
+        return self.steepness * torch.sin(self.wavenumber * t)
+
+    def curvature(self, t: Tensor) -> Tensor:
+        return self.steepness * self.wavenumber * torch.cos(self.wavenumber * t)
+
+    @property
+    def lipschitz(self) -> float:
+        return self.steepness
+
+    @property
+    def smoothness(self) -> float:
+        return self.steepness * self.wavenumber
+
+    @property
+    def curvature_lipschitz(self) -> float:
+        return self.steepness * self.wavenumber**2
+
+
+@dataclass(frozen=True)
+class PseudoHuber(AbstractBlock):
+    """a (sqrt(w^2 + t^2) - w): even, minimum 0; constants a (at infinity), a/w (0), 48/(25 sqrt 5) a/w^2 (w/2)."""
+
+    steepness: float
+    width: float
+
+    def __post_init__(self) -> None:
+        _require_nonnegative(self, steepness=self.steepness, width=self.width)
+        if self.width == 0:
+            raise ValueError("PseudoHuber: width must be positive, got 0")
+
+    def value(self, t: Tensor) -> Tensor:
+        return self.steepness * t * t / (torch.sqrt(self.width**2 + t * t) + self.width)
+
+    def slope(self, t: Tensor) -> Tensor:
+        return self.steepness * t / torch.sqrt(self.width**2 + t * t)
+
+    def curvature(self, t: Tensor) -> Tensor:
+        root = torch.sqrt(self.width**2 + t * t)
+        return self.steepness * self.width**2 / (root * root * root)
+
+    @property
+    def lipschitz(self) -> float:
+        return self.steepness
+
+    @property
+    def smoothness(self) -> float:
+        return self.steepness / self.width
+
+    @property
+    def curvature_lipschitz(self) -> float:
+        return _PSEUDO_HUBER_THIRD * self.steepness / self.width**2
+
+
+@dataclass(frozen=True)
+class LogCosh(AbstractBlock):
+    """a w log cosh(t/w): even, minimum 0; constants a (at infinity), a/w (at 0), 4/(3 sqrt 3) a/w^2 (tanh = 3^-1/2)."""
+
+    steepness: float
+    width: float
+
+    def __post_init__(self) -> None:
+        _require_nonnegative(self, steepness=self.steepness, width=self.width)
+        if self.width == 0:
+            raise ValueError("LogCosh: width must be positive, got 0")
+
+    def value(self, t: Tensor) -> Tensor:
+        z = (t / self.width).abs()
+        return self.steepness * self.width * (z + torch.log1p(torch.exp(-2 * z)) - math.log(2))
+
+    def slope(self, t: Tensor) -> Tensor:
+        return self.steepness * torch.tanh(t / self.width)
+
+    def curvature(self, t: Tensor) -> Tensor:
+        decay = torch.exp((-2 / self.width) * t.abs())
+        return (4 * self.steepness / self.width) * decay / ((1 + decay) * (1 + decay))
+
+    @property
+    def lipschitz(self) -> float:
+        return self.steepness
+
+    @property
+    def smoothness(self) -> float:
+        return self.steepness / self.width
+
+    @property
+    def curvature_lipschitz(self) -> float:
+        return _LOG_COSH_THIRD * self.steepness / self.width**2
+
+
+@dataclass(frozen=True)
+class RadialPseudoHuber:
+    """B (sqrt(w^2 + |y|^2) - w) with w = B / L, on vectors along the last axis; zero when B = 0.
+
+    The gradient is B y / sqrt(w^2 + |y|^2), so B is the supremum of its norm (at infinity). The Hessian has eigenvalue
+    B w^2 (w^2 + |y|^2)^(-3/2) along y and B (w^2 + |y|^2)^(-1/2) across it, both at most B / w = L, attained at 0.
+    """
+
+    lipschitz: float
+    smoothness: float
+
+    def __post_init__(self) -> None:
+        _require_nonnegative(self, lipschitz=self.lipschitz, smoothness=self.smoothness)
+        if (self.lipschitz > 0) != (self.smoothness > 0):
+            raise ValueError(f"RadialPseudoHuber: lipschitz and smoothness must be both zero or both positive, "
+                             f"got {self.lipschitz} and {self.smoothness}")
+
+    @property
+    def width(self) -> float:
+        """Where the function turns from quadratic to linear; 1 for the zero function, which has no scale."""
+        return self.lipschitz / self.smoothness if self.smoothness > 0 else 1.0
+
+    def value(self, y: Tensor) -> Tensor:
+        squared = (y * y).sum(-1)
+        return self.lipschitz * squared / (torch.sqrt(self.width**2 + squared) + self.width)
+
+    def pull(self, y: Tensor) -> Tensor:
+        """The factor of y in the gradient, B / sqrt(w^2 + |y|^2), with a last axis of length 1."""
+        return self.lipschitz / torch.sqrt(self.width**2 + (y * y).sum(-1, keepdim=True))
+
+    def gradient(self, y: Tensor) -> Tensor:
+        return y * self.pull(y)
+
+    def scalar(self, radius: float) -> tuple[float, float]:
+        """Value and slope at distance `radius`, as Python floats."""
+        root = math.hypot(self.width, radius)
+        return self.lipschitz * radius**2 / (root + self.width), self.lipschitz * radius / root

@@ -1,0 +1,247 @@
+"""The inner map of the composite problems: non-convex, heterogeneous and noisy, with every constant exact."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from .blocks import LARGEST_WAVENUMBER, Sine
+from .patterns import one_hot, pair_index, pair_signs, walsh_directions
+from .problem import Certificate, as_point
+
+_NEARLY_ALL = 0.9999  # attained by the pairs below: sin(a)/a = 0.99998 at a = 0.01
+_HALF_ANGLE = 0.01
+_BISECTIONS = 200
+
+
+@dataclass(frozen=True)
+class RippledMap:
+    """g_k(x; z): each inner component sums ripples over its own group of coordinates, plus client and noise terms.
+
+    With m = inner_dim groups of n = dim/m coordinates, z = +-1, and for client k a component j_k, a unit vector u_k
+    supported on that group and a sign s_k (sum_k s_k u_k e_{j_k} = 0):
+
+        g_k(x; z)_j = sum_{i in group j} c (x_i + ripple sin(q x_i)/q)
+                      + [j = j_k] (Delta s_k sin(w u_k.x)/w + sigma z sin(p u_k.x)/p),    w = q / sqrt(n).
+
+    The sine under sigma is in the Jacobian too, so the noise is multiplicative: it never vanishes in value and
+    derivative together. Client 0 has u_0 = (1, ..., 1)/sqrt(n) and s_0 = +1, which is where the suprema add up.
+
+    Args:
+        lipschitz: sup ||Jacobian of g_k||, attained by client 0 at x = 0.
+        smoothness: the Lipschitz constant of the Jacobian (Frobenius), attained by client 0.
+        noise: sigma, the Jacobian noise. heterogeneity: Delta.
+        noise_wavenumber: p, so that the value noise is sigma / p.
+        ripple: steepness of the ripple relative to the slope; the mean map is monotone for ripple <= 1.
+
+    Raises:
+        ValueError: when the dials cannot be met (each message names the dial).
+    """
+
+    clients: int
+    dim: int
+    inner_dim: int
+    lipschitz: float
+    smoothness: float
+    noise: float = 0.0
+    heterogeneity: float = 0.0
+    ripple: float = 0.5
+    noise_wavenumber: float = 1.0
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        if min(self.clients, self.dim, self.inner_dim) < 1 or self.dim % self.inner_dim != 0:
+            raise ValueError(f"clients, dim, inner_dim must be positive and inner_dim must divide dim, "
+                             f"got {self.clients}, {self.dim}, {self.inner_dim}")
+        for name in ("smoothness", "noise", "heterogeneity", "ripple"):
+            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
+                raise ValueError(f"inner map: {name} must be finite and at least 0, got {getattr(self, name)}")
+        if not 0 < self.noise_wavenumber <= LARGEST_WAVENUMBER:
+            raise ValueError(f"inner map: the noise wavenumber must be in (0, {LARGEST_WAVENUMBER}], "
+                             f"got {self.noise_wavenumber}")
+        if not self.heterogeneity < self.lipschitz < math.inf:
+            raise ValueError(f"inner map: the Lipschitz constant must exceed the heterogeneity {self.heterogeneity}, "
+                             f"got {self.lipschitz}")
+        if self.heterogeneity > 0 and self.clients < 2:
+            raise ValueError(f"inner map: heterogeneity needs at least 2 clients, got {self.clients}")
+        if self.smoothness > 0 and self.ripple == 0 and self.heterogeneity == 0:
+            raise ValueError("inner map: an affine map (ripple 0, heterogeneity 0) has smoothness 0, "
+                             f"got {self.smoothness}")
+        if self.wavenumber > LARGEST_WAVENUMBER:
+            raise ValueError(f"inner map: smoothness {self.smoothness} is too large for ripple {self.ripple}: "
+                             f"the ripples would need wavenumber {self.wavenumber}")
+
+    @property
+    def group(self) -> int:
+        """n, the number of coordinates per inner component."""
+        return self.dim // self.inner_dim
+
+    @property
+    def mean_lipschitz(self) -> float:
+        """sup ||Jacobian of the mean map||: the client terms cancel in the mean."""
+        return self.lipschitz - self.heterogeneity
+
+    @property
+    def value_noise(self) -> float:
+        """sigma / p, the standard deviation of the value at its largest."""
+        return self.noise / self.noise_wavenumber
+
+    @property
+    def _slope(self) -> float:
+        return self.mean_lipschitz / ((1.0 + self.ripple) * math.sqrt(self.group))
+
+    @cached_property
+    def wavenumber(self) -> float:
+        """q: makes ripple c q + Delta q / sqrt(n), the smoothness constant, equal to the dial."""
+        per_unit = self.ripple * self._slope + self.heterogeneity / math.sqrt(self.group)
+        return self.smoothness / per_unit if per_unit > 0 else 0.0
+
+    @cached_property
+    def _wave(self) -> Sine:
+        return Sine(self.ripple * self._slope, self.wavenumber)
+
+    @cached_property
+    def _client_wave(self) -> Sine:
+        return Sine(self.heterogeneity, self.wavenumber / math.sqrt(self.group))
+
+    @cached_property
+    def _noise_wave(self) -> Sine:
+        return Sine(self.noise, self.noise_wavenumber)
+
+    @cached_property
+    def _directions(self) -> Tensor:
+        directions = walsh_directions(pair_index(self.clients), self.group, self.device)
+        return directions.unsqueeze(1).expand(-1, self.inner_dim, -1).contiguous()  # (clients, inner_dim, n)
+
+    @cached_property
+    def _component(self) -> Tensor:
+        return one_hot(pair_index(self.clients) % self.inner_dim, self.inner_dim, self.device)  # (clients, inner_dim)
+
+    @cached_property
+    def _signs(self) -> Tensor:
+        return self._component * pair_signs(self.clients).to(self.device).unsqueeze(-1)  # (clients, inner_dim)
+
+    def value(self, x: Tensor, z: Tensor | None = None, rows: Tensor | None = None) -> Tensor:
+        """g_k(x_k; z), `(runs, clients, dim) -> (runs, clients, inner_dim)`.
+
+        z `(runs, clients)` is a batch mean, None for the exact map. `rows` (the same shape) says which client each
+        lane is; by default the second axis runs over all of them.
+        """
+        directions, component, signs = self._rows(rows)
+        grouped = x.unflatten(-1, (self.inner_dim, self.group))
+        along = (grouped * directions).sum(-1)
+        total = self._common(grouped) + signs * self._client_wave.value(along)
+        if z is None:
+            return total
+        return total + z.unsqueeze(-1) * component * self._noise_wave.value(along)
+
+    def vjp(self, x: Tensor, v: Tensor, z: Tensor | None = None, rows: Tensor | None = None) -> Tensor:
+        """Transposed Jacobian at x_k times v_k, `(runs, clients, dim)`; arguments as in `value`."""
+        directions, component, signs = self._rows(rows)
+        grouped = x.unflatten(-1, (self.inner_dim, self.group))
+        along = (grouped * directions).sum(-1)
+        rate = signs * self._client_wave.slope(along)
+        if z is not None:
+            rate = rate + z.unsqueeze(-1) * component * self._noise_wave.slope(along)
+        common = (self._slope + self._wave.slope(grouped)) * v.unsqueeze(-1)
+        return torch.addcmul(common, directions, (rate * v).unsqueeze(-1)).flatten(-2)
+
+    def _rows(self, rows: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        everyone = self._directions, self._component, self._signs
+        return everyone if rows is None else tuple(table[rows] for table in everyone)  # type: ignore[return-value]
+
+    def mean_value(self, x: Tensor) -> Tensor:
+        """(1/K) sum_k g_k(x), `(runs, dim) -> (runs, inner_dim)`."""
+        return self._common(x.unflatten(-1, (self.inner_dim, self.group)))
+
+    def mean_vjp(self, x: Tensor, v: Tensor) -> Tensor:
+        """Transposed Jacobian of the mean map times v, `(runs, dim)`."""
+        grouped = x.unflatten(-1, (self.inner_dim, self.group))
+        return ((self._slope + self._wave.slope(grouped)) * v.unsqueeze(-1)).flatten(-2)
+
+    def preimage(self, target: float) -> tuple[float, ...]:
+        """A point with equal coordinates at which every component of the mean map is `target` (the map is onto).
+
+        By bisection: on the diagonal the component is n c (t + ripple sin(q t)/q), within n c ripple/q of a line.
+        """
+        waviness = self.ripple / self.wavenumber if self.wavenumber > 0 else 0.0
+        reach = abs(target) / (self._slope * self.group) + waviness
+        low, high = -reach, reach
+        for _ in range(_BISECTIONS):
+            middle = 0.5 * (low + high)
+            below = self.mean_value(torch.full((1, self.dim), middle, dtype=torch.float64))[0, 0].item() < target
+            low, high = (middle, high) if below else (low, middle)
+        return (0.5 * (low + high),) * self.dim
+
+    def _common(self, grouped: Tensor) -> Tensor:
+        return torch.add(self._wave.value(grouped), grouped, alpha=self._slope).sum(-1)
+
+    def _point(self, multiple: float) -> tuple[float, ...]:
+        """multiple * u_0, padded with zeros outside group 0."""
+        point = torch.zeros(self.dim, dtype=torch.float64)
+        point[: self.group] = multiple / math.sqrt(self.group)
+        return as_point(point)
+
+    def _steep_pair(self) -> tuple[tuple[float, ...], ...]:
+        """Two points about 0, along u_0, within the shortest wave length that matters."""
+        reach = _HALF_ANGLE / max(self.noise_wavenumber, self.wavenumber)
+        return self._point(-reach), self._point(reach)
+
+    def _curved_pair(self) -> tuple[tuple[float, ...], ...]:
+        """Two points about q x_i = pi/2 on group 0, along u_0."""
+        unit = math.sqrt(self.group) / self.wavenumber
+        return self._point((math.pi / 2 - _HALF_ANGLE) * unit), self._point((math.pi / 2 + _HALF_ANGLE) * unit)
+
+    def certificates(self) -> Iterator[Certificate]:
+        """Every constant of the inner map."""
+        sigma, delta, steepest = self.noise, self.heterogeneity, self.lipschitz
+        origin = (self._point(0.0),)
+        rows = "Jacobian rows have disjoint supports, so the norm is the largest row: at most mean_lipschitz + Delta"
+        yield Certificate("inner_lipschitz", steepest, "exact", f"{rows}, and at 0 client 0 has both along u_0.",
+                          witness=_NEARLY_ALL, points=self._steep_pair())
+        yield Certificate(
+            "inner_mean_square_lipschitz", math.hypot(steepest, sigma), "exact",
+            "As a map into L^2(z), g_k has E||J(z) v||^2 = ||J v||^2 + sigma^2 cos^2(p u.x) (u.v)^2: both terms "
+            "are largest for client 0 at 0 and v = u_0.",
+            witness=_NEARLY_ALL, points=self._steep_pair())
+        yield Certificate(
+            "inner_jacobian_mean_square", self._jacobian_mean_square(), "exact",
+            "E_z of the largest squared row is convex in the mean row and the noise amplitude, and even in the cosine "
+            "of their angle, so it is largest at full lengths, aligned: client 0 at 0.",
+            witness=_NEARLY_ALL, points=origin)
+        curved = self._curved_pair() if self.smoothness > 0 else ()
+        yield Certificate(
+            "inner_smoothness", self.smoothness, "exact",
+            "The ripples move J by at most ripple c q ||x - x'|| (entry by entry), the client term by "
+            "Delta w |u.(x - x')|; for client 0 both are attained along u_0 about q x_i = pi/2.",
+            witness=_NEARLY_ALL, points=curved)
+        yield from self._noise_certificates(origin)
+        yield Certificate("inner_jacobian_heterogeneity", delta, "exact",
+                          "J_k - J = Delta s_k cos(w u_k.x) e u_k^T: rank one, norm at most Delta, attained at 0.",
+                          witness=1.0, points=origin)
+        yield Certificate("inner_sample_lipschitz", steepest + sigma, "exact",
+                          f"{rows} + sigma, and at 0 with z = +1 client 0 has all three along u_0.",
+                          witness=1.0, points=origin)
+        yield Certificate("inner_sample_smoothness", self.smoothness + sigma * self.noise_wavenumber, "upper",
+                          "A sample adds the Jacobian sigma z cos(p u.x) e u^T, which is sigma p-Lipschitz.")
+
+    def _jacobian_mean_square(self) -> float:
+        other_rows = self.mean_lipschitz if self.inner_dim > 1 else 0.0
+        against = max(other_rows, abs(self.lipschitz - self.noise))
+        return math.sqrt(((self.lipschitz + self.noise) ** 2 + against**2) / 2)
+
+    def _noise_certificates(self, origin: tuple[tuple[float, ...], ...]) -> Iterator[Certificate]:
+        sigma = self.noise
+        crest = (self._point(math.pi / 2 / self.noise_wavenumber),)
+        both = "The value error is sigma z sin(p u.x)/p e, the Jacobian error sigma z cos(p u.x) e u^T, |e| = |u| = 1"
+        yield Certificate("inner_noise", max(sigma, self.value_noise), "exact", f"{both}: sigma at 0, sigma/p at a crest.",
+                          witness=1.0, points=origin if sigma >= self.value_noise else crest)
+        yield Certificate("inner_jacobian_noise", sigma, "exact", f"{both}: the second is largest at 0.",
+                          witness=1.0, points=origin)
+        yield Certificate("inner_value_noise", self.value_noise, "exact",
+                          f"{both}: the first is largest at p u.x = pi/2.", witness=1.0, points=crest)

@@ -1,0 +1,43 @@
+"""Who differs from whom, and along which direction: signs and unit vectors that clients are built from."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def pair_signs(clients: int) -> Tensor:
+    """+1, -1, +1, -1, ... and 0 for an odd client left over: the sum is exactly zero. Shape `(clients,)`."""
+    signs = torch.tensor([1.0, -1.0], dtype=torch.float64).repeat((clients + 1) // 2)[:clients]
+    if clients % 2 == 1:
+        signs[-1] = 0.0
+    return signs
+
+
+def pair_index(clients: int) -> Tensor:
+    """0, 0, 1, 1, 2, 2, ...: both members of a pair share a direction, so that opposite signs cancel."""
+    return torch.arange(clients) // 2
+
+
+def walsh_directions(indices: Tensor, size: int, device: str = "cpu") -> Tensor:
+    """Unit vectors with entries +-1/sqrt(size): row i has the signs of the Walsh function `indices[i]`.
+
+    Index 0 is the all-ones direction. Shape `(len(indices), size)`.
+    """
+    shared_bits = indices[:, None] & torch.arange(size)
+    parity = torch.zeros_like(shared_bits)
+    while bool(shared_bits.any()):
+        parity ^= shared_bits & 1
+        shared_bits = shared_bits >> 1
+    return ((1.0 - 2.0 * parity.to(torch.float64)) / size**0.5).to(device)
+
+
+def one_hot(positions: Tensor, size: int, device: str = "cpu") -> Tensor:
+    """Rows with a single 1.0 at `positions`. Shape `(len(positions), size)`, float64."""
+    return torch.nn.functional.one_hot(positions, size).to(device=device, dtype=torch.float64)
+
+
+def uneven_direction(size: int, device: str = "cpu") -> Tensor:
+    """A unit vector with all entries positive and no two alike: a start that no symmetry of the problem keeps."""
+    weights = 1.0 + 0.5 * torch.cos(torch.arange(1, size + 1, dtype=torch.float64))
+    return (weights / weights.norm()).to(device)

@@ -1,0 +1,216 @@
+"""Phi(x) = (1/K) sum_k h_k(x) + f((1/K) sum_k g_k(x)) with non-convex h_k and g_k and every FedDRO constant as a dial.
+
+Source: Khanduri et al., FedDRO, problem (2), Assumptions 1 to 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from .blocks import RadialPseudoHuber
+from .bowl import RippledBowl
+from .convex import convex_minimum
+from .inner_map import RippledMap
+from .patterns import uneven_direction
+from .problem import AbstractSharedComposite, Certificate, Draws, Sample, as_point
+
+_FAR = 1000.0  # widths of a pseudo-Huber at which its slope is 0.9999995 of the Lipschitz constant
+_NEARLY_ALL = 0.9999
+_EVERY_THEOREM = ("feddro.lemma_3_1", "feddro.theorem_5_1", "feddro.corollary_1", "feddro.corollary_2")
+
+
+@dataclass(frozen=True)
+class SharedSample(Sample):
+    """Signs +-1, `(runs, clients, batch)`: one for each sampled g_k, one for each sampled h_k, independent."""
+
+    inner: Tensor
+    extra: Tensor
+
+
+@dataclass(frozen=True)
+class SharedComposite(AbstractSharedComposite):
+    """The shared-composite family. The dials are the paper's constants and the certificates return them exactly.
+
+    f is the radial pseudo-Huber about `target * (1, ..., 1)`, g_k a `RippledMap`, h_k a `RippledBowl` (absent when
+    B_h = 0). The start is at distance `start` from 0 on the far side of the target.
+
+    Args:
+        clients, dim, inner_dim: K, and the sizes of x and y; inner_dim divides dim.
+        B_f, L_f: Lipschitz and smoothness constants of f.
+        B_g: mean-square Lipschitz constant of g_k, noise and clients included; B_g^2 > sigma_g^2 + Delta_g^2.
+        L_g: smoothness constant of g_k.
+        B_h, L_h: Lipschitz constant of the mean h and smoothness constant of h_k; both 0 for h = 0.
+        sigma_g, sigma_h, Delta_g, Delta_h: noise and heterogeneity, attained exactly.
+        ripple: how non-convex g_k is; the mean map is monotone for ripple <= 1.
+
+    Raises:
+        ValueError: for dials that contradict each other, naming them.
+
+    Example:
+        >>> problem = SharedComposite(clients=2, dim=4, B_g=1.25, sigma_g=0.75)
+        >>> problem.certificates["inner_lipschitz"].value
+        1.0
+    """
+
+    name: str = "shared_composite"
+    clients: int = 8
+    dim: int = 20
+    inner_dim: int = 1
+    B_f: float = 1.0
+    L_f: float = 0.2
+    B_g: float = 1.1
+    L_g: float = 0.02
+    B_h: float = 0.0
+    L_h: float = 0.0
+    sigma_g: float = 0.0
+    sigma_h: float = 0.0
+    Delta_g: float = 0.0
+    Delta_h: float = 0.0
+    ripple: float = 0.5
+    target: float = 1.0
+    start: float = 10.0
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        if not self.B_g > self.sigma_g >= 0:
+            raise ValueError(f"B_g must exceed sigma_g, got B_g={self.B_g} and sigma_g={self.sigma_g}")
+        if self.B_f <= 0 or self.L_f <= 0:
+            raise ValueError(f"B_f and L_f must be positive, got {self.B_f} and {self.L_f}")
+        if self.B_h == 0 and any((self.L_h, self.sigma_h, self.Delta_h)):
+            raise ValueError("without h (B_h = 0) L_h, sigma_h and Delta_h must be 0, "
+                             f"got {self.L_h}, {self.sigma_h}, {self.Delta_h}")
+        if not (math.isfinite(self.target) and math.isfinite(self.start) and self.start >= 0):
+            raise ValueError(f"target must be finite and start at least 0, got {self.target} and {self.start}")
+        _ = self._map, self._bowl  # the parts check their own dials
+
+    @cached_property
+    def _map(self) -> RippledMap:
+        lipschitz = math.sqrt((self.B_g - self.sigma_g) * (self.B_g + self.sigma_g))
+        return RippledMap(self.clients, self.dim, self.inner_dim, lipschitz, self.L_g, self.sigma_g, self.Delta_g,
+                          self.ripple, self.device)
+
+    @cached_property
+    def _bowl(self) -> RippledBowl | None:
+        if self.B_h == 0:
+            return None
+        return RippledBowl(self.clients, self.dim, self.B_h, self.L_h, self.sigma_h, self.Delta_h, self.device)
+
+    @cached_property
+    def _outer(self) -> RadialPseudoHuber:
+        return RadialPseudoHuber(self.B_f, self.L_f)
+
+    @property
+    def fits(self) -> tuple[str, ...]:
+        """Theorem 4.2 is about h = 0; everything else fits always."""
+        return _EVERY_THEOREM if self._bowl is not None else (*_EVERY_THEOREM, "feddro.theorem_4_2")
+
+    @cached_property
+    def initial_point(self) -> Tensor:
+        side = -1.0 if self.target >= 0 else 1.0
+        return side * self.start * uneven_direction(self.dim, self.device)
+
+    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._map.value(x, sample.inner.mean(-1) if isinstance(sample, SharedSample) else None)
+
+    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._map.vjp(x, v, sample.inner.mean(-1) if isinstance(sample, SharedSample) else None)
+
+    def inner_mean(self, x: Tensor) -> Tensor:
+        return self._map.mean_value(x)
+
+    def outer(self, y: Tensor) -> Tensor:
+        return self._outer.value(y - self.target)
+
+    def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._outer.gradient(y - self.target)
+
+    def extra(self, x: Tensor) -> Tensor:
+        return x.new_zeros(x.shape[:-1]) if self._bowl is None else self._bowl.value(x)
+
+    def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor | None:
+        if self._bowl is None:
+            return None
+        return self._bowl.gradient(x, sample.extra.mean(-1) if isinstance(sample, SharedSample) else None)
+
+    def objective(self, x: Tensor) -> Tensor:
+        value = self.outer(self.inner_mean(x))
+        return value if self._bowl is None else value + self._bowl.mean_value(x)
+
+    def gradient(self, x: Tensor) -> Tensor:
+        gradient = self._map.mean_vjp(x, self.outer_gradient(self.inner_mean(x)))
+        return gradient if self._bowl is None else gradient + self._bowl.mean_gradient(x)
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SharedSample:
+        return SharedSample(draws.signs(f"{purpose}.inner", batch), draws.signs(f"{purpose}.extra", batch))
+
+    def atoms(self) -> tuple[SharedSample, Tensor]:
+        pairs = torch.tensor([[1.0, 1.0, -1.0, -1.0], [1.0, -1.0, 1.0, -1.0]], dtype=torch.float64, device=self.device)
+        inner, extra = (signs.expand(1, self.clients, 4) for signs in pairs)
+        return SharedSample(inner, extra), torch.full((4,), 0.25, dtype=torch.float64, device=self.device)
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Certificate]:
+        parts = [*self._map.certificates(), *self._outer_certificates(), *self._whole_certificates()]
+        parts += _zero_extra_certificates() if self._bowl is None else list(self._bowl.certificates())
+        return {part.quantity: part for part in parts}
+
+    def _outer_certificates(self) -> Iterator[Certificate]:
+        center = torch.full((self.inner_dim,), self.target, dtype=torch.float64)
+        axis = torch.zeros(self.inner_dim, dtype=torch.float64)
+        axis[0] = self._outer.width
+        near, far = (0.01 * axis, center + _FAR * axis)
+        yield Certificate("outer_lipschitz", self.B_f, "exact", "|grad f| = B_f r / sqrt(w^2 + r^2) tends to B_f.",
+                          "all of R^inner_dim", _NEARLY_ALL, (as_point(far),))
+        yield Certificate("outer_smoothness", self.L_f, "exact", "Both Hessian eigenvalues are at most B_f / w = L_f.",
+                          "all of R^inner_dim", _NEARLY_ALL, (as_point(center - near), as_point(center + near)))
+
+    def _whole_certificates(self) -> Iterator[Certificate]:
+        steepest = self._map.mean_lipschitz
+        smoothness = self.B_f * self._mean_inner_smoothness + steepest**2 * self.L_f
+        extra_smoothness = 0.0 if self._bowl is None else self._bowl.mean_smoothness
+        yield Certificate("objective_smoothness", extra_smoothness + smoothness, "upper",
+                          "Chain rule on the mean maps, in which client terms cancel: L_h + B_f L_g + |J|^2 L_f.")
+        cap = self.B_h + self.B_f * steepest
+        start = torch.linalg.vector_norm(self.gradient(self.initial_point.unsqueeze(0))).item()
+        yield Certificate("gradient_cap", cap, "upper", "|grad Phi| <= |grad h| + |J| |grad f|, of the mean maps.",
+                          witness=min(1.0, start / cap) * (1 - 1e-12), points=(as_point(self.initial_point),))
+        yield self._gap_certificate()
+
+    @property
+    def _mean_inner_smoothness(self) -> float:
+        """Of the mean map: the client terms carry the rest of L_g."""
+        return self.L_g - self._map.wavenumber * self.Delta_g / math.sqrt(self._map.group)
+
+    def _gap_certificate(self) -> Certificate:
+        start = self.objective(self.initial_point.unsqueeze(0)).item()
+        if self.target == 0:
+            return Certificate("objective_gap", start, "exact", "h >= 0, f >= 0 and both vanish at 0, as g(0) = 0.",
+                               witness=1.0, points=(as_point(torch.zeros(self.dim)),))
+        if self._bowl is None:
+            return Certificate("objective_gap", start, "exact", "f >= 0, and g is onto so that f(g(x)) = 0 at some x.",
+                               witness=1.0 - 1e-9, points=(self._map.preimage(self.target),))
+        return Certificate("objective_gap", start - self._infimum_bound(), "upper",
+                           "h >= bowl(|x|) and |g(x)| <= |J| |x|: Phi is at least a convex function of |x|, minimised.")
+
+    def _infimum_bound(self) -> float:
+        """A lower bound of inf Phi: the minimum over r of bowl(r) + f at distance max(0, |target| - |J| r)."""
+        assert self._bowl is not None
+        bowl, slope = self._bowl.radial, self._map.mean_lipschitz
+        distance = abs(self.target) * math.sqrt(self.inner_dim)
+
+        def along_radius(radius: float) -> tuple[float, float]:
+            (height, rise), (miss, pull) = bowl.scalar(radius), self._outer.scalar(distance - slope * radius)
+            return height + miss, rise - slope * pull
+
+        return convex_minimum(along_radius, 0.0, distance / slope)
+
+
+def _zero_extra_certificates() -> list[Certificate]:
+    names = ("noncompositional_smoothness", "noncompositional_gradient_noise", "noncompositional_heterogeneity")
+    return [Certificate(name, 0.0, "exact", "There is no h.") for name in names]

@@ -1,0 +1,280 @@
+"""The methods once more, as plain loops over steps and clients written from the papers' pseudocode.
+
+Nothing here is shared with the code under test: oracles work on one client and one sample at a time. Only the noise
+comes from outside, ``noise(purpose, t, k, *tail)``: the numbers that client k draws at step t.
+``sent`` counts what one client sends, where the pseudocode sends it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+NOISE, JACOBIAN_NOISE = 0.3, 0.2
+P = 2  # inner dimension
+
+Vector = np.ndarray
+Draw = Callable[..., np.ndarray]
+
+
+def mean(vectors: list[Vector]) -> Vector:
+    return sum(vectors[1:], vectors[0]) / len(vectors)
+
+
+class Composite:
+    """g_k, f_k and h_k of one client on one sample z; z None is the expectation."""
+
+    def __init__(self, data) -> None:
+        self.d, self.K = data, len(data.A)
+
+    def g(self, k: int, x: Vector, z: Vector | None = None) -> Vector:
+        y = np.array([np.sin(self.d.A[k][j] @ x) + self.d.c[k][j] for j in range(P)])
+        return y if z is None else y + NOISE * z[:P] + JACOBIAN_NOISE * z[P : 2 * P] * x[0]
+
+    def jacobian(self, k: int, x: Vector, z: Vector | None = None) -> Vector:
+        J = np.array([np.cos(self.d.A[k][j] @ x) * self.d.A[k][j] for j in range(P)])
+        if z is not None:
+            J[:, 0] += JACOBIAN_NOISE * z[P : 2 * P]
+        return J
+
+    def grad_f_shared(self, y: Vector) -> Vector:
+        return y / np.sqrt(1 + y**2)
+
+    def grad_f_local(self, k: int, y: Vector, z: Vector | None = None) -> Vector:
+        return self.d.w[k] * y / np.sqrt(1 + y**2) + (0 if z is None else NOISE * z[2 * P : 3 * P])
+
+    def grad_h(self, k: int, x: Vector, z: Vector | None = None) -> Vector:
+        return 2 * self.d.a[k] * x / (1 + x**2) + (0 if z is None else NOISE * z[3 * P :])
+
+
+def fedavg(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, I, case="I", after_average="recompute"):
+    """FedDRO paper, Algorithm 1 (h added to (6))."""
+    o, sent = Composite(data), Counter()
+    x = [x0.copy() for _ in range(o.K)]
+    y = [o.g(k, x0) for k in range(o.K)]
+    if case == "II":
+        y = [mean(y)] * o.K
+    if y0 is not None:
+        y = [y0.copy() for _ in range(o.K)]
+    path = [x]
+    for t in range(T):
+        x = [x[k] - eta * (o.grad_h(k, x[k]) + o.jacobian(k, x[k]).T @ o.grad_f_shared(y[k])) for k in range(o.K)]
+        y = [o.g(k, x[k]) for k in range(o.K)]
+        if (t + 1) % I == 0:
+            x = [mean(x)] * o.K
+            sent.update(rounds=1, model=x0.size)
+            if case == "II":
+                y = [mean([o.g(k, x[k]) for k in range(o.K)])] * o.K
+                sent.update(embedding=P)
+            elif after_average == "recompute":
+                y = [o.g(k, x[k]) for k in range(o.K)]
+        path.append(x)
+    return path, sent
+
+
+def modified_fedavg(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, I):
+    """Algorithm 1 with y_k^t = ybar^t at every step (Theorem 4.2)."""
+    o, sent = Composite(data), Counter()
+    x = [x0.copy() for _ in range(o.K)]
+    path = [x]
+    for t in range(T):
+        ybar = mean([o.g(k, x[k]) for k in range(o.K)])
+        sent.update(embedding=P)
+        x = [x[k] - eta * (o.grad_h(k, x[k]) + o.jacobian(k, x[k]).T @ o.grad_f_shared(ybar)) for k in range(o.K)]
+        if (t + 1) % I == 0:
+            x = [mean(x)] * o.K
+            sent.update(rounds=1, model=x0.size)
+        path.append(x)
+    return path, sent
+
+
+def feddro(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, beta, I, b=1, first_update="keep"):
+    """FedDRO paper, Algorithm 2."""
+    o, sent = Composite(data), Counter()
+    x = [x0.copy() for _ in range(o.K)]
+    older = x
+    ybar = mean([o.g(k, x0) for k in range(o.K)]) if y0 is None else y0.copy()
+    path = [x]
+    for t in range(T):
+        batch = [noise("sample", t, k, b, 3 * P + x0.size) for k in range(o.K)]
+        if t > 0 or first_update == "update":
+            y = [(1 - beta) * (ybar - mean([o.g(k, older[k], z) for z in batch[k]]))
+                 + mean([o.g(k, x[k], z) for z in batch[k]]) for k in range(o.K)]
+            ybar = mean(y)
+            sent.update(embedding=P)
+        gradient = [mean([o.grad_h(k, x[k], z) for z in batch[k]])
+                    + mean([o.jacobian(k, x[k], z) for z in batch[k]]).T @ o.grad_f_shared(ybar) for k in range(o.K)]
+        older, x = x, [x[k] - eta * gradient[k] for k in range(o.K)]
+        if (t + 1) % I == 0:
+            x = [mean(x)] * o.K
+            sent.update(rounds=1, model=x0.size)
+        path.append(x)
+    return path, sent
+
+
+def local_scgdm(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, alpha, beta, gamma, p, b=1):
+    """Local-SCGDM paper, Algorithm 1."""
+    o, sent = Composite(data), Counter()
+    x = [x0.copy() for _ in range(o.K)]
+    u, m = [None] * o.K, [None] * o.K
+    path = [x]
+    for t in range(T):
+        x = list(x)
+        for k in range(o.K):
+            zeta = noise("sample", t, k, b, 3 * P + x0.size)
+            g = mean([o.g(k, x[k], z) for z in zeta])
+            u[k] = g if t == 0 else (1 - gamma * eta) * u[k] + gamma * eta * g
+            J, grad = mean([o.jacobian(k, x[k], z) for z in zeta]), mean([o.grad_f_local(k, u[k], z) for z in zeta])
+            z_t = J.T @ grad
+            m[k] = z_t if t == 0 else (1 - alpha * eta) * m[k] + alpha * eta * z_t
+            x[k] = x[k] - beta * eta * m[k]
+        if (t + 1) % p == 0:
+            u, m, x = [mean(u)] * o.K, [mean(m)] * o.K, [mean(x)] * o.K
+            sent.update(rounds=1, model=2 * x0.size, embedding=P)
+        path.append(x)
+    return path, sent
+
+
+def comfedl(data, noise: Draw, w0: Vector, y0, T: int, eta, tau, b=1, b_1=1, m=None, problem_form="general"):
+    """ComFedL paper, Algorithm 1, in the names of this package (inner g, outer f)."""
+    o, sent = Composite(data), Counter()
+    everyone = list(range(o.K))
+    wbar, path = w0.copy(), [[w0.copy() for _ in everyone]]
+    for s in range(-(-T // tau)):
+        chosen = everyone if m is None else np.flatnonzero(noise.subset("clients", s * tau, m)).tolist()
+        w = [wbar.copy() for _ in everyone]
+        for j in range(min(tau, T - s * tau)):
+            t = s * tau + j
+            for i in everyone:  # those outside C_s are followed too: the batched code keeps them, unheard
+                B = noise("inner", t, i, b, 3 * P + w0.size)
+                g, J = mean([o.g(i, w[i], z) for z in B]), mean([o.jacobian(i, w[i], z) for z in B])
+                if problem_form == "special":
+                    grad = o.grad_f_local(i, g)
+                else:
+                    grad = mean([o.grad_f_local(i, g, z) for z in noise("outer", t, i, b_1, 3 * P + w0.size)])
+                w[i] = w[i] - eta * (J.T @ grad)
+            if j + 1 < tau:
+                path.append(list(w))
+        if (s + 1) * tau <= T:
+            wbar = mean([w[i] for i in chosen])
+            sent.update(rounds=1)
+            sent["model"] += w0.size * Fraction(len(chosen), o.K)
+            path.append([wbar] * o.K)
+    return path, sent
+
+
+class Conditional:
+    """The estimate (3) for one outer sample and its m inner samples."""
+
+    def __init__(self, data, noise: Draw, m: int) -> None:
+        self.d, self.noise, self.m, self.N = data, noise, m, len(data.A)
+
+    def batch(self, t: int, n: int, b: int) -> list[tuple[Vector, Vector]]:
+        return list(zip(self.noise("outer", t, n, b, 2 * P), self.noise("inner", t, n, b, self.m, P), strict=True))
+
+    def estimate(self, n: int, x: Vector, xi: Vector, etas: Vector) -> Vector:
+        angle = self.d.A[n] @ x + 0.3 * xi[:P]
+        g = mean([np.sin(angle) + NOISE * eta * (1 + 0.5 * x[0]) for eta in etas])
+        J = np.cos(angle)[:, None] * self.d.A[n]
+        J[:, 0] += mean([0.5 * NOISE * eta for eta in etas])
+        return J.T @ ((self.d.w[n] + 0.3 * xi[P:]) * g / np.sqrt(1 + g**2))
+
+    def gradient(self, n: int, x: Vector, batch: list[tuple[Vector, Vector]]) -> Vector:
+        return mean([self.estimate(n, x, xi, etas) for xi, etas in batch])
+
+
+def _conditional(data, noise: Draw, x0: Vector, T: int, alpha, q, m, b, B, update, sends):
+    """Algorithms 1 and 2 of the FCSG paper with the box's own time: u_1 first, then t = 1, …, T."""
+    o, sent = Conditional(data, noise, m), Counter()
+    everyone = range(o.N)
+    x, older = [x0.copy() for _ in everyone], [None] * o.N
+    u = [o.gradient(n, x[n], o.batch(0, n, B or b)) for n in everyone]
+    path = [x]
+    for t in range(1, T + 1):
+        if t % q == 0:
+            ubar = mean(u)
+            new = [mean([x[n] - alpha * u[n] for n in everyone])] * o.N
+            u = [ubar] * o.N
+            sent.update(rounds=1, model=sends * x0.size)
+        else:
+            new = [x[n] - alpha * u[n] for n in everyone]
+        older, x = x, new
+        batches = [o.batch(t, n, b) for n in everyone]
+        u = [update(u[n], partial(o.gradient, n, batch=batches[n]), x[n], older[n]) for n in everyone]
+        path.append(x)
+    return path, sent
+
+
+def fcsg(data, noise: Draw, x0: Vector, y0, T: int, alpha, q, m, b=1, B=None):
+    return _conditional(data, noise, x0, T, alpha, q, m, b, B, lambda u, gradient, x, older: gradient(x), 1)
+
+
+def fcsg_m(data, noise: Draw, x0: Vector, y0, T: int, alpha, beta, q, m, b=1, B=None):
+    def update(u, gradient, x, older):
+        return (1 - beta) * u + beta * gradient(x)
+
+    return _conditional(data, noise, x0, T, alpha, q, m, b, B, update, 2)
+
+
+def acc_fcsg_m(data, noise: Draw, x0: Vector, y0, T: int, alpha, beta, q, m, b=1, B=None):
+    def update(u, gradient, x, older):
+        return gradient(x) + (1 - beta) * (u - gradient(older))
+
+    return _conditional(data, noise, x0, T, alpha, q, m, b, B, update, 2)
+
+
+class Task:
+    """Stochastic gradient and Hessian of f_i, averaged over a batch of signs z = (z_1, z_2)."""
+
+    def __init__(self, data) -> None:
+        self.d, self.N = data, len(data.A)
+
+    def gradient(self, i: int, w: Vector, batch: Vector) -> Vector:
+        u, n = self.d.A[i] @ w, w.size
+        exact = self.d.A[i].T @ (self.d.w[i] * u / np.sqrt(1 + u**2)) + self.d.a[i]
+        return mean([exact + NOISE * z[:n] + JACOBIAN_NOISE * z[n:] * w for z in batch])
+
+    def hessian(self, i: int, w: Vector, batch: Vector) -> Vector:
+        u, n = self.d.A[i] @ w, w.size
+        exact = self.d.A[i].T @ np.diag(self.d.w[i] * (1 + u**2) ** -1.5) @ self.d.A[i]
+        return mean([exact + JACOBIAN_NOISE * np.diag(z[n:]) for z in batch])
+
+
+def meta_fl(data, noise: Draw, w0: Vector, y0, T: int, beta, tau, D=1, D_H=None, m=None, variant="exact", delta=1e-3,
+            nu=2, alpha=0.1):
+    """Generalised meta FL paper, Algorithm 1 with the local updates of Algorithms 2, 3 and 4."""
+    o, sent = Task(data), Counter()
+    everyone, size = list(range(o.N)), 2 * w0.size
+
+    def local_update(i: int, w_in: Vector, t: int) -> Vector:
+        w = [w_in]
+        for l in range(1, nu + 1):
+            w.append(w[l - 1] - alpha * o.gradient(i, w[l - 1], noise(f"gradient {l - 1}", t, i, D, size)))
+        d = o.gradient(i, w[nu], noise(f"gradient {nu}", t, i, D, size))
+        for l in range(1, nu + 1):
+            batch = noise(f"hessian {nu - l}", t, i, D_H or D, size)
+            if variant == "exact":
+                d = (np.eye(w0.size) - alpha * o.hessian(i, w[nu - l], batch)) @ d
+            elif variant == "hessian_free":
+                ahead, behind = o.gradient(i, w[nu - l] + delta * d, batch), o.gradient(i, w[nu - l] - delta * d, batch)
+                d = d - alpha / (2 * delta) * (ahead - behind)
+        return w_in - beta * d
+
+    w_k, path = w0.copy(), [[w0.copy() for _ in everyone]]
+    for k in range(-(-T // tau)):
+        chosen = everyone if m is None else np.flatnonzero(noise.subset("agents", k * tau, m)).tolist()
+        w = [w_k.copy() for _ in everyone]
+        for j in range(min(tau, T - k * tau)):
+            w = [local_update(i, w[i], k * tau + j) for i in everyone]
+            if j + 1 < tau:
+                path.append(list(w))
+        if (k + 1) * tau <= T:
+            w_k = mean([w[i] for i in chosen])
+            sent.update(rounds=1)
+            sent["model"] += w0.size * Fraction(len(chosen), o.N)
+            path.append([w_k] * o.N)
+    return path, sent

@@ -1,0 +1,238 @@
+"""Keyed random numbers: the mixer against big integers, lane independence to the bit, and honest statistics.
+
+Each statistical test has its seeds fixed and its level stated: with 1e-6 per test the suite as a whole would raise a
+false alarm about once in ten thousand other root seeds.
+"""
+
+import hashlib
+import math
+
+import pytest
+import torch
+from fedco.algorithms import Draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+LEVEL = 1e-6
+BIT_TEST_WORDS = 2**15
+MASK = (1 << 64) - 1
+GOLDEN = 0x9E3779B97F4A7C15
+
+
+def mix(z):
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+    return z ^ (z >> 31)
+
+
+def plain_word(root, seed, client, step, purpose, component):
+    offset = int.from_bytes(hashlib.blake2b(purpose.encode(), digest_size=8).digest(), "little")
+    key = root & MASK
+    for field in (0, seed, client, step + 1):
+        key = mix((key + (field + 1) * GOLDEN) & MASK)
+    return mix((key + offset + (component + 1) * GOLDEN) & MASK)
+
+
+def test_the_mixer_is_splitmix64():
+    """The first outputs of SplitMix64 seeded with 1234567, as published with its reference implementation."""
+    published = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
+    assert [mix((1234567 + (i + 1) * GOLDEN) & MASK) for i in range(4)] == published
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(st.integers(-(2**70), 2**70), st.integers(0, 2**40), st.integers(-1, 10**7), st.text(max_size=8))
+def test_words_are_a_function_of_their_key(root, seed, step, purpose):
+    words = Draws(root, [seed, 3], 4).at(step).words(purpose, 3)
+    for client in range(4):
+        for component in range(3):
+            assert words[0, client, component].item() & MASK == plain_word(root, seed, client, step, purpose, component)
+
+
+KINDS = {
+    "signs": lambda d, n: d.signs("p", n),
+    "uniform": lambda d, n: d.uniform("p", n),
+    "integers": lambda d, n: d.integers("p", 7, n),
+    "normal": lambda d, n: d.normal("p", n),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [1, 2, 20, 63, 64, 65, 130])
+def test_a_lane_does_not_know_what_is_beside_it(kind, n):
+    draw = KINDS[kind]
+    alone, seven, many = (draw(Draws(5, seeds, 3).at(9), n) for seeds in ([4], 7, 512))
+    assert alone.shape == (1, 3, n)
+    assert torch.equal(alone[0], seven[4]) and torch.equal(alone[0], many[4])
+    assert torch.equal(many[511], draw(Draws(5, [511], 3).at(9), n)[0])
+    fewer_clients = draw(Draws(5, [4], 2).at(9), n)
+    assert torch.equal(alone[:, :2], fewer_clients)
+    grid = draw(Draws(5, 7, 3, grid=3).at(9), n)
+    assert torch.equal(grid, torch.cat([seven] * 3))
+    assert torch.equal(draw(Draws(5, 7, 3).at(9), n + 3)[..., :n], seven), "a longer tail must begin with the shorter"
+
+
+def test_two_threads_draw_the_same_bits():
+    before = torch.get_num_threads()
+    drawn = []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            drawn.append(Draws(1, 900, 8).at(2).normal("p", 33))
+    finally:
+        torch.set_num_threads(before)
+    assert torch.equal(*drawn)
+
+
+def test_asking_twice_gives_the_same_and_other_keys_give_others():
+    draws = Draws(5, 2, 3)
+    base = draws.at(4).uniform("p", 8)
+    assert torch.equal(base, draws.at(4).uniform("p", 8))
+    others = [draws.at(5).uniform("p", 8), draws.at(4).uniform("q", 8), Draws(6, 2, 3).at(4).uniform("p", 8)]
+    others.append(draws.uniform("p", 8))
+    for other in others:
+        assert not (base == other).any()
+    assert len(base.unique()) == base.numel()
+
+
+def blocks():
+    """About 2^20 words along each coordinate of the key in turn: adjacent seeds, clients, steps and components."""
+    yield "seeds", Draws(11, 2**17, 1).at(0).words("p", 8).reshape(-1)
+    yield "clients", Draws(11, 1, 2**17).at(0).words("p", 8).reshape(-1)
+    yield "steps", torch.cat([Draws(11, 4, 4).at(t).words("p", 8).reshape(-1) for t in range(4096)])
+    yield "components", Draws(11, 1, 1).at(0).words("p", 2**20).reshape(-1)
+    yield "root seeds", torch.cat([Draws(root, 4, 4).at(0).words("p", 16).reshape(-1) for root in range(4096)])
+
+
+BLOCKS = dict(blocks())
+
+
+def bits_of(words):
+    return ((words.unsqueeze(-1) >> torch.arange(64)) & 1).to(torch.float32)
+
+
+def largest_bit_score(words):
+    """Largest |z| over the 64 bit means and the 64 x 63 / 2 pairs of bits within a word."""
+    signs = 2 * bits_of(words) - 1
+    moments = signs.T @ signs / math.sqrt(signs.shape[0])
+    moments.fill_diagonal_(0)
+    means = signs.sum(0) / math.sqrt(signs.shape[0])
+    return max(moments.abs().max().item(), means.abs().max().item())
+
+
+WITHIN_A_WORD = stats.norm.isf(LEVEL / 2 / (64 * 63 / 2 + 64))  # Bonferroni over all bits and pairs of bits
+
+
+@pytest.mark.parametrize("along", BLOCKS)
+def test_every_bit_is_fair_and_uncorrelated_with_every_other(along):
+    assert largest_bit_score(BLOCKS[along][:BIT_TEST_WORDS]) < WITHIN_A_WORD
+
+
+def largest_neighbour_score(words, lag):
+    """Largest |z| over all 64 x 64 pairs of bits of two words that are ``lag`` apart."""
+    left, right = 2 * bits_of(words[:-lag]) - 1, 2 * bits_of(words[lag:]) - 1
+    return (left.T @ right / math.sqrt(left.shape[0])).abs().max().item()
+
+
+BETWEEN_WORDS = stats.norm.isf(LEVEL / 2 / 4096)
+
+
+@pytest.mark.parametrize("along", BLOCKS)
+@pytest.mark.parametrize("lag", [1, 2])
+def test_neighbours_along_each_coordinate_are_uncorrelated_bit_by_bit(along, lag):
+    words = BLOCKS[along][:BIT_TEST_WORDS]
+    assert largest_neighbour_score(words, lag) < BETWEEN_WORDS
+    assert words.unique().numel() == words.numel()
+
+
+def test_a_mixer_without_its_second_half_is_caught():
+    """The key walks by the golden ratio; with one multiplication and one shift instead of the mix it still shows."""
+    walk = torch.arange(BIT_TEST_WORDS) * (GOLDEN - (1 << 64))
+    weak = (walk ^ ((walk >> 30) & ((1 << 34) - 1))) * (0xBF58476D1CE4E5B9 - (1 << 64))
+    assert largest_neighbour_score(walk, 1) > 10 * BETWEEN_WORDS
+    assert largest_neighbour_score(weak, 1) > 10 * BETWEEN_WORDS
+
+
+@pytest.mark.parametrize("along", BLOCKS)
+@pytest.mark.parametrize("shift", [0, 26, 52])
+def test_twelve_bits_at_a_time_are_uniform(along, shift):
+    """Chi-square over 4096 cells, both tails: a generator may also be too even."""
+    counts = torch.bincount((BLOCKS[along] >> shift) & 4095, minlength=4096).numpy()
+    p = stats.chisquare(counts).pvalue
+    assert LEVEL / 2 < p < 1 - LEVEL / 2
+
+
+@pytest.mark.parametrize("along", BLOCKS)
+def test_pairs_of_neighbours_fill_the_square(along):
+    """Serial test: 64 x 64 cells of the top bits of two neighbours."""
+    top = (BLOCKS[along] >> 58) & 63
+    counts = torch.bincount(top[0::2] * 64 + top[1::2], minlength=4096).numpy()
+    assert LEVEL / 2 < stats.chisquare(counts).pvalue < 1 - LEVEL / 2
+
+
+def test_one_changed_bit_of_the_key_changes_half_of_the_word():
+    """Avalanche over the seed index and the step: every output bit flips with probability 1/2."""
+    for make in (lambda i: Draws(3, [i], 2000).at(5).words("p", 4), lambda i: Draws(3, [9], 2000).at(i).words("p", 4)):
+        base = make(1000).reshape(-1)
+        for bit in range(8):
+            flips = bits_of(base ^ make(1000 ^ (1 << bit)).reshape(-1)).mean(0)
+            z = (flips - 0.5) * 2 * math.sqrt(base.numel())
+            assert z.abs().max().item() < stats.norm.isf(LEVEL / 2 / 1024)
+
+
+def test_signs_are_fair_and_independent_across_lanes():
+    signs = Draws(2, 500, 8).at(3).signs("p", 64)
+    assert set(signs.unique().tolist()) == {-1.0, 1.0}
+    flat = signs.reshape(4000, 64)
+    lanes = flat[:400] @ flat[:400].T / 8
+    lanes.fill_diagonal_(0)
+    exact_tail = stats.binom.isf(LEVEL / 400**2, 64, 0.5) * 2 - 64
+    assert abs(flat.sum().item()) < stats.norm.isf(LEVEL / 2) * math.sqrt(flat.numel())
+    assert (lanes * 8).abs().max().item() <= exact_tail
+
+
+def test_uniform_and_normal_have_their_laws():
+    draws = Draws(2, 1000, 10).at(3)
+    u, x = draws.uniform("p", 100).flatten(), draws.normal("q", 101)
+    assert u.min() > 0 and u.max() < 1
+    assert stats.kstest(u.numpy(), "uniform").pvalue > LEVEL
+    assert stats.kstest(x.flatten().numpy(), "norm").pvalue > LEVEL
+    scores = x.reshape(-1, 101).T @ x.reshape(-1, 101) / math.sqrt(10_000)
+    scores.fill_diagonal_(0)
+    assert scores.abs().max().item() < stats.norm.isf(LEVEL / 101**2), "components, also of one Box-Muller pair"
+    n = x.numel()
+    for power, mean, variance in ((1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96)):
+        assert abs((x**power).mean().item() - mean) < stats.norm.isf(LEVEL / 2) * math.sqrt(variance / n)
+
+
+@pytest.mark.parametrize("high", [1, 2, 3, 10, 1000])
+def test_integers_are_uniform(high):
+    k = Draws(2, 1000, 10).at(3).integers("p", high, 30).flatten()
+    assert k.dtype == torch.int64 and k.min() >= 0 and k.max() < high
+    if high > 1:
+        assert LEVEL / 2 < stats.chisquare(torch.bincount(k, minlength=high).numpy()).pvalue < 1 - LEVEL / 2
+
+
+def test_subsets_have_the_size_and_every_one_is_as_likely():
+    masks = Draws(2, 6000, 5).at(3).subset("participants", 2)
+    assert (masks.sum(1) == 2).all()
+    codes = (masks * 2.0 ** torch.arange(5)).sum(1).long()
+    counts = torch.bincount(codes, minlength=32)
+    assert (counts > 0).sum() == 10
+    assert LEVEL / 2 < stats.chisquare(counts[counts > 0].numpy()).pvalue < 1 - LEVEL / 2
+    assert torch.equal(Draws(2, [17], 5).at(3).subset("participants", 2)[0], masks[17])
+
+
+@pytest.mark.parametrize("wrong", [dict(seeds=0), dict(seeds=[]), dict(seeds=[-1]), dict(clients=0), dict(grid=0)])
+def test_impossible_sizes_are_refused(wrong):
+    with pytest.raises(ValueError, match="must be at least 1"):
+        Draws(**{"root_seed": 0, "seeds": 2, "clients": 2, "grid": 1, **wrong})
+
+
+def test_impossible_ranges_are_refused():
+    draws = Draws(0, 1, 3)
+    with pytest.raises(ValueError, match="high must be in"):
+        draws.integers("p", 0, 1)
+    for size in (0, 4):
+        with pytest.raises(ValueError, match="size must be in"):
+            draws.subset("p", size)

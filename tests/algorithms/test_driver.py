@@ -1,0 +1,189 @@
+"""The loop: what it records, how it reports, and that nothing can stop it for good."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from fedco.algorithms import FedAvg, FedDRO, ModifiedFedAvg, NotApplicable, Result, Start, drive, metrics, progress
+from tiny import TinyData, TinyMeta, TinyShared
+
+PROBLEM = TinyShared(TinyData.random(1, 3))
+METHOD = FedDRO(eta=0.05, beta=0.3, I=3, b=2)
+RECORD = {"gradient": metrics.gradient_norm_squared, "drift": metrics.consensus_error, "F": metrics.objective}
+
+
+def test_recorded_values_are_the_metrics_of_the_trajectory():
+    every_step = drive(METHOD, PROBLEM, steps=20, seeds=4, record=RECORD)
+    thinned = drive(METHOD, PROBLEM, steps=20, seeds=4, record=RECORD, every=6)
+    assert every_step.times.tolist() == list(range(21)) and thinned.times.tolist() == [0, 6, 12, 18, 20]
+    for name in RECORD:
+        values = every_step.values[name]
+        assert torch.equal(thinned.values[name], values[thinned.times])
+        torch.testing.assert_close(thinned.mean(name)[0], values[:20].mean(0))
+        torch.testing.assert_close(thinned.running_mean(name)[2, 0], values[:12].mean(0))
+        assert thinned.final(name).shape == (1, 4) and thinned.running_mean(name)[0].isnan().all()
+    final = PROBLEM.gradient(every_step.state.average).square().sum(-1)
+    assert torch.equal(every_step.values["gradient"][-1], final)
+    assert (every_step.values["drift"][3] < 1e-25).all() and (every_step.values["drift"][4] > 1e-9).all()
+
+
+def test_without_average_only_the_stored_times_are_evaluated():
+    seen = []
+
+    def spy(problem, state, t):
+        seen.append(t)
+        return state.x[:, 0, 0]
+
+    result = drive(METHOD, PROBLEM, steps=20, seeds=2, record={"spy": spy}, every=6, average=False)
+    assert seen == [0, 6, 12, 18, 20] and result.counts.tolist() == [0, 1, 2, 3, 4]
+    torch.testing.assert_close(result.mean("spy")[0], result.values["spy"][:4].mean(0))
+
+
+def test_grid_points_are_laid_out_slowly():
+    method = FedDRO(eta=torch.tensor([0.0, 0.1], dtype=torch.float64), beta=0.3, I=3)
+    result = drive(method, PROBLEM, steps=5, seeds=3, record=RECORD)
+    assert result.grid == 2 and result.final("F").shape == (2, 3)
+    at_rest = PROBLEM.objective(PROBLEM.initial_point[None])
+    torch.testing.assert_close(result.final("F")[0], at_rest.expand(3))
+    assert (result.final("F")[1] != at_rest).all()
+
+
+def test_a_start_is_used_and_checked():
+    x = torch.arange(6, dtype=torch.float64).view(2, 3)
+    result = drive(METHOD, PROBLEM, steps=1, seeds=2, start=Start(x=x), record={"F": metrics.objective})
+    torch.testing.assert_close(result.values["F"][0], PROBLEM.objective(x))
+    for wrong in (torch.zeros(4, dtype=torch.float64), torch.zeros(3), torch.zeros(3, 3, dtype=torch.float64)):
+        with pytest.raises(ValueError, match=r"start\.x must be float64 of shape"):
+            drive(METHOD, PROBLEM, steps=1, seeds=2, start=Start(x=wrong))
+
+
+def test_the_loop_never_waits_for_a_number(monkeypatch):
+    def refuse(self, *args):
+        raise AssertionError("a tensor was turned into a number inside the loop")
+
+    def start_refusing(problem, state, t):
+        for name in ("item", "__bool__", "__float__", "__int__", "tolist", "numpy", "cpu"):
+            monkeypatch.setattr(torch.Tensor, name, refuse)
+        return state.x[:, 0, 0]
+
+    record = {"x": start_refusing, **RECORD}
+    drive(METHOD, PROBLEM, steps=9, seeds=4, record=record, every=4, progress=lambda report: None)
+    monkeypatch.undo()
+
+
+def test_progress_reports_steps_speed_and_time_left(capsys):
+    reports = []
+    drive(METHOD, PROBLEM, steps=9, seeds=4, progress=reports.append)
+    last = reports[-1]
+    assert (last.step, last.steps, last.lanes) == (9, 9, 12) and last.seconds_left == 0
+    assert last.lane_steps_per_second == pytest.approx(9 * 12 / last.seconds)
+    assert progress.Progress(0, 9, 0, 12, 0.0).seconds_left == float("inf")
+    assert progress.Progress(6, 9, 3, 12, 2.0).seconds_left == pytest.approx(2.0)
+    progress.to_stream(label="x: ")(last)
+    out, err = capsys.readouterr()
+    assert out == "" and "x: step 9/9" in err and "lane-steps/s" in err
+
+
+def test_results_are_kept_without_pickle(tmp_path):
+    result = drive(METHOD, PROBLEM, steps=9, seeds=[4, 2], record=RECORD, every=2)
+    result.save(tmp_path / "result.npz")
+    with np.load(tmp_path / "result.npz", allow_pickle=False) as archive:
+        assert all(archive[name].dtype != object for name in archive.files)
+    loaded = Result.load(tmp_path / "result.npz")
+    assert (loaded.seeds, loaded.messages, loaded.hyperparameters) == ((4, 2), result.messages, result.hyperparameters)
+    assert all(torch.equal(loaded.mean(name), result.mean(name)) for name in RECORD)
+    assert [file.name for file in tmp_path.iterdir()] == ["result.npz"]
+
+
+CHANGES = {
+    "another problem of the same name": dict(problem=TinyShared(TinyData.random(2, 3))),
+    "hyperparameters": dict(method=FedDRO(eta=0.06, beta=0.3, I=3, b=2)),
+    "method": dict(method=ModifiedFedAvg(eta=0.05, I=3)),
+    "root_seed": dict(root_seed=1),
+    "seeds": dict(seeds=3),
+    "start": dict(start=Start(y=torch.zeros(2, dtype=torch.float64))),
+    "record": dict(record={"F": metrics.objective}),
+    "every": dict(every=2),
+    "longer": dict(steps=5),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_checkpoint_of_another_run_is_refused(what, tmp_path):
+    base = dict(method=METHOD, problem=PROBLEM, steps=9, seeds=2, record=RECORD, checkpoint=tmp_path / "run.npz")
+    drive(**base)
+    with pytest.raises(ValueError, match="belongs to another run"):
+        drive(**{**base, **CHANGES[what]})
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 not really", b"\x80\x04K\x01."])
+def test_a_file_that_is_no_checkpoint_is_refused(content, tmp_path):
+    (tmp_path / "run.npz").write_bytes(content)
+    with pytest.raises(ValueError, match="is not a checkpoint"):
+        drive(METHOD, PROBLEM, steps=2, checkpoint=tmp_path / "run.npz")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_saves_itself_and_goes_on(number, tmp_path):
+    def interrupt(problem, state, t):
+        if t == 5 and not (tmp_path / "run.npz").exists():
+            os.kill(os.getpid(), number)
+        return state.x[:, 0, 0]
+
+    base = dict(steps=9, seeds=2, record={"x": interrupt}, checkpoint=tmp_path / "run.npz")
+    handler = signal.getsignal(number)
+    with pytest.raises(progress.Interrupted, match="stopped after step 6 of 9"):
+        drive(METHOD, PROBLEM, **base)
+    assert signal.getsignal(number) is handler
+    whole = drive(METHOD, PROBLEM, steps=9, seeds=2, record={"x": lambda problem, state, t: state.x[:, 0, 0]})
+    resumed = drive(METHOD, PROBLEM, **base)
+    assert torch.equal(resumed.values["x"], whole.values["x"]) and torch.equal(resumed.state.x, whole.state.x)
+
+
+@pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_killed_run_resumes_to_the_last_bit(kills, tmp_path):
+    """kill -9 at random moments, many times: the file is always whole and the end is always the same."""
+    script = Path(__file__).with_name("killed_runs.py")
+    command = [sys.executable, str(script), str(tmp_path), str(kills)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stderr
+    assert f"{kills} kills, same bits" in done.stdout
+
+
+def test_methods_refuse_what_they_are_not_for():
+    with pytest.raises(NotApplicable, match="feddro is not defined on problem kind 'meta'"):
+        drive(METHOD, TinyMeta(TinyData.random(1, 3)), steps=1)
+    bare = TinyShared(TinyData.random(1, 3))
+    without = type("WithoutOracles", (), {name: getattr(bare, name) for name in ("kind", "name", "clients", "dim")})
+    with pytest.raises(NotApplicable, match="feddro needs sample, inner"):
+        METHOD.check(without())
+
+
+BAD = [
+    dict(eta=-0.1), dict(eta=float("nan")), dict(eta=float("inf")), dict(eta="0.1"), dict(eta=True), dict(eta=None),
+    dict(eta=torch.tensor([0.1])), dict(eta=torch.tensor([[0.1]], dtype=torch.float64)), dict(beta=-1),
+    dict(eta=torch.tensor([0.1, -1], dtype=torch.float64)), dict(eta=torch.zeros(0, dtype=torch.float64)),
+    dict(I=0), dict(I=2.0), dict(I=True), dict(I=None), dict(b=0), dict(b=None), dict(first_update="perhaps"),
+]
+
+
+@pytest.mark.parametrize("wrong", BAD, ids=str)
+def test_hyperparameters_are_checked_and_named(wrong):
+    name = next(iter(wrong))
+    with pytest.raises(ValueError, match=f"feddro: {name} must be .*; got"):
+        FedDRO(**{"eta": 0.1, "beta": 0.1, "I": 2, **wrong})
+
+
+def test_other_mistakes_are_named():
+    with pytest.raises(ValueError, match="differ in length"):
+        FedDRO(eta=torch.ones(2, dtype=torch.float64), beta=torch.ones(3, dtype=torch.float64), I=1)
+    with pytest.raises(ValueError, match="fedavg: case must be one of I, II; got 'III'"):
+        FedAvg(eta=0.1, I=2, case="III")
+    for wrong in (dict(steps=0), dict(steps=2, every=0)):
+        with pytest.raises(ValueError, match="must be at least 1"):
+            drive(METHOD, PROBLEM, **wrong)

@@ -1,0 +1,99 @@
+"""A lane (one run, one client) gets the same bits whatever runs beside it, and whatever happens to the process."""
+
+from dataclasses import fields
+
+import pytest
+import torch
+from cases import CASES
+from fedco.algorithms import drive, metrics
+from tiny import TINY, TinyData
+
+STEPS = 13
+CLIENTS = 3
+SEED = 5
+
+
+def problem_for(case, clients=CLIENTS):
+    return TINY[case.method.kinds[0]](TinyData.random(8, clients))
+
+
+def run(case, seeds, steps=STEPS, clients=CLIENTS, **changes):
+    options = {name: changes.pop(name) for name in ("checkpoint", "checkpoint_every", "record") if name in changes}
+    method = case.method(**{**case.example, **changes})
+    return drive(method, problem_for(case, clients), steps=steps, seeds=seeds, root_seed=3, **options)
+
+
+def lane(result, index):
+    """All tensors of the state of one run."""
+    tensors = {f.name: getattr(result.state, f.name) for f in fields(result.state)}
+    return {name: v[index] for name, v in tensors.items() if v is not None}
+
+
+def assert_same_bits(left, right):
+    assert left.keys() == right.keys()
+    for name in left:
+        assert torch.equal(left[name], right[name]), f"{name} differs by {(left[name] - right[name]).abs().max()}"
+
+
+@pytest.mark.parametrize("label", CASES)
+@pytest.mark.parametrize("clients", [1, 2, 3, 8])
+def test_a_lane_is_the_same_alone_and_in_a_batch_of_7_or_512(label, clients):
+    case = CASES[label]
+    alone = lane(run(case, [SEED], clients=clients), 0)
+    assert_same_bits(alone, lane(run(case, 7, clients=clients), SEED))
+    assert_same_bits(alone, lane(run(case, 512, clients=clients), SEED))
+    assert_same_bits(alone, lane(run(case, [400, SEED, 2], clients=clients), 1))
+
+
+ELEMENTS_PER_THREAD = 32768  # below this torch gives an elementwise operation to one thread
+
+
+@pytest.mark.parametrize("label", CASES)
+def test_a_lane_is_the_same_with_one_and_two_and_eight_threads(label):
+    before, runs = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2, 8):
+            torch.set_num_threads(threads)
+            runs.append(run(CASES[label], 8192, steps=4))
+    finally:
+        torch.set_num_threads(before)
+    assert runs[0].state.x.numel() > 2 * ELEMENTS_PER_THREAD
+    for other in runs[1:]:
+        assert_same_bits(lane(runs[0], slice(None)), lane(other, slice(None)))
+    assert_same_bits(lane(runs[0], 5000), lane(run(CASES[label], [5000], steps=4), 0))
+
+
+@pytest.mark.parametrize("label", CASES)
+def test_a_grid_point_is_the_same_alone_and_beside_others(label):
+    case = CASES[label]
+    numbers = {name: v for name, v in case.example.items() if isinstance(v, float)}
+    grid = {name: torch.tensor([v / 2, v, v * 1.5], dtype=torch.float64) for name, v in numbers.items()}
+    beside = run(case, 4, **grid)
+    assert beside.grid == 3
+    for point in range(3):
+        alone = run(case, 4, **{name: float(values[point]) for name, values in grid.items()})
+        assert_same_bits(lane(alone, slice(None)), lane(beside, slice(4 * point, 4 * point + 4)))
+    moved = [lane(beside, 4 * point)["x"] for point in range(3)]
+    assert not torch.equal(moved[0], moved[1]), "the grid must matter"
+
+
+@pytest.mark.parametrize("label", CASES)
+@pytest.mark.parametrize("stop", [1, 6, STEPS])
+def test_a_resumed_run_is_the_same(label, stop, tmp_path):
+    case, file = CASES[label], tmp_path / "run.npz"
+    record = {"gradient": metrics.gradient_norm_squared, "drift": metrics.consensus_error}
+    whole = run(case, 3, record=record)
+    run(case, 3, steps=stop, record=record, checkpoint=file, checkpoint_every=4)
+    resumed = run(case, 3, record=record, checkpoint=file)
+    assert_same_bits(lane(whole, slice(None)), lane(resumed, slice(None)))
+    assert_same_bits(whole.values, resumed.values)
+    assert_same_bits(whole.sums, resumed.sums)
+
+
+@pytest.mark.parametrize("label", CASES)
+def test_seeds_differ_exactly_when_the_method_samples(label):
+    case = CASES[label]
+    x = run(case, 2).state.x
+    samples = any(need.startswith("sample") for need in case.method.needs)
+    assert torch.equal(x[0], x[1]) != samples
+    assert not torch.equal(x[0], run(case, 2, steps=STEPS + 1).state.x[0])

@@ -1,0 +1,39 @@
+"""Every method on every kind of problem either runs or says NotApplicable, by name."""
+
+import pytest
+import torch
+from cases import CASES
+from fedco import synthetic
+from fedco.algorithms import METHODS, NotApplicable, drive, metrics
+from tiny import TINY, TinyData
+
+EXAMPLES = {case.name: case.method(**case.example) for case in CASES.values()}
+RECORD = {"gradient": metrics.gradient_norm_squared, "drift": metrics.consensus_error, "F": metrics.objective}
+
+
+def assert_runs_or_says_not_applicable(method, problem):
+    if problem.kind in method.kinds:
+        result = drive(method, problem, steps=4, seeds=2, record=RECORD)
+        assert all(torch.isfinite(values).all() for values in result.values.values())
+        assert result.state.x.shape == (2, problem.clients, problem.dim)
+        assert result.state.average.shape == (2, problem.dim)
+        assert not torch.equal(result.state.x[0, 0], problem.initial_point), "it must move"
+    else:
+        with pytest.raises(NotApplicable, match=f"{method.name} is not defined on problem kind '{problem.kind}'"):
+            drive(method, problem, steps=4)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("kind", TINY)
+def test_on_tiny_problems(name, kind):
+    assert_runs_or_says_not_applicable(EXAMPLES[name], TINY[kind](TinyData.random(3, 3)))
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("registered", synthetic.problems())
+def test_on_registered_problems(name, registered):
+    assert_runs_or_says_not_applicable(EXAMPLES[name], synthetic.problem(registered))
+
+
+def test_every_kind_has_a_method():
+    assert {kind for method in METHODS.values() for kind in method.kinds} == set(TINY)

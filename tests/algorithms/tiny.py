@@ -1,0 +1,213 @@
+"""Tiny problems of each kind for the tests of the methods: analytic, noisy in every oracle, different at every client.
+
+They are written with torch, batched over (runs, clients). ``reference.py`` has the same functions once more, in plain
+Python for one client, and shares nothing with this file but the numbers in ``TinyData``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+DIM, INNER_DIM = 3, 2
+NOISE = 0.3  # size of every additive noise
+JACOBIAN_NOISE = 0.2  # size of the noise that multiplies the model
+
+
+@dataclass(frozen=True)
+class TinyData:
+    """The numbers of one instance: A (clients, inner_dim, dim), c and w (clients, inner_dim), a (clients, dim)."""
+
+    A: np.ndarray
+    c: np.ndarray
+    w: np.ndarray
+    a: np.ndarray
+    origin: np.ndarray
+
+    @staticmethod
+    def random(seed: int, clients: int) -> TinyData:
+        rng = np.random.default_rng(seed)
+        return TinyData(rng.normal(size=(clients, INNER_DIM, DIM)), rng.normal(size=(clients, INNER_DIM)),
+                        rng.uniform(0.5, 1.5, size=(clients, INNER_DIM)), rng.normal(size=(clients, DIM)),
+                        rng.normal(size=DIM))
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Signs of shape (runs, clients, batch, n)."""
+
+    z: Tensor
+
+    def mean(self) -> Tensor:
+        return self.z.transpose(2, 3).contiguous().sum(-1) / self.z.shape[2]
+
+
+class _Tiny:
+    inner_dim = INNER_DIM
+    dim = DIM
+
+    def __init__(self, data: TinyData) -> None:
+        self.data = data
+        self.clients = data.A.shape[0]
+        self.A, self.c, self.w, self.a = (torch.from_numpy(v.copy()) for v in (data.A, data.c, data.w, data.a))
+        self.initial_point = torch.from_numpy(data.origin.copy())
+
+    @property
+    def name(self) -> str:
+        return f"tiny {self.kind}"
+
+    def _spread(self, x: Tensor) -> Tensor:
+        return x.unsqueeze(1).expand(-1, self.clients, -1).contiguous()
+
+    def objective(self, x: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def gradient(self, x: Tensor) -> Tensor:
+        with torch.enable_grad():
+            leaf = x.detach().requires_grad_()
+            (gradient,) = torch.autograd.grad(self.objective(leaf).sum(), leaf)
+        return gradient
+
+
+class _TinyComposite(_Tiny):
+    """g_k(x; z) = sin(A_k x) + c_k + noise (z_1 + z_2 x_1); a sample holds 2 signs per inner coordinate and more."""
+
+    signs = 3 * INNER_DIM + DIM
+
+    def sample(self, draws, batch: int, purpose: str = "sample") -> Noise:
+        return Noise(draws.signs(purpose, batch, self.signs))
+
+    def inner(self, x: Tensor, sample: Noise | None = None) -> Tensor:
+        value = ((self.A * x.unsqueeze(2)).sum(-1)).sin() + self.c
+        if sample is None:
+            return value
+        z = sample.mean()
+        return value + NOISE * z[..., :INNER_DIM] + JACOBIAN_NOISE * z[..., INNER_DIM : 2 * INNER_DIM] * x[..., :1]
+
+    def inner_vjp(self, x: Tensor, v: Tensor, sample: Noise | None = None) -> Tensor:
+        slope = ((self.A * x.unsqueeze(2)).sum(-1)).cos() * v
+        product = (self.A * slope.unsqueeze(-1)).transpose(2, 3).contiguous().sum(-1)
+        if sample is not None:
+            noise = (JACOBIAN_NOISE * sample.mean()[..., INNER_DIM : 2 * INNER_DIM] * v).sum(-1, keepdim=True)
+            product = product + torch.cat((noise, torch.zeros_like(product[..., 1:])), -1)
+        return product
+
+
+class TinyShared(_TinyComposite):
+    """h_k(x; z) = sum a_k log(1 + x^2) + noise z x and f(y) = sum sqrt(1 + y^2)."""
+
+    kind = "shared_composite"
+
+    def outer_gradient(self, y: Tensor, sample: Noise | None = None) -> Tensor:
+        return y / (1 + y * y).sqrt()
+
+    def extra_gradient(self, x: Tensor, sample: Noise | None = None) -> Tensor:
+        gradient = 2 * self.a * x / (1 + x * x)
+        return gradient if sample is None else gradient + NOISE * sample.mean()[..., 3 * INNER_DIM :]
+
+    def inner_mean(self, x: Tensor) -> Tensor:
+        return self.inner(self._spread(x)).transpose(1, 2).contiguous().sum(-1) / self.clients
+
+    def objective(self, x: Tensor) -> Tensor:
+        h = (self.a * (1 + self._spread(x) ** 2).log()).sum(-1).sum(-1) / self.clients
+        return h + (1 + self.inner_mean(x) ** 2).sqrt().sum(-1)
+
+
+class TinyLocal(_TinyComposite):
+    """f_k(y; z) = sum w_k sqrt(1 + y^2) + noise z y."""
+
+    kind = "local_composite"
+
+    def outer_gradient(self, y: Tensor, sample: Noise | None = None) -> Tensor:
+        gradient = self.w * y / (1 + y * y).sqrt()
+        return gradient if sample is None else gradient + NOISE * sample.mean()[..., 2 * INNER_DIM : 3 * INNER_DIM]
+
+    def objective(self, x: Tensor) -> Tensor:
+        return (self.w * (1 + self.inner(self._spread(x)) ** 2).sqrt()).sum(-1).sum(-1) / self.clients
+
+
+class TinyConditional(_Tiny):
+    """xi is signs (o, o'); g_eta(x, xi) = sin(A_k x + 0.3 o) + noise z (1 + x_1 / 2).
+
+    f_xi(y) = sum (w_k + 0.3 o') sqrt(1 + y^2).
+    """
+
+    kind = "conditional"
+
+    def sample_outer(self, draws, batch: int, purpose: str = "outer") -> Noise:
+        return Noise(draws.signs(purpose, batch, 2 * INNER_DIM))
+
+    def sample_inner(self, draws, outer: Noise, m: int, purpose: str = "inner") -> Noise:
+        return Noise(draws.signs(purpose, outer.z.shape[2], m, INNER_DIM))
+
+    def _angle(self, x: Tensor, outer: Noise) -> Tensor:
+        return (self.A * x.unsqueeze(2)).sum(-1).unsqueeze(2) + 0.3 * outer.z[..., :INNER_DIM]
+
+    def _mean(self, inner: Noise) -> Tensor:
+        return inner.z.transpose(3, 4).contiguous().sum(-1) / inner.z.shape[3]
+
+    def inner(self, x: Tensor, outer: Noise, inner: Noise | None = None) -> Tensor:
+        value = self._angle(x, outer).sin()
+        return value if inner is None else value + NOISE * self._mean(inner) * (1 + 0.5 * x[..., None, :1])
+
+    def inner_vjp(self, x: Tensor, v: Tensor, outer: Noise, inner: Noise | None = None) -> Tensor:
+        slope = self._angle(x, outer).cos() * v
+        product = (self.A.unsqueeze(1) * slope.unsqueeze(-1)).transpose(3, 4).contiguous().sum(-1)
+        if inner is not None:
+            noise = (0.5 * NOISE * self._mean(inner) * v).sum(-1, keepdim=True)
+            product = product + torch.cat((noise, torch.zeros_like(product[..., 1:])), -1)
+        return product
+
+    def outer_gradient(self, y: Tensor, outer: Noise) -> Tensor:
+        return (self.w.unsqueeze(1) + 0.3 * outer.z[..., INNER_DIM:]) * y / (1 + y * y).sqrt()
+
+    def objective(self, x: Tensor) -> Tensor:
+        atoms = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0], dtype=torch.float64)] * (2 * INNER_DIM))
+        outer = Noise(atoms.expand(x.shape[0], self.clients, -1, -1))
+        y = self.inner(self._spread(x), outer)
+        f = (self.w.unsqueeze(1) + 0.3 * outer.z[..., INNER_DIM:]) * (1 + y * y).sqrt()
+        return f.sum(-1).mean(-1).sum(-1) / self.clients
+
+
+class TinyMeta(_Tiny):
+    """f_k(w) = sum w_k sqrt(1 + (A_k w)^2) + a_k w; gradient noise z_1 + z_2 w, Hessian noise z_2 on the diagonal."""
+
+    kind = "meta"
+    alpha = 0.1
+
+    def __init__(self, data: TinyData, nu: int = 2) -> None:
+        super().__init__(data)
+        self.nu = nu
+
+    def sample(self, draws, batch: int, purpose: str = "sample") -> Noise:
+        return Noise(draws.signs(purpose, batch, 2 * DIM))
+
+    def _back(self, v: Tensor) -> Tensor:
+        return (self.A * v.unsqueeze(-1)).transpose(2, 3).contiguous().sum(-1)
+
+    def task_gradient(self, x: Tensor, sample: Noise | None = None) -> Tensor:
+        u = (self.A * x.unsqueeze(2)).sum(-1)
+        gradient = self._back(self.w * u / (1 + u * u).sqrt()) + self.a
+        if sample is None:
+            return gradient
+        z = sample.mean()
+        return gradient + NOISE * z[..., :DIM] + JACOBIAN_NOISE * z[..., DIM:] * x
+
+    def task_hvp(self, x: Tensor, v: Tensor, sample: Noise | None = None) -> Tensor:
+        u, p = (self.A * x.unsqueeze(2)).sum(-1), (self.A * v.unsqueeze(2)).sum(-1)
+        root = (1 + u * u).sqrt()
+        product = self._back(self.w * p / (root * root * root))
+        return product if sample is None else product + JACOBIAN_NOISE * sample.mean()[..., DIM:] * v
+
+    def objective(self, x: Tensor) -> Tensor:
+        w = self._spread(x)
+        for _ in range(self.nu):
+            w = w - self.alpha * self.task_gradient(w)
+        u = (self.A * w.unsqueeze(2)).sum(-1)
+        return ((self.w * (1 + u * u).sqrt()).sum(-1) + (self.a * w).sum(-1)).sum(-1) / self.clients
+
+
+TINY = {problem.kind: problem for problem in (TinyShared, TinyLocal, TinyConditional, TinyMeta)}

@@ -1,0 +1,69 @@
+"""The building blocks: derivatives against autograd, constants against dense grids that must nearly attain them."""
+
+import math
+
+import pytest
+import torch
+from fedco.synthetic.blocks import Cosine, LogCosh, PseudoHuber, RadialPseudoHuber, Sine
+
+GRID = torch.linspace(-60.0, 60.0, 400_001, dtype=torch.float64)
+BLOCKS = [Sine(1.3, 0.7), Cosine(0.4, 2.0), PseudoHuber(2.0, 0.5), LogCosh(0.7, 1.5)]
+
+
+def derivative(function, t):
+    t = t.clone().requires_grad_()
+    return torch.autograd.grad(function(t).sum(), t)[0]
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=repr)
+def test_slope_and_curvature_are_derivatives(block):
+    t = GRID[::997]
+    assert torch.allclose(block.slope(t), derivative(block.value, t), rtol=1e-9, atol=1e-11)
+    assert torch.allclose(block.curvature(t), derivative(block.slope, t), rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=repr)
+@pytest.mark.parametrize(("constant", "function"), [("lipschitz", "slope"), ("smoothness", "curvature")])
+def test_constants_are_suprema(block, constant, function):
+    declared, attained = getattr(block, constant), getattr(block, function)(GRID).abs().max().item()
+    assert 0.9999 * declared <= attained <= declared * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=repr)
+def test_curvature_lipschitz_is_a_supremum(block):
+    third = derivative(block.curvature, GRID).abs().max().item()
+    assert 0.9999 * block.curvature_lipschitz <= third <= block.curvature_lipschitz * (1 + 1e-12)
+
+
+def test_flat_waves_are_linear_or_zero():
+    assert torch.equal(Sine(2.0, 0.0).value(GRID), 2.0 * GRID)
+    assert torch.equal(Cosine(2.0, 0.0).value(GRID), 0.0 * GRID)
+
+
+def test_radial_block_is_the_scalar_block_of_the_norm():
+    radial, scalar = RadialPseudoHuber(1.5, 0.5), PseudoHuber(1.5, 3.0)
+    y = torch.randn(50, 4, dtype=torch.float64)
+    assert torch.allclose(radial.value(y), scalar.value(y.norm(dim=-1)))
+    assert torch.allclose(radial.gradient(y), derivative(radial.value, y), atol=1e-12)
+    value, slope = radial.scalar(2.0)
+    assert math.isclose(value, scalar.value(torch.tensor(2.0)).item(), rel_tol=1e-6)
+    assert math.isclose(slope, scalar.slope(torch.tensor(2.0)).item(), rel_tol=1e-6)
+
+
+def test_values_keep_their_digits_near_the_minimum():
+    tiny = torch.tensor([1e-9], dtype=torch.float64)
+    assert math.isclose(PseudoHuber(1.0, 1.0).value(tiny).item(), 0.5e-18, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("dials", [(-1.0, 1.0), (math.nan, 1.0), (1.0, math.inf)])
+@pytest.mark.parametrize("block", [Sine, Cosine, PseudoHuber, LogCosh, RadialPseudoHuber])
+def test_bad_dials_are_refused(block, dials):
+    with pytest.raises(ValueError, match=block.__name__):
+        block(*dials)
+
+
+def test_zero_width_and_half_zero_radial_are_refused():
+    with pytest.raises(ValueError, match="width must be positive"):
+        PseudoHuber(1.0, 0.0)
+    with pytest.raises(ValueError, match="both zero or both positive"):
+        RadialPseudoHuber(1.0, 0.0)

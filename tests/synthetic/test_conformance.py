@@ -1,0 +1,70 @@
+"""Every registered problem goes through the public conformance suite: one line per problem, every check for each."""
+
+import pytest
+from fedco.synthetic import PRESETS, problem, problems
+from fedco.synthetic.kinds import REQUIRED
+from fedco.synthetic.testing import Budget, ConformanceError, check_problem, with_scaled_certificate
+
+ONE_PERCENT = 0.99
+GLANCE = Budget(lanes=1, steps=1)
+THOROUGH = Budget(lanes=64, steps=100, seed=1)
+
+
+def exact_certificates(name):
+    return [q for q, c in problem(name).certificates.items() if c.kind == "exact" and c.value > 0]
+
+
+@pytest.mark.parametrize("name", problems())
+def test_problem_conforms(name):
+    report = check_problem(problem(name))
+    assert {check.name for check in report.checks} >= set(problem(name).certificates)
+    assert report.evaluations > 0
+
+
+@pytest.mark.parametrize("name", problems())
+def test_every_exact_certificate_one_percent_too_small_is_caught_by_its_stated_points(name):
+    for quantity in exact_certificates(name):
+        mutant = with_scaled_certificate(problem(name), quantity, ONE_PERCENT)
+        with pytest.raises(ConformanceError, match=quantity):
+            check_problem(mutant, GLANCE, quantities=(quantity,))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", problems())
+def test_every_exact_certificate_one_percent_too_small_is_caught_by_the_adversary_alone(name):
+    for quantity in exact_certificates(name):
+        mutant = with_scaled_certificate(problem(name), quantity, ONE_PERCENT)
+        with pytest.raises(ConformanceError, match=quantity):
+            check_problem(mutant, Budget(lanes=24, steps=60), quantities=(quantity,), use_stated_points=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", problems())
+def test_a_hundred_thousand_adversarial_pairs_find_no_violation(name):
+    certificates = tuple(problem(name).certificates)
+    tried = check_problem(problem(name), THOROUGH, quantities=certificates).evaluations
+    assert tried * problem(name).clients >= 100_000
+
+
+@pytest.mark.parametrize("name", problems())
+def test_an_exact_certificate_one_percent_too_large_is_caught(name):
+    for quantity in exact_certificates(name):
+        mutant = with_scaled_certificate(problem(name), quantity, 1.02)
+        with pytest.raises(ConformanceError, match=quantity):
+            check_problem(mutant, GLANCE, quantities=(quantity,))
+
+
+@pytest.mark.parametrize("name", problems())
+def test_presets_describe_themselves(name):
+    instance = problem(name)
+    assert instance.name == name and PRESETS[name].summary
+    assert instance.fits and all("." in theorem for theorem in instance.fits)
+    assert instance.initial_point.shape == (instance.dim,)
+    assert set(REQUIRED[instance.kind]) <= set(instance.certificates)
+
+
+def test_unknown_names_and_dials_are_refused():
+    with pytest.raises(ValueError, match="unknown problem 'nonsense'"):
+        problem("nonsense")
+    with pytest.raises(ValueError, match="colour"):
+        problem("feddro_noisy", colour="red")

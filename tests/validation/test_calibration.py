@@ -1,0 +1,143 @@
+"""Calibration: the engine keeps its level, t-intervals do not, a broken engine is caught, what is stored is current."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fedco.validation import calibration, evalues
+from fedco.validation.calibration import (
+    LEVELS,
+    Law,
+    calibrate,
+    clopper_pearson,
+    engine_fingerprint,
+    exceedances,
+    laws,
+    load,
+    main,
+    seal,
+    store,
+)
+from scipy import stats
+
+STORED = Path(__file__).parents[2] / "benchmarks" / "calibration.json"
+
+
+@pytest.fixture(scope="module")
+def small():
+    return calibrate(4000, seeds=(20,), root_seed=1)
+
+
+def t_rate(result, law, level="0.001"):
+    cells = [c for c in result["cells"] if c["law"] == law and c["where"] == "at the bound" and c["seeds"] == 20]
+    return next(c["t_interval"][level] for c in cells if c["false_verdict"] == "SUPPORTED")
+
+
+def test_e_values_keep_every_level_on_every_law(small):
+    assert exceedances(small) == []
+    assert len(small["cells"]) == 4 * len(laws())
+    assert all(cell["mean_e_value"] is None or cell["mean_e_value"] < 1.5 for cell in small["cells"])
+
+
+def test_t_intervals_fail_on_the_same_draws(small):
+    """The negative control, with the rates of the notes: 3e-2, 0.25 and 0.82 at level 1e-3 and 20 seeds."""
+    failures = exceedances(small, "t_interval")
+    assert len(failures) > 20 and any("SUPPORTED" in failure for failure in failures)
+    for law, noted in (("chi2_1", 0.03), ("lognormal(2)", 0.25), ("1% rare event", 0.82)):
+        rate = t_rate(small, law)
+        assert rate["low"] <= noted * 1.15 and rate["high"] >= noted * 0.85
+
+
+@pytest.mark.parametrize("law", laws(), ids=lambda law: law.name)
+def test_declared_means_and_caps_are_right(law):
+    values = law.draw(np.random.default_rng(3), (1, 400_000))[0]
+    error = 5 * values.std() / np.sqrt(len(values))
+    assert abs(values.mean() - law.mean) <= error + 1e-12
+    assert values.min() >= 0 and (law.cap is None or values.max() <= law.cap)
+    assert law.name == "point mass" or values.std() > 0.1 * law.mean
+
+
+def test_a_law_with_a_mean_2_percent_too_small_would_be_caught():
+    law = next(law for law in laws() if law.name == "beta(1/2, 3)")
+    values = law.draw(np.random.default_rng(3), (1, 400_000))[0]
+    assert abs(values.mean() - law.mean / 1.02) > 5 * values.std() / np.sqrt(len(values))
+
+
+def chosen(*names):
+    return [law for law in laws() if law.name in names]
+
+
+def sum_over_the_grid(log_products):
+    return np.logaddexp.reduce(log_products, axis=0)
+
+
+def cap_from_the_data(values, bound, cap):
+    seen = np.maximum(values.max(axis=1, keepdims=True), 1.01 * bound)
+    return evalues._log_mixture((seen - values) / (seen - bound), np.array([float(lam) for lam in evalues.GRID]))
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "mutant", "law"),
+    [
+        pytest.param(evalues, "_mix", sum_over_the_grid, "two points", id="sum instead of mean over the grid"),
+        pytest.param(calibration, "log_e_support", cap_from_the_data, "1% rare event", id="cap read off the data"),
+    ],
+)
+def test_a_broken_engine_exceeds_its_level(module, name, mutant, law, monkeypatch):
+    assert exceedances(calibrate(10_000, seeds=(20,), chosen=chosen(law))) == []
+    monkeypatch.setattr(module, name, mutant)
+    assert exceedances(calibrate(10_000, seeds=(20,), chosen=chosen(law)))
+
+
+@pytest.mark.parametrize("mutant", [sum_over_the_grid, lambda log_products: log_products.max(axis=0)])
+def test_another_engine_has_another_fingerprint(mutant, monkeypatch):
+    sound = engine_fingerprint()
+    monkeypatch.setattr(evalues, "_mix", mutant)
+    assert engine_fingerprint() != sound
+
+
+def test_a_law_that_breaks_its_cap_is_refused():
+    liar = Law("liar", 1.0, 2.0, lambda rng, shape: 3 * rng.random(shape))
+    with pytest.raises(evalues.CapExceeded):
+        calibrate(10, seeds=(5,), chosen=[liar])
+
+
+def test_the_same_root_seed_gives_the_same_hash_and_another_does_not():
+    one = [laws()[0]]
+    first, again = (calibrate(500, seeds=(5,), chosen=one, root_seed=2) for _ in range(2))
+    assert first["sha256"] == again["sha256"]
+    assert calibrate(500, seeds=(5,), chosen=one, root_seed=3)["sha256"] != first["sha256"]
+
+
+@pytest.mark.parametrize(("count", "runs"), [(0, 50), (3, 50), (50, 50)])
+def test_clopper_pearson_ends_solve_the_binomial_tails(count, runs):
+    low, high = clopper_pearson(count, runs, 0.95)
+    assert low == 0 if count == 0 else stats.binom.sf(count - 1, runs, low) == pytest.approx(0.025)
+    assert high == 1 if count == runs else stats.binom.cdf(count, runs, high) == pytest.approx(0.025)
+
+
+def test_an_altered_result_is_refused(tmp_path):
+    path = tmp_path / "calibration.json"
+    store(calibrate(200, seeds=(5,), chosen=[laws()[0]]), path)
+    assert load(path)["runs_per_cell"] == 200
+    path.write_text(path.read_text().replace('"runs_per_cell": 200', '"runs_per_cell": 1000000'))
+    with pytest.raises(ValueError, match="hash"):
+        load(path)
+
+
+def test_the_command_writes_a_loadable_file(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(calibration, "SEEDS", (5,))
+    path = tmp_path / "c.json"
+    assert main(["--runs", "50", "--out", str(path)]) == 0
+    assert json.loads(capsys.readouterr().out) == {"sha256": load(path)["sha256"], "exceedances": []}
+
+
+def test_the_stored_calibration_is_of_a_million_runs_of_this_engine():
+    result = load(STORED)
+    assert result["engine_fingerprint"] == engine_fingerprint()
+    assert result["runs_per_cell"] >= 1_000_000
+    assert exceedances(result) == [] and len(exceedances(result, "t_interval")) > 50
+    million_to_one = [cell["e_value"][str(LEVELS[-1])]["count"] for cell in result["cells"] if cell["e_value"]]
+    assert max(million_to_one) <= 8  # P(Poisson(1) > 8) = 1e-6
+    assert seal(result) == result

@@ -1,0 +1,170 @@
+"""The box certificate of Theorem 4.1: it holds where the claim is true, fails where it is false, is re-checked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction as Q
+
+import numpy as np
+import pytest
+from fedco.validation import counterexample_certificate as certifier
+from fedco.validation.counterexample_certificate import Box, Certificate, Counterexample, ProvedBox, certify
+from fedco.validation.counterexample_instance import PAPER_CLAIMS, Case, Claim, Instance, round_drift
+from fedco.validation.counterexample_recheck import box_holds, covers, is_counterexample, recheck, slope_interval
+from flint import arb
+
+
+def float_slope(y):
+    return y / np.sqrt(y * y + 4.0)
+
+
+@pytest.mark.parametrize("case", list(Case))
+def test_the_papers_claims_are_certified_and_rechecked_with_fractions(case):
+    found = certify(PAPER_CLAIMS[case])
+    assert found.status == "certified"
+    assert found.eta_certified == PAPER_CLAIMS[case].eta_max
+    assert not found.undecided and found.base_case
+    assert found.worst_margin("drift") > 1
+    assert recheck(found) == ()
+
+
+def test_boxes_bound_the_drift_at_random_points_in_them():
+    claim = Claim(Case.I, eta_max=Q(1, 2))
+    found = certify(claim)
+    rng = np.random.default_rng(5)
+    assert found.status == "certified" and len(found.proved) > 20
+    for proved in found.proved:
+        box = proved.box
+        x = float(box.x_lower) + float(box.x_upper - box.x_lower) * rng.random(40)
+        eta = float(box.eta_lower) + float(box.eta_upper - box.eta_lower) * rng.random(40)
+        drift = np.array([round_drift(claim, a, b, float_slope) for a, b in zip(x, eta, strict=True)])
+        quantity = drift if proved.rule == "drift" else float(box.x_lower) - 0.5 + float(box.eta_upper) * drift
+        assert (quantity >= float(proved.margin) - 1e-12).all()
+        assert (x - 0.5 + eta * drift >= 0).all()
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        pytest.param(Claim(Case.I, eta_max=Q(1)), id="case I, steps up to 1"),
+        pytest.param(Claim(Case.II, eta_max=Q(1), local_steps=3), id="case II, I = 3, steps up to 1"),
+        pytest.param(Claim(Case.I, eta_max=Q(1, 8), threshold=Q(13, 10), start=Q(13, 10)), id="threshold 1.3"),
+        pytest.param(Claim(Case.II, eta_max=Q(1, 22), threshold=Q(12, 10), start=Q(12, 10)), id="threshold 1.2"),
+        pytest.param(Claim(Case.I, eta_max=Q(1, 8), instance=Instance((4, -2), (0, 4))), id="g_1 = 4x"),
+        pytest.param(Claim(Case.II, eta_max=Q(1, 22), instance=Instance((4, -2), (0, 4))), id="g_1 = 4x, case II"),
+        pytest.param(Claim(Case.I, eta_max=Q(1, 8), instance=Instance((4, 2), (4, 4))), id="signs of g_1 and g_2"),
+        pytest.param(Claim(Case.II, eta_max=Q(1, 22), local_steps=1), id="I = 1 is gradient descent"),
+        pytest.param(Claim(Case.II, eta_max=Q(1, 22), step_ratio=Q(1079, 10000)), id="small second step"),
+    ],
+)
+def test_false_claims_are_refuted_by_an_exact_point(claim):
+    found = certify(claim)
+    assert found.status == "refuted" and found.counterexample is not None
+    assert is_counterexample(claim, found.counterexample)
+    assert recheck(found) == ()
+    assert not is_counterexample(claim, replace(found.counterexample, x=found.counterexample.x + 1000))
+
+
+def test_threshold_above_the_start_fails_at_the_base_case():
+    found = certify(Claim(Case.I, eta_max=Q(1, 8), threshold=Q(6, 10)))
+    assert found.status == "refuted" and not found.base_case and found.counterexample is None
+    assert "base case" in " ".join(recheck(replace(found, status="certified")))
+
+
+def test_a_changed_second_map_that_keeps_the_claim_true_is_still_certified():
+    """g_2 = -2x + 1 has its optimum at 1/2: both clients still keep [1/2, inf), so a refusal would be wrong."""
+    found = certify(Claim(Case.I, eta_max=Q(1, 8), instance=Instance((4, -2), (-4, 1))))
+    assert found.status == "certified" and recheck(found) == ()
+
+
+@pytest.mark.parametrize(("ratio", "status"), [(Q(1), "certified"), (Q(11, 100), "certified"), (Q(1, 10), "refuted")])
+def test_step_sizes_that_differ_within_a_round(ratio, status):
+    found = certify(Claim(Case.II, eta_max=Q(1, 22), step_ratio=ratio))
+    assert found.status == status and recheck(found) == ()
+
+
+def test_a_sign_error_in_the_certifier_is_caught_by_the_recheck(monkeypatch):
+    honest = certifier.slope_ball
+    monkeypatch.setattr(certifier, "slope_ball", lambda y: -honest(y))
+    accepted = certify(Claim(Case.I, eta_max=Q(1, 8), instance=Instance((4, -2), (0, 4))))
+    assert accepted.status == "certified"  # a false claim passes the mutant certifier ...
+    assert recheck(accepted)  # ... and not the independent re-check
+    rejected = certify(PAPER_CLAIMS[Case.I])
+    assert rejected.status == "refuted" and "not a counterexample" in " ".join(recheck(rejected))
+
+
+def test_balls_that_are_not_finite_prove_nothing(monkeypatch):
+    monkeypatch.setattr(certifier, "slope_ball", lambda y: y * arb("nan"))
+    found = certify(PAPER_CLAIMS[Case.II], box_limit=50)
+    assert found.status == "partial" and found.eta_certified == 0 and not found.proved
+
+
+def test_a_box_limit_leaves_an_honest_partial_range():
+    full, cut = (certify(Claim(Case.I, eta_max=Q(3, 4)), box_limit=limit) for limit in (60_000, 200))
+    assert full.status == "certified"
+    assert cut.status == "partial" and 0 < cut.eta_certified < Q(3, 4)
+    assert cut.eta_certified == min(box.eta_lower for box in cut.undecided)
+
+
+def drop_a_box(found: Certificate) -> Certificate:
+    return replace(found, proved=found.proved[1:])
+
+
+def shrink_a_box(found: Certificate) -> Certificate:
+    first, *rest = found.proved
+    box = replace(first.box, x_upper=(first.box.x_lower + first.box.x_upper) / 2)
+    return replace(found, proved=(replace(first, box=box), *rest))
+
+
+def widen_the_claim(found: Certificate) -> Certificate:
+    return replace(found, claim=replace(found.claim, eta_max=found.claim.eta_max * Q(101, 100)))
+
+
+def raise_the_threshold(found: Certificate) -> Certificate:
+    return replace(found, claim=replace(found.claim, threshold=Q(3), start=Q(3)))
+
+
+def one_false_box(found: Certificate) -> Certificate:
+    region = certifier.search_region(found.claim)
+    return replace(found, proved=(ProvedBox(region, "drift", Q(1)),))
+
+
+@pytest.mark.parametrize("mutant", [drop_a_box, shrink_a_box, widen_the_claim, raise_the_threshold, one_false_box])
+def test_the_recheck_catches_a_tampered_certificate(mutant):
+    found = certify(Claim(Case.I, eta_max=Q(1, 2)))
+    assert recheck(found) == ()
+    assert recheck(mutant(found))
+
+
+def test_covers_wants_every_strip():
+    left, right = Box(Q(0), Q(1), Q(0), Q(1)), Box(Q(1), Q(2), Q(0), Q(1, 2))
+    assert covers([left, right], Q(0), Q(2), Q(1, 2))
+    assert not covers([left, right], Q(0), Q(2), Q(1))
+    assert covers([left, right, Box(Q(1), Q(2), Q(1, 2), Q(1))], Q(0), Q(2), Q(1))
+    assert not covers([], Q(0), Q(1), Q(1))
+
+
+def test_recheck_slope_is_an_enclosure_and_tight():
+    for y in (Q(-7, 3), Q(0), Q(1, 10**9), Q(5, 2)):
+        low, high = slope_interval((y, y))
+        assert low * abs(low) * (y * y + 4) <= y * abs(y) <= high * abs(high) * (y * y + 4)
+        assert high - low <= Q(1, 2**62)
+
+
+def test_recheck_rejects_a_box_where_the_round_does_go_below():
+    claim = Claim(Case.I, eta_max=Q(1))
+    assert not box_holds(claim, Box(Q(5), Q(5), Q(7, 8), Q(7, 8)))
+    assert not is_counterexample(claim, Counterexample(Q(1, 2), Q(1, 8), Q(1, 8), Q(1, 100)))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"eta_max": Q(0)},
+        {"eta_max": Q(1), "local_steps": 0},
+        {"eta_max": Q(1), "step_ratio": Q(1, 2)},
+    ],
+)
+def test_meaningless_claims_are_refused(wrong):
+    with pytest.raises(ValueError, match="wanted"):
+        Claim(Case.I, **wrong)

@@ -1,0 +1,162 @@
+"""The printed proof of Theorem 4.1 against exact arithmetic, and the lemmas that go further than it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction as Q
+
+import numpy as np
+import pytest
+from fedco.validation.counterexample_certificate import certify, slope_ball
+from fedco.validation.counterexample_figure import simulate
+from fedco.validation.counterexample_instance import Case, Claim, round_drift
+from fedco.validation.counterexample_lemmas import (
+    AFTER_THE_SHARED_STEP,
+    ETA_SQUARED,
+    LARGE_STEP,
+    LEMMAS,
+    LOCAL_STEP,
+    Fact,
+    local_step_polynomial,
+    polynomial,
+    times,
+)
+from fedco.validation.counterexample_proof import PROOF_STEPS, slope_below
+from fedco.validation.counterexample_range import first_failure, invariance_range
+from fedco.validation.counterexample_recheck import is_counterexample
+from fedco.validation.counterexample_schedules import envelope, refute_varying_steps
+from flint import arb
+
+SQRT2_OVER_4 = 2**0.5 / 4
+
+
+@pytest.mark.parametrize("step", PROOF_STEPS, ids=lambda step: step.where)
+def test_each_step_of_the_printed_proof_rechecks(step):
+    assert step.check()
+    assert step.as_dict()["rechecked"] is True
+
+
+def test_the_sign_printed_before_13_is_wrong_everywhere_on_the_interval():
+    """Printed: x / sqrt(x^2 + 4) > 1/2 on [1/2, 1.1]. s(1/2)^2 = 1/17 and s(1.1)^2 = 121/521, both below 1/4."""
+    assert Q(1, 2) ** 2 / (Q(1, 2) ** 2 + 4) == Q(1, 17) < Q(1, 4)
+    assert Q(11, 10) ** 2 / (Q(11, 10) ** 2 + 4) == Q(121, 521) < Q(1, 4)
+    assert slope_below(Q(115, 100), Q(1, 2)) and not slope_below(Q(116, 100), Q(1, 2))
+
+
+def test_the_mended_13_is_sufficient_and_the_six_tenths_hold_on_a_fine_grid():
+    x, epsilon = np.meshgrid(np.linspace(0.5, 1.1, 301), np.linspace(0.0, 1 / 22, 101))
+    ratio = (4 - 2 * x * 23 / 22) / np.sqrt((4 - 2 * x * (1 + epsilon)) ** 2 + 4)
+    assert ratio.min() > 0.63
+    assert (x / np.sqrt(x * x + 4)).max() < 0.5
+
+
+def test_sign_combinations_of_case_ii_on_a_grid():
+    """(>=, <) never occurs below C_eta; (<, =) does, on a curve, and the proof's three cases leave it out."""
+    x, eta = np.meshgrid(np.linspace(0.5, 5, 2001), np.linspace(1e-4, 1 / 22, 50))
+    epsilon = 2 * eta / np.sqrt(x * x + 4)
+    assert not ((4 - 4 * x * (1 - 2 * epsilon) >= 0) & (4 - 2 * x * (1 + epsilon) < 0)).any()
+    second = 4 - 2 * x * (1 + epsilon)
+    assert (second.min(axis=1) < 0).all() and (second.max(axis=1) > 0).all()
+
+
+@pytest.mark.parametrize("lemma", LEMMAS, ids=lambda lemma: lemma.name)
+def test_lemmas_hold(lemma):
+    assert lemma.holds
+
+
+def test_lemma_mutants_fail():
+    assert not Fact("larger step", local_step_polynomial(0, Q(1, 7)), root=Q(1, 2)).holds
+    assert not Fact("higher threshold", local_step_polynomial(0, threshold=Q(6, 10)), root=Q(1, 2)).holds
+    assert not Fact("wrong root", local_step_polynomial(0), root=Q(1, 3)).holds
+    assert not Fact("no root", local_step_polynomial(0)).holds
+    flipped = tuple(-c for c in LARGE_STEP.facts[1].coefficients)
+    assert not replace(LARGE_STEP, facts=(*LARGE_STEP.facts, Fact("sign", flipped))).holds
+    assert not replace(LOCAL_STEP, facts=()).holds
+
+
+def test_local_step_polynomial_is_the_square_it_is_said_to_be_and_sharp():
+    square = times(polynomial(Q(-1, 2), 1), polynomial(Q(-1, 2), 1))
+    assert times(square, polynomial(4, 32, 16)) == local_step_polynomial(0)
+    # at x = 3/2 the step back is 4 eta s(2) = 4 eta / sqrt(2): equal to 1 exactly at eta^2 = 1/8, more beyond
+    assert 16 * ETA_SQUARED * Q(1, 2) == 1
+    eta = 0.3536
+    assert 1.5 - 4 * eta * 2 / 8**0.5 < 0.5 and eta > SQRT2_OVER_4
+
+
+@pytest.mark.parametrize("local_steps", [1, 2, 3, 8])
+def test_case_i_keeps_every_random_schedule_above_one_half(local_steps):
+    rng = np.random.default_rng(local_steps)
+    etas = SQRT2_OVER_4 * (1 - rng.random((300, 40, local_steps)) ** 3)
+    assert etas.max() > 0.35 and etas.min() < 0.05
+    assert simulate(Case.I, etas, 40, local_steps).min() >= 0.5
+
+
+@pytest.mark.parametrize("local_steps", [2, 3, 8])
+def test_case_ii_keeps_random_schedules_whose_second_step_is_large_enough(local_steps):
+    rng = np.random.default_rng(local_steps)
+    etas = SQRT2_OVER_4 * (1 - rng.random((300, 40, local_steps)))
+    etas[:, :, 1] = np.maximum(etas[:, :, 1], 0.75 * etas[:, :, 0])
+    assert AFTER_THE_SHARED_STEP.holds
+    assert simulate(Case.II, etas, 40, local_steps).min() >= 0.5
+
+
+def test_large_step_lemma_at_random_points():
+    rng = np.random.default_rng(3)
+    claim = Claim(Case.II, eta_max=Q(1))
+    eta = 10 ** rng.uniform(0, 3, 200_000)
+    x = 0.5 + eta * rng.uniform(0, 7, eta.size) * rng.integers(0, 2, eta.size) + rng.exponential(1.0, eta.size)
+    after = x + eta * round_drift(claim, x, eta, lambda y: y / np.sqrt(y * y + 4))
+    assert after.min() >= 0.5
+
+
+@pytest.mark.parametrize("local_steps", [2, 3, 8])
+def test_zero_is_not_a_fixed_point_so_no_constant_step_converges_to_it(local_steps):
+    """Case II, I = 2: F(0, eta) = 3 s(4) for every eta. Elsewhere F(0, .) > 0 on (0, 1/8], by balls."""
+    for case in Case:
+        for i in range(64 * local_steps):
+            eta = arb(i) / (512 * local_steps)
+            ball = eta.union(arb(i + 1) / (512 * local_steps))
+            assert round_drift(Claim(case, Q(1, 8), local_steps), arb(0), ball, slope_ball) > 0
+    far = round_drift(Claim(Case.II, Q(1)), arb(0), arb(1000), slope_ball)
+    assert far.overlaps(3 * slope_ball(arb(4)))
+
+
+def test_range_of_case_ii_with_two_local_steps_is_every_step_size():
+    reach = invariance_range(Case.II, 2)
+    assert reach.certified is None and reach.counterexample is None
+
+
+def test_range_of_case_i_is_bracketed():
+    claim = Claim(Case.I, eta_max=Q(1))
+    failure = first_failure(claim)
+    assert failure is not None and is_counterexample(claim, failure)
+    assert Q(811, 1000) < failure.eta < Q(813, 1000)
+    assert certify(Claim(Case.I, eta_max=Q(3, 4))).status == "certified"
+
+
+def test_gradient_descent_has_no_such_range():
+    with pytest.raises(ValueError, match="at least 2"):
+        invariance_range(Case.II, 1)
+
+
+@pytest.mark.parametrize("local_steps", [2, 5])
+def test_shrinking_later_steps_reach_the_stationary_point_in_case_ii(local_steps):
+    refuted = refute_varying_steps(Q(1, 22), local_steps, rounds=300)
+    assert refuted.first_round_below < 25
+    assert refuted.final_bound <= refuted.envelope_bound < Q(1, 100)
+    assert 0 < refuted.shared_step < Q(1, 22)
+    assert envelope(refuted.shared_step, 3000) < Q(1, 10**20)
+    assert envelope(refuted.shared_step, 0) >= Q(1, 2)
+    a = float(refuted.shared_step)
+    etas = np.array([[[a] + [a * 2.0**-n / (local_steps - 1)] * (local_steps - 1) for n in range(300)]])
+    simulated = simulate(Case.II, etas, 300, local_steps)[0]
+    assert abs(simulated[-1]) <= float(refuted.final_bound) * (1 + 1e-6)
+    assert (simulated[: refuted.first_round_below] >= 0.5).all() and simulated[refuted.first_round_below] < 0.5
+    assert simulate(Case.I, etas, 300, local_steps).min() >= 0.5  # the same schedule does not rescue case I
+
+
+def test_a_schedule_that_never_falls_is_not_reported_as_a_refutation():
+    with pytest.raises(ArithmeticError, match="not certified"):
+        refute_varying_steps(Q(1, 22), rounds=3)
+    with pytest.raises(ValueError, match="local_steps"):
+        refute_varying_steps(Q(1, 22), local_steps=1)

@@ -1,0 +1,149 @@
+"""Planned seeds against simulation, against the figures of the notes, and against their own inverse."""
+
+import math
+
+import numpy as np
+import pytest
+from fedco.validation.calibration import clopper_pearson
+from fedco.validation.evalues import log_e_refute, log_e_support
+from fedco.validation.planning import (
+    Undetectable,
+    detectable,
+    growth_to_refute,
+    growth_to_support,
+    log_threshold,
+    seeds_to_refute,
+    seeds_to_support,
+)
+
+ALPHA = 1e-6
+WANTED = log_threshold(ALPHA)
+
+
+def rejected_share(log_e):
+    """Fraction of rejections with its 99.9% interval."""
+    count = int((log_e >= WANTED).sum())
+    return clopper_pearson(count, len(log_e))
+
+
+@pytest.mark.parametrize(("cap", "figure"), [(4, 60), (20, 350), (100, 1800)])
+def test_support_with_ten_times_slack_needs_the_noted_number_of_seeds(cap, figure):
+    """The figures of the notes are for values that hardly vary; the switch lies within 10% of each."""
+    few, many = np.full(math.floor(0.9 * figure), 0.1), np.full(math.ceil(1.1 * figure), 0.1)
+    assert log_e_support(few, 1, cap) < WANTED <= log_e_support(many, 1, cap)
+
+
+@pytest.mark.parametrize(("ratio", "figure"), [(2.0, 120), (1.2, 1700)])
+def test_refuting_needs_the_noted_number_of_seeds(ratio, figure):
+    """Half of the runs are rejected between 0.7 and 1.3 times the figure (a square of one Gaussian)."""
+    data = ratio * np.random.default_rng(3).standard_normal((300, math.ceil(1.3 * figure))) ** 2
+    early = rejected_share(log_e_refute(data[:, : math.floor(0.7 * figure)], 1))
+    late = rejected_share(log_e_refute(data, 1))
+    assert early[1] < 0.5 < late[0]
+
+
+def two_point(rng, runs, seeds, mean, cap):
+    return cap * (rng.random((runs, seeds)) < mean / cap)
+
+
+@pytest.mark.parametrize(("cap", "slack"), [(4, 10), (4, 2), (20, 10), (20, 3)])
+def test_planned_support_reaches_its_power_on_the_planning_law(cap, slack):
+    seeds, rng = seeds_to_support(1, cap, slack, ALPHA), np.random.default_rng(7)
+    low, high = rejected_share(log_e_support(two_point(rng, 600, seeds, 1 / slack, cap), 1, cap))
+    assert low <= 0.97 and high >= 0.9  # 0.9 is the plan; hits are whole numbers, so the power may exceed it a little
+    assert rejected_share(log_e_support(two_point(rng, 600, seeds * 2 // 3, 1 / slack, cap), 1, cap))[1] < 0.6
+
+
+@pytest.mark.parametrize(("cap", "ratio"), [(4, 2), (20, 3), (4, 1.5)])
+def test_planned_refutation_reaches_its_power_on_the_planning_law(cap, ratio):
+    seeds, rng = seeds_to_refute(1, ratio, ALPHA, cap=cap), np.random.default_rng(8)
+    low, high = rejected_share(log_e_refute(two_point(rng, 600, seeds, ratio, cap), 1))
+    assert low <= 0.97 and high >= 0.9
+    assert rejected_share(log_e_refute(two_point(rng, 600, seeds // 2, ratio, cap), 1))[1] < 0.6
+
+
+@pytest.mark.parametrize("ratio", [2.0, 1.5])
+def test_planned_refutation_without_a_cap_reaches_its_power_on_the_reference_law(ratio):
+    seeds = seeds_to_refute(1, ratio, ALPHA)
+    data = ratio * np.random.default_rng(9).standard_normal((600, seeds)) ** 2
+    low, high = rejected_share(log_e_refute(data, 1))
+    assert low <= 0.97 and high >= 0.85  # a normal approximation
+
+
+def test_tamer_laws_need_no_more_seeds_than_planned():
+    seeds, rng = seeds_to_support(1, 4, 3, ALPHA), np.random.default_rng(10)
+    for values in (4 * rng.beta(0.5, 5.5, (400, seeds)), rng.uniform(0, 2 / 3, (400, seeds))):
+        assert rejected_share(log_e_support(values, 1, 4))[0] > 0.9
+
+
+def test_planning_for_values_that_hardly_vary_would_be_too_optimistic():
+    """Mutant: the noted 60 seeds, planned on a nearly constant law, do not reach half the power on the worst one."""
+    data = two_point(np.random.default_rng(12), 2000, 60, 0.1, 4)
+    assert rejected_share(log_e_support(data, 1, 4))[1] < 0.5 < 0.9
+    assert seeds_to_support(1, 4, 10, ALPHA) > 90
+
+
+@pytest.mark.parametrize("cap", [3.0, 12.0])
+def test_no_law_grows_more_slowly_than_the_two_point_law(cap):
+    """Expected growth at the best betting fraction, over random laws on [0, cap] with the planned mean."""
+    rng, lam = np.random.default_rng(4), np.linspace(0, 1, 2001)[:-1, None]
+    for _ in range(30):
+        atoms, weights = rng.uniform(0, cap, 4), rng.dirichlet(np.ones(4))
+        mean = float(atoms @ weights)
+        support = (
+            (np.log(1 - lam + lam * (cap - atoms) / (cap - 1.5 * mean)) @ weights).max() if 1.5 * mean < cap else 1
+        )
+        refute = (np.log(1 - lam + lam * atoms / (mean / 1.5)) @ weights).max()
+        if 1.5 * mean < cap:
+            support = (np.log(1 - lam + lam * (cap - atoms) / (cap - 1.5 * mean)) @ weights).max()
+            assert support >= growth_to_support(1.5 * mean, cap, 1.5) - 1e-6
+        assert refute >= growth_to_refute(mean / 1.5, cap, 1.5) - 1e-6
+
+
+def test_growth_is_the_divergence_and_gives_the_leading_order_of_the_plan():
+    assert growth_to_support(1, 4, 10) == pytest.approx(0.025 * math.log(0.1) + 0.975 * math.log(0.975 / 0.75))
+    for slack in (2, 10):
+        leading = -math.log(ALPHA) / growth_to_support(1, 20, slack)
+        assert leading < seeds_to_support(1, 20, slack, ALPHA) < 2 * leading
+
+
+@pytest.mark.parametrize("seeds", [64, 256, 1000])
+def test_detectable_ratios_invert_the_plan(seeds):
+    told = detectable(seeds, 1, 4, ALPHA)
+    assert told.slack is not None and told.violation is not None
+    assert seeds_to_support(1, 4, 1.02 * told.slack, ALPHA) <= seeds < seeds_to_support(1, 4, told.slack / 1.05, ALPHA)
+    assert seeds_to_refute(1, 1.02 * told.violation, ALPHA, cap=4) <= seeds
+    assert seeds_to_refute(1, told.violation / 1.05, ALPHA, cap=4) > seeds
+
+
+def test_detectable_without_a_cap_inverts_the_plan_and_has_no_slack():
+    told = detectable(256, 7, None, ALPHA)
+    assert told.slack is None and told.violation is not None
+    assert seeds_to_refute(7, 1.001 * told.violation, ALPHA) <= 256 < seeds_to_refute(7, told.violation / 1.02, ALPHA)
+
+
+def test_too_few_seeds_detect_nothing():
+    assert detectable(20, 1, 1000, ALPHA).slack is None  # even X = 0 on all 20 seeds does not support
+    assert detectable(1, 1, 4, ALPHA).violation is None
+    assert detectable(1, 1, None, ALPHA).violation > 1e3  # without a cap one enormous value refutes
+
+
+@pytest.mark.parametrize("bound", [0, -1, 4, 5])
+def test_bounds_that_cannot_be_tested_detect_nothing(bound):
+    told = detectable(100, bound, 4, ALPHA)
+    assert told.slack is None and told.violation is None
+
+
+def test_impossible_plans_say_so():
+    with pytest.raises(Undetectable, match="ratio"):
+        seeds_to_refute(1, 5, ALPHA, cap=4)
+    with pytest.raises(Undetectable, match="smaller cap"):
+        seeds_to_support(1e-9, 1, 2, ALPHA)
+    for bad in ({"slack": 1.0}, {"slack": 0.5}, {"alpha": 0}, {"alpha": 1}, {"power": 1.0}, {"cap": 1}, {"bound": -1}):
+        arguments = {"bound": 1, "cap": 4, "slack": 2, "alpha": ALPHA} | bad
+        with pytest.raises(ValueError, match=next(iter(bad)) if "cap" not in bad else "bound"):
+            seeds_to_support(**arguments)
+
+
+def test_the_plan_does_not_depend_on_the_unit():
+    assert seeds_to_support(1, 4, 3, ALPHA) == seeds_to_support(1e-7, 4e-7, 3, ALPHA)
