@@ -13,6 +13,7 @@ from .feddro import FedDRO
 from .local_scgdm import LocalSCGDM
 from .meta_fl import MetaFL
 from .modified_fedavg import ModifiedFedAvg
+from .parallel import drive_in_processes
 from .result import Result
 
 _ALL = (FedAvg, ModifiedFedAvg, FedDRO, LocalSCGDM, ComFedL, FCSG, FCSGM, AccFCSGM, MetaFL)
@@ -40,6 +41,7 @@ __all__ = [
     "choice",
     "client_mean",
     "drive",
+    "drive_in_processes",
     "is_due",
     "metrics",
     "progress",

@@ -13,6 +13,7 @@ Source: G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number genera
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
 from collections.abc import Sequence
@@ -109,8 +110,7 @@ class Draws:
 
     def at(self, step: int) -> Draws:
         """The draws of step ``step`` (>= -1) of the same lanes."""
-        other = object.__new__(Draws)
-        other.__dict__.update(self.__dict__)
+        other = copy.copy(self)
         other._set_step(step)
         return other
 

@@ -50,19 +50,19 @@ class Progress:
 def to_stream(stream: TextIO | None = None, label: str = "") -> Callable[[Progress], None]:
     """A callback for ``drive``, to stderr unless told otherwise: one line kept up to date on a terminal, and elsewhere
     (a log file) one line every ten seconds."""
-    stream = stream or sys.stderr
-    is_terminal, last_line = stream.isatty(), 0.0
+    last_line = 0.0
 
     def show(report: Progress) -> None:
         nonlocal last_line
+        target = stream or sys.stderr  # looked up here: the callback may travel to another process
         is_end = report.step >= report.steps
         line = (f"{label}step {report.step}/{report.steps}, {report.lane_steps_per_second:.3g} lane-steps/s, "
                 f"{report.seconds_left:.0f} s left")
-        if is_terminal:
-            print(f"\r{line:<78}", end="\n" if is_end else "", file=stream, flush=True)
+        if target.isatty():
+            print(f"\r{line:<78}", end="\n" if is_end else "", file=target, flush=True)
         elif is_end or report.seconds - last_line > _SECONDS_BETWEEN_LOG_LINES:
             last_line = report.seconds
-            print(line, file=stream, flush=True)
+            print(line, file=target, flush=True)
 
     return show
 

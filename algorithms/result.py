@@ -56,7 +56,8 @@ class Result:
 
     def running_mean(self, metric: str) -> Tensor:
         """The mean before each recorded time, (records, grid, seeds); NaN at time 0, where there is nothing before."""
-        return (self.sums[metric] / self.counts[:, None]).view(len(self.times), self.grid, -1)
+        sums = self.sums[metric]
+        return (sums / self.counts.to(sums.device)[:, None]).view(len(self.times), self.grid, -1)
 
     def save(self, path: str | Path) -> None:
         """Write everything but the state to one file, without pickle, atomically."""

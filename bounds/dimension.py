@@ -73,6 +73,8 @@ def dimension_of(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimensi
         return _dimension_of_power(expr, known)
     if expr.is_Add or isinstance(expr, (sp.Max, sp.Min)):
         return _common(expr, known)
+    if hasattr(expr, "unrolled"):  # a recursion in a symbolic number of steps: that of its first unrollings
+        return _common(sp.Tuple(*expr.unrolled()), known)
     arguments = [dimension_of(arg, known) for arg in expr.args]
     if any(argument != ONE for argument in arguments):
         raise InhomogeneousError(f"{expr.func.__name__} of a quantity with a dimension in {expr}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -34,8 +34,8 @@ class ConditionCheck:
 class Bound:
     """A statement evaluated at one point.
 
-    `total` and `terms` are floats rounded from the exact values in `exact`; `total` is None where the statement only
-    defines constants.
+    `total`, `terms` and `derived` are floats rounded once, from exact values; `total` is None where the statement only
+    defines constants. `values` has the exact inputs as text, scheduled hyperparameters included, `numbers` the same as floats.
     """
 
     theorem: str
@@ -47,9 +47,11 @@ class Bound:
     admissible: bool
     conditions: tuple[ConditionCheck, ...]
     values: dict[str, str]
+    numbers: dict[str, float] = field(repr=False, default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         data = asdict(self)
+        del data["numbers"]
         data["conditions"] = [asdict(check) for check in self.conditions]
         return data
 
@@ -150,7 +152,8 @@ def bound(theorem: Theorem, label: str, values: Mapping[str, Any], *, strict: bo
     total = _number(sp.Add(*exact_terms.values()), "total") if terms else None
     derived = {item.name: _number(statement.at(item.expr, point), item.name) for item in statement.derived}
     shown = {str(symbol): str(value) for symbol, value in sorted(point.items(), key=lambda item: str(item[0]))}
-    return Bound(theorem.id, label, theorem.metric.name, total, terms, derived, not failed, checks, shown)
+    numbers = {str(symbol): _number(value, str(symbol)) for symbol, value in point.items()}
+    return Bound(theorem.id, label, theorem.metric.name, total, terms, derived, not failed, checks, shown, numbers)
 
 
 def _check(statement: Statement, condition: Condition, point: Mapping[sp.Symbol, sp.Expr]) -> ConditionCheck:

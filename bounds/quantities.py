@@ -17,10 +17,14 @@ from .dimension import INNER, OBJECTIVE, ONE, VARIABLE, Dimension
 POSITIVE = "positive real"
 NONNEGATIVE = "nonnegative real"
 COUNT = "positive integer"
+MAX_STEPS = 100
+STEPS = f"whole number from 0 to {MAX_STEPS}"
+"""A number of steps that a recursion is unrolled for; an exact evaluation of more would take seconds."""
 _ASSUMPTIONS = {
     POSITIVE: {"positive": True},
     NONNEGATIVE: {"nonnegative": True},
     COUNT: {"positive": True, "integer": True},
+    STEPS: {"nonnegative": True, "integer": True},
 }
 
 
@@ -84,6 +88,16 @@ def _table() -> dict[str, Quantity]:
     # heterogeneity
     constant("noncompositional_heterogeneity", "bound of ||grad h_k - grad h||", _GRADIENT, NONNEGATIVE)
     constant("inner_jacobian_heterogeneity", "bound of ||grad g_k - grad g||", _Y / _X, NONNEGATIVE)
+    # losses of single clients (several fine-tuning steps)
+    constant("local_gradient_bound", "bound of ||grad f_i|| over all clients", _GRADIENT)
+    constant("local_smoothness", "largest Lipschitz constant of grad f_i", _CURVATURE)
+    constant("local_hessian_lipschitz", "largest Lipschitz constant of the Hessian of f_i", _F / _X**3)
+    constant("local_gradient_noise", "standard-deviation bound of the gradient of one sample", _GRADIENT, NONNEGATIVE)
+    constant("local_hessian_noise", "standard-deviation bound of the Hessian of one sample", _CURVATURE, NONNEGATIVE)
+    constant("local_gradient_fourth_moment", "bound of E||grad l_i - grad f_i||^4", _GRADIENT**4, NONNEGATIVE)
+    constant("local_hessian_fourth_moment", "bound of E||hess l_i - hess f_i||^4", _CURVATURE**4, NONNEGATIVE)
+    constant("local_gradient_heterogeneity", "root of the bound of (1/N) sum_i ||grad f_i - grad f||^2", _GRADIENT, NONNEGATIVE)
+    constant("local_hessian_heterogeneity", "root of the bound of (1/N) sum_i ||hess f_i - hess f||^2", _CURVATURE, NONNEGATIVE)
     # start
     constant("objective_gap", "objective at the start minus its infimum", _F, NONNEGATIVE)
     constant("initial_inner_error", "norm of y_0 - g(x_0)", _Y, NONNEGATIVE)
@@ -94,6 +108,13 @@ def _table() -> dict[str, Quantity]:
     hyper("communication_period", "local iterations between two communications", domain=COUNT)
     hyper("clients", "number of clients", domain=COUNT)
     hyper("batch_size", "samples per client and iteration", domain=COUNT)
+    hyper("fine_tuning_step_size", "step size of the fine-tuning steps", _X**2 / _F)
+    hyper("fine_tuning_steps", "number of fine-tuning steps inside the objective", domain=STEPS)
+    hyper("hessian_batch_size", "samples per Hessian estimate", domain=COUNT)
+    hyper("difference_step", "half-width of the central difference that replaces a Hessian, per unit of gradient", _X**2 / _F)
+    hyper("participation", "fraction of the clients that take part in a round")
+    hyper("rounds", "number of communication rounds", domain=COUNT)
+    hyper("hidden_constant", "the constant that the paper hides in O(1)")
     # measured along a run
     observable("gradient_sq", "E||grad F(xbar_t)||^2", _GRADIENT**2)
     observable("mean_direction_sq", "E||conditional mean of the averaged direction||^2", _GRADIENT**2)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from .quantities import COUNT, NONNEGATIVE, Binding
+from .quantities import COUNT, MAX_STEPS, NONNEGATIVE, STEPS, Binding
 
 MAX_LENGTH = 60
 MAX_EXPONENT = 100
@@ -67,8 +67,9 @@ def read_value(binding: Binding, value: Any) -> Fraction:
     """
     domain = binding.quantity.domain
     number = read_number(binding.name, value, f"a {domain}")
-    inside = number >= 0 if domain == NONNEGATIVE else number > 0
-    if not inside or (domain == COUNT and number.denominator != 1):
+    inside = number >= 0 if domain in (NONNEGATIVE, STEPS) else number > 0
+    whole = number.denominator == 1 or domain not in (COUNT, STEPS)
+    if not (inside and whole) or (domain == STEPS and number > MAX_STEPS):
         raise InputError(f"{binding.name}: wanted a {domain} ({binding.quantity.meaning}), got {value}")
     return number
 

@@ -6,6 +6,7 @@
 """
 
 from .catalogue import PRESETS, Preset, problem, problems
-from .problem import QUANTITIES, AbstractProblem, Certificate, Sample
+from .certificate import QUANTITIES, Certificate
+from .problem import AbstractProblem, Sample
 
 __all__ = ["PRESETS", "QUANTITIES", "AbstractProblem", "Certificate", "Preset", "Sample", "problem", "problems"]

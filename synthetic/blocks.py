@@ -1,8 +1,8 @@
 """Smooth building blocks with derivatives and certified constants: what the problems are made of.
 
 A block is a scalar function applied elementwise, with operations whose bits do not depend on the position in a tensor
-(torch's `pow` with a fractional exponent and `cosh` fail that, so they are not used). Each constant is the supremum over the real line of the absolute
-first, second or third derivative; the docstring of a block says where it is attained.
+(torch's `pow` with a fractional exponent and its `cosh` fail that, so they are not used). Each constant is the supremum
+over the real line of the absolute first, second or third derivative; the docstring says where it is attained.
 """
 
 from __future__ import annotations
@@ -221,6 +221,16 @@ class RadialPseudoHuber:
 
     def gradient(self, y: Tensor) -> Tensor:
         return y * self.pull(y)
+
+    def hvp(self, y: Tensor, v: Tensor) -> Tensor:
+        """Hessian at y times v: B/r (v - y (y.v)/r^2) with r = sqrt(w^2 + |y|^2)."""
+        squared = self.width**2 + (y * y).sum(-1, keepdim=True)
+        return (v - y * ((y * v).sum(-1, keepdim=True) / squared)) * (self.lipschitz / torch.sqrt(squared))
+
+    @property
+    def hessian_lipschitz(self) -> float:
+        """Along any line the function is a scalar pseudo-Huber of width at least w, so the scalar constant holds."""
+        return _PSEUDO_HUBER_THIRD * self.lipschitz / self.width**2
 
     def scalar(self, radius: float) -> tuple[float, float]:
         """Value and slope at distance `radius`, as Python floats."""

@@ -10,9 +10,9 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from .blocks import LARGEST_WAVENUMBER, Cosine, RadialPseudoHuber, Sine
+from .blocks import LARGEST_WAVENUMBER, AbstractBlock, Cosine, RadialPseudoHuber, Sine
+from .certificate import Certificate, as_point
 from .patterns import pair_index, pair_signs, walsh_directions
-from .problem import Certificate, as_point
 
 _RIPPLE_SHARE = 0.25  # of the smoothness
 _CLIENT_SHARE = 0.25  # of the smoothness at most; what the client terms do not use goes to the bowl
@@ -23,16 +23,19 @@ _HALF_ANGLE = 0.01
 
 @dataclass(frozen=True)
 class RippledBowl:
-    """h_k(x; s) = radial pseudo-Huber(x) + sum_i ripple(x_i) + s_k Delta (1 - cos(p v_k.x))/p + sigma s sin(v_k.x).
+    """h_k(x; s) = radial pseudo-Huber(x) + sum_i ripple(x_i) + s_k Delta (1 - cos(p v_k.x))/p + sigma s sin(P v_k.x)/P.
 
     Every term but the noise is even with its largest curvature at 0, so that there the Hessian norms add up: the
     smoothness is exact. The ripples make h non-convex as soon as the bowl has flattened. sum_k s_k v_k = 0 in pairs.
+    With `tilt` the client term is s_k Delta sin(p v_k.x)/p: it pulls the minimisers of the clients apart, and the
+    smoothness is an upper bound.
 
     Args:
         lipschitz: bound of ||grad h|| of the mean h (the client terms cancel in the mean).
         smoothness: Lipschitz constant of grad h_k, attained by client 0 at 0.
         noise: sigma, the standard deviation of the stochastic gradient at 0, and its supremum.
-        heterogeneity: Delta = sup ||grad h_k - grad h||, attained where p v_k.x = pi/2.
+        heterogeneity: Delta = sup ||grad h_k - grad h||, attained where p v_k.x = pi/2 (at 0 with `tilt`).
+        noise_wavenumber: P, so that the Hessian noise is sigma P.
     """
 
     clients: int
@@ -41,20 +44,25 @@ class RippledBowl:
     smoothness: float
     noise: float = 0.0
     heterogeneity: float = 0.0
+    noise_wavenumber: float = 1.0
+    tilt: bool = False
     device: str = "cpu"
 
     def __post_init__(self) -> None:
         for name in ("lipschitz", "smoothness"):
             if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
                 raise ValueError(f"bowl: {name} must be finite and positive, got {getattr(self, name)}")
+        if not 0 < self.noise_wavenumber <= LARGEST_WAVENUMBER:
+            raise ValueError(f"bowl: the noise wavenumber must be in (0, {LARGEST_WAVENUMBER}], "
+                             f"got {self.noise_wavenumber}")
         for name in ("noise", "heterogeneity"):
             if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
                 raise ValueError(f"bowl: {name} must be finite and at least 0, got {getattr(self, name)}")
         if self.heterogeneity > 0 and self.clients < 2:
             raise ValueError(f"bowl: heterogeneity needs at least 2 clients, got {self.clients}")
-        if self._ripple.wavenumber > LARGEST_WAVENUMBER:
+        if self.ripple.wavenumber > LARGEST_WAVENUMBER:
             raise ValueError(f"bowl: smoothness {self.smoothness} is too large for the Lipschitz constant "
-                             f"{self.lipschitz}: the ripples would need wavenumber {self._ripple.wavenumber}")
+                             f"{self.lipschitz}: the ripples would need wavenumber {self.ripple.wavenumber}")
 
     @property
     def _client_share(self) -> float:
@@ -72,22 +80,30 @@ class RippledBowl:
                                  (1 - _RIPPLE_SHARE - self._client_share) * self.smoothness)
 
     @cached_property
-    def _ripple(self) -> Cosine:
+    def ripple(self) -> Cosine:
+        """The wave in each coordinate."""
         steepness = _RIPPLE_LIPSCHITZ_SHARE * self.lipschitz / math.sqrt(self.dim)
         return Cosine(steepness, _RIPPLE_SHARE * self.smoothness / steepness)
 
     @cached_property
-    def _client_wave(self) -> Cosine:
-        curvature = self._client_share * self.smoothness
-        return Cosine(self.heterogeneity, curvature / self.heterogeneity if self.heterogeneity > 0 else 0.0)
+    def client_wave(self) -> AbstractBlock:
+        """The wave that tells the clients apart, before its sign."""
+        wave = Sine if self.tilt else Cosine
+        return wave(self.heterogeneity, self.client_wavenumber)
+
+    @property
+    def client_wavenumber(self) -> float:
+        """p."""
+        return self._client_share * self.smoothness / self.heterogeneity if self.heterogeneity > 0 else 0.0
 
     @cached_property
     def _noise_wave(self) -> Sine:
-        return Sine(self.noise, 1.0)
+        return Sine(self.noise, self.noise_wavenumber)
 
     @cached_property
-    def _directions(self) -> Tensor:
-        return walsh_directions(pair_index(self.clients), self.dim, self.device)  # (clients, dim)
+    def directions(self) -> Tensor:
+        """v_k, `(clients, dim)`."""
+        return walsh_directions(pair_index(self.clients), self.dim, self.device)
 
     @cached_property
     def _signs(self) -> Tensor:
@@ -95,39 +111,47 @@ class RippledBowl:
 
     def value(self, x: Tensor) -> Tensor:
         """h_k(x_k), `(runs, clients, dim) -> (runs, clients)`."""
-        along = (x * self._directions).sum(-1)
-        return self.mean_value(x) + self._signs * self._client_wave.value(along)
+        along = (x * self.directions).sum(-1)
+        return self.mean_value(x) + self._signs * self.client_wave.value(along)
 
     def gradient(self, x: Tensor, s: Tensor | None = None) -> Tensor:
         """grad h_k(x_k; s), `(runs, clients, dim)`; s `(runs, clients)` is a batch mean."""
-        along = (x * self._directions).sum(-1)
-        rate = self._signs * self._client_wave.slope(along)
+        along = (x * self.directions).sum(-1)
+        rate = self._signs * self.client_wave.slope(along)
         if s is not None:
             rate = rate + s * self._noise_wave.slope(along)
-        return torch.addcmul(self.mean_gradient(x), self._directions, rate.unsqueeze(-1))
+        return torch.addcmul(self.mean_gradient(x), self.directions, rate.unsqueeze(-1))
 
     def mean_value(self, x: Tensor) -> Tensor:
         """(1/K) sum_k h_k(x), `(..., dim) -> (...)`."""
-        return self.radial.value(x) + self._ripple.value(x).sum(-1)
+        return self.radial.value(x) + self.ripple.value(x).sum(-1)
 
     def mean_gradient(self, x: Tensor) -> Tensor:
         """Gradient of the mean h, `(..., dim)`."""
-        return torch.addcmul(self._ripple.slope(x), x, self.radial.pull(x))
+        return torch.addcmul(self.ripple.slope(x), x, self.radial.pull(x))
+
+    def hvp(self, x: Tensor, v: Tensor, s: Tensor | None = None) -> Tensor:
+        """Hessian of h_k(.; s) at x_k times v_k, `(runs, clients, dim)`; s as in `gradient`."""
+        along = (x * self.directions).sum(-1)
+        rate = self._signs * self.client_wave.curvature(along)
+        if s is not None:
+            rate = rate + s * self._noise_wave.curvature(along)
+        common = self.radial.hvp(x, v) + self.ripple.curvature(x) * v
+        return torch.addcmul(common, self.directions, (rate * (v * self.directions).sum(-1)).unsqueeze(-1))
 
     def _point(self, multiple: float) -> tuple[float, ...]:
         return as_point(torch.full((self.dim,), multiple / math.sqrt(self.dim), dtype=torch.float64))
 
     def certificates(self) -> Iterator[Certificate]:
         """Every constant of h_k."""
-        reach = _HALF_ANGLE * min(self.radial.width, 1 / self._ripple.wavenumber,
-                                  1 / max(self._client_wave.wavenumber, 1e-12))
+        reach = _HALF_ANGLE * min(self.radial.width, 1 / self.ripple.wavenumber, 1 / max(self.client_wavenumber, 1e-12))
         yield Certificate("noncompositional_smoothness", self.smoothness, "exact",
                           "The Hessian norms of bowl, ripples and client term add up at 0, where each is largest.",
                           witness=_NEARLY_ALL, points=(self._point(-reach), self._point(reach)))
         yield Certificate("noncompositional_gradient_noise", self.noise, "exact",
                           "The gradient error is sigma s cos(v.x) v with |v| = 1: at most sigma, attained at 0.",
                           witness=1.0, points=(self._point(0.0),))
-        crest = math.pi / 2 / self._client_wave.wavenumber if self.heterogeneity > 0 else 0.0
+        crest = math.pi / 2 / self.client_wavenumber if self.heterogeneity > 0 else 0.0
         yield Certificate("noncompositional_heterogeneity", self.heterogeneity, "exact",
                           "grad h_k - grad h = s_k Delta sin(p v_k.x) v_k, at most Delta, attained at p v_k.x = pi/2.",
                           witness=1.0 - 1e-12, points=(self._point(crest),))

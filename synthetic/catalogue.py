@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any
 
 from .counterexample import FedAvgCounterexample
@@ -62,7 +63,7 @@ def problem(name: str, **dials: Any) -> AbstractProblem:
     if name not in PRESETS:
         raise ValueError(f"unknown problem {name!r}; known are {', '.join(PRESETS)}")
     preset = PRESETS[name]
-    try:
-        return preset.family(**{"name": name, **preset.dials, **dials})
-    except TypeError as error:
-        raise ValueError(f"problem {name}: {error}") from None
+    known = set(signature(preset.family).parameters)
+    if not dials.keys() <= known:
+        raise ValueError(f"problem {name} has no dial {sorted(dials.keys() - known)}; it has {sorted(known)}")
+    return preset.family(**{"name": name, **preset.dials, **dials})

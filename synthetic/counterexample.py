@@ -14,7 +14,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from .problem import AbstractSharedComposite, Certificate, Draws, Sample
+from .certificate import Certificate
+from .problem import AbstractSharedComposite, Draws, Sample
 
 _SLOPES = (4.0, -2.0)
 _INTERCEPTS = (-4.0, 4.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,10 +11,7 @@ from torch import Tensor
 
 from .blocks import LARGEST_WAVENUMBER, Sine
 from .patterns import one_hot, pair_index, pair_signs, walsh_directions
-from .problem import Certificate, as_point
 
-_NEARLY_ALL = 0.9999  # attained by the pairs below: sin(a)/a = 0.99998 at a = 0.01
-_HALF_ANGLE = 0.01
 _BISECTIONS = 200
 
 
@@ -90,6 +86,13 @@ class RippledMap:
     def value_noise(self) -> float:
         """sigma / p, the standard deviation of the value at its largest."""
         return self.noise / self.noise_wavenumber
+
+    @property
+    def jacobian_mean_square(self) -> float:
+        """Root of sup E||Jacobian||^2: client 0 at 0, whose noisy row may shrink below the quiet ones."""
+        quiet_rows = self.mean_lipschitz if self.inner_dim > 1 else 0.0
+        shrunk = max(quiet_rows, abs(self.lipschitz - self.noise))
+        return math.sqrt(((self.lipschitz + self.noise) ** 2 + shrunk**2) / 2)
 
     @property
     def _slope(self) -> float:
@@ -181,67 +184,22 @@ class RippledMap:
     def _common(self, grouped: Tensor) -> Tensor:
         return torch.add(self._wave.value(grouped), grouped, alpha=self._slope).sum(-1)
 
-    def _point(self, multiple: float) -> tuple[float, ...]:
-        """multiple * u_0, padded with zeros outside group 0."""
-        point = torch.zeros(self.dim, dtype=torch.float64)
-        point[: self.group] = multiple / math.sqrt(self.group)
-        return as_point(point)
 
-    def _steep_pair(self) -> tuple[tuple[float, ...], ...]:
-        """Two points about 0, along u_0, within the shortest wave length that matters."""
-        reach = _HALF_ANGLE / max(self.noise_wavenumber, self.wavenumber)
-        return self._point(-reach), self._point(reach)
+def lipschitz_of_mean_square(mean_square: float, noise: float, heterogeneity: float, inner_dim: int) -> float:
+    """The Lipschitz constant P for which `RippledMap.jacobian_mean_square` is `mean_square`.
 
-    def _curved_pair(self) -> tuple[tuple[float, ...], ...]:
-        """Two points about q x_i = pi/2 on group 0, along u_0."""
-        unit = math.sqrt(self.group) / self.wavenumber
-        return self._point((math.pi / 2 - _HALF_ANGLE) * unit), self._point((math.pi / 2 + _HALF_ANGLE) * unit)
+    2 mean_square^2 = (P + noise)^2 + max(quiet rows, |P - noise|)^2, the quiet rows being P - heterogeneity.
 
-    def certificates(self) -> Iterator[Certificate]:
-        """Every constant of the inner map."""
-        sigma, delta, steepest = self.noise, self.heterogeneity, self.lipschitz
-        origin = (self._point(0.0),)
-        rows = "Jacobian rows have disjoint supports, so the norm is the largest row: at most mean_lipschitz + Delta"
-        yield Certificate("inner_lipschitz", steepest, "exact", f"{rows}, and at 0 client 0 has both along u_0.",
-                          witness=_NEARLY_ALL, points=self._steep_pair())
-        yield Certificate(
-            "inner_mean_square_lipschitz", math.hypot(steepest, sigma), "exact",
-            "As a map into L^2(z), g_k has E||J(z) v||^2 = ||J v||^2 + sigma^2 cos^2(p u.x) (u.v)^2: both terms "
-            "are largest for client 0 at 0 and v = u_0.",
-            witness=_NEARLY_ALL, points=self._steep_pair())
-        yield Certificate(
-            "inner_jacobian_mean_square", self._jacobian_mean_square(), "exact",
-            "E_z of the largest squared row is convex in the mean row and the noise amplitude, and even in the cosine "
-            "of their angle, so it is largest at full lengths, aligned: client 0 at 0.",
-            witness=_NEARLY_ALL, points=origin)
-        curved = self._curved_pair() if self.smoothness > 0 else ()
-        yield Certificate(
-            "inner_smoothness", self.smoothness, "exact",
-            "The ripples move J by at most ripple c q ||x - x'|| (entry by entry), the client term by "
-            "Delta w |u.(x - x')|; for client 0 both are attained along u_0 about q x_i = pi/2.",
-            witness=_NEARLY_ALL, points=curved)
-        yield from self._noise_certificates(origin)
-        yield Certificate("inner_jacobian_heterogeneity", delta, "exact",
-                          "J_k - J = Delta s_k cos(w u_k.x) e u_k^T: rank one, norm at most Delta, attained at 0.",
-                          witness=1.0, points=origin)
-        yield Certificate("inner_sample_lipschitz", steepest + sigma, "exact",
-                          f"{rows} + sigma, and at 0 with z = +1 client 0 has all three along u_0.",
-                          witness=1.0, points=origin)
-        yield Certificate("inner_sample_smoothness", self.smoothness + sigma * self.noise_wavenumber, "upper",
-                          "A sample adds the Jacobian sigma z cos(p u.x) e u^T, which is sigma p-Lipschitz.")
-
-    def _jacobian_mean_square(self) -> float:
-        other_rows = self.mean_lipschitz if self.inner_dim > 1 else 0.0
-        against = max(other_rows, abs(self.lipschitz - self.noise))
-        return math.sqrt(((self.lipschitz + self.noise) ** 2 + against**2) / 2)
-
-    def _noise_certificates(self, origin: tuple[tuple[float, ...], ...]) -> Iterator[Certificate]:
-        sigma = self.noise
-        crest = (self._point(math.pi / 2 / self.noise_wavenumber),)
-        both = "The value error is sigma z sin(p u.x)/p e, the Jacobian error sigma z cos(p u.x) e u^T, |e| = |u| = 1"
-        yield Certificate("inner_noise", max(sigma, self.value_noise), "exact", f"{both}: sigma at 0, sigma/p at a crest.",
-                          witness=1.0, points=origin if sigma >= self.value_noise else crest)
-        yield Certificate("inner_jacobian_noise", sigma, "exact", f"{both}: the second is largest at 0.",
-                          witness=1.0, points=origin)
-        yield Certificate("inner_value_noise", self.value_noise, "exact",
-                          f"{both}: the first is largest at p u.x = pi/2.", witness=1.0, points=crest)
+    Raises:
+        ValueError: when the noise alone exceeds the second moment.
+    """
+    if not mean_square > noise >= 0:
+        raise ValueError(f"C_g must exceed sigma_g, got {mean_square} and {noise}")
+    if inner_dim == 1:
+        return math.sqrt((mean_square - noise) * (mean_square + noise))
+    low, high = 0.0, mean_square
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        quiet = max(middle - heterogeneity, abs(middle - noise))
+        low, high = (middle, high) if (middle + noise) ** 2 + quiet**2 < 2 * mean_square**2 else (low, middle)
+    return 0.5 * (low + high)

@@ -1,24 +1,28 @@
-"""Checks of a problem's oracles: derivatives, means, expectations, bits. Each returns a sentence per failure."""
+"""Checks of oracles that every kind with one sample shares: derivatives, means, expectations, bits.
+
+Each check yields a sentence per failure.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from .inequalities import atom_list
-from .problem import AbstractProblem, Sample, client_mean
+from .problem import AbstractProblem, AbstractSampled, Sample
 
-_RUNS, _BATCH = 5, 7
-_AUTOGRAD = 1e-9  # relative agreement of two ways to the same derivative or sum
+RUNS, _BATCH = 5, 7
+AUTOGRAD = 1e-9  # relative agreement of two ways to the same derivative or sum
 _DIFFERENCE = 1e-5  # relative agreement with central differences of step 1e-5
 _FREQUENCY = 6.0  # standard deviations that an atom's frequency may be off
 _SAMPLES = 4096
 
 Problem = Any
+AnySample = TypeVar("AnySample", bound=Sample)
 Oracle = Callable[[Tensor, Sample | None], Tensor]
 
 
@@ -55,93 +59,36 @@ def random_points(problem: AbstractProblem, runs: int, size: int, seed: int) -> 
     return points.to(problem.initial_point.device)
 
 
-def _disagree(a: Tensor, b: Tensor, tolerance: float) -> bool:
+def disagree(a: Tensor, b: Tensor, tolerance: float) -> bool:
+    """Whether a and b differ by more than `tolerance` relative to the larger entries of b; NaN differs."""
     return not bool((a - b).abs().max() <= tolerance * (1.0 + b.abs().max()))
 
 
 def check_objective(problem: AbstractProblem, seed: int) -> Iterator[str]:
     """The gradient against autograd and against central differences of the objective."""
-    x = random_points(problem, _RUNS, problem.dim, seed)[:, 0].requires_grad_()
+    x = random_points(problem, RUNS, problem.dim, seed)[:, 0].requires_grad_()
     (expected,) = torch.autograd.grad(problem.objective(x).sum(), x)
     x = x.detach()
     gradient = problem.gradient(x)
-    if _disagree(gradient, expected, _AUTOGRAD):
+    if disagree(gradient, expected, AUTOGRAD):
         yield "gradient differs from autograd of objective"
     step = 1e-5 * torch.nn.functional.normalize(torch.ones_like(x), dim=-1)
     difference = (problem.objective(x + step) - problem.objective(x - step)) / 2e-5
-    if _disagree((gradient * step / 1e-5).sum(-1), difference, _DIFFERENCE):
+    if disagree((gradient * step / 1e-5).sum(-1), difference, _DIFFERENCE):
         yield "gradient differs from central differences of objective"
 
 
-def composite_oracles(problem: Problem, seed: int) -> dict[str, tuple[Tensor, Oracle]]:
-    """Each stochastic oracle by name, as a function of (point, sample), with a point to try it at."""
-    x = random_points(problem, _RUNS, problem.dim, seed)
-    y = random_points(problem, _RUNS, problem.inner_dim, seed + 1)
-    x_and_v = torch.cat([x, random_points(problem, _RUNS, problem.inner_dim, seed + 2)], dim=-1)
-
-    def inner_vjp(point: Tensor, sample: Sample | None = None) -> Tensor:
-        return problem.inner_vjp(point[..., : problem.dim].contiguous(), point[..., problem.dim :].contiguous(), sample)
-
-    oracles: dict[str, tuple[Tensor, Oracle]] = {
-        "inner": (x, problem.inner),
-        "inner_vjp": (x_and_v, inner_vjp),
-        "outer_gradient": (y, problem.outer_gradient),
-    }
-    if problem.kind == "shared_composite" and problem.extra_gradient(x) is not None:
-        oracles["extra_gradient"] = (x, problem.extra_gradient)
-    return oracles
-
-
-def check_composite_parts(problem: Problem, seed: int) -> Iterator[str]:
-    """Derivatives of the parts against autograd, sampled and exact; the objective from its parts."""
-    x = random_points(problem, _RUNS, problem.dim, seed).requires_grad_()
-    y = random_points(problem, _RUNS, problem.inner_dim, seed + 1).requires_grad_()
-    v = random_points(problem, _RUNS, problem.inner_dim, seed + 2)
-    for sample in (None, *(atom for atom, _ in atom_list(problem))):
-        (expected,) = torch.autograd.grad((problem.inner(x, sample) * v).sum(), x)
-        if _disagree(problem.inner_vjp(x, v, sample).detach(), expected, _AUTOGRAD):
-            yield f"inner_vjp differs from autograd of inner (sample {sample is not None})"
-            break
-    (expected,) = torch.autograd.grad(problem.outer(y).sum(), y)
-    if _disagree(problem.outer_gradient(y).detach(), expected, _AUTOGRAD):
-        yield "outer_gradient differs from autograd of outer"
-    yield from _check_shared(problem, x) if problem.kind == "shared_composite" else _check_local(problem, x)
-
-
-def _check_shared(problem: Problem, x: Tensor) -> Iterator[str]:
-    gradient = problem.extra_gradient(x)
-    if gradient is not None:
-        (expected,) = torch.autograd.grad(problem.extra(x).sum(), x)
-        if _disagree(gradient.detach(), expected, _AUTOGRAD):
-            yield "extra_gradient differs from autograd of extra"
-    point = x.detach()[:, 0]
-    spread = point.unsqueeze(1).expand(-1, problem.clients, -1)
-    mean = client_mean(problem.inner(spread))
-    if _disagree(problem.inner_mean(point), mean, _AUTOGRAD):
-        yield "inner_mean differs from the mean of inner over the clients"
-    outer = problem.outer(mean.unsqueeze(1).expand(-1, problem.clients, -1))[:, 0]
-    if _disagree(problem.objective(point), client_mean(problem.extra(spread)) + outer, _AUTOGRAD):
-        yield "objective differs from mean_k h_k(x) + f(mean_k g_k(x))"
-
-
-def _check_local(problem: Problem, x: Tensor) -> Iterator[str]:
-    point = x.detach()[:, 0]
-    spread = point.unsqueeze(1).expand(-1, problem.clients, -1)
-    if _disagree(problem.objective(point), client_mean(problem.outer(problem.inner(spread))), _AUTOGRAD):
-        yield "objective differs from mean_k f_k(g_k(x))"
-
-
-def check_unbiased(problem: AbstractProblem, oracles: dict[str, tuple[Tensor, Oracle]]) -> Iterator[str]:
+def check_unbiased(problem: AbstractSampled, oracles: dict[str, tuple[Tensor, Oracle]]) -> Iterator[str]:
     """The exact expectation of every stochastic oracle over the finite support is the exact oracle."""
     for name, (point, oracle) in oracles.items():
         mean = torch.stack([weight * oracle(point, atom) for atom, weight in atom_list(problem)]).sum(0)
-        if _disagree(mean, oracle(point, None), _AUTOGRAD):
+        if disagree(mean, oracle(point, None), AUTOGRAD):
             yield f"{name}: its expectation over the atoms is not the exact oracle"
 
 
-def check_bits(problem: AbstractProblem, oracles: dict[str, tuple[Tensor, Oracle]]) -> Iterator[str]:
+def check_bits(problem: AbstractSampled, oracles: dict[str, tuple[Tensor, Oracle]]) -> Iterator[str]:
     """Batched equals single bit for bit, twice equals once, a batch gives its mean, and everything is float64."""
-    sample = problem.sample(SeededDraws(_RUNS, problem.clients, device=str(problem.initial_point.device)), _BATCH)
+    sample = problem.sample(SeededDraws(RUNS, problem.clients, device=str(problem.initial_point.device)), _BATCH)
     for name, (point, oracle) in oracles.items():
         whole = oracle(point, sample)
         if whole.dtype != torch.float64 or whole.shape[:2] != point.shape[:2]:
@@ -152,32 +99,37 @@ def check_bits(problem: AbstractProblem, oracles: dict[str, tuple[Tensor, Oracle
         if not torch.equal(whole, alone):
             yield f"{name}: a run alone differs from the same run in a batch"
         mean = torch.stack([oracle(point, sample.at(i)) for i in range(_BATCH)]).mean(0)
-        if _disagree(whole, mean, _AUTOGRAD):
+        if disagree(whole, mean, AUTOGRAD):
             yield f"{name}: a batch does not give the mean of its samples"
 
 
 def check_objective_bits(problem: AbstractProblem, seed: int) -> Iterator[str]:
     """`objective` and `gradient` of a run do not depend on the other runs; shapes and dtype."""
-    x = random_points(problem, _RUNS, problem.dim, seed)[:, 0].contiguous()
-    for name, oracle, shape in (("objective", problem.objective, (_RUNS,)), ("gradient", problem.gradient, x.shape)):
+    x = random_points(problem, RUNS, problem.dim, seed)[:, 0].contiguous()
+    for name, oracle, shape in (("objective", problem.objective, (RUNS,)), ("gradient", problem.gradient, x.shape)):
         whole = oracle(x)
         if whole.shape != shape or whole.dtype != torch.float64:
             yield f"{name}: expected float64 {tuple(shape)}, got {whole.dtype} {tuple(whole.shape)}"
-        elif not torch.equal(whole, torch.cat([oracle(x[i : i + 1]) for i in range(_RUNS)])):
+        elif not torch.equal(whole, torch.cat([oracle(x[i : i + 1]) for i in range(RUNS)])):
             yield f"{name}: a run alone differs from the same run in a batch"
 
 
-def select_run(sample: Sample, run: int) -> Sample:
+def select_run(sample: AnySample, run: int) -> AnySample:
     """One run of a sample."""
     return type(sample)(**{f.name: getattr(sample, f.name)[run : run + 1] for f in fields(sample)})
 
 
-def check_sampling(problem: AbstractProblem, seed: int) -> Iterator[str]:
+def check_sampling(problem: AbstractSampled, seed: int) -> Iterator[str]:
     """`sample` draws from the support that `atoms` lists, with those probabilities."""
     support, weights = problem.atoms()
     if not abs(float(weights.sum()) - 1.0) < 1e-12 or not bool((weights >= 0).all()):
         yield f"atoms: probabilities must be nonnegative and sum to 1, got {weights.tolist()}"
     drawn = problem.sample(SeededDraws(1, problem.clients, seed, str(problem.initial_point.device)), _SAMPLES)
+    yield from compare_frequencies(support, weights, drawn)
+
+
+def compare_frequencies(support: Sample, weights: Tensor, drawn: Sample) -> Iterator[str]:
+    """`drawn` consists of elements of `support`, about as often as `weights` say."""
     same = (_rows(drawn).unsqueeze(3) == _rows(support).unsqueeze(2)).all(-1)  # (1, clients, samples, atoms)
     if not bool(same.any(-1).all()):
         yield "sample: drew something that is not an atom"

@@ -41,3 +41,10 @@ def uneven_direction(size: int, device: str = "cpu") -> Tensor:
     """A unit vector with all entries positive and no two alike: a start that no symmetry of the problem keeps."""
     weights = 1.0 + 0.5 * torch.cos(torch.arange(1, size + 1, dtype=torch.float64))
     return (weights / weights.norm()).to(device)
+
+
+def sign_grid(clients: int, device: str) -> tuple[Tensor, Tensor, Tensor]:
+    """The four pairs of signs, `(1, clients, 4)` each, and their probabilities."""
+    pairs = torch.tensor([[1.0, 1.0, -1.0, -1.0], [1.0, -1.0, 1.0, -1.0]], dtype=torch.float64, device=device)
+    first, second = (signs.expand(1, clients, 4) for signs in pairs)
+    return first, second, torch.full((4,), 0.25, dtype=torch.float64, device=device)

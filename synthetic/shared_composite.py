@@ -13,15 +13,15 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from .blocks import RadialPseudoHuber
 from .bowl import RippledBowl
+from .certificate import Certificate, as_point
 from .convex import convex_minimum
+from .inner_certificates import inner_certificates
 from .inner_map import RippledMap
-from .patterns import uneven_direction
-from .problem import AbstractSharedComposite, Certificate, Draws, Sample, as_point
+from .outer import CenteredOuter
+from .patterns import sign_grid, uneven_direction
+from .problem import AbstractSharedComposite, Draws, Sample
 
-_FAR = 1000.0  # widths of a pseudo-Huber at which its slope is 0.9999995 of the Lipschitz constant
-_NEARLY_ALL = 0.9999
 _EVERY_THEOREM = ("feddro.lemma_3_1", "feddro.theorem_5_1", "feddro.corollary_1", "feddro.corollary_2")
 
 
@@ -80,30 +80,28 @@ class SharedComposite(AbstractSharedComposite):
     def __post_init__(self) -> None:
         if not self.B_g > self.sigma_g >= 0:
             raise ValueError(f"B_g must exceed sigma_g, got B_g={self.B_g} and sigma_g={self.sigma_g}")
-        if self.B_f <= 0 or self.L_f <= 0:
-            raise ValueError(f"B_f and L_f must be positive, got {self.B_f} and {self.L_f}")
         if self.B_h == 0 and any((self.L_h, self.sigma_h, self.Delta_h)):
             raise ValueError("without h (B_h = 0) L_h, sigma_h and Delta_h must be 0, "
                              f"got {self.L_h}, {self.sigma_h}, {self.Delta_h}")
-        if not (math.isfinite(self.target) and math.isfinite(self.start) and self.start >= 0):
-            raise ValueError(f"target must be finite and start at least 0, got {self.target} and {self.start}")
-        _ = self._map, self._bowl  # the parts check their own dials
+        if not (math.isfinite(self.start) and self.start >= 0):
+            raise ValueError(f"start must be finite and at least 0, got {self.start}")
+        _ = self._map, self._bowl, self._outer  # the parts check their own dials
 
     @cached_property
     def _map(self) -> RippledMap:
         lipschitz = math.sqrt((self.B_g - self.sigma_g) * (self.B_g + self.sigma_g))
         return RippledMap(self.clients, self.dim, self.inner_dim, lipschitz, self.L_g, self.sigma_g, self.Delta_g,
-                          self.ripple, self.device)
+                          self.ripple, device=self.device)
 
     @cached_property
     def _bowl(self) -> RippledBowl | None:
         if self.B_h == 0:
             return None
-        return RippledBowl(self.clients, self.dim, self.B_h, self.L_h, self.sigma_h, self.Delta_h, self.device)
+        return RippledBowl(self.clients, self.dim, self.B_h, self.L_h, self.sigma_h, self.Delta_h, device=self.device)
 
     @cached_property
-    def _outer(self) -> RadialPseudoHuber:
-        return RadialPseudoHuber(self.B_f, self.L_f)
+    def _outer(self) -> CenteredOuter:
+        return CenteredOuter(self.clients, self.inner_dim, self.B_f, self.L_f, target=self.target, device=self.device)
 
     @property
     def fits(self) -> tuple[str, ...]:
@@ -125,10 +123,10 @@ class SharedComposite(AbstractSharedComposite):
         return self._map.mean_value(x)
 
     def outer(self, y: Tensor) -> Tensor:
-        return self._outer.value(y - self.target)
+        return self._outer.value(y)
 
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._outer.gradient(y - self.target)
+        return self._outer.gradient(y)
 
     def extra(self, x: Tensor) -> Tensor:
         return x.new_zeros(x.shape[:-1]) if self._bowl is None else self._bowl.value(x)
@@ -150,25 +148,14 @@ class SharedComposite(AbstractSharedComposite):
         return SharedSample(draws.signs(f"{purpose}.inner", batch), draws.signs(f"{purpose}.extra", batch))
 
     def atoms(self) -> tuple[SharedSample, Tensor]:
-        pairs = torch.tensor([[1.0, 1.0, -1.0, -1.0], [1.0, -1.0, 1.0, -1.0]], dtype=torch.float64, device=self.device)
-        inner, extra = (signs.expand(1, self.clients, 4) for signs in pairs)
-        return SharedSample(inner, extra), torch.full((4,), 0.25, dtype=torch.float64, device=self.device)
+        inner, extra, weights = sign_grid(self.clients, self.device)
+        return SharedSample(inner, extra), weights
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = [*self._map.certificates(), *self._outer_certificates(), *self._whole_certificates()]
+        parts = [*inner_certificates(self._map), *self._outer.certificates(), *self._whole_certificates()]
         parts += _zero_extra_certificates() if self._bowl is None else list(self._bowl.certificates())
         return {part.quantity: part for part in parts}
-
-    def _outer_certificates(self) -> Iterator[Certificate]:
-        center = torch.full((self.inner_dim,), self.target, dtype=torch.float64)
-        axis = torch.zeros(self.inner_dim, dtype=torch.float64)
-        axis[0] = self._outer.width
-        near, far = (0.01 * axis, center + _FAR * axis)
-        yield Certificate("outer_lipschitz", self.B_f, "exact", "|grad f| = B_f r / sqrt(w^2 + r^2) tends to B_f.",
-                          "all of R^inner_dim", _NEARLY_ALL, (as_point(far),))
-        yield Certificate("outer_smoothness", self.L_f, "exact", "Both Hessian eigenvalues are at most B_f / w = L_f.",
-                          "all of R^inner_dim", _NEARLY_ALL, (as_point(center - near), as_point(center + near)))
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         steepest = self._map.mean_lipschitz
@@ -205,7 +192,7 @@ class SharedComposite(AbstractSharedComposite):
         distance = abs(self.target) * math.sqrt(self.inner_dim)
 
         def along_radius(radius: float) -> tuple[float, float]:
-            (height, rise), (miss, pull) = bowl.scalar(radius), self._outer.scalar(distance - slope * radius)
+            (height, rise), (miss, pull) = bowl.scalar(radius), self._outer.radial.scalar(distance - slope * radius)
             return height + miss, rise - slope * pull
 
         return convex_minimum(along_radius, 0.0, distance / slope)

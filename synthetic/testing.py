@@ -19,9 +19,10 @@ from functools import partial
 import torch
 
 from .adversary import Attack, Budget, evaluate, maximise
-from .inequalities import INEQUALITIES, Inequality
-from .kinds import oracle_checks
-from .problem import CERTIFICATE_KINDS, MINIMUM_EXACT_WITNESS, AbstractProblem, Certificate
+from .certificate import CERTIFICATE_KINDS, MINIMUM_EXACT_WITNESS, Certificate
+from .inequalities import Inequality
+from .kinds import KINDS, oracle_checks
+from .problem import AbstractProblem
 
 __all__ = ["Budget", "Check", "ConformanceError", "ConformanceReport", "check_problem", "with_scaled_certificate"]
 
@@ -125,7 +126,7 @@ def _oracle_checks(problem: AbstractProblem, budget: Budget) -> Iterator[Check]:
 def _check_certificate(problem: AbstractProblem, quantity: str, budget: Budget,
                        use_stated_points: bool) -> tuple[Check, int]:
     certificate = problem.certificates[quantity]
-    inequality = INEQUALITIES[problem.kind].get(quantity)
+    inequality = KINDS[problem.kind].inequalities.get(quantity)
     if inequality is None:
         return Check(quantity, False, f"no inequality of the kind {problem.kind} checks this quantity"), 0
     stated = _at_stated_points(problem, certificate, inequality) if use_stated_points else None

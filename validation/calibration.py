@@ -105,6 +105,7 @@ def calibrate(
 
     Returns:
         A JSON-safe dict with one entry of `cells` per cell, sealed with its sha256.
+        `mean_e_value` is descriptive: its expectation is at most 1, but rare large e-values dominate its error.
     """
     cells: list[dict[str, Any]] = []
     for number in seeds:

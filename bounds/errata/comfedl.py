@@ -1,7 +1,7 @@
 """ComFedL: what only a reader finds.
 
-The missing sign of Theorem 1 is found by the audit itself (homogeneity and terms of comfedl.theorem_1); the first finding
-below shows that it matters.
+The missing sign of Theorem 1 is found by the audit itself (homogeneity and terms of comfedl.theorem_1); the first
+finding below shows that it matters.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ FINDINGS = (
         "several local steps per round are said to save communication",
         "at a fixed number of rounds the part of either bound that depends on eta improves by less than 10 per "
         "cent, whatever tau is",
-        "the claim may be true, but neither theorem supports it (L taken at most G_g L_f + L_g G_f^2, which always works)",
+        "the claim may be true, but neither theorem supports it (for L up to G_g L_f + L_g G_f^2, which always works)",
         claims.no_communication_saving,
     ),
     Finding(

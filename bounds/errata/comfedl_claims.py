@@ -83,8 +83,8 @@ def exponent_one() -> Evidence:
 def no_communication_saving() -> Evidence:
     """At S = T/tau rounds the best value over eta is 2 sqrt(F_gap a(tau)/(S tau)), a(tau) the coefficient of eta.
 
-    a(tau)/tau falls from tau = 1 to infinity by (c H + 3L/2)/(c H + L), which grows with L/H. L = G_g L_f + L_g G_f^2 always
-    works and is at most sqrt(2) H, with equality for equal parts: the worst case, evaluated here.
+    a(tau)/tau falls from tau = 1 to infinity by (c H + 3L/2)/(c H + L), which grows with L/H. L = G_g L_f + L_g G_f^2
+    always works and is at most sqrt(2) H, with equality for equal parts: the worst case, evaluated here.
     """
     gains = {}
     for name in (THEOREM_1, THEOREM_2):
@@ -185,9 +185,9 @@ def exp_assumptions() -> Evidence:
     H >= G_f^2 L_g = 100 exp(10), so that eta < 3e-7.
     """
     limit = 1 / (2 * _exp_below(10) * 100)
-    drift = find(THEOREM_2).statement("printed")
-    share = sp.simplify(drift.term("estimator_drift").expr / (s.G_f * s.G_g) ** 2)
-    named = share == 2 * drift.constant("H").symbol * s.eta * s.tau
+    printed = find(THEOREM_2).statement("printed")
+    share = 2 * printed.constant("H").symbol * s.eta * s.tau
+    named = printed.term("estimator_drift").expr == share * s.G_f**2 * s.G_g**2
     unbounded = _exp_below(1) > 2 and all(_exp_below(k) > 2**k for k in (1, 10, 20))
     return confirm(named and unbounded and limit < Q(3, 10**7), largest_step=f"{float(limit):.3g}")
 

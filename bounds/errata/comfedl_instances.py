@@ -1,7 +1,7 @@
 """Instances that refute lines of ComFedL, as data: one-dimensional, without noise, every number an exact fraction.
 
 A client is the derivative of F^i as knots (position, value): linear between the knots, constant outside. Its bound, its
-Lipschitz constant and the infimum of F are read off the knots, and a round of Algorithm 1 is a few additions, so that nothing
+Lipschitz constant and the infimum of F are read off the knots, and a round of Algorithm 1 is a few additions: nothing
 is estimated.
 In the general problem f^i(w) = w and g^i = F^i; in the special problem f^i = F^i and g(y) = y.
 """
@@ -133,8 +133,8 @@ THEOREM_1 = Instance(
     T=8000,
     sampled=(0, 1),
 )
-"""Refutes Theorem 1 as printed. A round takes client 0 from 0 to -11/50 to -99/250, client 1 from 0 to 9/50 to 99/250: the mean
-is 0 again, for ever, where the squared gradient is 1/100; the printed bound is below 34/10000."""
+"""Refutes Theorem 1 as printed. A round takes client 0 from 0 to -11/50 to -99/250, client 1 from 0 to 9/50 to 99/250:
+the mean is 0 again, for ever, where the squared gradient is 1/100; the printed bound is below 34/10000."""
 
 THEOREM_1_CONSTANTS: dict[str, Fraction | int] = {
     "G_f": Q(1),
@@ -155,7 +155,7 @@ THEOREM_1_CONSTANTS: dict[str, Fraction | int] = {
 def theorem_1_family(eta: Fraction, tau: int, L: Fraction, rounds: int) -> Instance:
     """Two clients F' + q and F' - q, q(w) = 1 + w near 0, for which 0 is a fixed point of a round of tau steps.
 
-    With A = (1 + eta)^tau - 1 and B = 1 - (1 - eta)^tau, F'(0) = (A - B)/(A + B) whatever the horizon and however small L.
+    With A = (1 + eta)^tau - 1 and B = 1 - (1 - eta)^tau, F'(0) = (A - B)/(A + B), whatever the horizon and L are.
     """
     up, down = (1 + eta) ** tau - 1, 1 - (1 - eta) ** tau
     level = (up - down) / (up + down)

@@ -1,8 +1,8 @@
 """ComFedL (Huang, Li, Huang): Theorems 1 and 2, Lemmas 1 to 4, the remarks, and the lines that their proofs compose.
 
-Problem: F(w) = (1/n) sum_i g^i(f^i(w)). In this paper f is the INNER map and g the OUTER function: G_f and L_f belong to
-the inner map, G_g and L_g to the outer one, and all four hold for every sample. sigma is one number for three noises of
-different dimension; it gets that of an inner value here, and the audit reports what does not fit.
+Problem: F(w) = (1/n) sum_i g^i(f^i(w)). In this paper f is the INNER map and g the OUTER function: G_f and L_f belong
+to the inner map, G_g and L_g to the outer one, and all four hold for every sample. sigma is one number for three noises
+of different dimension; it gets that of an inner value here, and the audit reports what does not fit.
 """
 
 import sympy as sp
@@ -85,6 +85,7 @@ ASSUMPTIONS = (
         "batches are unbiased and fresh at every step; the outer batch is independent of the inner one",
     ),
 )
+ONE_OUTER = (*ASSUMPTIONS, Assumption("special problem", "all g^i are one deterministic function g"))
 SIGMA_UNITS = (OBJECTIVE / INNER**2, VARIABLE)
 """One sigma for noises of dimension [y], [y]/[x] and [f]/[y]: [x] and [f]/[y]^2 are set to 1."""
 STEP_UNIT = VARIABLE**2 / OBJECTIVE
@@ -102,6 +103,7 @@ def _source(where: str, equation: str = "") -> Source:
 def _theorem(
     name: str, kind: str, title: str, source: Source, metric: Metric, printed: object, **more: object
 ) -> Theorem:
+    assumptions = more.pop("assumptions", ASSUMPTIONS)
     labelled = {"printed": printed, "proved": more.pop("proved", None), "corrected": more.pop("corrected", None)}
     return Theorem(
         f"comfedl.{name}",
@@ -111,7 +113,7 @@ def _theorem(
         WORDS,
         metric,
         {label: statement for label, statement in labelled.items() if statement is not None},  # type: ignore[misc]
-        ASSUMPTIONS,
+        assumptions,  # type: ignore[arg-type]
         **more,  # type: ignore[arg-type]
     )
 
@@ -139,6 +141,7 @@ LEMMA_1 = _theorem(
     ),
     proved=lambda: proof.kl_maximum(s, "proved", 1 / s.n, "(18) as printed, solved for lambda; then (24)"),
     corrected=lambda: proof.kl_maximum(s, "corrected", proof.entropy_slope(), "with the derivative of r log(n r)"),
+    assumptions=(),
 )
 
 # --- Lemmas 2 to 4 and the lines that they rest on ------------------------------------------------------------------
@@ -221,6 +224,7 @@ LEMMA_4_STEP = _theorem(
     ),
     unit_choices=SIGMA_UNITS,
     proved=lambda: proof.estimator_error(s, outer_noise=False),
+    assumptions=ONE_OUTER,
 )
 LEMMA_4 = _theorem(
     "lemma_4",
@@ -238,6 +242,7 @@ LEMMA_4 = _theorem(
     ),
     unit_choices=SIGMA_UNITS,
     proved=lambda: proof.estimator_error_in_round(s, LEMMA_4_STEP, LEMMA_2_STEP),
+    assumptions=ONE_OUTER,
 )
 
 _G = s.G_f * s.G_g
@@ -316,6 +321,7 @@ THEOREM_2 = _theorem(
     ),
     unit_choices=SIGMA_UNITS,
     proved=lambda: proof.theorem(s, DESCENT, LEMMA_4, LEMMA_2, H, WHOLE_ROUNDS),
+    assumptions=ONE_OUTER,
     corrected=lambda: proof.corrected(s, DESCENT, WHOLE_ROUNDS),
 )
 
@@ -335,6 +341,7 @@ REMARK_2 = _theorem(
     _source("Remark 2"),
     STATIONARITY,
     lambda: proof.remark(s, THEOREM_2, ("b",), WHOLE_ROUNDS),
+    assumptions=ONE_OUTER,
     unit_choices=(*SIGMA_UNITS, STEP_UNIT),
 )
 

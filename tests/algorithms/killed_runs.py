@@ -35,6 +35,7 @@ while done < kills:
         status = os.waitpid(child, 0)[1]
         reached_end = os.WIFEXITED(status)
         done += not reached_end
+assert (folder / "run.npz").exists(), "no run got as far as its first checkpoint"
 resumed = drive(method, problem, steps=steps, checkpoint=folder / "run.npz", **options)
 whole = drive(method, problem, steps=steps, **{**options, "checkpoint_every": None})
 same = torch.equal(whole.state.x, resumed.state.x) and torch.equal(whole.sums["gradient"], resumed.sums["gradient"])

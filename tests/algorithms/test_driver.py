@@ -1,5 +1,7 @@
 """The loop: what it records, how it reports, and that nothing can stop it for good."""
 
+import ast
+import doctest
 import os
 import signal
 import subprocess
@@ -9,8 +11,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from fedco.algorithms import FedAvg, FedDRO, ModifiedFedAvg, NotApplicable, Result, Start, drive, metrics, progress
-from tiny import TinyData, TinyMeta, TinyShared
+from fedco import algorithms
+from fedco.algorithms import (
+    ComFedL,
+    FedAvg,
+    FedDRO,
+    ModifiedFedAvg,
+    NotApplicable,
+    Result,
+    Start,
+    draws,
+    drive,
+    drive_in_processes,
+    metrics,
+    progress,
+)
+from tiny import TinyData, TinyLocal, TinyMeta, TinyShared
 
 PROBLEM = TinyShared(TinyData.random(1, 3))
 METHOD = FedDRO(eta=0.05, beta=0.3, I=3, b=2)
@@ -60,6 +76,17 @@ def test_a_start_is_used_and_checked():
     for wrong in (torch.zeros(4, dtype=torch.float64), torch.zeros(3), torch.zeros(3, 3, dtype=torch.float64)):
         with pytest.raises(ValueError, match=r"start\.x must be float64 of shape"):
             drive(METHOD, PROBLEM, steps=1, seeds=2, start=Start(x=wrong))
+
+
+def test_the_average_is_over_the_clients_of_the_round():
+    problem = TinyLocal(TinyData.random(1, 5))
+    state = drive(ComFedL(eta=0.05, tau=4, m=2), problem, steps=6, seeds=3).state
+    assert (state.active.sum(1) == 2).all()
+    for run in range(3):
+        chosen = state.x[run][state.active[run] > 0]
+        torch.testing.assert_close(state.average[run], chosen.mean(0))
+        drift = (chosen - chosen.mean(0)).square().sum(1).mean()
+        torch.testing.assert_close(metrics.consensus_error(problem, state, 6)[run], drift)
 
 
 def test_the_loop_never_waits_for_a_number(monkeypatch):
@@ -155,6 +182,25 @@ def test_a_killed_run_resumes_to_the_last_bit(kills, tmp_path):
     assert f"{kills} kills, same bits" in done.stdout
 
 
+def test_seeds_dealt_out_over_processes_give_the_same_bits(tmp_path):
+    method = FedDRO(eta=torch.tensor([0.05, 0.1], dtype=torch.float64), beta=0.3, I=3)
+    options = dict(steps=9, seeds=[5, 0, 2, 9, 1], record=RECORD, every=2)
+    whole = drive(method, PROBLEM, **options)
+    dealt = drive_in_processes(method, PROBLEM, jobs=2, checkpoint=tmp_path / "run.npz", **options)
+    assert dealt.seeds == whole.seeds and dealt.messages == whole.messages
+    for name in RECORD:
+        assert torch.equal(dealt.values[name], whole.values[name]) and torch.equal(dealt.mean(name), whole.mean(name))
+    assert torch.equal(dealt.state.x, whole.state.x) and torch.equal(dealt.state.y, whole.state.y)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["run.npz.0-of-2", "run.npz.1-of-2"]
+
+
+def test_what_cannot_be_dealt_out_is_refused():
+    rows = Start(x=torch.zeros(2, 3, dtype=torch.float64))
+    for wrong, message in ((dict(jobs=0), "jobs must be at least 1"), (dict(jobs=2, start=rows), "one row for all")):
+        with pytest.raises(ValueError, match=message):
+            drive_in_processes(METHOD, PROBLEM, seeds=2, steps=3, **wrong)
+
+
 def test_methods_refuse_what_they_are_not_for():
     with pytest.raises(NotApplicable, match="feddro is not defined on problem kind 'meta'"):
         drive(METHOD, TinyMeta(TinyData.random(1, 3)), steps=1)
@@ -177,6 +223,20 @@ def test_hyperparameters_are_checked_and_named(wrong):
     name = next(iter(wrong))
     with pytest.raises(ValueError, match=f"feddro: {name} must be .*; got"):
         FedDRO(**{"eta": 0.1, "beta": 0.1, "I": 2, **wrong})
+
+
+def test_the_room_imports_no_other_room():
+    forbidden = {"sympy", "bounds", "synthetic", "validation", "cli", "fedco"}
+    for file in Path(algorithms.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not {part for name in names for part in name.split(".")} & forbidden, file.name
+
+
+def test_the_examples_in_docstrings_run():
+    outcome = doctest.testmod(draws)
+    assert outcome.attempted >= 3 and outcome.failed == 0
 
 
 def test_other_mistakes_are_named():

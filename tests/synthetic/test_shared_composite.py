@@ -55,14 +55,14 @@ def test_presets_differ_in_clients_heterogeneity_and_noise():
     (dict(clients=1, Delta_g=0.1), "at least 2 clients"),
     (dict(L_h=0.1), "without h"),
     (dict(B_h=1.0, L_h=0.0), "smoothness must be finite and positive"),
-    (dict(B_f=0.0), "B_f and L_f must be positive"),
-    (dict(L_f=-1.0), "B_f and L_f must be positive"),
+    (dict(B_f=0.0), "lipschitz must be finite and positive"),
+    (dict(L_f=-1.0), "smoothness must be finite and positive"),
     (dict(ripple=0.0, L_g=0.1), "affine"),
     (dict(sigma_g=math.nan), "B_g must exceed sigma_g"),
     (dict(ripple=1e-9, L_g=1.0), "too large for ripple"),
     (dict(B_h=1e-6, L_h=1.0), "too large for the Lipschitz constant"),
     (dict(target=math.inf), "target must be finite"),
-    (dict(start=-1.0), "start at least 0"),
+    (dict(start=-1.0), "start must be"),
     (dict(B_h=1.0, L_h=1.0, sigma_h=-1.0), "noise must be finite and at least 0"),
 ])
 def test_contradicting_dials_are_refused(dials, complaint):

@@ -1,0 +1,15 @@
+"""Experiments, statistics, verdicts, figures and the report: the only room that knows the other three."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def validate(*args: Any, **kwargs: Any) -> Any:
+    """See `fedco.validation.validate.validate`."""
+    from .validate import validate as run
+
+    return run(*args, **kwargs)
+
+
+__all__ = ["validate"]
