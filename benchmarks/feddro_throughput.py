@@ -157,7 +157,8 @@ def print_table(rows: list[tuple[str, int, int, tuple[float, float]]]) -> None:
     for label, steps, lanes, (wall, cpu) in rows:
         work = steps * lanes
         ratio, cpu_ratio = work / wall * base_wall / base, work / cpu * base_cpu / base
-        print(f"{label:37}{steps:7}{lanes:7}{wall:9.1f}{cpu:8.1f}{work / wall:14.3g}{ratio:8.0f}{cpu_ratio:11.0f}")
+        line = f"{label:37}{steps:7}{lanes:7}{wall:9.1f}{cpu:8.1f}{work / wall:14.3g}{ratio:8.0f}{cpu_ratio:11.0f}"
+        print(line.replace("nan", "  -"))
 
 
 if __name__ == "__main__":

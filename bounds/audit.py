@@ -157,7 +157,7 @@ def compare_terms(theorem: Theorem) -> dict[str, tuple[str, dict | None]]:
     """Each term of `printed` against `proved`, both with the schedule put in: equal, proved (larger), violated or open."""
     sides = _sides(theorem)
     names = dict.fromkeys(term.name for label in ("printed", "proved") for term in theorem.statement(label).terms)
-    return {name: compare(*sides(name)) for name in names}
+    return {name: compare(*sides(name), theorem.compared_where) for name in names}
 
 
 def _sides(theorem: Theorem) -> Callable[[str], tuple[sp.Expr, sp.Expr]]:

@@ -42,6 +42,8 @@ def prove_nonnegative(expr: sp.Expr, substitution: Mapping[sp.Symbol, sp.Expr] |
     replaced = sp.sympify(expr)
     for symbol, value in (substitution or {}).items():
         replaced = replaced.xreplace({symbol: value})
+    if replaced.atoms(sp.Function):  # such as a recursion in a symbolic number of steps: no polynomial
+        return None
     replaced, roots = _without_roots(replaced)
     numerator, denominator = sp.fraction(sp.together(replaced))
     top, bottom = _coefficients(numerator), _coefficients(denominator)
@@ -104,7 +106,7 @@ def find_violation(
     given = tuple(given)
     symbols = sorted({s for c in (claim, *given) for s in c.left.free_symbols | c.right.free_symbols}, key=str)
     rng = np.random.default_rng(seed)
-    tables = [_COUNTS if symbol.is_integer else _REALS for symbol in symbols]
+    tables = [(_COUNTS if symbol.is_positive else _STEPS) if symbol.is_integer else _REALS for symbol in symbols]
     choices = [rng.integers(len(table), size=tries) for table in tables]
     arrays = [np.array([float(v) for v in table])[index] for table, index in zip(tables, choices, strict=True)]
     for row in _candidates(claim, given, symbols, arrays)[:40]:
@@ -116,6 +118,8 @@ def find_violation(
 
 _REALS = [Fraction(digit) * Fraction(10) ** power for power in range(-4, 4) for digit in (1, 2, 5)]
 _COUNTS = [Fraction(n) for n in (1, 2, 3, 5, 8, 16, 100, 10**4, 10**6, 10**9)]
+_STEPS = [Fraction(n) for n in (1, 2, 3, 4, 5, 8, 0)]
+"""For a number of steps, which stands in exponents."""
 
 
 def _candidates(claim: Condition, given: tuple[Condition, ...], symbols: list[sp.Symbol], arrays: list[Any]) -> list[int]:
@@ -129,7 +133,7 @@ def _candidates(claim: Condition, given: tuple[Condition, ...], symbols: list[sp
             bad = bad & (np.asarray(slack) >= (-1e-9 if condition.relation == "==" else 0.0))
     if not symbols:
         return [0] if bool(bad) else []
-    spread = np.sum([np.abs(np.log10(array)) for array in arrays], axis=0)
+    spread = np.sum([np.abs(np.log10(np.where(array > 0, array, 1.0))) for array in arrays], axis=0)
     found = np.flatnonzero(np.broadcast_to(bad, spread.shape))
     return [int(i) for i in found[np.argsort(spread[found], kind="stable")]]
 

@@ -227,6 +227,8 @@ def _array_holds(condition: Condition, slack: Any, known: Mapping[str, Any], sta
 
 
 def _fill_schedule(theorem: Theorem, statement: Statement, known: dict[str, Any]) -> None:
+    import numpy as np
+
     pending = [name for name in statement.schedule if name not in known]
     for _ in range(len(pending)):
         for name in list(pending):
@@ -234,5 +236,5 @@ def _fill_schedule(theorem: Theorem, statement: Statement, known: dict[str, Any]
             needs = sorted(str(symbol) for symbol in expr.free_symbols)
             if all(need in known for need in needs):
                 function = sp.lambdify([theorem.vocabulary[need].symbol for need in needs], expr, "numpy")
-                known[name] = function(*(known[need] for need in needs))
+                known[name] = np.asarray(function(*(known[need] for need in needs)), dtype=float)
                 pending.remove(name)

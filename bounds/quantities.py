@@ -96,8 +96,11 @@ def _table() -> dict[str, Quantity]:
     constant("local_hessian_noise", "standard-deviation bound of the Hessian of one sample", _CURVATURE, NONNEGATIVE)
     constant("local_gradient_fourth_moment", "bound of E||grad l_i - grad f_i||^4", _GRADIENT**4, NONNEGATIVE)
     constant("local_hessian_fourth_moment", "bound of E||hess l_i - hess f_i||^4", _CURVATURE**4, NONNEGATIVE)
-    constant("local_gradient_heterogeneity", "root of the bound of (1/N) sum_i ||grad f_i - grad f||^2", _GRADIENT, NONNEGATIVE)
-    constant("local_hessian_heterogeneity", "root of the bound of (1/N) sum_i ||hess f_i - hess f||^2", _CURVATURE, NONNEGATIVE)
+    for name, meaning, dimension in (
+        ("local_gradient_heterogeneity", "root of a bound of (1/N) sum_i ||grad f_i - grad f||^2", _GRADIENT),
+        ("local_hessian_heterogeneity", "root of a bound of (1/N) sum_i ||hess f_i - hess f||^2", _CURVATURE),
+    ):
+        constant(name, meaning, dimension, NONNEGATIVE)
     # start
     constant("objective_gap", "objective at the start minus its infimum", _F, NONNEGATIVE)
     constant("initial_inner_error", "norm of y_0 - g(x_0)", _Y, NONNEGATIVE)
@@ -111,7 +114,7 @@ def _table() -> dict[str, Quantity]:
     hyper("fine_tuning_step_size", "step size of the fine-tuning steps", _X**2 / _F)
     hyper("fine_tuning_steps", "number of fine-tuning steps inside the objective", domain=STEPS)
     hyper("hessian_batch_size", "samples per Hessian estimate", domain=COUNT)
-    hyper("difference_step", "half-width of the central difference that replaces a Hessian, per unit of gradient", _X**2 / _F)
+    hyper("difference_step", "half-width of a central difference for a Hessian, per unit of gradient", _X**2 / _F)
     hyper("participation", "fraction of the clients that take part in a round")
     hyper("rounds", "number of communication rounds", domain=COUNT)
     hyper("hidden_constant", "the constant that the paper hides in O(1)")

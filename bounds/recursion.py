@@ -1,13 +1,17 @@
 """Constants given by a recursion in a whole number of steps, as sympy functions.
 
-A rule `rule(steps, ...)` is plain arithmetic. With a number of steps it is unrolled, exactly on sympy numbers and in floating
-point on arrays; with a symbolic number it stays a function of it, so that a statement can be declared, printed, checked for
-dimensions and compiled like any other, and is unrolled as soon as the number is put in.
+A rule `rule(steps, ...)` is plain arithmetic. With a symbolic number of steps it stays a function of it, so that a
+statement can be declared, printed, checked for dimensions and compiled like any other. With numbers it is worked
+out in fractions; where a square root is irrational it is unrolled in sympy or, for a `lazy` rule whose radicals
+would nest, stays exact as a function of numbers that is evaluated to any precision asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -18,26 +22,61 @@ from .reading import InputError
 
 PROBED = (1, 2, 3)
 """A recursion is homogeneous when it is so unrolled for these numbers of steps."""
+_GUARD_BITS = 40
+
+
+class IrrationalError(ArithmeticError):
+    """A square root that is no fraction."""
 
 
 class StepFunction(sp.Function):
-    """A constant given by a rule in a number of steps, its first argument; unrolled when that is a number."""
+    """A constant given by a rule in a number of steps, its first argument."""
 
     rule: ClassVar[Callable[..., Any]]
     letter: ClassVar[str]
+    lazy: ClassVar[bool]
     is_nonnegative = True
 
     @classmethod
-    def eval(cls, steps: sp.Expr, *arguments: sp.Expr) -> sp.Expr | None:
-        return cls.rule(checked(int(steps)), *arguments) if steps.is_Integer else None
+    def eval(cls, steps: sp.Expr, *arguments: sp.Basic) -> sp.Expr | None:
+        if not steps.is_Integer:
+            return None
+        count = checked(int(steps))
+        if all(part.is_Rational for part in sp.Tuple(*sp.flatten(arguments))):
+            try:
+                return sp.sympify(cls.rule(count, *map(_fractions, arguments)))
+            except IrrationalError:
+                if cls.lazy:
+                    return None
+        return sp.sympify(cls.rule(count, *arguments))
 
     def unrolled(self) -> tuple[sp.Expr, ...]:
         return tuple(sp.sympify(type(self).rule(steps, *self.args[1:])) for steps in PROBED)
 
+    def _eval_evalf(self, prec: int) -> sp.Expr | None:
+        import mpmath
+
+        steps, *arguments = self.args
+        if not steps.is_Integer or self.free_symbols:
+            return None
+        with mpmath.workprec(prec + _GUARD_BITS):
+            values = [
+                _map(argument, lambda part: mpmath.mpf(part._to_mpmath(prec + _GUARD_BITS))) for argument in arguments
+            ]
+            return sp.Float(type(self).rule(int(steps), *values), precision=prec)
+
     def _latex(self, printer: Any, exp: str | None = None) -> str:
-        steps, first, *_ = (printer._print(argument) for argument in self.args)
-        text = self.letter.format(steps=steps, first=first)
+        steps, last, first = (printer._print(part) for part in (self.args[0], self.args[0] - 1, self.args[1]))
+        text = self.letter.replace("<steps>", steps).replace("<last>", last).replace("<first>", first)
         return rf"\left({text}\right)^{{{exp}}}" if exp else text
+
+
+def _map(argument: sp.Basic, change: Callable[[sp.Expr], Any]) -> Any:
+    return [change(part) for part in argument] if isinstance(argument, sp.Tuple) else change(argument)
+
+
+def _fractions(argument: sp.Basic) -> Any:
+    return _map(argument, lambda part: Fraction(int(part.p), int(part.q)))
 
 
 def checked(steps: int) -> int:
@@ -51,40 +90,55 @@ def checked(steps: int) -> int:
     return steps
 
 
-def step_function(name: str, rule: Callable[..., Any], letter: str) -> type[StepFunction]:
-    """A StepFunction with this rule; `letter` is its LaTeX, in which {steps} and {first} are the first two arguments."""
-    parts = {"rule": staticmethod(rule), "letter": letter, "_imp_": staticmethod(_on_arrays(rule))}
+def step_function(name: str, rule: Callable[..., Any], letter: str, *, lazy: bool = False) -> type[StepFunction]:
+    """A StepFunction with this rule.
+
+    Args:
+        letter: its LaTeX, in which <steps>, <last> and <first> stand for the number of steps, that minus 1, and the
+            next argument.
+        lazy: do not unroll nested radicals.
+    """
+    parts = {"rule": staticmethod(rule), "letter": letter, "lazy": lazy, "_imp_": staticmethod(_on_arrays(rule))}
     return type(name, (StepFunction,), parts)
 
 
-def recursion(equation: str) -> Callable[[Callable[..., Any]], Callable[[SimpleNamespace, Any], sp.Expr]]:
-    """Make a rule callable as `constant(s, nu)`, its other arguments being read by name from the namespace s.
+@dataclass(frozen=True)
+class Recursion:
+    """A rule callable as `constant(s, nu)`: its arguments but the first are read by name from the namespace s.
 
     Entries of s may be lists, one entry per step, when nu is a number.
     """
 
-    def wrap(rule: Callable[..., Any]) -> Callable[[SimpleNamespace, Any], sp.Expr]:
-        names = rule.__code__.co_varnames[1 : rule.__code__.co_argcount]
-        node = step_function(rule.__name__, rule, rf"\operatorname{{rec}}_{{{equation}}}({{steps}})")
+    rule: Callable[..., Any]
+    node: type[StepFunction]
 
-        def constant(s: SimpleNamespace, nu: Any) -> sp.Expr:
-            arguments = [getattr(s, name) for name in names]
-            nu = sp.sympify(nu)
-            if nu.is_Integer:
-                return sp.sympify(rule(checked(int(nu)), *arguments))
-            if any(isinstance(argument, (list, tuple)) for argument in arguments):
-                raise InputError(f"nu: wanted a number of steps where entries differ from step to step, got {nu}")
-            return node(nu, *arguments)
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The symbols that the rule needs."""
+        return self.rule.__code__.co_varnames[1 : self.rule.__code__.co_argcount]
 
-        constant.__doc__, constant.__name__ = rule.__doc__, rule.__name__
-        constant.rule = rule  # type: ignore[attr-defined]
-        return constant
+    def __call__(self, s: SimpleNamespace, nu: Any) -> sp.Expr:
+        arguments = [getattr(s, name) for name in self.reads]
+        steps = sp.sympify(nu)
+        if not steps.is_Integer and any(isinstance(argument, (list, tuple)) for argument in arguments):
+            raise InputError(f"nu: wanted a number of steps where entries differ from step to step, got {nu}")
+        return self.node(steps, *(sp.Tuple(*a) if isinstance(a, (list, tuple)) else a for a in arguments))
+
+
+def recursion(equation: str, *, lazy: bool = False) -> Callable[[Callable[..., Any]], Recursion]:
+    """Declare a rule as a Recursion; `equation` is what stands for it in LaTeX."""
+
+    def wrap(rule: Callable[..., Any]) -> Recursion:
+        letter = rf"\operatorname{{rec}}_{{{equation}}}(<steps>)"
+        return Recursion(rule, step_function(rule.__name__, rule, letter, lazy=lazy))
 
     return wrap
 
 
 def _on_arrays(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """The rule in floating point; the number of steps may be an array (nan where it is no whole number, or too large)."""
+    """The rule in floating point; the number of steps may be an array (nan where it is no whole number, or too
+    large).
+    """
 
     def values(steps: Any, *arguments: Any) -> Any:
         import numpy as np
@@ -104,15 +158,25 @@ def _on_arrays(rule: Callable[..., Any]) -> Callable[..., Any]:
     return values
 
 
+# --- what a rule is written with: numbers may be fractions, sympy or mpmath numbers, symbols, or arrays ---------------
+
+
 def entry(values: Any, step: int) -> Any:
     """What a list holds for a step; a single number serves every step."""
-    return values[step] if isinstance(values, (list, tuple)) else values
+    return values[step] if isinstance(values, (list, tuple, sp.Tuple)) else values
 
 
 def root(value: Any) -> Any:
-    """Square root, exact for sympy numbers."""
-    if isinstance(value, (int, sp.Basic)):
+    """Square root; exact, or IrrationalError, for a fraction."""
+    if isinstance(value, sp.Basic):
         return sp.sqrt(value)
+    if isinstance(value, (int, Fraction)):
+        top, bottom = (isqrt(part) for part in Fraction(value).as_integer_ratio())
+        if Fraction(top**2, bottom**2) != value:
+            raise IrrationalError(f"sqrt({value})")
+        return Fraction(top, bottom)
+    if hasattr(value, "sqrt"):
+        return value.sqrt()
     import numpy as np
 
     return np.sqrt(value)
@@ -121,11 +185,12 @@ def root(value: Any) -> Any:
 def least(left: Any, right: Any) -> Any:
     """The smaller of two; left as it stands between symbols."""
     if isinstance(left, sp.Basic) or isinstance(right, sp.Basic):
-        free = sp.sympify(left).free_symbols | sp.sympify(right).free_symbols
-        return sp.Min(left, right, evaluate=not free)
-    import numpy as np
+        return sp.Min(left, right, evaluate=not (sp.sympify(left).free_symbols | sp.sympify(right).free_symbols))
+    if hasattr(left, "shape") or hasattr(right, "shape"):
+        import numpy as np
 
-    return np.minimum(left, right)
+        return np.minimum(left, right)
+    return min(left, right)
 
 
 # --- sums of powers --------------------------------------------------------------------------------------------------
@@ -139,10 +204,14 @@ def _geometric(steps: int, ratio: Any) -> Any:
 
 
 def _nested(steps: int, ratio: Any) -> Any:
-    return sum((_geometric(j, ratio) for j in range(1, steps)), 0 * ratio)
+    total, power_sum = 0 * ratio, 0 * ratio
+    for _ in range(1, steps):
+        power_sum = 1 + ratio * power_sum
+        total = total + power_sum
+    return total
 
 
-Geometric = step_function("Geometric", _geometric, r"\sum_{{l=0}}^{{{steps}-1}}\left({first}\right)^l")
+Geometric = step_function("Geometric", _geometric, r"\sum_{l=0}^{<last>}\left(<first>\right)^l")
 """Geometric(nu, a) = 1 + a + ... + a^(nu-1); 0 for nu <= 0."""
-Nested = step_function("Nested", _nested, r"\sum_{{j=1}}^{{{steps}-1}}\sum_{{i=0}}^{{j-1}}\left({first}\right)^i")
+Nested = step_function("Nested", _nested, r"\sum_{j=1}^{<last>}\sum_{i=0}^{j-1}\left(<first>\right)^i")
 """Nested(nu, a) = the sum of Geometric(j, a) over j = 1 .. nu-1; 0 for nu <= 1."""

@@ -1,79 +1,86 @@
-"""The admissible set of one hyperparameter: exact end points, the conditions that bind there, and a check on both sides.
+"""The admissible set of hyperparameters: exact end points, the conditions that bind there, and a check on both sides.
 
-Each condition, with everything else fixed at exact numbers, becomes a comparison of two functions of one positive variable.
-Its sign can change only at roots of a generalised polynomial (rational exponents), which are isolated and enclosed by rational
-numbers; the sign between two roots is decided exactly at a rational point. Nothing relies on a solver's idea of positivity.
+One variable is handled here; several in `joint`, which is imported only when asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from fractions import Fraction
-from math import ceil, floor, inf, nextafter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import sympy as sp
 
-from .evaluate import exact, holds, sign
-from .quantities import slack_symbol
+from .evaluate import exact
+from .intervals import Interval, intersect, minimal_conflict
+from .quantities import Binding
 from .reading import InputError, read_values
 from .theorem import Condition, Statement, Theorem
 
-_WIDTH = Fraction(1, 10**18)
-
-
-@dataclass(frozen=True)
-class Interval:
-    """An admissible interval; `binding` names the condition at each end (None where the domain ends)."""
-
-    lower: float
-    upper: float | None
-    lower_closed: bool
-    upper_closed: bool
-    binding: dict[str, str | None]
-
-    def contains(self, value: float) -> bool:
-        above = value > self.lower or (self.lower_closed and value == self.lower)
-        below = self.upper is None or value < self.upper or (self.upper_closed and value == self.upper)
-        return above and below
-
-    def __str__(self) -> str:
-        left, right = "[" if self.lower_closed else "(", "]" if self.upper_closed else ")"
-        upper = "inf" if self.upper is None else f"{self.upper:.10g}"
-        return f"{left}{self.lower:.10g}, {upper}{right}"
-
-    def markdown(self) -> str:
-        return f"`{self}` (binding: {self.binding['lower'] or '-'} / {self.binding['upper'] or '-'})"
+__all__ = ["Admissible", "Interval", "admissible", "check_solvable", "reduced", "solved_for", "split_extrema", "univariate"]
 
 
 @dataclass(frozen=True)
 class Admissible:
-    """Admissible intervals of the solved hyperparameters; `conflict` is a minimal set of conditions that exclude each other."""
+    """Admissible intervals of the solved hyperparameters.
+
+    Args:
+        intervals: name -> interval; for several names the projection of the joint set on each.
+        pieces: name -> all intervals, where one name has several (the first field then has the largest).
+        conflict: a minimal set of conditions that exclude each other, where nothing is admissible.
+        conditions: for several names, what describes the joint set.
+        interior: for several names, exact values strictly inside.
+        note: how the ends were found, where it is not by exact isolation of roots.
+    """
 
     theorem: str
     statement: str
     feasible: bool
     intervals: dict[str, Interval]
     conflict: tuple[str, ...] = ()
+    pieces: dict[str, tuple[Interval, ...]] = field(default_factory=dict)
+    conditions: tuple[str, ...] = ()
+    interior: dict[str, str] = field(default_factory=dict)
+    note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        data: dict[str, Any] = {
+            "theorem": self.theorem,
+            "statement": self.statement,
+            "feasible": self.feasible,
+            "intervals": {name: interval.to_dict() for name, interval in self.intervals.items()},
+            "conflict": list(self.conflict),
+        }
+        if self.pieces:
+            data["pieces"] = {name: [piece.to_dict() for piece in found] for name, found in self.pieces.items()}
+        if self.conditions:
+            data |= {"conditions": list(self.conditions), "interior": dict(self.interior)}
+        return data | ({"note": self.note} if self.note else {})
+
+    def markdown(self) -> str:
+        """A table of the intervals."""
+        rows = ["| hyperparameter | admissible | binds below | binds above |", "|---|---|---|---|"]
+        for name, interval in self._all():
+            rows.append(f"| `{name}` | `{interval}` | {interval.binding['lower'] or ''} | {interval.binding['upper'] or ''} |")
+        return "\n".join(rows)
+
+    def latex(self) -> str:
+        """The intervals as LaTeX relations, one per line."""
+        return "\n".join(rf"{name} \in {interval.latex()}" for name, interval in self._all())
+
+    def _all(self) -> Iterable[tuple[str, Interval]]:
+        for name, interval in self.intervals.items():
+            yield from ((name, piece) for piece in self.pieces.get(name, (interval,)))
 
     def __str__(self) -> str:
         if not self.feasible:
             return f"{self.theorem} ({self.statement}): infeasible; conflicting conditions: {', '.join(self.conflict)}"
-        rows = [f"  {name} in {interval.markdown()}" for name, interval in self.intervals.items()]
-        return "\n".join([f"{self.theorem} ({self.statement}):", *rows])
-
-
-@dataclass(frozen=True)
-class _End:
-    """An end point as a rational enclosure [low, high] (low == high when exact) and the condition that causes it."""
-
-    low: Fraction
-    high: Fraction
-    name: str
+        rows = [f"{self.theorem} ({self.statement}):"]
+        rows += [f"  {name} in {interval.markdown()}" for name, interval in self._all()]
+        rows += [f"  where {condition}" for condition in self.conditions]
+        if self.interior:
+            rows.append("  for instance " + ", ".join(f"{name} = {value}" for name, value in self.interior.items()))
+        return "\n".join([*rows, f"  {self.note}"] if self.note else rows)
 
 
 def admissible(
@@ -81,10 +88,16 @@ def admissible(
 ) -> Admissible:
     """The admissible set of `solve` with everything else fixed.
 
-    With several names, each is the projection that remains when the others are solved for too (see `_solve_jointly`).
+    With several names, each interval is what remains of a name when the others may be anything (`joint`).
 
     Raises:
         InputError: unknown symbol, bad value, or something else than the solved hyperparameters is missing.
+
+    Example:
+        >>> import fedco
+        >>> region = fedco.theorem("fcsg.theorem_4_1").admissible("alpha", L_f=1, L_g=1, S_f=1, S_g=1, q=4)
+        >>> print(region.intervals["alpha"])
+        (0, 0.02083333333]
     """
     names = (solve,) if isinstance(solve, str) else tuple(solve)
     if len(names) != 1:
@@ -92,12 +105,12 @@ def admissible(
 
         return admissible_jointly(theorem, names, values, statement=statement)
     name = names[0]
-    chosen = theorem.statement(statement)
-    variable, conditions = univariate(theorem, chosen, name, values)
+    variable, conditions = univariate(theorem, theorem.statement(statement), name, values)
     pieces = intersect(conditions, variable)
     if not pieces:
         return Admissible(theorem.id, statement, False, {}, minimal_conflict(conditions, variable))
-    return Admissible(theorem.id, statement, True, {name: pieces[-1] if len(pieces) == 1 else _largest(pieces)})
+    several = {name: tuple(pieces)} if len(pieces) > 1 else {}
+    return Admissible(theorem.id, statement, True, {name: _largest(pieces)}, pieces=several)
 
 
 def univariate(
@@ -106,69 +119,96 @@ def univariate(
     """The conditions as functions of one symbol, everything else replaced by exact numbers.
 
     A symbol that is neither given nor solved for comes from the schedule; if the schedule determines the solved symbol from
-    a missing one (eta = sqrt(b K / T) with T missing), the equality is solved for the missing one instead.
+    a missing one (eta = sqrt(b K / T) with T missing), the equality is solved for the missing one instead, as a real number.
     """
+    conditions = reduced(theorem, statement, (name,), values)
+    return theorem.vocabulary[name].symbol, conditions
+
+
+def _unknown(theorem: Theorem, statement: Statement, name: str) -> Any:
+    wanted = " ".join(theorem.symbols(statement.label))
+    raise InputError(f"{name[:30]}: not a symbol of {theorem.id} ({statement.label}); wanted one of {wanted}")
+
+
+def check_solvable(theorem: Theorem, statement: Statement, name: str) -> None:
+    """Raises InputError unless the name is a hyperparameter of the statement."""
     bindings = theorem.symbols(statement.label)
     if name not in bindings:
-        raise InputError(f"{name[:30]}: not a symbol of {theorem.id} ({statement.label}); wanted one of {' '.join(bindings)}")
+        _unknown(theorem, statement, name)
     if bindings[name].quantity.role != "hyperparameter":
         raise InputError(f"{name}: is a {bindings[name].quantity.role}, wanted a hyperparameter to solve for")
-    given = {key: value for key, value in values.items() if key != name}
+
+
+def reduced(theorem: Theorem, statement: Statement, names: tuple[str, ...], values: Mapping[str, Any]) -> list[Condition]:
+    """The conditions in the symbols of `names` only, with exact numbers for the rest."""
+    bindings = theorem.symbols(statement.label)
+    for name in names:
+        check_solvable(theorem, statement, name)
+    given = {key: value for key, value in values.items() if key not in names}
     numbers = read_values(bindings, given, f"{theorem.id} ({statement.label})")
     point = {bindings[key].symbol: exact(value) for key, value in numbers.items()}
     conditions = [
-        Condition(c.name, statement.expand(c.left), c.relation, statement.expand(c.right)) for c in statement.conditions
+        Condition(c.name, statement.at(c.left, point), c.relation, statement.at(c.right, point)) for c in statement.conditions
     ]
-    conditions, point = _eliminate(statement, bindings, name, conditions, point)
-    variable = bindings[name].symbol
-    left_over = {s for c in conditions for s in (c.left.free_symbols | c.right.free_symbols)} - {variable} - set(point)
+    solved = {bindings[name].symbol for name in names}
+    conditions = _eliminate(statement, bindings, solved, conditions, point)
+    left_over = sorted({s for c in conditions for s in (c.left.free_symbols | c.right.free_symbols)} - solved, key=str)
     if left_over:
-        missing = ", ".join(sorted(map(str, left_over)))
-        raise InputError(f"{sorted(map(str, left_over))[0]}: wanted a number, got nothing; missing: {missing}")
-    fixed = [Condition(c.name, c.left.xreplace(point), c.relation, c.right.xreplace(point)) for c in conditions]
-    return variable, split_extrema(fixed)
+        missing = ", ".join(map(str, left_over))
+        raise InputError(f"{left_over[0]}: wanted a number, got nothing; missing: {missing}")
+    return split_extrema(conditions)
 
 
 def _eliminate(
-    statement: Statement, bindings: Mapping[str, Any], name: str, conditions: list[Condition], point: dict[sp.Symbol, sp.Expr]
-) -> tuple[list[Condition], dict[sp.Symbol, sp.Expr]]:
+    statement: Statement,
+    bindings: Mapping[str, Binding],
+    solved: set[sp.Symbol],
+    conditions: list[Condition],
+    point: Mapping[sp.Symbol, sp.Expr],
+) -> list[Condition]:
     """Remove unknown symbols through the schedule, or through an equality condition solved for them."""
-    variable = bindings[name].symbol
     for _ in range(len(bindings)):
         used = {s for c in conditions for s in (c.left.free_symbols | c.right.free_symbols)}
-        unknown = sorted(used - {variable} - set(point), key=str)
-        if not unknown:
+        unknown = sorted(used - solved, key=str)
+        found = next(((s, f) for s in unknown if (f := _formula_for(statement, conditions, s, solved, point)) is not None), None)
+        if found is None:
             break
-        for symbol in unknown:
-            formula = _formula_for(statement, conditions, symbol, variable, point)
-            if formula is not None:
-                table = {symbol: formula}
-                conditions = [
-                    Condition(c.name, c.left.xreplace(table), c.relation, c.right.xreplace(table)) for c in conditions
-                ]
-                break
-        else:
-            break
-    return [c for c in conditions if not (c.relation == "==" and c.left == c.right)], point
+        symbol, formula = found
+        table = {symbol: formula}
+        conditions = [Condition(c.name, c.left.xreplace(table), c.relation, c.right.xreplace(table)) for c in conditions]
+        if symbol.is_integer and formula.free_symbols:
+            conditions.append(Condition(f"{symbol}_count", formula, ">=", sp.Integer(1), "a count is at least 1"))
+    return [c for c in conditions if not (c.relation == "==" and c.left == c.right)]
 
 
 def _formula_for(
-    statement: Statement, conditions: list[Condition], symbol: sp.Symbol, variable: sp.Symbol, point: Mapping[sp.Symbol, Any]
+    statement: Statement,
+    conditions: list[Condition],
+    symbol: sp.Symbol,
+    solved: set[sp.Symbol],
+    point: Mapping[sp.Symbol, sp.Expr],
 ) -> sp.Expr | None:
-    known = {variable} | set(point)
     scheduled = statement.schedule.get(str(symbol))
     if scheduled is not None:
-        formula = statement.expand(scheduled)
-        if symbol not in formula.free_symbols:
+        formula = statement.at(scheduled, point)
+        rounds_off = bool(formula.atoms(sp.floor, sp.ceiling))
+        if symbol not in formula.free_symbols and not rounds_off:
             return formula
     for condition in conditions:
         sides = condition.left.free_symbols | condition.right.free_symbols
-        if condition.relation == "==" and symbol in sides and sides - {symbol} <= known:
-            solutions = sp.solve(condition.left**2 - condition.right**2, symbol, dict=False)
-            positive = [value for value in solutions if value.is_positive]
-            if positive:
-                return positive[0]
+        if condition.relation == "==" and symbol in sides and sides - {symbol} <= solved:
+            return solved_for(condition, symbol)
     return None
+
+
+def solved_for(equality: Condition, symbol: sp.Symbol) -> sp.Expr | None:
+    """The positive value of a symbol that an equality of two products determines, or None."""
+    if equality.left == symbol and not equality.right.has(symbol):
+        return equality.right
+    ratio = sp.powsimp(equality.left / equality.right)
+    factor, power = ratio.as_independent(symbol, as_Add=False)
+    base, exponent = power.as_base_exp()
+    return factor ** (-1 / exponent) if base == symbol and exponent.is_Rational else None
 
 
 def split_extrema(conditions: list[Condition]) -> list[Condition]:
@@ -188,258 +228,5 @@ def split_extrema(conditions: list[Condition]) -> list[Condition]:
     return result
 
 
-def intersect(conditions: list[Condition], variable: sp.Symbol) -> list[Interval]:
-    """The maximal intervals of positive values (integers for a count) on which all conditions hold."""
-    ends: list[_End] = []
-    for condition in conditions:
-        ends += [_End(low, high, condition.name) for low, high in crossings(condition, variable)]
-    ends.sort(key=lambda end: (end.low, end.high))
-    if variable.is_integer:
-        return _integer_pieces(conditions, variable, ends)
-    return _real_pieces(conditions, variable, ends)
-
-
-def crossings(condition: Condition, variable: sp.Symbol) -> list[tuple[Fraction, Fraction]]:
-    """Enclosures of the positive values at which the two sides are equal or one of them has a pole."""
-    left, right = _clear_root(condition.left, condition.right, variable)
-    if variable not in (left - right).free_symbols:
-        return []
-    numerator, denominator = sp.fraction(sp.together(sp.powsimp(left - right)))
-    found: list[tuple[Fraction, Fraction]] = []
-    for part in (numerator, denominator):
-        found += _positive_roots(part, variable)
-    return found
-
-
-def _clear_root(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[sp.Expr, sp.Expr]:
-    """Raise two positive products to a common power so that the variable leaves every root that is a whole factor."""
-    order = 1
-    for side in (left, right):
-        for factor in sp.Mul.make_args(side):
-            base, exponent = factor.as_base_exp()
-            composite = variable in base.free_symbols and not base.is_Symbol
-            if composite and exponent.is_Rational:
-                order = int(sp.ilcm(order, exponent.q))
-    if order == 1:
-        return left, right
-    return sp.expand_power_base(left**order, force=True), sp.expand_power_base(right**order, force=True)
-
-
-def _positive_roots(expr: sp.Expr, variable: sp.Symbol) -> list[tuple[Fraction, Fraction]]:
-    """Rational enclosures of the positive roots of a generalised polynomial."""
-    terms = sp.collect(sp.expand(sp.expand_power_base(expr, force=True)), variable, evaluate=False)
-    exponents = {}
-    for power, coefficient in terms.items():
-        base, exponent = power.as_base_exp() if power != 1 else (variable, sp.Integer(0))
-        if base != variable or not exponent.is_Rational or variable in coefficient.free_symbols:
-            raise InputError(f"cannot solve for {variable}: not a sum of powers in {sp.sstr(expr)[:80]}")
-        exponents[exponent] = coefficient
-    order = int(sp.ilcm(1, *(e.q for e in exponents)))
-    shift = min(exponents) if exponents else sp.Integer(0)
-    powers = {int((e - shift) * order): c for e, c in exponents.items() if sign(c) != 0}
-    if len(powers) < 2:
-        return []
-    roots = _isolate(powers)
-    return [(low**order, high**order) for low, high in roots]
-
-
-def _isolate(powers: Mapping[int, sp.Expr]) -> list[tuple[Fraction, Fraction]]:
-    """Enclosures of the positive roots of a polynomial given by exponent -> exact coefficient."""
-    degrees = sorted(powers)
-    signs = [sign(powers[d]) for d in degrees]
-    changes = sum(a != b for a, b in zip(signs, signs[1:], strict=False))
-    if changes == 0:
-        return []
-    if all(c.is_Rational for c in powers.values()):
-        polynomial = sp.Poly.from_dict({(d,): c for d, c in powers.items()}, slack_symbol("w"), domain="QQ")
-        return _rational_roots(polynomial)
-    if changes == 1:
-        return [_bisect(powers)]
-    raise InputError("cannot isolate the roots of a condition with irrational coefficients and several sign changes")
-
-
-def _rational_roots(polynomial: sp.Poly) -> list[tuple[Fraction, Fraction]]:
-    eps = sp.Rational(1, 10**40)
-    found = []
-    for (low, high), _ in polynomial.intervals(inf=0, eps=None):
-        if high <= 0:
-            continue
-        low, high = polynomial.refine_root(max(low, 0), high, eps=_relative(low, high) * eps) if low != high else (low, high)
-        if high > 0:
-            found.append((Fraction(int(low.p), int(low.q)), Fraction(int(high.p), int(high.q))))
-    return found
-
-
-def _relative(low: sp.Rational, high: sp.Rational) -> sp.Rational:
-    scale = high if low <= 0 else low
-    return sp.Rational(1, 2) ** max(0, -int(sp.floor(sp.log(scale, 2)))) if scale < 1 else sp.Integer(1)
-
-
-def _bisect(powers: Mapping[int, sp.Expr]) -> tuple[Fraction, Fraction]:
-    """The only positive root (one sign change), by bisection with exact signs, to a relative width of 1e-18."""
-
-    def value_sign(at: Fraction) -> int:
-        return sign(sp.Add(*(c * exact(at) ** d for d, c in powers.items())))
-
-    at_zero = sign(powers[min(powers)])
-    low, high = Fraction(1), Fraction(1)
-    while value_sign(low) != at_zero:
-        low /= 4
-    while value_sign(high) == at_zero:
-        high *= 4
-    while high - low > _WIDTH * low:
-        middle = ((low + high) / 2).limit_denominator(10**40)
-        here = value_sign(middle)
-        if here == 0:
-            return middle, middle
-        low, high = (middle, high) if here == at_zero else (low, middle)
-    return low, high
-
-
-def _all_hold(conditions: list[Condition], variable: sp.Symbol, value: Fraction) -> bool:
-    return not failing(conditions, variable, value)
-
-
-def failing(conditions: list[Condition], variable: sp.Symbol, value: Fraction) -> list[str]:
-    """Names of the conditions that fail at a value, decided exactly."""
-    table = {variable: exact(value)}
-
-    def at(c: Condition) -> Condition:
-        return Condition(c.name, c.left.xreplace(table), c.relation, c.right.xreplace(table))
-
-    return [c.name for c in conditions if not holds(at(c))]
-
-
-def _real_pieces(conditions: list[Condition], variable: sp.Symbol, ends: list[_End]) -> list[Interval]:
-    """Alternate end points and the open gaps between them; join what holds."""
-    cells: list[tuple[_End | None, _End | None, bool]] = []
-    merged = _merge(ends)
-    borders: list[_End | None] = [None, *merged, None]
-    for before, after in zip(borders, borders[1:], strict=False):
-        cells.append((before, after, _all_hold(conditions, variable, _between(before, after))))
-        if after is not None:
-            cells.append((after, after, _holds_at(conditions, variable, after)))
-    pieces: list[Interval] = []
-    start: _End | None | str = "none"
-    closed = False
-    for index, (before, after, good) in enumerate(cells):
-        is_point = before is after and before is not None
-        if good and start == "none":
-            start, closed = before, is_point
-        last = index + 1 == len(cells) or not cells[index + 1][2]
-        if good and last and start != "none":
-            pieces.append(_interval(conditions, variable, start, after, closed, is_point))  # type: ignore[arg-type]
-            start = "none"
-    return pieces
-
-
-def _merge(ends: list[_End]) -> list[_End]:
-    """Overlapping enclosures become one end point (its name is settled by testing, see `_interval`)."""
-    merged: list[_End] = []
-    for end in ends:
-        if merged and end.low <= merged[-1].high:
-            previous = merged.pop()
-            end = _End(min(previous.low, end.low), max(previous.high, end.high), previous.name)
-        if end.high > 0:
-            merged.append(end)
-    return merged
-
-
-def _between(before: _End | None, after: _End | None) -> Fraction:
-    if before is None and after is None:
-        return Fraction(1)
-    if after is None:
-        return before.high * 2  # type: ignore[union-attr]
-    return after.low / 2 if before is None else (before.high + after.low) / 2
-
-
-def _holds_at(conditions: list[Condition], variable: sp.Symbol, end: _End) -> bool:
-    """Whether all conditions hold at the end point itself: exactly if it is rational, else by strictness and continuity."""
-    if end.low == end.high:
-        return _all_hold(conditions, variable, end.low)
-    for condition in conditions:
-        touches = any(low <= end.high and end.low <= high for low, high in crossings(condition, variable))
-        if touches and condition.relation in ("<", ">"):
-            return False
-        if not touches and not _all_hold([condition], variable, (end.low + end.high) / 2):
-            return False
-    return True
-
-
-def _interval(
-    conditions: list[Condition], variable: sp.Symbol, start: _End | None, stop: _End | None, low_closed: bool, high_closed: bool
-) -> Interval:
-    binding = {
-        "lower": _binding(conditions, variable, start, -1),
-        "upper": _binding(conditions, variable, stop, +1),
-    }
-    lower = 0.0 if start is None else _safe_float(start.high if start.low != start.high else start.low, up=True)
-    upper = None if stop is None else _safe_float(stop.low if stop.low != stop.high else stop.high, up=False)
-    return Interval(lower, upper, low_closed and start is not None, high_closed and stop is not None, binding)
-
-
-def _binding(conditions: list[Condition], variable: sp.Symbol, end: _End | None, side: int) -> str | None:
-    """The condition that fails just outside an end point."""
-    if end is None:
-        return None
-    step = max(end.high - end.low, end.high * Fraction(1, 10**12))
-    outside = end.high + step if side > 0 else end.low - step
-    names = failing(conditions, variable, outside) if outside > 0 else []
-    return ", ".join(names) or None
-
-
-def _safe_float(value: Fraction, *, up: bool) -> float:
-    """The nearest float on the safe (inner) side."""
-    number = float(value)
-    if up and Fraction(number) < value:
-        return nextafter(number, inf)
-    if not up and Fraction(number) > value:
-        return nextafter(number, -inf)
-    return number
-
-
-def _integer_pieces(conditions: list[Condition], variable: sp.Symbol, ends: list[_End]) -> list[Interval]:
-    """Runs of positive integers between consecutive end points on which all conditions hold."""
-    marks = sorted({1, *(max(1, v) for end in ends for v in (floor(end.low), ceil(end.low), floor(end.high), ceil(end.high)))})
-    pieces: list[Interval] = []
-    start: int | None = None
-    for index, mark in enumerate(marks):
-        following = marks[index + 1] if index + 1 < len(marks) else None
-        good_here = _all_hold(conditions, variable, Fraction(mark))
-        inner = mark + 1
-        good_gap = (following is None or inner < following) and _all_hold(conditions, variable, Fraction(inner))
-        has_gap = following is None or inner < following
-        if good_here and start is None:
-            start = mark
-        if not good_here and start is not None:
-            pieces.append(_count_interval(conditions, variable, start, mark - 1))
-            start = None
-        if has_gap and good_gap and start is None:
-            start = inner
-        if has_gap and not good_gap and start is not None:
-            pieces.append(_count_interval(conditions, variable, start, mark))
-            start = None
-    if start is not None:
-        pieces.append(_count_interval(conditions, variable, start, None))
-    return pieces
-
-
-def _count_interval(conditions: list[Condition], variable: sp.Symbol, low: int, high: int | None) -> Interval:
-    below = failing(conditions, variable, Fraction(low - 1)) if low > 1 else []
-    above = failing(conditions, variable, Fraction(high + 1)) if high is not None else []
-    binding = {"lower": ", ".join(below) or None, "upper": ", ".join(above) or None}
-    return Interval(low, high, True, high is not None, binding)
-
-
 def _largest(pieces: list[Interval]) -> Interval:
     return max(pieces, key=lambda piece: float("inf") if piece.upper is None else piece.upper - piece.lower)
-
-
-def minimal_conflict(conditions: list[Condition], variable: sp.Symbol) -> tuple[str, ...]:
-    """A minimal set of conditions that no value satisfies: drop each one that is not needed."""
-    kept = list(conditions)
-    for condition in conditions:
-        trial = [c for c in kept if c is not condition]
-        if not intersect(trial, variable):
-            kept = trial
-    return tuple(c.name for c in kept)

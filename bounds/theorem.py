@@ -228,6 +228,8 @@ class Theorem:
         unit_choices: dimensions that the paper silently sets to 1 (the weight of a potential function, the unit of a step
             size that is written as a pure number); the audit separates what they explain from real slips.
         follows_from: for a corollary, the id of its theorem and the schedule to substitute; the audit compares every term.
+        compared_where: where the audit compares printed with proved: what the symbols mean (a fraction is at most 1),
+            and the value given to a constant that the paper hides in O(.).
 
     Raises:
         DeclarationError: an undeclared symbol, a Float, a duplicate name, or a `corrected` statement with a dimension slip.
@@ -243,6 +245,7 @@ class Theorem:
     assumptions: tuple[Assumption, ...] = ()
     unit_choices: tuple[Dimension, ...] = ()
     follows_from: tuple[str, Mapping[str, sp.Expr]] | None = None
+    compared_where: tuple[Condition, ...] = ()
     note: str = ""
     _cache: dict[str, Statement] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -332,7 +335,7 @@ class Theorem:
             check(f"term {term.name}", term.expr, modulo(self.metric.dimension, units))
         return slips
 
-    # evaluation lives in its own module; these two read well at the call site
+    # evaluation lives in its own module; these read well at the call site
     def bound(self, statement: str = "printed", *, strict: bool = True, **values: Any) -> Any:
         """Evaluate a statement exactly; see `fedco.bounds.evaluate.bound`."""
         from .evaluate import bound
@@ -344,6 +347,32 @@ class Theorem:
         from .region import admissible
 
         return admissible(self, solve, values, statement=statement)
+
+    def tune(
+        self, statement: str = "printed", *, budget: Any = None, eps: Any = None, cost: Any = None, ranges: Any = None, **values: Any
+    ) -> Any:
+        """Best hyperparameters under a budget, or cheapest for a target; see `fedco.bounds.tuning.tune`."""
+        from .tuning import tune
+
+        return tune(self, values, statement=statement, budget=budget, eps=eps, cost=cost, ranges=ranges)
+
+    def complexity(self, statement: str = "printed", *, eps: Any, cost: Any = None, **values: Any) -> Any:
+        """What reaching a target costs, tuned and with the paper's schedule; see `fedco.bounds.complexity.complexity`."""
+        from .complexity import complexity
+
+        return complexity(self, values, eps, statement=statement, cost=cost)
+
+    def rates(self, statement: str = "printed", minimise: tuple[str, ...] = ("samples", "rounds")) -> Any:
+        """Exact exponents of the costs as the target goes to 0; see `fedco.bounds.asymptotics.rates`."""
+        from .asymptotics import rates
+
+        return rates(self, statement, minimise)
+
+    def elasticities(self, statement: str = "printed", **values: Any) -> Any:
+        """Percent change of the bound per percent change of each symbol; see `fedco.bounds.sensitivity.elasticities`."""
+        from .sensitivity import elasticities
+
+        return elasticities(self, values, statement=statement)
 
 
 def _first_consistent(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimension:

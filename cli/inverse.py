@@ -1,9 +1,162 @@
-"""The inverse questions: fedco tune | complexity | compare (registered once bounds/ has them)."""
+"""The inverse questions: fedco tune | complexity | compare"""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated, Any
+
 import typer
+
+from ..bounds.reading import InputError, split_assignment
+from .common import Constants, Json, Sets, StatementOption, chosen_statement, emit, read_settings
+from .theory import TheoremId
+
+Budgets = Annotated[
+    list[str] | None,
+    typer.Option("--budget", metavar="NAME=AMOUNT", help="Largest T, rounds, samples, … or weighted cost. Repeatable."),
+]
+Weights = Annotated[
+    list[str] | None, typer.Option("--weight", metavar="NAME=PRICE", help="Price of one unit in a weighted cost. Repeatable.")
+]
+Ranges = Annotated[
+    list[str] | None,
+    typer.Option("--range", metavar="NAME=LOW:HIGH", help="Range of a free hyperparameter; either end may be empty. Repeatable."),
+]
+Cost = Annotated[str | None, typer.Option("--cost", metavar="NAME", help="What a target should cost least of, e.g. rounds.")]
+Figure = Annotated[Path | None, typer.Option("--figure", metavar="FILE", help="Also write a figure (.png, .svg, .pdf).")]
+
+
+def tune(
+    name: TheoremId,
+    sets: Sets = None,
+    constants: Constants = None,
+    budget: Budgets = None,
+    eps: Annotated[str | None, typer.Option("--eps", help="Target for the bound; minimises the cost.")] = None,
+    cost: Cost = None,
+    weight: Weights = None,
+    limits: Ranges = None,
+    statement: StatementOption = "printed",
+    as_json: Json = False,
+) -> None:
+    """Best hyperparameters: least bound under a budget, or least cost to reach a target.
+
+    Example: fedco tune fcsg.theorem_4_1 --set L_f=1 --set L_g=1 --set S_f=1 --set S_g=1 --set sigma_g=1 --set F_gap=1
+    --set N=4 --budget samples=1000000
+    """
+    from ..bounds import theorem
+
+    item = theorem(name)
+    values = read_settings(sets, constants)
+    result = item.tune(
+        chosen_statement(item, statement),
+        budget=_pairs("--budget", budget) or None,
+        eps=eps,
+        cost=_cost(cost, weight),
+        ranges={key: _range(key, text) for key, text in _pairs("--range", limits).items()},
+        **_names(item, values),
+    )
+    emit(result.to_dict(), result, as_json)
+
+
+def complexity(
+    name: TheoremId,
+    sets: Sets = None,
+    constants: Constants = None,
+    eps: Annotated[str | None, typer.Option("--eps", help="Target for the bound; without it only the exact orders.")] = None,
+    cost: Cost = None,
+    weight: Weights = None,
+    statement: StatementOption = "printed",
+    figure: Figure = None,
+    as_json: Json = False,
+) -> None:
+    """Iterations, rounds, samples and messages to reach a target, and their exact orders as it goes to 0.
+
+    Example: fedco complexity fcsg.theorem_4_1
+    """
+    from ..bounds import theorem
+    from ..bounds.sensitivity import pareto
+
+    item = theorem(name)
+    label = chosen_statement(item, statement)
+    values = read_settings(sets, constants)
+    if eps is None:
+        if values or figure:
+            raise InputError("--eps: wanted a target, got nothing; without one only the orders are shown, for any constants")
+        found = item.rates(label)
+        emit(found.to_dict(), found, as_json)
+        return
+    result = item.complexity(label, eps=eps, cost=_cost(cost, weight), **_names(item, values))
+    if figure is not None:
+        pareto(item, values, eps, statement=label, figure=figure)
+    emit(result.to_dict(), result, as_json)
+
+
+def compare(
+    eps: Annotated[str, typer.Option("--eps", help="Target for the metric of every theorem.")],
+    sets: Sets = None,
+    constants: Constants = None,
+    kind: Annotated[str | None, typer.Option("--kind", help="Only one kind of problem, e.g. conditional.")] = None,
+    cost: Annotated[str, typer.Option("--cost", metavar="NAME", help="What each theorem is tuned for.")] = "samples",
+    statement: Annotated[
+        str | None, typer.Option("--statement", metavar="LABEL", help="printed, proved or corrected; the best available without it.")
+    ] = None,
+    figure: Figure = None,
+    as_json: Json = False,
+) -> None:
+    """All theorems on the same quantities, named as in the shared vocabulary (outer_smoothness, clients, …).
+
+    Example: fedco compare --eps 1/10 --set clients=20 --set inner_value_noise=2 --kind conditional
+    """
+    from ..bounds import compare as comparing
+
+    quantities = read_settings(sets, constants)
+    result = comparing.compare(eps, quantities, kind=kind, statement=statement, cost=cost)
+    if figure is not None:
+        target = float(_number("--eps", eps))
+        targets = [target * factor for factor in (10.0, 10**0.5, 1.0, 10**-0.5, 0.1)]
+        comparing.figure(figure, targets, quantities, kind=kind, statement=statement, cost=cost)
+    emit(result.to_dict(), result, as_json)
+
+
+def _number(name: str, text: str) -> Any:
+    from ..bounds.reading import read_number
+
+    return read_number(name, text)
+
+
+def _pairs(option: str, items: list[str] | None) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for item in items or []:
+        name, value = split_assignment(item)
+        if name in found:
+            raise InputError(f"{option} {name}: set twice; wanted one value")
+        found[name] = value
+    return found
+
+
+def _range(name: str, text: str) -> tuple[str | None, str | None]:
+    low, colon, high = text.partition(":")
+    if not colon:
+        raise InputError(f"--range {name}: wanted LOW:HIGH, got {text[:30]!r}")
+    return low.strip() or None, high.strip() or None
+
+
+def _cost(cost: str | None, weight: list[str] | None) -> str | dict[str, str] | None:
+    weights = _pairs("--weight", weight)
+    if cost and weights:
+        raise InputError("--cost: wanted either --cost or --weight, got both")
+    return weights or cost
+
+
+def _names(item: Any, values: dict[str, str]) -> dict[str, str]:
+    """Values by symbol; a name that would clash with an option of the Python call is refused as an unknown symbol."""
+    known = {binding.name for binding in item.vocabulary}
+    for name in values:
+        if name not in known:
+            raise InputError(f"{name}: not a symbol of {item.id}; wanted one of {' '.join(sorted(known))}")
+    return values
 
 
 def register(app: typer.Typer) -> None:
-    """Nothing to register yet."""
+    for command in (tune, complexity, compare):
+        app.command()(command)

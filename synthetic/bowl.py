@@ -96,6 +96,11 @@ class RippledBowl:
         """p."""
         return self._client_share * self.smoothness / self.heterogeneity if self.heterogeneity > 0 else 0.0
 
+    @property
+    def hessian_lipschitz(self) -> float:
+        """A Lipschitz constant of the Hessian of h_k: those of the three terms, added."""
+        return self.radial.hessian_lipschitz + self.ripple.curvature_lipschitz + self.client_wave.curvature_lipschitz
+
     @cached_property
     def _noise_wave(self) -> Sine:
         return Sine(self.noise, self.noise_wavenumber)

@@ -11,7 +11,13 @@ from dataclasses import dataclass, field
 from inspect import signature
 from typing import Any
 
+from .conditional import Conditional
 from .counterexample import FedAvgCounterexample
+from .dro import RobustLoss
+from .invariant import InvariantLogistic
+from .local_composite import LocalComposite
+from .maml import FederatedMAML
+from .meta import Meta
 from .problem import AbstractProblem
 from .shared_composite import SharedComposite
 
@@ -26,6 +32,10 @@ class Preset:
 
 
 _FEDDRO = {"B_f": 1.0, "L_f": 0.2, "L_g": 0.1, "B_h": 0.3, "L_h": 0.1, "ripple": 0.8, "target": 2.0, "start": 20.0}
+_LOCAL = {"C_f": 1.0, "L_f": 0.2, "L_g": 0.1, "ripple": 0.8, "target": 2.0, "start": 20.0}
+_CONDITIONAL = {"L_f": 1.0, "S_f": 0.2, "S_g": 0.25, "ripple": 0.8, "target": 2.0, "start": 20.0}
+_META = {"alpha": 0.1, "L": 0.3, "start": 12.0}
+_MAML = {"dim": 4, "lam": 0.1, "L_1": 0.3, "start": 12.0}
 
 PRESETS: dict[str, Preset] = {
     "feddro_homogeneous": Preset(
@@ -42,6 +52,49 @@ PRESETS: dict[str, Preset] = {
         SharedComposite, "8 clients and h = 0, for Theorem 4.2",
         _FEDDRO | {"clients": 8, "inner_dim": 2, "B_h": 0.0, "L_h": 0.0, "B_g": 1.35, "Delta_g": 0.35, "sigma_g": 0.1}),
     "feddro_counterexample": Preset(FedAvgCounterexample, "the paper's two clients on which vanilla FedAvg fails"),
+    "local_homogeneous": Preset(
+        LocalComposite, "4 equal clients with one outer function, little inner noise",
+        _LOCAL | {"clients": 4, "C_g": 1.05, "sigma_g": 0.1, "delta_g": 0.1}),
+    "local_heterogeneous": Preset(
+        LocalComposite, "8 clients whose inner and outer functions differ",
+        _LOCAL | {"clients": 8, "inner_dim": 2, "C_g": 1.4, "sigma_f": 0.1, "sigma_g": 0.1, "delta_g": 0.1,
+                  "Delta_g": 0.4, "spread": 1.0}),
+    "local_noisy": Preset(
+        LocalComposite, "16 equal clients, all three oracles noisy",
+        _LOCAL | {"clients": 16, "inner_dim": 4, "C_g": 1.3, "sigma_f": 0.5, "sigma_g": 0.5, "delta_g": 0.4}),
+    "conditional_homogeneous": Preset(
+        Conditional, "4 clients with one law of 4 outcomes, little inner noise",
+        _CONDITIONAL | {"clients": 4, "L_g": 1.2, "Delta": 0.1, "sigma_g": 0.1, "jacobian_noise": 0.1}),
+    "conditional_heterogeneous": Preset(
+        Conditional, "8 clients, each with 4 outcomes of its own",
+        _CONDITIONAL | {"clients": 8, "inner_dim": 2, "L_g": 1.4, "Delta": 0.4, "spread": 1.0, "clients_differ": True,
+                        "sigma_g": 0.1, "jacobian_noise": 0.1}),
+    "conditional_noisy": Preset(
+        Conditional, "8 clients with one law, inner noise as large as half the signal",
+        _CONDITIONAL | {"clients": 8, "inner_dim": 2, "L_g": 1.3, "Delta": 0.1, "spread": 0.5, "sigma_g": 0.8,
+                        "jacobian_noise": 0.3}),
+    "meta_homogeneous": Preset(
+        Meta, "4 agents with one task, little noise", _META | {"clients": 4, "sigma_G": 0.05, "sigma_H": 0.05}),
+    "meta_heterogeneous": Preset(
+        Meta, "8 agents whose tasks have different minimisers, 3 fine-tuning steps",
+        _META | {"clients": 8, "nu": 3, "B": 1.3, "Delta": 0.3, "sigma_G": 0.05, "sigma_H": 0.05}),
+    "meta_noisy": Preset(
+        Meta, "16 agents with one task, noise of kurtosis 3",
+        _META | {"clients": 16, "sigma_G": 0.5, "sigma_H": 0.3, "kurtosis": 3}),
+    "maml_homogeneous": Preset(
+        FederatedMAML, "4 clients with one task, little noise",
+        _MAML | {"clients": 4, "sigma_1": 0.05, "sigma_2": 0.05}),
+    "maml_heterogeneous": Preset(
+        FederatedMAML, "8 clients whose tasks have different minimisers",
+        _MAML | {"clients": 8, "G": 1.3, "Delta": 0.3, "sigma_1": 0.05, "sigma_2": 0.05}),
+    "maml_noisy": Preset(
+        FederatedMAML, "8 clients with one task, noise of kurtosis 3",
+        _MAML | {"clients": 8, "sigma_1": 0.4, "sigma_2": 0.2, "kurtosis": 3}),
+    "kl_dro": Preset(RobustLoss, "KL-regularised DRO of a sigmoid loss, 6 clients", {"penalty": "kl", "shift": 0.5}),
+    "chi2_dro": Preset(RobustLoss, "chi-square-regularised DRO of a sigmoid loss, 6 clients",
+                       {"penalty": "chi2", "shift": 0.5}),
+    "invariant_logistic": Preset(InvariantLogistic, "invariant logistic regression with saturated margins, 4 clients",
+                                 {"shift": 0.5}),
 }
 
 

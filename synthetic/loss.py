@@ -63,9 +63,9 @@ def loss_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certifi
     attained = float(torch.linalg.vector_norm(bowl.gradient(_for_client_0(bowl, far)), dim=-1)[0, 0]) / slope
     yield Certificate("local_gradient_bound", slope, "upper", "Bowl, ripples and client term each at their steepest.",
                       witness=min(1.0, attained) * (1 - 1e-12), points=(as_point(far),))
-    yield Certificate("local_smoothness", bowl.smoothness, "upper", "Bowl, ripples and client term each at their most curved.")
-    third = (bowl.radial.hessian_lipschitz + bowl.ripple.curvature_lipschitz + bowl.client_wave.curvature_lipschitz)
-    yield Certificate("local_hessian_lipschitz", third, "upper", "Third derivatives of the three terms, added.")
+    yield Certificate("local_smoothness", bowl.smoothness, "upper", "The largest curvatures of the three terms, added.")
+    yield Certificate("local_hessian_lipschitz", bowl.hessian_lipschitz, "upper",
+                      "The largest third derivatives of the three terms, added.")
     yield from _noise_certificates(bowl, kurtosis)
     yield from _heterogeneity_certificates(bowl)
 

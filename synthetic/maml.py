@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
@@ -61,18 +61,16 @@ class FederatedMAML(AbstractLocalComposite):
     Delta: float = 0.0
     start: float = 10.0
     device: str = "cpu"
-
-    @property
-    def inner_dim(self) -> int:
-        """The fine-tuned model has the size of the model."""
-        return self.dim
+    inner_dim: int = field(init=False, default=0)  # the fine-tuned model has the size of the model
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "inner_dim", self.dim)
         if not (math.isfinite(self.lam) and self.lam > 0):
             raise ValueError(f"lam must be positive, got {self.lam}")
         if (self.sigma_1 > 0) != (self.sigma_2 > 0):
-            raise ValueError(f"sigma_1 and sigma_2 must be both zero or both positive, got {self.sigma_1}, {self.sigma_2}")
-        if not self.G > self.Delta:
+            raise ValueError("sigma_1 and sigma_2 must be both zero or both positive, "
+                             f"got {self.sigma_1} and {self.sigma_2}")
+        if not self.Delta < self.G:
             raise ValueError(f"G must exceed Delta, got G={self.G} and Delta={self.Delta}")
         if not (math.isfinite(self.start) and self.start >= 0):
             raise ValueError(f"start must be finite and at least 0, got {self.start}")
@@ -177,7 +175,8 @@ class FederatedMAML(AbstractLocalComposite):
 
     def _whole_certificates(self, loss: Mapping[str, Certificate]) -> Iterator[Certificate]:
         steepest, rho = 1 + self.lam * self.L_1, float(loss["local_hessian_lipschitz"].value)
-        yield Certificate("composite_noise", max(self.sigma_1, self.lam * self.sigma_1, self.lam * self.sigma_2), "upper",
+        largest = max(self.sigma_1, self.lam * self.sigma_1, self.lam * self.sigma_2)
+        yield Certificate("composite_noise", largest, "upper",
                           "The largest of the inner Jacobian, inner value and outer gradient noise.")
         yield Certificate("objective_smoothness", steepest**2 * self.L_1 + self.lam * self.G * rho, "upper",
                           "Lemma 3.9: the gradient at g(x) moves by (1 + lam L_1) L_1, the factor by lam rho.")

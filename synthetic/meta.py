@@ -1,4 +1,4 @@
-"""F(w) = (1/N) sum_i f_i(w_nu^i): the loss after nu steps of fine-tuning, with every constant of the paper's assumptions.
+"""F(w) = (1/N) sum_i f_i(w_nu^i): the loss after nu steps of fine-tuning, with certified constants.
 
 Source: Jamali, Saber, Bae, Generalized meta federated learning, problem (7), Assumptions 1 to 5.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
@@ -32,7 +32,7 @@ class MetaSample(Sample):
 
 @dataclass(frozen=True)
 class Meta(AbstractMeta):
-    """The meta family: f_i is a tilted `RippledBowl`; the dials are the paper's constants where they can be set exactly.
+    """The meta family: f_i is a tilted `RippledBowl`; the dials are the paper's constants where they can be exact.
 
     Args:
         clients, dim: N and the size of w.
@@ -59,18 +59,16 @@ class Meta(AbstractMeta):
     Delta: float = 0.0
     start: float = 10.0
     device: str = "cpu"
-
-    @property
-    def inner_dim(self) -> int:
-        """The fine-tuned model has the size of the model."""
-        return self.dim
+    inner_dim: int = field(init=False, default=0)  # the fine-tuned model has the size of the model
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "inner_dim", self.dim)
         if not (math.isfinite(self.alpha) and self.alpha > 0 and self.nu >= 1):
             raise ValueError(f"alpha must be positive and nu at least 1, got {self.alpha} and {self.nu}")
         if (self.sigma_G > 0) != (self.sigma_H > 0):
-            raise ValueError(f"sigma_G and sigma_H must be both zero or both positive, got {self.sigma_G}, {self.sigma_H}")
-        if not self.B > self.Delta:
+            raise ValueError("sigma_G and sigma_H must be both zero or both positive, "
+                             f"got {self.sigma_G} and {self.sigma_H}")
+        if not self.Delta < self.B:
             raise ValueError(f"B must exceed Delta, got B={self.B} and Delta={self.Delta}")
         if not (math.isfinite(self.start) and self.start >= 0):
             raise ValueError(f"start must be finite and at least 0, got {self.start}")
@@ -114,7 +112,7 @@ class Meta(AbstractMeta):
         return client_mean(self.task_value(self.fine_tuned(self._to_clients(x))[-1]))
 
     def gradient(self, x: Tensor) -> Tensor:
-        """Equation (8): the product of the I - alpha Hessian(w_l) with the gradient at w_nu, averaged over the clients."""
+        """Equation (8): the product of the I - alpha Hessian(w_l) times the gradient at w_nu, averaged over clients."""
         steps = self.fine_tuned(self._to_clients(x))
         direction = self.task_gradient(steps[-1])
         for w in reversed(steps[:-1]):
@@ -137,23 +135,18 @@ class Meta(AbstractMeta):
         return {part.quantity: part for part in parts}
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        growth, rho = 1 + self.alpha * self.L, self._bowl_hessian_lipschitz
+        growth, rho = 1 + self.alpha * self.L, self._bowl.hessian_lipschitz
         steps = sum(growth**step for step in range(self.nu))
-        yield Certificate(
-            "objective_smoothness",
-            self.L * growth ** (2 * self.nu) + self.B * self.alpha * rho * growth ** (self.nu - 1) * steps, "upper",
-            "w_l is growth^l-Lipschitz; the gradient at w_nu moves by L growth^nu, each factor by alpha rho growth^l.")
+        smoothness = self.L * growth ** (2 * self.nu) + self.B * self.alpha * rho * growth ** (self.nu - 1) * steps
+        yield Certificate("objective_smoothness", smoothness, "upper",
+                          "Lemma 4: w_l is (1 + alpha L)^l-Lipschitz in w, the last gradient moves by L times that, "
+                          "each factor of (8) by alpha rho times that.")
         cap = growth**self.nu * self.B
         start = self.initial_point.unsqueeze(0)
         witness = torch.linalg.vector_norm(self.gradient(start)).item() / cap
-        yield Certificate("gradient_cap", cap, "upper", "nu factors of norm at most 1 + alpha L, and ||grad f_i|| <= B.",
+        yield Certificate("gradient_cap", cap, "upper", "nu factors of norm at most 1 + alpha L; ||grad f_i|| <= B.",
                           witness=min(1.0, witness) * (1 - 1e-12), points=(as_point(start[0]),))
         yield gap_certificate(self._bowl, self.objective(start).item())
-
-    @property
-    def _bowl_hessian_lipschitz(self) -> float:
-        bowl = self._bowl
-        return (bowl.radial.hessian_lipschitz + bowl.ripple.curvature_lipschitz + bowl.client_wave.curvature_lipschitz)
 
 
 def gap_certificate(bowl: RippledBowl, start: float) -> Certificate:

@@ -64,7 +64,7 @@ class ConformanceError(AssertionError):
 
 
 def check_problem(problem: AbstractProblem, budget: Budget | None = None, *, use_stated_points: bool = True,
-                  quantities: tuple[str, ...] | None = None) -> ConformanceReport:
+                  quantities: tuple[str, ...] | None = None, skip: tuple[str, ...] = ()) -> ConformanceReport:
     """Check every oracle and every certificate of `problem`.
 
     Args:
@@ -72,6 +72,7 @@ def check_problem(problem: AbstractProblem, budget: Budget | None = None, *, use
         budget: how many ascents, steps, and which seed (default `Budget()`, seconds per problem).
         use_stated_points: also evaluate the points that certificates state; False leaves the adversary alone.
         quantities: only these certificates, and no oracle checks.
+        skip: names of oracle checks to leave out, such as "bits" for functions batched by vmap.
 
     Returns:
         The report, when everything passes.
@@ -80,7 +81,7 @@ def check_problem(problem: AbstractProblem, budget: Budget | None = None, *, use
         ConformanceError: naming each failed check with the declared and the found value.
     """
     with _one_thread():
-        report = _report(problem, budget or Budget(), use_stated_points, quantities)
+        report = _report(problem, budget or Budget(), use_stated_points, quantities, skip)
     if report.failures:
         raise ConformanceError(report)
     return report
@@ -107,8 +108,8 @@ def _one_thread() -> Iterator[None]:
 
 
 def _report(problem: AbstractProblem, budget: Budget, use_stated_points: bool,
-            quantities: tuple[str, ...] | None) -> ConformanceReport:
-    checks = list(_oracle_checks(problem, budget)) if quantities is None else []
+            quantities: tuple[str, ...] | None, skip: tuple[str, ...]) -> ConformanceReport:
+    checks = [c for c in _oracle_checks(problem, budget) if c.name not in skip] if quantities is None else []
     evaluations = 0
     for quantity in problem.certificates if quantities is None else quantities:
         check, tried = _check_certificate(problem, quantity, budget, use_stated_points)

@@ -1,8 +1,9 @@
 """Exact runs of Algorithms 1 and 2 of Wu et al. on small instances, and the declared statements at exact numbers.
 
-The scalar family (d = d' = 1): g_eta(x, xi) = x without inner noise, f^n_xi(y) = a_n y + (mu_n + s xi) H_R(y) with xi = +-1
-and H_R'(y) = clip(y, -R, R). Then |f'| <= |a_n| + (mu_n + s) R and |f''| <= mu_n + s for EVERY xi, the strongest reading
-of Assumptions 3.1 to 3.3. S_g and sigma_g are 0 here; the paper asks for positive bounds, so they get a tiny one.
+The scalar family (d = d' = 1): g_eta(x, xi) = x without inner noise, f^n_xi(y) = a_n y + (mu_n + s xi) H_R(y) with
+xi = +-1 and H_R'(y) = clip(y, -R, R). Then |f'| <= |a_n| + (mu_n + s) R and |f''| <= mu_n + s for EVERY xi, the
+strongest reading of Assumptions 3.1 to 3.3. S_g and sigma_g are 0 here; the paper asks for positive bounds, so they get
+a tiny one.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import sympy as sp
 
@@ -31,17 +33,17 @@ def huber(value: Fraction, radius: Fraction) -> Fraction:
     return value * value / 2 if abs(value) <= radius else radius * abs(value) - radius * radius / 2
 
 
-def constants(L_f: Fraction | int, L_g: Fraction | int, S_f: Fraction | int, **more: Fraction) -> dict[str, Fraction]:
+def constants(L_f: Fraction | int, L_g: Fraction | int, S_f: Fraction | int, **more: Fraction) -> dict[str, Any]:
     return {"L_f": Q(L_f), "L_g": Q(L_g), "S_f": Q(S_f), "S_g": TINY, "sigma_g": TINY, **more}
 
 
-def smoothness(known: Mapping[str, Fraction]) -> Fraction:
+def smoothness(known: Mapping[str, Any]) -> Fraction:
     """S_F = S_g L_f + S_f L_g^2."""
     return known["S_g"] * known["L_f"] + known["S_f"] * known["L_g"] ** 2
 
 
 def proof_parameters(
-    known: Mapping[str, Fraction], q: int, b: int, N: int, limit: int = 12
+    known: Mapping[str, Any], q: int, b: int, N: int, limit: int = 12
 ) -> tuple[Fraction, Fraction, Fraction]:
     """(alpha, beta, c) of the proof of Theorem 4.7: alpha = 1/(12 q S_F), beta = c alpha^2, c = 30 S_F^2/(bN)."""
     size = smoothness(known)
@@ -52,12 +54,12 @@ def proof_parameters(
 # --- declared statements at exact numbers ----------
 
 
-def _table(name: str, values: Mapping[str, Fraction | int]) -> dict[sp.Symbol, sp.Expr]:
+def _table(name: str, values: Mapping[str, Any]) -> dict[sp.Symbol, sp.Expr]:
     words = find(name).vocabulary
     return {words[key].symbol: exact(Q(value)) for key, value in values.items()}
 
 
-def value(name: str, label: str = "printed", only: str = "", **values: Fraction | int) -> Fraction:
+def value(name: str, label: str = "printed", only: str = "", **values: Any) -> Fraction:
     """The total (or one term) of a declared statement; F_gap may be negative, to stand for F(x_0) - F(x_T)."""
     statement = find(name).statement(label)
     expr = statement.term(only).expr if only else statement.total
@@ -65,7 +67,7 @@ def value(name: str, label: str = "printed", only: str = "", **values: Fraction 
     return Q(int(number.p), int(number.q))
 
 
-def admitted(name: str, label: str = "printed", **values: Fraction | int) -> bool:
+def admitted(name: str, label: str = "printed", **values: Any) -> bool:
     """Whether the values satisfy every condition of a declared statement, decided exactly."""
     statement, table = find(name).statement(label), _table(name, values)
 
@@ -163,11 +165,11 @@ def window_height(x: Fraction) -> Fraction:
     return huber(x - 1, WIDTH)
 
 
-def windows(count: int) -> dict[str, Fraction]:
+def windows(count: int) -> dict[str, Any]:
     """Constants of the window instance, under the displayed Assumptions 3.1 and 3.2.
 
-    `count` equally likely xi: f_i(y) = phi(y/c_i), g(x, i) = c_i x, c_i = 1 + 3 w i. Every stochastic gradient is phi'(x):
-    no noise at all. At a fixed y the windows |y/c_i - 1| <= w, where f_i is curved, are disjoint, so that
+    `count` equally likely xi: f_i(y) = phi(y/c_i), g(x, i) = c_i x, c_i = 1 + 3 w i. Every stochastic gradient is
+    phi'(x): no noise at all. At a fixed y the windows |y/c_i - 1| <= w, where f_i is curved, are disjoint, so that
     E|f'(y_1) - f'(y_2)| <= |y_1 - y_2|/count while F'' = 1.
     """
     for i in (0, count - 2):  # the gap between neighbouring windows is linear in i

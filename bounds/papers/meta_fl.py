@@ -1,10 +1,10 @@
-"""Generalised meta FL (Jamali, Saber, Bae): Lemmas 4 to 7, 10 to 12 and Theorem 8 with exact, first-order (FO) and Hessian-free
-(HF) gradients.
+"""Generalised meta FL (Jamali, Saber, Bae): Lemmas 4 to 7, 10 to 12 and Theorem 8 with exact, first-order (FO) and
+Hessian-free (HF) gradients.
 
-Problem: F(w) = (1/N) sum_i f_i(w_nu^i), w_nu^i being nu gradient steps of size alpha on f_i from w. `printed` takes one batch size D
-for gradients and D_H for Hessians and the sums as printed, the number of steps nu staying a symbol; where the paper gives a
-recursion only, it stands as a function of nu that is unrolled when nu is a number. Batch sizes that differ from step to step:
-`meta_fl_constants.printed` and `meta_fl_sharp.corrected`.
+Problem: F(w) = (1/N) sum_i f_i(w_nu^i), w_nu^i being nu gradient steps of size alpha on f_i from w. `printed` takes
+    one batch size D for gradients and D_H for Hessians and the sums as printed, the number of steps nu staying a
+    symbol; where the paper gives a recursion only, it stands as a function of nu that is unrolled when nu is a
+    number. Batch sizes that differ from step to step: `meta_fl_constants.printed` and `meta_fl_sharp.corrected`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import sympy as sp
 
-from ..dimension import OBJECTIVE, ONE, VARIABLE
+from ..dimension import OBJECTIVE, VARIABLE
 from ..quantities import Vocabulary
 from ..theorem import Assumption, Condition, Derived, Metric, Source, Statement, Term, Theorem
 from . import meta_fl_constants as constants
@@ -72,8 +72,13 @@ ASSUMPTIONS = (
     Assumption("1", "every f_i is bounded below"),
     Assumption("2", "every f_i is twice continuously differentiable, ||grad f_i|| <= B, grad f_i is L-Lipschitz"),
     Assumption("3", "every Hessian of f_i is rho-Lipschitz"),
-    Assumption("4", "one sample: variances sigma_G^2, sigma_H^2 and fourth moments kappa_G, kappa_H of gradient and Hessian"),
-    Assumption("5", "(1/N) sum ||grad f_i - grad f||^2 <= gamma_G^2, the same for Hessians with gamma_H; f is the mean of the f_i"),
+    Assumption(
+        "4", "one sample: variances sigma_G^2, sigma_H^2 and fourth moments kappa_G, kappa_H of gradient and Hessian"
+    ),
+    Assumption(
+        "5",
+        "(1/N) sum ||grad f_i - grad f||^2 <= gamma_G^2, the same for Hessians with gamma_H; f is the mean of the f_i",
+    ),
     Assumption(
         "batches",
         "the batches of a local step are independent of each other, of everything before and of the choice of clients; "
@@ -84,9 +89,18 @@ ASSUMPTIONS = (
 
 
 def _theorem(
-    name: str, kind: str, title: str, where: tuple[str, str], metric: Metric, **labelled: Statement | Callable[[], Statement]
+    name: str,
+    kind: str,
+    title: str,
+    where: tuple[str, str],
+    metric: Metric,
+    compared_where: tuple[Condition, ...] = (),
+    **labelled: Statement | Callable[[], Statement],
 ) -> Theorem:
-    return Theorem(f"meta_fl.{name}", kind, title, Source("meta_fl", *where), WORDS, metric, labelled, ASSUMPTIONS)
+    source = Source("meta_fl", *where)
+    return Theorem(
+        f"meta_fl.{name}", kind, title, source, WORDS, metric, labelled, ASSUMPTIONS, compared_where=compared_where
+    )
 
 
 SOME_STEPS = Condition("steps", nu, ">=", sp.Integer(1), "the paper takes nu in {1, 2, ...}")
@@ -143,7 +157,9 @@ LEMMA_5 = _theorem(
     PATH,
     printed=Statement("printed", (), (SOME_STEPS,), (H_NU, H2_NU, H4_NU), note="stated for l = 1..nu, here at l = nu"),
     proved=Statement("proved", (), (SOME_STEPS,), STEPWISE, note="the recursions of Appendix D"),
-    corrected=Statement("corrected", (), (), (SHARP_H2, SHARP_H, STEPWISE[2]), note="step M2 of docs/theory/meta_fl.md"),
+    corrected=Statement(
+        "corrected", (), (), (SHARP_H2, SHARP_H, STEPWISE[2]), note="step M2 of docs/theory/meta_fl.md"
+    ),
 )
 
 # --- Lemma 6: bias and second moment of the exact estimate -----------------------------------------------------------
@@ -244,7 +260,9 @@ LEMMA_10 = _theorem(
 )
 
 P_NU = Derived("p_nu", constants.p(s, nu), r"p_\nu", "recursion (39) from p_0 = sigma_G/sqrt(D_nu) + L h_nu")
-P2_NU = Derived("p2_nu", constants.p2(s, nu), r"p'_\nu", "recursion (40) from p'_0 = sigma_G^2/D_nu + L^2 h'_nu, h'_0 = 0")
+P2_NU = Derived(
+    "p2_nu", constants.p2(s, nu), r"p'_\nu", "recursion (40) from p'_0 = sigma_G^2/D_nu + L^2 h'_nu, h'_0 = 0"
+)
 Q_NU = Derived("q_nu", constants.one_q(s, nu), r"q_\nu", "(41)")
 HESSIAN_FREE = (
     P_NU,
@@ -291,8 +309,14 @@ PARTICIPATION = (
     Condition("participants", s.r * s.n, ">=", sp.Integer(1), "at least one client takes part"),
 )
 
+HIDDEN = Condition(
+    "hidden_constant", s.c, "==", sp.Integer(10), "the constant that the proof in docs/theory/meta_fl.md gives"
+)
 
-def _theorem_8(suffix: str, title: str, where: str, parts: tuple[Derived, ...], sharper: tuple[Derived, ...]) -> Theorem:
+
+def _theorem_8(
+    suffix: str, title: str, where: str, parts: tuple[Derived, ...], sharper: tuple[Derived, ...]
+) -> Theorem:
     """(30) with the bias and second moment of one kind of gradient estimate.
 
     Args:
@@ -322,6 +346,7 @@ def _theorem_8(suffix: str, title: str, where: str, parts: tuple[Derived, ...], 
         f"convergence of generalised meta FL, {title}",
         (where, "30"),
         STATIONARITY,
+        (*PARTICIPATION, SOME_STEPS, HIDDEN),
         printed=printed,
         proved=lambda: proof.theorem_8(
             s, "proved", (L_F, *parts, G_NU, GAMMA_F), (STEP_SIZE, *PARTICIPATION, SOME_STEPS), suffix

@@ -1,15 +1,17 @@
 """meta_fl (Jamali, Saber, Bae): its constants as the recursions that the appendices state, for any batch sizes.
 
-Every constant is called as `constant(s, nu)`, with s a namespace of the paper's symbols. Batch sizes in s are one number, or a
+Every constant is called as `constant(s, nu)`, with s a namespace of the paper's symbols. Batch sizes in s are one
+number, or a
 list: D = [D_0, ..., D_nu] for gradients, D_H = [D'_0, ..., D'_(nu-1)] for Hessians.
 
     >>> from fedco.bounds.papers import meta_fl_constants as constants
     >>> constants.h(constants.at(alpha="1/10", L=1, sigma_G=1, D=[4, 9, 16]), 2)
     53/600
 
-Names: h, h2, h4 bound the first, second and fourth moment of the path error (the paper's h, h', h''), d, d4 those of the
-product of Hessian factors (d, d'), p, p2 and q the parts of the Hessian-free error (p, p', q); c, t and g are the paper's.
-`closed_*` are the sums that the paper prints, `sharp_*` the corrected constants of docs/theory/meta_fl.md.
+Names: h, h2, h4 bound the first, second and fourth moment of the path error (the paper's h, h', h''), d, d4 those
+    of the product of Hessian factors (d, d'), p, p2 and q the parts of the Hessian-free error (p, p', q); c, t and
+    g are the paper's. `closed_*` are the sums that the paper prints, `sharp_*` the corrected constants of
+    docs/theory/meta_fl.md.
 """
 
 from __future__ import annotations
@@ -59,7 +61,9 @@ def _take_part(r: Any, n: Any) -> Any:
 
 
 class sampling(sp.Function):
-    """Variance of a mean over a random subset, per population variance: (1-r)/(r(n-1)), and 0 when everyone takes part."""
+    """Variance of a mean over a random subset, per population variance: (1-r)/(r(n-1)), and 0 when everyone takes
+    part.
+    """
 
     is_nonnegative = True
     _imp_ = staticmethod(_take_part)
@@ -125,7 +129,7 @@ def t(nu: int, alpha: Any, L: Any, rho: Any, sigma_G: Any, D: Any) -> Any:
     return value
 
 
-@recursion("(25)")
+@recursion("(25)", lazy=True)
 def d(nu: int, alpha: Any, L: Any, rho: Any, sigma_G: Any, sigma_H: Any, D: Any, D_H: Any) -> Any:
     """(25), (107): bound of E||B~ - B||^2 for the product of the Hessian estimates; d_1 = alpha^2 sigma_H^2/D'_0."""
     A, value = 1 + alpha * L, 0 * alpha
@@ -318,7 +322,8 @@ def available(makers: Mapping[str, Callable[[], sp.Expr]]) -> dict[str, sp.Expr]
 
 
 def printed(s: SimpleNamespace, nu: int) -> dict[str, sp.Expr]:
-    """Every constant of Lemmas 4 to 7, 10 and 11 from the recursions, for batch sizes that may differ from step to step.
+    """Every constant of Lemmas 4 to 7, 10 and 11 from the recursions, for batch sizes that may differ from step to
+    step.
 
     Args:
         s: alpha, L and whatever the wanted constants need, for instance from `at`; what is missing is left out.
@@ -331,16 +336,18 @@ def printed(s: SimpleNamespace, nu: int) -> dict[str, sp.Expr]:
     def path_sum() -> sp.Expr:
         return sum((h(s, j) for j in range(1, nu)), sp.Integer(0))
 
-    return available({
-        "L_F": lambda: s.L * growth(s) ** (2 * nu) + s.B * c(s, nu),
-        "h_nu": lambda: h(s, nu),
-        "h2_nu": lambda: h2(s, nu),
-        "h4_nu": lambda: h4(s, nu),
-        "mu_F": lambda: bias(s, nu, h(s, nu), path_sum(), h2(s, nu), d(s, nu)),
-        "sigma_F": lambda: sp.sqrt(second_moment(s, nu, h2(s, nu), h4(s, nu), d(s, nu), d4(s, nu))),
-        "gamma_F": lambda: sp.sqrt(heterogeneity(s, nu, g(s, nu))),
-        "mu_F_FO": lambda: bias_first_order(s, nu, h(s, nu)),
-        "sigma_F_FO": lambda: sp.sqrt(second_moment_first_order(s, nu, h2(s, nu))),
-        "mu_F_HF": lambda: p(s, nu) + q(s, nu),
-        "sigma_F_HF": lambda: sp.sqrt(2 * p2(s, nu) + 2 * q(s, nu) ** 2),
-    })
+    return available(
+        {
+            "L_F": lambda: s.L * growth(s) ** (2 * nu) + s.B * c(s, nu),
+            "h_nu": lambda: h(s, nu),
+            "h2_nu": lambda: h2(s, nu),
+            "h4_nu": lambda: h4(s, nu),
+            "mu_F": lambda: bias(s, nu, h(s, nu), path_sum(), h2(s, nu), d(s, nu)),
+            "sigma_F": lambda: sp.sqrt(second_moment(s, nu, h2(s, nu), h4(s, nu), d(s, nu), d4(s, nu))),
+            "gamma_F": lambda: sp.sqrt(heterogeneity(s, nu, g(s, nu))),
+            "mu_F_FO": lambda: bias_first_order(s, nu, h(s, nu)),
+            "sigma_F_FO": lambda: sp.sqrt(second_moment_first_order(s, nu, h2(s, nu))),
+            "mu_F_HF": lambda: p(s, nu) + q(s, nu),
+            "sigma_F_HF": lambda: sp.sqrt(2 * p2(s, nu) + 2 * q(s, nu) ** 2),
+        }
+    )

@@ -1,6 +1,7 @@
 """meta_fl: `proved` statements composed from the steps of the appendices, and Theorem 8 with explicit constants.
 
-The paper proves Theorem 8 by reference to another paper. The steps T1 to T9 composed below are those of docs/theory/meta_fl.md.
+The paper proves Theorem 8 by reference to another paper. The steps T1 to T9 composed below are those of
+docs/theory/meta_fl.md.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def lemma_6(s: SimpleNamespace, parts: tuple[Derived, ...], steps: Condition) ->
 
 
 def lemma_7(s: SimpleNamespace, steps: Condition) -> Statement:
-    """(140), (141), with the recursion (138). Its line (134) and its first line are false for nu >= 2 (see the audit)."""
+    """(140), (141), with the recursion (138). Its line (134) and its first line are false for nu >= 2 (see the
+    audit).
+    """
     g_nu = Derived("g_nu", g(s, s.nu), r"g_\nu", "recursion (138) from (135)")
     mean_r, mean_m, product_sq = (slack_symbol(name) for name in ("mean_r_sq", "mean_M_sq", "product_sq"))
     largest_r = 4 * s.B**2
@@ -93,7 +96,9 @@ def lemma_10(s: SimpleNamespace, path: tuple[Derived, ...], steps: Condition) ->
 
 
 def lemma_11(s: SimpleNamespace, parts: tuple[Derived, ...], q: sp.Expr, steps: Condition) -> Statement:
-    """(150), (161): the error of the estimate, plus that of its noiseless form, by the recursions (39), (40) and (159)."""
+    """(150), (161): the error of the estimate, plus that of its noiseless form, by the recursions (39), (40) and
+    (159).
+    """
     p, p2 = parts
     q_nu = Derived("q_nu", q, r"q_\nu", "recursion (159) from (156)")
     made = (
@@ -108,13 +113,16 @@ def theorem_8(
 ) -> Statement:
     """Theorem 8 for any constants L_F, mu_F, sigma_F, gamma_F of the gradient estimates, by steps T3 to T9.
 
-    The clients that do not take part run virtually too; v_t is the mean of all of them, `drift` is the mean over the steps of
-    E (1/n) sum ||w_t^i - v_t||^2, `last` its value after tau steps, `share` the variance of a random mean (step T2).
+    The clients that do not take part run virtually too; v_t is the mean of all of them, `drift` is the mean over
+    the steps of E (1/n) sum ||w_t^i - v_t||^2, `last` its value after tau steps, `share` the variance of a random
+    mean (step T2).
     """
     table = {constant.name: constant.symbol for constant in derived}
     l_f = table["L_F"]
-    drift, last, virtual, share = (slack_symbol(name) for name in ("drift", "last_drift", "virtual_gradient_sq", "share"))
-    squares = {slack_symbol(f"{name}_sq"): table[f"{name}_F{end}"] ** 2 for name, end in _ENDS(suffix)}
+    drift, last, virtual, share = (
+        slack_symbol(name) for name in ("drift", "last_drift", "virtual_gradient_sq", "share")
+    )
+    squares = {slack_symbol(f"{name}_sq"): table[f"{name}_F{end}"] ** 2 for name, end in _suffixes(suffix)}
     mu, sigma, gamma = squares
     x, apart = s.beta * l_f, s.tau * (s.tau - 1)
     descent = s.K * (
@@ -129,30 +137,32 @@ def theorem_8(
         "bias": (mu, R(412, 81), ""),
     }
     limits = {square: sum(c for owner, c, _ in kept.values() if owner == square) for square in squares}
-    step_size, *others = conditions
-    small = {s.beta: step_size.right / (1 + slack_symbol("u"))}
+    small = {s.beta: conditions[0].right / (1 + slack_symbol("u"))}  # the step size condition comes first
     range_of = {share: 1 / (1 + slack_symbol("v")), s.tau: 1 + slack_symbol("local_steps")}
     chain = (
         Chain(2 * virtual + 2 * l_f**2 * share * drift, steps=("T8: at the mean of a random set of clients",))
         .insert(virtual, (s.F_gap + descent) / (s.beta * s.tau * s.K / 2), "T3, T7: descent over a round, telescoped")
-        .insert(drift, _drift(s, apart / 3, apart / 2, *squares), "T5, T6: average drift")
+        .require(*conditions)
+        .insert(drift, _drift(s, apart / 3, apart / 2, *squares), "T5, T6: average drift, beta L_F tau <= 1/10")
         .insert(last, _drift(s, s.tau**2, s.tau, *squares), "T5: drift after tau steps")
-        .limit(sigma, limits[sigma], "share <= 1 beside the drift", tuple(others), range_of)
+        .limit(sigma, limits[sigma], "share <= 1 beside the drift", (), range_of)
         .limit(gamma, limits[gamma], "share <= 1 beside the drift", (), range_of)
-        .limit(mu, limits[mu], "share <= 1, beta L_F tau <= 1/10", (step_size,), {**small, **range_of})
+        .limit(mu, limits[mu], "share <= 1, beta L_F tau <= 1/10", (), {**small, **range_of})
     )
     if sp.expand(chain.expr - sum(owner * coefficient for owner, coefficient, _ in kept.values())) != 0:
         raise DeclarationError("theorem_8: the terms do not add up to what the steps give")
     back = {**squares, share: sampling(s.r, s.n)}
     terms = tuple(Term(name, (owner * c).xreplace(back), role) for name, (owner, c, role) in kept.items())
-    return Statement(label, terms, conditions, derived, note="; ".join(chain.steps))
+    return Statement(label, terms, chain.conditions, derived, note="; ".join(chain.steps))
 
 
-def _ENDS(suffix: str) -> tuple[tuple[str, str], ...]:
+def _suffixes(suffix: str) -> tuple[tuple[str, str], ...]:
     return (("mu", suffix), ("sigma", suffix), ("gamma", ""))
 
 
-def _drift(s: SimpleNamespace, squared: sp.Expr, single: sp.Expr, mu: sp.Expr, sigma: sp.Expr, gamma: sp.Expr) -> sp.Expr:
+def _drift(
+    s: SimpleNamespace, squared: sp.Expr, single: sp.Expr, mu: sp.Expr, sigma: sp.Expr, gamma: sp.Expr
+) -> sp.Expr:
     """T5: 2 P_t^2 + 2 Q_t^2, P_t <= (10/9) beta (gamma_F + mu_F) t and Q_t^2 <= (100/81) beta^2 sigma_F^2 t.
 
     `squared` and `single` stand for t^2 and t, or for bounds of their means (step T6).

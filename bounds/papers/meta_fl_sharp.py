@@ -1,8 +1,9 @@
-"""meta_fl: the corrected constants. Their derivation is part I of docs/theory/meta_fl.md, whose steps M2 to M6 name them.
+"""meta_fl: the corrected constants. Their derivation is part I of docs/theory/meta_fl.md, whose steps M2 to M6 name
+them.
 
-As in meta_fl_constants, a batch size in s is one number or a list with one entry per step. They hold for nu >= 0, need no
-fourth moment and only the spectral norm of a Hessian, and are at most the printed ones (gamma_F apart, where the printed one is
-too small).
+As in meta_fl_constants, a batch size in s is one number or a list with one entry per step. They hold for nu >= 0,
+need no fourth moment and only the spectral norm of a Hessian, and are at most the printed ones (gamma_F apart,
+where the printed one is too small).
 """
 
 from __future__ import annotations
@@ -25,13 +26,17 @@ def h2(nu: int, alpha: Any, L: Any, sigma_G: Any, D: Any) -> Any:
     return value
 
 
-@recursion("(M2)")
+@recursion("(M2)", lazy=True)
 def h_sum(nu: int, alpha: Any, L: Any, sigma_G: Any, D: Any) -> Any:
     """h_1 + ... + h_(nu-1), h being the root of h2."""
-    return sum((root(h2.rule(j, alpha, L, sigma_G, D)) for j in range(1, nu)), 0 * alpha)
+    total, value = 0 * alpha, 0 * alpha
+    for l in range(nu - 1):
+        value = (1 + alpha * L) ** 2 * value + alpha**2 * sigma_G**2 / entry(D, l)
+        total = total + root(value)
+    return total
 
 
-@recursion("(M3)")
+@recursion("(M3)", lazy=True)
 def v(nu: int, alpha: Any, B: Any, L: Any, rho: Any, sigma_G: Any, sigma_H: Any, D: Any, D_H: Any) -> Any:
     """Step M3: second moment of the error of the exact method."""
     size = B**2 + sigma_G**2 / entry(D, nu)
@@ -43,18 +48,20 @@ def v(nu: int, alpha: Any, B: Any, L: Any, rho: Any, sigma_G: Any, sigma_H: Any,
     return value
 
 
-@recursion("(M5)")
+@recursion("(M5)", lazy=True)
 def v_HF(
     nu: int, alpha: Any, B: Any, L: Any, rho: Any, sigma_G: Any, sigma_H: Any, delta: Any, D: Any, D_H: Any
 ) -> Any:
     """Step M5: second moment of the error of the Hessian-free direction against its noiseless form."""
     value = sigma_G**2 / entry(D, nu) + L**2 * h2.rule(nu, alpha, L, sigma_G, D)
-    for l, (_, noise) in zip(reversed(range(nu)), _sizes(nu, alpha, B, L, sigma_G, sigma_H, delta, D, D_H), strict=True):
+    for l, (_, noise) in zip(
+        reversed(range(nu)), _sizes(nu, alpha, B, L, sigma_G, sigma_H, delta, D, D_H), strict=True
+    ):
         value = _carried(value, nu - 1 - l, l, alpha, B, L, rho, sigma_G, D) + noise
     return value
 
 
-@recursion("(M5)")
+@recursion("(M5)", lazy=True)
 def b_HF(
     nu: int, alpha: Any, B: Any, L: Any, rho: Any, sigma_G: Any, sigma_H: Any, delta: Any, D: Any, D_H: Any
 ) -> Any:
@@ -65,10 +72,10 @@ def b_HF(
     return value
 
 
-def _carried(
-    value: Any, done: int, l: int, alpha: Any, B: Any, L: Any, rho: Any, sigma_G: Any, D: Any
-) -> Any:
-    """(A sqrt(v) + alpha rho B A^done h_l)^2: the error so far, and the Hessian taken at the wrong point of the path."""
+def _carried(value: Any, done: int, l: int, alpha: Any, B: Any, L: Any, rho: Any, sigma_G: Any, D: Any) -> Any:
+    """(A sqrt(v) + alpha rho B A^done h_l)^2: the error so far, and the Hessian taken at the wrong point of the
+    path.
+    """
     A = 1 + alpha * L
     return (A * root(value) + alpha * rho * B * A**done * root(h2.rule(l, alpha, L, sigma_G, D))) ** 2
 
@@ -76,7 +83,9 @@ def _carried(
 def _sizes(
     nu: int, alpha: Any, B: Any, L: Any, sigma_G: Any, sigma_H: Any, delta: Any, D: Any, D_H: Any
 ) -> list[tuple[Any, Any]]:
-    """For each Hessian-free factor: the second moment of the vector that enters it, and alpha^2 times that of its noise."""
+    """For each Hessian-free factor: the second moment of the vector that enters it, and alpha^2 times that of its
+    noise.
+    """
     size, found = B**2 + sigma_G**2 / entry(D, nu), []
     for l in reversed(range(nu)):
         noise = alpha**2 * least(sigma_G**2 / delta**2, sigma_H**2 * size) / entry(D_H, l)
@@ -122,14 +131,16 @@ def corrected(s: SimpleNamespace, nu: int) -> dict[str, sp.Expr]:
     def first_order() -> sp.Expr:
         return bias_first_order(s, nu, sp.sqrt(h2(s, nu)))
 
-    return available({
-        "h_nu": lambda: sp.sqrt(h2(s, nu)),
-        "h2_nu": lambda: h2(s, nu),
-        "mu_F": exact_bias,
-        "sigma_F": lambda: sp.sqrt(v(s, nu)),
-        "gamma_F": lambda: heterogeneity(s, nu),
-        "mu_F_FO": first_order,
-        "sigma_F_FO": lambda: sp.sqrt(second_moment_first_order(s, nu, first_order())),
-        "mu_F_HF": lambda: exact_bias() + b_HF(s, nu),
-        "sigma_F_HF": lambda: sp.sqrt(v_HF(s, nu)) + q(s, nu) / 2,
-    })
+    return available(
+        {
+            "h_nu": lambda: sp.sqrt(h2(s, nu)),
+            "h2_nu": lambda: h2(s, nu),
+            "mu_F": exact_bias,
+            "sigma_F": lambda: sp.sqrt(v(s, nu)),
+            "gamma_F": lambda: heterogeneity(s, nu),
+            "mu_F_FO": first_order,
+            "sigma_F_FO": lambda: sp.sqrt(second_moment_first_order(s, nu, first_order())),
+            "mu_F_HF": lambda: exact_bias() + b_HF(s, nu),
+            "sigma_F_HF": lambda: sp.sqrt(v_HF(s, nu)) + q(s, nu) / 2,
+        }
+    )

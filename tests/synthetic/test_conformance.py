@@ -2,12 +2,13 @@
 
 import pytest
 from fedco.synthetic import PRESETS, problem, problems
-from fedco.synthetic.kinds import REQUIRED
+from fedco.synthetic.kinds import KINDS
 from fedco.synthetic.testing import Budget, ConformanceError, check_problem, with_scaled_certificate
 
 ONE_PERCENT = 0.99
 GLANCE = Budget(lanes=1, steps=1)
-THOROUGH = Budget(lanes=64, steps=100, seed=1)
+QUICK = Budget(lanes=12, steps=12)
+THOROUGH = Budget(lanes=48, steps=80, seed=1)
 
 
 def exact_certificates(name):
@@ -16,7 +17,7 @@ def exact_certificates(name):
 
 @pytest.mark.parametrize("name", problems())
 def test_problem_conforms(name):
-    report = check_problem(problem(name))
+    report = check_problem(problem(name), QUICK)
     assert {check.name for check in report.checks} >= set(problem(name).certificates)
     assert report.evaluations > 0
 
@@ -60,7 +61,7 @@ def test_presets_describe_themselves(name):
     assert instance.name == name and PRESETS[name].summary
     assert instance.fits and all("." in theorem for theorem in instance.fits)
     assert instance.initial_point.shape == (instance.dim,)
-    assert set(REQUIRED[instance.kind]) <= set(instance.certificates)
+    assert set(KINDS[instance.kind].required) <= set(instance.certificates)
 
 
 def test_unknown_names_and_dials_are_refused():

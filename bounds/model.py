@@ -1,0 +1,214 @@
+"""A statement with its constants put in: what is left to choose, under which conditions, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+import sympy as sp
+
+from .evaluate import exact, holds
+from .posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
+from .quantities import COUNT, Binding
+from .reading import InputError, read_values
+from .region import solved_for, split_extrema
+from .resources import resources
+from .theorem import Condition, Statement, Theorem
+
+GIVEN = frozenset(
+    ("clients", "participation", "fine_tuning_steps", "fine_tuning_step_size", "difference_step", "hidden_constant")
+)
+"""Quantities that belong to the problem or to the set-up: a tuner does not choose them."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a tuner sees of a statement.
+
+    Args:
+        free: the hyperparameters to choose.
+        determined: hyperparameters that an equality condition of the statement fixes, as formulas in the free ones.
+        terms, conditions, costs: in the free symbols, constants put in.
+        values: what the user gave, exactly.
+    """
+
+    theorem: Theorem
+    label: str
+    values: Mapping[str, Fraction]
+    free: tuple[Binding, ...]
+    determined: Mapping[str, sp.Expr]
+    terms: Mapping[str, sp.Expr]
+    conditions: tuple[Condition, ...]
+    costs: Mapping[str, sp.Expr]
+
+    @property
+    def statement(self) -> Statement:
+        return self.theorem.statement(self.label)
+
+    @property
+    def whole(self) -> tuple[str, ...]:
+        """Free hyperparameters that are whole numbers."""
+        return tuple(binding.name for binding in self.free if binding.quantity.domain == COUNT)
+
+    @property
+    def real(self) -> tuple[str, ...]:
+        return tuple(binding.name for binding in self.free if binding.quantity.domain != COUNT)
+
+    def box(self) -> dict[str, tuple[float, float]]:
+        """The domain of each free hyperparameter."""
+        return {binding.name: (1.0 if binding.name in self.whole else 0.0, inf) for binding in self.free}
+
+    def total(self) -> sp.Expr:
+        return sp.Add(*self.terms.values())
+
+    def posynomials(self, box: Mapping[str, tuple[float, float]], upper: bool) -> tuple[Posynomial, list[tuple[str, Posynomial]], Converter]:
+        """The bound and the conditions as posynomials on a box.
+
+        Raises:
+            NotPosynomialError: not possible with the replacements known.
+        """
+        converter = Converter(box, upper)
+        total = Posynomial({})
+        for term in self.terms.values():
+            total = total + converter.convert(term)
+        return total, self.limits(converter), converter
+
+    def limits(self, converter: Converter) -> list[tuple[str, Posynomial]]:
+        """The conditions as `posynomial <= 1`; in a lower bound, one that has no such form is left out."""
+        made = []
+        for condition in self.conditions:
+            small, large = condition.left, condition.right
+            if condition.relation in (">", ">="):
+                small, large = large, small
+            try:
+                made.append((condition.name, condition_parts(small, large, converter)))
+            except NotPosynomialError:
+                if converter.upper:
+                    raise
+        return made
+
+
+def model(
+    theorem: Theorem,
+    label: str,
+    values: Mapping[str, Any],
+    *,
+    also_free: frozenset[str] = frozenset(),
+    follow_schedule: bool = False,
+) -> Model:
+    """The model of a statement for given constants; hyperparameters that are given stay fixed.
+
+    Args:
+        also_free: quantities of GIVEN that may be left open here.
+        follow_schedule: take the statement's schedule for what is not given, even where its conditions leave a choice.
+
+    Raises:
+        InputError: unknown symbol, bad value, a constant missing, no terms, or nothing left to choose.
+    """
+    statement = theorem.statement(label)
+    bindings = theorem.symbols(label)
+    numbers = read_values(bindings, values, f"{theorem.id} ({label})")
+    _check(theorem, label, bindings, numbers, also_free)
+    point = {bindings[name].symbol: exact(number) for name, number in numbers.items()}
+    conditions = [
+        Condition(c.name, statement.at(c.left, point), c.relation, statement.at(c.right, point)) for c in statement.conditions
+    ]
+    if follow_schedule:
+        conditions += [
+            Condition(f"schedule of {name}", bindings[name].symbol, "==", statement.at(expr, point))
+            for name, expr in statement.schedule.items()
+            if name not in numbers and not any(c.relation == "==" and c.left == bindings[name].symbol for c in conditions)
+        ]
+    terms = {term.name: statement.at(term.expr, point) for term in statement.terms}
+    costs = {name: expr.xreplace(point) for name, expr in resources(theorem, label).items()}
+    made = Model(
+        theorem,
+        label,
+        numbers,
+        tuple(binding for name, binding in bindings.items() if name not in numbers),
+        {},
+        terms,
+        tuple(conditions),
+        costs,
+    )
+    return _without_extrema(_without_equalities(made))
+
+
+def _check(
+    theorem: Theorem,
+    label: str,
+    bindings: Mapping[str, Binding],
+    numbers: Mapping[str, Fraction],
+    also_free: frozenset[str],
+) -> None:
+    if not theorem.statement(label).terms:
+        raise InputError(f"{theorem.id} ({label}): bounds nothing (it has no terms), so there is nothing to minimise")
+    missing = [name for name, b in bindings.items() if name not in numbers and not _chosen(b, also_free)]
+    if missing:
+        quantity = bindings[missing[0]].quantity
+        wanted = f"wanted a {quantity.domain} ({quantity.meaning}), got nothing"
+        raise InputError(f"{missing[0]}: {wanted}; missing: {', '.join(missing)}")
+
+
+def _chosen(binding: Binding, also_free: frozenset[str]) -> bool:
+    """Whether a tuner may choose this symbol."""
+    quantity = binding.quantity
+    return quantity.role == "hyperparameter" and (quantity.name not in GIVEN or quantity.name in also_free)
+
+
+def _without_equalities(made: Model) -> Model:
+    """Use each equality condition to express one hyperparameter by the others."""
+    while equality := next((c for c in made.conditions if c.relation == "=="), None):
+        rest = tuple(c for c in made.conditions if c is not equality)
+        free = {binding.symbol for binding in made.free}
+        if not (equality.left.free_symbols | equality.right.free_symbols) & free:
+            if not holds(equality):
+                raise InputError(f"{equality.name}: wanted {equality}; the values given do not satisfy it")
+            made = replace(made, conditions=rest)
+            continue
+        symbol, formula = _solved(equality, free)
+        made = _substituted(replace(made, conditions=rest), symbol, formula)
+    return made
+
+
+def _solved(equality: Condition, free: set[sp.Symbol]) -> tuple[sp.Symbol, sp.Expr]:
+    sides = (equality.left.free_symbols | equality.right.free_symbols) & free
+    for symbol in sorted(sides, key=lambda s: (s != equality.left, bool(s.is_integer), str(s))):
+        formula = solved_for(equality, symbol)
+        if formula is not None:
+            return symbol, formula
+    raise InputError(f"{equality.name}: cannot solve {equality} for a hyperparameter")
+
+
+def _substituted(made: Model, symbol: sp.Symbol, formula: sp.Expr) -> Model:
+    table = {symbol: formula}
+    determined = {name: expr.xreplace(table) for name, expr in made.determined.items()}
+    return replace(
+        made,
+        free=tuple(binding for binding in made.free if binding.symbol != symbol),
+        determined={**determined, str(symbol): formula},
+        terms={name: expr.xreplace(table) for name, expr in made.terms.items()},
+        conditions=tuple(
+            Condition(c.name, c.left.xreplace(table), c.relation, c.right.xreplace(table)) for c in made.conditions
+        ),
+        costs={name: expr.xreplace(table) for name, expr in made.costs.items()},
+    )
+
+
+def _without_extrema(made: Model) -> Model:
+    """Split `x <= min(a, b)`; drop what holds as numbers; a condition on numbers alone that fails is the user's error."""
+    kept = []
+    for condition in split_extrema(list(made.conditions)):
+        if condition.left.free_symbols | condition.right.free_symbols:
+            kept.append(condition)
+        elif not holds(condition):
+            raise InputError(f"{condition.name}: the values given violate {_shown(made, condition)}")
+    return replace(made, conditions=tuple(kept))
+
+
+def _shown(made: Model, condition: Condition) -> str:
+    name = condition.name.partition("[")[0]
+    return str(made.statement.condition(name))

@@ -1,0 +1,267 @@
+"""Posynomials: the form in which nearly every bound and condition of the papers can be minimised globally.
+
+A posynomial is a sum of positive coefficients times products of powers. What is not one is bounded by one, from above (a
+safe replacement such as (I - 1)^2 <= I^2) or from below, on a box of the variables; when the variable of a replaced factor
+is fixed the two agree and nothing is replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import inf
+
+import sympy as sp
+
+Exponents = tuple[tuple[str, Fraction], ...]
+Box = Mapping[str, tuple[float, float]]
+MAX_MONOMIALS = 4000
+MAX_POWER = 24
+AUXILIARY = "aux "
+"""Prefix of variables that no user can set: they stand for a maximum or for a sum under a root."""
+
+
+class NotPosynomialError(ValueError):
+    """The expression is not a posynomial, nor bounded by one with the replacements known here."""
+
+
+@dataclass(frozen=True)
+class Posynomial:
+    """Exponents -> positive coefficient; the empty posynomial is 0."""
+
+    terms: Mapping[Exponents, float]
+
+    @staticmethod
+    def number(value: float) -> Posynomial:
+        return Posynomial({(): value} if value > 0 else {})
+
+    @staticmethod
+    def variable(name: str, power: Fraction | int = 1) -> Posynomial:
+        return Posynomial({((name, Fraction(power)),): 1.0} if power else {(): 1.0})
+
+    @property
+    def is_monomial(self) -> bool:
+        return len(self.terms) == 1
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(name for exponents in self.terms for name, _ in exponents)
+
+    def __add__(self, other: Posynomial) -> Posynomial:
+        terms = dict(self.terms)
+        for exponents, coefficient in other.terms.items():
+            terms[exponents] = terms.get(exponents, 0.0) + coefficient
+        return Posynomial(terms)
+
+    def __mul__(self, other: Posynomial) -> Posynomial:
+        if len(self.terms) * len(other.terms) > MAX_MONOMIALS:
+            raise NotPosynomialError("too many monomials")
+        terms: dict[Exponents, float] = {}
+        for left, a in self.terms.items():
+            for right, b in other.terms.items():
+                key = _joined(left, right)
+                terms[key] = terms.get(key, 0.0) + a * b
+        return Posynomial(terms)
+
+    def power(self, exponent: Fraction) -> Posynomial:
+        """A rational power of a monomial, or a small positive whole power.
+
+        Raises:
+            NotPosynomialError: any other power.
+        """
+        if not self.terms and exponent > 0:
+            return self
+        if self.is_monomial:
+            ((exponents, coefficient),) = self.terms.items()
+            raised = tuple((name, power * exponent) for name, power in exponents)
+            return Posynomial({raised if exponent else (): coefficient ** float(exponent)})
+        if exponent.denominator == 1 and 0 < exponent <= MAX_POWER:
+            result = Posynomial.number(1.0)
+            for _ in range(int(exponent)):
+                result = result * self
+            return result
+        raise NotPosynomialError(f"power {exponent} of a sum")
+
+    def at(self, point: Mapping[str, float]) -> float:
+        """The value at a point."""
+        total = 0.0
+        for exponents, coefficient in self.terms.items():
+            for name, power in exponents:
+                coefficient *= point[name] ** float(power)
+            total += coefficient
+        return total
+
+    def exponent(self, name: str) -> set[Fraction]:
+        """The exponents with which a variable occurs (0 where a monomial lacks it)."""
+        return {dict(exponents).get(name, Fraction(0)) for exponents in self.terms}
+
+
+def _joined(left: Exponents, right: Exponents) -> Exponents:
+    if not left or not right:
+        return left or right
+    powers = dict(left)
+    for name, power in right:
+        powers[name] = powers.get(name, Fraction(0)) + power
+    return tuple(sorted((name, power) for name, power in powers.items() if power))
+
+
+@dataclass
+class Converter:
+    """Turns expressions in free symbols and numbers into posynomials that bound them.
+
+    Args:
+        box: variable -> (lowest, highest) value; a variable with equal ends is put in as a number.
+        upper: bound from above (safe: what is admissible for the bound is so for the expression) or from below.
+
+    `sides` collects what auxiliary variables have to satisfy (`part <= 1`), `replacements` what was replaced, in words.
+    """
+
+    box: Box
+    upper: bool = True
+    sides: list[Posynomial] = field(default_factory=list)
+    replacements: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def convert(self, expr: sp.Expr) -> Posynomial:
+        """A posynomial bound of a nonnegative expression.
+
+        Raises:
+            NotPosynomialError: none is known.
+        """
+        if expr.is_Symbol:
+            return self._symbol(str(expr))
+        if expr.is_number:
+            return self._number(expr)
+        if expr.is_Mul:
+            result = Posynomial.number(1.0)
+            for factor in expr.args:
+                result = result * self.convert(factor)
+            return result
+        if expr.is_Pow:
+            return self._power(expr)
+        if expr.is_Add:
+            return self._sum(expr)
+        if isinstance(expr, sp.Max):
+            return self._largest([self.convert(part) for part in expr.args])
+        if isinstance(expr, sp.Min):
+            return self._smallest(expr)
+        raise NotPosynomialError(f"{expr.func.__name__} in {str(expr)[:60]}")
+
+    def _symbol(self, name: str) -> Posynomial:
+        low, high = self.box.get(name, (0.0, inf))
+        return Posynomial.number(low) if low == high else Posynomial.variable(name)
+
+    def _number(self, expr: sp.Expr) -> Posynomial:
+        value = float(expr)
+        if value < 0:
+            raise NotPosynomialError(f"the negative number {expr}")
+        return Posynomial.number(value)
+
+    def _power(self, expr: sp.Expr) -> Posynomial:
+        base, exponent = expr.as_base_exp()
+        if not exponent.is_Rational:
+            raise NotPosynomialError(f"exponent {exponent}")
+        power = Fraction(int(exponent.p), int(exponent.q))
+        if power < 0 and not base.is_Symbol:
+            turned = Converter(self.box, not self.upper, replacements=self.replacements)
+            inner = turned.convert(base)
+            if not inner.is_monomial or turned.sides:
+                raise NotPosynomialError(f"the sum {str(base)[:60]} in a denominator")
+            return inner.power(power)
+        inner = self.convert(base)
+        try:
+            return inner.power(power)
+        except NotPosynomialError:
+            return self._largest([inner]).power(power)
+
+    def _sum(self, expr: sp.Expr) -> Posynomial:
+        fixed = {s: exact_float(self.box[str(s)][0]) for s in expr.free_symbols if _is_fixed(self.box, str(s))}
+        value = expr.xreplace(fixed) if fixed else expr
+        return self._signed(value) if value.is_Add and value.free_symbols else self.convert(value)
+
+    def _signed(self, expr: sp.Expr) -> Posynomial:
+        plus = [part for part in expr.args if not part.could_extract_minus_sign()]
+        minus = [-part for part in expr.args if part.could_extract_minus_sign()]
+        total = Posynomial({})
+        for part in plus:
+            total = total + self.convert(part)
+        return self._difference(expr, total, minus) if minus else total
+
+    def _difference(self, expr: sp.Expr, plus: Posynomial, minus: list[sp.Expr]) -> Posynomial:
+        """`a v^p - c` or `c - a v^p` in one variable v on its box, bounded by a monomial; else the minus is dropped."""
+        names = sorted(str(symbol) for symbol in expr.free_symbols)
+        shown = str(expr)
+        self.replacements[shown] = frozenset(names)
+        low, high = self.box.get(names[0], (0.0, inf))
+        lost = minus[0]
+        if len(names) == 1 and len(minus) == 1 and plus.is_monomial:
+            if lost.is_number and min(plus.exponent(names[0])) > 0:
+                edge = high if self.upper else low
+                share = 1.0 if edge == inf else 0.0 if edge == 0 else 1 - float(lost) / plus.at({names[0]: edge})
+                return plus * Posynomial.number(max(share, 0.0))
+            grows = Converter({}).convert(lost)
+            if not plus.names and min(grows.exponent(names[0])) > 0:
+                edge = low if self.upper else high
+                rest = -inf if edge == inf else plus.at({}) - grows.at({names[0]: edge})
+                return Posynomial.number(max(rest, 0.0))
+        if self.upper:
+            return plus
+        raise NotPosynomialError(f"no lower bound for {shown[:60]}")
+
+    def _largest(self, parts: list[Posynomial]) -> Posynomial:
+        """A new variable that is at least each part (a minimiser makes it the largest of them)."""
+        parts = [part for part in parts if part.terms]
+        if not parts or (len(parts) == 1 and parts[0].is_monomial):
+            return parts[0] if parts else Posynomial({})
+        name = f"{AUXILIARY}{len(self.sides)}"
+        self.sides.extend(part * Posynomial.variable(name, -1) for part in parts)
+        return Posynomial.variable(name)
+
+
+    def _smallest(self, expr: sp.Min) -> Posynomial:
+        """From above one of the arguments, the smallest at a reference point; from below their constant parts."""
+        names = sorted(str(symbol) for symbol in expr.free_symbols)
+        self.replacements[str(expr)] = frozenset(names)
+        parts = [self.convert(part) for part in expr.args]
+        if self.upper:
+            reference = {name: max(self.box.get(name, (0.0, inf))[0], 1e-3) for part in parts for name in part.names}
+            return min(parts, key=lambda part: part.at(reference))
+        least = min(part.terms.get((), 0.0) for part in parts)
+        if not least:
+            raise NotPosynomialError(f"no lower bound for {str(expr)[:60]}")
+        return Posynomial.number(least)
+
+
+def _is_fixed(box: Box, name: str) -> bool:
+    return name in box and box[name][0] == box[name][1]
+
+
+def exact_float(value: float) -> sp.Rational:
+    """A float as the rational number that it is."""
+    return sp.Rational(*Fraction(value).as_integer_ratio())
+
+
+def condition_parts(left: sp.Expr, right: sp.Expr, converter: Converter) -> Posynomial:
+    """`left <= right` between positive sides as `posynomial <= 1`.
+
+    Raises:
+        NotPosynomialError: the right side, denominators cleared, is not a monomial.
+    """
+    (left_top, left_bottom), (right_top, right_bottom) = _split(left), _split(right)
+    opposite = Converter(converter.box, not converter.upper, replacements=converter.replacements)
+    large = opposite.convert(right_top) * opposite.convert(left_bottom)
+    if not large.is_monomial or opposite.sides:
+        raise NotPosynomialError(f"{str(left)[:40]} <= {str(right)[:40]} is not posynomial <= monomial")
+    return converter.convert(left_top) * converter.convert(right_bottom) * large.power(Fraction(-1))
+
+
+def _split(expr: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    """Numerator and denominator of a product; a sum stays a numerator."""
+    top, bottom = sp.Integer(1), sp.Integer(1)
+    for factor in sp.Mul.make_args(expr):
+        base, exponent = factor.as_base_exp()
+        if exponent.is_Rational and exponent < 0:
+            bottom *= base**-exponent
+        else:
+            top *= factor
+    return top, bottom

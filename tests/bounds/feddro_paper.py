@@ -1,0 +1,300 @@
+"""FedDRO in plain Python, written from the paper's text alone (appendix F): nothing of fedco is imported here.
+
+Each function takes the symbols by name and returns `(terms, conditions)`; a condition is its two sides.
+`corrected_*` follow docs/theory/feddro.md, not the paper.
+"""
+
+from __future__ import annotations
+
+from math import floor, sqrt
+
+
+def l_phi(L_h, L_f, L_g, B_f, B_g, **_):
+    return L_h + B_f * L_g + B_g**2 * L_f
+
+
+def c_beta(L_f, B_g, **_):
+    return 4 * B_g**4 * L_f**2
+
+
+def lemma_3_1(**v):
+    return {"L_Phi": l_phi(**v)}, {}
+
+
+# --- lemmas F.2 to F.6 -----------------------------------------------------------------------------------------------
+
+
+def lemma_f_2(L_h, L_f, L_g, B_f, B_g, sigma_h, sigma_g, eta, K, b, gradient_sq, direction_sq, consensus_error,
+              inner_error, inner_power=4, **_):
+    L = l_phi(L_h, L_f, L_g, B_f, B_g)
+    return {
+        "descent": -eta / 2 * gradient_sq,
+        "direction": -(eta / 2 - eta**2 * L) * direction_sq,
+        "drift": eta * (L_h**2 + 2 * B_f**2 * L_g**2 + 4 * B_g**4 * L_f**2) * consensus_error,
+        "inner": 4 * B_g**inner_power * L_f**2 * eta * inner_error,
+        "variance_h": 2 * eta**2 * L / (K * b) * sigma_h**2,
+        "variance_g": 2 * eta**2 * L * B_f**2 / (K * b) * sigma_g**2,
+    }, {}
+
+
+def lemma_f_2_proved(**v):
+    """(eta/2)(Term I) with Term III inside: half of 4 B_g^2 L_f^2 times 2 multiplies the inner error."""
+    return lemma_f_2(**v, inner_power=2)
+
+
+def lemma_f_3(L_h, L_g, B_f, sigma_h, sigma_g, Delta_h, Delta_g, eta, I, b, consensus_sum, elapsed, **_):
+    steps = (I - 1) * elapsed * eta**2
+    return {
+        "drift": (I - 1) * (24 * L_h**2 + 24 * B_f**2 * L_g**2) * eta**2 * consensus_sum,
+        "variance_h": steps * 4 / b * sigma_h**2,
+        "variance_g": steps * 4 * B_f**2 / b * sigma_g**2,
+        "heterogeneity_h": steps * 12 * Delta_h**2,
+        "heterogeneity_g": steps * 12 * B_f**2 * Delta_g**2,
+    }, {}
+
+
+def lemma_f_4(L_h, L_g, B_f, B_g, sigma_h, sigma_g, Delta_h, Delta_g, eta, beta, K, b, direction_sq, consensus_error,
+              inner_error, **_):
+    old = (1 - beta) ** 2
+    return {
+        "inner": old * inner_error,
+        "direction": 8 * eta**2 * old * B_g**2 / (b * K) * direction_sq,
+        "drift": eta**2 * old * B_g**2 * (96 * L_h**2 + 96 * B_f**2 * L_g**2) / (b * K) * consensus_error,
+        "variance_h": 4 * eta**2 * old * B_g**2 / (b * K) * sigma_h**2,
+        "variance_g": (2 * beta**2 + 4 * eta**2 * old * B_g**2 * B_f**2) / (b * K) * sigma_g**2,
+        "heterogeneity_h": 48 * eta**2 * old * B_g**2 / (b * K) * Delta_h**2,
+        "heterogeneity_g": 48 * eta**2 * old * B_f**2 * B_g**2 / (b * K) * Delta_g**2,
+    }, {}
+
+
+def step_limits(L_h, L_f, L_g, B_f, B_g, eta, beta, K, b, **_):
+    L = l_phi(L_h, L_f, L_g, B_f, B_g)
+    pull = L_h**2 + 2 * B_f**2 * L_g**2 + 4 * B_g**4 * L_f**2
+    return {
+        "step_size_direction": (eta, b * K / (2 * (L * b * K + 8 * B_g**2))),
+        "step_size_drift": (eta, b * K * pull / (B_g**2 * (96 * L_h**2 + 96 * B_f**2 * L_g**2))),
+        "momentum_choice": (beta, c_beta(L_f, B_g) * eta),
+    }
+
+
+def period_limit(L_h, L_g, B_f, eta, I, **_):
+    return {"step_size_period": (eta, 1 / (3 * I * sqrt(24 * L_h**2 + 24 * B_f**2 * L_g**2)))}
+
+
+def once(L_h, L_f, L_g, B_f, B_g, sigma_h, sigma_g, Delta_h, Delta_g, eta, K, b, **_):
+    """The part of Lemma F.5 that does not depend on the period."""
+    L, c = l_phi(L_h, L_f, L_g, B_f, B_g), c_beta(L_f, B_g)
+    return {
+        "variance_h": (2 * eta**2 * L / (K * b) + 4 * eta**2 * B_g**2 / (b * K)) * sigma_h**2,
+        "variance_g": (2 * eta**2 * L * B_f**2 + eta**2 * (2 * c**2 + 4 * B_g**2 * B_f**2)) / (b * K) * sigma_g**2,
+        "heterogeneity_h": 48 * eta**2 * B_g**2 / (b * K) * Delta_h**2,
+        "heterogeneity_g": 48 * eta**2 * B_f**2 * B_g**2 / (b * K) * Delta_g**2,
+    }
+
+
+def lemma_f_5(L_h, L_f, L_g, B_f, B_g, eta, gradient_sq, consensus_error, **v):
+    v |= {"L_h": L_h, "L_f": L_f, "L_g": L_g, "B_f": B_f, "B_g": B_g, "eta": eta}
+    return {
+        "descent": -eta / 2 * gradient_sq,
+        "drift": eta * (2 * L_h**2 + 4 * B_f**2 * L_g**2 + 8 * B_g**4 * L_f**2) * consensus_error,
+        **once(**v),
+    }, step_limits(**v)
+
+
+def lemma_f_5_proved(**v):
+    terms, conditions = lemma_f_5(**v)
+    return terms, {**conditions, "momentum_range": (v["beta"], 1)}
+
+
+def theorem_f_6(L_h, L_f, L_g, B_f, B_g, sigma_h, sigma_g, Delta_h, Delta_g, eta, I, b, T, gradient_sq,
+                tens=(10, 20, 40), thirties=(30, 60, 120), **v):
+    v |= {"L_h": L_h, "L_f": L_f, "L_g": L_g, "B_f": B_f, "B_g": B_g, "sigma_h": sigma_h, "sigma_g": sigma_g}
+    v |= {"Delta_h": Delta_h, "Delta_g": Delta_g, "eta": eta, "I": I, "b": b}
+    squares = (L_h**2, B_f**2 * L_g**2, B_g**4 * L_f**2)
+    noise, spread = (sum(n * square for n, square in zip(ns, squares, strict=True)) for ns in (tens, thirties))
+    long, short = eta**3 * (I - 1) ** 2 * T, once(**v)
+    return {
+        "descent": -eta / 2 * T * gradient_sq,
+        "variance_h": short["variance_h"] * T + long * noise / b * sigma_h**2,
+        "variance_g": short["variance_g"] * T + long * B_f**2 * noise / b * sigma_g**2,
+        "heterogeneity_h": short["heterogeneity_h"] * T + long * spread * Delta_h**2,
+        "heterogeneity_g": short["heterogeneity_g"] * T + long * B_f**2 * spread * Delta_g**2,
+    }, {**step_limits(**v), **period_limit(**v)}
+
+
+def theorem_f_6_proved(**v):
+    """9/8 of the forcing: 4 (9/8) = 9/2 and 12 (9/8) = 27/2, where the paper rounds up to 5 and 15."""
+    twos = (2, 4, 8)
+    return theorem_f_6(**v, tens=[n * 4.5 for n in twos], thirties=[n * 13.5 for n in twos])
+
+
+# --- Theorems 5.1 and F.1, corollaries -------------------------------------------------------------------------------
+
+
+def printed_constants(L_h, L_f, L_g, B_f, B_g, **_):
+    lbar = 10 * L_h**2 + B_f**2 * L_g**2 + 40 * B_g**4 * L_f**2
+    L, c = l_phi(L_h, L_f, L_g, B_f, B_g), c_beta(L_f, B_g)
+    return {
+        "L_Phi": L,
+        "c_beta": c,
+        "Lbar_fg": lbar,
+        "C_sigma_h": 2 * lbar + 4 * L + 8 * B_g**2,
+        "C_sigma_g": 2 * B_f**2 * lbar + 4 * L * B_f**2 + 4 * c**2 + 8 * B_f**2 * B_g**2,
+        "C_Delta_h": 6 * lbar + 96 * B_g**2,
+        "C_Delta_g": 6 * B_f**2 * lbar + 96 * B_f**2 * B_g**2,
+    }
+
+
+def t_th(L_h, L_f, L_g, B_f, B_g, I, K, b, **_):
+    bK, rough = b * K, L_h**2 + B_f**2 * L_g**2
+    pull = L_h**2 + 2 * B_f**2 * L_g**2 + 4 * B_g**4 * L_f**2
+    return max(
+        4 * (l_phi(L_h, L_f, L_g, B_f, B_g) * bK + 8 * B_g**2) ** 2 / bK,
+        B_g**4 * (96 * rough) ** 2 / (bK * pull**2),
+        216 * rough * I**2 * bK,
+    )
+
+
+def chosen(eta, beta, K, b, T, L_f, B_g, **v):
+    everything = {"L_f": L_f, "B_g": B_g, "K": K, "b": b, **v}
+    return {
+        "step_size_choice": (eta, sqrt(b * K / T)),
+        "momentum_choice": (beta, c_beta(L_f, B_g) * eta),
+        "horizon": (T, t_th(**everything)),
+    }
+
+
+def headline(factor, **v):
+    C = printed_constants(**v)
+    terms = {"initialisation": 2 * (v["Phi_gap"] + v["y_err"] ** 2) / sqrt(v["b"] * v["K"] * v["T"])}
+    for kind, letter in (("variance", "sigma"), ("heterogeneity", "Delta")):
+        for part in "hg":
+            terms[f"{kind}_{part}"] = factor * C[f"C_{letter}_{part}"] * v[f"{letter}_{part}"] ** 2
+    return terms
+
+
+def theorem_5_1(**v):
+    bK = v["b"] * v["K"]
+    factor = max(bK * (v["I"] - 1) ** 2 / v["T"], 1 / sqrt(bK * v["T"]))
+    return {**headline(factor, **v), **printed_constants(**v), "T_th": t_th(**v)}, chosen(**v)
+
+
+def corollary_1(**v):
+    bK = v["b"] * v["K"]
+    few_steps = {"local_updates": (v["I"], v["T"] ** 0.25 / bK**0.75)}
+    return {**headline(1 / sqrt(bK * v["T"]), **v), **printed_constants(**v), "T_th": t_th(**v)}, chosen(**v) | few_steps
+
+
+def corollary_2(**v):
+    T, b = v["T"], v["b"]
+    numbers = {"samples_per_client": b * T, "rounds": T / v["I"], "embedding_messages": T}
+    return {"L_Phi": l_phi(**v), "c_beta": c_beta(**v), "T_th": t_th(**v), **numbers}, chosen(**v)
+
+
+def period_of_corollary_2(b, K, T, **_):
+    return max(1, floor(T**0.25 / (b * K) ** 0.75))
+
+
+def theorem_f_1(**v):
+    C, bK, T, L = printed_constants(**v), v["b"] * v["K"], v["T"], l_phi(**v)
+    fast, period = 1 / sqrt(bK * T), (v["I"] - 1) ** 2
+    B_f, B_g, lbar = v["B_f"], v["B_g"], C["Lbar_fg"]
+    noise = v["K"] * period / T * 2 * lbar
+    spread = bK * period / T * 6 * lbar
+    once_g = 4 * L * B_f**2 + 4 * C["c_beta"] ** 2 + 8 * B_f**2 * B_g**2
+    return {
+        "initialisation": 2 * (v["Phi_gap"] + v["y_err"] ** 2) * fast,
+        "variance_h": (noise + fast * (4 * L + 8 * B_g**2)) * v["sigma_h"] ** 2,
+        "variance_g": (noise * B_f**2 + fast * once_g) * v["sigma_g"] ** 2,
+        "heterogeneity_h": (spread + fast * 96 * B_g**2) * v["Delta_h"] ** 2,
+        "heterogeneity_g": (spread * B_f**2 + fast * 96 * B_f**2 * B_g**2) * v["Delta_g"] ** 2,
+    }, chosen(**v)
+
+
+def theorem_5_1_proved(**v):
+    """Theorem F.6 times 2/(eta T), with V_0 = Phi(x_0) + y_err^2."""
+    terms, conditions = theorem_f_6(**v, gradient_sq=0)
+    del terms["descent"]
+    scale = 2 / (v["eta"] * v["T"])
+    terms = {name: scale * value for name, value in terms.items()}
+    start = {"initialisation": scale * (v["Phi_gap"] + v["y_err"] ** 2)}
+    return {**terms, **start}, {**conditions, "momentum_range": (v["beta"], 1)}
+
+
+# --- Theorem 4.2 -----------------------------------------------------------------------------------------------------
+
+WITHOUT = {"L_h": 0, "sigma_h": 0, "sigma_g": 0, "Delta_h": 0, "y_err": 0, "b": 1}
+
+
+def theorem_4_2(I, T):
+    return {}, {"local_updates": (I, T**0.25)}
+
+
+def theorem_4_2_proved(**v):
+    terms, conditions = theorem_5_1_proved(**v, **WITHOUT)
+    return {name: terms[name] for name in ("initialisation", "heterogeneity_g")}, conditions
+
+
+def theorem_4_2_corrected(L_f, L_g, B_f, B_g, Delta_g, Phi_gap, eta, I, T):
+    pull = B_f**2 * L_g**2 + B_g**4 * L_f**2
+    return {
+        "initialisation": 2 * Phi_gap / (eta * T),
+        "heterogeneity": 27 / 4 * pull * B_f**2 * Delta_g**2 * eta**2 * (I - 1) ** 2,
+    }, {
+        "step_size_descent": (eta, 1 / (B_f * L_g + B_g**2 * L_f)),
+        "step_size_period": (54 * B_f**2 * L_g**2 * eta**2 * I**2, 1),
+    }
+
+
+# --- Theorem 5.1, corrected: docs/theory/feddro.md, steps 1 to 10 ------------------------------------------------------
+
+
+def theorem_5_1_corrected(L_h, L_f, L_g, B_f, B_g, sigma_h, sigma_g, delta_g, Delta_h, Delta_g, Phi_gap, y_err, eta,
+                          beta, I, K, b, T):
+    L, bK = l_phi(L_h, L_f, L_g, B_f, B_g), b * K
+    noise, spread = sigma_h**2 + B_f**2 * sigma_g**2, Delta_h**2 + B_f**2 * Delta_g**2
+    W = eta * (4 * B_g**2 * L_f**2 / beta + 2 * sigma_g**2 * L_f**2 / bK + 3 * eta * L * B_g**2 * L_f**2)
+    moves = 8 * B_g**2 / bK * W * eta  # 2/eta times W times 4 B_g^2/(bK) times eta^2
+    jump = 1 + (I - 1) ** 2 / I
+    drift = 9 / 2 * (L_h**2 + B_f**2 * L_g**2 + 2 * B_g**4 * L_f**2) * eta**2 * (I - 1) ** 2
+    terms = {
+        "initialisation": 2 * Phi_gap / (eta * T),
+        "inner_initialisation": 8 * B_g**2 * L_f**2 * y_err**2 / (beta * T),
+        "variance": 6 * eta * L * noise / bK,
+        "inner_noise": 8 * W * beta**2 * delta_g**2 / (eta * bK),
+        "inner_variance": moves * (6 * noise / bK + 9 / 2 * noise / b * jump),
+        "inner_heterogeneity": moves * 27 / 2 * spread * jump,
+        "drift_variance": drift * 4 * noise / b,
+        "drift_heterogeneity": drift * 12 * spread,
+    }
+    conditions = {
+        "momentum_range": (beta, 1),
+        "step_size_period": (eta, 1 / (3 * I * sqrt(24 * (L_h**2 + B_f**2 * L_g**2)))),
+        "step_size_embedding": (24 * B_g**4 * L_f**2 * eta**2, bK),
+        "step_size_direction": (eta * L + 8 * B_g**2 / bK * eta * W, 1 / 2),
+    }
+    return terms, conditions
+
+
+PAPER = {
+    ("lemma_3_1", "printed"): lemma_3_1,
+    ("theorem_4_2", "printed"): theorem_4_2,
+    ("theorem_4_2", "proved"): theorem_4_2_proved,
+    ("theorem_4_2", "corrected"): theorem_4_2_corrected,
+    ("theorem_5_1", "printed"): theorem_5_1,
+    ("theorem_5_1", "proved"): theorem_5_1_proved,
+    ("theorem_5_1", "corrected"): theorem_5_1_corrected,
+    ("corollary_1", "printed"): corollary_1,
+    ("corollary_2", "printed"): corollary_2,
+    ("theorem_f_1", "printed"): theorem_f_1,
+    ("theorem_f_1", "proved"): theorem_5_1_proved,
+    ("lemma_f_2", "printed"): lemma_f_2,
+    ("lemma_f_2", "proved"): lemma_f_2_proved,
+    ("lemma_f_3", "printed"): lemma_f_3,
+    ("lemma_f_4", "printed"): lemma_f_4,
+    ("lemma_f_5", "printed"): lemma_f_5,
+    ("lemma_f_5", "proved"): lemma_f_5_proved,
+    ("theorem_f_6", "printed"): theorem_f_6,
+    ("theorem_f_6", "proved"): theorem_f_6_proved,
+}
+"""(theorem, label) -> formula; Theorem 4.1 is about numbers only and is tested by itself."""

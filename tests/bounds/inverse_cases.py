@@ -1,0 +1,72 @@
+"""Random exact constants for the inverse questions, drawn from the declared domains; the same in every run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+from fedco.bounds.quantities import COUNT, STEPS, Binding
+from fedco.bounds.theorem import Theorem
+from registry_cases import STATEMENTS, THEOREMS
+
+FOUR_POINTS = {"participation": Fraction(1), "fine_tuning_steps": Fraction(2), "hidden_constant": Fraction(1)}
+
+
+def draw(binding: Binding, rng: Random) -> Fraction:
+    """A value in the domain of a symbol, over a few scales."""
+    quantity = binding.quantity
+    if quantity.name in FOUR_POINTS:
+        return FOUR_POINTS[quantity.name]
+    if quantity.name in ("step_size", "momentum", "fine_tuning_step_size", "difference_step"):
+        return Fraction(rng.randint(1, 9), 10 ** rng.randint(1, 4))
+    if quantity.domain == COUNT:
+        large = quantity.name in ("iterations", "rounds")
+        return Fraction(int(10 ** rng.uniform(2, 8)) if large else rng.randint(1, 12))
+    if quantity.domain == STEPS:
+        return Fraction(rng.randint(1, 3))
+    return Fraction(rng.randint(1, 30), rng.randint(1, 12))
+
+
+def constants(theorem: Theorem, label: str, rng: Random, *, without: tuple[str, ...] = ()) -> dict[str, Fraction]:
+    """Values for every symbol but those in `without` and those that the statement's schedule gives."""
+    scheduled = theorem.statement(label).schedule
+    drawn = {name: draw(binding, rng) for name, binding in theorem.symbols(label).items()}
+    return {name: value for name, value in drawn.items() if name not in without and name not in scheduled}
+
+
+def solvable() -> list[tuple[str, str, str]]:
+    """(theorem, statement, hyperparameter) for every hyperparameter in some condition."""
+    found = []
+    for name, label in STATEMENTS:
+        theorem, statement = THEOREMS[name], THEOREMS[name].statement(label)
+        inside = {str(s) for c in statement.conditions for side in (c.left, c.right) for s in statement.symbols_of(side)}
+        for symbol, binding in theorem.symbols(label).items():
+            if binding.quantity.role == "hyperparameter" and symbol in inside:
+                found.append((name, label, symbol))
+    return found
+
+
+def tunable() -> list[tuple[str, str]]:
+    """Statements with positive terms and something to choose: the theorems and corollaries that bound a metric."""
+    return [
+        (name, label)
+        for name, label in STATEMENTS
+        if THEOREMS[name].kind in ("theorem", "corollary") and THEOREMS[name].statement(label).terms
+    ]
+
+
+def seeds(name: str, label: str, count: int) -> Iterator[Random]:
+    """Reproducible generators, one per instance."""
+    for number in range(count):
+        yield Random(f"{name} {label} {number}")
+
+
+def given(theorem: Theorem, label: str, rng: Random) -> dict[str, Any]:
+    """Constants, and the hyperparameters that a tuner does not choose."""
+    from fedco.bounds.model import GIVEN
+
+    bindings = theorem.symbols(label)
+    kept = {n: b for n, b in bindings.items() if b.quantity.role != "hyperparameter" or b.quantity.name in GIVEN}
+    return {name: draw(binding, rng) for name, binding in kept.items()}

@@ -1,0 +1,78 @@
+"""Every registered statement as a test case, and the meaning of its symbols in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from importlib.util import find_spec
+
+import pytest
+import sympy as sp
+from fedco import bounds
+from fedco.bounds.evaluate import bound
+from fedco.bounds.quantities import Binding
+from fedco.bounds.reading import InputError
+from fedco.bounds.strategies import values
+from fedco.bounds.theorem import Statement, Theorem
+from hypothesis import HealthCheck, Phase, settings
+
+MISSING = [paper for paper in bounds.PAPERS if find_spec(f"fedco.bounds.papers.{paper}") is None]
+THEOREMS = {name: t for paper in bounds.PAPERS if paper not in MISSING for name, t in bounds.paper_theorems(paper).items()}
+STATEMENTS = [(name, label) for name, theorem in THEOREMS.items() for label in theorem.labels]
+
+every_statement = pytest.mark.parametrize(("name", "label"), STATEMENTS, ids=[f"{n}-{label}" for n, label in STATEMENTS])
+
+
+def few(examples: int) -> settings:
+    """The same few examples in every run; not shrunk, since exact values can take seconds."""
+    quiet = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large, HealthCheck.large_base_example]
+    same = {"derandomize": True, "database": None, "deadline": None, "phases": [Phase.generate]}
+    return settings(max_examples=examples, suppress_health_check=quiet, **same)
+
+
+def find(name: str, label: str) -> tuple[Theorem, Statement]:
+    return THEOREMS[name], THEOREMS[name].statement(label)
+
+
+def anywhere(theorem: Theorem, label: str):
+    """Values in the declared domains, admissible or not, at which no denominator vanishes."""
+
+    def is_defined(point: Mapping[str, Fraction]) -> bool:
+        try:
+            bound(theorem, label, point, strict=False)
+        except InputError:
+            return False
+        return True
+
+    return values(theorem, label, admissible=False).filter(is_defined)
+
+
+def category(binding: Binding) -> str:
+    """noise, heterogeneity, gap or regularity for a constant of the problem; its role for anything else."""
+    quantity = binding.quantity
+    if quantity.role != "constant":
+        return quantity.role
+    if "noise" in quantity.name or "fourth_moment" in quantity.name:
+        return "noise"
+    if quantity.name.endswith("heterogeneity"):
+        return "heterogeneity"
+    if quantity.name in ("objective_gap", "initial_inner_error"):
+        return "gap"
+    words = ("lipschitz", "smoothness", "mean_square", "gradient_bound")
+    return "regularity" if any(word in quantity.name for word in words) else f"unknown: {quantity.name}"
+
+
+def named(theorem: Theorem, label: str, kinds: tuple[str, ...]) -> dict[str, sp.Symbol]:
+    """The symbols of a statement whose category or quantity is among `kinds`."""
+    bindings = theorem.symbols(label).items()
+    return {name: b.symbol for name, b in bindings if category(b) in kinds or b.quantity.name in kinds}
+
+
+def total(statement: Statement, point: Mapping[sp.Symbol, sp.Expr]) -> float:
+    """The bound at a point that fixes every symbol, scheduled ones included; rounded once."""
+    return number(sp.Add(*(statement.at(term.expr, point) for term in statement.terms)))
+
+
+def number(expr: sp.Expr) -> float:
+    expr = sp.sympify(expr)
+    return float(expr) if expr.is_Rational else float(sp.N(expr, 25))

@@ -1,0 +1,93 @@
+"""Ball arithmetic: enclosures contain the exact value, stay narrow, and refuse what is not finite."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+import sympy as sp
+from fedco.bounds.enclosure import Enclosure, EnclosureError, enclose, enclose_bound
+from fedco.bounds.evaluate import bound, complete
+from hypothesis import given
+from hypothesis import strategies as st
+from registry_cases import anywhere, every_statement, few, find
+
+x = sp.Symbol("x", real=True)
+fractions = st.fractions(min_value=-50, max_value=50, max_denominator=1000)
+
+
+@every_statement
+def test_the_enclosure_contains_the_bound(name, label):
+    theorem, statement = find(name, label)
+
+    @few(2)
+    @given(point=anywhere(theorem, label))
+    def check(point):
+        one = bound(theorem, label, point, strict=False)
+        found = enclose_bound(theorem, label, point)
+        exact = complete(theorem, label, point)
+        values = {**one.derived, **one.terms} | ({"total": one.total} if one.terms else {})
+        exprs = {item.name: item.expr for item in (*statement.derived, *statement.terms)}
+        assert set(found) == set(values)
+        for where, value in values.items():
+            low, high = found[where].floats()
+            assert low <= value <= high, where
+            assert found[where].width <= Fraction(1, 10**24) * (1 + abs(Fraction(value))) * 10**6
+            true = statement.at(exprs[where], exact) if where in exprs else None
+            if true is not None and true.is_Rational:
+                assert found[where].contains(Fraction(int(true.p), int(true.q)))
+
+    check()
+
+
+@few(40)
+@given(a=fractions, b=fractions.filter(bool))
+def test_rational_arithmetic_is_enclosed(a, b):
+    exprs = {x**3 - 7 * x: a**3 - 7 * a, sp.Max(x, 2) + sp.Abs(x): max(a, Fraction(2)) + abs(a), sp.floor(x): Fraction(a // 1)}
+    for expr, value in exprs.items():
+        assert enclose(expr, {x: sp.Rational(a.numerator, a.denominator)}).contains(value)
+    quotient = enclose(1 / x, {x: sp.Rational(b.numerator, b.denominator)})
+    assert quotient.contains(1 / b) and quotient.sign == (1 if b > 0 else -1)
+
+
+@few(30)
+@given(a=st.fractions(min_value=Fraction(1, 100), max_value=100, max_denominator=500), n=st.integers(2, 5))
+def test_roots_are_enclosed(a, n):
+    ball = enclose(x ** sp.Rational(1, n), {x: sp.Rational(a.numerator, a.denominator)})
+    assert ball.lower**n <= a <= ball.upper**n and ball.width < Fraction(1, 10**30)
+
+
+@pytest.mark.parametrize("expr", [1 / x, sp.log(x), sp.sqrt(x - 1), x ** sp.Rational(-1, 3), sp.zoo, sp.nan])
+def test_what_is_not_finite_is_an_error(expr):
+    with pytest.raises(EnclosureError):
+        enclose(expr, {x: sp.Integer(0)})
+
+
+def test_a_missing_value_and_an_unknown_function_are_errors():
+    with pytest.raises(EnclosureError, match="x: wanted a value"):
+        enclose(x + 1)
+    with pytest.raises(EnclosureError, match="no ball arithmetic for gamma"):
+        enclose(sp.gamma(x), {x: sp.Rational(1, 3)})
+
+
+def test_float_ends_are_rounded_outward():
+    third = Enclosure(Fraction(1, 3), Fraction(1, 3))
+    low, high = third.floats()
+    assert Fraction(low) < Fraction(1, 3) < Fraction(high) and third.sign == 1
+    assert Enclosure(Fraction(-1), Fraction(1)).sign is None and Enclosure(Fraction(0), Fraction(0)).sign == 0
+
+
+def test_more_bits_make_it_narrower_and_the_precision_is_restored():
+    from flint import ctx
+
+    before = ctx.prec
+    wide, narrow = (enclose(sp.sqrt(2), bits=bits) for bits in (60, 300))
+    assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper and narrow.width < wide.width * Fraction(1, 2**200)
+    assert ctx.prec == before
+
+
+def test_a_mutant_that_returns_the_middle_only_is_caught():
+    ball = enclose(sp.sqrt(2))
+    middle = (ball.lower + ball.upper) / 2
+    assert not Enclosure(middle, middle).lower ** 2 <= 2 <= middle**2 or middle**2 == 2
+    assert ball.lower**2 <= 2 <= ball.upper**2

@@ -1,0 +1,322 @@
+"""FCSG, FCSG-M, Acc-FCSG-M against formulas written here once more, in plain Python, straight from the paper.
+
+Nothing of `bounds/` enters `PRINTED` and `PROVED`: `v` holds the numbers, each function returns term name -> value.
+"""
+
+import random
+from fractions import Fraction as Q
+
+import fedco
+import pytest
+import sympy as sp
+from fedco.bounds.theorem import Statement, Term, Theorem
+
+PAPERS = ("fcsg", "fcsg_m", "acc_fcsg_m")
+
+
+# --- the paper in plain Python ----------
+
+
+def s_f(v):
+    return v["S_g"] * v["L_f"] + v["S_f"] * v["L_g"] ** 2
+
+
+def l_2(v):
+    return v["L_f"] ** 2 * v["L_g"] ** 2
+
+
+def bias(v):
+    return v["L_g"] ** 2 * v["S_f"] ** 2 * v["sigma_g"] ** 2 / v["m"]
+
+
+def c_of(v):
+    return 30 * s_f(v) ** 2 / (v["b"] * v["N"])
+
+
+def theorem_4_1(v, drift=42):
+    return {
+        "initialisation": 2 * v["F_gap"] / (v["alpha"] * v["T"]),
+        "bias": 2 * bias(v),
+        "variance": 2 * v["alpha"] * s_f(v) * l_2(v) / v["N"],
+        "drift": drift * (v["q"] - 1) * v["q"] * v["alpha"] ** 2 * l_2(v) * s_f(v) ** 2,
+    }
+
+
+def corollary_4_2(v):
+    root = float(v["N"] * v["T"]) ** 0.5
+    return {
+        "initialisation": 12 * s_f(v) * v["F_gap"] / root,
+        "bias": 2 * bias(v),
+        "variance": l_2(v) / 6 / root,
+        "drift": 19 * l_2(v) / 9 / root,
+    }
+
+
+def theorem_4_4(v):
+    spread = l_2(v) * (1 + Q(1) / v["N"]) + 3 * l_2(v)
+    return {
+        "initialisation": 2 * v["F_gap"] / (v["alpha"] * v["T"]),
+        "drift": Q(96, 5) * s_f(v) ** 2 * v["q"] ** 2 * v["alpha"] ** 2 * spread,
+        "bias": 4 * bias(v),
+        "start": 8 * l_2(v) / (v["beta"] * v["B"] * v["T"]),
+        "variance": 8 * v["beta"] * l_2(v) / v["N"],
+    }
+
+
+def theorem_4_4_proved(v):
+    spread = l_2(v) * (1 + Q(1) / v["N"]) + 12 * l_2(v)
+    drift = Q(96, 5) * s_f(v) ** 2 * v["q"] * (v["q"] - 1) * v["alpha"] ** 2 * spread
+    return {**theorem_4_4(v), "drift": drift}
+
+
+def corollary_4_5(v):
+    root = float(v["N"] * v["T"]) ** 0.5
+    return {
+        "initialisation": 12 * s_f(v) * v["F_gap"] / root,
+        "drift": 112 * l_2(v) / 3 / root,
+        "bias": 4 * bias(v),
+        "start": 48 * l_2(v) / 5 / root,
+        "variance": 20 * l_2(v) / 3 / root,
+    }
+
+
+def theorem_4_7(v):
+    return {
+        "initialisation": 2 * v["F_gap"] / (v["T"] * v["alpha"]),
+        "start": 3 * l_2(v) / (v["beta"] * v["B"] * v["N"] * v["T"]),
+        "drift": 13 * l_2(v) * c_of(v) ** 2 / (6 * s_f(v) ** 2) * v["alpha"] ** 2,
+        "bias": 3 * bias(v),
+        "variance": 6 * v["beta"] * v["L_f"] ** 2 / (v["N"] * v["b"]),
+    }
+
+
+def corollary_4_8(v):
+    power = float(v["N"] * v["T"]) ** (2 / 3)
+    return {
+        "initialisation": 24 * s_f(v) * v["F_gap"] / power,
+        "start": 72 * l_2(v) * v["b"] / 5 / power,
+        "drift": 325 * l_2(v) / (24 * v["b"] ** 2) / power,
+        "bias": 3 * bias(v),
+        "variance": 5 * v["L_f"] ** 2 / (4 * v["b"] ** 2) / power,
+    }
+
+
+def lemma_b_2(v):
+    return {
+        "descent": -v["alpha"] / 2 * v["gradient_sq"],
+        "drift": v["alpha"] * s_f(v) ** 2 * v["consensus_error"],
+        "bias": v["alpha"] * bias(v),
+        "variance": v["alpha"] ** 2 * s_f(v) * l_2(v) / v["N"],
+    }
+
+
+def _descent(v, drift, pieces):
+    return {
+        "descent": -v["alpha"] / 2 * v["gradient_sq"],
+        "direction": -(v["alpha"] / 2 - v["alpha"] ** 2 * s_f(v) / 2) * v["update_sq"],
+        "drift": drift,
+        "bias": pieces * v["alpha"] / 2 * bias(v),
+        "estimate": pieces * v["alpha"] / 2 * v["error_sq"],
+    }
+
+
+def lemma_c_1(v):
+    return _descent(v, 4 * v["alpha"] * s_f(v) ** 2 * v["consensus_error"], 4)
+
+
+def lemma_c_2(v):
+    return {
+        "start": 2 / (v["beta"] * v["T"]) * v["start_error_sq"],
+        "direction": 4 * v["alpha"] ** 2 * s_f(v) ** 2 / v["beta"] ** 2 * v["update_sq"],
+        "variance": 2 * v["beta"] * l_2(v) / v["N"],
+        "drift": 2 * s_f(v) ** 2 * v["consensus_error"],
+    }
+
+
+def lemma_c_3(v):
+    spread = l_2(v) * (1 + Q(1) / v["N"]) + 12 * l_2(v)
+    return {"drift": 6 * v["q"] * (v["q"] - 1) * v["alpha"] ** 2 * v["T"] / 5 * spread}
+
+
+def lemma_d_1(v):
+    return _descent(v, 3 * v["alpha"] * s_f(v) ** 2 / (2 * v["N"]) * v["client_deviation_sq"], 3)
+
+
+def lemma_d_2(v):
+    kept, clients = (1 - v["beta"]) ** 2, v["N"] * v["b"]
+    move = v["alpha"] ** 2 * s_f(v) ** 2 / clients
+    return {
+        "estimate": kept * v["error_sq"],
+        "dispersion": 8 * kept * move * (v["q"] - 1) / v["q"] * v["dispersion_sq"],
+        "direction": 4 * kept * move * v["update_sq"],
+        "variance": 2 * v["beta"] ** 2 * v["L_f"] ** 2 / clients,
+    }
+
+
+def lemma_d_3(v):
+    left = Q(15, 72) * v["alpha"]
+    return {
+        "direction": v["alpha"] / 8 * v["update_sq"] / left,
+        "variance": v["L_f"] ** 2 * c_of(v) ** 2 / (8 * v["b"] * s_f(v) ** 2) * v["alpha"] ** 3 / left,
+        "heterogeneity": 3 * l_2(v) * c_of(v) ** 2 / (8 * s_f(v) ** 2) * v["alpha"] ** 3 / left,
+    }
+
+
+def equation_46(v):
+    left = Q(101, 240) * v["alpha"]
+    return {
+        "direction": v["alpha"] / 12 * v["update_sq"] / left,
+        "heterogeneity": 13 * l_2(v) * c_of(v) ** 2 / (12 * s_f(v) ** 2) * v["alpha"] ** 3 / left,
+    }
+
+
+def lemma_a_3(v):
+    return {"drift": 6 * s_f(v) ** 2 * v["consensus_error"], "heterogeneity": 12 * l_2(v)}
+
+
+def lemma_b_1(v):
+    return {"drift": 39 * (v["q"] - 1) * v["q"] * v["alpha"] ** 2 * l_2(v) * v["T"]}
+
+
+def _rounds(power):
+    return lambda v: {"rounds": float(v["N"] * v["T"]) ** power}
+
+
+PRINTED = {
+    "fcsg.theorem_4_1": theorem_4_1,
+    "fcsg.corollary_4_2": corollary_4_2,
+    "fcsg.remark_4_3": _rounds(3 / 4),
+    "fcsg.lemma_a_3_variance": lambda v: {"variance": l_2(v) / v["b"]},
+    "fcsg.lemma_a_3": lemma_a_3,
+    "fcsg.lemma_b_1": lemma_b_1,
+    "fcsg.lemma_b_2": lemma_b_2,
+    "fcsg_m.theorem_4_4": theorem_4_4,
+    "fcsg_m.corollary_4_5": corollary_4_5,
+    "fcsg_m.remark_4_6": _rounds(3 / 4),
+    "fcsg_m.lemma_c_1": lemma_c_1,
+    "fcsg_m.lemma_c_2": lemma_c_2,
+    "fcsg_m.lemma_c_3": lemma_c_3,
+    "acc_fcsg_m.theorem_4_7": theorem_4_7,
+    "acc_fcsg_m.corollary_4_8": corollary_4_8,
+    "acc_fcsg_m.remark_4_9": _rounds(2 / 3),
+    "acc_fcsg_m.lemma_d_1": lemma_d_1,
+    "acc_fcsg_m.lemma_d_2": lemma_d_2,
+    "acc_fcsg_m.lemma_d_3": lemma_d_3,
+}
+
+
+def _corollary_4_2_proved(v):
+    q, alpha = (float(v["T"]) / v["N"] ** 3) ** 0.25, (float(v["N"]) / v["T"]) ** 0.5 / 6 / float(s_f(v))
+    return theorem_4_1({**v, "q": q, "alpha": alpha}, drift=78)
+
+
+def _corollary_4_5_proved(v):
+    q, alpha = (float(v["T"]) / v["N"] ** 3) ** 0.25, (float(v["N"]) / v["T"]) ** 0.5 / 6 / float(s_f(v))
+    return theorem_4_4_proved({**v, "q": q, "alpha": alpha, "beta": 5 * float(s_f(v)) * alpha})
+
+
+def _lemma_d_1_proved(v):
+    return _descent(v, 3 * v["alpha"] * s_f(v) ** 2 / 2 * v["consensus_error"], 3)
+
+
+PROVED = {
+    **{
+        name: formula
+        for name, formula in PRINTED.items()
+        if name not in ("acc_fcsg_m.lemma_d_2", "fcsg.lemma_a_3_variance")
+    },
+    "fcsg.theorem_4_1": lambda v: theorem_4_1(v, drift=78),
+    "fcsg.corollary_4_2": _corollary_4_2_proved,
+    "fcsg_m.theorem_4_4": theorem_4_4_proved,
+    "fcsg_m.corollary_4_5": _corollary_4_5_proved,
+    "acc_fcsg_m.lemma_d_1": _lemma_d_1_proved,
+    "acc_fcsg_m.lemma_d_3": equation_46,
+}
+CASES = [(name, "printed") for name in PRINTED] + [(name, "proved") for name in PROVED]
+
+_COUNTS = ("q", "m", "b", "B", "N", "T")
+
+
+def point(theorem, label, seed):
+    """Random rationals for every symbol of a statement; a schedule is used where there is one."""
+    rng = random.Random(f"{theorem.id} {label} {seed}")
+    numbers = {
+        name: Q(rng.randint(2, 40)) if name in _COUNTS else Q(rng.randint(1, 60), rng.randint(1, 60))
+        for name in theorem.symbols(label)
+    }
+    return {**numbers, "B": Q(1)} if "corollary" in theorem.id else numbers
+
+
+def evaluated(theorem, label, v):
+    scheduled = theorem.statement(label).schedule if theorem.kind == "corollary" else {}
+    given = {name: value for name, value in v.items() if name in theorem.symbols(label) and name not in scheduled}
+    return theorem.bound(label, strict=False, **given)
+
+
+def agrees(theorem, label, formula, v):
+    found, wanted = evaluated(theorem, label, v), formula(v)
+    total = sum(wanted.values())
+    scale = sum(abs(value) for value in wanted.values())
+    return (
+        set(found.terms) == set(wanted)
+        and all(abs(Q(found.terms[name]) - Q(value)) <= Q(1, 10**12) * abs(Q(value)) for name, value in wanted.items())
+        and abs(Q(found.total) - Q(total)) <= Q(1, 10**12) * Q(scale)
+    )
+
+
+@pytest.mark.parametrize(("name", "label"), CASES)
+def test_agrees_with_the_paper_written_in_plain_python(name, label):
+    theorem = fedco.theorem(name)
+    formula = (PRINTED if label == "printed" else PROVED)[name]
+    assert all(agrees(theorem, label, formula, point(theorem, label, seed)) for seed in range(4))
+
+
+def test_every_statement_has_a_formula_here():
+    declared = {
+        (theorem.id, label)
+        for paper in PAPERS
+        for theorem in fedco.bounds.paper_theorems(paper).values()
+        for label in theorem.labels
+        if label != "corrected" and theorem.statement(label).terms
+    }
+    assert declared == set(CASES)
+
+
+def test_constants_of_lemma_a_2():
+    v = {"L_f": Q(2), "L_g": Q(3), "S_f": Q(1, 2), "S_g": Q(1, 3), "sigma_g": Q(1, 5), "m": Q(4)}
+    found = fedco.theorem("fcsg.lemma_a_2").bound("printed", **v)
+    assert found.total is None
+    assert found.derived["S_F"] == pytest.approx(float(s_f(v)), rel=1e-14)
+    assert found.derived["bias_F"] ** 2 == pytest.approx(float(bias(v)), rel=1e-14)
+    assert found.derived["sigma_F"] ** 2 == float(l_2(v)) and found.derived["zeta_F"] ** 2 == 4 * float(l_2(v))
+
+
+MUTANTS = {
+    "factor 2": lambda e, w: e * 2,
+    "L_g lost": lambda e, w: e.xreplace({w.L_g: sp.Integer(1)}),
+    "L_f not squared": lambda e, w: e.subs(w.L_f**2, w.L_f),
+    "sigma_g not squared": lambda e, w: e.subs(w.sigma_g**2, w.sigma_g),
+    "q for q - 1": lambda e, w: e.subs(w.q - 1, w.q),
+    "1/N lost": lambda e, w: e.xreplace({w.N: sp.Integer(1)}),
+    "alpha lost": lambda e, w: e.xreplace({w.alpha: sp.Integer(1)}),
+    "T + 1 for T": lambda e, w: e.xreplace({w.T: w.T + 1}),
+}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+@pytest.mark.parametrize("name", ["fcsg.theorem_4_1", "fcsg_m.theorem_4_4", "acc_fcsg_m.theorem_4_7"])
+def test_a_planted_slip_is_noticed(name, mutant):
+    theorem = fedco.theorem(name)
+    words, printed = theorem.vocabulary.namespace(), theorem.statement("printed")
+    planted = 0
+    for index, term in enumerate(printed.terms):
+        changed = MUTANTS[mutant](term.expr, words)
+        if changed == term.expr:
+            continue
+        planted += 1
+        terms = (*printed.terms[:index], Term(term.name, changed), *printed.terms[index + 1 :])
+        slipped = Statement("printed", terms, printed.conditions, printed.derived, printed.schedule)
+        about = (theorem.id, theorem.kind, theorem.title, theorem.source, theorem.vocabulary, theorem.metric)
+        other = Theorem(*about, {"printed": slipped})
+        assert not agrees(other, "printed", PRINTED[name], {**point(theorem, "printed", 0), "L_g": Q(7, 2)}), term.name
+    assert planted or mutant == "q for q - 1"

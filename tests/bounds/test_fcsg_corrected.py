@@ -1,0 +1,317 @@
+"""The corrected statements of FCSG, FCSG-M and Acc-FCSG-M: each step of docs/theory/fcsg.md, and exact expectations.
+
+The instances have two clients with f' = a_n + (mu + s xi) clip(y, R) + tau xi, g(x) = x and one sign xi per client and
+step; an expectation is a sum over all sign paths, in fractions, by a second implementation of the two algorithms.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction as Q
+from itertools import product
+
+import fedco
+import pytest
+import sympy as sp
+from fedco.bounds.errata import acc_fcsg_m_moments as moments
+
+TINY = Q(1, 10**9)
+
+
+@dataclass(frozen=True)
+class Instance:
+    offsets: tuple[Q, Q] = (Q(1), Q(-1))
+    mu: Q = Q(4, 5)
+    s: Q = Q(1, 5)
+    tau: Q = Q(0)
+    R: Q = Q(2)
+    start: Q = Q(1, 2)
+
+    def slope(self, n, y, xi):
+        return self.offsets[n] + (self.mu + self.s * xi) * max(-self.R, min(self.R, y)) + self.tau * xi
+
+    def objective(self, y):
+        inside = y * y / 2 if abs(y) <= self.R else self.R * abs(y) - self.R**2 / 2
+        return self.mu * inside + sum(self.offsets) / 2 * y
+
+    def gradient(self, y):
+        return self.mu * max(-self.R, min(self.R, y)) + sum(self.offsets) / 2
+
+    def constants(self):
+        steep = self.mu + self.s
+        L_f = max(map(abs, self.offsets)) + steep * self.R + self.tau
+        return {"L_f": L_f, "L_g": Q(1), "S_f": steep, "S_g": TINY, "sigma_g": TINY}
+
+
+def s_f(known):
+    return known["S_g"] * known["L_f"] + known["S_f"] * known["L_g"] ** 2
+
+
+NOISY = Instance(tau=Q(1, 2))
+QUIET = Instance(s=Q(0))
+ALONE = Instance(offsets=(Q(0), Q(0)), mu=Q(1), s=Q(0))
+
+
+def paths(instance, method, alpha, beta, q, T, averaged=False):
+    """Averages over all sign paths: metric, E F(xbar_T), consensus sum, and per-step dispersion and ||ubar||^2."""
+    noisy = bool(instance.s or instance.tau)
+    everything = list(product((-1, 1), repeat=2 * T)) if noisy else [(1,) * (2 * T)]
+    sums = {"metric": Q(0), "last": Q(0), "consensus": Q(0), "dispersion": Q(0), "update": Q(0)}
+    for signs in everything:
+        for name, value in one_path(instance, method, alpha, beta, q, T, averaged, signs).items():
+            sums[name] += value
+    return {name: value / len(everything) for name, value in sums.items()}
+
+
+def one_path(instance, method, alpha, beta, q, T, averaged, signs):
+    x = [instance.start] * 2
+    u = [instance.slope(n, x[n], signs[n]) for n in (0, 1)]
+    if averaged:
+        u = [sum(u) / 2] * 2
+    found = {
+        "metric": instance.gradient(instance.start) ** 2 / T,
+        "consensus": Q(0),
+        "dispersion": Q(0),
+        "update": Q(0),
+    }
+    for t in range(1, T + 1):
+        old = x
+        if t % q == 0:
+            u = [sum(u) / 2] * 2
+            x = [sum(old) / 2 - alpha * u[0]] * 2
+        else:
+            x = [old[n] - alpha * u[n] for n in (0, 1)]
+        mean, ubar = sum(x) / 2, sum(u) / 2
+        found["update"] += ubar**2 / T
+        if t == T:
+            found["last"] = instance.objective(mean)
+            break
+        found["dispersion"] += sum((v - ubar) ** 2 for v in u) / 2 / T
+        found["metric"] += instance.gradient(mean) ** 2 / T
+        found["consensus"] += sum((v - mean) ** 2 for v in x) / 2
+        fresh = [instance.slope(n, x[n], signs[2 * t + n]) for n in (0, 1)]
+        if method == "fcsg_m":
+            fresh = [(1 - beta) * u[n] + beta * fresh[n] for n in (0, 1)]
+        if method == "acc_fcsg_m":
+            fresh = [fresh[n] + (1 - beta) * (u[n] - instance.slope(n, old[n], signs[2 * t + n])) for n in (0, 1)]
+        u = fresh
+    return found
+
+
+THEOREMS = {
+    "fcsg": "fcsg.theorem_4_1",
+    "fcsg_m": "fcsg_m.theorem_4_4",
+    "acc_fcsg_m": "acc_fcsg_m.theorem_4_7",
+}
+
+
+def steps(instance, method, q, T):
+    """The largest step that the corrected statement admits (or nearly so), and momentum values."""
+    known = instance.constants()
+    size = s_f(known)
+    if method == "fcsg":
+        return [{"alpha": 1 / size, "q": q, "T": T}]
+    if method == "fcsg_m":
+        chosen = ((Q(22, 100), Q(1)), (Q(4, 100), Q(1, 5)), (1 / (6 * Q(q)), 5 / (6 * Q(q))))
+        return [{"alpha": a / size, "beta": b, "q": q, "T": T} for a, b in chosen]
+    alpha = 1 / (12 * q * size)
+    return [{"alpha": alpha, "beta": 30 * size**2 / 2 * alpha**2, "q": q, "T": T}]
+
+
+def bound_at(name, instance, values, **more):
+    """The corrected statement; its F_gap is put in exactly, as it may be negative here."""
+    theorem = fedco.theorem(name)
+    known = {**instance.constants(), **values, "m": 1, "b": 1, "B": 1, "N": 2, "F_gap": 1, **more}
+    known = {k: v for k, v in known.items() if k in theorem.symbols("corrected")}
+    return theorem.bound("corrected", **known)
+
+
+@pytest.mark.parametrize("averaged", [False, True])
+@pytest.mark.parametrize("method", THEOREMS)
+@pytest.mark.parametrize(
+    ("instance", "q", "T"), [(NOISY, 2, 4), (NOISY, 3, 4), (QUIET, 4, 12), (QUIET, 2, 11), (ALONE, 1, 5)]
+)
+def test_exact_expectations_obey_the_corrected_theorems(instance, method, q, T, averaged):
+    for values in steps(instance, method, q, T):
+        found = paths(instance, method, values["alpha"], values.get("beta", Q(0)), q, T, averaged)
+        bound = bound_at(THEOREMS[method], instance, values)
+        gap = instance.objective(instance.start) - found["last"]
+        right = Q(bound.total) - Q(bound.terms["initialisation"]) * (1 - gap)
+        assert bound.admissible and found["metric"] <= right
+
+
+def test_the_initialisation_term_is_attained():
+    """Gradient descent with alpha = 1/S_F on F = x^2/2 stops after one step: factor 2 cannot be lowered."""
+    values = {"alpha": 1 / s_f(ALONE.constants()), "q": 1, "T": 1}
+    found = paths(ALONE, "fcsg", values["alpha"], Q(0), 1, 1)
+    bound = bound_at("fcsg.theorem_4_1", ALONE, values, N=10**12)
+    gap = ALONE.objective(ALONE.start) - found["last"]
+    assert found["metric"] <= Q(bound.total) - Q(bound.terms["initialisation"]) * (1 - gap)
+    assert found["metric"] > Q(999, 1000) * Q(bound.terms["initialisation"]) * gap
+
+
+@pytest.mark.parametrize("method", THEOREMS)
+@pytest.mark.parametrize(("instance", "q", "T"), [(NOISY, 3, 4), (QUIET, 5, 12), (QUIET, 4, 10)])
+def test_exact_expectations_obey_the_corrected_drift_lemmas(instance, method, q, T):
+    for values, averaged in product(steps(instance, method, q, T), (False, True)):
+        found = paths(instance, method, values["alpha"], values.get("beta", Q(0)), q, T, averaged)
+        if method == "acc_fcsg_m":
+            lemma = bound_at("acc_fcsg_m.lemma_d_3", instance, values, update_sq=found["update"])
+            first = 0 if not averaged else Q(lemma.terms["first_block"])
+            assert 0 < found["dispersion"] <= Q(lemma.total) - first
+        else:
+            name = {"fcsg": "fcsg.lemma_b_1", "fcsg_m": "fcsg_m.lemma_c_3"}[method]
+            assert 0 < found["consensus"] <= Q(bound_at(name, instance, values).total)
+
+
+def test_one_step_obeys_the_corrected_descent_lemma():
+    """Lemma B.2 with its exact variance, at alpha = 1/S_F, both clients displaced by +-d."""
+    instance, spread = NOISY, Q(1, 4)
+    alpha = 1 / s_f(instance.constants())
+    models = [instance.start + spread, instance.start - spread]
+    after = Q(0)
+    for signs in product((-1, 1), repeat=2):
+        ubar = sum(instance.slope(n, models[n], signs[n]) for n in (0, 1)) / 2
+        after += instance.objective(instance.start - alpha * ubar) / 4
+    values = {"alpha": alpha, "gradient_sq": instance.gradient(instance.start) ** 2, "consensus_error": spread**2}
+    bound = bound_at("fcsg.lemma_b_2", instance, values)
+    assert after - instance.objective(instance.start) <= Q(bound.total)
+    slack = Q(bound.total) - (after - instance.objective(instance.start))
+    assert slack < Q(bound.terms["variance"]) + Q(bound.terms["drift"])
+
+
+# --- the constants of Theorem 4.7 ----------
+
+GROWTH = Q(28, 10)
+
+
+def closes(growth=GROWTH, feedback=Q(583, 100), forcing=Q(73, 25), long_round=Q(9, 16), drift=Q(1, 3), block=Q(3, 5)):
+    """The closing inequalities of section 4, at the corner k = alpha q S_F = 1/12 (all sides increase with k)."""
+    k2 = Q(1, 144)
+    share = 1 - 2 * growth * k2
+    tail = Q(3, 2) * k2**2 + long_round / 5
+    return all(
+        (
+            sp.exp(sp.Rational(37, 36)) < sp.Rational(growth.numerator, growth.denominator),
+            2 * growth <= feedback * share,
+            growth <= forcing * share,
+            -(1 - Q(1, 12)) + Q(1, 5) + feedback * tail <= 0,
+            forcing * tail <= drift,
+            forcing * (Q(3, 2) * k2 + Q(2, 5)) <= 2 * block,
+            forcing / 5 <= block,
+        )
+    )
+
+
+def test_the_constants_of_the_corrected_theorem_close():
+    assert closes()
+
+
+@pytest.mark.parametrize(
+    "slip",
+    [
+        {"growth": Q(27, 10)},
+        {"feedback": Q(57, 10)},
+        {"forcing": Q(28, 10)},
+        {"long_round": Q(10, 16)},
+        {"drift": Q(1, 4)},
+        {"block": Q(1, 2)},
+    ],
+    ids=lambda slip: next(iter(slip)),
+)
+def test_each_constant_is_needed(slip):
+    assert not closes(**slip)
+
+
+def test_declared_constants_are_those_of_the_derivation():
+    known = Instance().constants()
+    size, L2 = s_f(known), known["L_f"] ** 2
+    v = {"alpha": Q(1, 12 * 7) / size, "beta": Q(1, 9), "q": 7, "T": 5}
+    lemma = bound_at("acc_fcsg_m.lemma_d_3", Instance(), v, update_sq=1)
+    assert lemma.terms["direction"] == pytest.approx(float(Q(583, 100) / 144), rel=1e-12)
+    assert lemma.terms["heterogeneity"] == pytest.approx(float(Q(73, 25) * 48 * Q(1, 81) * L2), rel=1e-12)
+    assert lemma.terms["first_block"] == pytest.approx(float(Q(73, 25) * 6 * L2 / 5), rel=1e-12)
+    statement = fedco.theorem("acc_fcsg_m.theorem_4_7").statement("corrected")
+    limit = statement.condition("long_round").right
+    q, S_F = (next(x for x in limit.free_symbols if str(x) == name) for name in ("q", "S_F"))
+    assert sp.simplify(q * (limit * q * S_F) ** 2) == sp.Rational(9, 16)
+
+
+def test_sums_over_a_round():
+    """The two sums of section 4: sum_j j <= q(q-1)/2 from the end, and the counts of beta^2 L_f^2 L_g^2."""
+    q = sp.Symbol("q", positive=True)
+    j = sp.Symbol("j")
+    count = (q - 1) + (q + 1) * sp.summation(q - 1 - j, (j, 1, q - 2))
+    assert sp.expand(count - q * (q - 1) ** 2 / 2) == 0
+    squares = sp.summation(j**2, (j, 0, q - 1)) / q
+    assert sp.expand(squares - (q - 1) * (2 * q - 1) / 6) == 0
+
+
+@pytest.mark.parametrize("root", [100, 20000])
+def test_the_corrected_theorem_holds_on_the_family_that_refutes_the_printed_one(root):
+    q, rounds = root**2, 10**22
+    family = moments.Family(Q(1), Q(9, 10), Q(1, 10), Q(3, 4))
+    known = {"L_f": family.L_f, "L_g": 1, "S_f": family.S_f, "S_g": TINY, "sigma_g": TINY}
+    size = s_f(known)
+    alpha = min(1 / (12 * q * size), Q(3) / (4 * q * root * size))
+    beta = 15 * size**2 * alpha**2
+    assert moments.stays_inside(family, alpha, beta, q, True)
+    left = moments.metric_sum(family, alpha, beta, q, rounds, True) / (q * rounds)
+    values = {**known, "F_gap": 0, "alpha": alpha, "q": q, "m": 1, "b": 1, "B": 1, "N": 2, "T": q * rounds}
+    bound = fedco.theorem("acc_fcsg_m.theorem_4_7").bound("corrected", **values)
+    right = Q(bound.total) - Q(bound.terms["first_block"])
+    assert bound.admissible and bool(left < moments.ball(right))
+
+
+def test_the_condition_on_long_rounds_cannot_be_dropped():
+    """alpha = 1/(12 q S_F) at q = 4 * 10^7: everything else is admissible, and the bound fails."""
+    q, rounds = 4 * 10**7, 10**25
+    family = moments.Family(Q(1), Q(17, 20), Q(3, 20), Q(13, 25))
+    known = {"L_f": family.L_f, "L_g": 1, "S_f": family.S_f, "S_g": TINY, "sigma_g": TINY}
+    alpha = 1 / (12 * q * s_f(known))
+    left = moments.metric_sum(family, alpha, 15 * s_f(known) ** 2 * alpha**2, q, rounds, True) / (q * rounds)
+    values = {**known, "F_gap": 0, "alpha": alpha, "q": q, "m": 1, "b": 1, "B": 1, "N": 2, "T": q * rounds}
+    bound = fedco.theorem("acc_fcsg_m.theorem_4_7").bound("corrected", strict=False, **values)
+    assert [check.name for check in bound.conditions if not check.holds] == ["long_round"]
+    assert bool(left > moments.ball(Q(bound.total)))
+
+
+@pytest.mark.parametrize("averaged", [False, True])
+def test_second_moments_agree_with_enumeration(averaged):
+    family = moments.Family(Q(1), Q(17, 20), Q(3, 20), Q(10**6))
+    same = Instance(mu=family.mu, s=family.s, R=family.R, start=Q(0))
+    alpha, beta, q, T = Q(1, 7), Q(1, 5), 2, 4
+    exact = 4 * paths(same, "acc_fcsg_m", alpha, beta, q, T, averaged)["metric"]
+    found = moments.metric_sum(family, alpha, beta, q, T // q, averaged)
+    assert found.overlaps(moments.ball(exact)) and bool(abs(found - moments.ball(exact)) < 1e-15)
+
+
+# --- corollaries ----------
+
+SHAPES = {
+    "fcsg.corollary_4_2": ("fcsg.theorem_4_1", lambda N, q: N**3 * q**4),
+    "fcsg_m.corollary_4_5": ("fcsg_m.theorem_4_4", lambda N, q: N**3 * q**4),
+    "acc_fcsg_m.corollary_4_8": ("acc_fcsg_m.theorem_4_7", lambda N, q: N**2 * q**3),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize(("N", "q"), [(1, 1), (2, 3), (5, 2), (3, 9)])
+def test_corrected_corollaries_cover_their_theorems(name, N, q):
+    parent_name, horizon = SHAPES[name]
+    corollary, parent = fedco.theorem(name), fedco.theorem(parent_name)
+    T = horizon(N, q)
+    known = {**Instance().constants(), "F_gap": Q(3, 2), "m": 2, "b": 2, "N": N, "T": T}
+    known |= {"B": q if "acc" in name else 2, "q": q}
+    mine = corollary.bound("corrected", **{k: v for k, v in known.items() if k in corollary.symbols("corrected")})
+    size = s_f(known)
+    known["alpha"] = 1 / (12 * q * size) if "acc" in name else 1 / (6 * size * N * q * q)
+    known["beta"] = Q(5, 24 * q * q * N * 2) if "acc" in name else Q(5, 6 * N * q * q)
+    theirs = parent.bound("corrected", **{k: v for k, v in known.items() if k in parent.symbols("corrected")})
+    assert mine.admissible and theirs.admissible
+    assert all(mine.terms[term] >= value * (1 - 1e-12) for term, value in theirs.terms.items())
+
+
+def test_rounds_of_the_corrected_remark():
+    claim = fedco.theorem("acc_fcsg_m.remark_4_9")
+    short, long = 4 * 81**3, 4 * 4096**3
+    assert claim.bound("corrected", N=2, T=short).total == pytest.approx((2 * short) ** (2 / 3), rel=1e-12)
+    assert claim.bound("corrected", N=2, T=long).total > 2 * claim.bound("printed", N=2, T=long).total

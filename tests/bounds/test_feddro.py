@@ -1,0 +1,225 @@
+"""FedDRO: every statement against an evaluation from the paper alone, the findings, and mutants of both."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from math import isclose, sqrt
+from random import Random
+
+import pytest
+import sympy as sp
+from fedco.bounds import paper_theorems
+from fedco.bounds.audit import automatic, compare_terms, corollary_terms, recheck
+from fedco.bounds.certificates import prove_nonnegative
+from fedco.bounds.errata import feddro as errata
+from fedco.bounds.evaluate import complete
+from fedco.bounds.findings import RecheckError, confirm
+from fedco.bounds.quantities import slack_symbol
+from feddro_paper import PAPER, corollary_2, period_of_corollary_2, theorem_5_1_corrected
+from registry_cases import number
+
+THEOREMS = {name.partition(".")[2]: theorem for name, theorem in paper_theorems("feddro").items()}
+CASES = [(name, label) for name, theorem in THEOREMS.items() for label in theorem.labels if name != "theorem_4_1"]
+COUNTS = {"I": (1, 2, 5, 8), "K": (1, 4, 16), "b": (1, 3, 32), "T": (10, 10**4, 10**7)}
+SEEDS = range(4)
+
+
+def draw(theorem, label, seed):
+    """Random exact values of every symbol, scheduled ones included so that the formulas are compared off the schedule too."""
+    rng = Random(f"{theorem.id} {label} {seed}")
+    return {
+        name: rng.choice(COUNTS[name]) if name in COUNTS else Fraction(rng.randint(1, 99), rng.choice((7, 100, 13)))
+        for name in theorem.symbols(label)
+    }
+
+
+def of_fedco(theorem, label, values):
+    """Terms, constants and both sides of every condition."""
+    statement = theorem.statement(label)
+    point = complete(theorem, label, values)
+    items = (*statement.terms, *statement.derived)
+    numbers = {item.name: number(statement.at(item.expr, point)) for item in items}
+    sides = {c.name: tuple(number(statement.at(side, point)) for side in (c.left, c.right)) for c in statement.conditions}
+    return numbers, sides
+
+
+def disagreements(theorem, label, formula, seeds=SEEDS):
+    """Names of terms, constants and conditions that differ by more than 1e-12 relative from the paper's formula."""
+    wrong = set()
+    for seed in seeds:
+        values = draw(theorem, label, seed)
+        mine, sides = of_fedco(theorem, label, values)
+        theirs, limits = formula(**{name: float(value) for name, value in values.items()})
+        wrong |= {name for name in theirs if name not in mine or not isclose(mine[name], theirs[name], rel_tol=1e-12)}
+        terms = {term.name for term in theorem.statement(label).terms}
+        wrong |= {name for name in terms if name not in theirs} | set(sides) ^ set(limits)
+        close = {name: all(map(lambda a, b: isclose(a, b, rel_tol=1e-12), sides[name], limits[name]))
+                 for name in set(sides) & set(limits)}
+        wrong |= {name for name, same in close.items() if not same}
+    return wrong
+
+
+def test_every_statement_has_an_independent_formula():
+    assert set(CASES) == set(PAPER)
+
+
+@pytest.mark.parametrize(("name", "label"), CASES)
+def test_agrees_with_the_paper_in_plain_python(name, label):
+    assert disagreements(THEOREMS[name], label, PAPER[name, label]) == set()
+
+
+@pytest.mark.parametrize(("name", "label"), CASES)
+def test_the_bound_is_the_sum_of_the_independent_terms(name, label):
+    theorem = THEOREMS[name]
+    statement = theorem.statement(label)
+    if not statement.terms:
+        pytest.skip("defines constants only")
+    values = draw(theorem, label, 99)
+    theirs, _ = PAPER[name, label](**{key: float(value) for key, value in values.items()})
+    result = theorem.bound(label, strict=False, **values)
+    expected = [theirs[term.name] for term in statement.terms]
+    assert isclose(result.total, sum(expected), rel_tol=1e-12, abs_tol=1e-12 * max(map(abs, expected)))
+
+
+def test_schedules_are_those_of_the_paper():
+    values = {key: value for key, value in draw(THEOREMS["theorem_5_1"], "printed", 1).items() if key not in ("eta", "beta")}
+    numbers = THEOREMS["theorem_5_1"].bound(strict=False, **values).numbers
+    eta = sqrt(values["b"] * values["K"] / values["T"])
+    assert isclose(numbers["eta"], eta) and isclose(numbers["beta"], 4 * float(values["B_g"] ** 4 * values["L_f"] ** 2) * eta)
+    for T in (10, 10**6, 10**15):
+        values = {**draw(THEOREMS["corollary_2"], "printed", 1), "T": T, "b": 1, "K": 2}
+        wanted = corollary_2(**{**{k: float(v) for k, v in values.items()}, "I": period_of_corollary_2(1, 2, T)})[0]
+        for name in ("I", "eta", "beta"):
+            del values[name]
+        assert isclose(THEOREMS["corollary_2"].bound(strict=False, **values).derived["rounds"], wanted["rounds"])
+
+
+def test_theorem_4_1_limits():
+    printed, corrected = (THEOREMS["theorem_4_1"].bound(label, eta=Fraction(1, 100)) for label in ("printed", "corrected"))
+    assert printed.derived == {"C_eta_I": 1 / 8, "C_eta_II": 1 / 22, "xbar_lower": 0.5}
+    assert isclose(corrected.derived["C_eta_I"], sqrt(2) / 4)
+    outside = THEOREMS["theorem_4_1"].bound("printed", strict=False, eta=Fraction(1, 8))
+    assert outside.failed == ("case_I", "case_II"), "the printed range is open"
+
+
+# --- printed against proved, printed against corrected ---------------------------------------------------------------
+
+EXPECTED = {
+    "theorem_5_1": {"initialisation": "equal", "variance_h": "violated", "variance_g": "violated",
+                    "heterogeneity_h": "violated", "heterogeneity_g": "violated"},
+    "theorem_f_1": {"initialisation": "equal", "variance_h": "violated", "variance_g": "violated",
+                    "heterogeneity_h": "violated", "heterogeneity_g": "violated"},
+    "lemma_f_2": {"inner": "violated"},
+    "lemma_f_5": dict.fromkeys(("descent", "drift", "variance_h", "variance_g", "heterogeneity_h", "heterogeneity_g"), "equal"),
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_printed_against_proved(name):
+    outcomes = {term: outcome for term, (outcome, *_) in compare_terms(THEOREMS[name]).items()}
+    assert {term: outcomes[term] for term in EXPECTED[name]} == EXPECTED[name]
+
+
+def test_theorem_f_6_rounds_its_constants_up():
+    """5 for 4 (9/8) and 15 for 12 (9/8): with I = 1 + u every coefficient of the difference is nonnegative."""
+    theorem, I = THEOREMS["theorem_f_6"], THEOREMS["theorem_f_6"].vocabulary["I"].symbol
+    printed, proved = theorem.statement("printed"), theorem.statement("proved")
+    for term in printed.terms:
+        gap = printed.expand(term.expr) - proved.expand(proved.term(term.name).expr)
+        assert prove_nonnegative(sp.expand(gap), {I: 1 + slack_symbol("u")}), term.name
+        assert term.name == "descent" or not prove_nonnegative(sp.expand(-gap), {I: 1 + slack_symbol("u")}), "a mutant"
+
+
+def test_corollary_1_is_theorem_5_1_with_the_schedule():
+    """|b| K (I-1)^2 / T <= 1 / sqrt(|b| K T) for I = T^(1/4) / (|b| K)^(3/4), so that the maximum is its second argument."""
+    outcomes = {outcome for outcome, *_ in corollary_terms(THEOREMS["corollary_1"]).values()}
+    assert outcomes <= {"equal", "proved", "open"}
+    u, size = slack_symbol("u"), slack_symbol("size")
+    T = (1 + u) ** 4 * size**3
+    assert prove_nonnegative((size**2 * (1 + u) ** 2) ** -1 - size * u**2 / T)
+    assert prove_nonnegative(size * u**2 / T - (size**2 * (1 + u) ** 2) ** -1) is None
+
+
+def test_neither_statement_implies_the_other():
+    """The corrected bound beats the printed one without momentum trouble, and exceeds it where rounds are long."""
+    flat = {"L_h": 1, "L_f": 1, "L_g": 1, "B_f": 1, "B_g": 1, "sigma_h": 0, "sigma_g": 0, "Delta_h": 1, "Delta_g": 0,
+            "Phi_gap": 1, "y_err": 0, "K": 1, "b": 1}
+    long_rounds = {**flat, "T": 10**16, "I": 10**4}
+    printed = THEOREMS["corollary_1"].bound(**long_rounds)
+    corrected = THEOREMS["theorem_5_1"].bound("corrected", delta_g=0, **long_rounds)
+    assert printed.admissible and corrected.admissible
+    assert corrected.terms["inner_heterogeneity"] > 1000 * printed.terms["heterogeneity_h"]
+    short = {**flat, "T": 10**16, "I": 1}
+    assert THEOREMS["theorem_5_1"].bound("corrected", delta_g=0, **short).total < 10 * THEOREMS["theorem_5_1"].bound(**short).total
+
+
+def test_the_corrected_rate_is_still_one_over_root_t_for_short_rounds():
+    base = {"L_h": 1, "L_f": 1, "L_g": 1, "B_f": 1, "B_g": 1, "sigma_h": 1, "sigma_g": 1, "delta_g": 1, "Delta_h": 1,
+            "Delta_g": 1, "Phi_gap": 1, "y_err": 1, "I": 4, "K": 8, "b": 2}
+    first, second = (THEOREMS["theorem_5_1"].bound("corrected", **base, T=T).total for T in (10**12, 10**16))
+    assert isclose(first / second, 100, rel_tol=0.02)
+
+
+# --- findings --------------------------------------------------------------------------------------------------------
+
+AUTOMATIC = [finding for theorem in THEOREMS.values() for finding in automatic(theorem)]
+
+
+@pytest.mark.parametrize("finding", [*errata.FINDINGS, *AUTOMATIC], ids=lambda finding: finding.id)
+def test_every_finding_survives_its_check(finding):
+    assert finding.check() and recheck(finding.id)
+    assert finding.theorem in paper_theorems("feddro")
+
+
+def test_findings_have_unique_ids_and_name_existing_theorems():
+    found = [finding.id for finding in (*errata.FINDINGS, *AUTOMATIC)]
+    assert len(found) == len(set(found)) >= 15
+
+
+def test_mutants_of_the_checks_fail(monkeypatch):
+    """Each check is run on an instance in which the paper would be right."""
+    with pytest.raises(RecheckError):
+        errata.estimate_jumps_at_communication(rounds=1)
+    with pytest.raises(RecheckError):
+        confirm(False, anything=1)
+    monkeypatch.setattr(errata, "Q", lambda top, bottom=1: Fraction(0) if (top, bottom) == (1, 4) else Fraction(top, bottom))
+    with pytest.raises(RecheckError):
+        errata.sign_before_13()
+
+
+def test_a_finding_about_a_repaired_declaration_fails(monkeypatch):
+    """With 20 in front of the middle term the check of the lost factor is not confirmed."""
+    original = THEOREMS["theorem_f_1"]
+    words = original.vocabulary.namespace()
+    printed = original.statement("printed")
+    repaired = replace(printed.constant("Lbar_fg"), expr=printed.constant("Lbar_fg").expr + 19 * words.B_f**2 * words.L_g**2)
+    derived = tuple(repaired if item.name == "Lbar_fg" else item for item in printed.derived)
+    mutant = replace(original, statements={**original.statements, "printed": replace(printed, derived=derived)})
+    known = paper_theorems("feddro")
+    monkeypatch.setitem(known, "feddro.theorem_f_1", mutant)
+    with pytest.raises(RecheckError):
+        errata.lost_factor_twenty()
+
+
+# --- mutants of the independent comparison ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("term", [term.name for term in THEOREMS["theorem_5_1"].statement("corrected").terms])
+@pytest.mark.parametrize("change", [lambda e: 2 * e, lambda e: -e, lambda e: e / THEOREMS["theorem_5_1"].vocabulary["T"].symbol])
+def test_a_slip_in_any_term_of_the_corrected_statement_is_caught(term, change):
+    theorem = THEOREMS["theorem_5_1"]
+    statement = theorem.statement("corrected")
+    changed = replace(statement, terms=tuple(replace(t, expr=change(t.expr)) if t.name == term else t for t in statement.terms))
+    mutant = replace(theorem, statements={**theorem.statements, "corrected": changed})
+    assert disagreements(mutant, "corrected", theorem_5_1_corrected, range(2)) == {term}
+
+
+def test_a_tenth_added_to_a_step_limit_is_caught():
+    theorem = THEOREMS["theorem_5_1"]
+    statement = theorem.statement("corrected")
+    for index, condition in enumerate(statement.conditions):
+        loose = list(statement.conditions)
+        loose[index] = replace(condition, right=condition.right * sp.Rational(11, 10))
+        mutant = replace(theorem, statements={**theorem.statements, "corrected": replace(statement, conditions=tuple(loose))})
+        assert disagreements(mutant, "corrected", theorem_5_1_corrected, range(2)) == {condition.name}

@@ -1,0 +1,190 @@
+"""Admissible sets of one variable: both sides of every end, a scan of the whole line, and mutants."""
+
+from __future__ import annotations
+
+from fractions import Fraction as Q
+from random import Random
+
+import fedco
+import pytest
+import sympy as sp
+from fedco.bounds.evaluate import exact
+from fedco.bounds.intervals import failing, intersect
+from fedco.bounds.reading import InputError
+from fedco.bounds.region import univariate
+from fedco.bounds.theorem import Condition
+from inverse_cases import constants, seeds, solvable
+from registry_cases import THEOREMS
+
+CASES = solvable()
+every_variable = pytest.mark.parametrize(("name", "label", "variable"), CASES, ids=["-".join(case) for case in CASES])
+FEDDRO = {"L_h": 1, "L_f": 1, "L_g": 1, "B_f": 1, "B_g": 1, "K": 8, "b": 1, "sigma_g": "1/2"}
+
+
+def check_region(name: str, label: str, variable: str, rng: Random, scanned: int) -> bool:
+    """Both sides of every end and a scan, against the conditions evaluated exactly; whether anything is admissible."""
+    theorem = THEOREMS[name]
+    values = constants(theorem, label, rng, without=(variable,))
+    try:
+        region = theorem.admissible(variable, label, **values)
+    except InputError as error:
+        assert "missing" in str(error)  # a rounded schedule asks for its value
+        return False
+    symbol, conditions = univariate(theorem, theorem.statement(label), variable, values)
+    named = {condition.name for condition in theorem.statement(label).conditions} | {f"{n}_count" for n in theorem.symbols(label)}
+    pieces = region.pieces.get(variable, tuple(region.intervals.values()))
+    for piece in pieces:
+        check_ends(piece, conditions, symbol, named)
+    scan = scan_points(pieces, symbol, rng, scanned)
+    for value in scan:
+        inside = any(lies_in(piece, value) for piece in pieces)
+        assert inside == (not failing(conditions, symbol, value)), (value, region)
+    if not region.feasible:
+        assert region.conflict and set(region.conflict) <= named
+        assert_minimal(conditions, symbol, region.conflict)
+    return region.feasible
+
+
+def check_ends(piece, conditions, symbol, named) -> None:
+    whole = bool(symbol.is_integer)
+    for side, sign in (("lower", -1), ("upper", 1)):
+        enclosure = piece.enclosure[side]
+        if enclosure is None or (whole and piece.binding[side] is None):
+            continue
+        low, high = enclosure
+        assert high - low <= high * Q(1, 10**17)
+        inner = low if sign > 0 else high
+        outside = (high if sign > 0 else low) + sign * (1 if whole else inner * Q(1, 10**9))
+        wrong = failing(conditions, symbol, outside)
+        assert wrong and set(piece.binding[side].split(", ")) <= named
+        assert set(wrong) >= set(piece.binding[side].split(", "))
+        if not piece.is_point:
+            inside = inner - sign * (0 if whole else min(inner * Q(1, 10**9), width(piece) / 3))
+            assert not failing(conditions, symbol, inside)
+        shown = piece.upper if sign > 0 else piece.lower
+        if not piece.is_point:
+            assert Q(shown) <= low if sign > 0 else Q(shown) >= high
+
+
+def width(piece) -> Q:
+    low = piece.enclosure["lower"][1] if piece.enclosure["lower"] else Q(0)
+    return piece.enclosure["upper"][0] - low if piece.enclosure["upper"] else Q(1)
+
+
+def lies_in(piece, value: Q) -> bool:
+    low, high = piece.enclosure["lower"], piece.enclosure["upper"]
+    above = low is None or value > low[1] or (piece.lower_closed and value >= low[0])
+    return above and (high is None or value < high[0] or (piece.upper_closed and value <= high[1]))
+
+
+def scan_points(pieces, symbol, rng: Random, count: int) -> list[Q]:
+    """Points over many scales, and points around the ends."""
+    ends = [end[0] for piece in pieces for end in piece.enclosure.values() if end]
+    near = [end * factor for end in ends for factor in (Q(99, 100), Q(101, 100), Q(1, 3), Q(3))]
+    wide = [Q(rng.randint(1, 99)) * Q(10) ** rng.randint(-9, 9) for _ in range(count)]
+    if symbol.is_integer and not symbol.is_positive:
+        return [Q(rng.randint(0, 30)) for _ in range(count)]
+    return [Q(max(1, round(v))) for v in near + wide] if symbol.is_integer else near + wide
+
+
+def assert_minimal(conditions, symbol, conflict: tuple[str, ...]) -> None:
+    def only(names):
+        return [c for c in conditions if c.name.partition("[")[0] in names]
+
+    assert not intersect(only(conflict), symbol)
+    for name in conflict:
+        rest = [c for c in only(conflict) if c.name.partition("[")[0] != name]
+        assert not rest or intersect(rest, symbol)
+
+
+@every_variable
+def test_both_sides_of_every_end(name, label, variable):
+    for rng in seeds(name, label + variable, 2):
+        check_region(name, label, variable, rng, 12)
+
+
+@pytest.mark.slow
+@every_variable
+def test_both_sides_of_every_end_on_two_hundred_instances(name, label, variable):
+    for rng in seeds(name, label + variable, 200):
+        check_region(name, label, variable, rng, 20)
+
+
+def test_the_instances_are_not_degenerate():
+    """Most statements have feasible instances among those drawn."""
+    feasible = {case[0] for case in CASES if any(check_region(*case, rng, 0) for rng in seeds(*case[:2], 3))}
+    assert len(feasible) >= 0.7 * len({case[0] for case in CASES})
+
+
+def interval(relation: str, left: str, right: str, whole: bool = False):
+    x = sp.Symbol("x", positive=True, **({"integer": True} if whole else {}))
+    table = {"x": x}
+    return intersect([Condition("c", sp.sympify(left, table), relation, sp.sympify(right, table))], x)
+
+
+def test_strict_and_closed_ends_are_told_apart():
+    (strict,) = interval("<", "x", "1/3")
+    (closed,) = interval("<=", "x", "1/3")
+    assert not strict.contains(1 / 3) and not strict.upper_closed and closed.upper_closed
+    assert closed.upper <= Q(1, 3) < closed.upper + 1e-16
+
+
+def test_a_quadratic_with_an_irrational_root_is_not_dropped():
+    """A root whose sign sympy does not know: (sqrt(24 E^2 + 1) - 1)/(12 E^2 L)."""
+    (piece,) = interval("<=", "6*x**2 + x", "1/2")
+    low, high = piece.enclosure["upper"]
+    assert 6 * low**2 + low <= Q(1, 2) <= 6 * high**2 + high and piece.binding["upper"] == "c"
+
+
+def test_several_pieces_are_all_reported():
+    pieces = interval(">=", "(x - 1)*(x - 2)*(x - 4)", "0")
+    assert [(piece.lower, piece.upper) for piece in pieces] == [(1.0, 2.0), (4.0, None)]
+    assert [(p.lower, p.upper) for p in interval(">=", "(x - 1)*(x - 3)*(x - 7)", "0", whole=True)] == [(1, 3), (7, None)]
+
+
+def test_irrational_coefficients_with_several_sign_changes():
+    pieces = interval("<=", "x**2 + sqrt(2)", "sqrt(11)*x")
+    assert len(pieces) == 1
+    for side, root in (("lower", (sp.sqrt(11) - sp.sqrt(11 - 4 * sp.sqrt(2))) / 2),
+                       ("upper", (sp.sqrt(11) + sp.sqrt(11 - 4 * sp.sqrt(2))) / 2)):
+        low, high = pieces[0].enclosure[side]
+        assert exact(low) <= root <= exact(high)
+
+
+def test_a_missing_horizon_is_solved_for():
+    """eta follows from T = b K / eta^2 where T is not given: the horizon becomes a limit on eta."""
+    region = fedco.theorem("feddro.theorem_5_1").admissible("eta", **{k: v for k, v in FEDDRO.items() if k != "sigma_g"}, I=4)
+    assert region.intervals["eta"].binding["upper"] == "horizon"
+    assert region.intervals["eta"].upper == pytest.approx((8 / 55296) ** 0.5, rel=1e-12)
+
+
+def test_an_equality_gives_a_point():
+    values = {k: v for k, v in FEDDRO.items() if k != "sigma_g"}
+    region = fedco.theorem("feddro.theorem_5_1").admissible("eta", **values, I=1, T=10**6)
+    piece = region.intervals["eta"]
+    assert piece.is_point and piece.lower == pytest.approx(8**0.5 / 1000)
+
+
+def test_results_print_and_convert():
+    region = fedco.theorem("fcsg.theorem_4_1").admissible("alpha", L_f=1, L_g=1, S_f=1, S_g=1, q=4)
+    assert "| `alpha` | `(0, 0.02083333333]` |  | step_size |" in region.markdown()
+    assert region.latex() == r"alpha \in \left(0, 0.0208333\right]"
+    data = region.to_dict()
+    assert set(data["intervals"]["alpha"]) == {"lower", "upper", "lower_closed", "upper_closed", "binding"}
+    assert data["feasible"] is True
+
+
+def test_what_cannot_be_solved_for_is_refused():
+    theorem = fedco.theorem("fcsg.theorem_4_1")
+    for solve, message in (("zeta", "not a symbol"), ("S_f", "wanted a hyperparameter"), ("alpha", "missing: L_f")):
+        with pytest.raises(InputError, match=message):
+            theorem.admissible(solve)
+
+
+def test_a_mutant_condition_moves_the_end():
+    """The checks above are not blind: a threshold that is a factor too large fails them."""
+    x = sp.Symbol("x", positive=True)
+    right, wrong = (Condition("c", x, "<=", sp.Rational(n, 3)) for n in (1, 2))
+    (piece,) = intersect([wrong], x)
+    with pytest.raises(AssertionError):
+        check_ends(piece, [right], x, {"c"})

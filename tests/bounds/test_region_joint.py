@@ -1,0 +1,117 @@
+"""Admissible sets of several variables: a point inside, projections against a scan, and conflicts."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import fedco
+import pytest
+import sympy as sp
+from fedco.bounds.intervals import failing
+from fedco.bounds.joint import holds_at
+from fedco.bounds.pictures import region_picture
+from fedco.bounds.reading import InputError
+from fedco.bounds.region import reduced
+from inverse_cases import constants, seeds, solvable
+from registry_cases import THEOREMS
+
+PAIRS = sorted({(name, label, *pair) for name, label, _ in solvable()
+                for pair in combinations(sorted(v for n, lab, v in solvable() if (n, lab) == (name, label)), 2)})
+FEDDRO = {"L_h": 1, "L_f": 1, "L_g": 1, "B_f": 1, "B_g": 1, "K": 8, "b": 1}
+
+
+def check_pair(name: str, label: str, first: str, second: str, rng) -> bool:
+    theorem = THEOREMS[name]
+    values = constants(theorem, label, rng, without=(first, second))
+    try:
+        region = theorem.admissible((first, second), label, **values)
+    except InputError as error:
+        assert any(word in str(error) for word in ("missing", "posynomial", "inside", "one at a time", "cannot solve"))
+        return False
+    conditions = reduced(theorem, theorem.statement(label), (first, second), values)
+    symbols = [theorem.vocabulary[v].symbol for v in (first, second)]
+    if not region.feasible:
+        assert region.conflict
+        return False
+    if not region.interior:
+        assert region.note
+        return False
+    point = {s: sp.sympify(region.interior[str(s)]) for s in symbols}
+    assert holds_at(tuple(conditions), point)
+    for symbol in symbols:
+        value = float(point[symbol])
+        assert region.intervals[str(symbol)].contains(value) or value == pytest.approx(region.intervals[str(symbol)].lower)
+    return True
+
+
+@pytest.mark.parametrize("case", PAIRS[:: max(1, len(PAIRS) // 40)], ids="-".join)
+def test_the_point_inside_is_inside(case):
+    for rng in seeds(case[0], "-".join(case), 1):
+        check_pair(*case, rng)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", PAIRS, ids="-".join)
+def test_the_point_inside_is_inside_everywhere(case):
+    for rng in seeds(case[0], "-".join(case), 10):
+        check_pair(*case, rng)
+
+
+def test_the_projection_is_exact_where_variables_can_be_eliminated():
+    region = fedco.theorem("feddro.theorem_5_1").admissible(("eta", "beta", "I"), "corrected", **FEDDRO, sigma_g="1/2")
+    assert region.note == ""
+    assert region.intervals["eta"].upper == pytest.approx(3**0.5 / 36, rel=1e-12)
+    assert region.intervals["beta"].upper == 1.0 and region.intervals["I"].lower == 1
+
+
+def test_a_projection_agrees_with_a_scan():
+    """alpha is in the projection where some beta on a fine grid satisfies every condition."""
+    theorem = fedco.theorem("fcsg_m.theorem_4_4")
+    values = {"L_f": 1, "L_g": 1, "S_f": 1, "S_g": 1}
+    upper = theorem.admissible(("alpha", "beta"), "corrected", **values).intervals["alpha"].upper
+    for alpha in (upper * 0.999, upper * 1.001):
+        possible = any(
+            theorem.admissible("alpha", "corrected", **values, beta=str(beta / 1000)).intervals["alpha"].contains(alpha)
+            for beta in (1, 10, 100, 500, 999, 1000)
+        )
+        assert possible == (alpha < upper)
+
+
+def test_conflicting_conditions_are_named():
+    """A horizon and a round length that exclude each other."""
+    region = fedco.theorem("comfedl.theorem_1").admissible(("b", "T"), b_1=3, tau=5)
+    assert region.feasible and region.intervals["T"].lower == 5 and region.intervals["b"].is_point
+    clash = fedco.theorem("meta_fl.theorem_8").admissible(
+        ("beta", "r"), B=1, L=1, rho=1, alpha="1/10", nu=2, tau=2, n=1, D=1, D_H=1, K=10, c=1, sigma_G=1, sigma_H=1, kappa_G=1,
+        kappa_H=1, gamma_G=1, gamma_H=1, F_gap=1,
+    )
+    assert clash.feasible and clash.intervals["r"].is_point
+
+
+def test_names_are_checked():
+    theorem = fedco.theorem("feddro.theorem_5_1")
+    with pytest.raises(InputError, match="different hyperparameters"):
+        theorem.admissible(("eta", "eta"), **FEDDRO)
+    with pytest.raises(InputError, match="wanted a hyperparameter"):
+        theorem.admissible(("eta", "L_f"), **FEDDRO)
+
+
+def test_a_picture_is_drawn(tmp_path: Path):
+    theorem = fedco.theorem("feddro.theorem_5_1")
+    out = tmp_path / "region.png"
+    region = region_picture(theorem, ("eta", "beta"), {**FEDDRO, "I": 4, "sigma_g": 1}, out, statement="corrected")
+    assert region.feasible and out.stat().st_size > 5000
+    with pytest.raises(InputError, match="writable"):
+        region_picture(theorem, ("eta", "beta"), {**FEDDRO, "I": 4, "sigma_g": 1}, tmp_path / "x.unknown", statement="corrected")
+
+
+def test_failing_is_exact_at_an_irrational_border():
+    conditions = reduced(
+        fedco.theorem("feddro.theorem_5_1"), fedco.theorem("feddro.theorem_5_1").statement("proved"), ("eta",), {**FEDDRO, "I": 1}
+    )
+    from fractions import Fraction
+
+    symbol = fedco.theorem("feddro.theorem_5_1").vocabulary["eta"].symbol
+    below, above = Fraction("0.0481125224324688"), Fraction("0.0481125224324689")
+    assert not failing(conditions, symbol, below) and failing(conditions, symbol, above) == ["step_size_period"]

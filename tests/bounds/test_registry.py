@@ -1,0 +1,259 @@
+"""Properties of every registered statement, generated from the registry: a new theorem gets them for free."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import isclose
+
+import numpy as np
+import pytest
+import sympy as sp
+from fedco import bounds
+from fedco.bounds.dimension import Dimension, InhomogeneousError, dimension_of, modulo
+from fedco.bounds.evaluate import bound, complete, evaluate, holds
+from fedco.bounds.quantities import COUNT, STEPS
+from fedco.bounds.strategies import satisfies, values
+from fedco.bounds.theorem import Condition
+from hypothesis import given
+from hypothesis import strategies as st
+from registry_cases import (
+    MISSING,
+    STATEMENTS,
+    THEOREMS,
+    anywhere,
+    category,
+    every_statement,
+    few,
+    find,
+    named,
+    number,
+    total,
+)
+
+KNOWN_LARGER_WITH_T = {
+    "feddro.theorem_f_6": "bounds a sum over T steps, not an average",
+    "fcsg.lemma_b_1": "bounds a sum over T steps, not an average",
+    "fcsg_m.lemma_c_2": "bounds a sum over T steps, not an average",
+    "fcsg_m.lemma_c_3": "bounds a sum over T steps, not an average",
+    "acc_fcsg_m.lemma_d_3": "bounds a sum over T steps, not an average",
+    "fcsg.remark_4_3": "counts communication rounds",
+    "fcsg_m.remark_4_6": "counts communication rounds",
+    "acc_fcsg_m.remark_4_9": "counts communication rounds",
+}
+"""The only statements that may grow with the horizon, each with its reason."""
+KNOWN_SMALLER_WITH_A_CONSTANT: dict[tuple[str, str], str] = {}
+"""(theorem, symbol) of a constant in which a bound may decrease, each with its reason; there is none."""
+
+
+def test_the_registry_is_there():
+    assert len(STATEMENTS) >= 100
+    assert set(MISSING) <= {"local_scgdm"}, "only a paper that nobody has encoded yet may be missing"
+    assert set(THEOREMS) == {name for paper in bounds.PAPERS if paper not in MISSING for name in bounds.paper_theorems(paper)}
+
+
+# --- the generator ---------------------------------------------------------------------------------------------------
+
+
+@every_statement
+def test_the_generator_is_not_degenerate(name, label):
+    theorem, _ = find(name, label)
+    seen: dict[str, set[Fraction]] = {}
+
+    @few(12)
+    @given(point=values(theorem, label, admissible=False))
+    def collect(point):
+        for symbol, value in point.items():
+            seen.setdefault(symbol, set()).add(value)
+
+    collect()
+    for symbol, found in seen.items():
+        domain = theorem.symbols(label)[symbol].quantity.domain
+        assert len(found) >= 2, f"{symbol} takes only the values {found}"
+        assert domain not in (COUNT, STEPS) or all(value.denominator == 1 for value in found)
+        assert max(found) > 0
+
+
+@pytest.mark.parametrize("name", [name for name, theorem in THEOREMS.items() if theorem.kind in ("theorem", "corollary")])
+def test_admissible_values_are_admissible_and_not_degenerate(name):
+    theorem = THEOREMS[name]
+    label = theorem.labels[-1]
+    seen: dict[str, set[Fraction]] = {}
+
+    @few(8)
+    @given(point=values(theorem, label))
+    def collect(point):
+        assert satisfies(theorem, label, point)
+        assert bound(theorem, label, point).admissible
+        for symbol, value in point.items():
+            seen.setdefault(symbol, set()).add(value)
+
+    collect()
+    assert all(len(found) >= 2 for found in seen.values()), seen
+
+
+def test_the_generator_reaches_zero_noise_and_one_client():
+    seen = []
+
+    @few(60)
+    @given(point=values(THEOREMS["feddro.theorem_5_1"], "printed", admissible=False))
+    def collect(point):
+        seen.append(point)
+
+    collect()
+    assert any(point["sigma_g"] == 0 for point in seen) and any(point["K"] == 1 for point in seen)
+
+
+# --- homogeneity -----------------------------------------------------------------------------------------------------
+
+
+def directions(theorem):
+    """Rescalings of ([f], [y], [x]), as exponents, that leave every silent unit choice alone."""
+    rows = [[u.f, u.y, u.x] for u in theorem.unit_choices] or [[0, 0, 0]]
+    basis = sp.Matrix([[sp.Rational(entry) for entry in row] for row in rows]).nullspace()
+    denominators = sp.ilcm(1, 1, *(entry.q for vector in basis for entry in vector))
+    return [tuple(Fraction(int(entry * denominators)) for entry in vector) for vector in basis]
+
+
+def factor(dimension: Dimension, direction, base) -> sp.Expr:
+    f, y, x = direction
+    power = dimension.f * f + dimension.y * y + dimension.x * x
+    return sp.Integer(base) ** sp.Rational(power.numerator, power.denominator)
+
+
+def misfits(theorem, label, point, direction, base) -> list[str]:
+    """Terms, constants and conditions that do not follow when the units are rescaled."""
+    statement = theorem.statement(label)
+    known = {binding.symbol: binding.quantity.dimension for binding in theorem.vocabulary}
+    old = complete(theorem, label, point)
+    new = {symbol: value * factor(known[symbol], direction, base) for symbol, value in old.items()}
+
+    def follows(expr, dimension):
+        before, after = statement.at(expr, old), statement.at(expr, new)
+        return isclose(number(after), number(before * factor(dimension, direction, base)), rel_tol=1e-12, abs_tol=1e-300)
+
+    bad = [f"term {term.name}" for term in statement.terms if not follows(term.expr, theorem.metric.dimension)]
+    dimensions = {symbol: modulo(dimension, theorem.unit_choices) for symbol, dimension in known.items()}
+    for constant in statement.derived:
+        try:
+            dimensions[constant.symbol] = modulo(dimension_of(sp.sympify(constant.expr), dimensions), theorem.unit_choices)
+        except (InhomogeneousError, KeyError):
+            bad.append(f"constant {constant.name}")
+            continue
+        if not follows(constant.expr, dimensions[constant.symbol]):
+            bad.append(f"constant {constant.name}")
+    for condition in statement.conditions:
+        sides = [Condition(condition.name, statement.at(condition.left, p), condition.relation, statement.at(condition.right, p))
+                 for p in (old, new)]
+        if holds(sides[0]) != holds(sides[1]):
+            bad.append(f"condition {condition.name}")
+    return bad
+
+
+@every_statement
+def test_rescaling_the_units_rescales_the_bound(name, label):
+    theorem, statement = find(name, label)
+    slips = theorem.inhomogeneities(statement, theorem.unit_choices)
+    found: set[str] = set()
+    if not directions(theorem):
+        pytest.skip("its unit choices fix all three units")
+
+    @few(6 if slips else 2)
+    @given(point=anywhere(theorem, label), base=st.sampled_from((2, 3, 7)))
+    def rescale(point, base):
+        found.update(bad for direction in directions(theorem) for bad in misfits(theorem, label, point, direction, base))
+
+    rescale()
+    if not slips:
+        assert not found
+    elif any(slip.where.startswith("term") for slip in slips):
+        assert found, "the declared dimensions slip, yet no rescaling shows it"
+
+
+# --- monotonicity ----------------------------------------------------------------------------------------------------
+
+
+@every_statement
+def test_a_worse_problem_never_has_a_smaller_bound(name, label):
+    theorem, statement = find(name, label)
+    constants = named(theorem, label, ("noise", "heterogeneity", "gap", "regularity"))
+
+    @few(2)
+    @given(point=values(theorem, label))
+    def compare(point):
+        here = complete(theorem, label, point)
+        exprs = {"total": statement.total} if statement.terms else {item.name: item.expr for item in statement.derived}
+        before = {where: number(statement.at(expr, here)) for where, expr in exprs.items()}
+        for symbol_name, symbol in constants.items():
+            worse = {**here, symbol: 2 * here[symbol] if here[symbol] else sp.Rational(1, 3)}
+            for where, expr in exprs.items():
+                after, tolerance = number(statement.at(expr, worse)), 1e-12 * abs(before[where])
+                excused = (name, symbol_name) in KNOWN_SMALLER_WITH_A_CONSTANT
+                assert excused or after >= before[where] - tolerance, f"{where} falls from {before[where]} to {after} in {symbol}"
+
+    compare()
+
+
+def test_every_constant_has_a_category():
+    found = {category(binding) for name, label in STATEMENTS for binding in THEOREMS[name].symbols(label).values()}
+    assert not [kind for kind in found if kind.startswith("unknown")]
+
+
+@every_statement
+def test_a_longer_run_never_has_a_larger_bound(name, label):
+    theorem, statement = find(name, label)
+    horizon = named(theorem, label, ("iterations", "rounds"))
+    if not horizon or not statement.terms:
+        pytest.skip("no horizon in this statement")
+    grows = []
+
+    @few(2)
+    @given(point=values(theorem, label))
+    def compare(point):
+        here = complete(theorem, label, point)
+        (symbol,) = horizon.values()
+        grows.append(total(statement, {**here, symbol: 4 * here[symbol]}) > total(statement, here) * (1 + 1e-12))
+
+    compare()
+    assert not any(grows) or name in KNOWN_LARGER_WITH_T
+
+
+def test_no_exception_is_out_of_date():
+    assert all(name in THEOREMS for name in KNOWN_LARGER_WITH_T if name.partition(".")[0] not in MISSING)
+
+
+# --- exact, rounded and vectorised -----------------------------------------------------------------------------------
+
+
+def decided(theorem, label, point) -> bool:
+    """Whether every condition holds or fails by a margin that rounding cannot hide."""
+    statement = theorem.statement(label)
+    known = complete(theorem, label, point)
+    sides = [[number(statement.at(side, known)) for side in (c.left, c.right)] for c in statement.conditions if c.relation != "=="]
+    return all(abs(left - right) > 1e-9 * (abs(left) + abs(right)) for left, right in sides)
+
+
+@every_statement
+def test_exact_rounded_and_vectorised_values_agree(name, label):
+    theorem, statement = find(name, label)
+    if not statement.terms:
+        pytest.skip("defines constants only")
+    points = []
+
+    @few(4)
+    @given(point=anywhere(theorem, label))
+    def collect(point):
+        points.append(point)
+
+    collect()
+    exact = [bound(theorem, label, point, strict=False) for point in points]
+    arrays = {symbol: np.array([float(point[symbol]) for point in points]) for symbol in points[0]}
+    rounded = evaluate(theorem, label, **arrays)
+    for index, (point, one) in enumerate(zip(points, exact, strict=True)):
+        alone = evaluate(theorem, label, **{symbol: float(value) for symbol, value in point.items()})
+        size = sum(abs(value) for value in one.terms.values())
+        for term, value in one.terms.items():
+            assert isclose(rounded["terms"][term][index], value, rel_tol=1e-9, abs_tol=1e-14 * size), term
+            assert rounded["terms"][term][index] == alone["terms"][term]
+        assert isclose(rounded["total"][index], one.total, rel_tol=1e-9, abs_tol=1e-14 * size)
+        if decided(theorem, label, point):
+            assert bool(rounded["admissible"][index]) == one.admissible

@@ -1,0 +1,193 @@
+"""The tuner against random search and differential evolution; what it reports holds exactly."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf
+from random import Random
+
+import fedco
+import numpy as np
+import pytest
+from fedco.bounds.evaluate import bound
+from fedco.bounds.model import model
+from fedco.bounds.numerical import penalised
+from fedco.bounds.reading import InputError
+from fedco.bounds.tuning import GEOMETRIC, Task, _task, tune
+from inverse_cases import given, seeds, tunable
+from registry_cases import THEOREMS
+from scipy.optimize import differential_evolution
+
+CASES = tunable()
+every_bound = pytest.mark.parametrize(("name", "label"), CASES, ids=["-".join(case) for case in CASES])
+FCSG = {"L_f": 1, "L_g": 1, "S_f": 1, "S_g": 1, "sigma_g": 1, "F_gap": 1, "N": 4}
+FEDDRO = {"L_h": 1, "L_f": 1, "L_g": 1, "B_f": 1, "B_g": 1, "sigma_h": "1/2", "sigma_g": "1/2", "Delta_h": "1/2",
+          "Delta_g": "1/2", "Phi_gap": 1, "y_err": 0, "K": 8}
+
+
+def instance(name: str, label: str, rng: Random):
+    """Constants and a budget, or None where the statement has nothing to choose or to spend."""
+    theorem = THEOREMS[name]
+    values = given(theorem, label, rng)
+    made = model(theorem, label, values)
+    costs = [cost for cost in ("samples", "iterations") if cost in made.costs]
+    if not made.free or not costs:
+        return None
+    budget = {costs[0]: 10 ** rng.randint(4, 8)}
+    ranges = {"b": (None, 1000)} if "b" in [b.name for b in made.free] and rng.random() < 0.3 else {}
+    return theorem, values, budget, ranges
+
+
+def check_against_search(name: str, label: str, rng: Random, samples: int, generations: int) -> bool:
+    """The tuned bound is no worse than the best of random points and of differential evolution."""
+    case = instance(name, label, rng)
+    if case is None:
+        return False
+    theorem, values, budget, ranges = case
+    task = _task(model(theorem, label, values), budget, None, None, ranges)
+    best = log_of_best(task, rng, samples, generations)
+    try:
+        found = tune(theorem, values, statement=label, budget=budget, ranges=ranges)
+    except InputError as error:
+        assert best == inf or "keeps improving" in str(error), (error, best)
+        return False
+    assert found.bound.admissible and found.bound.total is not None
+    assert bound(theorem, label, {**values, **_given_back(found, task)}).admissible
+    assert found.cost[next(iter(budget))] <= next(iter(budget.values())) * (1 + 1e-12)
+    slack = 1.5e-3 if found.note else 3e-6
+    assert np.log10(found.bound.total) <= best + slack, (found, 10**best)
+    if found.method == GEOMETRIC:
+        assert found.lower is not None and found.lower <= 10**best * (1 + 1e-6)
+    return True
+
+
+def _given_back(found, task: Task) -> dict[str, Fraction]:
+    names = [b.name for b in task.model.free] + [n for n in task.model.determined if n not in task.model.statement.schedule]
+    return {name: Fraction(found.values[name]) for name in names}
+
+
+def log_of_best(task: Task, rng: Random, samples: int, generations: int) -> float:
+    """log10 of the best value of the statement itself at random points, then refined by differential evolution."""
+    evaluate = penalised(task)
+    names = [b.name for b in task.model.free]
+    whole = [name in task.model.whole for name in names]
+    generator = np.random.default_rng(rng.randint(0, 2**31))
+    bounds = [(0.0, 8.0) if w else (-8.0, 2.0) for w in whole]
+    points = np.array([generator.uniform(*pair, samples) for pair in bounds])
+    values = evaluate(points, whole)
+    start = points[:, np.argsort(values)[:40]].T
+    if generations and len(start) >= 5:
+        answer = differential_evolution(
+            lambda x: evaluate(x, whole), bounds, init=start, maxiter=generations, seed=1, vectorized=True,
+            updating="deferred", polish=False, tol=0.0,
+        )
+        values = np.append(values, answer.fun)
+    best = float(np.min(values))
+    return inf if best > 1e5 else best
+
+
+@every_bound
+def test_never_worse_than_a_search(name, label):
+    for rng in seeds(name, label, 2):
+        check_against_search(name, label, rng, 2000, 60)
+
+
+@pytest.mark.slow
+@every_bound
+def test_never_worse_than_a_longer_search_on_fifty_instances(name, label):
+    for rng in seeds(name, label, 50):
+        check_against_search(name, label, rng, 10_000, 300)
+
+
+def test_the_search_is_not_vacuous():
+    """Most statements are really compared with a search that found admissible points."""
+    chosen = [case for case in CASES if case[1] == "printed"]
+    compared = {name for name, label in chosen for rng in seeds(name, label, 1) if check_against_search(name, label, rng, 500, 0)}
+    assert len(compared) >= 10
+
+
+def test_a_target_is_reached_at_the_least_cost():
+    theorem = fedco.theorem("feddro.theorem_5_1")
+    values = {**FEDDRO, "b": 1, "I": 1}
+    found = tune(theorem, values, eps="1/10", statement="proved")
+    horizon = int(found.values["T"])
+    assert found.bound.total <= 0.1 and found.gap < 1e-3
+    best = min(
+        tune(theorem, {**values, "T": t}, statement="proved", budget={"samples": 10**9}).bound.total for t in (horizon - 3, horizon - 2)
+    )
+    assert best > 0.1
+
+
+@pytest.mark.parametrize("label", ["printed", "proved", "corrected"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"budget": {"samples": 10**6}},
+        {"budget": {"samples": 10**6, "rounds": 6000}},
+        {"budget": {"cost": 10**6}, "cost": {"samples": 1, "rounds": 10}},
+        {"eps": "1/5", "cost": {"samples": 1, "rounds": 100}},
+    ],
+    ids=["samples", "two budgets", "weighted budget", "weighted target"],
+)
+def test_feddro(label, options):
+    theorem = fedco.theorem("feddro.theorem_5_1")
+    values = {**FEDDRO, **({"delta_g": "1/2"} if label == "corrected" else {})}
+    found = tune(theorem, values, statement=label, **options)
+    assert found.bound.admissible and found.gap < 2e-3 and found.method == GEOMETRIC
+    assert found.advice and all(line.endswith((".", "bound", "cost")) for line in found.advice)
+    assert str(found).startswith(f"feddro.theorem_5_1 ({label})")
+    assert found.to_dict()["bound"]["admissible"] is True
+
+
+def test_prices_are_what_a_larger_budget_buys():
+    theorem = fedco.theorem("fcsg.theorem_4_1")
+    small, large = (tune(theorem, FCSG, budget={"samples": budget}) for budget in (10**9, 101 * 10**7))
+    gained = (small.bound.total - large.bound.total) / small.bound.total * 100
+    assert gained == pytest.approx(small.prices["budget of samples"], rel=0.02)
+    assert any("1% more samples buys 0.33%" in line for line in small.advice)
+
+
+def test_an_optimum_that_is_not_attained_is_approached_cheaply():
+    found = tune(fedco.theorem("fcsg.theorem_4_1"), FCSG, budget={"T": 1000})
+    assert "only approached" in found.note and found.gap < 1.1e-3
+    assert int(found.values["m"]) < 10**6
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "options", "message"),
+    [
+        ("fcsg.theorem_4_1", FCSG, {}, "either a budget or a target"),
+        ("fcsg.theorem_4_1", FCSG, {"budget": {"T": 10}, "eps": 1}, "got both"),
+        ("fcsg.theorem_4_1", FCSG, {"budget": {"zzz": 10}}, "not a resource"),
+        ("fcsg.theorem_4_1", FCSG, {"budget": {"T": -1}}, "wanted a positive number"),
+        ("fcsg.theorem_4_1", {**FCSG, "m": 1}, {"eps": "1/10"}, "wanted more than 2, got 0.1"),
+        ("fcsg.theorem_4_1", {**FCSG, "alpha": 1}, {"budget": {"T": 100}}, "step_size"),
+        ("fcsg.theorem_4_1", {"L_f": 1}, {"budget": {"T": 100}}, "missing: L_g"),
+        ("fcsg.theorem_4_1", FCSG, {"budget": {"T": 100}, "ranges": {"N": (1, 2)}}, "not free"),
+        ("fcsg.theorem_4_1", FCSG, {"budget": {"T": 100}, "ranges": {"m": (5, 2)}}, "lowest <= highest"),
+        ("fcsg.lemma_a_2", {}, {"eps": 1}, "no terms"),
+        ("feddro.corollary_2", {}, {"eps": 1}, "no terms"),
+        ("fcsg.lemma_b_2", {"L_f": 1, "L_g": 1, "S_f": 1, "S_g": 1, "sigma_g": 1, "N": 2, "gradient_sq": 1, "consensus_error": 1},
+         {"budget": {"m": 10}}, "step of a proof"),
+        ("comfedl.lemma_2", {"G_g": 1, "G_f": 1}, {"budget": {"tau": 3}}, "keeps improving"),
+    ],
+)
+def test_what_cannot_be_tuned_is_refused(name, values, options, message):
+    with pytest.raises(InputError, match=message):
+        tune(fedco.theorem(name), values, **options)
+
+
+def test_the_method_hook():
+    found = fedco.theorem("fcsg.theorem_4_1").tune(**FCSG, budget={"samples": 10**5})
+    assert found.objective == "bound" and found.bound.admissible
+
+
+def test_the_numerical_fallback_agrees_with_the_geometric_program():
+    from fedco.bounds.numerical import differential_evolution as fallback
+
+    theorem = fedco.theorem("feddro.theorem_5_1")
+    task = _task(model(theorem, "proved", {**FEDDRO, "b": 1}), {"T": 10**5}, None, None, None)
+    point = fallback(task, steps=150)
+    exact = tune(theorem, {**FEDDRO, "b": 1}, statement="proved", budget={"T": 10**5})
+    value = theorem.bound("proved", **FEDDRO, b=1, T=round(point["T"]), I=round(point["I"]), eta=point["eta"]).total
+    assert value == pytest.approx(exact.bound.total, rel=1e-3) and value >= exact.lower * (1 - 1e-9)

@@ -1,0 +1,201 @@
+"""DRO, invariant logistic regression, sinewave MAML and users' own problems."""
+
+import math
+
+import pytest
+import torch
+from fedco.synthetic import problem, scalar
+from fedco.synthetic.data import margin_features
+from fedco.synthetic.dro import RobustLoss, Spectrum
+from fedco.synthetic.invariant import InvariantLogistic
+from fedco.synthetic.sinewave import sinewave_maml
+from fedco.synthetic.testing import Budget, ConformanceError, check_problem
+from fedco.synthetic.user import LocalFromFunctions, SharedFromFunctions
+
+GLANCE = Budget(lanes=3, steps=3, farthest=10.0)
+
+
+def losses_of(instance, x):
+    return instance.M * torch.sigmoid(-(instance._features * x).sum(-1)).flatten()
+
+
+def divergence(penalty, p):
+    m = len(p)
+    return (p * torch.log((p * m).clamp_min(1e-300))).sum() if penalty == "kl" else 0.5 * m * ((p - 1 / m) ** 2).sum()
+
+
+def worst_case(instance, losses):
+    m, weight = len(losses), instance.weight
+    if instance.penalty == "kl":
+        return torch.softmax(losses / weight, 0)
+    return 1 / m + (losses - losses.mean()) / (weight * m)
+
+
+@pytest.mark.parametrize("penalty", ["kl", "chi2"])
+def test_dro_objective_is_the_penalised_worst_case(penalty):
+    """At the stated maximiser the payoff is the objective, and no other weights (4000 random ones) pay more."""
+    instance = RobustLoss(penalty=penalty, clients=2, samples=4, dim=3, weight=1.2, shift=0.7)
+    generator = torch.Generator().manual_seed(3)
+    for _ in range(5):
+        x = 3 * torch.randn(1, 3, generator=generator, dtype=torch.float64)
+        losses = losses_of(instance, x)
+        best = worst_case(instance, losses)
+        assert float(best.min()) >= 0 and float(best.sum()) == pytest.approx(1)
+        payoff = (best * losses).sum() - instance.weight * divergence(penalty, best)
+        assert float(payoff) == pytest.approx(instance.objective(x).item(), rel=1e-12)
+        others = torch.distributions.Dirichlet(torch.full((8,), 0.7, dtype=torch.float64)).sample((4000,))
+        pays = (others * losses).sum(-1) - instance.weight * torch.stack([divergence(penalty, p) for p in others])
+        assert float(pays.max()) <= float(payoff) + 1e-12
+
+
+def test_the_papers_chi_square_formula_has_the_opposite_sign():
+    """(5) of FedDRO is minus the variance over 2 lambda: it decreases where the losses spread."""
+    instance = RobustLoss(penalty="chi2", clients=2, samples=4, dim=3, weight=1.0, shift=0.7)
+    x = torch.tensor([[2.0, -1.0, 0.5]], dtype=torch.float64)
+    losses = losses_of(instance, x)
+    printed = -(losses**2).mean() / 2 + losses.mean() ** 2 / 2
+    assert float(instance.objective(x)) == pytest.approx(float(losses.mean() - printed), rel=1e-12)
+    assert float(printed) < 0
+
+
+@pytest.mark.parametrize(("dials", "complaint"), [
+    (dict(penalty="tv"), "penalty must be"), (dict(weight=0.0), "weight must be"),
+    (dict(penalty="chi2", weight=0.5), "weight >= M"), (dict(M=-1.0), "M must be"),
+    (dict(shift=2.0), "0 <= shift <= 1"), (dict(samples=0), "positive sizes"), (dict(inner_dim=2), "inner_dim is 1"),
+])
+def test_dro_refuses(dials, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        RobustLoss(**dials)
+
+
+@pytest.mark.parametrize("function", [
+    scalar.exponential_of(scalar.Sigmoid(1.5), 0.5), scalar.loss_and_half_square(scalar.Sigmoid(1.0), 1.0),
+    scalar.identity_of(scalar.Sigmoid(2.0)),
+], ids=["exp", "square", "identity"])
+def test_scalar_suprema_enclose_and_are_tight(function):
+    t = torch.linspace(-20.0, 20.0, 300_017, dtype=torch.float64).requires_grad_()
+    (slope,) = torch.autograd.grad(function.value(t).sum(), t, create_graph=True)
+    (curvature,) = torch.autograd.grad(slope.sum(), t)
+    t, slope = t.detach(), slope.detach()
+    assert torch.allclose(slope, function.slope(t), atol=1e-12)
+    assert torch.allclose(curvature, function.curvature(t), atol=1e-11)
+    for declared, values in ((function.lipschitz, slope), (function.smoothness, curvature)):
+        assert 0.998 * declared <= float(values.abs().max()) <= declared
+    low, high = function.range
+    assert low <= float(function.value(t).min()) and float(function.value(t).max()) <= high
+
+
+def test_spectrum_of_known_data():
+    features = torch.tensor([[[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0.0, 0.0]]], dtype=torch.float64)
+    size = Spectrum.of(features)
+    assert size.per_client == pytest.approx((math.sqrt(0.5), math.sqrt(2.0)))
+    assert size.pooled == pytest.approx(math.sqrt(5 / 4)) and size.longest == pytest.approx(2.0)
+    assert size.root_mean_square == pytest.approx(math.sqrt(2.0))
+    assert size.apart == pytest.approx((math.sqrt(0.5) + math.sqrt(2.0)) / 2)
+
+
+def test_data_differ_between_clients_only_with_a_shift():
+    still, moved = (margin_features(3, 400, 2, shift, 0.3, seed=1) for shift in (0.0, 1.0))
+    assert float(moved.mean(1).std(0).max()) > 3 * float(still.mean(1).std(0).max())
+    assert float(torch.linalg.vector_norm(still, dim=-1).max()) == pytest.approx(1.0)
+
+
+def test_invariant_noise_has_the_papers_covariance_and_a_large_saturation_gives_its_loss():
+    instance = InvariantLogistic(sigma_2=0.4, saturation=1e6, reg=0.0)
+    steps = instance._steps
+    assert torch.allclose(steps.T @ steps / len(steps), 0.16 * torch.eye(instance.dim, dtype=torch.float64))
+    x = torch.randn(3, instance.dim, dtype=torch.float64)
+    a, b = instance._data
+    margins = b * (a * x[:, None, None]).sum(-1)
+    assert torch.allclose(instance.objective(x), torch.nn.functional.softplus(-margins).flatten(1).mean(-1), atol=1e-9)
+
+
+@pytest.mark.parametrize("dials", [dict(saturation=0.0), dict(sigma_2=-1.0), dict(points=0), dict(gamma=math.nan)])
+def test_invariant_refuses(dials):
+    with pytest.raises(ValueError, match=next(iter(dials))):
+        InvariantLogistic(**dials)
+
+
+def wrapped(instance):
+    """chi-square DRO once more, from plain functions and data."""
+    def loss(x, row):
+        return torch.sigmoid(-(row * x).sum())
+
+    return SharedFromFunctions(
+        lambda x, row: loss(x, row).unsqueeze(0), lambda y, _: -(y * y).sum() / 2, instance._features,
+        lambda x, row: loss(x, row) + loss(x, row) ** 2 / 2, start=instance.initial_point, factor=1.5, budget=GLANCE)
+
+
+@pytest.fixture(scope="module")
+def original():
+    return RobustLoss(penalty="chi2", clients=3, samples=5, dim=3, shift=0.5)
+
+
+def test_a_wrapped_function_is_the_analytic_problem(original):
+    x = torch.randn(4, 3, dtype=torch.float64)
+    user = wrapped(original)
+    assert torch.allclose(user.objective(x), original.objective(x), atol=1e-14)
+    assert torch.allclose(user.gradient(x), original.gradient(x), atol=1e-14)
+
+
+def test_a_users_problem_conforms_and_all_its_constants_are_estimates(original):
+    user = wrapped(original)
+    check_problem(user, GLANCE, skip=("bits", "objective bits"))
+    assert {certificate.kind for certificate in user.certificates.values()} == {"estimated"}
+    for quantity, certificate in user.certificates.items():
+        certified = original.certificates[quantity]
+        inside_its_range = quantity != "outer_lipschitz"  # -y^2/2 is not Lipschitz outside the range of g
+        assert not inside_its_range or float(certificate.value) <= 1.5 * float(certified.value) * (1 + 1e-9), quantity
+
+
+def test_a_wrong_gradient_of_a_user_is_caught(original):
+    user = wrapped(original)
+    user.__dict__["gradient"] = lambda x: 1.01 * SharedFromFunctions.gradient(user, x)
+    with pytest.raises(ConformanceError, match="gradient differs from autograd"):
+        check_problem(user, GLANCE, skip=("bits", "objective bits"))
+
+
+def test_users_are_told_what_is_wrong():
+    def inner(x, row):
+        return x * row
+
+    data = torch.ones(2, 3, 4, dtype=torch.float64)
+    start = torch.zeros(4, dtype=torch.float64)
+    for keywords, complaint in ((dict(data=data.float(), start=start), "data must be"),
+                                (dict(data=data[0, 0], start=start), "data must be"),
+                                (dict(data=data, start=start[None]), "start must be"),
+                                (dict(data=data, start=start, outer_data=data[:1]), "one row per client")):
+        with pytest.raises(ValueError, match=complaint):
+            LocalFromFunctions(inner, lambda y, row: y.sum(), **keywords)
+    big = torch.ones(2, 100, 4, dtype=torch.float64)
+    with pytest.raises(ValueError, match="at most 4096"):
+        LocalFromFunctions(inner, lambda y, row: y.sum(), big, big, start).atoms()
+    with pytest.raises(ValueError, match="safety factor must be at least 1"):
+        _ = LocalFromFunctions(inner, lambda y, row: y.sum(), data, None, start, factor=0.5).certificates
+
+
+def test_sinewave_maml_fine_tunes_on_train_and_scores_on_test():
+    budget = Budget(lanes=2, steps=2, farthest=3.0)
+    instance = sinewave_maml(tasks=3, hidden=1, samples=2, lam=0.01, budget=budget)
+    check_problem(instance, budget, skip=("bits", "objective bits"))
+    assert instance.clients == 3 and instance.dim == instance.inner_dim == 4
+    x = instance.start
+
+    def error(w, data):
+        into, bias, out = w[:-1].unflatten(0, (3, -1))
+        return ((torch.tanh(data[:, :1] * into + bias) * out).sum(-1) + w[-1] - data[:, 1]).square().mean()
+
+    total = 0.0
+    for client in range(3):
+        w = x.clone().requires_grad_()
+        (step,) = torch.autograd.grad(error(w, instance.data[client]), w)
+        total += float(error(x - 0.01 * step, instance.outer_data[client])) / 3
+    assert float(instance.objective(x[None])) == pytest.approx(total, rel=1e-12)
+    with pytest.raises(ValueError, match="tasks must be in"):
+        sinewave_maml(tasks=26)
+
+
+@pytest.mark.parametrize("name", ["kl_dro", "chi2_dro", "invariant_logistic"])
+def test_applications_say_that_their_constants_are_upper_bounds(name):
+    kinds = {certificate.kind for certificate in problem(name).certificates.values()}
+    assert "upper" in kinds and "estimated" not in kinds
