@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from math import inf
 
 import sympy as sp
@@ -121,6 +122,7 @@ class Converter:
     upper: bool = True
     sides: list[Posynomial] = field(default_factory=list)
     replacements: dict[str, frozenset[str]] = field(default_factory=dict)
+    known: dict[sp.Expr, Posynomial] = field(default_factory=dict, repr=False)
 
     def convert(self, expr: sp.Expr) -> Posynomial:
         """A posynomial bound of a nonnegative expression.
@@ -128,8 +130,13 @@ class Converter:
         Raises:
             NotPosynomialError: none is known.
         """
+        if expr not in self.known:
+            self.known[expr] = self._convert(expr)
+        return self.known[expr]
+
+    def _convert(self, expr: sp.Expr) -> Posynomial:
         if expr.is_Symbol:
-            return self._symbol(str(expr))
+            return self._symbol(expr.name)
         if expr.is_number:
             return self._number(expr)
         if expr.is_Mul:
@@ -152,7 +159,7 @@ class Converter:
         return Posynomial.number(low) if low == high else Posynomial.variable(name)
 
     def _number(self, expr: sp.Expr) -> Posynomial:
-        value = float(expr)
+        value = _float(expr)
         if value < 0:
             raise NotPosynomialError(f"the negative number {expr}")
         return Posynomial.number(value)
@@ -175,16 +182,15 @@ class Converter:
             return self._largest([inner]).power(power)
 
     def _sum(self, expr: sp.Expr) -> Posynomial:
-        fixed = {s: exact_float(self.box[str(s)][0]) for s in expr.free_symbols if _is_fixed(self.box, str(s))}
-        value = expr.xreplace(fixed) if fixed else expr
-        return self._signed(value) if value.is_Add and value.free_symbols else self.convert(value)
-
-    def _signed(self, expr: sp.Expr) -> Posynomial:
-        plus = [part for part in expr.args if not part.could_extract_minus_sign()]
         minus = [-part for part in expr.args if part.could_extract_minus_sign()]
+        if minus:
+            fixed = {s: exact_float(self.box[s.name][0]) for s in expr.free_symbols if _is_fixed(self.box, s.name)}
+            if fixed:
+                return self.convert(expr.xreplace(fixed))
         total = Posynomial({})
-        for part in plus:
-            total = total + self.convert(part)
+        for part in expr.args:
+            if not part.could_extract_minus_sign():
+                total = total + self.convert(part)
         return self._difference(expr, total, minus) if minus else total
 
     def _difference(self, expr: sp.Expr, plus: Posynomial, minus: list[sp.Expr]) -> Posynomial:
@@ -230,6 +236,11 @@ class Converter:
         if not least:
             raise NotPosynomialError(f"no lower bound for {str(expr)[:60]}")
         return Posynomial.number(least)
+
+
+@lru_cache(maxsize=4096)
+def _float(expr: sp.Expr) -> float:
+    return float(expr)
 
 
 def _is_fixed(box: Box, name: str) -> bool:

@@ -54,6 +54,11 @@ class Program:
         found = set(self.objective.names).union(*(part.names for _, part in self.constraints))
         return tuple(sorted(found))
 
+    @property
+    def size(self) -> int:
+        """How many monomials there are."""
+        return len(self.objective.terms) + sum(len(part.terms) for _, part in self.constraints)
+
     def violated(self, point: Mapping[str, float], slack: float = 0.0) -> list[str]:
         """Names of the constraints that fail at a point."""
         return [name for name, part in self.constraints if part.at(point) > 1 + slack]

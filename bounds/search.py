@@ -24,9 +24,11 @@ Replaced = Mapping[str, frozenset[str]]
 """What a converter replaced, in words -> the variables that make it exact when they are fixed."""
 
 GAP = 1e-6
-NODES = 40
+NODES = 30
 _ERROR = 1e-8
 _LARGE = 1e7
+_MONOMIALS = 1000
+"""Nodes times monomials: a long statement is searched less, so that an answer takes a second or two."""
 
 
 @dataclass
@@ -73,6 +75,7 @@ def minimise(make: Maker, box: Box, whole: tuple[str, ...], *, nodes: int = NODE
         found.lower = inf
         return found
     found.escapes = root[0].escapes
+    nodes = max(min(nodes, _MONOMIALS // program(make, box, upper=True)[0].size), 6)
     heap = [(root[0].lower, next(order), dict(box), *root)]
     closed = inf
     while heap and found.nodes < nodes:
@@ -81,9 +84,9 @@ def minimise(make: Maker, box: Box, whole: tuple[str, ...], *, nodes: int = NODE
             closed = min(closed, lower)
             break
         found.nodes += 1
-        point, value = _refined(make, here, whole, replaced, *dive(make, here, whole, solution))
-        if value < found.value:
-            found.value, found.point = value, point
+        point, value = dive(make, here, whole, solution)
+        if value < found.value or found.nodes == 1:
+            found.point, found.value = _refined(make, here, whole, replaced, point, value)
         parts = _split(here, whole, solution, replaced)
         if not parts:
             closed = min(closed, lower)
@@ -93,7 +96,28 @@ def minimise(make: Maker, box: Box, whole: tuple[str, ...], *, nodes: int = NODE
                 bound = max(below[0].lower, lower)
                 heapq.heappush(heap, (bound, next(order), part, *below))
     found.lower = min([closed, found.value, *(item[0] for item in heap)])
+    if found.value < inf and found.gap > gap:
+        _try_neighbours(make, box, whole, found, root[1])
     return found
+
+
+def _try_neighbours(make: Maker, box: Box, whole: tuple[str, ...], found: Found, replaced: Replaced) -> None:
+    """Each whole number one up and one down, everything else chosen again; the last word where the search was cut short."""
+    loose = _loose(box, replaced)
+    for name in (n for n in whole if n not in loose and box[n][0] != box[n][1] and found.point[n] < _LARGE):
+        for step in (1.0, -1.0):
+            value = found.point[name] + step
+            if not box[name][0] <= value <= box[name][1]:
+                continue
+            fixed = {**box, name: (value, value)}
+            near = {n: (max(box[n][0], floor(found.point[n] / 1.1)), min(box[n][1], ceil(found.point[n] * 1.1))) for n in loose}
+            near = {n: pair for n, pair in near.items() if n in whole}
+            start = solve(program(make, {**fixed, **near}, upper=True)[0])
+            if start is None:
+                continue
+            tried, total = _refined(make, fixed, whole, replaced, *dive(make, {**fixed, **near}, whole, start))
+            if total < found.value:
+                found.point, found.value = tried, total
 
 
 def _below(make: Maker, box: Box) -> tuple[Solution, Replaced] | None:
@@ -168,6 +192,8 @@ def _split(box: Box, whole: tuple[str, ...], solution: Solution, replaced: Repla
         low, high = box[name]
         at = solution.point.get(name, low or 1.0)
         if name in whole:
+            if high < inf and not 1.1 * low < at < 0.9 * high:
+                at = sqrt(low * high)
             middle = float(min(max(floor(at + 1e-6), low), high - 1))
             return [{**box, name: (low, middle)}, {**box, name: (middle + 1, high)}]
         middle = at if low < at < high else (sqrt(low * high) if low > 0 and high < inf else 0.0)

@@ -340,8 +340,9 @@ def rounded(task: Task, point: Mapping[str, float]) -> dict[str, Fraction]:
         chosen = _with_reals(task, whole, point, room, digits)
         if chosen is not None and accepts(task, chosen):
             return chosen
-    nudged = [{**whole, name: whole[name] + step} for name in made.whole for step in (1, -1) if whole[name] + step > 0]
-    near = [c for candidate in nudged for c in [_with_reals(task, candidate, point, *levels[1])] if c is not None]
+    steps = {name: max(1, round(float(whole[name]) * 1e-7)) for name in made.whole}
+    nudged = [{**whole, n: whole[n] + sign * step} for n, step in steps.items() for sign in (1, -1) if whole[n] > step]
+    near = [c for candidate in nudged for c in [_with_reals(task, candidate, point, *levels[0])] if c is not None]
     for chosen in sorted(near, key=lambda c: _objective(task, c)):
         if accepts(task, chosen):
             return chosen

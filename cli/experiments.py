@@ -1,9 +1,223 @@
-"""fedco problems | algorithms | validate | counterexample | report | replay"""
+"""fedco problems | algorithms | validate | plot | counterexample | report | replay"""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
 import typer
+
+from ..bounds.reading import InputError, read_number
+from .common import Constants, Json, Sets, StatementOption, chosen_statement, emit, note, read_settings
+from .theory import TheoremId
+
+Device = Annotated[str, typer.Option("--device", help="cpu or cuda.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; all cores without it.")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for measurements, figures and results.json.")]
+
+
+def problems(as_json: Json = False) -> None:
+    """The registered problems: kind, sizes, theorems that fit, certified constants at the default dials."""
+    from ..synthetic import PRESETS, problem
+
+    rows = []
+    for name, preset in PRESETS.items():
+        made = problem(name)
+        rows.append(
+            {
+                "name": name,
+                "kind": made.kind,
+                "summary": preset.summary,
+                "clients": made.clients,
+                "dim": made.dim,
+                "fits": list(made.fits),
+                "dials": {key: str(value) for key, value in preset.dials.items()},
+                "constants": {
+                    q: {"value": float(c.value), "kind": c.kind, "argument": c.argument, "domain": c.domain}
+                    for q, c in made.certificates.items()
+                },
+            }
+        )
+    emit({"problems": rows}, "\n\n".join(_problem_text(row) for row in rows), as_json)
+
+
+def _problem_text(row: dict[str, Any]) -> str:
+    head = f"{row['name']} ({row['kind']}, {row['clients']} clients, dimension {row['dim']}): {row['summary']}"
+    constants = [f"  {q:<36} {c['value']:<12.6g} {c['kind']}" for q, c in row["constants"].items()]
+    return "\n".join([head, f"  fits {', '.join(row['fits']) or 'no theorem as it stands'}", *constants])
+
+
+def algorithms(as_json: Json = False) -> None:
+    """The methods: problem kinds, oracles that they call, hyperparameters."""
+    from dataclasses import fields
+
+    from ..algorithms import METHODS
+
+    rows = [
+        {
+            "name": name,
+            "kinds": list(method.kinds),
+            "needs": list(method.needs),
+            "hyperparameters": [item.name for item in fields(method)],
+            "summary": (method.__doc__ or "").strip().splitlines()[0],
+        }
+        for name, method in METHODS.items()
+    ]
+    text = "\n".join(f"{r['name']:<16} {', '.join(r['hyperparameters']):<40} {r['summary']}" for r in rows)
+    emit({"algorithms": rows}, text, as_json)
+
+
+def _check_device(device: str) -> str:
+    if device not in ("cpu", "cuda"):
+        raise InputError(f"--device {device[:20]}: wanted cpu or cuda")
+    if device == "cuda":
+        import torch
+
+        if not torch.cuda.is_available():
+            raise InputError("--device cuda: wanted a machine with a CUDA device, found none")
+    return device
+
+
+def validate(
+    name: TheoremId,
+    problem: Annotated[list[str] | None, typer.Option("--problem", help="Only this problem of the recipe. Repeatable.")] = None,
+    seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="Seeds per cell; planned in advance without it.")] = None,
+    alpha: Annotated[str, typer.Option("--alpha", help="Total probability of a false verdict, shared by all tests.")] = "1e-6",
+    statement: StatementOption = "",
+    device: Device = "cpu",
+    jobs: Jobs = None,
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Run a theorem's method on certified problems that it admits, and judge its bound with e-values."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    from ..bounds import theorem
+    from ..validation.recipes import recipe_for
+    from ..validation.validate import validate as run
+
+    item = theorem(name)
+    label = chosen_statement(item, statement or recipe_for(name).label)
+    level = read_number("--alpha", alpha, "a level between 0 and 1")
+    if not 0 < level < 1:
+        raise InputError(f"--alpha: wanted a level between 0 and 1, got {alpha}")
+    found = run(
+        name,
+        label=label,
+        problems=problem,
+        seeds=seeds,
+        alpha=level,
+        device=_check_device(device),
+        jobs=jobs,
+        out=out,
+        quiet=False,
+    )
+    emit(found.to_dict(), found, as_json)
+
+
+def plot(
+    name: TheoremId,
+    over: Annotated[str, typer.Option("--over", metavar="NAME", help="Symbol on the horizontal axis, for instance T, K, I.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Figure to write: .svg, .png or .pdf.")],
+    low: Annotated[str, typer.Option("--from", help="Left end of the axis.")] = "1000",
+    high: Annotated[str, typer.Option("--to", help="Right end of the axis.")] = "1000000",
+    measured: Annotated[Path | None, typer.Option("--with", metavar="DIR", help="Folder of a `fedco validate` run to draw beside it.")] = None,
+    statement: StatementOption = "printed",
+    sets: Sets = None,
+    constants: Constants = None,
+    as_json: Json = False,
+) -> None:
+    """Plot a bound and its terms over one symbol, log-log, with the empirical curve of a validate run if given."""
+    from ..bounds import theorem
+    from ..validation.bound_plots import bound_plot
+    from ..validation.plots import save
+
+    item = theorem(name)
+    if out.suffix not in (".svg", ".png", ".pdf"):
+        raise InputError(f"--out {out.name[:40]}: wanted a file ending in .svg, .png or .pdf")
+    ends = tuple(float(read_number(option, text, "a positive number")) for option, text in (("--from", low), ("--to", high)))
+    values = read_settings(sets, constants)
+    figure = bound_plot(item, chosen_statement(item, statement), over, ends, values, measured)
+    save(figure, out)
+    emit({"theorem": name, "statement": statement, "over": over, "file": str(out), "data": figure.data}, f"wrote {out}", as_json)
+
+
+def counterexample(
+    name: TheoremId = "feddro.theorem_4_1",
+    case: Annotated[str | None, typer.Option("--case", help="I or II; both without it.")] = None,
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Certify that vanilla FedAvg stays away from the stationary point, for every step size of the claimed range."""
+    if name != "feddro.theorem_4_1":
+        raise InputError(f"{name[:40]}: has no counterexample; wanted feddro.theorem_4_1")
+    if case not in (None, "I", "II"):
+        raise InputError(f"--case {case[:10]}: wanted I or II")
+    from ..validation.counterexample import figure, summary
+
+    found = {key: summary(key) for key in ([case] if case else ["I", "II"])}
+    if out:
+        from ..validation.companions import converging
+
+        out.mkdir(parents=True, exist_ok=True)
+        for key in found:
+            figure(key, converging()).save(out / f"counterexample_case_{key}.svg")
+            note(f"wrote {out / f'counterexample_case_{key}.svg'}")
+    emit({"theorem": name, "cases": found}, "\n\n".join(_case_text(item) for item in found.values()), as_json)
+
+
+def _case_text(found: dict[str, Any]) -> str:
+    certificate, limits = found["certificate"], found["limit_points"]
+    points = [
+        f"  eta = {p['eta_upper']:.5f}: xbar -> {p['x_lower']:.9f}, ||grad Phi|| = {p['gradient_norm_lower']:.6f}" for p in limits["points"]
+    ]
+    zero = limits["eta_to_zero"]
+    return "\n".join(
+        [
+            f"Case {found['case']}: {found['claim']['statement']} for 0 < eta <= {found['claim']['eta_upper']}",
+            f"  certificate: {certificate['status']} up to eta = {certificate['eta_certified']}, {certificate['boxes']} boxes, "
+            f"re-checked with fractions: {certificate['rechecked_with_fractions']}",
+            f"  eta -> 0: xbar -> {zero['x_lower']:.9f}, ||grad Phi|| = {zero['gradient_norm_lower']:.6f} (the minimiser is 0)",
+            *points,
+        ]
+    )
+
+
+def report(
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for index.html and everything behind it.")] = Path("report"),
+    quick: Annotated[bool, typer.Option("--quick", help="FedDRO, the counterexample and the audit: a few minutes on two cores.")] = False,
+    jobs: Jobs = None,
+    as_json: Json = False,
+) -> None:
+    """One self-contained HTML page: theorems, constants, verdicts, the counterexample, the audit and what was run."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    from ..validation.report import write_report
+
+    made = write_report(out, quick=quick, jobs=jobs)
+    emit(made.to_dict(), made, as_json)
+
+
+def replay(
+    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A refutation written by fedco.")],
+    as_json: Json = False,
+) -> None:
+    """Re-check a refutation from scratch: recompute both sides and judge again."""
+    from ..validation.bundle import BundleError, read
+    from ..validation.bundle import replay as run
+    from ..validation.refutations import REGISTRY
+
+    try:
+        done = run(read(bundle), REGISTRY)
+    except (BundleError, OSError) as error:
+        raise InputError(f"{bundle.name[:60]}: wanted a readable bundle, got {error}") from None
+    data = {"confirmed": done.confirmed, "largest_difference": done.largest_difference, "verdict": done.verdict.to_dict()}
+    emit(data, f"{'confirmed' if done.confirmed else 'NOT confirmed'}\n{done.verdict}", as_json)
+    if not done.confirmed:
+        raise typer.Exit(1)
 
 
 def register(app: typer.Typer) -> None:
-    """Filled in with validation/."""
+    for command in (problems, algorithms, validate, plot, counterexample, report, replay):
+        app.command()(command)
+
+

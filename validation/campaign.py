@@ -21,12 +21,13 @@ from .. import __version__
 from ..bounds import theorem as find_theorem
 from ..bounds.evaluate import Bound
 from ..synthetic import problem as find_problem
-from .experiments import Instance, evaluate_at, measure
+from .experiments import evaluate_at, measure
 from .ledger import AlphaLedger
 from .planning import seeds_to_support
+from .recipes import Instance
 from .verdict import Verdict, judge, not_applicable
 
-CHUNK = 32
+CHUNK = 128
 """Seeds per task: small enough to balance two cores, large enough to keep tensors busy."""
 MINIMUM_SEEDS = 64
 

@@ -1,52 +1,23 @@
-"""From a theorem to a verdict: constants from certificates, an admissible run, the theorem's own statistic, an e-value.
-
-`RECIPES` says for each theorem which method it is about, what its statistic is and on which instances it is validated. A new
-theorem is one line there.
-"""
+"""From a theorem to numbers: constants from certificates, an admissible run, the theorem's own statistic per seed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from ..algorithms import FedDRO, Method, ModifiedFedAvg, NotApplicable, Start, drive, metrics
+from ..algorithms import Start, drive, metrics
 from ..bounds import theorem as find_theorem
 from ..bounds.evaluate import Bound
 from ..bounds.reading import InputError
 from ..bounds.theorem import Theorem
 from ..synthetic import problem as find_problem
+from .recipes import Instance, recipe_for
 
 Values = dict[str, Fraction]
-
-
-@dataclass(frozen=True)
-class Instance:
-    """A problem with dials, the hyperparameters of the theorem, and why it was chosen."""
-
-    problem: str
-    hyperparameters: Mapping[str, int | Fraction]
-    why: str
-    dials: Mapping[str, Any] = field(default_factory=dict)
-    horizons: tuple[int, ...] = ()
-
-    @property
-    def name(self) -> str:
-        shown = ", ".join(f"{key}={value}" for key, value in self.hyperparameters.items())
-        return f"{self.problem} ({shown})"
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How a theorem is validated: `method` builds the algorithm from exact hyperparameter values by name."""
-
-    method: Callable[[Mapping[str, float]], Method]
-    instances: tuple[Instance, ...]
-    statement: str = "printed"
-    batch_symbol: str = "b"
 
 
 @dataclass(frozen=True)
@@ -54,7 +25,7 @@ class Measured:
     """One run of an instance: per-seed statistics and what the theorem says.
 
     Attributes:
-        statistic: (seeds,) mean of ||grad||^2 over t = 1..T, the average that the statement speaks of.
+        statistic: (seeds,) the average of ||grad||^2 that the statement speaks of.
         proof_average: (seeds,) the same over t = 0..T-1, which the proof bounds.
         messages: what one client sends, by size.
     """
@@ -67,31 +38,6 @@ class Measured:
     proof_average: np.ndarray
     messages: dict[str, str]
     seconds: float
-
-
-def _feddro(values: Mapping[str, float]) -> Method:
-    return FedDRO(eta=values["eta"], beta=values["beta"], I=int(values["I"]), b=int(values["b"]))
-
-
-def _modified(values: Mapping[str, float]) -> Method:
-    return ModifiedFedAvg(eta=values["eta"], I=int(values["I"]))
-
-
-def _square(clients: int, *roots: int) -> tuple[int, ...]:
-    """Horizons T = K n^2, for which the step size sqrt(K/T) = 1/n is rational."""
-    return tuple(clients * n * n for n in roots)
-
-
-RECIPES: dict[str, Recipe] = {
-    "feddro.theorem_5_1": Recipe(
-        _feddro,
-        (
-            Instance("feddro_homogeneous", {"I": 1, "b": 1}, "equal clients, one local step", horizons=_square(4, 8, 16, 32)),
-            Instance("feddro_heterogeneous", {"I": 4, "b": 1}, "clients differ, rounds of 4", horizons=_square(8, 16, 24, 32)),
-            Instance("feddro_noisy", {"I": 2, "b": 1}, "noise as large as the signal", horizons=_square(16, 8, 12, 16)),
-        ),
-    ),
-}
 
 
 def constants(theorem: Theorem, label: str, problem: Any, start_error: Fraction = Fraction(0)) -> tuple[Values, str]:
@@ -124,15 +70,37 @@ def exact_value(value: Fraction | float | int) -> Fraction:
     return Fraction(value)
 
 
+GIVEN_BY_THE_PROBLEM: Mapping[str, str] = {
+    "clients": "clients",
+    "fine_tuning_step_size": "alpha",
+    "fine_tuning_steps": "nu",
+}
+"""Hyperparameters of a theorem that belong to the objective: quantity and the problem's attribute (meta FL's alpha and nu)."""
+HORIZONS = ("iterations", "rounds")
+"""What a horizon counts: the quantity of the statement's symbol T, or of meta FL's K."""
+
+
 def evaluate_at(theorem: Theorem, label: str, problem: Any, hyper: Mapping[str, int | Fraction], T: int) -> tuple[Bound, str]:
-    """The bound of an instance at a horizon, and the weakest certificate behind it."""
+    """The bound of an instance at a horizon, and the weakest certificate behind it.
+
+    What the statement does not speak of (the number of sampled clients, a batch size that it forgets) is left out here; the
+    method still gets it.
+    """
     values, kind = constants(theorem, label, problem)
     symbols = theorem.symbols(label)
-    known = {**values, **{k: Fraction(v) for k, v in hyper.items()}, "T": Fraction(T)}
-    for name in ("K", "N", "n"):
-        if name in symbols and symbols[name].quantity.name == "clients":
-            known.setdefault(name, Fraction(problem.clients))
+    known = {**values, **{k: Fraction(v) for k, v in hyper.items()}}
+    for name, binding in symbols.items():
+        quantity = binding.quantity.name
+        if quantity in HORIZONS:
+            known[name] = Fraction(T)
+        elif quantity in GIVEN_BY_THE_PROBLEM:
+            known.setdefault(name, Fraction(getattr(problem, GIVEN_BY_THE_PROBLEM[quantity])))
     return theorem.bound(label, strict=False, **{k: v for k, v in known.items() if k in symbols}), kind
+
+
+def numbers_of(instance: Instance, bound: Bound) -> dict[str, float]:
+    """Everything that the method is built from: the instance's hyperparameters and the values of the statement."""
+    return {**{name: float(value) for name, value in instance.hyperparameters.items()}, **bound.numbers}
 
 
 def measure(
@@ -157,23 +125,34 @@ def measure(
     bound, kind = evaluate_at(theorem, label, problem, instance.hyperparameters, T)
     if not bound.admissible:
         raise InputError(f"{theorem_id}: condition {', '.join(bound.failed)} fails on {instance.name} at T={T}")
-    method = recipe.method(bound.numbers)
+    numbers = numbers_of(instance, bound)
+    method = recipe.method(numbers)
+    steps = recipe.steps(numbers)
+    every = recipe.every(numbers) if recipe.every else None
     result = drive(
         method,
         problem,
-        steps=T,
+        steps=steps,
         seeds=seeds,
         root_seed=root_seed,
         start=_exact_start(problem),
         record={"gradient": metrics.gradient_norm_squared},
-        every=T,
+        every=every or steps,
+        average=every is None,
         progress=progress,
     )
-    first, last = result.values["gradient"][0], result.values["gradient"][-1]
-    before = result.mean("gradient").flatten().cpu().numpy()
-    after = before + (last - first).cpu().numpy() / T
+    before, after = _averages(result, steps)
+    statistic = after if recipe.average == "after" else before
     cap = float(problem.certificates["gradient_cap"].value) ** 2
-    return Measured(instance, bound, cap, kind, after, before, result.messages.to_json(), result.seconds)
+    return Measured(instance, bound, cap, kind, statistic, before, result.messages.to_json(), result.seconds)
+
+
+def _averages(result: Any, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """(seeds,) means of the recorded squared gradient norm over t = 0..T-1 and over t = 1..T."""
+    first, last = result.values["gradient"][0], result.values["gradient"][-1]
+    before = result.mean("gradient").flatten()
+    counted = float(result.counts[-1])
+    return before.cpu().numpy(), (before + (last - first) / counted).cpu().numpy()
 
 
 def _exact_start(problem: Any) -> Start:
@@ -182,17 +161,3 @@ def _exact_start(problem: Any) -> Start:
         return Start()
     x = problem.initial_point
     return Start(y=problem.inner_mean(x.unsqueeze(0)).squeeze(0))
-
-
-def recipe_for(theorem_id: str) -> Recipe:
-    """The recipe of a theorem.
-
-    Raises:
-        InputError: none is registered.
-    """
-    if theorem_id not in RECIPES:
-        raise InputError(f"{theorem_id}: no recipe to validate it; wanted one of {' '.join(RECIPES)}")
-    return RECIPES[theorem_id]
-
-
-__all__ = ["RECIPES", "Instance", "Measured", "NotApplicable", "Recipe", "constants", "evaluate_at", "measure", "recipe_for"]

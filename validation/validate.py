@@ -20,7 +20,7 @@ from ..bounds import theorem as find_theorem
 from ..bounds.reading import InputError
 from .campaign import Cell, CellResult, Task, conclude, plan, run_tasks, tasks_of
 from .evalues import mean_bracket
-from .experiments import Instance, recipe_for
+from .recipes import Instance, recipe_for
 from .ledger import REPORT_ALPHA, AlphaLedger
 from .plots import Axis, Plot, convergence_plot, save
 from .slopes import slope_interval

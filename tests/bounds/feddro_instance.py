@@ -1,7 +1,8 @@
-"""FedDRO on two clients with sign noise: every expectation is a sum over all sample paths. Nothing of fedco is used here.
+"""FedDRO on two clients with sign noise: every expectation is a sum over all sample paths. No fedco in here.
 
-g_k(x; z) = (a_k + sway z) sin x + shake z, h_k'(x; w) = c_k + curve sin x + jitter w with z, w = +-1, f(y) = sqrt(1 + y^2), batch
-size 1. So L_f = B_f = 1, B_g^2 = max a^2 + sway^2, L_g = max |a|, sigma_g = sway, delta_g = sway + |shake|.
+g_k(x; z) = (a_k + sway z) sin x + shake z, h_k'(x; w) = c_k + curve sin x + jitter w with z, w = +-1,
+f(y) = sqrt(1 + y^2), batch size 1. So L_f = B_f = 1, B_g^2 = max a^2 + sway^2,
+L_g = max |a|, sigma_g = sway, delta_g = sway + |shake|.
 """
 
 from __future__ import annotations
@@ -40,13 +41,25 @@ class Instance:
         a, c = np.array(self.slopes), np.array(self.pulls)
         B_g, L_g = float(np.sqrt(np.max(a**2) + self.sway**2)), float(np.max(np.abs(a)))
         return {
-            "L_h": self.curve or 1e-3, "L_f": 1.0, "L_g": L_g, "B_f": 1.0, "B_g": B_g, "sigma_h": self.jitter, "sigma_g": self.sway,
-            "delta_g": self.sway + abs(self.shake), "Delta_h": float(np.max(np.abs(c - c.mean()))),
-            "Delta_g": float(np.max(np.abs(a - a.mean()))), "eta": self.eta, "beta": self.beta, "I": self.period, "K": 2, "b": 1,
-        }  # fmt: skip
+            "L_h": self.curve or 1e-3,
+            "L_f": 1.0,
+            "L_g": L_g,
+            "B_f": 1.0,
+            "B_g": B_g,
+            "sigma_h": self.jitter,
+            "sigma_g": self.sway,
+            "delta_g": self.sway + abs(self.shake),
+            "Delta_h": float(np.max(np.abs(c - c.mean()))),
+            "Delta_g": float(np.max(np.abs(a - a.mean()))),
+            "eta": self.eta,
+            "beta": self.beta,
+            "I": self.period,
+            "K": 2,
+            "b": 1,
+        }
 
     def constants(self) -> dict[str, float]:
-        """What the corrected statement asks for; Phi_gap is the largest drop on [-20, 20], where all iterates are."""
+        """What the corrected statement asks for; Phi_gap is the drop on [-20, 20], where all iterates are."""
         x, y = self.start
         drop = max(self.value(np.array(x)) - min(self.value(np.linspace(-20, 20, 40001))), 0.0)
         error = abs(y - float(np.mean(self.slopes) * np.sin(x)))
@@ -67,7 +80,7 @@ class Instance:
 
     @cached_property
     def run(self) -> list[dict[str, np.ndarray]]:
-        """For every step: the state before it (one row per path so far), and what its 16 outcomes give (paths, 16, ...)."""
+        """For every step: the state before it (one row per path), and what its 16 outcomes give (paths, 16, ...)."""
         x_0, y = self.start
         x = previous = np.full((1, 2), x_0)
         ybar, history = np.full(1, y), []
@@ -82,8 +95,18 @@ class Instance:
             moved = x[:, None] - self.eta * d
             communicates = (t + 1) % self.period == 0
             after = np.broadcast_to(moved.mean(-1, keepdims=True), moved.shape) if communicates else moved
-            history.append({"x": x, "previous": previous, "ybar": ybar, "fresh": fresh, "d": d, "after": after, "jacobian": jacobian,
-                            "communicates": np.array(communicates)})
+            history.append(
+                {
+                    "x": x,
+                    "previous": previous,
+                    "ybar": ybar,
+                    "fresh": fresh,
+                    "d": d,
+                    "after": after,
+                    "jacobian": jacobian,
+                    "communicates": np.array(communicates),
+                }
+            )
             x, previous, ybar = after.reshape(-1, 2), np.repeat(x, 16, 0), fresh.reshape(-1)
         return history
 
@@ -100,7 +123,7 @@ class Instance:
         return float(np.mean((direction - independent) ** 2))
 
     def steps(self, *, jump: bool = True) -> dict[str, tuple[float, float]]:
-        """The two sides of each step of docs/theory/feddro.md, per iteration; without `jump` as the paper has step 7."""
+        """Both sides of each step of docs/theory/feddro.md, per iteration; without `jump` as the paper has step 7."""
         n, found, X_sum, S_before = self.numbers, {}, [], 0.0
         v = n["sigma_h"] ** 2 + n["B_f"] ** 2 * n["sigma_g"] ** 2
         c_0 = 4 * v + 12 * (n["Delta_h"] ** 2 + n["B_f"] ** 2 * n["Delta_g"] ** 2)
@@ -121,15 +144,30 @@ class Instance:
             gap = float(np.mean((self.gradient(mean) - A) ** 2))
             grad = float(np.mean(self.gradient(mean) ** 2))
             fall = float(np.mean(self.value(step["after"].mean(-1)) - self.value(mean)[:, None]))
-            right = -self.eta / 2 * grad - (self.eta / 2 - self.eta**2 * L) * M + self.eta / 2 * gap + self.eta**2 * L * variance
+            right = (
+                -self.eta / 2 * grad
+                - (self.eta / 2 - self.eta**2 * L) * M
+                + self.eta / 2 * gap
+                + self.eta**2 * L * variance
+            )
             keep = (1 - self.beta) ** 2
             jumped = X if step["communicates"] and jump else 0.0
             found |= {
                 f"1 descent, t={t}": (fall, right),
-                f"2 innovation, t={t}": (N, (2 * self.beta**2 * n["delta_g"] ** 2 + 2 * keep * n["B_g"] ** 2 * S_before) / K),
+                f"2 innovation, t={t}": (
+                    N,
+                    (2 * self.beta**2 * n["delta_g"] ** 2 + 2 * keep * n["B_g"] ** 2 * S_before) / K,
+                ),
                 f"2 recursion, t={t}": (abs(Y - keep * Y_before - N), 0.0),
-                f"3 direction, t={t}": (gap, 4 * ((rho + 2 * n["B_g"] ** 4 * n["L_f"] ** 2) * X + 2 * pulled * Y
-                                                  + n["sigma_g"] ** 2 * n["L_f"] ** 2 / K * N)),
+                f"3 direction, t={t}": (
+                    gap,
+                    4
+                    * (
+                        (rho + 2 * n["B_g"] ** 4 * n["L_f"] ** 2) * X
+                        + 2 * pulled * Y
+                        + n["sigma_g"] ** 2 * n["L_f"] ** 2 / K * N
+                    ),
+                ),
                 f"4 variance, t={t}": (variance, 3 * (v / K + pulled * N)),
                 f"5 spread, t={t}": (spread, 24 * rho * X + c_0),
                 f"6 drift, t={t}": (X, self.eta**2 * (t % self.period) * sum(24 * rho * old + c_0 for old in X_sum)),

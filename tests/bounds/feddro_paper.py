@@ -24,8 +24,24 @@ def lemma_3_1(**v):
 # --- lemmas F.2 to F.6 -----------------------------------------------------------------------------------------------
 
 
-def lemma_f_2(L_h, L_f, L_g, B_f, B_g, sigma_h, sigma_g, eta, K, b, gradient_sq, direction_sq, consensus_error,
-              inner_error, inner_power=4, **_):
+def lemma_f_2(
+    L_h,
+    L_f,
+    L_g,
+    B_f,
+    B_g,
+    sigma_h,
+    sigma_g,
+    eta,
+    K,
+    b,
+    gradient_sq,
+    direction_sq,
+    consensus_error,
+    inner_error,
+    inner_power=4,
+    **_,
+):
     L = l_phi(L_h, L_f, L_g, B_f, B_g)
     return {
         "descent": -eta / 2 * gradient_sq,
@@ -53,8 +69,24 @@ def lemma_f_3(L_h, L_g, B_f, sigma_h, sigma_g, Delta_h, Delta_g, eta, I, b, cons
     }, {}
 
 
-def lemma_f_4(L_h, L_g, B_f, B_g, sigma_h, sigma_g, Delta_h, Delta_g, eta, beta, K, b, direction_sq, consensus_error,
-              inner_error, **_):
+def lemma_f_4(
+    L_h,
+    L_g,
+    B_f,
+    B_g,
+    sigma_h,
+    sigma_g,
+    Delta_h,
+    Delta_g,
+    eta,
+    beta,
+    K,
+    b,
+    direction_sq,
+    consensus_error,
+    inner_error,
+    **_,
+):
     old = (1 - beta) ** 2
     return {
         "inner": old * inner_error,
@@ -106,8 +138,25 @@ def lemma_f_5_proved(**v):
     return terms, {**conditions, "momentum_range": (v["beta"], 1)}
 
 
-def theorem_f_6(L_h, L_f, L_g, B_f, B_g, sigma_h, sigma_g, Delta_h, Delta_g, eta, I, b, T, gradient_sq,
-                tens=(10, 20, 40), thirties=(30, 60, 120), **v):
+def theorem_f_6(
+    L_h,
+    L_f,
+    L_g,
+    B_f,
+    B_g,
+    sigma_h,
+    sigma_g,
+    Delta_h,
+    Delta_g,
+    eta,
+    I,
+    b,
+    T,
+    gradient_sq,
+    tens=(10, 20, 40),
+    thirties=(30, 60, 120),
+    **v,
+):
     v |= {"L_h": L_h, "L_f": L_f, "L_g": L_g, "B_f": B_f, "B_g": B_g, "sigma_h": sigma_h, "sigma_g": sigma_g}
     v |= {"Delta_h": Delta_h, "Delta_g": Delta_g, "eta": eta, "I": I, "b": b}
     squares = (L_h**2, B_f**2 * L_g**2, B_g**4 * L_f**2)
@@ -182,7 +231,9 @@ def theorem_5_1(**v):
 def corollary_1(**v):
     bK = v["b"] * v["K"]
     few_steps = {"local_updates": (v["I"], v["T"] ** 0.25 / bK**0.75)}
-    return {**headline(1 / sqrt(bK * v["T"]), **v), **printed_constants(**v), "T_th": t_th(**v)}, chosen(**v) | few_steps
+    return {**headline(1 / sqrt(bK * v["T"]), **v), **printed_constants(**v), "T_th": t_th(**v)}, chosen(
+        **v
+    ) | few_steps
 
 
 def corollary_2(**v):
@@ -246,11 +297,12 @@ def theorem_4_2_corrected(L_f, L_g, B_f, B_g, Delta_g, Phi_gap, eta, I, T):
     }
 
 
-# --- Theorem 5.1, corrected: docs/theory/feddro.md, steps 1 to 10 ------------------------------------------------------
+# --- Theorem 5.1, corrected: docs/theory/feddro.md, steps 1 to 10 ----------------------------------------------------
 
 
-def theorem_5_1_corrected(L_h, L_f, L_g, B_f, B_g, sigma_h, sigma_g, delta_g, Delta_h, Delta_g, Phi_gap, y_err, eta,
-                          beta, I, K, b, T):
+def theorem_5_1_corrected(
+    L_h, L_f, L_g, B_f, B_g, sigma_h, sigma_g, delta_g, Delta_h, Delta_g, Phi_gap, y_err, eta, beta, I, K, b, T
+):
     L, bK = l_phi(L_h, L_f, L_g, B_f, B_g), b * K
     noise, spread = sigma_h**2 + B_f**2 * sigma_g**2, Delta_h**2 + B_f**2 * Delta_g**2
     W = eta * (4 * B_g**2 * L_f**2 / beta + 2 * sigma_g**2 * L_f**2 / bK + 3 * eta * L * B_g**2 * L_f**2)

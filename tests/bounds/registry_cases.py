@@ -17,15 +17,24 @@ from fedco.bounds.theorem import Statement, Theorem
 from hypothesis import HealthCheck, Phase, settings
 
 MISSING = [paper for paper in bounds.PAPERS if find_spec(f"fedco.bounds.papers.{paper}") is None]
-THEOREMS = {name: t for paper in bounds.PAPERS if paper not in MISSING for name, t in bounds.paper_theorems(paper).items()}
+THEOREMS = {
+    name: t for paper in bounds.PAPERS if paper not in MISSING for name, t in bounds.paper_theorems(paper).items()
+}
 STATEMENTS = [(name, label) for name, theorem in THEOREMS.items() for label in theorem.labels]
 
-every_statement = pytest.mark.parametrize(("name", "label"), STATEMENTS, ids=[f"{n}-{label}" for n, label in STATEMENTS])
+every_statement = pytest.mark.parametrize(
+    ("name", "label"), STATEMENTS, ids=[f"{n}-{label}" for n, label in STATEMENTS]
+)
 
 
 def few(examples: int) -> settings:
     """The same few examples in every run; not shrunk, since exact values can take seconds."""
-    quiet = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large, HealthCheck.large_base_example]
+    quiet = [
+        HealthCheck.too_slow,
+        HealthCheck.filter_too_much,
+        HealthCheck.data_too_large,
+        HealthCheck.large_base_example,
+    ]
     same = {"derandomize": True, "database": None, "deadline": None, "phases": [Phase.generate]}
     return settings(max_examples=examples, suppress_health_check=quiet, **same)
 

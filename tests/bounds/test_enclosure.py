@@ -43,7 +43,11 @@ def test_the_enclosure_contains_the_bound(name, label):
 @few(40)
 @given(a=fractions, b=fractions.filter(bool))
 def test_rational_arithmetic_is_enclosed(a, b):
-    exprs = {x**3 - 7 * x: a**3 - 7 * a, sp.Max(x, 2) + sp.Abs(x): max(a, Fraction(2)) + abs(a), sp.floor(x): Fraction(a // 1)}
+    exprs = {
+        x**3 - 7 * x: a**3 - 7 * a,
+        sp.Max(x, 2) + sp.Abs(x): max(a, Fraction(2)) + abs(a),
+        sp.floor(x): Fraction(a // 1),
+    }
     for expr, value in exprs.items():
         assert enclose(expr, {x: sp.Rational(a.numerator, a.denominator)}).contains(value)
     quotient = enclose(1 / x, {x: sp.Rational(b.numerator, b.denominator)})

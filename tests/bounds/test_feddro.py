@@ -26,7 +26,7 @@ SEEDS = range(4)
 
 
 def draw(theorem, label, seed):
-    """Random exact values of every symbol, scheduled ones included so that the formulas are compared off the schedule too."""
+    """Random exact values of every symbol, scheduled ones included: formulas are compared off the schedule too."""
     rng = Random(f"{theorem.id} {label} {seed}")
     return {
         name: rng.choice(COUNTS[name]) if name in COUNTS else Fraction(rng.randint(1, 99), rng.choice((7, 100, 13)))
@@ -40,7 +40,9 @@ def of_fedco(theorem, label, values):
     point = complete(theorem, label, values)
     items = (*statement.terms, *statement.derived)
     numbers = {item.name: number(statement.at(item.expr, point)) for item in items}
-    sides = {c.name: tuple(number(statement.at(side, point)) for side in (c.left, c.right)) for c in statement.conditions}
+    sides = {
+        c.name: tuple(number(statement.at(side, point)) for side in (c.left, c.right)) for c in statement.conditions
+    }
     return numbers, sides
 
 
@@ -54,8 +56,10 @@ def disagreements(theorem, label, formula, seeds=SEEDS):
         wrong |= {name for name in theirs if name not in mine or not isclose(mine[name], theirs[name], rel_tol=1e-12)}
         terms = {term.name for term in theorem.statement(label).terms}
         wrong |= {name for name in terms if name not in theirs} | set(sides) ^ set(limits)
-        close = {name: all(map(lambda a, b: isclose(a, b, rel_tol=1e-12), sides[name], limits[name]))
-                 for name in set(sides) & set(limits)}
+        close = {
+            name: all(map(lambda a, b: isclose(a, b, rel_tol=1e-12), sides[name], limits[name]))
+            for name in set(sides) & set(limits)
+        }
         wrong |= {name for name, same in close.items() if not same}
     return wrong
 
@@ -83,10 +87,14 @@ def test_the_bound_is_the_sum_of_the_independent_terms(name, label):
 
 
 def test_schedules_are_those_of_the_paper():
-    values = {key: value for key, value in draw(THEOREMS["theorem_5_1"], "printed", 1).items() if key not in ("eta", "beta")}
+    values = {
+        key: value for key, value in draw(THEOREMS["theorem_5_1"], "printed", 1).items() if key not in ("eta", "beta")
+    }
     numbers = THEOREMS["theorem_5_1"].bound(strict=False, **values).numbers
     eta = sqrt(values["b"] * values["K"] / values["T"])
-    assert isclose(numbers["eta"], eta) and isclose(numbers["beta"], 4 * float(values["B_g"] ** 4 * values["L_f"] ** 2) * eta)
+    assert isclose(numbers["eta"], eta) and isclose(
+        numbers["beta"], 4 * float(values["B_g"] ** 4 * values["L_f"] ** 2) * eta
+    )
     for T in (10, 10**6, 10**15):
         values = {**draw(THEOREMS["corollary_2"], "printed", 1), "T": T, "b": 1, "K": 2}
         wanted = corollary_2(**{**{k: float(v) for k, v in values.items()}, "I": period_of_corollary_2(1, 2, T)})[0]
@@ -96,7 +104,9 @@ def test_schedules_are_those_of_the_paper():
 
 
 def test_theorem_4_1_limits():
-    printed, corrected = (THEOREMS["theorem_4_1"].bound(label, eta=Fraction(1, 100)) for label in ("printed", "corrected"))
+    printed, corrected = (
+        THEOREMS["theorem_4_1"].bound(label, eta=Fraction(1, 100)) for label in ("printed", "corrected")
+    )
     assert printed.derived == {"C_eta_I": 1 / 8, "C_eta_II": 1 / 22, "xbar_lower": 0.5}
     assert isclose(corrected.derived["C_eta_I"], sqrt(2) / 4)
     outside = THEOREMS["theorem_4_1"].bound("printed", strict=False, eta=Fraction(1, 8))
@@ -106,12 +116,24 @@ def test_theorem_4_1_limits():
 # --- printed against proved, printed against corrected ---------------------------------------------------------------
 
 EXPECTED = {
-    "theorem_5_1": {"initialisation": "equal", "variance_h": "violated", "variance_g": "violated",
-                    "heterogeneity_h": "violated", "heterogeneity_g": "violated"},
-    "theorem_f_1": {"initialisation": "equal", "variance_h": "violated", "variance_g": "violated",
-                    "heterogeneity_h": "violated", "heterogeneity_g": "violated"},
+    "theorem_5_1": {
+        "initialisation": "equal",
+        "variance_h": "violated",
+        "variance_g": "violated",
+        "heterogeneity_h": "violated",
+        "heterogeneity_g": "violated",
+    },
+    "theorem_f_1": {
+        "initialisation": "equal",
+        "variance_h": "violated",
+        "variance_g": "violated",
+        "heterogeneity_h": "violated",
+        "heterogeneity_g": "violated",
+    },
     "lemma_f_2": {"inner": "violated"},
-    "lemma_f_5": dict.fromkeys(("descent", "drift", "variance_h", "variance_g", "heterogeneity_h", "heterogeneity_g"), "equal"),
+    "lemma_f_5": dict.fromkeys(
+        ("descent", "drift", "variance_h", "variance_g", "heterogeneity_h", "heterogeneity_g"), "equal"
+    ),
 }
 
 
@@ -132,7 +154,7 @@ def test_theorem_f_6_rounds_its_constants_up():
 
 
 def test_corollary_1_is_theorem_5_1_with_the_schedule():
-    """|b| K (I-1)^2 / T <= 1 / sqrt(|b| K T) for I = T^(1/4) / (|b| K)^(3/4), so that the maximum is its second argument."""
+    """For I = T^(1/4) / (|b| K)^(3/4), |b| K (I-1)^2 / T <= 1 / sqrt(|b| K T): the maximum is its second argument."""
     outcomes = {outcome for outcome, *_ in corollary_terms(THEOREMS["corollary_1"]).values()}
     assert outcomes <= {"equal", "proved", "open"}
     u, size = slack_symbol("u"), slack_symbol("size")
@@ -143,20 +165,51 @@ def test_corollary_1_is_theorem_5_1_with_the_schedule():
 
 def test_neither_statement_implies_the_other():
     """The corrected bound beats the printed one without momentum trouble, and exceeds it where rounds are long."""
-    flat = {"L_h": 1, "L_f": 1, "L_g": 1, "B_f": 1, "B_g": 1, "sigma_h": 0, "sigma_g": 0, "Delta_h": 1, "Delta_g": 0,
-            "Phi_gap": 1, "y_err": 0, "K": 1, "b": 1}
+    flat = {
+        "L_h": 1,
+        "L_f": 1,
+        "L_g": 1,
+        "B_f": 1,
+        "B_g": 1,
+        "sigma_h": 0,
+        "sigma_g": 0,
+        "Delta_h": 1,
+        "Delta_g": 0,
+        "Phi_gap": 1,
+        "y_err": 0,
+        "K": 1,
+        "b": 1,
+    }
     long_rounds = {**flat, "T": 10**16, "I": 10**4}
     printed = THEOREMS["corollary_1"].bound(**long_rounds)
     corrected = THEOREMS["theorem_5_1"].bound("corrected", delta_g=0, **long_rounds)
     assert printed.admissible and corrected.admissible
     assert corrected.terms["inner_heterogeneity"] > 1000 * printed.terms["heterogeneity_h"]
     short = {**flat, "T": 10**16, "I": 1}
-    assert THEOREMS["theorem_5_1"].bound("corrected", delta_g=0, **short).total < 10 * THEOREMS["theorem_5_1"].bound(**short).total
+    assert (
+        THEOREMS["theorem_5_1"].bound("corrected", delta_g=0, **short).total
+        < 10 * THEOREMS["theorem_5_1"].bound(**short).total
+    )
 
 
 def test_the_corrected_rate_is_still_one_over_root_t_for_short_rounds():
-    base = {"L_h": 1, "L_f": 1, "L_g": 1, "B_f": 1, "B_g": 1, "sigma_h": 1, "sigma_g": 1, "delta_g": 1, "Delta_h": 1,
-            "Delta_g": 1, "Phi_gap": 1, "y_err": 1, "I": 4, "K": 8, "b": 2}
+    base = {
+        "L_h": 1,
+        "L_f": 1,
+        "L_g": 1,
+        "B_f": 1,
+        "B_g": 1,
+        "sigma_h": 1,
+        "sigma_g": 1,
+        "delta_g": 1,
+        "Delta_h": 1,
+        "Delta_g": 1,
+        "Phi_gap": 1,
+        "y_err": 1,
+        "I": 4,
+        "K": 8,
+        "b": 2,
+    }
     first, second = (THEOREMS["theorem_5_1"].bound("corrected", **base, T=T).total for T in (10**12, 10**16))
     assert isclose(first / second, 100, rel_tol=0.02)
 
@@ -183,7 +236,9 @@ def test_mutants_of_the_checks_fail(monkeypatch):
         errata.estimate_jumps_at_communication(rounds=1)
     with pytest.raises(RecheckError):
         confirm(False, anything=1)
-    monkeypatch.setattr(errata, "Q", lambda top, bottom=1: Fraction(0) if (top, bottom) == (1, 4) else Fraction(top, bottom))
+    monkeypatch.setattr(
+        errata, "Q", lambda top, bottom=1: Fraction(0) if (top, bottom) == (1, 4) else Fraction(top, bottom)
+    )
     with pytest.raises(RecheckError):
         errata.sign_before_13()
 
@@ -193,7 +248,9 @@ def test_a_finding_about_a_repaired_declaration_fails(monkeypatch):
     original = THEOREMS["theorem_f_1"]
     words = original.vocabulary.namespace()
     printed = original.statement("printed")
-    repaired = replace(printed.constant("Lbar_fg"), expr=printed.constant("Lbar_fg").expr + 19 * words.B_f**2 * words.L_g**2)
+    repaired = replace(
+        printed.constant("Lbar_fg"), expr=printed.constant("Lbar_fg").expr + 19 * words.B_f**2 * words.L_g**2
+    )
     derived = tuple(repaired if item.name == "Lbar_fg" else item for item in printed.derived)
     mutant = replace(original, statements={**original.statements, "printed": replace(printed, derived=derived)})
     known = paper_theorems("feddro")
@@ -206,11 +263,15 @@ def test_a_finding_about_a_repaired_declaration_fails(monkeypatch):
 
 
 @pytest.mark.parametrize("term", [term.name for term in THEOREMS["theorem_5_1"].statement("corrected").terms])
-@pytest.mark.parametrize("change", [lambda e: 2 * e, lambda e: -e, lambda e: e / THEOREMS["theorem_5_1"].vocabulary["T"].symbol])
+@pytest.mark.parametrize(
+    "change", [lambda e: 2 * e, lambda e: -e, lambda e: e / THEOREMS["theorem_5_1"].vocabulary["T"].symbol]
+)
 def test_a_slip_in_any_term_of_the_corrected_statement_is_caught(term, change):
     theorem = THEOREMS["theorem_5_1"]
     statement = theorem.statement("corrected")
-    changed = replace(statement, terms=tuple(replace(t, expr=change(t.expr)) if t.name == term else t for t in statement.terms))
+    changed = replace(
+        statement, terms=tuple(replace(t, expr=change(t.expr)) if t.name == term else t for t in statement.terms)
+    )
     mutant = replace(theorem, statements={**theorem.statements, "corrected": changed})
     assert disagreements(mutant, "corrected", theorem_5_1_corrected, range(2)) == {term}
 
@@ -221,5 +282,7 @@ def test_a_tenth_added_to_a_step_limit_is_caught():
     for index, condition in enumerate(statement.conditions):
         loose = list(statement.conditions)
         loose[index] = replace(condition, right=condition.right * sp.Rational(11, 10))
-        mutant = replace(theorem, statements={**theorem.statements, "corrected": replace(statement, conditions=tuple(loose))})
+        mutant = replace(
+            theorem, statements={**theorem.statements, "corrected": replace(statement, conditions=tuple(loose))}
+        )
         assert disagreements(mutant, "corrected", theorem_5_1_corrected, range(2)) == {condition.name}

@@ -51,7 +51,9 @@ def test_squares_of_sums_and_of_deviations(seed):
         assert sum(map(sq, deviations)) <= sum(map(sq, a))
         assert sum(map(sq, a)) == count * sq(mean) + sum(map(sq, deviations)), "step 7: mean square of the directions"
         q = vectors(seed + 100, 1)[0]
-        assert sum(sq(add(v, q)) for v in deviations) == sum(map(sq, deviations)) + count * sq(q), "step 7: no cross term"
+        assert sum(sq(add(v, q)) for v in deviations) == sum(map(sq, deviations)) + count * sq(q), (
+            "step 7: no cross term"
+        )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -149,7 +151,11 @@ def assembled(bias=1, jump=1, momentum=4, twice=2):
 
 def mismatches(parts):
     statement = MAIN.statement("corrected")
-    return {name for name, mine in parts["terms"].items() if sp.expand(mine - statement.expand(statement.term(name).expr)) != 0}
+    return {
+        name
+        for name, mine in parts["terms"].items()
+        if sp.expand(mine - statement.expand(statement.term(name).expr)) != 0
+    }
 
 
 def test_the_assembled_bound_is_the_corrected_statement_term_by_term():
@@ -175,7 +181,9 @@ def test_a_derivation_with_a_slip_does_not_match(slip, wrong):
 def test_the_assembled_conditions_are_the_corrected_conditions():
     found, statement = assembled(), MAIN.statement("corrected")
     embedding = statement.condition("step_size_embedding")
-    assert sp.simplify(found["feedback"] - embedding.left / embedding.right / 2) == 0, "at most 1/2 exactly when it holds"
+    assert sp.simplify(found["feedback"] - embedding.left / embedding.right / 2) == 0, (
+        "at most 1/2 exactly when it holds"
+    )
     direction = statement.condition("step_size_direction")
     assert sp.expand(found["pull"] + s.eta * (direction.right - statement.expand(direction.left))) == 0
     period = statement.condition("step_size_period")
@@ -189,15 +197,22 @@ def test_theorem_4_2_is_assembled_from_its_five_steps():
     total = (w.Phi_gap + w.eta / 2 * gap) * 2 / (w.eta * w.T)
     assert sp.expand(total - statement.total) == 0
     period = statement.condition("step_size_period")
-    assert sp.expand(period.left / 9 - 6 * w.B_f**2 * w.L_g**2 * w.eta**2 * w.I**2) == 0, "6 B_f^2 L_g^2 eta^2 I^2 <= 1/9"
+    assert sp.expand(period.left / 9 - 6 * w.B_f**2 * w.L_g**2 * w.eta**2 * w.I**2) == 0, (
+        "6 B_f^2 L_g^2 eta^2 I^2 <= 1/9"
+    )
     descent = statement.condition("step_size_descent")
     assert statement.expand(descent.right) == 1 / (w.B_f * w.L_g + w.B_g**2 * w.L_f)
 
 
 # --- every step on an instance whose expectations are sums over all sample paths --------------------------------------
 
-INSTANCES = [Instance(), Instance(beta=0.9, eta=0.02, period=2), Instance(beta=0.05, period=1, slopes=(1.0, 0.2)),
-             Instance(sway=0.0, shake=0.0, jitter=0.0), Instance(start=(0.3, -1.0), eta=0.05)]  # fmt: skip
+INSTANCES = [
+    Instance(),
+    Instance(beta=0.9, eta=0.02, period=2),
+    Instance(beta=0.05, period=1, slopes=(1.0, 0.2)),
+    Instance(sway=0.0, shake=0.0, jitter=0.0),
+    Instance(start=(0.3, -1.0), eta=0.05),
+]
 
 
 @pytest.mark.parametrize("instance", INSTANCES, ids=str)
@@ -214,7 +229,7 @@ def test_the_corrected_bound_holds_on_an_enumerated_instance(instance):
 
 
 def test_the_printed_steps_fail_where_the_derivation_says():
-    """Mutants: without the jump, step 7 fails at a communication; with ybar treated as independent, A is another vector."""
+    """Mutants: without the jump, step 7 fails at a communication; with ybar as if independent, A is another vector."""
     instance = Instance(eta=0.05, start=(0.3, -1.0))
     steps = instance.steps(jump=False)
     assert any(left > right + 1e-12 for name, (left, right) in steps.items() if name.startswith("7"))

@@ -48,7 +48,9 @@ KNOWN_SMALLER_WITH_A_CONSTANT: dict[tuple[str, str], str] = {}
 def test_the_registry_is_there():
     assert len(STATEMENTS) >= 100
     assert set(MISSING) <= {"local_scgdm"}, "only a paper that nobody has encoded yet may be missing"
-    assert set(THEOREMS) == {name for paper in bounds.PAPERS if paper not in MISSING for name in bounds.paper_theorems(paper)}
+    assert set(THEOREMS) == {
+        name for paper in bounds.PAPERS if paper not in MISSING for name in bounds.paper_theorems(paper)
+    }
 
 
 # --- the generator ---------------------------------------------------------------------------------------------------
@@ -73,7 +75,9 @@ def test_the_generator_is_not_degenerate(name, label):
         assert max(found) > 0
 
 
-@pytest.mark.parametrize("name", [name for name, theorem in THEOREMS.items() if theorem.kind in ("theorem", "corollary")])
+@pytest.mark.parametrize(
+    "name", [name for name, theorem in THEOREMS.items() if theorem.kind in ("theorem", "corollary")]
+)
 def test_admissible_values_are_admissible_and_not_degenerate(name):
     theorem = THEOREMS[name]
     label = theorem.labels[-1]
@@ -129,21 +133,29 @@ def misfits(theorem, label, point, direction, base) -> list[str]:
 
     def follows(expr, dimension):
         before, after = statement.at(expr, old), statement.at(expr, new)
-        return isclose(number(after), number(before * factor(dimension, direction, base)), rel_tol=1e-12, abs_tol=1e-300)
+        return isclose(
+            number(after), number(before * factor(dimension, direction, base)), rel_tol=1e-12, abs_tol=1e-300
+        )
 
     bad = [f"term {term.name}" for term in statement.terms if not follows(term.expr, theorem.metric.dimension)]
     dimensions = {symbol: modulo(dimension, theorem.unit_choices) for symbol, dimension in known.items()}
     for constant in statement.derived:
         try:
-            dimensions[constant.symbol] = modulo(dimension_of(sp.sympify(constant.expr), dimensions), theorem.unit_choices)
+            dimensions[constant.symbol] = modulo(
+                dimension_of(sp.sympify(constant.expr), dimensions), theorem.unit_choices
+            )
         except (InhomogeneousError, KeyError):
             bad.append(f"constant {constant.name}")
             continue
         if not follows(constant.expr, dimensions[constant.symbol]):
             bad.append(f"constant {constant.name}")
     for condition in statement.conditions:
-        sides = [Condition(condition.name, statement.at(condition.left, p), condition.relation, statement.at(condition.right, p))
-                 for p in (old, new)]
+        sides = [
+            Condition(
+                condition.name, statement.at(condition.left, p), condition.relation, statement.at(condition.right, p)
+            )
+            for p in (old, new)
+        ]
         if holds(sides[0]) != holds(sides[1]):
             bad.append(f"condition {condition.name}")
     return bad
@@ -160,7 +172,9 @@ def test_rescaling_the_units_rescales_the_bound(name, label):
     @few(6 if slips else 2)
     @given(point=anywhere(theorem, label), base=st.sampled_from((2, 3, 7)))
     def rescale(point, base):
-        found.update(bad for direction in directions(theorem) for bad in misfits(theorem, label, point, direction, base))
+        found.update(
+            bad for direction in directions(theorem) for bad in misfits(theorem, label, point, direction, base)
+        )
 
     rescale()
     if not slips:
@@ -188,7 +202,9 @@ def test_a_worse_problem_never_has_a_smaller_bound(name, label):
             for where, expr in exprs.items():
                 after, tolerance = number(statement.at(expr, worse)), 1e-12 * abs(before[where])
                 excused = (name, symbol_name) in KNOWN_SMALLER_WITH_A_CONSTANT
-                assert excused or after >= before[where] - tolerance, f"{where} falls from {before[where]} to {after} in {symbol}"
+                assert excused or after >= before[where] - tolerance, (
+                    f"{where} falls from {before[where]} to {after} in {symbol}"
+                )
 
     compare()
 
@@ -228,7 +244,11 @@ def decided(theorem, label, point) -> bool:
     """Whether every condition holds or fails by a margin that rounding cannot hide."""
     statement = theorem.statement(label)
     known = complete(theorem, label, point)
-    sides = [[number(statement.at(side, known)) for side in (c.left, c.right)] for c in statement.conditions if c.relation != "=="]
+    sides = [
+        [number(statement.at(side, known)) for side in (c.left, c.right)]
+        for c in statement.conditions
+        if c.relation != "=="
+    ]
     return all(abs(left - right) > 1e-9 * (abs(left) + abs(right)) for left, right in sides)
 
 

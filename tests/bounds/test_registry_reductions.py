@@ -136,7 +136,11 @@ def test_a_problem_can_certify_every_constant_of_every_theorem():
 
 def words(paper: str):
     """The symbols of a paper."""
-    return next(t for name, t in THEOREMS.items() if name in (f"{paper}.theorem_4_1", f"{paper}.theorem_5_1") and name != "feddro.theorem_4_1").vocabulary.namespace()
+    return next(
+        t
+        for name, t in THEOREMS.items()
+        if name in (f"{paper}.theorem_4_1", f"{paper}.theorem_5_1") and name != "feddro.theorem_4_1"
+    ).vocabulary.namespace()
 
 
 def mutant(name: str, label: str, term: str, change) -> tuple[Theorem, Statement]:

@@ -1,0 +1,96 @@
+"""Exact orders: against hand calculations, against the finite tuner, and against the papers' claims."""
+
+from __future__ import annotations
+
+from fractions import Fraction as Q
+from importlib.util import find_spec
+from math import log
+
+import fedco
+import pytest
+from fedco.bounds.asymptotics import Order, rates
+from fedco.bounds.claims import CLAIMS, check, claims_of
+from fedco.bounds.errata import acc_fcsg_m_rates
+from fedco.bounds.reading import InputError
+from fedco.bounds.tuning import tune
+
+KNOWN = [claim for claim in CLAIMS if find_spec(f"fedco.bounds.papers.{claim.id.partition('.')[0]}")]
+FCSG = {"L_f": 1, "L_g": 1, "S_f": 1, "S_g": 1, "sigma_g": 1, "F_gap": 1, "N": 4}
+
+
+def order(eps: str, clients: int = 0) -> Order:
+    return Order(Q(eps), Q(clients))
+
+
+def test_fcsg_by_hand():
+    """1/(alpha T), alpha/N, q^2 alpha^2 and 1/m at most eps: alpha = N eps, T = 1/(N eps^2), q = 1/(N sqrt(eps)), m = 1/eps."""
+    found = rates(fedco.theorem("fcsg.theorem_4_1"), "printed")
+    assert found.schedule["alpha"] == order("-1", 1)
+    assert found.schedule["q"] == order("1/2", -1)
+    assert found.schedule["m"] == order("1")
+    assert found.costs == {
+        "iterations": order("2", -1),
+        "rounds": order("3/2"),
+        "samples": order("3", -1),
+        "model_messages": order("3/2"),
+    }
+
+
+def test_comfedl_by_hand():
+    """sigma/sqrt(b) at most eps needs b = eps^-2, on top of T = eps^-2."""
+    found = rates(fedco.theorem("comfedl.theorem_2"), "printed")
+    assert found.costs["samples"] == order("4") and found.costs["iterations"] == order("2")
+
+
+def test_feddro_has_a_better_schedule_in_its_own_theorem():
+    """b = 1/(K eps), I = 1, T = 1/eps: eps^-1 rounds instead of eps^-3/2, no more samples."""
+    found = rates(fedco.theorem("feddro.theorem_5_1"), "printed")
+    assert found.costs["rounds"] == order("1") and found.costs["samples"] == order("2", -1)
+    claims = {claim.resource: check(claim) for claim in claims_of("feddro")}
+    assert claims["rounds"].agrees and "printed" in claims["rounds"].better
+    assert claims["samples"].agrees and not claims["samples"].better
+
+
+@pytest.mark.parametrize("claim", KNOWN, ids=lambda claim: claim.id)
+def test_claims_follow_from_the_printed_statements(claim):
+    checked = check(claim)
+    assert checked.agrees, str(checked)
+    assert checked.to_dict()["agrees"] is True
+
+
+def test_claims_that_the_theorem_behind_them_does_not_give():
+    disagreeing = {(claim.id, label) for claim in KNOWN for label in check(claim).worse}
+    assert ("acc_fcsg_m.samples", "printed") in disagreeing
+    assert ("meta_fl.rounds", "proved") in disagreeing and ("meta_fl.rounds", "corrected") in disagreeing
+    assert not {entry for entry in disagreeing if entry[0].startswith(("fcsg.", "feddro."))}
+
+
+@pytest.mark.parametrize("finding", acc_fcsg_m_rates.FINDINGS, ids=lambda finding: finding.id)
+def test_findings_are_confirmed(finding):
+    assert finding.check()
+
+
+@pytest.mark.parametrize(("name", "label"), [("fcsg.theorem_4_1", "printed"), ("fcsg.theorem_4_1", "corrected")])
+def test_orders_are_what_the_tuner_does(name, label):
+    """The slope of the tuned cost between two small targets."""
+    theorem = fedco.theorem(name)
+    targets = (1e-6, 1e-7)
+    costs = [tune(theorem, FCSG, eps=eps, statement=label).cost["samples"] for eps in targets]
+    slope = log(costs[1] / costs[0]) / log(targets[0] / targets[1])
+    assert slope == pytest.approx(float(rates(theorem, label).costs["samples"].eps), abs=0.02)
+
+
+def test_a_floor_is_reported():
+    with pytest.raises(InputError, match="floor"):
+        rates(fedco.theorem("meta_fl.theorem_8_FO"))
+    with pytest.raises(InputError, match="not a resource"):
+        rates(fedco.theorem("fcsg.theorem_4_1"), "printed", ("energy",))
+    with pytest.raises(InputError, match="no terms"):
+        rates(fedco.theorem("fcsg.lemma_a_2"))
+
+
+def test_orders_print():
+    assert str(order("3/2", -1)) == "eps^-3/2 clients^-1" and str(order("0")) == "1"
+    assert order("3/2", -1).latex() == r"\epsilon^{-3/2}K^{-1}"
+    found = fedco.theorem("fcsg.theorem_4_1").rates()
+    assert "rounds ~ eps^-3/2" in str(found) and found.to_dict()["costs"]["samples"] == {"eps": "-3", "clients": "-1"}

@@ -1,0 +1,90 @@
+"""Costs of a target, comparisons through the shared vocabulary, and sensitivities."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import fedco
+import pytest
+from fedco.bounds.compare import compare, preference_map
+from fedco.bounds.complexity import complexity
+from fedco.bounds.reading import InputError
+from fedco.bounds.sensitivity import elasticities, pareto, shares
+
+FCSG = {"L_f": 1, "L_g": 1, "S_f": 1, "S_g": 1, "sigma_g": 1, "F_gap": 1, "N": 4}
+FEDDRO = {"L_h": 1, "L_f": 1, "L_g": 1, "B_f": 1, "B_g": 1, "sigma_h": "1/2", "sigma_g": "1/2", "Delta_h": "1/2",
+          "Delta_g": "1/2", "Phi_gap": 1, "y_err": 0, "K": 8, "b": 1}
+
+
+def test_tuned_is_no_dearer_than_the_papers_schedule():
+    theorem = fedco.theorem("feddro.theorem_5_1")
+    found = complexity(theorem, FEDDRO, "1/10", statement="proved")
+    assert found.paper is not None
+    assert found.tuned.cost["samples"] <= found.paper.cost["samples"]
+    assert found.tuned.bound.total <= 0.1 and found.paper.bound.total <= 0.1
+    assert found.paper.bound.numbers["eta"] == pytest.approx((8 / found.paper.cost["iterations"]) ** 0.5)
+    assert "| samples per client |" in str(found) and found.to_dict()["rates"]["costs"]
+
+
+def test_the_corollary_costs_more_than_its_theorem():
+    theorem, corollary = (complexity(fedco.theorem(f"fcsg.{n}"), FCSG, "1/10") for n in ("theorem_4_1", "corollary_4_2"))
+    assert theorem.tuned.cost["samples"] < corollary.tuned.cost["samples"]
+    assert theorem.paper is None and "no schedule" in theorem.paper_note
+
+
+def test_elasticities_by_hand():
+    """2 F_gap/(alpha T) + 2 bias/m + ...: the bound reacts to F_gap with the share of its term."""
+    values = {**FCSG, "alpha": "1/100", "q": 2, "m": 10, "T": 1000}
+    found = elasticities(fedco.theorem("fcsg.theorem_4_1"), values)
+    bound = fedco.theorem("fcsg.theorem_4_1").bound(**values)
+    assert found.values["F_gap"] == pytest.approx(bound.terms["initialisation"] / bound.total, rel=1e-6)
+    assert found.values["m"] == pytest.approx(-bound.terms["bias"] / bound.total, rel=1e-6)
+    assert found.values["T"] == pytest.approx(-found.values["F_gap"], rel=1e-6)
+    assert "changes it by" in str(found) and found.to_dict()["elasticities"] == found.values
+
+
+def test_a_schedule_follows():
+    """With eta and beta from the schedule, FedDRO's bound goes like 1/sqrt(T) where nothing drifts."""
+    found = elasticities(fedco.theorem("feddro.theorem_5_1"), {**FEDDRO, "I": 1, "T": 10**6})
+    assert found.values["T"] == pytest.approx(-0.5, abs=1e-6)
+    assert fedco.theorem("feddro.theorem_5_1").elasticities(**FEDDRO, I=1, T=10**6).values == found.values
+
+
+def test_shares_add_up():
+    table = shares(fedco.theorem("fcsg.theorem_4_1"), "T", [1e3, 1e5, 1e7], {**FCSG, "alpha": "1/100", "q": 2, "m": 10})
+    for row in zip(*(table[name] for name in ("initialisation", "bias", "variance", "drift")), strict=True):
+        assert sum(row) == pytest.approx(1.0)
+    assert table["initialisation"][0] > table["initialisation"][-1]
+
+
+def test_the_pareto_front_trades_rounds_for_samples(tmp_path: Path):
+    theorem = fedco.theorem("fcsg.theorem_4_1")
+    front = pareto(theorem, FCSG, "1/2", statement="corrected", points=4, figure=tmp_path / "front.svg")
+    rounds, samples = ([t.cost[name] for t in front] for name in ("rounds", "samples"))
+    assert rounds == sorted(rounds) and samples == sorted(samples, reverse=True) and len(front) >= 2
+    assert (tmp_path / "front.svg").stat().st_size > 1000
+
+
+def test_the_same_quantities_for_every_theorem():
+    found = compare("1/2", {"clients": 8, "inner_value_noise": "1/2"})
+    rows = {row.theorem: row for row in found.rows}
+    assert {"fcsg.theorem_4_1", "feddro.theorem_5_1", "comfedl.theorem_2"} <= set(rows)
+    assert all(row.tuned or row.reason for row in found.rows)
+    assert rows["fcsg.theorem_4_1"].tuned.bound.values["N"] == "8"
+    assert rows["fcsg.theorem_4_1"].tuned.bound.values["sigma_g"] == "1/2"
+    assert "| fcsg.theorem_4_1 | corrected | conditional |" in str(found) and found.to_dict()["rows"]
+    assert found.preferred("samples", "conditional") in {"fcsg.theorem_4_1", "fcsg_m.theorem_4_4", "acc_fcsg_m.theorem_4_7"}
+
+
+def test_the_preferred_method_changes_with_the_target():
+    grid = preference_map(("inner_value_noise", "eps"), (["1/10", 1], ["2", "1/100"]), None, {"clients": 4}, kind="conditional")
+    assert len(grid) == 4 and all(name for _, _, name in grid)
+
+
+def test_what_cannot_be_compared_is_refused():
+    with pytest.raises(InputError, match="not a quantity"):
+        compare("1/2", {"L_f": 1})
+    with pytest.raises(InputError, match="not a kind"):
+        compare("1/2", kind="convex")
+    with pytest.raises(InputError, match="no terms"):
+        elasticities(fedco.theorem("fcsg.lemma_a_2"), {})

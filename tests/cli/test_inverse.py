@@ -1,0 +1,106 @@
+"""fedco tune | complexity | compare: JSON, exit status, speed, no heavy imports, and the commands of the how-to page."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import fedco
+import pytest
+
+PAGE = Path(fedco.__file__).parent / "docs" / "howto" / "choose-step-sizes.md"
+FCSG = [part for name in ("L_f", "L_g", "S_f", "S_g", "sigma_g", "F_gap") for part in ("--set", f"{name}=1")] + ["--set", "N=4"]
+RUN = "from fedco.cli import main; main()"
+
+
+def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", RUN, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=120, check=False)
+
+
+def test_tune_prints_one_json_object():
+    done = run("tune", "fcsg.theorem_4_1", *FCSG, "--budget", "samples=100000", "--json")
+    data = json.loads(done.stdout)
+    assert done.returncode == 0 and data["bound"]["admissible"] is True
+    assert data["objective"] == "bound" and data["gap"] < 1e-3 and data["cost"]["samples"] <= 100000
+    assert set(data["values"]) == {"alpha", "q", "m", "T"}
+
+
+def test_complexity_prints_one_json_object():
+    done = run("complexity", "fcsg.corollary_4_2", *FCSG, "--eps", "1/2", "--json")
+    data = json.loads(done.stdout)
+    assert data["tuned"]["bound"]["total"] <= 0.5 and data["rates"]["costs"]["rounds"] == {"eps": "-3/2", "clients": "0"}
+    orders = json.loads(run("complexity", "fcsg.theorem_4_1", "--json").stdout)
+    assert orders["costs"]["samples"] == {"eps": "-3", "clients": "-1"}
+
+
+def test_compare_prints_one_json_object():
+    done = run("compare", "--eps", "1/2", "--kind", "conditional", "--json")
+    rows = {row["theorem"]: row for row in json.loads(done.stdout)["rows"]}
+    assert set(rows) == {"fcsg.theorem_4_1", "fcsg_m.theorem_4_4", "acc_fcsg_m.theorem_4_7"}
+    assert all(row["cost"]["samples"] > 0 for row in rows.values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["tune", "fcsg.theorem_4_1", *FCSG], "either a budget or a target"),
+        (["tune", "fcsg.theorem_4_1", *FCSG, "--budget", "energy=3"], "energy: not a resource"),
+        (["tune", "fcsg.theorem_4_1", *FCSG, "--budget", "T"], "wanted NAME=VALUE"),
+        (["tune", "fcsg.theorem_4_1", *FCSG, "--eps", "nan"], "eps: wanted a positive number"),
+        (["tune", "fcsg.theorem_4_1", *FCSG, "--eps", "-1"], "eps: wanted a positive number, got -1"),
+        (["tune", "fcsg.theorem_4_1", *FCSG, "--eps", "1", "--range", "m=5"], "wanted LOW:HIGH"),
+        (["tune", "fcsg.theorem_4_1", *FCSG, "--eps", "1", "--cost", "rounds", "--weight", "T=1"], "got both"),
+        (["tune", "fcsg.theorem_4_1", "--set", "statement=1", "--eps", "1"], "statement: not a symbol"),
+        (["tune", "fcsg.theorem_4_1", *FCSG, "--set", "m=1", "--eps", "1/10"], "wanted more than 2, got 0.1"),
+        (["tune", "fcsg.theorem_4_1", *FCSG, "--eps", "1", "--statement", "wished"], "has printed, proved, corrected"),
+        (["complexity", "fcsg.theorem_4_1", *FCSG], "--eps: wanted a target"),
+        (["compare", "--eps", "1/2", "--set", "L_f=1"], "not a quantity"),
+        (["compare", "--eps", "1/2", "--kind", "convex"], "not a kind"),
+    ],
+)
+def test_user_errors_are_one_line_and_status_two(arguments, message):
+    done = run(*arguments)
+    assert done.returncode == 2 and done.stdout == ""
+    assert message in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_the_commands_of_the_page_run(tmp_path: Path):
+    text = PAGE.read_text(encoding="utf-8")
+    (constants,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "constants.toml").write_text(constants, encoding="utf-8")
+    commands = [line[2:] for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    assert len(commands) >= 10 and all(line.startswith("fedco ") for line in commands)
+    for line in commands:
+        done = run(*shlex.split(line)[1:], cwd=tmp_path)
+        assert done.returncode == 0 and done.stdout, (line, done.stderr)
+    assert (tmp_path / "front.png").exists() and (tmp_path / "compare.png").exists()
+    (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert r"\epsilon^{-3/2}" in done.stdout and (tmp_path / "region.png").exists()
+
+
+def test_what_is_not_needed_is_not_imported():
+    code = (
+        "import sys, fedco\n"
+        "t = fedco.theorem('fcsg.theorem_4_1')\n"
+        "t.admissible(('alpha', 'q'), L_f=1, L_g=1, S_f=1, S_g=1)\n"
+        "t.tune(L_f=1, L_g=1, S_f=1, S_g=1, sigma_g=1, F_gap=1, N=4, budget={'samples': 1000})\n"
+        "print(sorted({'torch', 'cvxpy', 'matplotlib'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.slow
+def test_tune_is_quick():
+    """Under three seconds of processor time with start-up (wall time depends on what else the machine does)."""
+    start = time.perf_counter()
+    run("tune", "fcsg.theorem_4_1", *FCSG, "--budget", "samples=1000000")
+    assert time.perf_counter() - start < 3
