@@ -5,7 +5,7 @@ Papers are loaded one by one, when first asked for, so that a command about one 
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from importlib import import_module
 
 from .reading import InputError
@@ -16,7 +16,7 @@ PAPERS = ("local_scgdm", "comfedl", "fcsg", "fcsg_m", "acc_fcsg_m", "meta_fl", "
 __all__ = ["PAPERS", "InputError", "Theorem", "paper_theorems", "theorem", "theorems"]
 
 
-@lru_cache(maxsize=None)
+@cache
 def paper_theorems(paper: str) -> dict[str, Theorem]:
     """All registered theorems of one paper key, by id.
 

@@ -1,8 +1,9 @@
 """Exact rates: the exponents of every hyperparameter and cost as the target goes to 0, from a linear program.
 
-With `h = eps^(-a_h)` for every hyperparameter a monomial has an exponent that is linear in the a's. The bound is at most eps
-(up to a constant) where every monomial has exponent at least 1, a condition holds where each of its monomials stays bounded,
-and the best rate is the optimum of a linear program, solved in rationals. Constants of the problem count as 1.
+With `h = eps^(-a_h)` for every hyperparameter a monomial has an exponent that is linear in the a's. The bound is at
+most eps (up to a constant) where every monomial has exponent at least 1, a condition holds where each of its
+monomials stays bounded, and the best rate is the optimum of a linear program, solved in rationals. Constants of the
+problem count as 1.
 """
 
 from __future__ import annotations
@@ -113,7 +114,8 @@ def _check_costs(made: Model, names: Sequence[str]) -> None:
 
 
 def _generic(theorem: Theorem, statement: str) -> Model:
-    """The model with every constant 1; the difference step is free, and the clients too where a posynomial allows it."""
+    """The model with every constant 1; the difference step is free, and the clients too where a posynomial allows
+    it."""
     values: dict[str, Any] = {}
     for name, binding in theorem.symbols(statement).items():
         quantity = binding.quantity
@@ -169,7 +171,8 @@ def _branch(made: Model, ones: tuple[str, ...], order: tuple[str, ...], clients:
         made.label,
         order,
         {name: slope(f"cost {name}") for name in made.costs if f"cost {name}" in at},
-        {name: slope(name) for name in names} | {name: slope(f"cost {name}") for name in made.determined if f"cost {name}" in at},
+        {name: slope(name) for name in names}
+        | {name: slope(f"cost {name}") for name in made.determined if f"cost {name}" in at},
         ones,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
+from functools import cache, partial
 from importlib import import_module
 
 import sympy as sp
@@ -126,7 +126,7 @@ def _alternatives(expr: sp.Expr) -> list[sp.Expr]:
 
 
 def compare(larger: sp.Expr, smaller: sp.Expr, given: tuple[Condition, ...] = ()) -> tuple[str, dict | None]:
-    """"equal", "proved" (larger >= smaller everywhere), "violated" (with exact values) or "open"."""
+    """ "equal", "proved" (larger >= smaller everywhere), "violated" (with exact values) or "open"."""
     if sp.expand(sp.expand_power_base(larger - smaller, force=True)) == 0:
         return "equal", None
     if not larger.has(sp.Max) and all(prove_nonnegative(larger - part) for part in _alternatives(smaller)):
@@ -220,7 +220,9 @@ def _condition_findings(theorem: Theorem) -> Iterator[Finding]:
             )
 
 
-def _at_schedule(base: Statement, conditions: tuple[Condition, ...], owner: Statement | None = None) -> tuple[Condition, ...]:
+def _at_schedule(
+    base: Statement, conditions: tuple[Condition, ...], owner: Statement | None = None
+) -> tuple[Condition, ...]:
     """Conditions in base symbols with the schedule of `base` put in; trivial ones are dropped."""
     owner = owner or base
     made = []
@@ -261,7 +263,7 @@ def _corollary_findings(theorem: Theorem) -> Iterator[Finding]:
         )
 
 
-@lru_cache(maxsize=None)
+@cache
 def _corollary_cache(name: str) -> dict[str, tuple[str, dict | None, tuple[sp.Expr, sp.Expr]]]:
     theorem = find(name)
     parent_name, substitution = theorem.follows_from  # type: ignore[misc]
@@ -309,7 +311,9 @@ def recheck(finding_id: str) -> Evidence:
         narrow = list(automatic(find(name)))
     known: dict[str, Callable[[], Evidence]] = {finding.id: finding.check for finding in narrow}
     if finding_id not in known:
-        raise InputError(f"{finding_id[:60]!r}: not a finding; wanted one of {' '.join(known) or 'those of fedco audit'}")
+        raise InputError(
+            f"{finding_id[:60]!r}: not a finding; wanted one of {' '.join(known) or 'those of fedco audit'}"
+        )
     return known[finding_id]()
 
 

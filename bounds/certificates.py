@@ -122,7 +122,9 @@ _STEPS = [Fraction(n) for n in (1, 2, 3, 4, 5, 8, 0)]
 """For a number of steps, which stands in exponents."""
 
 
-def _candidates(claim: Condition, given: tuple[Condition, ...], symbols: list[sp.Symbol], arrays: list[Any]) -> list[int]:
+def _candidates(
+    claim: Condition, given: tuple[Condition, ...], symbols: list[sp.Symbol], arrays: list[Any]
+) -> list[int]:
     """Indices at which floating point sees a violation, plainest numbers first."""
     import numpy as np
 

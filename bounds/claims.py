@@ -1,6 +1,7 @@
 """The papers' complexity claims, checked against the exact orders of their own statements.
 
-A paper that asks for E||grad||^2 <= eps^2 (Wu et al., Gao et al.) is translated to `metric <= eps` by halving its exponents.
+A paper that asks for E||grad||^2 <= eps^2 (Wu et al., Gao et al.) is translated to `metric <= eps` by halving its
+exponents.
 """
 
 from __future__ import annotations
@@ -36,16 +37,41 @@ class Claim:
 
 def _claims(paper: str, statement_of: str, general: str, where: str, **orders: tuple[str, int]) -> tuple[Claim, ...]:
     return tuple(
-        Claim(f"{paper}.{name}", f"{paper}.{statement_of}", f"{paper}.{general}", where, name, Order(Fraction(eps), Fraction(clients)))
+        Claim(
+            f"{paper}.{name}",
+            f"{paper}.{statement_of}",
+            f"{paper}.{general}",
+            where,
+            name,
+            Order(Fraction(eps), Fraction(clients)),
+        )
         for name, (eps, clients) in orders.items()
     )
 
 
 CLAIMS = (
     *_claims("feddro", "corollary_1", "theorem_5_1", "Corollary 2", samples=("2", -1), rounds=("3/2", 0)),
-    *_claims("fcsg", "corollary_4_2", "theorem_4_1", "Remark 4.3", iterations=("2", -1), samples=("3", -1), rounds=("3/2", 0)),
-    *_claims("fcsg_m", "corollary_4_5", "theorem_4_4", "Remark 4.6", iterations=("2", -1), samples=("3", -1), rounds=("3/2", 0)),
-    *_claims("acc_fcsg_m", "corollary_4_8", "theorem_4_7", "Remark 4.9", iterations=("3/2", -1), samples=("5/2", -1), rounds=("1", 0)),
+    *_claims(
+        "fcsg", "corollary_4_2", "theorem_4_1", "Remark 4.3", iterations=("2", -1), samples=("3", -1), rounds=("3/2", 0)
+    ),
+    *_claims(
+        "fcsg_m",
+        "corollary_4_5",
+        "theorem_4_4",
+        "Remark 4.6",
+        iterations=("2", -1),
+        samples=("3", -1),
+        rounds=("3/2", 0),
+    ),
+    *_claims(
+        "acc_fcsg_m",
+        "corollary_4_8",
+        "theorem_4_7",
+        "Remark 4.9",
+        iterations=("3/2", -1),
+        samples=("5/2", -1),
+        rounds=("1", 0),
+    ),
     *_claims("local_scgdm", "corollary_3_5", "theorem_3_4", "Remark 3.7", samples=("2", 0), rounds=("3/2", 0)),
     *_claims("meta_fl", "theorem_8", "theorem_8", "Remark 9", rounds=("3/2", 0)),
 )
@@ -72,12 +98,16 @@ class Checked:
     @property
     def better(self) -> tuple[str, ...]:
         """Statements of the general theorem inside which a cheaper schedule exists."""
-        return tuple(label for label, order in self.best.items() if order is not None and _is_larger(self.claim.order, order))
+        return tuple(
+            label for label, order in self.best.items() if order is not None and _is_larger(self.claim.order, order)
+        )
 
     @property
     def worse(self) -> tuple[str, ...]:
         """Statements of the general theorem that do not give what is claimed."""
-        return tuple(label for label, order in self.best.items() if order is None or _is_larger(order, self.claim.order))
+        return tuple(
+            label for label, order in self.best.items() if order is None or _is_larger(order, self.claim.order)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -92,7 +122,8 @@ class Checked:
     def __str__(self) -> str:
         verdict = "follows" if self.agrees else "does not follow"
         best = ", ".join(f"{label}: {order}" for label, order in self.best.items())
-        return f"{self.claim.where}: {self.claim.resource} ~ {self.claim.order} {verdict}; best inside {self.claim.general}: {best}"
+        claimed = f"{self.claim.where}: {self.claim.resource} ~ {self.claim.order} {verdict}"
+        return f"{claimed}; best inside {self.claim.general}: {best}"
 
 
 def _is_larger(left: Order, right: Order) -> bool:

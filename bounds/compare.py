@@ -44,8 +44,14 @@ IMPLIED_BY = {
 }
 """Quantity -> quantities whose value may stand in for it: the stronger ones, then the same constant under a weaker name
 (which is an assumption on the problem; `assumed` of the row lists it)."""
-_DEFAULTS: Mapping[str, Any] = {"clients": 10, "fine_tuning_steps": 1, "participation": 1, "fine_tuning_step_size": "1/10",
-                                "difference_step": "1/100", "hidden_constant": 1}
+_DEFAULTS: Mapping[str, Any] = {
+    "clients": 10,
+    "fine_tuning_steps": 1,
+    "participation": 1,
+    "fine_tuning_step_size": "1/10",
+    "difference_step": "1/100",
+    "hidden_constant": 1,
+}
 _LABELS = ("corrected", "proved", "printed")
 
 
@@ -95,7 +101,9 @@ class Comparison:
         names = [name.replace("_", " ") for name in RESOURCES]
         lines = [f"| theorem | statement | problem | {' | '.join(names)} |", "|" + "---|" * (3 + len(names))]
         for row in self.rows:
-            costs = [f"{row.tuned.cost.get(name, 0):.4g}" for name in RESOURCES] if row.tuned else [row.reason] + [""] * 4
+            costs = (
+                [f"{row.tuned.cost.get(name, 0):.4g}" for name in RESOURCES] if row.tuned else [row.reason] + [""] * 4
+            )
             lines.append(f"| {row.theorem} | {row.statement} | {row.kind} | {' | '.join(costs)} |")
         return "\n".join(lines)
 
@@ -104,7 +112,12 @@ class Comparison:
 
 
 def compare(
-    eps: Any, quantities: Mapping[str, Any] | None = None, *, kind: str | None = None, statement: str | None = None, cost: str = "samples"
+    eps: Any,
+    quantities: Mapping[str, Any] | None = None,
+    *,
+    kind: str | None = None,
+    statement: str | None = None,
+    cost: str = "samples",
 ) -> Comparison:
     """What every theorem says that `metric <= eps` costs, on the same quantities.
 
@@ -123,8 +136,12 @@ def compare(
             raise InputError(f"{name[:40]}: not a quantity of any theorem; wanted one of {' '.join(sorted(known))}")
         read_number(name, value)
     if kind is not None and kind not in KIND.values():
-        raise InputError(f"{kind[:40]!r}: not a kind of problem; wanted one of {', '.join(dict.fromkeys(KIND.values()))}")
-    rows = tuple(_row(t, eps, given, statement, cost) for t in _theorems() if kind in (None, KIND[t.id.partition(".")[0]]))
+        raise InputError(
+            f"{kind[:40]!r}: not a kind of problem; wanted one of {', '.join(dict.fromkeys(KIND.values()))}"
+        )
+    rows = tuple(
+        _row(t, eps, given, statement, cost) for t in _theorems() if kind in (None, KIND[t.id.partition(".")[0]])
+    )
     return Comparison(str(eps), {name: str(value) for name, value in given.items()}, rows)
 
 
@@ -140,7 +157,9 @@ def _theorems() -> list[Theorem]:
 
 
 def _known_quantities() -> set[str]:
-    extra = {binding.quantity.name for t in _theorems() for binding in t.vocabulary if binding.quantity.role == "constant"}
+    extra = {
+        binding.quantity.name for t in _theorems() for binding in t.vocabulary if binding.quantity.role == "constant"
+    }
     constants = {name for name, quantity in QUANTITIES.items() if quantity.role == "constant"}
     return constants | extra | set(_DEFAULTS)
 
@@ -175,7 +194,11 @@ def _value(binding: Binding, given: Mapping[str, Any], assumed: list[str]) -> An
 
 
 def preference_map(
-    over: tuple[str, str], grids: tuple[list[Any], list[Any]], eps: Any, quantities: Mapping[str, Any] | None = None, **options: Any
+    over: tuple[str, str],
+    grids: tuple[list[Any], list[Any]],
+    eps: Any,
+    quantities: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> list[tuple[Any, Any, str | None]]:
     """Which theorem asks for the least cost at each point of a grid of two quantities (`eps` counts as one)."""
     cost = options.get("cost", "samples")
@@ -188,7 +211,14 @@ def preference_map(
     return found
 
 
-def figure(out: Path, targets: list[float], quantities: Mapping[str, Any] | None = None, *, cost: str = "samples", **options: Any) -> None:
+def figure(
+    out: Path,
+    targets: list[float],
+    quantities: Mapping[str, Any] | None = None,
+    *,
+    cost: str = "samples",
+    **options: Any,
+) -> None:
     """The cost of every theorem over a range of targets."""
     from .pictures import lines_picture
 

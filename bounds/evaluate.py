@@ -146,7 +146,9 @@ def bound(theorem: Theorem, label: str, values: Mapping[str, Any], *, strict: bo
     checks = tuple(_check(statement, condition, point) for condition in statement.conditions)
     failed = [check.name for check in checks if not check.holds]
     if failed and strict:
-        raise InadmissibleError(f"{theorem.id} ({label}): condition {', '.join(failed)} fails; pass strict=False to evaluate")
+        raise InadmissibleError(
+            f"{theorem.id} ({label}): condition {', '.join(failed)} fails; pass strict=False to evaluate"
+        )
     exact_terms = {term.name: statement.at(term.expr, point) for term in statement.terms}
     terms = {name: _number(value, name) for name, value in exact_terms.items()}
     total = _number(sp.Add(*exact_terms.values()), "total") if terms else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil, floor, inf, nextafter
 from typing import Any
 
@@ -85,7 +86,8 @@ class _End:
 
 
 def intersect(conditions: list[Condition], variable: sp.Symbol) -> list[Interval]:
-    """The maximal intervals of positive values on which all conditions hold; whole numbers for a count, from 0 for steps."""
+    """The maximal intervals of positive values on which all conditions hold; whole numbers for a count, from 0 for
+    steps."""
     if variable.is_integer and not variable.is_positive:
         return _listed_pieces(lambda n: _all_hold(conditions, variable, Fraction(n)), conditions, variable)
     ends = sorted((_End(*pair) for c in conditions for pair in crossings(c, variable)), key=lambda end: end.enclosure)
@@ -118,7 +120,7 @@ def _real_pieces(conditions: list[Condition], variable: sp.Symbol, ends: list[_E
     merged = _merge(ends)
     borders: list[_End | None] = [None, *merged, None]
     cells: list[tuple[_End | None, _End | None, bool]] = []
-    for before, after in zip(borders, borders[1:], strict=False):
+    for before, after in pairwise(borders):
         cells.append((before, after, _all_hold(conditions, variable, _between(before, after))))
         if after is not None:
             cells.append((after, after, _holds_at(conditions, variable, after)))
@@ -164,7 +166,9 @@ def _holds_at(conditions: list[Condition], variable: sp.Symbol, end: _End) -> bo
     return True
 
 
-def _interval(conditions: list[Condition], variable: sp.Symbol, run: list[tuple[_End | None, _End | None, bool]]) -> Interval:
+def _interval(
+    conditions: list[Condition], variable: sp.Symbol, run: list[tuple[_End | None, _End | None, bool]]
+) -> Interval:
     """The interval that a run of consecutive cells covers."""
     start, stop = run[0][0], run[-1][1]
     low_closed = start is not None and run[0][1] is start
@@ -238,7 +242,12 @@ def _listed_pieces(good: Callable[[int], bool], conditions: list[Condition], var
 
 
 def _count_interval(
-    conditions: list[Condition], variable: sp.Symbol, low: int, high: int | None, lowest: int = 1, highest: int | None = None
+    conditions: list[Condition],
+    variable: sp.Symbol,
+    low: int,
+    high: int | None,
+    lowest: int = 1,
+    highest: int | None = None,
 ) -> Interval:
     below = failing(conditions, variable, Fraction(low - 1)) if low > lowest else []
     above = failing(conditions, variable, Fraction(high + 1)) if high is not None and high != highest else []

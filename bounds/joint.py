@@ -1,9 +1,9 @@
 """The admissible set of several hyperparameters: its conditions, a point inside, and its projection on each variable.
 
-A projection is exact where the other variables can be eliminated one by one: an equality is solved; a variable in which every
-condition is monotone in the same direction goes to its best value (1 for a count, a limit for a real number); a real variable
-that is limited on one side by products only goes to each of these limits. Elsewhere the ends are optima of geometric
-programs, moved inwards by a relative 1e-9.
+A projection is exact where the other variables can be eliminated one by one: an equality is solved; a variable in
+which every condition is monotone in the same direction goes to its best value (1 for a count, a limit for a real
+number); a real variable that is limited on one side by products only goes to each of these limits. Elsewhere the ends
+are optima of geometric programs, moved inwards by a relative 1e-9.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def admissible_jointly(
     """The joint admissible set of several hyperparameters with everything else fixed.
 
     Raises:
-        InputError: no or repeated names, unknown symbols, bad or missing values, or conditions that have no posynomial form.
+        InputError: no or repeated names, unknown symbols, bad or missing values, or conditions that have no
+        posynomial form.
     """
     if not names or len(set(names)) != len(names):
         raise InputError(f"solve: wanted different hyperparameters, got {', '.join(names) or 'none'}")
@@ -85,19 +86,30 @@ def _infeasible(theorem: Theorem, label: str, conflict: tuple[str, ...]) -> Admi
     return Admissible(theorem.id, label, False, {}, conflict)
 
 
-def without_equalities(symbols: tuple[sp.Symbol, ...], conditions: list[Condition], keep: sp.Symbol | None = None) -> Joint:
+def without_equalities(
+    symbols: tuple[sp.Symbol, ...], conditions: list[Condition], keep: sp.Symbol | None = None
+) -> Joint:
     """Solve each equality for a symbol other than `keep`, a real one if there is a choice."""
     free, rest, determined = list(symbols), list(conditions), dict[sp.Symbol, sp.Expr]()
     while equality := next((c for c in rest if c.relation == "=="), None):
         inside = [s for s in free if s in equality.left.free_symbols | equality.right.free_symbols and s != keep]
         found = next(
-            ((s, f) for s in sorted(inside, key=lambda s: bool(s.is_integer)) if (f := solved_for(equality, s)) is not None), None
+            (
+                (s, f)
+                for s in sorted(inside, key=lambda s: bool(s.is_integer))
+                if (f := solved_for(equality, s)) is not None
+            ),
+            None,
         )
         if found is None:
             break
         symbol, formula = found
         table = {symbol: formula}
-        rest = [Condition(c.name, c.left.xreplace(table), c.relation, c.right.xreplace(table)) for c in rest if c is not equality]
+        rest = [
+            Condition(c.name, c.left.xreplace(table), c.relation, c.right.xreplace(table))
+            for c in rest
+            if c is not equality
+        ]
         if symbol.is_integer:
             rest.append(Condition(f"{symbol}_count", formula, ">=", sp.Integer(1)))
         determined = {s: f.xreplace(table) for s, f in determined.items()} | table
@@ -111,8 +123,8 @@ def projection(
     """The values of one symbol for which the others can be chosen.
 
     Returns:
-        The interval, and names: empty where its ends are exact, `("numerical",)` where they are not; or None and a minimal
-        set of conditions that exclude every value.
+        The interval, and names: empty where its ends are exact, `("numerical",)` where they are not; or None and a
+        minimal set of conditions that exclude every value.
     """
     joint = without_equalities(symbols, conditions, keep=on)
     rest = list(joint.conditions)
@@ -253,7 +265,10 @@ def _with_room(joint: Joint, objective: Posynomial, allowed: Posynomial | str) -
     def make(converter: Converter) -> tuple[Posynomial, list[tuple[str, Posynomial]]]:
         factor = allowed if isinstance(allowed, Posynomial) else Posynomial.variable(allowed, -1)
         eased = [(name, part * factor) for name, part in joint.limits(converter)]
-        return objective, eased if isinstance(allowed, Posynomial) else [*eased, ("enough", Posynomial.number(0.5) * factor)]
+        return objective, eased if isinstance(allowed, Posynomial) else [
+            *eased,
+            ("enough", Posynomial.number(0.5) * factor),
+        ]
 
     return make
 

@@ -1,4 +1,4 @@
-"""A small exact simplex method: linear programs on exponents have a dozen rational unknowns and want rational answers."""
+"""A small exact simplex method: linear programs on exponents have a dozen unknowns and want rational answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ class UnboundedError(ValueError):
     """The objective decreases without limit."""
 
 
-def minimise(objective: Row, rows: Sequence[tuple[Row, Fraction]], nonnegative: frozenset[str]) -> dict[str, Fraction] | None:
+def minimise(
+    objective: Row, rows: Sequence[tuple[Row, Fraction]], nonnegative: frozenset[str]
+) -> dict[str, Fraction] | None:
     """The minimum of `objective` subject to `row . x <= limit`; names outside `nonnegative` may be negative.
 
     Two phases, Bland's rule, exact arithmetic.
@@ -55,7 +57,8 @@ def _distinct(rows: Sequence[tuple[Row, Fraction]]) -> list[tuple[Row, Fraction]
 def _tableau(
     rows: list[tuple[Row, Fraction]], columns: list[tuple[str, int]]
 ) -> tuple[list[list[Fraction]], list[int], int]:
-    """Rows with slack variables, and an artificial variable for each negative limit; the basis; how many are artificial."""
+    """Rows with slack variables, and an artificial variable for each negative limit; the basis; how many are
+    artificial."""
     width, count = len(columns), len(rows)
     negative = [i for i, (_, limit) in enumerate(rows) if limit < 0]
     table: list[list[Fraction]] = []

@@ -64,7 +64,9 @@ class Model:
     def total(self) -> sp.Expr:
         return sp.Add(*self.terms.values())
 
-    def posynomials(self, box: Mapping[str, tuple[float, float]], upper: bool) -> tuple[Posynomial, list[tuple[str, Posynomial]], Converter]:
+    def posynomials(
+        self, box: Mapping[str, tuple[float, float]], upper: bool
+    ) -> tuple[Posynomial, list[tuple[str, Posynomial]], Converter]:
         """The bound and the conditions as posynomials on a box.
 
         Raises:
@@ -114,13 +116,15 @@ def model(
     _check(theorem, label, bindings, numbers, also_free)
     point = {bindings[name].symbol: exact(number) for name, number in numbers.items()}
     conditions = [
-        Condition(c.name, statement.at(c.left, point), c.relation, statement.at(c.right, point)) for c in statement.conditions
+        Condition(c.name, statement.at(c.left, point), c.relation, statement.at(c.right, point))
+        for c in statement.conditions
     ]
     if follow_schedule:
         conditions += [
             Condition(f"schedule of {name}", bindings[name].symbol, "==", statement.at(expr, point))
             for name, expr in statement.schedule.items()
-            if name not in numbers and not any(c.relation == "==" and c.left == bindings[name].symbol for c in conditions)
+            if name not in numbers
+            and not any(c.relation == "==" and c.left == bindings[name].symbol for c in conditions)
         ]
     terms = {term.name: statement.at(term.expr, point) for term in statement.terms}
     costs = {name: expr.xreplace(point) for name, expr in resources(theorem, label).items()}
@@ -199,7 +203,8 @@ def _substituted(made: Model, symbol: sp.Symbol, formula: sp.Expr) -> Model:
 
 
 def _without_extrema(made: Model) -> Model:
-    """Split `x <= min(a, b)`; drop what holds as numbers; a condition on numbers alone that fails is the user's error."""
+    """Split `x <= min(a, b)`; drop what holds as numbers; a condition on numbers alone that fails is the user's
+    error."""
     kept = []
     for condition in split_extrema(list(made.conditions)):
         if condition.left.free_symbols | condition.right.free_symbols:

@@ -1,4 +1,4 @@
-"""A global numerical search for statements that are not geometric programs. It proves nothing, and its results say so."""
+"""A global numerical search for statements that are not geometric programs. It proves nothing, and says so."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sympy as sp
 from .reading import InputError
 
 if TYPE_CHECKING:
-    from .tuning import Task
+    from .task import Task
 
 _DECADES = 12.0
 """Real hyperparameters are searched over this many decades on both sides of 1, whole ones from 1 upwards."""
@@ -29,10 +29,19 @@ def differential_evolution(task: Task, *, seed: int = 0, steps: int = 300) -> di
     bounds = [_decades(*task.box()[name]) for name in names]
     whole = [name in task.model.whole for name in names]
     answer = search(
-        lambda x: evaluate(x, whole), bounds, seed=seed, maxiter=steps, popsize=20, tol=1e-10, vectorized=True, updating="deferred"
+        lambda x: evaluate(x, whole),
+        bounds,
+        seed=seed,
+        maxiter=steps,
+        popsize=20,
+        tol=1e-10,
+        vectorized=True,
+        updating="deferred",
     )
     if answer.fun >= _REJECTED / 2:
-        raise InputError(f"{task.model.theorem.id} ({task.model.label}): no admissible values were found by a numerical search")
+        raise InputError(
+            f"{task.model.theorem.id} ({task.model.label}): no admissible values were found by a numerical search"
+        )
     point = {name: 10.0**value for name, value in zip(names, answer.x, strict=True)}
     return {name: float(round(value)) if name in task.model.whole else value for name, value in point.items()}
 
@@ -44,7 +53,8 @@ def _decades(low: float, high: float) -> tuple[float, float]:
 
 
 def penalised(task: Task) -> Any:
-    """log10 of the objective at an array of log10 points, shape (names, many); a penalty where something is violated."""
+    """log10 of the objective at an array of log10 points, shape (names, many); a penalty where something is
+    violated."""
     import numpy as np
 
     made = task.model

@@ -48,7 +48,11 @@ def region_picture(
     figure, axes = _figure()
     inside = np.ones_like(grid[0], dtype=bool)
     for number, condition in enumerate(conditions):
-        small, large = (condition.right, condition.left) if condition.relation in (">", ">=") else (condition.left, condition.right)
+        small, large = (
+            (condition.right, condition.left)
+            if condition.relation in (">", ">=")
+            else (condition.left, condition.right)
+        )
         ratio = np.broadcast_to(sp.lambdify(symbols, small / large, "numpy")(*grid), grid[0].shape)
         inside &= ratio <= 1
         if ratio.min() < 1 < ratio.max():
@@ -103,4 +107,6 @@ def _save(figure: Any, out: Path) -> None:
     try:
         figure.savefig(out, dpi=150)
     except (OSError, ValueError) as error:
-        raise InputError(f"{out}: wanted a writable file with a known ending such as .png or .svg, got {error}") from None
+        raise InputError(
+            f"{out}: wanted a writable file with a known ending such as .png or .svg, got {error}"
+        ) from None

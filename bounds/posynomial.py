@@ -1,8 +1,8 @@
 """Posynomials: the form in which nearly every bound and condition of the papers can be minimised globally.
 
-A posynomial is a sum of positive coefficients times products of powers. What is not one is bounded by one, from above (a
-safe replacement such as (I - 1)^2 <= I^2) or from below, on a box of the variables; when the variable of a replaced factor
-is fixed the two agree and nothing is replaced.
+A posynomial is a sum of positive coefficients times products of powers. What is not one is bounded by one, from above
+(a safe replacement such as (I - 1)^2 <= I^2) or from below, on a box of the variables; when the variable of a
+replaced factor is fixed the two agree and nothing is replaced.
 """
 
 from __future__ import annotations
@@ -222,7 +222,6 @@ class Converter:
         name = f"{AUXILIARY}{len(self.sides)}"
         self.sides.extend(part * Posynomial.variable(name, -1) for part in parts)
         return Posynomial.variable(name)
-
 
     def _smallest(self, expr: sp.Min) -> Posynomial:
         """From above one of the arguments, the smallest at a reference point; from below their constant parts."""

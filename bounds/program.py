@@ -1,8 +1,9 @@
 """Geometric programs: minimise a posynomial subject to posynomials <= 1, globally, with a lower bound that proves it.
 
-In the logarithms of the variables the problem is convex. It is handed to Clarabel (the solver that cvxpy uses by default)
-as exponential cones; a test solves the same problems with `cvxpy(gp=True)`. The lower bound does not rely on the solver:
-the weights that it returns are projected on the dual feasible set, and the dual function is evaluated there.
+In the logarithms of the variables the problem is convex. It is handed to Clarabel (the solver that cvxpy uses by
+default) as exponential cones; a test solves the same problems with `cvxpy(gp=True)`. The lower bound does not rely on
+the solver: the weights that it returns are projected on the dual feasible set, and the dual function is evaluated
+there.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from .posynomial import Posynomial
 
 _TOLERANCE = 1e-10
 _WIDE = 80.0
-"""Logarithms of variables are kept within this distance of 0 (e^80 is 5e34), so that every problem has a bounded solution."""
+"""Logarithms of variables are kept within this distance of 0 (e^80 is 5e34), so that every problem has a bounded
+solution."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ def solve(program: Program) -> Solution | None:
 
 def _clarabel(objective: tuple[Any, Any], constraints: list[tuple[str, Any, Any]], size: int) -> tuple[Any, Any] | None:
     """Minimise log-sum-exp(A x + b) subject to log-sum-exp(A_i x + b_i) <= 0; returns x and the multipliers."""
-    import clarabel
+    import clarabel  # type: ignore[import-untyped]
     import numpy as np
     from scipy import sparse
 
@@ -183,8 +185,8 @@ def _nearly_feasible(x: Any, constraints: list[tuple[str, Any, Any]]) -> bool:
 def _dual_value(objective: tuple[Any, Any], constraints: list[tuple[Any, Any]], multipliers: Any, x: Any) -> float:
     """The dual function at the solver's weights, moved to where it is finite: sum_k d_k (b_k - log(d_k / group)).
 
-    Each monomial has a weight d_k >= 0; those of the objective add up to 1 and the exponents cancel, A^T d = 0. Any such
-    weights prove a lower bound of the optimum (of its logarithm).
+    Each monomial has a weight d_k >= 0; those of the objective add up to 1 and the exponents cancel, A^T d = 0. Any
+    such weights prove a lower bound of the optimum (of its logarithm).
     """
     import numpy as np
 

@@ -17,7 +17,16 @@ from .quantities import Binding
 from .reading import InputError, read_values
 from .theorem import Condition, Statement, Theorem
 
-__all__ = ["Admissible", "Interval", "admissible", "check_solvable", "reduced", "solved_for", "split_extrema", "univariate"]
+__all__ = [
+    "Admissible",
+    "Interval",
+    "admissible",
+    "check_solvable",
+    "reduced",
+    "solved_for",
+    "split_extrema",
+    "univariate",
+]
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,9 @@ class Admissible:
         """A table of the intervals."""
         rows = ["| hyperparameter | admissible | binds below | binds above |", "|---|---|---|---|"]
         for name, interval in self._all():
-            rows.append(f"| `{name}` | `{interval}` | {interval.binding['lower'] or ''} | {interval.binding['upper'] or ''} |")
+            rows.append(
+                f"| `{name}` | `{interval}` | {interval.binding['lower'] or ''} | {interval.binding['upper'] or ''} |"
+            )
         return "\n".join(rows)
 
     def latex(self) -> str:
@@ -118,8 +129,9 @@ def univariate(
 ) -> tuple[sp.Symbol, list[Condition]]:
     """The conditions as functions of one symbol, everything else replaced by exact numbers.
 
-    A symbol that is neither given nor solved for comes from the schedule; if the schedule determines the solved symbol from
-    a missing one (eta = sqrt(b K / T) with T missing), the equality is solved for the missing one instead, as a real number.
+    A symbol that is neither given nor solved for comes from the schedule; if the schedule determines the solved
+    symbol from a missing one (eta = sqrt(b K / T) with T missing), the equality is solved for the missing one
+    instead, as a real number.
     """
     conditions = reduced(theorem, statement, (name,), values)
     return theorem.vocabulary[name].symbol, conditions
@@ -139,7 +151,9 @@ def check_solvable(theorem: Theorem, statement: Statement, name: str) -> None:
         raise InputError(f"{name}: is a {bindings[name].quantity.role}, wanted a hyperparameter to solve for")
 
 
-def reduced(theorem: Theorem, statement: Statement, names: tuple[str, ...], values: Mapping[str, Any]) -> list[Condition]:
+def reduced(
+    theorem: Theorem, statement: Statement, names: tuple[str, ...], values: Mapping[str, Any]
+) -> list[Condition]:
     """The conditions in the symbols of `names` only, with exact numbers for the rest."""
     bindings = theorem.symbols(statement.label)
     for name in names:
@@ -148,7 +162,8 @@ def reduced(theorem: Theorem, statement: Statement, names: tuple[str, ...], valu
     numbers = read_values(bindings, given, f"{theorem.id} ({statement.label})")
     point = {bindings[key].symbol: exact(value) for key, value in numbers.items()}
     conditions = [
-        Condition(c.name, statement.at(c.left, point), c.relation, statement.at(c.right, point)) for c in statement.conditions
+        Condition(c.name, statement.at(c.left, point), c.relation, statement.at(c.right, point))
+        for c in statement.conditions
     ]
     solved = {bindings[name].symbol for name in names}
     conditions = _eliminate(statement, bindings, solved, conditions, point)
@@ -170,12 +185,16 @@ def _eliminate(
     for _ in range(len(bindings)):
         used = {s for c in conditions for s in (c.left.free_symbols | c.right.free_symbols)}
         unknown = sorted(used - solved, key=str)
-        found = next(((s, f) for s in unknown if (f := _formula_for(statement, conditions, s, solved, point)) is not None), None)
+        found = next(
+            ((s, f) for s in unknown if (f := _formula_for(statement, conditions, s, solved, point)) is not None), None
+        )
         if found is None:
             break
         symbol, formula = found
         table = {symbol: formula}
-        conditions = [Condition(c.name, c.left.xreplace(table), c.relation, c.right.xreplace(table)) for c in conditions]
+        conditions = [
+            Condition(c.name, c.left.xreplace(table), c.relation, c.right.xreplace(table)) for c in conditions
+        ]
         if symbol.is_integer and formula.free_symbols:
             conditions.append(Condition(f"{symbol}_count", formula, ">=", sp.Integer(1), "a count is at least 1"))
     return [c for c in conditions if not (c.relation == "==" and c.left == c.right)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
+from typing import Any
 
 import sympy as sp
 
@@ -68,7 +69,7 @@ def _feddro(s: SimpleNamespace) -> Table:
     return _counts(s.T, s.T / s.I, s.b * s.T, s.T / s.I, s.T)
 
 
-def _counts(iterations: sp.Expr, rounds: sp.Expr, samples: sp.Expr, model: sp.Expr, embedding: sp.Expr = sp.Integer(0)) -> Table:
+def _counts(iterations: sp.Expr, rounds: sp.Expr, samples: sp.Expr, model: sp.Expr, embedding: Any = 0) -> Table:
     return dict(zip(RESOURCES, map(sp.sympify, (iterations, rounds, samples, model, embedding)), strict=True))
 
 
@@ -112,4 +113,6 @@ def resource(theorem: Theorem, label: str, name: str) -> sp.Expr:
     if name in bindings and bindings[name].quantity.role == "hyperparameter":
         return bindings[name].symbol
     wanted = [*known, *(b.name for b in bindings.values() if b.quantity.role == "hyperparameter")]
-    raise InputError(f"{name[:30]}: not a resource of {theorem.id} ({label}); wanted one of {' '.join(wanted) or 'none'}")
+    raise InputError(
+        f"{name[:30]}: not a resource of {theorem.id} ({label}); wanted one of {' '.join(wanted) or 'none'}"
+    )

@@ -1,8 +1,8 @@
 """Where two sides of a condition meet: exact enclosures of the positive roots of generalised polynomials.
 
-With everything else fixed at exact numbers a condition compares two functions of one positive variable. Its sign can change
-only at roots of a generalised polynomial (rational exponents) or of a denominator; they are isolated here and enclosed by
-rational numbers. Nothing relies on a solver's idea of positivity.
+With everything else fixed at exact numbers a condition compares two functions of one positive variable. Its sign can
+change only at roots of a generalised polynomial (rational exponents) or of a denominator; they are isolated here and
+enclosed by rational numbers. Nothing relies on a solver's idea of positivity.
 """
 
 from __future__ import annotations
@@ -104,11 +104,15 @@ def _positive_real(powers: Mapping[int, sp.Expr]) -> list[Enclosure]:
     try:
         degree = max(powers)
         exact_balls = {d: enclose(c, bits=2 * _BITS) for d, c in powers.items()}
-        balls = {d: _between(fmpq(b.lower.numerator, b.lower.denominator), fmpq(b.upper.numerator, b.upper.denominator))
-                 for d, b in exact_balls.items()}
+        balls = {
+            d: _between(fmpq(b.lower.numerator, b.lower.denominator), fmpq(b.upper.numerator, b.upper.denominator))
+            for d, b in exact_balls.items()
+        }
         roots = acb_poly([balls.get(d, arb(0)) for d in range(degree + 1)]).roots(tol=_TOLERANCE)
     except ValueError:
-        raise InputError("two end points of a condition coincide and cannot be separated; change a value slightly") from None
+        raise InputError(
+            "two end points of a condition coincide and cannot be separated; change a value slightly"
+        ) from None
     finally:
         ctx.prec = saved
     real = [root.real for root in roots if root.imag.contains(0) and not root.real < 0]

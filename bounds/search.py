@@ -1,8 +1,8 @@
 """Branch and bound over whole numbers: geometric programs below, exact geometric programs at fixed whole numbers above.
 
-On a box of the variables a program from below proves that nothing better is in the box; a dive (fix the whole numbers one by
-one, smallest first, and solve again) finds a point that is admissible for the statement itself. Boxes are split until the
-two meet. Replaced factors such as (I - 1)^2 are exact at fixed I and nearly exact on a narrow box.
+On a box of the variables a program from below proves that nothing better is in the box; a dive (fix the whole numbers
+one by one, smallest first, and solve again) finds a point that is admissible for the statement itself. Boxes are
+split until the two meet. Replaced factors such as (I - 1)^2 are exact at fixed I and nearly exact on a narrow box.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ def minimise(make: Maker, box: Box, whole: tuple[str, ...], *, nodes: int = NODE
 
 
 def _try_neighbours(make: Maker, box: Box, whole: tuple[str, ...], found: Found, replaced: Replaced) -> None:
-    """Each whole number one up and one down, everything else chosen again; the last word where the search was cut short."""
+    """Each whole number one up and one down, everything else chosen again; the last word where the search was cut
+    short."""
     loose = _loose(box, replaced)
     for name in (n for n in whole if n not in loose and box[n][0] != box[n][1] and found.point[n] < _LARGE):
         for step in (1.0, -1.0):
@@ -110,7 +111,10 @@ def _try_neighbours(make: Maker, box: Box, whole: tuple[str, ...], found: Found,
             if not box[name][0] <= value <= box[name][1]:
                 continue
             fixed = {**box, name: (value, value)}
-            near = {n: (max(box[n][0], floor(found.point[n] / 1.1)), min(box[n][1], ceil(found.point[n] * 1.1))) for n in loose}
+            near = {
+                n: (max(box[n][0], floor(found.point[n] / 1.1)), min(box[n][1], ceil(found.point[n] * 1.1)))
+                for n in loose
+            }
             near = {n: pair for n, pair in near.items() if n in whole}
             start = solve(program(make, {**fixed, **near}, upper=True)[0])
             if start is None:
@@ -158,7 +162,8 @@ def dive(make: Maker, box: Box, whole: tuple[str, ...], start: Solution) -> tupl
 def _refined(
     make: Maker, box: Box, whole: tuple[str, ...], replaced: Replaced, point: dict[str, float], value: float
 ) -> tuple[dict[str, float], float]:
-    """Dive again in narrower and narrower boxes around a point: there the replacements are nearly exact from above too."""
+    """Dive again in narrower and narrower boxes around a point: there the replacements are nearly exact from above
+    too."""
     loose = [name for name in _loose(box, replaced) if point and name in point]
     for factor in (2.0, 1.1, 1.01) if loose else ():
         near = dict(box)
@@ -199,8 +204,11 @@ def _split(box: Box, whole: tuple[str, ...], solution: Solution, replaced: Repla
         middle = at if low < at < high else (sqrt(low * high) if low > 0 and high < inf else 0.0)
         if middle > 0 and (high == inf or high / max(low, 1e-300) > 1 + 1e-6):
             return [{**box, name: (low, middle)}, {**box, name: (middle, high)}]
-    fractions = {name: abs(solution.point[name] - round(solution.point[name])) / solution.point[name]
-                 for name in whole if name in solution.point and box[name][0] != box[name][1]}
+    fractions = {
+        name: abs(solution.point[name] - round(solution.point[name])) / solution.point[name]
+        for name in whole
+        if name in solution.point and box[name][0] != box[name][1]
+    }
     name = max(fractions, key=lambda n: fractions[n], default="")
     if not name or fractions[name] < 1e-6:
         return []

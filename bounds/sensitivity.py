@@ -1,4 +1,4 @@
-"""How a bound reacts: elasticities in every symbol, shares of the terms along the horizon, communication against samples."""
+"""How a bound reacts: elasticities in every symbol, shares of the terms along the horizon, rounds against samples."""
 
 from __future__ import annotations
 
@@ -29,7 +29,12 @@ class Elasticities:
     values: dict[str, float]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"theorem": self.theorem, "statement": self.statement, "total": self.total, "elasticities": dict(self.values)}
+        return {
+            "theorem": self.theorem,
+            "statement": self.statement,
+            "total": self.total,
+            "elasticities": dict(self.values),
+        }
 
     def __str__(self) -> str:
         ordered = sorted(self.values.items(), key=lambda item: -abs(item[1]))
@@ -97,7 +102,13 @@ def shares(
 
 
 def pareto(
-    theorem: Theorem, values: Mapping[str, Any], eps: Any, *, statement: str = "printed", points: int = 8, figure: Path | None = None
+    theorem: Theorem,
+    values: Mapping[str, Any],
+    eps: Any,
+    *,
+    statement: str = "printed",
+    points: int = 8,
+    figure: Path | None = None,
 ) -> list[Tuned]:
     """Cheapest schedules between the fewest samples and the fewest rounds that reach eps.
 
@@ -118,7 +129,13 @@ def pareto(
         from .pictures import lines_picture
 
         curve = ([t.cost["rounds"] for t in front], [t.cost["samples"] for t in front])
-        lines_picture(figure, {f"{theorem.id} ({statement})": curve}, "communication rounds", "samples per client", f"bound <= {eps}")
+        lines_picture(
+            figure,
+            {f"{theorem.id} ({statement})": curve},
+            "communication rounds",
+            "samples per client",
+            f"bound <= {eps}",
+        )
     return front
 
 

@@ -317,7 +317,9 @@ class Theorem:
             try:
                 found = modulo(dimension_of(sp.sympify(expr), known), units)
             except InhomogeneousError as error:
-                slips.append(Inhomogeneity(statement.label, where, str(error), str(wanted) if wanted else "one dimension"))
+                slips.append(
+                    Inhomogeneity(statement.label, where, str(error), str(wanted) if wanted else "one dimension")
+                )
                 return None
             if wanted is not None and found != wanted and expr != 0:
                 slips.append(Inhomogeneity(statement.label, where, str(found), str(wanted)))
@@ -349,7 +351,14 @@ class Theorem:
         return admissible(self, solve, values, statement=statement)
 
     def tune(
-        self, statement: str = "printed", *, budget: Any = None, eps: Any = None, cost: Any = None, ranges: Any = None, **values: Any
+        self,
+        statement: str = "printed",
+        *,
+        budget: Any = None,
+        eps: Any = None,
+        cost: Any = None,
+        ranges: Any = None,
+        **values: Any,
     ) -> Any:
         """Best hyperparameters under a budget, or cheapest for a target; see `fedco.bounds.tuning.tune`."""
         from .tuning import tune

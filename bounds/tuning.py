@@ -1,8 +1,8 @@
 """Best hyperparameters: least bound under a budget, or least cost to reach a target.
 
 Nearly every statement is a sum of posynomials once its constants are put in, so the problem is a geometric program with
-some whole variables: the optimum is global and comes with a proved gap. What is reported is the statement itself, evaluated
-exactly at the rounded values; every condition holds there.
+some whole variables: the optimum is global and comes with a proved gap. What is reported is the statement itself,
+evaluated exactly at the rounded values; every condition holds there.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
-import sympy as sp
-
-from .evaluate import Bound, InadmissibleError, bound, sign
-from .model import Model, model
-from .posynomial import Converter, NotPosynomialError, Posynomial
+from .evaluate import Bound, bound
+from .model import model
+from .posynomial import Converter, NotPosynomialError
 from .program import Solution, solve
-from .reading import InputError, read_number
-from .resources import MEANING, resource
-from .search import Box, Found, minimise, program, relaxed
+from .reading import InputError
+from .resources import MEANING
+from .rounding import objective_at, rounded
+from .search import Found, minimise, program, relaxed
+from .task import Task, make_task, rational
 from .theorem import Theorem
 
 GEOMETRIC = "geometric program, global optimum"
@@ -79,40 +79,6 @@ class Tuned:
         return "\n".join([*rows, f"  {self.note}"] if self.note else rows)
 
 
-@dataclass(frozen=True)
-class Task:
-    """A model with an objective and the constraints that the user adds."""
-
-    model: Model
-    objective: str
-    cost: sp.Expr | None
-    limits: tuple[tuple[str, sp.Expr, Fraction], ...]
-    target: Fraction | None
-    ranges: Mapping[str, tuple[Fraction | None, Fraction | None]]
-
-    def box(self) -> Box:
-        box = self.model.box()
-        for name, (low, high) in self.ranges.items():
-            domain = box[name]
-            box[name] = (max(domain[0], float(low or 0)), min(domain[1], float(high) if high is not None else inf))
-        return box
-
-    def make(self, converter: Converter) -> tuple[Posynomial, list[tuple[str, Posynomial]]]:
-        """Objective and constraints for a converter; see `search.Maker`."""
-        total = Posynomial({})
-        for term in self.model.terms.values():
-            total = total + converter.convert(term)
-        constraints = self.model.limits(converter)
-        for name, expr, limit in self.limits:
-            part = converter.convert(expr)
-            constraints.append((f"budget of {name}", part * Posynomial.number(1 / float(limit))))
-        if self.cost is None:
-            return total, constraints
-        assert self.target is not None
-        constraints.append(("target", total * Posynomial.number(1 / float(self.target))))
-        return converter.convert(self.cost), constraints
-
-
 def tune(
     theorem: Theorem,
     values: Mapping[str, Any],
@@ -146,7 +112,7 @@ def tune(
         True
     """
     made = model(theorem, statement, values, follow_schedule=follow_schedule)
-    task = _task(made, budget, eps, cost, ranges)
+    task = make_task(made, budget, eps, cost, ranges)
     if not task.model.free:
         return _report(task, {}, None, "nothing left to choose")
     try:
@@ -157,64 +123,6 @@ def tune(
         point = differential_evolution(task)
         return _report(task, point, None, f"not a geometric program ({reason}): the optimum may be local")
     return _report(task, found.point, found, note)
-
-
-def _task(
-    made: Model,
-    budget: Mapping[str, Any] | None,
-    eps: Any,
-    cost: str | Mapping[str, Any] | None,
-    ranges: Mapping[str, tuple[Any, Any]] | None,
-) -> Task:
-    if bool(budget) == (eps is not None):
-        raise InputError("budget: wanted either a budget or a target eps, got " + ("both" if budget else "neither"))
-    weighted, name = _cost(made, cost)
-    limits = []
-    for key, amount in (budget or {}).items():
-        number = _positive(f"budget of {key}", amount)
-        limits.append((key, weighted if key == "cost" else _resource(made, key), number))
-    target = None if eps is None else _positive("eps", eps)
-    bounds = {key: _range(made, key, pair) for key, pair in (ranges or {}).items()}
-    return Task(made, "bound" if budget else name, None if budget else weighted, tuple(limits), target, bounds)
-
-
-def _positive(name: str, value: Any) -> Fraction:
-    number = read_number(name, value, "a positive number")
-    if number <= 0:
-        raise InputError(f"{name}: wanted a positive number, got {value}")
-    return number
-
-
-def _range(made: Model, name: str, pair: tuple[Any, Any]) -> tuple[Fraction | None, Fraction | None]:
-    known = [binding.name for binding in made.free]
-    if name not in known:
-        raise InputError(f"{name[:30]}: not free to choose; wanted one of {' '.join(known) or 'none'}")
-    low, high = (None if end is None else _positive(f"range of {name}", end) for end in pair)
-    if low is not None and high is not None and low > high:
-        raise InputError(f"range of {name}: wanted lowest <= highest, got {low} > {high}")
-    return low, high
-
-
-def _resource(made: Model, name: str) -> sp.Expr:
-    if name in made.costs:
-        return made.costs[name]
-    expr = resource(made.theorem, made.label, name)
-    bindings = made.theorem.symbols(made.label)
-    given = {bindings[key].symbol: _rational(value) for key, value in made.values.items()}
-    return made.determined.get(name, expr.xreplace(given))
-
-
-def _cost(made: Model, cost: str | Mapping[str, Any] | None) -> tuple[sp.Expr | None, str]:
-    if isinstance(cost, Mapping):
-        total: sp.Expr = sp.Integer(0)
-        for name, weight in cost.items():
-            number = _positive(f"weight of {name}", weight)
-            total += sp.Rational(number.numerator, number.denominator) * _resource(made, name)
-        return total, "cost"
-    if cost is None:
-        known = [name for name in ("samples", "iterations", "rounds") if name in made.costs]
-        return (made.costs[known[0]], known[0]) if known else (None, "cost")
-    return _resource(made, cost), cost
 
 
 def _search(task: Task) -> tuple[Found, Task, str]:
@@ -247,7 +155,8 @@ def _plateau(task: Task, root: Solution, least: float) -> tuple[Found, Task, str
             eased = replace(task, cost=cheap, limits=(*task.limits, (task.objective, task.cost, within)))
         again = minimise(eased.make, eased.box(), task.model.whole)
         if again.value < inf and not again.escapes:
-            note = f"the least {task.objective} is only approached; these are the fewest {known[0]} within {share:.1%} of it"
+            cheapest = f"these are the fewest {known[0]} within {share:.1%} of it"
+            note = f"the least {task.objective} is only approached; {cheapest}"
             return replace(again, lower=root.lower), task, note
     free = [binding.name for binding in task.model.free]
     guilty = [name for name in root.escapes if name in free] or free
@@ -266,7 +175,7 @@ def _refuse_signs(task: Task) -> None:
     for name, term in task.model.terms.items():
         if term.could_extract_minus_sign():
             raise InputError(
-                f"{task.model.theorem.id}: the term {name} is negative; this is a step of a proof, not a bound to minimise"
+                f"{task.model.theorem.id}: the term {name} is negative; a step of a proof, not a bound to minimise"
             )
 
 
@@ -292,9 +201,9 @@ def _report(task: Task, point: Mapping[str, float], found: Found | None, note: s
     made = task.model
     values = {**{k: v for k, v in made.values.items()}, **chosen}
     result = bound(made.theorem, made.label, values)
-    numbers = {binding.symbol: _rational(chosen[binding.name]) for binding in made.free}
+    numbers = {binding.symbol: rational(chosen[binding.name]) for binding in made.free}
     cost = {name: float(expr.xreplace(numbers)) for name, expr in made.costs.items()}
-    objective = _objective(task, chosen)
+    objective = objective_at(task, chosen)
     prices, replaced = ({}, ()) if found is None else _prices(task, chosen)
     lower = None if found is None else min(found.lower, objective)
     shown = {name: result.values[name] for name in [b.name for b in made.free] + list(made.determined)}
@@ -318,88 +227,6 @@ def _report(task: Task, point: Mapping[str, float], found: Found | None, note: s
     )
 
 
-def _rational(value: Fraction) -> sp.Rational:
-    return sp.Rational(value.numerator, value.denominator)
-
-
-def _determined_outside_schedule(made: Model) -> dict[str, sp.Expr]:
-    schedule = made.statement.schedule
-    return {name: expr for name, expr in made.determined.items() if name not in schedule}
-
-
-def rounded(task: Task, point: Mapping[str, float]) -> dict[str, Fraction]:
-    """Whole numbers as they are and reals with few digits, such that every condition, budget and target holds exactly.
-
-    Raises:
-        InputError: none is found (the admissible set has no interior).
-    """
-    made = task.model
-    whole = {name: Fraction(round(point[name])) for name in made.whole}
-    levels = ((1e-9, 10), (1e-7, 8), (1e-5, 7), (0.0, 15))
-    for room, digits in levels:
-        chosen = _with_reals(task, whole, point, room, digits)
-        if chosen is not None and accepts(task, chosen):
-            return chosen
-    steps = {name: max(1, round(float(whole[name]) * 1e-7)) for name in made.whole}
-    nudged = [{**whole, n: whole[n] + sign * step} for n, step in steps.items() for sign in (1, -1) if whole[n] > step]
-    near = [c for candidate in nudged for c in [_with_reals(task, candidate, point, *levels[0])] if c is not None]
-    for chosen in sorted(near, key=lambda c: _objective(task, c)):
-        if accepts(task, chosen):
-            return chosen
-    raise InputError(f"{made.theorem.id} ({made.label}): no admissible values with finitely many digits were found")
-
-
-def _objective(task: Task, chosen: Mapping[str, Fraction]) -> float:
-    """The bound or the cost at exact values."""
-    expr = task.model.total() if task.cost is None else task.cost
-    return float(expr.xreplace({binding.symbol: _rational(chosen[binding.name]) for binding in task.model.free}))
-
-
-def _with_reals(
-    task: Task, whole: Mapping[str, Fraction], point: Mapping[str, float], room: float, digits: int
-) -> dict[str, Fraction] | None:
-    """Real hyperparameters for given whole ones, away from every limit by a relative `room`, in decimal digits."""
-    made = task.model
-    reals = {name: point[name] for name in made.real}
-    if made.real and room:
-        answer = _tightened(task, {**task.box(), **{n: (float(v), float(v)) for n, v in whole.items()}}, 1 - room)
-        if answer is None:
-            return None
-        reals = {name: answer.point.get(name, reals[name]) for name in made.real}
-    chosen = {**whole, **{name: Fraction(f"{value:.{digits}g}") for name, value in reals.items()}}
-    table = {binding.symbol: _rational(chosen[binding.name]) for binding in made.free}
-    for name, expr in _determined_outside_schedule(made).items():
-        value = expr.xreplace(table)
-        if value.is_Rational:
-            chosen[name] = Fraction(int(value.p), int(value.q))
-    return chosen
-
-
-def _tightened(task: Task, box: Box, tighten: float) -> Solution | None:
-    try:
-        return solve(program(task.make, box, upper=True, tighten=tighten)[0])
-    except NotPosynomialError:
-        return None
-
-
-def accepts(task: Task, chosen: Mapping[str, Fraction]) -> bool:
-    """Whether the statement, the budgets, the ranges and the target hold at these values, decided exactly."""
-    made = task.model
-    table = {binding.symbol: _rational(chosen[binding.name]) for binding in made.free}
-    for name, (low, high) in task.ranges.items():
-        if (low is not None and chosen[name] < low) or (high is not None and chosen[name] > high):
-            return False
-    if any(sign(expr.xreplace(table) - _rational(limit)) > 0 for _, expr, limit in task.limits):
-        return False
-    if task.target is not None and sign(made.total().xreplace(table) - _rational(task.target)) > 0:
-        return False
-    try:
-        bound(made.theorem, made.label, {**made.values, **chosen})
-    except InadmissibleError:
-        return False
-    return True
-
-
 def _prices(task: Task, chosen: Mapping[str, Fraction]) -> tuple[dict[str, float], tuple[str, ...]]:
     """Multipliers where replaced whole factors are fixed at the chosen values and everything else is free."""
     converter = Converter(task.box(), True)
@@ -412,7 +239,9 @@ def _prices(task: Task, chosen: Mapping[str, Fraction]) -> tuple[dict[str, float
         if name != "side":
             shown = name.partition("[")[0]
             prices[shown] = prices.get(shown, 0.0) + price
-    return prices, tuple(f"{text} (exact at fixed {', '.join(sorted(n))})" for text, n in converter.replacements.items())
+    return prices, tuple(
+        f"{text} (exact at fixed {', '.join(sorted(n))})" for text, n in converter.replacements.items()
+    )
 
 
 def _sentence(task: Task, name: str, price: float) -> str:
@@ -425,4 +254,3 @@ def _sentence(task: Task, name: str, price: float) -> str:
         return f"relaxing the limit {name} by 1% would buy {share} of {gained}"
     relation = str(task.model.statement.condition(name))
     return f"relaxing {name} ({relation}) by 1% would buy {share} of {gained}"
-

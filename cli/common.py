@@ -15,13 +15,19 @@ from ..bounds.reading import InputError, split_assignment
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
 Sets = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A constant; decimals or fractions such as 1/3, read exactly. Repeatable."),
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="A constant; decimals or fractions such as 1/3, read exactly. Repeatable."
+    ),
 ]
 Constants = Annotated[
-    Path | None, typer.Option("--constants", metavar="FILE.toml", help="Read constants from a TOML file; --set overrides it.")
+    Path | None,
+    typer.Option("--constants", metavar="FILE.toml", help="Read constants from a TOML file; --set overrides it."),
 ]
 StatementOption = Annotated[
-    str, typer.Option("--statement", metavar="LABEL", help="printed (as the paper has it), proved (from its lemmas) or corrected.")
+    str,
+    typer.Option(
+        "--statement", metavar="LABEL", help="printed (as the paper has it), proved (from its lemmas) or corrected."
+    ),
 ]
 
 

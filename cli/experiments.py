@@ -14,7 +14,9 @@ from .theory import TheoremId
 
 Device = Annotated[str, typer.Option("--device", help="cpu or cuda.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; all cores without it.")]
-Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for measurements, figures and results.json.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="Folder for measurements, figures and results.json.")
+]
 
 
 def problems(as_json: Json = False) -> None:
@@ -81,9 +83,15 @@ def _check_device(device: str) -> str:
 
 def validate(
     name: TheoremId,
-    problem: Annotated[list[str] | None, typer.Option("--problem", help="Only this problem of the recipe. Repeatable.")] = None,
-    seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="Seeds per cell; planned in advance without it.")] = None,
-    alpha: Annotated[str, typer.Option("--alpha", help="Total probability of a false verdict, shared by all tests.")] = "1e-6",
+    problem: Annotated[
+        list[str] | None, typer.Option("--problem", help="Only this problem of the recipe. Repeatable.")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", min=1, help="Seeds per cell; planned in advance without it.")
+    ] = None,
+    alpha: Annotated[
+        str, typer.Option("--alpha", help="Total probability of a false verdict, shared by all tests.")
+    ] = "1e-6",
     statement: StatementOption = "",
     device: Device = "cpu",
     jobs: Jobs = None,
@@ -117,11 +125,15 @@ def validate(
 
 def plot(
     name: TheoremId,
-    over: Annotated[str, typer.Option("--over", metavar="NAME", help="Symbol on the horizontal axis, for instance T, K, I.")],
+    over: Annotated[
+        str, typer.Option("--over", metavar="NAME", help="Symbol on the horizontal axis, for instance T, K, I.")
+    ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Figure to write: .svg, .png or .pdf.")],
     low: Annotated[str, typer.Option("--from", help="Left end of the axis.")] = "1000",
     high: Annotated[str, typer.Option("--to", help="Right end of the axis.")] = "1000000",
-    measured: Annotated[Path | None, typer.Option("--with", metavar="DIR", help="Folder of a `fedco validate` run to draw beside it.")] = None,
+    measured: Annotated[
+        Path | None, typer.Option("--with", metavar="DIR", help="Folder of a `fedco validate` run to draw beside it.")
+    ] = None,
     statement: StatementOption = "printed",
     sets: Sets = None,
     constants: Constants = None,
@@ -135,11 +147,16 @@ def plot(
     item = theorem(name)
     if out.suffix not in (".svg", ".png", ".pdf"):
         raise InputError(f"--out {out.name[:40]}: wanted a file ending in .svg, .png or .pdf")
-    ends = tuple(float(read_number(option, text, "a positive number")) for option, text in (("--from", low), ("--to", high)))
+    left = float(read_number("--from", low, "a positive number"))
+    right = float(read_number("--to", high, "a positive number"))
     values = read_settings(sets, constants)
-    figure = bound_plot(item, chosen_statement(item, statement), over, ends, values, measured)
+    figure = bound_plot(item, chosen_statement(item, statement), over, (left, right), values, measured)
     save(figure, out)
-    emit({"theorem": name, "statement": statement, "over": over, "file": str(out), "data": figure.data}, f"wrote {out}", as_json)
+    emit(
+        {"theorem": name, "statement": statement, "over": over, "file": str(out), "data": figure.data},
+        f"wrote {out}",
+        as_json,
+    )
 
 
 def counterexample(
@@ -169,7 +186,8 @@ def counterexample(
 def _case_text(found: dict[str, Any]) -> str:
     certificate, limits = found["certificate"], found["limit_points"]
     points = [
-        f"  eta = {p['eta_upper']:.5f}: xbar -> {p['x_lower']:.9f}, ||grad Phi|| = {p['gradient_norm_lower']:.6f}" for p in limits["points"]
+        f"  eta = {p['eta_upper']:.5f}: xbar -> {p['x_lower']:.9f}, ||grad Phi|| = {p['gradient_norm_lower']:.6f}"
+        for p in limits["points"]
     ]
     zero = limits["eta_to_zero"]
     return "\n".join(
@@ -184,8 +202,12 @@ def _case_text(found: dict[str, Any]) -> str:
 
 
 def report(
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for index.html and everything behind it.")] = Path("report"),
-    quick: Annotated[bool, typer.Option("--quick", help="FedDRO, the counterexample and the audit: a few minutes on two cores.")] = False,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Folder for index.html and everything behind it.")
+    ] = Path("report"),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="FedDRO, the counterexample and the audit: a few minutes on two cores.")
+    ] = False,
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
@@ -210,7 +232,11 @@ def replay(
         done = run(read(bundle), REGISTRY)
     except (BundleError, OSError) as error:
         raise InputError(f"{bundle.name[:60]}: wanted a readable bundle, got {error}") from None
-    data = {"confirmed": done.confirmed, "largest_difference": done.largest_difference, "verdict": done.verdict.to_dict()}
+    data = {
+        "confirmed": done.confirmed,
+        "largest_difference": done.largest_difference,
+        "verdict": done.verdict.to_dict(),
+    }
     emit(data, f"{'confirmed' if done.confirmed else 'NOT confirmed'}\n{done.verdict}", as_json)
     if not done.confirmed:
         raise typer.Exit(1)
@@ -219,5 +245,3 @@ def replay(
 def register(app: typer.Typer) -> None:
     for command in (problems, algorithms, validate, plot, counterexample, report, replay):
         app.command()(command)
-
-

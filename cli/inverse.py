@@ -16,14 +16,21 @@ Budgets = Annotated[
     typer.Option("--budget", metavar="NAME=AMOUNT", help="Largest T, rounds, samples, … or weighted cost. Repeatable."),
 ]
 Weights = Annotated[
-    list[str] | None, typer.Option("--weight", metavar="NAME=PRICE", help="Price of one unit in a weighted cost. Repeatable.")
+    list[str] | None,
+    typer.Option("--weight", metavar="NAME=PRICE", help="Price of one unit in a weighted cost. Repeatable."),
 ]
 Ranges = Annotated[
     list[str] | None,
-    typer.Option("--range", metavar="NAME=LOW:HIGH", help="Range of a free hyperparameter; either end may be empty. Repeatable."),
+    typer.Option(
+        "--range", metavar="NAME=LOW:HIGH", help="Range of a free hyperparameter; either end may be empty. Repeatable."
+    ),
 ]
-Cost = Annotated[str | None, typer.Option("--cost", metavar="NAME", help="What a target should cost least of, e.g. rounds.")]
-Figure = Annotated[Path | None, typer.Option("--figure", metavar="FILE", help="Also write a figure (.png, .svg, .pdf).")]
+Cost = Annotated[
+    str | None, typer.Option("--cost", metavar="NAME", help="What a target should cost least of, e.g. rounds.")
+]
+Figure = Annotated[
+    Path | None, typer.Option("--figure", metavar="FILE", help="Also write a figure (.png, .svg, .pdf).")
+]
 
 
 def tune(
@@ -62,7 +69,9 @@ def complexity(
     name: TheoremId,
     sets: Sets = None,
     constants: Constants = None,
-    eps: Annotated[str | None, typer.Option("--eps", help="Target for the bound; without it only the exact orders.")] = None,
+    eps: Annotated[
+        str | None, typer.Option("--eps", help="Target for the bound; without it only the exact orders.")
+    ] = None,
     cost: Cost = None,
     weight: Weights = None,
     statement: StatementOption = "printed",
@@ -81,7 +90,9 @@ def complexity(
     values = read_settings(sets, constants)
     if eps is None:
         if values or figure:
-            raise InputError("--eps: wanted a target, got nothing; without one only the orders are shown, for any constants")
+            raise InputError(
+                "--eps: wanted a target, got nothing; without one only the orders are shown, for any constants"
+            )
         found = item.rates(label)
         emit(found.to_dict(), found, as_json)
         return
@@ -98,7 +109,10 @@ def compare(
     kind: Annotated[str | None, typer.Option("--kind", help="Only one kind of problem, e.g. conditional.")] = None,
     cost: Annotated[str, typer.Option("--cost", metavar="NAME", help="What each theorem is tuned for.")] = "samples",
     statement: Annotated[
-        str | None, typer.Option("--statement", metavar="LABEL", help="printed, proved or corrected; the best available without it.")
+        str | None,
+        typer.Option(
+            "--statement", metavar="LABEL", help="printed, proved or corrected; the best available without it."
+        ),
     ] = None,
     figure: Figure = None,
     as_json: Json = False,

@@ -21,9 +21,12 @@ def theorems(
 
     found = bounds.paper_theorems(paper) if paper else bounds.theorems()
     rows = [
-        {"id": t.id, "kind": t.kind, "title": t.title, "source": str(t.source), "statements": list(t.labels)} for t in found.values()
+        {"id": t.id, "kind": t.kind, "title": t.title, "source": str(t.source), "statements": list(t.labels)}
+        for t in found.values()
     ]
-    text = "\n".join(f"{row['id']:<32} {row['kind']:<10} {row['title']}  [{', '.join(row['statements'])}]" for row in rows)
+    text = "\n".join(
+        f"{row['id']:<32} {row['kind']:<10} {row['title']}  [{', '.join(row['statements'])}]" for row in rows
+    )
     emit({"theorems": rows}, text, as_json)
 
 
@@ -61,7 +64,9 @@ def bound(
 
 def admissible(
     name: TheoremId,
-    solve: Annotated[str, typer.Option("--solve", metavar="NAME[,NAME]", help="Hyperparameters to solve for, e.g. eta or I,T.")],
+    solve: Annotated[
+        str, typer.Option("--solve", metavar="NAME[,NAME]", help="Hyperparameters to solve for, e.g. eta or I,T.")
+    ],
     statement: StatementOption = "printed",
     sets: Sets = None,
     constants: Constants = None,
@@ -85,8 +90,12 @@ def admissible(
 
 
 def audit(
-    name: Annotated[str | None, typer.Argument(metavar="[ID]", help="A theorem id or a paper key; everything without it.")] = None,
-    recheck: Annotated[str | None, typer.Option("--recheck", metavar="FINDING", help="Run one finding's check again.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="A theorem id or a paper key; everything without it.")
+    ] = None,
+    recheck: Annotated[
+        str | None, typer.Option("--recheck", metavar="FINDING", help="Run one finding's check again.")
+    ] = None,
     check: Annotated[bool, typer.Option("--check/--no-check", help="Run every finding's check (the default).")] = True,
     as_json: Json = False,
 ) -> None:
@@ -95,7 +104,9 @@ def audit(
 
     if recheck:
         evidence = {key: str(value) for key, value in auditing.recheck(recheck).items()}
-        emit({"finding": recheck, "confirmed": True, "evidence": evidence}, f"{recheck}: confirmed\n{evidence}", as_json)
+        emit(
+            {"finding": recheck, "confirmed": True, "evidence": evidence}, f"{recheck}: confirmed\n{evidence}", as_json
+        )
         return
     found = auditing.audit(name)
     rows = [finding.to_dict() for finding in found]

@@ -19,7 +19,12 @@ POINTS = 60
 
 
 def bound_plot(
-    theorem: Theorem, label: str, over: str, ends: tuple[float, float], values: Mapping[str, Any], measured: Path | None = None
+    theorem: Theorem,
+    label: str,
+    over: str,
+    ends: tuple[float, float],
+    values: Mapping[str, Any],
+    measured: Path | None = None,
 ) -> Plot:
     """The total and each term over `over`, where the statement is admissible; the rest of the axis is left blank.
 
@@ -39,7 +44,9 @@ def bound_plot(
     if not found["terms"]:
         raise InputError(f"{theorem.id} ({label}): has no terms to plot")
     curves = [Curve("bound", list(axis), _shown(found["total"], found["admissible"]), theory=True)]
-    curves += [Curve(name, list(axis), _shown(term, found["admissible"]), theory=True) for name, term in found["terms"].items()]
+    curves += [
+        Curve(name, list(axis), _shown(term, found["admissible"]), theory=True) for name, term in found["terms"].items()
+    ]
     if not np.any(found["admissible"]):
         raise InputError(f"{over}: no admissible value between {ends[0]:g} and {ends[1]:g} for {theorem.id} ({label})")
     curves += _measured_curves(theorem.id, measured) if measured and over == "T" else []

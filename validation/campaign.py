@@ -60,7 +60,14 @@ class Task:
     def key(self) -> str:
         """Names the result on disk; changes when anything that the numbers depend on changes."""
         cell = self.cell
-        content = [__version__, cell.name, sorted(map(str, cell.instance.dials.items())), cell.root_seed, self.first, self.count]
+        content = [
+            __version__,
+            cell.name,
+            sorted(map(str, cell.instance.dials.items())),
+            cell.root_seed,
+            self.first,
+            self.count,
+        ]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:24]
 
 
@@ -155,7 +162,9 @@ def run_task(task: Task, cache: Path | None, device: str = "cpu") -> dict[str, A
         torch.set_num_threads(1)
     cell = task.cell
     seeds = range(task.first, task.first + task.count)
-    measured = measure(cell.theorem, cell.instance, cell.T, list(seeds), label=cell.label, root_seed=cell.root_seed, device=device)
+    measured = measure(
+        cell.theorem, cell.instance, cell.T, list(seeds), label=cell.label, root_seed=cell.root_seed, device=device
+    )
     data = {
         "statistic": measured.statistic.tolist(),
         "proof_average": measured.proof_average.tolist(),
@@ -171,7 +180,12 @@ def run_task(task: Task, cache: Path | None, device: str = "cpu") -> dict[str, A
 
 
 def run_tasks(
-    tasks: Sequence[Task], *, jobs: int, cache: Path | None, device: str = "cpu", done: Callable[[Task], None] | None = None
+    tasks: Sequence[Task],
+    *,
+    jobs: int,
+    cache: Path | None,
+    device: str = "cpu",
+    done: Callable[[Task], None] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """All chunks by key, on `jobs` processes; `done` is called as each one finishes."""
     if jobs == 1 or device != "cpu":
@@ -192,7 +206,9 @@ def _parallel(
     def labelled(index: int) -> Any:
         return delayed(_indexed)(index, tasks[index], cache)
 
-    stream = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(labelled(i) for i in range(len(tasks)))
+    stream = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(
+        labelled(i) for i in range(len(tasks))
+    )
     for index, data in stream:
         if done:
             done(tasks[index])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -25,7 +27,7 @@ def converging(rounds: int = ROUNDS, eta: float = ETA) -> tuple[Trajectory, ...]
 
 def _averages(method: Method, rounds: int) -> np.ndarray:
     """(rounds + 1,) xbar at rounds 0, 1, 2, ..."""
-    problem = find_problem("feddro_counterexample")
+    problem: Any = find_problem("feddro_counterexample")
     result = drive(
         method,
         problem,

@@ -44,7 +44,7 @@ def constants(theorem: Theorem, label: str, problem: Any, start_error: Fraction 
     """The theorem's constants, read from the problem's certificates through the shared vocabulary.
 
     Returns:
-        Exact values by symbol (a float certificate is read as the decimal it prints as) and the weakest certificate kind.
+        Exact values by symbol (a float certificate as the double itself) and the weakest certificate kind.
 
     Raises:
         InputError: the problem does not certify a quantity that the theorem needs.
@@ -75,16 +75,18 @@ GIVEN_BY_THE_PROBLEM: Mapping[str, str] = {
     "fine_tuning_step_size": "alpha",
     "fine_tuning_steps": "nu",
 }
-"""Hyperparameters of a theorem that belong to the objective: quantity and the problem's attribute (meta FL's alpha and nu)."""
+"""Hyperparameters of a theorem that belong to the objective: quantity and the problem's attribute."""
 HORIZONS = ("iterations", "rounds")
 """What a horizon counts: the quantity of the statement's symbol T, or of meta FL's K."""
 
 
-def evaluate_at(theorem: Theorem, label: str, problem: Any, hyper: Mapping[str, int | Fraction], T: int) -> tuple[Bound, str]:
+def evaluate_at(
+    theorem: Theorem, label: str, problem: Any, hyper: Mapping[str, int | Fraction], T: int
+) -> tuple[Bound, str]:
     """The bound of an instance at a horizon, and the weakest certificate behind it.
 
-    What the statement does not speak of (the number of sampled clients, a batch size that it forgets) is left out here; the
-    method still gets it.
+    What the statement does not speak of (the number of sampled clients, a batch size that it forgets) is left out here;
+    the method still gets it.
     """
     values, kind = constants(theorem, label, problem)
     symbols = theorem.symbols(label)

@@ -18,7 +18,7 @@ from .bundle import Bundle, Sides, write
 Q = Fraction
 
 
-def printed_side(theorem_id: str, values: Mapping[str, Fraction | int]) -> tuple[Fraction, Fraction]:
+def printed_side(theorem_id: str, values: Mapping[str, Any]) -> tuple[Fraction, Fraction]:
     """An enclosure of the printed bound at exact constants.
 
     Raises:
@@ -49,7 +49,11 @@ def _comfedl_bundle() -> Bundle:
         "comfedl_theorem_1",
         sides,
         {"name": "two piecewise linear clients", "dials": {"tau": 2, "clients": 2}},
-        {k: v for k, v in cases.THEOREM_1_CONSTANTS.items() if k in ("G_f", "G_g", "L_f", "L_g", "L", "sigma", "F_gap")},
+        {
+            k: v
+            for k, v in cases.THEOREM_1_CONSTANTS.items()
+            if k in ("G_f", "G_g", "L_f", "L_g", "L", "sigma", "F_gap")
+        },
         {k: v for k, v in cases.THEOREM_1_CONSTANTS.items() if k in ("eta", "tau", "b", "b_1", "T")},
     )
 

@@ -44,7 +44,8 @@ class Report:
 
     def __str__(self) -> str:
         counts = ", ".join(f"{count} {name}" for name, count in sorted(self.verdicts.items()))
-        return f"{self.page}: verdicts {counts}; {self.findings} findings re-checked; {self.refutations} refutations; {self.seconds:.0f} s"
+        checked = f"{self.findings} findings re-checked; {self.refutations} refutations"
+        return f"{self.page}: verdicts {counts}; {checked}; {self.seconds:.0f} s"
 
 
 def write_report(out: Path, *, quick: bool = False, jobs: int | None = None) -> Report:
@@ -110,7 +111,8 @@ def _counterexample() -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
         )
         drawn = figure(case, extra)
         svg = inline_svg(Plot(drawn.figure, f"case {case}"), f"case{case}")
-        caption = f"Case {case}: xbar at each communication for several step sizes; dashed, the two methods that reach the stationary point 0."
+        methods = "dashed, the two methods that reach the stationary point 0"
+        caption = f"Case {case}: xbar at each communication for several step sizes; {methods}."
         figures.append({"svg": svg, "caption": caption})
     return rows, figures
 
@@ -123,7 +125,9 @@ def _refutations(out: Path) -> list[dict[str, str]]:
     for path in write_all(out / "refutations").values():
         bundle = read(path)
         left, right = float(bundle.values[0]), float(bundle.bound[1])
-        rows.append({"claim": bundle.claim, "left": f"{left:.6g}", "right": f"{right:.6g}", "file": f"refutations/{path.name}"})
+        rows.append(
+            {"claim": bundle.claim, "left": f"{left:.6g}", "right": f"{right:.6g}", "file": f"refutations/{path.name}"}
+        )
     return rows
 
 
@@ -150,7 +154,9 @@ def _render(
         case_figures=case_figures,
         refutations=refutations,
         findings=findings,
-        controls=[{"name": c.claim, "wanted": "REFUTED", "got": str(c.outcome)} for v in validations for c in v.controls],
+        controls=[
+            {"name": c.claim, "wanted": "REFUTED", "got": str(c.outcome)} for v in validations for c in v.controls
+        ],
         ledger=_ledger(validations),
         versions=list(versions().items()),
     )
@@ -171,7 +177,9 @@ def _summary(validations: Sequence[Validation]) -> str:
 def _overview(validation: Validation) -> list[dict[str, str]]:
     rows = []
     for result in validation.results:
-        mine = sorted((r for r in validation.results if r.cell.instance == result.cell.instance), key=lambda r: r.cell.T)
+        mine = sorted(
+            (r for r in validation.results if r.cell.instance == result.cell.instance), key=lambda r: r.cell.T
+        )
         slope, theory = _slopes(mine) if len(mine) > 1 else ("", "")
         verdict = result.verdict
         rows.append(
@@ -213,7 +221,10 @@ def _section(validation: Validation, index: int) -> dict[str, Any]:
         "metric": f"{theorem.metric.name}, dimension {theorem.metric.dimension}",
         "statements": [_statement(theorem.statement(label), label == validation.label) for label in theorem.labels],
         "cells": [_cell(result) for result in validation.results],
-        "figures": [_figure(plot, f"f{index}_{number}", theorem, Markup) for number, plot in enumerate(validation.figures.values())],
+        "figures": [
+            _figure(plot, f"f{index}_{number}", theorem, Markup)
+            for number, plot in enumerate(validation.figures.values())
+        ],
     }
 
 

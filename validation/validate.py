@@ -20,9 +20,9 @@ from ..bounds import theorem as find_theorem
 from ..bounds.reading import InputError
 from .campaign import Cell, CellResult, Task, conclude, plan, run_tasks, tasks_of
 from .evalues import mean_bracket
-from .recipes import Instance, recipe_for
 from .ledger import REPORT_ALPHA, AlphaLedger
 from .plots import Axis, Plot, convergence_plot, save
+from .recipes import Instance, recipe_for
 from .slopes import slope_interval
 from .verdict import Outcome, Verdict, judge
 
@@ -85,14 +85,28 @@ def validate(
     """
     instances = _chosen(theorem_id, problems)
     ledger = AlphaLedger(alpha)
-    cells = plan(theorem_id, instances, ledger, label=label, seeds=seeds, root_seed=root_seed, budget=ledger.total * 9 / 10)
+    cells = plan(
+        theorem_id, instances, ledger, label=label, seeds=seeds, root_seed=root_seed, budget=ledger.total * 9 / 10
+    )
     controls = _plan_controls(cells, instances, ledger)
     tasks = tasks_of(cells)
     with _progress(f"{theorem_id} ({label})", tasks, quiet) as done:
-        chunks = run_tasks(tasks, jobs=jobs or os.cpu_count() or 1, cache=out / "measurements" if out else None, device=device, done=done)
+        chunks = run_tasks(
+            tasks,
+            jobs=jobs or os.cpu_count() or 1,
+            cache=out / "measurements" if out else None,
+            device=device,
+            done=done,
+        )
     results = conclude(cells, chunks, ledger)
-    checks = tuple(_control(result, name, ledger) for result, name in zip(_longest(results, instances), controls, strict=True))
-    figures = {instance.name: figure(theorem_id, label, instance, results) for instance in instances if len(instance.horizons) > 1}
+    checks = tuple(
+        _control(result, name, ledger) for result, name in zip(_longest(results, instances), controls, strict=True)
+    )
+    figures = {
+        instance.name: figure(theorem_id, label, instance, results)
+        for instance in instances
+        if len(instance.horizons) > 1
+    }
     validation = Validation(theorem_id, label, tuple(results), checks, ledger, figures)
     if out:
         write(validation, out)
@@ -104,7 +118,9 @@ def _chosen(theorem_id: str, problems: Sequence[str] | None) -> list[Instance]:
     known = {instance.problem for instance in instances}
     for name in problems or ():
         if name not in known:
-            raise InputError(f"--problem {name[:40]}: not an instance of {theorem_id}; wanted one of {' '.join(sorted(known))}")
+            raise InputError(
+                f"--problem {name[:40]}: not an instance of {theorem_id}; wanted one of {' '.join(sorted(known))}"
+            )
     return [instance for instance in instances if not problems or instance.problem in problems]
 
 

@@ -30,8 +30,8 @@ FINDINGS = (
         "rate",
         "breaks",
         "O(N^-1 eps^-5) samples",
-        "with beta = 5 S_F alpha as printed no choice of alpha, q, m, b, B and T needs fewer than N^-1 eps^-6 samples, as many "
-        "as FCSG; eps^-5 needs beta = c alpha^2 as in the proof",
+        "with beta = 5 S_F alpha as printed no choice of alpha, q, m, b, B and T needs fewer than N^-1 eps^-6 samples, "
+        "as many as FCSG; eps^-5 needs beta = c alpha^2 as in the proof",
         "the printed theorem has no acceleration: its best schedule is as expensive as that of FCSG",
         printed_rate,
     ),

@@ -50,7 +50,9 @@ def same_sample_twice() -> Evidence:
     ybar = {z: (1 - beta) + beta * (1 + z) for z in support}
     true = sum((1 + z) * slope(ybar[z]) for z in support) / 2
     claimed = sum(slope(ybar[z]) for z in support) / 2
-    return confirm(true != claimed, expectation=str(true), as_if_independent=str(claimed), difference=str(true - claimed))
+    return confirm(
+        true != claimed, expectation=str(true), as_if_independent=str(claimed), difference=str(true - claimed)
+    )
 
 
 def estimate_jumps_at_communication(rounds: int = 9) -> Evidence:
@@ -63,9 +65,17 @@ def estimate_jumps_at_communication(rounds: int = 9) -> Evidence:
     eta, clients, period = Q(1, 1000), 2, rounds
     drifted = eta * (period - 1)
     values = [s * drifted / (1 + drifted**2) for s in (-1, 1)]
-    left = sum((sum(z * v for z, v in zip(signs, values, strict=True)) / clients) ** 2 for signs in product((-1, 1), repeat=2)) / 4
+    left = (
+        sum(
+            (sum(z * v for z, v in zip(signs, values, strict=True)) / clients) ** 2
+            for signs in product((-1, 1), repeat=2)
+        )
+        / 4
+    )
     heterogeneity = 48 * eta**2 / clients
-    return confirm(left > heterogeneity, I=period, left=str(left), right=str(heterogeneity), ratio=float(left / heterogeneity))
+    return confirm(
+        left > heterogeneity, I=period, left=str(left), right=str(heterogeneity), ratio=float(left / heterogeneity)
+    )
 
 
 def average_over_other_iterates() -> Evidence:
@@ -100,7 +110,11 @@ def chi_square_sign() -> Evidence:
     printed = -sum(l * l for l in losses) / (2 * lam * m) + mean**2 / (2 * lam)
     follows = mean + variance / (2 * lam)
     optimal = all(best >= inner(1 / (4 * lam) + d) for d in (Q(1, 100), Q(-1, 100)))
-    return confirm(optimal and best == follows and printed == -variance / (2 * lam), maximum=str(best), printed_objective=str(printed))
+    return confirm(
+        optimal and best == follows and printed == -variance / (2 * lam),
+        maximum=str(best),
+        printed_objective=str(printed),
+    )
 
 
 def kl_lost_factor() -> Evidence:
@@ -137,20 +151,34 @@ def varying_steps_escape(rounds: int = 40) -> Evidence:
             x = (x_1 + x_2) / 2
             if first is None and x < arb(1) / 2:
                 first = n
-        return confirm(first is not None and x < arb(1) / 2, first_round_below=first, xbar_at_end=x.str(12, radius=True))
+        return confirm(
+            first is not None and x < arb(1) / 2, first_round_below=first, xbar_at_end=x.str(12, radius=True)
+        )
     finally:
         ctx.prec = saved
 
 
 def _finding(
-    key: str, theorem: str, where: str, kind: str, severity: str, printed: str, expected: str, consequence: str, check: object
+    key: str,
+    theorem: str,
+    where: str,
+    kind: str,
+    severity: str,
+    printed: str,
+    expected: str,
+    consequence: str,
+    check: object,
 ) -> Finding:
     return Finding(f"feddro.{key}", f"feddro.{theorem}", where, kind, severity, printed, expected, consequence, check)  # type: ignore[arg-type]
 
 
 FINDINGS = (
     _finding(
-        "communication_jump", "lemma_f_4", "proof of Lemma F.4, step (g)", "communication", "breaks",
+        "communication_jump",
+        "lemma_f_4",
+        "proof of Lemma F.4, step (g)",
+        "communication",
+        "breaks",
         "x_k^{t+1} - x_k^t = -eta d_k at every step, so the estimate of g moves by O(eta) only",
         "at a communication step x_k^{t+1} = xbar^{t+1}, and the squared move gains the consensus error itself, without eta^2",
         "the error of ybar gains a term of order eta I / (|b| K): the bound is too small for long rounds; the corrected statement "
@@ -158,7 +186,11 @@ FINDINGS = (
         estimate_jumps_at_communication,
     ),
     _finding(
-        "same_sample", "lemma_f_2", "eq. (16), and Term II step (a)", "independence", "breaks",
+        "same_sample",
+        "lemma_f_2",
+        "eq. (16), and Term II step (a)",
+        "independence",
+        "breaks",
         "E[grad g_k(x; z) grad f(ybar) | F] = grad g_k(x) grad f(ybar)",
         "ybar^t is made from the same samples z^t, and is not measurable for the printed filtration; the product has a bias of order "
         "sigma_g L_f std(ybar) / sqrt(|b| K)",
@@ -166,28 +198,44 @@ FINDINGS = (
         same_sample_twice,
     ),
     _finding(
-        "chi_square", "theorem_5_1", "eq. (5)", "reformulation", "breaks",
+        "chi_square",
+        "theorem_5_1",
+        "eq. (5)",
+        "reformulation",
+        "breaks",
         "min -(1/(2 lambda m)) sum l_i^2 + (1/(2 lambda)) (mean l)^2 = - Var(l) / (2 lambda)",
         "mean l + Var(l) / (2 lambda), valid while the maximiser p stays nonnegative (lambda >= max_i (mean l - l_i))",
         "the printed objective rewards variance and ignores the mean: minimising it is not the robust problem (3)",
         chi_square_sign,
     ),
     _finding(
-        "varying_steps", "theorem_4_1", "statement, case II", "counterexample", "breaks",
+        "varying_steps",
+        "theorem_4_1",
+        "statement, case II",
+        "counterexample",
+        "breaks",
         "for any eta^t in (0, C_eta), varying with t, the iterates do not converge to the stationary point",
         "true for one step size per round; a step that shrinks after the shared one lets xbar fall below 1/2 and converge to 0",
         "the non-convergence claim needs the words: one step size within each round",
         varying_steps_escape,
     ),
     _finding(
-        "lost_twenty", "theorem_5_1", "definition of Lbar_fg", "constant", "constant",
+        "lost_twenty",
+        "theorem_5_1",
+        "definition of Lbar_fg",
+        "constant",
+        "constant",
         "Lbar_fg = 10 L_h^2 + B_f^2 L_g^2 + 40 B_g^4 L_f^2",
         "Theorem F.6 gives 10 L_h^2 + 20 B_f^2 L_g^2 + 40 B_g^4 L_f^2",
         "every C constant is too small by up to a factor 20 where B_f L_g dominates",
         lost_factor_twenty,
     ),
     _finding(
-        "power_of_b_g", "lemma_f_2", "coefficient of the inner error", "constant", "constant",
+        "power_of_b_g",
+        "lemma_f_2",
+        "coefficient of the inner error",
+        "constant",
+        "constant",
         "4 B_g^4 L_f^2 eta, hence c_beta = 4 B_g^4 L_f^2",
         "4 B_g^2 L_f^2 eta: half of 4 B_g^2 L_f^2 (Term I) times 2 (Term III), and c_beta = 4 B_g^2 L_f^2",
         "for B_g < 1 the printed momentum is too small to absorb the inner error and the potential does not descend; for B_g > 1 it is "
@@ -195,28 +243,44 @@ FINDINGS = (
         small_inner_lipschitz,
     ),
     _finding(
-        "independent_clients", "lemma_f_2", "Term II, step (a)", "assumption", "slip",
+        "independent_clients",
+        "lemma_f_2",
+        "Term II, step (a)",
+        "assumption",
+        "slip",
         "the variance of an average over clients is divided by K",
         "needs samples that are independent across clients, which no assumption states",
         "nothing if clients sample independently; otherwise no linear speed-up",
         unshared_clients,
     ),
     _finding(
-        "output_index", "theorem_5_1", "Algorithm 2, line 12", "index", "slip",
+        "output_index",
+        "theorem_5_1",
+        "Algorithm 2, line 12",
+        "index",
+        "slip",
         "a(T) is uniform on {1, ..., T}",
         "the proof averages over t = 0, ..., T-1",
         "a difference of (||grad Phi(xbar^T)||^2 - ||grad Phi(xbar^0)||^2) / T; validation reports both averages",
         average_over_other_iterates,
     ),
     _finding(
-        "kl_factor", "theorem_5_1", "eq. (4)", "reformulation", "slip",
+        "kl_factor",
+        "theorem_5_1",
+        "eq. (4)",
+        "reformulation",
+        "slip",
         "log mean exp(l / lambda)",
         "lambda log mean exp(l / lambda)",
         "same minimiser, gradients smaller by the factor lambda: epsilon-stationarity means something else",
         kl_lost_factor,
     ),
     _finding(
-        "sign_before_13", "theorem_4_1", "case (3) before eq. (13)", "constant", "slip",
+        "sign_before_13",
+        "theorem_4_1",
+        "case (3) before eq. (13)",
+        "constant",
+        "slip",
         "eta x / sqrt(x^2+4) > eta/2 on [1/2, 11/10]",
         "the opposite inequality, which is the one that makes (13) sufficient",
         "none: the claim is certified by ball arithmetic for the whole range (fedco counterexample)",

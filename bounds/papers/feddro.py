@@ -4,14 +4,18 @@ Problem: Phi(x) = h(x) + f(g(x)) with h and g averages over K clients. `printed`
 a letter that the paper never defines (L_F in Lemma F.2 and after) it is read as L_f, and the audit says so.
 """
 
+from typing import Any
+
 import sympy as sp
 
 from ..dimension import INNER, OBJECTIVE, VARIABLE
-from ..quantities import COUNT, ONE, Quantity, Vocabulary
+from ..quantities import ONE, Quantity, Vocabulary
 from ..theorem import Assumption, Condition, Derived, Metric, Source, Statement, Term, Theorem
 from . import feddro_proof as proof
 
-ELAPSED = Quantity("elapsed_steps", "local steps since the last communication, t - t_s", ONE, "nonnegative real", "observable")
+ELAPSED = Quantity(
+    "elapsed_steps", "local steps since the last communication, t - t_s", ONE, "nonnegative real", "observable"
+)
 
 WORDS = Vocabulary(
     "feddro",
@@ -56,7 +60,9 @@ STATIONARITY = Metric(
 ASSUMPTIONS = (
     Assumption("1 (smoothness)", "f, h_k and g_k are differentiable with L_f-, L_h- and L_g-Lipschitz derivatives"),
     Assumption("1 (Lipschitz)", "f is B_f-Lipschitz; g_k is mean-square Lipschitz with constant B_g"),
-    Assumption("2", "unbiased oracles; variance of grad h_k at most sigma_h^2, of grad g_k and of g_k at most sigma_g^2"),
+    Assumption(
+        "2", "unbiased oracles; variance of grad h_k at most sigma_h^2, of grad g_k and of g_k at most sigma_g^2"
+    ),
     Assumption("3", "||grad h_k - grad h|| <= Delta_h and ||grad g_k - grad g|| <= Delta_g for every client and x"),
 )
 
@@ -79,7 +85,9 @@ THRESHOLDS = (
     s.B_g**4 * (96 * s.L_h**2 + 96 * s.B_f**2 * s.L_g**2) ** 2 / (s.b * s.K * PULL**2),
     (216 * s.L_h**2 + 216 * s.B_f**2 * s.L_g**2) * s.I**2 * s.b * s.K,
 )
-T_TH = Derived("T_th", sp.Max(*THRESHOLDS, evaluate=False), r"T_{\mathrm{th}}", "smallest horizon that the theorem admits")
+T_TH = Derived(
+    "T_th", sp.Max(*THRESHOLDS, evaluate=False), r"T_{\mathrm{th}}", "smallest horizon that the theorem admits"
+)
 LONG_ENOUGH = Condition("horizon", s.T, ">=", T_TH.symbol)
 
 
@@ -94,7 +102,9 @@ def _source(where: str, equation: str = "") -> Source:
     return Source("feddro", where, equation)
 
 
-def _theorem(name: str, kind: str, title: str, source: Source, metric: Metric, printed: Statement, **more: object) -> Theorem:
+def _theorem(
+    name: str, kind: str, title: str, source: Source, metric: Metric, printed: Statement, **more: Any
+) -> Theorem:
     proved, corrected = more.pop("proved", None), more.pop("corrected", None)
     statements = {"printed": printed, "proved": proved, "corrected": corrected}
     more.setdefault("unit_choices", () if kind == "lemma" else UNITS)
@@ -107,7 +117,7 @@ def _theorem(name: str, kind: str, title: str, source: Source, metric: Metric, p
         metric,
         {label: statement for label, statement in statements.items() if statement is not None},
         ASSUMPTIONS,
-        **more,  # type: ignore[arg-type]
+        **more,
     )
 
 
@@ -172,7 +182,9 @@ LEMMA_F_4 = _theorem(
     "lemma",
     "error of the estimate of g",
     _source("Lemma F.4"),
-    Metric("E||ybar - (1/K) sum_k g_k(x_k)||^2", r"\mathbb{E}\|\bar y^{t+1}-\frac1K\sum_k g_k(x_k^{t+1})\|^2", INNER**2),
+    Metric(
+        "E||ybar - (1/K) sum_k g_k(x_k)||^2", r"\mathbb{E}\|\bar y^{t+1}-\frac1K\sum_k g_k(x_k^{t+1})\|^2", INNER**2
+    ),
     Statement(
         "printed",
         (
@@ -186,14 +198,22 @@ LEMMA_F_4 = _theorem(
                 "variance",
             ),
             Term("heterogeneity_h", 48 * s.eta**2 * _old * s.B_g**2 / _at_batch * s.Delta_h**2, "heterogeneity"),
-            Term("heterogeneity_g", 48 * s.eta**2 * _old * s.B_f**2 * s.B_g**2 / _at_batch * s.Delta_g**2, "heterogeneity"),
+            Term(
+                "heterogeneity_g",
+                48 * s.eta**2 * _old * s.B_f**2 * s.B_g**2 / _at_batch * s.Delta_g**2,
+                "heterogeneity",
+            ),
         ),
         note="printed with the index t on both sides; the proof has t+1 on the left and t on the right, as here",
     ),
 )
 
 STEP_1 = Condition(
-    "step_size_direction", s.eta, "<=", s.b * s.K / (2 * (L_PHI.symbol * s.b * s.K + 8 * s.B_g**2)), "Lemma F.5, first limit"
+    "step_size_direction",
+    s.eta,
+    "<=",
+    s.b * s.K / (2 * (L_PHI.symbol * s.b * s.K + 8 * s.B_g**2)),
+    "Lemma F.5, first limit",
 )
 STEP_2 = Condition(
     "step_size_drift", s.eta, "<=", s.b * s.K * PULL / (s.B_g**2 * 96 * ROUGH), "Lemma F.5, second limit"
@@ -258,12 +278,19 @@ THEOREM_F_6 = _theorem(
         "printed",
         _f_6_terms(
             {
-                "variance_h": (10 * s.L_h**2 + 20 * s.B_f**2 * s.L_g**2 + 40 * s.B_g**4 * s.L_f**2) / s.b * s.sigma_h**2,
-                "variance_g": (10 * s.B_f**2 * s.L_h**2 + 20 * s.B_f**4 * s.L_g**2 + 40 * s.B_f**2 * s.B_g**4 * s.L_f**2)
+                "variance_h": (10 * s.L_h**2 + 20 * s.B_f**2 * s.L_g**2 + 40 * s.B_g**4 * s.L_f**2)
+                / s.b
+                * s.sigma_h**2,
+                "variance_g": (
+                    10 * s.B_f**2 * s.L_h**2 + 20 * s.B_f**4 * s.L_g**2 + 40 * s.B_f**2 * s.B_g**4 * s.L_f**2
+                )
                 / s.b
                 * s.sigma_g**2,
-                "heterogeneity_h": (30 * s.L_h**2 + 60 * s.B_f**2 * s.L_g**2 + 120 * s.B_g**4 * s.L_f**2) * s.Delta_h**2,
-                "heterogeneity_g": (30 * s.B_f**2 * s.L_h**2 + 60 * s.B_f**4 * s.L_g**2 + 120 * s.B_f**2 * s.B_g**4 * s.L_f**2)
+                "heterogeneity_h": (30 * s.L_h**2 + 60 * s.B_f**2 * s.L_g**2 + 120 * s.B_g**4 * s.L_f**2)
+                * s.Delta_h**2,
+                "heterogeneity_g": (
+                    30 * s.B_f**2 * s.L_h**2 + 60 * s.B_f**4 * s.L_g**2 + 120 * s.B_f**2 * s.B_g**4 * s.L_f**2
+                )
                 * s.Delta_g**2,
             }
         ),
@@ -408,18 +435,22 @@ COROLLARY_2 = _theorem(
 
 # --- Theorems 4.1 and 4.2 --------------------------------------------------------------------------------------------
 
-INSTANCE_STEP = Quantity("instance_step_size", "step size on the counterexample, a pure number", ONE, role="hyperparameter")
+INSTANCE_STEP = Quantity(
+    "instance_step_size", "step size on the counterexample, a pure number", ONE, role="hyperparameter"
+)
 INSTANCE_WORDS = Vocabulary("feddro counterexample", (("eta", r"\eta", "instance_step_size"),), extra=(INSTANCE_STEP,))
 _eta = INSTANCE_WORDS["eta"].symbol
 
 
-def _limits(case_1: sp.Expr, case_2: sp.Expr, relation: str) -> dict[str, tuple]:
+def _limits(case_1: sp.Expr, case_2: sp.Expr, relation: str) -> dict[str, Any]:
     c_1, c_2 = Derived("C_eta_I", case_1, r"C_\eta^{I}"), Derived("C_eta_II", case_2, r"C_\eta^{II}")
     conditions = (
         Condition("case_I", _eta, relation, c_1.symbol),
         Condition("case_II", _eta, relation, c_2.symbol),
     )
-    lowest = Derived("xbar_lower", R(1, 2), r"\inf_t \bar x^t", "lower bound of xbar at every communication; the minimiser is 0")
+    lowest = Derived(
+        "xbar_lower", R(1, 2), r"\inf_t \bar x^t", "lower bound of xbar at every communication; the minimiser is 0"
+    )
     return {"conditions": conditions, "derived": (c_1, c_2, lowest)}
 
 

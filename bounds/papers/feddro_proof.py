@@ -122,7 +122,11 @@ def telescoped(s: SimpleNamespace, f_5: Theorem, f_3: Theorem, step_3: Condition
     )
     average = sp.Rational(9, 8) * sum(sp.factor(part) for part in sp.Add.make_args(sp.factor_terms(forcing)))
     lemma = f_5.statement("printed")
-    total = Chain(lemma.total).insert(s.consensus_error, average, "Lemma F.3 averaged over a round").scale(s.T, "sum over T steps")
+    total = (
+        Chain(lemma.total)
+        .insert(s.consensus_error, average, "Lemma F.3 averaged over a round")
+        .scale(s.T, "sum over T steps")
+    )
     return Statement(
         "proved",
         sorted_terms(s, total.expr),
@@ -197,15 +201,27 @@ def corrected(s: SimpleNamespace, l_phi: Derived, rough: sp.Expr) -> Statement:
         Term("inner_initialisation", 8 * s.B_g**2 * s.L_f**2 * s.y_err**2 / (s.beta * s.T), "initialisation"),
         Term("variance", 6 * s.eta * l_phi.symbol * variance / at_batch),
         Term("inner_noise", 2 / s.eta * weight * n_value, "variance"),
-        Term("inner_variance", embedding * (6 * variance / at_batch + sp.Rational(9, 2) * variance / s.b * jump), "variance"),
+        Term(
+            "inner_variance",
+            embedding * (6 * variance / at_batch + sp.Rational(9, 2) * variance / s.b * jump),
+            "variance",
+        ),
         Term("inner_heterogeneity", embedding * sp.Rational(27, 2) * spread * jump, "heterogeneity"),
         Term("drift_variance", drift * 4 * variance / s.b, "variance"),
         Term("drift_heterogeneity", drift * 12 * spread, "heterogeneity"),
     )
     conditions = (
         momentum_at_most_one(s),
-        Condition("step_size_period", s.eta, "<=", 1 / (3 * s.I * sp.sqrt(24 * rough)), "average drift is at most 9/8 forcing"),
-        Condition("step_size_embedding", 24 * s.B_g**4 * s.L_f**2 * s.eta**2, "<=", at_batch, "innovation feeds back less than half"),
+        Condition(
+            "step_size_period", s.eta, "<=", 1 / (3 * s.I * sp.sqrt(24 * rough)), "average drift is at most 9/8 forcing"
+        ),
+        Condition(
+            "step_size_embedding",
+            24 * s.B_g**4 * s.L_f**2 * s.eta**2,
+            "<=",
+            at_batch,
+            "innovation feeds back less than half",
+        ),
         Condition(
             "step_size_direction",
             s.eta * l_phi.symbol + 2 * share * s.eta * weight,

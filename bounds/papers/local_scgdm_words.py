@@ -1,7 +1,7 @@
 """Words of Local-SCGDM (Gao, Li, Huang): symbols, assumptions, the four conditions and the metric of Theorem 3.4.
 
-Problem (1): F(x) = (1/K) sum_k f_k(g_k(x)). Everything that a lemma prints as a sum over the clients stands here divided
-by K, and Lemma 4.3 also by T. beta carries the unit [x]^2/[f] of a step size; eta, alpha and gamma are pure numbers.
+Problem (1): F(x) = (1/K) sum_k f_k(g_k(x)). What a lemma prints as a sum over the clients stands here divided by K,
+and Lemma 4.3 also by T. beta carries the unit [x]^2/[f] of a step size; eta, alpha and gamma are pure numbers.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ PERIOD = Condition(
     1 / (4 * s.beta * s.eta * sp.sqrt(6 * s.C_f**2 * s.L_g**2 + 16 * _COUPLED)),
     "Lemma 4.3",
 )
-COMMUNICATES = Condition("period_above_one", s.p, ">", sp.Integer(1), "input of Algorithm 1")
+COMMUNICATES = Condition("period_above_one", s.p, ">=", sp.Integer(2), "input of Algorithm 1, p > 1 for a whole number")
 
 STATIONARITY = Metric(
     "(1/T) sum_t E||grad F(xbar_t)||^2",
@@ -112,10 +112,16 @@ ASSUMPTIONS = (
     ),
 )
 META = (
-    Assumption("3.8", "L_1-Lipschitz gradients, L_2-Lipschitz Hessians, variances sigma_1^2, sigma_2^2, gradients <= G"),
+    Assumption("3.8", "gradients L_1-, Hessians L_2-Lipschitz, variances sigma_1^2 and sigma_2^2, gradients at most G"),
 )
 
 Made = Statement | Callable[[], Statement]
+
+VALUE = s.C_g**2 * s.L_f**2 * s.delta_g**2
+OUTER = s.C_g**2 * s.sigma_f**2
+JACOBIAN = s.C_f**2 * s.sigma_g**2
+"""The three noises, as they enter a squared gradient."""
+PERIOD_SQ = s.p**2 * s.beta**2 * s.eta**2
 
 
 def declare(

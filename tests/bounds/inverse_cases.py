@@ -41,7 +41,9 @@ def solvable() -> list[tuple[str, str, str]]:
     found = []
     for name, label in STATEMENTS:
         theorem, statement = THEOREMS[name], THEOREMS[name].statement(label)
-        inside = {str(s) for c in statement.conditions for side in (c.left, c.right) for s in statement.symbols_of(side)}
+        inside = {
+            str(s) for c in statement.conditions for side in (c.left, c.right) for s in statement.symbols_of(side)
+        }
         for symbol, binding in theorem.symbols(label).items():
             if binding.quantity.role == "hyperparameter" and symbol in inside:
                 found.append((name, label, symbol))

@@ -23,7 +23,8 @@ def order(eps: str, clients: int = 0) -> Order:
 
 
 def test_fcsg_by_hand():
-    """1/(alpha T), alpha/N, q^2 alpha^2 and 1/m at most eps: alpha = N eps, T = 1/(N eps^2), q = 1/(N sqrt(eps)), m = 1/eps."""
+    """1/(alpha T), alpha/N, q^2 alpha^2 and 1/m at most eps: alpha = N eps, T = 1/(N eps^2), q = 1/(N sqrt(eps)), m =
+    1/eps."""
     found = rates(fedco.theorem("fcsg.theorem_4_1"), "printed")
     assert found.schedule["alpha"] == order("-1", 1)
     assert found.schedule["q"] == order("1/2", -1)

@@ -12,8 +12,21 @@ from fedco.bounds.reading import InputError
 from fedco.bounds.sensitivity import elasticities, pareto, shares
 
 FCSG = {"L_f": 1, "L_g": 1, "S_f": 1, "S_g": 1, "sigma_g": 1, "F_gap": 1, "N": 4}
-FEDDRO = {"L_h": 1, "L_f": 1, "L_g": 1, "B_f": 1, "B_g": 1, "sigma_h": "1/2", "sigma_g": "1/2", "Delta_h": "1/2",
-          "Delta_g": "1/2", "Phi_gap": 1, "y_err": 0, "K": 8, "b": 1}
+FEDDRO = {
+    "L_h": 1,
+    "L_f": 1,
+    "L_g": 1,
+    "B_f": 1,
+    "B_g": 1,
+    "sigma_h": "1/2",
+    "sigma_g": "1/2",
+    "Delta_h": "1/2",
+    "Delta_g": "1/2",
+    "Phi_gap": 1,
+    "y_err": 0,
+    "K": 8,
+    "b": 1,
+}
 
 
 def test_tuned_is_no_dearer_than_the_papers_schedule():
@@ -27,7 +40,9 @@ def test_tuned_is_no_dearer_than_the_papers_schedule():
 
 
 def test_the_corollary_costs_more_than_its_theorem():
-    theorem, corollary = (complexity(fedco.theorem(f"fcsg.{n}"), FCSG, "1/10") for n in ("theorem_4_1", "corollary_4_2"))
+    theorem, corollary = (
+        complexity(fedco.theorem(f"fcsg.{n}"), FCSG, "1/10") for n in ("theorem_4_1", "corollary_4_2")
+    )
     assert theorem.tuned.cost["samples"] < corollary.tuned.cost["samples"]
     assert theorem.paper is None and "no schedule" in theorem.paper_note
 
@@ -73,11 +88,17 @@ def test_the_same_quantities_for_every_theorem():
     assert rows["fcsg.theorem_4_1"].tuned.bound.values["N"] == "8"
     assert rows["fcsg.theorem_4_1"].tuned.bound.values["sigma_g"] == "1/2"
     assert "| fcsg.theorem_4_1 | corrected | conditional |" in str(found) and found.to_dict()["rows"]
-    assert found.preferred("samples", "conditional") in {"fcsg.theorem_4_1", "fcsg_m.theorem_4_4", "acc_fcsg_m.theorem_4_7"}
+    assert found.preferred("samples", "conditional") in {
+        "fcsg.theorem_4_1",
+        "fcsg_m.theorem_4_4",
+        "acc_fcsg_m.theorem_4_7",
+    }
 
 
 def test_the_preferred_method_changes_with_the_target():
-    grid = preference_map(("inner_value_noise", "eps"), (["1/10", 1], ["2", "1/100"]), None, {"clients": 4}, kind="conditional")
+    grid = preference_map(
+        ("inner_value_noise", "eps"), (["1/10", 1], ["2", "1/100"]), None, {"clients": 4}, kind="conditional"
+    )
     assert len(grid) == 4 and all(name for _, _, name in grid)
 
 

@@ -172,7 +172,7 @@ def test_the_assembled_bound_is_the_corrected_statement_term_by_term():
         ({"twice": 1}, {"inner_noise", "inner_variance", "inner_heterogeneity"}),
         ({"momentum": 2}, set(SOURCES) - {"initialisation", "variance"}),
     ],
-    ids=str,
+    ids=["no bias", "no jump", "no feedback", "two squares for four"],
 )
 def test_a_derivation_with_a_slip_does_not_match(slip, wrong):
     assert mismatches(assembled(**slip)) == wrong

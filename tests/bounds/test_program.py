@@ -26,7 +26,11 @@ def random_posynomial(rng: Random, size: int) -> Posynomial:
 
 
 def random_program(rng: Random) -> Program:
-    box = [(f"{n} to the {power}", Posynomial.variable(n, power) * Posynomial.number(0.01)) for n in NAMES for power in (1, -1)]
+    box = [
+        (f"{n} to the {power}", Posynomial.variable(n, power) * Posynomial.number(0.01))
+        for n in NAMES
+        for power in (1, -1)
+    ]
     extra = [(f"c{i}", random_posynomial(rng, rng.randint(1, 3)) * Posynomial.number(0.1)) for i in range(2)]
     return Program(random_posynomial(rng, 4), tuple(box + extra))
 
@@ -94,7 +98,9 @@ def test_an_infeasible_program_has_no_solution():
 I, beta, eta = (sp.Symbol(n, positive=True, integer=n == "I") for n in ("I", "beta", "eta"))
 
 
-@pytest.mark.parametrize("text", ["(I-1)**2*eta", "I*(I-1)+1", "(2*I-1)*(I-1)", "Max(eta, I**2)", "sqrt(eta+I)", "(1-beta)**2*I"])
+@pytest.mark.parametrize(
+    "text", ["(I-1)**2*eta", "I*(I-1)+1", "(2*I-1)*(I-1)", "Max(eta, I**2)", "sqrt(eta+I)", "(1-beta)**2*I"]
+)
 @pytest.mark.parametrize("box", [{}, {"I": (2.0, 5.0), "beta": (0.1, 0.4)}, {"I": (3.0, 3.0), "beta": (0.2, 0.2)}])
 def test_replacements_bound_from_both_sides(text, box):
     expr = sp.sympify(text, {"I": I, "beta": beta, "eta": eta})

@@ -97,7 +97,7 @@ NOT_EVEN_TEXT = [
     np.float64("nan"),
     np.bool_(True),
     np.datetime64("2020-01-01"),
-    lambda: 1,
+    len,
 ]
 
 

@@ -31,7 +31,9 @@ def check_region(name: str, label: str, variable: str, rng: Random, scanned: int
         assert "missing" in str(error)  # a rounded schedule asks for its value
         return False
     symbol, conditions = univariate(theorem, theorem.statement(label), variable, values)
-    named = {condition.name for condition in theorem.statement(label).conditions} | {f"{n}_count" for n in theorem.symbols(label)}
+    named = {condition.name for condition in theorem.statement(label).conditions} | {
+        f"{n}_count" for n in theorem.symbols(label)
+    }
     pieces = region.pieces.get(variable, tuple(region.intervals.values()))
     for piece in pieces:
         check_ends(piece, conditions, symbol, named)
@@ -139,21 +141,28 @@ def test_a_quadratic_with_an_irrational_root_is_not_dropped():
 def test_several_pieces_are_all_reported():
     pieces = interval(">=", "(x - 1)*(x - 2)*(x - 4)", "0")
     assert [(piece.lower, piece.upper) for piece in pieces] == [(1.0, 2.0), (4.0, None)]
-    assert [(p.lower, p.upper) for p in interval(">=", "(x - 1)*(x - 3)*(x - 7)", "0", whole=True)] == [(1, 3), (7, None)]
+    assert [(p.lower, p.upper) for p in interval(">=", "(x - 1)*(x - 3)*(x - 7)", "0", whole=True)] == [
+        (1, 3),
+        (7, None),
+    ]
 
 
 def test_irrational_coefficients_with_several_sign_changes():
     pieces = interval("<=", "x**2 + sqrt(2)", "sqrt(11)*x")
     assert len(pieces) == 1
-    for side, root in (("lower", (sp.sqrt(11) - sp.sqrt(11 - 4 * sp.sqrt(2))) / 2),
-                       ("upper", (sp.sqrt(11) + sp.sqrt(11 - 4 * sp.sqrt(2))) / 2)):
+    for side, root in (
+        ("lower", (sp.sqrt(11) - sp.sqrt(11 - 4 * sp.sqrt(2))) / 2),
+        ("upper", (sp.sqrt(11) + sp.sqrt(11 - 4 * sp.sqrt(2))) / 2),
+    ):
         low, high = pieces[0].enclosure[side]
         assert exact(low) <= root <= exact(high)
 
 
 def test_a_missing_horizon_is_solved_for():
     """eta follows from T = b K / eta^2 where T is not given: the horizon becomes a limit on eta."""
-    region = fedco.theorem("feddro.theorem_5_1").admissible("eta", **{k: v for k, v in FEDDRO.items() if k != "sigma_g"}, I=4)
+    region = fedco.theorem("feddro.theorem_5_1").admissible(
+        "eta", **{k: v for k, v in FEDDRO.items() if k != "sigma_g"}, I=4
+    )
     assert region.intervals["eta"].binding["upper"] == "horizon"
     assert region.intervals["eta"].upper == pytest.approx((8 / 55296) ** 0.5, rel=1e-12)
 

@@ -16,8 +16,13 @@ from fedco.bounds.region import reduced
 from inverse_cases import constants, seeds, solvable
 from registry_cases import THEOREMS
 
-PAIRS = sorted({(name, label, *pair) for name, label, _ in solvable()
-                for pair in combinations(sorted(v for n, lab, v in solvable() if (n, lab) == (name, label)), 2)})
+PAIRS = sorted(
+    {
+        (name, label, *pair)
+        for name, label, _ in solvable()
+        for pair in combinations(sorted(v for n, lab, v in solvable() if (n, lab) == (name, label)), 2)
+    }
+)
 FEDDRO = {"L_h": 1, "L_f": 1, "L_g": 1, "B_f": 1, "B_g": 1, "K": 8, "b": 1}
 
 
@@ -41,7 +46,9 @@ def check_pair(name: str, label: str, first: str, second: str, rng) -> bool:
     assert holds_at(tuple(conditions), point)
     for symbol in symbols:
         value = float(point[symbol])
-        assert region.intervals[str(symbol)].contains(value) or value == pytest.approx(region.intervals[str(symbol)].lower)
+        assert region.intervals[str(symbol)].contains(value) or value == pytest.approx(
+            region.intervals[str(symbol)].lower
+        )
     return True
 
 
@@ -83,8 +90,25 @@ def test_conflicting_conditions_are_named():
     region = fedco.theorem("comfedl.theorem_1").admissible(("b", "T"), b_1=3, tau=5)
     assert region.feasible and region.intervals["T"].lower == 5 and region.intervals["b"].is_point
     clash = fedco.theorem("meta_fl.theorem_8").admissible(
-        ("beta", "r"), B=1, L=1, rho=1, alpha="1/10", nu=2, tau=2, n=1, D=1, D_H=1, K=10, c=1, sigma_G=1, sigma_H=1, kappa_G=1,
-        kappa_H=1, gamma_G=1, gamma_H=1, F_gap=1,
+        ("beta", "r"),
+        B=1,
+        L=1,
+        rho=1,
+        alpha="1/10",
+        nu=2,
+        tau=2,
+        n=1,
+        D=1,
+        D_H=1,
+        K=10,
+        c=1,
+        sigma_G=1,
+        sigma_H=1,
+        kappa_G=1,
+        kappa_H=1,
+        gamma_G=1,
+        gamma_H=1,
+        F_gap=1,
     )
     assert clash.feasible and clash.intervals["r"].is_point
 
@@ -103,12 +127,17 @@ def test_a_picture_is_drawn(tmp_path: Path):
     region = region_picture(theorem, ("eta", "beta"), {**FEDDRO, "I": 4, "sigma_g": 1}, out, statement="corrected")
     assert region.feasible and out.stat().st_size > 5000
     with pytest.raises(InputError, match="writable"):
-        region_picture(theorem, ("eta", "beta"), {**FEDDRO, "I": 4, "sigma_g": 1}, tmp_path / "x.unknown", statement="corrected")
+        region_picture(
+            theorem, ("eta", "beta"), {**FEDDRO, "I": 4, "sigma_g": 1}, tmp_path / "x.unknown", statement="corrected"
+        )
 
 
 def test_failing_is_exact_at_an_irrational_border():
     conditions = reduced(
-        fedco.theorem("feddro.theorem_5_1"), fedco.theorem("feddro.theorem_5_1").statement("proved"), ("eta",), {**FEDDRO, "I": 1}
+        fedco.theorem("feddro.theorem_5_1"),
+        fedco.theorem("feddro.theorem_5_1").statement("proved"),
+        ("eta",),
+        {**FEDDRO, "I": 1},
     )
     from fractions import Fraction
 

@@ -18,6 +18,8 @@ APPROXIMATE = "the root mean square error of the approximate gradient counts the
 TAU = "the drift of this paper counts tau steps where tau - 1 have been taken"
 SCHEDULED = "the schedule of q is already put in"
 START = "the error of the first estimate is bounded through Lipschitz constants and a batch size"
+FIRST_NOISE = "the initial errors of the two estimators come from noise, not from the gap"
+WHOLE_PERIOD = "Lemmas A.1 and 4.3 of Local-SCGDM count p steps where p - 1 have been taken"
 
 SIMPLER_WORLDS = {
     "noise": (("noise",), 0, lambda term: term.role == "variance"),
@@ -43,6 +45,12 @@ KNOWN_TO_STAY = {
     ("gap", "acc_fcsg_m.corollary_4_8"): START,
     **{("period", f"comfedl.{name}"): TAU for name in ("theorem_1", "theorem_2", "remark_1", "remark_2")},
     **{("period", f"comfedl.{name}"): TAU for name in ("lemma_2", "lemma_3", "lemma_4")},
+    **{("gap", f"local_scgdm.{name}"): FIRST_NOISE for name in ("theorem_3_4", "corollary_3_5", "summed")},
+    **{
+        ("period", f"local_scgdm.{name}"): WHOLE_PERIOD
+        for name in ("theorem_3_4", "summed", "lemma_a_1", "lemma_4_3_step")
+    },
+    ("period", "local_scgdm.corollary_3_5"): SCHEDULED,
     ("period", "fcsg.corollary_4_2"): SCHEDULED,
     ("period", "fcsg_m.theorem_4_4"): "printed with q^2 where the lemma has q (q - 1)",
     ("period", "fcsg_m.corollary_4_5"): SCHEDULED,

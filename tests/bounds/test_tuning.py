@@ -13,7 +13,8 @@ from fedco.bounds.evaluate import bound
 from fedco.bounds.model import model
 from fedco.bounds.numerical import penalised
 from fedco.bounds.reading import InputError
-from fedco.bounds.tuning import GEOMETRIC, Task, _task, tune
+from fedco.bounds.task import Task, make_task
+from fedco.bounds.tuning import GEOMETRIC, tune
 from inverse_cases import given, seeds, tunable
 from registry_cases import THEOREMS
 from scipy.optimize import differential_evolution
@@ -21,8 +22,20 @@ from scipy.optimize import differential_evolution
 CASES = tunable()
 every_bound = pytest.mark.parametrize(("name", "label"), CASES, ids=["-".join(case) for case in CASES])
 FCSG = {"L_f": 1, "L_g": 1, "S_f": 1, "S_g": 1, "sigma_g": 1, "F_gap": 1, "N": 4}
-FEDDRO = {"L_h": 1, "L_f": 1, "L_g": 1, "B_f": 1, "B_g": 1, "sigma_h": "1/2", "sigma_g": "1/2", "Delta_h": "1/2",
-          "Delta_g": "1/2", "Phi_gap": 1, "y_err": 0, "K": 8}
+FEDDRO = {
+    "L_h": 1,
+    "L_f": 1,
+    "L_g": 1,
+    "B_f": 1,
+    "B_g": 1,
+    "sigma_h": "1/2",
+    "sigma_g": "1/2",
+    "Delta_h": "1/2",
+    "Delta_g": "1/2",
+    "Phi_gap": 1,
+    "y_err": 0,
+    "K": 8,
+}
 
 
 def instance(name: str, label: str, rng: Random):
@@ -44,7 +57,7 @@ def check_against_search(name: str, label: str, rng: Random, samples: int, gener
     if case is None:
         return False
     theorem, values, budget, ranges = case
-    task = _task(model(theorem, label, values), budget, None, None, ranges)
+    task = make_task(model(theorem, label, values), budget, None, None, ranges)
     best = log_of_best(task, rng, samples, generations)
     try:
         found = tune(theorem, values, statement=label, budget=budget, ranges=ranges)
@@ -62,7 +75,9 @@ def check_against_search(name: str, label: str, rng: Random, samples: int, gener
 
 
 def _given_back(found, task: Task) -> dict[str, Fraction]:
-    names = [b.name for b in task.model.free] + [n for n in task.model.determined if n not in task.model.statement.schedule]
+    names = [b.name for b in task.model.free] + [
+        n for n in task.model.determined if n not in task.model.statement.schedule
+    ]
     return {name: Fraction(found.values[name]) for name in names}
 
 
@@ -78,8 +93,15 @@ def log_of_best(task: Task, rng: Random, samples: int, generations: int) -> floa
     start = points[:, np.argsort(values)[:40]].T
     if generations and len(start) >= 5:
         answer = differential_evolution(
-            lambda x: evaluate(x, whole), bounds, init=start, maxiter=generations, seed=1, vectorized=True,
-            updating="deferred", polish=False, tol=0.0,
+            lambda x: evaluate(x, whole),
+            bounds,
+            init=start,
+            maxiter=generations,
+            seed=1,
+            vectorized=True,
+            updating="deferred",
+            polish=False,
+            tol=0.0,
         )
         values = np.append(values, answer.fun)
     best = float(np.min(values))
@@ -102,7 +124,12 @@ def test_never_worse_than_a_longer_search_on_fifty_instances(name, label):
 def test_the_search_is_not_vacuous():
     """Most statements are really compared with a search that found admissible points."""
     chosen = [case for case in CASES if case[1] == "printed"]
-    compared = {name for name, label in chosen for rng in seeds(name, label, 1) if check_against_search(name, label, rng, 500, 0)}
+    compared = {
+        name
+        for name, label in chosen
+        for rng in seeds(name, label, 1)
+        if check_against_search(name, label, rng, 500, 0)
+    }
     assert len(compared) >= 10
 
 
@@ -113,7 +140,8 @@ def test_a_target_is_reached_at_the_least_cost():
     horizon = int(found.values["T"])
     assert found.bound.total <= 0.1 and found.gap < 1e-3
     best = min(
-        tune(theorem, {**values, "T": t}, statement="proved", budget={"samples": 10**9}).bound.total for t in (horizon - 3, horizon - 2)
+        tune(theorem, {**values, "T": t}, statement="proved", budget={"samples": 10**9}).bound.total
+        for t in (horizon - 3, horizon - 2)
     )
     assert best > 0.1
 
@@ -167,8 +195,12 @@ def test_an_optimum_that_is_not_attained_is_approached_cheaply():
         ("fcsg.theorem_4_1", FCSG, {"budget": {"T": 100}, "ranges": {"m": (5, 2)}}, "lowest <= highest"),
         ("fcsg.lemma_a_2", {}, {"eps": 1}, "no terms"),
         ("feddro.corollary_2", {}, {"eps": 1}, "no terms"),
-        ("fcsg.lemma_b_2", {"L_f": 1, "L_g": 1, "S_f": 1, "S_g": 1, "sigma_g": 1, "N": 2, "gradient_sq": 1, "consensus_error": 1},
-         {"budget": {"m": 10}}, "step of a proof"),
+        (
+            "fcsg.lemma_b_2",
+            {"L_f": 1, "L_g": 1, "S_f": 1, "S_g": 1, "sigma_g": 1, "N": 2, "gradient_sq": 1, "consensus_error": 1},
+            {"budget": {"m": 10}},
+            "a step of a proof",
+        ),
         ("comfedl.lemma_2", {"G_g": 1, "G_f": 1}, {"budget": {"tau": 3}}, "keeps improving"),
     ],
 )
@@ -186,7 +218,7 @@ def test_the_numerical_fallback_agrees_with_the_geometric_program():
     from fedco.bounds.numerical import differential_evolution as fallback
 
     theorem = fedco.theorem("feddro.theorem_5_1")
-    task = _task(model(theorem, "proved", {**FEDDRO, "b": 1}), {"T": 10**5}, None, None, None)
+    task = make_task(model(theorem, "proved", {**FEDDRO, "b": 1}), {"T": 10**5}, None, None, None)
     point = fallback(task, steps=150)
     exact = tune(theorem, {**FEDDRO, "b": 1}, statement="proved", budget={"T": 10**5})
     value = theorem.bound("proved", **FEDDRO, b=1, T=round(point["T"]), I=round(point["I"]), eta=point["eta"]).total

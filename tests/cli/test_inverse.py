@@ -1,4 +1,4 @@
-"""fedco tune | complexity | compare: JSON, exit status, speed, no heavy imports, and the commands of the how-to page."""
+"""fedco tune | complexity | compare: JSON, exit status, speed, no heavy imports, and the how-to page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ import fedco
 import pytest
 
 PAGE = Path(fedco.__file__).parent / "docs" / "howto" / "choose-step-sizes.md"
-FCSG = [part for name in ("L_f", "L_g", "S_f", "S_g", "sigma_g", "F_gap") for part in ("--set", f"{name}=1")] + ["--set", "N=4"]
+FCSG = [part for name in ("L_f", "L_g", "S_f", "S_g", "sigma_g", "F_gap") for part in ("--set", f"{name}=1")] + [
+    "--set",
+    "N=4",
+]
 RUN = "from fedco.cli import main; main()"
 
 
@@ -34,7 +37,10 @@ def test_tune_prints_one_json_object():
 def test_complexity_prints_one_json_object():
     done = run("complexity", "fcsg.corollary_4_2", *FCSG, "--eps", "1/2", "--json")
     data = json.loads(done.stdout)
-    assert data["tuned"]["bound"]["total"] <= 0.5 and data["rates"]["costs"]["rounds"] == {"eps": "-3/2", "clients": "0"}
+    assert data["tuned"]["bound"]["total"] <= 0.5 and data["rates"]["costs"]["rounds"] == {
+        "eps": "-3/2",
+        "clients": "0",
+    }
     orders = json.loads(run("complexity", "fcsg.theorem_4_1", "--json").stdout)
     assert orders["costs"]["samples"] == {"eps": "-3", "clients": "-1"}
 
@@ -74,14 +80,18 @@ def test_the_commands_of_the_page_run(tmp_path: Path):
     text = PAGE.read_text(encoding="utf-8")
     (constants,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     (tmp_path / "constants.toml").write_text(constants, encoding="utf-8")
-    commands = [line[2:] for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    commands = [
+        line[2:] for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL) for line in block.splitlines()
+    ]
     assert len(commands) >= 10 and all(line.startswith("fedco ") for line in commands)
     for line in commands:
         done = run(*shlex.split(line)[1:], cwd=tmp_path)
         assert done.returncode == 0 and done.stdout, (line, done.stderr)
     assert (tmp_path / "front.png").exists() and (tmp_path / "compare.png").exists()
     (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert r"\epsilon^{-3/2}" in done.stdout and (tmp_path / "region.png").exists()
 

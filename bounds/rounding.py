@@ -1,0 +1,94 @@
+"""From a point in floating point to exact values with few digits at which everything holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import sympy as sp
+
+from .evaluate import InadmissibleError, bound, sign
+from .model import Model
+from .posynomial import NotPosynomialError
+from .program import Solution, solve
+from .reading import InputError
+from .search import Box, program
+from .task import Task, rational
+
+
+def rounded(task: Task, point: Mapping[str, float]) -> dict[str, Fraction]:
+    """Whole numbers as they are and reals with few digits, such that every condition, budget and target holds exactly.
+
+    Raises:
+        InputError: none is found (the admissible set has no interior).
+    """
+    made = task.model
+    whole = {name: Fraction(round(point[name])) for name in made.whole}
+    levels = ((1e-9, 10), (1e-7, 8), (1e-5, 7), (0.0, 15))
+    for room, digits in levels:
+        chosen = _with_reals(task, whole, point, room, digits)
+        if chosen is not None and accepts(task, chosen):
+            return chosen
+    steps = {name: max(1, round(float(whole[name]) * 1e-7)) for name in made.whole}
+    nudged = [{**whole, n: whole[n] + sign * step} for n, step in steps.items() for sign in (1, -1) if whole[n] > step]
+    near = [c for candidate in nudged for c in [_with_reals(task, candidate, point, *levels[0])] if c is not None]
+    for chosen in sorted(near, key=lambda c: objective_at(task, c)):
+        if accepts(task, chosen):
+            return chosen
+    raise InputError(f"{made.theorem.id} ({made.label}): no admissible values with finitely many digits were found")
+
+
+def objective_at(task: Task, chosen: Mapping[str, Fraction]) -> float:
+    """The bound or the cost at exact values."""
+    expr = task.model.total() if task.cost is None else task.cost
+    return float(expr.xreplace({binding.symbol: rational(chosen[binding.name]) for binding in task.model.free}))
+
+
+def _with_reals(
+    task: Task, whole: Mapping[str, Fraction], point: Mapping[str, float], room: float, digits: int
+) -> dict[str, Fraction] | None:
+    """Real hyperparameters for given whole ones, away from every limit by a relative `room`, in decimal digits."""
+    made = task.model
+    reals = {name: point[name] for name in made.real}
+    if made.real and room:
+        answer = _tightened(task, {**task.box(), **{n: (float(v), float(v)) for n, v in whole.items()}}, 1 - room)
+        if answer is None:
+            return None
+        reals = {name: answer.point.get(name, reals[name]) for name in made.real}
+    chosen = {**whole, **{name: Fraction(f"{value:.{digits}g}") for name, value in reals.items()}}
+    table = {binding.symbol: rational(chosen[binding.name]) for binding in made.free}
+    for name, expr in _determined_outside_schedule(made).items():
+        value = expr.xreplace(table)
+        if value.is_Rational:
+            chosen[name] = Fraction(int(value.p), int(value.q))
+    return chosen
+
+
+def _tightened(task: Task, box: Box, tighten: float) -> Solution | None:
+    try:
+        return solve(program(task.make, box, upper=True, tighten=tighten)[0])
+    except NotPosynomialError:
+        return None
+
+
+def accepts(task: Task, chosen: Mapping[str, Fraction]) -> bool:
+    """Whether the statement, the budgets, the ranges and the target hold at these values, decided exactly."""
+    made = task.model
+    table = {binding.symbol: rational(chosen[binding.name]) for binding in made.free}
+    for name, (low, high) in task.ranges.items():
+        if (low is not None and chosen[name] < low) or (high is not None and chosen[name] > high):
+            return False
+    if any(sign(expr.xreplace(table) - rational(limit)) > 0 for _, expr, limit in task.limits):
+        return False
+    if task.target is not None and sign(made.total().xreplace(table) - rational(task.target)) > 0:
+        return False
+    try:
+        bound(made.theorem, made.label, {**made.values, **chosen})
+    except InadmissibleError:
+        return False
+    return True
+
+
+def _determined_outside_schedule(made: Model) -> dict[str, sp.Expr]:
+    schedule = made.statement.schedule
+    return {name: expr for name, expr in made.determined.items() if name not in schedule}

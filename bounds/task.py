@@ -1,0 +1,114 @@
+"""What a tuner is asked: a model, an objective, budgets, a target, and ranges of the free hyperparameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+import sympy as sp
+
+from .model import Model
+from .posynomial import Converter, Posynomial
+from .reading import InputError, read_number
+from .resources import resource
+from .search import Box
+
+
+@dataclass(frozen=True)
+class Task:
+    """A model with an objective and the constraints that the user adds."""
+
+    model: Model
+    objective: str
+    cost: sp.Expr | None
+    limits: tuple[tuple[str, sp.Expr, Fraction], ...]
+    target: Fraction | None
+    ranges: Mapping[str, tuple[Fraction | None, Fraction | None]]
+
+    def box(self) -> Box:
+        box = self.model.box()
+        for name, (low, high) in self.ranges.items():
+            domain = box[name]
+            box[name] = (max(domain[0], float(low or 0)), min(domain[1], float(high) if high is not None else inf))
+        return box
+
+    def make(self, converter: Converter) -> tuple[Posynomial, list[tuple[str, Posynomial]]]:
+        """Objective and constraints for a converter; see `search.Maker`."""
+        total = Posynomial({})
+        for term in self.model.terms.values():
+            total = total + converter.convert(term)
+        constraints = self.model.limits(converter)
+        for name, expr, limit in self.limits:
+            part = converter.convert(expr)
+            constraints.append((f"budget of {name}", part * Posynomial.number(1 / float(limit))))
+        if self.cost is None:
+            return total, constraints
+        assert self.target is not None
+        constraints.append(("target", total * Posynomial.number(1 / float(self.target))))
+        return converter.convert(self.cost), constraints
+
+
+def make_task(
+    made: Model,
+    budget: Mapping[str, Any] | None,
+    eps: Any,
+    cost: str | Mapping[str, Any] | None,
+    ranges: Mapping[str, tuple[Any, Any]] | None,
+) -> Task:
+    if bool(budget) == (eps is not None):
+        raise InputError("budget: wanted either a budget or a target eps, got " + ("both" if budget else "neither"))
+    weighted, name = _cost(made, cost)
+    limits = []
+    for key, amount in (budget or {}).items():
+        number = _positive(f"budget of {key}", amount)
+        limits.append((key, weighted if key == "cost" else _resource(made, key), number))
+    target = None if eps is None else _positive("eps", eps)
+    bounds = {key: _range(made, key, pair) for key, pair in (ranges or {}).items()}
+    return Task(made, "bound" if budget else name, None if budget else weighted, tuple(limits), target, bounds)
+
+
+def _positive(name: str, value: Any) -> Fraction:
+    number = read_number(name, value, "a positive number")
+    if number <= 0:
+        raise InputError(f"{name}: wanted a positive number, got {value}")
+    return number
+
+
+def _range(made: Model, name: str, pair: tuple[Any, Any]) -> tuple[Fraction | None, Fraction | None]:
+    known = [binding.name for binding in made.free]
+    if name not in known:
+        raise InputError(f"{name[:30]}: not free to choose; wanted one of {' '.join(known) or 'none'}")
+    low, high = (None if end is None else _positive(f"range of {name}", end) for end in pair)
+    if low is not None and high is not None and low > high:
+        raise InputError(f"range of {name}: wanted lowest <= highest, got {low} > {high}")
+    return low, high
+
+
+def _resource(made: Model, name: str) -> sp.Expr:
+    if name in made.costs:
+        return made.costs[name]
+    expr = resource(made.theorem, made.label, name)
+    bindings = made.theorem.symbols(made.label)
+    given = {bindings[key].symbol: rational(value) for key, value in made.values.items()}
+    return made.determined.get(name, expr.xreplace(given))
+
+
+def _cost(made: Model, cost: str | Mapping[str, Any] | None) -> tuple[sp.Expr | None, str]:
+    if isinstance(cost, Mapping):
+        total: sp.Expr = sp.Integer(0)
+        for name, weight in cost.items():
+            number = _positive(f"weight of {name}", weight)
+            total += sp.Rational(number.numerator, number.denominator) * _resource(made, name)
+        return total, "cost"
+    if cost is None:
+        known = [name for name in ("samples", "iterations", "rounds") if name in made.costs]
+        return (made.costs[known[0]], known[0]) if known else (None, "cost")
+    return _resource(made, cost), cost
+
+
+def rational(value: Fraction) -> sp.Rational:
+    """A Fraction as a sympy number."""
+    return sp.Rational(value.numerator, value.denominator)

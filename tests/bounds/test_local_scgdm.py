@@ -1,0 +1,394 @@
+"""Local-SCGDM: every statement against an evaluation written from the paper alone, the findings, and mutants of both."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction as Q
+from math import sqrt
+from random import Random
+
+import fedco
+import pytest
+from fedco.bounds.audit import automatic, compare_terms, corollary_terms
+from fedco.bounds.certificates import prove_nonnegative
+from fedco.bounds.errata import local_scgdm_checks, local_scgdm_instances
+from fedco.bounds.errata.local_scgdm import FINDINGS
+from fedco.bounds.evaluate import InadmissibleError
+from fedco.bounds.findings import RecheckError
+from fedco.bounds.papers import local_scgdm, local_scgdm_proof, local_scgdm_sharp
+from fedco.bounds.theorem import DeclarationError, Term
+
+s = local_scgdm.s
+
+# --- the paper in plain Python: nothing between this line and the next one uses fedco -----------------------
+
+
+def equation_6(C_f, C_g, L_f, L_g, sigma_f, sigma_g, delta_g, F_gap, alpha, beta, gamma, eta, p, T, noise=2, letter=None):
+    L_F, letter = C_g**2 * L_f + C_f * L_g, L_g if letter is None else letter
+    return {
+        "initial_gap": 2 * F_gap / (beta * eta * T),
+        "initial_momentum": 6
+        * (C_g**2 * sigma_f**2 + C_g**2 * L_f**2 * delta_g**2 + C_f**2 * sigma_g**2)
+        / (alpha * eta * T),
+        "initial_inner": 4 * C_g**2 * letter**2 * delta_g**2 / (gamma * eta * T),
+        "inner_noise": noise * gamma * eta * C_g**2 * L_f**2 * delta_g**2,
+        "gradient_noise": noise * alpha * eta * (C_g**2 * sigma_f**2 + C_f**2 * sigma_g**2),
+        "inner_noise_second": noise * gamma**2 * eta**2 * C_g**2 * L_f**2 * delta_g**2,
+        "drift": 32
+        * (p * beta * eta * L_F) ** 2
+        * (16 * C_g**2 * L_f**2 * delta_g**2 + C_g**2 * sigma_f**2 + 3 * C_f**2 * sigma_g**2),
+    }
+
+
+def composed(**v):
+    return equation_6(**v, noise=4, letter=v["L_f"])
+
+
+def repaired(C_f, C_g, L_f, L_g, sigma_f, sigma_g, delta_g, F_gap, alpha, beta, gamma, eta, p, T):
+    """The table of the memo, case (A)."""
+    k, w, c = (C_g * L_f * delta_g) ** 2, gamma * eta, alpha * eta
+    noise = (C_g * sigma_f) ** 2 + 2 * (C_f * sigma_g) ** 2
+    return {
+        "initial_gap": 2 * F_gap / (beta * eta * T),
+        "initial_momentum": (noise + 2 * k) / (c * T),
+        "initial_inner": 16 * k / (3 * w * T),
+        "inner_noise": 8 * k * w / 3,
+        "gradient_noise": c * noise,
+        "inner_noise_second": 14 * k * w**2 / 3,
+        "inner_disagreement": 16 * p * k * w**2 / 3,
+        "drift": (64 * C_g**4 * L_f**2 / 3 + 8 * (C_f * L_g) ** 2) * ((p - 1) * beta * eta * C_f * C_g) ** 2,
+    }
+
+
+def scheduled(formula):
+    def at(T, **v):
+        return formula(eta=T**-0.5, p=T**0.25, T=T, **{k: float(x) for k, x in v.items()})
+
+    return at
+
+
+def equation_11(C_f, C_g, L_f, sigma_f, sigma_g, alpha, beta, eta, momentum_sq, momentum_error, next_inner_error):
+    return lemma_4_1(C_f, C_g, L_f, sigma_f, sigma_g, alpha, beta, eta, momentum_sq, momentum_error, next_inner_error, L_f)
+
+
+def lemma_4_1(C_f, C_g, L_f, sigma_f, sigma_g, alpha, beta, eta, momentum_sq, momentum_error, next_inner_error, letter):
+    return {
+        "momentum_error": (1 - alpha * eta) * momentum_error,
+        "inner_error": 2 * alpha * eta * C_g**2 * L_f**2 * next_inner_error,
+        "momentum": 2 * eta * beta**2 * letter**2 / alpha * momentum_sq,
+        "gradient_noise": 2 * alpha**2 * eta**2 * (C_g**2 * sigma_f**2 + C_f**2 * sigma_g**2),
+    }
+
+
+def equation_25(L_g, **v):
+    return lemma_4_1(**v, letter=v["C_g"] ** 2 * v["L_f"] + v["C_f"] * L_g)
+
+
+def equation_12(C_g, delta_g, beta, gamma, eta, momentum_sq, inner_error):
+    return {
+        "momentum": eta * beta**2 * C_g**2 / gamma * momentum_sq,
+        "inner_noise": gamma**2 * eta**2 * delta_g**2,
+        "inner_error": (1 - gamma * eta) * inner_error,
+    }
+
+
+def equation_13(C_f, C_g, L_f, sigma_f, sigma_g, delta_g, beta, eta, p, L_g=None, alpha=None, gamma=None):
+    scale = (p * beta * eta) ** 2
+    return {
+        "inner_noise": 256 * scale * C_g**2 * L_f**2 * delta_g**2,
+        "outer_noise": 16 * scale * C_g**2 * sigma_f**2,
+        "jacobian_noise": 48 * scale * C_f**2 * sigma_g**2,
+    }
+
+
+def equation_27(C_g, delta_g, p, consensus_sum, gamma=None, eta=None):
+    return {"inner_noise": 8 * p * delta_g**2, "drift": 8 * C_g**2 * consensus_sum}
+
+
+def equation_33(C_f, C_g, L_f, L_g, sigma_f, sigma_g, inner_consensus, consensus_error):
+    return {
+        "drift": 48 * C_f**2 * L_g**2 * consensus_error,
+        "inner_consensus": 16 * C_g**2 * L_f**2 * inner_consensus,
+        "outer_noise": 8 * C_g**2 * sigma_f**2,
+        "jacobian_noise": 24 * C_f**2 * sigma_g**2,
+    }
+
+
+def equation_15(C_f, C_g, L_f, L_g, beta, eta, gradient_sq, momentum_sq, momentum_error, consensus_error):
+    step = beta * eta
+    return {
+        "descent": -step / 2 * gradient_sq,
+        "momentum": -step / 4 * momentum_sq,
+        "momentum_error": step * momentum_error,
+        "drift": step * (C_g**2 * L_f + C_f * L_g) ** 2 * consensus_error,
+    }
+
+
+def equation_17(C_f, C_g, L_f, L_g, sigma_f, sigma_g, delta_g, alpha, beta, gamma, eta, gradient_sq, consensus_error):
+    k = C_g**2 * L_f**2 * delta_g**2
+    return {
+        "descent": -beta * eta / 2 * gradient_sq,
+        "drift": beta * eta * (C_g**2 * L_f + C_f * L_g) ** 2 * consensus_error,
+        "inner_noise": 2 * beta * gamma * eta**2 * k,
+        "gradient_noise": 2 * alpha * beta * eta**2 * (C_g**2 * sigma_f**2 + C_f**2 * sigma_g**2),
+        "inner_noise_second": 2 * beta * gamma**2 * eta**3 * k,
+    }
+
+
+def equation_40(momentum_sq, **v):
+    a, b, c, e = (v[name] for name in ("alpha", "beta", "gamma", "eta"))
+    coupled, smooth = v["C_g"] ** 4 * v["L_f"] ** 2, v["C_g"] ** 2 * v["L_f"] + v["C_f"] * v["L_g"]
+    return equation_17(**v) | {
+        "momentum_inner": (2 * e * b**3 * coupled / c**2 + 2 * e**2 * b**3 * coupled / c) * momentum_sq,
+        "momentum": (2 * e * b**3 * smooth**2 / a**2 - b * e / 4) * momentum_sq,
+    }
+
+
+PAPER = {
+    ("theorem_3_4", "printed"): equation_6,
+    ("theorem_3_4", "proved"): composed,
+    ("theorem_3_4", "corrected"): repaired,
+    ("corollary_3_5", "printed"): scheduled(equation_6),
+    ("corollary_3_5", "proved"): scheduled(composed),
+    ("corollary_3_5", "corrected"): scheduled(repaired),
+    ("lemma_4_1", "printed"): equation_11,
+    ("lemma_4_1", "proved"): equation_25,
+    ("lemma_4_2", "printed"): equation_12,
+    ("lemma_4_2", "proved"): equation_12,
+    ("lemma_4_3", "printed"): equation_13,
+    ("lemma_4_3", "proved"): equation_13,
+    ("lemma_a_1", "printed"): equation_27,
+    ("lemma_a_1", "proved"): equation_27,
+    ("lemma_a_2", "printed"): equation_33,
+    ("descent", "printed"): equation_15,
+    ("descent", "proved"): equation_15,
+    ("potential", "printed"): equation_17,
+    ("potential", "proved"): equation_17,
+    ("potential_step", "proved"): equation_40,
+}
+
+# ------------------------------------------------------------------------------------------------------------
+
+THEOREM = fedco.theorem("local_scgdm.theorem_3_4")
+COUNTS = {"p": (1, 2, 5), "T": (16, 1296, 10**8)}
+
+
+def draw(names, seed):
+    """Random rationals over several scales; counts where a count is wanted."""
+    rng = Random(seed)
+    return {
+        name: rng.choice(COUNTS[name]) if name in COUNTS else Q(rng.randint(1, 99), rng.choice((7, 100, 13)))
+        for name in names
+    }
+
+
+@pytest.mark.parametrize(("name", "label"), PAPER)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_statement_is_what_the_paper_says(name, label, seed):
+    theorem = fedco.theorem(f"local_scgdm.{name}")
+    values = draw(theorem.symbols(label), seed)
+    if name == "corollary_3_5":
+        values = {k: v for k, v in values.items() if k not in ("eta", "p")}
+    bound = theorem.bound(label, strict=False, **values)
+    expected = PAPER[name, label](**values)
+    assert bound.terms == pytest.approx({k: float(v) for k, v in expected.items()}, rel=1e-12)
+    assert bound.total == pytest.approx(float(sum(expected.values())), rel=1e-12)
+
+
+@pytest.mark.parametrize("label", ["printed", "corrected"])
+def test_lemma_3_9_defines_the_constants(label):
+    lemma = fedco.theorem("local_scgdm.lemma_3_9")
+    v = {"L_1": 2, "L_2": 3, "sigma_1": Q(1, 2), "sigma_2": Q(1, 3), "G": 5, "lam": Q(1, 4)}
+    expected = {"L_f": 2, "L_g": 0.75, "C_f": sqrt(25.25), "C_g": sqrt(2.25 + 1 / 144), "sigma_f": 0.5}
+    expected |= {"sigma_g": 1 / 12, "delta_g": 0.125, "L_F": 2.25 * 2 + 3.75}
+    if label == "corrected":
+        expected |= {"C_g": 1 + (2 + 1 / 3) / 4, "sigma_f": sqrt(25.25)}
+    assert lemma.bound(label, **v).derived == pytest.approx(expected, rel=1e-12)
+
+
+CONDITIONS = {
+    "momentum_range": lambda v, S: v["alpha"] * v["eta"] < 1,
+    "inner_momentum_range": lambda v, S: v["gamma"] * v["eta"] < 1,
+    "step_size": lambda v, S: 8 * (S / v["gamma"] ** 2 + S / v["gamma"] + (smooth(v) / v["alpha"]) ** 2) <= v["beta"] ** -2,
+    "step_scale": lambda v, S: v["eta"] <= 1,
+    "step_scale_descent": lambda v, S: 2 * v["beta"] * v["eta"] * smooth(v) <= 1,
+    "period": lambda v, S: 16 * (v["p"] * v["beta"] * v["eta"]) ** 2 * (6 * (v["C_f"] * v["L_g"]) ** 2 + 16 * S) <= 1,
+    "period_above_one": lambda v, S: v["p"] > 1,
+}
+
+
+def smooth(v):
+    return v["C_g"] ** 2 * v["L_f"] + v["C_f"] * v["L_g"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_conditions_are_those_of_theorem_3_4(seed):
+    rng = Random(seed)
+    values = draw(THEOREM.symbols("printed"), seed)
+    values |= {name: values[name] * Q(10) ** -rng.randint(0, 3) for name in ("alpha", "beta", "gamma", "eta")}
+    coupled = values["C_g"] ** 4 * values["L_f"] ** 2
+    failed = {name for name, holds in CONDITIONS.items() if not holds(values, coupled)}
+    assert set(THEOREM.bound("printed", strict=False, **values).failed) == failed
+    assert set(THEOREM.bound("corrected", strict=False, **values).failed) == failed - {
+        "step_scale_descent",
+        "period",
+        "period_above_one",
+    }
+
+
+def test_proved_against_printed_as_the_referee_says():
+    different = {name for name, (outcome, _) in compare_terms(THEOREM).items() if outcome != "equal"}
+    assert different == {"initial_inner", "inner_noise", "gradient_noise", "inner_noise_second"}
+    elsewhere = {"lemma_4_1": {"momentum"}, "potential_step": {"momentum_inner"}, "start_potential": {"initial_inner"}}
+    for item in local_scgdm.THEOREMS:
+        name = item.id.partition(".")[2]
+        if "proved" in item.labels and name not in ("theorem_3_4", "corollary_3_5", "summed"):
+            differs = {term for term, (outcome, _) in compare_terms(item).items() if outcome != "equal"}
+            assert differs == elsewhere.get(name, set()), name
+
+
+def test_the_corollary_is_the_theorem_at_its_schedule():
+    outcomes = {name: outcome for name, (outcome, *_) in corollary_terms(fedco.theorem("local_scgdm.corollary_3_5")).items()}
+    assert set(outcomes.values()) == {"equal"} and len(outcomes) == 7
+
+
+def test_the_audit_finds_the_wrong_letter_and_the_missing_conditions():
+    found = {finding.id.partition(".")[2]: finding for item in local_scgdm.THEOREMS for finding in automatic(item)}
+    assert {"theorem_3_4:homogeneity", "theorem_3_4:terms", "lemma_4_1:homogeneity", "potential_step:homogeneity"} <= set(found)
+    missing = {name.rpartition(":")[2] for name in found if name.startswith("corollary_3_5:condition:")}
+    assert {"momentum_range", "inner_momentum_range", "step_size", "period"} <= missing
+    assert not any(name.startswith("theorem_3_4:condition") for name in found)
+
+
+SLIPS = {"halved": lambda e: e / 2, "dropped": lambda e: 0 * e, "L_g too many": lambda e: e * s.L_g, "sign": lambda e: -e}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+@pytest.mark.parametrize("name", ["lemma_4_2", "lemma_4_3", "lemma_a_1", "descent", "potential", "start_momentum"])
+def test_a_slip_in_any_term_is_noticed(name, slip):
+    theorem = fedco.theorem(f"local_scgdm.{name}")
+    printed = theorem.statement("printed")
+    honest = [Term(term.name, printed.expand(term.expr), term.role) for term in printed.terms]
+    for index, term in enumerate(honest):
+        terms = (*honest[:index], Term(term.name, SLIPS[slip](term.expr), term.role), *honest[index + 1 :])
+        copy = replace(printed, terms=terms, conditions=(), derived=())
+        mutant = replace(theorem, statements={**theorem.statements, "printed": copy})
+        assert compare_terms(mutant)[term.name][0] != "equal", term.name
+
+
+def test_moves_that_do_not_follow_are_refused():
+    wide = replace(local_scgdm.STEP, right=2 * local_scgdm.STEP.right)
+    with pytest.raises(DeclarationError, match="does not follow"):
+        local_scgdm_proof.potential(s, local_scgdm.POTENTIAL_STEP, wide, local_scgdm.SCALE)
+    with pytest.raises(DeclarationError):
+        used = (local_scgdm.MOMENTUM_RANGE, local_scgdm.INNER_RANGE, wide, local_scgdm.SCALE)
+        local_scgdm_sharp.corrected(s, local_scgdm.L_F, used)
+
+
+def test_corrected_without_noise_and_with_p_1_is_gradient_descent():
+    values = draw(THEOREM.symbols("corrected"), 3) | {"sigma_f": 0, "sigma_g": 0, "delta_g": 0, "p": 1}
+    bound = THEOREM.bound("corrected", strict=False, **values)
+    assert bound.total == pytest.approx(float(2 * values["F_gap"] / (values["beta"] * values["eta"] * values["T"])))
+
+
+def test_corrected_noise_is_below_proved_noise():
+    corrected, proved = THEOREM.statement("corrected"), THEOREM.statement("proved")
+    for name in ("initial_gap", "initial_momentum", "inner_noise", "gradient_noise"):
+        assert prove_nonnegative(proved.term(name).expr - corrected.term(name).expr), name
+
+
+def random_instance(rng, same_inner):
+    """Two clients with affine g and scaled Huber f; all constants 1 or below."""
+    slope, shift = Q(rng.randint(-8, 8), 8) or Q(1, 2), Q(rng.randint(-20, 20), 10)
+    clients, shifts = [], []
+    for _ in range(2):
+        if not same_inner:
+            slope, shift = Q(rng.randint(-8, 8), 8) or Q(1, 2), Q(rng.randint(-20, 20), 10)
+        height, at = Q(rng.randint(1, 8), 8), Q(rng.randint(-20, 20), 10)
+        clients.append(
+            local_scgdm_instances.Client(
+                local_scgdm_instances.line(slope, shift),
+                local_scgdm_instances.constant(slope),
+                lambda y, h=height, a=at: h * local_scgdm_instances.huber(y - a),
+                lambda y, h=height, a=at: h * local_scgdm_instances.clip(y - a),
+            )
+        )
+        shifts.append((at - shift) / slope)
+    hyper = {"alpha": Q(1), "beta": Q(1, 5), "gamma": Q(1), "eta": Q(1, rng.randint(2, 9)), "p": rng.randint(1, 4)}
+    return local_scgdm_instances.Instance(
+        tuple(clients), Q(rng.randint(-30, 30), 10), shifts[0], hyper, local_scgdm_instances.FROZEN.constants, 60
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_corrected_holds_for_equal_inner_functions(seed):
+    case = random_instance(Random(seed), same_inner=True)
+    low = min(case.objective(Q(i, 4)) for i in range(-400, 401))
+    values = case.values() | {"F_gap": case.objective(case.start) - low + Q(1, 1000)}
+    assert float(case.left(bits=120)) <= THEOREM.bound("corrected", **values).total
+
+
+def test_printed_and_corrected_on_the_frozen_instance():
+    """Its inner functions differ, so that `corrected` does not apply: there the bound would be wrong as well."""
+    case = local_scgdm_instances.frozen(100)
+    assert THEOREM.bound("printed", **case.values()).total < 0.0013
+    assert THEOREM.bound("corrected", **case.values()).total < 1
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.id)
+def test_a_finding_survives_its_own_check(finding):
+    assert finding.check()
+    assert finding.theorem in {item.id for item in local_scgdm.THEOREMS}
+
+
+CHANGED = [
+    ("FROZEN", {"T": 30}, local_scgdm_checks.heterogeneity),
+    ("FROZEN", {"start": Q(1, 2)}, local_scgdm_checks.heterogeneity),
+    ("OUTER", {"start": Q(1)}, local_scgdm_checks.equal_inner_functions),
+    ("NOISY_START", {"T": 100}, local_scgdm_checks.initial_inner),
+    ("SAME_SAMPLE", {"T": 500}, local_scgdm_checks.one_sample),
+    ("SAME_SAMPLE", {"start": Q(1, 2)}, local_scgdm_checks.one_sample),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "check"), CHANGED)
+def test_a_changed_instance_refutes_nothing(name, change, check, monkeypatch):
+    monkeypatch.setattr(local_scgdm_instances, name, replace(getattr(local_scgdm_instances, name), **change))
+    with pytest.raises(RecheckError):
+        check()
+
+
+def test_a_repaired_letter_is_not_refuted(monkeypatch):
+    honest = local_scgdm_checks.printed
+    repaired_letter = lambda values, label="printed", name="local_scgdm.theorem_3_4": honest(values, "proved", name)  # noqa: E731
+    monkeypatch.setattr(local_scgdm_checks, "printed", repaired_letter)
+    with pytest.raises(RecheckError):
+        local_scgdm_checks.initial_inner()
+
+
+def test_the_frozen_instance_in_plain_fractions():
+    """The instance once more, without any code of the package: 256 steps, eta = 1/16, p = 4, the printed bound 25/32."""
+
+    def clip(y):
+        return max(-1.0, min(1.0, y))
+
+    x, u, m, squares = [1.25, 1.25], [9.25, -1.25], [0.0, 0.0], []
+    for t in range(256):
+        mean = sum(x) / 2
+        squares.append(((clip(mean + 8) - clip(-mean)) / 2) ** 2)
+        for k, (slope, shift) in enumerate(((1, 8), (-1, 0))):
+            rate = 1 if t == 0 else 1 / 16
+            u[k] += rate * (slope * x[k] + shift - u[k])
+            m[k] += rate * (slope * clip(u[k]) - m[k])
+            x[k] -= m[k] / 80
+        if t % 4 == 3:
+            u, m, x = ([sum(v) / 2] * 2 for v in (u, m, x))
+    assert set(squares) == {1.0}
+    values = {"C_f": 1, "C_g": 1, "L_f": 1, "L_g": 0.001, "sigma_f": 0, "sigma_g": 0, "delta_g": 0, "F_gap": 1.25}
+    assert sum(equation_6(**values, alpha=1, beta=0.2, gamma=1, eta=1 / 16, p=4, T=256).values()) == 25 / 32
+
+
+def test_outside_the_conditions_it_raises():
+    values = local_scgdm_instances.FROZEN.values() | {"beta": 10}
+    with pytest.raises(InadmissibleError, match="step_size"):
+        THEOREM.bound("printed", **values)

@@ -1,0 +1,146 @@
+"""Every recipe is about instances that its theorem admits, and runs the theorem's own statistic."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from fedco.algorithms import drive, metrics
+from fedco.bounds import theorem
+from fedco.bounds.reading import InputError
+from fedco.synthetic import problem
+from fedco.validation.experiments import evaluate_at, measure, numbers_of
+from fedco.validation.recipes import RECIPES, Instance, recipe_for
+
+CASES = [
+    pytest.param(theorem_id, instance, id=f"{theorem_id}-{index}")
+    for theorem_id, recipe in RECIPES.items()
+    for index, instance in enumerate(recipe.instances)
+]
+SHORT = 12
+"""A horizon that every period divides and every statement without a schedule admits."""
+SCHEDULED = {"feddro.theorem_5_1": ("I", 256), "fcsg.corollary_4_2": ("q", 128), "local_scgdm.corollary_3_5": ("p", 81)}
+"""Theorems whose hyperparameters follow from T, with their period and a short horizon."""
+SHORT_CASES = [case for case in CASES if case.values[0] not in SCHEDULED]
+VARIANTS = ("_FO", "_HF")
+
+
+def made(instance: Instance):
+    return problem(instance.problem, **instance.dials)
+
+
+def bound_at(theorem_id: str, instance: Instance, T: int):
+    return evaluate_at(theorem(theorem_id), recipe_for(theorem_id).label, made(instance), instance.hyperparameters, T)
+
+
+@pytest.mark.parametrize(("theorem_id", "instance"), CASES)
+def test_every_horizon_is_admissible_and_the_longest_is_not_vacuous(theorem_id: str, instance: Instance):
+    cap = float(made(instance).certificates["gradient_cap"].value) ** 2
+    totals = []
+    for T in instance.horizons:
+        bound, kind = bound_at(theorem_id, instance, T)
+        assert bound.admissible, (T, bound.failed)
+        assert kind in ("exact", "upper")
+        totals.append(bound.total)
+    assert totals == sorted(totals, reverse=True)
+    assert len(totals) > 1 and totals[-1] < cap
+
+
+@pytest.mark.parametrize(("theorem_id", "instance"), CASES)
+def test_constants_come_from_certificates_and_hyperparameters_are_exact(theorem_id: str, instance: Instance):
+    symbols = theorem(theorem_id).symbols(recipe_for(theorem_id).label)
+    for name, value in instance.hyperparameters.items():
+        assert isinstance(value, int | Fraction)
+        assert name not in symbols or symbols[name].quantity.role == "hyperparameter"
+
+
+@pytest.mark.parametrize(("theorem_id", "instance"), CASES)
+def test_the_problem_fits_the_theorem(theorem_id: str, instance: Instance):
+    name = theorem_id
+    for variant in VARIANTS:
+        name = name.removesuffix(variant)
+    assert name in made(instance).fits
+
+
+def test_three_instances_with_different_names():
+    for recipe in RECIPES.values():
+        names = [instance.name for instance in recipe.instances]
+        assert len(set(names)) == len(names) >= 3
+
+
+@pytest.mark.parametrize(("theorem_id", "instance"), SHORT_CASES)
+def test_a_short_run_starts_at_the_initial_gradient_and_stays_below_the_cap(theorem_id: str, instance: Instance):
+    recipe = recipe_for(theorem_id)
+    measured = measure(theorem_id, instance, SHORT, 2, label=recipe.label)
+    assert measured.statistic.shape == (2,)
+    assert np.all((measured.statistic > 0) & (measured.statistic <= measured.cap))
+    steps = recipe.steps(numbers_of(instance, measured.bound))
+    period = next(instance.hyperparameters[name] for name in ("I", "q", "tau", "p") if name in instance.hyperparameters)
+    assert int(measured.messages["rounds"]) == steps // int(period)
+
+
+@pytest.mark.parametrize("theorem_id", SCHEDULED)
+def test_a_scheduled_run_communicates_as_the_schedule_says(theorem_id: str):
+    instance = recipe_for(theorem_id).instances[0]
+    period, T = SCHEDULED[theorem_id]
+    measured = measure(theorem_id, instance, T, 1)
+    whole = Fraction(measured.bound.values[period])
+    assert whole.denominator == 1
+    assert int(measured.messages["rounds"]) == T // whole
+    assert measured.statistic[0] <= measured.bound.total
+
+
+def trajectory(theorem_id: str, instance: Instance, T: int, seeds: int) -> np.ndarray:
+    """(steps + 1, seeds) of the squared gradient norm at every step."""
+    recipe = recipe_for(theorem_id)
+    bound, _ = bound_at(theorem_id, instance, T)
+    values = numbers_of(instance, bound)
+    steps = recipe.steps(values)
+    record = {"gradient": metrics.gradient_norm_squared}
+    result = drive(recipe.method(values), made(instance), steps=steps, seeds=seeds, record=record)
+    return result.values["gradient"].numpy()
+
+
+def test_comfedl_averages_the_server_models_only():
+    instance = RECIPES["comfedl.theorem_2"].instances[1]
+    tau = int(instance.hyperparameters["tau"])
+    along = trajectory("comfedl.theorem_2", instance, SHORT, 3)
+    statistic = measure("comfedl.theorem_2", instance, SHORT, 3).statistic
+    np.testing.assert_allclose(statistic, along[:-1:tau].mean(0), rtol=1e-12)
+    assert not np.allclose(statistic, along[:-1].mean(0), rtol=1e-9)
+
+
+def test_meta_fl_averages_every_local_step_of_every_round():
+    instance = RECIPES["meta_fl.theorem_8"].instances[1]
+    along = trajectory("meta_fl.theorem_8", instance, SHORT, 3)
+    assert len(along) == SHORT * int(instance.hyperparameters["tau"]) + 1
+    statistic = measure("meta_fl.theorem_8", instance, SHORT, 3).statistic
+    np.testing.assert_allclose(statistic, along[:-1].mean(0), rtol=1e-12)
+
+
+def test_meta_fl_takes_alpha_and_nu_from_the_problem():
+    instance = RECIPES["meta_fl.theorem_8"].instances[1]
+    bound, _ = bound_at("meta_fl.theorem_8", instance, 100)
+    assert bound.numbers["nu"] == made(instance).nu == 3
+    assert Fraction(bound.values["alpha"]) == Fraction(made(instance).alpha)
+    assert bound.numbers["K"] == 100
+
+
+def test_sampled_clients_reach_the_method():
+    comfedl, meta = RECIPES["comfedl.theorem_1"], RECIPES["meta_fl.theorem_8"]
+    for theorem_id, recipe, wanted in (("comfedl.theorem_1", comfedl, 4), ("meta_fl.theorem_8", meta, 4)):
+        instance = recipe.instances[1]
+        bound, _ = bound_at(theorem_id, instance, SHORT)
+        assert recipe.method(numbers_of(instance, bound)).m == wanted
+        assert made(instance).clients == 8
+
+
+def test_the_participants_are_whole_numbers_of_clients():
+    for instance in RECIPES["meta_fl.theorem_8"].instances:
+        assert (instance.hyperparameters["r"] * made(instance).clients).denominator == 1
+
+
+def test_an_unknown_theorem_is_refused_with_the_known_ones():
+    with pytest.raises(InputError, match=r"no recipe.*feddro\.theorem_5_1"):
+        recipe_for("feddro.theorem_9_9")
