@@ -13,7 +13,7 @@ import typer
 
 os.environ.setdefault("SYMPY_GROUND_TYPES", "python")  # a tenth of a second less at start-up than sympy's other number types
 
-from . import experiments, inverse, theory  # noqa: E402
+from . import experiments, inverse, theory
 
 app = typer.Typer(
     name="fedco",

@@ -205,8 +205,8 @@ def _local_scgdm_3_4() -> Recipe:
 
 def _local_scgdm_3_5() -> Recipe:
     """The schedule eta = T^(-1/2), p = T^(1/4) needs fourth powers; for the heterogeneity see Theorem 3.4."""
-    chosen = {"alpha": 5, "gamma": 5, "beta": R(3, 2)}
-    horizons = fourth_powers(1, 4, 5, 6)
+    chosen: dict[str, int | Fraction] = {"alpha": 5, "gamma": 5, "beta": R(3, 2)}
+    horizons = fourth_powers(1, 4, 5)
     return Recipe(
         build.local_scgdm,
         (

@@ -170,7 +170,7 @@ def figure(theorem_id: str, label: str, instance: Instance, results: Sequence[Ce
         metric=Axis(f"mean over t of {metric.name}", str(metric.dimension)),
         band=([b.lower for b in brackets], [b.upper for b in brackets]),
         measured_slope=slopes,
-        limit_exponent=-0.5,
+        limit_exponent=recipe_for(theorem_id).limit_exponent,
     )
 
 

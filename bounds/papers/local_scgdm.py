@@ -7,7 +7,7 @@ Composed: local_scgdm_proof.py; corrected: local_scgdm_sharp.py; derivation: doc
 import sympy as sp
 
 from ..dimension import OBJECTIVE, VARIABLE
-from ..theorem import Condition, Derived, Metric, Statement, Term
+from ..theorem import Condition, Derived, Metric, Statement, Term, Theorem
 from . import local_scgdm_proof as proof
 from . import local_scgdm_sharp as sharp
 from .local_scgdm_lemmas import (
@@ -47,7 +47,7 @@ _smooth = L_F.symbol
 
 # --- Lemma 3.9: meta-learning ----------------------------------------------------------------------------------------
 
-LEMMA_3_9 = declare(
+LEMMA_3_9: Theorem = declare(
     "lemma_3_9",
     "lemma",
     "constants of federated meta-learning",

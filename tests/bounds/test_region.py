@@ -114,8 +114,9 @@ def test_both_sides_of_every_end_on_two_hundred_instances(name, label, variable)
 
 def test_the_instances_are_not_degenerate():
     """Most statements have feasible instances among those drawn."""
-    feasible = {case[0] for case in CASES if any(check_region(*case, rng, 0) for rng in seeds(*case[:2], 3))}
-    assert len(feasible) >= 0.7 * len({case[0] for case in CASES})
+    printed = [case for case in CASES if case[1] == "printed"]
+    feasible = {case[0] for case in printed if any(check_region(*case, rng, 0) for rng in seeds(*case[:2], 2))}
+    assert len(feasible) >= 0.7 * len({case[0] for case in printed})
 
 
 def interval(relation: str, left: str, right: str, whole: bool = False):

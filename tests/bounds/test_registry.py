@@ -47,7 +47,7 @@ KNOWN_SMALLER_WITH_A_CONSTANT: dict[tuple[str, str], str] = {}
 
 def test_the_registry_is_there():
     assert len(STATEMENTS) >= 100
-    assert set(MISSING) <= {"local_scgdm"}, "only a paper that nobody has encoded yet may be missing"
+    assert not MISSING, "every paper of the registry has its module"
     assert set(THEOREMS) == {
         name for paper in bounds.PAPERS if paper not in MISSING for name in bounds.paper_theorems(paper)
     }
@@ -61,7 +61,7 @@ def test_the_generator_is_not_degenerate(name, label):
     theorem, _ = find(name, label)
     seen: dict[str, set[Fraction]] = {}
 
-    @few(12)
+    @few(6)
     @given(point=values(theorem, label, admissible=False))
     def collect(point):
         for symbol, value in point.items():
@@ -83,7 +83,7 @@ def test_admissible_values_are_admissible_and_not_degenerate(name):
     label = theorem.labels[-1]
     seen: dict[str, set[Fraction]] = {}
 
-    @few(8)
+    @few(4)
     @given(point=values(theorem, label))
     def collect(point):
         assert satisfies(theorem, label, point)
@@ -98,7 +98,7 @@ def test_admissible_values_are_admissible_and_not_degenerate(name):
 def test_the_generator_reaches_zero_noise_and_one_client():
     seen = []
 
-    @few(60)
+    @few(40)
     @given(point=values(THEOREMS["feddro.theorem_5_1"], "printed", admissible=False))
     def collect(point):
         seen.append(point)
