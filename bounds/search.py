@@ -106,7 +106,7 @@ def _try_neighbours(make: Maker, box: Box, whole: tuple[str, ...], found: Found,
     short."""
     loose = _loose(box, replaced)
     for name in (n for n in whole if n not in loose and box[n][0] != box[n][1] and found.point[n] < _LARGE):
-        for step in (1.0, -1.0):
+        for step in (1.0, -1.0, 2.0, -2.0, 3.0, -3.0):
             value = found.point[name] + step
             if not box[name][0] <= value <= box[name][1]:
                 continue

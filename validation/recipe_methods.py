@@ -62,8 +62,8 @@ def comfedl(problem_form: str) -> Callable[[Mapping[str, float]], Method]:
 
 def local_scgdm(values: Mapping[str, float]) -> Method:
     """One sample per step, as in the box of Algorithm 1; the theorem has no batch size."""
-    step = {name: values[name] for name in ("eta", "alpha", "beta", "gamma")}
-    return LocalSCGDM(**step, p=int(values["p"]))
+    eta, alpha, beta, gamma = (values[name] for name in ("eta", "alpha", "beta", "gamma"))
+    return LocalSCGDM(eta=eta, alpha=alpha, beta=beta, gamma=gamma, p=int(values["p"]))
 
 
 def meta_fl(variant: str) -> Callable[[Mapping[str, float]], Method]:

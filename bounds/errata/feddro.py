@@ -169,7 +169,7 @@ def _finding(
     consequence: str,
     check: object,
 ) -> Finding:
-    return Finding(f"feddro.{key}", f"feddro.{theorem}", where, kind, severity, printed, expected, consequence, check)  # type: ignore[arg-type]
+    return Finding(f"feddro.{key}", f"feddro.{theorem}", where, kind, severity, printed, expected, consequence, check)
 
 
 FINDINGS = (

@@ -142,6 +142,13 @@ SLIPS = [
     ("meta_fl.theorem_8", "printed", "term drift_noise", "tau for tau - 1", lambda e, w: e.subs(w.tau - 1, w.tau)),
     ("meta_fl.theorem_8", "printed", "right step_size", "limit x 1.1", times(R(11, 10))),
     ("meta_fl.theorem_8", "printed", "constant gamma_F", "gamma_H for gamma_G", becomes("gamma_G", "gamma_H")),
+    ("local_scgdm.theorem_3_4", "printed", "term initial_gap", "factor 2 dropped", times(R(1, 2))),
+    ("local_scgdm.theorem_3_4", "printed", "term gradient_noise", "C_g for C_f", becomes("C_f", "C_g")),
+    ("local_scgdm.theorem_3_4", "printed", "term gradient_noise", "alpha lost", becomes("alpha", "1")),
+    ("local_scgdm.theorem_3_4", "printed", "term drift", "p for p^2", power("p", 2, 1)),
+    ("local_scgdm.theorem_3_4", "printed", "term initial_inner", "L_g for L_g^2", power("L_g", 2, 1)),
+    ("local_scgdm.theorem_3_4", "printed", "right step_scale_descent", "limit x 1.1", times(R(11, 10))),
+    ("local_scgdm.lemma_4_3", "printed", "term drift", "doubled", times(2)),
 ]
 
 

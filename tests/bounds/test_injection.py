@@ -14,6 +14,7 @@ import pytest
 import test_comfedl
 import test_fcsg
 import test_feddro
+import test_local_scgdm
 import test_meta_fl
 from fedco.bounds import audit, paper_theorems
 from fedco.bounds.theorem import DeclarationError, Theorem
@@ -22,6 +23,7 @@ from injection_slips import SLIPS, planted
 from registry_cases import MISSING
 from test_registry_reductions import SIMPLER_WORLDS, staying
 
+STATEMENT_BY_STATEMENT = {"comfedl": test_comfedl, "local_scgdm": test_local_scgdm}
 COLUMNS = ("construction", "homogeneity", "proved", "corollary", "conditions", "properties", "independent")
 UNCAUGHT = {
     (
@@ -96,8 +98,9 @@ def independent(theorem: Theorem, label: str):
     try:
         if paper == "feddro":
             return sorted(test_feddro.disagreements(theorem, label, PAPER[name, label], range(4)))
-        if paper == "comfedl":
-            return [test_comfedl.test_a_statement_is_what_the_paper_says(name, label, seed) for seed in range(3)]
+        if paper in STATEMENT_BY_STATEMENT:
+            module = STATEMENT_BY_STATEMENT[paper]
+            return [module.test_a_statement_is_what_the_paper_says(name, label, seed) for seed in range(3)]
         if paper == "meta_fl":
             return test_meta_fl.test_theorem_8_agrees_with_plain_python(name)
         return test_fcsg.test_agrees_with_the_paper_written_in_plain_python(theorem.id, label)
