@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: report test lint docs bench clean
+.PHONY: report test test-all lint docs bench clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -16,11 +16,15 @@ report: $(STAMP)  ## the main job: verdicts, counterexample and audit in one sel
 	$(BIN)/fedco report --quick --out report
 
 test: $(STAMP) lint  ## lint, types and the whole test suite
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: $(STAMP) lint  ## the slow tests too (about half an hour)
 	$(BIN)/python -m pytest -n 2
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
-	$(BIN)/mypy $(addprefix -p fedco.,bounds algorithms synthetic validation cli)
+	@mkdir -p $(VENV)/src && ln -sfn $(CURDIR) $(VENV)/src/fedco  # mypy does not follow an editable install whose root is the package
+	MYPYPATH=$(VENV)/src $(BIN)/mypy $(addprefix -p fedco.,bounds algorithms synthetic validation cli)
 
 docs: $(STAMP)  ## regenerate docs/theorems and docs/audit.md from the declarations
 	$(BIN)/python -m fedco.bounds.render docs

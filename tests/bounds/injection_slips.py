@@ -148,7 +148,8 @@ SLIPS = [
     ("local_scgdm.theorem_3_4", "printed", "term drift", "p for p^2", power("p", 2, 1)),
     ("local_scgdm.theorem_3_4", "printed", "term initial_inner", "L_g for L_g^2", power("L_g", 2, 1)),
     ("local_scgdm.theorem_3_4", "printed", "right step_scale_descent", "limit x 1.1", times(R(11, 10))),
-    ("local_scgdm.lemma_4_3", "printed", "term drift", "doubled", times(2)),
+    ("local_scgdm.theorem_3_4", "printed", "right period", "limit x 1.1", times(R(11, 10))),
+    ("local_scgdm.lemma_4_3", "printed", "term inner_noise", "doubled", times(2)),
 ]
 
 
@@ -178,6 +179,7 @@ def planted(theorem: Theorem, label: str, place: str, change) -> Theorem:
             else item
             for item in getattr(statement, field)
         )
+        assert items != getattr(statement, field), f"nothing was planted: {theorem.id} has no {place}"
         made = replace(statement, **{field: items})
     return replace(theorem, statements={**theorem.statements, label: made})
 
