@@ -6,14 +6,15 @@ Bad input ends with exit status 2 and one line that names the symbol, the wanted
 
 from __future__ import annotations
 
-import os
 import sys
 
 import typer
 
-os.environ.setdefault("SYMPY_GROUND_TYPES", "python")  # a tenth of a second less at start-up than sympy's other number types
+from . import startup
 
-from . import experiments, inverse, theory
+startup.prepare()  # before anything imports sympy
+
+from . import experiments, inverse, theory  # noqa: E402
 
 app = typer.Typer(
     name="fedco",

@@ -30,7 +30,7 @@ WORDS = Vocabulary(
         ("delta_g", r"\delta_g", "inner_value_noise"),
         ("Delta_h", r"\Delta_h", "noncompositional_heterogeneity"),
         ("Delta_g", r"\Delta_g", "inner_jacobian_heterogeneity"),
-        ("Phi_gap", r"\Phi(\bar x^0)-\Phi_*", "objective_gap"),
+        ("Phi_gap", r"\left(\Phi(\bar x^0)-\Phi_*\right)", "objective_gap"),
         ("y_err", r"\|\bar y^0-g(\bar x^0)\|", "initial_inner_error"),
         ("eta", r"\eta", "step_size"),
         ("beta", r"\beta", "momentum"),
