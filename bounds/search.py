@@ -27,6 +27,7 @@ GAP = 1e-6
 NODES = 30
 _ERROR = 1e-8
 _LARGE = 1e7
+_STEPS = 100
 _MONOMIALS = 1000
 """Nodes times monomials: a long statement is searched less, so that an answer takes a second or two."""
 
@@ -102,26 +103,22 @@ def minimise(make: Maker, box: Box, whole: tuple[str, ...], *, nodes: int = NODE
 
 
 def _try_neighbours(make: Maker, box: Box, whole: tuple[str, ...], found: Found, replaced: Replaced) -> None:
-    """Each whole number one up and one down, everything else chosen again; the last word where the search was cut
-    short."""
-    loose = _loose(box, replaced)
-    for name in (n for n in whole if n not in loose and box[n][0] != box[n][1] and found.point[n] < _LARGE):
-        for step in (1.0, -1.0, 2.0, -2.0, 3.0, -3.0):
-            value = found.point[name] + step
-            if not box[name][0] <= value <= box[name][1]:
-                continue
-            fixed = {**box, name: (value, value)}
-            near = {
-                n: (max(box[n][0], floor(found.point[n] / 1.1)), min(box[n][1], ceil(found.point[n] * 1.1)))
-                for n in loose
-            }
-            near = {n: pair for n, pair in near.items() if n in whole}
-            start = solve(program(make, {**fixed, **near}, upper=True)[0])
-            if start is None:
-                continue
-            tried, total = _refined(make, fixed, whole, replaced, *dive(make, {**fixed, **near}, whole, start))
-            if total < found.value:
-                found.point, found.value = tried, total
+    """Each whole number some steps up and down, the others chosen again: a budget is rarely a product of nice numbers.
+
+    Variables of replaced factors stay where they are, so that nothing is replaced.
+    """
+    fixed = {name: (found.point[name], found.point[name]) for name in _loose(box, replaced) if name in whole}
+    for name in (n for n in whole if n not in fixed and box[n][0] != box[n][1] and found.point[n] < _LARGE):
+        centre = found.point[name]
+        for side in (1, -1):
+            for value in (centre + side * step for step in range(1, _STEPS + 1)):
+                trial = {**box, **fixed, name: (value, value)}
+                start = solve(program(make, trial, upper=True)[0]) if box[name][0] <= value <= box[name][1] else None
+                if start is None or start.value >= found.value:
+                    break  # convex in the logarithm: further away it only gets worse
+                point, total = dive(make, trial, whole, start)
+                if total < found.value:
+                    found.point, found.value = point, total
 
 
 def _below(make: Maker, box: Box) -> tuple[Solution, Replaced] | None:

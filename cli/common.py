@@ -53,7 +53,7 @@ def _read_toml(path: Path) -> dict[str, str]:
 
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=str)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:  # a TOML error, bad UTF-8, or an integer too long to read
         raise InputError(f"--constants {path}: wanted a readable TOML file, got {error}") from None
     for name, value in table.items():
         if not isinstance(value, (str, int)) or isinstance(value, bool):

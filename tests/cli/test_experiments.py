@@ -1,0 +1,63 @@
+"""The experiment commands: one JSON object, named errors, files where they were asked for."""
+
+import json
+
+import pytest
+from fedco.bounds.reading import InputError
+from fedco.cli import app
+from fedco.validation.refutations import write_all
+from typer.testing import CliRunner
+
+CONSTANTS = {
+    "L_h": 1, "L_f": 1, "L_g": 1, "B_f": 1, "B_g": 1, "sigma_h": "1/2", "sigma_g": "1/2", "Delta_h": 0, "Delta_g": 0,
+    "Phi_gap": 1, "y_err": 0, "K": 4, "b": 1, "I": 2,
+}  # fmt: skip
+SETS = [part for name, value in CONSTANTS.items() for part in ("--set", f"{name}={value}")]
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(app, list(arguments))
+
+
+def test_problems_and_algorithms_are_listed() -> None:
+    problems = json.loads(run("problems", "--json").stdout)["problems"]
+    assert {"feddro_heterogeneous", "feddro_counterexample"} <= {row["name"] for row in problems}
+    assert all(c["argument"] for row in problems for c in row["constants"].values())
+    methods = json.loads(run("algorithms", "--json").stdout)["algorithms"]
+    assert {"feddro", "fcsg", "local_scgdm", "comfedl", "meta_fl"} <= {row["name"] for row in methods}
+
+
+def test_the_counterexample_is_certified_for_both_cases() -> None:
+    cases = json.loads(run("counterexample", "feddro.theorem_4_1", "--json").stdout)["cases"]
+    assert {case: found["certificate"]["status"] for case, found in cases.items()} == {"I": "certified", "II": "certified"}
+
+
+def test_a_plot_is_written_with_its_data(tmp_path) -> None:
+    out = tmp_path / "bound.svg"
+    done = run("plot", "feddro.theorem_5_1", "--over", "T", "--from", "20000", "--to", "2000000", "--out", str(out), *SETS, "--json")
+    assert out.read_text(encoding="utf-8").lstrip().startswith("<?xml")
+    assert json.loads(done.stdout)["data"]
+
+
+def test_a_refutation_is_replayed(tmp_path) -> None:
+    path = write_all(tmp_path)["comfedl.theorem_1"]
+    assert json.loads(run("replay", str(path), "--json").stdout)["confirmed"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("validate", "feddro.lemma_3_1"), "no recipe"),
+        (("validate", "feddro.theorem_5_1", "--alpha", "2"), "--alpha"),
+        (("validate", "feddro.theorem_5_1", "--device", "tpu"), "--device"),
+        (("validate", "feddro.theorem_5_1", "--problem", "nowhere"), "--problem"),
+        (("counterexample", "feddro.theorem_5_1"), "no counterexample"),
+        (("counterexample", "feddro.theorem_4_1", "--case", "III"), "--case"),
+        (("plot", "feddro.theorem_5_1", "--over", "zeta", "--out", "a.svg"), "zeta"),
+        (("plot", "feddro.theorem_5_1", "--over", "T", "--out", "a.txt"), "--out"),
+        (("replay", "nowhere.json"), "nowhere.json"),
+    ],
+)
+def test_bad_input_is_named(arguments: tuple[str, ...], named: str) -> None:
+    error = run(*arguments).exception
+    assert isinstance(error, InputError) and named in str(error)

@@ -1,0 +1,106 @@
+"""The path from a theorem to a verdict: planning, chunks on disk, negative controls, and runs that must fail."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from fedco.algorithms import ModifiedFedAvg, drive, metrics
+from fedco.bounds import theorem
+from fedco.bounds.reading import InputError
+from fedco.synthetic import problem
+from fedco.synthetic.testing import ConformanceError, check_problem, with_scaled_certificate
+from fedco.validation.campaign import chunks_of, plan, run_task
+from fedco.validation.experiments import constants, measure
+from fedco.validation.ledger import AlphaLedger
+from fedco.validation.recipes import RECIPES, recipe_for, square
+from fedco.validation.validate import validate
+from fedco.validation.verdict import Outcome, enclosure, judge_exact
+
+THEOREM = "feddro.theorem_5_1"
+HOMOGENEOUS = RECIPES[THEOREM].instances[0]
+T = 256
+
+
+def test_constants_are_read_from_certificates() -> None:
+    values, kind = constants(theorem(THEOREM), "printed", problem("feddro_heterogeneous"))
+    assert values["Delta_g"] == Fraction(0.35) and values["y_err"] == 0
+    assert kind == "upper"  # the gap is only bounded
+
+
+def test_a_problem_that_certifies_too_little_is_refused() -> None:
+    with pytest.raises(InputError, match="certifies no"):
+        constants(theorem(THEOREM), "printed", problem("local_homogeneous"))
+
+
+def test_seeds_are_planned_and_allotted_before_anything_runs() -> None:
+    ledger = AlphaLedger("1e-6")
+    cells = plan(THEOREM, [HOMOGENEOUS], ledger, horizons=(T,))
+    assert [entry.planned_seeds for entry in ledger.entries] == [cells[0].seeds]
+    assert cells[0].seeds >= 64 and ledger.remaining == 0
+
+
+def test_chunks_do_not_change_a_seed(tmp_path) -> None:
+    (cell,) = plan(THEOREM, [HOMOGENEOUS], AlphaLedger("1e-6"), horizons=(T,), seeds=6)
+    whole = measure(cell.theorem, cell.instance, T, 6, root_seed=cell.root_seed).statistic
+    parts = [run_task(task, tmp_path)["statistic"] for task in chunks_of(cell, 4)]
+    assert np.array_equal(np.concatenate(parts), whole)
+
+
+def test_a_finished_chunk_is_read_again_and_not_computed(tmp_path, monkeypatch) -> None:
+    (cell,) = plan(THEOREM, [HOMOGENEOUS], AlphaLedger("1e-6"), horizons=(T,), seeds=2)
+    (task,) = chunks_of(cell)
+    first = run_task(task, tmp_path)
+    monkeypatch.setattr("fedco.validation.campaign.measure", None)
+    assert run_task(task, tmp_path) == first
+
+
+def test_a_theorem_is_supported_and_its_control_refuted(tmp_path, monkeypatch) -> None:
+    short = replace(RECIPES[THEOREM], instances=(replace(HOMOGENEOUS, horizons=square(4, 8, 10)),))
+    monkeypatch.setitem(RECIPES, THEOREM, short)
+    found = validate(THEOREM, alpha="1e-3", jobs=1, out=tmp_path)
+    assert {verdict.outcome for verdict in found.verdicts} == {Outcome.SUPPORTED}
+    assert [verdict.outcome for verdict in found.controls] == [Outcome.REFUTED]
+    assert (tmp_path / "results.json").exists() and (tmp_path / "figure_1.svg").exists()
+    shares = found.results[0].verdict.shares
+    assert set(shares) == set(found.results[0].bound.terms) and abs(sum(shares.values()) - 1) < 1e-9
+
+
+def test_an_inadmissible_horizon_is_refused() -> None:
+    instance = RECIPES[THEOREM].instances[1]
+    with pytest.raises(InputError, match="horizon"):
+        measure(THEOREM, instance, 8, 1)
+
+
+def test_unknown_problems_and_theorems_are_named() -> None:
+    with pytest.raises(InputError, match="no recipe"):
+        recipe_for("feddro.lemma_3_1")
+    with pytest.raises(InputError, match="not an instance"):
+        validate(THEOREM, problems=["nowhere"])
+
+
+def test_a_step_three_times_beyond_stability_is_refuted() -> None:
+    """Phi = sqrt(x^2 + 4) has curvature 1/2 at its minimum: gradient steps are stable up to eta = 4, and 12 oscillates.
+
+    Both runs are judged against Theorem 4.2 (corrected) at eta = 2; only the admissible one is allowed to satisfy it.
+    """
+    made, steps = problem("feddro_counterexample"), 1000
+    gap = Fraction(made.certificates["objective_gap"].value)
+    curved = Fraction(1, 10**9)  # the inner maps are affine: any positive bound of their curvature holds
+    constants_4_2 = {"L_f": Fraction(1, 2), "L_g": curved, "B_f": 1, "B_g": 1, "Delta_g": 3, "Phi_gap": gap}
+    bound = theorem("feddro.theorem_4_2").bound("corrected", eta=2 - 8 * curved, I=1, T=steps, **constants_4_2)
+    assert bound.admissible and bound.total is not None
+    outcomes = {}
+    for eta in (2.0, 12.0):
+        record = {"gradient": metrics.gradient_norm_squared}
+        result = drive(ModifiedFedAvg(eta=eta, I=1), made, steps=steps, record=record, every=steps)
+        sides = (float(result.mean("gradient")), bound.total)  # no noise: one run is exact up to rounding
+        value, right = (enclosure(side, relative=1e-9) for side in sides)
+        outcomes[eta] = judge_exact(value, right, certificates_kind="upper", cap=1).outcome
+    assert outcomes == {2.0: Outcome.SUPPORTED, 12.0: Outcome.REFUTED}
+
+
+def test_a_constant_one_percent_too_small_is_caught() -> None:
+    mutant = with_scaled_certificate(problem("feddro_heterogeneous"), "inner_jacobian_heterogeneity", 0.99)
+    with pytest.raises(ConformanceError, match="inner_jacobian_heterogeneity"):
+        check_problem(mutant)
