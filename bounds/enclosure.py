@@ -35,6 +35,10 @@ class Enclosure:
         return self.lower <= Fraction(value) <= self.upper
 
     @property
+    def pair(self) -> tuple[Fraction, Fraction]:
+        return self.lower, self.upper
+
+    @property
     def width(self) -> Fraction:
         return self.upper - self.lower
 
@@ -70,7 +74,7 @@ def enclose(expr: sp.Expr, point: Mapping[sp.Symbol, sp.Expr] | None = None, *, 
 
     saved, ctx.prec = ctx.prec, bits
     try:
-        return _ends(_Evaluator(point or {}).ball(sp.sympify(expr)))
+        return ends(_Evaluator(point or {}).ball(sp.sympify(expr)))
     finally:
         ctx.prec = saved
 
@@ -90,16 +94,21 @@ def enclose_bound(theorem: Theorem, label: str, values: Mapping[str, Any], *, bi
         evaluator = _Evaluator(complete(theorem, label, values))
         for item in statement.derived:
             evaluator.known[item.symbol] = evaluator.ball(sp.sympify(item.expr))
-        found = {item.name: _ends(evaluator.known[item.symbol]) for item in statement.derived}
-        found |= {term.name: _ends(evaluator.ball(term.expr)) for term in statement.terms}
+        found = {item.name: ends(evaluator.known[item.symbol]) for item in statement.derived}
+        found |= {term.name: ends(evaluator.ball(term.expr)) for term in statement.terms}
         if statement.terms:
-            found["total"] = _ends(evaluator.ball(statement.total))
+            found["total"] = ends(evaluator.ball(statement.total))
         return found
     finally:
         ctx.prec = saved
 
 
-def _ends(ball: Any) -> Enclosure:
+def ends(ball: Any) -> Enclosure:
+    """The ends of a ball; arithmetic on the ball itself would round to the precision that is set elsewhere.
+
+    Raises:
+        EnclosureError: the ball is not finite.
+    """
     if not ball.is_finite():
         raise EnclosureError(f"no finite enclosure: {ball}")
     middle, radius = _dyadic(ball.mid()), _dyadic(ball.rad())

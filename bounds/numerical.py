@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from .evaluate import exact
 from .reading import InputError
 
 if TYPE_CHECKING:
@@ -52,33 +53,51 @@ def _decades(low: float, high: float) -> tuple[float, float]:
     return (log10(low) if low > 0 else -_DECADES, log10(high) if high < inf else _DECADES)
 
 
-def penalised(task: Task) -> Any:
-    """log10 of the objective at an array of log10 points, shape (names, many); a penalty where something is
-    violated."""
+def measured(task: Task, tolerance: float = 0.0) -> Any:
+    """A numpy function of the free hyperparameters, one array each: the objective, and how many conditions, budgets,
+    ranges and targets fail there.
+
+    What speaks of real hyperparameters may fail by a relative ``tolerance``; between whole numbers there is none.
+    """
     import numpy as np
 
     made = task.model
-    arguments = [binding.symbol for binding in made.free]
-    objective = made.total() if task.cost is None else task.cost
-    slacks = [condition.slack for condition in made.conditions]
-    slacks += [_exact(limit) - expr for _, expr, limit in task.limits]
+    total = made.total()
+    pairs = [(c.right, c.left) if c.relation in (">", ">=") else (c.left, c.right) for c in made.conditions]
+    pairs += [(expr, exact(limit)) for _, expr, limit in task.limits]
     for name, (low, high) in task.ranges.items():
         symbol = made.theorem.vocabulary[name].symbol
-        slacks += [symbol - _exact(low)] if low is not None else []
-        slacks += [_exact(high) - symbol] if high is not None else []
+        pairs += [(exact(low), symbol)] if low is not None else []
+        pairs += [(symbol, exact(high))] if high is not None else []
     if task.target is not None:
-        slacks.append(_exact(task.target) - made.total())
-    function = sp.lambdify(arguments, [sp.N(expr, 25) for expr in (objective, *slacks)], "numpy", cse=True)
+        pairs.append((total, exact(task.target)))
+    whole = {binding.symbol for binding in made.free if binding.name in made.whole}
+    allowed = [0.0 if pair[0].free_symbols | pair[1].free_symbols <= whole else tolerance for pair in pairs]
+    outputs = [total if task.cost is None else task.cost, *(side for pair in pairs for side in pair)]
+    arguments = [binding.symbol for binding in made.free]
+    function = sp.lambdify(arguments, [sp.N(expr, 25) for expr in outputs], "numpy", cse=True)
+
+    def measure(*arrays: Any) -> tuple[Any, Any]:
+        shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
+        with np.errstate(all="ignore"):
+            objective, *sides = (np.broadcast_to(np.asarray(v, float), shape) for v in function(*arrays))
+            failed = np.zeros(shape)
+            for small, large, room in zip(sides[::2], sides[1::2], allowed, strict=True):
+                failed += small > large + room * np.abs(large)
+        return objective, failed
+
+    return measure
+
+
+def penalised(task: Task) -> Any:
+    """log10 of the objective at an array of log10 points, shape (names, many); a penalty where something fails."""
+    import numpy as np
+
+    measure = measured(task)
 
     def evaluate(points: Any, whole: list[bool]) -> Any:
         values = [np.maximum(np.rint(10.0**p), 1.0) if w else 10.0**p for p, w in zip(points, whole, strict=True)]
-        with np.errstate(all="ignore"):
-            first, *rest = (np.broadcast_to(np.asarray(v, float), np.shape(points[0])) for v in function(*values))
-            bad = sum((np.where(slack < 0, 1.0, 0.0) for slack in rest), np.zeros_like(first))
-            return np.where(bad > 0, _REJECTED + bad, np.log10(np.maximum(first, 1e-300)))
+        objective, failed = measure(*values)
+        return np.where(failed > 0, _REJECTED + failed, np.log10(np.maximum(objective, 1e-300)))
 
     return evaluate
-
-
-def _exact(number: Any) -> sp.Rational:
-    return sp.Rational(number.numerator, number.denominator)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import sympy as sp
-
+from .numerical import measured
 from .posynomial import EmptyBoxError, NotPosynomialError
 from .program import solve
 from .search import Found, program
@@ -19,7 +18,7 @@ from .task import Task
 _STEPS = 600
 _LARGE = 1e7
 _SOLVED = 12
-_TOLERANCE = 1e-9
+_TOLERANCE = 1e-7
 _ROUNDS = 6
 
 
@@ -44,25 +43,15 @@ def _movable(task: Task, found: Found) -> list[str]:
 
 
 def _ranking(task: Task) -> Any:
-    """The objective where budgets and target hold, else infinity; the conditions are left to the program."""
+    """The objective where everything holds (to the error of the point that is polished), else infinity."""
     import numpy as np
 
-    made = task.model
-    names = [binding.name for binding in made.free]
-    arguments = [binding.symbol for binding in made.free]
-    total = made.total()
-    ceilings = [(expr, float(limit)) for _, expr, limit in task.limits]
-    ceilings += [(total, float(task.target))] if task.target is not None else []
-    outputs = [total if task.cost is None else task.cost, *(expr for expr, _ in ceilings)]
-    function = sp.lambdify(arguments, [sp.N(expr, 25) for expr in outputs], "numpy", cse=True)
+    measure = measured(task, _TOLERANCE)
+    names = [binding.name for binding in task.model.free]
 
     def rank(point: dict[str, Any]) -> Any:
-        with np.errstate(all="ignore"):
-            arrays = np.broadcast_arrays(*(np.asarray(point[name], float) for name in names))
-            value, *used = (np.broadcast_to(np.asarray(v, float), arrays[0].shape) for v in function(*arrays))
-        for (_, limit), amount in zip(ceilings, used, strict=True):
-            value = np.where(amount <= limit * (1 + _TOLERANCE), value, np.inf)
-        return np.where(np.isfinite(value), value, np.inf)
+        objective, failed = measure(*(np.asarray(point[name], float) for name in names))
+        return np.where((failed > 0) | ~np.isfinite(objective), np.inf, objective)
 
     return rank
 

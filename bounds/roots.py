@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy as sp
 
-from .enclosure import EnclosureError, enclose
+from .enclosure import EnclosureError, enclose, ends
 from .evaluate import sign
 from .quantities import slack_symbol
 from .reading import InputError
@@ -116,8 +116,7 @@ def _positive_real(powers: Mapping[int, sp.Expr]) -> list[Enclosure]:
     finally:
         ctx.prec = saved
     real = [root.real for root in roots if root.imag.contains(0) and not root.real < 0]
-    ends = [(_dyadic(r.mid()) - _dyadic(r.rad()), _dyadic(r.mid()) + _dyadic(r.rad())) for r in real]
-    return sorted((max(low, Fraction(0)), high) for low, high in ends if high > 0)
+    return sorted((max(r.lower, Fraction(0)), r.upper) for r in map(ends, real) if r.upper > 0)
 
 
 def _between(low: Any, high: Any) -> Any:
@@ -125,11 +124,6 @@ def _between(low: Any, high: Any) -> Any:
     from flint import arb
 
     return arb(low).union(arb(high))
-
-
-def _dyadic(number: Any) -> Fraction:
-    mantissa, exponent = (int(part) for part in number.man_exp())
-    return Fraction(mantissa) * Fraction(2) ** exponent
 
 
 def decided_sign(expr: sp.Expr) -> int:

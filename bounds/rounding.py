@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import sympy as sp
 
-from .evaluate import InadmissibleError, bound, sign
+from .evaluate import InadmissibleError, bound, exact, sign
 from .model import Model
 from .posynomial import NotPosynomialError
 from .program import Solution, solve
 from .reading import InputError
 from .search import Box, program
-from .task import Task, rational
+from .task import Task
 
 
 def rounded(task: Task, point: Mapping[str, float]) -> dict[str, Fraction]:
@@ -41,7 +41,7 @@ def rounded(task: Task, point: Mapping[str, float]) -> dict[str, Fraction]:
 def objective_at(task: Task, chosen: Mapping[str, Fraction]) -> float:
     """The bound or the cost at exact values."""
     expr = task.model.total() if task.cost is None else task.cost
-    return float(expr.xreplace({binding.symbol: rational(chosen[binding.name]) for binding in task.model.free}))
+    return float(expr.xreplace({binding.symbol: exact(chosen[binding.name]) for binding in task.model.free}))
 
 
 def _with_reals(
@@ -56,7 +56,7 @@ def _with_reals(
             return None
         reals = {name: answer.point.get(name, reals[name]) for name in made.real}
     chosen = {**whole, **{name: Fraction(f"{value:.{digits}g}") for name, value in reals.items()}}
-    table = {binding.symbol: rational(chosen[binding.name]) for binding in made.free}
+    table = {binding.symbol: exact(chosen[binding.name]) for binding in made.free}
     for name, expr in _determined_outside_schedule(made).items():
         value = expr.xreplace(table)
         if value.is_Rational:
@@ -74,13 +74,13 @@ def _tightened(task: Task, box: Box, tighten: float) -> Solution | None:
 def accepts(task: Task, chosen: Mapping[str, Fraction]) -> bool:
     """Whether the statement, the budgets, the ranges and the target hold at these values, decided exactly."""
     made = task.model
-    table = {binding.symbol: rational(chosen[binding.name]) for binding in made.free}
+    table = {binding.symbol: exact(chosen[binding.name]) for binding in made.free}
     for name, (low, high) in task.ranges.items():
         if (low is not None and chosen[name] < low) or (high is not None and chosen[name] > high):
             return False
-    if any(sign(expr.xreplace(table) - rational(limit)) > 0 for _, expr, limit in task.limits):
+    if any(sign(expr.xreplace(table) - exact(limit)) > 0 for _, expr, limit in task.limits):
         return False
-    if task.target is not None and sign(made.total().xreplace(table) - rational(task.target)) > 0:
+    if task.target is not None and sign(made.total().xreplace(table) - exact(task.target)) > 0:
         return False
     try:
         bound(made.theorem, made.label, {**made.values, **chosen})

@@ -27,8 +27,6 @@ GAP = 1e-6
 NODES = 30
 _ERROR = 1e-8
 _LARGE = 1e7
-_TRIALS = 60
-"""Neighbours that are tried in all at the end of a search that was cut short."""
 _MONOMIALS = 1000
 """Nodes times monomials: a long statement is searched less, so that an answer takes a second or two."""
 
@@ -98,30 +96,7 @@ def minimise(make: Maker, box: Box, whole: tuple[str, ...], *, nodes: int = NODE
                 bound = max(below[0].lower, lower)
                 heapq.heappush(heap, (bound, next(order), part, *below))
     found.lower = min([closed, found.value, *(item[0] for item in heap)])
-    if found.value < inf and found.gap > gap:
-        _try_neighbours(make, box, whole, found, root[1])
     return found
-
-
-def _try_neighbours(make: Maker, box: Box, whole: tuple[str, ...], found: Found, replaced: Replaced) -> None:
-    """Each whole number some steps up and down, the others chosen again: a budget is rarely a product of nice numbers.
-
-    Variables of replaced factors stay where they are, so that nothing is replaced.
-    """
-    fixed = {name: (found.point[name], found.point[name]) for name in _loose(box, replaced) if name in whole}
-    left = _TRIALS
-    for name in (n for n in whole if n not in fixed and box[n][0] != box[n][1] and found.point[n] < _LARGE):
-        centre = found.point[name]
-        for side in (1, -1):
-            for value in (centre + side * step for step in count(1)):
-                left -= 1
-                trial = {**box, **fixed, name: (value, value)}
-                start = _at(make, trial) if box[name][0] <= value <= box[name][1] else None
-                if left < 0 or start is None or start.value >= found.value:
-                    break  # convex in the logarithm: further away it only gets worse
-                point, total = dive(make, trial, whole, start)
-                if total < found.value:
-                    found.point, found.value = point, total
 
 
 def _below(make: Maker, box: Box) -> tuple[Solution, Replaced] | None:

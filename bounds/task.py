@@ -10,6 +10,7 @@ from typing import Any
 
 import sympy as sp
 
+from .evaluate import exact
 from .model import Model
 from .posynomial import Converter, EmptyBoxError, NotPosynomialError, Posynomial
 from .reading import InputError, read_number
@@ -101,7 +102,7 @@ def _resource(made: Model, name: str) -> sp.Expr:
         return made.costs[name]
     expr = resource(made.theorem, made.label, name)
     bindings = made.theorem.symbols(made.label)
-    given = {bindings[key].symbol: rational(value) for key, value in made.values.items()}
+    given = {bindings[key].symbol: exact(value) for key, value in made.values.items()}
     return made.determined.get(name, expr.xreplace(given))
 
 
@@ -116,8 +117,3 @@ def _cost(made: Model, cost: str | Mapping[str, Any] | None) -> tuple[sp.Expr | 
         known = [name for name in ("samples", "iterations", "rounds") if name in made.costs]
         return (made.costs[known[0]], known[0]) if known else (None, "cost")
     return _resource(made, cost), cost
-
-
-def rational(value: Fraction) -> sp.Rational:
-    """A Fraction as a sympy number."""
-    return sp.Rational(value.numerator, value.denominator)

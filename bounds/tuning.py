@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
-from .evaluate import Bound, bound
+from .evaluate import Bound, bound, exact
 from .model import model
 from .polish import polish
 from .posynomial import Converter, NotPosynomialError
@@ -22,7 +22,7 @@ from .reading import InputError
 from .resources import MEANING
 from .rounding import objective_at, rounded
 from .search import GAP, Found, minimise, program, relaxed
-from .task import Task, make_task, rational
+from .task import Task, make_task
 from .theorem import Theorem
 
 GEOMETRIC = "geometric program, global optimum"
@@ -202,7 +202,7 @@ def _report(task: Task, point: Mapping[str, float], found: Found | None, note: s
     made = task.model
     values = {**{k: v for k, v in made.values.items()}, **chosen}
     result = bound(made.theorem, made.label, values)
-    numbers = {binding.symbol: rational(chosen[binding.name]) for binding in made.free}
+    numbers = {binding.symbol: exact(chosen[binding.name]) for binding in made.free}
     cost = {name: float(expr.xreplace(numbers)) for name, expr in made.costs.items()}
     objective = objective_at(task, chosen)
     prices, replaced = ({}, ()) if found is None else _prices(task, chosen)

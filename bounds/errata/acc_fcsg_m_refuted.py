@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-from ..enclosure import _dyadic
-from ..refutation import Case, Interval, refutes
+from ..enclosure import ends
+from ..refutation import Case, refutes
 from . import acc_fcsg_m_moments as moments
 from . import fcsg_instances as lab
 from .fcsg_instances import Q, clip, proof_parameters, smoothness
@@ -91,7 +91,7 @@ def _floor(q: int, radius: Q, averaged: bool, rounds: int, B: int) -> tuple[Case
     family = moments.Family(**_CURVED, R=radius)
     known = lab.constants(family.L_f, 1, family.S_f)
     alpha, beta, _ = proof_parameters(known, q, 1, 2)
-    low, high = _ends(moments.metric_sum(family, alpha, beta, q, rounds, averaged))
+    low, high = ends(moments.metric_sum(family, alpha, beta, q, rounds, averaged)).pair
     steps = q * rounds
     case = Case(
         {
@@ -105,12 +105,6 @@ def _floor(q: int, radius: Q, averaged: bool, rounds: int, B: int) -> tuple[Case
         reading=C_READING,
     )
     return case, alpha
-
-
-def _ends(ball: Any) -> Interval:
-    """The ends of a ball as fractions; arithmetic on the ball itself would round to the precision set elsewhere."""
-    middle, radius = _dyadic(ball.mid()), _dyadic(ball.rad())
-    return middle - radius, middle + radius
 
 
 @refutes("acc_fcsg_m.corollary_4_8", "acc_fcsg_m.corollary_false")

@@ -6,8 +6,8 @@ from fractions import Fraction as Q
 from itertools import pairwise
 from typing import Any
 
-from ..enclosure import _dyadic
-from ..refutation import Case, Interval, refutes
+from ..enclosure import ends
+from ..refutation import Case, refutes
 
 TINY = Q(1, 10**9)
 _NONE = "this part vanishes; the paper wants a positive bound"
@@ -79,7 +79,7 @@ def varying_steps() -> Case:
             x_1, x_2 = x_1 - 4 * late * pull(4 * x_1 - 4), x_2 + 2 * late * pull(4 - 2 * x_2)
             falls.append(bool((x_1 + x_2) / 2 < x))
             x = (x_1 + x_2) / 2
-        right = _ends(x)
+        right = ends(x).pair
     finally:
         ctx.prec = saved
     return Case(
@@ -270,8 +270,3 @@ def potential_over_the_run() -> Case:
         {"equal clients: no drift": True},
         {"gradient_sq": mean},
     )
-
-
-def _ends(ball: Any) -> Interval:
-    middle, radius = _dyadic(ball.mid()), _dyadic(ball.rad())
-    return middle - radius, middle + radius

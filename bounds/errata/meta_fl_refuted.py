@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any
 
-from ..enclosure import _dyadic
+from ..enclosure import ends
 from ..refutation import Case, Interval, refutes
 from . import meta_fl_instances as cases
 from .meta_fl_instances import Q, TwoSided, fraction, two_sided, values_of
@@ -49,8 +49,7 @@ def second_moments(case: TwoSided, beta: Q, tau: int, rounds: int) -> Interval:
         squares = (1 - q) / (1 + q) * (rounds - (1 - q ** (2 * rounds)) / (1 - q**2))
         mean = ball(case.shift) ** 2 * (kept * squares + added * rounds) / (tau * rounds)
         value = ball(case.curvature) ** 2 * mean
-        middle, radius = _dyadic(value.mid()), _dyadic(value.rad())
-        return middle - radius, middle + radius
+        return ends(value).pair
     finally:
         ctx.prec = saved
 

@@ -19,22 +19,17 @@ def momentum_at_most_one(s: SimpleNamespace) -> Condition:
     return Condition("momentum_range", s.beta, "<=", sp.Integer(1), "(1-beta)^2 <= 1-beta is used")
 
 
-def sorted_terms(s: SimpleNamespace, expr: sp.Expr) -> tuple[Term, ...]:
-    """The summands of a bound by what they contain."""
-    gap = slack_symbol("local_steps")  # I - 1, so that (I - 1)^2 survives the expansion
-    found = split(
-        expr.xreplace({s.I: gap + 1}),
-        {
-            "descent": (s.gradient_sq,),
-            "drift": (s.consensus_error,),
-            "variance_h": (s.sigma_h,),
-            "variance_g": (s.sigma_g,),
-            "heterogeneity_h": (s.Delta_h,),
-            "heterogeneity_g": (s.Delta_g,),
-        },
-        "initialisation",
-    )
-    back = {gap: s.I - 1}
+def sorted_terms(
+    s: SimpleNamespace, expr: sp.Expr, rest: str = "initialisation", **observables: sp.Symbol
+) -> tuple[Term, ...]:
+    """The summands of a bound by the observable, the noise or the heterogeneity that they contain; I - 1 and
+    1 - beta stay whole."""
+    gap, rest_of_momentum = slack_symbol("local_steps"), slack_symbol("kept")
+    groups = {name: (symbol,) for name, symbol in observables.items()}
+    groups |= {"variance_h": (s.sigma_h,), "variance_g": (s.sigma_g,)}
+    groups |= {"heterogeneity_h": (s.Delta_h,), "heterogeneity_g": (s.Delta_g,)}
+    found = split(expr.xreplace({s.I: gap + 1, 1 - s.beta: rest_of_momentum}), groups, rest)
+    back = {gap: s.I - 1, rest_of_momentum: 1 - s.beta}
     return tuple(Term(t.name, t.expr.xreplace(back), t.name.removesuffix("_h").removesuffix("_g")) for t in found)
 
 
@@ -43,20 +38,6 @@ def smoothness(s: SimpleNamespace) -> Statement:
     outer, inner, plain = Smooth(s.B_f, s.L_f), Smooth(s.B_g, s.L_g), Smooth(sp.Integer(0), s.L_h)
     whole = (plain + outer.of(inner)).smoothness
     return Statement("proved", (), derived=(Derived("L_Phi", whole, r"L_\Phi", "Lipschitz constant of grad Phi"),))
-
-
-_GROUPS = ("variance_h", "variance_g", "heterogeneity_h", "heterogeneity_g")
-
-
-def _noise_terms(s: SimpleNamespace, expr: sp.Expr, **observables: sp.Symbol) -> tuple[Term, ...]:
-    """Summands by the observable, the noise or the heterogeneity that they contain; I - 1 is kept whole."""
-    gap = slack_symbol("local_steps")
-    kept = {s.I - 1: gap, 1 - s.beta: slack_symbol("kept")}
-    groups = {name: (symbol,) for name, symbol in observables.items()}
-    groups |= dict(zip(_GROUPS, ((s.sigma_h,), (s.sigma_g,), (s.Delta_h,), (s.Delta_g,)), strict=True))
-    found = split(expr.xreplace(kept), groups, "rest")
-    back = {value: key for key, value in kept.items()}
-    return tuple(Term(t.name, t.expr.xreplace(back), t.name.removesuffix("_h").removesuffix("_g")) for t in found)
 
 
 def _terms_ix_and_x(s: SimpleNamespace, drift: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
@@ -77,7 +58,9 @@ def client_drift(s: SimpleNamespace) -> Statement:
     steady = six - drift * s.consensus_error
     four = (s.I - 1) * s.eta**2 * (drift * s.consensus_sum + steady * s.elapsed)
     return Statement(
-        "proved", _noise_terms(s, four, drift=s.consensus_sum), note="bounds the square that the printed norm lacks"
+        "proved",
+        sorted_terms(s, four, "rest", drift=s.consensus_sum),
+        note="bounds the square that the printed norm lacks",
     )
 
 
@@ -90,7 +73,7 @@ def estimate(s: SimpleNamespace) -> Statement:
     five = old * s.inner_error + (2 * s.beta**2 * s.sigma_g**2 + 2 * old * s.B_g**2 * s.eta**2 * eleven) / at_batch
     return Statement(
         "proved",
-        _noise_terms(s, five, inner=s.inner_error, direction=s.direction_sq, drift=s.consensus_error),
+        sorted_terms(s, five, "rest", inner=s.inner_error, direction=s.direction_sq, drift=s.consensus_error),
         note="holds between communications: at one, the model also jumps by its drift (feddro.estimate_jumps_at_communication)",
     )
 
@@ -197,7 +180,9 @@ def potential(
     )
     return Statement(
         "proved",
-        sorted_terms(s, chain.expr.xreplace({s.beta: c_beta.symbol * s.eta})),
+        sorted_terms(
+            s, chain.expr.xreplace({s.beta: c_beta.symbol * s.eta}), descent=s.gradient_sq, drift=s.consensus_error
+        ),
         chain.conditions,
         (first.constant("L_Phi"), c_beta),
         {"beta": c_beta.symbol * s.eta},
@@ -232,7 +217,7 @@ def telescoped(s: SimpleNamespace, f_5: Theorem, f_3: Theorem, step_3: Condition
     )
     return Statement(
         "proved",
-        sorted_terms(s, total.expr),
+        sorted_terms(s, total.expr, descent=s.gradient_sq),
         (*lemma.conditions, *chain.conditions),
         lemma.derived,
         lemma.schedule,
