@@ -19,7 +19,7 @@ _STEPS = 600
 _LARGE = 1e7
 _SOLVED = 12
 _TOLERANCE = 1e-7
-_ROUNDS = 6
+_ROUNDS = 30
 
 
 def polish(task: Task, found: Found) -> Found:
@@ -29,10 +29,10 @@ def polish(task: Task, found: Found) -> Found:
         return found
     rank = _ranking(task)
     for _ in range(_ROUNDS):
-        before = found.value
+        before = found
         for candidate in _best(rank, task, found, whole):
             found = _decided(task, found, candidate)
-        if found.value > before * (1 - _TOLERANCE):
+        if found is before:
             break
     return found
 
