@@ -21,8 +21,19 @@ class Smooth:
             self.lipschitz * inner.smoothness + self.smoothness * inner.lipschitz**2,
         )
 
+    def scaled(self, factor: sp.Expr) -> Smooth:
+        return Smooth(factor * self.lipschitz, factor * self.smoothness)
+
     def __add__(self, other: Smooth) -> Smooth:
         return Smooth(self.lipschitz + other.lipschitz, self.smoothness + other.smoothness)
+
+
+IDENTITY = Smooth(sp.Integer(1), sp.Integer(0))
+
+
+def root_mean_square(mean: sp.Expr, deviation: sp.Expr) -> sp.Expr:
+    """Bound of the root of E|X|^2 by those of |E X| and of the root of E|X - E X|^2, in a norm that has an inner product."""
+    return sp.sqrt(mean**2 + deviation**2)
 
 
 def plug_in_bias(outer: Smooth, inner: Smooth, deviation: sp.Expr) -> sp.Expr:

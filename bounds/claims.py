@@ -52,6 +52,14 @@ def _claims(paper: str, statement_of: str, general: str, where: str, **orders: t
 CLAIMS = (
     *_claims("feddro", "corollary_1", "theorem_5_1", "Corollary 2", samples=("2", -1), rounds=("3/2", 0)),
     *_claims(
+        "feddro",
+        "corollary_1",
+        "theorem_5_1",
+        "text after Corollary 2",
+        model_messages=("3/2", 0),
+        embedding_messages=("2", -1),
+    ),
+    *_claims(
         "fcsg", "corollary_4_2", "theorem_4_1", "Remark 4.3", iterations=("2", -1), samples=("3", -1), rounds=("3/2", 0)
     ),
     *_claims(

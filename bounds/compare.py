@@ -13,6 +13,7 @@ from typing import Any
 
 from . import PAPERS, paper_theorems
 from .asymptotics import Order, rates
+from .markdown import table
 from .quantities import QUANTITIES, Binding
 from .reading import InputError, read_number
 from .resources import KIND, RESOURCES
@@ -54,6 +55,8 @@ _DEFAULTS: Mapping[str, Any] = {
     "hidden_constant": 1,
 }
 _LABELS = ("corrected", "proved", "printed")
+
+_COLUMNS = ("theorem", "statement", "problem")
 
 
 @dataclass(frozen=True)
@@ -100,13 +103,13 @@ class Comparison:
     def markdown(self) -> str:
         """A table, one row per theorem."""
         names = [name.replace("_", " ") for name in RESOURCES]
-        lines = [f"| theorem | statement | problem | {' | '.join(names)} |", "|" + "---|" * (3 + len(names))]
-        for row in self.rows:
-            costs = (
-                [f"{row.tuned.cost.get(name, 0):.4g}" for name in RESOURCES] if row.tuned else [row.reason] + [""] * 4
-            )
-            lines.append(f"| {row.theorem} | {row.statement} | {row.kind} | {' | '.join(costs)} |")
-        return "\n".join(lines)
+        rows = [
+            [row.theorem, row.statement, row.kind, *(f"{row.tuned.cost.get(name, 0):.4g}" for name in RESOURCES)]
+            if row.tuned
+            else [row.theorem, row.statement, row.kind, row.reason]
+            for row in self.rows
+        ]
+        return "\n".join(table([*_COLUMNS, *names], rows))
 
     def __str__(self) -> str:
         return f"cost of metric <= {self.eps}, each theorem tuned for the fewest samples\n{self.markdown()}"
@@ -175,11 +178,16 @@ class OrderTable:
 
     def markdown(self) -> str:
         names = ("samples", "rounds", "iterations")
-        lines = [f"| theorem | statement | problem | {' | '.join(names)} |", "|" + "---|" * (3 + len(names))]
-        for row in self.rows:
-            costs = [str(row.costs[name]) for name in names] if row.costs else [row.reason, "", ""]
-            lines.append(f"| {row.theorem} | {row.statement} | {row.kind} | {' | '.join(costs)} |")
-        return "\n".join(lines)
+        rows = [
+            [
+                row.theorem,
+                row.statement,
+                row.kind,
+                *(map(str, map(row.costs.get, names)) if row.costs else [row.reason]),
+            ]
+            for row in self.rows
+        ]
+        return "\n".join(table([*_COLUMNS, *names], rows))
 
     def __str__(self) -> str:
         return f"orders of the cheapest schedule for metric <= eps, per client\n{self.markdown()}"

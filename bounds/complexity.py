@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .asymptotics import Rates, rates
+from .markdown import table
 from .reading import InputError
 from .resources import MEANING
 from .theorem import Theorem
@@ -47,12 +48,12 @@ class Complexity:
 
     def markdown(self) -> str:
         """A table: resource, tuned, with the paper's schedule, order."""
-        rows = ["| cost | tuned | paper's schedule | order |", "|---|---|---|---|"]
+        rows = []
         for name, value in self.tuned.cost.items():
             with_schedule = f"{self.paper.cost[name]:.6g}" if self.paper else ""
             order = str(self.rates.costs.get(name, "")) if self.rates else ""
-            rows.append(f"| {MEANING.get(name, name)} | {value:.6g} | {with_schedule} | {order} |")
-        return "\n".join(rows)
+            rows.append([MEANING.get(name, name), f"{value:.6g}", with_schedule, order])
+        return "\n".join(table(["cost", "tuned", "paper's schedule", "order"], rows))
 
     def __str__(self) -> str:
         rows = [f"{self.theorem} ({self.statement}): cost of {self.tuned.bound.metric} <= {self.eps}", self.markdown()]

@@ -13,6 +13,7 @@ import sympy as sp
 
 from .evaluate import exact
 from .intervals import Interval, intersect, minimal_conflict
+from .markdown import table
 from .quantities import Binding
 from .reading import InputError, read_values
 from .theorem import Condition, Statement, Theorem
@@ -68,12 +69,11 @@ class Admissible:
 
     def markdown(self) -> str:
         """A table of the intervals."""
-        rows = ["| hyperparameter | admissible | binds below | binds above |", "|---|---|---|---|"]
-        for name, interval in self._all():
-            rows.append(
-                f"| `{name}` | `{interval}` | {interval.binding['lower'] or ''} | {interval.binding['upper'] or ''} |"
-            )
-        return "\n".join(rows)
+        rows = [
+            [f"`{name}`", f"`{interval}`", interval.binding["lower"] or "", interval.binding["upper"] or ""]
+            for name, interval in self._all()
+        ]
+        return "\n".join(table(["hyperparameter", "admissible", "binds below", "binds above"], rows))
 
     def latex(self) -> str:
         """The intervals as LaTeX relations, one per line."""

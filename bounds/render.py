@@ -7,6 +7,7 @@ from typing import Any
 
 import sympy as sp
 
+from .markdown import table
 from .theorem import Condition, Statement, Theorem
 
 _LATEX_RELATIONS = {"<": "<", "<=": r"\le", ">=": r"\ge", ">": ">", "==": "="}
@@ -103,7 +104,7 @@ def _statement_dict(theorem: Theorem, statement: Statement) -> dict[str, Any]:
     }
 
 
-def to_page(theorem: Theorem, findings: list[Any], validated: Sequence[str] = ()) -> str:
+def to_page(theorem: Theorem, findings: list[Any], validated: Sequence[str]) -> str:
     """The documentation page of a theorem, in Markdown with display formulas.
 
     Args:
@@ -122,10 +123,7 @@ def to_page(theorem: Theorem, findings: list[Any], validated: Sequence[str] = ()
     lines += [
         "## Validated on",
         "",
-        *(
-            f"- {line}"
-            for line in validated or ["no run: it bounds no run's statistic, or only its lemmas are measured"]
-        ),
+        *(f"- {line}" for line in validated),
         "",
     ]
     lines += _refutation_lines(theorem.id)
@@ -157,21 +155,16 @@ def _statement_page(theorem: Theorem, statement: Statement) -> list[str]:
     block = _statement_latex(theorem, statement).split("\n", 1)[1]
     if r"\begin{align*}" in block and block.count("\n") > 2:
         lines += ["$$", block.replace("align*", "aligned"), "$$", ""]
-    lines += ["| symbol | meaning | dimension | domain |", "|---|---|---|---|"]
-    for binding in theorem.symbols(statement.label).values():
-        quantity = binding.quantity
-        lines.append(f"| `{binding.name}` | {quantity.meaning} | {quantity.dimension} | {quantity.domain} |")
-    lines.append("")
+    symbols = [(f"`{b.name}`", b.quantity) for b in theorem.symbols(statement.label).values()]
+    rows = [[name, q.meaning, str(q.dimension), q.domain] for name, q in symbols]
+    lines += [*table(["symbol", "meaning", "dimension", "domain"], rows, align=False), ""]
     if statement.derived:
         known = theorem.dimensions(statement)
-        lines += ["| constant | value | meaning | dimension |", "|---|---|---|---|"]
-        for item in statement.derived:
-            lines.append(f"| `{item.name}` | `{sp.sstr(item.expr)}` | {item.meaning} | {known[item.symbol]} |")
-        lines.append("")
+        rows = [[f"`{d.name}`", f"`{sp.sstr(d.expr)}`", d.meaning, str(known[d.symbol])] for d in statement.derived]
+        lines += [*table(["constant", "value", "meaning", "dimension"], rows, align=False), ""]
     if statement.terms:
-        lines += ["| term | role | value |", "|---|---|---|"]
-        lines += [f"| {term.name} | {term.role} | `{sp.sstr(term.expr)}` |" for term in statement.terms]
-        lines.append("")
+        rows = [[term.name, term.role, f"`{sp.sstr(term.expr)}`"] for term in statement.terms]
+        lines += [*table(["term", "role", "value"], rows, align=False), ""]
     if statement.conditions:
         lines += [*(f"- condition `{c.name}`: `{c}`" for c in statement.conditions), ""]
     return lines

@@ -229,6 +229,7 @@ class Theorem:
         unit_choices: dimensions that the paper silently sets to 1 (the weight of a potential function, the unit of a step
             size that is written as a pure number); the audit separates what they explain from real slips.
         follows_from: for a corollary, the id of its theorem and the schedule to substitute; the audit compares every term.
+        unproved: why there is no `proved` statement, where there is none.
         compared_where: where the audit compares printed with proved: what the symbols mean (a fraction is at most 1),
             and the value given to a constant that the paper hides in O(.).
 
@@ -247,6 +248,7 @@ class Theorem:
     unit_choices: tuple[Dimension, ...] = ()
     follows_from: tuple[str, Mapping[str, sp.Expr]] | None = None
     compared_where: tuple[Condition, ...] = ()
+    unproved: str = ""
     note: str = ""
     _cache: dict[str, Statement] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -294,6 +296,7 @@ class Theorem:
             if label not in self.statements:
                 raise InputError(
                     f"{str(label)[:20]!r}: {self.id} has no such statement; wanted one of {', '.join(self.labels)}"
+                    + (f" (not proved: {self.unproved})" if label == "proved" else "")
                 )
             made = self.statements[label]
             self._accept(label, made() if callable(made) else made)

@@ -30,6 +30,7 @@ NUMERICAL = "differential evolution, no certificate"
 _VISIBLE = 5e-5
 """Prices below this are not worth a sentence."""
 _PLATEAU = 1e9
+_SOLVED = 1e-8
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,22 @@ class Tuned:
     def __str__(self) -> str:
         chosen = ", ".join(f"{name} = {self.bound.numbers[name]:.10g}" for name in self.values)
         rows = [f"{self.theorem} ({self.statement}): {chosen}", f"  {self.bound.metric} <= {self.bound.total:.6g}"]
-        rows += [f"  {MEANING.get(name, name)}: {value:.6g}" for name, value in self.cost.items()]
+        rows += [f"  {MEANING.get(name, name)}: {_amount(value)}" for name, value in self.cost.items()]
         if self.lower is not None:
-            rows.append(f"  {self.method}: no choice has {self.objective} below {self.lower:.6g} (gap {self.gap:.1e})")
+            rows.append(f"  {self.method}: no choice has {self.objective} below {self.lower:.6g} ({_gap(self.gap)})")
         else:
             rows.append(f"  {self.method}")
         rows += [f"  {line}" for line in self.advice]
         return "\n".join([*rows, f"  {self.note}"] if self.note else rows)
+
+
+def _gap(gap: float | None) -> str:
+    """The gap in words; below the solver's own error its digits mean nothing."""
+    return f"gap below {_SOLVED:.0e}" if gap is not None and gap < _SOLVED else f"gap {gap:.1e}"
+
+
+def _amount(value: float) -> str:
+    return f"{value:.0f}" if value.is_integer() and value < _PLATEAU else f"{value:.6g}"
 
 
 def tune(
@@ -207,7 +217,8 @@ def _report(task: Task, point: Mapping[str, float], found: Found | None, note: s
     objective = objective_at(task, chosen)
     prices, replaced = ({}, ()) if found is None else _prices(task, chosen)
     lower = None if found is None else min(found.lower, objective)
-    shown = {name: result.values[name] for name in [b.name for b in made.free] + list(made.determined)}
+    chosen_names = {b.name for b in made.free} | set(made.determined)
+    shown = {b.name: result.values[b.name] for b in made.theorem.vocabulary if b.name in chosen_names}
     binding = tuple(name for name, price in prices.items() if price > _VISIBLE)
     return Tuned(
         made.theorem.id,
@@ -253,5 +264,5 @@ def _sentence(task: Task, name: str, price: float) -> str:
         return f"a target that is 1% less strict saves {share} of {gained}"
     if " at " in name:
         return f"relaxing the limit {name} by 1% would buy {share} of {gained}"
-    relation = str(task.model.statement.condition(name))
+    relation = str(task.model.statement.condition(name)).replace("**", "^")
     return f"relaxing {name} ({relation}) by 1% would buy {share} of {gained}"

@@ -68,7 +68,8 @@ def chosen_statement(theorem: Any, label: str) -> str:
         InputError: it has not.
     """
     if label not in theorem.labels:
-        raise InputError(f"--statement {label[:20]}: {theorem.id} has {', '.join(theorem.labels)}")
+        reason = f" (not proved: {theorem.unproved})" if label == "proved" else ""
+        raise InputError(f"--statement {label[:20]}: {theorem.id} has {', '.join(theorem.labels)}{reason}")
     return label
 
 

@@ -258,7 +258,7 @@ def _case_text(found: dict[str, Any]) -> str:
     return "\n".join(
         [
             f"Case {found['case']}: {found['claim']['statement']} for 0 < eta <= {found['claim']['eta_upper']}",
-            f"  certificate: {certificate['status']} up to eta = {certificate['eta_certified']}, {certificate['boxes']} boxes, "
+            f"  certificate: {certificate['status']} up to eta = {certificate['eta_certified']}, boxes: {certificate['boxes']}, "
             f"re-checked with fractions: {certificate['rechecked_with_fractions']}",
             f"  eta -> 0: xbar -> {zero['x_lower']:.9f}, ||grad Phi|| = {zero['gradient_norm_lower']:.6f} (the minimiser is 0)",
             *points,
@@ -300,7 +300,8 @@ def replay(
     from ..validation.refutations import REGISTRY
 
     try:
-        done = run(read(bundle), REGISTRY)
+        kept = read(bundle)
+        done = run(kept, REGISTRY)
     except (BundleError, OSError) as error:
         raise InputError(f"{bundle.name[:60]}: wanted a readable bundle, got {error}") from None
     data = {
@@ -308,7 +309,9 @@ def replay(
         "largest_difference": done.largest_difference,
         "verdict": done.verdict.to_dict(),
     }
-    emit(data, f"{'confirmed' if done.confirmed else 'NOT confirmed'}\n{done.verdict}", as_json)
+    lines = ["confirmed" if done.confirmed else "NOT confirmed", str(done.verdict)]
+    lines += [f"  {name}: {kept.notes[name]}" for name in ("instance", "reading") if kept.notes.get(name)]
+    emit(data, "\n".join(lines), as_json)
     if not done.confirmed:
         raise typer.Exit(1)
 

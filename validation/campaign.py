@@ -12,17 +12,16 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import __version__
 from ..bounds import theorem as find_theorem
 from ..bounds.evaluate import Bound
 from ..synthetic import problem as find_problem
 from .experiments import evaluate_at, measure
+from .fingerprint import MEASUREMENT, source_fingerprint
 from .ledger import AlphaLedger
 from .planning import seeds_to_support
 from .recipes import Instance
@@ -31,18 +30,6 @@ from .verdict import Verdict, judge, not_applicable
 CHUNK = 128
 """Seeds per task: small enough to balance two cores, large enough to keep tensors busy."""
 MINIMUM_SEEDS = 64
-
-
-@lru_cache(maxsize=1)
-def code_fingerprint() -> str:
-    """A hash of the source that a measurement depends on: methods, problems, bounds, and how they are put together."""
-    root = Path(__file__).parent.parent
-    folders = (sorted((root / room).rglob("*.py")) for room in ("algorithms", "synthetic", "bounds"))
-    own = (root / "validation" / f"{name}.py" for name in ("experiments", "recipes/methods"))
-    digest = hashlib.sha256(__version__.encode())
-    for path in (*(path for folder in folders for path in folder), *own):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -74,7 +61,7 @@ class Task:
         """Names the result on disk; changes when anything that the numbers depend on changes."""
         cell = self.cell
         content = [
-            code_fingerprint(),
+            source_fingerprint(MEASUREMENT),
             cell.name,
             sorted(map(str, cell.instance.dials.items())),
             cell.root_seed,

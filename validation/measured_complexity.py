@@ -1,34 +1,42 @@
-"""What it costs to reach eps, measured along a theorem's own schedule, against the exponents that the theorem implies.
+"""What it costs to reach eps, measured along a theorem's own schedule, against the exponents that the paper claims.
 
 A schedule turns T into everything else, so one sweep over T gives (eps, cost) pairs: eps is the mean statistic of runs of
 length T, cost what those runs used. The exponent e in cost ~ eps^e is the slope of log(cost) against log(eps), fitted per
 group of seeds (a group of 8 seeds, a fresh run per horizon), with a t-interval over the groups as in `slopes`.
 
-The implied exponent is that of the cheapest schedule as eps -> 0 (`bounds.asymptotics.rates`); along the schedule itself the
-bound's own finite-T exponent is given beside it. A cost exponent closer to 0 than the bound's is a method that needs less.
+Costs are the resources of `bounds.resources`: iterations and samples by their formulas, rounds and messages as the run
+counted them. Claims are those of `bounds.claims`; a resource without a claim that is a constant multiple of a claimed one
+along the sweep has that one's exponent. Along the schedule itself the bound's own finite-T exponent is given beside it. A
+cost exponent closer to 0 than the bound's is a method that needs less.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
+from ..bounds import theorem as find_theorem
+from ..bounds.claims import about
+from ..bounds.resources import RESOURCES, resources
 from .slopes import SlopeEstimate, log_log_slope
 from .sweeps import GROUP, SweepResult
 
 COVERAGE = 0.95
+_SENT = {"rounds": "rounds", "model_messages": "model_floats", "embedding_messages": "embedding_floats"}
+"""Resource -> what a run counts of it, per client."""
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class CostExponent:
     """cost ~ eps^exponent: measured along a schedule, the bound's own over the same horizons, and the claimed one.
 
-    `within` says whether the data allow the claim: the method needs no more than eps^claimed as eps falls.
+    `resource` is one of `bounds.resources.RESOURCES`; `why` says what the schedule moves along.
     """
 
     theorem: str
@@ -39,10 +47,7 @@ class CostExponent:
     bound: float
     claimed: float | None
     claim: str
-
-    @property
-    def within(self) -> bool | None:
-        return None if self.claimed is None else self.measured.upper >= self.claimed
+    why: str
 
     def __str__(self) -> str:
         claimed = "no claim" if self.claimed is None else f"claimed {self.claimed:.3g} ({self.claim})"
@@ -58,64 +63,64 @@ class CostExponent:
             "bound_exponent": self.bound,
             "claimed_exponent": self.claimed,
             "claim": self.claim,
+            "why": self.why,
         }
 
 
-@dataclass(frozen=True)
-class Claim:
-    """What a paper says of one resource: its exponent in eps, where, and how one run's use of it is counted."""
-
-    resource: str
-    exponent: float | None
-    where: str
-    count: Callable[[Mapping[str, float], Mapping[str, str]], float]
-
-
-def _rounds(numbers: Mapping[str, float], messages: Mapping[str, str]) -> float:
-    return float(messages["rounds"])
+def claimed_exponents(theorem_id: str) -> dict[str, tuple[float, str]]:
+    """Resource -> (exponent of eps, where the paper says so), for the claims whose schedule is that of the statement."""
+    return {
+        claim.resource: (-float(claim.order.eps), claim.where)
+        for claim in about(theorem_id)
+        if claim.statement_of == theorem_id
+    }
 
 
-def _floats(numbers: Mapping[str, float], messages: Mapping[str, str]) -> float:
-    return float(messages["model_floats"])
+def cost_exponents(result: SweepResult) -> list[CostExponent]:
+    """Exponents of every resource that the runs of a sweep along a schedule used."""
+    counted = _counted(result)
+    claims = claimed_exponents(result.sweep.theorem)
+    used = {name: _used(name, cost, result) for name, cost in counted.items()}
+    return [
+        _exponent(result, name, cost, _claim(name, counted, claims)) for name, cost in used.items() if (cost > 0).all()
+    ]
 
 
-CLAIMS: Mapping[str, tuple[Claim, ...]] = {
-    "feddro.corollary_1": (
-        Claim("samples per client", -2.0, "Corollary 2", lambda n, _: n["b"] * n["T"]),
-        Claim("rounds", -1.5, "Corollary 2", _rounds),
-        Claim("model-sized messages", -1.5, "Corollary 2", _floats),
-        Claim("embedding-sized messages", -2.0, "Corollary 2", lambda _, m: float(m["embedding_floats"])),
-    ),
-    "fcsg.corollary_4_2": (
-        Claim("iterations", -2.0, "Remark 4.3", lambda n, _: n["T"]),
-        Claim("rounds", -1.5, "Remark 4.3", _rounds),
-        Claim("model-sized messages", -1.5, "Remark 4.3", _floats),
-    ),
-    "fcsg_m.corollary_4_5": (
-        Claim("iterations", -2.0, "Remark 4.6", lambda n, _: n["T"]),
-        Claim("rounds", -1.5, "Remark 4.6", _rounds),
-    ),
-    "acc_fcsg_m.corollary_4_8": (
-        Claim("iterations", -1.5, "Remark 4.9", lambda n, _: n["T"]),
-        Claim("rounds", -1.0, "Remark 4.9", _rounds),
-    ),
-    "local_scgdm.corollary_3_5": (
-        Claim("iterations", -2.0, "Corollary 3.5", lambda n, _: n["T"]),
-        Claim("rounds", -1.5, "Corollary 3.5", _rounds),
-    ),
-}
-"""By statement with a schedule: the complexities that the paper claims."""
+def _counted(result: SweepResult) -> dict[str, np.ndarray]:
+    """Resource -> (points,) by its formula, at the values of the symbols of every point."""
+    theorem = find_theorem(result.sweep.theorem)
+    symbols = theorem.symbols(result.label)
+    formulas = resources(theorem, result.label)
+    return {
+        name: np.array(
+            [
+                float(formulas[name].xreplace({symbols[s].symbol: value for s, value in point.items() if s in symbols}))
+                for point in result.numbers
+            ]
+        )
+        for name in RESOURCES
+        if name in formulas
+    }
 
 
-def cost_exponents(result: SweepResult, claims: Sequence[Claim] | None = None) -> list[CostExponent]:
-    """Exponents of every claimed resource from a sweep over T along the schedule."""
-    listed = CLAIMS.get(result.sweep.theorem, ()) if claims is None else claims
-    return [_exponent(result, claim) for claim in listed]
+def _used(name: str, counted: np.ndarray, result: SweepResult) -> np.ndarray:
+    return np.array([float(row[_SENT[name]]) for row in result.messages]) if name in _SENT else counted
 
 
-def _exponent(result: SweepResult, claim: Claim) -> CostExponent:
-    rows = zip(result.numbers, result.messages, strict=True)
-    costs = np.array([claim.count(numbers, messages) for numbers, messages in rows])
+def _claim(
+    name: str, counted: Mapping[str, np.ndarray], claims: Mapping[str, tuple[float, str]]
+) -> tuple[float, str] | None:
+    """The claim on a resource, or on one that it is a constant multiple of."""
+    if name in claims:
+        return claims[name]
+    for other, (exponent, where) in claims.items():
+        ratio = counted[name] / counted[other]
+        if np.ptp(ratio) <= _ROUNDING * abs(ratio[0]) and ratio[0] > 0:
+            return exponent, f"{where}, as {other}"
+    return None
+
+
+def _exponent(result: SweepResult, name: str, costs: np.ndarray, claim: tuple[float, str] | None) -> CostExponent:
     groups = len(result.statistic) // GROUP
     eps = result.statistic[: groups * GROUP].reshape(groups, GROUP, -1).mean(axis=1)
     slopes = np.array([float(log_log_slope(row, costs)) for row in eps])
@@ -123,6 +128,6 @@ def _exponent(result: SweepResult, claim: Claim) -> CostExponent:
     reach = float(stats.t.ppf(0.5 + COVERAGE / 2, groups - 1)) * spread
     measured = SlopeEstimate(centre, centre - reach, centre + reach, COVERAGE, groups)
     bound = float(log_log_slope(result.bounds, costs))
-    return CostExponent(
-        result.sweep.theorem, claim.resource, tuple(costs), result.means, measured, bound, claim.exponent, claim.where
-    )
+    claimed, where = claim or (None, "")
+    sweep = result.sweep
+    return CostExponent(sweep.theorem, name, tuple(costs), result.means, measured, bound, claimed, where, sweep.why)

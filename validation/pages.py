@@ -13,6 +13,9 @@ from ..bounds.audit import audit
 from ..bounds.findings import Finding
 from ..bounds.render import audit_page, to_page
 from .recipes import RECIPES
+from .recipes.without import WITHOUT_RECIPE
+
+_LEMMA = "a lemma is measured along the runs of its theorem, `fedco validate THEOREM --lemmas`, where it speaks of runs"
 
 
 def paper_pages(paper: str, findings: list[Finding]) -> dict[str, str]:
@@ -24,9 +27,9 @@ def paper_pages(paper: str, findings: list[Finding]) -> dict[str, str]:
 
 
 def validated_on(name: str) -> list[str]:
-    """The instances on which `fedco validate` compares the theorem with runs, one line each."""
+    """The instances on which `fedco validate` compares the theorem with runs, one line each, or why there are none."""
     if name not in RECIPES:
-        return []
+        return [f"no run: {WITHOUT_RECIPE.get(name, _LEMMA)}"]
     recipe = RECIPES[name]
     return [f"`{item.name}`, {item.cell}: {item.why}; statement `{recipe.label}`" for item in recipe.instances]
 

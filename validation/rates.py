@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..bounds.resources import MEANING
 from .campaign import run_tasks
+from .complexity_table import COMPLEXITIES
 from .hidden_constant import SYMBOL, NeededConstant, needed_constant
 from .measured_complexity import CostExponent, cost_exponents
 from .plots import Plot, inline_svg
@@ -48,12 +50,12 @@ def measure_rates(
     cache: Path | None = None,
     scheduler: str | None = None,
 ) -> Rates:
-    """All sweeps of a theorem; every chunk is taken from `cache` when it is there."""
-    sweeps = SWEEPS.get(theorem_id, ())
-    chunks = run_tasks(tasks_of_sweeps(sweeps, seeds), jobs=jobs, cache=cache, scheduler=scheduler)
+    """All sweeps of a theorem, and the costs along its schedule; every chunk is taken from `cache` when it is there."""
+    sweeps, schedule = SWEEPS.get(theorem_id, ()), COMPLEXITIES.get(theorem_id)
+    wanted = sweeps if schedule is None or schedule in sweeps else (*sweeps, schedule)
+    chunks = run_tasks(tasks_of_sweeps(wanted, seeds), jobs=jobs, cache=cache, scheduler=scheduler)
     results = tuple(run_sweep(sweep, seeds=seeds, chunks=chunks) for sweep in sweeps)
-    along_schedule = [result for result in results if result.sweep.dial == "T"]
-    costs = tuple(cost for result in along_schedule for cost in cost_exponents(result))
+    costs = () if schedule is None else tuple(cost_exponents(run_sweep(schedule, seeds=seeds, chunks=chunks)))
     hidden = tuple(needed_constant(result) for result in results if SYMBOL in result.numbers[0])
     return Rates(theorem_id, results, costs, hidden)
 
@@ -68,6 +70,7 @@ def rates_section(rates: Rates, prefix: str) -> dict[str, Any]:
             for result in rates.sweeps
         ],
         "costs": [_cost_row(cost) for cost in rates.costs],
+        "costs_along": rates.costs[0].why if rates.costs else "",
         "constants": [str(constant) for constant in rates.constants],
         "largest_constant": f"{max((max(c.needed) for c in rates.constants), default=0.0):.3g}",
     }
@@ -89,7 +92,7 @@ def _sweep_row(result: SweepResult) -> dict[str, str]:
 
 def _cost_row(cost: CostExponent) -> dict[str, str]:
     return {
-        "resource": cost.resource,
+        "resource": MEANING[cost.resource],
         "measured": str(cost.measured),
         "bound": f"{cost.bound:.3f}",
         "claimed": "" if cost.claimed is None else f"{cost.claimed:.3g}",

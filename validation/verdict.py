@@ -59,7 +59,7 @@ class Verdict:
     """One claim on one instance; build it with `judge`, `judge_exact` or `not_applicable`.
 
     Units: `empirical`, `bracket`, `bound` and `cap` share the unit of the claim's statistic X. `tightness` is
-    bound / empirical (None where the empirical value is 0), `shares` the part of the bound that each term makes.
+    bound / empirical (None where the empirical value is 0 or the bound negative), `shares` the part of the bound that each term makes.
     `bracket` holds E X with probability `bracket_coverage` (1 on the exact path); it is description, the outcome comes
     from the e-values at level `alpha`. `vacuous`: the bound is not below the cap, so it says nothing.
     """
@@ -121,7 +121,9 @@ class Verdict:
     def _figures(self) -> str:
         if self.empirical is None or self.bound is None:
             return ""
-        bracket = "" if self.bracket is None else f" [{self.bracket.lower:.4g}, {self.bracket.upper:.4g}]"
+        bracket = ""
+        if self.bracket is not None and self.bracket.lower != self.bracket.upper:
+            bracket = f" [{self.bracket.lower:.4g}, {self.bracket.upper:.4g}]"
         tightness = "" if self.tightness is None else f", tightness {self.tightness:.3g}"
         seeds = "" if self.alpha is None else f", {self.seeds} seeds, alpha {self.alpha:.2g}"
         return f"{self.empirical:.4g}{bracket} against bound {self.bound:.4g}{tightness}{seeds}; "
@@ -299,7 +301,7 @@ def _rounding_interval(x: Array, resolution: float, cap: Number | None) -> tuple
 
 
 def _tightness(bound: float, empirical: float) -> float | None:
-    return bound / empirical if empirical > 0 else None
+    return bound / empirical if empirical > 0 and bound >= 0 else None
 
 
 def _shares(terms: Mapping[str, Number] | None, bound: Number) -> dict[str, float]:

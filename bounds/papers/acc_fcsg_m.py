@@ -96,6 +96,7 @@ LEMMA_D_2 = declare(
         derived=(S_F,),
         note="t >= 1; at a communication the dispersion is 0, at every other step the jump may be left out",
     ),
+    unproved="quoted from another paper, without a proof",
 )
 
 LEMMA_D_3 = declare(

@@ -325,6 +325,7 @@ THEOREM_2 = _theorem(
     corrected=lambda: proof.corrected(s, DESCENT, WHOLE_ROUNDS),
 )
 
+_EMPTY_BATCHES = "printed already is what the lemmas give at the remark's batches, which hold 1/T samples"
 REMARK_1 = _theorem(
     "remark_1",
     "claim",
@@ -332,6 +333,7 @@ REMARK_1 = _theorem(
     _source("Remark 1"),
     STATIONARITY,
     lambda: proof.remark(s, THEOREM_1, ("b", "b_1"), WHOLE_ROUNDS),
+    unproved=_EMPTY_BATCHES,
     unit_choices=(*SIGMA_UNITS, STEP_UNIT),
 )
 REMARK_2 = _theorem(
@@ -341,6 +343,7 @@ REMARK_2 = _theorem(
     _source("Remark 2"),
     STATIONARITY,
     lambda: proof.remark(s, THEOREM_2, ("b",), WHOLE_ROUNDS),
+    unproved=_EMPTY_BATCHES,
     assumptions=ONE_OUTER,
     unit_choices=(*SIGMA_UNITS, STEP_UNIT),
 )

@@ -131,6 +131,7 @@ def declare(
     proved: Callable[[], Statement] | None = None,
     corrected: Statement | None = None,
     follows_from: tuple[str, dict[str, sp.Expr]] | None = None,
+    unproved: str = "",
 ) -> Theorem:
     """A theorem of this paper; `source` is (where, equation)."""
     statements = {"printed": printed, "proved": proved, "corrected": corrected}
@@ -144,4 +145,5 @@ def declare(
         {label: statement for label, statement in statements.items() if statement is not None},
         ASSUMPTIONS,
         follows_from=follows_from,
+        unproved=unproved,
     )

@@ -195,6 +195,12 @@ THEOREM_4_1 = Theorem(
     Metric("xbar_t at communications", r"\bar x^t", ONE, "on g_1 = 4x-4, g_2 = -2x+4, f = sqrt(y^2+4), x_0 = 1/2"),
     {
         "printed": Statement("printed", (), **_limits(R(1, 8), R(1, 22), "<"), note="proved by the paper for I = 2"),
+        "proved": lambda: Statement(
+            "proved",
+            (),
+            **_limits(*proof.first_two_steps(level=R(1, 2)), "<="),
+            note="for I = 2, one step size in both steps, and with the cases that the paper leaves to the reader",
+        ),
         "corrected": Statement(
             "corrected",
             (),

@@ -78,6 +78,22 @@ def estimate(s: SimpleNamespace) -> Statement:
     )
 
 
+def first_two_steps(level: sp.Rational) -> tuple[sp.Expr, sp.Expr]:
+    """Limits on eta in cases I and II of Theorem 4.1: appendix D, I = 2, slopes 4 and -2, |f'| <= 1.
+
+    Case I: a model beyond the optimum 1 of client 1 steps back by at most 4 eta, and has to stay above the level.
+    Case II: the mean loses at most eta in the first step of a round, and gains pull_1 + pull_2 in the second.
+    """
+    steep, flat = sp.Integer(4), sp.Integer(2)
+    case_1 = (1 - level) / steep
+    back_1, back_2, lost = steep / 2, flat / 2, (steep - flat) / 2  # each over eta, in the mean of two clients
+    both_back = (1 - level) / (back_1 + back_2 + lost)  # its case (1): xbar > 1 and both pulls are negative
+    one_back = (1 - level) / (back_1 + lost)  # its case (2)
+    furthest = sp.Rational(11, 10)  # its case (3) needs xbar <= 11/10, from xbar <= 1/(1 - 2 eta)
+    forward = (1 - 1 / furthest) / flat
+    return case_1, sp.Min(both_back, one_back, forward)
+
+
 def short_rounds(s: SimpleNamespace, main: Theorem, limit: Condition) -> Statement:
     """Corollary 1: Theorem 5.1 as proved, at its schedule, with (I-1)^2 raised to the square of the limit on I."""
     proved = main.statement("proved")

@@ -68,6 +68,7 @@ LEMMA_3_9: Theorem = declare(
         ),
         note="printed as squares where a square stands",
     ),
+    proved=lambda: proof.meta(s),
     corrected=lambda: sharp.meta(s, LEMMA_3_9),
     assumptions=META,
 )

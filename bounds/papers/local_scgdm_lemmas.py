@@ -115,6 +115,7 @@ LEMMA_A_2 = declare(
         note="printed without an expectation, with u_{t+1}, and as a sum over the clients",
     ),
     corrected=lambda: sharp.gradient_spread(s),
+    unproved="quoted from another paper, without a proof",
 )
 CONSENSUS = Metric(
     "(1/(T K)) sum_t sum_k E||x_k - xbar||^2",

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import sympy as sp
 
+from ..calculus import IDENTITY, Smooth, root_mean_square
 from ..compose import Chain, split
 from ..quantities import slack_symbol
 from ..theorem import Condition, Derived, Statement, Term, Theorem
@@ -33,6 +34,28 @@ def _at_most(count: int, *parts: sp.Expr) -> sp.Expr:
 def below_one(rate: sp.Symbol, eta: sp.Symbol) -> dict[sp.Symbol, sp.Expr]:
     """Sweeps rate eta < 1."""
     return {rate: 1 / (eta * (1 + _U))}
+
+
+def meta(s: SimpleNamespace) -> Statement:
+    """Lemma 3.9: g = x - lam grad L and f = L, as (18) to (24) combine their constants."""
+    gradient = Smooth(s.L_1, s.L_2)
+    inner, outer = IDENTITY + gradient.scaled(s.lam), Smooth(s.G, s.L_1)
+    noise_f, noise_g = s.sigma_1, s.lam * s.sigma_2
+    return Statement(
+        "proved",
+        (),
+        derived=(
+            Derived("L_f", outer.smoothness, "L_f", "(19)"),
+            Derived("L_g", inner.smoothness, "L_g", "(18)"),
+            Derived("C_f", root_mean_square(outer.lipschitz, noise_f), "C_f", "(22)"),
+            Derived("C_g", root_mean_square(inner.lipschitz, noise_g), "C_g", "(21)"),
+            Derived("sigma_f", noise_f, r"\sigma_f", "(23)"),
+            Derived("sigma_g", noise_g, r"\sigma_g", "(23)"),
+            Derived("delta_g", s.lam * s.sigma_1, r"\delta_g", "(23)"),
+            Derived("L_F", outer.of(inner).smoothness, "L_F", "(24)"),
+        ),
+        note="the cross term that (21) drops vanishes in a norm with an inner product; one task per device",
+    )
 
 
 # --- Lemmas 4.1 and 4.2 ----------------------------------------------------------------------------------------------

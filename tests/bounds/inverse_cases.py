@@ -1,4 +1,4 @@
-"""Random exact constants for the inverse questions, drawn from the declared domains; the same in every run."""
+"""Constants for the inverse questions: two fixed sets, and random exact ones from the declared domains, the same in every run."""
 
 from __future__ import annotations
 
@@ -11,6 +11,23 @@ from fedco.bounds.quantities import COUNT, STEPS, Binding
 from fedco.bounds.theorem import Theorem
 from registry_cases import STATEMENTS, THEOREMS
 
+FCSG = {"L_f": 1, "L_g": 1, "S_f": 1, "S_g": 1, "sigma_g": 1, "F_gap": 1, "N": 4}
+"""Constants of fcsg.theorem_4_1 and its corollary."""
+FEDDRO = {
+    "L_h": 1,
+    "L_f": 1,
+    "L_g": 1,
+    "B_f": 1,
+    "B_g": 1,
+    "sigma_h": "1/2",
+    "sigma_g": "1/2",
+    "Delta_h": "1/2",
+    "Delta_g": "1/2",
+    "Phi_gap": 1,
+    "y_err": 0,
+    "K": 8,
+}
+"""Constants of feddro.theorem_5_1."""
 FOUR_POINTS = {"participation": Fraction(1), "fine_tuning_steps": Fraction(2), "hidden_constant": Fraction(1)}
 
 
@@ -72,3 +89,8 @@ def given(theorem: Theorem, label: str, rng: Random) -> dict[str, Any]:
     bindings = theorem.symbols(label)
     kept = {n: b for n, b in bindings.items() if b.quantity.role != "hyperparameter" or b.quantity.name in GIVEN}
     return {name: draw(binding, rng) for name, binding in kept.items()}
+
+
+def plain(text: str) -> str:
+    """A text without the spaces that align its columns."""
+    return " ".join(text.split())

@@ -1,21 +1,17 @@
-"""Exact orders: against hand calculations, against the finite tuner, and against the papers' claims."""
+"""Exact orders: against hand calculations, and against the finite tuner; test_claims.py has the papers' claims."""
 
 from __future__ import annotations
 
 from fractions import Fraction as Q
-from importlib.util import find_spec
 from math import log
 
 import fedco
 import pytest
 from fedco.bounds.asymptotics import Order, rates
-from fedco.bounds.claims import CLAIMS, about, check
 from fedco.bounds.errata import acc_fcsg_m_rates
 from fedco.bounds.reading import InputError
 from fedco.bounds.tuning import tune
-
-KNOWN = [claim for claim in CLAIMS if find_spec(f"fedco.bounds.papers.{claim.id.partition('.')[0]}")]
-FCSG = {"L_f": 1, "L_g": 1, "S_f": 1, "S_g": 1, "sigma_g": 1, "F_gap": 1, "N": 4}
+from inverse_cases import FCSG
 
 
 def order(eps: str, clients: int = 0) -> Order:
@@ -47,23 +43,6 @@ def test_feddro_has_a_better_schedule_in_its_own_theorem():
     """b = 1/(K eps), I = 1, T = 1/eps: eps^-1 rounds instead of eps^-3/2, no more samples."""
     found = rates(fedco.theorem("feddro.theorem_5_1"), "printed")
     assert found.costs["rounds"] == order("1") and found.costs["samples"] == order("2", -1)
-    claims = {claim.resource: check(claim) for claim in about("feddro.theorem_5_1")}
-    assert claims["rounds"].agrees and "printed" in claims["rounds"].better
-    assert claims["samples"].agrees and not claims["samples"].better
-
-
-@pytest.mark.parametrize("claim", KNOWN, ids=lambda claim: claim.id)
-def test_claims_follow_from_the_printed_statements(claim):
-    checked = check(claim)
-    assert checked.agrees, str(checked)
-    assert checked.to_dict()["agrees"] is True
-
-
-def test_claims_that_the_theorem_behind_them_does_not_give():
-    disagreeing = {(claim.id, label) for claim in KNOWN for label in check(claim).worse}
-    assert ("acc_fcsg_m.samples", "printed") in disagreeing
-    assert ("meta_fl.rounds", "proved") in disagreeing and ("meta_fl.rounds", "corrected") in disagreeing
-    assert not {entry for entry in disagreeing if entry[0].startswith(("fcsg.", "feddro."))}
 
 
 @pytest.mark.parametrize("finding", acc_fcsg_m_rates.FINDINGS, ids=lambda finding: finding.id)

@@ -18,6 +18,7 @@ def test_the_printed_corollary_gives_what_is_claimed(name):
     """Substituted into the printed statements the arithmetic of every remark is right; the theorems behind it may not be."""
     row = CHECKED[name]
     assert row.agrees and row.found is not None, str(row)
+    assert row.to_dict()["agrees"] is True
     assert (row.found.eps, row.found.clients) <= (row.claim.order.eps, row.claim.order.clients)
 
 
@@ -32,8 +33,9 @@ def test_every_disagreement_with_a_theorem_is_a_finding_of_the_audit():
 def test_better_schedules_inside_the_papers_own_theorems():
     """FedDRO with I = 1 and a batch of 1/eps needs only 1/eps rounds for as many samples: printed, 3/2 is not the best."""
     better = {name for name, row in CHECKED.items() if "printed" in row.better}
-    assert better == {"feddro.rounds", "acc_fcsg_m.iterations"}
-    assert CHECKED["feddro.rounds"].best["printed"].eps == Q(1)
+    messages = {"feddro.model_messages", "feddro.embedding_messages"}
+    assert better == {"feddro.rounds", "acc_fcsg_m.iterations", *messages}
+    assert {CHECKED[name].best["printed"].eps for name in ("feddro.rounds", *messages)} == {Q(1)}
 
 
 @pytest.mark.parametrize("change", [Q(-1, 2), Q(-1)])
@@ -45,6 +47,8 @@ def test_a_bolder_claim_is_caught(name, change):
 
 
 def test_claims_are_found_by_theorem_and_by_corollary():
-    assert {claim.id for claim in claims.about("feddro.corollary_1")} == {"feddro.samples", "feddro.rounds"}
+    assert {claim.id for claim in claims.about("feddro.corollary_1")} == {
+        f"feddro.{name}" for name in ("samples", "rounds", "model_messages", "embedding_messages")
+    }
     assert claims.about("fcsg.theorem_4_1") == claims.about("fcsg.corollary_4_2") != ()
     assert claims.about("feddro.lemma_3_1") == ()

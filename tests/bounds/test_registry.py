@@ -12,6 +12,7 @@ from fedco import bounds
 from fedco.bounds.dimension import Dimension, InhomogeneousError, dimension_of, modulo
 from fedco.bounds.evaluate import bound, complete, evaluate, holds
 from fedco.bounds.quantities import COUNT, STEPS
+from fedco.bounds.reading import InputError
 from fedco.bounds.strategies import satisfies, values
 from fedco.bounds.theorem import Condition
 from hypothesis import given
@@ -211,6 +212,16 @@ def test_a_worse_problem_never_has_a_smaller_bound(name, label):
                 )
 
     compare()
+
+
+@pytest.mark.parametrize("name", THEOREMS)
+def test_what_has_no_proof_says_why(name):
+    theorem = THEOREMS[name]
+    if "proved" in theorem.labels:
+        assert not theorem.unproved
+    else:
+        with pytest.raises(InputError, match=r"not proved: \w+"):
+            theorem.statement("proved")
 
 
 def test_every_constant_has_a_category():

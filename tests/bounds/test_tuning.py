@@ -15,27 +15,12 @@ from fedco.bounds.numerical import penalised
 from fedco.bounds.reading import InputError
 from fedco.bounds.task import Task, make_task
 from fedco.bounds.tuning import GEOMETRIC, tune
-from inverse_cases import given, seeds, tunable
+from inverse_cases import FCSG, FEDDRO, given, seeds, tunable
 from registry_cases import THEOREMS
 from scipy.optimize import differential_evolution
 
 CASES = tunable()
 every_bound = pytest.mark.parametrize(("name", "label"), CASES, ids=["-".join(case) for case in CASES])
-FCSG = {"L_f": 1, "L_g": 1, "S_f": 1, "S_g": 1, "sigma_g": 1, "F_gap": 1, "N": 4}
-FEDDRO = {
-    "L_h": 1,
-    "L_f": 1,
-    "L_g": 1,
-    "B_f": 1,
-    "B_g": 1,
-    "sigma_h": "1/2",
-    "sigma_g": "1/2",
-    "Delta_h": "1/2",
-    "Delta_g": "1/2",
-    "Phi_gap": 1,
-    "y_err": 0,
-    "K": 8,
-}
 
 
 def instance(name: str, label: str, rng: Random):

@@ -18,7 +18,7 @@ from fedco.validation.lemmas import (
     LemmaReport,
     Link,
     Trace,
-    _compare,
+    compare,
     measure_chain,
     measure_lemmas,
     report_of,
@@ -154,7 +154,7 @@ def test_a_mutated_left_side_is_seen_to_fail(factor, holds) -> None:
     chain, made, trace = _trace("feddro.theorem_5_1")
     link = next(item for item in chain.links if item.lemma == "feddro.lemma_f_3")
     side = link.left
-    rows, _ = _compare(replace(link, left=lambda r: factor * side(r)), "printed", trace, made)
+    rows, _ = compare(replace(link, left=lambda r: factor * side(r)), "printed", trace, made)
     assert all(row.holds is holds for row in rows)
     assert all((row.slack > 1) is holds for row in rows)
 
@@ -162,7 +162,7 @@ def test_a_mutated_left_side_is_seen_to_fail(factor, holds) -> None:
 def test_the_implied_bound_solves_the_descent_lemma_for_the_gradient() -> None:
     chain, made, trace = _trace("fcsg.theorem_4_1")
     link = next(item for item in chain.links if item.lemma == "fcsg.lemma_b_2")
-    rows, implied = _compare(link, "printed", trace, made)
+    rows, implied = compare(link, "printed", trace, made)
     alpha = trace.numbers["alpha"]
     change = np.diff(trace["objective"], axis=0)
     statement = theorem("fcsg.lemma_b_2").statement("printed")

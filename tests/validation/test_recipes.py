@@ -7,12 +7,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from fedco.algorithms import drive, metrics
-from fedco.bounds import theorem
+from fedco.bounds import PAPERS, theorem, theorems
+from fedco.bounds.audit import audit
 from fedco.bounds.reading import InputError
 from fedco.synthetic import problem
 from fedco.validation import recipes
 from fedco.validation.experiments import evaluate_at, measure, numbers_of
 from fedco.validation.recipes import RECIPES, Instance, recipe_for
+from fedco.validation.recipes.without import WITHOUT_RECIPE
+from fedco.validation.validate import validate
 
 CASES = [
     pytest.param(theorem_id, instance, id=f"{theorem_id}-{index}")
@@ -224,3 +227,23 @@ def test_the_participants_are_whole_numbers_of_clients():
 def test_an_unknown_theorem_is_refused_with_the_known_ones():
     with pytest.raises(InputError, match=r"no recipe.*feddro\.theorem_5_1"):
         recipe_for("feddro.theorem_9_9")
+
+
+@pytest.mark.parametrize("theorem_id", ["comfedl.remark_1", "comfedl.remark_2"])
+def test_a_remark_that_admits_one_horizon_only_says_so_by_name(theorem_id: str):
+    """b = 1/T with b >= 1: with every other symbol free to choose, T = 1 is all that is left."""
+    ones = dict.fromkeys(("G_f", "G_g", "L_f", "L_g", "L", "sigma", "F_gap"), 1)
+    interval = theorem(theorem_id).admissible("T", tau=1, **ones).intervals["T"]
+    assert (interval.lower, interval.upper) == (1, 1)
+    with pytest.raises(InputError, match=rf"^{theorem_id}: cannot be validated: .*T = 1.*comfedl\.remark_batches"):
+        recipe_for(theorem_id)
+    with pytest.raises(InputError, match=r"cannot be validated"):
+        validate(theorem_id)
+
+
+def test_every_statement_has_a_recipe_or_says_why_not():
+    stated = {name for name, item in theorems().items() if item.kind != "lemma"}
+    assert stated == set(RECIPES) | set(WITHOUT_RECIPE) and not set(RECIPES) & set(WITHOUT_RECIPE)
+    named = {word.strip("`,;:()") for reason in WITHOUT_RECIPE.values() for word in reason.split()}
+    ids = {word for word in named if word.partition(".")[0] in PAPERS and "." in word}
+    assert ids <= {*theorems(), *(finding.id for finding in audit("comfedl"))} and "comfedl.theorem_1" in ids

@@ -12,7 +12,7 @@ from fedco.bounds import theorem
 from fedco.bounds.reading import InputError
 from fedco.validation import campaign
 from fedco.validation.hidden_constant import PROVED, needed_constant
-from fedco.validation.measured_complexity import CLAIMS, cost_exponents
+from fedco.validation.measured_complexity import cost_exponents
 from fedco.validation.recipes import RECIPES, recipe_for
 from fedco.validation.slopes import SlopeEstimate
 from fedco.validation.sweep_table import SWEEPS, sweep_for
@@ -110,10 +110,11 @@ def test_complexities_of_corollary_2():
     """Samples eps^-2, rounds eps^-3/2 along I = T^(1/4) with one client."""
     (sweep,) = SWEEPS["feddro.corollary_1"]
     found = {cost.resource: cost for cost in cost_exponents(run_sweep(sweep, seeds=32))}
-    assert set(found) == {claim.resource for claim in CLAIMS["feddro.corollary_1"]}
-    assert found["samples per client"].measured.slope == pytest.approx(-2, abs=0.1)
+    assert {"samples", "rounds", "model_messages", "embedding_messages"} <= set(found)
+    assert found["samples"].measured.slope == pytest.approx(-2, abs=0.1)
     assert found["rounds"].measured.slope == pytest.approx(-1.5, abs=0.1)
     assert found["rounds"].bound == pytest.approx(-1.5, abs=0.05)
+    assert found["embedding_messages"].claimed == -2 and found["model_messages"].claimed == -1.5
 
 
 @pytest.mark.slow

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...bounds.reading import InputError
-from . import Chain, comfedl, conditional, feddro, local_scgdm, meta_fl
+from . import comfedl, conditional, feddro, local_scgdm, meta_fl
+from .link import Chain
 
 CHAINS: dict[str, Chain] = {
     "feddro.theorem_5_1": feddro.CHAIN,

@@ -13,8 +13,9 @@ import numpy as np
 from torch import Tensor
 
 from ...algorithms.base import client_mean
-from . import Array, Chain, Link, Numbers, Step, StepMetric, Trace
+from .link import Chain, Link
 from .metrics import client_gradient, square_mean
+from .trace import Array, Numbers, Step, StepMetric, Trace
 
 
 def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:

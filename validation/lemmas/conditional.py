@@ -19,8 +19,9 @@ from torch import Tensor
 from ...algorithms.base import client_mean
 from ...algorithms.base import spread as broadcast
 from ...synthetic.problem import InnerSample
-from . import Array, Chain, Link, Numbers, Step, StepMetric, Trace
+from .link import Chain, Link
 from .metrics import consensus, gradient_sq, mean_square, objective, spread, square_mean
+from .trace import Array, Numbers, Step, StepMetric, Trace
 
 
 def plug_in_gradient(problem: Any, x: Tensor, m: int) -> Tensor:

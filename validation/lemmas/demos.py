@@ -13,7 +13,10 @@ from ...algorithms import FedDRO
 from ...bounds.refutation import refutations
 from ...synthetic.certificate import Certificate
 from ...synthetic.problem import AbstractSharedComposite, Draws, Sample
-from . import SEEDS, LemmaReport, report_of, trace_run
+from .compare import report_of
+from .link import trace_run
+from .report import LemmaReport
+from .trace import SEEDS
 
 
 @dataclass(frozen=True)

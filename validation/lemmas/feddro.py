@@ -13,9 +13,10 @@ import torch
 
 from ...algorithms.base import client_mean
 from ...algorithms.fedavg import compositional_gradient
-from . import Array, Chain, Link, Numbers, Step, StepMetric, Trace
 from .demos import estimate_at_communication
+from .link import Chain, Link
 from .metrics import consensus, gradient_sq, mean_square, objective
+from .trace import Array, Numbers, Step, StepMetric, Trace
 
 
 def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:

@@ -15,8 +15,9 @@ from torch import Tensor
 from ...bounds import theorem as find_theorem
 from ...bounds.papers.local_scgdm_proof import potential_weights
 from ..experiments import constants
-from . import Array, Chain, Link, Numbers, Step, StepMetric, Trace
+from .link import Chain, Link
 from .metrics import client_gradient, consensus, gradient_sq, objective, spread, square_mean
+from .trace import Array, Numbers, Step, StepMetric, Trace
 
 
 def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:

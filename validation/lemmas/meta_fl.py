@@ -1,33 +1,63 @@
-"""Meta FL: the constants of Lemmas 4, 6, 7, 10 and 11, each against what a run shows of it.
+"""Meta FL: the constants of Lemmas 4 to 7 and 10 to 12, each against what a run shows of it.
 
-The proof of Theorem 8 has no lemma for its descent; these are the constants that it is made of.
+The proof of Theorem 8 has no lemma for its descent; these are the constants that it is made of. Second moments are those of
+the run's own steps. Mean errors and the moments of Lemmas 5 and 12 are exact expectations over every outcome of the
+batches (`meta_law`) at the clients' models, the largest over the clients, at the steps 0, 1, 3, 7, ... of the run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from ...algorithms.base import client_mean
 from ...algorithms.base import spread as broadcast
-from . import Chain, Link, Numbers, Step, StepMetric
+from .link import Chain, Link
+from .meta_law import Estimate, gradient_error_sq, hessian_error_sq, noise_moment, path_error
 from .metrics import gradient_sq, spread, square_mean
+from .trace import Array, Numbers, Step, StepMetric, Trace
+
+MANY_OUTCOMES = 100_000
+"""Outcomes of one estimate beyond which its mean is taken at the start of the run only, where all seeds are alike."""
+MOMENTS = {1: "h_nu", 2: "h2_nu", 4: "h4_nu"}
+"""Power of the path error of Lemma 5 -> its constant."""
+_USED = {
+    "exact": ("mean_error", *MOMENTS.values(), "kbar_G", "kbar_H"),
+    "first_order": ("mean_error", "h_nu", "h2_nu"),
+    "hessian_free": ("mean_error", "h_nu", "h2_nu"),
+}
+"""By variant, what its lemma is made of: fourth moments serve the exact estimate alone."""
+
+
+def fine_tuned(problem: Any, w: Tensor) -> list[Tensor]:
+    """w_0^i, ..., w_nu^i with exact gradients, `(runs, clients, dim)` each."""
+    path = [w]
+    for _ in range(problem.nu):
+        path.append(path[-1] - problem.alpha * problem.task_gradient(path[-1]))
+    return path
 
 
 def meta_gradients(problem: Any, w: Tensor) -> Tensor:
     """grad F_i(w_i), exact, `(runs, clients, dim)`."""
-    path = [w]
-    for _ in range(problem.nu):
-        path.append(path[-1] - problem.alpha * problem.task_gradient(path[-1]))
+    path = fine_tuned(problem, w)
     d = problem.task_gradient(path[-1])
     for point in reversed(path[:-1]):
         d = d - problem.alpha * problem.task_hvp(point, d)
     return d
 
 
-def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
+def _metrics(variant: str) -> Callable[[Any, Numbers], Mapping[str, StepMetric]]:
+    def build(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
+        return {**_along_the_run(numbers), **_expectations(problem, numbers, variant)}
+
+    return build
+
+
+def _along_the_run(numbers: Numbers) -> Mapping[str, StepMetric]:
     beta = numbers["beta"]
 
     def curvature(step: Step) -> Tensor:
@@ -52,9 +82,58 @@ def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
     }
 
 
-def _chain(estimate: str, second_moment: str) -> Chain:
+def _expectations(problem: Any, numbers: Numbers, variant: str) -> Mapping[str, StepMetric]:
+    """Exact expectations, the largest over the clients; NaN at the steps where they are not taken."""
+    estimate = Estimate.of(problem, variant, numbers)
+    start_only = {"mean_error"} if estimate.outcomes > MANY_OUTCOMES else set()
+    parts: dict[str, Callable[[Tensor], Tensor]] = {
+        "mean_error": lambda w: torch.linalg.vector_norm(estimate.mean(w) - meta_gradients(problem, w), dim=-1),
+        **{name: _moment(estimate, power) for power, name in MOMENTS.items()},
+        "kbar_G": lambda w: noise_moment(estimate.gradients, w, gradient_error_sq(problem)),
+        "kbar_H": lambda w: noise_moment(estimate.hessians, w, hessian_error_sq(problem)),
+    }
+    return {name: _at_some_steps(part, name in start_only) for name, part in parts.items() if name in _USED[variant]}
+
+
+def _moment(estimate: Estimate, power: int) -> Callable[[Tensor], Tensor]:
+    return lambda w: path_error(estimate, w, fine_tuned(estimate.problem, w)[-1], power)
+
+
+def _at_some_steps(per_client: Callable[[Tensor], Tensor], at_start_only: bool = False) -> StepMetric:
+    """The largest over the clients of a function of the models `(runs, clients, dim)`, at the steps 2^k - 1."""
+
+    def metric(step: Step) -> Tensor:
+        w = step.before.x
+        is_taken = step.t == 0 if at_start_only else step.t & (step.t + 1) == 0
+        if not is_taken:
+            return torch.full((len(w),), torch.nan, dtype=w.dtype, device=w.device)
+        all_alike = bool((w == w[:1]).all())
+        return per_client(w[:1] if all_alike else w).amax(1).expand(len(w))
+
+    return metric
+
+
+def _taken(name: str) -> Callable[[Trace, int], Array]:
+    return lambda trace, _rows: ~np.isnan(trace[name]).any(axis=1)
+
+
+def _expectation(lemma: str, name: str, constant: str, part: str) -> Link:
+    return Link(
+        lemma,
+        lambda r: r[name],
+        right=lambda derived: derived[constant],
+        ends_round=None,
+        keeps=_taken(name),
+        part=part,
+        note="exact expectation, largest over the clients",
+    )
+
+
+def _chain(variant: str, estimate: str, suffix: str) -> Chain:
+    used = _USED[variant]
+    fourth = (("kbar_G", "gradient batch"), ("kbar_H", "Hessian batch"))
     return Chain(
-        metrics,
+        _metrics(variant),
         (
             Link(
                 "meta_fl.lemma_4",
@@ -62,11 +141,19 @@ def _chain(estimate: str, second_moment: str) -> Chain:
                 right=lambda derived: derived["L_F"],
                 note="Lipschitz constant seen along a step",
             ),
+            *(_expectation("meta_fl.lemma_12", name, name, part) for name, part in fourth if name in used),
+            *(
+                _expectation("meta_fl.lemma_5", name, name, f"path error, moment {power}")
+                for power, name in MOMENTS.items()
+                if name in used
+            ),
+            _expectation(estimate, "mean_error", f"mu_F{suffix}", "mean error"),
             Link(
                 estimate,
                 lambda r: r["estimate_error"],
-                right=lambda derived: derived[second_moment] ** 2,
-                note="mean over all clients of E||estimate - grad F_i||^2; the bound of ||E(.)|| is not measured",
+                right=lambda derived: derived[f"sigma_F{suffix}"] ** 2,
+                part="second moment",
+                note="mean over all clients of E||estimate - grad F_i||^2",
             ),
             Link("meta_fl.lemma_7", lambda r: r["heterogeneity"], note="at the mean model"),
         ),
@@ -75,6 +162,6 @@ def _chain(estimate: str, second_moment: str) -> Chain:
     )
 
 
-EXACT = _chain("meta_fl.lemma_6", "sigma_F")
-FIRST_ORDER = _chain("meta_fl.lemma_10", "sigma_F_FO")
-HESSIAN_FREE = _chain("meta_fl.lemma_11", "sigma_F_HF")
+EXACT = _chain("exact", "meta_fl.lemma_6", "")
+FIRST_ORDER = _chain("first_order", "meta_fl.lemma_10", "_FO")
+HESSIAN_FREE = _chain("hessian_free", "meta_fl.lemma_11", "_HF")

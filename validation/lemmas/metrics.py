@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from ...algorithms.base import client_mean
-from . import Step
+from .trace import Step
 
 
 def mean_square(v: Tensor, active: Tensor | None = None) -> Tensor:

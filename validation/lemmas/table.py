@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from . import Implied, LemmaReport, Row
+from .report import Implied, LemmaReport, Row
 
 
 def section(reports: Sequence[LemmaReport]) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def _row(row: Row) -> dict[str, str]:
     state = "" if row.holds else "; fails in the mean"
     outside = "" if row.conditions_hold else " (outside its conditions)"
     return {
-        "lemma": f"{row.lemma} ({row.statement}){outside}",
+        "lemma": f"{row.name}{outside}",
         "when": f"{row.when} ({row.steps})",
         "left": f"{row.left:.4g}",
         "right": f"{row.right:.4g}",

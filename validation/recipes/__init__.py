@@ -15,6 +15,7 @@ from ...bounds.reading import InputError
 from . import methods as build
 from .cells import CELLS_OF
 from .recipe import Instance, Recipe
+from .without import WITHOUT_RECIPE
 
 
 def square(clients: int, *roots: int) -> tuple[int, ...]:
@@ -321,8 +322,10 @@ def recipe_for(theorem_id: str) -> Recipe:
     """The recipe of a theorem.
 
     Raises:
-        InputError: none is registered.
+        InputError: none is registered; it says why, where a statement cannot be compared with a run.
     """
+    if theorem_id in WITHOUT_RECIPE:
+        raise InputError(f"{theorem_id}: cannot be validated: {WITHOUT_RECIPE[theorem_id]}")
     if theorem_id not in RECIPES:
         raise InputError(f"{theorem_id}: no recipe to validate it; wanted one of {' '.join(RECIPES)}")
     return RECIPES[theorem_id]

@@ -1,0 +1,79 @@
+"""A lemma with the statistics that it names, and the lemmas of a proof in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...algorithms import Method
+from ..experiments import _exact_start
+from .report import LemmaReport
+from .trace import Array, Numbers, StepMetric, Trace, walk
+
+Side = Callable[[Trace], Array]
+
+
+@dataclass(frozen=True)
+class Link:
+    """One lemma with the quantities of a run that it speaks of.
+
+    Args:
+        lemma: id in `bounds`.
+        left: (rows, seeds), the left side; rows are steps t = 0, 1, ... or one row for the whole run.
+        observables: symbol of the lemma -> (rows, seeds).
+        ends_round: rows that end in a communication; None where the lemma is about a whole run.
+        right: for a lemma that only defines constants, the right side from its derived constants.
+        keeps: rows that the lemma speaks of; all without it.
+        statement: a label other than the chain's, where the printed lemma cannot be measured.
+        bounds_gradient: the left side is the mean squared gradient itself, so that the right side is its implied bound.
+        feeds: the observable of the chain's last descent link that the proof replaces by this lemma's right side.
+        fed: from the mean right side to that observable, where they differ by a root or a factor.
+        part: which of the lemma's bounds, where it has several.
+        note: what the statistic is, where that is not obvious.
+    """
+
+    lemma: str
+    left: Side
+    observables: Mapping[str, Side] = field(default_factory=dict)
+    ends_round: Callable[[Trace, int], Array] | None = lambda trace, rows: trace.ends_round(rows)
+    right: Callable[[Mapping[str, float]], float] | None = None
+    keeps: Callable[[Trace, int], Array] | None = None
+    statement: str = ""
+    bounds_gradient: bool = False
+    feeds: str = ""
+    fed: Callable[[float, Trace], float] = lambda right, _trace: right
+    part: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The lemmas of a theorem's proof in the order of the proof, and how a run is measured.
+
+    `period` names the hyperparameter that counts the steps of a round. `extra_steps` are run beyond the horizon, for
+    lemmas that look ahead. `metrics(problem, numbers)` builds the recorded quantities. `demonstrations` are runs outside
+    the recipe that show a link fail.
+    """
+
+    metrics: Callable[[Any, Numbers], Mapping[str, StepMetric]]
+    links: tuple[Link, ...]
+    period: str
+    extra_steps: int = 1
+    demonstrations: tuple[Callable[[], LemmaReport], ...] = ()
+
+
+def trace_run(
+    chain: Chain, method: Method, problem: Any, steps: int, seeds: int, numbers: Numbers, root_seed: int = 0
+) -> Trace:
+    """Run and record every metric of the chain at every step."""
+    period = int(numbers[chain.period])
+    metrics = chain.metrics(problem, numbers)
+    total = steps + chain.extra_steps
+    values = {name: np.empty((total, seeds)) for name in metrics}
+    for step in walk(method, problem, total, seeds, root_seed=root_seed, start=_exact_start(problem), period=period):
+        for name, metric in metrics.items():
+            values[name][step.t] = metric(step).cpu().numpy()
+    return Trace(values, numbers, period, steps)

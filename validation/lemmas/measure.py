@@ -1,0 +1,103 @@
+"""The chain of a theorem, measured on the instances of its recipe."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...bounds import theorem as find_theorem
+from ...bounds.reading import InputError
+from ...synthetic import problem as find_problem
+from ..experiments import evaluate_at, numbers_of
+from ..fingerprint import LEMMAS, source_fingerprint
+from ..recipes import Instance, recipe_for
+from .chains import chain_for
+from .compare import report_of
+from .link import trace_run
+from .report import LemmaReport
+from .trace import SEEDS
+
+
+def measure_chain(
+    theorem_id: str,
+    instance: Instance,
+    T: int,
+    *,
+    seeds: int = SEEDS,
+    root_seed: int = 0,
+    label: str = "",
+    cache: Path | None = None,
+) -> LemmaReport:
+    """Every link of a theorem's proof on one instance.
+
+    Args:
+        label: the statement of the theorem, that of its recipe without it; lemmas are taken as printed unless it is
+            "proved" and they have such a statement.
+        cache: folder where the result is kept, and from which it is taken when nothing changed.
+
+    Raises:
+        InputError: the theorem has no chain.
+    """
+    chain, recipe = chain_for(theorem_id), recipe_for(theorem_id)
+    label = label or recipe.label
+    key = [source_fingerprint(LEMMAS), theorem_id, label, instance.name, T, seeds, root_seed]
+    file = None if cache is None else cache / f"{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:24]}.json"
+    if file is not None and file.exists():
+        return LemmaReport.from_dict(json.loads(file.read_text(encoding="utf-8")))
+    theorem = find_theorem(theorem_id)
+    problem = find_problem(instance.problem, **instance.dials)
+    chosen = label if label in theorem.labels else "printed"
+    bound, _ = evaluate_at(theorem, chosen, problem, instance.hyperparameters, T)
+    numbers = numbers_of(instance, bound)
+    trace = trace_run(chain, recipe.method(numbers), problem, recipe.steps(numbers), seeds, numbers, root_seed)
+    made = report_of(theorem_id, chosen, chain.links, trace, problem, instance.name, T, bound.total)
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(made.to_dict(), indent=1, allow_nan=False), encoding="utf-8")
+    return made
+
+
+def measure_lemmas(
+    theorem_id: str,
+    *,
+    problems: Sequence[str] | None = None,
+    seeds: int | None = None,
+    root_seed: int = 0,
+    label: str = "",
+    cache: Path | None = None,
+) -> list[LemmaReport]:
+    """The chain of a theorem on one instance per problem of its recipe, each at its shortest horizon.
+
+    Args:
+        problems: names of the problems to use; all of the recipe's without it.
+        label, cache: as in `measure_chain`.
+
+    Raises:
+        InputError: no chain, no recipe, or no instance is left.
+    """
+    recipe = recipe_for(theorem_id)
+    first: dict[str, Instance] = {}
+    for instance in recipe.instances:
+        if not problems or instance.problem in problems:
+            first.setdefault(instance.problem, instance)
+    if not first:
+        known = sorted({instance.problem for instance in recipe.instances})
+        raise InputError(
+            f"--problem {(problems or [''])[0][:40]}: not an instance of {theorem_id}; wanted one of {' '.join(known)}"
+        )
+    chain = chain_for(theorem_id)
+    found = [
+        measure_chain(
+            theorem_id,
+            instance,
+            min(instance.horizons),
+            seeds=seeds or SEEDS,
+            root_seed=root_seed,
+            label=label,
+            cache=cache,
+        )
+        for instance in first.values()
+    ]
+    return found if problems else [*found, *(show() for show in chain.demonstrations)]
