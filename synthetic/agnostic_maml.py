@@ -22,15 +22,17 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from .bowl import RippledBowl
-from .certificate import Certificate
-from .client_dro import LOCAL_FITS, Exponential
+from .bowl import BowlPoint, RippledBowl
+from .certificate import Certificate, by_quantity
 from .composition import composite_cap, composite_noise, composite_smoothness
+from .exponential import Exponential
+from .fits import local_fits
 from .loss import Kurtosis, infimum_of_losses
 from .maml import FederatedMAML
 from .meta import MetaSample
-from .patterns import uneven_direction
-from .problem import AbstractLocalComposite, Draws, Sample, client_mean
+from .problem import AbstractLocalComposite, Draws, Sample
+from .recall import Recall
+from .whole_certificates import gap_above
 
 
 @dataclass(frozen=True)
@@ -89,9 +91,9 @@ class AgnosticMAML(AbstractLocalComposite):
     def _bowl(self) -> RippledBowl:
         return self._tasks._bowl
 
-    @cached_property
+    @property
     def _law(self) -> Kurtosis:
-        return Kurtosis(self.kurtosis, self.device)
+        return self._tasks._law
 
     @cached_property
     def _outer(self) -> Exponential:
@@ -99,23 +101,31 @@ class AgnosticMAML(AbstractLocalComposite):
 
     @property
     def fits(self) -> tuple[str, ...]:
-        return LOCAL_FITS
+        return local_fits(one_outer=True)
 
-    @cached_property
+    @property
     def initial_point(self) -> Tensor:
-        return self.start * uneven_direction(self.dim, self.device)
+        return self._tasks.initial_point
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        x, noise = self._spread(x, sample)
-        return self._mean(self._bowl.value(self._tuned(x, noise)).unsqueeze(-1), sample)
+        _, _, tuned = self._recall(self._fine_tuned, x, sample)
+        return self._mean(self._bowl.value(tuned).unsqueeze(-1), sample)
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        x, noise = self._spread(x, sample)
-        gradient = self._bowl.gradient(self._tuned(x, noise))
-        return self._mean(gradient - self.lam * self._bowl.hvp(x, gradient, noise), sample) * v
+        here, noise, tuned = self._recall(self._fine_tuned, x, sample)
+        gradient = self._bowl.gradient(tuned)
+        pulled = here.hvp(gradient, noise).mul_(-self.lam).add_(gradient)
+        return self._mean(pulled, sample).mul_(v)
 
-    def _tuned(self, x: Tensor, noise: Tensor) -> Tensor:
-        return x - self.lam * self._bowl.gradient(x, noise)
+    def _fine_tuned(self, x: Tensor, sample: Sample | None) -> tuple[BowlPoint, Tensor, Tensor]:
+        """The losses at x and the noise, both for every z of the batch, and the fine-tuned models."""
+        x, noise = self._spread(x, sample)
+        here = self._bowl.at(x)
+        return here, noise, here.gradient(noise).mul_(-self.lam).add_(x)
+
+    @cached_property
+    def _recall(self) -> Recall:
+        return Recall()
 
     def _noise(self, sample: Sample | None) -> Tensor:
         """The z of a sample `(runs, clients, batch)`, or all of them."""
@@ -144,16 +154,6 @@ class AgnosticMAML(AbstractLocalComposite):
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
         return self._outer.slope(y)
 
-    def objective(self, x: Tensor) -> Tensor:
-        return client_mean(self.outer(self.inner(self._to_clients(x))))
-
-    def gradient(self, x: Tensor) -> Tensor:
-        x = self._to_clients(x)
-        return client_mean(self.inner_vjp(x, self.outer_gradient(self.inner(x))))
-
-    def _to_clients(self, x: Tensor) -> Tensor:
-        return x.unsqueeze(1).expand(-1, self.clients, -1)
-
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> MetaSample:
         return MetaSample(self._law.draw(draws, batch, purpose))
 
@@ -163,10 +163,9 @@ class AgnosticMAML(AbstractLocalComposite):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = {part.quantity: part for part in (*self._inner_certificates(), *self._outer.certificates())}
+        parts = by_quantity((*self._inner_certificates(), *self._outer.certificates()))
         cap = composite_cap(parts)
-        whole = (composite_noise(parts), composite_smoothness(parts), cap, self._gap_certificate())
-        return parts | {part.quantity: part for part in whole}
+        return parts | by_quantity((composite_noise(parts), composite_smoothness(parts), cap, self._gap_certificate()))
 
     def _inner_certificates(self) -> Iterator[Certificate]:
         """With J_z = I - lam (Hessian + z R), |R| <= sigma_2: |J_z| <= s + d |z|, where E|z| = 1/sqrt(k), E z^2 = 1."""
@@ -200,12 +199,8 @@ class AgnosticMAML(AbstractLocalComposite):
         )
 
     def _gap_certificate(self) -> Certificate:
-        start = self.objective(self.initial_point.unsqueeze(0)).item()
         least = torch.tensor(infimum_of_losses(self._bowl), dtype=torch.float64)
-        return Certificate(
-            "objective_gap",
-            start - self._outer.value(least).item(),
-            "upper",
-            "The outer function is convex and increasing: F >= its value at the mean of the bounds of "
-            "inf L_k (Jensen).",
+        jensen = (
+            "The outer function is convex and increasing: F >= its value at the mean of the bounds of inf L_k (Jensen)."
         )
+        return gap_above(self, self._outer.value(least).item(), jensen)

@@ -21,13 +21,13 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from .certificate import Certificate, as_point
+from .certificate import ROUNDED_UP, Certificate, by_quantity
 from .conditional import FITS
+from .patterns import equal_weights
 from .problem import AbstractConditional, Draws, InnerSample, OuterSample
 from .scalar import TANH_CURVATURE
 from .tables import deal
-
-_UP = 1 + 1e-12
+from .whole_certificates import cap_certificate, gap_above
 
 
 @dataclass(frozen=True)
@@ -179,23 +179,9 @@ class AveragePrecision(AbstractConditional):
     def outer_gradient(self, y: Tensor, outer: OuterSample) -> Tensor:
         return self._outer.gradient(y)
 
-    def objective(self, x: Tensor) -> Tensor:
-        everything, _ = self.outer_atoms()
-        values = self.outer_value(self.inner(self._to_clients(x), everything), everything)
-        return values.flatten(1).mean(-1)
-
-    def gradient(self, x: Tensor) -> Tensor:
-        everything, _ = self.outer_atoms()
-        x = self._to_clients(x)
-        pull = self.inner_vjp(x, self.outer_gradient(self.inner(x, everything), everything), everything)
-        return pull.flatten(1, 2).transpose(1, 2).contiguous().mean(-1)
-
     def average_precision(self, x: Tensor) -> Tensor:
         """The surrogate itself, -F, `(runs, dim) -> (runs,)`: between 0 and 1."""
         return -self.objective(x)
-
-    def _to_clients(self, x: Tensor) -> Tensor:
-        return x.unsqueeze(1).expand(-1, self.clients, -1)
 
     def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> OuterSample:
         return OuterSample(draws.integers(purpose, self._rare, batch))
@@ -205,18 +191,14 @@ class AveragePrecision(AbstractConditional):
 
     def outer_atoms(self) -> tuple[OuterSample, Tensor]:
         outcomes = torch.arange(self._rare, device=self.device).expand(1, self.clients, -1)
-        return OuterSample(outcomes), self._uniform(self._rare)
+        return OuterSample(outcomes), equal_weights(self._rare, self.device)
 
     def inner_atoms(self, outer: OuterSample) -> tuple[InnerSample, Tensor]:
-        return InnerSample(self._partners(outer, None)), self._uniform(self.samples)
-
-    def _uniform(self, outcomes: int) -> Tensor:
-        return torch.full((outcomes,), 1.0 / outcomes, dtype=torch.float64, device=self.device)
+        return InnerSample(self._partners(outer, None)), equal_weights(self.samples, self.device)
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = [*self._outer_certificates(), *self._inner_certificates(), *self._whole_certificates()]
-        return {part.quantity: part for part in parts}
+        return by_quantity((*self._outer_certificates(), *self._inner_certificates(), *self._whole_certificates()))
 
     def _outer_certificates(self) -> Iterator[Certificate]:
         domain, product = "all of R^2", "f = -a(u_1) b(u_2) with |a| <= 3H/2, |a'| <= 1, b <= 5/(4L), |b'| <= 1/L^2"
@@ -234,14 +216,14 @@ class AveragePrecision(AbstractConditional):
     def _sizes(self) -> tuple[float, float]:
         """max |z+| and the longest row of all."""
         lengths = torch.linalg.vector_norm(self._data[0], dim=-1)
-        return float(lengths[:, : self._rare].max()) * _UP, float(lengths.max()) * _UP
+        return float(lengths[:, : self._rare].max()) * ROUNDED_UP, float(lengths.max()) * ROUNDED_UP
 
     def _inner_certificates(self) -> Iterator[Certificate]:
         own, longest = self._sizes
         steepest, bend = 2 * (self.margin + 2 * self.saturation), TANH_CURVATURE / self.saturation
         rows = "Both rows of the Jacobian are at most grad l = 2 e grad e with |e| <= s + 2r, |grad e| <= |z+| + |z'|"
         lengths, labels = torch.linalg.vector_norm(self._data[0], dim=-1), self._data[1]
-        second = float(((1 + labels) * (own + lengths) ** 2).mean(-1).max().sqrt()) * _UP
+        second = float(((1 + labels) * (own + lengths) ** 2).mean(-1).max().sqrt()) * ROUNDED_UP
         yield Certificate(
             "inner_jacobian_mean_square",
             steepest * second,
@@ -266,17 +248,7 @@ class AveragePrecision(AbstractConditional):
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         own, longest = self._sizes
-        start = self.initial_point.unsqueeze(0)
-        yield Certificate(
-            "objective_gap", self.objective(start).item() + 1.0, "upper", "u_1 <= u_2 on the range of g, so F >= -1."
-        )
+        yield gap_above(self, -1.0, "u_1 <= u_2 on the range of g, so F >= -1.")
         cap = 2 * (own + longest) / (self.margin - 2 * self.saturation)
-        witness = float(torch.linalg.vector_norm(self.gradient(start))) / cap
-        yield Certificate(
-            "gradient_cap",
-            cap,
-            "upper",
-            "grad(u_1/u_2) = E([y' = 1] - u_1/u_2) grad l / u_2, |grad l| <= 2 e |grad e|, E e <= E e^2/(s - 2r).",
-            witness=min(1.0, witness) * (1 - 1e-12),
-            points=(as_point(start[0]),),
-        )
+        quotient = "grad(u_1/u_2) = E([y' = 1] - u_1/u_2) grad l / u_2"
+        yield cap_certificate(self, cap, f"{quotient}, |grad l| <= 2 e |grad e|, E e <= E e^2/(s - 2r).")

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.func import grad, vjp, vmap
 
+from .patterns import equal_weights
 from .problem import Sample
 
 _MOST_ATOMS = 4096
@@ -89,5 +90,4 @@ def all_pairs(first: int, second: int, clients: int, device: torch.device) -> tu
                          "use fewer data, or no data for the outer function")
     left = torch.arange(first, device=device).repeat_interleave(second).expand(1, clients, -1)
     right = torch.arange(second, device=device).repeat(first).expand(1, clients, -1)
-    weights = torch.full((first * second,), 1.0 / (first * second), dtype=torch.float64, device=device)
-    return DataSample(left, right), weights
+    return DataSample(left, right), equal_weights(first * second, device)

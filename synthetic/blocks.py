@@ -215,17 +215,21 @@ class RadialPseudoHuber:
         squared = (y * y).sum(-1)
         return self.lipschitz * squared / (torch.sqrt(self.width**2 + squared) + self.width)
 
-    def pull(self, y: Tensor) -> Tensor:
-        """The factor of y in the gradient, B / sqrt(w^2 + |y|^2), with a last axis of length 1."""
-        return self.lipschitz / torch.sqrt(self.width**2 + (y * y).sum(-1, keepdim=True))
+    def squared(self, y: Tensor) -> Tensor:
+        """w^2 + |y|^2, with a last axis of length 1."""
+        return self.width**2 + (y * y).sum(-1, keepdim=True)
+
+    def pull(self, squared: Tensor) -> Tensor:
+        """The factor of y in the gradient, B / sqrt(w^2 + |y|^2), from the root's argument."""
+        return self.lipschitz / torch.sqrt(squared)
 
     def gradient(self, y: Tensor) -> Tensor:
-        return y * self.pull(y)
+        return y * self.pull(self.squared(y))
 
-    def hvp(self, y: Tensor, v: Tensor) -> Tensor:
-        """Hessian at y times v: B/r (v - y (y.v)/r^2) with r = sqrt(w^2 + |y|^2)."""
-        squared = self.width**2 + (y * y).sum(-1, keepdim=True)
-        return (v - y * ((y * v).sum(-1, keepdim=True) / squared)) * (self.lipschitz / torch.sqrt(squared))
+    def hvp(self, y: Tensor, v: Tensor, squared: Tensor, pull: Tensor) -> Tensor:
+        """Hessian at y times v: B/r (v - y (y.v)/r^2) with r = sqrt(w^2 + |y|^2); the last two are those at y."""
+        along = (y * v).sum(-1, keepdim=True)
+        return (y * (-along / squared)).add_(v).mul_(pull)
 
     @property
     def hessian_lipschitz(self) -> float:

@@ -8,7 +8,7 @@ all points and all clients.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -56,6 +56,7 @@ QUANTITIES: Mapping[str, str] = {
 CERTIFICATE_KINDS = ("exact", "upper", "estimated")
 MINIMUM_EXACT_WITNESS = 0.99  # what "exact" promises: stated points attain at least this fraction
 EVERYWHERE = "all of R^d"
+ROUNDED_UP = 1 + 1e-12  # a factor that covers the rounding of sizes computed from data
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,11 @@ class Certificate:
         if self.kind == "exact" and self.value > 0 and lacks_witness:
             raise ValueError(f"certificate of {self.quantity}: exact needs points that attain at least "
                              f"{MINIMUM_EXACT_WITNESS} of the value, got witness {self.witness}")
+
+
+def by_quantity(certificates: Iterable[Certificate]) -> dict[str, Certificate]:
+    """Certificates under the names of what they certify, as a problem declares them."""
+    return {certificate.quantity: certificate for certificate in certificates}
 
 
 def as_point(values: Tensor) -> tuple[float, ...]:

@@ -22,163 +22,54 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from .certificate import Certificate, as_point
-from .composition import composite_noise, composite_smoothness, deterministic_outer
-from .data import margins_of
-from .dro import FITS, chosen_loss
-from .linear_losses import IndexSample, LinearLosses, index_of, map_certificates
-from .problem import AbstractLocalComposite, AbstractSharedComposite, Draws, Sample, client_mean
-from .scalar import OfLoss, ScalarLoss, identity_of
-
-LOCAL_FITS = (
-    "local_scgdm.lemma_4_1",
-    "local_scgdm.lemma_4_2",
-    "local_scgdm.lemma_4_3",
-    "local_scgdm.theorem_3_4",
-    "local_scgdm.corollary_3_5",
-    "comfedl.theorem_1",
-    "comfedl.theorem_2",
-)
+from .certificate import Certificate, by_quantity
+from .composition import composite_noise, composite_smoothness
+from .exponential import Exponential
+from .fits import local_fits, shared_fits
+from .linear_losses import IndexSample, map_certificates
+from .margin_problem import AbstractMarginProblem
+from .patterns import equal_weights
+from .problem import AbstractLocalComposite, AbstractSharedComposite, Draws, Sample
+from .scalar import OfLoss, identity_of
+from .whole_certificates import cap_certificate, gap_above
 
 
 @dataclass(frozen=True)
-class PairSample(Sample):
-    """Positions of two independent minibatches, int64 `(runs, clients, batch)` each."""
+class PairSample(IndexSample):
+    """Positions of two independent minibatches, int64 `(runs, clients, batch)` each; the inner map reads the first."""
 
-    first: Tensor
     second: Tensor
 
 
 @dataclass(frozen=True)
-class Exponential:
-    """exp(y / gamma) on [0, top], continued linearly on both sides: increasing, convex and smooth on all of R."""
-
-    gamma: float
-    top: float
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.gamma) and self.gamma > 0):
-            raise ValueError(f"gamma must be finite and positive, got {self.gamma}")
-        if not (math.isfinite(self.top) and self.top > 0):
-            raise ValueError(f"the largest exponent must be finite and positive, got {self.top}")
-
-    def value(self, y: Tensor) -> Tensor:
-        """The function, elementwise."""
-        inside = y.clamp(0.0, self.top)
-        return torch.exp(inside / self.gamma) * (1 + (y - inside) / self.gamma)
-
-    def slope(self, y: Tensor) -> Tensor:
-        """Its derivative."""
-        return torch.exp(y.clamp(0.0, self.top) / self.gamma) / self.gamma
-
-    @property
-    def lipschitz(self) -> float:
-        """The slope at and beyond the top."""
-        return math.exp(self.top / self.gamma) / self.gamma
-
-    @property
-    def smoothness(self) -> float:
-        """The curvature just below the top."""
-        return self.lipschitz / self.gamma
-
-    def certificates(self) -> Iterator[Certificate]:
-        """Of a deterministic outer function that is the same for every client."""
-        near = 1e-3 * self.gamma
-        pair = ((max(self.top - near, 0.0),), (self.top,))
-        yield from deterministic_outer(
-            Certificate(
-                "outer_lipschitz",
-                self.lipschitz,
-                "exact",
-                "exp is steepest at the top, linear beyond.",
-                "all of R",
-                1 - 1e-12,
-                ((self.top,),),
-            ),
-            Certificate(
-                "outer_smoothness",
-                self.smoothness,
-                "exact",
-                "exp curves most just below the top, 0 beyond.",
-                "all of R",
-                0.999,
-                pair,
-            ),
-        )
-
-
-@dataclass(frozen=True)
-class ClientKL(AbstractLocalComposite):
+class ClientKL(AbstractMarginProblem, AbstractLocalComposite):
     """KL-regularised DRO over clients, ComFedL's (6).
 
     Args:
-        clients, samples, dim: K, samples per client, size of the model.
-        gamma: the weight of the penalty. M: the largest loss. loss, table, positives: as for `dro.RobustLoss`.
-        shift, noise, seed: of the data, see `data.margins_of`.
+        gamma: the weight of the penalty. The rest as for `AbstractMarginProblem`.
 
     Raises:
         ValueError: for a gamma that is not positive, or an unknown loss or table.
     """
 
     name: str = "client_kl"
-    clients: int = 6
-    samples: int = 16
-    dim: int = 5
     gamma: float = 1.0
-    M: float = 1.0
-    loss: str = "sigmoid"
-    table: str = ""
-    positives: float = 0.5
-    shift: float = 0.5
-    noise: float = 0.5
-    seed: int = 0
-    start: float = 4.0
-    device: str = "cpu"
-    inner_dim: int = 1
 
     def __post_init__(self) -> None:
-        if self.inner_dim != 1:
-            raise ValueError(f"inner_dim is 1, got {self.inner_dim}")
-        _ = self._data, self._inner, self._outer  # the parts check their own dials
+        self._check_dials()
+        _ = self._outer  # checks gamma
 
     @property
     def fits(self) -> tuple[str, ...]:
-        return LOCAL_FITS
-
-    @cached_property
-    def _data(self) -> LinearLosses:
-        return LinearLosses(
-            margins_of(
-                self.table,
-                self.clients,
-                self.samples,
-                self.dim,
-                self.positives,
-                self.shift,
-                self.noise,
-                self.seed,
-                self.device,
-            )
-        )
+        return local_fits(one_outer=True)
 
     @cached_property
     def _inner(self) -> OfLoss:
-        return identity_of(chosen_loss(self.loss, self.M))
+        return identity_of(self._loss)
 
     @cached_property
     def _outer(self) -> Exponential:
         return Exponential(self.gamma, self._inner.range[1])
-
-    @cached_property
-    def initial_point(self) -> Tensor:
-        """On the wrong side: along minus the first axis."""
-        return -self.start * torch.eye(self.dim, dtype=torch.float64, device=self.device)[0]
-
-    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._data.average(self._inner, x, index_of(sample)).unsqueeze(-1)
-
-    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._data.average_gradient(self._inner, x, index_of(sample)) * v
 
     def outer(self, y: Tensor) -> Tensor:
         return self._outer.value(y).squeeze(-1)
@@ -186,82 +77,34 @@ class ClientKL(AbstractLocalComposite):
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
         return self._outer.slope(y)
 
-    def objective(self, x: Tensor) -> Tensor:
-        return client_mean(self.outer(self.inner(self._to_clients(x))))
-
-    def gradient(self, x: Tensor) -> Tensor:
-        x = self._to_clients(x)
-        return client_mean(self.inner_vjp(x, self.outer_gradient(self.inner(x))))
-
-    def _to_clients(self, x: Tensor) -> Tensor:
-        return x.unsqueeze(1).expand(-1, self.clients, -1)
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> IndexSample:
-        return self._data.sample(draws, batch, purpose)
-
-    def atoms(self) -> tuple[IndexSample, Tensor]:
-        return self._data.uniform_atoms()
-
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = {part.quantity: part for part in map_certificates(self._inner, self._data.spectrum)}
-        parts |= {part.quantity: part for part in self._outer.certificates()}
-        parts |= {
-            part.quantity: part
-            for part in (composite_noise(parts), composite_smoothness(parts), *self._whole_certificates())
-        }
-        return parts
+        parts = by_quantity((*map_certificates(self._inner, self._data.spectrum), *self._outer.certificates()))
+        return parts | by_quantity((composite_noise(parts), composite_smoothness(parts), *self._whole_certificates()))
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        start, size = self.initial_point.unsqueeze(0), self._data.spectrum
         least = math.exp(self._inner.range[0] / self.gamma)
-        yield Certificate(
-            "objective_gap",
-            self.objective(start).item() - least,
-            "upper",
-            "Every f_k is a mean of losses, so at least the smallest one.",
-        )
-        cap = self._outer.lipschitz * self._inner.lipschitz * sum(size.per_client) / self.clients
-        witness = float(torch.linalg.vector_norm(self.gradient(start))) / cap
-        yield Certificate(
-            "gradient_cap",
-            cap,
-            "upper",
-            "The mean of sup |f'| |grad f_k| over the clients.",
-            witness=min(1.0, witness) * (1 - 1e-12),
-            points=(as_point(start[0]),),
-        )
+        yield gap_above(self, least, "Every f_k is a mean of losses, so at least the smallest one.")
+        cap = self._outer.lipschitz * self._inner.lipschitz * sum(self._data.spectrum.per_client) / self.clients
+        yield cap_certificate(self, cap, "The mean of sup |f'| |grad f_k| over the clients.")
 
 
 @dataclass(frozen=True)
-class ClientChi2(AbstractSharedComposite):
+class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
     """Chi-square-regularised DRO over clients: g_k = f_k, f = -y^2 / (2 gamma), h_k = f_k + f_k^2 / (2 gamma).
 
     A sample is a pair of independent data (i, j): g_k(x; i, j) = l_i and h_k(x; i, j) = l_i + l_i l_j / (2 gamma). The
     maximiser is r_k = (1 + (f_k - mean f) / gamma) / K, which is in the simplex because gamma >= M.
 
     Args:
-        gamma: the weight of the penalty, at least M. The rest as for `ClientKL`.
+        gamma: the weight of the penalty, at least M. The rest as for `AbstractMarginProblem`.
 
     Raises:
         ValueError: for gamma below M, or an unknown loss or table.
     """
 
     name: str = "client_chi2"
-    clients: int = 6
-    samples: int = 16
-    dim: int = 5
     gamma: float = 1.0
-    M: float = 1.0
-    loss: str = "sigmoid"
-    table: str = ""
-    positives: float = 0.5
-    shift: float = 0.5
-    noise: float = 0.5
-    seed: int = 0
-    start: float = 4.0
-    device: str = "cpu"
-    inner_dim: int = 1
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.gamma) and self.gamma >= self.M):
@@ -269,51 +112,15 @@ class ClientChi2(AbstractSharedComposite):
                 f"gamma must be finite and at least M (else the worst case is not inside the simplex), "
                 f"got gamma={self.gamma} and M={self.M}"
             )
-        if self.inner_dim != 1:
-            raise ValueError(f"inner_dim is 1, got {self.inner_dim}")
-        _ = self._data, self._inner  # the parts check their own dials
+        self._check_dials()
 
     @property
     def fits(self) -> tuple[str, ...]:
-        return FITS
-
-    @cached_property
-    def _data(self) -> LinearLosses:
-        return LinearLosses(
-            margins_of(
-                self.table,
-                self.clients,
-                self.samples,
-                self.dim,
-                self.positives,
-                self.shift,
-                self.noise,
-                self.seed,
-                self.device,
-            )
-        )
-
-    @cached_property
-    def _loss(self) -> ScalarLoss:
-        return chosen_loss(self.loss, self.M)
+        return shared_fits(has_extra=True)
 
     @cached_property
     def _inner(self) -> OfLoss:
         return identity_of(self._loss)
-
-    @cached_property
-    def initial_point(self) -> Tensor:
-        """On the wrong side: along minus the first axis."""
-        return -self.start * torch.eye(self.dim, dtype=torch.float64, device=self.device)[0]
-
-    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._data.average(self._inner, x, _first(sample)).unsqueeze(-1)
-
-    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._data.average_gradient(self._inner, x, _first(sample)) * v
-
-    def inner_mean(self, x: Tensor) -> Tensor:
-        return client_mean(self.inner(self._to_clients(x)))
 
     def outer(self, y: Tensor) -> Tensor:
         inside = y.clamp(*self._inner.range)
@@ -337,20 +144,9 @@ class ClientChi2(AbstractSharedComposite):
 
     def _pair(self, x: Tensor, sample: PairSample) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Features, losses and slopes of both data of every pair."""
-        (m_i, left), (m_j, right) = self._data.margins(x, sample.first), self._data.margins(x, sample.second)
+        (m_i, left), (m_j, right) = self._data.margins(x, sample.index), self._data.margins(x, sample.second)
         values, slopes = self._inner.value, self._inner.slope
         return (left, right), (values(m_i), values(m_j)), (slopes(m_i), slopes(m_j))
-
-    def objective(self, x: Tensor) -> Tensor:
-        return client_mean(self.extra(self._to_clients(x))) + self.outer(self.inner_mean(x))
-
-    def gradient(self, x: Tensor) -> Tensor:
-        spread = self._to_clients(x)
-        pull = self.outer_gradient(self.inner_mean(x)).unsqueeze(1)
-        return client_mean(self.inner_vjp(spread, pull) + self.extra_gradient(spread))
-
-    def _to_clients(self, x: Tensor) -> Tensor:
-        return x.unsqueeze(1).expand(-1, self.clients, -1)
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> PairSample:
         first, second = (self._data.sample(draws, batch, f"{purpose}.{which}").index for which in ("first", "second"))
@@ -361,18 +157,18 @@ class ClientChi2(AbstractSharedComposite):
         first, second = (
             grid.flatten().expand(1, self.clients, -1) for grid in torch.meshgrid(everyone, everyone, indexing="ij")
         )
-        count = self.samples**2
-        return PairSample(first, second), torch.full((count,), 1.0 / count, dtype=torch.float64, device=self.device)
+        return PairSample(first, second), equal_weights(self.samples**2, self.device)
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = [
-            *map_certificates(self._inner, self._data.spectrum),
-            *self._extra_certificates(),
-            *self._outer_certificates(),
-            *self._whole_certificates(),
-        ]
-        return {part.quantity: part for part in parts}
+        return by_quantity(
+            (
+                *map_certificates(self._inner, self._data.spectrum),
+                *self._extra_certificates(),
+                *self._outer_certificates(),
+                *self._whole_certificates(),
+            )
+        )
 
     def _extra_certificates(self) -> Iterator[Certificate]:
         slope, size, top = self._inner.lipschitz, self._data.spectrum, 1 + self.M / self.gamma
@@ -418,24 +214,7 @@ class ClientChi2(AbstractSharedComposite):
         )
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        start, size = self.initial_point.unsqueeze(0), self._data.spectrum
-        yield Certificate(
-            "objective_gap",
-            self.objective(start).item() - self._loss.smallest,
-            "upper",
-            "Phi is a maximum over r that includes r = uniform: at least the mean, and so the least, loss.",
-        )
-        cap = self._inner.lipschitz * size.largest
-        witness = float(torch.linalg.vector_norm(self.gradient(start))) / cap
-        yield Certificate(
-            "gradient_cap",
-            cap,
-            "upper",
-            "grad Phi is an r-weighted mean of the grad f_k, r in the simplex.",
-            witness=min(1.0, witness) * (1 - 1e-12),
-            points=(as_point(start[0]),),
-        )
-
-
-def _first(sample: Sample | None) -> Tensor | None:
-    return sample.first if isinstance(sample, PairSample) else None
+        mean = "Phi is a maximum over r that includes r = uniform: at least the mean, and so the least, loss."
+        yield gap_above(self, self._loss.smallest, mean)
+        cap = self._inner.lipschitz * self._data.spectrum.largest
+        yield cap_certificate(self, cap, "grad Phi is an r-weighted mean of the grad f_k, r in the simplex.")

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from . import oracle_checks as common
-from .inequalities import Problem, atom_list, to_clients
+from .inequalities import Problem, atom_list
 from .oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
 from .problem import Sample, client_mean
 
@@ -64,17 +64,17 @@ def _check_shared(problem: Problem, x: Tensor) -> Iterator[str]:
         if disagree(gradient.detach(), expected, AUTOGRAD):
             yield "extra_gradient differs from autograd of extra"
     point = x.detach()[:, 0]
-    spread = to_clients(problem, point)
+    spread = problem.to_clients(point)
     mean = client_mean(problem.inner(spread))
     if disagree(problem.inner_mean(point), mean, AUTOGRAD):
         yield "inner_mean differs from the mean of inner over the clients"
-    outer = problem.outer(to_clients(problem, mean))[:, 0]
+    outer = problem.outer(problem.to_clients(mean))[:, 0]
     if disagree(problem.objective(point), client_mean(problem.extra(spread)) + outer, AUTOGRAD):
         yield "objective differs from mean_k h_k(x) + f(mean_k g_k(x))"
 
 
 def _check_local(problem: Problem, x: Tensor) -> Iterator[str]:
     point = x.detach()[:, 0]
-    spread = to_clients(problem, point)
+    spread = problem.to_clients(point)
     if disagree(problem.objective(point), client_mean(problem.outer(problem.inner(spread))), AUTOGRAD):
         yield "objective differs from mean_k f_k(g_k(x))"

@@ -16,36 +16,35 @@ from .inequalities import (
     norm,
     slope,
     spectral_norm,
-    to_clients,
 )
 from .problem import Sample
 
 
 def _inner_lipschitz(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    return slope(problem.inner, norm, to_clients(problem, a), to_clients(problem, b))
+    return slope(problem.inner, norm, problem.to_clients(a), problem.to_clients(b))
 
 
 def _inner_mean_square_lipschitz(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    a, b = to_clients(problem, a), to_clients(problem, b)
+    a, b = problem.to_clients(a), problem.to_clients(b)
     return mean_square(problem, lambda atom: slope(lambda x: problem.inner(x, atom), norm, a, b))
 
 
 def _inner_jacobian_mean_square(problem: Problem, x: Tensor) -> Tensor:
-    return mean_square(problem, lambda atom: spectral_norm(jacobian(problem, to_clients(problem, x), atom)))
+    return mean_square(problem, lambda atom: spectral_norm(jacobian(problem, problem.to_clients(x), atom)))
 
 
 def _inner_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    return slope(lambda x: jacobian(problem, x), spectral_norm, to_clients(problem, a), to_clients(problem, b))
+    return slope(lambda x: jacobian(problem, x), spectral_norm, problem.to_clients(a), problem.to_clients(b))
 
 
 def _inner_value_noise(problem: Problem, x: Tensor) -> Tensor:
-    x = to_clients(problem, x)
+    x = problem.to_clients(x)
     exact = problem.inner(x)
     return mean_square(problem, lambda atom: norm(problem.inner(x, atom) - exact))
 
 
 def _inner_jacobian_noise(problem: Problem, x: Tensor) -> Tensor:
-    x = to_clients(problem, x)
+    x = problem.to_clients(x)
     exact = jacobian(problem, x)
     return mean_square(problem, lambda atom: frobenius(jacobian(problem, x, atom) - exact))
 
@@ -55,50 +54,50 @@ def _inner_noise(problem: Problem, x: Tensor) -> Tensor:
 
 
 def _inner_jacobian_heterogeneity(problem: Problem, x: Tensor) -> Tensor:
-    own = jacobian(problem, to_clients(problem, x))
+    own = jacobian(problem, problem.to_clients(x))
     return frobenius(own - own.mean(1, keepdim=True))
 
 
 def _inner_sample_lipschitz(problem: Problem, x: Tensor) -> Tensor:
-    return largest(problem, lambda atom: spectral_norm(jacobian(problem, to_clients(problem, x), atom)))
+    return largest(problem, lambda atom: spectral_norm(jacobian(problem, problem.to_clients(x), atom)))
 
 
 def _inner_sample_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    a, b = to_clients(problem, a), to_clients(problem, b)
+    a, b = problem.to_clients(a), problem.to_clients(b)
     return largest(problem, lambda atom: slope(lambda x: jacobian(problem, x, atom), spectral_norm, a, b))
 
 
 def _outer_lipschitz(problem: Problem, y: Tensor) -> Tensor:
-    return norm(problem.outer_gradient(to_clients(problem, y)))
+    return norm(problem.outer_gradient(problem.to_clients(y)))
 
 
 def _outer_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    return slope(problem.outer_gradient, norm, to_clients(problem, a), to_clients(problem, b))
+    return slope(problem.outer_gradient, norm, problem.to_clients(a), problem.to_clients(b))
 
 
 def _outer_mean_square_lipschitz(problem: Problem, y: Tensor) -> Tensor:
-    y = to_clients(problem, y)
+    y = problem.to_clients(y)
     return mean_square(problem, lambda atom: norm(problem.outer_gradient(y, atom)))
 
 
 def _outer_gradient_noise(problem: Problem, y: Tensor) -> Tensor:
-    y = to_clients(problem, y)
+    y = problem.to_clients(y)
     exact = problem.outer_gradient(y)
     return mean_square(problem, lambda atom: norm(problem.outer_gradient(y, atom) - exact))
 
 
 def _outer_sample_lipschitz(problem: Problem, y: Tensor) -> Tensor:
-    return largest(problem, lambda atom: norm(problem.outer_gradient(to_clients(problem, y), atom)))
+    return largest(problem, lambda atom: norm(problem.outer_gradient(problem.to_clients(y), atom)))
 
 
 def _outer_sample_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    a, b = to_clients(problem, a), to_clients(problem, b)
+    a, b = problem.to_clients(a), problem.to_clients(b)
     return largest(problem, lambda atom: slope(lambda y: problem.outer_gradient(y, atom), norm, a, b))
 
 
 def _composite_noise(problem: Problem, x: Tensor) -> Tensor:
     """The outer noise is taken at y = g_k(x), which loses nothing because g_k is onto."""
-    y = problem.inner(to_clients(problem, x))
+    y = problem.inner(problem.to_clients(x))
     exact = problem.outer_gradient(y)
     outer = mean_square(problem, lambda atom: norm(problem.outer_gradient(y, atom) - exact))
     return torch.maximum(outer, _inner_noise(problem, x))
@@ -126,17 +125,17 @@ COMPOSITE: dict[str, Inequality] = WHOLE | {
 
 
 def _extra_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    return slope(lambda x: _extra_gradient(problem, x), norm, to_clients(problem, a), to_clients(problem, b))
+    return slope(lambda x: _extra_gradient(problem, x), norm, problem.to_clients(a), problem.to_clients(b))
 
 
 def _extra_noise(problem: Problem, x: Tensor) -> Tensor:
-    x = to_clients(problem, x)
+    x = problem.to_clients(x)
     exact = _extra_gradient(problem, x)
     return mean_square(problem, lambda atom: norm(_extra_gradient(problem, x, atom) - exact))
 
 
 def _extra_heterogeneity(problem: Problem, x: Tensor) -> Tensor:
-    own = _extra_gradient(problem, to_clients(problem, x))
+    own = _extra_gradient(problem, problem.to_clients(x))
     return norm(own - own.mean(1, keepdim=True))
 
 

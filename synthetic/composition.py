@@ -59,6 +59,12 @@ def deterministic_outer(lipschitz: Certificate, smoothness: Certificate) -> Iter
     yield Certificate("outer_gradient_noise", 0.0, "exact", "The outer function has no noise.", smoothness.domain)
 
 
+def no_extra_certificates() -> Iterator[Certificate]:
+    """The constants of h = 0."""
+    for name in ("smoothness", "gradient_noise", "heterogeneity"):
+        yield Certificate(f"noncompositional_{name}", 0.0, "exact", "There is no h.")
+
+
 def minibatch_noise(one_sample: float, batch: int) -> float:
     """Standard deviation of the mean of `batch` independent samples; exact where that of one sample is.
 

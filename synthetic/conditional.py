@@ -13,12 +13,14 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from .certificate import Certificate, as_point
-from .inner_certificates import inner_certificates
+from .certificate import Certificate, by_quantity
+from .inner_certificates import inner_certificates, onto_gap
 from .inner_map import RippledMap, lipschitz_of_mean_square
 from .outer import CenteredOuter
-from .patterns import uneven_direction
+from .patterns import equal_weights, start_beyond
 from .problem import AbstractConditional, Draws, InnerSample, OuterSample
+from .recall import Recall
+from .whole_certificates import cap_certificate
 
 FITS = ("fcsg.lemma_a_2", "fcsg.theorem_4_1", "fcsg.corollary_4_2", "fcsg_m.theorem_4_4", "fcsg_m.corollary_4_5",
         "acc_fcsg_m.theorem_4_7", "acc_fcsg_m.corollary_4_8")
@@ -113,15 +115,14 @@ class Conditional(AbstractConditional):
 
     @cached_property
     def initial_point(self) -> Tensor:
-        side = -1.0 if self.target >= 0 else 1.0
-        return side * self.start * uneven_direction(self.dim, self.device)
+        return start_beyond(self.target, self.start, self.dim, self.device)
 
     def inner(self, x: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
-        lanes, z, rows = self._lanes(x, outer, inner)
+        lanes, z, rows = self._recall(self._lanes, x, outer, inner)
         return self._map.value(lanes, z, rows).unflatten(1, outer.outcome.shape[1:])
 
     def inner_vjp(self, x: Tensor, v: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
-        lanes, z, rows = self._lanes(x, outer, inner)
+        lanes, z, rows = self._recall(self._lanes, x, outer, inner)
         return self._map.vjp(lanes, v.flatten(1, 2), z, rows).unflatten(1, outer.outcome.shape[1:])
 
     def outer_value(self, y: Tensor, outer: OuterSample) -> Tensor:
@@ -129,6 +130,10 @@ class Conditional(AbstractConditional):
 
     def outer_gradient(self, y: Tensor, outer: OuterSample) -> Tensor:
         return self._outer.gradient(y, None, self._laws_at(outer))
+
+    @cached_property
+    def _recall(self) -> Recall:
+        return Recall(depth=2)  # x^t and x^{t-1}; the map then knows the lanes again, too
 
     def _laws_at(self, outer: OuterSample) -> Tensor:
         client = torch.arange(self.clients, device=self.device).unsqueeze(-1)
@@ -161,36 +166,27 @@ class Conditional(AbstractConditional):
 
     def outer_atoms(self) -> tuple[OuterSample, Tensor]:
         outcomes = torch.arange(self.outer_support, device=self.device).expand(1, self.clients, -1)
-        return OuterSample(outcomes), self._uniform(self.outer_support)
+        return OuterSample(outcomes), equal_weights(self.outer_support, self.device)
 
     def inner_atoms(self, outer: OuterSample) -> tuple[InnerSample, Tensor]:
         signs = torch.tensor([1.0, -1.0], dtype=torch.float64, device=self.device)
-        return InnerSample(signs.expand(*outer.outcome.shape, 2)), self._uniform(2)
-
-    def _uniform(self, outcomes: int) -> Tensor:
-        return torch.full((outcomes,), 1.0 / outcomes, dtype=torch.float64, device=self.device)
+        return InnerSample(signs.expand(*outer.outcome.shape, 2)), equal_weights(2, self.device)
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        inner = {part.quantity: part for part in inner_certificates(self._map)}
-        outer = {part.quantity: part for part in self._outer.certificates()}
-        parts = [*(inner[name] for name in _OF_THE_MAP), *(outer[name] for name in _OF_THE_OUTER),
-                 *self._whole_certificates()]
-        return {part.quantity: part for part in parts}
+        inner, outer = by_quantity(inner_certificates(self._map)), by_quantity(self._outer.certificates())
+        return by_quantity([*(inner[name] for name in _OF_THE_MAP), *(outer[name] for name in _OF_THE_OUTER),
+                            *self._whole_certificates()])
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         steepest = self._map.lipschitz
         yield Certificate("objective_smoothness", steepest**2 * self.S_f + self.L_f * self._map.smoothness, "upper",
                           "Chain rule given xi, |J|^2 S_f + L_f (Lipschitz constant of J), averaged over xi and n.")
         unpaired = self._map.mean_lipschitz + (self.Delta if self._laws > 1 else 0.0)
-        start = self.initial_point.unsqueeze(0)
-        witness = torch.linalg.vector_norm(self.gradient(start)).item() / (self.L_f * unpaired)
-        yield Certificate("gradient_cap", self.L_f * unpaired, "upper", "The mean of |J| |grad f| over xi and n.",
-                          witness=min(1.0, witness) * (1 - 1e-12), points=(as_point(start[0]),))
-        yield self._gap_certificate(self.objective(start).item())
+        yield cap_certificate(self, self.L_f * unpaired, "The mean of |J| |grad f| over xi and n.")
+        yield self._gap_certificate(self.objective(self.initial_point.unsqueeze(0)).item())
 
     def _gap_certificate(self, start: float) -> Certificate:
         if self.Delta == 0 and self.spread == 0:
-            return Certificate("objective_gap", start, "exact", "f >= 0, and g is onto so that f(g(x)) = 0 at some x.",
-                               witness=1.0 - 1e-9, points=(self._map.preimage(self.target),))
+            return onto_gap(start, self._map, self.target)
         return Certificate("objective_gap", start, "upper", "Every f_xi is nonnegative.")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import torch
 from torch import Tensor
 
-from .inequalities import Problem, to_clients
+from .inequalities import Problem
 from .oracle_checks import AUTOGRAD, RUNS, SeededDraws, compare_frequencies, disagree, random_points, select_run
 from .problem import InnerSample, OuterSample, Sample
 
@@ -52,7 +52,7 @@ def _check_parts(problem: Problem, seed: int) -> Iterator[str]:
     if disagree(problem.outer_gradient(y, outer).detach(), expected, AUTOGRAD):
         yield "outer_gradient differs from autograd of outer_value"
     point = x.detach()[:, 0]
-    values = problem.outer_value(problem.inner(to_clients(problem, point), outer), outer)
+    values = problem.outer_value(problem.inner(problem.to_clients(point), outer), outer)
     if disagree(problem.objective(point), (values * weights).sum(-1).mean(-1), AUTOGRAD):
         yield "objective differs from mean_n E_xi f_xi(E_eta g_eta(x, xi))"
 

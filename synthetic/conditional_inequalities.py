@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .inequalities import WHOLE, Inequality, Problem, norm, slope, spectral_norm, to_clients
+from .inequalities import WHOLE, Inequality, Problem, norm, slope, spectral_norm
 from .problem import AbstractConditional, InnerSample
 
 
@@ -35,17 +35,17 @@ def _largest(problem: AbstractConditional, of: Callable[[InnerSample], Tensor]) 
 
 
 def _inner_jacobian_mean_square(problem: Problem, x: Tensor) -> Tensor:
-    x = to_clients(problem, x)
+    x = problem.to_clients(x)
     return _mean_square(problem, lambda eta: spectral_norm(jacobian(problem, x, eta)))
 
 
 def _inner_sample_lipschitz(problem: Problem, x: Tensor) -> Tensor:
-    x = to_clients(problem, x)
+    x = problem.to_clients(x)
     return _largest(problem, lambda eta: spectral_norm(jacobian(problem, x, eta)))
 
 
 def _inner_sample_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    a, b = to_clients(problem, a), to_clients(problem, b)
+    a, b = problem.to_clients(a), problem.to_clients(b)
     distance = norm(a - b).unsqueeze(-1)
 
     def ratio(eta: InnerSample) -> Tensor:
@@ -55,14 +55,14 @@ def _inner_sample_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
 
 
 def _inner_value_noise(problem: Problem, x: Tensor) -> Tensor:
-    x = to_clients(problem, x)
+    x = problem.to_clients(x)
     outer, _ = problem.outer_atoms()
     exact = problem.inner(x, outer)
     return _mean_square(problem, lambda eta: norm(problem.inner(x, outer, eta) - exact))
 
 
 def _at_every_outcome(problem: AbstractConditional, y: Tensor) -> Tensor:
-    return to_clients(problem, y).unsqueeze(2).expand(-1, -1, len(problem.outer_atoms()[1]), -1)
+    return problem.to_clients(y).unsqueeze(2).expand(-1, -1, len(problem.outer_atoms()[1]), -1)
 
 
 def _outer_sample_lipschitz(problem: Problem, y: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from .certificate import Certificate
+from .fits import shared_fits
 from .problem import AbstractSharedComposite, Draws, Sample
 
 _SLOPES = (4.0, -2.0)
@@ -50,8 +51,7 @@ class FedAvgCounterexample(AbstractSharedComposite):
     @property
     def fits(self) -> tuple[str, ...]:
         """Theorem 4.1 is about this problem; the others hold on it too."""
-        return ("feddro.theorem_4_1", "feddro.theorem_4_2", "feddro.lemma_3_1", "feddro.theorem_5_1",
-                "feddro.theorem_f_1", "feddro.corollary_1", "feddro.corollary_2")
+        return ("feddro.theorem_4_1", *shared_fits(has_extra=False))
 
     @cached_property
     def initial_point(self) -> Tensor:

@@ -25,36 +25,21 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from .certificate import Certificate, as_point
-from .data import margins_of
-from .linear_losses import IndexSample, LinearLosses, extra_certificates, index_of, map_certificates
-from .problem import AbstractSharedComposite, Draws, Sample, client_mean
-from .scalar import OfLoss, SaturatedLogistic, ScalarLoss, Sigmoid, exponential_of, identity_of, loss_and_half_square
-
-FITS = ("feddro.lemma_3_1", "feddro.theorem_5_1", "feddro.theorem_f_1", "feddro.corollary_1", "feddro.corollary_2")
-LOSSES: Mapping[str, type[Sigmoid] | type[SaturatedLogistic]] = {"sigmoid": Sigmoid, "logistic": SaturatedLogistic}
-
-
-def chosen_loss(name: str, M: float) -> ScalarLoss:
-    """The loss of that name with supremum M.
-
-    Raises:
-        ValueError: for another name, or an M that the loss cannot have.
-    """
-    if name not in LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {name!r}")
-    return LOSSES[name](M)
+from .certificate import Certificate, by_quantity
+from .fits import shared_fits
+from .linear_losses import extra_certificates, index_of, map_certificates
+from .margin_problem import AbstractMarginProblem
+from .problem import AbstractSharedComposite, Sample
+from .scalar import OfLoss, exponential_of, identity_of, loss_and_half_square
+from .whole_certificates import cap_certificate, gap_above
 
 
 @dataclass(frozen=True)
-class RobustLoss(AbstractSharedComposite):
+class RobustLoss(AbstractMarginProblem, AbstractSharedComposite):
     """KL (`penalty="kl"`) or chi-square (`penalty="chi2"`) regularised DRO of a bounded loss of linear margins.
 
     Args:
-        clients, samples, dim: K, samples per client, size of the model.
-        weight: lambda, at least M for chi-square. M: the largest loss. loss: "sigmoid" or "logistic" (saturated).
-        table, positives: "" for generated data, else a table of `tables` and the share of positive labels.
-        shift, noise, seed: of the data, see `data.margins_of`.
+        penalty: "kl" or "chi2". weight: lambda, at least M for chi-square. The rest as for `AbstractMarginProblem`.
 
     Raises:
         ValueError: for an unknown penalty, loss or table, or lambda below M with chi-square.
@@ -62,20 +47,8 @@ class RobustLoss(AbstractSharedComposite):
 
     name: str = "robust_loss"
     penalty: str = "kl"
-    clients: int = 6
-    samples: int = 16
-    dim: int = 5
     weight: float = 1.0
-    M: float = 1.0
-    loss: str = "sigmoid"
-    table: str = ""
-    positives: float = 0.5
     shift: float = 0.0
-    noise: float = 0.5
-    seed: int = 0
-    start: float = 4.0
-    device: str = "cpu"
-    inner_dim: int = 1
 
     def __post_init__(self) -> None:
         if self.penalty not in ("kl", "chi2"):
@@ -87,38 +60,11 @@ class RobustLoss(AbstractSharedComposite):
                 f"chi2 needs weight >= M (else the worst case is not inside the simplex), "
                 f"got weight={self.weight} and M={self.M}"
             )
-        if self.inner_dim != 1:
-            raise ValueError(f"inner_dim is 1, got {self.inner_dim}")
-        _ = self._data, self._inner  # the data and the loss check their own dials
+        self._check_dials()
 
     @property
     def fits(self) -> tuple[str, ...]:
-        """Theorem 4.2 is about h = 0."""
-        return (*FITS, "feddro.theorem_4_2") if self._extra is None else FITS
-
-    @cached_property
-    def _data(self) -> LinearLosses:
-        return LinearLosses(
-            margins_of(
-                self.table,
-                self.clients,
-                self.samples,
-                self.dim,
-                self.positives,
-                self.shift,
-                self.noise,
-                self.seed,
-                self.device,
-            )
-        )
-
-    @property
-    def _features(self) -> Tensor:
-        return self._data.features
-
-    @cached_property
-    def _loss(self) -> ScalarLoss:
-        return chosen_loss(self.loss, self.M)
+        return shared_fits(has_extra=self._extra is not None)
 
     @cached_property
     def _inner(self) -> OfLoss:
@@ -127,20 +73,6 @@ class RobustLoss(AbstractSharedComposite):
     @cached_property
     def _extra(self) -> OfLoss | None:
         return None if self.penalty == "kl" else loss_and_half_square(self._loss, self.weight)
-
-    @cached_property
-    def initial_point(self) -> Tensor:
-        """On the wrong side: along minus the first axis, where the mean margin of generated data is."""
-        return -self.start * torch.eye(self.dim, dtype=torch.float64, device=self.device)[0]
-
-    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._data.average(self._inner, x, index_of(sample)).unsqueeze(-1)
-
-    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._data.average_gradient(self._inner, x, index_of(sample)) * v
-
-    def inner_mean(self, x: Tensor) -> Tensor:
-        return client_mean(self.inner(self._to_clients(x)))
 
     def outer(self, y: Tensor) -> Tensor:
         inside = y.clamp(*self._inner.range)
@@ -159,35 +91,17 @@ class RobustLoss(AbstractSharedComposite):
     def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor | None:
         return None if self._extra is None else self._data.average_gradient(self._extra, x, index_of(sample))
 
-    def objective(self, x: Tensor) -> Tensor:
-        return client_mean(self.extra(self._to_clients(x))) + self.outer(self.inner_mean(x))
-
-    def gradient(self, x: Tensor) -> Tensor:
-        spread = self._to_clients(x)
-        pull = self.outer_gradient(self.inner_mean(x)).unsqueeze(1)
-        per_client = self.inner_vjp(spread, pull)
-        extra = self.extra_gradient(spread)
-        return client_mean(per_client if extra is None else per_client + extra)
-
-    def _to_clients(self, x: Tensor) -> Tensor:
-        return x.unsqueeze(1).expand(-1, self.clients, -1)
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> IndexSample:
-        return self._data.sample(draws, batch, purpose)
-
-    def atoms(self) -> tuple[IndexSample, Tensor]:
-        return self._data.uniform_atoms()
-
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
         size = self._data.spectrum
-        parts = [
-            *map_certificates(self._inner, size),
-            *extra_certificates(self._extra, size),
-            *self._outer_certificates(),
-            *self._whole_certificates(),
-        ]
-        return {part.quantity: part for part in parts}
+        return by_quantity(
+            (
+                *map_certificates(self._inner, size),
+                *extra_certificates(self._extra, size),
+                *self._outer_certificates(),
+                *self._whole_certificates(),
+            )
+        )
 
     def _outer_certificates(self) -> Iterator[Certificate]:
         low, high = self._inner.range
@@ -216,26 +130,12 @@ class RobustLoss(AbstractSharedComposite):
         )
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        start = self.initial_point.unsqueeze(0)
-        yield Certificate(
-            "objective_gap",
-            self.objective(start).item() - self._loss.smallest,
-            "upper",
-            "Phi is a maximum over p that includes p = uniform: at least the mean, and so the least, loss.",
-        )
+        mean = "Phi is a maximum over p that includes p = uniform: at least the mean, and so the least, loss."
+        yield gap_above(self, self._loss.smallest, mean)
         slope, size = self._loss.steepest, self._data.spectrum
-        cap = slope * size.longest if self.penalty == "kl" else (1 + self.M / self.weight) * slope * size.pooled
-        reason = (
-            "a p-weighted mean of loss gradients"
-            if self.penalty == "kl"
-            else ("the mean of loss gradients times factors in [0, 1 + M/lambda]")
-        )
-        witness = float(torch.linalg.vector_norm(self.gradient(start))) / cap
-        yield Certificate(
-            "gradient_cap",
-            cap,
-            "upper",
-            f"grad Phi is {reason}.",
-            witness=min(1.0, witness) * (1 - 1e-12),
-            points=(as_point(start[0]),),
-        )
+        if self.penalty == "kl":
+            cap, reason = slope * size.longest, "a p-weighted mean of loss gradients"
+        else:
+            cap = (1 + self.M / self.weight) * slope * size.pooled
+            reason = "the mean of loss gradients times factors in [0, 1 + M/lambda]"
+        yield cap_certificate(self, cap, f"grad Phi is {reason}.")

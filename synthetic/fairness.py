@@ -22,16 +22,17 @@ import torch
 from torch import Tensor
 
 from .blocks import RadialPseudoHuber
-from .certificate import Certificate, as_point
+from .certificate import ROUNDED_UP, Certificate, as_point, by_quantity
 from .composition import heterogeneity_of_average
-from .dro import FITS, chosen_loss
+from .fits import shared_fits
 from .linear_losses import MEAN_MAP, IndexSample, LinearLosses, combination, extra_certificates, index_of
-from .problem import AbstractSharedComposite, Draws, Sample, client_mean
+from .margin_problem import chosen_loss
+from .problem import AbstractSharedComposite, Draws, Sample
 from .scalar import OfLoss, identity_of
 from .tables import deal
+from .whole_certificates import cap_certificate, gap_above
 
 _FAR, _NEAR = 1000.0, 0.01  # widths at which the outer slope and curvature are within 1e-4 of their suprema
-_UP = 1 + 1e-12
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class FairClassifier(AbstractSharedComposite):
             is held out).
         groups: number of groups, the size of the inner value.
         rho: weight of the penalty. width: where the penalty turns from quadratic to linear.
-        positives, shift, seed: see `tables.deal`. loss, M: as for `dro.RobustLoss`.
+        positives, shift, seed: see `tables.deal`. loss, M: as for `margin_problem.AbstractMarginProblem`.
 
     Raises:
         ValueError: for a weight or width that is not positive, or groups without positives.
@@ -77,7 +78,7 @@ class FairClassifier(AbstractSharedComposite):
 
     @property
     def fits(self) -> tuple[str, ...]:
-        return FITS
+        return shared_fits(has_extra=True)
 
     @cached_property
     def _dealt(self) -> tuple[Tensor, Tensor, Tensor]:
@@ -126,9 +127,6 @@ class FairClassifier(AbstractSharedComposite):
         pull = (self._data.picked(self._weights, index) * v.unsqueeze(2)).sum(-1)
         return combination(pull * self._loss.slope(margins), rows)
 
-    def inner_mean(self, x: Tensor) -> Tensor:
-        return client_mean(self.inner(self._to_clients(x)))
-
     def outer(self, y: Tensor) -> Tensor:
         return self._penalty.value(y)
 
@@ -141,17 +139,6 @@ class FairClassifier(AbstractSharedComposite):
     def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         return self._data.average_gradient(self._loss, x, index_of(sample))
 
-    def objective(self, x: Tensor) -> Tensor:
-        return client_mean(self.extra(self._to_clients(x))) + self.outer(self.inner_mean(x))
-
-    def gradient(self, x: Tensor) -> Tensor:
-        spread = self._to_clients(x)
-        pull = self.outer_gradient(self.inner_mean(x)).unsqueeze(1)
-        return client_mean(self.inner_vjp(spread, pull) + self.extra_gradient(spread))
-
-    def _to_clients(self, x: Tensor) -> Tensor:
-        return x.unsqueeze(1).expand(-1, self.clients, -1)
-
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> IndexSample:
         return self._data.sample(draws, batch, purpose)
 
@@ -160,22 +147,23 @@ class FairClassifier(AbstractSharedComposite):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = [
-            *self._inner_certificates(),
-            *extra_certificates(self._loss, self._data.spectrum),
-            *self._outer_certificates(),
-            *self._whole_certificates(),
-        ]
-        return {part.quantity: part for part in parts}
+        return by_quantity(
+            (
+                *self._inner_certificates(),
+                *extra_certificates(self._loss, self._data.spectrum),
+                *self._outer_certificates(),
+                *self._whole_certificates(),
+            )
+        )
 
     @cached_property
     def _sizes(self) -> tuple[tuple[float, ...], tuple[float, ...], float, Tensor]:
         """Per client ||W||/sqrt(n) in spectral and in Frobenius norm; the largest |w_i|; the |w_i|."""
-        scale = math.sqrt(self.samples) / _UP
+        scale = math.sqrt(self.samples) / ROUNDED_UP
         spectral = tuple(float(s) / scale for s in torch.linalg.matrix_norm(self._weights, ord=2))
         frobenius = tuple(float(s) / scale for s in torch.linalg.matrix_norm(self._weights))
         lengths = torch.linalg.vector_norm(self._weights, dim=-1)
-        return spectral, frobenius, float(lengths.max()) * _UP, lengths
+        return spectral, frobenius, float(lengths.max()) * ROUNDED_UP, lengths
 
     def _inner_certificates(self) -> Iterator[Certificate]:
         slope, size, high = self._loss.lipschitz, self._data.spectrum, self._loss.range[1]
@@ -196,8 +184,8 @@ class FairClassifier(AbstractSharedComposite):
             f"{MEAN_MAP}, with |w_i| times differences of slopes as c_i.",
         )
         pairs = (lengths * torch.linalg.vector_norm(self._data.features, dim=-1)) ** 2
-        jacobian_noise = slope * math.sqrt(float(pairs.mean(-1).max())) * _UP
-        spread = math.sqrt(float((lengths**2).mean(-1).max())) * _UP
+        jacobian_noise = slope * math.sqrt(float(pairs.mean(-1).max())) * ROUNDED_UP
+        spread = math.sqrt(float((lengths**2).mean(-1).max())) * ROUNDED_UP
         value_noise = high * spread
         yield Certificate("inner_jacobian_noise", jacobian_noise, "upper", "Root of mean |w_i|^2 |l'_i a_i|^2.")
         yield Certificate(
@@ -240,22 +228,10 @@ class FairClassifier(AbstractSharedComposite):
         return torch.full((self.groups,), length / math.sqrt(self.groups), dtype=torch.float64)
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        start, slope, size = self.initial_point.unsqueeze(0), self._loss.lipschitz, self._data.spectrum
-        yield Certificate(
-            "objective_gap",
-            self.objective(start).item() - self._loss.range[0],
-            "upper",
-            "The mean loss is at least the smallest one and the penalty at least 0.",
-        )
-        weights = float(torch.linalg.matrix_norm(self._weights.flatten(0, 1), ord=2)) * _UP
+        slope, size = self._loss.lipschitz, self._data.spectrum
+        nonnegative = "The mean loss is at least the smallest one and the penalty at least 0."
+        yield gap_above(self, self._loss.range[0], nonnegative)
+        weights = float(torch.linalg.matrix_norm(self._weights.flatten(0, 1), ord=2)) * ROUNDED_UP
         steepest = slope * size.pooled * weights / math.sqrt(self.clients * self.samples)
         cap = slope * size.pooled + self.rho * steepest
-        witness = float(torch.linalg.vector_norm(self.gradient(start))) / cap
-        yield Certificate(
-            "gradient_cap",
-            cap,
-            "upper",
-            "|grad h| + rho ||J||, both of the pooled data.",
-            witness=min(1.0, witness) * (1 - 1e-12),
-            points=(as_point(start[0]),),
-        )
+        yield cap_certificate(self, cap, "|grad h| + rho ||J||, both of the pooled data.")

@@ -35,11 +35,6 @@ def norm(vector: Tensor) -> Tensor:
     return torch.linalg.vector_norm(vector, dim=-1)
 
 
-def to_clients(problem: AbstractProblem, x: Tensor) -> Tensor:
-    """The same point for every client, `(lanes, size) -> (lanes, clients, size)`."""
-    return x.unsqueeze(1).expand(-1, problem.clients, -1)
-
-
 def atom_list(problem: AbstractSampled) -> Iterator[tuple[Sample, float]]:
     """Every atom as a batch of one, with its probability."""
     sample, weights = problem.atoms()

@@ -27,6 +27,12 @@ def inner_certificates(map_: RippledMap) -> Iterator[Certificate]:
                       witness=1.0, points=_origin(map_))
 
 
+def onto_gap(start: float, map_: RippledMap, target: float) -> Certificate:
+    """The gap from the value `start` where nonnegative outer functions vanish at (target, ..., target), for all clients."""
+    return Certificate("objective_gap", start, "exact", "f >= 0, and g is onto so that f(g(x)) = 0 at some x.",
+                       witness=1.0 - 1e-9, points=(map_.preimage(target),))
+
+
 def _lipschitz_certificates(map_: RippledMap) -> Iterator[Certificate]:
     steepest, sigma = map_.lipschitz, map_.noise
     rows = "Jacobian rows have disjoint supports, so the norm is the largest row: at most mean_lipschitz + Delta"

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .blocks import LARGEST_WAVENUMBER, Sine
-from .patterns import one_hot, pair_index, pair_signs, walsh_directions
+from .patterns import one_hot, pair_index, pair_signs, rows_of, walsh_directions
 from .recall import Recall
 
 _BISECTIONS = 200
@@ -136,28 +136,26 @@ class RippledMap:
         z `(runs, clients)` is a batch mean, None for the exact map. `rows` (the same shape) says which client each
         lane is; by default the second axis runs over all of them.
         """
-        _, component, signs = self._rows(rows)
-        common, along, of_client = self._recall(self._parts, x, rows)
-        total = common + signs * of_client
+        here = self._recall(self._at, x, rows)
+        total = here.common + here.signs * here.of_client
         if z is None:
             return total
-        return total + z.unsqueeze(-1) * component * self._noise_wave.value(along)
+        return total + z.unsqueeze(-1) * here.component * self._noise_wave.value(here.along)
 
     def vjp(self, x: Tensor, v: Tensor, z: Tensor | None = None, rows: Tensor | None = None) -> Tensor:
         """Transposed Jacobian at x_k times v_k, `(runs, clients, dim)`; arguments as in `value`."""
-        directions, component, signs = self._rows(rows)
-        _, along, _ = self._recall(self._parts, x, rows)
-        rate = signs * self._client_wave.slope(along)
+        here = self._recall(self._at, x, rows)
+        rate = here.signs * self._client_wave.slope(here.along)
         if z is not None:
-            rate = rate + z.unsqueeze(-1) * component * self._noise_wave.slope(along)
-        common = self._wave.slope(self._grouped(x)).add_(self._slope) * v.unsqueeze(-1)
-        return torch.addcmul(common, directions, (rate * v).unsqueeze(-1)).flatten(-2)
+            rate = rate + z.unsqueeze(-1) * here.component * self._noise_wave.slope(here.along)
+        common = self._wave.slope(here.grouped).add_(self._slope) * v.unsqueeze(-1)
+        return torch.addcmul(common, here.directions, (rate * v).unsqueeze(-1)).flatten(-2)
 
-    def _parts(self, x: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """What does not depend on the noise: the common term, u_k.x and the client's wave of it."""
-        grouped = self._grouped(x)
-        along = (grouped * self._rows(rows)[0]).sum(-1)
-        return self._common(grouped), along, self._client_wave.value(along)
+    def _at(self, x: Tensor, rows: Tensor | None) -> _Point:
+        tables: tuple[Tensor, ...] = self._directions, self._component, self._signs
+        if rows is not None:
+            tables = tuple(rows_of(table, rows) for table in tables)
+        return _Point(self, self._grouped(x), *tables)
 
     def _grouped(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.inner_dim, self.group))
@@ -165,10 +163,6 @@ class RippledMap:
     @cached_property
     def _recall(self) -> Recall:
         return Recall(depth=2)  # x^t and x^{t-1}
-
-    def _rows(self, rows: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        everyone = self._directions, self._component, self._signs
-        return everyone if rows is None else tuple(table[rows] for table in everyone)  # type: ignore[return-value]
 
     def mean_value(self, x: Tensor) -> Tensor:
         """(1/K) sum_k g_k(x), `(runs, dim) -> (runs, inner_dim)`."""
@@ -194,6 +188,32 @@ class RippledMap:
 
     def _common(self, grouped: Tensor) -> Tensor:
         return self._wave.value(grouped).add_(grouped, alpha=self._slope).sum(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """What value and Jacobian at one point have in common: independent of the noise, computed when first asked for."""
+
+    map_: RippledMap
+    grouped: Tensor
+    directions: Tensor
+    component: Tensor
+    signs: Tensor
+
+    @cached_property
+    def along(self) -> Tensor:
+        """u_k.x in every component."""
+        return (self.grouped * self.directions).sum(-1)
+
+    @cached_property
+    def common(self) -> Tensor:
+        """The part that all clients share."""
+        return self.map_._common(self.grouped)
+
+    @cached_property
+    def of_client(self) -> Tensor:
+        """The wave of the client, before its sign."""
+        return self.map_._client_wave.value(self.along)
 
 
 def lipschitz_of_mean_square(mean_square: float, noise: float, heterogeneity: float, inner_dim: int) -> float:

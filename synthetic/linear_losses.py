@@ -9,13 +9,13 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from .certificate import Certificate
-from .composition import heterogeneity_of_average
+from .certificate import ROUNDED_UP, Certificate
+from .composition import heterogeneity_of_average, no_extra_certificates
+from .patterns import equal_weights
 from .problem import Draws, Sample
 from .scalar import OfLoss
 
 MEAN_MAP = "A mean of c_i a_i with |c_i| <= sup is at most sup ||A||/sqrt(n)"
-_UP = 1 + 1e-12
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class Spectrum:
         pooled = float(torch.linalg.matrix_norm(features.flatten(0, 1), ord=2)) / (scale * features.shape[0] ** 0.5)
         lengths = torch.linalg.vector_norm(features, dim=-1)
         return Spectrum(
-            tuple(float(s) * _UP for s in own),
-            pooled * _UP,
-            float((lengths**2).mean(-1).amax().sqrt()) * _UP,
-            float(lengths.amax()) * _UP,
+            tuple(float(s) * ROUNDED_UP for s in own),
+            pooled * ROUNDED_UP,
+            float((lengths**2).mean(-1).amax().sqrt()) * ROUNDED_UP,
+            float(lengths.amax()) * ROUNDED_UP,
         )
 
     @property
@@ -104,8 +104,7 @@ class LinearLosses:
     def uniform_atoms(self) -> tuple[IndexSample, Tensor]:
         """Every position with its probability."""
         clients, samples, device = *self.features.shape[:2], self.features.device
-        weights = torch.full((samples,), 1.0 / samples, dtype=torch.float64, device=device)
-        return IndexSample(torch.arange(samples, device=device).expand(1, clients, -1)), weights
+        return IndexSample(torch.arange(samples, device=device).expand(1, clients, -1)), equal_weights(samples, device)
 
     def sample(self, draws: Draws, batch: int, purpose: str) -> IndexSample:
         """`batch` positions per run and client."""
@@ -163,10 +162,10 @@ def map_certificates(function: OfLoss, size: Spectrum) -> Iterator[Certificate]:
 
 def extra_certificates(function: OfLoss | None, size: Spectrum) -> Iterator[Certificate]:
     """Of h_k(x) = mean_i u(a_i.x), or of h = 0."""
-    names = ("noncompositional_smoothness", "noncompositional_gradient_noise", "noncompositional_heterogeneity")
     if function is None:
-        yield from (Certificate(name, 0.0, "exact", "There is no h.") for name in names)
+        yield from no_extra_certificates()
         return
+    names = ("noncompositional_smoothness", "noncompositional_gradient_noise", "noncompositional_heterogeneity")
     values = (
         function.smoothness * size.largest**2,
         function.lipschitz * size.root_mean_square,

@@ -10,18 +10,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import torch
 from torch import Tensor
 
-from .certificate import Certificate, as_point
-from .inner_certificates import inner_certificates
+from .certificate import Certificate, by_quantity
+from .fits import local_fits
+from .inner_certificates import inner_certificates, onto_gap
 from .inner_map import RippledMap, lipschitz_of_mean_square
 from .outer import CenteredOuter
-from .patterns import pair_signs, sign_grid, uneven_direction
-from .problem import AbstractLocalComposite, Draws, Sample, batch_mean, client_mean
-
-_FITS = ("local_scgdm.lemma_4_1", "local_scgdm.lemma_4_2", "local_scgdm.lemma_4_3", "local_scgdm.theorem_3_4",
-         "local_scgdm.corollary_3_5", "comfedl.theorem_1")
+from .patterns import pair_signs, sign_grid, start_beyond
+from .problem import AbstractLocalComposite, Draws, Sample, batch_mean
+from .whole_certificates import cap_certificate
 
 
 @dataclass(frozen=True)
@@ -92,14 +90,11 @@ class LocalComposite(AbstractLocalComposite):
 
     @property
     def fits(self) -> tuple[str, ...]:
-        """ComFedL's Theorem 2 wants one deterministic outer function."""
-        one_outer = self.sigma_f == 0 and self.spread == 0
-        return (*_FITS, "comfedl.theorem_2") if one_outer else _FITS
+        return local_fits(one_outer=self.sigma_f == 0 and self.spread == 0)
 
     @cached_property
     def initial_point(self) -> Tensor:
-        side = -1.0 if self.target >= 0 else 1.0
-        return side * self.start * uneven_direction(self.dim, self.device)
+        return start_beyond(self.target, self.start, self.dim, self.device)
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         return self._map.value(x, batch_mean(sample.inner) if isinstance(sample, LocalSample) else None)
@@ -113,16 +108,6 @@ class LocalComposite(AbstractLocalComposite):
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
         return self._outer.gradient(y, batch_mean(sample.outer) if isinstance(sample, LocalSample) else None)
 
-    def objective(self, x: Tensor) -> Tensor:
-        return client_mean(self.outer(self.inner(self._to_clients(x))))
-
-    def gradient(self, x: Tensor) -> Tensor:
-        x = self._to_clients(x)
-        return client_mean(self.inner_vjp(x, self.outer_gradient(self.inner(x))))
-
-    def _to_clients(self, x: Tensor) -> Tensor:
-        return x.unsqueeze(1).expand(-1, self.clients, -1)
-
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> LocalSample:
         return LocalSample(draws.signs(f"{purpose}.inner", batch), draws.signs(f"{purpose}.outer", batch))
 
@@ -133,24 +118,19 @@ class LocalComposite(AbstractLocalComposite):
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
         parts = [*inner_certificates(self._map), *self._outer.certificates()]
-        parts += [_composite_noise({part.quantity: part for part in parts}), *self._whole_certificates()]
-        return {part.quantity: part for part in parts}
+        return by_quantity([*parts, _composite_noise(by_quantity(parts)), *self._whole_certificates()])
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         B, steepest = self._outer.lipschitz, self._map.lipschitz
         yield Certificate("objective_smoothness", steepest**2 * self.L_f + B * self.L_g, "upper",
                           "Chain rule: |J|^2 L_f + |grad f| L_g for every client.")
         unpaired = self._map.mean_lipschitz + self.Delta_g * float(pair_signs(self.clients).abs().mean())
-        start = self.initial_point.unsqueeze(0)
-        witness = torch.linalg.vector_norm(self.gradient(start)).item() / (B * unpaired)
-        yield Certificate("gradient_cap", B * unpaired, "upper", "The mean of |J_k| |grad f_k| over the clients.",
-                          witness=min(1.0, witness) * (1 - 1e-12), points=(as_point(start[0]),))
-        yield self._gap_certificate(self.objective(start).item())
+        yield cap_certificate(self, B * unpaired, "The mean of |J_k| |grad f_k| over the clients.")
+        yield self._gap_certificate(self.objective(self.initial_point.unsqueeze(0)).item())
 
     def _gap_certificate(self, start: float) -> Certificate:
         if self.Delta_g == 0 and self.spread == 0:
-            return Certificate("objective_gap", start, "exact", "f >= 0, and g is onto so that f(g(x)) = 0 at some x.",
-                               witness=1.0 - 1e-9, points=(self._map.preimage(self.target),))
+            return onto_gap(start, self._map, self.target)
         return Certificate("objective_gap", start, "upper", "Every f_k is nonnegative.")
 
 

@@ -16,14 +16,14 @@ import torch
 from torch import Tensor
 
 from .bowl import RippledBowl
-from .certificate import Certificate, as_point
+from .certificate import Certificate, by_quantity
+from .composition import composite_noise
+from .fits import local_fits
 from .loss import Kurtosis, loss_certificates
 from .meta import gap_certificate
 from .patterns import uneven_direction
-from .problem import AbstractLocalComposite, Draws, Sample, client_mean
-
-_FITS = ("local_scgdm.lemma_3_9", "local_scgdm.lemma_4_1", "local_scgdm.lemma_4_2", "local_scgdm.lemma_4_3",
-         "local_scgdm.theorem_3_4", "local_scgdm.corollary_3_5", "comfedl.theorem_1")
+from .problem import AbstractLocalComposite, Draws, Sample
+from .whole_certificates import cap_certificate
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class FederatedMAML(AbstractLocalComposite):
 
     @property
     def fits(self) -> tuple[str, ...]:
-        return _FITS
+        return ("local_scgdm.lemma_3_9", *local_fits(one_outer=False))
 
     @cached_property
     def initial_point(self) -> Tensor:
@@ -114,16 +114,6 @@ class FederatedMAML(AbstractLocalComposite):
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
         return self._bowl.gradient(y, sample.test.mean(-1) if isinstance(sample, MAMLSample) else None)
 
-    def objective(self, x: Tensor) -> Tensor:
-        return client_mean(self.outer(self.inner(self._to_clients(x))))
-
-    def gradient(self, x: Tensor) -> Tensor:
-        x = self._to_clients(x)
-        return client_mean(self.inner_vjp(x, self.outer_gradient(self.inner(x))))
-
-    def _to_clients(self, x: Tensor) -> Tensor:
-        return x.unsqueeze(1).expand(-1, self.clients, -1)
-
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> MAMLSample:
         return MAMLSample(self._law.draw(draws, batch, f"{purpose}.train"),
                           self._law.draw(draws, batch, f"{purpose}.test"))
@@ -137,10 +127,9 @@ class FederatedMAML(AbstractLocalComposite):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        loss = {part.quantity: part for part in loss_certificates(self._bowl, self._law)}
-        parts = [*loss.values(), *self._inner_certificates(loss), *self._outer_certificates(loss),
-                 *self._whole_certificates(loss)]
-        return {part.quantity: part for part in parts}
+        loss = by_quantity(loss_certificates(self._bowl, self._law))
+        parts = loss | by_quantity((*self._inner_certificates(loss), *self._outer_certificates(loss)))
+        return parts | by_quantity((composite_noise(parts), *self._whole_certificates(loss)))
 
     def _inner_certificates(self, loss: Mapping[str, Certificate]) -> Iterator[Certificate]:
         lam, steepest, most = self.lam, 1 + self.lam * self.L_1, self._law.largest
@@ -175,13 +164,7 @@ class FederatedMAML(AbstractLocalComposite):
 
     def _whole_certificates(self, loss: Mapping[str, Certificate]) -> Iterator[Certificate]:
         steepest, rho = 1 + self.lam * self.L_1, float(loss["local_hessian_lipschitz"].value)
-        largest = max(self.sigma_1, self.lam * self.sigma_1, self.lam * self.sigma_2)
-        yield Certificate("composite_noise", largest, "upper",
-                          "The largest of the inner Jacobian, inner value and outer gradient noise.")
         yield Certificate("objective_smoothness", steepest**2 * self.L_1 + self.lam * self.G * rho, "upper",
                           "Lemma 3.9: the gradient at g(x) moves by (1 + lam L_1) L_1, the factor by lam rho.")
-        start = self.initial_point.unsqueeze(0)
-        witness = torch.linalg.vector_norm(self.gradient(start)).item() / (steepest * self.G)
-        yield Certificate("gradient_cap", steepest * self.G, "upper", "||I - lam Hessian|| ||grad L_k||.",
-                          witness=min(1.0, witness) * (1 - 1e-12), points=(as_point(start[0]),))
-        yield gap_certificate(self._bowl, self.objective(start).item())
+        yield cap_certificate(self, steepest * self.G, "||I - lam Hessian|| ||grad L_k||.")
+        yield gap_certificate(self._bowl, self.objective(self.initial_point.unsqueeze(0)).item())

@@ -14,10 +14,11 @@ import torch
 from torch import Tensor
 
 from .bowl import RippledBowl
-from .certificate import Certificate, as_point
+from .certificate import Certificate, as_point, by_quantity
 from .loss import Kurtosis, infimum_of_losses, loss_certificates
 from .patterns import uneven_direction
 from .problem import AbstractMeta, Draws, Sample, client_mean
+from .whole_certificates import cap_certificate
 
 _FITS = ("meta_fl.lemma_4", "meta_fl.lemma_5", "meta_fl.lemma_6", "meta_fl.lemma_7", "meta_fl.lemma_10",
          "meta_fl.lemma_11", "meta_fl.theorem_8", "meta_fl.theorem_8_FO", "meta_fl.theorem_8_HF")
@@ -109,18 +110,15 @@ class Meta(AbstractMeta):
         return steps
 
     def objective(self, x: Tensor) -> Tensor:
-        return client_mean(self.task_value(self.fine_tuned(self._to_clients(x))[-1]))
+        return client_mean(self.task_value(self.fine_tuned(self.to_clients(x))[-1]))
 
     def gradient(self, x: Tensor) -> Tensor:
         """Equation (8): the product of the I - alpha Hessian(w_l) times the gradient at w_nu, averaged over clients."""
-        steps = self.fine_tuned(self._to_clients(x))
+        steps = self.fine_tuned(self.to_clients(x))
         direction = self.task_gradient(steps[-1])
         for w in reversed(steps[:-1]):
             direction = direction - self.alpha * self.task_hvp(w, direction)
         return client_mean(direction)
-
-    def _to_clients(self, x: Tensor) -> Tensor:
-        return x.unsqueeze(1).expand(-1, self.clients, -1)
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> MetaSample:
         return MetaSample(self._law.draw(draws, batch, purpose))
@@ -131,8 +129,7 @@ class Meta(AbstractMeta):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = [*loss_certificates(self._bowl, self._law), *self._whole_certificates()]
-        return {part.quantity: part for part in parts}
+        return by_quantity((*loss_certificates(self._bowl, self._law), *self._whole_certificates()))
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         growth, rho = 1 + self.alpha * self.L, self._bowl.hessian_lipschitz
@@ -142,11 +139,8 @@ class Meta(AbstractMeta):
                           "Lemma 4: w_l is (1 + alpha L)^l-Lipschitz in w, the last gradient moves by L times that, "
                           "each factor of (8) by alpha rho times that.")
         cap = growth**self.nu * self.B
-        start = self.initial_point.unsqueeze(0)
-        witness = torch.linalg.vector_norm(self.gradient(start)).item() / cap
-        yield Certificate("gradient_cap", cap, "upper", "nu factors of norm at most 1 + alpha L; ||grad f_i|| <= B.",
-                          witness=min(1.0, witness) * (1 - 1e-12), points=(as_point(start[0]),))
-        yield gap_certificate(self._bowl, self.objective(start).item())
+        yield cap_certificate(self, cap, "nu factors of norm at most 1 + alpha L; ||grad f_i|| <= B.")
+        yield gap_certificate(self._bowl, self.objective(self.initial_point.unsqueeze(0)).item())
 
 
 def gap_certificate(bowl: RippledBowl, start: float) -> Certificate:

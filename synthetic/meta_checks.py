@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from . import oracle_checks as common
-from .inequalities import Problem, atom_list, to_clients
+from .inequalities import Problem, atom_list
 from .oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
 from .problem import Sample, client_mean
 
@@ -46,7 +46,7 @@ def _check_parts(problem: Problem, seed: int) -> Iterator[str]:
             yield f"task_hvp differs from autograd of task_gradient (sample {sample is not None})"
             break
     point = x.detach()[:, 0]
-    w = to_clients(problem, point)
+    w = problem.to_clients(point)
     for _ in range(problem.nu):
         w = w - problem.alpha * problem.task_gradient(w)
     if disagree(problem.objective(point), client_mean(problem.task_value(w)), AUTOGRAD):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .inequalities import WHOLE, Inequality, Problem, frobenius, mean_square, norm, slope, spectral_norm, to_clients
+from .inequalities import WHOLE, Inequality, Problem, frobenius, mean_square, norm, slope, spectral_norm
 from .problem import Sample
 
 
@@ -16,48 +16,48 @@ def hessian(problem: Problem, x: Tensor, sample: Sample | None = None) -> Tensor
 
 
 def _gradient_bound(problem: Problem, x: Tensor) -> Tensor:
-    return norm(problem.task_gradient(to_clients(problem, x)))
+    return norm(problem.task_gradient(problem.to_clients(x)))
 
 
 def _smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    return slope(problem.task_gradient, norm, to_clients(problem, a), to_clients(problem, b))
+    return slope(problem.task_gradient, norm, problem.to_clients(a), problem.to_clients(b))
 
 
 def _hessian_lipschitz(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    return slope(lambda x: hessian(problem, x), spectral_norm, to_clients(problem, a), to_clients(problem, b))
+    return slope(lambda x: hessian(problem, x), spectral_norm, problem.to_clients(a), problem.to_clients(b))
 
 
 def _gradient_noise(problem: Problem, x: Tensor) -> Tensor:
-    x = to_clients(problem, x)
+    x = problem.to_clients(x)
     exact = problem.task_gradient(x)
     return mean_square(problem, lambda atom: norm(problem.task_gradient(x, atom) - exact))
 
 
 def _hessian_noise(problem: Problem, x: Tensor) -> Tensor:
-    x = to_clients(problem, x)
+    x = problem.to_clients(x)
     exact = hessian(problem, x)
     return mean_square(problem, lambda atom: frobenius(hessian(problem, x, atom) - exact))
 
 
 def _gradient_fourth_moment(problem: Problem, x: Tensor) -> Tensor:
-    x = to_clients(problem, x)
+    x = problem.to_clients(x)
     exact = problem.task_gradient(x)
     return mean_square(problem, lambda atom: norm(problem.task_gradient(x, atom) - exact) ** 2) ** 2
 
 
 def _hessian_fourth_moment(problem: Problem, x: Tensor) -> Tensor:
-    x = to_clients(problem, x)
+    x = problem.to_clients(x)
     exact = hessian(problem, x)
     return mean_square(problem, lambda atom: frobenius(hessian(problem, x, atom) - exact) ** 2) ** 2
 
 
 def _gradient_heterogeneity(problem: Problem, x: Tensor) -> Tensor:
-    own = problem.task_gradient(to_clients(problem, x))
+    own = problem.task_gradient(problem.to_clients(x))
     return (norm(own - own.mean(1, keepdim=True)) ** 2).mean(-1, keepdim=True).sqrt()
 
 
 def _hessian_heterogeneity(problem: Problem, x: Tensor) -> Tensor:
-    own = hessian(problem, to_clients(problem, x))
+    own = hessian(problem, problem.to_clients(x))
     return (frobenius(own - own.mean(1, keepdim=True)) ** 2).mean(-1, keepdim=True).sqrt()
 
 

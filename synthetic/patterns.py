@@ -37,14 +37,30 @@ def one_hot(positions: Tensor, size: int, device: str = "cpu") -> Tensor:
     return torch.nn.functional.one_hot(positions, size).to(device=device, dtype=torch.float64)
 
 
+def rows_of(table: Tensor, rows: Tensor) -> Tensor:
+    """`table[rows]` for row numbers of any shape, in half the time of that."""
+    return table.index_select(0, rows.flatten()).unflatten(0, rows.shape)
+
+
 def uneven_direction(size: int, device: str = "cpu") -> Tensor:
     """A unit vector with all entries positive and no two alike: a start that no symmetry of the problem keeps."""
     weights = 1.0 + 0.5 * torch.cos(torch.arange(1, size + 1, dtype=torch.float64))
     return (weights / weights.norm()).to(device)
 
 
+def start_beyond(target: float, distance: float, size: int, device: str = "cpu") -> Tensor:
+    """The start at this distance from 0, on the far side of `target` (on the diagonal), along the uneven direction."""
+    side = -1.0 if target >= 0 else 1.0
+    return side * distance * uneven_direction(size, device)
+
+
 def sign_grid(clients: int, device: str) -> tuple[Tensor, Tensor, Tensor]:
     """The four pairs of signs, `(1, clients, 4)` each, and their probabilities."""
     pairs = torch.tensor([[1.0, 1.0, -1.0, -1.0], [1.0, -1.0, 1.0, -1.0]], dtype=torch.float64, device=device)
     first, second = (signs.expand(1, clients, 4) for signs in pairs)
-    return first, second, torch.full((4,), 0.25, dtype=torch.float64, device=device)
+    return first, second, equal_weights(4, device)
+
+
+def equal_weights(outcomes: int, device: str | torch.device) -> Tensor:
+    """The probabilities of so many equally likely outcomes, `(outcomes,)`."""
+    return torch.full((outcomes,), 1.0 / outcomes, dtype=torch.float64, device=device)

@@ -72,6 +72,10 @@ class AbstractProblem(ABC):
     def gradient(self, x: Tensor) -> Tensor:
         """Exact gradient of the objective, `(runs, dim) -> (runs, dim)`."""
 
+    def to_clients(self, x: Tensor) -> Tensor:
+        """The same point for every client, `(runs, size) -> (runs, clients, size)`."""
+        return x.unsqueeze(1).expand(-1, self.clients, -1)
+
 
 class AbstractSampled(AbstractProblem):
     """A problem whose randomness is one sample. `atoms` lists its whole finite support, so expectations are sums."""
@@ -108,6 +112,8 @@ class AbstractComposite(AbstractSampled):
 class AbstractSharedComposite(AbstractComposite):
     """Phi(x) = (1/K) sum_k h_k(x) + f((1/K) sum_k g_k(x)): one deterministic f for all clients.
 
+    The means over the clients may be overridden where they have a closed form.
+
     Source: Khanduri et al., FedDRO, problem (2).
     """
 
@@ -121,9 +127,17 @@ class AbstractSharedComposite(AbstractComposite):
     def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor | None:
         """Gradient of h_k at x_k, `(runs, clients, dim)`; None where h = 0."""
 
-    @abstractmethod
     def inner_mean(self, x: Tensor) -> Tensor:
         """Exact g(x) = (1/K) sum_k g_k(x), `(runs, dim) -> (runs, inner_dim)`."""
+        return client_mean(self.inner(self.to_clients(x)))
+
+    def objective(self, x: Tensor) -> Tensor:
+        return client_mean(self.extra(self.to_clients(x))) + self.outer(self.inner_mean(x))
+
+    def gradient(self, x: Tensor) -> Tensor:
+        spread, pull = self.to_clients(x), self.to_clients(self.outer_gradient(self.inner_mean(x)))
+        per_client, extra = self.inner_vjp(spread, pull), self.extra_gradient(spread)
+        return client_mean(per_client if extra is None else per_client + extra)
 
 
 class AbstractLocalComposite(AbstractComposite):
@@ -133,6 +147,13 @@ class AbstractLocalComposite(AbstractComposite):
     """
 
     kind: ClassVar[str] = "local_composite"
+
+    def objective(self, x: Tensor) -> Tensor:
+        return client_mean(self.outer(self.inner(self.to_clients(x))))
+
+    def gradient(self, x: Tensor) -> Tensor:
+        x = self.to_clients(x)
+        return client_mean(self.inner_vjp(x, self.outer_gradient(self.inner(x))))
 
 
 @dataclass(frozen=True)
@@ -157,6 +178,7 @@ class AbstractConditional(AbstractProblem):
     """F(x) = (1/N) sum_n E_xi f_xi(E_{eta|xi} g_eta(x, xi)), with finitely many outcomes of xi and of eta.
 
     Every oracle keeps the outer batch axis, because f_xi is not linear: methods average over it last.
+    `objective` and `gradient` are right where all outcomes of xi are equally likely; else they must be overridden.
 
     Source: Wu et al., Federated conditional stochastic optimization, problem (1).
     """
@@ -197,6 +219,17 @@ class AbstractConditional(AbstractProblem):
     @abstractmethod
     def inner_atoms(self, outer: OuterSample) -> tuple[InnerSample, Tensor]:
         """Every outcome of eta along the last axis, for each outer sample, and the conditional probabilities."""
+
+    def objective(self, x: Tensor) -> Tensor:
+        everything, _ = self.outer_atoms()
+        values = self.outer_value(self.inner(self.to_clients(x), everything), everything)
+        return values.flatten(1).mean(-1)
+
+    def gradient(self, x: Tensor) -> Tensor:
+        everything, _ = self.outer_atoms()
+        x = self.to_clients(x)
+        pull = self.inner_vjp(x, self.outer_gradient(self.inner(x, everything), everything), everything)
+        return pull.flatten(1, 2).transpose(1, 2).contiguous().mean(-1)
 
 
 class AbstractMeta(AbstractSampled):

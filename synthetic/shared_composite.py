@@ -14,16 +14,16 @@ import torch
 from torch import Tensor
 
 from .bowl import RippledBowl
-from .certificate import Certificate, as_point
+from .certificate import Certificate, as_point, by_quantity
+from .composition import no_extra_certificates
 from .convex import convex_minimum
-from .inner_certificates import inner_certificates
+from .fits import shared_fits
+from .inner_certificates import inner_certificates, onto_gap
 from .inner_map import RippledMap
 from .outer import CenteredOuter
-from .patterns import sign_grid, uneven_direction
+from .patterns import sign_grid, start_beyond
 from .problem import AbstractSharedComposite, Draws, Sample, batch_mean
-
-_EVERY_THEOREM = ("feddro.lemma_3_1", "feddro.theorem_5_1", "feddro.theorem_f_1", "feddro.corollary_1",
-                  "feddro.corollary_2")
+from .whole_certificates import cap_certificate
 
 
 @dataclass(frozen=True)
@@ -106,13 +106,11 @@ class SharedComposite(AbstractSharedComposite):
 
     @property
     def fits(self) -> tuple[str, ...]:
-        """Theorem 4.2 is about h = 0; everything else fits always."""
-        return _EVERY_THEOREM if self._bowl is not None else (*_EVERY_THEOREM, "feddro.theorem_4_2")
+        return shared_fits(has_extra=self._bowl is not None)
 
     @cached_property
     def initial_point(self) -> Tensor:
-        side = -1.0 if self.target >= 0 else 1.0
-        return side * self.start * uneven_direction(self.dim, self.device)
+        return start_beyond(self.target, self.start, self.dim, self.device)
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         return self._map.value(x, batch_mean(sample.inner) if isinstance(sample, SharedSample) else None)
@@ -155,8 +153,7 @@ class SharedComposite(AbstractSharedComposite):
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
         parts = [*inner_certificates(self._map), *self._outer.certificates(), *self._whole_certificates()]
-        parts += _zero_extra_certificates() if self._bowl is None else list(self._bowl.certificates())
-        return {part.quantity: part for part in parts}
+        return by_quantity([*parts, *(no_extra_certificates() if self._bowl is None else self._bowl.certificates())])
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         steepest = self._map.mean_lipschitz
@@ -165,9 +162,7 @@ class SharedComposite(AbstractSharedComposite):
         yield Certificate("objective_smoothness", extra_smoothness + smoothness, "upper",
                           "Chain rule on the mean maps, in which client terms cancel: L_h + B_f L_g + |J|^2 L_f.")
         cap = self.B_h + self.B_f * steepest
-        start = torch.linalg.vector_norm(self.gradient(self.initial_point.unsqueeze(0))).item()
-        yield Certificate("gradient_cap", cap, "upper", "|grad Phi| <= |grad h| + |J| |grad f|, of the mean maps.",
-                          witness=min(1.0, start / cap) * (1 - 1e-12), points=(as_point(self.initial_point),))
+        yield cap_certificate(self, cap, "|grad Phi| <= |grad h| + |J| |grad f|, of the mean maps.")
         yield self._gap_certificate()
 
     @property
@@ -181,8 +176,7 @@ class SharedComposite(AbstractSharedComposite):
             return Certificate("objective_gap", start, "exact", "h >= 0, f >= 0 and both vanish at 0, as g(0) = 0.",
                                witness=1.0, points=(as_point(torch.zeros(self.dim)),))
         if self._bowl is None:
-            return Certificate("objective_gap", start, "exact", "f >= 0, and g is onto so that f(g(x)) = 0 at some x.",
-                               witness=1.0 - 1e-9, points=(self._map.preimage(self.target),))
+            return onto_gap(start, self._map, self.target)
         return Certificate("objective_gap", start - self._infimum_bound(), "upper",
                            "h >= bowl(|x|) and |g(x)| <= |J| |x|: Phi is at least a convex function of |x|, minimised.")
 
@@ -197,8 +191,3 @@ class SharedComposite(AbstractSharedComposite):
             return height + miss, rise - slope * pull
 
         return convex_minimum(along_radius, 0.0, distance / slope)
-
-
-def _zero_extra_certificates() -> list[Certificate]:
-    names = ("noncompositional_smoothness", "noncompositional_gradient_noise", "noncompositional_heterogeneity")
-    return [Certificate(name, 0.0, "exact", "There is no h.") for name in names]

@@ -29,14 +29,51 @@ from torch import Tensor
 from .adversary import Budget
 from .averaged import Averaged, DataSample, Function, all_pairs, checked_data, checked_start
 from .certificate import Certificate
-from .client_dro import LOCAL_FITS
-from .dro import FITS
 from .estimates import estimated_certificates
-from .problem import AbstractLocalComposite, AbstractSharedComposite, Draws, Sample, client_mean
+from .fits import local_fits, shared_fits
+from .problem import AbstractComposite, AbstractLocalComposite, AbstractSharedComposite, Draws, Sample
+
+
+class AbstractFromFunctions(AbstractComposite):
+    """What both kinds have in common: the inner map, where runs start, and constants that are estimated."""
+
+    inner_function: Function
+    data: Tensor
+    start: Tensor
+    factor: float
+    budget: Budget
+
+    def _set_sizes(self) -> None:
+        checked_data("data", self.data)
+        inner_value = self.inner_function(checked_start(self.start), self.data[0, 0])
+        for name, value in (("clients", len(self.data)), ("dim", len(self.start)), ("inner_dim", len(inner_value))):
+            object.__setattr__(self, name, value)
+
+    @property
+    def initial_point(self) -> Tensor:
+        return self.start
+
+    @cached_property
+    def _inner(self) -> Averaged:
+        return Averaged(self.inner_function, self.data)
+
+    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._inner.value(x, _first(sample))
+
+    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._inner.pulled(x, v, _first(sample))
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Certificate]:
+        return estimated_certificates(self, self.budget, self.factor)
+
+
+def _first(sample: Sample | None) -> Tensor | None:
+    return sample.first if isinstance(sample, DataSample) else None
 
 
 @dataclass(frozen=True, eq=False)
-class LocalFromFunctions(AbstractLocalComposite):
+class LocalFromFunctions(AbstractFromFunctions, AbstractLocalComposite):
     """(1/K) sum_k f_k(g_k(x)), g_k the mean of `inner` over `data[k]`, f_k the mean of `outer` over `outer_data[k]`.
 
     Args:
@@ -61,52 +98,24 @@ class LocalFromFunctions(AbstractLocalComposite):
     inner_dim: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
-        checked_data("data", self.data)
+        self._set_sizes()
         if self.outer_data is not None:
             checked_data("outer_data", self.outer_data, len(self.data))
-        inner_value = self.inner_function(checked_start(self.start), self.data[0, 0])
-        for name, value in (("clients", len(self.data)), ("dim", len(self.start)), ("inner_dim", len(inner_value))):
-            object.__setattr__(self, name, value)
 
     @property
     def fits(self) -> tuple[str, ...]:
         """The theorems about this kind; with estimated constants none of them can be supported."""
-        one_outer = self.outer_data is None
-        return LOCAL_FITS if one_outer else tuple(claim for claim in LOCAL_FITS if claim != "comfedl.theorem_2")
-
-    @property
-    def initial_point(self) -> Tensor:
-        return self.start
-
-    @cached_property
-    def _inner(self) -> Averaged:
-        return Averaged(self.inner_function, self.data)
+        return local_fits(one_outer=self.outer_data is None)
 
     @cached_property
     def _outer(self) -> Averaged:
         return Averaged(self.outer_function, self.outer_data)
-
-    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._inner.value(x, sample.first if isinstance(sample, DataSample) else None)
-
-    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._inner.pulled(x, v, sample.first if isinstance(sample, DataSample) else None)
 
     def outer(self, y: Tensor) -> Tensor:
         return self._outer.value(y)
 
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
         return self._outer.gradient(y, sample.second if isinstance(sample, DataSample) else None)
-
-    def objective(self, x: Tensor) -> Tensor:
-        return client_mean(self.outer(self.inner(self._to_clients(x))))
-
-    def gradient(self, x: Tensor) -> Tensor:
-        x = self._to_clients(x)
-        return client_mean(self.inner_vjp(x, self.outer_gradient(self.inner(x))))
-
-    def _to_clients(self, x: Tensor) -> Tensor:
-        return x.unsqueeze(1).expand(-1, self.clients, -1)
 
     @property
     def _outer_samples(self) -> int:
@@ -119,13 +128,9 @@ class LocalFromFunctions(AbstractLocalComposite):
     def atoms(self) -> tuple[DataSample, Tensor]:
         return all_pairs(self.data.shape[1], self._outer_samples, self.clients, self.data.device)
 
-    @cached_property
-    def certificates(self) -> Mapping[str, Certificate]:
-        return estimated_certificates(self, self.budget, self.factor)
-
 
 @dataclass(frozen=True, eq=False)
-class SharedFromFunctions(AbstractSharedComposite):
+class SharedFromFunctions(AbstractFromFunctions, AbstractSharedComposite):
     """(1/K) sum_k h_k(x) + f((1/K) sum_k g_k(x)), g_k and h_k means of `inner` and `extra` over `data[k]`, f `outer`.
 
     Args:
@@ -147,23 +152,12 @@ class SharedFromFunctions(AbstractSharedComposite):
     inner_dim: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
-        checked_data("data", self.data)
-        inner_value = self.inner_function(checked_start(self.start), self.data[0, 0])
-        for name, value in (("clients", len(self.data)), ("dim", len(self.start)), ("inner_dim", len(inner_value))):
-            object.__setattr__(self, name, value)
+        self._set_sizes()
 
     @property
     def fits(self) -> tuple[str, ...]:
         """The theorems about this kind; with estimated constants none of them can be supported."""
-        return FITS if self.extra_function else (*FITS, "feddro.theorem_4_2")
-
-    @property
-    def initial_point(self) -> Tensor:
-        return self.start
-
-    @cached_property
-    def _inner(self) -> Averaged:
-        return Averaged(self.inner_function, self.data)
+        return shared_fits(has_extra=self.extra_function is not None)
 
     @cached_property
     def _outer(self) -> Averaged:
@@ -172,15 +166,6 @@ class SharedFromFunctions(AbstractSharedComposite):
     @cached_property
     def _extra(self) -> Averaged | None:
         return None if self.extra_function is None else Averaged(self.extra_function, self.data)
-
-    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._inner.value(x, sample.first if isinstance(sample, DataSample) else None)
-
-    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._inner.pulled(x, v, sample.first if isinstance(sample, DataSample) else None)
-
-    def inner_mean(self, x: Tensor) -> Tensor:
-        return client_mean(self.inner(self._to_clients(x)))
 
     def outer(self, y: Tensor) -> Tensor:
         return self._outer.value(y) if y.dim() == 3 else self._outer.value(y.unsqueeze(1))[:, 0]
@@ -194,19 +179,7 @@ class SharedFromFunctions(AbstractSharedComposite):
     def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor | None:
         if self._extra is None:
             return None
-        return self._extra.gradient(x, sample.first if isinstance(sample, DataSample) else None)
-
-    def objective(self, x: Tensor) -> Tensor:
-        return client_mean(self.extra(self._to_clients(x))) + self.outer(self.inner_mean(x))
-
-    def gradient(self, x: Tensor) -> Tensor:
-        spread = self._to_clients(x)
-        pull = self.outer_gradient(self.inner_mean(x)).unsqueeze(1).expand(-1, self.clients, -1)
-        per_client, extra = self.inner_vjp(spread, pull), self.extra_gradient(spread)
-        return client_mean(per_client if extra is None else per_client + extra)
-
-    def _to_clients(self, x: Tensor) -> Tensor:
-        return x.unsqueeze(1).expand(-1, self.clients, -1)
+        return self._extra.gradient(x, _first(sample))
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> DataSample:
         index = draws.integers(purpose, self.data.shape[1], batch)
@@ -214,7 +187,3 @@ class SharedFromFunctions(AbstractSharedComposite):
 
     def atoms(self) -> tuple[DataSample, Tensor]:
         return all_pairs(self.data.shape[1], 1, self.clients, self.data.device)
-
-    @cached_property
-    def certificates(self) -> Mapping[str, Certificate]:
-        return estimated_certificates(self, self.budget, self.factor)

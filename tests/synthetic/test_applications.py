@@ -17,7 +17,7 @@ GLANCE = Budget(lanes=3, steps=3, farthest=10.0)
 
 
 def losses_of(instance, x):
-    return instance.M * torch.sigmoid(-(instance._features * x).sum(-1)).flatten()
+    return instance.M * torch.sigmoid(-(instance._data.features * x).sum(-1)).flatten()
 
 
 def divergence(penalty, p):
@@ -124,7 +124,7 @@ def wrapped(instance):
         return torch.sigmoid(-(row * x).sum())
 
     return SharedFromFunctions(
-        lambda x, row: loss(x, row).unsqueeze(0), lambda y, _: -(y * y).sum() / 2, instance._features,
+        lambda x, row: loss(x, row).unsqueeze(0), lambda y, _: -(y * y).sum() / 2, instance._data.features,
         lambda x, row: loss(x, row) + loss(x, row) ** 2 / 2, start=instance.initial_point, factor=1.5, budget=GLANCE)
 
 
