@@ -49,6 +49,12 @@ def share(v: Tensor, active: Tensor | None = None) -> Tensor:
     return spread(client_mean(v, active), v.shape[1])
 
 
+def descend(x: Tensor, step: Scalar, direction: Tensor) -> Tensor:
+    """x - step * direction, in one pass over the models. Shape (runs, clients, n)."""
+    size = step if isinstance(step, Tensor) else torch.full((), step, dtype=x.dtype, device=x.device)
+    return torch.addcmul(x, size, direction, value=-1)
+
+
 @dataclass(frozen=True, kw_only=True)
 class State:
     """What a method carries from step to step; subclasses add tensors with leading (runs, clients).

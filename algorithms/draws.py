@@ -13,7 +13,6 @@ Source: G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number genera
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import math
 from collections.abc import Callable, Sequence
@@ -117,8 +116,16 @@ class Draws:
 
     def at(self, step: int) -> Draws:
         """The draws of step ``step`` (>= -1) of the same lanes."""
-        other = copy.copy(self)
-        other.step = step
+        return self._but(step=step)
+
+    @property
+    def per_seed(self) -> Draws:
+        """The same numbers before the grid is laid out, ``(seeds, clients, *tail)``: once for all grid points."""
+        return self._but(grid=1)
+
+    def _but(self, **changes: int) -> Draws:
+        other = object.__new__(Draws)  # a third of the time of copy.copy, which small runs notice
+        other.__dict__.update(self.__dict__, **changes)
         return other
 
     def words(self, purpose: str, count: int) -> Tensor:

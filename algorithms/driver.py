@@ -1,9 +1,10 @@
 """The one loop that runs every method: step, communicate, record, and now and then save.
 
-On a CPU the seeds step in blocks whose tensors stay in a core's cache, with one thread. A step is some hundred operations
-on small tensors: threads wait for each other after every one (measured: two threads were 1.1 to 3 times slower than one),
-and a tensor that leaves the cache costs more than the arithmetic done on it. As a lane does not know what is beside it,
-neither blocks nor threads change a bit of the result. For more cores there is ``drive_in_processes``.
+On a CPU the seeds step in blocks whose tensors stay in a core's cache, with one thread. A step is some hundred
+operations on small tensors: threads wait for each other after every one (measured: two threads were 1.1 to 3 times
+slower than one), and a tensor that leaves the cache costs more than the arithmetic done on it. Memory that an
+operation frees is kept for the next one (``memory``). As a lane does not know what is beside it, neither blocks nor
+threads change a bit of the result. For more cores there is ``drive_in_processes``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import torch
 from .base import Method, Start, State
 from .checkpoint import Checkpoint, identity
 from .draws import Draws
+from .memory import keep_freed_memory
 from .progress import Interrupted, Progress, stop_request
 from .recorder import Metric, Recorder
 from .result import Result
@@ -62,6 +64,8 @@ def drive(method: Method, problem: Any, *, steps: int, seeds: int | Sequence[int
     method.check(problem)
     start = start or Start()
     device = problem.initial_point.device
+    if device.type == "cpu":
+        keep_freed_memory()
     draws = Draws(root_seed, seeds, problem.clients, method.grid, device)
     recorder = Recorder(record or {}, steps, every, average, draws.runs, device, draws.grid)
     run = identity(method, problem, draws, start, recorder) if checkpoint else {}

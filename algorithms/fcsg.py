@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from .base import Messages, Method, Scalar, Start, State, is_due, share
+from .base import Messages, Method, Scalar, Start, State, descend, is_due, share
 from .draws import Draws
 
 CONDITIONAL_ORACLES = ("sample_outer", "sample_inner", "inner", "inner_vjp", "outer_gradient")
@@ -67,7 +67,7 @@ class FCSG(Method):
 
     def local_step(self, problem: Any, state: State, draws: Draws, t: int) -> State:
         batch = ConditionalBatch.draw(problem, draws, (self.B or self.b) if t == 0 else self.b, self.m)
-        return replace(state, x=state.x - self.alpha * batch.gradient(problem, state.x))
+        return replace(state, x=descend(state.x, self.alpha, batch.gradient(problem, state.x)))
 
     def communicate(self, problem: Any, state: State, t: int) -> State:
         return replace(state, x=share(state.x)) if is_due(t, self.q) else state

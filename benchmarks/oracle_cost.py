@@ -10,7 +10,6 @@ and processor time of the one thread, which a busy machine disturbs less. One sa
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
 import os
 import platform
@@ -23,6 +22,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # else the threads of a bus
 
 import torch
 from fedco.algorithms import Draws
+from fedco.algorithms.memory import keep_freed_memory
 from fedco.synthetic import PRESETS, problem, problems
 from fedco.synthetic.oracle_checks import random_points
 from torch import Tensor
@@ -30,7 +30,6 @@ from torch import Tensor
 TARGET_MS = 2.0
 INNER_DRAWS = 2
 WARM_UP = 3
-_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3  # malloc.h
 
 Call = Callable[[], Any]
 
@@ -105,19 +104,6 @@ def measured(name: str, lanes: int, dim: int, repeats: int) -> Iterator[dict[str
         both, _ = milliseconds(call, repeats, is_drawn_in_blocks)
         times = {"one_thread": elapsed, "two_threads": both, "one_thread_processor": processor}
         yield {"problem": name, "oracle": oracle, "dim": instance.dim, "lanes": runs * instance.clients, "ms": times}
-
-
-def keep_freed_memory() -> None:
-    """Tell the C library (glibc) to keep what is freed.
-
-    Else it may hand the 0.7 MB of every temporary tensor back to the system and fetch it again page by page, or not, as
-    the heap happens to lie: one oracle then costs 0.7 ms in one run and 2 ms in the next. Elsewhere it does nothing.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
-    if mallopt is not None:
-        for option in (_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD):
-            mallopt(option, 2**30)
-        mallopt(_M_TOP_PAD, 2**28)
 
 
 def machine() -> str:

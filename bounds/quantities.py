@@ -73,7 +73,7 @@ def _table() -> dict[str, Quantity]:
     constant("inner_sample_lipschitz", "bound of the inner Jacobian of every sample", _Y / _X)
     constant("inner_smoothness", "Lipschitz constant of the inner Jacobian", _Y / _X**2)
     constant("inner_sample_smoothness", "Lipschitz constant of the inner Jacobian of every sample", _Y / _X**2)
-    constant("noncompositional_smoothness", "Lipschitz constant of grad h", _CURVATURE)
+    constant("noncompositional_smoothness", "Lipschitz constant of grad h", _CURVATURE, NONNEGATIVE)
     constant("objective_smoothness", "Lipschitz constant of the gradient of the whole objective", _CURVATURE)
     # noise
     for name, meaning, dimension in (

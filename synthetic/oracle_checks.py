@@ -32,6 +32,11 @@ class SeededDraws:
     def __init__(self, runs: int, clients: int, seed: int = 0, device: str = "cpu") -> None:
         self.runs, self.clients, self.seed, self.device = runs, clients, seed, device
 
+    @property
+    def per_seed(self) -> SeededDraws:
+        """Itself: it knows no grid."""
+        return self
+
     def _generator(self, purpose: str) -> torch.Generator:
         return torch.Generator().manual_seed(self.seed * 1_000_003 + sum(i * ord(c) for i, c in enumerate(purpose, 1)))
 

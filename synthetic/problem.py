@@ -20,6 +20,10 @@ from .certificate import Certificate
 class Draws(Protocol):
     """The random numbers of one step; two calls with one purpose return the same numbers."""
 
+    @property
+    def per_seed(self) -> Draws:
+        """The same numbers once for all grid points: `(seeds, clients, ...)` where runs are grid points times seeds."""
+
     def signs(self, purpose: str, *tail: int) -> Tensor: ...
 
     def integers(self, purpose: str, high: int, *tail: int) -> Tensor: ...
