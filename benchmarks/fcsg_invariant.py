@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from fedco.algorithms import FCSG, Draws, drive, drive_in_processes
 from fedco.synthetic.invariant import InvariantLogistic
-from timing import Row, measured, print_machine, print_table
+from timing import Row, measured, print_machine, print_table, steps_for
 from torch import Tensor
 
 CLIENTS, DIM, POINTS, PERIOD, ROOT_SEED = 16, 10, 64, 50, 7
@@ -163,8 +163,7 @@ def compare(m: int, seconds: float) -> list[Row]:
     for label, work, is_own in (("JAX, jit + vmap + scan", in_jax, True), ("fedco", in_fedco, True),
                                 ("fedco, 2 processes", in_processes, False),
                                 ("random numbers of fedco alone", lambda n: draw_only(m, n), True)):
-        work(4)
-        steps = max(4, round(4 * seconds / max(measured("", 0, lambda work=work: work(4)).wall, 1e-3)))
+        steps = steps_for(seconds, work)
         if work is in_jax:
             work(steps)  # compiled once more for this number of steps
         rows.append(measured(label, steps * lanes, lambda work=work, steps=steps: work(steps), is_own))

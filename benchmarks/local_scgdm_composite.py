@@ -23,7 +23,7 @@ from fedco.algorithms import Draws, LocalSCGDM, drive, drive_in_processes
 from fedco.synthetic import problem
 from fedco.synthetic.local_composite import LocalComposite
 from fedco.synthetic.patterns import pair_index, pair_signs, walsh_directions
-from timing import Row, measured, print_machine, print_table
+from timing import Row, measured, print_machine, print_table, steps_for
 from torch import Tensor
 
 ROOT_SEED, SEEDS, PERIOD = 7, 64, 5
@@ -215,8 +215,7 @@ def compare(seconds: float) -> list[Row]:
     for label, work, is_own in (("JAX, jit + vmap + scan", in_jax, True), ("fedco", in_fedco, True),
                                 ("fedco, 2 processes", in_processes, False),
                                 ("random numbers of fedco alone", draw_only, True)):
-        work(20)
-        steps = max(20, round(20 * seconds / max(measured("", 0, lambda work=work: work(20)).wall, 1e-3)))
+        steps = steps_for(seconds, work)
         if work is in_jax:
             work(steps)  # compiled once more for this number of steps
         rows.append(measured(label, steps * lanes, lambda work=work, steps=steps: work(steps), is_own))

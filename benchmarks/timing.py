@@ -41,6 +41,18 @@ def measured(label: str, work: int, run: Callable[[], object], own_process: bool
     return Row(label, work, wall, cpu if own_process else None, os.getloadavg()[0])
 
 
+def steps_for(seconds: float, work: Callable[[int], object]) -> int:
+    """How many steps take about so long. Each look has a run before it, in which JAX compiles for that number of steps;
+    the second look leaves out what starting processes costs."""
+    steps = 4
+    for _ in range(2):
+        work(steps)
+        began = time.perf_counter()
+        work(steps)
+        steps = max(4, round(steps * seconds / max(time.perf_counter() - began, 1e-3)))
+    return steps
+
+
 def print_machine(*packages: str) -> None:
     """Where and when: the date, the processor, the versions and the load before anything runs."""
     with open("/proc/cpuinfo") as file:

@@ -186,21 +186,19 @@ class Converter:
             return self._largest([inner]).power(power)
 
     def _sum(self, expr: sp.Expr) -> Posynomial:
-        minus = [-part for part in expr.args if part.could_extract_minus_sign()]
+        added, minus = _signed(expr)
         if minus:
             fixed = {s: exact_float(self.box[s.name][0]) for s in expr.free_symbols if _is_fixed(self.box, s.name)}
             if fixed:
                 return self.convert(expr.xreplace(fixed))
         total = Posynomial({})
-        for part in expr.args:
-            if not part.could_extract_minus_sign():
-                total = total + self.convert(part)
+        for part in added:
+            total = total + self.convert(part)
         return self._difference(expr, total, minus) if minus else total
 
-    def _difference(self, expr: sp.Expr, plus: Posynomial, minus: list[sp.Expr]) -> Posynomial:
+    def _difference(self, expr: sp.Expr, plus: Posynomial, minus: tuple[sp.Expr, ...]) -> Posynomial:
         """`a v^p - c` or `c - a v^p` in one variable v on its box, bounded by a monomial; else the minus is dropped."""
-        names = sorted(str(symbol) for symbol in expr.free_symbols)
-        shown = str(expr)
+        names, shown = _names(expr), _text(expr)
         self.replacements[shown] = frozenset(names)
         low, high = self.box.get(names[0], (0.0, inf))
         lost = minus[0]
@@ -229,8 +227,7 @@ class Converter:
 
     def _smallest(self, expr: sp.Min) -> Posynomial:
         """From above one of the arguments, the smallest at a reference point; from below their constant parts."""
-        names = sorted(str(symbol) for symbol in expr.free_symbols)
-        self.replacements[str(expr)] = frozenset(names)
+        self.replacements[_text(expr)] = frozenset(_names(expr))
         parts = [self.convert(part) for part in expr.args]
         if self.upper:
             reference = {name: max(self.box.get(name, (0.0, inf))[0], 1e-3) for part in parts for name in part.names}
@@ -244,6 +241,23 @@ class Converter:
 @lru_cache(maxsize=4096)
 def _float(expr: sp.Expr) -> float:
     return float(expr)
+
+
+@lru_cache(maxsize=4096)
+def _text(expr: sp.Expr) -> str:
+    return str(expr)
+
+
+@lru_cache(maxsize=4096)
+def _names(expr: sp.Expr) -> list[str]:
+    return sorted(str(symbol) for symbol in expr.free_symbols)
+
+
+@lru_cache(maxsize=4096)
+def _signed(expr: sp.Expr) -> tuple[tuple[sp.Expr, ...], tuple[sp.Expr, ...]]:
+    """What a sum adds, and what it takes away."""
+    is_minus = {part: part.could_extract_minus_sign() for part in expr.args}
+    return tuple(p for p in expr.args if not is_minus[p]), tuple(-p for p in expr.args if is_minus[p])
 
 
 def _is_fixed(box: Box, name: str) -> bool:

@@ -249,7 +249,7 @@ def theorem(s: SimpleNamespace, f_6: Theorem) -> Statement:
     used = (*lemma.conditions, momentum_at_most_one(s))
     return Statement(
         "proved",
-        sorted_terms(s, sp.expand(rest * 2 / (s.eta * s.T))),
+        sorted_terms(s, rest * 2 / (s.eta * s.T)),
         used,
         lemma.derived,
         {"eta": sp.sqrt(s.b * s.K / s.T), "beta": c_beta.symbol * s.eta},
