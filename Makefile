@@ -36,6 +36,8 @@ bench: $(STAMP)  ## every comparison in benchmarks/README.md; installs JAX, whic
 	$(BIN)/python benchmarks/local_scgdm_composite.py
 	$(BIN)/python benchmarks/feddro_throughput.py
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/oracle_cost.py
+	$(BIN)/python benchmarks/grid_evaluation.py
 
 clean:
 	rm -rf $(VENV) report build *.egg-info

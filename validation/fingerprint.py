@@ -14,11 +14,11 @@ from .. import __version__
 
 ROOT = Path(__file__).parent.parent
 
-MEASUREMENT = ("algorithms", "synthetic", "bounds", "validation/experiments.py", "validation/recipes/methods.py")
-"""What the statistic of a run depends on: methods, problems, bounds, and how they are put together."""
+MEASUREMENT = ("algorithms", "synthetic", "bounds", "validation/experiments.py", "validation/recipes")
+"""What the statistic of a run depends on: methods, problems, bounds, and how recipes put them together."""
 PACKAGE = ("algorithms", "bounds", "synthetic", "validation")
 """What a part of the report depends on: every room of the package that computes."""
-LEMMAS = ("validation/lemmas",)
+LEMMAS = (*MEASUREMENT, "validation/lemmas")
 """How both sides of a lemma are measured."""
 
 
