@@ -74,6 +74,7 @@ def algorithms(as_json: Json = False) -> None:
             "name": name,
             "kinds": list(method.kinds),
             "needs": list(method.needs),
+            "needs_on": {kind: list(oracles) for kind, oracles in method.needs_on.items()},
             "hyperparameters": [item.name for item in fields(method)],
             "summary": (method.__doc__ or "").strip().splitlines()[0],
         }
