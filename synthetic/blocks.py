@@ -10,19 +10,16 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from .dials import require_nonnegative, require_paired, require_positive
+
 LARGEST_WAVENUMBER = 1e3  # of a problem: faster waves lose digits, as sin(q t) has rounding error 1e-16 q t
 _PSEUDO_HUBER_THIRD = 48 / (25 * math.sqrt(5))  # max of 3 t (1 + t^2)^(-5/2), at t = 1/2
 _LOG_COSH_THIRD = 4 / (3 * math.sqrt(3))  # max of 2 sech^2 tanh, where tanh = 1/sqrt(3)
-
-
-def _require_nonnegative(block: object, **dials: float) -> None:
-    for name, value in dials.items():
-        if not (math.isfinite(value) and value >= 0):
-            raise ValueError(f"{type(block).__name__}: {name} must be finite and at least 0, got {value}")
 
 
 class AbstractBlock(ABC):
@@ -51,14 +48,31 @@ class AbstractBlock(ABC):
 
 
 @dataclass(frozen=True)
-class Sine(AbstractBlock):
-    """a sin(q t) / q, and a t when q = 0: odd, steepest at 0, most curved at q t = pi/2; constants a, a q, a q^2."""
+class AbstractWave(AbstractBlock):
+    """Amplitude a / q at wavenumber q: its derivatives are at most a, a q and a q^2, all attained."""
 
     steepness: float
     wavenumber: float
 
     def __post_init__(self) -> None:
-        _require_nonnegative(self, steepness=self.steepness, wavenumber=self.wavenumber)
+        require_nonnegative(self, "steepness", "wavenumber", of=type(self).__name__)
+
+    @property
+    def lipschitz(self) -> float:
+        return self.steepness
+
+    @property
+    def smoothness(self) -> float:
+        return self.steepness * self.wavenumber
+
+    @property
+    def curvature_lipschitz(self) -> float:
+        return self.steepness * self.wavenumber**2
+
+
+@dataclass(frozen=True)
+class Sine(AbstractWave):
+    """a sin(q t) / q, and a t when q = 0: odd, steepest at 0, most curved at q t = pi/2; constants a, a q, a q^2."""
 
     def value(self, t: Tensor) -> Tensor:
         if self.wavenumber == 0:
@@ -71,28 +85,10 @@ class Sine(AbstractBlock):
     def curvature(self, t: Tensor) -> Tensor:
         return (self.wavenumber * t).sin_().mul_(-self.steepness * self.wavenumber)
 
-    @property
-    def lipschitz(self) -> float:
-        return self.steepness
-
-    @property
-    def smoothness(self) -> float:
-        return self.steepness * self.wavenumber
-
-    @property
-    def curvature_lipschitz(self) -> float:
-        return self.steepness * self.wavenumber**2
-
 
 @dataclass(frozen=True)
-class Cosine(AbstractBlock):
+class Cosine(AbstractWave):
     """a (1 - cos(q t)) / q: even, minimum 0 at 0, most curved at 0, steepest at q t = pi/2; constants a, a q, a q^2."""
-
-    steepness: float
-    wavenumber: float
-
-    def __post_init__(self) -> None:
-        _require_nonnegative(self, steepness=self.steepness, wavenumber=self.wavenumber)
 
     def value(self, t: Tensor) -> Tensor:
         if self.wavenumber == 0:
@@ -105,30 +101,38 @@ class Cosine(AbstractBlock):
     def curvature(self, t: Tensor) -> Tensor:
         return (self.wavenumber * t).cos_().mul_(self.steepness * self.wavenumber)
 
+
+@dataclass(frozen=True)
+class AbstractSoftAbsolute(AbstractBlock):
+    """a |t| rounded off over a width w: even, minimum 0; its derivatives are at most a, a / w and `third` a / w^2."""
+
+    third: ClassVar[float]
+
+    steepness: float
+    width: float
+
+    def __post_init__(self) -> None:
+        require_nonnegative(self, "steepness", of=type(self).__name__)
+        require_positive(self, "width", of=type(self).__name__)
+
     @property
     def lipschitz(self) -> float:
         return self.steepness
 
     @property
     def smoothness(self) -> float:
-        return self.steepness * self.wavenumber
+        return self.steepness / self.width
 
     @property
     def curvature_lipschitz(self) -> float:
-        return self.steepness * self.wavenumber**2
+        return self.third * self.steepness / self.width**2
 
 
 @dataclass(frozen=True)
-class PseudoHuber(AbstractBlock):
+class PseudoHuber(AbstractSoftAbsolute):
     """a (sqrt(w^2 + t^2) - w): even, minimum 0; constants a (at infinity), a/w (0), 48/(25 sqrt 5) a/w^2 (w/2)."""
 
-    steepness: float
-    width: float
-
-    def __post_init__(self) -> None:
-        _require_nonnegative(self, steepness=self.steepness, width=self.width)
-        if self.width == 0:
-            raise ValueError("PseudoHuber: width must be positive, got 0")
+    third: ClassVar[float] = _PSEUDO_HUBER_THIRD
 
     def value(self, t: Tensor) -> Tensor:
         return self.steepness * t * t / (torch.sqrt(self.width**2 + t * t) + self.width)
@@ -140,30 +144,12 @@ class PseudoHuber(AbstractBlock):
         root = torch.sqrt(self.width**2 + t * t)
         return self.steepness * self.width**2 / (root * root * root)
 
-    @property
-    def lipschitz(self) -> float:
-        return self.steepness
-
-    @property
-    def smoothness(self) -> float:
-        return self.steepness / self.width
-
-    @property
-    def curvature_lipschitz(self) -> float:
-        return _PSEUDO_HUBER_THIRD * self.steepness / self.width**2
-
 
 @dataclass(frozen=True)
-class LogCosh(AbstractBlock):
+class LogCosh(AbstractSoftAbsolute):
     """a w log cosh(t/w): even, minimum 0; constants a (at infinity), a/w (at 0), 4/(3 sqrt 3) a/w^2 (tanh = 3^-1/2)."""
 
-    steepness: float
-    width: float
-
-    def __post_init__(self) -> None:
-        _require_nonnegative(self, steepness=self.steepness, width=self.width)
-        if self.width == 0:
-            raise ValueError("LogCosh: width must be positive, got 0")
+    third: ClassVar[float] = _LOG_COSH_THIRD
 
     def value(self, t: Tensor) -> Tensor:
         z = (t / self.width).abs()
@@ -175,18 +161,6 @@ class LogCosh(AbstractBlock):
     def curvature(self, t: Tensor) -> Tensor:
         decay = torch.exp((-2 / self.width) * t.abs())
         return (4 * self.steepness / self.width) * decay / ((1 + decay) * (1 + decay))
-
-    @property
-    def lipschitz(self) -> float:
-        return self.steepness
-
-    @property
-    def smoothness(self) -> float:
-        return self.steepness / self.width
-
-    @property
-    def curvature_lipschitz(self) -> float:
-        return _LOG_COSH_THIRD * self.steepness / self.width**2
 
 
 @dataclass(frozen=True)
@@ -201,10 +175,8 @@ class RadialPseudoHuber:
     smoothness: float
 
     def __post_init__(self) -> None:
-        _require_nonnegative(self, lipschitz=self.lipschitz, smoothness=self.smoothness)
-        if (self.lipschitz > 0) != (self.smoothness > 0):
-            raise ValueError(f"RadialPseudoHuber: lipschitz and smoothness must be both zero or both positive, "
-                             f"got {self.lipschitz} and {self.smoothness}")
+        require_nonnegative(self, "lipschitz", "smoothness", of="RadialPseudoHuber")
+        require_paired(self, "lipschitz", "smoothness", of="RadialPseudoHuber")
 
     @property
     def width(self) -> float:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from .blocks import LARGEST_WAVENUMBER, AbstractBlock, Cosine, RadialPseudoHuber, Sine
 from .certificate import Certificate, as_point
+from .dials import require_nonnegative, require_positive
 from .patterns import pair_index, pair_signs, walsh_directions
 
 _RIPPLE_SHARE = 0.25  # of the smoothness
@@ -49,15 +50,11 @@ class RippledBowl:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        for name in ("lipschitz", "smoothness"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
-                raise ValueError(f"bowl: {name} must be finite and positive, got {getattr(self, name)}")
+        require_positive(self, "lipschitz", "smoothness", of="bowl")
         if not 0 < self.noise_wavenumber <= LARGEST_WAVENUMBER:
             raise ValueError(f"bowl: the noise wavenumber must be in (0, {LARGEST_WAVENUMBER}], "
                              f"got {self.noise_wavenumber}")
-        for name in ("noise", "heterogeneity"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
-                raise ValueError(f"bowl: {name} must be finite and at least 0, got {getattr(self, name)}")
+        require_nonnegative(self, "noise", "heterogeneity", of="bowl")
         if self.heterogeneity > 0 and self.clients < 2:
             raise ValueError(f"bowl: heterogeneity needs at least 2 clients, got {self.clients}")
         if self.ripple.wavenumber > LARGEST_WAVENUMBER:

@@ -5,7 +5,6 @@ Source: Wu et al., Federated conditional stochastic optimization, problem (1), A
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +13,7 @@ import torch
 from torch import Tensor
 
 from .certificate import Certificate, by_quantity
+from .dials import require_nonnegative, require_paired
 from .inner_certificates import inner_certificates, onto_gap
 from .inner_map import RippledMap, lipschitz_of_mean_square
 from .outer import CenteredOuter
@@ -67,16 +67,13 @@ class Conditional(AbstractConditional):
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        if (self.sigma_g > 0) != (self.jacobian_noise > 0):
-            raise ValueError("sigma_g and jacobian_noise must be both zero or both positive, "
-                             f"got {self.sigma_g} and {self.jacobian_noise}")
+        require_paired(self, "sigma_g", "jacobian_noise")
         if self.outer_support < 1 or self.clients < 1:
             raise ValueError(f"clients and outer_support must be at least 1, got {self.clients}, {self.outer_support}")
         if not self.S_g > self.jacobian_noise * self._noise_wavenumber:
             raise ValueError("S_g must exceed jacobian_noise^2 / sigma_g, the curvature of the noise, "
                              f"got {self.S_g} and {self.jacobian_noise * self._noise_wavenumber}")
-        if not (math.isfinite(self.start) and self.start >= 0):
-            raise ValueError(f"start must be finite and at least 0, got {self.start}")
+        require_nonnegative(self, "start")
         _ = self._map, self._outer  # the parts check their own dials
 
     @property

@@ -17,7 +17,6 @@ Source: Khanduri et al., FedDRO, section 2.1, equations (3) to (5); Huang et al.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +25,7 @@ import torch
 from torch import Tensor
 
 from .certificate import Certificate, by_quantity
+from .dials import require_positive
 from .fits import shared_fits
 from .linear_losses import extra_certificates, index_of, map_certificates
 from .margin_problem import AbstractMarginProblem
@@ -53,8 +53,7 @@ class RobustLoss(AbstractMarginProblem, AbstractSharedComposite):
     def __post_init__(self) -> None:
         if self.penalty not in ("kl", "chi2"):
             raise ValueError(f"penalty must be 'kl' or 'chi2', got {self.penalty!r}")
-        if not (math.isfinite(self.weight) and self.weight > 0):
-            raise ValueError(f"weight must be finite and positive, got {self.weight}")
+        require_positive(self, "weight")
         if self.penalty == "chi2" and self.weight < self.M:
             raise ValueError(
                 f"chi2 needs weight >= M (else the worst case is not inside the simplex), "

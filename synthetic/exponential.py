@@ -11,6 +11,7 @@ from torch import Tensor
 
 from .certificate import Certificate
 from .composition import deterministic_outer
+from .dials import require_positive
 
 
 @dataclass(frozen=True)
@@ -21,10 +22,7 @@ class Exponential:
     top: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.gamma) and self.gamma > 0):
-            raise ValueError(f"gamma must be finite and positive, got {self.gamma}")
-        if not (math.isfinite(self.top) and self.top > 0):
-            raise ValueError(f"the largest exponent must be finite and positive, got {self.top}")
+        require_positive(self, "gamma", "top", of="exponential")
 
     def value(self, y: Tensor) -> Tensor:
         """The function, elementwise."""

@@ -24,6 +24,7 @@ from torch import Tensor
 from .blocks import RadialPseudoHuber
 from .certificate import ROUNDED_UP, Certificate, as_point, by_quantity
 from .composition import heterogeneity_of_average
+from .dials import require_positive
 from .fits import shared_fits
 from .linear_losses import MEAN_MAP, IndexSample, LinearLosses, combination, extra_certificates, index_of
 from .margin_problem import chosen_loss
@@ -69,9 +70,7 @@ class FairClassifier(AbstractSharedComposite):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inner_dim", self.groups)
-        for name in ("rho", "width"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
-                raise ValueError(f"{name} must be finite and positive, got {getattr(self, name)}")
+        require_positive(self, "rho", "width")
         if self.groups < 2:
             raise ValueError(f"groups must be at least 2, got {self.groups}")
         _ = self._weights, self._loss  # the data and the loss check their own dials

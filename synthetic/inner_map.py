@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from .blocks import LARGEST_WAVENUMBER, Sine
+from .dials import require_nonnegative
 from .patterns import one_hot, pair_index, pair_signs, rows_of, walsh_directions
 from .recall import Recall
 
@@ -55,9 +56,7 @@ class RippledMap:
         if min(self.clients, self.dim, self.inner_dim) < 1 or self.dim % self.inner_dim != 0:
             raise ValueError(f"clients, dim, inner_dim must be positive and inner_dim must divide dim, "
                              f"got {self.clients}, {self.dim}, {self.inner_dim}")
-        for name in ("smoothness", "noise", "heterogeneity", "ripple"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
-                raise ValueError(f"inner map: {name} must be finite and at least 0, got {getattr(self, name)}")
+        require_nonnegative(self, "smoothness", "noise", "heterogeneity", "ripple", of="inner map")
         if not 0 < self.noise_wavenumber <= LARGEST_WAVENUMBER:
             raise ValueError(f"inner map: the noise wavenumber must be in (0, {LARGEST_WAVENUMBER}], "
                              f"got {self.noise_wavenumber}")

@@ -24,6 +24,7 @@ from torch.nn.functional import pad
 
 from .certificate import Certificate, by_quantity
 from .conditional import FITS
+from .dials import require_nonnegative, require_positive
 from .patterns import equal_weights
 from .problem import AbstractConditional, Draws, InnerSample, OuterSample
 from .recall import Recall
@@ -103,12 +104,8 @@ class InvariantLogistic(AbstractConditional):
     inner_dim: int = field(init=False, default=2)  # the margin and the regulariser
 
     def __post_init__(self) -> None:
-        for name in ("saturation", "gamma", "start"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
-                raise ValueError(f"{name} must be finite and positive, got {getattr(self, name)}")
-        for name in ("sigma_2", "reg", "shift"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
-                raise ValueError(f"{name} must be finite and at least 0, got {getattr(self, name)}")
+        require_positive(self, "saturation", "gamma", "start")
+        require_nonnegative(self, "sigma_2", "reg", "shift")
         if min(self.clients, self.points, self.dim) < 1:
             raise ValueError(f"clients, points and dim must be positive, got {self.clients}, {self.points}, {self.dim}")
 

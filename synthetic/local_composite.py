@@ -13,6 +13,7 @@ from functools import cached_property
 from torch import Tensor
 
 from .certificate import Certificate, by_quantity
+from .dials import require_nonnegative, require_paired
 from .fits import local_fits
 from .inner_certificates import inner_certificates, onto_gap
 from .inner_map import RippledMap, lipschitz_of_mean_square
@@ -68,11 +69,8 @@ class LocalComposite(AbstractLocalComposite):
     def __post_init__(self) -> None:
         if not self.C_f > self.sigma_f >= 0:
             raise ValueError(f"C_f must exceed sigma_f, got C_f={self.C_f} and sigma_f={self.sigma_f}")
-        if (self.sigma_g > 0) != (self.delta_g > 0):
-            raise ValueError("sigma_g and delta_g must be both zero or both positive, "
-                             f"got {self.sigma_g} and {self.delta_g}")
-        if not (math.isfinite(self.start) and self.start >= 0):
-            raise ValueError(f"start must be finite and at least 0, got {self.start}")
+        require_paired(self, "sigma_g", "delta_g")
+        require_nonnegative(self, "start")
         _ = self._map, self._outer  # the parts check their own dials
 
     @cached_property

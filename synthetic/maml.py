@@ -18,6 +18,7 @@ from torch import Tensor
 from .bowl import RippledBowl
 from .certificate import Certificate, by_quantity
 from .composition import composite_noise
+from .dials import require_nonnegative, require_paired, require_positive
 from .fits import local_fits
 from .loss import Kurtosis, loss_certificates
 from .meta import gap_certificate
@@ -65,15 +66,11 @@ class FederatedMAML(AbstractLocalComposite):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inner_dim", self.dim)
-        if not (math.isfinite(self.lam) and self.lam > 0):
-            raise ValueError(f"lam must be positive, got {self.lam}")
-        if (self.sigma_1 > 0) != (self.sigma_2 > 0):
-            raise ValueError("sigma_1 and sigma_2 must be both zero or both positive, "
-                             f"got {self.sigma_1} and {self.sigma_2}")
+        require_positive(self, "lam")
+        require_paired(self, "sigma_1", "sigma_2")
         if not self.Delta < self.G:
             raise ValueError(f"G must exceed Delta, got G={self.G} and Delta={self.Delta}")
-        if not (math.isfinite(self.start) and self.start >= 0):
-            raise ValueError(f"start must be finite and at least 0, got {self.start}")
+        require_nonnegative(self, "start")
         _ = self._bowl, self._law  # the parts check their own dials
 
     @cached_property

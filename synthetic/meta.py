@@ -15,6 +15,7 @@ from torch import Tensor
 
 from .bowl import RippledBowl
 from .certificate import Certificate, as_point, by_quantity
+from .dials import require_nonnegative, require_paired
 from .loss import Kurtosis, infimum_of_losses, loss_certificates
 from .patterns import uneven_direction
 from .problem import AbstractMeta, Draws, Sample, client_mean
@@ -66,13 +67,10 @@ class Meta(AbstractMeta):
         object.__setattr__(self, "inner_dim", self.dim)
         if not (math.isfinite(self.alpha) and self.alpha > 0 and self.nu >= 1):
             raise ValueError(f"alpha must be positive and nu at least 1, got {self.alpha} and {self.nu}")
-        if (self.sigma_G > 0) != (self.sigma_H > 0):
-            raise ValueError("sigma_G and sigma_H must be both zero or both positive, "
-                             f"got {self.sigma_G} and {self.sigma_H}")
+        require_paired(self, "sigma_G", "sigma_H")
         if not self.Delta < self.B:
             raise ValueError(f"B must exceed Delta, got B={self.B} and Delta={self.Delta}")
-        if not (math.isfinite(self.start) and self.start >= 0):
-            raise ValueError(f"start must be finite and at least 0, got {self.start}")
+        require_nonnegative(self, "start")
         _ = self._bowl, self._law  # the parts check their own dials
 
     @cached_property

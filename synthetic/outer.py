@@ -12,6 +12,7 @@ from torch import Tensor
 
 from .blocks import RadialPseudoHuber, Sine
 from .certificate import Certificate, as_point
+from .dials import require_nonnegative, require_positive
 from .patterns import pair_signs
 
 _FAR = 1000.0  # widths at which the slope is 0.9999995 of the Lipschitz constant
@@ -41,12 +42,8 @@ class CenteredOuter:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        for name in ("lipschitz", "smoothness"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
-                raise ValueError(f"outer: {name} must be finite and positive, got {getattr(self, name)}")
-        for name in ("noise", "spread"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
-                raise ValueError(f"outer: {name} must be finite and at least 0, got {getattr(self, name)}")
+        require_positive(self, "lipschitz", "smoothness", of="outer")
+        require_nonnegative(self, "noise", "spread", of="outer")
         if not math.isfinite(self.target):
             raise ValueError(f"outer: target must be finite, got {self.target}")
 

@@ -11,6 +11,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from .dials import require_positive
+
 _CELLS, _SPLITS, _ROUNDS = 2048, 8, 30
 _TOLERANCE = 1e-5
 _REACH = 40.0  # in units of the loss: beyond it every derivative is below 10 exp(-40)
@@ -65,8 +67,7 @@ class Sigmoid:
     M: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.M) and self.M > 0):
-            raise ValueError(f"the largest loss M must be finite and positive, got {self.M}")
+        require_positive(self, "M", of="loss")
 
     @property
     def smallest(self) -> float:

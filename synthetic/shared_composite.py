@@ -17,6 +17,7 @@ from .bowl import RippledBowl
 from .certificate import Certificate, as_point, by_quantity
 from .composition import no_extra_certificates
 from .convex import convex_minimum
+from .dials import require_nonnegative
 from .fits import shared_fits
 from .inner_certificates import inner_certificates, onto_gap
 from .inner_map import RippledMap
@@ -84,8 +85,7 @@ class SharedComposite(AbstractSharedComposite):
         if self.B_h == 0 and any((self.L_h, self.sigma_h, self.Delta_h)):
             raise ValueError("without h (B_h = 0) L_h, sigma_h and Delta_h must be 0, "
                              f"got {self.L_h}, {self.sigma_h}, {self.Delta_h}")
-        if not (math.isfinite(self.start) and self.start >= 0):
-            raise ValueError(f"start must be finite and at least 0, got {self.start}")
+        require_nonnegative(self, "start")
         _ = self._map, self._bowl, self._outer  # the parts check their own dials
 
     @cached_property

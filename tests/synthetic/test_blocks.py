@@ -63,7 +63,7 @@ def test_bad_dials_are_refused(block, dials):
 
 
 def test_zero_width_and_half_zero_radial_are_refused():
-    with pytest.raises(ValueError, match="width must be positive"):
+    with pytest.raises(ValueError, match="width must be finite and positive"):
         PseudoHuber(1.0, 0.0)
     with pytest.raises(ValueError, match="both zero or both positive"):
         RadialPseudoHuber(1.0, 0.0)

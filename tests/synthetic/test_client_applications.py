@@ -113,7 +113,7 @@ def test_agnostic_maml_with_noise_expects_over_the_fine_tuning_step():
         (ClientChi2, dict(gamma=0.5), "at least M"),
         (ClientChi2, dict(inner_dim=2), "inner_dim is 1"),
         (AgnosticMAML, dict(gamma=-1.0), "gamma must be"),
-        (AgnosticMAML, dict(top=0.0), "largest exponent must be"),
+        (AgnosticMAML, dict(top=0.0), "top must be"),
         (AgnosticMAML, dict(Delta=2.0), "G must exceed Delta"),
         (AgnosticMAML, dict(inner_dim=3), "inner_dim is 1"),
         (AveragePrecision, dict(margin=0.4), "margin > 2 saturation"),

@@ -60,7 +60,7 @@ def test_dials_come_back_as_certificates(instance, wanted):
     (Meta, dict(Delta=1.0), "B must exceed Delta"),
     (Meta, dict(kurtosis=0), "kurtosis must be a positive integer"),
     (Meta, dict(kurtosis=1.5), "kurtosis must be a positive integer"),
-    (FederatedMAML, dict(lam=-0.1), "lam must be positive"),
+    (FederatedMAML, dict(lam=-0.1), "lam must be finite and positive"),
     (FederatedMAML, dict(sigma_2=0.0), "both zero or both positive"),
     (FederatedMAML, dict(G=0.1, Delta=0.2), "G must exceed Delta"),
 ])
