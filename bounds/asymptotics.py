@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from .linear import Row, UnboundedError, minimise
-from .model import Model, model
-from .posynomial import Converter, NotPosynomialError, Posynomial
+from .optimum.linear import Row, UnboundedError, minimise
+from .optimum.model import Model, model
+from .optimum.posynomial import Converter, NotPosynomialError, Posynomial
 from .quantities import NONNEGATIVE, POSITIVE
 from .reading import InputError
 from .theorem import Theorem

@@ -17,11 +17,11 @@ from typing import Any
 import sympy as sp
 
 from .intervals import Interval, failing, intersect, minimal_conflict
-from .posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
-from .program import solve
+from .optimum.posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
+from .optimum.program import solve
+from .optimum.search import Box, Maker, minimise, program
 from .reading import InputError
 from .region import Admissible, reduced, solved_for, split_extrema
-from .search import Box, Maker, minimise, program
 from .theorem import Condition, Theorem
 
 _MARGIN = 1e-9

@@ -14,15 +14,15 @@ from math import inf
 from typing import Any
 
 from .evaluate import Bound, bound, exact
-from .model import model
-from .polish import polish
-from .posynomial import Converter, NotPosynomialError
-from .program import Solution, solve
+from .optimum.model import model
+from .optimum.polish import polish
+from .optimum.posynomial import Converter, NotPosynomialError
+from .optimum.program import Solution, solve
+from .optimum.rounding import objective_at, rounded
+from .optimum.search import GAP, Found, minimise, program, relaxed
+from .optimum.task import Task, make_task
 from .reading import InputError
 from .resources import MEANING
-from .rounding import objective_at, rounded
-from .search import GAP, Found, minimise, program, relaxed
-from .task import Task, make_task
 from .theorem import Theorem
 
 GEOMETRIC = "geometric program, global optimum"
@@ -129,7 +129,7 @@ def tune(
     try:
         found, task, note = _search(task)
     except NotPosynomialError as reason:
-        from .numerical import differential_evolution
+        from .optimum.numerical import differential_evolution
 
         point = differential_evolution(task)
         return _report(task, point, None, f"not a geometric program ({reason}): the optimum may be local")

@@ -84,7 +84,7 @@ def seeds(name: str, label: str, count: int) -> Iterator[Random]:
 
 def given(theorem: Theorem, label: str, rng: Random) -> dict[str, Any]:
     """Constants, and the hyperparameters that a tuner does not choose."""
-    from fedco.bounds.model import GIVEN
+    from fedco.bounds.optimum.model import GIVEN
 
     bindings = theorem.symbols(label)
     kept = {n: b for n, b in bindings.items() if b.quantity.role != "hyperparameter" or b.quantity.name in GIVEN}

@@ -6,7 +6,7 @@ from fractions import Fraction as Q
 from random import Random
 
 import pytest
-from fedco.bounds.linear import UnboundedError, minimise
+from fedco.bounds.optimum.linear import UnboundedError, minimise
 from scipy.optimize import linprog
 
 NAMES = ("a", "b", "c", "d")

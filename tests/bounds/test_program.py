@@ -9,8 +9,8 @@ from random import Random
 import cvxpy as cp
 import pytest
 import sympy as sp
-from fedco.bounds.posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
-from fedco.bounds.program import Program, solve
+from fedco.bounds.optimum.posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
+from fedco.bounds.optimum.program import Program, solve
 
 NAMES = ("x", "y", "z")
 

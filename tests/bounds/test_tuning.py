@@ -10,10 +10,10 @@ import fedco
 import numpy as np
 import pytest
 from fedco.bounds.evaluate import bound
-from fedco.bounds.model import model
-from fedco.bounds.numerical import penalised
+from fedco.bounds.optimum.model import model
+from fedco.bounds.optimum.numerical import penalised
+from fedco.bounds.optimum.task import Task, make_task
 from fedco.bounds.reading import InputError
-from fedco.bounds.task import Task, make_task
 from fedco.bounds.tuning import GEOMETRIC, tune
 from inverse_cases import FCSG, FEDDRO, given, seeds, tunable
 from registry_cases import THEOREMS
@@ -201,7 +201,7 @@ def test_the_method_hook():
 
 
 def test_the_numerical_fallback_agrees_with_the_geometric_program():
-    from fedco.bounds.numerical import differential_evolution as fallback
+    from fedco.bounds.optimum.numerical import differential_evolution as fallback
 
     theorem = fedco.theorem("feddro.theorem_5_1")
     task = make_task(model(theorem, "proved", {**FEDDRO, "b": 1}), {"T": 10**5}, None, None, None)

@@ -92,7 +92,7 @@ OTHERS = [
     (["bound", MAIN, "--set", "__class__=1"], ("__class__", "NAME=VALUE")),
     (["bound", MAIN, "--set", f"{CODE}=1"], ("__import__", "NAME=VALUE")),
     (["bound", MAIN], ("L_h", "missing")),
-    (["bound", MAIN, *sets(VALUES)[2:]], ("L_h", "positive real", "got nothing")),
+    (["bound", MAIN, *sets(VALUES)[2:]], ("L_h", "nonnegative real", "got nothing")),
     (["bound", MAIN, "--statement", "improved", *sets(VALUES)], ("improved", "printed, proved, corrected")),
     (["bound", "feddro.lemma_3_1", "--statement", "corrected", *sets(LEMMA)], ("corrected", "has printed")),
     (["bound", "feddro.theorem_9_9"], ("feddro.theorem_9_9", "not a theorem")),

@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import sympy as sp
 
-from .evaluate import InadmissibleError, bound, exact, sign
+from ..evaluate import InadmissibleError, bound, exact, sign
+from ..reading import InputError
 from .model import Model
 from .posynomial import NotPosynomialError
 from .program import Solution, solve
-from .reading import InputError
 from .search import Box, program
 from .task import Task
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import sympy as sp
 
-from .evaluate import exact
+from ..evaluate import exact
+from ..reading import InputError, read_number
+from ..resources import resource
 from .model import Model
 from .posynomial import Converter, EmptyBoxError, NotPosynomialError, Posynomial
-from .reading import InputError, read_number
-from .resources import resource
 from .search import Box
 
 _ROUNDING = 1e-9

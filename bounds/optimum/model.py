@@ -10,13 +10,13 @@ from typing import Any
 
 import sympy as sp
 
-from .evaluate import exact, holds
+from ..evaluate import exact, holds
+from ..quantities import COUNT, Binding
+from ..reading import InputError, read_values
+from ..region import solved_for, split_extrema
+from ..resources import resources
+from ..theorem import Condition, Statement, Theorem
 from .posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
-from .quantities import COUNT, Binding
-from .reading import InputError, read_values
-from .region import solved_for, split_extrema
-from .resources import resources
-from .theorem import Condition, Statement, Theorem
 
 GIVEN = frozenset(
     ("clients", "participation", "fine_tuning_steps", "fine_tuning_step_size", "difference_step", "hidden_constant")

@@ -1,0 +1,1 @@
+"""Best choices under conditions: statements as geometric programs with whole numbers, solved, polished and rounded to exact values."""
