@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,15 @@ from .ledger import REPORT_ALPHA, AlphaLedger
 from .plots import Plot
 from .rates import QUICK_RATES, Rates, figure_entry, measure_rates, rates_section
 from .recipes import RECIPES
+from .recipes.recipe import Instance
 from .remembered import remembered
 from .slopes import bound_slope
 from .validate import Validation, measured_slope, validate, versions
 from .verdict import Outcome
 
 QUICK = ("feddro.theorem_5_1",)
+"""What a quick report treats in full; every other theorem is judged on BRIEF short runs."""
+BRIEF = 3
 CAPTION = "mean over seeds with a 95% bracket, and the bound; each T is a run of its own."
 TEMPLATE = Path(__file__).parent / "templates" / "report.html"
 
@@ -56,15 +59,17 @@ def write_report(out: Path, *, quick: bool = False, jobs: int | None = None, sch
     """Write `out`/index.html; whatever lies under `out` is reused when nothing changed.
 
     Args:
-        quick: only the theorems of QUICK and the audit of their paper; otherwise every recipe and every paper.
+        quick: everything for the theorems of QUICK and their paper, and for every other theorem verdicts on its BRIEF
+            instances with the shortest horizons; otherwise everything for all.
         jobs: processes; all cores without it.
         scheduler: address of a dask scheduler that spreads the runs instead.
     """
     began = time.perf_counter()
-    chosen = QUICK if quick else tuple(RECIPES)
-    share = REPORT_ALPHA / (len(chosen) + 1)
-    validations = [_validate(name, share, jobs, out, scheduler) for name in chosen]
-    rates = [_rates(name, jobs, out, scheduler) for name in (QUICK_RATES if quick else chosen)]
+    in_full = QUICK if quick else tuple(RECIPES)
+    share = REPORT_ALPHA / (len(RECIPES) + 1)
+    validations = [_validate(name, name not in in_full, share, jobs, out, scheduler) for name in RECIPES]
+    rates = [_rates(name, jobs, out, scheduler) for name in (QUICK_RATES if quick else in_full)]
+    lemmas = {name: _lemmas(name, name in in_full, out) for name in RECIPES}
     _say("negative controls")
     controls, control_ledger = run_controls(share)
     _say("counterexample: certificates and figures")
@@ -72,10 +77,10 @@ def write_report(out: Path, *, quick: bool = False, jobs: int | None = None, sch
     _say("exact refutations of printed claims")
     refutations = _refutations(out)
     _say("audit: running every check")
-    papers: list[str | None] = sorted({name.partition(".")[0] for name in chosen}) if quick else [None]  # type: ignore[assignment]
+    papers: list[str | None] = sorted({name.partition(".")[0] for name in in_full}) if quick else [None]  # type: ignore[assignment]
     named = "_".join(paper or "all" for paper in papers)
     findings = remembered(out / "parts", f"audit_{named}", lambda: _findings(papers))
-    page = _render(validations, rates, (controls, control_ledger), cases, case_figures, refutations, findings, out)
+    page = _render(validations, rates, lemmas, (controls, control_ledger), cases, case_figures, refutations, findings, out)
     counts: dict[str, int] = {}
     for validation in validations:
         for verdict in validation.verdicts:
@@ -87,10 +92,25 @@ def _say(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 
-def _validate(name: str, share: Fraction, jobs: int | None, out: Path, scheduler: str | None) -> Validation:
+def _validate(
+    name: str, is_brief: bool, share: Fraction, jobs: int | None, out: Path, scheduler: str | None
+) -> Validation:
     return validate(
-        name, label=RECIPES[name].label, alpha=share, jobs=jobs, out=out / name, quiet=False, scheduler=scheduler
+        name,
+        label=RECIPES[name].label,
+        instances=_shortest(RECIPES[name].instances) if is_brief else None,
+        alpha=share,
+        jobs=jobs,
+        out=out / name,
+        quiet=False,
+        scheduler=scheduler,
     )
+
+
+def _shortest(instances: Sequence[Instance]) -> list[Instance]:
+    """The BRIEF instances with the shortest horizons, each at that horizon alone."""
+    chosen = sorted(instances, key=lambda item: min(item.horizons))[:BRIEF]
+    return [replace(item, horizons=(min(item.horizons),)) for item in chosen]
 
 
 def _rates(name: str, jobs: int | None, out: Path, scheduler: str | None) -> Rates:
@@ -142,13 +162,13 @@ def _refutations(out: Path) -> list[dict[str, str]]:
     return rows(out / "refutations")
 
 
-def _lemmas(theorem: str, out: Path) -> dict[str, Any]:
-    """The chain of lemmas of a theorem, measured or taken from `out`; empty where none is declared."""
+def _lemmas(theorem: str, is_wanted: bool, out: Path) -> dict[str, Any]:
+    """The chain of lemmas of a theorem, measured or taken from `out`; empty where none is declared or wanted."""
     from .lemmas import measure_lemmas
     from .lemmas.chains import CHAINS
     from .lemmas.table import section
 
-    if theorem not in CHAINS:
+    if theorem not in CHAINS or not is_wanted:
         return section([])
     _say(f"{theorem}: every lemma of the proof, measured")
     return section(measure_lemmas(theorem, cache=out / theorem / "lemmas"))
@@ -157,6 +177,7 @@ def _lemmas(theorem: str, out: Path) -> dict[str, Any]:
 def _render(
     validations: Sequence[Validation],
     rates: Sequence[Rates],
+    lemmas: Mapping[str, dict[str, Any]],
     controls: tuple[Sequence[Control], AlphaLedger],
     cases: list[dict[str, Any]],
     case_figures: list[dict[str, str]],
@@ -167,7 +188,6 @@ def _render(
     from jinja2 import Environment
     from markupsafe import Markup
 
-    lemmas = {validation.theorem: _lemmas(validation.theorem, out) for validation in validations}
     environment = Environment(autoescape=True)
     template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
     for figure in case_figures:

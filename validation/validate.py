@@ -61,6 +61,7 @@ def validate(
     *,
     label: str = "printed",
     problems: Sequence[str] | None = None,
+    instances: Sequence[Instance] | None = None,
     seeds: int | None = None,
     alpha: str | Fraction = REPORT_ALPHA,
     device: str = "cpu",
@@ -76,6 +77,7 @@ def validate(
         theorem_id: for instance "feddro.theorem_5_1".
         label: the statement that is judged.
         problems: names of the problems to use; all of the recipe's without it.
+        instances: judged instead of the recipe's, whatever `problems` says.
         seeds: per cell; by default planned from cap, bound and alpha.
         alpha: total probability of a false verdict, shared by all cells and controls.
         jobs: processes; all cores without it.
@@ -85,7 +87,7 @@ def validate(
     Raises:
         InputError: no recipe, an unknown problem, or a level outside (0, 1).
     """
-    instances = _chosen(theorem_id, problems)
+    instances = _chosen(theorem_id, problems) if instances is None else list(instances)
     ledger = AlphaLedger(alpha)
     cells = plan(
         theorem_id, instances, ledger, label=label, seeds=seeds, root_seed=root_seed, budget=ledger.total * 9 / 10

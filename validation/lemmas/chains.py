@@ -8,6 +8,8 @@ from .link import Chain
 
 CHAINS: dict[str, Chain] = {
     "feddro.theorem_5_1": feddro.CHAIN,
+    "feddro.theorem_f_1": feddro.CHAIN,
+    "feddro.corollary_1": feddro.CHAIN,
     "local_scgdm.theorem_3_4": local_scgdm.CHAIN,
     "local_scgdm.corollary_3_5": local_scgdm.CHAIN,
     "comfedl.theorem_1": comfedl.GENERAL,
@@ -15,7 +17,9 @@ CHAINS: dict[str, Chain] = {
     "fcsg.theorem_4_1": conditional.FCSG,
     "fcsg.corollary_4_2": conditional.FCSG,
     "fcsg_m.theorem_4_4": conditional.FCSG_M,
+    "fcsg_m.corollary_4_5": conditional.FCSG_M,
     "acc_fcsg_m.theorem_4_7": conditional.ACC_FCSG_M,
+    "acc_fcsg_m.corollary_4_8": conditional.ACC_FCSG_M,
     "meta_fl.theorem_8": meta_fl.EXACT,
     "meta_fl.theorem_8_FO": meta_fl.FIRST_ORDER,
     "meta_fl.theorem_8_HF": meta_fl.HESSIAN_FREE,
