@@ -36,7 +36,6 @@ def page(tmp_path_factory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         first = replace(RECIPES[THEOREM].instances[0], horizons=square(4, 8, 10))
         patch.setitem(RECIPES, THEOREM, replace(RECIPES[THEOREM], instances=(first,)))
-        patch.setattr(report_module, "_lemmas", lambda theorem, out: {"worst": "", "chains": []}, raising=False)
         found = validate(THEOREM, alpha="1e-3", jobs=1)
         sweep = sweep_for(THEOREM, "K")
         rates = Rates(THEOREM, (run_sweep(replace(sweep, cells=sweep.cells[:2]), seeds=16),), (), ())
@@ -55,7 +54,8 @@ def page(tmp_path_factory) -> Path:
                 "gradient": "1",
             }
         ]
-        return report_module._render([found], [rates], (run_controls("1e-3")), cases, [], [], findings, out)
+        lemmas = {THEOREM: {"worst": "", "chains": []}}
+        return report_module._render([found], [rates], lemmas, run_controls("1e-3"), cases, [], [], findings, out)
 
 
 class Page(HTMLParser):
@@ -193,3 +193,13 @@ def test_a_browser_lays_out_tables_and_figures_and_asks_for_nothing(page: Path, 
 def test_the_browser_would_have_noticed(page: Path, browser: str, tmp_path: Path):
     address = "http://nowhere.invalid/a.png"
     assert laid_out(browser, page, tmp_path, f'<img src="{address}">')["asked"] == [address]
+
+
+def test_a_quick_report_judges_every_theorem_on_short_runs():
+    for name, recipe in RECIPES.items():
+        short = report_module._shortest(recipe.instances)
+        assert 1 <= len(short) <= report_module.BRIEF, name
+        longest = max(instance.horizons[0] for instance in short)
+        others = [instance for instance in recipe.instances if instance.name not in {item.name for item in short}]
+        assert all(len(instance.horizons) == 1 for instance in short)
+        assert all(min(instance.horizons) >= longest for instance in others)
