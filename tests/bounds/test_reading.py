@@ -231,7 +231,7 @@ def test_an_assignment_is_split_at_the_first_sign():
 
 
 def test_a_bound_names_what_is_missing():
-    with pytest.raises(InputError, match=r"^L_h: wanted a positive real \(.+\), got nothing; missing: L_h"):
+    with pytest.raises(InputError, match=r"^L_h: wanted a nonnegative real \(.+\), got nothing; missing: L_h"):
         THEOREM.bound(L_f=1)
 
 
