@@ -193,8 +193,8 @@ def _render(
     for figure in case_figures:
         figure["svg"] = Markup(figure["svg"])
     text = template.render(
-        summary=_summary(validations),
-        overview=[{**row, "worst": lemmas[v.theorem]["worst"]} for v in validations for row in _overview(v)],
+        summary=_summary(validations, refutations, findings),
+        overview=[row for v in validations for row in _overview(v, lemmas[v.theorem]["worst"])],
         sections=[{**_section(v, index), "lemmas": lemmas[v.theorem]} for index, v in enumerate(validations)],
         cases=cases,
         case_figures=case_figures,
@@ -227,14 +227,21 @@ def _controls(validations: Sequence[Validation], controls: Sequence[Control]) ->
     ]
 
 
-def _summary(validations: Sequence[Validation]) -> str:
+def _summary(
+    validations: Sequence[Validation], refutations: Sequence[Mapping[str, str]], findings: Sequence[Mapping[str, Any]]
+) -> str:
     verdicts = [verdict for validation in validations for verdict in validation.verdicts]
     supported = sum(verdict.outcome == "SUPPORTED" for verdict in verdicts)
-    return f"{len(verdicts)} claims on certified instances were judged; {supported} are supported."
+    breaking = sum(finding["severity"] == "breaks" for finding in findings)
+    return (
+        f"{len(verdicts)} claims on certified instances were judged; {supported} are supported. {len(refutations)} exact"
+        f" instances refute printed claims. The audit has {len(findings)} findings, {breaking} of which break a claim."
+    )
 
 
-def _overview(validation: Validation) -> list[dict[str, str]]:
-    rows = []
+def _overview(validation: Validation, worst: str) -> list[dict[str, Any]]:
+    """One row per verdict; the first has what all share and says how many rows it spans."""
+    rows: list[dict[str, Any]] = []
     for result in validation.results:
         mine = sorted(
             (r for r in validation.results if r.cell.instance == result.cell.instance), key=lambda r: r.cell.T
@@ -253,6 +260,8 @@ def _overview(validation: Validation) -> list[dict[str, str]]:
                 "tightness": _number(verdict.tightness),
                 "slope": slope,
                 "bound_slope": theory,
+                "worst": worst,
+                "span": 0 if rows else len(validation.results),
             }
         )
     return rows
