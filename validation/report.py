@@ -31,7 +31,7 @@ from .verdict import Outcome
 
 QUICK = ("feddro.theorem_5_1",)
 """What a quick report treats in full; every other theorem is judged on BRIEF short runs."""
-BRIEF = 3
+BRIEF, BRIEF_SEEDS = 3, 8
 CAPTION = "mean over seeds with a 95% bracket, and the bound; each T is a run of its own."
 TEMPLATE = Path(__file__).parent / "templates" / "report.html"
 
@@ -60,7 +60,7 @@ def write_report(out: Path, *, quick: bool = False, jobs: int | None = None, sch
 
     Args:
         quick: everything for the theorems of QUICK and their paper, and for every other theorem verdicts on its BRIEF
-            instances with the shortest horizons; otherwise everything for all.
+            instances with the shortest horizons and the lemmas on the shortest; otherwise everything for all.
         jobs: processes; all cores without it.
         scheduler: address of a dask scheduler that spreads the runs instead.
     """
@@ -69,7 +69,7 @@ def write_report(out: Path, *, quick: bool = False, jobs: int | None = None, sch
     share = REPORT_ALPHA / (len(RECIPES) + 1)
     validations = [_validate(name, name not in in_full, share, jobs, out, scheduler) for name in RECIPES]
     rates = [_rates(name, jobs, out, scheduler) for name in (QUICK_RATES if quick else in_full)]
-    lemmas = {name: _lemmas(name, name in in_full, out) for name in RECIPES}
+    lemmas = {name: _lemmas(name, name not in in_full, out) for name in RECIPES}
     _say("negative controls")
     controls, control_ledger = run_controls(share)
     _say("counterexample: certificates and figures")
@@ -162,16 +162,20 @@ def _refutations(out: Path) -> list[dict[str, str]]:
     return rows(out / "refutations")
 
 
-def _lemmas(theorem: str, is_wanted: bool, out: Path) -> dict[str, Any]:
-    """The chain of lemmas of a theorem, measured or taken from `out`; empty where none is declared or wanted."""
-    from .lemmas import measure_lemmas
+def _lemmas(theorem: str, is_brief: bool, out: Path) -> dict[str, Any]:
+    """The chain of lemmas of a theorem, measured or taken from `out`; empty where none is declared."""
+    from .lemmas import measure_chain, measure_lemmas
     from .lemmas.chains import CHAINS
     from .lemmas.table import section
 
-    if theorem not in CHAINS or not is_wanted:
+    if theorem not in CHAINS:
         return section([])
     _say(f"{theorem}: every lemma of the proof, measured")
-    return section(measure_lemmas(theorem, cache=out / theorem / "lemmas"))
+    cache = out / theorem / "lemmas"
+    if is_brief:
+        shortest = _shortest(RECIPES[theorem].instances)[0]
+        return section([measure_chain(theorem, shortest, shortest.horizons[0], seeds=BRIEF_SEEDS, cache=cache)])
+    return section(measure_lemmas(theorem, cache=cache))
 
 
 def _render(
