@@ -294,13 +294,15 @@ class Theorem:
         """
         if label not in self._cache:
             if label not in self.statements:
-                raise InputError(
-                    f"{str(label)[:20]!r}: {self.id} has no such statement; wanted one of {', '.join(self.labels)}"
-                    + (f" (not proved: {self.unproved})" if label == "proved" else "")
-                )
+                raise InputError(f"{str(label)[:20]!r}: {self.id} has no such statement; wanted one of {self.offered(label)}")
             made = self.statements[label]
             self._accept(label, made() if callable(made) else made)
         return self._cache[label]
+
+    def offered(self, label: str) -> str:
+        """The labels there are, and why `label` is not among them where the theorem says so."""
+        reason = f" (not proved: {self.unproved})" if label == "proved" and self.unproved else ""
+        return ", ".join(self.labels) + reason
 
     def symbols(self, label: str = "printed") -> dict[str, Binding]:
         """The bindings that a statement uses, in the order of the vocabulary."""

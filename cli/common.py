@@ -68,8 +68,7 @@ def chosen_statement(theorem: Any, label: str) -> str:
         InputError: it has not.
     """
     if label not in theorem.labels:
-        reason = f" (not proved: {theorem.unproved})" if label == "proved" else ""
-        raise InputError(f"--statement {label[:20]}: {theorem.id} has {', '.join(theorem.labels)}{reason}")
+        raise InputError(f"--statement {label[:20]}: {theorem.id} has {theorem.offered(label)}")
     return label
 
 

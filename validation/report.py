@@ -237,9 +237,11 @@ def _summary(
     verdicts = [verdict for validation in validations for verdict in validation.verdicts]
     supported = sum(verdict.outcome == "SUPPORTED" for verdict in verdicts)
     breaking = sum(finding["severity"] == "breaks" for finding in findings)
+    audited = ", ".join(sorted({finding["id"].partition(".")[0] for finding in findings}))
     return (
         f"{len(verdicts)} claims on certified instances were judged; {supported} are supported. {len(refutations)} exact"
-        f" instances refute printed claims. The audit has {len(findings)} findings, {breaking} of which break a claim."
+        f" instances refute printed claims. The audit of {audited} has {len(findings)} findings, {breaking} of which break a"
+        " claim."
     )
 
 
