@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from .base import Messages, Method, Scalar, Start, State, is_due, share
+from .base import Messages, Method, Scalar, Start, State, descend, is_due, share
 from .draws import Draws
 from .fcsg import CONDITIONAL_ORACLES, ConditionalBatch
 
@@ -57,7 +57,7 @@ class AccFCSGM(Method):
         u = batch.gradient(problem, state.x)
         if t > 0:
             u = u + (1 - self.beta) * (state.u - batch.gradient(problem, state.previous))
-        return AccFCSGMState(x=state.x - self.alpha * u, previous=state.x, u=u)
+        return AccFCSGMState(x=descend(state.x, self.alpha, u), previous=state.x, u=u)
 
     def communicate(self, problem: Any, state: AccFCSGMState, t: int) -> AccFCSGMState:
         return replace(state, x=share(state.x), u=share(state.u)) if is_due(t, self.q) else state

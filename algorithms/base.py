@@ -51,8 +51,16 @@ def share(v: Tensor, active: Tensor | None = None) -> Tensor:
 
 def descend(x: Tensor, step: Scalar, direction: Tensor) -> Tensor:
     """x - step * direction, in one pass over the models. Shape (runs, clients, n)."""
-    size = step if isinstance(step, Tensor) else torch.full((), step, dtype=x.dtype, device=x.device)
-    return torch.addcmul(x, size, direction, value=-1)
+    return torch.addcmul(x, _tensor(step, x), direction, value=-1)
+
+
+def blend(old: Tensor, new: Tensor, weight: Scalar) -> Tensor:
+    """(1 - weight) old + weight new, in one pass: momentum. Shape (runs, clients, n)."""
+    return torch.lerp(old, new, _tensor(weight, old))
+
+
+def _tensor(size: Scalar, like: Tensor) -> Tensor:
+    return size if isinstance(size, Tensor) else torch.full((), size, dtype=like.dtype, device=like.device)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from .base import Messages, Method, Scalar, Start, State, choice, is_due, share
+from .base import Messages, Method, Scalar, Start, State, choice, descend, is_due, share
 from .draws import Draws
 from .participation import at_round_start, fraction, participants
 
@@ -50,7 +50,7 @@ class ComFedL(Method):
 
     def local_step(self, problem: Any, state: State, draws: Draws, t: int) -> State:
         state = at_round_start(state, draws, t, self.tau, self.m)
-        return replace(state, x=state.x - self.eta * self._gradient(problem, state.x, draws))
+        return replace(state, x=descend(state.x, self.eta, self._gradient(problem, state.x, draws)))
 
     def _gradient(self, problem: Any, x: Tensor, draws: Draws) -> Tensor:
         inner_sample = problem.sample(draws, self.b, purpose="inner")

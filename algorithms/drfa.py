@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from .base import Messages, Method, Scalar, Start, State, client_mean, is_due, share, spread
+from .base import Messages, Method, Scalar, Start, State, client_mean, descend, is_due, share, spread
 from .draws import Draws
 from .plain import PLAIN_ORACLES, VALUE_ORACLES, plain_gradient, plain_value
 
@@ -88,7 +88,7 @@ class DRFA(Method):
             state = replace(
                 state, weights=weights, active=drawn(weights, uniform), moment=draws.integers("moment", self.tau)[:, 0]
             )
-        x = state.x - self.eta * plain_gradient(problem, state.x, draws, self.b)
+        x = descend(state.x, self.eta, plain_gradient(problem, state.x, draws, self.b))
         is_moment = (state.moment == t % self.tau).view(-1, 1, 1)
         return replace(state, x=x, snapshot=torch.where(is_moment, x, state.snapshot))
 

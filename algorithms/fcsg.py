@@ -13,7 +13,7 @@ from torch import Tensor
 from .base import Messages, Method, Scalar, Start, State, descend, is_due, share
 from .draws import Draws
 
-CONDITIONAL_ORACLES = ("sample_outer", "sample_inner", "inner", "inner_vjp", "outer_gradient")
+CONDITIONAL_ORACLES = ("sample_outer", "sample_inner", "sample_gradient")
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,7 @@ class ConditionalBatch:
 
     def gradient(self, problem: Any, x: Tensor) -> Tensor:
         """The mean over the batch of the estimates (3): (mean_j dg)^T grad f_xi(mean_j g). (runs, clients, dim)."""
-        y = problem.inner(x, self.outer, self.inner)
-        per_sample = problem.inner_vjp(x, problem.outer_gradient(y, self.outer), self.outer, self.inner)
+        per_sample = problem.sample_gradient(x, self.outer, self.inner)
         if per_sample.shape[2] == 1:
             return per_sample.squeeze(2)
         return per_sample.transpose(2, 3).contiguous().sum(-1) / per_sample.shape[2]

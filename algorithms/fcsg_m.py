@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from .base import Messages, Method, Scalar, Start, State, is_due, share
+from .base import Messages, Method, Scalar, Start, State, blend, descend, is_due, share
 from .draws import Draws
 from .fcsg import CONDITIONAL_ORACLES, ConditionalBatch
 
@@ -56,8 +56,8 @@ class FCSGM(Method):
             u = ConditionalBatch.draw(problem, draws, self.B or self.b, self.m).gradient(problem, state.x)
         else:
             estimate = ConditionalBatch.draw(problem, draws, self.b, self.m).gradient(problem, state.x)
-            u = (1 - self.beta) * state.u + self.beta * estimate
-        return FCSGMState(x=state.x - self.alpha * u, u=u)
+            u = blend(state.u, estimate, self.beta)
+        return FCSGMState(x=descend(state.x, self.alpha, u), u=u)
 
     def communicate(self, problem: Any, state: FCSGMState, t: int) -> FCSGMState:
         return FCSGMState(x=share(state.x), u=share(state.u)) if is_due(t, self.q) else state

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from .base import Messages, Method, Scalar, Start, State, choice, is_due, share
+from .base import Messages, Method, Scalar, Start, State, choice, descend, is_due, share
 from .draws import Draws
 
 
@@ -66,7 +66,7 @@ class FedAvg(Method):
         return FedAvgState(x=x, y=y)
 
     def local_step(self, problem: Any, state: FedAvgState, draws: Draws, t: int) -> FedAvgState:
-        x = state.x - self.eta * compositional_gradient(problem, state.x, state.y)
+        x = descend(state.x, self.eta, compositional_gradient(problem, state.x, state.y))
         return FedAvgState(x=x, y=problem.inner(x))
 
     def communicate(self, problem: Any, state: FedAvgState, t: int) -> FedAvgState:

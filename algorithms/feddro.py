@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from .base import Messages, Method, Scalar, Start, State, choice, is_due, share
+from .base import Messages, Method, Scalar, Start, State, choice, descend, is_due, share
 from .draws import Draws
 from .fedavg import compositional_gradient
 
@@ -62,7 +62,7 @@ class FedDRO(Method):
         if t > 0 or self.first_update == "update":
             before, now = problem.inner(state.previous, sample), problem.inner(state.x, sample)
             y = share((1 - self.beta) * (state.y - before) + now)
-        x = state.x - self.eta * compositional_gradient(problem, state.x, y, sample)
+        x = descend(state.x, self.eta, compositional_gradient(problem, state.x, y, sample))
         return FedDROState(x=x, previous=state.x, y=y)
 
     def communicate(self, problem: Any, state: FedDROState, t: int) -> FedDROState:

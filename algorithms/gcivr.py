@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from .base import Messages, Method, Scalar, Start, State, share
+from .base import Messages, Method, Scalar, Start, State, descend, share
 from .draws import Draws
 
 
@@ -73,7 +73,7 @@ class GCIVR(Method):
             u = None if state.u is None else state.u + (now[2] - before[2])
         v = problem.outer_gradient(share(y))
         gradient = (z * v.unsqueeze(-1)).transpose(2, 3).contiguous().sum(-1)
-        x = state.x - self.eta * (gradient if u is None else u + gradient)
+        x = descend(state.x, self.eta, gradient if u is None else u + gradient)
         return GCIVRState(x=x, previous=state.x, y=y, z=z, u=u)
 
     def _oracles(self, problem: Any, x: Tensor, sample: Any) -> tuple[Any, Any, Any]:

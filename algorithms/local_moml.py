@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from .base import Messages, Method, Scalar, Start, State, choice, is_due, share
+from .base import Messages, Method, Scalar, Start, State, blend, choice, descend, is_due, share
 from .draws import Draws
 from .participation import at_round_start, fraction, participants
 
@@ -66,11 +66,11 @@ class LocalMOML(Method):
         if t == 0 or (self.memory == "reset" and t % self.tau == 0):
             u = self._fine_tuned(problem, x, problem.sample(draws, self.b_0 or self.b, purpose="memory"))
         support, hessian, query = (problem.sample(draws, self.b, purpose=p) for p in ("support", "hessian", "query"))
-        u = (1 - self.beta) * u + self.beta * self._fine_tuned(problem, x, support)
+        u = blend(u, self._fine_tuned(problem, x, support), self.beta)
         d = problem.task_gradient(u, query)
         if self.variant == "exact":
             d = d - problem.alpha * problem.task_hvp(x, d, hessian)
-        return replace(state, x=x - self.eta * d, u=u)
+        return replace(state, x=descend(x, self.eta, d), u=u)
 
     def _fine_tuned(self, problem: Any, x: Tensor, batch: Any) -> Tensor:
         return x - problem.alpha * problem.task_gradient(x, batch)

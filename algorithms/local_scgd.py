@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from .base import Messages, Method, Scalar, Start, State, choice, is_due, share
+from .base import Messages, Method, Scalar, Start, State, blend, choice, descend, is_due, share
 from .draws import Draws
 
 
@@ -60,10 +60,10 @@ class LocalSCGD(Method):
         zeta = xi if self.outer_sample == "same" else problem.sample(draws, self.b, purpose="outer")
         g = problem.inner(state.x, xi)
         old = state.u if t > 0 else g
-        new = (1 - self.gamma) * old + self.gamma * g
+        new = blend(old, g, self.gamma)
         u = new if self.inner_value == "new" else old
         z = problem.inner_vjp(state.x, problem.outer_gradient(u, zeta), xi)
-        return LocalSCGDState(x=state.x - self.eta * z, u=new)
+        return LocalSCGDState(x=descend(state.x, self.eta, z), u=new)
 
     def communicate(self, problem: Any, state: LocalSCGDState, t: int) -> LocalSCGDState:
         return LocalSCGDState(x=share(state.x), u=share(state.u)) if is_due(t, self.p) else state

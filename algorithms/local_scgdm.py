@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from .base import Messages, Method, Scalar, Start, State, is_due, share
+from .base import Messages, Method, Scalar, Start, State, blend, descend, is_due, share
 from .draws import Draws
 
 
@@ -58,11 +58,11 @@ class LocalSCGDM(Method):
         sample = problem.sample(draws, self.b)
         u = problem.inner(state.x, sample)
         if t > 0:
-            u = (1 - self.gamma * self.eta) * state.u + self.gamma * self.eta * u
+            u = blend(state.u, u, self.gamma * self.eta)
         m = problem.inner_vjp(state.x, problem.outer_gradient(u, sample), sample)
         if t > 0:
-            m = (1 - self.alpha * self.eta) * state.m + self.alpha * self.eta * m
-        return LocalSCGDMState(x=state.x - self.beta * self.eta * m, u=u, m=m)
+            m = blend(state.m, m, self.alpha * self.eta)
+        return LocalSCGDMState(x=descend(state.x, self.beta * self.eta, m), u=u, m=m)
 
     def communicate(self, problem: Any, state: LocalSCGDMState, t: int) -> LocalSCGDMState:
         if not is_due(t, self.p):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from .base import Messages, Method, Scalar, Start, State, is_due, share
+from .base import Messages, Method, Scalar, Start, State, descend, is_due, share
 from .draws import Draws
 from .participation import at_round_start, fraction, participants
 from .plain import PLAIN_ORACLES, plain_gradient
@@ -45,7 +45,7 @@ class LocalSGD(Method):
 
     def local_step(self, problem: Any, state: State, draws: Draws, t: int) -> State:
         state = at_round_start(state, draws, t, self.tau, self.m)
-        return replace(state, x=state.x - self.eta * plain_gradient(problem, state.x, draws, self.b))
+        return replace(state, x=descend(state.x, self.eta, plain_gradient(problem, state.x, draws, self.b)))
 
     def communicate(self, problem: Any, state: State, t: int) -> State:
         return replace(state, x=share(state.x, state.active)) if is_due(t, self.tau) else state

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from .base import Batches, Messages, Method, Scalar, Start, State, choice, is_due, share
+from .base import Batches, Messages, Method, Scalar, Start, State, choice, descend, is_due, share
 from .draws import Draws
 from .participation import at_round_start, fraction, participants
 
@@ -57,7 +57,7 @@ class MetaFL(Method):
 
     def local_step(self, problem: Any, state: State, draws: Draws, t: int) -> State:
         state = at_round_start(state, draws, t, self.tau, self.m, "agents")
-        return replace(state, x=state.x - self.beta * self.meta_gradient(problem, state.x, draws))
+        return replace(state, x=descend(state.x, self.beta, self.meta_gradient(problem, state.x, draws)))
 
     def meta_gradient(self, problem: Any, w: Tensor, draws: Draws) -> Tensor:
         """The estimate (11), (31) or (35) of grad F_i at w_i, (runs, clients, dim)."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from .base import Messages, Method, Scalar, Start, is_due, share
+from .base import Messages, Method, Scalar, Start, descend, is_due, share
 from .draws import Draws
 from .fedavg import FedAvgState, compositional_gradient
 
@@ -38,7 +38,7 @@ class ModifiedFedAvg(Method):
 
     def local_step(self, problem: Any, state: FedAvgState, draws: Draws, t: int) -> FedAvgState:
         y = share(problem.inner(state.x))
-        return FedAvgState(x=state.x - self.eta * compositional_gradient(problem, state.x, y), y=y)
+        return FedAvgState(x=descend(state.x, self.eta, compositional_gradient(problem, state.x, y)), y=y)
 
     def communicate(self, problem: Any, state: FedAvgState, t: int) -> FedAvgState:
         return FedAvgState(x=share(state.x), y=state.y) if is_due(t, self.I) else state

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from .base import Messages, Method, NotApplicable, Scalar, Start, State, client_mean, is_due, spread
+from .base import Messages, Method, NotApplicable, Scalar, Start, State, client_mean, descend, is_due, spread
 from .draws import Draws
 from .participation import at_round_start, fraction, participants
 from .plain import PLAIN_ORACLES, VALUE_ORACLES, plain_gradient, plain_value
@@ -66,7 +66,7 @@ class QFedAvg(Method):
 
     def local_step(self, problem: Any, state: QFedAvgState, draws: Draws, t: int) -> QFedAvgState:
         state = at_round_start(state, draws, t, self.tau, self.m)
-        return replace(state, x=state.x - self.eta * plain_gradient(problem, state.x, draws, self.b))
+        return replace(state, x=descend(state.x, self.eta, plain_gradient(problem, state.x, draws, self.b)))
 
     def communicate(self, problem: Any, state: QFedAvgState, t: int) -> QFedAvgState:
         if not is_due(t, self.tau):

@@ -77,6 +77,7 @@ def _conditional_calls(instance: Any, draws: Draws, x: Tensor, y: Tensor) -> Ite
     yield "inner", lambda: instance.inner(x, outer, inner)
     yield "inner_vjp", lambda: instance.inner_vjp(x, v, outer, inner)
     yield "outer_gradient", lambda: instance.outer_gradient(v, outer)
+    yield "sample_gradient", lambda: instance.sample_gradient(x, outer, inner)
 
 
 def milliseconds(call: Call, repeats: int, mean: bool = False) -> tuple[float, float]:

@@ -18,8 +18,24 @@ from torch import Tensor
 from .dials import require_nonnegative, require_paired, require_positive
 
 LARGEST_WAVENUMBER = 1e3  # of a problem: faster waves lose digits, as sin(q t) has rounding error 1e-16 q t
+_SHORT = 3  # sums over fewer than four numbers take five times as long as over four
 _PSEUDO_HUBER_THIRD = 48 / (25 * math.sqrt(5))  # max of 3 t (1 + t^2)^(-5/2), at t = 1/2
 _LOG_COSH_THIRD = 4 / (3 * math.sqrt(3))  # max of 2 sech^2 tanh, where tanh = 1/sqrt(3)
+
+
+def norm_squared(y: Tensor) -> Tensor:
+    """|y|^2 along the last axis, which stays, with length 1."""
+    return short_sum(y * y)
+
+
+def short_sum(v: Tensor) -> Tensor:
+    """Sum over the last axis, which stays, with length 1. Over a short one term by term, a fifth of torch's time."""
+    if v.shape[-1] > _SHORT:
+        return v.sum(-1, keepdim=True)
+    total, *others = v.split(1, -1)
+    for other in others:
+        total = total + other
+    return total
 
 
 class AbstractBlock(ABC):
@@ -184,12 +200,12 @@ class RadialPseudoHuber:
         return self.lipschitz / self.smoothness if self.smoothness > 0 else 1.0
 
     def value(self, y: Tensor) -> Tensor:
-        squared = (y * y).sum(-1)
+        squared = norm_squared(y).squeeze(-1)
         return self.lipschitz * squared / (torch.sqrt(self.width**2 + squared) + self.width)
 
     def squared(self, y: Tensor) -> Tensor:
         """w^2 + |y|^2, with a last axis of length 1."""
-        return self.width**2 + (y * y).sum(-1, keepdim=True)
+        return self.width**2 + norm_squared(y)
 
     def pull(self, squared: Tensor) -> Tensor:
         """The factor of y in the gradient, B / sqrt(w^2 + |y|^2), from the root's argument."""
@@ -200,7 +216,7 @@ class RadialPseudoHuber:
 
     def hvp(self, y: Tensor, v: Tensor, squared: Tensor, pull: Tensor) -> Tensor:
         """Hessian at y times v: B/r (v - y (y.v)/r^2) with r = sqrt(w^2 + |y|^2); the last two are those at y."""
-        along = (y * v).sum(-1, keepdim=True)
+        along = short_sum(y * v)
         return (y * (-along / squared)).add_(v).mul_(pull)
 
     @property

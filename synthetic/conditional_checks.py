@@ -20,6 +20,7 @@ Oracle = Callable[[Tensor, OuterSample, InnerSample | None], Tensor]
 def conditional_checks(problem: Problem, seed: int) -> Iterator[tuple[str, Iterable[str]]]:
     """(name, failures) of each check."""
     yield "parts", _check_parts(problem, seed)
+    yield "chain", _check_sample_gradient(problem, seed)
     yield "unbiased", _check_conditional_expectations(problem, seed)
     yield "bits", _check_bits(problem, seed)
     yield "sampling", _check_sampling(problem, seed)
@@ -35,6 +36,17 @@ def _oracles(problem: Problem, seed: int, batch: int) -> dict[str, tuple[Tensor,
         return problem.inner_vjp(point[..., : problem.dim].contiguous(), v, outer, inner)
 
     return {"inner": (x, problem.inner), "inner_vjp": (x_and_v, inner_vjp)}
+
+
+def _check_sample_gradient(problem: Problem, seed: int) -> Iterator[str]:
+    """In one go or by the chain rule, for the exact conditional expectation, for one draw of eta and for several."""
+    x = random_points(problem, RUNS, problem.dim, seed)
+    for m in (0, 1, _INNER):
+        outer, inner = _draw(problem, RUNS, _BATCH, max(m, 1), seed)
+        given = (outer, inner if m else None)
+        chain = problem.inner_vjp(x, problem.outer_gradient(problem.inner(x, *given), outer), *given)
+        if disagree(problem.sample_gradient(x, *given), chain, AUTOGRAD):
+            yield f"sample_gradient is not the chain rule through inner and outer_gradient ({m} inner samples)"
 
 
 def _check_parts(problem: Problem, seed: int) -> Iterator[str]:

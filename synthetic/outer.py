@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from .blocks import RadialPseudoHuber, Sine
+from .blocks import RadialPseudoHuber, Sine, short_sum
 from .certificate import Certificate, as_point
 from .dials import require_nonnegative, require_positive
 from .patterns import pair_signs
@@ -75,7 +75,7 @@ class CenteredOuter:
         if s is None:
             return gradient
         root = math.sqrt(self.inner_dim)
-        return gradient + (s * self._noise_wave.slope(y.sum(-1) / root) / root).unsqueeze(-1)
+        return gradient + (s / root).unsqueeze(-1) * self._noise_wave.slope(short_sum(y) / root)
 
     @property
     def _first_center(self) -> float:

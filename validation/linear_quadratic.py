@@ -154,6 +154,9 @@ class LinearQuadratic:
         gradient = float(self.numbers.q) * y + c
         return gradient if sample is None else gradient + sample.s.unsqueeze(-1) * e
 
+    def sample_gradient(self, x: Tensor, outer: Signs, inner: Signs | None = None) -> Tensor:
+        return self.inner_vjp(x, self.outer_gradient(self.inner(x, outer, inner), outer), outer, inner)
+
     def extra_gradient(self, x: Tensor, sample: Signs | None = None) -> Tensor:
         gradient = float(self.numbers.r) * x + self._tables["d"]
         return gradient if sample is None else gradient + sample.s.unsqueeze(-1) * self._tables["n"]

@@ -1,15 +1,17 @@
 """All grid points of a seed have one sample, which is then drawn and looked up once: that must not change a bit."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from fedco.algorithms import FCSG, Draws, drive
-from fedco.algorithms.base import descend
+from fedco.algorithms.base import blend, descend
 from fedco.synthetic.invariant import InvariantLogistic, _folded
 from fedco.synthetic.problem import InnerSample, OuterSample
 
 STEPS, SEEDS = 7, [4, 0, 9]
 SIZES = torch.tensor([0.03, 0.3, 3.0], dtype=torch.float64)
-BATCHES = (1, 3, 10)  # one draw of eta, draws that are listed, draws that are counted
+BATCHES = (1, 3, 10)  # one draw of eta, draws that are listed, more draws than dim, which are counted
 
 
 def models(sizes, m, seeds, clients, **options):
@@ -36,17 +38,42 @@ def test_a_shared_sample_is_one_copy_of_it_for_each_grid_point(m):
     outer = problem.sample_outer(draws, 2)
     inner = problem.sample_inner(draws, outer, m)
     assert outer.outcome.shape[0] == 4 and inner.eta.shape[0] == 4
-    each = OuterSample(draws.integers("outer", problem.points, 2))
+    each, copied = (replace(s, **{name: v.repeat(grid, *[1] * (v.dim() - 1)) for name, v in vars(s).items()})
+                    for s in (outer, inner))
+    assert torch.equal(each.outcome, draws.integers("outer", problem.points, 2))
     listed = InnerSample(draws.integers("inner", 2 * problem.dim, 2, m))
+    is_counted = hasattr(copied, "share")
+    assert is_counted == (m > problem.dim) and (is_counted or torch.equal(copied.eta, listed.eta))
     x = torch.randn(12, problem.clients, problem.dim, dtype=torch.float64)
     with torch.no_grad():
         y = problem.inner(x, outer, inner)
         v = problem.outer_gradient(y, outer)
-        assert torch.equal(y, problem.inner(x, each, listed))
-        assert torch.equal(y, problem.inner(x, outer, listed))
+        assert torch.equal(y, problem.inner(x, each, copied))
+        torch.testing.assert_close(y, problem.inner(x, each, listed), rtol=0, atol=1e-14)
         assert torch.equal(v, problem.outer_gradient(y, each))
         assert torch.equal(problem.outer_value(y, outer), problem.outer_value(y, each))
-        assert torch.equal(problem.inner_vjp(x, v, outer, inner), problem.inner_vjp(x, v, each, listed))
+        assert torch.equal(problem.inner_vjp(x, v, outer, inner), problem.inner_vjp(x, v, each, copied))
+        assert torch.equal(problem.sample_gradient(x, outer, inner), problem.sample_gradient(x, each, copied))
+
+
+@pytest.mark.parametrize("m", [1, 2, 30])
+@pytest.mark.parametrize("dim", [1, 2, 3, 6, 7, 20])
+def test_a_run_keeps_its_bits_in_any_batch(dim, m):
+    """Vector widths, tails and broadcasts all differ between these shapes."""
+    problem = InvariantLogistic(dim=dim, clients=3)
+    draws = Draws(1, 33, problem.clients).at(0)
+    outer = problem.sample_outer(draws, 2)
+    inner = problem.sample_inner(draws, outer, m)
+    x = 5 * torch.randn(33, 3, dim, generator=torch.Generator().manual_seed(dim), dtype=torch.float64)
+    whole = problem.sample_gradient(x, outer, inner)
+    for size in (1, 2, 5):
+        parts = [problem.sample_gradient(x[i : i + size], *(_runs(s, i, size) for s in (outer, inner)))
+                 for i in range(0, 33, size)]
+        assert torch.equal(whole, torch.cat(parts))
+
+
+def _runs(sample, first, size):
+    return replace(sample, **{name: v[first : first + size] for name, v in vars(sample).items()})
 
 
 def test_the_grid_is_the_slow_index_of_what_is_folded():
@@ -77,6 +104,16 @@ def test_models_far_away_have_finite_oracles(m):
         y = problem.inner(x, outer, inner)
         torch.testing.assert_close(y[..., 0], (of_outcome * drawn).sum(-1), rtol=0, atol=1e-13)
         assert problem.inner_vjp(x, problem.outer_gradient(y, outer), outer, inner).isfinite().all()
+
+
+def test_momentum_has_the_same_bits_for_a_number_and_for_a_grid_of_it():
+    old, new = torch.randn(2, 5, 3, 7, dtype=torch.float64)
+    for weight in (0.0, 0.3, 0.7, 1.0):
+        mixed = blend(old, new, weight)
+        assert torch.equal(mixed, blend(old, new, torch.full((5, 1, 1), weight, dtype=torch.float64)))
+        assert torch.equal(mixed[2:3, 1:2], blend(old[2:3, 1:2], new[2:3, 1:2], weight)), "a lane alone"
+        torch.testing.assert_close(mixed, (1 - weight) * old + weight * new, rtol=0, atol=1e-15)
+    assert torch.equal(blend(old, new, 0.0), old) and torch.equal(blend(old, new, 1.0), new)
 
 
 def test_a_descent_step_has_the_same_bits_for_a_number_and_for_a_grid_of_it():

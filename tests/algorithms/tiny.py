@@ -165,6 +165,9 @@ class TinyConditional(_Tiny):
             product = product + torch.cat((noise, torch.zeros_like(product[..., 1:])), -1)
         return product
 
+    def sample_gradient(self, x: Tensor, outer: Noise, inner: Noise | None = None) -> Tensor:
+        return self.inner_vjp(x, self.outer_gradient(self.inner(x, outer, inner), outer), outer, inner)
+
     def outer_gradient(self, y: Tensor, outer: Noise) -> Tensor:
         return (self.w.unsqueeze(1) + 0.3 * outer.z[..., INNER_DIM:]) * y / (1 + y * y).sqrt()
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from fedco.synthetic.blocks import Cosine, LogCosh, PseudoHuber, RadialPseudoHuber, Sine
+from fedco.synthetic.blocks import Cosine, LogCosh, PseudoHuber, RadialPseudoHuber, Sine, short_sum
 
 GRID = torch.linspace(-60.0, 60.0, 400_001, dtype=torch.float64)
 BLOCKS = [Sine(1.3, 0.7), Cosine(0.4, 2.0), PseudoHuber(2.0, 0.5), LogCosh(0.7, 1.5)]
@@ -67,3 +67,10 @@ def test_zero_width_and_half_zero_radial_are_refused():
         PseudoHuber(1.0, 0.0)
     with pytest.raises(ValueError, match="both zero or both positive"):
         RadialPseudoHuber(1.0, 0.0)
+
+
+@pytest.mark.parametrize("size", range(1, 7))
+def test_a_short_sum_is_the_sum(size):
+    v = torch.randn(5, 3, size, generator=torch.Generator().manual_seed(size), dtype=torch.float64)
+    torch.testing.assert_close(short_sum(v), v.sum(-1, keepdim=True), rtol=0, atol=1e-15)
+    assert torch.equal(short_sum(v)[2:3, :1], short_sum(v[2:3, :1])), "a lane alone"

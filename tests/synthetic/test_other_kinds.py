@@ -162,6 +162,8 @@ def conditional_mutants(p):
             0.5 * p.sample_inner(draws, outer, m, purpose).eta)),
         "frequency": dict(sample_outer=lambda draws, batch, purpose="outer": OuterSample(
             p.sample_outer(draws, batch, purpose).outcome // 2)),
+        "sample_gradient is not the chain rule": dict(
+            sample_gradient=lambda x, outer, inner=None: p.sample_gradient(x, outer, inner) + 1e-6 * x.unsqueeze(2)),
     }
 
 

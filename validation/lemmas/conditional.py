@@ -36,8 +36,7 @@ def plug_in_gradient(problem: Any, x: Tensor, m: int) -> Tensor:
         orders = factorial(m) // prod(factorial(count) for count in Counter(combination).values())
         weight = orders * prod(float(inner_weights[i]) for i in combination)
         drawn = InnerSample(inner.eta[..., list(combination)])
-        y = problem.inner(x, outer, drawn)
-        each = problem.inner_vjp(x, problem.outer_gradient(y, outer), outer, drawn)
+        each = problem.sample_gradient(x, outer, drawn)
         total = total + weight * (each * outer_weights.view(1, 1, -1, 1)).sum(2)
     return total
 
