@@ -26,7 +26,7 @@ def test_problems_and_algorithms_are_listed() -> None:
     methods = json.loads(run("algorithms", "--json").stdout)["algorithms"]
     assert {"feddro", "fcsg", "local_scgdm", "comfedl", "meta_fl"} <= {row["name"] for row in methods}
     biased = next(row for row in methods if row["name"] == "local_bsgd")
-    assert "outer_gradient" in biased["needs_on"]["conditional"]
+    assert "sample_gradient" in biased["needs_on"]["conditional"]
 
 
 def test_the_counterexample_is_certified_for_both_cases() -> None:
