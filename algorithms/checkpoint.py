@@ -8,15 +8,18 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from . import store
 from .base import Method, Start, State
 from .draws import Draws
+from .fingerprint import TRAJECTORY, source_fingerprint
 from .recorder import Recorder
 from .result import under
 
 _SECONDS_BETWEEN_CHECKPOINTS = 30.0
+_OTHER_ARITHMETIC = " (fedco's methods or problems, or torch, changed since: the last bits could differ)"
 
 
 class Checkpoint:
@@ -41,7 +44,8 @@ class Checkpoint:
         arrays, description = store.read(self.path, initial.x.device)
         differing = [name for name, value in self.identity.items() if description.get("run", {}).get(name) != value]
         if differing or description["t"] > steps:
-            raise ValueError(f"checkpoint {self.path} belongs to another run: {', '.join(differing) or 'it is longer'}")
+            raise ValueError(f"checkpoint {self.path} belongs to another run: {', '.join(differing) or 'it is longer'}"
+                             f"{_OTHER_ARITHMETIC if differing == ['arithmetic'] else ''}")
         recorder.restore(arrays)
         hand_out(type(initial)(**under("state/", arrays)))
         return description["t"]
@@ -53,10 +57,12 @@ def _tensors(state: State) -> dict[str, Tensor]:
 
 
 def identity(method: Method, problem: Any, draws: Draws, start: Start, recorder: Recorder) -> dict[str, Any]:
-    """What two runs must share to have the same trajectory, as JSON gives it back."""
+    """What two runs must share to have the same trajectory to the last bit, as JSON gives it back."""
     given = {name: None if v is None else v.tolist() for name, v in vars(start).items()}
     origin = problem.initial_point.unsqueeze(0)
-    return {"format": 1, "method": method.name, "hyperparameters": method.hyperparameters(), "problem": problem.name,
+    arithmetic = [source_fingerprint(TRAJECTORY), torch.__version__]
+    return {"format": 1, "arithmetic": arithmetic, "method": method.name,
+            "hyperparameters": method.hyperparameters(), "problem": problem.name,
             "kind": problem.kind, "clients": problem.clients, "dim": problem.dim, "start": given,
             "origin": origin[0].tolist(), "objective at the origin": float(f"{problem.objective(origin).item():.9g}"),
             "root_seed": draws.root_seed, "seeds": list(draws.seed_indices), "grid": draws.grid,

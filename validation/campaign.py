@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.fingerprint import source_fingerprint
 from ..bounds import theorem as find_theorem
 from ..bounds.evaluate import Bound
 from ..synthetic import problem as find_problem
 from .experiments import evaluate_at, measure
-from .fingerprint import MEASUREMENT, source_fingerprint
+from .fingerprint import MEASUREMENT
 from .ledger import AlphaLedger
 from .planning import seeds_to_support
 from .recipes import Instance

@@ -1,18 +1,7 @@
-"""What a kept result was computed from: a hash of source files, so that a result is read back until its source changes.
+"""Which source files a kept result depends on: it is read back until one of them changes.
 
 `calibration.engine_fingerprint` is another thing: a hash of the answers that an engine gives.
 """
-
-from __future__ import annotations
-
-import hashlib
-from collections.abc import Iterator
-from functools import lru_cache
-from pathlib import Path
-
-from .. import __version__
-
-ROOT = Path(__file__).parent.parent
 
 MEASUREMENT = ("algorithms", "synthetic", "bounds", "validation/experiments.py", "validation/recipes")
 """What the statistic of a run depends on: methods, problems, bounds, and how recipes put them together."""
@@ -20,27 +9,3 @@ PACKAGE = ("algorithms", "bounds", "synthetic", "validation")
 """What a part of the report depends on: every room of the package that computes."""
 LEMMAS = (*MEASUREMENT, "validation/lemmas")
 """How both sides of a lemma are measured."""
-
-
-@lru_cache(maxsize=8)
-def source_fingerprint(places: tuple[str, ...], root: Path = ROOT) -> str:
-    """The sha256 of the version and of every Python file of `places`, in their order.
-
-    Args:
-        places: folders, with everything below them, or files, relative to `root`.
-
-    Raises:
-        FileNotFoundError: a place without a Python file, which would never change.
-    """
-    digest = hashlib.sha256(__version__.encode())
-    for place in places:
-        for path in _files(root / place):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def _files(place: Path) -> Iterator[Path]:
-    found = [place] if place.is_file() else sorted(place.rglob("*.py"))
-    if not found:
-        raise FileNotFoundError(f"{place.name}: wanted a Python file or a folder with some, got none")
-    yield from found

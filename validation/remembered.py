@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .fingerprint import PACKAGE, source_fingerprint
+from ..algorithms.fingerprint import source_fingerprint
+from .fingerprint import PACKAGE
 
 
 def remembered(folder: Path, name: str, make: Callable[[], Any]) -> Any:

@@ -148,6 +148,16 @@ def test_a_checkpoint_of_another_run_is_refused(what, tmp_path):
         drive(**{**base, **CHANGES[what]})
 
 
+def test_a_checkpoint_of_other_arithmetic_is_refused(monkeypatch, tmp_path):
+    """Resumed to the last bit or refused: also when the source or torch was updated in between."""
+    base = dict(method=METHOD, problem=PROBLEM, seeds=2, checkpoint=tmp_path / "run.npz")
+    drive(steps=4, **base)
+    drive(steps=5, **base)
+    monkeypatch.setattr(torch, "__version__", "another")
+    with pytest.raises(ValueError, match=r"another run: arithmetic .*torch, changed since"):
+        drive(steps=6, **base)
+
+
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 not really", b"\x80\x04K\x01."])
 def test_a_file_that_is_no_checkpoint_is_refused(content, tmp_path):
     (tmp_path / "run.npz").write_bytes(content)

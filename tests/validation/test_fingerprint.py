@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fedco.algorithms.fingerprint import ROOT, TRAJECTORY, source_fingerprint
 from fedco.validation import campaign, remembered
 from fedco.validation.campaign import Task, plan
-from fedco.validation.fingerprint import LEMMAS, MEASUREMENT, PACKAGE, ROOT, source_fingerprint
+from fedco.validation.fingerprint import LEMMAS, MEASUREMENT, PACKAGE
 from fedco.validation.ledger import AlphaLedger
 from fedco.validation.lemmas import measure, measure_chain
 from fedco.validation.recipes import RECIPES, Instance
@@ -53,6 +54,7 @@ def test_a_place_without_source_is_refused(tmp_path):
 
 
 def test_the_places_are_those_of_the_package():
+    assert set(TRAJECTORY) <= set(MEASUREMENT) <= set(LEMMAS)
     assert {"algorithms", "synthetic", "bounds"} <= set(MEASUREMENT) & set(PACKAGE) and "validation" in PACKAGE
     assert all((ROOT / place).exists() for place in (*MEASUREMENT, *PACKAGE, *LEMMAS))
     assert len({source_fingerprint(places) for places in (MEASUREMENT, PACKAGE, LEMMAS)}) == 3

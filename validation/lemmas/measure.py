@@ -7,11 +7,12 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from ...algorithms.fingerprint import source_fingerprint
 from ...bounds import theorem as find_theorem
 from ...bounds.reading import InputError
 from ...synthetic import problem as find_problem
 from ..experiments import evaluate_at, numbers_of
-from ..fingerprint import LEMMAS, source_fingerprint
+from ..fingerprint import LEMMAS
 from ..recipes import Instance, recipe_for
 from .chains import chain_for
 from .compare import report_of
