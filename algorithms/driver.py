@@ -28,7 +28,7 @@ from .result import Result
 from .seeds import join_states, seeds_of, start_of
 
 _SECONDS_BETWEEN_REPORTS = 0.5
-_NUMBERS_PER_BLOCK = 1 << 19  # of a model tensor, 4 MiB: fastest of 2^14 to 2^30 for FedDRO and FCSG, measured
+_NUMBERS_PER_BLOCK = 1 << 19  # of a model tensor, 4 MiB: see benchmarks/README.md
 
 
 def drive(method: Method, problem: Any, *, steps: int, seeds: int | Sequence[int] = 1, root_seed: int = 0,

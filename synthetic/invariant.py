@@ -27,11 +27,10 @@ from .dials import require_nonnegative, require_positive
 from .invariant_margins import AbstractMargins, Counted, Listed, OneDraw, below
 from .patterns import equal_weights
 from .problem import AbstractConditional, Draws, InnerSample, OuterSample
-from .scalar import softplus
+from .scalar import TANH_CURVATURE, softplus
 from .whole_certificates import cap_certificate, gap_above
 
 _REGULARISER_SLOPE = 3 * math.sqrt(3) / 8  # max of 2 s / (1 + s^2)^2, at s^2 = 1/3
-_TANH_CURVATURE = 4 / (3 * math.sqrt(3))  # max of |tanh''|
 _UP = 1 + 1e-12
 
 
@@ -49,6 +48,11 @@ def _folded(v: Tensor, outer: OuterSample) -> Tensor:
     """`(runs, ...)` as `(grid, seeds, ...)`: all grid points of a seed have one sample, so it is looked up once."""
     seeds, runs = outer.outcome.shape[0], v.shape[0]
     return v.view(runs // seeds, seeds, *v.shape[1:]) if runs % seeds == 0 else v.unsqueeze(0)
+
+
+def _label_slope(label: Tensor, margin: Tensor) -> Tensor:
+    """The derivative of log(1 + exp(-label margin)) in the margin."""
+    return -label * below(label * margin)
 
 
 @dataclass(frozen=True)
@@ -175,8 +179,7 @@ class InvariantLogistic(AbstractConditional):
         """In one go, without the value of the regulariser, whose slope in f is 1: about half the time of its parts."""
         a, label = self._drawn(outer)
         margins, label = self._margins(x, a, outer, inner), label.unsqueeze(-1)
-        slope = -label * below(label * margins.mean)
-        return margins.pull(slope, _folded(self._penalty_slope(x).unsqueeze(2), outer)).flatten(0, 1)
+        return margins.pull(_label_slope(label, margins.mean), _folded(self._penalty_slope(x).unsqueeze(2), outer)).flatten(0, 1)
 
     def outer_value(self, y: Tensor, outer: OuterSample) -> Tensor:
         _, label = self._drawn(outer)
@@ -184,7 +187,7 @@ class InvariantLogistic(AbstractConditional):
 
     def outer_gradient(self, y: Tensor, outer: OuterSample) -> Tensor:
         _, label = self._drawn(outer)
-        slope = -label / (1 + torch.exp(label * _folded(y[..., 0], outer)))
+        slope = _label_slope(label, _folded(y[..., 0], outer))
         return pad(slope.flatten(0, 1).unsqueeze(-1), (0, 1), value=1.0)
 
     def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> OuterSample:
@@ -229,7 +232,7 @@ class InvariantLogistic(AbstractConditional):
     def _inner_certificates(self) -> Iterator[Certificate]:
         longest, root_mean_square, slope = self._sizes
         rows = "The rows of the Jacobian are tanh'(.) eta and the slope of the regulariser"
-        curvature = math.hypot(_TANH_CURVATURE * longest**2 / self.saturation, 2 * self.reg * self.gamma)
+        curvature = math.hypot(TANH_CURVATURE * longest**2 / self.saturation, 2 * self.reg * self.gamma)
         yield Certificate("inner_jacobian_mean_square", math.hypot(root_mean_square, slope), "upper", f"{rows}.")
         yield Certificate("inner_sample_lipschitz", math.hypot(longest, slope), "upper", f"{rows}.")
         yield Certificate("inner_sample_smoothness", curvature, "upper",
@@ -241,6 +244,6 @@ class InvariantLogistic(AbstractConditional):
         yield gap_above(self, 0.0, "Every term is nonnegative.")
         yield Certificate(
             "objective_smoothness",
-            0.25 * longest**2 + _TANH_CURVATURE * longest**2 / self.saturation + 2 * self.reg * self.gamma, "upper",
+            0.25 * longest**2 + TANH_CURVATURE * longest**2 / self.saturation + 2 * self.reg * self.gamma, "upper",
             "Chain rule: softplus'' |eta|^2 + |tanh''| |eta|^2 / r + the regulariser's curvature.")
         yield cap_certificate(self, root_mean_square + slope, "E|eta| plus the slope of the regulariser.")

@@ -25,6 +25,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..synthetic.problem import AbstractConditional
 from .exact_moments import Chain, Matrix, Vector
 
 _DENOMINATOR = 8
@@ -154,8 +155,7 @@ class LinearQuadratic:
         gradient = float(self.numbers.q) * y + c
         return gradient if sample is None else gradient + sample.s.unsqueeze(-1) * e
 
-    def sample_gradient(self, x: Tensor, outer: Signs, inner: Signs | None = None) -> Tensor:
-        return self.inner_vjp(x, self.outer_gradient(self.inner(x, outer, inner), outer), outer, inner)
+    sample_gradient = AbstractConditional.sample_gradient
 
     def extra_gradient(self, x: Tensor, sample: Signs | None = None) -> Tensor:
         gradient = float(self.numbers.r) * x + self._tables["d"]
