@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from fedco.algorithms import FCSG, Draws, drive, drive_in_processes
 from fedco.synthetic.invariant import InvariantLogistic
-from timing import Row, measured, print_machine, print_table, steps_for
+from timing import Contender, Row, in_turns, measured, print_comparison, print_machine
 from torch import Tensor
 
 CLIENTS, DIM, POINTS, PERIOD, ROOT_SEED = 16, 10, 64, 50, 7
@@ -144,8 +144,8 @@ def check(m: int) -> float:
     return difference
 
 
-def compare(m: int, seconds: float) -> list[Row]:
-    """The rows of one inner batch size; each has about ``seconds`` seconds of work after warming up."""
+def compare(m: int, seconds: float) -> tuple[Row, list[Row]]:
+    """One inner batch size: the plain loop, and the others with about ``seconds`` seconds of work each."""
     lanes, run, (_, own, keys) = SEEDS * len(STEP_SIZES) * CLIENTS, method(m, STEP_SIZES), jax_runner(m)
     sizes = STEP_SIZES.numpy()
 
@@ -159,15 +159,13 @@ def compare(m: int, seconds: float) -> list[Row]:
         drive_in_processes(run, PROBLEM, jobs=2, steps=steps, seeds=SEEDS, root_seed=ROOT_SEED)
 
     plain_loop(0.01, m, 2)
-    rows = [measured("plain loop with autograd, one run", 40 * CLIENTS, lambda: plain_loop(0.01, m, 40))]
-    for label, work, is_own in (("JAX, jit + vmap + scan", in_jax, True), ("fedco", in_fedco, True),
-                                ("fedco, 2 processes", in_processes, False),
-                                ("random numbers of fedco alone", lambda n: draw_only(m, n), True)):
-        steps = steps_for(seconds, work)
-        if work is in_jax:
-            work(steps)  # compiled once more for this number of steps
-        rows.append(measured(label, steps * lanes, lambda work=work, steps=steps: work(steps), is_own))
-    return rows
+    plain = measured("plain loop with autograd, one run", 40 * CLIENTS, lambda: plain_loop(0.01, m, 40))
+    return plain, in_turns([
+        Contender("JAX, jit + vmap + scan", lanes, in_jax),
+        Contender("fedco", lanes, in_fedco),
+        Contender("fedco, 2 processes", lanes, in_processes, is_one_process=False),
+        Contender("random numbers of fedco alone", lanes, lambda n: draw_only(m, n)),
+    ], seconds)
 
 
 def main() -> None:
@@ -178,11 +176,7 @@ def main() -> None:
     print_machine("numpy", "jax", "jaxlib")
     for m in options.m:
         print(f"\nm = {m}: same trajectory over {CHECKED_STEPS} steps, models differ by at most {check(m):.1e}")
-        rows = compare(m, options.seconds)
-        print_table(rows)
-        fedco, drawing = rows[2], rows[4]
-        assert fedco.cpu_rate is not None and drawing.cpu_rate is not None
-        print(f"random numbers take {fedco.cpu_rate / drawing.cpu_rate:.0%} of fedco's processor time")
+        print_comparison(*compare(m, options.seconds))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from fedco.algorithms import Draws, LocalSCGDM, drive, drive_in_processes
 from fedco.synthetic import problem
 from fedco.synthetic.local_composite import LocalComposite
 from fedco.synthetic.patterns import pair_index, pair_signs, walsh_directions
-from timing import Row, measured, print_machine, print_table, steps_for
+from timing import Contender, Row, in_turns, measured, print_comparison, print_machine
 from torch import Tensor
 
 ROOT_SEED, SEEDS, PERIOD = 7, 64, 5
@@ -197,8 +197,8 @@ def check() -> float:
     return difference
 
 
-def compare(seconds: float) -> list[Row]:
-    """Each row has about ``seconds`` seconds of work after warming up."""
+def compare(seconds: float) -> tuple[Row, list[Row]]:
+    """The plain loop, and the others with about ``seconds`` seconds of work each."""
     lanes, run, (_, own, keys) = SEEDS * len(STEP_SIZES) * K, method(STEP_SIZES), jax_runner()
 
     def in_jax(steps: int) -> None:
@@ -211,15 +211,13 @@ def compare(seconds: float) -> list[Row]:
         drive_in_processes(run, PROBLEM, jobs=2, steps=steps, seeds=SEEDS, root_seed=ROOT_SEED)
 
     plain_loop(0.01, 2)
-    rows = [measured("plain loop with autograd, one run", 60 * K, lambda: plain_loop(0.01, 60))]
-    for label, work, is_own in (("JAX, jit + vmap + scan", in_jax, True), ("fedco", in_fedco, True),
-                                ("fedco, 2 processes", in_processes, False),
-                                ("random numbers of fedco alone", draw_only, True)):
-        steps = steps_for(seconds, work)
-        if work is in_jax:
-            work(steps)  # compiled once more for this number of steps
-        rows.append(measured(label, steps * lanes, lambda work=work, steps=steps: work(steps), is_own))
-    return rows
+    plain = measured("plain loop with autograd, one run", 60 * K, lambda: plain_loop(0.01, 60))
+    return plain, in_turns([
+        Contender("JAX, jit + vmap + scan", lanes, in_jax),
+        Contender("fedco", lanes, in_fedco),
+        Contender("fedco, 2 processes", lanes, in_processes, is_one_process=False),
+        Contender("random numbers of fedco alone", lanes, draw_only),
+    ], seconds)
 
 
 def main() -> None:
@@ -228,11 +226,7 @@ def main() -> None:
     options = arguments.parse_args()
     print_machine("numpy", "jax", "jaxlib")
     print(f"same trajectory over {CHECKED_STEPS} steps, models differ by at most {check():.1e}")
-    rows = compare(options.seconds)
-    print_table(rows)
-    fedco, drawing = rows[2], rows[4]
-    assert fedco.cpu_rate is not None and drawing.cpu_rate is not None
-    print(f"random numbers take {fedco.cpu_rate / drawing.cpu_rate:.0%} of fedco's processor time")
+    print_comparison(*compare(options.seconds))
 
 
 if __name__ == "__main__":

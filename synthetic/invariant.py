@@ -50,11 +50,6 @@ def _folded(v: Tensor, outer: OuterSample) -> Tensor:
     return v.view(runs // seeds, seeds, *v.shape[1:]) if runs % seeds == 0 else v.unsqueeze(0)
 
 
-def _label_slope(label: Tensor, margin: Tensor) -> Tensor:
-    """The derivative of log(1 + exp(-label margin)) in the margin."""
-    return -label * below(label * margin)
-
-
 @dataclass(frozen=True)
 class InvariantLogistic(AbstractConditional):
     """The problem above on generated data: a ~ N(0, I) scaled to length at most 1, b the sign of a.x_true.
@@ -119,29 +114,47 @@ class InvariantLogistic(AbstractConditional):
     def _one(self) -> Tensor:
         return torch.ones((), dtype=torch.float64, device=self.device)
 
-    def _drawn(self, outer: OuterSample) -> tuple[Tensor, Tensor]:
-        """a and b at the outcomes, `(1, seeds, clients, batch, dim)` and `(1, seeds, clients, batch)`."""
-        rows, shape = (outer.outcome + self._first_rows).flatten(), (1, *outer.outcome.shape)
-        a, b = self._data
-        return a.flatten(0, 1).index_select(0, rows).view(*shape, -1), b.flatten().index_select(0, rows).view(shape)
+    def _rows(self, outer: OuterSample) -> Tensor:
+        """Which rows of a table of all data are drawn, flat."""
+        return (outer.outcome + self._first_rows).flatten()
+
+    def _labels(self, outer: OuterSample) -> Tensor:
+        """b at the outcomes, `(1, seeds, clients, batch)`."""
+        return self._data[1].flatten().index_select(0, self._rows(outer)).view(1, *outer.outcome.shape)
 
     @property
     def _shake(self) -> float:
         """The length of eta - a, which lies along an axis."""
         return math.sqrt(self.dim) * self.sigma_2
 
-    def _margins(self, x: Tensor, a: Tensor, outer: OuterSample, inner: InnerSample | None) -> AbstractMargins:
-        """Shape of a: as `_drawn` gives it."""
+    def _margins(self, x: Tensor, outer: OuterSample, inner: InnerSample | None, labelled: bool) -> AbstractMargins:
+        """Of eta, or of b eta: as tanh is odd the label may go into the sample, which all grid points of a seed share."""
+        rows = self._rows(outer)
+        a, turn = (table.index_select(0, rows).view(1, *outer.outcome.shape, -1) for table in self._tables[labelled])
         x = _folded(x, outer).unsqueeze(3)
         if inner is None:
-            return Counted.of(x, a, self._shake, (self._one / (2 * self.dim),) * 2, self.saturation)
+            return Counted.of(x, a, self._push, (self._one / (2 * self.dim),) * 2, self.saturation)
         if isinstance(inner, Tally):
-            up, down = _folded(inner.share, outer).split(self.dim, -1)
-            return Counted.of(x, a, self._shake, (up.contiguous(), down.contiguous()), self.saturation)
-        drawn = _folded(inner.eta, outer)
+            (up, down), is_turned = _folded(inner.share, outer).split(self.dim, -1), turn > 0
+            shares = torch.where(is_turned, down, up), torch.where(is_turned, up, down)
+            return Counted.of(x, a, self._push, shares, self.saturation)
+        drawn = _folded(inner.eta, outer) + turn
         if drawn.shape[-1] == 1:
-            return OneDraw.of(x, a + self._steps[drawn.squeeze(-1)], self.saturation)
-        return Listed.of(x, a, drawn % self.dim, self._pushes[drawn], self.saturation)
+            step = self._turning_steps.index_select(0, drawn.flatten()).view(*drawn.shape[:-1], -1)
+            return OneDraw.of(x, a + step, self.saturation)
+        return Listed.of(x, a, drawn % self.dim, self._turning_pushes[drawn], self.saturation)
+
+    @cached_property
+    def _tables(self) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """For eta and for b eta, of every datum: 2 a / r, and by how much -1 turns the outcomes of eta."""
+        a, b = self._data[0].flatten(0, 1) * (2 / self.saturation), self._data[1].flatten().unsqueeze(-1)
+        turn = torch.where(b < 0, self.dim, 0)
+        return (a, torch.zeros_like(turn)), (a * b, turn)
+
+    @property
+    def _push(self) -> float:
+        """The length of 2 (eta - a) / r."""
+        return self._shake * (2 / self.saturation)
 
     @cached_property
     def _steps(self) -> Tensor:
@@ -150,9 +163,14 @@ class InvariantLogistic(AbstractConditional):
         return torch.cat([axes, -axes])
 
     @cached_property
-    def _pushes(self) -> Tensor:
-        """The one coordinate of each that is not 0, `(2 dim,)`."""
-        return self._steps.sum(-1)
+    def _turning_steps(self) -> Tensor:
+        """2 (eta - a) / r, and the first half once more, so that a turned outcome is found as well."""
+        return torch.cat([self._steps, self._steps[: self.dim]]) * (2 / self.saturation)
+
+    @cached_property
+    def _turning_pushes(self) -> Tensor:
+        """The one coordinate of each that is not 0, `(3 dim,)`."""
+        return self._turning_steps.sum(-1)
 
     def _penalty_slope(self, x: Tensor) -> Tensor:
         """The gradient of the regulariser, 2 reg gamma x_i / (1 + gamma x_i^2)^2, like x: the factor is in the square."""
@@ -165,29 +183,29 @@ class InvariantLogistic(AbstractConditional):
         return self._one / math.sqrt(2 * self.reg * self.gamma)
 
     def inner(self, x: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
-        margin = self._margins(x, self._drawn(outer)[0], outer, inner).mean.flatten(0, 1)
+        margin = self._margins(x, outer, inner, labelled=False).mean.flatten(0, 1)
         flatness = torch.addcmul(self._one, x, x, value=self.gamma).reciprocal_()
         penalty = self.reg * (self.dim - flatness.sum(-1, keepdim=True)).unsqueeze(2)
         return torch.cat((margin, penalty.expand_as(margin)), -1)
 
     def inner_vjp(self, x: Tensor, v: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
-        margins = self._margins(x, self._drawn(outer)[0], outer, inner)
+        margins = self._margins(x, outer, inner, labelled=False)
         penalty = _folded(self._penalty_slope(x).unsqueeze(2) * v[..., 1:], outer)
         return margins.pull(_folded(v[..., :1], outer), penalty).flatten(0, 1)
 
     def sample_gradient(self, x: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
         """In one go, without the value of the regulariser, whose slope in f is 1: about half the time of its parts."""
-        a, label = self._drawn(outer)
-        margins, label = self._margins(x, a, outer, inner), label.unsqueeze(-1)
-        return margins.pull(_label_slope(label, margins.mean), _folded(self._penalty_slope(x).unsqueeze(2), outer)).flatten(0, 1)
+        margins = self._margins(x, outer, inner, labelled=True)
+        penalty = _folded(self._penalty_slope(x).unsqueeze(2), outer)
+        return margins.pull(below(margins.mean), penalty, sign=-1.0).flatten(0, 1)
 
     def outer_value(self, y: Tensor, outer: OuterSample) -> Tensor:
-        _, label = self._drawn(outer)
-        return softplus(-label * _folded(y[..., 0], outer)).flatten(0, 1) + y[..., 1]
+        return softplus(-self._labels(outer) * _folded(y[..., 0], outer)).flatten(0, 1) + y[..., 1]
 
     def outer_gradient(self, y: Tensor, outer: OuterSample) -> Tensor:
-        _, label = self._drawn(outer)
-        slope = _label_slope(label, _folded(y[..., 0], outer))
+        """The slope of softplus(-b margin) in the margin is -b / (1 + exp(b margin)); that in the regulariser is 1."""
+        label = self._labels(outer)
+        slope = -label * below(label * _folded(y[..., 0], outer))
         return pad(slope.flatten(0, 1).unsqueeze(-1), (0, 1), value=1.0)
 
     def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> OuterSample:
