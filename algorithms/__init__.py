@@ -24,6 +24,7 @@ from .parallel import drive_in_processes
 from .per_fedavg import PerFedAvg
 from .q_fedavg import QFedAvg
 from .result import Result
+from .rounding import deviation
 from .scgd import SCGD
 
 _OF_THE_PAPERS = (FedAvg, ModifiedFedAvg, FedDRO, LocalSCGDM, ComFedL, FCSG, FCSGM, AccFCSGM, MetaFL)
@@ -61,6 +62,7 @@ __all__ = [
     "State",
     "choice",
     "client_mean",
+    "deviation",
     "drive",
     "drive_in_processes",
     "is_due",

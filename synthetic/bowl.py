@@ -145,6 +145,8 @@ class RippledBowl:
         yield Certificate("noncompositional_smoothness", self.smoothness, "exact",
                           "The Hessian norms of bowl, ripples and client term add up at 0, where each is largest.",
                           witness=_NEARLY_ALL, points=(self._point(-reach), self._point(reach)))
+        yield Certificate("noncompositional_sample_smoothness", self.smoothness + self.noise * self.noise_wavenumber,
+                          "upper", "The noise adds the Hessian -sigma s P sin(P v.x) v v^T, of norm at most sigma P.")
         yield Certificate("noncompositional_gradient_noise", self.noise, "exact",
                           "The gradient error is sigma s cos(v.x) v with |v| = 1: at most sigma, attained at 0.",
                           witness=1.0, points=(self._point(0.0),))

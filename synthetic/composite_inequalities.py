@@ -128,6 +128,11 @@ def _extra_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
     return slope(lambda x: _extra_gradient(problem, x), norm, problem.to_clients(a), problem.to_clients(b))
 
 
+def _extra_sample_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
+    a, b = problem.to_clients(a), problem.to_clients(b)
+    return largest(problem, lambda atom: slope(lambda x: _extra_gradient(problem, x, atom), norm, a, b))
+
+
 def _extra_noise(problem: Problem, x: Tensor) -> Tensor:
     x = problem.to_clients(x)
     exact = _extra_gradient(problem, x)
@@ -146,6 +151,7 @@ def _extra_gradient(problem: Problem, x: Tensor, atom: Sample | None = None) -> 
 
 SHARED: dict[str, Inequality] = COMPOSITE | {
     "noncompositional_smoothness": Inequality("x", True, _extra_smoothness),
+    "noncompositional_sample_smoothness": Inequality("x", True, _extra_sample_smoothness),
     "noncompositional_gradient_noise": Inequality("x", False, _extra_noise),
     "noncompositional_heterogeneity": Inequality("x", False, _extra_heterogeneity),
 }

@@ -61,7 +61,7 @@ def deterministic_outer(lipschitz: Certificate, smoothness: Certificate) -> Iter
 
 def no_extra_certificates() -> Iterator[Certificate]:
     """The constants of h = 0."""
-    for name in ("smoothness", "gradient_noise", "heterogeneity"):
+    for name in ("smoothness", "sample_smoothness", "gradient_noise", "heterogeneity"):
         yield Certificate(f"noncompositional_{name}", 0.0, "exact", "There is no h.")
 
 

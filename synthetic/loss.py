@@ -66,8 +66,19 @@ def loss_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certifi
     yield Certificate("local_smoothness", bowl.smoothness, "upper", "The largest curvatures of the three terms, added.")
     yield Certificate("local_hessian_lipschitz", bowl.hessian_lipschitz, "upper",
                       "The largest third derivatives of the three terms, added.")
+    yield from _sample_certificates(bowl, kurtosis)
     yield from _noise_certificates(bowl, kurtosis)
     yield from _heterogeneity_certificates(bowl)
+
+
+def _sample_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certificate]:
+    largest, wave = kurtosis.largest * bowl.noise, bowl.noise_wavenumber
+    adds = "The noise sigma z sin(P v.x)/P with |z| <= sqrt(k) adds at most its own"
+    yield Certificate("local_sample_gradient_bound", bowl.lipschitz + bowl.heterogeneity + largest, "upper",
+                      f"{adds} slope.")
+    yield Certificate("local_sample_smoothness", bowl.smoothness + largest * wave, "upper", f"{adds} curvature.")
+    yield Certificate("local_sample_hessian_lipschitz", bowl.hessian_lipschitz + largest * wave**2, "upper",
+                      f"{adds} third derivative.")
 
 
 def _noise_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certificate]:

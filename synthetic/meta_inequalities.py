@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .inequalities import WHOLE, Inequality, Problem, frobenius, mean_square, norm, slope, spectral_norm
+from .inequalities import WHOLE, Inequality, Problem, frobenius, largest, mean_square, norm, slope, spectral_norm
 from .problem import Sample
 
 
@@ -25,6 +25,20 @@ def _smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
 
 def _hessian_lipschitz(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
     return slope(lambda x: hessian(problem, x), spectral_norm, problem.to_clients(a), problem.to_clients(b))
+
+
+def _sample_gradient_bound(problem: Problem, x: Tensor) -> Tensor:
+    return largest(problem, lambda atom: norm(problem.task_gradient(problem.to_clients(x), atom)))
+
+
+def _sample_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
+    a, b = problem.to_clients(a), problem.to_clients(b)
+    return largest(problem, lambda atom: slope(lambda x: problem.task_gradient(x, atom), norm, a, b))
+
+
+def _sample_hessian_lipschitz(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
+    a, b = problem.to_clients(a), problem.to_clients(b)
+    return largest(problem, lambda atom: slope(lambda x: hessian(problem, x, atom), spectral_norm, a, b))
 
 
 def _gradient_noise(problem: Problem, x: Tensor) -> Tensor:
@@ -65,6 +79,9 @@ LOCAL_LOSS: dict[str, Inequality] = {
     "local_gradient_bound": Inequality("x", False, _gradient_bound),
     "local_smoothness": Inequality("x", True, _smoothness),
     "local_hessian_lipschitz": Inequality("x", True, _hessian_lipschitz),
+    "local_sample_gradient_bound": Inequality("x", False, _sample_gradient_bound),
+    "local_sample_smoothness": Inequality("x", True, _sample_smoothness),
+    "local_sample_hessian_lipschitz": Inequality("x", True, _sample_hessian_lipschitz),
     "local_gradient_noise": Inequality("x", False, _gradient_noise),
     "local_hessian_noise": Inequality("x", False, _hessian_noise),
     "local_gradient_fourth_moment": Inequality("x", False, _gradient_fourth_moment),
