@@ -19,7 +19,7 @@ from .recorder import Recorder
 from .result import under
 
 _SECONDS_BETWEEN_CHECKPOINTS = 30.0
-_OTHER_ARITHMETIC = " (fedco's methods or problems, or torch, changed since: the last bits could differ)"
+_OTHER_ARITHMETIC = " (fedco's methods or problems, torch, or the processor changed since: the last bits could differ)"
 
 
 class Checkpoint:
@@ -60,7 +60,9 @@ def identity(method: Method, problem: Any, draws: Draws, start: Start, recorder:
     """What two runs must share to have the same trajectory to the last bit, as JSON gives it back."""
     given = {name: None if v is None else v.tolist() for name, v in vars(start).items()}
     origin = problem.initial_point.unsqueeze(0)
-    arithmetic = [source_fingerprint(TRAJECTORY), torch.__version__]
+    device = problem.initial_point.device
+    processor = torch.cuda.get_device_name(device) if device.type == "cuda" else torch.backends.cpu.get_cpu_capability()
+    arithmetic = [source_fingerprint(TRAJECTORY), torch.__version__, processor]
     return {"format": 1, "arithmetic": arithmetic, "method": method.name,
             "hyperparameters": method.hyperparameters(), "problem": problem.name,
             "kind": problem.kind, "clients": problem.clients, "dim": problem.dim, "start": given,

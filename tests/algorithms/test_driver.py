@@ -148,13 +148,15 @@ def test_a_checkpoint_of_another_run_is_refused(what, tmp_path):
         drive(**{**base, **CHANGES[what]})
 
 
-def test_a_checkpoint_of_other_arithmetic_is_refused(monkeypatch, tmp_path):
-    """Resumed to the last bit or refused: also when the source or torch was updated in between."""
+@pytest.mark.parametrize(("where", "what", "other"), [
+    (torch, "__version__", "another"), (torch.backends.cpu, "get_cpu_capability", lambda: "another")])
+def test_a_checkpoint_of_other_arithmetic_is_refused(where, what, other, monkeypatch, tmp_path):
+    """Resumed to the last bit or refused: also when torch was updated, or on a processor with other vector instructions."""
     base = dict(method=METHOD, problem=PROBLEM, seeds=2, checkpoint=tmp_path / "run.npz")
     drive(steps=4, **base)
     drive(steps=5, **base)
-    monkeypatch.setattr(torch, "__version__", "another")
-    with pytest.raises(ValueError, match=r"another run: arithmetic .*torch, changed since"):
+    monkeypatch.setattr(where, what, other)
+    with pytest.raises(ValueError, match=r"another run: arithmetic .*torch, or the processor changed since"):
         drive(steps=6, **base)
 
 
