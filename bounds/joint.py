@@ -25,6 +25,7 @@ from .region import Admissible, reduced, solved_for, split_extrema
 from .theorem import Condition, Theorem
 
 _MARGIN = 1e-9
+BROKEN = "not whole inside: an equality fixes it, and an equality between counts is read over the real numbers"
 NUMERICAL = "ends by geometric programming, moved inwards by a relative 1e-9"
 
 
@@ -74,11 +75,14 @@ def admissible_jointly(
                 return _infeasible(theorem, statement, clash)
             intervals[str(symbol)] = found
             notes += [NUMERICAL] if clash else []
-        inside = {str(symbol): str(value) for symbol, value in interior(whole, intervals).items()}
+        point = interior(whole, intervals)
     except NotPosynomialError as reason:
         raise InputError(f"cannot describe {', '.join(names)} together: {reason}; solve for one at a time") from None
     shown = tuple(f"{c.name}: {_text(c.left)} {c.relation} {_text(c.right)}" for c in conditions)
-    notes += [] if inside else ["no point with room in every condition"]
+    broken = [str(symbol) for symbol, value in point.items() if symbol.is_integer and not value.is_Integer]
+    notes += [f"{', '.join(broken)} {BROKEN}"] if broken else []
+    notes += [] if point else ["no point with room in every condition"]
+    inside = {str(symbol): str(value) for symbol, value in point.items()}
     return Admissible(theorem.id, statement, True, intervals, (), {}, shown, inside, "; ".join(dict.fromkeys(notes)))
 
 

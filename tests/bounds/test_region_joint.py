@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
@@ -45,6 +46,10 @@ def check_pair(name: str, label: str, first: str, second: str, rng) -> bool:
     point = {s: sp.sympify(region.interior[str(s)]) for s in symbols}
     assert holds_at(tuple(conditions), point)
     for symbol in symbols:
+        if symbol.is_integer and not point[symbol].is_Integer:
+            assert f"{symbol} not whole inside" in region.note
+            assert any(c.relation == "==" and symbol in c.left.free_symbols | c.right.free_symbols for c in conditions)
+            continue
         value, interval = float(point[symbol]), region.intervals[str(symbol)]
         ends = [interval.lower] if interval.upper is None else [interval.lower, interval.upper]
         assert interval.contains(value) or any(value == pytest.approx(end, rel=1e-12) for end in ends)
@@ -62,6 +67,29 @@ def test_the_point_inside_is_inside(case):
 def test_the_point_inside_is_inside_everywhere(case):
     for rng in seeds(case[0], "-".join(case), 10):
         check_pair(*case, rng)
+
+
+def test_whole_numbers_reach_their_ends():
+    """I = 1 and I = 2 are admissible, as printed: 165512 I^2 K / 3 <= T and 4 (2281 K/6 + 1250/9)^2 / (9 K) <= T."""
+    values = {"L_h": 4, "L_f": 2, "L_g": "5/3", "B_f": "19/9", "B_g": "25/6", "b": 9, "T": 298787}
+    theorem = fedco.theorem("feddro.corollary_2")
+    region = theorem.admissible(("I", "K"), **values)
+    whole = [(i, k) for i in range(1, 6) for k in range(1, 8) if _holds_printed(i, k, values["T"])]
+    for name, column in (("I", 0), ("K", 1)):
+        found = {pair[column] for pair in whole}
+        assert (region.intervals[name].lower, region.intervals[name].upper) == (min(found), max(found))
+
+
+def _holds_printed(i: int, k: int, horizon: int) -> bool:
+    return (165512 * i**2 * Fraction(k, 3) <= horizon
+            and 4 * (Fraction(2281 * k, 6) + Fraction(1250, 9)) ** 2 / (9 * k) <= horizon)
+
+
+def test_a_count_that_an_equality_fixes_is_said_to_be_no_whole_number():
+    """B = T^(1/3) / N^(2/3) has hardly a solution in whole numbers."""
+    values = {"L_f": 1, "L_g": 1, "S_f": 1, "S_g": 1, "sigma_g": 1, "F_gap": 1, "q": 3, "m": 9, "b": 12, "T": 7804}
+    region = fedco.theorem("acc_fcsg_m.corollary_4_8").admissible(("B", "N"), "corrected", **values)
+    assert "not whole inside" in region.note and not all(v.isdigit() for v in region.interior.values())
 
 
 def test_the_projection_is_exact_where_variables_can_be_eliminated():
