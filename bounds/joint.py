@@ -3,15 +3,15 @@
 A projection is exact where the other variables can be eliminated one by one: an equality is solved; a variable in
 which every condition is monotone in the same direction goes to its best value (1 for a count, a limit for a real
 number); a real variable that is limited on one side by products only goes to each of these limits. Elsewhere the ends
-are optima of geometric programs, moved inwards by a relative 1e-9.
+are optima of geometric programs, moved inwards by a relative 1e-9, but not past the point inside, which is exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import inf
+from math import inf, nextafter
 from typing import Any
 
 import sympy as sp
@@ -83,6 +83,7 @@ def admissible_jointly(
     notes += [f"{', '.join(broken)} {BROKEN}"] if broken else []
     notes += [] if point else ["no point with room in every condition"]
     inside = {str(symbol): str(value) for symbol, value in point.items()}
+    intervals |= {str(s): _reaching(intervals[str(s)], float(value)) for s, value in point.items() if not s.is_integer}
     return Admissible(theorem.id, statement, True, intervals, (), {}, shown, inside, "; ".join(dict.fromkeys(notes)))
 
 
@@ -227,6 +228,16 @@ def _numerical(joint: Joint, on: sp.Symbol) -> Interval:
     lower = 0.0 if ends["lower"] is None else ends["lower"] * (1 + _MARGIN)
     upper = None if ends["upper"] is None else ends["upper"] * (1 - _MARGIN)
     return Interval(lower, upper, ends["lower"] is not None, upper is not None, binding)
+
+
+def _reaching(interval: Interval, inside: float) -> Interval:
+    """The interval with an end that lost the point inside to the margin moved out again to it, on the safe side."""
+    room = 2 * _MARGIN * inside
+    if interval.upper is not None and interval.upper < inside <= interval.upper + room:
+        return replace(interval, upper=nextafter(inside, 0.0))
+    if interval.lower - room <= inside < interval.lower:
+        return replace(interval, lower=nextafter(inside, inf))
+    return interval
 
 
 def _binding_at(joint: Joint, name: str, power: int) -> str | None:
