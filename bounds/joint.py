@@ -47,8 +47,8 @@ class Joint:
     def limits(self, converter: Converter) -> list[tuple[str, Posynomial]]:
         return [(c.name.partition("[")[0], condition_parts(*_ordered(c), converter)) for c in self.conditions]
 
-    def make(self, objective: Posynomial) -> Maker:
-        return lambda converter: (objective, self.limits(converter))
+    def make(self, objective: sp.Expr) -> Maker:
+        return lambda converter: (converter.convert(objective), self.limits(converter))
 
 
 def admissible_jointly(
@@ -67,7 +67,7 @@ def admissible_jointly(
     try:
         whole = without_equalities(symbols, conditions)
         if not _feasible(whole):
-            return _infeasible(theorem, statement, conflict_of(whole.make(Posynomial.number(1.0)), whole.box()))
+            return _infeasible(theorem, statement, conflict_of(whole.make(sp.Integer(1)), whole.box()))
         intervals, notes = {}, []
         for symbol in symbols:
             found, clash = projection(symbols, conditions, symbol)
@@ -217,10 +217,10 @@ def _numerical(joint: Joint, on: sp.Symbol) -> Interval:
     ends: dict[str, float | None] = {}
     binding: dict[str, str | None] = {}
     for side, power in (("lower", 1), ("upper", -1)):
-        found = minimise(joint.make(Posynomial.variable(name, power)), joint.box(), joint.whole)
+        found = minimise(joint.make(on**power), joint.box(), joint.whole)
         free_end = found.value == inf or name in found.escapes
         ends[side] = None if free_end else found.point[name]
-        binding[side] = None if free_end else _binding_at(joint, name, power)
+        binding[side] = None if free_end else _binding_at(joint, on**power)
     if on.is_integer:
         lower = 1.0 if ends["lower"] is None else float(round(ends["lower"]))
         upper = None if ends["upper"] is None else float(round(ends["upper"]))
@@ -240,9 +240,9 @@ def _reaching(interval: Interval, inside: float) -> Interval:
     return interval
 
 
-def _binding_at(joint: Joint, name: str, power: int) -> str | None:
-    """The conditions with a price where a variable is smallest or largest."""
-    answer = solve(program(joint.make(Posynomial.variable(name, power)), joint.box(), upper=True)[0])
+def _binding_at(joint: Joint, objective: sp.Expr) -> str | None:
+    """The conditions with a price where an objective is smallest."""
+    answer = solve(program(joint.make(objective), joint.box(), upper=True)[0])
     prices = answer.prices if answer else {}
     return ", ".join(dict.fromkeys(n for n, price in prices.items() if price > 1e-5 and " at " not in n)) or None
 
@@ -257,14 +257,11 @@ def interior(joint: Joint, near: Mapping[str, Interval]) -> dict[sp.Symbol, sp.E
     """
     if not joint.symbols:
         return dict(joint.determined)
-    room = minimise(_with_room(joint, Posynomial.variable("room"), "room"), joint.box(), joint.whole).value
+    room = minimise(_with_room(joint, sp.Symbol("room"), "room"), joint.box(), joint.whole).value
     if room == inf:
         return {}
-    objective = Posynomial({})
-    for symbol in joint.symbols:
-        centre = _centre(near[str(symbol)])
-        for power, factor in ((1, 1 / centre), (-1, centre)):
-            objective = objective + Posynomial.variable(str(symbol), power) * Posynomial.number(factor)
+    shares = [symbol / sp.Float(_centre(near[str(symbol)])) for symbol in joint.symbols]
+    objective = sp.Add(*(share**power for share in shares for power in (1, -1)))
     allowed = Posynomial.number(1 / min(1.0, max(room * 1.01, 0.5)))
     found = minimise(_with_room(joint, objective, allowed), joint.box(), joint.whole)
     for digits in (2, 4, 8, 14):
@@ -274,13 +271,13 @@ def interior(joint: Joint, near: Mapping[str, Interval]) -> dict[sp.Symbol, sp.E
     return {}
 
 
-def _with_room(joint: Joint, objective: Posynomial, allowed: Posynomial | str) -> Maker:
+def _with_room(joint: Joint, objective: sp.Expr, allowed: Posynomial | str) -> Maker:
     """The conditions as `posynomial <= 1/allowed`; with a name, that variable is the least room, at least 1/2."""
 
     def make(converter: Converter) -> tuple[Posynomial, list[tuple[str, Posynomial]]]:
         factor = allowed if isinstance(allowed, Posynomial) else Posynomial.variable(allowed, -1)
         eased = [(name, part * factor) for name, part in joint.limits(converter)]
-        return objective, eased if isinstance(allowed, Posynomial) else [
+        return converter.convert(objective), eased if isinstance(allowed, Posynomial) else [
             *eased,
             ("enough", Posynomial.number(0.5) * factor),
         ]
@@ -307,7 +304,7 @@ def holds_at(conditions: tuple[Condition, ...], point: Mapping[sp.Symbol, sp.Exp
 
 
 def _feasible(joint: Joint) -> bool:
-    return minimise(joint.make(Posynomial.number(1.0)), joint.box(), joint.whole, nodes=10).value < inf
+    return minimise(joint.make(sp.Integer(1)), joint.box(), joint.whole, nodes=10).value < inf
 
 
 def conflict_of(make: Maker, box: Box) -> tuple[str, ...]:

@@ -97,18 +97,6 @@ class Posynomial:
             total += coefficient
         return total
 
-    def with_fixed(self, values: Mapping[str, float]) -> Posynomial:
-        """The posynomial in the other variables."""
-        if not self.names & values.keys():
-            return self
-        rest = Posynomial({})
-        for exponents, coefficient in self.terms.items():
-            left = tuple((name, power) for name, power in exponents if name not in values)
-            known = {name: values[name] for name, _ in exponents if name in values}
-            factor = coefficient * Posynomial({tuple(e for e in exponents if e[0] in values): 1.0}).at(known)
-            rest = rest + Posynomial({left: factor})
-        return rest
-
     def exponent(self, name: str) -> set[Fraction]:
         """The exponents with which a variable occurs (0 where a monomial lacks it)."""
         return {dict(exponents).get(name, Fraction(0)) for exponents in self.terms}

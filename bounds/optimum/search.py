@@ -49,9 +49,7 @@ class Found:
 def program(make: Maker, box: Box, upper: bool, tighten: float = 1.0) -> tuple[Program, Converter]:
     """The geometric program on a box; `tighten` < 1 asks for some room in every constraint."""
     converter = Converter(box, upper)
-    fixed = {name: low for name, (low, high) in box.items() if low == high}
     objective, constraints = make(converter)
-    objective, constraints = objective.with_fixed(fixed), [(name, part.with_fixed(fixed)) for name, part in constraints]
     room = Posynomial.number(1 / tighten)
     made = [(name, part * room if part.names and tighten != 1 else part) for name, part in constraints]
     made += [("side", part) for part in converter.sides]
