@@ -19,15 +19,12 @@ from typing import Any
 
 from flint import fmpq, fmpq_mat
 
+from ..bounds.evaluation.moments import NotAffine, affine_map
 from .evalues import log_e_refute, log_e_support
 
 Vector = Sequence[Fraction]
 Matrix = Sequence[Vector]
 Step = Callable[[Vector, Any, int], Vector]  # (state z, outcome of the noise, t) -> next state
-
-
-class NotAffine(ValueError):
-    """A step that the recursion does not cover."""
 
 
 @dataclass(frozen=True)
@@ -58,17 +55,10 @@ class Chain:
         return self._known[self.phase(t)]
 
     def _map(self, outcome: Any, t: int) -> list[list[Fraction]]:
-        size = len(self.start)
-        at_zero = self.step([Fraction(0)] * size, outcome, t)
-        basis = [[Fraction(i == j) for j in range(size)] for i in range(size)]
-        columns = [
-            [after - shift for after, shift in zip(self.step(unit, outcome, t), at_zero, strict=True)] for unit in basis
-        ]
-        rows = [[at_zero[i], *(column[i] for column in columns)] for i in range(size)]
-        probe = [Fraction((-1) ** j * (j + 2), 3) for j in range(size)]
-        if _apply(rows, [Fraction(1), *probe]) != list(self.step(probe, outcome, t)):
-            raise NotAffine(f"the step at t={t} with noise {outcome} is not affine in the state")
-        return [[Fraction(1), *[Fraction(0)] * size], *rows]
+        try:
+            return affine_map(lambda z: self.step(z, outcome, t), len(self.start))
+        except NotAffine:
+            raise NotAffine(f"the step at t={t} with noise {outcome} is not affine in the state") from None
 
     def second_moments(self, steps: int) -> Iterator[fmpq_mat]:
         """E[Z_t Z_t^T] for t = 0, …, steps, each (1 + size, 1 + size)."""
