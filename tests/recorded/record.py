@@ -1,0 +1,114 @@
+"""What the theory commands answer, recorded: `python tests/recorded/record.py` writes the answers beside this file.
+
+A recorded file maps a key to a question and the JSON that the command prints for it. A question keeps every value that
+it needs, so the comparison draws nothing. Questions that are there stay; statements without one get new ones.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+# All that the comparison imports of fedco: the functions behind the commands, and the tuner's gap.
+from fedco.bounds import claims, theorem
+from fedco.bounds.audit import audit
+from fedco.bounds.optimum.search import GAP
+from fedco.bounds.reading import InputError
+from fedco.validation.bundle import read as read_bundle
+from fedco.validation.bundle import replay
+from fedco.validation.refutations import REGISTRY
+
+FOLDER = Path(__file__).parent
+REFUTATIONS = FOLDER.parents[1] / "docs" / "refutations"
+__all__ = ["COMMANDS", "GAP", "answer", "recorded"]
+
+COMMANDS = ("bound", "admissible", "tune", "complexity", "rates", "audit", "replay")
+FINDING = ("id", "theorem", "where", "kind", "severity", "printed", "expected", "consequence", "bundles")
+
+Question = Mapping[str, Any]
+
+
+def _bound(asked: Question) -> dict[str, Any]:
+    return theorem(asked["id"]).bound(asked["statement"], strict=False, **asked["set"]).to_dict()
+
+
+def _admissible(asked: Question) -> dict[str, Any]:
+    return theorem(asked["id"]).admissible((asked["solve"],), asked["statement"], **asked["set"]).to_dict()
+
+
+def _tune(asked: Question) -> dict[str, Any]:
+    wanted = {name: asked[name] for name in ("budget", "eps") if name in asked}
+    return theorem(asked["id"]).tune(asked["statement"], **wanted, **asked["set"]).to_dict()
+
+
+def _complexity(asked: Question) -> dict[str, Any]:
+    return theorem(asked["id"]).complexity(asked["statement"], eps=asked["eps"], **asked["set"]).to_dict()
+
+
+def _rates(asked: Question) -> dict[str, Any]:
+    item = theorem(asked["id"])
+    checked = [claims.check(claim).to_dict() for claim in claims.about(item.id)]
+    return {**item.rates(asked["statement"]).to_dict(), "claims": checked}
+
+
+def _audit(asked: Question) -> dict[str, Any]:
+    rows = [finding.to_dict() for finding in audit(asked["paper"])]
+    return {"findings": {row["id"]: {name: row[name] for name in FINDING} for row in rows}}
+
+
+def _replay(asked: Question) -> dict[str, Any]:
+    done = replay(read_bundle(REFUTATIONS / asked["file"]), REGISTRY)
+    return {
+        "confirmed": done.confirmed,
+        "largest_difference": done.largest_difference,
+        "verdict": done.verdict.to_dict(),
+    }
+
+
+VERBS: dict[str, Callable[[Question], dict[str, Any]]] = {
+    "bound": _bound,
+    "admissible": _admissible,
+    "tune": _tune,
+    "complexity": _complexity,
+    "rates": _rates,
+    "audit": _audit,
+    "replay": _replay,
+}
+
+
+def answer(command: str, asked: Question) -> dict[str, Any]:
+    """The JSON of a command as a file gives it back; a refusal is its message."""
+    try:
+        made = VERBS[command](asked)
+    except InputError as error:
+        made = {"refused": str(error)}
+    return json.loads(json.dumps(made, default=str))
+
+
+def recorded(command: str) -> dict[str, dict[str, Any]]:
+    """Key -> {"question", "answer"} of one command; empty before the first recording."""
+    path = FOLDER / f"{command}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def _record(command: str, new: Iterator[tuple[str, dict[str, Any]]]) -> None:
+    start = time.perf_counter()
+    asked = {key: entry["question"] for key, entry in recorded(command).items()}
+    asked = {**asked, **{key: question for key, question in new if key not in asked}}
+    rows = {key: {"question": question, "answer": answer(command, question)} for key, question in asked.items()}
+    lines = (
+        f"{json.dumps(key)}:{json.dumps(rows[key], sort_keys=True, separators=(',', ':'))}" for key in sorted(rows)
+    )
+    (FOLDER / f"{command}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    print(f"{command}: {len(rows)} answers, {time.perf_counter() - start:.1f} s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    import questions
+
+    for name in COMMANDS:
+        _record(name, getattr(questions, name)())

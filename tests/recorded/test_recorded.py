@@ -1,0 +1,109 @@
+"""What the theory commands answered when it was recorded, they answer still; see `record.py`."""
+
+from __future__ import annotations
+
+import copy
+from fnmatch import fnmatchcase
+
+import pytest
+from comparison import TUNED, differences, explanations, unexplained, unused
+from record import COMMANDS, answer, recorded
+
+SAMPLED = {"bound": 12, "admissible": 24, "tune": 32, "complexity": 48, "rates": 48, "audit": 5, "replay": 6}
+"""One answer in so many is asked again in a quick run."""
+KEYS = [f"{command}: {key}" for command in COMMANDS for key in recorded(command)]
+
+
+def compared(command: str, step: int = 1) -> list[tuple[str, str]]:
+    """Every difference of the answers to a command, with the answer that it is in."""
+    entries = list(recorded(command).items())[::step]
+    return [
+        (f"{command}: {key}", difference)
+        for key, entry in entries
+        for difference in differences(command, entry["answer"], answer(command, entry["question"]))
+    ]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_sample_of_the_answers_is_as_recorded(command):
+    assert unexplained(compared(command, SAMPLED[command]), explanations()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_answer_is_as_recorded(command):
+    found = compared(command)
+    assert unexplained(found, explanations()) == []
+    assert unused(found, explanations(), command) == []
+
+
+def test_every_explanation_names_a_recorded_answer_and_says_why():
+    for entry in explanations():
+        assert set(entry) == {"answer", "where", "why"} and entry["why"], entry
+        assert any(fnmatchcase(key, entry["answer"]) for key in KEYS), entry["answer"]
+
+
+def test_most_recorded_answers_are_figures():
+    for command in COMMANDS:
+        answers = [entry["answer"] for entry in recorded(command).values()]
+        refused = sum("refused" in found for found in answers)
+        assert len(answers) >= 7 and refused <= len(answers) / 10, command
+
+
+# --- the comparison itself -------------------------------------------------------------------------------------------
+
+
+def answers_of(command: str) -> dict:
+    return next(entry["answer"] for entry in recorded(command).values() if "refused" not in entry["answer"])
+
+
+def _nudged(value: float, by: float) -> float:
+    return value * (1 + by)
+
+
+PLANTED = {
+    "bound": lambda a: a.update(total=_nudged(a["total"], 3e-16)),
+    "admissible": lambda a: a.update(feasible=not a["feasible"]),
+    "tune": lambda a: a.update(value=_nudged(a["value"], 3e-6)),
+    "complexity": lambda a: a["tuned"]["values"].update({next(iter(a["tuned"]["values"])): "123456789"}),
+    "rates": lambda a: a["costs"].pop(next(iter(a["costs"]))),
+    "audit": lambda a: a["findings"].update(new={}),
+    "replay": lambda a: a.update(confirmed=False),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_planted_change_is_seen(command):
+    before = answers_of(command)
+    now = copy.deepcopy(before)
+    PLANTED[command](now)
+    assert differences(command, before, before) == []
+    assert differences(command, before, now), command
+
+
+def test_only_a_tuner_may_differ_within_its_gap():
+    for command, field in (("bound", "total"), ("tune", "value")):
+        before = answers_of(command)
+        now = {**before, field: _nudged(before[field], 1e-8)}
+        assert bool(differences(command, before, now)) == (command not in TUNED)
+
+
+def test_a_new_term_is_a_difference_and_a_new_field_beside_the_recorded_ones_is_none():
+    before = answers_of("bound")
+    assert differences("bound", before, {**before, "terms": {**before["terms"], "new": 0.0}})
+    assert differences("bound", before, {**before, "status": "refuted"}) == []
+    assert differences("bound", before, {n: before[n] for n in before if n != "terms"})
+
+
+def test_the_renamed_statement_is_the_same_statement():
+    before = {"statement": "proved", "best": {"proved": "1"}, "refused": "x (proved): none"}
+    now = {"statement": "composed", "best": {"composed": "1"}, "refused": "x (composed): none"}
+    assert differences("rates", before, now) == []
+
+
+def test_an_explanation_that_explains_nothing_is_an_error():
+    entry = {"answer": "bound: a *", "where": "terms/*", "why": "a finding"}
+    assert unexplained([("bound: a printed", "terms/x: 1 before, 2 now")], [entry]) == []
+    assert unexplained([("bound: a printed", "total: 1 before, 2 now")], [entry])
+    assert unused([("bound: a printed", "total: 1 before, 2 now")], [entry], "bound") == ["bound: a *"]
+    assert unused([], [entry], "tune") == []
