@@ -105,8 +105,10 @@ class Start:
 
 def _at_clients(name: str, value: Tensor, size: int, draws: Draws) -> Tensor:
     if value.shape not in ((size,), (draws.runs, size)) or value.dtype != torch.float64:
-        raise ValueError(f"start.{name} must be float64 of shape ({size},) or ({draws.runs}, {size}); "
-                         f"got {value.dtype} of shape {tuple(value.shape)}")
+        raise ValueError(
+            f"start.{name} must be float64 of shape ({size},) or ({draws.runs}, {size}); "
+            f"got {value.dtype} of shape {tuple(value.shape)}"
+        )
     return spread(value.expand(draws.runs, size), draws.clients)
 
 
@@ -201,14 +203,22 @@ class Method(ABC):
     def over(self, seeds: int, device: torch.device | str = "cpu") -> Self:
         """The same method with each grid tensor laid out over the runs, (grid * seeds, 1, 1), ready to multiply."""
         values = {declared.name: getattr(self, declared.name) for declared in fields(self)}
-        return replace(self, **{name: v.to(device).repeat_interleave(seeds).view(-1, 1, 1)
-                                for name, v in values.items() if isinstance(v, Tensor)})
+        return replace(
+            self,
+            **{
+                name: v.to(device).repeat_interleave(seeds).view(-1, 1, 1)
+                for name, v in values.items()
+                if isinstance(v, Tensor)
+            },
+        )
 
     def check(self, problem: Any) -> None:
         """Raise NotApplicable, naming the reason, unless the method is defined on this problem."""
         if problem.kind not in self.kinds:
-            raise NotApplicable(f"{self.name} is not defined on problem kind {problem.kind!r} "
-                                f"({problem.name}); it runs on {', '.join(self.kinds)}")
+            raise NotApplicable(
+                f"{self.name} is not defined on problem kind {problem.kind!r} "
+                f"({problem.name}); it runs on {', '.join(self.kinds)}"
+            )
         needs = (*self.needs, *self.needs_on.get(problem.kind, ()))
         missing = [oracle for oracle in needs if not hasattr(problem, oracle)]
         if missing:

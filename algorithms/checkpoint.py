@@ -44,8 +44,10 @@ class Checkpoint:
         arrays, description = store.read(self.path, initial.x.device)
         differing = [name for name, value in self.identity.items() if description.get("run", {}).get(name) != value]
         if differing or description["t"] > steps:
-            raise ValueError(f"checkpoint {self.path} belongs to another run: {', '.join(differing) or 'it is longer'}"
-                             f"{_OTHER_ARITHMETIC if differing == ['arithmetic'] else ''}")
+            raise ValueError(
+                f"checkpoint {self.path} belongs to another run: {', '.join(differing) or 'it is longer'}"
+                f"{_OTHER_ARITHMETIC if differing == ['arithmetic'] else ''}"
+            )
         recorder.restore(arrays)
         hand_out(type(initial)(**under("state/", arrays)))
         return description["t"]
@@ -63,9 +65,22 @@ def identity(method: Method, problem: Any, draws: Draws, start: Start, recorder:
     device = problem.initial_point.device
     processor = torch.cuda.get_device_name(device) if device.type == "cuda" else torch.backends.cpu.get_cpu_capability()
     arithmetic = [source_fingerprint(TRAJECTORY), torch.__version__, processor]
-    return {"format": 1, "arithmetic": arithmetic, "method": method.name,
-            "hyperparameters": method.hyperparameters(), "problem": problem.name,
-            "kind": problem.kind, "clients": problem.clients, "dim": problem.dim, "start": given,
-            "origin": origin[0].tolist(), "objective at the origin": float(f"{problem.objective(origin).item():.9g}"),
-            "root_seed": draws.root_seed, "seeds": list(draws.seed_indices), "grid": draws.grid,
-            "record": list(recorder.record), "every": recorder.every, "average": recorder.average}
+    return {
+        "format": 1,
+        "arithmetic": arithmetic,
+        "method": method.name,
+        "hyperparameters": method.hyperparameters(),
+        "problem": problem.name,
+        "kind": problem.kind,
+        "clients": problem.clients,
+        "dim": problem.dim,
+        "start": given,
+        "origin": origin[0].tolist(),
+        "objective at the origin": float(f"{problem.objective(origin).item():.9g}"),
+        "root_seed": draws.root_seed,
+        "seeds": list(draws.seed_indices),
+        "grid": draws.grid,
+        "record": list(recorder.record),
+        "every": recorder.every,
+        "average": recorder.average,
+    }

@@ -95,13 +95,22 @@ class Draws:
         True
     """
 
-    def __init__(self, root_seed: int, seeds: int | Sequence[int], clients: int, grid: int = 1,
-                 device: torch.device | str = "cpu", step: int = _BEFORE_FIRST_STEP) -> None:
+    def __init__(
+        self,
+        root_seed: int,
+        seeds: int | Sequence[int],
+        clients: int,
+        grid: int = 1,
+        device: torch.device | str = "cpu",
+        step: int = _BEFORE_FIRST_STEP,
+    ) -> None:
         self.root_seed, self.clients, self.grid = int(root_seed), int(clients), int(grid)
         self.seed_indices = tuple(range(seeds)) if isinstance(seeds, int) else tuple(int(s) for s in seeds)
         if not self.seed_indices or min(self.clients, self.grid) < 1 or min(self.seed_indices) < 0:
-            raise ValueError(f"seeds, clients and grid must be at least 1 and seed indices at least 0; "
-                             f"got seeds={seeds}, clients={clients}, grid={grid}")
+            raise ValueError(
+                f"seeds, clients and grid must be at least 1 and seed indices at least 0; "
+                f"got seeds={seeds}, clients={clients}, grid={grid}"
+            )
         root = torch.tensor([[_signed(self.root_seed)]], dtype=torch.int64, device=device)
         seed = torch.tensor(self.seed_indices, dtype=torch.int64, device=device)[:, None]
         client = torch.arange(self.clients, dtype=torch.int64, device=device)
@@ -166,8 +175,9 @@ class Draws:
         def of(words: Tensor) -> Tensor:
             outcomes = draw(words).unflatten(-1, tail)
             tally = torch.zeros(*outcomes.shape[:-1], high, dtype=torch.float64, device=words.device)
-            return tally.scatter_add_(-1, outcomes, torch.ones((), device=words.device, dtype=torch.float64)
-                                      .expand(outcomes.shape)).flatten(3)
+            return tally.scatter_add_(
+                -1, outcomes, torch.ones((), device=words.device, dtype=torch.float64).expand(outcomes.shape)
+            ).flatten(3)
 
         return self._lay_out(self._drawn(("counts", purpose, high, tail), count, of), (*tail[:-1], high))
 

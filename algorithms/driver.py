@@ -31,10 +31,23 @@ _SECONDS_BETWEEN_REPORTS = 0.5
 _NUMBERS_PER_BLOCK = 1 << 19  # of a model tensor, 4 MiB: see benchmarks/README.md
 
 
-def drive(method: Method, problem: Any, *, steps: int, seeds: int | Sequence[int] = 1, root_seed: int = 0,
-          start: Start | None = None, record: Mapping[str, Metric] | None = None, every: int = 1, average: bool = True,
-          progress: Callable[[Progress], None] | None = None, checkpoint: str | Path | None = None,
-          checkpoint_every: int | None = None, threads: int = 1, seeds_at_once: int | None = None) -> Result:
+def drive(
+    method: Method,
+    problem: Any,
+    *,
+    steps: int,
+    seeds: int | Sequence[int] = 1,
+    root_seed: int = 0,
+    start: Start | None = None,
+    record: Mapping[str, Metric] | None = None,
+    every: int = 1,
+    average: bool = True,
+    progress: Callable[[Progress], None] | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: int | None = None,
+    threads: int = 1,
+    seeds_at_once: int | None = None,
+) -> Result:
     """Run a method for ``steps`` steps on all seeds, clients and grid points.
 
     Args:
@@ -60,8 +73,10 @@ def drive(method: Method, problem: Any, *, steps: int, seeds: int | Sequence[int
         Interrupted: Ctrl-C or SIGTERM came; the checkpoint was saved.
     """
     if min(steps, every, threads, 1 if seeds_at_once is None else seeds_at_once) < 1:
-        raise ValueError(f"steps, every, threads and seeds_at_once must be at least 1; "
-                         f"got {steps}, {every}, {threads} and {seeds_at_once}")
+        raise ValueError(
+            f"steps, every, threads and seeds_at_once must be at least 1; "
+            f"got {steps}, {every}, {threads} and {seeds_at_once}"
+        )
     method.check(problem)
     start = start or Start()
     device = problem.initial_point.device
@@ -86,9 +101,22 @@ def drive(method: Method, problem: Any, *, steps: int, seeds: int | Sequence[int
         for block in blocks:
             recorder.observe(problem, block.state, steps, block.columns)
         state = _whole(blocks)
-    return Result(method.name, problem.name, method.hyperparameters(), draws.root_seed, draws.seed_indices, draws.grid,
-                  steps, torch.tensor(recorder.times), recorder.values, recorder.sums, recorder.counts(), state,
-                  method.messages(problem, steps), reporter.seconds())
+    return Result(
+        method.name,
+        problem.name,
+        method.hyperparameters(),
+        draws.root_seed,
+        draws.seed_indices,
+        draws.grid,
+        steps,
+        torch.tensor(recorder.times),
+        recorder.values,
+        recorder.sums,
+        recorder.counts(),
+        state,
+        method.messages(problem, steps),
+        reporter.seconds(),
+    )
 
 
 class _Block:
@@ -96,8 +124,9 @@ class _Block:
 
     def __init__(self, method: Method, problem: Any, start: Start, draws: Draws, columns: slice) -> None:
         self.columns, self.problem = columns, problem
-        self.draws = Draws(draws.root_seed, draws.seed_indices[columns], draws.clients, draws.grid,
-                           problem.initial_point.device)
+        self.draws = Draws(
+            draws.root_seed, draws.seed_indices[columns], draws.clients, draws.grid, problem.initial_point.device
+        )
         self.moves = method.over(len(self.draws.seed_indices), problem.initial_point.device)
         self.state = self.moves.init(problem, start_of(start, draws, columns), self.draws)
 

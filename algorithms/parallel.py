@@ -21,8 +21,16 @@ from .result import Result
 from .seeds import join
 
 
-def drive_in_processes(method: Method, problem: Any, *, jobs: int, seeds: int | Sequence[int],
-                       checkpoint: str | Path | None = None, progress: Any = None, **options: Any) -> Result:
+def drive_in_processes(
+    method: Method,
+    problem: Any,
+    *,
+    jobs: int,
+    seeds: int | Sequence[int],
+    checkpoint: str | Path | None = None,
+    progress: Any = None,
+    **options: Any,
+) -> Result:
     """``drive`` with its seeds dealt out over ``jobs`` processes; arguments and result are those of ``drive``.
 
     Args:
@@ -43,8 +51,14 @@ def drive_in_processes(method: Method, problem: Any, *, jobs: int, seeds: int | 
     method.check(problem)
     indices = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     hands = [hand for hand in (indices[i::jobs] for i in range(jobs)) if hand]
-    own = [{"seeds": hand, "checkpoint": checkpoint and f"{checkpoint}.{i}-of-{len(hands)}",
-            "progress": progress if i == 0 else None} for i, hand in enumerate(hands)]
+    own = [
+        {
+            "seeds": hand,
+            "checkpoint": checkpoint and f"{checkpoint}.{i}-of-{len(hands)}",
+            "progress": progress if i == 0 else None,
+        }
+        for i, hand in enumerate(hands)
+    ]
     from joblib import Parallel, delayed  # here, so that a machine without joblib can run everything else
 
     with torch.no_grad():
@@ -69,10 +83,13 @@ def _gathered(results: list[Result], indices: list[int]) -> Result:
 
     first = results[0]
     return replace(
-        first, seeds=tuple(indices), seconds=max(result.seconds for result in results),
+        first,
+        seeds=tuple(indices),
+        seconds=max(result.seconds for result in results),
         values={name: joined([result.values[name] for result in results], 1) for name in first.values},
         sums={name: joined([result.sums[name] for result in results], 1) for name in first.sums},
-        state=_joined_states([result.state for result in results if result.state is not None], joined))
+        state=_joined_states([result.state for result in results if result.state is not None], joined),
+    )
 
 
 def _joined_states(states: list[State], joined: Any) -> State:

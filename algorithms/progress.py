@@ -56,8 +56,10 @@ def to_stream(stream: TextIO | None = None, label: str = "") -> Callable[[Progre
         nonlocal last_line
         target = stream or sys.stderr  # looked up here: the callback may travel to another process
         is_end = report.step >= report.steps
-        line = (f"{label}step {report.step}/{report.steps}, {report.lane_steps_per_second:.3g} lane-steps/s, "
-                f"{report.seconds_left:.0f} s left")
+        line = (
+            f"{label}step {report.step}/{report.steps}, {report.lane_steps_per_second:.3g} lane-steps/s, "
+            f"{report.seconds_left:.0f} s left"
+        )
         if target.isatty():
             print(f"\r{line:<78}", end="\n" if is_end else "", file=target, flush=True)
         elif is_end or report.seconds - last_line > _SECONDS_BETWEEN_LOG_LINES:

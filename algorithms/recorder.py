@@ -16,8 +16,16 @@ Metric = Callable[[Any, Any, int], Tensor]  # (problem, state, t) -> (runs,)
 class Recorder:
     """Preallocated buffers: one row per recorded time, and running sums that make a trajectory needless."""
 
-    def __init__(self, record: Mapping[str, Metric], steps: int, every: int, average: bool, runs: int,
-                 device: torch.device, grid: int = 1) -> None:
+    def __init__(
+        self,
+        record: Mapping[str, Metric],
+        steps: int,
+        every: int,
+        average: bool,
+        runs: int,
+        device: torch.device,
+        grid: int = 1,
+    ) -> None:
         self.record, self.steps, self.every, self.average = dict(record), steps, every, average
         self.grid = grid
         self.times = [*range(0, steps, every), steps]

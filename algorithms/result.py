@@ -73,8 +73,15 @@ class Result:
         arrays, description = store.read(path)
         messages = Messages.from_json(description.pop("messages"))
         description["seeds"] = tuple(description["seeds"])
-        return Result(**description, times=arrays["times"], counts=arrays["counts"], state=None, messages=messages,
-                      values=under("values/", arrays), sums=under("sums/", arrays))
+        return Result(
+            **description,
+            times=arrays["times"],
+            counts=arrays["counts"],
+            state=None,
+            messages=messages,
+            values=under("values/", arrays),
+            sums=under("sums/", arrays),
+        )
 
 
 _PLAIN_FIELDS = ("method", "problem", "hyperparameters", "root_seed", "seeds", "grid", "steps", "seconds")

@@ -24,12 +24,19 @@ from .draws import Draws
 
 _OF_SAMPLES = {"slope": "inner_sample_lipschitz", "bend": "inner_sample_smoothness"}
 _CONSTANTS: Mapping[str, Mapping[str, str]] = {  # what each kind must certify, for every sample
-    "shared_composite": _OF_SAMPLES | {"outer_slope": "outer_lipschitz", "outer_bend": "outer_smoothness",
-                                       "extra_bend": "noncompositional_sample_smoothness"},
+    "shared_composite": _OF_SAMPLES
+    | {
+        "outer_slope": "outer_lipschitz",
+        "outer_bend": "outer_smoothness",
+        "extra_bend": "noncompositional_sample_smoothness",
+    },
     "local_composite": _OF_SAMPLES | {"outer_slope": "outer_sample_lipschitz", "outer_bend": "outer_sample_smoothness"},
     "conditional": _OF_SAMPLES | {"outer_slope": "outer_sample_lipschitz", "outer_bend": "outer_sample_smoothness"},
-    "meta": {"slope": "local_sample_gradient_bound", "bend": "local_sample_smoothness",
-             "twist": "local_sample_hessian_lipschitz"},
+    "meta": {
+        "slope": "local_sample_gradient_bound",
+        "bend": "local_sample_smoothness",
+        "twist": "local_sample_hessian_lipschitz",
+    },
 }
 
 
@@ -184,9 +191,31 @@ def _whole(size: Any, *axes: Any, **options: Any) -> Tensor:
 
 
 _SAME = {  # move numbers about, or read what a tensor is
-    "get", "getitem", "transpose", "contiguous", "unsqueeze", "squeeze", "expand", "new_zeros", "view", "flatten",
-    "unflatten", "dim", "size"}
+    "get",
+    "getitem",
+    "transpose",
+    "contiguous",
+    "unsqueeze",
+    "squeeze",
+    "expand",
+    "new_zeros",
+    "view",
+    "flatten",
+    "unflatten",
+    "dim",
+    "size",
+}
 _RULES: Mapping[str, Callable[..., Tensor]] = {
-    "add": _sum, "radd": _sum, "sub": _sum, "rsub": _sum, "mul": _product, "rmul": _product, "truediv": _quotient,
-    "div": _quotient, "addcmul": _plus_product, "lerp": _mixture, "sum": _whole,
-    "where": lambda condition, one, other: torch.where(condition, _plain(one), _plain(other))}
+    "add": _sum,
+    "radd": _sum,
+    "sub": _sum,
+    "rsub": _sum,
+    "mul": _product,
+    "rmul": _product,
+    "truediv": _quotient,
+    "div": _quotient,
+    "addcmul": _plus_product,
+    "lerp": _mixture,
+    "sum": _whole,
+    "where": lambda condition, one, other: torch.where(condition, _plain(one), _plain(other)),
+}

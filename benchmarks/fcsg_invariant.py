@@ -160,12 +160,15 @@ def compare(m: int, seconds: float) -> tuple[Row, list[Row]]:
 
     plain_loop(0.01, m, 2)
     plain = measured("plain loop with autograd, one run", 40 * CLIENTS, lambda: plain_loop(0.01, m, 40))
-    return plain, in_turns([
-        Contender("JAX, jit + vmap + scan", lanes, in_jax),
-        Contender("fedco", lanes, in_fedco),
-        Contender("fedco, 2 processes", lanes, in_processes, is_one_process=False),
-        Contender("random numbers of fedco alone", lanes, lambda n: draw_only(m, n)),
-    ], seconds)
+    return plain, in_turns(
+        [
+            Contender("JAX, jit + vmap + scan", lanes, in_jax),
+            Contender("fedco", lanes, in_fedco),
+            Contender("fedco, 2 processes", lanes, in_processes, is_one_process=False),
+            Contender("random numbers of fedco alone", lanes, lambda n: draw_only(m, n)),
+        ],
+        seconds,
+    )
 
 
 def main() -> None:

@@ -119,8 +119,16 @@ def run_fedco_in_processes(p: SharedComposite, steps: int) -> None:
 
 
 def run_fedco(p: SharedComposite, steps: int, label: str, record: dict[str, Metric]) -> None:
-    drive(METHOD, p, steps=steps, seeds=SEEDS, root_seed=ROOT_SEED, record=record, every=100,
-          progress=progress.to_stream(label=f"{label}: "))
+    drive(
+        METHOD,
+        p,
+        steps=steps,
+        seeds=SEEDS,
+        root_seed=ROOT_SEED,
+        record=record,
+        every=100,
+        progress=progress.to_stream(label=f"{label}: "),
+    )
 
 
 def main() -> None:
@@ -130,8 +138,10 @@ def main() -> None:
     options = arguments.parse_args()
     p = problem("feddro_heterogeneous")
     assert isinstance(p, SharedComposite) and (p.clients, p.dim) == (8, 20)
-    print(f"Python {platform.python_version()}, torch {torch.__version__}, 1 thread in a process, "
-          f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the run")
+    print(
+        f"Python {platform.python_version()}, torch {torch.__version__}, 1 thread in a process, "
+        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the run"
+    )
     print(f"same trajectory over {CHECKED_STEPS} steps: models differ by at most {check_same_trajectory(p):.1e}")
 
     both, lanes = f"fedco, {PROCESSES} processes, 1 thread each", SEEDS * p.clients

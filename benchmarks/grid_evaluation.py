@@ -45,7 +45,9 @@ def main() -> None:
     arguments.add_argument("ids", nargs="*", metavar="ID")
     options = arguments.parse_args()
     chosen = [theorem(name) for name in options.ids] or list(theorems().values())
-    print(f"Python {platform.python_version()}, numpy {np.__version__}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    print(
+        f"Python {platform.python_version()}, numpy {np.__version__}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    )
     print(f"{'statement':<44}{'compile s':>10}{'grid s':>8}")
     slowest = 0.0
     for item in chosen:

@@ -212,12 +212,15 @@ def compare(seconds: float) -> tuple[Row, list[Row]]:
 
     plain_loop(0.01, 2)
     plain = measured("plain loop with autograd, one run", 60 * K, lambda: plain_loop(0.01, 60))
-    return plain, in_turns([
-        Contender("JAX, jit + vmap + scan", lanes, in_jax),
-        Contender("fedco", lanes, in_fedco),
-        Contender("fedco, 2 processes", lanes, in_processes, is_one_process=False),
-        Contender("random numbers of fedco alone", lanes, draw_only),
-    ], seconds)
+    return plain, in_turns(
+        [
+            Contender("JAX, jit + vmap + scan", lanes, in_jax),
+            Contender("fedco", lanes, in_fedco),
+            Contender("fedco, 2 processes", lanes, in_processes, is_one_process=False),
+            Contender("random numbers of fedco alone", lanes, draw_only),
+        ],
+        seconds,
+    )
 
 
 def main() -> None:

@@ -27,8 +27,14 @@ def peak_of_run(steps: int) -> dict[str, float]:
     made = problem("feddro_heterogeneous", dim=DIM)
     assert made.clients == CLIENTS
     idle = _peak()
-    result = drive(FedDRO(eta=0.02, beta=0.05, I=4), made, steps=steps, seeds=LANES // CLIENTS,
-                   record={"X": metrics.gradient_norm_squared}, every=max(1, steps // 10))
+    result = drive(
+        FedDRO(eta=0.02, beta=0.05, I=4),
+        made,
+        steps=steps,
+        seeds=LANES // CLIENTS,
+        record={"X": metrics.gradient_norm_squared},
+        every=max(1, steps // 10),
+    )
     assert bool(result.mean("X").isfinite().all()) and result.state is not None
     assert result.state.x.shape == (LANES // CLIENTS, CLIENTS, DIM)
     return {"steps": steps, "idle": idle, "peak": _peak(), "seconds": result.seconds}
@@ -55,8 +61,10 @@ def main() -> None:
     print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     runs = [in_a_new_process(steps) for steps in options.steps]
     for run in runs:
-        print(f"{run['steps']:6.0f} steps: peak {run['peak']:.2f} GiB ({run['idle']:.2f} before the run), "
-              f"{run['seconds']:.1f} s")
+        print(
+            f"{run['steps']:6.0f} steps: peak {run['peak']:.2f} GiB ({run['idle']:.2f} before the run), "
+            f"{run['seconds']:.1f} s"
+        )
     per_step = (runs[1]["seconds"] - runs[0]["seconds"]) / (runs[1]["steps"] - runs[0]["steps"])
     print(f"{per_step:.3f} s per step: {HORIZON} steps would take {per_step * HORIZON / 3600:.1f} hours on one core")
     if max(run["peak"] for run in runs) > ALLOWED_GIB or runs[1]["peak"] > runs[0]["peak"] + 0.1:

@@ -63,8 +63,14 @@ class Contender:
 
     def row(self, steps: int) -> Row:
         walls, cpus = zip(*self.turns, strict=True)
-        return Row(self.label, steps * self.lanes * len(walls), sum(walls), sum(cpus) if self.is_one_process else None,
-                   os.getloadavg()[0], walls)
+        return Row(
+            self.label,
+            steps * self.lanes * len(walls),
+            sum(walls),
+            sum(cpus) if self.is_one_process else None,
+            os.getloadavg()[0],
+            walls,
+        )
 
 
 def in_turns(contenders: list[Contender], seconds: float) -> list[Row]:
@@ -107,9 +113,11 @@ def print_machine(*packages: str) -> None:
     """Where and when: the date, the processor, the versions and the load before anything runs."""
     with open("/proc/cpuinfo") as file:
         names = [line.split(":")[1].strip() for line in file if line.startswith("model name")]
-    print(f"{time.strftime('%Y-%m-%d')}, {names[0] if names else platform.processor()}, {os.cpu_count()} cores, "
-          f"load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}, torch {torch.__version__}, "
-          + ", ".join(f"{package} {version_of(package)}" for package in packages))
+    print(
+        f"{time.strftime('%Y-%m-%d')}, {names[0] if names else platform.processor()}, {os.cpu_count()} cores, "
+        f"load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}, torch {torch.__version__}, "
+        + ", ".join(f"{package} {version_of(package)}" for package in packages)
+    )
 
 
 def version_of(package: str) -> str:
@@ -122,8 +130,10 @@ def version_of(package: str) -> str:
 
 def print_table(rows: list[Row]) -> None:
     """Ratios are to the first row, by elapsed and by processor time."""
-    print(f"{'':40}{'lane-steps':>11}{'seconds':>9}{'cpu s':>8}{'per s':>10}{'per cpu s':>11}{'ratio':>9}"
-          f"{'cpu ratio':>11}{'load':>6}")
+    print(
+        f"{'':40}{'lane-steps':>11}{'seconds':>9}{'cpu s':>8}{'per s':>10}{'per cpu s':>11}{'ratio':>9}"
+        f"{'cpu ratio':>11}{'load':>6}"
+    )
     first = rows[0]
     for row in rows:
         known = row.cpu_rate is not None and first.cpu_rate is not None

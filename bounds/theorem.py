@@ -294,7 +294,9 @@ class Theorem:
         """
         if label not in self._cache:
             if label not in self.statements:
-                raise InputError(f"{str(label)[:20]!r}: {self.id} has no such statement; wanted one of {self.offered(label)}")
+                raise InputError(
+                    f"{str(label)[:20]!r}: {self.id} has no such statement; wanted one of {self.offered(label)}"
+                )
             made = self.statements[label]
             self._accept(label, made() if callable(made) else made)
         return self._cache[label]

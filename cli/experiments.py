@@ -272,7 +272,10 @@ def report(
         Path, typer.Option("--out", metavar="DIR", help="Folder for index.html and everything behind it.")
     ] = Path("report"),
     quick: Annotated[
-        bool, typer.Option("--quick", help="FedDRO in full, the other theorems on three short runs: a few minutes on two cores.")
+        bool,
+        typer.Option(
+            "--quick", help="FedDRO in full, the other theorems on three short runs: a few minutes on two cores."
+        ),
     ] = False,
     jobs: Jobs = None,
     scheduler: Annotated[

@@ -1,8 +1,8 @@
 """Problems whose constants are known and certified.
 
-    >>> from fedco.synthetic import problem
-    >>> problem("feddro_heterogeneous").certificates["inner_jacobian_heterogeneity"].value
-    0.35
+>>> from fedco.synthetic import problem
+>>> problem("feddro_heterogeneous").certificates["inner_jacobian_heterogeneity"].value
+0.35
 """
 
 from .catalogue import PRESETS, Preset, problem, problems

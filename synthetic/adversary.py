@@ -109,8 +109,9 @@ def _polished(ratio: Ratio, best: Attack, budget: Budget, generator: torch.Gener
     return best
 
 
-def _starts(size: int, budget: Budget, generator: torch.Generator,
-            hints: tuple[Tensor, ...]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _starts(
+    size: int, budget: Budget, generator: torch.Generator, hints: tuple[Tensor, ...]
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     lanes, nearest = budget.lanes, min(_NEAREST, budget.farthest)
     exponent = torch.rand(lanes, 1, generator=generator, dtype=torch.float64)
     scale = nearest * (budget.farthest / nearest) ** exponent

@@ -65,8 +65,9 @@ class Averaged:
 def checked_data(name: str, data: Tensor, clients: int | None = None) -> Tensor:
     """`data` if it is float64 `(clients, samples, ...)`, else a ValueError that says what it is."""
     if data.dim() < 2 or data.dtype != torch.float64 or 0 in data.shape:
-        raise ValueError(f"{name} must be a non-empty float64 tensor (clients, samples, ...), "
-                         f"got {data.dtype} {tuple(data.shape)}")
+        raise ValueError(
+            f"{name} must be a non-empty float64 tensor (clients, samples, ...), got {data.dtype} {tuple(data.shape)}"
+        )
     if clients is not None and len(data) != clients:
         raise ValueError(f"{name} must have one row per client, {clients}, got {len(data)}")
     return data
@@ -86,8 +87,10 @@ def all_pairs(first: int, second: int, clients: int, device: torch.device) -> tu
         ValueError: for more than 4096 pairs.
     """
     if first * second > _MOST_ATOMS:
-        raise ValueError(f"expectations run over all {first} x {second} pairs of data, at most {_MOST_ATOMS}: "
-                         "use fewer data, or no data for the outer function")
+        raise ValueError(
+            f"expectations run over all {first} x {second} pairs of data, at most {_MOST_ATOMS}: "
+            "use fewer data, or no data for the outer function"
+        )
     left = torch.arange(first, device=device).repeat_interleave(second).expand(1, clients, -1)
     right = torch.arange(second, device=device).repeat(first).expand(1, clients, -1)
     return DataSample(left, right), equal_weights(first * second, device)

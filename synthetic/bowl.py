@@ -52,14 +52,17 @@ class RippledBowl:
     def __post_init__(self) -> None:
         require_positive(self, "lipschitz", "smoothness", of="bowl")
         if not 0 < self.noise_wavenumber <= LARGEST_WAVENUMBER:
-            raise ValueError(f"bowl: the noise wavenumber must be in (0, {LARGEST_WAVENUMBER}], "
-                             f"got {self.noise_wavenumber}")
+            raise ValueError(
+                f"bowl: the noise wavenumber must be in (0, {LARGEST_WAVENUMBER}], got {self.noise_wavenumber}"
+            )
         require_nonnegative(self, "noise", "heterogeneity", of="bowl")
         if self.heterogeneity > 0 and self.clients < 2:
             raise ValueError(f"bowl: heterogeneity needs at least 2 clients, got {self.clients}")
         if self.ripple.wavenumber > LARGEST_WAVENUMBER:
-            raise ValueError(f"bowl: smoothness {self.smoothness} is too large for the Lipschitz constant "
-                             f"{self.lipschitz}: the ripples would need wavenumber {self.ripple.wavenumber}")
+            raise ValueError(
+                f"bowl: smoothness {self.smoothness} is too large for the Lipschitz constant "
+                f"{self.lipschitz}: the ripples would need wavenumber {self.ripple.wavenumber}"
+            )
 
     @property
     def _client_share(self) -> float:
@@ -73,8 +76,9 @@ class RippledBowl:
     @cached_property
     def radial(self) -> RadialPseudoHuber:
         """The bowl itself: h >= radial, since the other terms of the mean h are nonnegative."""
-        return RadialPseudoHuber((1 - _RIPPLE_LIPSCHITZ_SHARE) * self.lipschitz,
-                                 (1 - _RIPPLE_SHARE - self._client_share) * self.smoothness)
+        return RadialPseudoHuber(
+            (1 - _RIPPLE_LIPSCHITZ_SHARE) * self.lipschitz, (1 - _RIPPLE_SHARE - self._client_share) * self.smoothness
+        )
 
     @cached_property
     def ripple(self) -> Cosine:
@@ -142,18 +146,37 @@ class RippledBowl:
     def certificates(self) -> Iterator[Certificate]:
         """Every constant of h_k."""
         reach = _HALF_ANGLE * min(self.radial.width, 1 / self.ripple.wavenumber, 1 / max(self.client_wavenumber, 1e-12))
-        yield Certificate("noncompositional_smoothness", self.smoothness, "exact",
-                          "The Hessian norms of bowl, ripples and client term add up at 0, where each is largest.",
-                          witness=_NEARLY_ALL, points=(self._point(-reach), self._point(reach)))
-        yield Certificate("noncompositional_sample_smoothness", self.smoothness + self.noise * self.noise_wavenumber,
-                          "upper", "The noise adds the Hessian -sigma s P sin(P v.x) v v^T, of norm at most sigma P.")
-        yield Certificate("noncompositional_gradient_noise", self.noise, "exact",
-                          "The gradient error is sigma s cos(v.x) v with |v| = 1: at most sigma, attained at 0.",
-                          witness=1.0, points=(self._point(0.0),))
+        yield Certificate(
+            "noncompositional_smoothness",
+            self.smoothness,
+            "exact",
+            "The Hessian norms of bowl, ripples and client term add up at 0, where each is largest.",
+            witness=_NEARLY_ALL,
+            points=(self._point(-reach), self._point(reach)),
+        )
+        yield Certificate(
+            "noncompositional_sample_smoothness",
+            self.smoothness + self.noise * self.noise_wavenumber,
+            "upper",
+            "The noise adds the Hessian -sigma s P sin(P v.x) v v^T, of norm at most sigma P.",
+        )
+        yield Certificate(
+            "noncompositional_gradient_noise",
+            self.noise,
+            "exact",
+            "The gradient error is sigma s cos(v.x) v with |v| = 1: at most sigma, attained at 0.",
+            witness=1.0,
+            points=(self._point(0.0),),
+        )
         crest = math.pi / 2 / self.client_wavenumber if self.heterogeneity > 0 else 0.0
-        yield Certificate("noncompositional_heterogeneity", self.heterogeneity, "exact",
-                          "grad h_k - grad h = s_k Delta sin(p v_k.x) v_k, at most Delta, attained at p v_k.x = pi/2.",
-                          witness=1.0 - 1e-12, points=(self._point(crest),))
+        yield Certificate(
+            "noncompositional_heterogeneity",
+            self.heterogeneity,
+            "exact",
+            "grad h_k - grad h = s_k Delta sin(p v_k.x) v_k, at most Delta, attained at p v_k.x = pi/2.",
+            witness=1.0 - 1e-12,
+            points=(self._point(crest),),
+        )
 
 
 @dataclass(frozen=True, eq=False)

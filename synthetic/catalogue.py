@@ -53,84 +53,156 @@ _MAML = {"dim": 4, "lam": 0.1, "L_1": 0.3, "start": 12.0}
 
 PRESETS: dict[str, Preset] = {
     "feddro_homogeneous": Preset(
-        SharedComposite, "4 equal clients, little noise",
-        _FEDDRO | {"clients": 4, "B_g": 1.05, "sigma_g": 0.1, "sigma_h": 0.1}),
+        SharedComposite,
+        "4 equal clients, little noise",
+        _FEDDRO | {"clients": 4, "B_g": 1.05, "sigma_g": 0.1, "sigma_h": 0.1},
+    ),
     "feddro_heterogeneous": Preset(
-        SharedComposite, "8 clients whose Jacobians and gradients differ as much as they turn",
-        _FEDDRO | {"clients": 8, "inner_dim": 2, "B_g": 1.35, "sigma_g": 0.1, "sigma_h": 0.1,
-                   "Delta_g": 0.35, "Delta_h": 0.25}),
+        SharedComposite,
+        "8 clients whose Jacobians and gradients differ as much as they turn",
+        _FEDDRO
+        | {"clients": 8, "inner_dim": 2, "B_g": 1.35, "sigma_g": 0.1, "sigma_h": 0.1, "Delta_g": 0.35, "Delta_h": 0.25},
+    ),
     "feddro_noisy": Preset(
-        SharedComposite, "16 equal clients with noise nearly as large as the signal",
-        _FEDDRO | {"clients": 16, "inner_dim": 4, "B_g": 1.3, "sigma_g": 0.8, "sigma_h": 0.8}),
+        SharedComposite,
+        "16 equal clients with noise nearly as large as the signal",
+        _FEDDRO | {"clients": 16, "inner_dim": 4, "B_g": 1.3, "sigma_g": 0.8, "sigma_h": 0.8},
+    ),
     "feddro_without_h": Preset(
-        SharedComposite, "8 clients and h = 0, for Theorem 4.2",
-        _FEDDRO | {"clients": 8, "inner_dim": 2, "B_h": 0.0, "L_h": 0.0, "B_g": 1.35, "Delta_g": 0.35, "sigma_g": 0.1}),
+        SharedComposite,
+        "8 clients and h = 0, for Theorem 4.2",
+        _FEDDRO | {"clients": 8, "inner_dim": 2, "B_h": 0.0, "L_h": 0.0, "B_g": 1.35, "Delta_g": 0.35, "sigma_g": 0.1},
+    ),
     "feddro_without_h_homogeneous": Preset(
-        SharedComposite, "4 equal clients and h = 0, little noise",
-        _FEDDRO | {"clients": 4, "B_h": 0.0, "L_h": 0.0, "B_g": 1.05, "sigma_g": 0.1}),
+        SharedComposite,
+        "4 equal clients and h = 0, little noise",
+        _FEDDRO | {"clients": 4, "B_h": 0.0, "L_h": 0.0, "B_g": 1.05, "sigma_g": 0.1},
+    ),
     "feddro_without_h_noisy": Preset(
-        SharedComposite, "8 equal clients and h = 0, inner noise nearly as large as the signal",
-        _FEDDRO | {"clients": 8, "inner_dim": 2, "B_h": 0.0, "L_h": 0.0, "B_g": 1.3, "sigma_g": 0.8}),
+        SharedComposite,
+        "8 equal clients and h = 0, inner noise nearly as large as the signal",
+        _FEDDRO | {"clients": 8, "inner_dim": 2, "B_h": 0.0, "L_h": 0.0, "B_g": 1.3, "sigma_g": 0.8},
+    ),
     "feddro_counterexample": Preset(FedAvgCounterexample, "the paper's two clients on which vanilla FedAvg fails"),
     "local_homogeneous": Preset(
-        LocalComposite, "4 equal clients with one outer function, little inner noise",
-        _LOCAL | {"clients": 4, "C_g": 1.05, "sigma_g": 0.1, "delta_g": 0.1}),
+        LocalComposite,
+        "4 equal clients with one outer function, little inner noise",
+        _LOCAL | {"clients": 4, "C_g": 1.05, "sigma_g": 0.1, "delta_g": 0.1},
+    ),
     "local_heterogeneous": Preset(
-        LocalComposite, "8 clients whose inner and outer functions differ",
-        _LOCAL | {"clients": 8, "inner_dim": 2, "C_g": 1.4, "sigma_f": 0.1, "sigma_g": 0.1, "delta_g": 0.1,
-                  "Delta_g": 0.4, "spread": 1.0}),
+        LocalComposite,
+        "8 clients whose inner and outer functions differ",
+        _LOCAL
+        | {
+            "clients": 8,
+            "inner_dim": 2,
+            "C_g": 1.4,
+            "sigma_f": 0.1,
+            "sigma_g": 0.1,
+            "delta_g": 0.1,
+            "Delta_g": 0.4,
+            "spread": 1.0,
+        },
+    ),
     "local_noisy": Preset(
-        LocalComposite, "16 equal clients, all three oracles noisy",
-        _LOCAL | {"clients": 16, "inner_dim": 4, "C_g": 1.3, "sigma_f": 0.5, "sigma_g": 0.5, "delta_g": 0.4}),
+        LocalComposite,
+        "16 equal clients, all three oracles noisy",
+        _LOCAL | {"clients": 16, "inner_dim": 4, "C_g": 1.3, "sigma_f": 0.5, "sigma_g": 0.5, "delta_g": 0.4},
+    ),
     "conditional_homogeneous": Preset(
-        Conditional, "4 clients with one law of 4 outcomes, little inner noise",
-        _CONDITIONAL | {"clients": 4, "L_g": 1.2, "Delta": 0.1, "sigma_g": 0.1, "jacobian_noise": 0.1}),
+        Conditional,
+        "4 clients with one law of 4 outcomes, little inner noise",
+        _CONDITIONAL | {"clients": 4, "L_g": 1.2, "Delta": 0.1, "sigma_g": 0.1, "jacobian_noise": 0.1},
+    ),
     "conditional_heterogeneous": Preset(
-        Conditional, "8 clients, each with 4 outcomes of its own",
-        _CONDITIONAL | {"clients": 8, "inner_dim": 2, "L_g": 1.4, "Delta": 0.4, "spread": 1.0, "clients_differ": True,
-                        "sigma_g": 0.1, "jacobian_noise": 0.1}),
+        Conditional,
+        "8 clients, each with 4 outcomes of its own",
+        _CONDITIONAL
+        | {
+            "clients": 8,
+            "inner_dim": 2,
+            "L_g": 1.4,
+            "Delta": 0.4,
+            "spread": 1.0,
+            "clients_differ": True,
+            "sigma_g": 0.1,
+            "jacobian_noise": 0.1,
+        },
+    ),
     "conditional_noisy": Preset(
-        Conditional, "8 clients with one law, inner noise as large as half the signal",
-        _CONDITIONAL | {"clients": 8, "inner_dim": 2, "L_g": 1.3, "Delta": 0.1, "spread": 0.5, "sigma_g": 0.8,
-                        "jacobian_noise": 0.3}),
+        Conditional,
+        "8 clients with one law, inner noise as large as half the signal",
+        _CONDITIONAL
+        | {
+            "clients": 8,
+            "inner_dim": 2,
+            "L_g": 1.3,
+            "Delta": 0.1,
+            "spread": 0.5,
+            "sigma_g": 0.8,
+            "jacobian_noise": 0.3,
+        },
+    ),
     "meta_homogeneous": Preset(
-        Meta, "4 agents with one task, little noise", _META | {"clients": 4, "sigma_G": 0.05, "sigma_H": 0.05}),
+        Meta, "4 agents with one task, little noise", _META | {"clients": 4, "sigma_G": 0.05, "sigma_H": 0.05}
+    ),
     "meta_heterogeneous": Preset(
-        Meta, "8 agents whose tasks have different minimisers, 3 fine-tuning steps",
-        _META | {"clients": 8, "nu": 3, "B": 1.3, "Delta": 0.3, "sigma_G": 0.05, "sigma_H": 0.05}),
+        Meta,
+        "8 agents whose tasks have different minimisers, 3 fine-tuning steps",
+        _META | {"clients": 8, "nu": 3, "B": 1.3, "Delta": 0.3, "sigma_G": 0.05, "sigma_H": 0.05},
+    ),
     "meta_noisy": Preset(
-        Meta, "16 agents with one task, noise of kurtosis 3",
-        _META | {"clients": 16, "sigma_G": 0.5, "sigma_H": 0.3, "kurtosis": 3}),
+        Meta,
+        "16 agents with one task, noise of kurtosis 3",
+        _META | {"clients": 16, "sigma_G": 0.5, "sigma_H": 0.3, "kurtosis": 3},
+    ),
     "maml_homogeneous": Preset(
-        FederatedMAML, "4 clients with one task, little noise",
-        _MAML | {"clients": 4, "sigma_1": 0.05, "sigma_2": 0.05}),
+        FederatedMAML, "4 clients with one task, little noise", _MAML | {"clients": 4, "sigma_1": 0.05, "sigma_2": 0.05}
+    ),
     "maml_heterogeneous": Preset(
-        FederatedMAML, "8 clients whose tasks have different minimisers",
-        _MAML | {"clients": 8, "G": 1.3, "Delta": 0.3, "sigma_1": 0.05, "sigma_2": 0.05}),
+        FederatedMAML,
+        "8 clients whose tasks have different minimisers",
+        _MAML | {"clients": 8, "G": 1.3, "Delta": 0.3, "sigma_1": 0.05, "sigma_2": 0.05},
+    ),
     "maml_noisy": Preset(
-        FederatedMAML, "8 clients with one task, noise of kurtosis 3",
-        _MAML | {"clients": 8, "sigma_1": 0.4, "sigma_2": 0.2, "kurtosis": 3}),
+        FederatedMAML,
+        "8 clients with one task, noise of kurtosis 3",
+        _MAML | {"clients": 8, "sigma_1": 0.4, "sigma_2": 0.2, "kurtosis": 3},
+    ),
     "agnostic_maml": Preset(
-        AgnosticMAML, "distribution-agnostic MAML: KL-regularised DRO over 6 clients' fine-tuned losses"),
+        AgnosticMAML, "distribution-agnostic MAML: KL-regularised DRO over 6 clients' fine-tuned losses"
+    ),
     "kl_dro": Preset(RobustLoss, "KL-regularised DRO of a sigmoid loss, 6 clients", {"penalty": "kl", "shift": 0.5}),
-    "chi2_dro": Preset(RobustLoss, "chi-square-regularised DRO of a sigmoid loss, 6 clients",
-                       {"penalty": "chi2", "shift": 0.5}),
+    "chi2_dro": Preset(
+        RobustLoss, "chi-square-regularised DRO of a sigmoid loss, 6 clients", {"penalty": "chi2", "shift": 0.5}
+    ),
     "kl_dro_clients": Preset(ClientKL, "KL-regularised DRO over 6 clients (not samples) of a sigmoid loss"),
     "chi2_dro_clients": Preset(
-        ClientChi2, "chi-square-regularised DRO over 6 clients (not samples) of a sigmoid loss", {"samples": 5}),
+        ClientChi2, "chi-square-regularised DRO over 6 clients (not samples) of a sigmoid loss", {"samples": 5}
+    ),
     "imbalanced_logistic": Preset(
-        RobustLoss, "KL-regularised DRO of a saturated logistic loss, breast cancer table, 1 malignant row in 8",
-        _TABLE | {"penalty": "kl", "table": "breast_cancer", "positives": 0.125}),
+        RobustLoss,
+        "KL-regularised DRO of a saturated logistic loss, breast cancer table, 1 malignant row in 8",
+        _TABLE | {"penalty": "kl", "table": "breast_cancer", "positives": 0.125},
+    ),
     "imbalanced_logistic_wine": Preset(
-        RobustLoss, "chi-square-regularised DRO of a saturated logistic loss, wine table, one row of a cultivar in 8",
-        _TABLE | {"penalty": "chi2", "table": "wine", "positives": 0.125}),
-    "fair_classifier": Preset(FairClassifier, "logistic loss with equal opportunity of two groups, breast cancer table"),
+        RobustLoss,
+        "chi-square-regularised DRO of a saturated logistic loss, wine table, one row of a cultivar in 8",
+        _TABLE | {"penalty": "chi2", "table": "wine", "positives": 0.125},
+    ),
+    "fair_classifier": Preset(
+        FairClassifier, "logistic loss with equal opportunity of two groups, breast cancer table"
+    ),
     "average_precision": Preset(AveragePrecision, "the AUPRC surrogate, breast cancer table, 1 malignant row in 4"),
-    "invariant_logistic": Preset(InvariantLogistic, "invariant logistic regression with saturated margins, 4 clients",
-                                 {"shift": 0.5}),
+    "invariant_logistic": Preset(
+        InvariantLogistic, "invariant logistic regression with saturated margins, 4 clients", {"shift": 0.5}
+    ),
     "sinewave_maml": Preset(
-        sinewave_maml, "sinewave regression by MAML with a tanh network of 1 unit, 3 tasks; constants estimated, not proved",
-        {"tasks": 3, "hidden": 1, "samples": 4, "budget": Budget(lanes=4, steps=10, farthest=3.0)}, certified=False),
+        sinewave_maml,
+        "sinewave regression by MAML with a tanh network of 1 unit, 3 tasks; constants estimated, not proved",
+        {"tasks": 3, "hidden": 1, "samples": 4, "budget": Budget(lanes=4, steps=10, farthest=3.0)},
+        certified=False,
+    ),
 }
 
 

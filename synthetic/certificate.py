@@ -101,8 +101,10 @@ class Certificate:
             raise ValueError(f"certificate of {self.quantity}: witness must be in [0, 1], got {self.witness}")
         lacks_witness = self.witness is None or self.witness < MINIMUM_EXACT_WITNESS or not self.points
         if self.kind == "exact" and self.value > 0 and lacks_witness:
-            raise ValueError(f"certificate of {self.quantity}: exact needs points that attain at least "
-                             f"{MINIMUM_EXACT_WITNESS} of the value, got witness {self.witness}")
+            raise ValueError(
+                f"certificate of {self.quantity}: exact needs points that attain at least "
+                f"{MINIMUM_EXACT_WITNESS} of the value, got witness {self.witness}"
+            )
 
 
 def by_quantity(certificates: Iterable[Certificate]) -> dict[str, Certificate]:

@@ -22,8 +22,15 @@ from .problem import AbstractConditional, Draws, InnerSample, OuterSample
 from .recall import Recall
 from .whole_certificates import cap_certificate
 
-FITS = ("fcsg.lemma_a_2", "fcsg.theorem_4_1", "fcsg.corollary_4_2", "fcsg_m.theorem_4_4", "fcsg_m.corollary_4_5",
-        "acc_fcsg_m.theorem_4_7", "acc_fcsg_m.corollary_4_8")
+FITS = (
+    "fcsg.lemma_a_2",
+    "fcsg.theorem_4_1",
+    "fcsg.corollary_4_2",
+    "fcsg_m.theorem_4_4",
+    "fcsg_m.corollary_4_5",
+    "acc_fcsg_m.theorem_4_7",
+    "acc_fcsg_m.corollary_4_8",
+)
 _OF_THE_MAP = ("inner_jacobian_mean_square", "inner_sample_lipschitz", "inner_sample_smoothness", "inner_value_noise")
 _OF_THE_OUTER = ("outer_mean_square_lipschitz", "outer_sample_lipschitz", "outer_sample_smoothness")
 
@@ -71,8 +78,10 @@ class Conditional(AbstractConditional):
         if self.outer_support < 1 or self.clients < 1:
             raise ValueError(f"clients and outer_support must be at least 1, got {self.clients}, {self.outer_support}")
         if not self.S_g > self.jacobian_noise * self._noise_wavenumber:
-            raise ValueError("S_g must exceed jacobian_noise^2 / sigma_g, the curvature of the noise, "
-                             f"got {self.S_g} and {self.jacobian_noise * self._noise_wavenumber}")
+            raise ValueError(
+                "S_g must exceed jacobian_noise^2 / sigma_g, the curvature of the noise, "
+                f"got {self.S_g} and {self.jacobian_noise * self._noise_wavenumber}"
+            )
         require_nonnegative(self, "start")
         _ = self._map, self._outer  # the parts check their own dials
 
@@ -89,8 +98,18 @@ class Conditional(AbstractConditional):
     def _map(self) -> RippledMap:
         lipschitz = lipschitz_of_mean_square(self.L_g, self.jacobian_noise, self.Delta, self.inner_dim)
         smoothness = self.S_g - self.jacobian_noise * self._noise_wavenumber
-        return RippledMap(self._laws, self.dim, self.inner_dim, lipschitz, smoothness, self.jacobian_noise, self.Delta,
-                          self.ripple, self._noise_wavenumber, self.device)
+        return RippledMap(
+            self._laws,
+            self.dim,
+            self.inner_dim,
+            lipschitz,
+            smoothness,
+            self.jacobian_noise,
+            self.Delta,
+            self.ripple,
+            self._noise_wavenumber,
+            self.device,
+        )
 
     @cached_property
     def _outer(self) -> CenteredOuter:
@@ -172,13 +191,22 @@ class Conditional(AbstractConditional):
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
         inner, outer = by_quantity(inner_certificates(self._map)), by_quantity(self._outer.certificates())
-        return by_quantity([*(inner[name] for name in _OF_THE_MAP), *(outer[name] for name in _OF_THE_OUTER),
-                            *self._whole_certificates()])
+        return by_quantity(
+            [
+                *(inner[name] for name in _OF_THE_MAP),
+                *(outer[name] for name in _OF_THE_OUTER),
+                *self._whole_certificates(),
+            ]
+        )
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         steepest = self._map.lipschitz
-        yield Certificate("objective_smoothness", steepest**2 * self.S_f + self.L_f * self._map.smoothness, "upper",
-                          "Chain rule given xi, |J|^2 S_f + L_f (Lipschitz constant of J), averaged over xi and n.")
+        yield Certificate(
+            "objective_smoothness",
+            steepest**2 * self.S_f + self.L_f * self._map.smoothness,
+            "upper",
+            "Chain rule given xi, |J|^2 S_f + L_f (Lipschitz constant of J), averaged over xi and n.",
+        )
         unpaired = self._map.mean_lipschitz + (self.Delta if self._laws > 1 else 0.0)
         yield cap_certificate(self, self.L_f * unpaired, "The mean of |J| |grad f| over xi and n.")
         yield self._gap_certificate(self.objective(self.initial_point.unsqueeze(0)).item())

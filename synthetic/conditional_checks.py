@@ -88,8 +88,12 @@ def _check_bits(problem: Problem, seed: int) -> Iterator[str]:
     outer, inner = _draw(problem, RUNS, _BATCH, _INNER, seed)
     oracles = _oracles(problem, seed, _BATCH)
     y = random_points(problem, RUNS, problem.inner_dim, seed)
-    oracles["outer_gradient"] = (y, lambda point, outer, _: problem.outer_gradient(
-        point.unsqueeze(2).expand(-1, -1, _BATCH, -1).contiguous(), outer))
+    oracles["outer_gradient"] = (
+        y,
+        lambda point, outer, _: problem.outer_gradient(
+            point.unsqueeze(2).expand(-1, -1, _BATCH, -1).contiguous(), outer
+        ),
+    )
     for name, (point, oracle) in oracles.items():
         whole = oracle(point, outer, inner)
         if whole.dtype != torch.float64 or whole.shape[:3] != (RUNS, problem.clients, _BATCH):

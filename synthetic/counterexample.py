@@ -96,8 +96,10 @@ class FedAvgCounterexample(AbstractSharedComposite):
         return NoSample(0.0 * draws.signs(purpose, batch))
 
     def atoms(self) -> tuple[NoSample, Tensor]:
-        return (NoSample(torch.zeros(1, self.clients, 1, dtype=torch.float64, device=self.device)),
-                torch.ones(1, dtype=torch.float64, device=self.device))
+        return (
+            NoSample(torch.zeros(1, self.clients, 1, dtype=torch.float64, device=self.device)),
+            torch.ones(1, dtype=torch.float64, device=self.device),
+        )
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
@@ -106,23 +108,58 @@ class FedAvgCounterexample(AbstractSharedComposite):
         gap = Fraction(2.0 * ((1.0 + (_START / 2.0) ** 2) ** 0.5 - 1.0))
         line = "all of R"
         rows = [
-            Certificate("inner_lipschitz", Fraction(4), "exact", "g_1 has slope 4 and g_2 slope -2.",
-                        witness=1.0, points=unit),
-            Certificate("inner_mean_square_lipschitz", Fraction(4), "exact", "As inner_lipschitz: there is no noise.",
-                        witness=1.0, points=unit),
-            Certificate("inner_jacobian_heterogeneity", Fraction(3), "exact", "g has slope 1: 4 - 1 = 3 = 1 - (-2).",
-                        witness=1.0, points=((0.0,),)),
-            Certificate("outer_lipschitz", Fraction(1), "exact", "|f'| = |y| / sqrt(y^2 + 4) tends to 1.", line,
-                        0.999, far),
-            Certificate("outer_smoothness", Fraction(1, 2), "exact", "f'' = 4 (y^2 + 4)^(-3/2) is largest at 0.", line,
-                        0.9999, near),
-            Certificate("objective_smoothness", Fraction(1, 2), "exact", "Phi is f, since g(x) = x.", line,
-                        0.9999, near),
+            Certificate(
+                "inner_lipschitz", Fraction(4), "exact", "g_1 has slope 4 and g_2 slope -2.", witness=1.0, points=unit
+            ),
+            Certificate(
+                "inner_mean_square_lipschitz",
+                Fraction(4),
+                "exact",
+                "As inner_lipschitz: there is no noise.",
+                witness=1.0,
+                points=unit,
+            ),
+            Certificate(
+                "inner_jacobian_heterogeneity",
+                Fraction(3),
+                "exact",
+                "g has slope 1: 4 - 1 = 3 = 1 - (-2).",
+                witness=1.0,
+                points=((0.0,),),
+            ),
+            Certificate(
+                "outer_lipschitz", Fraction(1), "exact", "|f'| = |y| / sqrt(y^2 + 4) tends to 1.", line, 0.999, far
+            ),
+            Certificate(
+                "outer_smoothness",
+                Fraction(1, 2),
+                "exact",
+                "f'' = 4 (y^2 + 4)^(-3/2) is largest at 0.",
+                line,
+                0.9999,
+                near,
+            ),
+            Certificate(
+                "objective_smoothness", Fraction(1, 2), "exact", "Phi is f, since g(x) = x.", line, 0.9999, near
+            ),
             Certificate("gradient_cap", Fraction(1), "exact", "Phi is f, since g(x) = x.", line, 0.999, far),
-            Certificate("objective_gap", gap, "exact", "Phi = sqrt(x^2 + 4) has minimum 2 at 0; a double, rounded.",
-                        witness=1.0, points=((0.0,),)),
+            Certificate(
+                "objective_gap",
+                gap,
+                "exact",
+                "Phi = sqrt(x^2 + 4) has minimum 2 at 0; a double, rounded.",
+                witness=1.0,
+                points=((0.0,),),
+            ),
         ]
-        zeros = ("noncompositional_smoothness", "noncompositional_gradient_noise", "noncompositional_heterogeneity",
-                 "inner_smoothness", "inner_noise", "inner_jacobian_noise", "inner_value_noise")
+        zeros = (
+            "noncompositional_smoothness",
+            "noncompositional_gradient_noise",
+            "noncompositional_heterogeneity",
+            "inner_smoothness",
+            "inner_noise",
+            "inner_jacobian_noise",
+            "inner_value_noise",
+        )
         rows += [Certificate(name, Fraction(0), "exact", "h = 0, g_k is affine, nothing is random.") for name in zeros]
         return {row.quantity: row for row in rows}

@@ -24,7 +24,10 @@ def estimated_certificates(problem: AbstractProblem, budget: Budget, factor: flo
         hints = (problem.initial_point,) if inequality.space == "x" else ()
         attack = maximise(partial(inequality.ratio, problem), inequality.size(problem), inequality.pair, budget, hints)
         certificates[quantity] = Certificate(
-            quantity, factor * max(attack.ratio, 0.0), "estimated",
+            quantity,
+            factor * max(attack.ratio, 0.0),
+            "estimated",
             f"No proof: {factor} times the largest of {attack.evaluations} ratios found by gradient ascent.",
-            f"points tried within about {budget.farthest} of 0")
+            f"points tried within about {budget.farthest} of 0",
+        )
     return certificates

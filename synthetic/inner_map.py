@@ -54,23 +54,31 @@ class RippledMap:
 
     def __post_init__(self) -> None:
         if min(self.clients, self.dim, self.inner_dim) < 1 or self.dim % self.inner_dim != 0:
-            raise ValueError(f"clients, dim, inner_dim must be positive and inner_dim must divide dim, "
-                             f"got {self.clients}, {self.dim}, {self.inner_dim}")
+            raise ValueError(
+                f"clients, dim, inner_dim must be positive and inner_dim must divide dim, "
+                f"got {self.clients}, {self.dim}, {self.inner_dim}"
+            )
         require_nonnegative(self, "smoothness", "noise", "heterogeneity", "ripple", of="inner map")
         if not 0 < self.noise_wavenumber <= LARGEST_WAVENUMBER:
-            raise ValueError(f"inner map: the noise wavenumber must be in (0, {LARGEST_WAVENUMBER}], "
-                             f"got {self.noise_wavenumber}")
+            raise ValueError(
+                f"inner map: the noise wavenumber must be in (0, {LARGEST_WAVENUMBER}], got {self.noise_wavenumber}"
+            )
         if not self.heterogeneity < self.lipschitz < math.inf:
-            raise ValueError(f"inner map: the Lipschitz constant must exceed the heterogeneity {self.heterogeneity}, "
-                             f"got {self.lipschitz}")
+            raise ValueError(
+                f"inner map: the Lipschitz constant must exceed the heterogeneity {self.heterogeneity}, "
+                f"got {self.lipschitz}"
+            )
         if self.heterogeneity > 0 and self.clients < 2:
             raise ValueError(f"inner map: heterogeneity needs at least 2 clients, got {self.clients}")
         if self.smoothness > 0 and self.ripple == 0 and self.heterogeneity == 0:
-            raise ValueError("inner map: an affine map (ripple 0, heterogeneity 0) has smoothness 0, "
-                             f"got {self.smoothness}")
+            raise ValueError(
+                f"inner map: an affine map (ripple 0, heterogeneity 0) has smoothness 0, got {self.smoothness}"
+            )
         if self.wavenumber > LARGEST_WAVENUMBER:
-            raise ValueError(f"inner map: smoothness {self.smoothness} is too large for ripple {self.ripple}: "
-                             f"the ripples would need wavenumber {self.wavenumber}")
+            raise ValueError(
+                f"inner map: smoothness {self.smoothness} is too large for ripple {self.ripple}: "
+                f"the ripples would need wavenumber {self.wavenumber}"
+            )
 
     @property
     def group(self) -> int:

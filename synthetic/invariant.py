@@ -228,16 +228,21 @@ class InvariantLogistic(AbstractConditional):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        return by_quantity(
-            [*self._outer_certificates(), *self._inner_certificates(), *self._whole_certificates()]
-        )
+        return by_quantity([*self._outer_certificates(), *self._inner_certificates(), *self._whole_certificates()])
 
     def _outer_certificates(self) -> Iterator[Certificate]:
         domain, both = "all of R^2", "f has slopes of size at most 1 in the margin and 1 in the regulariser"
         yield Certificate("outer_sample_lipschitz", math.sqrt(2.0), "upper", f"{both}.", domain)
         yield Certificate("outer_mean_square_lipschitz", math.sqrt(2.0), "upper", f"{both}.", domain)
-        yield Certificate("outer_sample_smoothness", 0.25, "exact", "softplus'' = s (1 - s) is at most 1/4, at 0.",
-                          domain, 0.9999, ((-1e-2, 0.0), (1e-2, 0.0)))
+        yield Certificate(
+            "outer_sample_smoothness",
+            0.25,
+            "exact",
+            "softplus'' = s (1 - s) is at most 1/4, at 0.",
+            domain,
+            0.9999,
+            ((-1e-2, 0.0), (1e-2, 0.0)),
+        )
 
     @cached_property
     def _sizes(self) -> tuple[float, float, float]:
@@ -253,8 +258,12 @@ class InvariantLogistic(AbstractConditional):
         curvature = math.hypot(TANH_CURVATURE * longest**2 / self.saturation, 2 * self.reg * self.gamma)
         yield Certificate("inner_jacobian_mean_square", math.hypot(root_mean_square, slope), "upper", f"{rows}.")
         yield Certificate("inner_sample_lipschitz", math.hypot(longest, slope), "upper", f"{rows}.")
-        yield Certificate("inner_sample_smoothness", curvature, "upper",
-                          f"{rows}; |tanh''| <= 4/(3 sqrt 3) and the regulariser's curvature is at most 2 reg gamma.")
+        yield Certificate(
+            "inner_sample_smoothness",
+            curvature,
+            "upper",
+            f"{rows}; |tanh''| <= 4/(3 sqrt 3) and the regulariser's curvature is at most 2 reg gamma.",
+        )
         yield Certificate("inner_value_noise", self.saturation, "upper", "The margin is in [-r, r].")
 
     def _whole_certificates(self) -> Iterator[Certificate]:
@@ -262,6 +271,8 @@ class InvariantLogistic(AbstractConditional):
         yield gap_above(self, 0.0, "Every term is nonnegative.")
         yield Certificate(
             "objective_smoothness",
-            0.25 * longest**2 + TANH_CURVATURE * longest**2 / self.saturation + 2 * self.reg * self.gamma, "upper",
-            "Chain rule: softplus'' |eta|^2 + |tanh''| |eta|^2 / r + the regulariser's curvature.")
+            0.25 * longest**2 + TANH_CURVATURE * longest**2 / self.saturation + 2 * self.reg * self.gamma,
+            "upper",
+            "Chain rule: softplus'' |eta|^2 + |tanh''| |eta|^2 / r + the regulariser's curvature.",
+        )
         yield cap_certificate(self, root_mean_square + slope, "E|eta| plus the slope of the regulariser.")

@@ -28,27 +28,76 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {
-    "shared_composite": Kind((
-        "noncompositional_smoothness", "noncompositional_gradient_noise", "noncompositional_heterogeneity",
-        "outer_lipschitz", "outer_smoothness", "inner_mean_square_lipschitz", "inner_smoothness", "inner_noise",
-        "inner_jacobian_heterogeneity", "objective_gap", "gradient_cap",
-    ), SHARED, composite_checks),
-    "local_composite": Kind((
-        "outer_mean_square_lipschitz", "outer_smoothness", "outer_gradient_noise", "outer_sample_lipschitz",
-        "outer_sample_smoothness", "inner_jacobian_mean_square", "inner_smoothness", "inner_jacobian_noise",
-        "inner_value_noise", "inner_sample_lipschitz", "inner_sample_smoothness", "composite_noise",
-        "objective_smoothness", "objective_gap", "gradient_cap",
-    ), COMPOSITE | LOCAL_LOSS, composite_checks),
-    "conditional": Kind((
-        "outer_mean_square_lipschitz", "outer_sample_lipschitz", "outer_sample_smoothness", "inner_value_noise",
-        "inner_jacobian_mean_square", "inner_sample_lipschitz", "inner_sample_smoothness",
-        "objective_gap", "gradient_cap",
-    ), CONDITIONAL, conditional_checks),
-    "meta": Kind((
-        "local_gradient_bound", "local_smoothness", "local_hessian_lipschitz", "local_gradient_noise",
-        "local_hessian_noise", "local_gradient_fourth_moment", "local_hessian_fourth_moment",
-        "local_gradient_heterogeneity", "local_hessian_heterogeneity", "objective_gap", "gradient_cap",
-    ), META, meta_checks),
+    "shared_composite": Kind(
+        (
+            "noncompositional_smoothness",
+            "noncompositional_gradient_noise",
+            "noncompositional_heterogeneity",
+            "outer_lipschitz",
+            "outer_smoothness",
+            "inner_mean_square_lipschitz",
+            "inner_smoothness",
+            "inner_noise",
+            "inner_jacobian_heterogeneity",
+            "objective_gap",
+            "gradient_cap",
+        ),
+        SHARED,
+        composite_checks,
+    ),
+    "local_composite": Kind(
+        (
+            "outer_mean_square_lipschitz",
+            "outer_smoothness",
+            "outer_gradient_noise",
+            "outer_sample_lipschitz",
+            "outer_sample_smoothness",
+            "inner_jacobian_mean_square",
+            "inner_smoothness",
+            "inner_jacobian_noise",
+            "inner_value_noise",
+            "inner_sample_lipschitz",
+            "inner_sample_smoothness",
+            "composite_noise",
+            "objective_smoothness",
+            "objective_gap",
+            "gradient_cap",
+        ),
+        COMPOSITE | LOCAL_LOSS,
+        composite_checks,
+    ),
+    "conditional": Kind(
+        (
+            "outer_mean_square_lipschitz",
+            "outer_sample_lipschitz",
+            "outer_sample_smoothness",
+            "inner_value_noise",
+            "inner_jacobian_mean_square",
+            "inner_sample_lipschitz",
+            "inner_sample_smoothness",
+            "objective_gap",
+            "gradient_cap",
+        ),
+        CONDITIONAL,
+        conditional_checks,
+    ),
+    "meta": Kind(
+        (
+            "local_gradient_bound",
+            "local_smoothness",
+            "local_hessian_lipschitz",
+            "local_gradient_noise",
+            "local_hessian_noise",
+            "local_gradient_fourth_moment",
+            "local_hessian_fourth_moment",
+            "local_gradient_heterogeneity",
+            "local_hessian_heterogeneity",
+            "objective_gap",
+            "gradient_cap",
+        ),
+        META,
+        meta_checks,
+    ),
 }
 
 

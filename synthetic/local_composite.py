@@ -77,14 +77,25 @@ class LocalComposite(AbstractLocalComposite):
     def _map(self) -> RippledMap:
         lipschitz = lipschitz_of_mean_square(self.C_g, self.sigma_g, self.Delta_g, self.inner_dim)
         wavenumber = self.sigma_g / self.delta_g if self.delta_g > 0 else 1.0
-        return RippledMap(self.clients, self.dim, self.inner_dim, lipschitz, self.L_g, self.sigma_g, self.Delta_g,
-                          self.ripple, wavenumber, self.device)
+        return RippledMap(
+            self.clients,
+            self.dim,
+            self.inner_dim,
+            lipschitz,
+            self.L_g,
+            self.sigma_g,
+            self.Delta_g,
+            self.ripple,
+            wavenumber,
+            self.device,
+        )
 
     @cached_property
     def _outer(self) -> CenteredOuter:
         lipschitz = math.sqrt((self.C_f - self.sigma_f) * (self.C_f + self.sigma_f))
-        return CenteredOuter(self.clients, self.inner_dim, lipschitz, self.L_f, self.sigma_f, self.target, self.spread,
-                             self.device)
+        return CenteredOuter(
+            self.clients, self.inner_dim, lipschitz, self.L_f, self.sigma_f, self.target, self.spread, self.device
+        )
 
     @property
     def fits(self) -> tuple[str, ...]:
@@ -120,8 +131,12 @@ class LocalComposite(AbstractLocalComposite):
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         B, steepest = self._outer.lipschitz, self._map.lipschitz
-        yield Certificate("objective_smoothness", steepest**2 * self.L_f + B * self.L_g, "upper",
-                          "Chain rule: |J|^2 L_f + |grad f| L_g for every client.")
+        yield Certificate(
+            "objective_smoothness",
+            steepest**2 * self.L_f + B * self.L_g,
+            "upper",
+            "Chain rule: |J|^2 L_f + |grad f| L_g for every client.",
+        )
         unpaired = self._map.mean_lipschitz + self.Delta_g * float(pair_signs(self.clients).abs().mean())
         yield cap_certificate(self, B * unpaired, "The mean of |J_k| |grad f_k| over the clients.")
         yield self._gap_certificate(self.objective(self.initial_point.unsqueeze(0)).item())
@@ -136,6 +151,11 @@ def _composite_noise(parts: Mapping[str, Certificate]) -> Certificate:
     names = ("inner_jacobian_noise", "inner_value_noise", "outer_gradient_noise")
     largest = max(names, key=lambda name: parts[name].value)
     of_inner = parts[largest if largest != "outer_gradient_noise" else "inner_jacobian_noise"]
-    return Certificate("composite_noise", parts[largest].value, "exact",
-                       "The largest of the three; the outer one is attained at y = 0 = g_k(0).",
-                       witness=1.0, points=of_inner.points)
+    return Certificate(
+        "composite_noise",
+        parts[largest].value,
+        "exact",
+        "The largest of the three; the outer one is attained at y = 0 = g_k(0).",
+        witness=1.0,
+        points=of_inner.points,
+    )

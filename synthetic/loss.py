@@ -61,11 +61,21 @@ def loss_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certifi
     slope = bowl.lipschitz + bowl.heterogeneity
     far = _far_crest(bowl)
     attained = float(torch.linalg.vector_norm(bowl.gradient(_for_client_0(bowl, far)), dim=-1)[0, 0]) / slope
-    yield Certificate("local_gradient_bound", slope, "upper", "Bowl, ripples and client term each at their steepest.",
-                      witness=min(1.0, attained) * (1 - 1e-12), points=(as_point(far),))
+    yield Certificate(
+        "local_gradient_bound",
+        slope,
+        "upper",
+        "Bowl, ripples and client term each at their steepest.",
+        witness=min(1.0, attained) * (1 - 1e-12),
+        points=(as_point(far),),
+    )
     yield Certificate("local_smoothness", bowl.smoothness, "upper", "The largest curvatures of the three terms, added.")
-    yield Certificate("local_hessian_lipschitz", bowl.hessian_lipschitz, "upper",
-                      "The largest third derivatives of the three terms, added.")
+    yield Certificate(
+        "local_hessian_lipschitz",
+        bowl.hessian_lipschitz,
+        "upper",
+        "The largest third derivatives of the three terms, added.",
+    )
     yield from _sample_certificates(bowl, kurtosis)
     yield from _noise_certificates(bowl, kurtosis)
     yield from _heterogeneity_certificates(bowl)
@@ -74,11 +84,16 @@ def loss_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certifi
 def _sample_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certificate]:
     largest, wave = kurtosis.largest * bowl.noise, bowl.noise_wavenumber
     adds = "The noise sigma z sin(P v.x)/P with |z| <= sqrt(k) adds at most its own"
-    yield Certificate("local_sample_gradient_bound", bowl.lipschitz + bowl.heterogeneity + largest, "upper",
-                      f"{adds} slope.")
+    yield Certificate(
+        "local_sample_gradient_bound", bowl.lipschitz + bowl.heterogeneity + largest, "upper", f"{adds} slope."
+    )
     yield Certificate("local_sample_smoothness", bowl.smoothness + largest * wave, "upper", f"{adds} curvature.")
-    yield Certificate("local_sample_hessian_lipschitz", bowl.hessian_lipschitz + largest * wave**2, "upper",
-                      f"{adds} third derivative.")
+    yield Certificate(
+        "local_sample_hessian_lipschitz",
+        bowl.hessian_lipschitz + largest * wave**2,
+        "upper",
+        f"{adds} third derivative.",
+    )
 
 
 def _noise_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certificate]:
@@ -88,24 +103,49 @@ def _noise_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certi
     law = "with E z^2 = 1, E z^4 = k"
     errors = f"The errors are sigma z cos(P v.x) v and -sigma P z sin(P v.x) v v^T {law}"
     yield Certificate("local_gradient_noise", sigma_G, "exact", f"{errors}: at 0.", witness=1.0, points=origin)
-    yield Certificate("local_hessian_noise", sigma_H, "exact", f"{errors}: at P v.x = pi/2.",
-                      witness=1.0 - 1e-12, points=crest)
-    yield Certificate("local_gradient_fourth_moment", kurtosis.k * sigma_G**4, "exact", f"{errors}: at 0.",
-                      witness=1.0 - 1e-12, points=origin)
-    yield Certificate("local_hessian_fourth_moment", kurtosis.k * sigma_H**4, "exact", f"{errors}: at P v.x = pi/2.",
-                      witness=1.0 - 1e-12, points=crest)
+    yield Certificate(
+        "local_hessian_noise", sigma_H, "exact", f"{errors}: at P v.x = pi/2.", witness=1.0 - 1e-12, points=crest
+    )
+    yield Certificate(
+        "local_gradient_fourth_moment",
+        kurtosis.k * sigma_G**4,
+        "exact",
+        f"{errors}: at 0.",
+        witness=1.0 - 1e-12,
+        points=origin,
+    )
+    yield Certificate(
+        "local_hessian_fourth_moment",
+        kurtosis.k * sigma_H**4,
+        "exact",
+        f"{errors}: at P v.x = pi/2.",
+        witness=1.0 - 1e-12,
+        points=crest,
+    )
 
 
 def _heterogeneity_certificates(bowl: RippledBowl) -> Iterator[Certificate]:
     share = math.sqrt(float((pair_signs(bowl.clients) ** 2).mean()))
     gamma_G, gamma_H = share * bowl.heterogeneity, share * bowl.client_wave.smoothness
     differ = "f_i - f = s_i Delta sin(p v_i.x)/p, and the mean of s_i^2 is at most 1"
-    yield Certificate("local_gradient_heterogeneity", gamma_G, "exact", f"{differ}: all slopes are largest at 0.",
-                      witness=1.0 - 1e-12, points=(as_point(torch.zeros(bowl.dim)),))
+    yield Certificate(
+        "local_gradient_heterogeneity",
+        gamma_G,
+        "exact",
+        f"{differ}: all slopes are largest at 0.",
+        witness=1.0 - 1e-12,
+        points=(as_point(torch.zeros(bowl.dim)),),
+    )
     crest, all_reached = _common_crest(bowl)
     kind = "exact" if all_reached else "upper"
-    yield Certificate("local_hessian_heterogeneity", gamma_H, kind, f"{differ}: all curve most where p v_i.x = pi/2.",
-                      witness=1.0 - 1e-9 if all_reached else None, points=(as_point(crest),) if all_reached else ())
+    yield Certificate(
+        "local_hessian_heterogeneity",
+        gamma_H,
+        kind,
+        f"{differ}: all curve most where p v_i.x = pi/2.",
+        witness=1.0 - 1e-9 if all_reached else None,
+        points=(as_point(crest),) if all_reached else (),
+    )
 
 
 def _common_crest(bowl: RippledBowl) -> tuple[Tensor, bool]:

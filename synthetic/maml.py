@@ -76,8 +76,17 @@ class FederatedMAML(AbstractLocalComposite):
     @cached_property
     def _bowl(self) -> RippledBowl:
         wavenumber = self.sigma_2 / self.sigma_1 if self.sigma_1 > 0 else 1.0
-        return RippledBowl(self.clients, self.dim, self.G - self.Delta, self.L_1, self.sigma_1, self.Delta, wavenumber,
-                           tilt=True, device=self.device)
+        return RippledBowl(
+            self.clients,
+            self.dim,
+            self.G - self.Delta,
+            self.L_1,
+            self.sigma_1,
+            self.Delta,
+            wavenumber,
+            tilt=True,
+            device=self.device,
+        )
 
     @cached_property
     def _law(self) -> Kurtosis:
@@ -112,8 +121,9 @@ class FederatedMAML(AbstractLocalComposite):
         return self._bowl.gradient(y, sample.test.mean(-1) if isinstance(sample, MAMLSample) else None)
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> MAMLSample:
-        return MAMLSample(self._law.draw(draws, batch, f"{purpose}.train"),
-                          self._law.draw(draws, batch, f"{purpose}.test"))
+        return MAMLSample(
+            self._law.draw(draws, batch, f"{purpose}.train"), self._law.draw(draws, batch, f"{purpose}.test")
+        )
 
     def atoms(self) -> tuple[MAMLSample, Tensor]:
         values, weights = self._law.support()
@@ -134,34 +144,66 @@ class FederatedMAML(AbstractLocalComposite):
         second = math.sqrt(steepest**2 + 2 * steepest * shake / most + shake**2)
         exact = "lam times the Hessian noise, exactly" if self.sigma_1 > 0 else "No noise"
         yield Certificate("inner_lipschitz", steepest, "upper", "||I - lam Hessian|| <= 1 + lam L_1.")
-        yield Certificate("inner_jacobian_mean_square", second, "upper",
-                          "E(1 + lam L_1 + lam sigma_2 |z|)^2 with E z^2 = 1 and E|z| = 1/sqrt(k).")
-        yield Certificate("inner_mean_square_lipschitz", math.hypot(steepest, shake), "upper",
-                          "E||(A + z R) v||^2 = ||A v||^2 + ||R v||^2 <= ((1 + lam L_1)^2 + lam^2 sigma_2^2) ||v||^2.")
+        yield Certificate(
+            "inner_jacobian_mean_square",
+            second,
+            "upper",
+            "E(1 + lam L_1 + lam sigma_2 |z|)^2 with E z^2 = 1 and E|z| = 1/sqrt(k).",
+        )
+        yield Certificate(
+            "inner_mean_square_lipschitz",
+            math.hypot(steepest, shake),
+            "upper",
+            "E||(A + z R) v||^2 = ||A v||^2 + ||R v||^2 <= ((1 + lam L_1)^2 + lam^2 sigma_2^2) ||v||^2.",
+        )
         yield Certificate("inner_sample_lipschitz", steepest + shake * most, "upper", "|z| <= sqrt(k).")
-        yield Certificate("inner_smoothness", lam * float(loss["local_hessian_lipschitz"].value), "upper",
-                          "lam times the Lipschitz constant of the Hessian.")
+        yield Certificate(
+            "inner_smoothness",
+            lam * float(loss["local_hessian_lipschitz"].value),
+            "upper",
+            "lam times the Lipschitz constant of the Hessian.",
+        )
         rate = lam * self.sigma_2 * self._bowl.noise_wavenumber * most
-        yield Certificate("inner_sample_smoothness", lam * float(loss["local_hessian_lipschitz"].value) + rate, "upper",
-                          "The noise Hessian -sigma_1 P z sin(P v.x) v v^T is sigma_2 P sqrt(k)-Lipschitz.")
-        for name, of, value in (("inner_jacobian_noise", "local_hessian_noise", shake),
-                                ("inner_value_noise", "local_gradient_noise", lam * self.sigma_1)):
+        yield Certificate(
+            "inner_sample_smoothness",
+            lam * float(loss["local_hessian_lipschitz"].value) + rate,
+            "upper",
+            "The noise Hessian -sigma_1 P z sin(P v.x) v v^T is sigma_2 P sqrt(k)-Lipschitz.",
+        )
+        for name, of, value in (
+            ("inner_jacobian_noise", "local_hessian_noise", shake),
+            ("inner_value_noise", "local_gradient_noise", lam * self.sigma_1),
+        ):
             yield Certificate(name, value, "exact", f"{exact}.", witness=1.0 - 1e-9, points=loss[of].points)
 
     def _outer_certificates(self, loss: Mapping[str, Certificate]) -> Iterator[Certificate]:
         most = self._law.largest
         yield Certificate("outer_lipschitz", self.G, "upper", "The gradient bound of the losses.")
         yield Certificate("outer_smoothness", self.L_1, "upper", "The smoothness of the losses.")
-        yield Certificate("outer_mean_square_lipschitz", math.hypot(self.G, self.sigma_1), "upper",
-                          "E||grad + noise||^2 = ||grad||^2 + E||noise||^2 for vectors.")
-        yield Certificate("outer_gradient_noise", self.sigma_1, "exact", "The gradient noise of the losses.",
-                          witness=1.0 - 1e-9, points=loss["local_gradient_noise"].points)
+        yield Certificate(
+            "outer_mean_square_lipschitz",
+            math.hypot(self.G, self.sigma_1),
+            "upper",
+            "E||grad + noise||^2 = ||grad||^2 + E||noise||^2 for vectors.",
+        )
+        yield Certificate(
+            "outer_gradient_noise",
+            self.sigma_1,
+            "exact",
+            "The gradient noise of the losses.",
+            witness=1.0 - 1e-9,
+            points=loss["local_gradient_noise"].points,
+        )
         yield Certificate("outer_sample_lipschitz", self.G + self.sigma_1 * most, "upper", "|z| <= sqrt(k).")
         yield Certificate("outer_sample_smoothness", self.L_1 + self.sigma_2 * most, "upper", "|z| <= sqrt(k).")
 
     def _whole_certificates(self, loss: Mapping[str, Certificate]) -> Iterator[Certificate]:
         steepest, rho = 1 + self.lam * self.L_1, float(loss["local_hessian_lipschitz"].value)
-        yield Certificate("objective_smoothness", steepest**2 * self.L_1 + self.lam * self.G * rho, "upper",
-                          "Lemma 3.9: the gradient at g(x) moves by (1 + lam L_1) L_1, the factor by lam rho.")
+        yield Certificate(
+            "objective_smoothness",
+            steepest**2 * self.L_1 + self.lam * self.G * rho,
+            "upper",
+            "Lemma 3.9: the gradient at g(x) moves by (1 + lam L_1) L_1, the factor by lam rho.",
+        )
         yield cap_certificate(self, steepest * self.G, "||I - lam Hessian|| ||grad L_k||.")
         yield gap_certificate(self._bowl, self.objective(self.initial_point.unsqueeze(0)).item())

@@ -21,8 +21,17 @@ from .patterns import uneven_direction
 from .problem import AbstractMeta, Draws, Sample, client_mean
 from .whole_certificates import cap_certificate
 
-_FITS = ("meta_fl.lemma_4", "meta_fl.lemma_5", "meta_fl.lemma_6", "meta_fl.lemma_7", "meta_fl.lemma_10",
-         "meta_fl.lemma_11", "meta_fl.theorem_8", "meta_fl.theorem_8_FO", "meta_fl.theorem_8_HF")
+_FITS = (
+    "meta_fl.lemma_4",
+    "meta_fl.lemma_5",
+    "meta_fl.lemma_6",
+    "meta_fl.lemma_7",
+    "meta_fl.lemma_10",
+    "meta_fl.lemma_11",
+    "meta_fl.theorem_8",
+    "meta_fl.theorem_8_FO",
+    "meta_fl.theorem_8_HF",
+)
 
 
 @dataclass(frozen=True)
@@ -76,8 +85,17 @@ class Meta(AbstractMeta):
     @cached_property
     def _bowl(self) -> RippledBowl:
         wavenumber = self.sigma_H / self.sigma_G if self.sigma_G > 0 else 1.0
-        return RippledBowl(self.clients, self.dim, self.B - self.Delta, self.L, self.sigma_G, self.Delta, wavenumber,
-                           tilt=True, device=self.device)
+        return RippledBowl(
+            self.clients,
+            self.dim,
+            self.B - self.Delta,
+            self.L,
+            self.sigma_G,
+            self.Delta,
+            wavenumber,
+            tilt=True,
+            device=self.device,
+        )
 
     @cached_property
     def _law(self) -> Kurtosis:
@@ -133,9 +151,13 @@ class Meta(AbstractMeta):
         growth, rho = 1 + self.alpha * self.L, self._bowl.hessian_lipschitz
         steps = sum(growth**step for step in range(self.nu))
         smoothness = self.L * growth ** (2 * self.nu) + self.B * self.alpha * rho * growth ** (self.nu - 1) * steps
-        yield Certificate("objective_smoothness", smoothness, "upper",
-                          "Lemma 4: w_l is (1 + alpha L)^l-Lipschitz in w, the last gradient moves by L times that, "
-                          "each factor of (8) by alpha rho times that.")
+        yield Certificate(
+            "objective_smoothness",
+            smoothness,
+            "upper",
+            "Lemma 4: w_l is (1 + alpha L)^l-Lipschitz in w, the last gradient moves by L times that, "
+            "each factor of (8) by alpha rho times that.",
+        )
         cap = growth**self.nu * self.B
         yield cap_certificate(self, cap, "nu factors of norm at most 1 + alpha L; ||grad f_i|| <= B.")
         yield gap_certificate(self._bowl, self.objective(self.initial_point.unsqueeze(0)).item())
@@ -144,7 +166,17 @@ class Meta(AbstractMeta):
 def gap_certificate(bowl: RippledBowl, start: float) -> Certificate:
     """F(start) - inf F where F averages values of the losses and all of them vanish at 0 without the client terms."""
     if bowl.heterogeneity == 0:
-        return Certificate("objective_gap", start, "exact", "All f_i are one nonnegative function with minimum 0 at 0.",
-                           witness=1.0 - 1e-12, points=(as_point(torch.zeros(bowl.dim)),))
-    return Certificate("objective_gap", start - infimum_of_losses(bowl), "upper",
-                       "F averages values of the f_i, so inf F is at least the mean of the bounds of inf f_i.")
+        return Certificate(
+            "objective_gap",
+            start,
+            "exact",
+            "All f_i are one nonnegative function with minimum 0 at 0.",
+            witness=1.0 - 1e-12,
+            points=(as_point(torch.zeros(bowl.dim)),),
+        )
+    return Certificate(
+        "objective_gap",
+        start - infimum_of_losses(bowl),
+        "upper",
+        "F averages values of the f_i, so inf F is at least the mean of the bounds of inf f_i.",
+    )

@@ -274,5 +274,8 @@ def batch_mean(per_sample: Tensor) -> Tensor:
 
 def client_mean(per_client: Tensor) -> Tensor:
     """Mean over axis 1, the clients: transposed so that it is a sum over the last axis (batch-independent bits)."""
-    return per_client.transpose(1, -1).contiguous().sum(-1).div(per_client.shape[1]) if per_client.dim() == 3 else (
-        per_client.sum(-1).div(per_client.shape[1]))
+    return (
+        per_client.transpose(1, -1).contiguous().sum(-1).div(per_client.shape[1])
+        if per_client.dim() == 3
+        else (per_client.sum(-1).div(per_client.shape[1]))
+    )

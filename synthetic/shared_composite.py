@@ -83,16 +83,27 @@ class SharedComposite(AbstractSharedComposite):
         if not self.B_g > self.sigma_g >= 0:
             raise ValueError(f"B_g must exceed sigma_g, got B_g={self.B_g} and sigma_g={self.sigma_g}")
         if self.B_h == 0 and any((self.L_h, self.sigma_h, self.Delta_h)):
-            raise ValueError("without h (B_h = 0) L_h, sigma_h and Delta_h must be 0, "
-                             f"got {self.L_h}, {self.sigma_h}, {self.Delta_h}")
+            raise ValueError(
+                "without h (B_h = 0) L_h, sigma_h and Delta_h must be 0, "
+                f"got {self.L_h}, {self.sigma_h}, {self.Delta_h}"
+            )
         require_nonnegative(self, "start")
         _ = self._map, self._bowl, self._outer  # the parts check their own dials
 
     @cached_property
     def _map(self) -> RippledMap:
         lipschitz = math.sqrt((self.B_g - self.sigma_g) * (self.B_g + self.sigma_g))
-        return RippledMap(self.clients, self.dim, self.inner_dim, lipschitz, self.L_g, self.sigma_g, self.Delta_g,
-                          self.ripple, device=self.device)
+        return RippledMap(
+            self.clients,
+            self.dim,
+            self.inner_dim,
+            lipschitz,
+            self.L_g,
+            self.sigma_g,
+            self.Delta_g,
+            self.ripple,
+            device=self.device,
+        )
 
     @cached_property
     def _bowl(self) -> RippledBowl | None:
@@ -159,8 +170,12 @@ class SharedComposite(AbstractSharedComposite):
         steepest = self._map.mean_lipschitz
         smoothness = self.B_f * self._mean_inner_smoothness + steepest**2 * self.L_f
         extra_smoothness = 0.0 if self._bowl is None else self._bowl.mean_smoothness
-        yield Certificate("objective_smoothness", extra_smoothness + smoothness, "upper",
-                          "Chain rule on the mean maps, in which client terms cancel: L_h + B_f L_g + |J|^2 L_f.")
+        yield Certificate(
+            "objective_smoothness",
+            extra_smoothness + smoothness,
+            "upper",
+            "Chain rule on the mean maps, in which client terms cancel: L_h + B_f L_g + |J|^2 L_f.",
+        )
         cap = self.B_h + self.B_f * steepest
         yield cap_certificate(self, cap, "|grad Phi| <= |grad h| + |J| |grad f|, of the mean maps.")
         yield self._gap_certificate()
@@ -173,12 +188,22 @@ class SharedComposite(AbstractSharedComposite):
     def _gap_certificate(self) -> Certificate:
         start = self.objective(self.initial_point.unsqueeze(0)).item()
         if self.target == 0:
-            return Certificate("objective_gap", start, "exact", "h >= 0, f >= 0 and both vanish at 0, as g(0) = 0.",
-                               witness=1.0, points=(as_point(torch.zeros(self.dim)),))
+            return Certificate(
+                "objective_gap",
+                start,
+                "exact",
+                "h >= 0, f >= 0 and both vanish at 0, as g(0) = 0.",
+                witness=1.0,
+                points=(as_point(torch.zeros(self.dim)),),
+            )
         if self._bowl is None:
             return onto_gap(start, self._map, self.target)
-        return Certificate("objective_gap", start - self._infimum_bound(), "upper",
-                           "h >= bowl(|x|) and |g(x)| <= |J| |x|: Phi is at least a convex function of |x|, minimised.")
+        return Certificate(
+            "objective_gap",
+            start - self._infimum_bound(),
+            "upper",
+            "h >= bowl(|x|) and |g(x)| <= |J| |x|: Phi is at least a convex function of |x|, minimised.",
+        )
 
     def _infimum_bound(self) -> float:
         """A lower bound of inf Phi: the minimum over r of bowl(r) + f at distance max(0, |target| - |J| r)."""

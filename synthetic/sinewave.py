@@ -23,8 +23,16 @@ _INTERVAL = 5.0
 _REGION = 3.0  # weights of a trained network of this size are below it
 
 
-def sinewave_maml(name: str = "sinewave_maml", tasks: int = 25, hidden: int = 8, samples: int = 10, lam: float = 0.001,
-                  seed: int = 0, factor: float = 2.0, budget: Budget | None = None) -> LocalFromFunctions:
+def sinewave_maml(
+    name: str = "sinewave_maml",
+    tasks: int = 25,
+    hidden: int = 8,
+    samples: int = 10,
+    lam: float = 0.001,
+    seed: int = 0,
+    factor: float = 2.0,
+    budget: Budget | None = None,
+) -> LocalFromFunctions:
     """The problem (1/K) sum_k L_k(x - lam grad L_k(x)), L_k the mean squared error on task k.
 
     Args:

@@ -63,8 +63,14 @@ class ConformanceError(AssertionError):
         self.report = report
 
 
-def check_problem(problem: AbstractProblem, budget: Budget | None = None, *, use_stated_points: bool = True,
-                  quantities: tuple[str, ...] | None = None, skip: tuple[str, ...] = ()) -> ConformanceReport:
+def check_problem(
+    problem: AbstractProblem,
+    budget: Budget | None = None,
+    *,
+    use_stated_points: bool = True,
+    quantities: tuple[str, ...] | None = None,
+    skip: tuple[str, ...] = (),
+) -> ConformanceReport:
     """Check every oracle and every certificate of `problem`.
 
     Args:
@@ -107,8 +113,13 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _report(problem: AbstractProblem, budget: Budget, use_stated_points: bool,
-            quantities: tuple[str, ...] | None, skip: tuple[str, ...]) -> ConformanceReport:
+def _report(
+    problem: AbstractProblem,
+    budget: Budget,
+    use_stated_points: bool,
+    quantities: tuple[str, ...] | None,
+    skip: tuple[str, ...],
+) -> ConformanceReport:
     checks = [c for c in _oracle_checks(problem, budget) if c.name not in skip] if quantities is None else []
     evaluations = 0
     for quantity in problem.certificates if quantities is None else quantities:
@@ -124,8 +135,9 @@ def _oracle_checks(problem: AbstractProblem, budget: Budget) -> Iterator[Check]:
         yield Check(name, not found, "; ".join(found) or "holds")
 
 
-def _check_certificate(problem: AbstractProblem, quantity: str, budget: Budget,
-                       use_stated_points: bool) -> tuple[Check, int]:
+def _check_certificate(
+    problem: AbstractProblem, quantity: str, budget: Budget, use_stated_points: bool
+) -> tuple[Check, int]:
     certificate = problem.certificates[quantity]
     inequality = KINDS[problem.kind].inequalities.get(quantity)
     if inequality is None:

@@ -122,8 +122,10 @@ class LocalFromFunctions(AbstractFromFunctions, AbstractLocalComposite):
         return 1 if self.outer_data is None else self.outer_data.shape[1]
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> DataSample:
-        return DataSample(draws.integers(f"{purpose}.inner", self.data.shape[1], batch),
-                          draws.integers(f"{purpose}.outer", self._outer_samples, batch))
+        return DataSample(
+            draws.integers(f"{purpose}.inner", self.data.shape[1], batch),
+            draws.integers(f"{purpose}.outer", self._outer_samples, batch),
+        )
 
     def atoms(self) -> tuple[DataSample, Tensor]:
         return all_pairs(self.data.shape[1], self._outer_samples, self.clients, self.data.device)

@@ -80,7 +80,9 @@ def write_report(out: Path, *, quick: bool = False, jobs: int | None = None, sch
     papers: list[str | None] = sorted({name.partition(".")[0] for name in in_full}) if quick else [None]  # type: ignore[assignment]
     named = "_".join(paper or "all" for paper in papers)
     findings = remembered(out / "parts", f"audit_{named}", lambda: _findings(papers))
-    page = _render(validations, rates, lemmas, (controls, control_ledger), cases, case_figures, refutations, findings, out)
+    page = _render(
+        validations, rates, lemmas, (controls, control_ledger), cases, case_figures, refutations, findings, out
+    )
     counts: dict[str, int] = {}
     for validation in validations:
         for verdict in validation.verdicts:

@@ -102,12 +102,18 @@ def feddro(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, beta, 
     for t in range(T):
         batch = [noise("sample", t, k, b, 3 * P + x0.size) for k in range(o.K)]
         if t > 0 or first_update == "update":
-            y = [(1 - beta) * (ybar - mean([o.g(k, older[k], z) for z in batch[k]]))
-                 + mean([o.g(k, x[k], z) for z in batch[k]]) for k in range(o.K)]
+            y = [
+                (1 - beta) * (ybar - mean([o.g(k, older[k], z) for z in batch[k]]))
+                + mean([o.g(k, x[k], z) for z in batch[k]])
+                for k in range(o.K)
+            ]
             ybar = mean(y)
             sent.update(embedding=P)
-        gradient = [mean([o.grad_h(k, x[k], z) for z in batch[k]])
-                    + mean([o.jacobian(k, x[k], z) for z in batch[k]]).T @ o.grad_f_shared(ybar) for k in range(o.K)]
+        gradient = [
+            mean([o.grad_h(k, x[k], z) for z in batch[k]])
+            + mean([o.jacobian(k, x[k], z) for z in batch[k]]).T @ o.grad_f_shared(ybar)
+            for k in range(o.K)
+        ]
         older, x = x, [x[k] - eta * gradient[k] for k in range(o.K)]
         if (t + 1) % I == 0:
             x = [mean(x)] * o.K
@@ -247,8 +253,22 @@ class Task:
         return mean([exact + JACOBIAN_NOISE * np.diag(z[n:]) for z in batch])
 
 
-def meta_fl(data, noise: Draw, w0: Vector, y0, T: int, beta, tau, D=1, D_H=None, m=None, variant="exact", delta=1e-3,
-            nu=2, alpha=0.1):
+def meta_fl(
+    data,
+    noise: Draw,
+    w0: Vector,
+    y0,
+    T: int,
+    beta,
+    tau,
+    D=1,
+    D_H=None,
+    m=None,
+    variant="exact",
+    delta=1e-3,
+    nu=2,
+    alpha=0.1,
+):
     """Generalised meta FL paper, Algorithm 1 with the local updates of Algorithms 2, 3 and 4."""
     o, sent = Task(data), Counter()
     everyone, size = list(range(o.N)), 2 * w0.size

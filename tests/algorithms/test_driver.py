@@ -148,8 +148,10 @@ def test_a_checkpoint_of_another_run_is_refused(what, tmp_path):
         drive(**{**base, **CHANGES[what]})
 
 
-@pytest.mark.parametrize(("where", "what", "other"), [
-    (torch, "__version__", "another"), (torch.backends.cpu, "get_cpu_capability", lambda: "another")])
+@pytest.mark.parametrize(
+    ("where", "what", "other"),
+    [(torch, "__version__", "another"), (torch.backends.cpu, "get_cpu_capability", lambda: "another")],
+)
 def test_a_checkpoint_of_other_arithmetic_is_refused(where, what, other, monkeypatch, tmp_path):
     """Resumed to the last bit or refused: also when torch was updated, or on a processor with other vector instructions."""
     base = dict(method=METHOD, problem=PROBLEM, seeds=2, checkpoint=tmp_path / "run.npz")
@@ -223,10 +225,24 @@ def test_methods_refuse_what_they_are_not_for():
 
 
 BAD = [
-    dict(eta=-0.1), dict(eta=float("nan")), dict(eta=float("inf")), dict(eta="0.1"), dict(eta=True), dict(eta=None),
-    dict(eta=torch.tensor([0.1])), dict(eta=torch.tensor([[0.1]], dtype=torch.float64)), dict(beta=-1),
-    dict(eta=torch.tensor([0.1, -1], dtype=torch.float64)), dict(eta=torch.zeros(0, dtype=torch.float64)),
-    dict(I=0), dict(I=2.0), dict(I=True), dict(I=None), dict(b=0), dict(b=None), dict(first_update="perhaps"),
+    dict(eta=-0.1),
+    dict(eta=float("nan")),
+    dict(eta=float("inf")),
+    dict(eta="0.1"),
+    dict(eta=True),
+    dict(eta=None),
+    dict(eta=torch.tensor([0.1])),
+    dict(eta=torch.tensor([[0.1]], dtype=torch.float64)),
+    dict(beta=-1),
+    dict(eta=torch.tensor([0.1, -1], dtype=torch.float64)),
+    dict(eta=torch.zeros(0, dtype=torch.float64)),
+    dict(I=0),
+    dict(I=2.0),
+    dict(I=True),
+    dict(I=None),
+    dict(b=0),
+    dict(b=None),
+    dict(first_update="perhaps"),
 ]
 
 

@@ -169,8 +169,11 @@ class CorrectsAtTheNewPoint(AccFCSGM):
 @mutant("meta_fl exact")
 class ForgetsTheHessian(MetaFL):
     def meta_gradient(self, problem, w, draws):
-        return replace(self, variant="first_order").meta_gradient(problem, w, draws) if self.variant == "exact" else (
-            super().meta_gradient(problem, w, draws))
+        return (
+            replace(self, variant="first_order").meta_gradient(problem, w, draws)
+            if self.variant == "exact"
+            else (super().meta_gradient(problem, w, draws))
+        )
 
 
 @mutant("meta_fl hessian_free")
@@ -324,8 +327,11 @@ class CountsAClientOnce(DRFA):
 @mutant("q_fedavg")
 class LosesTheCurvatureTerm(QFedAvg):
     def communicate(self, problem, state, t):
-        return replace(state, x=share(state.x, state.active), origin=share(state.x, state.active)) if (
-            is_due(t, self.tau)) else state
+        return (
+            replace(state, x=share(state.x, state.active), origin=share(state.x, state.active))
+            if (is_due(t, self.tau))
+            else state
+        )
 
 
 @mutant("q_fedavg meta")
@@ -337,8 +343,10 @@ class RaisesToQPlusOne(QFedAvg):
 def distance_to_reference(label, method_class):
     case, numbers = CASES[label], TinyData.random(4, 3)
     models, _ = batched_path(method_class(**case.example), TINY[case.problem_kind](numbers), 9, SEEDS)
-    paths = [case.reference(numbers, plain_noise(9, seed, 3), numbers.origin, None, STEPS, **case.example)[0]
-             for seed in range(SEEDS)]
+    paths = [
+        case.reference(numbers, plain_noise(9, seed, 3), numbers.origin, None, STEPS, **case.example)[0]
+        for seed in range(SEEDS)
+    ]
     return np.abs(models.swapaxes(0, 1) - np.array(paths)).max()
 
 

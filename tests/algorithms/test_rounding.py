@@ -95,8 +95,12 @@ class Repelling:
 
     def __init__(self, kind, off=0.0):
         self.kind, self.off = kind, off
-        sizes = {"inner_sample_lipschitz": 2.0, "inner_sample_smoothness": 0.0,
-                 "outer_sample_lipschitz": 9.0, "outer_sample_smoothness": 0.5}
+        sizes = {
+            "inner_sample_lipschitz": 2.0,
+            "inner_sample_smoothness": 0.0,
+            "outer_sample_lipschitz": 9.0,
+            "outer_sample_smoothness": 0.5,
+        }
         self.certificates = {name: Certificate(name, size, "upper", "Linear.") for name, size in sizes.items()}
 
     def sample(self, draws, batch, purpose="sample"):
@@ -117,9 +121,16 @@ class Repelling:
         return (-2 * x - self.off).unsqueeze(2)
 
 
-@pytest.mark.parametrize("method", [
-    LocalSCGDM(eta=GRID, alpha=2.0, beta=1.0, gamma=2.0, p=3), LocalSCGD(eta=0.2, gamma=0.4, p=3),
-    ComFedL(eta=0.2, tau=3), FCSG(alpha=GRID, q=3, m=1), FCSGM(alpha=0.2, beta=0.4, q=3, m=1)])
+@pytest.mark.parametrize(
+    "method",
+    [
+        LocalSCGDM(eta=GRID, alpha=2.0, beta=1.0, gamma=2.0, p=3),
+        LocalSCGD(eta=0.2, gamma=0.4, p=3),
+        ComFedL(eta=0.2, tau=3),
+        FCSG(alpha=GRID, q=3, m=1),
+        FCSGM(alpha=0.2, beta=0.4, q=3, m=1),
+    ],
+)
 def test_the_bound_is_attained_on_a_problem_that_repels(method):
     off, kind = 1e-3, method.kinds[0]
     bound = deviation(method, Repelling(kind), 30, oracle=off)
@@ -138,9 +149,13 @@ def test_what_an_operation_is_off_by_adds_up():
     torch.testing.assert_close(bound, torch.tensor(grown, dtype=torch.float64), rtol=1e-12, atol=0)
 
 
-REAL = [(FCSG(alpha=GRID, q=5, m=1), "invariant_logistic"), (FCSG(alpha=0.2, q=5, m=12), "invariant_logistic"),
-        (LocalSCGDM(eta=0.2, alpha=2.0, beta=1.0, gamma=2.0, p=3), "local_noisy"),
-        (FedDRO(eta=0.05, beta=0.2, I=3), "feddro_noisy"), (MetaFL(beta=0.2, tau=3), "meta_noisy")]
+REAL = [
+    (FCSG(alpha=GRID, q=5, m=1), "invariant_logistic"),
+    (FCSG(alpha=0.2, q=5, m=12), "invariant_logistic"),
+    (LocalSCGDM(eta=0.2, alpha=2.0, beta=1.0, gamma=2.0, p=3), "local_noisy"),
+    (FedDRO(eta=0.05, beta=0.2, I=3), "feddro_noisy"),
+    (MetaFL(beta=0.2, tau=3), "meta_noisy"),
+]
 STEPS = 30
 
 
@@ -149,11 +164,16 @@ def check_against(method, name, other):
     instance = problem(name)
     models, calls = recorded(method, instance, STEPS, SEEDS)
     their_models, answers = other(instance, calls)
-    off = max(float(torch.linalg.vector_norm(value - theirs, dim=-1).max())
-              for (_, _, value), theirs in zip(calls, answers, strict=True))
+    off = max(
+        float(torch.linalg.vector_norm(value - theirs, dim=-1).max())
+        for (_, _, value), theirs in zip(calls, answers, strict=True)
+    )
     if off == 0:
         pytest.skip("the other machine rounds as this one does")
-    tensors = [models, *(v for _, arguments, value in calls for v in (*arguments, value) if isinstance(v, torch.Tensor))]
+    tensors = [
+        models,
+        *(v for _, arguments, value in calls for v in (*arguments, value) if isinstance(v, torch.Tensor)),
+    ]
     largest = max(float(torch.linalg.vector_norm(v, dim=-1).max()) for v in tensors)
     operation = 2 * (instance.clients + 3) * 2.0**-53 * largest
     bound = deviation(method, instance, STEPS, oracle=off, operation=operation)[-1]
@@ -163,8 +183,9 @@ def check_against(method, name, other):
 
 @pytest.mark.parametrize(("method", "name"), REAL, ids=[f"{m.name}-{n}" for m, n in REAL])
 def test_other_vector_instructions_stay_within_the_bound(method, name, tmp_path):
-    check_against(method, name, lambda instance, calls: on_other_instructions(
-        method, instance, STEPS, SEEDS, calls, tmp_path))
+    check_against(
+        method, name, lambda instance, calls: on_other_instructions(method, instance, STEPS, SEEDS, calls, tmp_path)
+    )
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
@@ -177,12 +198,15 @@ def test_a_gpu_stays_within_the_bound(method, name):
     check_against(method, name, on_gpu)
 
 
-@pytest.mark.parametrize(("method", "name", "named"), [
-    (GCIVR(eta=0.1, tau=2), "feddro_without_h_noisy", "stack"),
-    (QFedAvg(q=1.0, L=2.0, eta=0.1, tau=2), "local_noisy", "outer"),
-    (FedDRO(eta=0.1, beta=0.1, I=2), "fair_classifier", "noncompositional_sample_smoothness"),
-    (FCSG(alpha=0.1, q=2, m=1), "meta_noisy", "meta"),
-])
+@pytest.mark.parametrize(
+    ("method", "name", "named"),
+    [
+        (GCIVR(eta=0.1, tau=2), "feddro_without_h_noisy", "stack"),
+        (QFedAvg(q=1.0, L=2.0, eta=0.1, tau=2), "local_noisy", "outer"),
+        (FedDRO(eta=0.1, beta=0.1, I=2), "fair_classifier", "noncompositional_sample_smoothness"),
+        (FCSG(alpha=0.1, q=2, m=1), "meta_noisy", "meta"),
+    ],
+)
 def test_what_has_no_bound_is_refused_by_name(method, name, named):
     with pytest.raises(NotApplicable, match=named):
         deviation(method, problem(name), 3, oracle=1e-15)

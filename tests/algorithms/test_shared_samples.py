@@ -38,8 +38,10 @@ def test_a_shared_sample_is_one_copy_of_it_for_each_grid_point(m):
     outer = problem.sample_outer(draws, 2)
     inner = problem.sample_inner(draws, outer, m)
     assert outer.outcome.shape[0] == 4 and inner.eta.shape[0] == 4
-    each, copied = (replace(s, **{name: v.repeat(grid, *[1] * (v.dim() - 1)) for name, v in vars(s).items()})
-                    for s in (outer, inner))
+    each, copied = (
+        replace(s, **{name: v.repeat(grid, *[1] * (v.dim() - 1)) for name, v in vars(s).items()})
+        for s in (outer, inner)
+    )
     assert torch.equal(each.outcome, draws.integers("outer", problem.points, 2))
     listed = InnerSample(draws.integers("inner", 2 * problem.dim, 2, m))
     is_counted = hasattr(copied, "share")
@@ -67,8 +69,10 @@ def test_a_run_keeps_its_bits_in_any_batch(dim, m):
     x = 5 * torch.randn(33, 3, dim, generator=torch.Generator().manual_seed(dim), dtype=torch.float64)
     whole = problem.sample_gradient(x, outer, inner)
     for size in (1, 2, 5):
-        parts = [problem.sample_gradient(x[i : i + size], *(_runs(s, i, size) for s in (outer, inner)))
-                 for i in range(0, 33, size)]
+        parts = [
+            problem.sample_gradient(x[i : i + size], *(_runs(s, i, size) for s in (outer, inner)))
+            for i in range(0, 33, size)
+        ]
         assert torch.equal(whole, torch.cat(parts))
 
 

@@ -35,40 +35,75 @@ CLIENTS = 3
 
 PAIRS = {
     "FedDRO without memory, exact oracles": (
-        DETERMINISTIC, FedDRO(eta=0.05, beta=1, I=3, first_update="update"), ModifiedFedAvg(eta=0.05, I=3)),
+        DETERMINISTIC,
+        FedDRO(eta=0.05, beta=1, I=3, first_update="update"),
+        ModifiedFedAvg(eta=0.05, I=3),
+    ),
     "FedDRO's first update with exact oracles at a consistent y^0": (
-        DETERMINISTIC, FedDRO(eta=0.05, beta=0.2, I=3), FedDRO(eta=0.05, beta=0.2, I=3, first_update="update")),
+        DETERMINISTIC,
+        FedDRO(eta=0.05, beta=0.2, I=3),
+        FedDRO(eta=0.05, beta=0.2, I=3, first_update="update"),
+    ),
     "sharing everything at every step": (
-        DETERMINISTIC, FedAvg(eta=0.05, I=1, case="II"), ModifiedFedAvg(eta=0.05, I=1)),
+        DETERMINISTIC,
+        FedAvg(eta=0.05, I=1, case="II"),
+        ModifiedFedAvg(eta=0.05, I=1),
+    ),
     "FCSG-M without memory": ("conditional", FCSGM(alpha=0.05, beta=1, q=3, m=2), FCSG(alpha=0.05, q=3, m=2)),
     "Acc-FCSG-M without memory": ("conditional", AccFCSGM(alpha=0.05, beta=1, q=3, m=2), FCSG(alpha=0.05, q=3, m=2)),
     "a first batch of b": ("conditional", FCSG(alpha=0.05, q=3, m=2, b=2, B=2), FCSG(alpha=0.05, q=3, m=2, b=2)),
     "all clients drawn": ("local_composite", ComFedL(eta=0.05, tau=3, m=CLIENTS), ComFedL(eta=0.05, tau=3)),
     "eta enters Local-SCGDM as a product": (
-        "local_composite", LocalSCGDM(eta=0.5, alpha=1, beta=0.2, gamma=1, p=3),
-        LocalSCGDM(eta=1, alpha=0.5, beta=0.1, gamma=0.5, p=3)),
+        "local_composite",
+        LocalSCGDM(eta=0.5, alpha=1, beta=0.2, gamma=1, p=3),
+        LocalSCGDM(eta=1, alpha=0.5, beta=0.1, gamma=0.5, p=3),
+    ),
     "Local-SCGDM without momentum": (
-        "local_composite", LocalSCGDM(eta=0.5, alpha=2, beta=0.2, gamma=0.6, p=3),
-        LocalSCGD(eta=0.1, gamma=0.3, p=3, outer_sample="same")),
+        "local_composite",
+        LocalSCGDM(eta=0.5, alpha=2, beta=0.2, gamma=0.6, p=3),
+        LocalSCGD(eta=0.1, gamma=0.3, p=3, outer_sample="same"),
+    ),
     "SCGD shares everything at every step": (
-        "local_composite", SCGD(eta=0.1, gamma=0.3, b=2), LocalSCGD(eta=0.1, gamma=0.3, p=1, b=2)),
+        "local_composite",
+        SCGD(eta=0.1, gamma=0.3, b=2),
+        LocalSCGD(eta=0.1, gamma=0.3, p=1, b=2),
+    ),
     "Local-BSGD is ComFedL with all clients": (
-        "local_composite", LocalBSGD(eta=0.05, tau=3, m=2), ComFedL(eta=0.05, tau=3, b=2)),
+        "local_composite",
+        LocalBSGD(eta=0.05, tau=3, m=2),
+        ComFedL(eta=0.05, tau=3, b=2),
+    ),
     "Local-BSGD is FCSG": ("conditional", LocalBSGD(eta=0.05, tau=3, m=2), FCSG(alpha=0.05, q=3, m=2)),
     "one inner draw: the plain loss is the conditional one": (
-        "conditional", LocalSGD(eta=0.05, tau=3, b=2), FCSG(alpha=0.05, q=3, m=1, b=2)),
+        "conditional",
+        LocalSGD(eta=0.05, tau=3, b=2),
+        FCSG(alpha=0.05, q=3, m=1, b=2),
+    ),
     "q-FedAvg without fairness": (
-        "local_composite", QFedAvg(eta=0.05, q=0.0, tau=3, m=2), LocalSGD(eta=0.05, tau=3, m=2)),
-    "one batch size for all, or for each": ("meta", MetaFL(beta=0.05, tau=3, D=2), MetaFL(beta=0.05, tau=3, D=[2, 2, 2])),
+        "local_composite",
+        QFedAvg(eta=0.05, q=0.0, tau=3, m=2),
+        LocalSGD(eta=0.05, tau=3, m=2),
+    ),
+    "one batch size for all, or for each": (
+        "meta",
+        MetaFL(beta=0.05, tau=3, D=2),
+        MetaFL(beta=0.05, tau=3, D=[2, 2, 2]),
+    ),
     "Local-MOML without memory is Per-FedAvg, on exact oracles": (
-        "exact meta", LocalMOML(eta=0.05, beta=1.0, tau=3), PerFedAvg(beta=0.05, tau=3)),
+        "exact meta",
+        LocalMOML(eta=0.05, beta=1.0, tau=3),
+        PerFedAvg(beta=0.05, tau=3),
+    ),
     "Per-FedAvg is meta FL with one step": ("exact meta", PerFedAvg(beta=0.05, tau=3), MetaFL(beta=0.05, tau=3, nu=1)),
     "exact epochs of one step": (DETERMINISTIC, GCIVR(eta=0.05, tau=1), ModifiedFedAvg(eta=0.05, I=1)),
     "without noise nothing is left to reduce": (DETERMINISTIC, GCIVR(eta=0.05, tau=7), ModifiedFedAvg(eta=0.05, I=1)),
     "minibatch SGD on exact oracles": (DETERMINISTIC, MinibatchSGD(eta=0.05), ModifiedFedAvg(eta=0.05, I=1)),
     "plain SGD on exact oracles is case I": (DETERMINISTIC, LocalSGD(eta=0.05, tau=3), FedAvg(eta=0.05, I=3)),
     "one client: no weights to raise": (
-        "one client", DRFA(eta=0.05, gamma=0.1, tau=3, b=2), LocalSGD(eta=0.05, tau=3, b=2)),
+        "one client",
+        DRFA(eta=0.05, gamma=0.1, tau=3, b=2),
+        LocalSGD(eta=0.05, tau=3, b=2),
+    ),
 }
 
 
@@ -103,12 +138,16 @@ STEPS = 4000
 START = Start(x=torch.tensor([0.5], dtype=torch.float64))
 
 
-@pytest.mark.parametrize(("method", "converges"), [
-    (FedAvg(eta=0.04, I=2, case="I"), False),
-    (FedAvg(eta=0.04, I=2, case="II"), False),
-    (ModifiedFedAvg(eta=0.04, I=2), True),
-    (FedDRO(eta=0.04, beta=0.1, I=2), True),
-], ids=["case I", "case II", "modified", "feddro"])
+@pytest.mark.parametrize(
+    ("method", "converges"),
+    [
+        (FedAvg(eta=0.04, I=2, case="I"), False),
+        (FedAvg(eta=0.04, I=2, case="II"), False),
+        (ModifiedFedAvg(eta=0.04, I=2), True),
+        (FedDRO(eta=0.04, beta=0.1, I=2), True),
+    ],
+    ids=["case I", "case II", "modified", "feddro"],
+)
 def test_the_counterexample_of_theorem_4_1(method, converges):
     """From xbar^0 = 1/2, I = 2: vanilla FedAvg stays above 1/2 at every round, sharing the embedding leads to 0."""
     problem = synthetic.problem(DETERMINISTIC)
@@ -120,9 +159,14 @@ def test_the_counterexample_of_theorem_4_1(method, converges):
         assert rounds.min() >= 0.5 and problem.gradient(rounds[-1:, None]).abs().item() > 0.1
 
 
-@pytest.mark.parametrize(("settings", "named"), [({"D": (2, 2)}, "D must be one number or 3"),
-                                                 ({"D_H": [1, 1, 1]}, "D_H must be one number or 2"),
-                                                 ({"nu": 1, "D": (1, 1, 1)}, "D must be one number or 2")])
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"D": (2, 2)}, "D must be one number or 3"),
+        ({"D_H": [1, 1, 1]}, "D_H must be one number or 2"),
+        ({"nu": 1, "D": (1, 1, 1)}, "D must be one number or 2"),
+    ],
+)
 def test_batch_sizes_per_step_must_be_as_many_as_the_steps(settings, named):
     with pytest.raises(ValueError, match=named):
         drive(MetaFL(beta=0.05, tau=3, **settings), TinyMeta(TinyData.random(5, CLIENTS)), steps=2)
@@ -147,8 +191,11 @@ def test_q_fedavg_says_which_losses_it_cannot_weight():
         drive(QFedAvg(eta=0.05, q=1.0, tau=3), problem, steps=2, start=far)
 
 
-@pytest.mark.parametrize("method", [DRFA(eta=0.02, gamma=0.02, tau=4, b=4), QFedAvg(eta=0.02, q=5.0, tau=4, b=4)],
-                         ids=lambda method: method.name)
+@pytest.mark.parametrize(
+    "method",
+    [DRFA(eta=0.02, gamma=0.02, tau=4, b=4), QFedAvg(eta=0.02, q=5.0, tau=4, b=4)],
+    ids=lambda method: method.name,
+)
 def test_a_fair_method_lowers_the_worst_loss(method):
     problem = TinyLocal(TinyData.random(10, CLIENTS))
     results = [drive(m, problem, steps=800, seeds=8) for m in (method, LocalSGD(eta=0.02, tau=4, b=4))]

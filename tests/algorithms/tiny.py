@@ -31,9 +31,13 @@ class TinyData:
     @staticmethod
     def random(seed: int, clients: int) -> TinyData:
         rng = np.random.default_rng(seed)
-        return TinyData(rng.normal(size=(clients, INNER_DIM, DIM)), rng.normal(size=(clients, INNER_DIM)),
-                        rng.uniform(0.5, 1.5, size=(clients, INNER_DIM)), rng.normal(size=(clients, DIM)),
-                        rng.normal(size=DIM))
+        return TinyData(
+            rng.normal(size=(clients, INNER_DIM, DIM)),
+            rng.normal(size=(clients, INNER_DIM)),
+            rng.uniform(0.5, 1.5, size=(clients, INNER_DIM)),
+            rng.normal(size=(clients, DIM)),
+            rng.normal(size=DIM),
+        )
 
 
 @dataclass(frozen=True)

@@ -247,7 +247,9 @@ def test_a_slip_in_any_term_is_noticed(name, slip):
 @pytest.mark.parametrize("item", [THEOREM_1, THEOREM_2], ids=lambda item: item.id)
 def test_a_swapped_symbol_disagrees_with_the_paper(item, wrong):
     statement = item.statement("proved")
-    names = sorted(str(symbol) for symbol in statement.free_symbols | {s.b_1})  # a set has another order in each process
+    names = sorted(
+        str(symbol) for symbol in statement.free_symbols | {s.b_1}
+    )  # a set has another order in each process
     values = draw(names, 5) | {"b_1": 3, "b": 11, "tau": 2, "sigma": Q(3, 7)}  # sigma = 1 would be its own square
     table = {item.vocabulary[name].symbol: sp.Rational(str(value)) for name, value in values.items()}
     mutant = statement.expand(statement.total).xreplace(wrong).xreplace(table)

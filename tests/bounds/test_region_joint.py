@@ -81,8 +81,10 @@ def test_whole_numbers_reach_their_ends():
 
 
 def _holds_printed(i: int, k: int, horizon: int) -> bool:
-    return (165512 * i**2 * Fraction(k, 3) <= horizon
-            and 4 * (Fraction(2281 * k, 6) + Fraction(1250, 9)) ** 2 / (9 * k) <= horizon)
+    return (
+        165512 * i**2 * Fraction(k, 3) <= horizon
+        and 4 * (Fraction(2281 * k, 6) + Fraction(1250, 9)) ** 2 / (9 * k) <= horizon
+    )
 
 
 def test_a_count_that_an_equality_fixes_is_said_to_be_no_whole_number():

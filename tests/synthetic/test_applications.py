@@ -59,21 +59,34 @@ def test_the_papers_chi_square_formula_has_the_opposite_sign():
     assert float(printed) < 0
 
 
-@pytest.mark.parametrize(("dials", "complaint"), [
-    (dict(penalty="tv"), "penalty must be"), (dict(weight=0.0), "weight must be"),
-    (dict(penalty="chi2", weight=0.5), "weight >= M"), (dict(M=-1.0), "M must be"),
-    (dict(shift=2.0), "0 <= shift <= 1"), (dict(samples=0), "positive sizes"), (dict(inner_dim=2), "inner_dim is 1"),
-])
+@pytest.mark.parametrize(
+    ("dials", "complaint"),
+    [
+        (dict(penalty="tv"), "penalty must be"),
+        (dict(weight=0.0), "weight must be"),
+        (dict(penalty="chi2", weight=0.5), "weight >= M"),
+        (dict(M=-1.0), "M must be"),
+        (dict(shift=2.0), "0 <= shift <= 1"),
+        (dict(samples=0), "positive sizes"),
+        (dict(inner_dim=2), "inner_dim is 1"),
+    ],
+)
 def test_dro_refuses(dials, complaint):
     with pytest.raises(ValueError, match=complaint):
         RobustLoss(**dials)
 
 
-@pytest.mark.parametrize("function", [
-    scalar.exponential_of(scalar.Sigmoid(1.5), 0.5), scalar.loss_and_half_square(scalar.Sigmoid(1.0), 1.0),
-    scalar.identity_of(scalar.Sigmoid(2.0)), scalar.identity_of(scalar.SaturatedLogistic(2.0)),
-    scalar.exponential_of(scalar.SaturatedLogistic(1.5), 0.8),
-], ids=["exp", "square", "identity", "logistic", "exp of logistic"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        scalar.exponential_of(scalar.Sigmoid(1.5), 0.5),
+        scalar.loss_and_half_square(scalar.Sigmoid(1.0), 1.0),
+        scalar.identity_of(scalar.Sigmoid(2.0)),
+        scalar.identity_of(scalar.SaturatedLogistic(2.0)),
+        scalar.exponential_of(scalar.SaturatedLogistic(1.5), 0.8),
+    ],
+    ids=["exp", "square", "identity", "logistic", "exp of logistic"],
+)
 def test_scalar_suprema_enclose_and_are_tight(function):
     t = torch.linspace(-20.0, 20.0, 300_017, dtype=torch.float64).requires_grad_()
     (slope,) = torch.autograd.grad(function.value(t).sum(), t, create_graph=True)
@@ -120,12 +133,19 @@ def test_invariant_refuses(dials):
 
 def wrapped(instance):
     """chi-square DRO once more, from plain functions and data."""
+
     def loss(x, row):
         return torch.sigmoid(-(row * x).sum())
 
     return SharedFromFunctions(
-        lambda x, row: loss(x, row).unsqueeze(0), lambda y, _: -(y * y).sum() / 2, instance._data.features,
-        lambda x, row: loss(x, row) + loss(x, row) ** 2 / 2, start=instance.initial_point, factor=1.5, budget=GLANCE)
+        lambda x, row: loss(x, row).unsqueeze(0),
+        lambda y, _: -(y * y).sum() / 2,
+        instance._data.features,
+        lambda x, row: loss(x, row) + loss(x, row) ** 2 / 2,
+        start=instance.initial_point,
+        factor=1.5,
+        budget=GLANCE,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -163,10 +183,12 @@ def test_users_are_told_what_is_wrong():
 
     data = torch.ones(2, 3, 4, dtype=torch.float64)
     start = torch.zeros(4, dtype=torch.float64)
-    for keywords, complaint in ((dict(data=data.float(), start=start), "data must be"),
-                                (dict(data=data[0, 0], start=start), "data must be"),
-                                (dict(data=data, start=start[None]), "start must be"),
-                                (dict(data=data, start=start, outer_data=data[:1]), "one row per client")):
+    for keywords, complaint in (
+        (dict(data=data.float(), start=start), "data must be"),
+        (dict(data=data[0, 0], start=start), "data must be"),
+        (dict(data=data, start=start[None]), "start must be"),
+        (dict(data=data, start=start, outer_data=data[:1]), "one row per client"),
+    ):
         with pytest.raises(ValueError, match=complaint):
             LocalFromFunctions(inner, lambda y, row: y.sum(), **keywords)
     big = torch.ones(2, 100, 4, dtype=torch.float64)
@@ -206,8 +228,16 @@ def test_sinewave_is_registered_but_not_among_the_certified_problems():
 
 
 APPLICATIONS = (
-    "kl_dro", "chi2_dro", "kl_dro_clients", "chi2_dro_clients", "imbalanced_logistic", "imbalanced_logistic_wine",
-    "fair_classifier", "average_precision", "agnostic_maml", "invariant_logistic",
+    "kl_dro",
+    "chi2_dro",
+    "kl_dro_clients",
+    "chi2_dro_clients",
+    "imbalanced_logistic",
+    "imbalanced_logistic_wine",
+    "fair_classifier",
+    "average_precision",
+    "agnostic_maml",
+    "invariant_logistic",
 )
 
 

@@ -19,21 +19,54 @@ from fedco.synthetic.testing import Budget, ConformanceError, check_problem
 GLANCE = Budget(lanes=2, steps=2)
 
 DIALS = [
-    (LocalComposite(C_f=1.3, sigma_f=0.4, L_f=0.7, C_g=1.6, sigma_g=0.3, delta_g=0.2, L_g=0.4, Delta_g=0.5,
-                    inner_dim=2),
-     {"outer_mean_square_lipschitz": 1.3, "outer_gradient_noise": 0.4, "outer_smoothness": 0.7, "inner_smoothness": 0.4,
-      "inner_jacobian_mean_square": 1.6, "inner_jacobian_noise": 0.3, "inner_value_noise": 0.2,
-      "inner_jacobian_heterogeneity": 0.5}),
-    (Conditional(L_f=1.3, S_f=0.7, L_g=1.6, S_g=0.5, sigma_g=0.4, jacobian_noise=0.3, Delta=0.2),
-     {"outer_sample_lipschitz": 1.3, "outer_sample_smoothness": 0.7, "inner_jacobian_mean_square": 1.6,
-      "inner_sample_smoothness": 0.5, "inner_value_noise": 0.4}),
-    (Meta(B=1.5, L=0.6, sigma_G=0.3, sigma_H=0.2, kurtosis=3, Delta=0.4),
-     {"local_gradient_bound": 1.5, "local_smoothness": 0.6, "local_gradient_noise": 0.3, "local_hessian_noise": 0.2,
-      "local_gradient_fourth_moment": 3 * 0.3**4, "local_hessian_fourth_moment": 3 * 0.2**4,
-      "local_gradient_heterogeneity": 0.4}),
-    (FederatedMAML(lam=0.2, sigma_1=0.3, sigma_2=0.4, L_1=0.5, G=2.0),
-     {"outer_gradient_noise": 0.3, "inner_jacobian_noise": 0.08, "inner_value_noise": 0.06, "outer_smoothness": 0.5,
-      "outer_mean_square_lipschitz": math.hypot(2.0, 0.3), "inner_lipschitz": 1.1}),
+    (
+        LocalComposite(
+            C_f=1.3, sigma_f=0.4, L_f=0.7, C_g=1.6, sigma_g=0.3, delta_g=0.2, L_g=0.4, Delta_g=0.5, inner_dim=2
+        ),
+        {
+            "outer_mean_square_lipschitz": 1.3,
+            "outer_gradient_noise": 0.4,
+            "outer_smoothness": 0.7,
+            "inner_smoothness": 0.4,
+            "inner_jacobian_mean_square": 1.6,
+            "inner_jacobian_noise": 0.3,
+            "inner_value_noise": 0.2,
+            "inner_jacobian_heterogeneity": 0.5,
+        },
+    ),
+    (
+        Conditional(L_f=1.3, S_f=0.7, L_g=1.6, S_g=0.5, sigma_g=0.4, jacobian_noise=0.3, Delta=0.2),
+        {
+            "outer_sample_lipschitz": 1.3,
+            "outer_sample_smoothness": 0.7,
+            "inner_jacobian_mean_square": 1.6,
+            "inner_sample_smoothness": 0.5,
+            "inner_value_noise": 0.4,
+        },
+    ),
+    (
+        Meta(B=1.5, L=0.6, sigma_G=0.3, sigma_H=0.2, kurtosis=3, Delta=0.4),
+        {
+            "local_gradient_bound": 1.5,
+            "local_smoothness": 0.6,
+            "local_gradient_noise": 0.3,
+            "local_hessian_noise": 0.2,
+            "local_gradient_fourth_moment": 3 * 0.3**4,
+            "local_hessian_fourth_moment": 3 * 0.2**4,
+            "local_gradient_heterogeneity": 0.4,
+        },
+    ),
+    (
+        FederatedMAML(lam=0.2, sigma_1=0.3, sigma_2=0.4, L_1=0.5, G=2.0),
+        {
+            "outer_gradient_noise": 0.3,
+            "inner_jacobian_noise": 0.08,
+            "inner_value_noise": 0.06,
+            "outer_smoothness": 0.5,
+            "outer_mean_square_lipschitz": math.hypot(2.0, 0.3),
+            "inner_lipschitz": 1.1,
+        },
+    ),
 ]
 
 
@@ -43,36 +76,47 @@ def test_dials_come_back_as_certificates(instance, wanted):
         assert float(instance.certificates[quantity].value) == pytest.approx(value, rel=1e-9), quantity
 
 
-@pytest.mark.parametrize(("family", "dials", "complaint"), [
-    (LocalComposite, dict(C_f=0.5, sigma_f=0.5), "C_f must exceed sigma_f"),
-    (LocalComposite, dict(C_g=0.1, sigma_g=0.2, delta_g=0.1), "C_g must exceed sigma_g"),
-    (LocalComposite, dict(sigma_g=0.2), "both zero or both positive"),
-    (LocalComposite, dict(spread=-1.0), "spread"),
-    (LocalComposite, dict(sigma_g=1e-3, delta_g=1e-9), "noise wavenumber"),
-    (LocalComposite, dict(start=math.nan), "start must be finite"),
-    (Conditional, dict(sigma_g=0.0), "both zero or both positive"),
-    (Conditional, dict(S_g=0.05), "S_g must exceed"),
-    (Conditional, dict(outer_support=0), "at least 1"),
-    (Conditional, dict(Delta=5.0), "must exceed the heterogeneity"),
-    (Meta, dict(alpha=0.0), "alpha must be positive"),
-    (Meta, dict(nu=0), "nu at least 1"),
-    (Meta, dict(sigma_G=0.1), "both zero or both positive"),
-    (Meta, dict(Delta=1.0), "B must exceed Delta"),
-    (Meta, dict(kurtosis=0), "kurtosis must be a positive integer"),
-    (Meta, dict(kurtosis=1.5), "kurtosis must be a positive integer"),
-    (FederatedMAML, dict(lam=-0.1), "lam must be finite and positive"),
-    (FederatedMAML, dict(sigma_2=0.0), "both zero or both positive"),
-    (FederatedMAML, dict(G=0.1, Delta=0.2), "G must exceed Delta"),
-])
+@pytest.mark.parametrize(
+    ("family", "dials", "complaint"),
+    [
+        (LocalComposite, dict(C_f=0.5, sigma_f=0.5), "C_f must exceed sigma_f"),
+        (LocalComposite, dict(C_g=0.1, sigma_g=0.2, delta_g=0.1), "C_g must exceed sigma_g"),
+        (LocalComposite, dict(sigma_g=0.2), "both zero or both positive"),
+        (LocalComposite, dict(spread=-1.0), "spread"),
+        (LocalComposite, dict(sigma_g=1e-3, delta_g=1e-9), "noise wavenumber"),
+        (LocalComposite, dict(start=math.nan), "start must be finite"),
+        (Conditional, dict(sigma_g=0.0), "both zero or both positive"),
+        (Conditional, dict(S_g=0.05), "S_g must exceed"),
+        (Conditional, dict(outer_support=0), "at least 1"),
+        (Conditional, dict(Delta=5.0), "must exceed the heterogeneity"),
+        (Meta, dict(alpha=0.0), "alpha must be positive"),
+        (Meta, dict(nu=0), "nu at least 1"),
+        (Meta, dict(sigma_G=0.1), "both zero or both positive"),
+        (Meta, dict(Delta=1.0), "B must exceed Delta"),
+        (Meta, dict(kurtosis=0), "kurtosis must be a positive integer"),
+        (Meta, dict(kurtosis=1.5), "kurtosis must be a positive integer"),
+        (FederatedMAML, dict(lam=-0.1), "lam must be finite and positive"),
+        (FederatedMAML, dict(sigma_2=0.0), "both zero or both positive"),
+        (FederatedMAML, dict(G=0.1, Delta=0.2), "G must exceed Delta"),
+    ],
+)
 def test_contradicting_dials_are_refused(family, dials, complaint):
     with pytest.raises(ValueError, match=complaint):
         family(**dials)
 
 
-@pytest.mark.parametrize("theorem", [
-    "feddro.theorem_5_1", "local_scgdm.theorem_3_4", "comfedl.theorem_1", "fcsg.theorem_4_1", "fcsg_m.theorem_4_4",
-    "acc_fcsg_m.theorem_4_7", "meta_fl.theorem_8",
-])
+@pytest.mark.parametrize(
+    "theorem",
+    [
+        "feddro.theorem_5_1",
+        "local_scgdm.theorem_3_4",
+        "comfedl.theorem_1",
+        "fcsg.theorem_4_1",
+        "fcsg_m.theorem_4_4",
+        "acc_fcsg_m.theorem_4_7",
+        "meta_fl.theorem_8",
+    ],
+)
 def test_each_theorem_has_a_homogeneous_a_heterogeneous_and_a_noisy_problem(theorem):
     fitting = [name for name in problems() if theorem in problem(name).fits]
     for word in ("homogeneous", "heterogeneous", "noisy"):
@@ -100,8 +144,10 @@ def test_meta_gradient_is_the_product_of_its_factors():
     x = torch.tensor([[1.0, -2.0, 0.5]], dtype=torch.float64)
     total = torch.zeros(3, dtype=torch.float64)
     for client in range(2):
+
         def loss(w, client=client):
             return instance.task_value(w.expand(1, 2, 3))[0, client]
+
         w, product = x[0], torch.eye(3, dtype=torch.float64)
         for _ in range(instance.nu):
             product = product @ (torch.eye(3) - instance.alpha * torch.autograd.functional.hessian(loss, w))
@@ -151,19 +197,28 @@ def broken(original, **methods):
 
 def conditional_mutants(p):
     return {
-        "conditional expectation": dict(inner=lambda x, outer, inner=None: p.inner(x, outer, inner) + (
-            0.0 if inner is None else 1e-4)),
+        "conditional expectation": dict(
+            inner=lambda x, outer, inner=None: p.inner(x, outer, inner) + (0.0 if inner is None else 1e-4)
+        ),
         "inner_vjp differs": dict(inner_vjp=lambda x, v, outer, inner=None: p.inner_vjp(x, v, outer)),
         "outer_gradient differs": dict(outer_gradient=lambda y, outer: -p.outer_gradient(y, outer)),
         "objective differs": dict(objective=lambda x: p.objective(x) + 1e-6),
-        "mean of its samples": dict(inner=lambda x, outer, inner=None: p.inner(
-            x, outer, None if inner is None else inner.only(0))),
-        "not an atom": dict(sample_inner=lambda draws, outer, m, purpose="inner": InnerSample(
-            0.5 * p.sample_inner(draws, outer, m, purpose).eta)),
-        "frequency": dict(sample_outer=lambda draws, batch, purpose="outer": OuterSample(
-            p.sample_outer(draws, batch, purpose).outcome // 2)),
+        "mean of its samples": dict(
+            inner=lambda x, outer, inner=None: p.inner(x, outer, None if inner is None else inner.only(0))
+        ),
+        "not an atom": dict(
+            sample_inner=lambda draws, outer, m, purpose="inner": InnerSample(
+                0.5 * p.sample_inner(draws, outer, m, purpose).eta
+            )
+        ),
+        "frequency": dict(
+            sample_outer=lambda draws, batch, purpose="outer": OuterSample(
+                p.sample_outer(draws, batch, purpose).outcome // 2
+            )
+        ),
         "sample_gradient is not the chain rule": dict(
-            sample_gradient=lambda x, outer, inner=None: p.sample_gradient(x, outer, inner) + 1e-6 * x.unsqueeze(2)),
+            sample_gradient=lambda x, outer, inner=None: p.sample_gradient(x, outer, inner) + 1e-6 * x.unsqueeze(2)
+        ),
     }
 
 
@@ -204,8 +259,10 @@ def test_a_run_keeps_its_bits_in_any_batch(runs, shape):
     dim, inner_dim = shape
     generator = torch.Generator().manual_seed(runs)
     noise = dict(sigma_f=0.2, sigma_g=0.2, delta_g=0.3)
-    for instance in (LocalComposite(clients=3, dim=dim, inner_dim=inner_dim, C_g=1.5, Delta_g=0.3, spread=1.0, **noise),
-                     FederatedMAML(clients=3, dim=dim, Delta=0.1)):
+    for instance in (
+        LocalComposite(clients=3, dim=dim, inner_dim=inner_dim, C_g=1.5, Delta_g=0.3, spread=1.0, **noise),
+        FederatedMAML(clients=3, dim=dim, Delta=0.1),
+    ):
         x = 5 * torch.randn(runs, 3, dim, generator=generator, dtype=torch.float64)
         v = torch.randn(runs, 3, instance.inner_dim, generator=generator, dtype=torch.float64)
         sample = instance.sample(SeededDraws(runs, 3), 2)

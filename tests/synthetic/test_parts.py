@@ -10,17 +10,20 @@ from fedco.synthetic.convex import convex_minimum
 from fedco.synthetic.patterns import pair_index, pair_signs, uneven_direction, walsh_directions
 
 
-@pytest.mark.parametrize(("arguments", "complaint"), [
-    (("speed", 1.0, "upper", "proof"), "not a quantity"),
-    (("inner_noise", -1.0, "upper", "proof"), "at least 0"),
-    (("inner_noise", math.nan, "upper", "proof"), "finite"),
-    (("inner_noise", math.inf, "upper", "proof"), "finite"),
-    (("inner_noise", 1.0, "guess", "proof"), "kind must be in"),
-    (("inner_noise", 1.0, "upper", " "), "argument is missing"),
-    (("inner_noise", 1.0, "upper", "proof", "all", 1.5), "witness must be in"),
-    (("inner_noise", 1.0, "exact", "proof"), "exact needs points"),
-    (("inner_noise", 1.0, "exact", "proof", "all", 0.98, ((0.0,),)), "exact needs points"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("speed", 1.0, "upper", "proof"), "not a quantity"),
+        (("inner_noise", -1.0, "upper", "proof"), "at least 0"),
+        (("inner_noise", math.nan, "upper", "proof"), "finite"),
+        (("inner_noise", math.inf, "upper", "proof"), "finite"),
+        (("inner_noise", 1.0, "guess", "proof"), "kind must be in"),
+        (("inner_noise", 1.0, "upper", " "), "argument is missing"),
+        (("inner_noise", 1.0, "upper", "proof", "all", 1.5), "witness must be in"),
+        (("inner_noise", 1.0, "exact", "proof"), "exact needs points"),
+        (("inner_noise", 1.0, "exact", "proof", "all", 0.98, ((0.0,),)), "exact needs points"),
+    ],
+)
 def test_a_certificate_that_proves_nothing_cannot_exist(arguments, complaint):
     with pytest.raises(ValueError, match=complaint):
         Certificate(*arguments)

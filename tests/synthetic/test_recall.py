@@ -95,8 +95,10 @@ def test_counted_draws_give_what_the_listed_ones_give():
     with torch.no_grad():
         value, pulled = p.inner(x, outer, tally), p.inner_vjp(x, v, outer, tally)
         torch.testing.assert_close(value, sum(p.inner(x, outer, one) for one in one_by_one) / 30, rtol=0, atol=1e-14)
-        torch.testing.assert_close(pulled, sum(p.inner_vjp(x, v, outer, one) for one in one_by_one) / 30, rtol=0,
-                                   atol=1e-14)
+        torch.testing.assert_close(
+            pulled, sum(p.inner_vjp(x, v, outer, one) for one in one_by_one) / 30, rtol=0, atol=1e-14
+        )
         for oracle, *arguments in ((p.inner, x), (p.inner_vjp, x, v), (p.sample_gradient, x)):
-            torch.testing.assert_close(oracle(*arguments, outer, tally), oracle(*arguments, outer, listed), rtol=0,
-                                       atol=1e-14)
+            torch.testing.assert_close(
+                oracle(*arguments, outer, tally), oracle(*arguments, outer, listed), rtol=0, atol=1e-14
+            )

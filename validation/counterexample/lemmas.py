@@ -130,13 +130,17 @@ LARGE_STEP = Lemma(
     (
         Fact("x_1 > 1 after the shared step: 16 eta^2 - 4 >= 12 eta", shifted(polynomial(-4, -12, 16), 1)),
         Fact("0 < x_1 <= 1: 9 (4 eta^2 - 1) >= 4 (eta + 1/2)^2", shifted(polynomial(-10, -4, 32), 1)),
-        Fact("x_1 <= 0, x <= 5/2: 4/sqrt(5) - 1 >= 5/sqrt(41), as (1 + 25/32)^2 <= 16/5 and (5/(25/32))^2 <= 41",
-             polynomial(min(Fraction(16, 5) - Fraction(57, 32) ** 2, 41 - Fraction(32, 5) ** 2))),
+        Fact(
+            "x_1 <= 0, x <= 5/2: 4/sqrt(5) - 1 >= 5/sqrt(41), as (1 + 25/32)^2 <= 16/5 and (5/(25/32))^2 <= 41",
+            polynomial(min(Fraction(16, 5) - Fraction(57, 32) ** 2, 41 - Fraction(32, 5) ** 2)),
+        ),
         Fact("x_1 <= 0, x > 5/2, sqrt(x^2+4) <= 3 eta: s(5/2) >= 3/4", polynomial(25 * 16 - 9 * 41)),
         Fact("and then 2 (4 + 3 eta)^2 >= 4 eta", shifted(polynomial(32, 44, 18), 1)),
         Fact("x_1 <= 0, x > 5/2, sqrt(x^2+4) > 3 eta: 4/sqrt(5) >= 7/4", polynomial(16 * 16 - 5 * 49)),
-        Fact("and then 9 eta^2 - 4 >= (1/2 + eta/4)^2",
-             shifted(polynomial(Fraction(-17, 4), Fraction(-1, 4), Fraction(143, 16)), 1)),
+        Fact(
+            "and then 9 eta^2 - 4 >= (1/2 + eta/4)^2",
+            shifted(polynomial(Fraction(-17, 4), Fraction(-1, 4), Fraction(143, 16)), 1),
+        ),
     ),
 )
 

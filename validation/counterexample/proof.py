@@ -125,36 +125,93 @@ def _figure_6_remark() -> bool:
 PROOF_STEPS = (
     ProofStep("case I, step size", 497, "holds", "|4 eta s(4 x_1 - 4)| <= 1/2 for eta <= 1/8", "true", _case_1_step),
     ProofStep("case I, node 2", 505, "loose", "1/2 <= x_2^{t+1} <= 3/2", "x_2^{t+1} < 5/4", _node_2_range),
-    ProofStep("case I, cases (2) and (3)", 507, "gap", "'follows in a very similar straightforward manner'",
-              "one local step of either node keeps [1/2, inf) for every eta <= sqrt(2)/4, from any x >= 1/2",
-              lambda: LOCAL_STEP.holds),
-    ProofStep("case II, cases (1)-(3)", 562, "gap", "signs (<0,<0), (<0,>0), (>=0,>=0)",
-              "(<0,=0) is missing (the argument of case (2) covers it); (>=0,<0) is missing and empty, as it needs "
-              "epsilon_2 > 1/5, and epsilon_2 < eta < 1/22", _missing_signs),
-    ProofStep("case II, cases (1), (2)", 570, "holds", "1/2 - 3 eta >= eta and 1/2 - 2 eta >= eta for eta <= 1/8",
-              "true; the second up to eta = 1/6", _first_cases),
-    ProofStep("case II, case (3)", 580, "holds", "1/2 <= x <= 1/(1 - 2 epsilon_2) <= 1.1, 1 + epsilon_2 <= 23/22",
-              "true, as epsilon_2 < eta < 1/22", _ends_of_case_3),
-    ProofStep("case II, (13)", 588, "slip", "eta x / sqrt(x^2 + 4) > eta/2 for 1/2 <= x <= 1.1",
-              "eta x / sqrt(x^2 + 4) < eta/2 on the whole of [1/2, 1.1] (0.2425 eta at 1/2, 0.4819 eta at 1.1, "
-              "equality only at 2/sqrt(3)): the reverse of what is printed, and what makes (13) sufficient",
-              _sign_of_13),
-    ProofStep("case II, 6/10", 590, "holds", "(4 - 2x 23/22) / sqrt((4 - 2x(1 + epsilon_2))^2 + 4) >= 6/10",
-              "true on [1/2, 1.1] (at least 0.63)", _six_tenths),
-    ProofStep("claims, C_eta", 531, "loose", "C_eta = 1/8 (case I), 1/22 (case II)",
-              "case I: sqrt(2)/4 for any I and any step sizes; case II: sqrt(2)/4 for any I >= 2 and one step size per "
-              "round, and every eta > 0 for I = 2", _constants_are_loose),
-    ProofStep("claims", 481, "holds", "xbar >= 1/2 at every communication round for 0 < eta < C_eta", "true",
-              _printed_claims),
-    ProofStep("Theorem 4.1, 'for any 0 < eta^t < C_eta'", 428, "overclaim",
-              "no convergence for any step sizes eta^t in (0, C_eta), case II included",
-              "false in case II: if the steps after the shared one shrink (2^-n of it in round n), xbar tends to the "
-              "stationary point, for every C_eta; true if each round keeps one step size, or second >= 11/100 first "
-              "(I = 2); false already at second = 1/10 first as an invariance of [1/2, inf)", _varying_steps_fail),
-    ProofStep("Theorem 4.1, 'a fixed I > 1'", 461, "gap", "the proof treats I = 2 only",
-              "true for every I >= 2 (case I: every I >= 1); at I = 1 case II is gradient descent",
-              lambda: LOCAL_STEP.holds and AFTER_THE_SHARED_STEP.holds),
-    ProofStep("figure 6, remark", 602, "holds", "in case II xbar converges to a quantity greater than 1",
-              "true for every 0 < eta <= 1/22 (the limit point increases from 1.0553 to 1.1263); 'the proof of Theorem "
-              "4.2 above' is that of Theorem 4.1", _figure_6_remark),
+    ProofStep(
+        "case I, cases (2) and (3)",
+        507,
+        "gap",
+        "'follows in a very similar straightforward manner'",
+        "one local step of either node keeps [1/2, inf) for every eta <= sqrt(2)/4, from any x >= 1/2",
+        lambda: LOCAL_STEP.holds,
+    ),
+    ProofStep(
+        "case II, cases (1)-(3)",
+        562,
+        "gap",
+        "signs (<0,<0), (<0,>0), (>=0,>=0)",
+        "(<0,=0) is missing (the argument of case (2) covers it); (>=0,<0) is missing and empty, as it needs "
+        "epsilon_2 > 1/5, and epsilon_2 < eta < 1/22",
+        _missing_signs,
+    ),
+    ProofStep(
+        "case II, cases (1), (2)",
+        570,
+        "holds",
+        "1/2 - 3 eta >= eta and 1/2 - 2 eta >= eta for eta <= 1/8",
+        "true; the second up to eta = 1/6",
+        _first_cases,
+    ),
+    ProofStep(
+        "case II, case (3)",
+        580,
+        "holds",
+        "1/2 <= x <= 1/(1 - 2 epsilon_2) <= 1.1, 1 + epsilon_2 <= 23/22",
+        "true, as epsilon_2 < eta < 1/22",
+        _ends_of_case_3,
+    ),
+    ProofStep(
+        "case II, (13)",
+        588,
+        "slip",
+        "eta x / sqrt(x^2 + 4) > eta/2 for 1/2 <= x <= 1.1",
+        "eta x / sqrt(x^2 + 4) < eta/2 on the whole of [1/2, 1.1] (0.2425 eta at 1/2, 0.4819 eta at 1.1, "
+        "equality only at 2/sqrt(3)): the reverse of what is printed, and what makes (13) sufficient",
+        _sign_of_13,
+    ),
+    ProofStep(
+        "case II, 6/10",
+        590,
+        "holds",
+        "(4 - 2x 23/22) / sqrt((4 - 2x(1 + epsilon_2))^2 + 4) >= 6/10",
+        "true on [1/2, 1.1] (at least 0.63)",
+        _six_tenths,
+    ),
+    ProofStep(
+        "claims, C_eta",
+        531,
+        "loose",
+        "C_eta = 1/8 (case I), 1/22 (case II)",
+        "case I: sqrt(2)/4 for any I and any step sizes; case II: sqrt(2)/4 for any I >= 2 and one step size per "
+        "round, and every eta > 0 for I = 2",
+        _constants_are_loose,
+    ),
+    ProofStep(
+        "claims", 481, "holds", "xbar >= 1/2 at every communication round for 0 < eta < C_eta", "true", _printed_claims
+    ),
+    ProofStep(
+        "Theorem 4.1, 'for any 0 < eta^t < C_eta'",
+        428,
+        "overclaim",
+        "no convergence for any step sizes eta^t in (0, C_eta), case II included",
+        "false in case II: if the steps after the shared one shrink (2^-n of it in round n), xbar tends to the "
+        "stationary point, for every C_eta; true if each round keeps one step size, or second >= 11/100 first "
+        "(I = 2); false already at second = 1/10 first as an invariance of [1/2, inf)",
+        _varying_steps_fail,
+    ),
+    ProofStep(
+        "Theorem 4.1, 'a fixed I > 1'",
+        461,
+        "gap",
+        "the proof treats I = 2 only",
+        "true for every I >= 2 (case I: every I >= 1); at I = 1 case II is gradient descent",
+        lambda: LOCAL_STEP.holds and AFTER_THE_SHARED_STEP.holds,
+    ),
+    ProofStep(
+        "figure 6, remark",
+        602,
+        "holds",
+        "in case II xbar converges to a quantity greater than 1",
+        "true for every 0 < eta <= 1/22 (the limit point increases from 1.0553 to 1.1263); 'the proof of Theorem "
+        "4.2 above' is that of Theorem 4.1",
+        _figure_6_remark,
+    ),
 )
