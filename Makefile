@@ -30,8 +30,8 @@ lint: $(STAMP)
 	MYPYPATH=$(VENV)/src $(BIN)/mypy $(addprefix -p fedco.,bounds algorithms synthetic validation cli)
 
 docs: $(STAMP)  ## regenerate docs/theorems, docs/audit.md and docs/refutations from the declarations
-	$(BIN)/python -m fedco.validation.pages docs
-	$(BIN)/python -m fedco.validation.refutations docs/refutations
+	$(BIN)/python -m fedco.validation.report.pages docs
+	$(BIN)/python -m fedco.validation.runs.refutations docs/refutations
 
 bench: $(STAMP)  ## every comparison in benchmarks/README.md; installs JAX, which nothing else needs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e ".[bench]"

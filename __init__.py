@@ -15,13 +15,13 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "theorem": "bounds",
-    "theorems": "bounds",
-    "audit": "bounds.audit",
-    "problem": "synthetic",
-    "problems": "synthetic",
-    "drive": "algorithms",
-    "validate": "validation",
+    "theorem": ("bounds.registry", "get_theorem"),
+    "theorems": ("bounds.registry", "all_theorems"),
+    "audit": ("bounds.audit.checks", "audit"),
+    "problem": ("synthetic", "problem"),
+    "problems": ("synthetic", "problems"),
+    "drive": ("algorithms", "drive"),
+    "validate": ("validation", "validate"),
 }
 
 __all__ = ["__version__", "audit", "drive", "problem", "problems", "theorem", "theorems", "validate"]
@@ -30,4 +30,5 @@ __all__ = ["__version__", "audit", "drive", "problem", "problems", "theorem", "t
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'fedco' has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    module, attribute = _HOMES[name]
+    return getattr(import_module(f".{module}", __name__), attribute)

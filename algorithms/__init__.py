@@ -1,31 +1,43 @@
 """Every method of the papers and their baselines, batched over runs and clients, and the one loop that drives them."""
 
-from . import metrics, progress
-from .acc_fcsg_m import AccFCSGM
-from .base import Messages, Method, NotApplicable, Scalar, Start, State, choice, client_mean, is_due, share, spread
-from .comfedl import ComFedL
-from .draws import Draws
-from .drfa import DRFA
-from .driver import drive
-from .fcsg import FCSG
-from .fcsg_m import FCSGM
-from .fedavg import FedAvg
-from .feddro import FedDRO
-from .gcivr import GCIVR
-from .local_bsgd import LocalBSGD
-from .local_moml import LocalMOML
-from .local_scgd import LocalSCGD
-from .local_scgdm import LocalSCGDM
-from .local_sgd import LocalSGD
-from .meta_fl import MetaFL
-from .minibatch_sgd import MinibatchSGD
-from .modified_fedavg import ModifiedFedAvg
-from .parallel import drive_in_processes
-from .per_fedavg import PerFedAvg
-from .q_fedavg import QFedAvg
-from .result import Result
-from .rounding import deviation
-from .scgd import SCGD
+from .baselines.drfa import DRFA
+from .baselines.gcivr import GCIVR
+from .baselines.local_bsgd import LocalBSGD
+from .baselines.local_moml import LocalMOML
+from .baselines.local_scgd import LocalSCGD
+from .baselines.local_sgd import LocalSGD
+from .baselines.minibatch_sgd import MinibatchSGD
+from .baselines.per_fedavg import PerFedAvg
+from .baselines.q_fedavg import QFedAvg
+from .baselines.scgd import SCGD
+from .engine import metrics, progress
+from .engine.deviation import deviation
+from .engine.draws import Draws
+from .engine.driver import drive
+from .engine.method import (
+    Messages,
+    Method,
+    NotApplicable,
+    Scalar,
+    Start,
+    State,
+    choice,
+    client_mean,
+    is_due,
+    share,
+    spread,
+)
+from .engine.parallel import drive_in_processes
+from .engine.result import Result
+from .methods.acc_fcsg_m import AccFCSGM
+from .methods.comfedl import ComFedL
+from .methods.fcsg import FCSG
+from .methods.fcsg_m import FCSGM
+from .methods.fedavg import FedAvg
+from .methods.feddro import FedDRO
+from .methods.local_scgdm import LocalSCGDM
+from .methods.meta_fl import MetaFL
+from .methods.modified_fedavg import ModifiedFedAvg
 
 _OF_THE_PAPERS = (FedAvg, ModifiedFedAvg, FedDRO, LocalSCGDM, ComFedL, FCSG, FCSGM, AccFCSGM, MetaFL)
 _BASELINES = (LocalSGD, MinibatchSGD, LocalBSGD, SCGD, LocalSCGD, GCIVR, PerFedAvg, LocalMOML, DRFA, QFedAvg)

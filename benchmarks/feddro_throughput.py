@@ -18,12 +18,13 @@ from collections.abc import Callable
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # else the threads of a busy machine burn their time in spinning
 
 import torch
-from fedco.algorithms import Draws, FedDRO, drive, drive_in_processes, metrics, progress
-from fedco.algorithms.recorder import Metric
+from fedco.algorithms import Draws, FedDRO, drive, drive_in_processes
+from fedco.algorithms.engine import metrics, progress
+from fedco.algorithms.engine.recorder import Metric
 from fedco.synthetic import problem
-from fedco.synthetic.blocks import Cosine
-from fedco.synthetic.patterns import pair_index, pair_signs, walsh_directions
-from fedco.synthetic.shared_composite import SharedComposite
+from fedco.synthetic.families.shared_composite import SharedComposite
+from fedco.synthetic.parts.blocks import Cosine
+from fedco.synthetic.parts.patterns import pair_index, pair_signs, walsh_directions
 from torch import Tensor
 
 SEEDS, CHECKED_STEPS, ROOT_SEED = 256, 20, 7

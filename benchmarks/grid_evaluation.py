@@ -15,9 +15,9 @@ import time
 
 import numpy as np
 from fedco import theorem, theorems
-from fedco.bounds.evaluate import evaluate
-from fedco.bounds.quantities import COUNT, STEPS
-from fedco.bounds.theorem import Theorem
+from fedco.bounds.evaluation.evaluate import evaluate
+from fedco.bounds.language.quantities import COUNT, STEPS
+from fedco.bounds.language.theorem import Theorem
 
 SECONDS_ALLOWED = 1.0
 

@@ -21,8 +21,8 @@ import numpy as np
 import torch
 from fedco.algorithms import Draws, LocalSCGDM, drive, drive_in_processes
 from fedco.synthetic import problem
-from fedco.synthetic.local_composite import LocalComposite
-from fedco.synthetic.patterns import pair_index, pair_signs, walsh_directions
+from fedco.synthetic.families.local_composite import LocalComposite
+from fedco.synthetic.parts.patterns import pair_index, pair_signs, walsh_directions
 from timing import Contender, Row, in_turns, measured, print_comparison, print_machine
 from torch import Tensor
 

@@ -21,7 +21,8 @@ LANES, DIM, CLIENTS, ALLOWED_GIB, HORIZON = 100_000, 100, 8, 4.0, 100_000
 
 def peak_of_run(steps: int) -> dict[str, float]:
     """Peak resident memory in GiB and seconds per step of one run in this process."""
-    from fedco.algorithms import FedDRO, drive, metrics
+    from fedco.algorithms import FedDRO, drive
+    from fedco.algorithms.engine import metrics
     from fedco.synthetic import problem
 
     made = problem("feddro_heterogeneous", dim=DIM)

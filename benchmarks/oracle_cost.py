@@ -22,10 +22,10 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # else the threads of a bus
 
 import torch
 from fedco.algorithms import Draws
-from fedco.algorithms.memory import keep_freed_memory
+from fedco.algorithms.engine.memory import keep_freed_memory
 from fedco.synthetic import PRESETS, problem, problems
-from fedco.synthetic.oracle_checks import random_points
-from fedco.synthetic.problem import AbstractConditional
+from fedco.synthetic.conformance.oracle_checks import random_points
+from fedco.synthetic.kinds.problem import AbstractConditional
 from torch import Tensor
 
 TARGET_MS = 2.0

@@ -1,48 +1,7 @@
-"""Theory as symbols: theorems with printed, proved and corrected statements, and what follows from them.
+"""Theory as symbols: theorems with printed, proved and corrected statements, and what follows from them."""
 
-Papers are loaded one by one, when first asked for, so that a command about one theorem does not pay for the others.
-"""
+from .language.reading import InputError
+from .language.theorem import Theorem
+from .registry import PAPERS, all_theorems, get_theorem, paper_theorems
 
-from __future__ import annotations
-
-from functools import cache
-from importlib import import_module
-
-from .reading import InputError
-from .theorem import Theorem
-
-PAPERS = ("local_scgdm", "comfedl", "fcsg", "fcsg_m", "acc_fcsg_m", "meta_fl", "feddro")
-
-__all__ = ["PAPERS", "InputError", "Theorem", "paper_theorems", "theorem", "theorems"]
-
-
-@cache
-def paper_theorems(paper: str) -> dict[str, Theorem]:
-    """All registered theorems of one paper key, by id.
-
-    Raises:
-        InputError: no such paper.
-    """
-    if paper not in PAPERS:
-        raise InputError(f"{paper[:40]!r}: not a paper; wanted one of {' '.join(PAPERS)}")
-    found = {item.id: item for item in import_module(f".papers.{paper}", __name__).THEOREMS}
-    return found
-
-
-def theorems() -> dict[str, Theorem]:
-    """Every registered theorem, by id."""
-    return {name: item for paper in PAPERS for name, item in paper_theorems(paper).items()}
-
-
-def theorem(name: str) -> Theorem:
-    """The theorem with this id, for instance `feddro.theorem_5_1`.
-
-    Raises:
-        InputError: no such theorem; the message lists those of the paper.
-    """
-    if not isinstance(name, str) or name.partition(".")[0] not in PAPERS:
-        raise InputError(f"{str(name)[:60]!r}: not a theorem; wanted one of PAPER.NAME, PAPER among {' '.join(PAPERS)}")
-    known = paper_theorems(name.partition(".")[0])
-    if name not in known:
-        raise InputError(f"{name[:60]!r}: not a theorem; wanted one of {' '.join(known)}")
-    return known[name]
+__all__ = ["PAPERS", "InputError", "Theorem", "all_theorems", "get_theorem", "paper_theorems"]

@@ -31,7 +31,7 @@ experiments.register(app)
 
 def main() -> None:
     """Entry point: user errors become one line on stderr and exit status 2."""
-    from ..bounds.reading import InputError
+    from ..bounds.language.reading import InputError
 
     try:
         app()

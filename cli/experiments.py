@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..bounds.reading import InputError, read_number
+from ..bounds.language.reading import InputError, read_number
 from .common import Constants, Json, Sets, StatementOption, chosen_statement, emit, note, read_settings
 from .theory import TheoremId
 
@@ -117,9 +117,9 @@ def validate(
 ) -> None:
     """Run a theorem's method on certified problems that it admits, and judge its bound with e-values."""
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    from ..bounds import theorem
+    from ..bounds.registry import get_theorem as theorem
     from ..validation.recipes import recipe_for
-    from ..validation.validate import validate as run
+    from ..validation.runs.validate import validate as run
 
     item = theorem(name)
     label = chosen_statement(item, statement or recipe_for(name).label)
@@ -192,9 +192,9 @@ def plot(
     if dial:
         _plot_sweep(name, dial, out, seeds, cache, jobs, as_json)
         return
-    from ..bounds import theorem
-    from ..validation.bound_plots import bound_plot
-    from ..validation.plots import save
+    from ..bounds.registry import get_theorem as theorem
+    from ..validation.report.bound_plots import bound_plot
+    from ..validation.report.plots import save
 
     item = theorem(name)
     left = float(read_number("--from", low, "a positive number"))
@@ -213,10 +213,10 @@ def _plot_sweep(
     name: str, dial: str, out: Path, seeds: int, cache: Path | None, jobs: int | None, as_json: bool
 ) -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    from ..bounds import theorem
-    from ..validation.plots import save
+    from ..bounds.registry import get_theorem as theorem
+    from ..validation.report.plots import save
+    from ..validation.runs.sweeps import run_sweep, sweep_figure
     from ..validation.sweep_table import sweep_for
-    from ..validation.sweeps import run_sweep, sweep_figure
 
     theorem(name)
     found = run_sweep(sweep_for(name, dial), seeds=seeds, jobs=jobs or os.cpu_count() or 1, cache=cache)
@@ -240,7 +240,7 @@ def counterexample(
 
     found = {key: summary(key) for key in ([case] if case else ["I", "II"])}
     if out:
-        from ..validation.companions import converging
+        from ..validation.report.companions import converging
 
         out.mkdir(parents=True, exist_ok=True)
         for key in found:
@@ -288,7 +288,7 @@ def report(
 ) -> None:
     """One self-contained HTML page: theorems, constants, verdicts, rates, the counterexample, the audit and what was run."""
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    from ..validation.report import write_report
+    from ..validation.report.page import write_report
 
     made = write_report(out, quick=quick, jobs=jobs, scheduler=scheduler)
     emit(made.to_dict(), made, as_json)
@@ -299,9 +299,9 @@ def replay(
     as_json: Json = False,
 ) -> None:
     """Re-check a refutation from scratch: recompute both sides and judge again."""
-    from ..validation.bundle import BundleError, read
-    from ..validation.bundle import replay as run
-    from ..validation.refutations import REGISTRY
+    from ..validation.runs.bundle import BundleError, read
+    from ..validation.runs.bundle import replay as run
+    from ..validation.runs.refutations import REGISTRY
 
     try:
         kept = read(bundle)

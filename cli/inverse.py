@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..bounds.reading import InputError, split_assignment
+from ..bounds.language.reading import InputError, split_assignment
 from .common import Constants, Json, Sets, StatementOption, chosen_statement, emit, read_settings
 from .theory import TheoremId
 
@@ -50,7 +50,7 @@ def tune(
     Example: fedco tune fcsg.theorem_4_1 --set L_f=1 --set L_g=1 --set S_f=1 --set S_g=1 --set sigma_g=1 --set F_gap=1
     --set N=4 --budget samples=1000000
     """
-    from ..bounds import theorem
+    from ..bounds.registry import get_theorem as theorem
 
     item = theorem(name)
     values = read_settings(sets, constants)
@@ -82,8 +82,8 @@ def complexity(
 
     Example: fedco complexity fcsg.theorem_4_1
     """
-    from ..bounds import theorem
-    from ..bounds.sensitivity import pareto
+    from ..bounds.cost.sensitivity import pareto
+    from ..bounds.registry import get_theorem as theorem
 
     item = theorem(name)
     label = chosen_statement(item, statement)
@@ -93,7 +93,7 @@ def complexity(
             raise InputError(
                 "--eps: wanted a target, got nothing; without one only the orders are shown, for any constants"
             )
-        from ..bounds import claims
+        from ..bounds.cost import claims
 
         found = item.rates(label)
         checked = [claims.check(claim) for claim in claims.about(item.id)]
@@ -128,7 +128,7 @@ def compare(
 
     Example: fedco compare --eps 1/10 --set clients=20 --set inner_value_noise=2 --kind conditional
     """
-    from ..bounds import compare as comparing
+    from ..bounds.cost import comparison as comparing
 
     quantities = read_settings(sets, constants)
     if orders:
@@ -148,7 +148,7 @@ def compare(
 
 
 def _number(name: str, text: str) -> Any:
-    from ..bounds.reading import read_number
+    from ..bounds.language.reading import read_number
 
     return read_number(name, text)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..bounds.reading import InputError
+from ..bounds.language.reading import InputError
 from .common import Constants, Json, Sets, StatementOption, chosen_statement, emit, note, read_settings
 
 TheoremId = Annotated[str, typer.Argument(metavar="ID", help="For instance feddro.theorem_5_1; see `fedco theorems`.")]
@@ -20,7 +20,7 @@ def theorems(
     """List every registered theorem, corollary and lemma."""
     from .. import bounds
 
-    found = bounds.paper_theorems(paper) if paper else bounds.theorems()
+    found = bounds.paper_theorems(paper) if paper else bounds.all_theorems()
     rows = [
         {"id": t.id, "kind": t.kind, "title": t.title, "source": str(t.source), "statements": list(t.labels)}
         for t in found.values()
@@ -37,8 +37,8 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show a theorem: assumptions, constants with meaning and dimension, conditions, terms."""
-    from ..bounds import theorem
-    from ..bounds.render import to_dict, to_latex, to_text
+    from ..bounds.language.rendering import to_dict, to_latex, to_text
+    from ..bounds.registry import get_theorem as theorem
 
     item = theorem(name)
     emit(to_dict(item), to_latex(item) if latex else to_text(item), as_json)
@@ -58,7 +58,7 @@ def bound(
 
     Example: fedco bound feddro.lemma_3_1 --set L_h=1 --set L_f=1/2 --set L_g=1 --set B_f=1 --set B_g=2
     """
-    from ..bounds import theorem
+    from ..bounds.registry import get_theorem as theorem
 
     item = theorem(name)
     values = read_settings(sets, constants)
@@ -88,7 +88,7 @@ def admissible(
 
     Example: fedco admissible feddro.theorem_5_1 --solve I --set T=100000 --set L_h=1 ...
     """
-    from ..bounds import theorem
+    from ..bounds.registry import get_theorem as theorem
 
     names = tuple(part.strip() for part in solve.split(",") if part.strip())
     if not names:
@@ -99,7 +99,7 @@ def admissible(
         raise InputError(f"{clash[0]}: both solved for and set; wanted one of the two")
     label = chosen_statement(item, statement)
     if figure is not None:
-        from ..bounds.pictures import region_picture
+        from ..bounds.region.pictures import region_picture
 
         if len(names) != 2:
             raise InputError(f"--figure: wanted two names in --solve, got {len(names)}")
@@ -120,7 +120,7 @@ def audit(
     as_json: Json = False,
 ) -> None:
     """Every discrepancy found in the papers, worst first, each with a check that anyone can rerun."""
-    from ..bounds import audit as auditing
+    from ..bounds.audit import checks as auditing
 
     if recheck:
         evidence = {key: str(value) for key, value in auditing.recheck(recheck).items()}

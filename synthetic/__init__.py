@@ -7,6 +7,6 @@
 
 from .catalogue import PRESETS, Preset, problem, problems
 from .certificate import QUANTITIES, Certificate
-from .problem import AbstractProblem, Sample
+from .kinds.problem import AbstractProblem, Sample
 
 __all__ = ["PRESETS", "QUANTITIES", "AbstractProblem", "Certificate", "Preset", "Sample", "problem", "problems"]

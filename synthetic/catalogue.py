@@ -11,21 +11,21 @@ from dataclasses import dataclass, field
 from inspect import signature
 from typing import Any
 
-from .adversary import Budget
-from .agnostic_maml import AgnosticMAML
-from .auprc import AveragePrecision
-from .client_dro import ClientChi2, ClientKL
-from .conditional import Conditional
-from .counterexample import FedAvgCounterexample
-from .dro import RobustLoss
-from .fairness import FairClassifier
-from .invariant import InvariantLogistic
-from .local_composite import LocalComposite
-from .maml import FederatedMAML
-from .meta import Meta
-from .problem import AbstractProblem
-from .shared_composite import SharedComposite
-from .sinewave import sinewave_maml
+from .applications.agnostic_maml import AgnosticMAML
+from .applications.auprc import AveragePrecision
+from .applications.client_dro import ClientChi2, ClientKL
+from .applications.counterexample import FedAvgCounterexample
+from .applications.dro import RobustLoss
+from .applications.fairness import FairClassifier
+from .applications.invariant import InvariantLogistic
+from .applications.maml import FederatedMAML
+from .applications.sinewave import sinewave_maml
+from .families.conditional import Conditional
+from .families.local_composite import LocalComposite
+from .families.meta import Meta
+from .families.shared_composite import SharedComposite
+from .kinds.problem import AbstractProblem
+from .parts.adversary import Budget
 
 
 @dataclass(frozen=True)

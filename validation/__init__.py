@@ -6,8 +6,8 @@ from typing import Any
 
 
 def validate(*args: Any, **kwargs: Any) -> Any:
-    """See `fedco.validation.validate.validate`."""
-    from .validate import validate as run
+    """See `fedco.validation.runs.validate.validate`."""
+    from .runs.validate import validate as run
 
     return run(*args, **kwargs)
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from .recipes.cells import NEAR, NOISE
 from .recipes.recipe import Instance
+from .runs.sweeps import Sweep, along
 from .sweep_table import sweep_for
-from .sweeps import Sweep, along
 
 R = Fraction
 

@@ -20,7 +20,7 @@ from typing import Any
 from flint import fmpq, fmpq_mat
 
 from ..bounds.evaluation.moments import NotAffine, affine_map
-from .evalues import log_e_refute, log_e_support
+from .statistics.evalues import log_e_refute, log_e_support
 
 Vector = Sequence[Fraction]
 Matrix = Sequence[Vector]

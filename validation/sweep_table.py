@@ -12,10 +12,10 @@ from fractions import Fraction
 from math import floor
 from typing import Any
 
-from ..bounds.reading import InputError
+from ..bounds.language.reading import InputError
 from .recipes.cells import AT_REST, LOUD, NEAR, NOISE, ONE_OUTER
 from .recipes.recipe import Instance
-from .sweeps import Sweep, along
+from .runs.sweeps import Sweep, along
 
 R = Fraction
 LADDER = (2, 4, 8, 16)

@@ -21,18 +21,18 @@ from typing import Any
 
 import numpy as np
 
-from ..bounds import theorem as find_theorem
-from ..bounds.evaluate import Bound
-from ..bounds.reading import InputError, read_number
+from ..bounds.evaluation.evaluate import Bound
+from ..bounds.language.reading import InputError, read_number
+from ..bounds.registry import get_theorem as find_theorem
 from ..synthetic import problem as find_problem
-from .campaign import MINIMUM_SEEDS
-from .experiments import evaluate_at, measure
-from .ledger import AlphaLedger, LedgerError, read_level
-from .planning import Undetectable, seeds_to_refute, seeds_to_support
 from .recipes import recipe_for
 from .recipes.recipe import Instance
-from .slopes import EXPONENT_TOLERANCE, SlopeEstimate, bound_slope, slope_interval
-from .verdict import Outcome, Verdict, judge, not_applicable
+from .runs.campaign import MINIMUM_SEEDS
+from .runs.experiments import evaluate_at, measure
+from .statistics.ledger import AlphaLedger, LedgerError, read_level
+from .statistics.planning import Undetectable, seeds_to_refute, seeds_to_support
+from .statistics.slopes import EXPONENT_TOLERANCE, SlopeEstimate, bound_slope, slope_interval
+from .statistics.verdict import Outcome, Verdict, judge, not_applicable
 
 ALPHA = "1e-6"
 RATE_ALPHA = "1e-4"

@@ -1,1 +1,1 @@
-"""A declaration, or a method on an instance, evaluated: exactly, or in ball arithmetic."""
+"""Numbers from a statement: one point exactly, a grid fast, a box enclosed; second moments of a linear recursion at any horizon."""

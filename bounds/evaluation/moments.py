@@ -20,7 +20,7 @@ from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Any
 
-from ..enclosure import Enclosure, EnclosureError, ends
+from .enclosure import Enclosure, EnclosureError, ends
 
 Entry = Fraction | int | Any
 """A rational number, or a ball (`flint.arb`) for what is not rational, such as a step size sqrt(K/T)."""

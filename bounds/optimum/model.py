@@ -10,12 +10,12 @@ from typing import Any
 
 import sympy as sp
 
-from ..evaluate import exact, holds
-from ..quantities import COUNT, Binding
-from ..reading import InputError, read_values
-from ..region import solved_for, split_extrema
-from ..resources import resources
-from ..theorem import Condition, Statement, Theorem
+from ..cost.resources import resources
+from ..evaluation.evaluate import exact, holds
+from ..language.quantities import COUNT, Binding
+from ..language.reading import InputError, read_values
+from ..language.theorem import Condition, Statement, Theorem
+from ..region.single import solved_for, split_extrema
 from .posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
 
 GIVEN = frozenset(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from ..evaluate import exact
-from ..reading import InputError
+from ..evaluation.evaluate import exact
+from ..language.reading import InputError
 
 if TYPE_CHECKING:
     from .task import Task

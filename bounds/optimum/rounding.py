@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import sympy as sp
 
-from ..evaluate import InadmissibleError, bound, exact, sign
-from ..reading import InputError
+from ..evaluation.evaluate import InadmissibleError, bound, exact, sign
+from ..language.reading import InputError
 from .model import Model
 from .posynomial import NotPosynomialError
 from .program import Solution, solve

@@ -10,9 +10,9 @@ from typing import Any
 
 import sympy as sp
 
-from ..evaluate import exact
-from ..reading import InputError, read_number
-from ..resources import resource
+from ..cost.resources import resource
+from ..evaluation.evaluate import exact
+from ..language.reading import InputError, read_number
 from .model import Model
 from .posynomial import Converter, EmptyBoxError, NotPosynomialError, Posynomial
 from .search import Box

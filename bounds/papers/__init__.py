@@ -1,1 +1,1 @@
-"""One file per algorithm: its theorems, corollaries and lemmas as declarations."""
+"""One folder per paper key, the same file names in each."""

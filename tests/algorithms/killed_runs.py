@@ -13,7 +13,8 @@ from pathlib import Path
 import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
-from fedco.algorithms import FedDRO, drive, metrics
+from fedco.algorithms import FedDRO, drive
+from fedco.algorithms.engine import metrics
 from tiny import TinyData, TinyShared
 
 torch.set_num_threads(1)

@@ -20,12 +20,10 @@ from fedco.algorithms import (
     NotApplicable,
     Result,
     Start,
-    draws,
     drive,
     drive_in_processes,
-    metrics,
-    progress,
 )
+from fedco.algorithms.engine import draws, metrics, progress
 from tiny import TinyData, TinyLocal, TinyMeta, TinyShared
 
 PROBLEM = TinyShared(TinyData.random(1, 3))

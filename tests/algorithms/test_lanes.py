@@ -5,7 +5,8 @@ from dataclasses import fields
 import pytest
 import torch
 from cases import CASES
-from fedco.algorithms import drive, metrics
+from fedco.algorithms import drive
+from fedco.algorithms.engine import metrics
 from tiny import TINY, TinyData
 
 STEPS = 13

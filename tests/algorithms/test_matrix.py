@@ -4,7 +4,8 @@ import pytest
 import torch
 from cases import CASES
 from fedco import synthetic
-from fedco.algorithms import METHODS, NotApplicable, drive, metrics
+from fedco.algorithms import METHODS, NotApplicable, drive
+from fedco.algorithms.engine import metrics
 from tiny import TINY, TinyData
 
 EXAMPLES = {case.name: case.method(**case.example) for case in reversed(CASES.values())}  # the first case of each name

@@ -28,9 +28,9 @@ from fedco.algorithms import (
     is_due,
     share,
 )
-from fedco.algorithms.drfa import drawn, onto_simplex
-from fedco.algorithms.fedavg import compositional_gradient
-from fedco.algorithms.feddro import FedDROState
+from fedco.algorithms.baselines.drfa import drawn, onto_simplex
+from fedco.algorithms.methods.fedavg import compositional_gradient
+from fedco.algorithms.methods.feddro import FedDROState
 from test_reference import STEPS, batched_path, plain_noise
 from tiny import TINY, TinyData
 

@@ -25,8 +25,8 @@ from fedco.algorithms import (
     PerFedAvg,
     QFedAvg,
     deviation,
-    rounding,
 )
+from fedco.algorithms.engine import deviation as rounding
 from fedco.synthetic import Certificate, problem
 from two_machines import Answering, answered, on_other_instructions, recorded, run
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 from fedco.algorithms import FCSG, Draws, drive
-from fedco.algorithms.base import blend, descend
-from fedco.synthetic.invariant import InvariantLogistic, _folded
-from fedco.synthetic.problem import InnerSample, OuterSample
+from fedco.algorithms.engine.method import blend, descend
+from fedco.synthetic.applications.invariant import InvariantLogistic, _folded
+from fedco.synthetic.kinds.problem import InnerSample, OuterSample
 
 STEPS, SEEDS = 7, [4, 0, 9]
 SIZES = torch.tensor([0.03, 0.3, 3.0], dtype=torch.float64)

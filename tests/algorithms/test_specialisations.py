@@ -26,8 +26,8 @@ from fedco.algorithms import (
     QFedAvg,
     Start,
     drive,
-    metrics,
 )
+from fedco.algorithms.engine import metrics
 from tiny import TINY, TinyData, TinyLocal, TinyMeta
 
 DETERMINISTIC = "feddro_counterexample"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import sympy as sp
-from fedco.bounds.theorem import Statement, Theorem
+from fedco.bounds.language.theorem import Statement, Theorem
 
 R = sp.Rational
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from fedco.bounds.quantities import COUNT, STEPS, Binding
-from fedco.bounds.theorem import Theorem
+from fedco.bounds.language.quantities import COUNT, STEPS, Binding
+from fedco.bounds.language.theorem import Theorem
 from registry_cases import STATEMENTS, THEOREMS
 
 FCSG = {"L_f": 1, "L_g": 1, "S_f": 1, "S_g": 1, "sigma_g": 1, "F_gap": 1, "N": 4}

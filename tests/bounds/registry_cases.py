@@ -9,11 +9,11 @@ from importlib.util import find_spec
 import pytest
 import sympy as sp
 from fedco import bounds
-from fedco.bounds.evaluate import bound
-from fedco.bounds.quantities import Binding
-from fedco.bounds.reading import InputError
-from fedco.bounds.strategies import values
-from fedco.bounds.theorem import Statement, Theorem
+from fedco.bounds.evaluation.evaluate import bound
+from fedco.bounds.evaluation.strategies import values
+from fedco.bounds.language.quantities import Binding
+from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.theorem import Statement, Theorem
 from hypothesis import HealthCheck, Phase, settings
 
 MISSING = [paper for paper in bounds.PAPERS if find_spec(f"fedco.bounds.papers.{paper}") is None]

@@ -7,10 +7,10 @@ from math import log
 
 import fedco
 import pytest
-from fedco.bounds.asymptotics import Order, rates
-from fedco.bounds.errata import acc_fcsg_m_rates
-from fedco.bounds.reading import InputError
-from fedco.bounds.tuning import tune
+from fedco.bounds.cost.orders import Order, rates
+from fedco.bounds.language.reading import InputError
+from fedco.bounds.optimum.tuning import tune
+from fedco.bounds.papers.acc_fcsg_m import rates as acc_fcsg_m_rates
 from inverse_cases import FCSG
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from fractions import Fraction as Q
 
 import pytest
-from fedco.bounds import claims
-from fedco.bounds.asymptotics import Order
-from fedco.bounds.audit import reader_findings
+from fedco.bounds.audit.checks import reader_findings
+from fedco.bounds.cost import claims
+from fedco.bounds.cost.orders import Order
 
 CHECKED = {claim.id: claims.check(claim) for claim in claims.CLAIMS}
 

@@ -11,14 +11,16 @@ from random import Random
 import fedco
 import pytest
 import sympy as sp
-from fedco.bounds.audit import automatic, compare_terms
-from fedco.bounds.certificates import prove_nonnegative
-from fedco.bounds.compose import Chain
-from fedco.bounds.errata import comfedl_checks, comfedl_instances
-from fedco.bounds.errata.comfedl import FINDINGS
-from fedco.bounds.findings import RecheckError
-from fedco.bounds.papers import comfedl, comfedl_proof
-from fedco.bounds.theorem import DeclarationError, Term
+from fedco.bounds.audit.checks import automatic, compare_terms
+from fedco.bounds.audit.findings import RecheckError
+from fedco.bounds.language.theorem import DeclarationError, Term
+from fedco.bounds.papers.comfedl import checks as comfedl_checks
+from fedco.bounds.papers.comfedl import composed as comfedl_proof
+from fedco.bounds.papers.comfedl import instances as comfedl_instances
+from fedco.bounds.papers.comfedl import theorems as comfedl
+from fedco.bounds.papers.comfedl.findings import FINDINGS
+from fedco.bounds.proof.certificates import prove_nonnegative
+from fedco.bounds.proof.compose import Chain
 
 s = comfedl.s
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import fedco
 import pytest
-from fedco.bounds.compare import compare, preference_map
-from fedco.bounds.complexity import complexity
-from fedco.bounds.reading import InputError
-from fedco.bounds.sensitivity import elasticities, pareto, shares
+from fedco.bounds.cost.comparison import compare, preference_map
+from fedco.bounds.cost.complexity import complexity
+from fedco.bounds.cost.sensitivity import elasticities, pareto, shares
+from fedco.bounds.language.reading import InputError
 from inverse_cases import FCSG, FEDDRO, plain
 
 ONE_SAMPLE = {**FEDDRO, "b": 1}

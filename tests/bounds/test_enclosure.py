@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 import sympy as sp
-from fedco.bounds.enclosure import Enclosure, EnclosureError, enclose, enclose_bound
-from fedco.bounds.evaluate import bound, complete
+from fedco.bounds.evaluation.enclosure import Enclosure, EnclosureError, enclose, enclose_bound
+from fedco.bounds.evaluation.evaluate import bound, complete
 from hypothesis import given
 from hypothesis import strategies as st
 from registry_cases import anywhere, every_statement, few, find

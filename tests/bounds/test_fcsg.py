@@ -9,7 +9,7 @@ from fractions import Fraction as Q
 import fedco
 import pytest
 import sympy as sp
-from fedco.bounds.theorem import Statement, Term, Theorem
+from fedco.bounds.language.theorem import Statement, Term, Theorem
 
 PAPERS = ("fcsg", "fcsg_m", "acc_fcsg_m")
 

@@ -11,7 +11,7 @@ from itertools import product
 import fedco
 import pytest
 import sympy as sp
-from fedco.bounds.errata import acc_fcsg_m_moments as moments
+from fedco.bounds.papers.acc_fcsg_m import moments as moments
 
 TINY = Q(1, 10**9)
 

@@ -3,8 +3,10 @@
 import fedco
 import pytest
 import sympy as sp
-from fedco.bounds.audit import audit, automatic, compare_terms, corollary_terms
-from fedco.bounds.errata import acc_fcsg_m, fcsg, fcsg_m
+from fedco.bounds.audit.checks import audit, automatic, compare_terms, corollary_terms
+from fedco.bounds.papers.acc_fcsg_m import findings as acc_fcsg_m
+from fedco.bounds.papers.fcsg import findings as fcsg
+from fedco.bounds.papers.fcsg_m import findings as fcsg_m
 
 PAPERS = ("fcsg", "fcsg_m", "acc_fcsg_m")
 FINDINGS = [*fcsg.FINDINGS, *fcsg_m.FINDINGS, *acc_fcsg_m.FINDINGS]
@@ -97,8 +99,9 @@ def test_findings_reach_the_audit():
 
 def test_a_check_notices_when_its_fact_is_gone(monkeypatch):
     """With the corrected statement in the place of the printed one, the counterexamples are gone."""
-    from fedco.bounds.errata import acc_fcsg_m_checks, fcsg_instances
-    from fedco.bounds.findings import RecheckError
+    from fedco.bounds.audit.findings import RecheckError
+    from fedco.bounds.papers.acc_fcsg_m import checks as acc_fcsg_m_checks
+    from fedco.bounds.papers.fcsg import instances as fcsg_instances
 
     real = fcsg_instances.value
 

@@ -10,12 +10,12 @@ from random import Random
 import pytest
 import sympy as sp
 from fedco.bounds import paper_theorems
-from fedco.bounds.audit import automatic, compare_terms, corollary_terms, recheck
-from fedco.bounds.certificates import prove_nonnegative
-from fedco.bounds.errata import feddro as errata
-from fedco.bounds.evaluate import complete
-from fedco.bounds.findings import RecheckError, confirm
-from fedco.bounds.quantities import slack_symbol
+from fedco.bounds.audit.checks import automatic, compare_terms, corollary_terms, recheck
+from fedco.bounds.audit.findings import RecheckError, confirm
+from fedco.bounds.evaluation.evaluate import complete
+from fedco.bounds.language.quantities import slack_symbol
+from fedco.bounds.papers.feddro import findings as errata
+from fedco.bounds.proof.certificates import prove_nonnegative
 from feddro_paper import PAPER, corollary_2, period_of_corollary_2, theorem_5_1_corrected
 from registry_cases import number
 

@@ -8,9 +8,9 @@ from random import Random
 import numpy as np
 import pytest
 import sympy as sp
-from fedco.bounds import theorem
-from fedco.bounds.certificates import prove_nonnegative
-from fedco.bounds.quantities import slack_symbol
+from fedco import theorem
+from fedco.bounds.language.quantities import slack_symbol
+from fedco.bounds.proof.certificates import prove_nonnegative
 from feddro_instance import Instance
 
 MAIN, MODIFIED = theorem("feddro.theorem_5_1"), theorem("feddro.theorem_4_2")

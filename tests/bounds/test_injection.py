@@ -16,8 +16,9 @@ import test_fcsg
 import test_feddro
 import test_local_scgdm
 import test_meta_fl
-from fedco.bounds import audit, paper_theorems
-from fedco.bounds.theorem import DeclarationError, Theorem
+from fedco.bounds import paper_theorems
+from fedco.bounds.audit import checks as audit
+from fedco.bounds.language.theorem import DeclarationError, Theorem
 from feddro_paper import PAPER
 from injection_slips import SLIPS, planted
 from registry_cases import MISSING

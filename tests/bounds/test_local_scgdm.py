@@ -9,14 +9,23 @@ from random import Random
 
 import fedco
 import pytest
-from fedco.bounds.audit import automatic, compare_terms, corollary_terms
-from fedco.bounds.certificates import prove_nonnegative
-from fedco.bounds.errata import local_scgdm_checks, local_scgdm_instances
-from fedco.bounds.errata.local_scgdm import FINDINGS
-from fedco.bounds.evaluate import InadmissibleError
-from fedco.bounds.findings import RecheckError
-from fedco.bounds.papers import local_scgdm, local_scgdm_proof, local_scgdm_sharp
-from fedco.bounds.theorem import DeclarationError, Term
+from fedco.bounds.audit.checks import automatic, compare_terms, corollary_terms
+from fedco.bounds.audit.findings import RecheckError
+from fedco.bounds.evaluation.evaluate import InadmissibleError
+from fedco.bounds.language.theorem import DeclarationError, Term
+from fedco.bounds.papers.local_scgdm import checks as local_scgdm_checks
+from fedco.bounds.papers.local_scgdm import (
+    composed as local_scgdm_proof,
+)
+from fedco.bounds.papers.local_scgdm import (
+    corrected as local_scgdm_sharp,
+)
+from fedco.bounds.papers.local_scgdm import instances as local_scgdm_instances
+from fedco.bounds.papers.local_scgdm import (
+    theorems as local_scgdm,
+)
+from fedco.bounds.papers.local_scgdm.findings import FINDINGS
+from fedco.bounds.proof.certificates import prove_nonnegative
 
 s = local_scgdm.s
 

@@ -14,16 +14,16 @@ import meta_fl_plain as plain
 import numpy as np
 import pytest
 import sympy as sp
-from fedco.bounds.audit import automatic, compare
-from fedco.bounds.errata.meta_fl import FINDINGS
-from fedco.bounds.evaluate import InadmissibleError, evaluate
-from fedco.bounds.findings import SEVERITIES
-from fedco.bounds.papers import meta_fl as paper
-from fedco.bounds.papers import meta_fl_constants as constants
-from fedco.bounds.papers import meta_fl_sharp as sharp
-from fedco.bounds.quantities import MAX_STEPS
-from fedco.bounds.reading import InputError
-from fedco.bounds.theorem import DeclarationError, Statement
+from fedco.bounds.audit.checks import automatic, compare
+from fedco.bounds.audit.findings import SEVERITIES
+from fedco.bounds.evaluation.evaluate import InadmissibleError, evaluate
+from fedco.bounds.language.quantities import MAX_STEPS
+from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.theorem import DeclarationError, Statement
+from fedco.bounds.papers.meta_fl import constants as constants
+from fedco.bounds.papers.meta_fl import corrected as sharp
+from fedco.bounds.papers.meta_fl import theorems as paper
+from fedco.bounds.papers.meta_fl.findings import FINDINGS
 
 LEMMAS = ("lemma_4", "lemma_5", "lemma_6", "lemma_7", "lemma_10", "lemma_11", "lemma_12")
 THEOREMS = ("theorem_8", "theorem_8_FO", "theorem_8_HF")
@@ -383,7 +383,7 @@ def test_a_slip_in_a_recursion_is_noticed(change):
 
 
 def test_a_proof_with_a_smaller_constant_is_refused(monkeypatch):
-    from fedco.bounds.papers import meta_fl_proof as proof
+    from fedco.bounds.papers.meta_fl import composed as proof
 
     monkeypatch.setattr(
         proof, "R", lambda p, q: sp.Rational(p, q) * (1 if (p, q) != (412, 81) else sp.Rational(99, 100))

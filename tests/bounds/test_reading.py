@@ -8,8 +8,9 @@ from time import perf_counter
 
 import numpy as np
 import pytest
-from fedco.bounds import InputError, theorem
-from fedco.bounds.reading import read_number, read_value, read_values, split_assignment
+from fedco import theorem
+from fedco.bounds import InputError
+from fedco.bounds.language.reading import read_number, read_value, read_values, split_assignment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -8,11 +8,11 @@ from random import Random
 import fedco
 import pytest
 import sympy as sp
-from fedco.bounds.evaluate import exact
-from fedco.bounds.intervals import failing, intersect
-from fedco.bounds.reading import InputError
-from fedco.bounds.region import univariate
-from fedco.bounds.theorem import Condition
+from fedco.bounds.evaluation.evaluate import exact
+from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.theorem import Condition
+from fedco.bounds.region.intervals import failing, intersect
+from fedco.bounds.region.single import univariate
 from inverse_cases import constants, plain, seeds, solvable
 from registry_cases import THEOREMS
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import sympy as sp
 from fedco import bounds
-from fedco.bounds.dimension import Dimension, InhomogeneousError, dimension_of, modulo
-from fedco.bounds.evaluate import bound, complete, evaluate, holds
-from fedco.bounds.quantities import COUNT, STEPS
-from fedco.bounds.reading import InputError
-from fedco.bounds.strategies import satisfies, values
-from fedco.bounds.theorem import Condition
+from fedco.bounds.evaluation.evaluate import bound, complete, evaluate, holds
+from fedco.bounds.evaluation.strategies import satisfies, values
+from fedco.bounds.language.dimension import Dimension, InhomogeneousError, dimension_of, modulo
+from fedco.bounds.language.quantities import COUNT, STEPS
+from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.theorem import Condition
 from hypothesis import given
 from hypothesis import strategies as st
 from registry_cases import (

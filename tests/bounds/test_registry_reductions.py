@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 import sympy as sp
-from fedco.bounds.evaluate import complete
-from fedco.bounds.quantities import QUANTITIES
-from fedco.bounds.theorem import DeclarationError, Statement, Theorem
+from fedco.bounds.evaluation.evaluate import complete
+from fedco.bounds.language.quantities import QUANTITIES
+from fedco.bounds.language.theorem import DeclarationError, Statement, Theorem
 from hypothesis import given
 from registry_cases import MISSING, STATEMENTS, THEOREMS, anywhere, every_statement, few, find, named, number
 

@@ -9,12 +9,12 @@ from random import Random
 import fedco
 import numpy as np
 import pytest
-from fedco.bounds.evaluate import bound
+from fedco.bounds.evaluation.evaluate import bound
+from fedco.bounds.language.reading import InputError
 from fedco.bounds.optimum.model import model
 from fedco.bounds.optimum.numerical import penalised
 from fedco.bounds.optimum.task import Task, make_task
-from fedco.bounds.reading import InputError
-from fedco.bounds.tuning import GEOMETRIC, tune
+from fedco.bounds.optimum.tuning import GEOMETRIC, tune
 from inverse_cases import FCSG, FEDDRO, given, seeds, tunable
 from registry_cases import THEOREMS
 from scipy.optimize import differential_evolution

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from fedco.bounds.reading import InputError
+from fedco.bounds.language.reading import InputError
 from fedco.cli import app
-from fedco.validation.refutations import write_all
+from fedco.validation.runs.refutations import write_all
 from typer.testing import CliRunner
 
 CONSTANTS = {

@@ -17,7 +17,7 @@ from record import REFUTATIONS, answer
 sys.path.insert(0, str(Path(__file__).parents[1] / "bounds"))
 
 from fedco import bounds
-from fedco.bounds.strategies import admissible_hyperparameters
+from fedco.bounds.evaluation.strategies import admissible_hyperparameters
 from inverse_cases import constants, draw, given, solvable, tunable
 from registry_cases import STATEMENTS, THEOREMS
 

@@ -13,14 +13,16 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from fedco import theorem
+from fedco.bounds.audit.checks import audit
+
 # All that the comparison imports of fedco: the functions behind the commands, and the tuner's gap.
-from fedco.bounds import claims, theorem
-from fedco.bounds.audit import audit
+from fedco.bounds.cost import claims
+from fedco.bounds.language.reading import InputError
 from fedco.bounds.optimum.search import GAP
-from fedco.bounds.reading import InputError
-from fedco.validation.bundle import read as read_bundle
-from fedco.validation.bundle import replay
-from fedco.validation.refutations import REGISTRY
+from fedco.validation.runs.bundle import read as read_bundle
+from fedco.validation.runs.bundle import replay
+from fedco.validation.runs.refutations import REGISTRY
 
 FOLDER = Path(__file__).parent
 REFUTATIONS = FOLDER.parents[1] / "docs" / "refutations"

@@ -4,14 +4,15 @@ import math
 
 import pytest
 import torch
-from fedco.synthetic import PRESETS, problem, problems, scalar
-from fedco.synthetic.data import margin_features
-from fedco.synthetic.dro import RobustLoss
-from fedco.synthetic.invariant import InvariantLogistic
-from fedco.synthetic.linear_losses import Spectrum
-from fedco.synthetic.sinewave import sinewave_maml
-from fedco.synthetic.testing import Budget, ConformanceError, check_problem
-from fedco.synthetic.user import LocalFromFunctions, SharedFromFunctions
+from fedco.synthetic import PRESETS, problem, problems
+from fedco.synthetic.applications.dro import RobustLoss
+from fedco.synthetic.applications.invariant import InvariantLogistic
+from fedco.synthetic.applications.sinewave import sinewave_maml
+from fedco.synthetic.applications.user import LocalFromFunctions, SharedFromFunctions
+from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem
+from fedco.synthetic.parts import scalar
+from fedco.synthetic.parts.data import margin_features
+from fedco.synthetic.parts.linear_losses import Spectrum
 
 GLANCE = Budget(lanes=3, steps=3, farthest=10.0)
 

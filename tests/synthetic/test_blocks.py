@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from fedco.synthetic.blocks import Cosine, LogCosh, PseudoHuber, RadialPseudoHuber, Sine, short_sum
+from fedco.synthetic.parts.blocks import Cosine, LogCosh, PseudoHuber, RadialPseudoHuber, Sine, short_sum
 
 GRID = torch.linspace(-60.0, 60.0, 400_001, dtype=torch.float64)
 BLOCKS = [Sine(1.3, 0.7), Cosine(0.4, 2.0), PseudoHuber(2.0, 0.5), LogCosh(0.7, 1.5)]

@@ -7,8 +7,8 @@ import pytest
 import torch
 from fedco.cli import app
 from fedco.synthetic import PRESETS, problem, problems
-from fedco.synthetic.meta import Meta, MetaSample
-from fedco.synthetic.oracle_checks import SeededDraws
+from fedco.synthetic.conformance.oracle_checks import SeededDraws
+from fedco.synthetic.families.meta import Meta, MetaSample
 from typer.testing import CliRunner
 
 

@@ -4,12 +4,14 @@ import math
 
 import pytest
 import torch
-from fedco.algorithms import ComFedL, drive, metrics
-from fedco.synthetic import problem, scalar
-from fedco.synthetic.agnostic_maml import AgnosticMAML
-from fedco.synthetic.auprc import AveragePrecision, _RatioContinued
-from fedco.synthetic.client_dro import ClientChi2, ClientKL
-from fedco.synthetic.maml import FederatedMAML
+from fedco.algorithms import ComFedL, drive
+from fedco.algorithms.engine import metrics
+from fedco.synthetic import problem
+from fedco.synthetic.applications.agnostic_maml import AgnosticMAML
+from fedco.synthetic.applications.auprc import AveragePrecision, _RatioContinued
+from fedco.synthetic.applications.client_dro import ClientChi2, ClientKL
+from fedco.synthetic.applications.maml import FederatedMAML
+from fedco.synthetic.parts import scalar
 
 DATA = {"clients": 4, "samples": 5, "dim": 3, "shift": 0.8, "gamma": 1.1}
 

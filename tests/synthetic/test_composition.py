@@ -6,9 +6,10 @@ from itertools import product
 import pytest
 import torch
 from fedco.synthetic import problem
+from fedco.synthetic.applications.client_dro import ClientKL
 from fedco.synthetic.certificate import Certificate
-from fedco.synthetic.client_dro import ClientKL
-from fedco.synthetic.composition import (
+from fedco.synthetic.families.local_composite import LocalComposite
+from fedco.synthetic.parts.composition import (
     composite_cap,
     composite_noise,
     composite_smoothness,
@@ -16,8 +17,7 @@ from fedco.synthetic.composition import (
     heterogeneity_of_average,
     minibatch_noise,
 )
-from fedco.synthetic.local_composite import LocalComposite
-from fedco.synthetic.scalar import exponential_of
+from fedco.synthetic.parts.scalar import exponential_of
 from flint import arb, ctx
 
 

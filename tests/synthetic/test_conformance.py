@@ -2,8 +2,8 @@
 
 import pytest
 from fedco.synthetic import PRESETS, problem, problems
-from fedco.synthetic.kinds import KINDS
-from fedco.synthetic.testing import Budget, ConformanceError, check_problem, with_scaled_certificate
+from fedco.synthetic.conformance.kinds import KINDS
+from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem, with_scaled_certificate
 
 ONE_PERCENT = 0.99
 GLANCE = Budget(lanes=1, steps=1)

@@ -5,8 +5,8 @@ import copy
 import pytest
 import torch
 from fedco.synthetic import problem
-from fedco.synthetic.shared_composite import SharedSample
-from fedco.synthetic.testing import Budget, ConformanceError, check_problem
+from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem
+from fedco.synthetic.families.shared_composite import SharedSample
 
 GLANCE = Budget(lanes=2, steps=2)
 

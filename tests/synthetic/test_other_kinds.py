@@ -6,15 +6,15 @@ import math
 import pytest
 import torch
 from fedco.synthetic import problem, problems
-from fedco.synthetic.conditional import Conditional
-from fedco.synthetic.inner_map import RippledMap, lipschitz_of_mean_square
-from fedco.synthetic.local_composite import LocalComposite
-from fedco.synthetic.loss import Kurtosis
-from fedco.synthetic.maml import FederatedMAML
-from fedco.synthetic.meta import Meta
-from fedco.synthetic.oracle_checks import SeededDraws
-from fedco.synthetic.problem import InnerSample, OuterSample
-from fedco.synthetic.testing import Budget, ConformanceError, check_problem
+from fedco.synthetic.applications.maml import FederatedMAML
+from fedco.synthetic.conformance.oracle_checks import SeededDraws
+from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem
+from fedco.synthetic.families.conditional import Conditional
+from fedco.synthetic.families.local_composite import LocalComposite
+from fedco.synthetic.families.meta import Meta
+from fedco.synthetic.kinds.problem import InnerSample, OuterSample
+from fedco.synthetic.parts.inner_map import RippledMap, lipschitz_of_mean_square
+from fedco.synthetic.parts.loss import Kurtosis
 
 GLANCE = Budget(lanes=2, steps=2)
 

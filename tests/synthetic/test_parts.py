@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 import torch
 from fedco.synthetic import Certificate, problem
-from fedco.synthetic.convex import convex_minimum
-from fedco.synthetic.patterns import pair_index, pair_signs, uneven_direction, walsh_directions
+from fedco.synthetic.parts.convex import convex_minimum
+from fedco.synthetic.parts.patterns import pair_index, pair_signs, uneven_direction, walsh_directions
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 import torch
 from fedco.algorithms import Draws
 from fedco.synthetic import problem
-from fedco.synthetic.problem import InnerSample
-from fedco.synthetic.recall import Recall
+from fedco.synthetic.kinds.problem import InnerSample
+from fedco.synthetic.parts.recall import Recall
 
 
 def counting():

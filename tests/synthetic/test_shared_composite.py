@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 from fedco.synthetic import problem
-from fedco.synthetic.shared_composite import SharedComposite
-from fedco.synthetic.testing import Budget, check_problem
+from fedco.synthetic.conformance.suite import Budget, check_problem
+from fedco.synthetic.families.shared_composite import SharedComposite
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

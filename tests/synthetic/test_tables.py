@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from fedco.synthetic.dro import RobustLoss
-from fedco.synthetic.fairness import FairClassifier
-from fedco.synthetic.tables import TABLES, deal, read_table
+from fedco.synthetic.applications.dro import RobustLoss
+from fedco.synthetic.applications.fairness import FairClassifier
+from fedco.synthetic.parts.tables import TABLES, deal, read_table
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -10,12 +10,12 @@ from fractions import Fraction
 
 import pytest
 import torch
-from fedco.bounds import theorem, theorems
+from fedco import theorem, theorems
 from fedco.synthetic import problem, problems
-from fedco.synthetic.oracle_checks import random_points
-from fedco.validation.experiments import evaluate_at
-from fedco.validation.planning import seeds_to_support
+from fedco.synthetic.conformance.oracle_checks import random_points
 from fedco.validation.recipes import RECIPES, Instance
+from fedco.validation.runs.experiments import evaluate_at
+from fedco.validation.statistics.planning import seeds_to_support
 
 COUNTEREXAMPLE = "feddro.theorem_4_1"
 NOT_A_BOUND = {

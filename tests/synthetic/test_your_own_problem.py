@@ -5,7 +5,7 @@ from pathlib import Path
 
 import fedco
 from fedco.synthetic import problem
-from fedco.validation.verdict import Outcome, judge, judge_exact, weakest_certificate
+from fedco.validation.statistics.verdict import Outcome, judge, judge_exact, weakest_certificate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fedco.validation import calibration, evalues
-from fedco.validation.calibration import (
+from fedco.validation.statistics import calibration, evalues
+from fedco.validation.statistics.calibration import (
     LEVELS,
     Law,
     calibrate,

@@ -5,17 +5,18 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fedco.algorithms import ModifiedFedAvg, drive, metrics
-from fedco.bounds import theorem
-from fedco.bounds.reading import InputError
+from fedco import theorem
+from fedco.algorithms import ModifiedFedAvg, drive
+from fedco.algorithms.engine import metrics
+from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
-from fedco.synthetic.testing import ConformanceError, check_problem, with_scaled_certificate
-from fedco.validation.campaign import chunks_of, plan, run_task
-from fedco.validation.experiments import constants, measure
-from fedco.validation.ledger import AlphaLedger
+from fedco.synthetic.conformance.suite import ConformanceError, check_problem, with_scaled_certificate
 from fedco.validation.recipes import RECIPES, recipe_for, square
-from fedco.validation.validate import validate
-from fedco.validation.verdict import Outcome, enclosure, judge_exact
+from fedco.validation.runs.campaign import chunks_of, plan, run_task
+from fedco.validation.runs.experiments import constants, measure
+from fedco.validation.runs.validate import validate
+from fedco.validation.statistics.ledger import AlphaLedger
+from fedco.validation.statistics.verdict import Outcome, enclosure, judge_exact
 
 THEOREM = "feddro.theorem_5_1"
 HOMOGENEOUS = RECIPES[THEOREM].instances[0]
@@ -51,7 +52,7 @@ def test_a_finished_chunk_is_read_again_and_not_computed(tmp_path, monkeypatch) 
     (cell,) = plan(THEOREM, [HOMOGENEOUS], AlphaLedger("1e-6"), horizons=(T,), seeds=2)
     (task,) = chunks_of(cell)
     first = run_task(task, tmp_path)
-    monkeypatch.setattr("fedco.validation.campaign.measure", None)
+    monkeypatch.setattr("fedco.validation.runs.campaign.measure", None)
     assert run_task(task, tmp_path) == first
 
 

@@ -6,8 +6,16 @@ from itertools import product
 
 import numpy as np
 import pytest
-from fedco.validation import evalues
-from fedco.validation.evalues import GRID, CapExceeded, log_e_refute, log_e_support, mean_bracket, round_down, round_up
+from fedco.validation.statistics import evalues
+from fedco.validation.statistics.evalues import (
+    GRID,
+    CapExceeded,
+    log_e_refute,
+    log_e_support,
+    mean_bracket,
+    round_down,
+    round_up,
+)
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fedco.algorithms.fingerprint import ROOT, TRAJECTORY, source_fingerprint
-from fedco.validation import campaign, remembered
-from fedco.validation.campaign import Task, plan
-from fedco.validation.fingerprint import LEMMAS, MEASUREMENT, PACKAGE
-from fedco.validation.ledger import AlphaLedger
+from fedco.algorithms.engine.fingerprint import ROOT, TRAJECTORY, source_fingerprint
 from fedco.validation.lemmas import measure, measure_chain
 from fedco.validation.recipes import RECIPES, Instance
+from fedco.validation.runs import campaign, remembered
+from fedco.validation.runs.campaign import Task, plan
+from fedco.validation.runs.fingerprint import LEMMAS, MEASUREMENT, PACKAGE
+from fedco.validation.statistics.ledger import AlphaLedger
 
 PLACES = ("room", "other/one.py")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import fedco
 import pytest
 from fedco.cli import app
-from fedco.validation.gallery import SHOWN, pages
+from fedco.validation.report.gallery import SHOWN, pages
 from fedco.validation.sweep_table import SWEEPS, sweep_for
 from typer.main import get_command
 

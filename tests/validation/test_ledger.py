@@ -4,7 +4,7 @@ import json
 from fractions import Fraction
 
 import pytest
-from fedco.validation.ledger import REPORT_ALPHA, Allotment, AlphaLedger, LedgerError, read_level
+from fedco.validation.statistics.ledger import REPORT_ALPHA, Allotment, AlphaLedger, LedgerError, read_level
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

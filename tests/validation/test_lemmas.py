@@ -8,12 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
+from fedco import theorem
 from fedco.algorithms import FedDRO, LocalSCGDM, drive
-from fedco.bounds import theorem
-from fedco.bounds.reading import InputError
-from fedco.bounds.refutation import refutations
+from fedco.bounds.audit.refutation import refutations
+from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
-from fedco.validation.experiments import _exact_start, evaluate_at, numbers_of
 from fedco.validation.lemmas import (
     LemmaReport,
     Link,
@@ -31,6 +30,7 @@ from fedco.validation.lemmas.demos import PulledApart, estimate_at_communication
 from fedco.validation.lemmas.meta_fl import meta_gradients
 from fedco.validation.lemmas.table import section, worst
 from fedco.validation.recipes import Instance, recipe_for
+from fedco.validation.runs.experiments import _exact_start, evaluate_at, numbers_of
 
 SMALL = {"start": 3.0, "dim": 4, "clients": 4}
 R = Fraction

@@ -7,16 +7,16 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from fedco.bounds import theorem
-from fedco.bounds.claims import CLAIMS
-from fedco.bounds.resources import MEANING, RESOURCES
-from fedco.validation import rates
+from fedco import theorem
+from fedco.bounds.cost.claims import CLAIMS
+from fedco.bounds.cost.resources import MEANING, RESOURCES
 from fedco.validation.complexity_table import COMPLEXITIES, _root
-from fedco.validation.measured_complexity import claimed_exponents, cost_exponents
-from fedco.validation.rates import measure_rates, rates_section
 from fedco.validation.recipes import recipe_for
-from fedco.validation.slopes import log_log_slope, slope_interval
-from fedco.validation.sweeps import SweepResult, evaluate_sweep, run_sweep
+from fedco.validation.report import rates
+from fedco.validation.report.rates import measure_rates, rates_section
+from fedco.validation.runs.measured_complexity import claimed_exponents, cost_exponents
+from fedco.validation.runs.sweeps import SweepResult, evaluate_sweep, run_sweep
+from fedco.validation.statistics.slopes import log_log_slope, slope_interval
 
 CONDITIONAL = ("fcsg.corollary_4_2", "fcsg_m.corollary_4_5", "acc_fcsg_m.corollary_4_8")
 NAMES = sorted(COMPLEXITIES)

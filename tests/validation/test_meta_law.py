@@ -8,11 +8,10 @@ from itertools import product
 
 import pytest
 import torch
+from fedco import theorem
 from fedco.algorithms import MetaFL
-from fedco.bounds import theorem
 from fedco.synthetic import problem
-from fedco.synthetic.meta import MetaSample
-from fedco.validation.experiments import evaluate_at, numbers_of
+from fedco.synthetic.families.meta import MetaSample
 from fedco.validation.lemmas import chain_for, compare, measure_chain, measure_lemmas, meta_fl, trace_run
 from fedco.validation.lemmas.meta_fl import fine_tuned, meta_gradients
 from fedco.validation.lemmas.meta_law import (
@@ -24,6 +23,7 @@ from fedco.validation.lemmas.meta_law import (
     path_error,
 )
 from fedco.validation.recipes import recipe_for
+from fedco.validation.runs.experiments import evaluate_at, numbers_of
 
 SMALL = {"clients": 2, "dim": 3, "nu": 2, "sigma_G": 0.4, "sigma_H": 0.3, "kurtosis": 2, "alpha": 0.3}
 VARIANTS = ("exact", "first_order", "hessian_free")

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from fedco.bounds.enclosure import EnclosureError
+from fedco.bounds.evaluation.enclosure import EnclosureError
 from fedco.bounds.evaluation.moments import RandomMap, Recursion, affine_map
 from fedco.validation.exact_moments import Chain
 from fedco.validation.linear_quadratic import Numbers, exact_chain, gradient_statistic

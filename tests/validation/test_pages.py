@@ -6,11 +6,12 @@ from pathlib import Path
 
 import fedco
 import pytest
-from fedco.bounds import PAPERS, theorems
-from fedco.bounds.audit import audit
-from fedco.bounds.render import audit_page
-from fedco.validation import pages
+from fedco import theorems
+from fedco.bounds import PAPERS
+from fedco.bounds.audit.checks import audit
+from fedco.bounds.language.rendering import audit_page
 from fedco.validation.recipes import RECIPES
+from fedco.validation.report import pages
 
 DOCS = Path(fedco.__file__).parent / "docs"
 OUT_OF_DATE = "out of date: run `make docs`"

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from fedco.validation.calibration import clopper_pearson
-from fedco.validation.evalues import log_e_refute, log_e_support
-from fedco.validation.planning import (
+from fedco.validation.statistics.calibration import clopper_pearson
+from fedco.validation.statistics.evalues import log_e_refute, log_e_support
+from fedco.validation.statistics.planning import (
     Undetectable,
     detectable,
     growth_to_refute,

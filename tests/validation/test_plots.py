@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import matplotlib.colors
 import pytest
-from fedco.validation.plots import (
+from fedco.validation.report.plots import (
     PALETTE,
     Axis,
     Curve,
@@ -18,7 +18,7 @@ from fedco.validation.plots import (
     log_log_plot,
     save,
 )
-from fedco.validation.slopes import SlopeEstimate
+from fedco.validation.statistics.slopes import SlopeEstimate
 
 T = [100, 200, 400, 800]
 MEAN, BOUND = [0.4, 0.28, 0.2, 0.14], [4.0, 2.9, 2.1, 1.6]
@@ -139,5 +139,5 @@ def test_values_that_a_log_axis_cannot_show_are_kept_in_the_data():
 
 
 def test_importing_the_module_does_not_import_matplotlib():
-    code = "import sys, fedco.validation.plots; sys.exit('matplotlib' in sys.modules or 'torch' in sys.modules)"
+    code = "import sys, fedco.validation.report.plots; sys.exit('matplotlib' in sys.modules or 'torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=False).returncode == 0

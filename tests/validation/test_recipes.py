@@ -6,16 +6,18 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fedco.algorithms import drive, metrics
-from fedco.bounds import PAPERS, theorem, theorems
-from fedco.bounds.audit import audit
-from fedco.bounds.reading import InputError
+from fedco import theorem, theorems
+from fedco.algorithms import drive
+from fedco.algorithms.engine import metrics
+from fedco.bounds import PAPERS
+from fedco.bounds.audit.checks import audit
+from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
 from fedco.validation import recipes
-from fedco.validation.experiments import evaluate_at, measure, numbers_of
 from fedco.validation.recipes import RECIPES, Instance, recipe_for
 from fedco.validation.recipes.without import WITHOUT_RECIPE
-from fedco.validation.validate import validate
+from fedco.validation.runs.experiments import evaluate_at, measure, numbers_of
+from fedco.validation.runs.validate import validate
 
 CASES = [
     pytest.param(theorem_id, instance, id=f"{theorem_id}-{index}")

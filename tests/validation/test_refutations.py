@@ -7,13 +7,14 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from fedco.bounds import PAPERS, theorem
-from fedco.bounds.audit import reader_findings
-from fedco.bounds.refutation import Case, Refutation, RefutationError, outward, refutations
-from fedco.validation import bundle as bundle_module
-from fedco.validation import refutations as refuted
-from fedco.validation.bundle import BundleError, from_dict, read, replay, to_dict
-from fedco.validation.refutations import REGISTRY, bundle_of
+from fedco import theorem
+from fedco.bounds import PAPERS
+from fedco.bounds.audit.checks import reader_findings
+from fedco.bounds.audit.refutation import Case, Refutation, RefutationError, outward, refutations
+from fedco.validation.runs import bundle as bundle_module
+from fedco.validation.runs import refutations as refuted
+from fedco.validation.runs.bundle import BundleError, from_dict, read, replay, to_dict
+from fedco.validation.runs.refutations import REGISTRY, bundle_of
 
 WANTED = {
     "local_scgdm.theorem_3_4",

@@ -14,14 +14,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from fedco.validation import report as report_module
-from fedco.validation.controls import run_controls
-from fedco.validation.ledger import AlphaLedger
-from fedco.validation.rates import Rates, as_csv
 from fedco.validation.recipes import RECIPES, square
+from fedco.validation.report import page as report_module
+from fedco.validation.report.rates import Rates, as_csv
+from fedco.validation.runs.controls import run_controls
+from fedco.validation.runs.sweeps import run_sweep
+from fedco.validation.runs.validate import validate
+from fedco.validation.statistics.ledger import AlphaLedger
 from fedco.validation.sweep_table import sweep_for
-from fedco.validation.sweeps import run_sweep
-from fedco.validation.validate import validate
 
 THEOREM = "feddro.theorem_5_1"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")

@@ -12,11 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fedco.bounds.reading import InputError
-from fedco.validation.campaign import run_tasks
-from fedco.validation.scheduler import check_address
+from fedco.bounds.language.reading import InputError
+from fedco.validation.runs.campaign import run_tasks
+from fedco.validation.runs.scheduler import check_address
+from fedco.validation.runs.sweeps import tasks_of_sweeps
 from fedco.validation.sweep_table import sweep_for
-from fedco.validation.sweeps import tasks_of_sweeps
 
 SWEEP = sweep_for("feddro.theorem_5_1", "K")
 TASKS = tasks_of_sweeps([replace(SWEEP, cells=SWEEP.cells[:3])], seeds=16)

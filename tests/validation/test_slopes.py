@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from fedco.validation.calibration import clopper_pearson
-from fedco.validation.slopes import bound_slope, local_slopes, log_log_slope, slope_interval
+from fedco.validation.statistics.calibration import clopper_pearson
+from fedco.validation.statistics.slopes import bound_slope, local_slopes, log_log_slope, slope_interval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fedco.bounds import theorem
-from fedco.bounds.reading import InputError
-from fedco.validation import campaign
-from fedco.validation.hidden_constant import PROVED, needed_constant
-from fedco.validation.measured_complexity import cost_exponents
+from fedco import theorem
+from fedco.bounds.language.reading import InputError
 from fedco.validation.recipes import RECIPES, recipe_for
-from fedco.validation.slopes import SlopeEstimate
+from fedco.validation.runs import campaign
+from fedco.validation.runs.hidden_constant import PROVED, needed_constant
+from fedco.validation.runs.measured_complexity import cost_exponents
+from fedco.validation.runs.sweeps import Comparison, evaluate_sweep, run_sweep, sweep_figure
+from fedco.validation.statistics.slopes import SlopeEstimate
 from fedco.validation.sweep_table import SWEEPS, sweep_for
-from fedco.validation.sweeps import Comparison, evaluate_sweep, run_sweep, sweep_figure
 
 FIVE = "feddro.theorem_5_1"
 MOVED_WITH = {

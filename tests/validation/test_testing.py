@@ -8,12 +8,12 @@ from pathlib import Path
 
 import fedco
 import pytest
-from fedco.bounds.reading import InputError
+from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
-from fedco.synthetic.testing import with_scaled_certificate
-from fedco.validation.ledger import AlphaLedger, LedgerError
+from fedco.synthetic.conformance.suite import with_scaled_certificate
+from fedco.validation.statistics.ledger import AlphaLedger, LedgerError
+from fedco.validation.statistics.verdict import Outcome
 from fedco.validation.testing import SUITE, assert_bound_holds, assert_rate, assert_refuted
-from fedco.validation.verdict import Outcome
 
 NEAR = problem("feddro_homogeneous", start=8.0, dim=8)
 FIVE = "feddro.theorem_5_1"

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fedco.validation.evalues import CapExceeded
-from fedco.validation.verdict import (
+from fedco.validation.statistics.evalues import CapExceeded
+from fedco.validation.statistics.verdict import (
     Outcome,
     enclosure,
     judge,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...bounds.reading import InputError
+from ...bounds.language.reading import InputError
 from . import comfedl, conditional, feddro, local_scgdm, meta_fl
 from .link import Chain
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from ...algorithms.base import client_mean
+from ...algorithms.engine.method import client_mean
 from .link import Chain, Link
 from .metrics import client_gradient, square_mean
 from .trace import Array, Numbers, Step, StepMetric, Trace

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...bounds import theorem as find_theorem
-from ...bounds.evaluate import evaluate
-from ..experiments import constants
+from ...bounds.evaluation.evaluate import evaluate
+from ...bounds.registry import get_theorem as find_theorem
+from ..runs.experiments import constants
 from .link import Link, Side
 from .report import ROUNDING, SURE, Implied, LemmaReport, Row
 from .trace import Array, Numbers, Trace

@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...algorithms.base import client_mean
-from ...algorithms.base import spread as broadcast
-from ...synthetic.problem import InnerSample
+from ...algorithms.engine.method import client_mean
+from ...algorithms.engine.method import spread as broadcast
+from ...synthetic.kinds.problem import InnerSample
 from .link import Chain, Link
 from .metrics import consensus, gradient_sq, mean_square, objective, spread, square_mean
 from .trace import Array, Numbers, Step, StepMetric, Trace

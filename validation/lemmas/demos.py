@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from ...algorithms import FedDRO
-from ...bounds.refutation import refutations
+from ...bounds.audit.refutation import refutations
 from ...synthetic.certificate import Certificate
-from ...synthetic.problem import AbstractSharedComposite, Draws, Sample
+from ...synthetic.kinds.problem import AbstractSharedComposite, Draws, Sample
 from .compare import report_of
 from .link import trace_run
 from .report import LemmaReport
@@ -49,7 +49,7 @@ class PulledApart(AbstractSharedComposite):
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
         """The constants of the bundle, by quantity; L_f may be any positive number, since f = 0."""
-        from ...bounds import theorem
+        from ...bounds.registry import get_theorem as theorem
 
         vocabulary = theorem("feddro.lemma_f_4").vocabulary
         known = {name: value for name, (value, _) in refutations()["feddro.lemma_f_4"].case().constants.items()}

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...algorithms.base import client_mean
-from ...algorithms.fedavg import compositional_gradient
+from ...algorithms.engine.method import client_mean
+from ...algorithms.methods.fedavg import compositional_gradient
 from .demos import estimate_at_communication
 from .link import Chain, Link
 from .metrics import consensus, gradient_sq, mean_square, objective

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import Method
-from ..experiments import _exact_start
+from ..runs.experiments import _exact_start
 from .report import LemmaReport
 from .trace import Array, Numbers, StepMetric, Trace, walk
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from ...bounds import theorem as find_theorem
-from ...bounds.papers.local_scgdm_proof import potential_weights
-from ..experiments import constants
+from ...bounds.papers.local_scgdm.composed import potential_weights
+from ...bounds.registry import get_theorem as find_theorem
+from ..runs.experiments import constants
 from .link import Chain, Link
 from .metrics import client_gradient, consensus, gradient_sq, objective, spread, square_mean
 from .trace import Array, Numbers, Step, StepMetric, Trace

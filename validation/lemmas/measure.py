@@ -7,13 +7,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...algorithms.fingerprint import source_fingerprint
-from ...bounds import theorem as find_theorem
-from ...bounds.reading import InputError
+from ...algorithms.engine.fingerprint import source_fingerprint
+from ...bounds.language.reading import InputError
+from ...bounds.registry import get_theorem as find_theorem
 from ...synthetic import problem as find_problem
-from ..experiments import evaluate_at, numbers_of
-from ..fingerprint import LEMMAS
 from ..recipes import Instance, recipe_for
+from ..runs.experiments import evaluate_at, numbers_of
+from ..runs.fingerprint import LEMMAS
 from .chains import chain_for
 from .compare import report_of
 from .link import trace_run

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...algorithms.base import client_mean
-from ...algorithms.base import spread as broadcast
+from ...algorithms.engine.method import client_mean
+from ...algorithms.engine.method import spread as broadcast
 from .link import Chain, Link
 from .meta_law import Estimate, gradient_error_sq, hessian_error_sq, noise_moment, path_error
 from .metrics import gradient_sq, spread, square_mean

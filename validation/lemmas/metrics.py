@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from ...algorithms.base import client_mean
+from ...algorithms.engine.method import client_mean
 from .trace import Step
 
 

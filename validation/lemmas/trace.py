@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ...algorithms import Method, Start
-from ...algorithms.draws import Draws
+from ...algorithms.engine.draws import Draws
 
 Array = np.ndarray
 SEEDS = 32

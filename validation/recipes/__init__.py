@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...algorithms import FCSGM, AccFCSGM, Method
-from ...bounds.reading import InputError
+from ...bounds.language.reading import InputError
 from . import methods as build
 from .cells import CELLS_OF
 from .recipe import Instance, Recipe
@@ -138,7 +138,7 @@ def _local_scgdm_3_4() -> Recipe:
     """alpha and gamma are per unit of eta. Heterogeneity is that of the outer functions alone.
 
     For inner maps that differ the corrected theorem does not hold and the printed one is false (see
-    bounds/errata/local_scgdm_instances.py): `local_heterogeneous` has equal inner maps here (Delta_g = 0).
+    bounds/papers/local_scgdm/instances.py): `local_heterogeneous` has equal inner maps here (Delta_g = 0).
     """
     noisy = {**NEAR, **NOISE, "sigma_f": 0.3}
     rates = {"alpha": 5, "gamma": 5}

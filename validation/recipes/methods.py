@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ...algorithms import (
-    FCSG,
-    FCSGM,
-    AccFCSGM,
-    ComFedL,
-    FedDRO,
-    LocalSCGDM,
-    MetaFL,
-    Method,
-    ModifiedFedAvg,
-)
+from ...algorithms import FCSG, FCSGM, AccFCSGM, ComFedL, FedDRO, LocalSCGDM, MetaFL, Method, ModifiedFedAvg
 
 
 def feddro(values: Mapping[str, float]) -> Method:

@@ -1,0 +1,108 @@
+"""DRFA: the worst mixture of the clients' losses, its weights raised once a round at a random moment of it.
+
+Source: Deng, Kamani, Mahdavi, "Distributionally robust federated averaging", NeurIPS 2020, Algorithm 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from ..engine.draws import Draws
+from ..engine.method import Messages, Method, Scalar, Start, State, client_mean, descend, is_due, share, spread
+from .plain import PLAIN_ORACLES, VALUE_ORACLES, plain_gradient, plain_value
+
+
+def onto_simplex(v: Tensor) -> Tensor:
+    """The Euclidean projection of each row on {p >= 0, sum p = 1}, (runs, n) -> same."""
+    descending = v.sort(dim=-1, descending=True).values
+    excess = descending.cumsum(-1) - 1
+    count = torch.arange(1, v.shape[-1] + 1, dtype=v.dtype, device=v.device)
+    kept = (descending * count > excess).sum(-1, keepdim=True)  # a prefix: that many entries stay positive
+    return (v - excess.gather(-1, kept - 1) / kept).clamp(min=0.0)
+
+
+def drawn(weights: Tensor, uniform: Tensor) -> Tensor:
+    """How often each client is drawn with probabilities ``weights`` (runs, n) by ``uniform`` (runs, draws)."""
+    edges, last = weights.cumsum(-1), weights.shape[-1] - 1
+    client = (uniform.unsqueeze(-1) * edges[:, None, -1:] >= edges.unsqueeze(1)).sum(-1).clamp(max=last)
+    return (client.unsqueeze(-1) == torch.arange(last + 1, device=weights.device)).sum(1).to(weights)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DRFAState(State):
+    """x_t; weights: lambda^(s), (runs, clients); snapshot: the models w_i^{t'}, like x.
+
+    moment: the local step after which the snapshot is taken, t' - s tau - 1, (runs,).
+    """
+
+    weights: Tensor
+    snapshot: Tensor
+    moment: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class DRFA(Method):
+    """Algorithm 1 on min over w, max over lambda in the simplex of sum_i lambda_i f_i(w), f_i the plain losses.
+
+    Args:
+        eta: step size of the model, in [x]^2 / [f].
+        gamma: step size of lambda, in 1 / [f]; a round moves it by tau gamma.
+        tau: local steps per round.
+        b: batch size.
+        m: clients per round: as many are drawn by lambda to step, and as many uniformly for lambda; N when None.
+
+    D^(s) is drawn with replacement, so that (1/m) sum over it is unbiased for the lambda-weighted mean, and U without.
+    The box updates lambda at the end of a round: here at the beginning of the next one, with the same numbers. W is the
+    whole space. t' in {s tau + 1, ..., (s + 1) tau} counts finished local steps. A client sends its model, its snapshot
+    and, when in U, one loss (counted with the embeddings); one drawn twice is counted twice.
+    """
+
+    name: ClassVar[str] = "drfa"
+    kinds: ClassVar[tuple[str, ...]] = tuple(VALUE_ORACLES)
+    needs: ClassVar[tuple[str, ...]] = ("sample",)
+    needs_on: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        kind: (*PLAIN_ORACLES[kind], *value) for kind, value in VALUE_ORACLES.items()
+    }
+
+    eta: Scalar
+    gamma: Scalar
+    tau: int
+    b: int = 1
+    m: int | None = None
+
+    def init(self, problem: Any, start: Start, draws: Draws) -> DRFAState:
+        x = start.models(problem, draws)
+        uniform = x.new_full(x.shape[:2], 1 / problem.clients)
+        return DRFAState(x=x, weights=uniform, snapshot=x, moment=draws.integers("moment", self.tau)[:, 0])
+
+    def local_step(self, problem: Any, state: DRFAState, draws: Draws, t: int) -> DRFAState:
+        if t % self.tau == 0:
+            weights = self._raised(problem, state, draws) if t > 0 else state.weights
+            uniform = draws.uniform("clients", self.m or problem.clients)[:, 0]
+            state = replace(
+                state, weights=weights, active=drawn(weights, uniform), moment=draws.integers("moment", self.tau)[:, 0]
+            )
+        x = descend(state.x, self.eta, plain_gradient(problem, state.x, draws, self.b))
+        is_moment = (state.moment == t % self.tau).view(-1, 1, 1)
+        return replace(state, x=x, snapshot=torch.where(is_moment, x, state.snapshot))
+
+    def _raised(self, problem: Any, state: DRFAState, draws: Draws) -> Tensor:
+        """lambda + tau gamma v, projected: v_i = (N/m) f_i at the mean snapshot for i in U, else 0."""
+        m = self.m or problem.clients
+        at = spread(client_mean(state.snapshot, state.active), problem.clients)
+        losses = plain_value(problem, at, problem.sample(draws, self.b, purpose="loss"))
+        v = draws.subset("loss clients", m) * losses * (problem.clients / m)
+        return onto_simplex(state.weights + (self.tau * self.gamma * v.unsqueeze(-1)).squeeze(-1))
+
+    def communicate(self, problem: Any, state: DRFAState, t: int) -> DRFAState:
+        return replace(state, x=share(state.x, state.active)) if is_due(t, self.tau) else state
+
+    def messages(self, problem: Any, T: int) -> Messages:
+        rounds, share_of_clients = T // self.tau, Fraction(self.m or problem.clients, problem.clients)
+        return Messages(rounds, rounds * 2 * problem.dim * share_of_clients, rounds * share_of_clients)

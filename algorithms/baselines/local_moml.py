@@ -1,0 +1,83 @@
+"""Local-MOML: meta federated learning with a memory of each client's fine-tuned model.
+
+Source: Wang, Yuan, Ying, Yang, "Memory-based optimization methods for model-agnostic meta-learning and personalized
+federated learning", JMLR 24 (2023), LocalMOML, and the authors' programs at github.com/bokun-wang/moml.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+from ..engine.draws import Draws
+from ..engine.method import Messages, Method, Scalar, Start, State, blend, choice, descend, is_due, share
+from ..engine.participation import at_round_start, fraction, participants
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalMOMLState(State):
+    """x_t, and u: the memories of the fine-tuned models, like x; they never leave the client."""
+
+    u: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class LocalMOML(Method):
+    """u <- (1 - beta) u + beta (x - alpha grad f_i(x)), x <- x - eta (I - alpha hess f_i(x)) grad f_i(u).
+
+    Args:
+        eta: step size, in [x]^2 / [f].
+        beta: weight of a newly fine-tuned model in the memory, in (0, 1]; 1 forgets the past.
+        tau: local steps per round.
+        b: batch size of the gradients and of the Hessian, three independent batches in a step.
+        b_0: batch size of the gradient that a memory starts from; b when None.
+        m: number of clients that take part in a round, drawn uniformly without replacement; all when None.
+        memory: "reset" starts it anew from the shared model at every round, as the authors' programs do; "keep" only
+            once, as the one-machine MOML, which has a memory of every task for good.
+        variant: "exact", or "first_order" without the Hessian, as the authors' federated program has it.
+
+    alpha is the problem's; there is one step of fine-tuning whatever its nu. The authors' sinewave program
+    differentiates through the moving average and takes the support batch for the Hessian too: the step is then beta
+    times as long. The Hessian of a fresh batch makes the estimate unbiased for a given u, and so it is here.
+    """
+
+    name: ClassVar[str] = "local_moml"
+    kinds: ClassVar[tuple[str, ...]] = ("meta",)
+    needs: ClassVar[tuple[str, ...]] = ("sample", "task_gradient", "task_hvp", "alpha")
+
+    eta: Scalar
+    beta: Scalar
+    tau: int
+    b: int = 1
+    b_0: int | None = None
+    m: int | None = None
+    memory: str = choice("reset", "keep")
+    variant: str = choice("exact", "first_order")
+
+    def init(self, problem: Any, start: Start, draws: Draws) -> LocalMOMLState:
+        x = start.models(problem, draws)
+        return LocalMOMLState(x=x, u=x, active=participants(draws, self.m))  # u: replaced at t = 0
+
+    def local_step(self, problem: Any, state: LocalMOMLState, draws: Draws, t: int) -> LocalMOMLState:
+        state = at_round_start(state, draws, t, self.tau, self.m)
+        x, u = state.x, state.u
+        if t == 0 or (self.memory == "reset" and t % self.tau == 0):
+            u = self._fine_tuned(problem, x, problem.sample(draws, self.b_0 or self.b, purpose="memory"))
+        support, hessian, query = (problem.sample(draws, self.b, purpose=p) for p in ("support", "hessian", "query"))
+        u = blend(u, self._fine_tuned(problem, x, support), self.beta)
+        d = problem.task_gradient(u, query)
+        if self.variant == "exact":
+            d = d - problem.alpha * problem.task_hvp(x, d, hessian)
+        return replace(state, x=descend(x, self.eta, d), u=u)
+
+    def _fine_tuned(self, problem: Any, x: Tensor, batch: Any) -> Tensor:
+        return x - problem.alpha * problem.task_gradient(x, batch)
+
+    def communicate(self, problem: Any, state: LocalMOMLState, t: int) -> LocalMOMLState:
+        return replace(state, x=share(state.x, state.active)) if is_due(t, self.tau) else state
+
+    def messages(self, problem: Any, T: int) -> Messages:
+        rounds = T // self.tau
+        return Messages(rounds, rounds * problem.dim * fraction(problem, self.m))

@@ -1,0 +1,55 @@
+"""Local SGD, or FedAvg on ordinary losses: what comes out when the composition is ignored.
+
+Source: McMahan et al., "Communication-efficient learning of deep networks from decentralized data", AISTATS 2017,
+Algorithm 1, with steps in place of epochs; Stich, "Local SGD converges fast and communicates little", ICLR 2019,
+Algorithm 1, is m = None. The FedDRO paper's own FedAvg, with the gradients of the composition, is ``FedAvg``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from ..engine.draws import Draws
+from ..engine.method import Messages, Method, Scalar, Start, State, descend, is_due, share
+from ..engine.participation import at_round_start, fraction, participants
+from .plain import PLAIN_ORACLES, plain_gradient
+
+
+@dataclass(frozen=True, eq=False)
+class LocalSGD(Method):
+    """Local steps with the gradients of plain losses (see ``plain``), averaged over the clients of the round.
+
+    Args:
+        eta: step size, in [x]^2 / [f].
+        tau: local steps per round.
+        b: batch size; the gradients of b single samples are averaged, not their inner values.
+        m: number of clients that take part in a round, drawn uniformly without replacement; all when None.
+
+    The box weights a client by its number of data, n_k / n; here the clients weigh the same, as in the objective.
+    """
+
+    name: ClassVar[str] = "local_sgd"
+    kinds: ClassVar[tuple[str, ...]] = tuple(PLAIN_ORACLES)
+    needs: ClassVar[tuple[str, ...]] = ()
+    needs_on: ClassVar[Mapping[str, tuple[str, ...]]] = PLAIN_ORACLES
+
+    eta: Scalar
+    tau: int
+    b: int = 1
+    m: int | None = None
+
+    def init(self, problem: Any, start: Start, draws: Draws) -> State:
+        return State(x=start.models(problem, draws), active=participants(draws, self.m))
+
+    def local_step(self, problem: Any, state: State, draws: Draws, t: int) -> State:
+        state = at_round_start(state, draws, t, self.tau, self.m)
+        return replace(state, x=descend(state.x, self.eta, plain_gradient(problem, state.x, draws, self.b)))
+
+    def communicate(self, problem: Any, state: State, t: int) -> State:
+        return replace(state, x=share(state.x, state.active)) if is_due(t, self.tau) else state
+
+    def messages(self, problem: Any, T: int) -> Messages:
+        rounds = T // self.tau
+        return Messages(rounds, rounds * problem.dim * fraction(problem, self.m))

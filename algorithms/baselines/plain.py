@@ -1,0 +1,51 @@
+"""A client's plain loss: what a method that knows nothing of compositions sees of each kind of problem.
+
+    shared_composite   h_k(x; z) + f(g_k(x; z))      one sample z in all places: the nesting of expectations is ignored
+    local_composite    f_k(g_k(x; z); z)             the same
+    conditional        f_xi(g_eta(x, xi))            one eta for each xi
+    meta               f_k(x; z)                     the loss before any fine-tuning
+
+Except for the last, the expectation of such a loss is not F_k, however large the batch: this is the bias that the
+compositional methods are there to remove.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from ..engine.draws import Draws
+from ..methods.fcsg import CONDITIONAL_ORACLES, ConditionalBatch
+from ..methods.fedavg import compositional_gradient
+
+PLAIN_ORACLES: Mapping[str, tuple[str, ...]] = {
+    "shared_composite": ("sample", "inner", "inner_vjp", "outer_gradient", "extra_gradient"),
+    "local_composite": ("sample", "inner", "inner_vjp", "outer_gradient"),
+    "conditional": CONDITIONAL_ORACLES,
+    "meta": ("sample", "task_gradient"),
+}
+VALUE_ORACLES: Mapping[str, tuple[str, ...]] = {"local_composite": ("outer", "inner"), "meta": ("task_value",)}
+
+
+def plain_gradient(problem: Any, x: Tensor, draws: Draws, b: int) -> Tensor:
+    """The mean of the gradients of b plain losses at x_k: (runs, clients, dim) -> same."""
+    if problem.kind == "conditional":
+        return ConditionalBatch.draw(problem, draws, b, m=1).gradient(problem, x)
+    if problem.kind == "meta":
+        return problem.task_gradient(x, problem.sample(draws, b))
+    gradients = [_of_one_sample(problem, x, problem.sample(draws, 1, purpose=f"sample {i}")) for i in range(b)]
+    return sum(gradients[1:], gradients[0]) / b
+
+
+def _of_one_sample(problem: Any, x: Tensor, sample: Any) -> Tensor:
+    y = problem.inner(x, sample)
+    if problem.kind == "shared_composite":
+        return compositional_gradient(problem, x, y, sample)
+    return problem.inner_vjp(x, problem.outer_gradient(y, sample), sample)
+
+
+def plain_value(problem: Any, x: Tensor, sample: Any = None) -> Tensor:
+    """The loss of a client at x_k, (runs, clients): exact, or f_k at a batch's inner value. Has no noise on meta."""
+    return problem.task_value(x) if problem.kind == "meta" else problem.outer(problem.inner(x, sample))

@@ -1,0 +1,1 @@
+"""What runs a method: the method interface, keyed draws, the one driver loop, checkpoints, records, results."""

@@ -1,0 +1,97 @@
+"""The seeds of one run, dealt out over processes with one thread each.
+
+The tensors of a step are often too small for threads to pay: they wait for each other after every operation, the more
+so on a busy machine. Seeds share nothing, so processes need not wait; and as a lane does not depend on what is beside
+it, the result is that of ``drive`` to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .driver import drive
+from .method import Method, State
+from .result import Result
+from .seeds import join
+
+
+def drive_in_processes(
+    method: Method,
+    problem: Any,
+    *,
+    jobs: int,
+    seeds: int | Sequence[int],
+    checkpoint: str | Path | None = None,
+    progress: Any = None,
+    **options: Any,
+) -> Result:
+    """``drive`` with its seeds dealt out over ``jobs`` processes; arguments and result are those of ``drive``.
+
+    Args:
+        jobs: number of processes, at least 1; no more than there are seeds are used.
+        checkpoint: each process saves to a file of its own, named after this one.
+        progress: called in the first process, about its own seeds.
+
+    The start may not give one row per run. ``Result.seconds`` is that of the slowest process.
+
+    Raises:
+        ValueError: for jobs < 1, or a start with one row per run. Otherwise as ``drive``.
+    """
+    if jobs < 1:
+        raise ValueError(f"jobs must be at least 1; got {jobs}")
+    start = options.get("start")
+    if start is not None and any(v is not None and v.dim() > 1 for v in vars(start).values()):
+        raise ValueError("start must give one row for all runs, (dim,) and (inner_dim,), not one per run")
+    method.check(problem)
+    indices = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    hands = [hand for hand in (indices[i::jobs] for i in range(jobs)) if hand]
+    own = [
+        {
+            "seeds": hand,
+            "checkpoint": checkpoint and f"{checkpoint}.{i}-of-{len(hands)}",
+            "progress": progress if i == 0 else None,
+        }
+        for i, hand in enumerate(hands)
+    ]
+    from joblib import Parallel, delayed  # here, so that a machine without joblib can run everything else
+
+    with torch.no_grad():
+        work = (delayed(_drive_alone)(method, problem, **options, **mine) for mine in own)
+        return _gathered(Parallel(n_jobs=len(hands), mmap_mode=None)(work), indices)
+
+
+def _drive_alone(method: Method, problem: Any, **options: Any) -> Result:
+    torch.set_num_threads(1)
+    return drive(method, problem, **options)
+
+
+def _gathered(results: list[Result], indices: list[int]) -> Result:
+    """The results of the processes as one, its seeds in the order asked for."""
+    dealt = [seed for result in results for seed in result.seeds]
+    position = {seed: place for place, seed in enumerate(dealt)}
+    order = torch.tensor([position[seed] for seed in indices])
+
+    def joined(parts: list[Tensor], axis: int) -> Tensor:
+        together = join(parts, results[0].grid, axis).unflatten(axis, (results[0].grid, -1))
+        return together.index_select(axis + 1, order.to(together.device)).flatten(axis, axis + 1)
+
+    first = results[0]
+    return replace(
+        first,
+        seeds=tuple(indices),
+        seconds=max(result.seconds for result in results),
+        values={name: joined([result.values[name] for result in results], 1) for name in first.values},
+        sums={name: joined([result.sums[name] for result in results], 1) for name in first.sums},
+        state=_joined_states([result.state for result in results if result.state is not None], joined),
+    )
+
+
+def _joined_states(states: list[State], joined: Any) -> State:
+    names = [declared.name for declared in fields(states[0]) if getattr(states[0], declared.name) is not None]
+    return replace(states[0], **{name: joined([getattr(state, name) for state in states], 0) for name in names})

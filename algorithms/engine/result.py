@@ -1,0 +1,92 @@
+"""What a run recorded, and how to keep it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from . import store
+from .method import Messages, State
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a run recorded. Runs are laid out as grid * seeds, the grid slow.
+
+    Attributes:
+        method, problem: their names.
+        hyperparameters: the method's, as plain numbers and lists.
+        root_seed, seeds: the key of the noise, and the seed indices.
+        grid, steps: number of grid points, and of steps T.
+        times: (records,) the recorded times 0, every, 2 every, …, and T; time t is before step t, T after the last.
+        values: {metric: (records, runs)} at those times.
+        sums: {metric: (records, runs)} the sum over all evaluated times before each recorded time.
+        counts: (records,) how many times were evaluated before each recorded time.
+        state: the state at time T (None in a result read from a file).
+        messages: what one client sent.
+        seconds: time spent stepping, in this process.
+    """
+
+    method: str
+    problem: str
+    hyperparameters: dict[str, Any]
+    root_seed: int
+    seeds: tuple[int, ...]
+    grid: int
+    steps: int
+    times: Tensor
+    values: dict[str, Tensor]
+    sums: dict[str, Tensor]
+    counts: Tensor
+    state: State | None
+    messages: Messages
+    seconds: float
+
+    def final(self, metric: str) -> Tensor:
+        """The metric at time T, (grid, seeds)."""
+        return self.values[metric][-1].view(self.grid, -1)
+
+    def mean(self, metric: str) -> Tensor:
+        """The mean over the evaluated times before T, (grid, seeds): (1/T) sum_{t<T} when every step was evaluated."""
+        return self.running_mean(metric)[-1]
+
+    def running_mean(self, metric: str) -> Tensor:
+        """The mean before each recorded time, (records, grid, seeds); NaN at time 0, where there is nothing before."""
+        sums = self.sums[metric]
+        return (sums / self.counts.to(sums.device)[:, None]).view(len(self.times), self.grid, -1)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything but the state to one file, without pickle, atomically."""
+        arrays = {"times": self.times, "counts": self.counts}
+        arrays |= {f"values/{name}": v for name, v in self.values.items()}
+        arrays |= {f"sums/{name}": v for name, v in self.sums.items()}
+        plain = {name: getattr(self, name) for name in _PLAIN_FIELDS}
+        store.write(path, arrays, {**plain, "messages": self.messages.to_json()})
+
+    @staticmethod
+    def load(path: str | Path) -> Result:
+        """The result that ``save`` wrote; its state is None."""
+        arrays, description = store.read(path)
+        messages = Messages.from_json(description.pop("messages"))
+        description["seeds"] = tuple(description["seeds"])
+        return Result(
+            **description,
+            times=arrays["times"],
+            counts=arrays["counts"],
+            state=None,
+            messages=messages,
+            values=under("values/", arrays),
+            sums=under("sums/", arrays),
+        )
+
+
+_PLAIN_FIELDS = ("method", "problem", "hyperparameters", "root_seed", "seeds", "grid", "steps", "seconds")
+
+
+def under(prefix: str, arrays: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The arrays whose names begin with ``prefix``, without it."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -1,0 +1,336 @@
+"""The audit: what the declarations themselves reveal, and what only a reader can find, each with its re-check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from importlib import import_module
+
+import sympy as sp
+
+from ..language.quantities import slack_symbol
+from ..language.theorem import Condition, Inhomogeneity, Statement, Theorem
+from ..proof.certificates import find_violation, prove_nonnegative, violates
+from ..registry import PAPERS, paper_theorems
+from ..registry import get_theorem as find
+from .findings import SEVERITIES, Evidence, Finding, confirm
+
+
+def audit(name: str | None = None) -> list[Finding]:
+    """All findings about one theorem, one paper key, or everything; worst first.
+
+    Raises:
+        InputError: no such theorem or paper.
+    """
+    papers = [name.partition(".")[0]] if name else list(PAPERS)
+    chosen = find(name).id if name and "." in name else None
+    found: list[Finding] = []
+    for paper in papers:
+        items = [item for item in paper_theorems(paper).values() if chosen in (None, item.id)]
+        found += [finding for item in items for finding in automatic(item)]
+        found += [finding for finding in reader_findings(paper) if chosen in (None, finding.theorem)]
+    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def reader_findings(paper: str) -> list[Finding]:
+    """Findings of a careful reading, declared in `bounds/papers/<key>/findings.py` (none while that file does not exist)."""
+    try:
+        module = import_module(f"..papers.{paper}.findings", __package__)
+    except ModuleNotFoundError as error:
+        if error.name and error.name.endswith(f"papers.{paper}.findings"):
+            return []
+        raise
+    return list(module.FINDINGS)
+
+
+def automatic(theorem: Theorem) -> Iterator[Finding]:
+    """Findings that follow from the declaration alone."""
+    yield from _dimension_findings(theorem)
+    if "proved" in theorem.labels:
+        yield from _term_findings(theorem)
+        yield from _condition_findings(theorem)
+    if theorem.follows_from:
+        yield from _corollary_findings(theorem)
+
+
+# --- homogeneity -----------------------------------------------------------------------------------------------------
+
+
+def _dimension_findings(theorem: Theorem) -> Iterator[Finding]:
+    printed = theorem.statement("printed")
+    slips = theorem.inhomogeneities(printed, theorem.unit_choices)
+    if slips:
+        yield _homogeneity(theorem, slips)
+    explained = [s.where for s in theorem.inhomogeneities(printed) if s.where not in {slip.where for slip in slips}]
+    if explained:
+        units = ", ".join(str(unit) for unit in theorem.unit_choices)
+        yield Finding(
+            f"{theorem.id}:units",
+            theorem.id,
+            "whole statement",
+            "units",
+            "slip",
+            f"{len(explained)} places add or compare quantities of different dimension ({', '.join(explained[:4])}, …)",
+            f"homogeneous once the units {units} are set to 1, which the paper does silently",
+            "rescaling the objective, the inner value or the variable changes the bound: it is not a property of the problem alone",
+            partial(_check_units, theorem.id),
+        )
+
+
+def _homogeneity(theorem: Theorem, slips: list[Inhomogeneity]) -> Finding:
+    return Finding(
+        f"{theorem.id}:homogeneity",
+        theorem.id,
+        ", ".join(slip.where for slip in slips),
+        "homogeneity",
+        "constant",
+        f"{slips[0].where} has dimension {slips[0].found}",
+        f"dimension {slips[0].wanted}",
+        "the printed expression cannot be right in every system of units: whatever its constant, it is too small in some",
+        partial(_check_homogeneity, theorem.id),
+    )
+
+
+def _check_homogeneity(name: str) -> Evidence:
+    theorem = find(name)
+    slips = theorem.inhomogeneities(theorem.statement("printed"), theorem.unit_choices)
+    return confirm(bool(slips), places={slip.where: f"{slip.found}, wanted {slip.wanted}" for slip in slips})
+
+
+def _check_units(name: str) -> Evidence:
+    theorem = find(name)
+    printed = theorem.statement("printed")
+    full, reduced = theorem.inhomogeneities(printed), theorem.inhomogeneities(printed, theorem.unit_choices)
+    return confirm(len(full) > len(reduced), places=len(full), left_with_units=len(reduced))
+
+
+# --- printed against proved ------------------------------------------------------------------------------------------
+
+
+def scheduled(statement: Statement, expr: sp.Expr) -> sp.Expr:
+    """An expression in base symbols with the schedule put in, so that statements with and without it can be compared."""
+    table = {name: statement.expand(value) for name, value in statement.schedule.items()}
+    result = statement.expand(expr)
+    for _ in range(len(table) + 1):
+        result = result.xreplace({s: table[str(s)] for s in result.free_symbols if str(s) in table})
+    return result
+
+
+def _alternatives(expr: sp.Expr) -> list[sp.Expr]:
+    """The expression with each maximum replaced by each of its arguments in turn."""
+    maxima = sorted(expr.atoms(sp.Max), key=str)
+    if not maxima:
+        return [expr]
+    return [choice for part in maxima[0].args for choice in _alternatives(expr.xreplace({maxima[0]: part}))]
+
+
+def compare(larger: sp.Expr, smaller: sp.Expr, given: tuple[Condition, ...] = ()) -> tuple[str, dict | None]:
+    """ "equal", "proved" (larger >= smaller everywhere), "violated" (with exact values) or "open"."""
+    if sp.expand(sp.expand_power_base(larger - smaller, force=True)) == 0:
+        return "equal", None
+    if not larger.has(sp.Max) and all(_never_negative(larger - part) for part in _alternatives(smaller)):
+        return "proved", None
+    point = find_violation(Condition("claim", larger, ">=", smaller), given)
+    return ("violated", point) if point else ("open", None)
+
+
+def _never_negative(expr: sp.Expr) -> bool:
+    """Whether a certificate shows expr >= 0, at first for all nonnegative values, then with counts of at least 1."""
+    counts = {
+        symbol: 1 + slack_symbol(f"more_{symbol}")
+        for symbol in expr.free_symbols
+        if symbol.is_integer and symbol.is_positive
+    }
+    return bool(prove_nonnegative(expr) or (counts and prove_nonnegative(expr, counts)))
+
+
+def _term_findings(theorem: Theorem) -> Iterator[Finding]:
+    smaller = {name: found for name, (outcome, found, *_) in compare_terms(theorem).items() if outcome == "violated"}
+    if smaller:
+        name, point = next(iter(smaller.items()))
+        printed, proved = theorem.statement("printed"), theorem.statement("proved")
+        yield Finding(
+            f"{theorem.id}:terms",
+            theorem.id,
+            ", ".join(f"term {name}" for name in smaller),
+            "constant",
+            "constant",
+            sp.sstr(sp.factor_terms(_term_or_zero(printed, name))),
+            sp.sstr(sp.factor_terms(_term_or_zero(proved, name))),
+            f"the printed term {name} is smaller than what the paper's own lemmas give, for instance at {_shown(point)}",
+            partial(_check_terms, theorem.id, {name: point for name, point in smaller.items() if point}),
+        )
+
+
+def compare_terms(theorem: Theorem) -> dict[str, tuple[str, dict | None]]:
+    """Each term of `printed` against `proved`, both with the schedule put in: equal, proved (larger), violated or open."""
+    sides = _sides(theorem)
+    names = dict.fromkeys(term.name for label in ("printed", "proved") for term in theorem.statement(label).terms)
+    return {name: compare(*sides(name), theorem.compared_where) for name in names}
+
+
+def _sides(theorem: Theorem) -> Callable[[str], tuple[sp.Expr, sp.Expr]]:
+    printed, proved = theorem.statement("printed"), theorem.statement("proved")
+    base = printed if len(printed.schedule) >= len(proved.schedule) else proved
+
+    def sides(name: str) -> tuple[sp.Expr, sp.Expr]:
+        left, right = _term_or_zero(printed, name), _term_or_zero(proved, name)
+        return scheduled(base, printed.expand(left)), scheduled(base, proved.expand(right))
+
+    return sides
+
+
+def _term_or_zero(statement: Statement, name: str) -> sp.Expr:
+    return next((term.expr for term in statement.terms if term.name == name), sp.Integer(0))
+
+
+def _shown(point: dict | None) -> str:
+    return ", ".join(f"{name}={value}" for name, value in (point or {}).items())
+
+
+def _check_terms(name: str, points: dict[str, dict]) -> Evidence:
+    theorem = find(name)
+    sides = _sides(theorem)
+    numbers = {term: _at(theorem, sides(term), point) for term, point in points.items()}
+    return confirm(
+        all(printed < proved for printed, proved in numbers.values()),
+        **{term: f"{float(p):.6g} < {float(q):.6g} at {_shown(points[term])}" for term, (p, q) in numbers.items()},
+    )
+
+
+def _at(theorem: Theorem, sides: tuple[sp.Expr, sp.Expr], point: dict) -> tuple[sp.Expr, sp.Expr]:
+    table = {theorem.vocabulary[k].symbol: sp.Rational(v.numerator, v.denominator) for k, v in point.items()}
+    left, right = (side.xreplace(table) for side in sides)
+    return left, right
+
+
+# --- conditions ------------------------------------------------------------------------------------------------------
+
+
+def _condition_findings(theorem: Theorem) -> Iterator[Finding]:
+    printed, proved = theorem.statement("printed"), theorem.statement("proved")
+    given = _at_schedule(printed, printed.conditions)
+    for condition in proved.conditions:
+        (claim,) = _at_schedule(printed, (condition,), proved) or (None,)
+        if claim is None or any(claim == known for known in given):
+            continue
+        point = find_violation(claim, given)
+        if point is not None:
+            yield Finding(
+                f"{theorem.id}:condition:{condition.name}",
+                theorem.id,
+                f"condition {condition.name}",
+                "condition",
+                "constant",
+                "not among the conditions, nor implied by them",
+                f"{condition} ({condition.note or 'used in the proof'})",
+                f"the theorem admits values that its proof does not cover, for instance {_shown(point)}",
+                partial(_check_condition, theorem.id, condition.name, point),
+            )
+
+
+def _at_schedule(
+    base: Statement, conditions: tuple[Condition, ...], owner: Statement | None = None
+) -> tuple[Condition, ...]:
+    """Conditions in base symbols with the schedule of `base` put in; trivial ones are dropped."""
+    owner = owner or base
+    made = []
+    for c in conditions:
+        left, right = (scheduled(base, owner.expand(side)) for side in (c.left, c.right))
+        if left != right:
+            made.append(Condition(c.name, left, c.relation, right))
+    return tuple(made)
+
+
+def _check_condition(name: str, condition: str, point: dict) -> Evidence:
+    theorem = find(name)
+    printed, proved = theorem.statement("printed"), theorem.statement("proved")
+    given = _at_schedule(printed, printed.conditions)
+    (claim,) = _at_schedule(printed, (proved.condition(condition),), proved)
+    table = {theorem.vocabulary[key].symbol: value for key, value in point.items()}
+    return confirm(violates(claim, given, table), at=_shown(point), violated=str(proved.condition(condition)))
+
+
+# --- corollaries -----------------------------------------------------------------------------------------------------
+
+
+def _corollary_findings(theorem: Theorem) -> Iterator[Finding]:
+    smaller = {name: found for name, (outcome, found, _) in corollary_terms(theorem).items() if outcome == "violated"}
+    if smaller:
+        name, point = next(iter(smaller.items()))
+        left, right = corollary_terms(theorem)[name][2]
+        yield Finding(
+            f"{theorem.id}:corollary",
+            theorem.id,
+            ", ".join(f"term {name}" for name in smaller),
+            "corollary",
+            "constant",
+            sp.sstr(left),
+            sp.sstr(right),
+            f"the corollary is smaller than its theorem with the schedule put in, for instance at {_shown(point)}",
+            partial(_check_corollary, theorem.id, {name: point for name, point in smaller.items() if point}),
+        )
+
+
+@cache
+def _corollary_cache(name: str) -> dict[str, tuple[str, dict | None, tuple[sp.Expr, sp.Expr]]]:
+    theorem = find(name)
+    parent_name, substitution = theorem.follows_from  # type: ignore[misc]
+    parent, printed = find(parent_name).statement("printed"), theorem.statement("printed")
+    table = {theorem.vocabulary[key].symbol: value for key, value in substitution.items()}
+    counts = tuple(
+        Condition(f"{symbol}_count", value, ">=", sp.Integer(1)) for symbol, value in table.items() if symbol.is_integer
+    )
+    result = {}
+    for name in dict.fromkeys(term.name for statement in (printed, parent) for term in statement.terms):
+        right = scheduled(parent, parent.expand(_term_or_zero(parent, name)).xreplace(table)).xreplace(table)
+        left = scheduled(printed, printed.expand(_term_or_zero(printed, name))).xreplace(table)
+        result[name] = (*compare(left, right, counts), (left, right))
+    return result
+
+
+def corollary_terms(theorem: Theorem) -> dict[str, tuple[str, dict | None, tuple[sp.Expr, sp.Expr]]]:
+    """Each term of a corollary against its theorem with the schedule put in; a substituted count is at least 1."""
+    return _corollary_cache(theorem.id)
+
+
+def _check_corollary(name: str, points: dict[str, dict]) -> Evidence:
+    theorem = find(name)
+    terms = corollary_terms(theorem)
+    numbers = {term: _at(theorem, terms[term][2], point) for term, point in points.items()}
+    return confirm(
+        all(mine < parent for mine, parent in numbers.values()),
+        **{term: f"{float(p):.6g} < {float(q):.6g} at {_shown(points[term])}" for term, (p, q) in numbers.items()},
+    )
+
+
+def recheck(finding_id: str) -> Evidence:
+    """Run one finding's check again.
+
+    Raises:
+        InputError: no finding has this id.
+        RecheckError: the finding is not confirmed.
+    """
+    from ..language.reading import InputError
+
+    paper, _, rest = finding_id.partition(".")
+    name = f"{paper}.{rest.partition(':')[0]}"
+    narrow = reader_findings(paper) if ":" not in finding_id and paper in PAPERS else []
+    if ":" in finding_id and name in paper_theorems(paper):
+        narrow = list(automatic(find(name)))
+    known: dict[str, Callable[[], Evidence]] = {finding.id: finding.check for finding in narrow}
+    if finding_id not in known:
+        raise InputError(
+            f"{finding_id[:60]!r}: not a finding; wanted one of {' '.join(known) or 'those of fedco audit'}"
+        )
+    return known[finding_id]()
+
+
+def describe(finding: Finding) -> str:
+    """A finding as a paragraph for a person."""
+    lines = [
+        f"[{finding.severity}] {finding.id}: {finding.where}\n  printed:     {finding.printed}\n  instead:     {finding.expected}\n"
+        f"  consequence: {finding.consequence}\n  re-check:    {finding.command}",
+        *(f"  refuted:     fedco replay docs/{name}" for name in finding.bundles),
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,170 @@
+"""A refutation: one exact instance that satisfies every stated assumption of a printed claim, and breaks it.
+
+A refuted claim is one function in `bounds/papers/<key>/counterexamples.py`, decorated with `refutes`. It builds the instance from
+scratch, in exact numbers, and returns a `Case`. Nothing else has to be told: the audit links its findings, the report
+lists it, `fedco replay` recomputes it, and the tests mutate it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from ..evaluation.enclosure import enclose_bound
+from ..registry import PAPERS
+from ..registry import get_theorem as find
+
+Number = Fraction | int
+Interval = tuple[Fraction, Fraction]
+
+_BITS = 96
+"""Enclosures are rounded outward to so many bits: a relative 1e-28, and short files."""
+_WORKING_BITS = 4 * _BITS
+"""So much more that the rounded ends do not depend on the order in which sympy keeps a sum."""
+
+
+class RefutationError(AssertionError):
+    """An instance is not what it says: a fact fails, a constant is missing, or a printed condition does not hold."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """An instance with both sides' ingredients.
+
+    Args:
+        problem: {"name": ..., "dials": every number that defines the instance}.
+        constants: symbol of the printed statement -> (value, why the instance has this constant).
+        hyperparameters: symbol -> value.
+        left: the exact left side, or an enclosure (lower, upper); in the unit of the claim's metric.
+        facts: what was checked while the instance was built, as a sentence -> whether it is true.
+        observables: for a lemma, the exact values of the run that its right side refers to.
+        right: only for a claim that is no sum of terms; otherwise the printed statement is evaluated.
+        reading: which reading of the paper the instance uses, where the paper leaves one open; empty if none is needed.
+    """
+
+    problem: Mapping[str, Any]
+    constants: Mapping[str, tuple[Number, str]]
+    hyperparameters: Mapping[str, Number]
+    left: Number | Interval
+    facts: Mapping[str, bool]
+    observables: Mapping[str, Number] = field(default_factory=dict)
+    right: Interval | None = None
+    reading: str = ""
+
+    @property
+    def values(self) -> dict[str, Number]:
+        """Every symbol with its value."""
+        constants = {name: value for name, (value, _) in self.constants.items()}
+        return {**constants, **self.hyperparameters, **self.observables}
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """`name` is the claim's id, followed by a word where a claim has several instances; `findings` are audit ids.
+
+    `statement` is "printed", or "proved" for what the paper's own lemmas give when the printed conditions are repaired.
+    """
+
+    name: str
+    claim: str
+    findings: tuple[str, ...]
+    statement: str
+    summary: str
+    make: Callable[[], Case] = field(repr=False)
+
+    def case(self) -> Case:
+        """The instance, rebuilt now.
+
+        Raises:
+            RefutationError: one of its facts fails.
+        """
+        made = self.make()
+        if wrong := [fact for fact, holds in made.facts.items() if not holds]:
+            raise RefutationError(f"{self.name}: not true of the instance: {wrong[0]}")
+        return made
+
+    def sides(self, case: Case) -> tuple[Interval, Interval]:
+        """Enclosures of the left side and of the claimed right side.
+
+        Raises:
+            InadmissibleError: a printed condition does not hold.
+            RefutationError: a constant is not one of the statement.
+        """
+        left = case.left if isinstance(case.left, tuple) else (Fraction(case.left), Fraction(case.left))
+        return outward(left), case.right or right_side(self.claim, self.statement, case)
+
+
+def right_side(claim: str, statement: str, case: Case) -> Interval:
+    """An enclosure of the claimed bound at the exact numbers of a case."""
+    theorem = find(claim)
+    symbols = theorem.symbols(statement)
+    if unknown := sorted({*case.constants, *case.observables} - set(symbols)):
+        raise RefutationError(f"{unknown[0]}: not a symbol of {claim} ({statement})")
+    values: dict[str, Any] = {name: value for name, value in case.values.items() if name in symbols}
+    theorem.bound(statement, **values)  # raises where a condition fails
+    total = enclose_bound(theorem, statement, values, bits=_WORKING_BITS)["total"]
+    return outward((total.lower, total.upper))
+
+
+def outward(interval: Interval, bits: int = _BITS) -> Interval:
+    """Dyadic ends of at most `bits` bits that contain the interval; a short exact number stays as it is."""
+    low, high = interval
+    if low == high and max(low.numerator.bit_length(), low.denominator.bit_length()) <= 512:
+        return low, high
+    return _rounded(low, bits, up=False), _rounded(high, bits, up=True)
+
+
+def _rounded(number: Fraction, bits: int, *, up: bool) -> Fraction:
+    if number == 0:
+        return number
+    shift = bits - (abs(number.numerator).bit_length() - number.denominator.bit_length())
+    scaled = number * Fraction(2) ** shift
+    return Fraction(-(-scaled.numerator // scaled.denominator) if up else scaled.numerator // scaled.denominator) / (
+        Fraction(2) ** shift
+    )
+
+
+_DECLARED: dict[str, Refutation] = {}
+
+
+def refutes(
+    claim: str, *findings: str, variant: str = "", statement: str = "printed"
+) -> Callable[[Callable[[], Case]], Callable[[], Case]]:
+    """Register the decorated function as a refutation of a printed claim; its docstring says the instance in a line.
+
+    Args:
+        claim: id of the theorem, corollary or lemma.
+        findings: ids of the audit findings that it is the evidence of.
+        variant: tells several instances of one claim apart.
+        statement: "printed", or "proved" for the most charitable reading.
+    """
+
+    def register(make: Callable[[], Case]) -> Callable[[], Case]:
+        name = f"{claim}.{variant}" if variant else claim
+        if name in _DECLARED or not make.__doc__:
+            raise RefutationError(f"{name}: declared twice, or without a docstring")
+        _DECLARED[name] = Refutation(name, claim, findings, statement, " ".join(make.__doc__.split()), make)
+        return make
+
+    return register
+
+
+@cache
+def refutations() -> dict[str, Refutation]:
+    """Every declared refutation by name, in the order of the papers."""
+    for paper in PAPERS:
+        try:
+            import_module(f"..papers.{paper}.counterexamples", __package__)
+        except ModuleNotFoundError as error:
+            if not (error.name and error.name.endswith(f"papers.{paper}.counterexamples")):
+                raise
+    return dict(_DECLARED)
+
+
+def bundles_of(finding: str) -> tuple[str, ...]:
+    """Names of the refutations that a finding of the audit rests on."""
+    return tuple(name for name, item in refutations().items() if finding in item.findings)

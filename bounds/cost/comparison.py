@@ -1,0 +1,305 @@
+"""All theorems on the same quantities: what each says that a target costs, through the shared vocabulary.
+
+The papers' letters clash, their quantities do not: a problem with `outer_sample_lipschitz = 2` has an outer Lipschitz
+constant of at most 2 too, so a stronger quantity stands in for a weaker one that is not given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..language.markdown import table
+from ..language.quantities import QUANTITIES, Binding
+from ..language.reading import InputError, read_number
+from ..language.theorem import Theorem
+from ..optimum.tuning import Tuned, tune
+from ..registry import PAPERS, paper_theorems
+from .orders import Order, rates
+from .resources import KIND, RESOURCES
+
+MAIN = {
+    "local_scgdm": ("theorem_3_4",),
+    "comfedl": ("theorem_1", "theorem_2"),
+    "fcsg": ("theorem_4_1",),
+    "fcsg_m": ("theorem_4_4",),
+    "acc_fcsg_m": ("theorem_4_7",),
+    "meta_fl": ("theorem_8", "theorem_8_FO", "theorem_8_HF"),
+    "feddro": ("theorem_5_1",),
+}
+IMPLIED_BY = {
+    "outer_lipschitz": ("outer_mean_square_lipschitz", "outer_sample_lipschitz"),
+    "outer_mean_square_lipschitz": ("outer_sample_lipschitz", "outer_lipschitz"),
+    "outer_sample_lipschitz": ("outer_mean_square_lipschitz", "outer_lipschitz"),
+    "outer_smoothness": ("outer_sample_smoothness",),
+    "outer_sample_smoothness": ("outer_smoothness",),
+    "inner_lipschitz": ("inner_mean_square_lipschitz", "inner_sample_lipschitz"),
+    "inner_mean_square_lipschitz": ("inner_sample_lipschitz", "inner_lipschitz"),
+    "inner_jacobian_mean_square": ("inner_mean_square_lipschitz", "inner_sample_lipschitz", "inner_lipschitz"),
+    "inner_sample_lipschitz": ("inner_mean_square_lipschitz", "inner_lipschitz"),
+    "inner_smoothness": ("inner_sample_smoothness",),
+    "inner_sample_smoothness": ("inner_smoothness",),
+    "inner_noise": ("inner_jacobian_noise", "inner_value_noise"),
+    "composite_noise": ("inner_value_noise", "inner_noise"),
+}
+"""Quantity -> quantities whose value may stand in for it: the stronger ones, then the same constant under a weaker name
+(which is an assumption on the problem; `assumed` of the row lists it)."""
+_DEFAULTS: Mapping[str, Any] = {
+    "clients": 10,
+    "fine_tuning_steps": 1,
+    "participation": 1,
+    "fine_tuning_step_size": "1/10",
+    "difference_step": "1/100",
+    "hidden_constant": 1,
+}
+_LABELS = ("corrected", "proved", "printed")
+
+_COLUMNS = ("theorem", "statement", "problem")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One theorem: the cost to reach the target, or the reason why it says nothing."""
+
+    theorem: str
+    statement: str
+    kind: str
+    metric: str
+    tuned: Tuned | None
+    reason: str
+    assumed: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "theorem": self.theorem,
+            "statement": self.statement,
+            "kind": self.kind,
+            "metric": self.metric,
+            "cost": self.tuned.cost if self.tuned else None,
+            "values": self.tuned.values if self.tuned else None,
+            "reason": self.reason,
+            "assumed": list(self.assumed),
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Every theorem on one set of quantities."""
+
+    eps: str
+    quantities: dict[str, str]
+    rows: tuple[Row, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"eps": self.eps, "quantities": self.quantities, "rows": [row.to_dict() for row in self.rows]}
+
+    def preferred(self, cost: str = "samples", kind: str | None = None) -> str | None:
+        """The theorem with the least cost, of one kind of problem if asked."""
+        able = [row for row in self.rows if row.tuned and cost in row.tuned.cost and kind in (None, row.kind)]
+        return min(able, key=lambda row: row.tuned.cost[cost]).theorem if able else None  # type: ignore[union-attr]
+
+    def markdown(self) -> str:
+        """A table, one row per theorem."""
+        names = [name.replace("_", " ") for name in RESOURCES]
+        rows = [
+            [row.theorem, row.statement, row.kind, *(f"{row.tuned.cost.get(name, 0):.4g}" for name in RESOURCES)]
+            if row.tuned
+            else [row.theorem, row.statement, row.kind, row.reason]
+            for row in self.rows
+        ]
+        return "\n".join(table([*_COLUMNS, *names], rows))
+
+    def __str__(self) -> str:
+        return f"cost of metric <= {self.eps}, each theorem tuned for the fewest samples\n{self.markdown()}"
+
+
+def compare(
+    eps: Any,
+    quantities: Mapping[str, Any] | None = None,
+    *,
+    kind: str | None = None,
+    statement: str | None = None,
+    cost: str = "samples",
+) -> Comparison:
+    """What every theorem says that `metric <= eps` costs, on the same quantities.
+
+    Args:
+        quantities: quantity name -> value; what is not given (and not implied) counts as 1, clients as 10.
+        kind: only theorems about this kind of problem.
+        statement: a label; by default the most trustworthy statement that a theorem has (corrected, proved, printed).
+
+    Raises:
+        InputError: an unknown quantity, kind or label, or a bad number.
+    """
+    given = dict(quantities or {})
+    known = _known_quantities()
+    for name, value in given.items():
+        if name not in known:
+            raise InputError(f"{name[:40]}: not a quantity of any theorem; wanted one of {' '.join(sorted(known))}")
+        read_number(name, value)
+    _check_kind(kind)
+    rows = tuple(
+        _row(t, eps, given, statement, cost) for t in _theorems() if kind in (None, KIND[t.id.partition(".")[0]])
+    )
+    return Comparison(str(eps), {name: str(value) for name, value in given.items()}, rows)
+
+
+@dataclass(frozen=True)
+class OrderRow:
+    """One statement of one theorem: the exact orders of its cheapest schedule, or the reason why it has none."""
+
+    theorem: str
+    statement: str
+    kind: str
+    costs: dict[str, Order]
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        costs = {name: order.to_dict() for name, order in self.costs.items()}
+        return {
+            "theorem": self.theorem,
+            "statement": self.statement,
+            "kind": self.kind,
+            "costs": costs,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True)
+class OrderTable:
+    """The comparison tables of the papers, derived again: least samples per client, then least rounds, as eps -> 0."""
+
+    rows: tuple[OrderRow, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"rows": [row.to_dict() for row in self.rows]}
+
+    def markdown(self) -> str:
+        names = ("samples", "rounds", "iterations")
+        rows = [
+            [
+                row.theorem,
+                row.statement,
+                row.kind,
+                *(map(str, map(row.costs.get, names)) if row.costs else [row.reason]),
+            ]
+            for row in self.rows
+        ]
+        return "\n".join(table([*_COLUMNS, *names], rows))
+
+    def __str__(self) -> str:
+        return f"orders of the cheapest schedule for metric <= eps, per client\n{self.markdown()}"
+
+
+def orders(kind: str | None = None, labels: Sequence[str] = ("printed", "corrected")) -> OrderTable:
+    """The exact orders of every main theorem, for each of the labels that it has.
+
+    Raises:
+        InputError: an unknown kind.
+    """
+    _check_kind(kind)
+    rows = []
+    for item in _theorems():
+        about = KIND[item.id.partition(".")[0]]
+        for label in (label for label in labels if label in item.labels and kind in (None, about)):
+            try:
+                rows.append(OrderRow(item.id, label, about, dict(rates(item, label).costs)))
+            except InputError as error:
+                rows.append(OrderRow(item.id, label, about, {}, str(error).partition(": ")[2]))
+    return OrderTable(tuple(rows))
+
+
+def _check_kind(kind: str | None) -> None:
+    if kind is not None and kind not in KIND.values():
+        raise InputError(
+            f"{kind[:40]!r}: not a kind of problem; wanted one of {', '.join(dict.fromkeys(KIND.values()))}"
+        )
+
+
+def _theorems() -> list[Theorem]:
+    found = []
+    for paper in PAPERS:
+        try:
+            items = paper_theorems(paper)
+        except ModuleNotFoundError:
+            continue
+        found += [items[f"{paper}.{name}"] for name in MAIN[paper] if f"{paper}.{name}" in items]
+    return found
+
+
+def _known_quantities() -> set[str]:
+    extra = {
+        binding.quantity.name for t in _theorems() for binding in t.vocabulary if binding.quantity.role == "constant"
+    }
+    constants = {name for name, quantity in QUANTITIES.items() if quantity.role == "constant"}
+    return constants | extra | set(_DEFAULTS)
+
+
+def _row(theorem: Theorem, eps: Any, given: Mapping[str, Any], statement: str | None, cost: str) -> Row:
+    if statement is not None and statement not in ("printed", "proved", "corrected"):
+        raise InputError(f"{statement[:20]}: not a statement; wanted printed, proved or corrected")
+    label = statement if statement in theorem.labels else next(name for name in _LABELS if name in theorem.labels)
+    values: dict[str, Any] = {}
+    assumed: list[str] = []
+    for name, binding in theorem.symbols(label).items():
+        value = _value(binding, given, assumed)
+        if value is not None:
+            values[name] = value
+    kind = KIND[theorem.id.partition(".")[0]]
+    try:
+        tuned, reason = tune(theorem, values, statement=label, eps=eps, cost=cost), ""
+    except InputError as error:
+        tuned, reason = None, str(error)
+    return Row(theorem.id, label, kind, theorem.metric.name, tuned, reason, tuple(assumed))
+
+
+def _value(binding: Binding, given: Mapping[str, Any], assumed: list[str]) -> Any:
+    name = binding.quantity.name
+    if name in given:
+        return given[name]
+    if binding.quantity.role == "hyperparameter":
+        return _DEFAULTS.get(name)
+    other = next((source for source in IMPLIED_BY.get(name, ()) if source in given), None)
+    assumed.append(f"{name} = {other}" if other else f"{name} = 1")
+    return given[other] if other else 1
+
+
+def preference_map(
+    over: tuple[str, str],
+    grids: tuple[list[Any], list[Any]],
+    eps: Any,
+    quantities: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> list[tuple[Any, Any, str | None]]:
+    """Which theorem asks for the least cost at each point of a grid of two quantities (`eps` counts as one)."""
+    cost = options.get("cost", "samples")
+    found = []
+    for first in grids[0]:
+        for second in grids[1]:
+            at = {**(quantities or {}), over[0]: first, over[1]: second}
+            target = at.pop("eps", eps)
+            found.append((first, second, compare(target, at, **options).preferred(cost)))
+    return found
+
+
+def figure(
+    out: Path,
+    targets: list[float],
+    quantities: Mapping[str, Any] | None = None,
+    *,
+    cost: str = "samples",
+    **options: Any,
+) -> None:
+    """The cost of every theorem over a range of targets."""
+    from ..region.pictures import lines_picture
+
+    curves: dict[str, tuple[list[float], list[float]]] = {}
+    for eps in targets:
+        for row in compare(eps, quantities, cost=cost, **options).rows:
+            if row.tuned and cost in row.tuned.cost:
+                x, y = curves.setdefault(f"{row.theorem} ({row.statement})", ([], []))
+                x.append(eps)
+                y.append(row.tuned.cost[cost])
+    lines_picture(out, curves, "target", f"{cost} per client", "cost of a target, by theorem")

@@ -1,0 +1,223 @@
+"""Exact rates: the exponents of every hyperparameter and cost as the target goes to 0, from a linear program.
+
+With `h = eps^(-a_h)` for every hyperparameter a monomial has an exponent that is linear in the a's. The bound is at
+most eps (up to a constant) where every monomial has exponent at least 1, a condition holds where each of its
+monomials stays bounded, and the best rate is the optimum of a linear program, solved in rationals. Constants of the
+problem count as 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ..language.quantities import NONNEGATIVE, POSITIVE
+from ..language.reading import InputError
+from ..language.theorem import Theorem
+from ..optimum.linear import Row, UnboundedError, minimise
+from ..optimum.model import Model, model
+from ..optimum.posynomial import Converter, NotPosynomialError, Posynomial
+
+_CLIENTS = Fraction(1, 10**4)
+"""Exponent given to the number of clients to read off the speed-up: small enough for the first linear piece."""
+_FIXED = {"fine_tuning_steps": 2, "participation": Fraction(1, 2), "hidden_constant": 1, "fine_tuning_step_size": 1}
+
+
+@dataclass(frozen=True)
+class Order:
+    """`eps^(-eps) K^(clients)`: how a quantity grows as the target goes to 0, and with the number of clients."""
+
+    eps: Fraction
+    clients: Fraction
+
+    def __str__(self) -> str:
+        parts = [f"eps^{-self.eps}" if self.eps else "", f"clients^{self.clients}" if self.clients else ""]
+        return " ".join(part for part in parts if part) or "1"
+
+    def latex(self) -> str:
+        """As \\epsilon and K to their powers."""
+        parts = [rf"\epsilon^{{{-self.eps}}}" if self.eps else "", f"K^{{{self.clients}}}" if self.clients else ""]
+        return "".join(parts) or "1"
+
+    def to_dict(self) -> dict[str, str]:
+        return {"eps": str(-self.eps), "clients": str(self.clients)}
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The least order of a cost (then of others, in turn) at which a statement reaches `metric <= eps`.
+
+    Args:
+        minimised: the costs, in the order in which they were minimised.
+        costs: every resource -> its order.
+        schedule: hyperparameters -> their orders at the optimum.
+        at_one: whole hyperparameters that are exactly 1 there, so that terms with their excess over 1 vanish.
+    """
+
+    theorem: str
+    statement: str
+    minimised: tuple[str, ...]
+    costs: dict[str, Order]
+    schedule: dict[str, Order]
+    at_one: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "theorem": self.theorem,
+            "statement": self.statement,
+            "minimised": list(self.minimised),
+            "costs": {name: order.to_dict() for name, order in self.costs.items()},
+            "schedule": {name: order.to_dict() for name, order in self.schedule.items()},
+            "at_one": list(self.at_one),
+        }
+
+    def __str__(self) -> str:
+        rows = [f"{self.theorem} ({self.statement}), least {' then '.join(self.minimised)}:"]
+        rows += [f"  {name} ~ {order}" for name, order in self.costs.items()]
+        rows.append("  with " + ", ".join(f"{name} ~ {order}" for name, order in self.schedule.items()))
+        return "\n".join(rows)
+
+
+def rates(theorem: Theorem, statement: str = "printed", minimise_first: Sequence[str] = ("samples", "rounds")) -> Rates:
+    """The exact exponents of the cheapest schedule as the target goes to 0.
+
+    Args:
+        minimise_first: costs to minimise one after the other, each without giving up the ones before.
+
+    Raises:
+        InputError: no terms, no such resource, no posynomial form, a bound that cannot be made small, or an exponent
+            without limit.
+    """
+    made = _generic(theorem, statement)
+    _check_costs(made, minimise_first)
+    clients = next((b.name for b in made.free if b.quantity.name == "clients"), None)
+    best: tuple[tuple[Fraction, ...], Rates] | None = None
+    for ones in _branches(made):
+        found = _branch(made, ones, tuple(minimise_first), clients)
+        if found is None:
+            continue
+        key = tuple(value for name in minimise_first for value in (found.costs[name].eps, found.costs[name].clients))
+        if best is None or key < best[0]:
+            best = key, found
+    if best is None:
+        raise InputError(f"{theorem.id} ({statement}): no schedule makes this bound small; it has a floor")
+    return best[1]
+
+
+def _check_costs(made: Model, names: Sequence[str]) -> None:
+    for name in names:
+        if name not in made.costs:
+            where = f"{made.theorem.id} ({made.label})"
+            raise InputError(f"{name[:30]}: not a resource of {where}; it has {' '.join(made.costs) or 'none'}")
+
+
+def _generic(theorem: Theorem, statement: str) -> Model:
+    """The model with every constant 1; the difference step is free, and the clients too where a posynomial allows
+    it."""
+    values: dict[str, Any] = {}
+    for name, binding in theorem.symbols(statement).items():
+        quantity = binding.quantity
+        if quantity.role != "hyperparameter":
+            values[name] = 1 if quantity.domain in (POSITIVE, NONNEGATIVE) else 2
+        elif quantity.name in _FIXED:
+            values[name] = _FIXED[quantity.name]
+    free = frozenset(("clients", "difference_step"))
+    made = model(theorem, statement, values, also_free=free)
+    clients = next((b.name for b in made.free if b.quantity.name == "clients"), None)
+    if clients and any(_has_no_form(term) for term in made.terms.values()):
+        return model(theorem, statement, {**values, clients: 8}, also_free=free)
+    return made
+
+
+def _has_no_form(term: Any) -> bool:
+    try:
+        Converter({}).convert(term)
+    except NotPosynomialError:
+        return True
+    return False
+
+
+def _branches(made: Model) -> list[tuple[str, ...]]:
+    """No variable fixed, and each whole variable with a vanishing excess over 1 at exactly 1."""
+    converter = Converter({})
+    try:
+        for term in made.terms.values():
+            converter.convert(term)
+    except NotPosynomialError as reason:
+        raise InputError(f"{made.theorem.id} ({made.label}): no exponents, {reason}") from None
+    excess = {name for names in converter.replacements.values() for name in names if name in made.whole}
+    return [(), *((name,) for name in sorted(excess))]
+
+
+def _branch(made: Model, ones: tuple[str, ...], order: tuple[str, ...], clients: str | None) -> Rates | None:
+    """Exponents with some variables at 1; the clients' exponent from a second program in which they grow slowly."""
+    points = []
+    for growth in (Fraction(0), _CLIENTS) if clients else (Fraction(0),):
+        answer = _exponents(made, ones, order, {clients: growth} if clients else {})
+        if answer is None:
+            return None
+        points.append(answer)
+    at, moved = points[0], points[-1]
+
+    def slope(name: str) -> Order:
+        change = (moved[name] - at[name]) / _CLIENTS if clients else Fraction(0)
+        return Order(at[name], change)
+
+    names = [b.name for b in made.free if b.name not in ones and b.name != clients]
+    return Rates(
+        made.theorem.id,
+        made.label,
+        order,
+        {name: slope(f"cost {name}") for name in made.costs if f"cost {name}" in at},
+        {name: slope(name) for name in names}
+        | {name: slope(f"cost {name}") for name in made.determined if f"cost {name}" in at},
+        ones,
+    )
+
+
+def _exponents(
+    made: Model, ones: tuple[str, ...], order: tuple[str, ...], growth: Mapping[str, Fraction]
+) -> dict[str, Fraction] | None:
+    """The optimum of the linear program, costs minimised in turn; `cost NAME` is the exponent of each cost."""
+    box = {name: (1.0, 1.0) for name in ones}
+    converter = Converter(box)
+    rows: list[tuple[Row, Fraction]] = []
+    for term in made.terms.values():
+        rows += [(row, Fraction(-1)) for row in _rows(converter.convert(term))]
+    for _, part in made.limits(converter):
+        rows += [(row, Fraction(0)) for row in _rows(part)]
+    formulas = {**made.costs, **made.determined}
+    for name, expr in formulas.items():
+        for row in _rows(_converted(converter, expr)):
+            rows.append(({**row, f"cost {name}": Fraction(-1)}, Fraction(0)))
+    rows += [(row, Fraction(0)) for part in converter.sides for row in _rows(part)]
+    for name, value in growth.items():
+        rows += [({name: Fraction(1)}, value), ({name: Fraction(-1)}, -value)]
+    whole = frozenset(made.whole)
+    point: dict[str, Fraction] | None = None
+    named = [name for name in dict.fromkeys((*order, *formulas)) if formulas[name].free_symbols]
+    for name in (*named, *(n for n in made.whole if n not in growth and n not in ones)):
+        label = f"cost {name}" if name in formulas else name
+        try:
+            point = minimise({label: Fraction(1)}, rows, whole)
+        except UnboundedError:
+            if name in order:
+                raise InputError(f"{name}: its exponent has no minimum in {made.theorem.id} ({made.label})") from None
+            continue
+        if point is None:
+            return None
+        rows.append(({label: Fraction(1)}, point[label]))
+    return point
+
+
+def _converted(converter: Converter, expr: Any) -> Posynomial:
+    try:
+        return converter.convert(expr)
+    except NotPosynomialError as reason:
+        raise InputError(f"no exponents: {reason}") from None
+
+
+def _rows(part: Posynomial) -> list[Row]:
+    return [dict(exponents) for exponents in part.terms]

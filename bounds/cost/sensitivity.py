@@ -1,0 +1,149 @@
+"""How a bound reacts: elasticities in every symbol, shares of the terms along the horizon, rounds against samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import log
+from pathlib import Path
+from typing import Any
+
+import sympy as sp
+
+from ..evaluation.evaluate import complete, evaluate, exact
+from ..language.reading import InputError, read_values
+from ..language.theorem import Theorem
+from ..optimum.tuning import Tuned, tune
+
+_RELATIVE = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True)
+class Elasticities:
+    """Percent change of the total per percent change of a symbol, one at a time; scheduled hyperparameters follow."""
+
+    theorem: str
+    statement: str
+    total: float
+    values: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "theorem": self.theorem,
+            "statement": self.statement,
+            "total": self.total,
+            "elasticities": dict(self.values),
+        }
+
+    def __str__(self) -> str:
+        ordered = sorted(self.values.items(), key=lambda item: -abs(item[1]))
+        rows = [f"{self.theorem} ({self.statement}) = {self.total:.6g}; 1% more of"]
+        return "\n".join([*rows, *(f"  {name:<12} changes it by {value:+.3f}%" for name, value in ordered)])
+
+
+def elasticities(theorem: Theorem, values: Mapping[str, Any], *, statement: str = "printed") -> Elasticities:
+    """Logarithmic derivatives of the bound, by exact central differences of relative width 1e-6.
+
+    Raises:
+        InputError: unknown, missing or out-of-domain values, or a statement without terms.
+    """
+    chosen = theorem.statement(statement)
+    if not chosen.terms:
+        raise InputError(f"{theorem.id} ({statement}): bounds nothing (it has no terms)")
+    bindings = theorem.symbols(statement)
+    point = complete(theorem, statement, values)
+    given = {bindings[name].symbol: exact(v) for name, v in read_values(bindings, values, theorem.id).items()}
+
+    def total(at: Mapping[sp.Symbol, sp.Expr]) -> float:
+        full = dict(at)
+        for name in chosen.schedule:
+            symbol = bindings[name].symbol
+            if symbol not in full:
+                full[symbol] = _scheduled(name, full)
+        return float(sp.N(sp.Add(*(chosen.at(term.expr, full) for term in chosen.terms)), 30))
+
+    def _scheduled(name: str, at: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
+        expr = chosen.schedule[name]
+        for symbol in sorted(chosen.symbols_of(expr) - set(at), key=str):
+            at[symbol] = _scheduled(str(symbol), at)
+        return chosen.at(expr, at)
+
+    found = {}
+    for symbol, value in given.items():
+        if value > 0 and not (symbol.is_integer and not symbol.is_positive):
+            up, down = (total({**given, symbol: value * (1 + side * exact(_RELATIVE))}) for side in (1, -1))
+            width = log((1 + _RELATIVE) / (1 - _RELATIVE))
+            found[str(symbol)] = log(up / down) / width if up > 0 and down > 0 else 0.0
+    whole = float(sp.N(sp.Add(*(chosen.at(term.expr, point) for term in chosen.terms)), 25))
+    return Elasticities(theorem.id, statement, whole, found)
+
+
+def shares(
+    theorem: Theorem, over: str, grid: Sequence[float], values: Mapping[str, Any], *, statement: str = "printed"
+) -> dict[str, list[float]]:
+    """The share of each term in the bound along a grid of one symbol.
+
+    Returns:
+        `{over: grid, term: shares, ...}`; the shares add up to 1 at each point.
+
+    Raises:
+        InputError: unknown or missing symbols, or a statement without terms.
+    """
+    import numpy as np
+
+    numbers = {name: float(v) for name, v in read_values(theorem.symbols(statement), values, theorem.id).items()}
+    result = evaluate(theorem, statement, **numbers, **{over: np.asarray(grid, dtype=float)})
+    if not result["terms"]:
+        raise InputError(f"{theorem.id} ({statement}): bounds nothing (it has no terms)")
+    return {over: list(map(float, grid))} | {
+        name: [float(v) for v in term / result["total"]] for name, term in result["terms"].items()
+    }
+
+
+def pareto(
+    theorem: Theorem,
+    values: Mapping[str, Any],
+    eps: Any,
+    *,
+    statement: str = "printed",
+    points: int = 8,
+    figure: Path | None = None,
+) -> list[Tuned]:
+    """Cheapest schedules between the fewest samples and the fewest rounds that reach eps.
+
+    Raises:
+        InputError: as `tune`, or a statement without samples and rounds.
+    """
+    samples = tune(theorem, values, statement=statement, eps=eps, cost="samples")
+    rounds = tune(theorem, values, statement=statement, eps=eps, cost="rounds")
+    found = [samples]
+    high, low = samples.cost["rounds"], rounds.cost["rounds"]
+    for step in range(1, points - 1):
+        weight = Fraction(samples.cost["samples"] / high) * Fraction(10) ** (3 * step // (points - 1) - 1)
+        found.append(tune(theorem, values, statement=statement, eps=eps, cost={"samples": 1, "rounds": weight}))
+    if low < high:
+        found.append(rounds)
+    front = _undominated(found)
+    if figure is not None:
+        from ..region.pictures import lines_picture
+
+        curve = ([t.cost["rounds"] for t in front], [t.cost["samples"] for t in front])
+        lines_picture(
+            figure,
+            {f"{theorem.id} ({statement})": curve},
+            "communication rounds",
+            "samples per client",
+            f"bound <= {eps}",
+        )
+    return front
+
+
+def _undominated(found: list[Tuned]) -> list[Tuned]:
+    """Fewest rounds first; each further point has fewer samples."""
+    ordered = sorted(found, key=lambda t: (t.cost["rounds"], t.cost["samples"]))
+    front: list[Tuned] = []
+    for item in ordered:
+        if not front or item.cost["samples"] < front[-1].cost["samples"]:
+            front.append(item)
+    return front

@@ -1,1 +1,0 @@
-"""What only a reader finds: one file per paper, each finding with a check that reruns it from scratch."""

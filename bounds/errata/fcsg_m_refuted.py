@@ -1,5 +1,0 @@
-"""FCSG-M: its entry stands beside that of FCSG, which has the same instance."""
-
-from .fcsg_refuted import fcsg_m
-
-__all__ = ["fcsg_m"]

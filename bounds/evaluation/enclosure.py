@@ -1,0 +1,249 @@
+"""Rigorous enclosures: an expression evaluated in ball arithmetic, with ends that are exact rationals rounded outward.
+
+Every operation of python-flint's `arb` returns a ball that contains the true result. A ball that is not finite says
+nothing, and is an error here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, nextafter
+from typing import Any
+
+import sympy as sp
+
+from ..language.theorem import Theorem
+from .evaluate import complete
+
+BITS = 128
+
+
+class EnclosureError(ArithmeticError):
+    """The ball arithmetic has no finite answer: a vanishing denominator, a root of a negative number."""
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """A closed interval with exact rational ends that contains the true value."""
+
+    lower: Fraction
+    upper: Fraction
+
+    def contains(self, value: Fraction | int | float) -> bool:
+        return self.lower <= Fraction(value) <= self.upper
+
+    @property
+    def pair(self) -> tuple[Fraction, Fraction]:
+        return self.lower, self.upper
+
+    @property
+    def width(self) -> Fraction:
+        return self.upper - self.lower
+
+    @property
+    def sign(self) -> int | None:
+        """1, -1, or 0 for exactly zero; None where the enclosure does not decide."""
+        if self.lower > 0:
+            return 1
+        if self.upper < 0:
+            return -1
+        return 0 if self.lower == self.upper else None
+
+    def floats(self) -> tuple[float, float]:
+        """Ends in double precision, rounded outward."""
+        low, high = float(self.lower), float(self.upper)
+        low = nextafter(low, -inf) if Fraction(low) > self.lower else low
+        high = nextafter(high, inf) if Fraction(high) < self.upper else high
+        return low, high
+
+
+def enclose(expr: sp.Expr, point: Mapping[sp.Symbol, sp.Expr] | None = None, *, bits: int = BITS) -> Enclosure:
+    """An interval that contains `expr` at a point.
+
+    Args:
+        expr: algebraic, with exp, log, Max, Min, Abs, floor and ceiling.
+        point: symbol -> exact number (a rational, or an expression without symbols such as sqrt(2)/3).
+        bits: working precision.
+
+    Raises:
+        EnclosureError: no finite enclosure.
+    """
+    from flint import ctx
+
+    saved, ctx.prec = ctx.prec, bits
+    try:
+        return ends(_Evaluator(point or {}).ball(sp.sympify(expr)))
+    finally:
+        ctx.prec = saved
+
+
+def enclose_bound(theorem: Theorem, label: str, values: Mapping[str, Any], *, bits: int = BITS) -> dict[str, Enclosure]:
+    """Every derived constant and term of a statement, and `total` where it has terms, enclosed at one point.
+
+    Raises:
+        InputError: unknown, missing or out-of-domain values.
+        EnclosureError: no finite enclosure.
+    """
+    from flint import ctx
+
+    statement = theorem.statement(label)
+    saved, ctx.prec = ctx.prec, bits
+    try:
+        evaluator = _Evaluator(complete(theorem, label, values))
+        for item in statement.derived:
+            evaluator.known[item.symbol] = evaluator.ball(sp.sympify(item.expr))
+        found = {item.name: ends(evaluator.known[item.symbol]) for item in statement.derived}
+        found |= {term.name: ends(evaluator.ball(term.expr)) for term in statement.terms}
+        if statement.terms:
+            found["total"] = ends(evaluator.ball(statement.total))
+        return found
+    finally:
+        ctx.prec = saved
+
+
+def ends(ball: Any) -> Enclosure:
+    """The ends of a ball; arithmetic on the ball itself would round to the precision that is set elsewhere.
+
+    Raises:
+        EnclosureError: the ball is not finite.
+    """
+    if not ball.is_finite():
+        raise EnclosureError(f"no finite enclosure: {ball}")
+    middle, radius = _dyadic(ball.mid()), _dyadic(ball.rad())
+    return Enclosure(middle - radius, middle + radius)
+
+
+def _dyadic(number: Any) -> Fraction:
+    """The exact value of a ball of radius zero."""
+    mantissa, exponent = (int(part) for part in number.man_exp())
+    return Fraction(mantissa) * Fraction(2) ** exponent
+
+
+class _Evaluator:
+    """Balls of expressions at one point; `known` holds those of its symbols and remembers those of every part."""
+
+    def __init__(self, point: Mapping[sp.Symbol, sp.Expr]) -> None:
+        self.exact = {symbol: sp.sympify(value) for symbol, value in point.items()}
+        self.known: dict[sp.Expr, Any] = {}
+        self.known |= {symbol: self.ball(value) for symbol, value in self.exact.items()}
+
+    def ball(self, expr: sp.Expr) -> Any:
+        if expr not in self.known:
+            self.known[expr] = self._new(expr)
+        return self.known[expr]
+
+    def _new(self, expr: sp.Expr) -> Any:
+        from flint import arb, fmpq
+
+        if expr.is_Rational:
+            return arb(fmpq(int(expr.p), int(expr.q)))
+        if expr.is_Symbol:
+            raise EnclosureError(f"{expr}: wanted a value, got nothing")
+        if expr.is_Pow:
+            return self._power(*expr.as_base_exp())
+        if hasattr(expr, "unrolled"):  # a recursion: its rule is plain arithmetic
+            return self._unroll(expr)
+        balls = [self.ball(part) for part in expr.args]
+        if expr.is_Add or expr.is_Mul:
+            result = balls[0]
+            for ball in balls[1:]:
+                result = result + ball if expr.is_Add else result * ball
+            return result
+        return self._function(expr, balls)
+
+    def _power(self, base: sp.Expr, exponent: sp.Expr) -> Any:
+        ball = self.ball(base)
+        if exponent.is_Integer:
+            return ball ** int(exponent)
+        if exponent.is_Rational:
+            root = ball.sqrt() if exponent.q == 2 else ball.root(int(exponent.q))
+            return root ** int(exponent.p)
+        power = self.ball(exponent)
+        if base == sp.E:
+            return power.exp()
+        whole = power.unique_fmpz() if power.is_exact() else None
+        return ball ** int(whole) if whole is not None else (ball.log() * power).exp()
+
+    def _unroll(self, expr: sp.Expr) -> Any:
+        from ..language.recursion import checked
+
+        steps = self.ball(expr.args[0]).unique_fmpz()
+        if steps is None:
+            raise EnclosureError(f"{expr.func.__name__}: wanted a whole number of steps, got {expr.args[0]}")
+
+        def ordered(argument: sp.Basic) -> Any:
+            is_list = isinstance(argument, sp.Tuple)
+            return [_Ordered(self.ball(part)) for part in argument] if is_list else _Ordered(self.ball(argument))
+
+        return _Ordered.ball_of(type(expr).rule(checked(int(steps)), *map(ordered, expr.args[1:])))
+
+    def _function(self, expr: sp.Expr, balls: list[Any]) -> Any:
+        from flint import arb
+
+        if isinstance(expr, (sp.Max, sp.Min)):
+            result = balls[0]
+            for ball in balls[1:]:
+                result = result.max(ball) if isinstance(expr, sp.Max) else result.min(ball)
+            return result
+        constants = {sp.pi: arb.pi, sp.E: arb.const_e}
+        if expr in constants:
+            return constants[expr]()
+        methods = {sp.exp: "exp", sp.log: "log", sp.Abs: "__abs__", sp.floor: "floor", sp.ceiling: "ceil"}
+        if expr.func in methods:
+            return getattr(balls[0], methods[expr.func])()
+        at_point = expr.xreplace(self.exact)  # a function of the statement's own, which evaluates at numbers
+        if isinstance(at_point, expr.func) or at_point.free_symbols:
+            raise EnclosureError(f"no ball arithmetic for {expr.func.__name__}")
+        return self.ball(at_point)
+
+
+class _Ordered:
+    """A ball inside the rule of a recursion: comparing two balls that overlap is an error, never a guess."""
+
+    def __init__(self, ball: Any) -> None:
+        self.ball = ball
+
+    @staticmethod
+    def ball_of(value: Any) -> Any:
+        from flint import arb, fmpq
+
+        if isinstance(value, _Ordered):
+            return value.ball
+        exact = Fraction(value)
+        return arb(fmpq(exact.numerator, exact.denominator))
+
+    def sqrt(self) -> _Ordered:
+        return _Ordered(self.ball.sqrt())
+
+    def __pow__(self, power: int) -> _Ordered:
+        return _Ordered(self.ball**power)
+
+    def __add__(self, other: Any) -> _Ordered:
+        return _Ordered(self.ball + self.ball_of(other))
+
+    def __mul__(self, other: Any) -> _Ordered:
+        return _Ordered(self.ball * self.ball_of(other))
+
+    def __sub__(self, other: Any) -> _Ordered:
+        return _Ordered(self.ball - self.ball_of(other))
+
+    def __rsub__(self, other: Any) -> _Ordered:
+        return _Ordered(self.ball_of(other) - self.ball)
+
+    def __truediv__(self, other: Any) -> _Ordered:
+        return _Ordered(self.ball / self.ball_of(other))
+
+    def __rtruediv__(self, other: Any) -> _Ordered:
+        return _Ordered(self.ball_of(other) / self.ball)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __lt__(self, other: Any) -> bool:
+        right = self.ball_of(other)
+        if self.ball < right:
+            return True
+        if self.ball >= right:
+            return False
+        raise EnclosureError(f"cannot tell which is smaller: {self.ball} or {right}")

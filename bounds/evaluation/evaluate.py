@@ -1,0 +1,273 @@
+"""Numbers from a statement: exact at one point, vectorised on a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import sympy as sp
+
+from ..language.reading import InputError, read_values
+from ..language.theorem import Condition, Statement, Theorem
+
+_DIGITS = 60
+_POINTS_PER_BLOCK = 1 << 15
+"""256 KiB per array: fastest of 2^12 to 2^20 for the longest statements."""
+
+
+class InadmissibleError(ValueError):
+    """The values do not satisfy the conditions of the statement."""
+
+
+@dataclass(frozen=True)
+class ConditionCheck:
+    """Whether one condition holds; `slack` is positive where it holds with room (same units as the condition)."""
+
+    name: str
+    relation: str
+    holds: bool
+    slack: float
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A statement evaluated at one point.
+
+    `total`, `terms` and `derived` are floats rounded once, from exact values; `total` is None where the statement only
+    defines constants. `values` has the exact inputs as text, scheduled hyperparameters included, `numbers` the same as floats.
+    """
+
+    theorem: str
+    statement: str
+    metric: str
+    total: float | None
+    terms: dict[str, float]
+    derived: dict[str, float]
+    admissible: bool
+    conditions: tuple[ConditionCheck, ...]
+    values: dict[str, str]
+    numbers: dict[str, float] = field(repr=False, default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        data = asdict(self)
+        del data["numbers"]
+        data["conditions"] = [asdict(check) for check in self.conditions]
+        return data
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        return tuple(check.name for check in self.conditions if not check.holds)
+
+    def __str__(self) -> str:
+        head = f"{self.theorem} ({self.statement}): {self.metric} <= {self.total}" if self.terms else f"{self.theorem}"
+        rows = [f"  {name} = {value:.6g}" for name, value in {**self.terms, **self.derived}.items()]
+        verdict = "admissible" if self.admissible else f"NOT admissible: {', '.join(self.failed)} fail"
+        return "\n".join([head, *rows, f"  {verdict}"])
+
+
+def exact(value: Fraction | int) -> sp.Rational:
+    return sp.Rational(value.numerator, value.denominator)
+
+
+def sign(expr: sp.Expr) -> int:
+    """The exact sign of a number: rationals exactly, the rest by enclosing digits, ties by simplification.
+
+    Raises:
+        InputError: the expression is not a finite real number.
+    """
+    expr = sp.sympify(expr)
+    if expr.is_Rational:
+        return int(sp.sign(expr))
+    if expr.is_infinite or expr.has(sp.nan, sp.zoo):
+        raise InputError(f"not a finite number: {expr}; a value makes a denominator vanish")
+    number = sp.N(expr, _DIGITS)
+    scale = max((abs(sp.N(part, 15)) for part in sp.Add.make_args(sp.expand(expr))), default=sp.Integer(1))
+    if abs(number) > scale * sp.Float(10) ** (-_DIGITS // 2):
+        return 1 if number > 0 else -1
+    return 0 if expr.equals(0) else (1 if sp.N(expr, 4 * _DIGITS) > 0 else -1)
+
+
+def holds(condition: Condition) -> bool:
+    """Whether a condition between numbers holds, decided exactly."""
+    difference = sign(condition.left - condition.right)
+    return {
+        "<": difference < 0,
+        "<=": difference <= 0,
+        ">": difference > 0,
+        ">=": difference >= 0,
+        "==": difference == 0,
+    }[condition.relation]
+
+
+def complete(theorem: Theorem, label: str, values: Mapping[str, Any]) -> dict[sp.Symbol, sp.Expr]:
+    """Exact values of all symbols of a statement; hyperparameters left out come from its schedule.
+
+    Raises:
+        InputError: unknown symbol, value outside its domain, or a value missing.
+    """
+    statement = theorem.statement(label)
+    bindings = theorem.symbols(label)
+    numbers = read_values(bindings, values, f"{theorem.id} ({label})")
+    point = {bindings[name].symbol: exact(number) for name, number in numbers.items()}
+    pending = {name: expr for name, expr in statement.schedule.items() if name not in numbers}
+    while pending:
+        ready = {name: expr for name, expr in pending.items() if statement.symbols_of(expr) <= set(point)}
+        if not ready:
+            break
+        for name, expr in ready.items():
+            point[bindings[name].symbol] = statement.at(expr, point)
+            del pending[name]
+    missing = [name for name, binding in bindings.items() if binding.symbol not in point]
+    if missing:
+        missing = [name for name in missing if name not in pending] or missing  # the schedule gives the others
+        first = bindings[missing[0]]
+        listed = ", ".join(missing)
+        raise InputError(
+            f"{missing[0]}: wanted a {first.quantity.domain} ({first.quantity.meaning}), got nothing; missing: {listed}"
+        )
+    return point
+
+
+def bound(theorem: Theorem, label: str, values: Mapping[str, Any], *, strict: bool = True) -> Bound:
+    """Evaluate a statement exactly at one point.
+
+    Args:
+        theorem: the theorem.
+        label: "printed", "proved" or "corrected".
+        values: symbol name -> int, Fraction, float or text.
+        strict: raise outside the conditions; otherwise return the value marked `admissible=False`.
+
+    Raises:
+        InputError: unknown, missing or out-of-domain values.
+        InadmissibleError: a condition fails and `strict` is set.
+    """
+    statement = theorem.statement(label)
+    point = complete(theorem, label, values)
+    checks = tuple(_check(statement, condition, point) for condition in statement.conditions)
+    failed = [check.name for check in checks if not check.holds]
+    if failed and strict:
+        raise InadmissibleError(
+            f"{theorem.id} ({label}): condition {', '.join(failed)} fails; pass strict=False to evaluate"
+        )
+    exact_terms = {term.name: statement.at(term.expr, point) for term in statement.terms}
+    terms = {name: _number(value, name) for name, value in exact_terms.items()}
+    total = _number(sp.Add(*exact_terms.values()), "total") if terms else None
+    derived = {item.name: _number(statement.at(item.expr, point), item.name) for item in statement.derived}
+    shown = {str(symbol): str(value) for symbol, value in sorted(point.items(), key=lambda item: str(item[0]))}
+    numbers = {str(symbol): _number(value, str(symbol)) for symbol, value in point.items()}
+    return Bound(theorem.id, label, theorem.metric.name, total, terms, derived, not failed, checks, shown, numbers)
+
+
+def _check(statement: Statement, condition: Condition, point: Mapping[sp.Symbol, sp.Expr]) -> ConditionCheck:
+    left, right = (statement.at(side, point) for side in (condition.left, condition.right))
+    at_point = Condition(condition.name, left, condition.relation, right)
+    return ConditionCheck(condition.name, str(condition), holds(at_point), _number(at_point.slack, condition.name))
+
+
+def _number(expr: sp.Expr, where: str) -> float:
+    expr = sp.sympify(expr)
+    if expr.has(sp.zoo, sp.nan, sp.oo):
+        raise InputError(f"{where}: a value makes a denominator vanish; wanted finite positive values")
+    return float(expr) if expr.is_Rational else float(sp.N(expr, 25))
+
+
+@lru_cache(maxsize=256)
+def compiled(theorem_id: str, label: str) -> tuple[tuple[str, ...], Any]:
+    """A numpy function of the statement's symbols: (terms..., total, slack of each condition..., its right side...)."""
+    from ..registry import get_theorem as find
+
+    theorem = find(theorem_id)
+    statement = theorem.statement(label)
+    names = tuple(theorem.symbols(label))
+    arguments = [theorem.vocabulary[name].symbol for name in names]
+    outputs = [statement.expand(term.expr) for term in statement.terms]
+    outputs.append(sp.Add(*outputs))
+    outputs += [statement.expand(condition.slack) for condition in statement.conditions]
+    outputs += [statement.expand(c.right) if c.relation == "==" else sp.Integer(0) for c in statement.conditions]
+    return names, sp.lambdify(arguments, outputs, modules="numpy", cse=True)
+
+
+def evaluate(theorem: Theorem, label: str = "printed", **arrays: Any) -> dict[str, Any]:
+    """A statement on arrays that broadcast against each other (float64).
+
+    Returns:
+        `{"total": array, "terms": {name: array}, "admissible": bool array}`; equalities hold to a relative 1e-9.
+
+    Raises:
+        InputError: unknown or missing symbols.
+    """
+    import numpy as np
+
+    names, function = compiled(theorem.id, label)
+    statement = theorem.statement(label)
+    known = {name: np.asarray(value, dtype=float) for name, value in arrays.items()}
+    if unknown := sorted(set(known) - set(names)):
+        raise InputError(f"{unknown[0]}: not a symbol of {theorem.id} ({label}); wanted one of {' '.join(names)}")
+    _fill_schedule(theorem, statement, known)
+    if missing := [name for name in names if name not in known]:
+        raise InputError(f"{missing[0]}: wanted an array of numbers, got nothing")
+    shape = np.broadcast_shapes(*(array.shape for array in known.values()))
+    errors = np.geterr()  # what the caller wants to hear of belongs to its thread
+
+    def answer(block: dict[str, Any]) -> list[Any]:
+        with np.errstate(**errors):
+            return _on_block(theorem, label, function, block)
+
+    with ThreadPoolExecutor() as pool:  # numpy lets other threads run while it computes
+        blocks = list(pool.map(answer, _blocks(known, shape)))
+    whole = [parts[0] if len(parts) == 1 else np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+    terms = {term.name: value for term, value in zip(statement.terms, whole, strict=False)}
+    return {"total": whole[-2], "terms": terms, "admissible": whole[-1]}
+
+
+def _blocks(known: Mapping[str, Any], shape: tuple[int, ...]) -> Iterator[dict[str, Any]]:
+    """The arrays cut along their first axis, so that what a statement computes with stays in a core's cache."""
+    import numpy as np
+
+    size = int(np.prod(shape))
+    rows = max(1, _POINTS_PER_BLOCK * shape[0] // max(size, 1)) if shape else 0
+    if not shape or rows >= shape[0]:
+        yield dict(known)
+        return
+    for low in range(0, shape[0], rows):
+        cut = slice(low, low + rows)
+        yield {n: v[cut] if v.ndim == len(shape) and v.shape[0] > 1 else v for n, v in known.items()}
+
+
+def _on_block(theorem: Theorem, label: str, function: Any, known: dict[str, Any]) -> list[Any]:
+    """Terms, total and whether the conditions hold, each of the shape of the block."""
+    import numpy as np
+
+    statement = theorem.statement(label)
+    values = function(*(known[name] for name in theorem.symbols(label)))
+    count, conditions = len(statement.terms) + 1, statement.conditions
+    slacks, rights = values[count : count + len(conditions)], values[count + len(conditions) :]
+    admissible = np.asarray(True)
+    for condition, slack, right in zip(conditions, slacks, rights, strict=True):
+        admissible = admissible & _array_holds(condition, slack, right)
+    shape = np.broadcast_shapes(*(array.shape for array in known.values()))
+    return [np.broadcast_to(value, shape) for value in (*values[:count], admissible)]
+
+
+def _array_holds(condition: Condition, slack: Any, right: Any) -> Any:
+    if condition.relation in ("<", ">"):
+        return slack > 0
+    return slack >= (0 if condition.relation in ("<=", ">=") else -1e-9 * abs(right))
+
+
+def _fill_schedule(theorem: Theorem, statement: Statement, known: dict[str, Any]) -> None:
+    import numpy as np
+
+    pending = [name for name in statement.schedule if name not in known]
+    for _ in range(len(pending)):
+        for name in list(pending):
+            expr = statement.expand(statement.schedule[name])
+            needs = sorted(str(symbol) for symbol in expr.free_symbols)
+            if all(need in known for need in needs):
+                function = sp.lambdify([theorem.vocabulary[need].symbol for need in needs], expr, "numpy")
+                known[name] = np.asarray(function(*(known[need] for need in needs)), dtype=float)
+                pending.remove(name)

@@ -1,0 +1,133 @@
+"""Hypothesis strategies drawn from the declared domains: values for a statement, for our tests and for a user's own.
+
+    >>> from fedco.bounds import theorem
+    >>> from fedco.bounds.evaluation.strategies import values
+    >>> admissible = values(theorem("feddro.theorem_5_1"), "corrected")
+
+Hypothesis is needed by whoever calls this, and by nothing else in the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from ..language.quantities import COUNT, NONNEGATIVE, STEPS, Binding
+from ..language.theorem import Condition, Theorem
+from .evaluate import complete, evaluate, holds
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+Values = dict[str, Fraction]
+
+MODERATE_STEPS = 5
+"""Recursions are drawn with at most so many steps: their exact values have thousands of digits beyond."""
+TRIES = 4096
+"""Candidates per draw of the constants: floating point screens them, exact arithmetic decides."""
+REALS = tuple(Fraction(digit) * Fraction(10) ** power for power in range(-12, 3) for digit in (1, 2, 5))
+COUNTS = tuple(Fraction(n) for n in (1, 2, 3, 5, 8, 16, 100)) + tuple(Fraction(10) ** k for k in range(3, 25))
+
+
+def values(theorem: Theorem, label: str = "printed", *, admissible: bool = True) -> SearchStrategy[Values]:
+    """Exact values for the symbols of a statement, each inside its declared domain.
+
+    Args:
+        theorem: any registered theorem.
+        label: "printed", "proved" or "corrected".
+        admissible: only values that satisfy every condition, decided exactly.
+
+    Returns:
+        A strategy of dicts, symbol name -> Fraction. Symbols that the statement's schedule determines are left out.
+
+    Raises:
+        ModuleNotFoundError: hypothesis is not installed.
+    """
+    st = _hypothesis()
+    drawn = _free_bindings(theorem, label)
+    if not admissible or not theorem.statement(label).conditions:
+        return st.fixed_dictionaries({name: number(binding) for name, binding in drawn.items()})
+    hyper = {name: binding for name, binding in drawn.items() if binding.quantity.role == "hyperparameter"}
+    rest = {name: number(binding) for name, binding in drawn.items() if name not in hyper}
+
+    def choose(constants: Values, seed: int) -> Values | None:
+        return admissible_hyperparameters(theorem, label, constants, tuple(hyper), seed)
+
+    found = st.builds(choose, st.fixed_dictionaries(rest), st.integers(0, 2**20))
+    return found.filter(lambda point: point is not None)
+
+
+def number(binding: Binding) -> SearchStrategy[Fraction]:
+    """A value in the domain of one symbol: small fractions over a few scales, zero where the domain has it."""
+    st = _hypothesis()
+    domain = binding.quantity.domain
+    if domain == COUNT:
+        return st.one_of(st.integers(1, 12), st.integers(13, 10**6)).map(Fraction)
+    if domain == STEPS:
+        return st.integers(0, MODERATE_STEPS).map(Fraction)
+    scale = st.sampled_from((Fraction(1), Fraction(1, 10), Fraction(10)))
+    positive = st.builds(lambda p, q, unit: Fraction(p, q) * unit, st.integers(1, 30), st.integers(1, 12), scale)
+    return st.one_of(positive, st.just(Fraction(0))) if domain == NONNEGATIVE else positive
+
+
+def admissible_hyperparameters(
+    theorem: Theorem, label: str, constants: Mapping[str, Fraction], names: tuple[str, ...], seed: int
+) -> Values | None:
+    """The constants with hyperparameters that satisfy every condition, or None where the search finds none."""
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    bindings = theorem.symbols(label)
+    ladders = {name: _ladder(bindings[name].quantity.domain) for name in names}
+    chosen = {name: rng.integers(len(ladder), size=TRIES) for name, ladder in ladders.items()}
+    arrays = {name: _floats(ladder)[chosen[name]] for name, ladder in ladders.items()}
+    with np.errstate(all="ignore"):
+        found = evaluate(theorem, label, **{name: float(v) for name, v in constants.items()}, **arrays)["admissible"]
+    for row in np.flatnonzero(np.broadcast_to(found, (TRIES,)))[:3]:
+        point = {**constants, **{name: ladders[name][chosen[name][row]] for name in names}}
+        if satisfies(theorem, label, point):
+            return point
+    return None
+
+
+def satisfies(theorem: Theorem, label: str, point: Mapping[str, Any]) -> bool:
+    """Whether every condition of a statement holds at a point, decided exactly."""
+    statement = theorem.statement(label)
+    known = complete(theorem, label, point)
+
+    def at_point(condition: Condition) -> Condition:
+        left, right = statement.at(condition.left, known), statement.at(condition.right, known)
+        return Condition(condition.name, left, condition.relation, right)
+
+    return all(holds(at_point(condition)) for condition in statement.conditions)
+
+
+def _free_bindings(theorem: Theorem, label: str) -> dict[str, Binding]:
+    scheduled = theorem.statement(label).schedule
+    return {name: binding for name, binding in theorem.symbols(label).items() if name not in scheduled}
+
+
+def _ladder(domain: str) -> tuple[Fraction, ...]:
+    if domain == STEPS:
+        return tuple(Fraction(n) for n in range(MODERATE_STEPS + 1))
+    return COUNTS if domain == COUNT else REALS
+
+
+@cache
+def _floats(ladder: tuple[Fraction, ...]) -> Any:
+    import numpy as np
+
+    return np.array([float(value) for value in ladder])
+
+
+def _hypothesis() -> Any:
+    try:
+        from hypothesis import strategies
+    except ModuleNotFoundError:
+        message = (
+            "fedco.bounds.evaluation.strategies needs the package hypothesis: pip install hypothesis (or fedco[test])"
+        )
+        raise ModuleNotFoundError(message, name="hypothesis") from None
+    return strategies

@@ -1,0 +1,201 @@
+"""A theorem as text, LaTeX, a dict, or a page of the documentation; all of it from the declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sympy as sp
+
+from .markdown import table
+from .theorem import Condition, Statement, Theorem
+
+_LATEX_RELATIONS = {"<": "<", "<=": r"\le", ">=": r"\ge", ">": ">", "==": "="}
+
+
+def latex_of(theorem: Theorem, statement: Statement, expr: sp.Expr) -> str:
+    """LaTeX in the paper's own letters."""
+    names = {binding.symbol: binding.latex for binding in theorem.vocabulary}
+    names |= {constant.symbol: constant.latex for constant in statement.derived}
+    return sp.latex(sp.sympify(expr), symbol_names=names)
+
+
+def to_text(theorem: Theorem) -> str:
+    """A theorem for a terminal."""
+    lines = [
+        f"{theorem.id}: {theorem.title} ({theorem.source})",
+        f"bounds {theorem.metric.name}  [{theorem.metric.dimension}]",
+    ]
+    lines += [f"  assumption {item.name}: {item.text}" for item in theorem.assumptions]
+    for label in theorem.labels:
+        lines += ["", *_statement_text(theorem, theorem.statement(label))]
+    return "\n".join(lines)
+
+
+def _statement_text(theorem: Theorem, statement: Statement) -> list[str]:
+    lines = [f"{statement.label}:" + (f"  ({statement.note})" if statement.note else "")]
+    for binding in theorem.symbols(statement.label).values():
+        quantity = binding.quantity
+        lines.append(f"  {binding.name:<18} {quantity.meaning}  [{quantity.dimension}], {quantity.domain}")
+    lines += [f"  where {c.name} = {sp.sstr(c.expr)}" for c in statement.derived]
+    lines += [f"  if {c.name}: {c}" for c in statement.conditions]
+    lines += [f"  unless set, {name} = {sp.sstr(expr)}" for name, expr in statement.schedule.items()]
+    return lines + [f"  + {term.name}: {sp.sstr(term.expr)}" for term in statement.terms]
+
+
+def to_latex(theorem: Theorem) -> str:
+    """Every statement as a LaTeX align block."""
+    return "\n\n".join(_statement_latex(theorem, theorem.statement(label)) for label in theorem.labels)
+
+
+def _statement_latex(theorem: Theorem, statement: Statement) -> str:
+    rows = [rf"{theorem.metric.latex} &\le " + _sum_latex(theorem, statement)] if statement.terms else []
+    rows += [f"{c.latex} &= {latex_of(theorem, statement, c.expr)}" for c in statement.derived]
+    rows += [_condition_latex(theorem, statement, c) for c in statement.conditions]
+    body = " \\\\\n".join(rows)
+    return f"% {theorem.id}, {statement.label}\n\\begin{{align*}}\n{body}\n\\end{{align*}}"
+
+
+def _sum_latex(theorem: Theorem, statement: Statement) -> str:
+    parts = [
+        rf"\underbrace{{{latex_of(theorem, statement, t.expr)}}}_{{\text{{{t.name.replace('_', ' ')}}}}}"
+        for t in statement.terms
+    ]
+    return " \\\\\n&\\quad + ".join(parts)
+
+
+def _condition_latex(theorem: Theorem, statement: Statement, condition: Condition) -> str:
+    left, right = (latex_of(theorem, statement, side) for side in (condition.left, condition.right))
+    return f"{left} &{_LATEX_RELATIONS[condition.relation]} {right}"
+
+
+def to_dict(theorem: Theorem) -> dict[str, Any]:
+    """A theorem as JSON-ready data."""
+    return {
+        "theorem": theorem.id,
+        "kind": theorem.kind,
+        "title": theorem.title,
+        "source": str(theorem.source),
+        "metric": theorem.metric.name,
+        "dimension": str(theorem.metric.dimension),
+        "assumptions": [{"name": item.name, "text": item.text} for item in theorem.assumptions],
+        "statements": {label: _statement_dict(theorem, theorem.statement(label)) for label in theorem.labels},
+    }
+
+
+def _statement_dict(theorem: Theorem, statement: Statement) -> dict[str, Any]:
+    return {
+        "note": statement.note,
+        "symbols": {
+            name: {
+                "quantity": binding.quantity.name,
+                "meaning": binding.quantity.meaning,
+                "dimension": str(binding.quantity.dimension),
+                "domain": binding.quantity.domain,
+                "role": binding.quantity.role,
+            }
+            for name, binding in theorem.symbols(statement.label).items()
+        },
+        "derived": {constant.name: sp.sstr(constant.expr) for constant in statement.derived},
+        "conditions": [{"name": c.name, "relation": str(c), "note": c.note} for c in statement.conditions],
+        "schedule": {name: sp.sstr(expr) for name, expr in statement.schedule.items()},
+        "terms": {term.name: sp.sstr(term.expr) for term in statement.terms},
+        "latex": _statement_latex(theorem, statement),
+    }
+
+
+def to_page(theorem: Theorem, findings: list[Any], validated: Sequence[str]) -> str:
+    """The documentation page of a theorem, in Markdown with display formulas.
+
+    Args:
+        findings: those of the audit about it.
+        validated: lines that say on which instances it is compared with runs.
+    """
+    lines = [f"# {theorem.id}", "", f"*{theorem.title}* — {theorem.source}.", ""]
+    lines += [
+        f"It bounds **{theorem.metric.name}** (dimension {theorem.metric.dimension}). {theorem.metric.meaning}",
+        "",
+    ]
+    if theorem.assumptions:
+        lines += ["## Assumptions", "", *(f"- **{a.name}**: {a.text}." for a in theorem.assumptions), ""]
+    for label in theorem.labels:
+        lines += _statement_page(theorem, theorem.statement(label))
+    lines += [
+        "## Validated on",
+        "",
+        *(f"- {line}" for line in validated),
+        "",
+    ]
+    lines += _refutation_lines(theorem.id)
+    lines += ["## Findings", ""]
+    lines += [f"- `{f.id}` ({f.severity}, {f.where}): {f.printed} — instead: {f.expected}." for f in findings] or [
+        "None."
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _refutation_lines(claim: str) -> list[str]:
+    """The exact instances that refute the claim, with the command that re-checks each."""
+    from ..audit.refutation import refutations
+
+    mine = [item for item in refutations().values() if item.claim == claim]
+    if not mine:
+        return []
+    rows = [
+        f"- {r.statement}: {r.summary} [bundle](../refutations/{r.name}.json), `fedco replay docs/refutations/{r.name}.json`"
+        for r in mine
+    ]
+    return ["## Refuted by exact instances", "", *rows, ""]
+
+
+def _statement_page(theorem: Theorem, statement: Statement) -> list[str]:
+    lines = [f"## {statement.label.capitalize()}", ""]
+    if statement.note:
+        lines += [f"_{statement.note}._", ""]
+    block = _statement_latex(theorem, statement).split("\n", 1)[1]
+    if r"\begin{align*}" in block and block.count("\n") > 2:
+        lines += ["$$", block.replace("align*", "aligned"), "$$", ""]
+    symbols = [(f"`{b.name}`", b.quantity) for b in theorem.symbols(statement.label).values()]
+    rows = [[name, q.meaning, str(q.dimension), q.domain] for name, q in symbols]
+    lines += [*table(["symbol", "meaning", "dimension", "domain"], rows, align=False), ""]
+    if statement.derived:
+        known = theorem.dimensions(statement)
+        rows = [[f"`{d.name}`", f"`{sp.sstr(d.expr)}`", d.meaning, str(known[d.symbol])] for d in statement.derived]
+        lines += [*table(["constant", "value", "meaning", "dimension"], rows, align=False), ""]
+    if statement.terms:
+        rows = [[term.name, term.role, f"`{sp.sstr(term.expr)}`"] for term in statement.terms]
+        lines += [*table(["term", "role", "value"], rows, align=False), ""]
+    if statement.conditions:
+        lines += [*(f"- condition `{c.name}`: `{c}`" for c in statement.conditions), ""]
+    return lines
+
+
+def audit_page(findings: list[Any]) -> str:
+    """The audit as a referee's report, worst findings first."""
+    titles = {
+        "breaks": "Claims that do not follow as stated",
+        "constant": "Claims that survive with another constant or condition",
+        "slip": "Slips of notation, units and unstated assumptions",
+    }
+    lines = [
+        "# Audit",
+        "",
+        "Generated by `make docs`. Every entry has a check; `fedco audit --recheck ID` runs it.",
+        "",
+    ]
+    for severity, title in titles.items():
+        lines += [f"## {title}", ""]
+        for f in (f for f in findings if f.severity == severity):
+            lines += [
+                f"### {f.id}",
+                "",
+                f"*{f.theorem}, {f.where}* ({f.kind}).",
+                "",
+                f"- Printed: {f.printed}.",
+                f"- What follows instead: {f.expected}.",
+                f"- Consequence: {f.consequence}.",
+                f"- Re-check: `{f.command}`",
+                *(f"- Refuted by an exact instance: [{b}]({b}), `fedco replay docs/{b}`" for b in f.bundles),
+                "",
+            ]
+    return "\n".join(lines)

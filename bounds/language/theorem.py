@@ -1,0 +1,402 @@
+"""What a theorem is: declared once, checked when constructed, everything else derived from the declaration.
+
+A `Theorem` has up to three statements. `printed` is the statement as the paper prints it, slips included; `proved` is what
+the paper's own lemmas give when code composes them; `corrected` is what holds when every step is right. A statement is a
+tuple of named conditions and a tuple of named terms whose sum bounds the metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import sympy as sp
+
+from .dimension import Dimension, InhomogeneousError, dimension_of, modulo
+from .quantities import Binding, Vocabulary, derived_symbol
+from .reading import InputError
+
+LABELS = ("printed", "proved", "corrected")
+RELATIONS = ("<", "<=", ">=", ">", "==")
+KINDS = ("theorem", "corollary", "lemma", "claim")
+
+
+class DeclarationError(ValueError):
+    """A declaration contradicts itself: an undeclared symbol, a Float, a duplicate name, a corrected slip."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the paper says it, for instance Source("feddro", "Theorem 5.1", "F.1")."""
+
+    paper: str
+    where: str
+    equation: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.paper}, {self.where}" + (f", eq. ({self.equation})" if self.equation else "")
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """An assumption in our own words, with the symbols that it introduces."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What the terms of a statement bound."""
+
+    name: str
+    latex: str
+    dimension: Dimension
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """`left relation right`, with an explicit strictness."""
+
+    name: str
+    left: sp.Expr
+    relation: str
+    right: sp.Expr
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.relation not in RELATIONS:
+            raise DeclarationError(f"condition {self.name}: relation must be one of {RELATIONS}, got {self.relation!r}")
+        object.__setattr__(self, "left", sp.sympify(self.left))
+        object.__setattr__(self, "right", sp.sympify(self.right))
+
+    @property
+    def slack(self) -> sp.Expr:
+        """Positive where the condition holds with room to spare; minus the distance for an equality."""
+        if self.relation in ("<", "<="):
+            return self.right - self.left
+        if self.relation in (">", ">="):
+            return self.left - self.right
+        return -sp.Abs(self.left - self.right)
+
+    def __str__(self) -> str:
+        return f"{self.left} {self.relation} {self.right}"
+
+
+@dataclass(frozen=True)
+class Term:
+    """One named part of a bound; `role` groups terms for plots and shares (initialisation, variance, ...)."""
+
+    name: str
+    expr: sp.Expr
+    role: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "expr", sp.sympify(self.expr))
+        object.__setattr__(self, "role", self.role or self.name)
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A constant with a formula, such as L_Phi; its formula may use earlier derived constants of the statement."""
+
+    name: str
+    expr: sp.Expr
+    latex: str
+    meaning: str = ""
+
+    @property
+    def symbol(self) -> sp.Symbol:
+        return derived_symbol(self.name)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Named conditions, derived constants and terms; `schedule` gives hyperparameters that the user may leave out."""
+
+    label: str
+    terms: tuple[Term, ...]
+    conditions: tuple[Condition, ...] = ()
+    derived: tuple[Derived, ...] = ()
+    schedule: Mapping[str, sp.Expr] = field(default_factory=dict)
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.label not in LABELS:
+            raise DeclarationError(f"a statement is one of {LABELS}, got {self.label!r}")
+        for what, names in self._names().items():
+            if len(set(names)) != len(names):
+                raise DeclarationError(f"statement {self.label}: duplicate {what} in {names}")
+        for where, expr in self.expressions():
+            if expr.atoms(sp.Float):
+                raise DeclarationError(f"statement {self.label}, {where}: a Float in {expr}; write exact rationals")
+
+    def _names(self) -> dict[str, list[str]]:
+        return {
+            "term": [term.name for term in self.terms],
+            "condition": [condition.name for condition in self.conditions],
+            "derived constant": [constant.name for constant in self.derived],
+        }
+
+    def expressions(self) -> Iterator[tuple[str, sp.Expr]]:
+        """Every expression with a name for messages."""
+        for constant in self.derived:
+            yield constant.name, sp.sympify(constant.expr)
+        for condition in self.conditions:
+            yield f"condition {condition.name} (left)", condition.left
+            yield f"condition {condition.name} (right)", condition.right
+        for term in self.terms:
+            yield f"term {term.name}", term.expr
+        for name, expr in self.schedule.items():
+            yield f"schedule of {name}", sp.sympify(expr)
+
+    @cached_property
+    def substitution(self) -> dict[sp.Symbol, sp.Expr]:
+        """Derived symbol -> formula in base symbols."""
+        table: dict[sp.Symbol, sp.Expr] = {}
+        for constant in self.derived:
+            table[constant.symbol] = sp.sympify(constant.expr).xreplace(table)
+        return table
+
+    def expand(self, expr: sp.Expr) -> sp.Expr:
+        """`expr` with the derived constants replaced by their formulas."""
+        return sp.sympify(expr).xreplace(self.substitution)
+
+    @cached_property
+    def free_symbols(self) -> frozenset[sp.Symbol]:
+        """The base symbols that a user sets (those with a schedule may be left out)."""
+        return frozenset().union(*(self.symbols_of(expr) for _, expr in self.expressions()))
+
+    def symbols_of(self, expr: sp.Expr) -> frozenset[sp.Symbol]:
+        """The base symbols of an expression, those of its derived constants included (without expanding anything)."""
+        formulas = {constant.symbol: sp.sympify(constant.expr) for constant in self.derived}
+        found = sp.sympify(expr).free_symbols
+        inner = [self.symbols_of(formulas[symbol]) for symbol in found if symbol in formulas]
+        return frozenset({symbol for symbol in found if symbol not in formulas}.union(*inner))
+
+    def at(self, expr: sp.Expr, point: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
+        """The exact value of an expression at a point that fixes its base symbols; derived constants are evaluated first."""
+        known = dict(point)
+        needed = sp.sympify(expr).free_symbols - set(known)
+        for constant in self.derived:
+            if constant.symbol in needed:
+                known[constant.symbol] = self.at(constant.expr, point)
+        return sp.sympify(expr).xreplace(known)
+
+    @cached_property
+    def total(self) -> sp.Expr:
+        return sp.Add(*(term.expr for term in self.terms))
+
+    def term(self, name: str) -> Term:
+        return _named(self.terms, name, f"statement {self.label} has no term")
+
+    def condition(self, name: str) -> Condition:
+        return _named(self.conditions, name, f"statement {self.label} has no condition")
+
+    def constant(self, name: str) -> Derived:
+        return _named(self.derived, name, f"statement {self.label} has no derived constant")
+
+
+def _named(items: tuple[Any, ...], name: str, message: str) -> Any:
+    for item in items:
+        if item.name == name:
+            return item
+    raise KeyError(f"{message} {name!r}; there are {[item.name for item in items]}")
+
+
+@dataclass(frozen=True)
+class Inhomogeneity:
+    """A place where the dimensions of a statement do not fit."""
+
+    statement: str
+    where: str
+    found: str
+    wanted: str
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A theorem, corollary or lemma with its statements.
+
+    Args:
+        id: `paper.theorem_5_1`; fixed, people script against it.
+        kind: "theorem", "corollary", "lemma" (a step of a proof) or "claim" (a remark or a table entry with a check).
+        vocabulary: the paper's symbols; a statement may use no other.
+        statements: label -> Statement, or a function that composes it when first asked for.
+        unit_choices: dimensions that the paper silently sets to 1 (the weight of a potential function, the unit of a step
+            size that is written as a pure number); the audit separates what they explain from real slips.
+        follows_from: for a corollary, the id of its theorem and the schedule to substitute; the audit compares every term.
+        unproved: why there is no `proved` statement, where there is none.
+        compared_where: where the audit compares printed with proved: what the symbols mean (a fraction is at most 1),
+            and the value given to a constant that the paper hides in O(.).
+
+    Raises:
+        DeclarationError: an undeclared symbol, a Float, a duplicate name, or a `corrected` statement with a dimension slip.
+    """
+
+    id: str
+    kind: str
+    title: str
+    source: Source
+    vocabulary: Vocabulary
+    metric: Metric
+    statements: Mapping[str, Statement | Callable[[], Statement]]
+    assumptions: tuple[Assumption, ...] = ()
+    unit_choices: tuple[Dimension, ...] = ()
+    follows_from: tuple[str, Mapping[str, sp.Expr]] | None = None
+    compared_where: tuple[Condition, ...] = ()
+    unproved: str = ""
+    note: str = ""
+    _cache: dict[str, Statement] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise DeclarationError(f"{self.id}: kind must be one of {KINDS}, got {self.kind!r}")
+        if "printed" not in self.statements:
+            raise DeclarationError(f"{self.id}: a theorem needs its printed statement")
+        for label, statement in self.statements.items():
+            if isinstance(statement, Statement):
+                self._accept(label, statement)
+
+    def _accept(self, label: str, statement: Statement) -> None:
+        if statement.label != label:
+            raise DeclarationError(f"{self.id}: statement {statement.label!r} stands under {label!r}")
+        declared = {binding.symbol for binding in self.vocabulary}
+        unknown = sorted(str(symbol) for symbol in statement.free_symbols - declared)
+        if unknown:
+            raise DeclarationError(f"{self.id}, {label}: symbols {unknown} are not in the vocabulary of the paper")
+        self._check_use(statement)
+        if label == "corrected" and (slips := self.inhomogeneities(statement)):
+            raise DeclarationError(f"{self.id}: the corrected statement is not homogeneous: {slips[0]}")
+        self._cache[label] = statement
+
+    def _check_use(self, statement: Statement) -> None:
+        """A derived constant that nothing uses is a slip, except in a lemma whose purpose is to define it."""
+        if not statement.terms:
+            return
+        used = {symbol for _, expr in statement.expressions() for symbol in expr.free_symbols}
+        unused = [constant.name for constant in statement.derived if constant.symbol not in used]
+        if unused:
+            raise DeclarationError(f"{self.id}, {statement.label}: derived constants {unused} are never used")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(label for label in LABELS if label in self.statements)
+
+    def statement(self, label: str = "printed") -> Statement:
+        """The statement with this label, composed now if it is composed by code.
+
+        Raises:
+            InputError: the theorem has no such statement.
+        """
+        if label not in self._cache:
+            if label not in self.statements:
+                raise InputError(
+                    f"{str(label)[:20]!r}: {self.id} has no such statement; wanted one of {self.offered(label)}"
+                )
+            made = self.statements[label]
+            self._accept(label, made() if callable(made) else made)
+        return self._cache[label]
+
+    def offered(self, label: str) -> str:
+        """The labels there are, and why `label` is not among them where the theorem says so."""
+        reason = f" (not proved: {self.unproved})" if label == "proved" and self.unproved else ""
+        return ", ".join(self.labels) + reason
+
+    def symbols(self, label: str = "printed") -> dict[str, Binding]:
+        """The bindings that a statement uses, in the order of the vocabulary."""
+        free = self.statement(label).free_symbols
+        return {binding.name: binding for binding in self.vocabulary if binding.symbol in free}
+
+    def dimensions(self, statement: Statement, units: tuple[Dimension, ...] = ()) -> dict[sp.Symbol, Dimension]:
+        """Dimension of each base and derived symbol, modulo `units`; an inhomogeneous constant gets that of its first part."""
+        known = {binding.symbol: modulo(binding.quantity.dimension, units) for binding in self.vocabulary}
+        for constant in statement.derived:
+            known[constant.symbol] = _first_consistent(sp.sympify(constant.expr), known)
+        return known
+
+    def inhomogeneities(self, statement: Statement, units: tuple[Dimension, ...] = ()) -> list[Inhomogeneity]:
+        """Every term whose dimension is not the metric's, every condition or constant that mixes dimensions."""
+        known = self.dimensions(statement, units)
+        slips: list[Inhomogeneity] = []
+
+        def check(where: str, expr: sp.Expr, wanted: Dimension | None) -> Dimension | None:
+            try:
+                found = modulo(dimension_of(sp.sympify(expr), known), units)
+            except InhomogeneousError as error:
+                slips.append(
+                    Inhomogeneity(statement.label, where, str(error), str(wanted) if wanted else "one dimension")
+                )
+                return None
+            if wanted is not None and found != wanted and expr != 0:
+                slips.append(Inhomogeneity(statement.label, where, str(found), str(wanted)))
+            return found
+
+        for constant in statement.derived:
+            check(f"constant {constant.name}", constant.expr, None)
+        for condition in statement.conditions:
+            left = check(f"condition {condition.name}", condition.left, None)
+            if left is not None:
+                check(f"condition {condition.name}", condition.right, left)
+        for name, expr in statement.schedule.items():
+            check(f"schedule of {name}", expr, known[self.vocabulary[name].symbol])
+        for term in statement.terms:
+            check(f"term {term.name}", term.expr, modulo(self.metric.dimension, units))
+        return slips
+
+    # evaluation lives in its own module; these read well at the call site
+    def bound(self, statement: str = "printed", *, strict: bool = True, **values: Any) -> Any:
+        """Evaluate a statement exactly; see `fedco.bounds.evaluation.evaluate.bound`."""
+        from ..evaluation.evaluate import bound
+
+        return bound(self, statement, values, strict=strict)
+
+    def admissible(self, solve: str | tuple[str, ...], statement: str = "printed", **values: Any) -> Any:
+        """Admissible set of one or several hyperparameters; see `fedco.bounds.region.single.admissible`."""
+        from ..region.single import admissible
+
+        return admissible(self, solve, values, statement=statement)
+
+    def tune(
+        self,
+        statement: str = "printed",
+        *,
+        budget: Any = None,
+        eps: Any = None,
+        cost: Any = None,
+        ranges: Any = None,
+        **values: Any,
+    ) -> Any:
+        """Best hyperparameters under a budget, or cheapest for a target; see `fedco.bounds.optimum.tuning.tune`."""
+        from ..optimum.tuning import tune
+
+        return tune(self, values, statement=statement, budget=budget, eps=eps, cost=cost, ranges=ranges)
+
+    def complexity(self, statement: str = "printed", *, eps: Any, cost: Any = None, **values: Any) -> Any:
+        """What reaching a target costs, tuned and with the paper's schedule; see `fedco.bounds.cost.complexity.complexity`."""
+        from ..cost.complexity import complexity
+
+        return complexity(self, values, eps, statement=statement, cost=cost)
+
+    def rates(self, statement: str = "printed", minimise: tuple[str, ...] = ("samples", "rounds")) -> Any:
+        """Exact exponents of the costs as the target goes to 0; see `fedco.bounds.cost.orders.rates`."""
+        from ..cost.orders import rates
+
+        return rates(self, statement, minimise)
+
+    def elasticities(self, statement: str = "printed", **values: Any) -> Any:
+        """Percent change of the bound per percent change of each symbol; see `fedco.bounds.cost.sensitivity.elasticities`."""
+        from ..cost.sensitivity import elasticities
+
+        return elasticities(self, values, statement=statement)
+
+
+def _first_consistent(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimension:
+    """The dimension of an expression; of its first argument if the expression mixes dimensions (reported elsewhere)."""
+    try:
+        return dimension_of(expr, known)
+    except InhomogeneousError:
+        return _first_consistent(expr.args[0], known)

@@ -1,0 +1,268 @@
+"""Best hyperparameters: least bound under a budget, or least cost to reach a target.
+
+Nearly every statement is a sum of posynomials once its constants are put in, so the problem is a geometric program with
+some whole variables: the optimum is global and comes with a proved gap. What is reported is the statement itself,
+evaluated exactly at the rounded values; every condition holds there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+from ..cost.resources import MEANING
+from ..evaluation.evaluate import Bound, bound, exact
+from ..language.reading import InputError
+from ..language.theorem import Theorem
+from .model import model
+from .polish import polish
+from .posynomial import Converter, NotPosynomialError
+from .program import Solution, solve
+from .rounding import objective_at, rounded
+from .search import GAP, Found, minimise, program, relaxed
+from .task import Task, make_task
+
+GEOMETRIC = "geometric program, global optimum"
+NUMERICAL = "differential evolution, no certificate"
+_VISIBLE = 5e-5
+"""Prices below this are not worth a sentence."""
+_PLATEAU = 1e9
+_SOLVED = 1e-8
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """Hyperparameters that minimise a bound under a budget, or a cost under a target.
+
+    Args:
+        objective: "bound" or the name of the cost.
+        values: the chosen hyperparameters, exactly, as text; the ones that the statement's own equations fix included.
+        bound: the statement at these values.
+        cost: every resource that the statement determines.
+        lower: a proved lower bound of the objective over all admissible choices (None without a certificate).
+        gap: (objective - lower) / objective.
+        binding: conditions, budgets and ranges that hold with equality.
+        prices: the same -> percent of the objective gained per percent of relaxation.
+        advice: the prices as sentences.
+        replacements: factors that were bounded, with the variables that make them exact.
+    """
+
+    theorem: str
+    statement: str
+    objective: str
+    value: float
+    values: dict[str, str]
+    bound: Bound
+    cost: dict[str, float]
+    method: str
+    lower: float | None
+    gap: float | None
+    binding: tuple[str, ...]
+    prices: dict[str, float]
+    advice: tuple[str, ...]
+    replacements: tuple[str, ...]
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "bound": self.bound.to_dict()}
+
+    def __str__(self) -> str:
+        chosen = ", ".join(f"{name} = {self.bound.numbers[name]:.10g}" for name in self.values)
+        rows = [f"{self.theorem} ({self.statement}): {chosen}", f"  {self.bound.metric} <= {self.bound.total:.6g}"]
+        rows += [f"  {MEANING.get(name, name)}: {_amount(value)}" for name, value in self.cost.items()]
+        if self.lower is not None:
+            rows.append(f"  {self.method}: no choice has {self.objective} below {self.lower:.6g} ({_gap(self.gap)})")
+        else:
+            rows.append(f"  {self.method}")
+        rows += [f"  {line}" for line in self.advice]
+        return "\n".join([*rows, f"  {self.note}"] if self.note else rows)
+
+
+def _gap(gap: float | None) -> str:
+    """The gap in words; below the solver's own error its digits mean nothing."""
+    return f"gap below {_SOLVED:.0e}" if gap is not None and gap < _SOLVED else f"gap {gap:.1e}"
+
+
+def _amount(value: float) -> str:
+    return f"{value:.0f}" if value.is_integer() and value < _PLATEAU else f"{value:.6g}"
+
+
+def tune(
+    theorem: Theorem,
+    values: Mapping[str, Any],
+    *,
+    statement: str = "printed",
+    budget: Mapping[str, Any] | None = None,
+    eps: Any = None,
+    cost: str | Mapping[str, Any] | None = None,
+    ranges: Mapping[str, tuple[Any, Any]] | None = None,
+    follow_schedule: bool = False,
+) -> Tuned:
+    """The best hyperparameters that are not given.
+
+    Args:
+        values: constants, and hyperparameters that stay as they are.
+        budget: resource or hyperparameter -> largest amount (`{"T": 100000}`, `{"rounds": 500, "samples": 10**6}`,
+            `{"cost": 1000}` for a weighted cost); minimises the bound.
+        eps: target for the bound; minimises `cost` instead. Exactly one of budget and eps must be given.
+        cost: a resource, or resource -> weight; for eps the default is the samples (else the iterations).
+        ranges: hyperparameter -> (lowest, highest), None for no limit.
+        follow_schedule: keep the statement's own schedule and choose only what it leaves open.
+
+    Raises:
+        InputError: bad values, nothing left to choose, conditions or target out of reach, or an unlimited optimum.
+
+    Example:
+        >>> import fedco
+        >>> best = fedco.theorem("fcsg.theorem_4_1").tune(L_f=1, L_g=1, S_f=1, S_g=1, sigma_g=1, F_gap=1, N=4,
+        ...     budget={"samples": 10**6})
+        >>> best.bound.admissible
+        True
+    """
+    made = model(theorem, statement, values, follow_schedule=follow_schedule)
+    task = make_task(made, budget, eps, cost, ranges)
+    if not task.model.free:
+        return _report(task, {}, None, "nothing left to choose")
+    try:
+        found, task, note = _search(task)
+    except NotPosynomialError as reason:
+        from .numerical import differential_evolution
+
+        point = differential_evolution(task)
+        return _report(task, point, None, f"not a geometric program ({reason}): the optimum may be local")
+    return _report(task, found.point, found, note)
+
+
+def _search(task: Task) -> tuple[Found, Task, str]:
+    """Minimise; where the infimum is not attained, take the cheapest point near it."""
+    _refuse_signs(task)
+    if task.objective != "bound" and task.cost is None:
+        raise InputError(f"{task.model.theorem.id} ({task.model.label}): has no resource to minimise")
+    box, whole = task.box(), task.model.whole
+    root = relaxed(task.make, box)
+    if root is None:
+        raise InputError(_infeasible(task))
+    safe = solve(program(task.make, box, upper=True)[0])
+    if safe and (safe.escapes or any(safe.point.get(name, 0.0) > _PLATEAU for name in whole)):
+        return _plateau(task, replace(safe, lower=root.lower), root.value)
+    found = minimise(task.make, box, whole)
+    if found.value == inf:
+        raise InputError(_infeasible(task))
+    return (polish(task, found) if found.gap > GAP else found), task, ""
+
+
+def _plateau(task: Task, root: Solution, least: float) -> tuple[Found, Task, str]:
+    """The infimum is not attained: say so, or step back to a point within 0.1% (1%, 10%) of it that costs least."""
+    known = [name for name in ("samples", "iterations") if name in task.model.costs and name != task.objective]
+    for share in (0.001, 0.01, 0.1, root.value / least - 0.999) if known and not _vanishes(root) else ():
+        within = Fraction(least * (1 + share))
+        cheap = task.model.costs[known[0]]
+        if task.cost is None:
+            eased = replace(task, cost=cheap, target=within)
+        else:
+            eased = replace(task, cost=cheap, limits=(*task.limits, (task.objective, task.cost, within)))
+        again = minimise(eased.make, eased.box(), task.model.whole)
+        if again.value < inf and not again.escapes:
+            cheapest = f"these are the fewest {known[0]} within {share:.1%} of it"
+            note = f"the least {task.objective} is only approached; {cheapest}"
+            return replace(again, lower=root.lower), task, note
+    free = [binding.name for binding in task.model.free]
+    guilty = [name for name in root.escapes if name in free] or free
+    raise InputError(
+        f"{guilty[0]}: wanted a value or a range, got nothing; the {task.objective} keeps improving without limit as it"
+        " changes and no budget stops it"
+    )
+
+
+def _vanishes(root: Solution) -> bool:
+    """Whether the objective runs to 0 with the variables."""
+    return bool(root.escapes) and root.value < 1e-20
+
+
+def _refuse_signs(task: Task) -> None:
+    for name, term in task.model.terms.items():
+        if term.could_extract_minus_sign():
+            raise InputError(
+                f"{task.model.theorem.id}: the term {name} is negative; a step of a proof, not a bound to minimise"
+            )
+
+
+def _infeasible(task: Task) -> str:
+    """Why nothing is admissible: the conditions in conflict, and how low the bound gets if it is the target."""
+    from ..region.joint import conflict_of
+
+    names = conflict_of(task.make, task.box())
+    where = f"{task.model.theorem.id} ({task.model.label})"
+    if task.target is None or "target" not in names:
+        return f"{where}: no admissible choice; in conflict: {', '.join(names)}"
+    least = relaxed(replace(task, cost=None, target=None).make, task.box())
+    others = [name for name in names if name != "target"]
+    because = f" under {', '.join(others)}" if others else ""
+    if least is None or least.escapes:
+        return f"eps: wanted a target within reach, got {float(task.target):g}; {where} does not reach it{because}"
+    return f"eps: wanted more than {least.lower:.6g}, got {float(task.target):g}; {where} has no smaller bound{because}"
+
+
+def _report(task: Task, point: Mapping[str, float], found: Found | None, note: str) -> Tuned:
+    """Round, evaluate the statement itself exactly, and put the prices in words."""
+    chosen = rounded(task, point)
+    made = task.model
+    values = {**{k: v for k, v in made.values.items()}, **chosen}
+    result = bound(made.theorem, made.label, values)
+    numbers = {binding.symbol: exact(chosen[binding.name]) for binding in made.free}
+    cost = {name: float(expr.xreplace(numbers)) for name, expr in made.costs.items()}
+    objective = objective_at(task, chosen)
+    prices, replaced = ({}, ()) if found is None else _prices(task, chosen)
+    lower = None if found is None else min(found.lower, objective)
+    chosen_names = {b.name for b in made.free} | set(made.determined)
+    shown = {b.name: result.values[b.name] for b in made.theorem.vocabulary if b.name in chosen_names}
+    binding = tuple(name for name, price in prices.items() if price > _VISIBLE)
+    return Tuned(
+        made.theorem.id,
+        made.label,
+        task.objective,
+        objective,
+        shown,
+        result,
+        cost,
+        GEOMETRIC if found is not None else (NUMERICAL if made.free else "evaluated"),
+        lower,
+        None if lower is None else (objective - lower) / objective,
+        binding,
+        {name: prices[name] for name in binding},
+        tuple(_sentence(task, name, prices[name]) for name in binding),
+        replaced,
+        note,
+    )
+
+
+def _prices(task: Task, chosen: Mapping[str, Fraction]) -> tuple[dict[str, float], tuple[str, ...]]:
+    """Multipliers where replaced whole factors are fixed at the chosen values and everything else is free."""
+    converter = Converter(task.box(), True)
+    task.make(converter)
+    replaced = {name for names in converter.replacements.values() for name in names if name in task.model.whole}
+    box = {**task.box(), **{name: (float(chosen[name]), float(chosen[name])) for name in replaced}}
+    answer = solve(program(task.make, box, upper=True)[0])
+    prices: dict[str, float] = {}
+    for name, price in (answer.prices if answer else {}).items():
+        if name != "side":
+            shown = name.partition("[")[0]
+            prices[shown] = prices.get(shown, 0.0) + price
+    return prices, tuple(
+        f"{text} (exact at fixed {', '.join(sorted(n))})" for text, n in converter.replacements.items()
+    )
+
+
+def _sentence(task: Task, name: str, price: float) -> str:
+    share, gained = f"{price:.2g}%", "the bound" if task.cost is None else f"the {task.objective}"
+    if name.startswith("budget of "):
+        return f"1% more {name[10:]} buys {share} of {gained}"
+    if name == "target":
+        return f"a target that is 1% less strict saves {share} of {gained}"
+    if " at " in name:
+        return f"relaxing the limit {name} by 1% would buy {share} of {gained}"
+    relation = str(task.model.statement.condition(name)).replace("**", "^")
+    return f"relaxing {name} ({relation}) by 1% would buy {share} of {gained}"

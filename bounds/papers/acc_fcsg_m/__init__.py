@@ -1,0 +1,1 @@
+"""Wu et al.: federated conditional stochastic optimization (NeurIPS 2023), Algorithm 2 with variance reduction."""

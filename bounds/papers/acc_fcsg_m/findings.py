@@ -1,0 +1,216 @@
+"""Acc-FCSG-M: what only a reader finds. Every check is exact (fractions, or balls where matrix powers are needed)."""
+
+from __future__ import annotations
+
+from ...audit.findings import Evidence, Finding, confirm
+from ...registry import get_theorem as find
+from ..fcsg import instances as lab
+from ..fcsg.instances import Q, admitted, clip, huber, proof_parameters, smoothness, value
+from . import checks as checks
+
+
+def expected_smoothness() -> Evidence:
+    """Display of Assumption 3.1 only: the window instance against the infimum, printed and proof parameters."""
+    known, q, N, b, B, T = lab.windows(100), 1, 10, 1000, 10**9, 100
+    ratios = {}
+    for rule, owner in (("printed", checks.THEOREM), ("proof", checks.PROOF)):
+        alpha, beta, _ = proof_parameters(known, q, b, N)
+        if rule == "printed":
+            alpha = 1 / (6 * q * smoothness(known))
+            beta = 5 * smoothness(known) * alpha
+        start = 1 + alpha * lab.WIDTH / 2
+        path = lab.run("acc_fcsg_m", [lab.window_slope], alpha, beta, q, T, start)
+        at = {"F_gap": lab.window_height(start), "alpha": alpha, "beta": beta, "q": q, "m": 1, "b": b, "B": B, "N": N}
+        values = {**known, **at, "T": T}
+        extra = (known["L_g"] ** 2 - 1) * value(checks.THEOREM, only="variance", **values)
+        ratios[rule] = path.average(lab.window_slope) / (value(checks.THEOREM, **values) + extra)
+        if not admitted(owner, **values):
+            return confirm(False, reason="a condition fails", rule=rule)
+    return confirm(all(r > 1 for r in ratios.values()), **{f"ratio_{rule}": float(r) for rule, r in ratios.items()})
+
+
+def mean_square_smoothness() -> Evidence:
+    """f S_f-smooth for every sample, g = r x/sqrt(p) with r ~ Bernoulli(p): (11) holds, its square does not."""
+    p, S_f, distance = Q(1, 100), Q(1), Q(1)
+    L_g_sq = p / p
+    first = p * (S_f / p) * distance
+    second = p * (S_f / p) ** 2 * distance**2
+    S_F = S_f * L_g_sq + lab.TINY
+    return confirm(first <= S_F * distance and second > (S_F * distance) ** 2, first=str(first), second=str(second))
+
+
+def lemma_d_3_left_over() -> Evidence:
+    """Divided by the factor on the left: (38) is 3/5 and 9/5, (46) is 20/101 and 260/101."""
+    printed = tuple(Q(*pair) / Q(15, 72) for pair in ((1, 8), (3, 8)))
+    proof_end = tuple(Q(*pair) / Q(101, 240) for pair in ((1, 12), (13, 12)))
+    lemma = find("acc_fcsg_m.lemma_d_3").vocabulary
+    at = {**lab.constants(1, 1, 1), "alpha": 1, "b": 1, "N": 1}
+    del at["sigma_g"]
+    declared = tuple(
+        value("acc_fcsg_m.lemma_d_3", label, "direction", update_sq=1, **at) for label in ("printed", "proved")
+    )
+    return confirm(
+        lemma.paper == "acc_fcsg_m"
+        and declared == (printed[0], proof_end[0])
+        and printed[0] > proof_end[0]
+        and printed[1] < proof_end[1],
+        printed=[str(v) for v in printed],
+        end_of_the_proof=[str(v) for v in proof_end],
+    )
+
+
+def lost_sum() -> Evidence:
+    """Three noiseless clients at offsets (1, -1, 0), n = 3: false with one client's deviation, true with the sum."""
+    known, alpha, reach = lab.constants(10, 1, 1), Q(1, 100), Q(10)
+    slopes = (lambda y: clip(y, reach), lambda y: Q(0), lambda y: Q(0))
+    models = (Q(1), Q(-1), Q(0))
+    ubar = lab.mean([slope(x) for slope, x in zip(slopes, models, strict=True)])
+    left = huber(-alpha * ubar, reach) / 3
+    at = {**known, "alpha": alpha, "m": 1, "gradient_sq": 0, "update_sq": ubar**2, "error_sq": 0, "sigma_g": 0}
+    printed = value("acc_fcsg_m.lemma_d_1", **at, client_deviation_sq=models[2] ** 2, N=3)
+    with_sum = value("acc_fcsg_m.lemma_d_1", "corrected", **at, consensus_error=lab.mean([x * x for x in models]))
+    return confirm(printed < left <= with_sum, left=float(left), printed=float(printed), with_the_sum=float(with_sum))
+
+
+FINDINGS = (
+    Finding(
+        "acc_fcsg_m.corollary_false",
+        "acc_fcsg_m.corollary_4_8",
+        "the rate (NT)^(-2/3)",
+        "counterexample",
+        "breaks",
+        "a bound of order (NT)^(-2/3) with a communication every q = (T/N^2)^(1/3) steps and b = O(1)",
+        "at a communication a client jumps by xbar_{t-1} - x_{t-1}^n; the noise of that jump leaves a floor that is q "
+        "times larger than the bound",
+        "the bound is too small and no constant saves it: on two clients it is violated at q = 10^6 as printed, and at "
+        "q = 4*10^7 when u_1 is averaged and L_g^2 restored",
+        checks.corollary_false,
+    ),
+    Finding(
+        "acc_fcsg_m.communication_floor",
+        "acc_fcsg_m.theorem_4_7",
+        "conditions, most charitable reading",
+        "counterexample",
+        "breaks",
+        "the bound with the parameters of the proof",
+        "in addition alpha <= 3/(4 q^(3/2) S_F), which alpha <= 1/(12 q S_F) implies only for q <= 81",
+        "false for long rounds even with u_1 averaged, L_g^2 restored, and alpha, beta, c of the proof",
+        checks.communication_floor,
+    ),
+    Finding(
+        "acc_fcsg_m.first_block",
+        "acc_fcsg_m.theorem_4_7",
+        "line 2 of Algorithm 2; the dispersion is said to vanish at t = s_t q; (46)",
+        "communication",
+        "breaks",
+        "nothing for the first round",
+        "average u_1 once before the first step, or add (3/5) q (q-1) L_f^2 L_g^2/T",
+        "the printed bound can be negative while the left-hand side is positive, with the parameters of the proof and "
+        "without any noise",
+        checks.first_block,
+    ),
+    Finding(
+        "acc_fcsg_m.printed_conditions",
+        "acc_fcsg_m.theorem_4_7",
+        "conditions; the letter c",
+        "condition",
+        "breaks",
+        "alpha <= 1/(6 q S_F) and beta = 5 S_F alpha, as in Theorem 4.4; c is not defined",
+        "alpha <= 1/(12 q S_F), beta = c alpha^2 and c = 30 S_F^2/(bN), as the proof and Corollary 4.8 have it",
+        "with the printed conditions and the only c of the paper the bound is false, also against the infimum and with "
+        "u_1 averaged; with c = beta/alpha^2 its third term exceeds the trivial bound",
+        checks.printed_conditions,
+    ),
+    Finding(
+        "acc_fcsg_m.lost_inner_lipschitz",
+        "acc_fcsg_m.theorem_4_7",
+        "last term; (37), (38), (47), (49) to (51), Corollary 4.8",
+        "homogeneity",
+        "breaks",
+        "6 beta L_f^2/(N b), from 2 beta^2 L_f^2/(N b) in Lemma D.2",
+        "6 beta L_f^2 L_g^2/(N b): the variance of a stochastic gradient, Lemma A.2(c)",
+        "too small by the factor L_g^2; the lemma and the theorem with its printed conditions are false for L_g > 1",
+        checks.lost_inner_lipschitz,
+    ),
+    Finding(
+        "acc_fcsg_m.communication_jump",
+        "acc_fcsg_m.lemma_d_2",
+        "(37) at a communication",
+        "communication",
+        "breaks",
+        "the step of a client is alpha times its estimate, at every t",
+        "when q divides t it is xbar_{t-1} - x_{t-1}^n more: add 2 (1-beta)^2 S_F^2/(N b) times the consensus error of "
+        "t-1",
+        "the root of the two counterexamples; no constant in the lemma repairs it; between communications the lemma "
+        "holds with L_g^2 restored",
+        checks.communication_jump,
+    ),
+    Finding(
+        "acc_fcsg_m.complexity",
+        "acc_fcsg_m.remark_4_9",
+        "communication complexity; Table 1",
+        "rate",
+        "breaks",
+        "eps^-2 communications with b = O(1)",
+        "the corrected corollary gives N^(-1/3) eps^(-7/3) with b = O(1) and u_1 averaged; eps^-2 with "
+        "b = B = 1/(N eps), q = O(1), and the same N^-1 eps^-5 samples",
+        "the claimed number of communications does not follow for constant outer batches; the number of samples does",
+        checks.complexity,
+    ),
+    Finding(
+        "acc_fcsg_m.expected_smoothness",
+        "acc_fcsg_m.theorem_4_7",
+        "Assumption 3.1, displayed inequality",
+        "assumption",
+        "breaks",
+        "the gradient of f_xi is Lipschitz in expectation over xi, at two fixed points",
+        "Lipschitz for every xi, as the words before the display say",
+        "with the display the theorem is false by a factor of a hundred, with either set of parameters and L_g^2 "
+        "restored",
+        expected_smoothness,
+    ),
+    Finding(
+        "acc_fcsg_m.first_local_step",
+        "acc_fcsg_m.lemma_d_3",
+        "(42)(a), (43), (45) at t = s_t q",
+        "communication",
+        "constant",
+        "the step of a client is alpha times its estimate; the sum over the round so far is empty",
+        "the same jump as in Lemma D.2, and the sum over the round before",
+        "(45) is false at the first step of a round; other constants absorb the jump (docs/theory/fcsg.md, section 4)",
+        checks.first_local_step,
+    ),
+    Finding(
+        "acc_fcsg_m.mean_square_smoothness",
+        "acc_fcsg_m.lemma_d_2",
+        "(11), used squared in (40)(b) and in Lemma D.2",
+        "assumption",
+        "constant",
+        "E||grad Fhat(x_1; .) - grad Fhat(x_2; .)|| <= S_F ||x_1 - x_2||",
+        "the same in mean square; for it the Jacobian of every g_eta must be bounded by L_g and S_g-Lipschitz",
+        "variance reduction needs an assumption that the paper does not state",
+        mean_square_smoothness,
+    ),
+    Finding(
+        "acc_fcsg_m.lemma_d_3_left_over",
+        "acc_fcsg_m.lemma_d_3",
+        "(38), against (46)",
+        "constant",
+        "constant",
+        "15/72, 1/8, 1/8 and 3/8",
+        "101/240, 1/12, none and 13/12, with which the proof ends and which Theorem 4.7 uses",
+        "neither inequality implies the other; with (38) the theorem has another third term",
+        lemma_d_3_left_over,
+    ),
+    Finding(
+        "acc_fcsg_m.lost_sum",
+        "acc_fcsg_m.lemma_d_1",
+        "(32), (36), (49), first line of (50)",
+        "index",
+        "slip",
+        "the squared deviation of a client n that is not bound by any sum",
+        "the sum over n, which comes back in the second line of (50)",
+        "false as printed; the theorem is composed with the sum",
+        lost_sum,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Huang, Li, Huang: compositional federated learning (2021). Here f is the inner function and g the outer."""

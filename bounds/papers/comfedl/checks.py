@@ -1,0 +1,257 @@
+"""Re-checks of the findings on the theorems, the proofs and the tightness of ComFedL, each from scratch and exact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import sympy as sp
+
+from ...audit.findings import Evidence, confirm
+from ...evaluation.evaluate import complete, exact, sign
+from ...registry import get_theorem as find
+from . import instances as cases
+from .theorems import SIGMA_UNITS, WORDS, s
+
+Q = Fraction
+THEOREM_1, THEOREM_2 = "comfedl.theorem_1", "comfedl.theorem_2"
+EVERY_FORM = ((THEOREM_1, "printed"), (THEOREM_1, "proved"), (THEOREM_1, "corrected"), (THEOREM_2, "printed"))
+
+
+def total(name: str, label: str, values: Mapping[str, Any]) -> sp.Expr:
+    """The bound as an exact number."""
+    theorem = find(name)
+    statement = theorem.statement(label)
+    known = {key: value for key, value in values.items() if key in theorem.symbols(label)}
+    return statement.expand(statement.total).xreplace(complete(theorem, label, known))
+
+
+def below(left: sp.Expr | Fraction, right: sp.Expr | Fraction) -> bool:
+    """left < right, decided exactly."""
+    numbers = (exact(side) if isinstance(side, Fraction) else side for side in (left, right))
+    return sign(next(numbers) - next(numbers)) < 0
+
+
+def shown(value: sp.Expr) -> str:
+    return f"{float(value):.4g}"
+
+
+# --- the theorems ---------------------------------------------------------------------------------------------------
+
+
+def theorem_1_false() -> Evidence:
+    """Two noiseless clients stay where |F'|^2 = 1/100; the printed bound is three times smaller, that with + is not."""
+    case, values = cases.THEOREM_1, cases.THEOREM_1_CONSTANTS
+    certified = case.constants() == values and case == cases.theorem_1_family(case.eta, 2, Q(1, 500), 4000)
+    fixed = case.round(case.start) == case.start
+    left = case.gradient(case.start) ** 2
+    printed, proved, right = (total(THEOREM_1, label, values) for label in ("printed", "proved", "corrected"))
+    cap = (values["G_f"] * values["G_g"]) ** 2
+    special = case.constants(special=True)
+    larger = cases.theorem_1_family(Q(1, 20), 8, Q(1, 10**6), 10**9)
+    level, small = larger.gradient(Q(0)) ** 2, larger.constants()
+    facts = (
+        certified and fixed and larger.round(Q(0)) == 0,
+        left == Q(1, 100) and below(printed, Q(34, 10**4)),
+        below(left, proved) and below(left, right) and below(proved, cap),
+        below(total(THEOREM_1, "printed", special), left) and below(left, total(THEOREM_2, "printed", special)),
+        below(100 * total(THEOREM_1, "printed", small), level) and below(level, total(THEOREM_1, "proved", small)),
+    )
+    return confirm(
+        all(facts),
+        average_squared_gradient=str(left),
+        printed=shown(printed),
+        with_plus=shown(proved),
+        corrected=shown(right),
+        trivial_cap=shown(exact(cap)),
+        tau_8=f"{float(level):.4g} > {shown(total(THEOREM_1, 'printed', small))}",
+    )
+
+
+def client_sampling() -> Evidence:
+    """The first client is sampled in every round and never moves; |F'|^2 = 1/4, every form of the bound < 1/100."""
+    case = cases.ONE_CLIENT_SAMPLED
+    left, values = case.gradient(case.start) ** 2, case.constants()
+    totals = [total(name, label, values) for name, label in EVERY_FORM]
+    stays = case.round(case.start) == case.start
+    return confirm(
+        stays and left == Q(1, 4) and all(below(total, Q(1, 100)) for total in totals),
+        average_squared_gradient=str(left),
+        largest_bound=shown(max(totals)),
+    )
+
+
+def sigma_mixes_dimensions() -> Evidence:
+    """A unit of y a million times larger changes neither F nor the algorithm; the printed noise terms explode."""
+    theorem = find(THEOREM_1)
+    proved, corrected = theorem.statement("proved"), theorem.statement("corrected")
+    slips = {slip.where for slip in theorem.inhomogeneities(proved)}
+    gone = not theorem.inhomogeneities(proved, SIGMA_UNITS)
+    unit = Q(1, 10**6)
+    noises = {"outer_noise": 1 / unit, "inner_jacobian_noise": unit, "inner_value_noise": unit}
+    parts = {"G_f": unit, "L_f": unit, "G_g": 1 / unit, "L_g": 1 / unit**2}
+
+    def terms(statement: Any, names: tuple[str, ...], values: Mapping[str, Fraction]) -> sp.Expr:
+        table = {binding.symbol: exact(values.get(binding.name, Q(1))) for binding in WORDS}
+        return sp.Add(*(statement.term(name).expr for name in names)).xreplace(table)
+
+    before = terms(proved, tuple(noises), {})
+    after = terms(proved, tuple(noises), {**parts, "sigma": max(noises.values())})
+    own = {name: terms(proved, (name,), {**parts, "sigma": sigma}) for name, sigma in noises.items()}
+    invariant = all(own[name] == terms(proved, (name,), {}) for name in noises)
+    value = [terms(corrected, ("inner_value_noise",), v) for v in ({}, {**parts, "sigma": noises["inner_value_noise"]})]
+    return confirm(
+        slips == {"term outer_noise", "term inner_jacobian_noise"}
+        and gone
+        and invariant
+        and value[0] == value[1]
+        and below(10**6 * before, after),
+        misfits=sorted(slips),
+        noise_terms_before=shown(before),
+        noise_terms_after=shown(after),
+    )
+
+
+def equal_batches_unused() -> Evidence:
+    """b and b_1 stand in different terms of the composed bound: nothing in the proof relates them."""
+    proved = find(THEOREM_1).statement("proved")
+    both = [term.name for term in proved.terms if {s.b, s.b_1} <= term.expr.free_symbols]
+    conditions = [c.name for c in proved.conditions if {s.b, s.b_1} & (c.left.free_symbols | c.right.free_symbols)]
+    return confirm(not both and not conditions, terms_with_both=both, conditions_on_batches=conditions)
+
+
+def output_is_last() -> Evidence:
+    """One client, tau = 1: the last iterate has |F'|^2 = 1, every form of the bound on the average is below 1/10."""
+    eta, steps, force = Q(1, 100), 2000, cases.LAST_ITERATE
+    start = (1 + eta) ** -steps
+    path = {j: start * (1 + eta) ** j for j in (0, 1, steps // 2, steps - 1)}
+    grows = all(w - eta * force(w) == start * (1 + eta) ** (j + 1) for j, w in path.items())
+    last = start * (1 + eta) ** steps
+    gap = force.integral(start) - force.integral(Q(2))
+    shape = {"G_f": 1, "G_g": force.bound(), "L_f": cases.TINY, "L_g": force.lipschitz(), "L": force.lipschitz()}
+    values = {**shape, "sigma": cases.TINY, "F_gap": gap, "eta": eta, "tau": 1, "b": 1, "b_1": 1, "T": steps}
+    totals = [total(name, label, values) for name, label in EVERY_FORM]
+    return confirm(
+        grows and force(last) ** 2 == 1 and all(below(total, Q(1, 10)) for total in totals),
+        squared_gradient_at_the_output=1,
+        largest_bound=shown(max(totals)),
+    )
+
+
+# --- lines of the proofs --------------------------------------------------------------------------------------------
+
+
+def lemma_2_observable() -> Evidence:
+    """Slopes 1 and -1: the mean does not drift at all, the clients drift by t eta each."""
+    eta, t = Q(1, 10), 3
+    ends = (-eta * t, eta * t)
+    mean_drift, client_drift = (sum(ends) / 2) ** 2, sum(end * end for end in ends) / 2
+    needed = find("comfedl.lemma_3_step").statement("printed").total.has(s.client_drift_sq)
+    return confirm(
+        needed and mean_drift == 0 and client_drift == (t * eta) ** 2,
+        mean_model=str(mean_drift),
+        clients=str(client_drift),
+    )
+
+
+def spectral_variance() -> Evidence:
+    """d = p = 2, b = 2, f(w; xi) = xi a (1 + sin(w/a)) entry by entry, xi uniform in {-1,1}^2, g Huber in |y|.
+
+    At w = 0 the Jacobian is diag(xi), its mean 0; grad g at the batch mean a m is m/|m|, for |a m| >= a.
+    """
+    radius = Q(1, 4)
+    sigma_1_sq, sigma_2_sq = Q(1), 2 * (2 * radius) ** 2
+    draws = list(product(product((-1, 1), repeat=2), repeat=2))
+    means = [tuple(Q(x[i] + y[i], 2) for i in (0, 1)) for x, y in draws]
+    line = sum((m[0] ** 4 + m[1] ** 4) / (m[0] ** 2 + m[1] ** 2) for m in means if any(m)) / len(draws)
+    beyond = all(m[0] ** 2 + m[1] ** 2 >= 1 for m in means if any(m))
+    claimed = max(sigma_1_sq, sigma_2_sq) / 2
+    return confirm(
+        beyond and line == Q(3, 4) and claimed == Q(1, 2),
+        left_of_the_line=str(line),
+        G_g_sq_sigma_sq_over_b=str(claimed),
+    )
+
+
+def outer_independence() -> Evidence:
+    """The same draw in {0, 1, 2} serves f(w; i) = w + i/2 and grad g(y; i), a tent of half-width 1/4 at i/2; w =
+    0, b = b_1 = 1.
+    """
+    places = [Q(i, 2) for i in range(3)]
+
+    def tent(y: Fraction, i: int) -> Fraction:
+        return max(Q(0), 1 - 4 * abs(y - places[i]))
+
+    def mean(y: Fraction) -> Fraction:
+        return sum((tent(y, i) for i in range(3)), Q(0)) / 3
+
+    def variance(y: Fraction) -> Fraction:
+        return sum(((tent(y, i) - mean(y)) ** 2 for i in range(3)), Q(0)) / 3
+
+    disjoint = all(abs(p - q) >= Q(1, 2) for p in places for q in places if p != q)
+    outer_sq = max(variance(place) for place in places)  # tents are disjoint: at height h the variance is 2 h^2 / 9
+    inner_sq = sum(p * p for p in places) / 3 - (sum(places) / 3) ** 2
+    line = sum((tent(place, i) - mean(place)) ** 2 for i, place in enumerate(places)) / 3
+    return confirm(
+        disjoint and (line, outer_sq, inner_sq) == (Q(4, 9), Q(2, 9), Q(1, 6)),
+        left_of_the_line=str(line),
+        G_f_sq_sigma_sq_over_b_1=str(max(outer_sq, inner_sq)),
+    )
+
+
+def multiplier() -> Evidence:
+    """Three losses with exp(f/gamma) = 1, 2, 3: the printed multiplier leaves a residual of -gamma (1 - 1/n) in
+    every component.
+    """
+    values, gamma = (1, 2, 3), sp.Integer(2)
+    level = sp.Rational(sum(values), 3)
+    lemma = find("comfedl.lemma_1")
+    table = {s.gamma: gamma, s.n: sp.Integer(3), s.mean_exp: level}
+    residuals = {}
+    for label in ("printed", "corrected"):
+        lam = lemma.statement(label).constant("lam").expr.xreplace(table)
+        weights = [sp.Rational(a, sum(values)) for a in values]
+        exact_ones = (
+            gamma * sp.log(a) - gamma * sp.log(3 * r) - gamma + lam for a, r in zip(values, weights, strict=True)
+        )
+        residuals[label] = {sp.nsimplify(sp.simplify(sp.expand_log(value))) for value in exact_ones}
+    expected = {"printed": {-gamma * sp.Rational(2, 3)}, "corrected": {sp.Integer(0)}}
+    values_agree = lemma.statement("printed").constant("J").expr == lemma.statement("corrected").constant("J").expr
+    return confirm(residuals == expected and values_agree, residuals={k: str(v) for k, v in residuals.items()})
+
+
+# --- looseness ------------------------------------------------------------------------------------------------------
+
+
+def superfluous_noise() -> Evidence:
+    """The conditional mean of the direction sees neither the outer noise nor the Jacobian noise, only a bias.
+
+    f(w; x, z) = w + x + z (w - 1/2) at w = 1/2, x = +-3/2, z = +-jacobian; g Huber, slope noise +-outer; b = b_1 = 2.
+    """
+    w, spread = Q(1, 2), (Q(-3, 2), Q(3, 2))
+
+    def conditional_mean(outer: Fraction, jacobian: Fraction) -> Fraction:
+        supports = (spread, (-jacobian, jacobian), (-outer, outer))
+        draws = product(*(product(support, repeat=2) for support in supports))
+        halves = [[sum(pair, Q(0)) / 2 for pair in draw] for draw in draws]
+        return sum(((cases.HUBER(w + x) + v) * (1 + z) for x, z, v in halves), Q(0)) / len(halves)
+
+    small, large = conditional_mean(Q(1), Q(1, 2)), conditional_mean(Q(100), Q(10))
+    bias = abs(small - cases.HUBER(w))
+    bound_sq = Q(9, 4) / 2  # (L_g G_f sigma_2)^2 / b with L_g = 1, sigma_2 = 3/2, b = 2; G_f >= 1 only enlarges it
+    return confirm(small == large and 0 < bias**2 <= bound_sq, bias=str(bias), bound_squared=str(bound_sq))
+
+
+def drift_without_local_steps() -> Evidence:
+    """At tau = 1 no client moves before it communicates: the drift terms of the repair vanish, those printed stay."""
+    left = {
+        f"{name} {label}": [
+            term.name
+            for term in find(name).statement(label).terms
+            if term.role == "drift" and term.expr.xreplace({s.tau: sp.Integer(1)}) != 0
+        ]
+        for name, label in EVERY_FORM[1:]
+    }
+    return confirm([bool(found) for found in left.values()] == [True, False, True], drift_terms_at_tau_1=left)

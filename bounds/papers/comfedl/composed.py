@@ -1,0 +1,241 @@
+"""ComFedL: `proved` statements composed from the printed lemmas, and the corrected Theorems 1 and 2
+(docs/theory/comfedl.md).
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import sympy as sp
+
+from ...language.quantities import slack_symbol
+from ...language.theorem import Condition, DeclarationError, Derived, Statement, Term, Theorem
+from ...proof.certificates import nonnegative_coefficients, prove_nonnegative
+from ...proof.compose import Chain, split
+
+ROLES = {
+    "estimator_drift": "drift",
+    "mean_drift": "drift",
+    "outer_noise": "variance",
+    "inner_jacobian_noise": "variance",
+    "inner_value_noise": "variance",
+}
+
+
+def _with_roles(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    return tuple(Term(term.name, term.expr, ROLES.get(term.name, "")) for term in terms)
+
+
+# --- Lemma 1 --------------------------------------------------------------------------------------------------------
+
+
+def entropy_slope() -> sp.Expr:
+    """d/dr of r log(n r), minus log(n r): what stands beside the logarithm in the stationarity condition."""
+    r, n = slack_symbol("r"), slack_symbol("n")
+    return sp.simplify(sp.diff(r * sp.log(n * r), r) - sp.log(n * r))
+
+
+def kl_maximum(s: SimpleNamespace, label: str, slope: sp.Expr, note: str) -> Statement:
+    """Lemma 1 from f^i - gamma log(n r_i) - gamma slope + lam = 0 and sum_i r_i = 1.
+
+    The weights sum to mean_exp exp(lam/gamma - slope); the logarithm of that is 0, which is linear in lam. The value is
+    sum_i r_i (f^i - gamma log(n r_i)) = gamma slope - lam.
+    """
+    unknown = slack_symbol("lam")
+    log_of_sum = unknown / s.gamma - slope + sp.log(s.mean_exp)
+    multiplier = sp.expand(-log_of_sum.xreplace({unknown: sp.Integer(0)}) / sp.diff(log_of_sum, unknown))
+    value = sp.expand(s.gamma * slope - multiplier)
+    derived = (
+        Derived("J", value, "J", "objective of (5)"),
+        Derived("lam", multiplier, r"\lambda", "multiplier of sum r = 1"),
+    )
+    return Statement(label, (), derived=derived, note=note)
+
+
+# --- Lemmas 2 to 4 --------------------------------------------------------------------------------------------------
+
+
+def client_drift(s: SimpleNamespace) -> Statement:
+    """(28): t steps of length eta, Cauchy-Schwarz, and the bound of one direction by Assumption 2."""
+    chain = Chain(s.t * s.eta**2 * s.t * s.step_sq, steps=("Cauchy-Schwarz over the t steps",)).insert(
+        s.step_sq, (s.G_g * s.G_f) ** 2, "Assumption 2"
+    )
+    return Statement("proved", (Term("drift", chain.expr),), note="; ".join(chain.steps))
+
+
+def _at_round_end(s: SimpleNamespace, expr: sp.Expr) -> sp.Expr:
+    """An expression that grows with t, at t = tau; certified for every t <= tau."""
+    raised = expr.xreplace({s.t: s.tau})
+    if prove_nonnegative(raised - expr, {s.tau: s.t + slack_symbol("left")}) is None:
+        raise DeclarationError(f"{expr} is not certified to grow with t")
+    return raised
+
+
+def drift_in_round(s: SimpleNamespace, step: Theorem) -> Statement:
+    """Lemma 2: the mean drifts at most as much as the clients do on average (Jensen), and t <= tau."""
+    clients = _at_round_end(s, step.statement("printed").total)
+    chain = Chain(s.client_drift_sq, steps=("Jensen over the clients",)).insert(
+        s.client_drift_sq, clients, "(28), t <= tau"
+    )
+    return Statement("proved", (Term("drift", chain.expr),), note="; ".join(chain.steps))
+
+
+def estimator_error(s: SimpleNamespace, *, outer_noise: bool) -> Statement:
+    """The chain (30): u - U is a sum of differences; |a_1 + ... + a_k|^2 <= k (|a_1|^2 + ... + |a_k|^2)."""
+    noise = s.sigma**2
+    differences = {
+        "jacobian_drift": (s.G_g * s.L_f) ** 2 * s.client_drift_sq,
+        "outer_noise": s.G_f**2 * noise / s.b_1,
+        "inner_jacobian_noise": s.G_g**2 * noise / s.b,
+        "gradient_drift": (s.L_g * s.G_f * s.G_f) ** 2 * s.client_drift_sq,
+        "inner_value_noise": (s.L_g * s.G_f) ** 2 * noise / s.b,
+    }
+    if not outer_noise:
+        del differences["outer_noise"]
+    total = len(differences) * sp.Add(*differences.values())
+    return Statement("proved", _error_terms(s, total), note=f"{len(differences)} differences")
+
+
+def _error_terms(s: SimpleNamespace, total: sp.Expr) -> tuple[Term, ...]:
+    groups = {
+        "outer_noise": (s.b_1,),
+        "inner_value_noise": (s.sigma, s.L_g),
+        "inner_jacobian_noise": (s.sigma,),
+    }
+    return _with_roles(split(total, groups, "drift"))
+
+
+def estimator_error_in_round(s: SimpleNamespace, step: Theorem, drift: Theorem) -> Statement:
+    """Lemmas 3 and 4: the drift of the clients (28) put into (30); Lemma 2 as stated bounds another, smaller
+    quantity.
+    """
+    bound = _at_round_end(s, drift.statement("printed").total)
+    chain = Chain(step.statement("printed").total).insert(s.client_drift_sq, bound, "drift of the clients, (28)")
+    return Statement("proved", _error_terms(s, chain.expr), note="; ".join(chain.steps))
+
+
+# --- the theorems ---------------------------------------------------------------------------------------------------
+
+
+def descent(s: SimpleNamespace) -> Statement:
+    """(32): smoothness of F, then <grad F(wbar_t), ubar> = |grad F(wbar_s)|^2 plus two products of norms."""
+    cap = s.G_f * s.G_g
+    chain = (
+        Chain(sp.Integer(0))
+        .plus(-s.eta * s.gradient_sq, "E<grad F(wbar_s), U> = E|grad F(wbar_s)|^2, uniform C_s")
+        .plus(s.eta * cap * s.estimator_error, "|grad F(wbar_t)| <= G_f G_g times |ubar - U|")
+        .plus(
+            s.eta * s.L * s.mean_drift * cap, "|grad F(wbar_t) - grad F(wbar_s)| <= L |wbar_t - wbar_s|, |U| <= G_f G_g"
+        )
+        .plus(s.L / 2 * s.eta**2 * s.step_sq, "smoothness of F")
+        .insert(s.step_sq, cap**2, "Assumption 2")
+    )
+    groups = {
+        "descent": (s.gradient_sq,),
+        "estimator": (s.estimator_error,),
+        "mean_drift": (s.mean_drift,),
+    }
+    return Statement("proved", _with_roles(split(chain.expr, groups, "second_order")), note="; ".join(chain.steps))
+
+
+def root(statement: Statement, derived: Derived) -> sp.Expr:
+    """sqrt(a_1 + ... + a_k) <= sqrt(a_1) + ... + sqrt(a_k), each a_j certified nonnegative; `derived` is a named
+    root.
+    """
+    named = {derived.expr**2: derived.symbol**2}
+    parts = [term.expr for term in statement.terms]
+    if not all(nonnegative_coefficients(part) for part in parts):
+        raise DeclarationError(f"a term of {parts} may be negative: no root")
+    return sp.Add(*(sp.sqrt(sp.factor(part).xreplace(named)) for part in parts))
+
+
+def telescope(s: SimpleNamespace, chain: Chain) -> sp.Expr:
+    """Sum over the T = S tau steps and divide: the average of gradient_sq is at most this.
+
+    The server model after a round is the mean of the clients, so that the sum collapses over rounds too; F(w_T) >= F^*.
+    """
+    weight = -chain.coefficient(s.gradient_sq)
+    if not nonnegative_coefficients(weight):
+        raise DeclarationError(f"the weight {weight} of the squared gradient may be negative")
+    rest = chain.expr.xreplace({s.gradient_sq: sp.Integer(0)})
+    return sp.expand((rest + s.F_gap / s.T) / weight)
+
+
+def theorem(
+    s: SimpleNamespace, descent_lemma: Theorem, error: Theorem, drift: Theorem, rough: Derived, rounds: Condition
+) -> Statement:
+    """(32) to (34): the descent lemma with the roots of Lemma 3 (or 4) and of Lemma 2, telescoped."""
+    chain = (
+        Chain(descent_lemma.statement("printed").total)
+        .require(rounds)
+        .insert(s.estimator_error, root(error.statement("printed"), rough), "Jensen, root of the estimator error split")
+        .insert(s.mean_drift, root(drift.statement("printed"), rough), "Jensen, Lemma 2")
+    )
+    groups = {
+        "initialisation": (s.F_gap,),
+        "estimator_drift": (rough.symbol,),
+        "outer_noise": (s.b_1,),
+        "inner_value_noise": (s.sigma, s.L_g),
+        "inner_jacobian_noise": (s.sigma,),
+        "mean_drift": (s.L, s.tau),
+    }
+    terms = split(telescope(s, chain), groups, "second_order")
+    return Statement("proved", _with_roles(terms), chain.conditions, (rough,), note="; ".join(chain.steps))
+
+
+def corrected(s: SimpleNamespace, descent_lemma: Theorem, rounds: Condition) -> Statement:
+    """Theorems 1 and 2, with the conditional mean of the direction in its place; derivation in docs/theory/comfedl.md.
+
+    sigma needs to bound the noise of the inner value only, which makes every term homogeneous.
+    """
+    cap = s.G_f * s.G_g
+    smooth = Derived(
+        "L_client", s.G_g * s.L_f + s.L_g * s.G_f**2, r"L_{F^i}", "Lipschitz constant of the gradient of every client"
+    )
+    path = s.t * s.eta * cap
+    bias = s.L_g * s.G_f * s.sigma / sp.sqrt(s.b)
+    chain = (
+        Chain(descent_lemma.statement("printed").total)
+        .require(rounds)
+        .insert(s.estimator_error, bias + smooth.symbol * path, "error of the conditional mean: bias plus drift")
+        .insert(s.mean_drift, path, "the mean moves at most t eta G_f G_g")
+    )
+    local = slack_symbol("local_steps")  # tau - 1, so that it survives the expansion
+    mean_t = sp.factor(sp.summation(s.t, (s.t, 0, s.tau - 1)) / s.tau).xreplace({s.tau: local + 1})
+    groups = {
+        "initialisation": (s.F_gap,),
+        "estimator_drift": (smooth.symbol,),
+        "inner_value_noise": (s.sigma,),
+        "mean_drift": (s.L, local),
+    }
+    averaged = telescope(s, chain).xreplace({s.t: sp.expand(mean_t)})
+    terms = split(averaged, groups, "second_order")
+    back = {local: s.tau - 1}
+    return Statement(
+        "corrected",
+        tuple(
+            Term(t.name, t.expr.xreplace(back), "bias" if t.name == "inner_value_noise" else ROLES.get(t.name, ""))
+            for t in terms
+        ),
+        chain.conditions,
+        (smooth,),
+        note="sigma may be the inner value noise alone; derivation: docs/theory/comfedl.md",
+    )
+
+
+def remark(s: SimpleNamespace, parent: Theorem, batches: tuple[str, ...], rounds: Condition) -> Statement:
+    """Remarks 1 and 2 at their best exponents: eta = T^(-1/2) and every batch size 1/T, in the bound that the
+    proof gives.
+    """
+    proved = parent.statement("proved")
+    schedule = {"eta": 1 / sp.sqrt(s.T), **{name: 1 / s.T for name in batches}}
+    chosen = (Condition(f"{name}_choice", getattr(s, name), "==", value) for name, value in schedule.items())
+    sampled = (Condition(f"{name}_one_sample", getattr(s, name), ">=", sp.Integer(1)) for name in batches)
+    return Statement(
+        "printed",
+        proved.terms,
+        (rounds, *chosen, *sampled),
+        proved.derived,
+        schedule,
+        note="the O(.) of the remark is read as the bound that the lemmas give; a batch holds at least one sample",
+    )

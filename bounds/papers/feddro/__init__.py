@@ -1,0 +1,1 @@
+"""Khanduri et al.: FedDRO, federated compositional optimisation for distributionally robust learning."""

@@ -1,0 +1,312 @@
+"""FedDRO: what a reader finds. Each check is exact (Fractions, or ball arithmetic where a square root is needed)."""
+
+from __future__ import annotations
+
+from fractions import Fraction as Q
+from itertools import product
+
+from ...audit.findings import Evidence, Finding, confirm
+
+# --- the main constants ----------------------------------------------------------------------------------------------
+
+
+def lost_factor_twenty() -> Evidence:
+    """Lbar_fg against the coefficients of Theorem F.6 (both as declared), at L_h = B_g = 0 up to scale."""
+    from ...registry import get_theorem as theorem
+
+    printed = theorem("feddro.theorem_f_1").statement("printed")
+    chain = theorem("feddro.theorem_f_6").statement("printed")
+    words = theorem("feddro.theorem_5_1").vocabulary.namespace()
+    lbar = printed.expand(printed.constant("Lbar_fg").expr)
+    middle = lbar.coeff(words.B_f**2 * words.L_g**2)
+    long = chain.term("heterogeneity_h").expr
+    at_unit = {s: 1 for s in long.free_symbols} | {words.L_h: 0, words.B_g: 0, words.I: 2, words.L_f: 0}
+    from_lemma = Q(int(long.subs(at_unit)), 3)
+    return confirm(int(middle) == 1 and from_lemma == 20, defined_with=int(middle), theorem_f_6_gives=str(from_lemma))
+
+
+def small_inner_lipschitz() -> Evidence:
+    """beta = 4 B_g^4 L_f^2 eta cannot absorb the inner error 4 B_g^2 L_f^2 eta of the true Lemma F.2 when B_g < 1."""
+    b_g, l_f, eta = Q(1, 2), Q(1), Q(1, 10)
+    beta = 4 * b_g**4 * l_f**2 * eta
+    left_over = (1 - beta) ** 2 - 1 + 4 * b_g**2 * l_f**2 * eta
+    return confirm(left_over > 0, B_g=str(b_g), coefficient_of_inner_error=str(left_over))
+
+
+def wrong_start() -> Evidence:
+    """The instance of `feddro_refuted`: inner values in a unit a thousand times larger, everything else the same."""
+    from ...audit.refutation import refutations
+
+    item = refutations()["feddro.theorem_5_1"]
+    case = item.case()
+    (left, _), (_, right) = item.sides(case)
+    return confirm(left > right, B_g=str(case.values["B_g"]), left=float(left), printed_bound=float(right))
+
+
+# --- independence and communication ----------------------------------------------------------------------------------
+
+
+def same_sample_twice() -> Evidence:
+    """E[grad g(x; z) f'(ybar)] differs from grad g(x) E[f'(ybar)] because ybar was made from the same z.
+
+    K = b = d = 1, g(x; z) = (1 + z) x near x = 1 with z = +-1/2, f' (y) = y / (1 + y^2), first step (x^{-1} = x^0), beta = 1/2,
+    so that ybar = (1 - beta) + beta (1 + z).
+    """
+    beta, support = Q(1, 2), (Q(1, 2), Q(-1, 2))
+
+    def slope(y: Q) -> Q:
+        return y / (1 + y * y)
+
+    ybar = {z: (1 - beta) + beta * (1 + z) for z in support}
+    true = sum((1 + z) * slope(ybar[z]) for z in support) / 2
+    claimed = sum(slope(ybar[z]) for z in support) / 2
+    return confirm(
+        true != claimed, expectation=str(true), as_if_independent=str(claimed), difference=str(true - claimed)
+    )
+
+
+def estimate_jumps_at_communication(rounds: int = 9) -> Evidence:
+    """Both sides of Lemma F.4 at a communication step, exactly.
+
+    K = 2, d = 1, f = 0, h_1 = x, h_2 = -x (Delta_h = 1, L_h -> 0), g_k(x; z) = z x / (1 + x^2) with z = +-1: mean-square Lipschitz
+    with B_g = 1, both variances at most 1. From xbar = 0 the clients drift to -+eta (I-1) and are then set to 0. The common
+    term (1-beta)^2 E||.||^2 of both sides cancels; beta -> 0 (any L_f > 0 is allowed), so what is left is compared.
+    """
+    eta, clients, period = Q(1, 1000), 2, rounds
+    drifted = eta * (period - 1)
+    values = [s * drifted / (1 + drifted**2) for s in (-1, 1)]
+    left = (
+        sum(
+            (sum(z * v for z, v in zip(signs, values, strict=True)) / clients) ** 2
+            for signs in product((-1, 1), repeat=2)
+        )
+        / 4
+    )
+    heterogeneity = 48 * eta**2 / clients
+    return confirm(
+        left > heterogeneity, I=period, left=str(left), right=str(heterogeneity), ratio=float(left / heterogeneity)
+    )
+
+
+def average_over_other_iterates() -> Evidence:
+    """T = 1: the algorithm returns xbar^1, the proof bounds the gradient at xbar^0. Phi(x) = x^2/2 near 1, eta = 1/2."""
+    start, eta = Q(1), Q(1, 2)
+    proof_side, returned = start**2, (start - eta * start) ** 2
+    return confirm(proof_side != returned, proof_bounds=str(proof_side), algorithm_returns=str(returned))
+
+
+def unshared_clients() -> Evidence:
+    """Averaging K copies of one noise leaves the variance alone: the 1/K of Term II needs independent clients."""
+    support = (Q(1), Q(-1))
+    shared = sum(((z + z) / 2) ** 2 for z in support) / 2
+    independent = sum(((a + b) / 2) ** 2 for a in support for b in support) / 4
+    return confirm(shared == 1 and independent == Q(1, 2), same_noise=str(shared), independent_noise=str(independent))
+
+
+# --- reformulations --------------------------------------------------------------------------------------------------
+
+
+def chi_square_sign() -> Evidence:
+    """max_p sum p_i l_i - lambda (m/2) sum (p_i - 1/m)^2 for l = (0, 1), lambda = 10, against the printed objective (5)."""
+    losses, lam, m = (Q(0), Q(1)), Q(10), 2
+    mean = sum(losses, Q(0)) / m
+    variance = sum((l - mean) ** 2 for l in losses) / m
+
+    def inner(shift: Q) -> Q:
+        p = (Q(1, 2) - shift, Q(1, 2) + shift)
+        return sum(a * b for a, b in zip(p, losses, strict=True)) - lam * Q(m, 2) * sum((a - Q(1, m)) ** 2 for a in p)
+
+    best = inner(1 / (4 * lam))
+    printed = -sum(l * l for l in losses) / (2 * lam * m) + mean**2 / (2 * lam)
+    follows = mean + variance / (2 * lam)
+    optimal = all(best >= inner(1 / (4 * lam) + d) for d in (Q(1, 100), Q(-1, 100)))
+    return confirm(
+        optimal and best == follows and printed == -variance / (2 * lam),
+        maximum=str(best),
+        printed_objective=str(printed),
+    )
+
+
+def kl_lost_factor() -> Evidence:
+    """The value of the KL problem is lambda log mean exp(l/lambda): with constant losses l it is l, the printed one l/lambda."""
+    loss, lam = Q(3), Q(2)
+    true, printed = loss, loss / lam
+    return confirm(true == lam * printed and true != printed, maximum=str(true), printed_objective=str(printed))
+
+
+# --- Theorem 4.1 -----------------------------------------------------------------------------------------------------
+
+
+def sign_before_13() -> Evidence:
+    """x / sqrt(x^2 + 4) < 1/2 on [1/2, 11/10] (it increases): the proof states the opposite inequality before (13)."""
+    squares = {x: x * x / (x * x + 4) for x in (Q(1, 2), Q(11, 10))}
+    return confirm(all(s < Q(1, 4) for s in squares.values()), squares={str(x): str(s) for x, s in squares.items()})
+
+
+def varying_steps_escape(rounds: int = 40) -> Evidence:
+    """Case II with eta^t = a on the shared step and a 2^-n after it (all below 1/22): xbar falls below 1/2, in ball arithmetic."""
+    from flint import arb, ctx
+
+    saved, ctx.prec = ctx.prec, 200
+    try:
+        a, x, first = arb(1) / 23, arb(1) / 2, None
+
+        def pull(y: arb) -> arb:
+            return y / (y * y + 4).sqrt()
+
+        for n in range(1, rounds + 1):
+            late = a / arb(2) ** n
+            x_1, x_2 = x - 4 * a * pull(x), x + 2 * a * pull(x)
+            x_1, x_2 = x_1 - 4 * late * pull(4 * x_1 - 4), x_2 + 2 * late * pull(4 - 2 * x_2)
+            x = (x_1 + x_2) / 2
+            if first is None and x < arb(1) / 2:
+                first = n
+        return confirm(
+            first is not None and x < arb(1) / 2, first_round_below=first, xbar_at_end=x.str(12, radius=True)
+        )
+    finally:
+        ctx.prec = saved
+
+
+def _finding(
+    key: str,
+    theorem: str,
+    where: str,
+    kind: str,
+    severity: str,
+    printed: str,
+    expected: str,
+    consequence: str,
+    check: object,
+) -> Finding:
+    return Finding(f"feddro.{key}", f"feddro.{theorem}", where, kind, severity, printed, expected, consequence, check)
+
+
+FINDINGS = (
+    _finding(
+        "communication_jump",
+        "lemma_f_4",
+        "proof of Lemma F.4, step (g)",
+        "communication",
+        "breaks",
+        "x_k^{t+1} - x_k^t = -eta d_k at every step, so the estimate of g moves by O(eta) only",
+        "at a communication step x_k^{t+1} = xbar^{t+1}, and the squared move gains the consensus error itself, without eta^2",
+        "the error of ybar gains a term of order eta I / (|b| K): the bound is too small for long rounds; the corrected statement "
+        "has the factor 1 + (I-1)^2/I on the inner heterogeneity, and with I = T^{1/4} the rate T^{-1/2} of Corollary 1 no longer follows",
+        estimate_jumps_at_communication,
+    ),
+    _finding(
+        "small_inner_lipschitz",
+        "theorem_5_1",
+        "c_beta = 4 B_g^4 L_f^2 with the start error ||y^0 - g(x^0)||^2",
+        "counterexample",
+        "breaks",
+        "the error of y^0 enters as 2 ||y^0 - g(x^0)||^2/sqrt(|b| K T), in whatever unit inner values are measured",
+        "as 8 B_g^2 L_f^2 ||y^0 - g(x^0)||^2/(beta T) (`corrected`), which the unit does not change",
+        "two equal noiseless clients started at the minimiser with a wrong y^0: measuring inner values in a unit a thousand times "
+        "larger divides the printed bound by a million and leaves the iterates alone; Theorem F.1, Corollary 1 and Lemmas F.2, "
+        "F.5 and Theorem F.6 fail on the same instance",
+        wrong_start,
+    ),
+    _finding(
+        "same_sample",
+        "lemma_f_2",
+        "eq. (16), and Term II step (a)",
+        "independence",
+        "breaks",
+        "E[grad g_k(x; z) grad f(ybar) | F] = grad g_k(x) grad f(ybar)",
+        "ybar^t is made from the same samples z^t, and is not measurable for the printed filtration; the product has a bias of order "
+        "sigma_g L_f std(ybar) / sqrt(|b| K)",
+        "Lemma F.2 has no proof as it stands; repaired with an extra innovation term (docs/theory/feddro.md, steps 2 to 4)",
+        same_sample_twice,
+    ),
+    _finding(
+        "chi_square",
+        "reformulation_chi2",
+        "eq. (5)",
+        "reformulation",
+        "breaks",
+        "min -(1/(2 lambda m)) sum l_i^2 + (1/(2 lambda)) (mean l)^2 = - Var(l) / (2 lambda)",
+        "mean l + Var(l) / (2 lambda), valid while the maximiser p stays nonnegative (lambda >= max_i (mean l - l_i))",
+        "the printed objective rewards variance and ignores the mean: minimising it is not the robust problem (3)",
+        chi_square_sign,
+    ),
+    _finding(
+        "varying_steps",
+        "theorem_4_1",
+        "statement, case II",
+        "counterexample",
+        "breaks",
+        "for any eta^t in (0, C_eta), varying with t, the iterates do not converge to the stationary point",
+        "true for one step size per round; a step that shrinks after the shared one lets xbar fall below 1/2 and converge to 0",
+        "the non-convergence claim needs the words: one step size within each round",
+        varying_steps_escape,
+    ),
+    _finding(
+        "lost_twenty",
+        "theorem_5_1",
+        "definition of Lbar_fg",
+        "constant",
+        "constant",
+        "Lbar_fg = 10 L_h^2 + B_f^2 L_g^2 + 40 B_g^4 L_f^2",
+        "Theorem F.6 gives 10 L_h^2 + 20 B_f^2 L_g^2 + 40 B_g^4 L_f^2",
+        "every C constant is too small by up to a factor 20 where B_f L_g dominates",
+        lost_factor_twenty,
+    ),
+    _finding(
+        "power_of_b_g",
+        "lemma_f_2",
+        "coefficient of the inner error",
+        "constant",
+        "constant",
+        "4 B_g^4 L_f^2 eta, hence c_beta = 4 B_g^4 L_f^2",
+        "4 B_g^2 L_f^2 eta: half of 4 B_g^2 L_f^2 (Term I) times 2 (Term III), and c_beta = 4 B_g^2 L_f^2",
+        "for B_g < 1 the printed momentum is too small to absorb the inner error and the potential does not descend; for B_g > 1 it is "
+        "needlessly large",
+        small_inner_lipschitz,
+    ),
+    _finding(
+        "independent_clients",
+        "lemma_f_2",
+        "Term II, step (a)",
+        "assumption",
+        "slip",
+        "the variance of an average over clients is divided by K",
+        "needs samples that are independent across clients, which no assumption states",
+        "nothing if clients sample independently; otherwise no linear speed-up",
+        unshared_clients,
+    ),
+    _finding(
+        "output_index",
+        "theorem_5_1",
+        "Algorithm 2, line 12",
+        "index",
+        "slip",
+        "a(T) is uniform on {1, ..., T}",
+        "the proof averages over t = 0, ..., T-1",
+        "a difference of (||grad Phi(xbar^T)||^2 - ||grad Phi(xbar^0)||^2) / T; validation reports both averages",
+        average_over_other_iterates,
+    ),
+    _finding(
+        "kl_factor",
+        "reformulation_kl",
+        "eq. (4)",
+        "reformulation",
+        "slip",
+        "log mean exp(l / lambda)",
+        "lambda log mean exp(l / lambda)",
+        "same minimiser, gradients smaller by the factor lambda: epsilon-stationarity means something else",
+        kl_lost_factor,
+    ),
+    _finding(
+        "sign_before_13",
+        "theorem_4_1",
+        "case (3) before eq. (13)",
+        "constant",
+        "slip",
+        "eta x / sqrt(x^2+4) > eta/2 on [1/2, 11/10]",
+        "the opposite inequality, which is the one that makes (13) sufficient",
+        "none: the claim is certified by ball arithmetic for the whole range (fedco counterexample)",
+        sign_before_13,
+    ),
+)

@@ -1,0 +1,342 @@
+"""Local-SCGDM: `proved` statements, composed from the paper's own lines; see docs/theory/local_scgdm.md.
+
+They say what the lemmas give, and inherit what is wrong in them: at communications Lemmas 4.1 and 4.2 fail for clients
+that differ. `corrected` statements are in local_scgdm_sharp.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+
+import sympy as sp
+
+from ...language.constants import IDENTITY, Smooth, root_mean_square
+from ...language.quantities import slack_symbol
+from ...language.theorem import Condition, Derived, Statement, Term, Theorem
+from ...proof.compose import Chain, split
+
+_U, _V = slack_symbol("u"), slack_symbol("v")
+_SHARE = slack_symbol("share")
+
+
+def _statement(label: str, chain: Chain, terms: tuple[Term, ...], derived: tuple[Derived, ...] = ()) -> Statement:
+    return Statement(label, terms, chain.conditions, derived, note="; ".join(chain.steps))
+
+
+def _at_most(count: int, *parts: sp.Expr) -> sp.Expr:
+    """||a_1 + ... + a_k||^2 <= k (||a_1||^2 + ... + ||a_k||^2), the number of vectors being checked."""
+    if len(parts) != count:
+        raise ValueError(f"wanted {count} squares, got {len(parts)}")
+    return count * sp.Add(*parts)
+
+
+def below_one(rate: sp.Symbol, eta: sp.Symbol) -> dict[sp.Symbol, sp.Expr]:
+    """Sweeps rate eta < 1."""
+    return {rate: 1 / (eta * (1 + _U))}
+
+
+def meta(s: SimpleNamespace) -> Statement:
+    """Lemma 3.9: g = x - lam grad L and f = L, as (18) to (24) combine their constants."""
+    gradient = Smooth(s.L_1, s.L_2)
+    inner, outer = IDENTITY + gradient.scaled(s.lam), Smooth(s.G, s.L_1)
+    noise_f, noise_g = s.sigma_1, s.lam * s.sigma_2
+    return Statement(
+        "proved",
+        (),
+        derived=(
+            Derived("L_f", outer.smoothness, "L_f", "(19)"),
+            Derived("L_g", inner.smoothness, "L_g", "(18)"),
+            Derived("C_f", root_mean_square(outer.lipschitz, noise_f), "C_f", "(22)"),
+            Derived("C_g", root_mean_square(inner.lipschitz, noise_g), "C_g", "(21)"),
+            Derived("sigma_f", noise_f, r"\sigma_f", "(23)"),
+            Derived("sigma_g", noise_g, r"\sigma_g", "(23)"),
+            Derived("delta_g", s.lam * s.sigma_1, r"\delta_g", "(23)"),
+            Derived("L_F", outer.of(inner).smoothness, "L_F", "(24)"),
+        ),
+        note="the cross term that (21) drops vanishes in a norm with an inner product; one task per device",
+    )
+
+
+# --- Lemmas 4.1 and 4.2 ----------------------------------------------------------------------------------------------
+
+
+def momentum_error(s: SimpleNamespace, l_f: Derived, in_range: Condition) -> Statement:
+    """(25) from its fifth line on: Young with a = c/(1-c), c = alpha eta; then ||b_1 + b_2||^2 <= 2 (...)."""
+    c = s.alpha * s.eta
+    a = c / (1 - c)
+    moved = l_f.symbol**2 * s.move_sq
+    inner = s.C_g**2 * s.L_f**2 * s.next_inner_error
+    old = sp.cancel((1 + a) * (1 - c) ** 2) * s.momentum_error
+    shrink = slack_symbol("shrink")  # (1 - c)^2, until it is bounded by 1
+    new = sp.cancel(1 + 1 / a) * _at_most(2, shrink * moved, c**2 * inner)
+    noise = c**2 * _at_most(2, s.C_g**2 * s.sigma_f**2, s.C_f**2 * s.sigma_g**2)
+    chain = (
+        Chain(old + new + noise)
+        .at_most(shrink, sp.Integer(1), "(1 - alpha eta)^2 <= 1", in_range)
+        .insert(s.move_sq, s.beta**2 * s.eta**2 * s.momentum_sq, "x_t - x_{t-1} = -beta eta m_t")
+    )
+    part = sp.expand(chain.expr.xreplace({s.momentum_error: sp.Integer(0)}))
+    terms = (
+        Term("momentum_error", old),
+        Term("inner_error", part.coeff(s.next_inner_error) * s.next_inner_error),
+        Term("momentum", part.coeff(s.momentum_sq) * s.momentum_sq),
+        Term("gradient_noise", noise, "variance"),
+    )
+    return _statement("proved", chain, terms, (l_f,))
+
+
+def inner_error(s: SimpleNamespace, in_range: Condition) -> Statement:
+    """(26): Young with a = (1-w)/w, w = gamma eta."""
+    w = s.gamma * s.eta
+    a = (1 - w) / w
+    shrink = slack_symbol("shrink")
+    old = sp.cancel((1 - w) ** 2 * (1 + 1 / a)) * s.inner_error
+    chain = (
+        Chain(old + shrink * sp.cancel(1 + a) * s.C_g**2 * s.move_sq + w**2 * s.delta_g**2)
+        .at_most(shrink, sp.Integer(1), "(1 - gamma eta)^2 <= 1", in_range)
+        .insert(s.move_sq, s.beta**2 * s.eta**2 * s.momentum_sq, "x_t - x_{t-1} = -beta eta m_t")
+    )
+    terms = (
+        Term("momentum", sp.cancel(chain.coefficient(s.momentum_sq)) * s.momentum_sq),
+        Term("inner_noise", w**2 * s.delta_g**2, "variance"),
+        Term("inner_error", old),
+    )
+    return _statement("proved", chain, terms)
+
+
+# --- Lemmas A.1 and 4.3 ----------------------------------------------------------------------------------------------
+
+
+def inner_spread(s: SimpleNamespace, in_range: Condition) -> Statement:
+    """(30) to (32): four differences, two of noise and two of drift, over at most p steps with weights of sum <= 1."""
+    steps = slack_symbol("steps")
+    moved = s.C_g**2 * s.consensus_sum
+    noise = steps * s.delta_g**2
+    chain = Chain(_at_most(4, noise, moved, moved, noise), (in_range,)).at_most(
+        steps, s.p, "at most p steps since the last communication"
+    )
+    parts = sp.expand(chain.expr)
+    drift = parts.coeff(s.consensus_sum) * s.consensus_sum
+    terms = (Term("inner_noise", sp.expand(parts - drift), "variance"), Term("drift", drift))
+    return _statement("proved", chain, terms)
+
+
+def drift_step(s: SimpleNamespace, a_1: Theorem, a_2: Theorem, in_range: Condition) -> Statement:
+    """(35) and (36): p beta^2 eta^2 times Lemma A.2 over a period; the p sums over a period add up to p times all."""
+    spread = a_2.statement("printed")
+    inner = a_1.statement("printed")
+    chain = (
+        Chain(spread.total, (in_range, *inner.conditions))
+        .insert(s.inner_consensus, inner.total / s.p, "Lemma A.1, as a mean over the period")
+        .insert(s.consensus_sum, s.p * s.consensus_error, "sum over the period as a mean")
+        .scale(s.p**2 * s.beta**2 * s.eta**2, "p^2 beta^2 eta^2: weights alpha eta sum (1 - alpha eta)^j <= 1")
+    )
+    return _statement("proved", chain, _drift_terms(s, chain.expr))
+
+
+def _drift_terms(s: SimpleNamespace, expr: sp.Expr) -> tuple[Term, ...]:
+    groups = {
+        "drift": (s.consensus_error,),
+        "inner_noise": (s.delta_g,),
+        "outer_noise": (s.sigma_f,),
+        "jacobian_noise": (s.sigma_g,),
+    }
+    found = split(expr, groups, "jacobian_noise")
+    return tuple(Term(t.name, t.expr, "drift" if t.name == "drift" else "variance") for t in found)
+
+
+def drift(s: SimpleNamespace, step: Theorem, period: Condition) -> Statement:
+    """(37): X <= a X + b with a <= 1/2, hence X <= 2 b."""
+    line = step.statement("printed")
+    forcing = sp.expand(line.total.xreplace({s.consensus_error: sp.Integer(0)}))
+    chain = Chain(line.term("drift").expr, line.conditions).limit(
+        s.consensus_error,
+        sp.Rational(1, 2),
+        "the drift feeds back at most one half",
+        (period,),
+        {s.p: period.right / (1 + _U)},
+    )
+    chain = Chain(forcing, chain.conditions, chain.steps).scale(1 / (1 - sp.Rational(1, 2)), "solved")
+    return _statement("proved", chain, _drift_terms(s, chain.expr))
+
+
+# --- the potential ---------------------------------------------------------------------------------------------------
+
+
+def descent(s: SimpleNamespace, l_f: Derived, small: Condition) -> Statement:
+    """(38): smoothness, the polarisation identity with the clients' own gradients, and a split into two squares."""
+    step = s.beta * s.eta
+    start = -step / 2 * s.gradient_sq - step / 2 * s.momentum_sq + step**2 * l_f.symbol / 2 * s.momentum_sq
+    split_in_two = _at_most(2, l_f.symbol**2 * s.consensus_error, s.momentum_error)
+    chain = (
+        Chain(start + step / 2 * s.momentum_deviation)
+        .limit(s.momentum_sq, -step / 4, "half of the momentum is kept", (small,), {s.eta: small.right / (1 + _U)})
+        .insert(s.momentum_deviation, split_in_two, "Lipschitz gradients")
+    )
+    expr = sp.expand(chain.expr)
+    names = {"descent": s.gradient_sq, "momentum": s.momentum_sq, "momentum_error": s.momentum_error}
+    terms = [Term(name, expr.coeff(o) * o) for name, o in {**names, "drift": s.consensus_error}.items()]
+    return _statement("proved", chain, tuple(terms), (l_f,))
+
+
+def first_inner(s: SimpleNamespace) -> Statement:
+    """u_1 = g(x_0; xi) in Algorithm 1, so that its error is the noise of one sample, Assumption 3.3."""
+    return Statement("proved", (Term("inner_noise", s.delta_g**2, "variance"),), note="u_1 is one sample of g_k(x_0)")
+
+
+def potential_weights(s: SimpleNamespace) -> tuple[sp.Expr, sp.Expr]:
+    """What the momentum error and the inner error weigh in the potential (14) = (39)."""
+    return s.beta / s.alpha, 2 * s.beta * s.C_g**2 * s.L_f**2 / s.gamma
+
+
+def potential_chain(s: SimpleNamespace, first: Theorem, outer: Theorem, inner: Theorem) -> Chain:
+    """(40): (15) + (beta/alpha) Lemma 4.1 + (2 beta C_g^2 L_f^2/gamma) Lemma 4.2; 4.2 also enters 4.1."""
+    weight_m, weight_u = potential_weights(s)
+    base, m, u = first.statement("printed"), outer.statement("proved"), inner.statement("printed")
+    chain = (
+        Chain(base.total)
+        .plus(weight_m * (m.total - s.momentum_error), "beta/alpha times Lemma 4.1 as in (25)")
+        .plus(weight_u * (s.next_inner_error - s.inner_error), "2 beta C_g^2 L_f^2/gamma times the inner error")
+        .insert(s.next_inner_error, u.total, "Lemma 4.2")
+        .require(*base.conditions, *m.conditions, *u.conditions)
+    )
+    chain = Chain(sp.expand(chain.expr), chain.conditions, chain.steps)
+    if chain.coefficient(s.momentum_error) != 0:
+        raise ValueError("the weight beta/alpha does not cancel the momentum error")
+    return chain.limit(s.inner_error, sp.Integer(0), "the inner error has a nonpositive coefficient")
+
+
+def _noise(s: SimpleNamespace, expr: sp.Expr) -> tuple[Term, ...]:
+    """The noise terms, told apart by alpha and gamma^2."""
+    groups = {"gradient_noise": (s.alpha,), "inner_noise_second": (s.gamma**2,)}
+    by_name = {t.name: t.expr for t in split(expr, groups, "inner_noise")}
+    names = ("inner_noise", "gradient_noise", "inner_noise_second")
+    return tuple(Term(name, by_name[name], "variance") for name in names)
+
+
+def potential_step(s: SimpleNamespace, first: Theorem, outer: Theorem, inner: Theorem) -> Statement:
+    """(40), the momentum kept."""
+    chain = potential_chain(s, first, outer, inner)
+    expr = sp.expand(chain.expr)
+    observables = {s.gradient_sq: "descent", s.consensus_error: "drift"}
+    rest = expr.xreplace({o: sp.Integer(0) for o in (*observables, s.momentum_sq)})
+    bracket = expr.coeff(s.momentum_sq)
+    from_inner = sp.Add(*(part for part in sp.Add.make_args(bracket) if part.has(s.gamma)))
+    terms = (
+        *(Term(name, expr.coeff(o) * o) for o, name in observables.items()),
+        Term("momentum_inner", from_inner * s.momentum_sq, "momentum"),
+        Term("momentum", (bracket - from_inner) * s.momentum_sq),
+        *_noise(s, rest),
+    )
+    return _statement("proved", chain, terms, first.statement("printed").derived)
+
+
+def step_used(s: SimpleNamespace, l_f: sp.Symbol) -> Condition:
+    """What the proof needs of beta: the printed condition with eta in the second summand (the paper uses eta <= 1)."""
+    coupled = s.C_g**4 * s.L_f**2
+    bracket = coupled / s.gamma**2 + s.eta * coupled / s.gamma + l_f**2 / s.alpha**2
+    return Condition("step_size", 8 * s.beta**2 * bracket, "<=", sp.Integer(1), "the momentum is absorbed, (41)")
+
+
+def _without_momentum(s: SimpleNamespace, line: Statement, conditions: tuple[Condition, ...], sweep: Mapping) -> Chain:
+    """(40) divided by beta eta, so that only beta^2 is left beside the momentum, without the momentum."""
+    chain = Chain(line.total, line.conditions).scale(1 / (s.beta * s.eta), "divided by beta eta")
+    return chain.limit(s.momentum_sq, sp.Integer(0), "the momentum has a nonpositive coefficient", conditions, sweep)
+
+
+def potential(s: SimpleNamespace, step: Theorem, small: Condition, scale: Condition) -> Statement:
+    """(17) = (41) from (40), with the printed conditions on beta and eta."""
+    line = step.statement("proved")
+    sweep = {s.beta: small.right / (1 + _U), s.eta: 1 / (1 + _V)}
+    chain = _without_momentum(s, line, (small, scale), sweep).scale(s.beta * s.eta, "times beta eta")
+    expr = sp.expand(chain.expr)
+    rest = expr.xreplace({s.gradient_sq: sp.Integer(0), s.consensus_error: sp.Integer(0)})
+    terms = (
+        Term("descent", expr.coeff(s.gradient_sq) * s.gradient_sq),
+        Term("drift", expr.coeff(s.consensus_error) * s.consensus_error),
+        *_noise(s, rest),
+    )
+    return _statement("proved", chain, terms, line.derived)
+
+
+# --- Theorem 3.4 -----------------------------------------------------------------------------------------------------
+
+
+def start_momentum(s: SimpleNamespace) -> Statement:
+    """(43): three differences."""
+    parts = (s.C_g**2 * s.sigma_f**2, s.C_g**2 * s.L_f**2 * s.delta_g**2, s.C_f**2 * s.sigma_g**2)
+    total = sp.expand(_at_most(3, *parts))
+    names = {"outer_noise": s.sigma_f, "inner_noise": s.delta_g, "jacobian_noise": s.sigma_g}
+    terms = tuple(Term(name, total.coeff(x, 2) * x**2, "variance") for name, x in names.items())
+    return Statement("proved", terms, note="three differences")
+
+
+def potential_at_start(s: SimpleNamespace) -> sp.Expr:
+    """P_0 - F(x_0) by (39)."""
+    weight_u = 2 * s.beta * s.C_g**2 * s.L_f**2 / s.gamma
+    return s.beta / s.alpha * s.start_momentum_error + weight_u * s.start_inner_error
+
+
+def start(s: SimpleNamespace, momentum: Theorem, inner: Theorem) -> Statement:
+    """(45) from (39), (43) and (44)."""
+    chain = (
+        Chain(potential_at_start(s))
+        .insert(s.start_momentum_error, momentum.statement("printed").total, "(43)")
+        .insert(s.start_inner_error, inner.statement("printed").total, "(44)")
+    )
+    return _statement("proved", chain, split(chain.expr, {"initial_momentum": (s.alpha,)}, "initial_inner"))
+
+
+def summed(s: SimpleNamespace, step: Theorem, lemma: Theorem) -> Statement:
+    """(42): the sum of (41) over T steps divided by beta eta T/2, P_T >= F_*, Lemma 4.3."""
+    line = step.statement("proved")
+    used = step_used(s, line.derived[0].symbol)
+    bracket = used.left / s.beta**2
+    averaged = _without_momentum(s, line, (used,), {s.beta: 1 / sp.sqrt(bracket) / (1 + _U)})
+    gradient = averaged.coefficient(s.gradient_sq)
+    consensus = lemma.statement("printed")
+    first = sp.expand((s.F_gap + potential_at_start(s)) / (s.beta * s.eta * s.T))
+    chain = (
+        averaged.plus(first, "P_0 - P_T <= F_gap + the initial errors")
+        .insert(s.consensus_error, consensus.total, "Lemma 4.3")
+        .require(*consensus.conditions)
+        .scale(-1 / gradient, "divided by the coefficient of the gradient")
+    )
+    groups = {
+        "initial_gap": (s.F_gap,),
+        "initial_momentum": (s.start_momentum_error,),
+        "initial_inner": (s.start_inner_error,),
+        "drift": (s.p,),
+    }
+    rest = sp.expand(chain.expr + s.gradient_sq)
+    noise = sp.Add(*(part for part in sp.Add.make_args(rest) if not any(part.has(*m) for m in groups.values())))
+    found = split(rest - noise, groups, "drift")
+    roles = {name: "initialisation" for name in groups if name.startswith("initial")}
+    head = tuple(Term(t.name, t.expr, roles.get(t.name, "")) for t in found)
+    return _statement("proved", chain, (*head[:3], *_noise(s, noise), *head[3:]), line.derived)
+
+
+def theorem(s: SimpleNamespace, line: Theorem, momentum: Theorem, inner: Theorem) -> Statement:
+    """Theorem 3.4: `summed` with (43) and (44)."""
+    statement = line.statement("proved")
+    table = {
+        s.start_momentum_error: momentum.statement("printed").total,
+        s.start_inner_error: inner.statement("printed").total,
+    }
+    terms = tuple(Term(t.name, t.expr.xreplace(table), t.role) for t in statement.terms)
+    return Statement("proved", terms, statement.conditions, statement.derived, note=statement.note)
+
+
+def at_schedule(
+    s: SimpleNamespace, main: Theorem, label: str, schedule: Mapping[str, sp.Expr], choices: tuple[Condition, ...]
+) -> Statement:
+    """A statement of the theorem with the schedule of the corollary put in; the choices become conditions."""
+    base = main.statement(label)
+    table = {getattr(s, name): value for name, value in schedule.items()}
+    terms = tuple(Term(t.name, t.expr.xreplace(table), t.role) for t in base.terms)
+    conditions = tuple(
+        Condition(c.name, c.left.xreplace(table), c.relation, c.right.xreplace(table), c.note) for c in base.conditions
+    )
+    note = f"{main.id} ({label}) with the schedule put in"
+    return Statement(label, terms, (*choices, *conditions), base.derived, dict(schedule), note=note)

@@ -1,0 +1,1 @@
+"""Jamali, Saber, Bae: generalised meta federated learning with several fine-tuning steps."""

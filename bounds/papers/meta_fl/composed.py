@@ -1,0 +1,171 @@
+"""meta_fl: `proved` statements composed from the steps of the appendices, and Theorem 8 with explicit constants.
+
+The paper proves Theorem 8 by reference to another paper. The steps T1 to T9 composed below are those of
+docs/theory/meta_fl.md.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import sympy as sp
+
+from ...language.quantities import slack_symbol
+from ...language.theorem import Condition, DeclarationError, Derived, Statement, Term
+from ...proof.compose import Chain
+from .constants import fourth, g, growth, sampling
+
+R = sp.Rational
+
+
+def lemma_4(s: SimpleNamespace, c_nu: Derived) -> Statement:
+    """(53): ||B_w|| times (58), plus B times c_nu of the recursion (63)."""
+    product, lipschitz = growth(s) ** s.nu, s.L * growth(s) ** s.nu
+    l_f = Derived("L_F", product * lipschitz + s.B * c_nu.symbol, "L_F", "Lipschitz constant of grad F")
+    return Statement("proved", (), derived=(c_nu, l_f), note="(53) to (66), with the recursion (63)")
+
+
+def lemma_12(s: SimpleNamespace) -> Statement:
+    """(71): D summands with four equal indices and 3 D (D - 1) with two pairs; the others have mean zero."""
+
+    def counted(kappa: sp.Symbol, sigma: sp.Symbol, size: sp.Symbol) -> sp.Expr:
+        return (size * kappa + 3 * size * (size - 1) * sigma**4) / size**4
+
+    made = (
+        Derived("kbar_G", counted(s.kappa_G, s.sigma_G, s.D), r"\bar\kappa_G", "gradient, (71) to (75)"),
+        Derived("kbar_H", counted(s.kappa_H, s.sigma_H, s.D_H), r"\bar\kappa_H", "Hessian, in an inner-product norm"),
+    )
+    return Statement("proved", (), derived=made)
+
+
+def lemma_6(s: SimpleNamespace, parts: tuple[Derived, ...], steps: Condition) -> Statement:
+    """(123) to (127): moments of e_2 by (95) to (97), of the Hessian product by (106), (113) and (121)."""
+    h, h2, h4, d, d4, t = (part.symbol for part in parts)
+    a_nu = growth(s) ** s.nu
+    first = s.sigma_G / sp.sqrt(s.D) + s.L * h
+    second = s.sigma_G**2 / s.D + s.L**2 * h2
+    fourth_moment = 8 * (fourth(s.kappa_G, s.sigma_G, s.D) + s.L**4 * h4)
+    e2_sq, e1_sq, both_sq, product_sq = (slack_symbol(name) for name in ("e2_sq", "e1_sq", "e1_sq_e2_sq", "product_sq"))
+    chain = (
+        Chain(3 * product_sq * e2_sq + 3 * s.B**2 * e1_sq + 3 * both_sq)
+        .insert(e2_sq, second, "(96)")
+        .insert(e1_sq, d, "(113)")
+        .at_most(product_sq, a_nu**2, "(55)")
+        .insert(both_sq, sp.sqrt(d4 * fourth_moment), "(127a): Cauchy-Schwarz, with (97) and (121)")
+    )
+    bias = a_nu * first + s.B * t + sp.sqrt(d * second)
+    made = (
+        Derived("mu_F", bias, r"\mu_F", "(123), (124)"),
+        Derived("sigma_F", sp.sqrt(chain.expr), r"\sigma_F", "(126), (127)"),
+    )
+    return Statement("proved", (), (steps,), (*parts, *made), note="; ".join(("(126)", *chain.steps)))
+
+
+def lemma_7(s: SimpleNamespace, steps: Condition) -> Statement:
+    """(140), (141), with the recursion (138). Its line (134) and its first line are false for nu >= 2 (see the
+    audit).
+    """
+    g_nu = Derived("g_nu", g(s, s.nu), r"g_\nu", "recursion (138) from (135)")
+    mean_r, mean_m, product_sq = (slack_symbol(name) for name in ("mean_r_sq", "mean_M_sq", "product_sq"))
+    largest_r = 4 * s.B**2
+    chain = (
+        Chain(3 * s.B**2 * mean_m + 3 * product_sq * mean_r + 3 * largest_r * mean_m)
+        .insert(mean_r, 2 * s.gamma_G**2 * (1 + s.alpha**2 * s.L**2), "(134)")
+        .insert(mean_m, g_nu.symbol, "(137), (139)")
+        .at_most(product_sq, growth(s) ** (2 * s.nu), "(55)")
+    )
+    gamma = Derived("gamma_F", sp.sqrt(chain.expr), r"\gamma_F", "(140), (141)")
+    term = Term("heterogeneity", gamma.symbol**2)
+    return Statement("proved", (term,), (steps,), (g_nu, gamma), note="; ".join(("(140), (141)", *chain.steps)))
+
+
+def lemma_10(s: SimpleNamespace, path: tuple[Derived, ...], steps: Condition) -> Statement:
+    """(143) to (148): the error of the estimate, plus what leaving out the Hessians costs, (146)."""
+    h, h2 = path[0], path[1]
+    left_out = s.B * (growth(s) ** s.nu + 1)
+    made = (
+        Derived("mu_F_FO", s.sigma_G / sp.sqrt(s.D) + s.L * h.symbol + left_out, r"\mu_F^{FO}", "(143), (145), (146)"),
+        Derived(
+            "sigma_F_FO",
+            sp.sqrt(2 * (s.sigma_G**2 / s.D + s.L**2 * h2.symbol) + 2 * left_out**2),
+            r"\sigma_F^{FO}",
+            "(147), (148)",
+        ),
+    )
+    return Statement("proved", (), (steps,), (h, h2, *made))
+
+
+def lemma_11(s: SimpleNamespace, parts: tuple[Derived, ...], q: sp.Expr, steps: Condition) -> Statement:
+    """(150), (161): the error of the estimate, plus that of its noiseless form, by the recursions (39), (40) and
+    (159).
+    """
+    p, p2 = parts
+    q_nu = Derived("q_nu", q, r"q_\nu", "recursion (159) from (156)")
+    made = (
+        Derived("mu_F_HF", p.symbol + q_nu.symbol, r"\mu_F^{HF}", "(161)"),
+        Derived("sigma_F_HF", sp.sqrt(2 * p2.symbol + 2 * q_nu.symbol**2), r"\sigma_F^{HF}", "(150)"),
+    )
+    return Statement("proved", (), (steps,), (p, p2, q_nu, *made))
+
+
+def theorem_8(
+    s: SimpleNamespace, label: str, derived: tuple[Derived, ...], conditions: tuple[Condition, ...], suffix: str
+) -> Statement:
+    """Theorem 8 for any constants L_F, mu_F, sigma_F, gamma_F of the gradient estimates, by steps T3 to T9.
+
+    The clients that do not take part run virtually too; v_t is the mean of all of them, `drift` is the mean over
+    the steps of E (1/n) sum ||w_t^i - v_t||^2, `last` its value after tau steps, `share` the variance of a random
+    mean (step T2).
+    """
+    table = {constant.name: constant.symbol for constant in derived}
+    l_f = table["L_F"]
+    drift, last, virtual, share = (
+        slack_symbol(name) for name in ("drift", "last_drift", "virtual_gradient_sq", "share")
+    )
+    squares = {slack_symbol(f"{name}_sq"): table[f"{name}_F{end}"] ** 2 for name, end in _suffixes(suffix)}
+    mu, sigma, gamma = squares
+    x, apart = s.beta * l_f, s.tau * (s.tau - 1)
+    descent = s.K * (
+        s.beta * s.tau * (l_f**2 * drift + mu) + l_f * s.beta**2 / 2 * s.tau * sigma + l_f / 2 * share * last
+    )
+    kept = {
+        "initialisation": (sp.Integer(1), 4 * s.F_gap / (s.beta * s.tau * s.K), ""),
+        "noise": (sigma, (2 + R(400, 81) * share) * x, "variance"),
+        "drift_noise": (sigma, R(200, 27) * x**2 * apart, "drift"),
+        "sampling": (gamma, R(800, 81) * share * s.tau * x, "heterogeneity"),
+        "drift_heterogeneity": (gamma, R(800, 81) * x**2 * apart, "drift"),
+        "bias": (mu, R(412, 81), ""),
+    }
+    limits = {square: sum(c for owner, c, _ in kept.values() if owner == square) for square in squares}
+    small = {s.beta: conditions[0].right / (1 + slack_symbol("u"))}  # the step size condition comes first
+    range_of = {share: 1 / (1 + slack_symbol("v")), s.tau: 1 + slack_symbol("local_steps")}
+    chain = (
+        Chain(2 * virtual + 2 * l_f**2 * share * drift, steps=("T8: at the mean of a random set of clients",))
+        .insert(virtual, (s.F_gap + descent) / (s.beta * s.tau * s.K / 2), "T3, T7: descent over a round, telescoped")
+        .require(*conditions)
+        .insert(drift, _drift(s, apart / 3, apart / 2, *squares), "T5, T6: average drift, beta L_F tau <= 1/10")
+        .insert(last, _drift(s, s.tau**2, s.tau, *squares), "T5: drift after tau steps")
+        .limit(sigma, limits[sigma], "share <= 1 beside the drift", (), range_of)
+        .limit(gamma, limits[gamma], "share <= 1 beside the drift", (), range_of)
+        .limit(mu, limits[mu], "share <= 1, beta L_F tau <= 1/10", (), {**small, **range_of})
+    )
+    if sp.expand(chain.expr - sum(owner * coefficient for owner, coefficient, _ in kept.values())) != 0:
+        raise DeclarationError("theorem_8: the terms do not add up to what the steps give")
+    back = {**squares, share: sampling(s.r, s.n)}
+    terms = tuple(Term(name, (owner * c).xreplace(back), role) for name, (owner, c, role) in kept.items())
+    return Statement(label, terms, chain.conditions, derived, note="; ".join(chain.steps))
+
+
+def _suffixes(suffix: str) -> tuple[tuple[str, str], ...]:
+    return (("mu", suffix), ("sigma", suffix), ("gamma", ""))
+
+
+def _drift(
+    s: SimpleNamespace, squared: sp.Expr, single: sp.Expr, mu: sp.Expr, sigma: sp.Expr, gamma: sp.Expr
+) -> sp.Expr:
+    """T5: 2 P_t^2 + 2 Q_t^2, P_t <= (10/9) beta (gamma_F + mu_F) t and Q_t^2 <= (100/81) beta^2 sigma_F^2 t.
+
+    `squared` and `single` stand for t^2 and t, or for bounds of their means (step T6).
+    """
+    growth_bound = R(10, 9)
+    return 2 * growth_bound**2 * s.beta**2 * (2 * (gamma + mu) * squared + sigma * single)

@@ -1,0 +1,146 @@
+"""meta_fl: the corrected constants. Their derivation is part I of docs/theory/meta_fl.md, whose steps M2 to M6 name
+them.
+
+As in meta_fl_constants, a batch size in s is one number or a list with one entry per step. They hold for nu >= 0,
+need no fourth moment and only the spectral norm of a Hessian, and are at most the printed ones (gamma_F apart,
+where the printed one is too small).
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import sympy as sp
+
+from ...language.recursion import Geometric, Nested, entry, least, recursion, root
+from .constants import available, growth, q
+
+
+@recursion("(M2)")
+def h2(nu: int, alpha: Any, L: Any, sigma_G: Any, D: Any) -> Any:
+    """Step M2: E||w~_nu - w_nu||^2; the noise is orthogonal to the past, so that squares add."""
+    value = 0 * alpha
+    for l in range(nu):
+        value = (1 + alpha * L) ** 2 * value + alpha**2 * sigma_G**2 / entry(D, l)
+    return value
+
+
+@recursion("(M2)", lazy=True)
+def h_sum(nu: int, alpha: Any, L: Any, sigma_G: Any, D: Any) -> Any:
+    """h_1 + ... + h_(nu-1), h being the root of h2."""
+    total, value = 0 * alpha, 0 * alpha
+    for l in range(nu - 1):
+        value = (1 + alpha * L) ** 2 * value + alpha**2 * sigma_G**2 / entry(D, l)
+        total = total + root(value)
+    return total
+
+
+@recursion("(M3)", lazy=True)
+def v(nu: int, alpha: Any, B: Any, L: Any, rho: Any, sigma_G: Any, sigma_H: Any, D: Any, D_H: Any) -> Any:
+    """Step M3: second moment of the error of the exact method."""
+    size = B**2 + sigma_G**2 / entry(D, nu)
+    value = sigma_G**2 / entry(D, nu) + L**2 * h2.rule(nu, alpha, L, sigma_G, D)
+    for l in reversed(range(nu)):
+        noise = alpha**2 * sigma_H**2 / entry(D_H, l) * size
+        value = _carried(value, nu - 1 - l, l, alpha, B, L, rho, sigma_G, D) + noise
+        size = (1 + alpha * L) ** 2 * size + noise
+    return value
+
+
+@recursion("(M5)", lazy=True)
+def v_HF(
+    nu: int, alpha: Any, B: Any, L: Any, rho: Any, sigma_G: Any, sigma_H: Any, delta: Any, D: Any, D_H: Any
+) -> Any:
+    """Step M5: second moment of the error of the Hessian-free direction against its noiseless form."""
+    value = sigma_G**2 / entry(D, nu) + L**2 * h2.rule(nu, alpha, L, sigma_G, D)
+    for l, (_, noise) in zip(
+        reversed(range(nu)), _sizes(nu, alpha, B, L, sigma_G, sigma_H, delta, D, D_H), strict=True
+    ):
+        value = _carried(value, nu - 1 - l, l, alpha, B, L, rho, sigma_G, D) + noise
+    return value
+
+
+@recursion("(M5)", lazy=True)
+def b_HF(
+    nu: int, alpha: Any, B: Any, L: Any, rho: Any, sigma_G: Any, sigma_H: Any, delta: Any, D: Any, D_H: Any
+) -> Any:
+    """Step M5: what the central differences add to the bias."""
+    value = 0 * alpha
+    for size, _ in _sizes(nu, alpha, B, L, sigma_G, sigma_H, delta, D, D_H):
+        value = (1 + alpha * L) * value + alpha * rho * delta / 2 * size
+    return value
+
+
+def _carried(value: Any, done: int, l: int, alpha: Any, B: Any, L: Any, rho: Any, sigma_G: Any, D: Any) -> Any:
+    """(A sqrt(v) + alpha rho B A^done h_l)^2: the error so far, and the Hessian taken at the wrong point of the
+    path.
+    """
+    A = 1 + alpha * L
+    return (A * root(value) + alpha * rho * B * A**done * root(h2.rule(l, alpha, L, sigma_G, D))) ** 2
+
+
+def _sizes(
+    nu: int, alpha: Any, B: Any, L: Any, sigma_G: Any, sigma_H: Any, delta: Any, D: Any, D_H: Any
+) -> list[tuple[Any, Any]]:
+    """For each Hessian-free factor: the second moment of the vector that enters it, and alpha^2 times that of its
+    noise.
+    """
+    size, found = B**2 + sigma_G**2 / entry(D, nu), []
+    for l in reversed(range(nu)):
+        noise = alpha**2 * least(sigma_G**2 / delta**2, sigma_H**2 * size) / entry(D_H, l)
+        found.append((size, noise))
+        size = (1 + alpha * L) ** 2 * size + noise
+    return found
+
+
+def one_h2(s: SimpleNamespace, nu: Any) -> sp.Expr:
+    """h2 with D_0 = ... = D."""
+    return s.alpha**2 * s.sigma_G**2 / s.D * Geometric(nu, growth(s) ** 2)
+
+
+def bias(s: SimpleNamespace, nu: Any, h_nu: Any, path: Any) -> sp.Expr:
+    """mu_F, step M3; `path` is h_1 + ... + h_(nu-1)."""
+    A = growth(s)
+    return A**nu * s.L * h_nu + s.B * s.alpha * s.rho * A ** (nu - 1) * path
+
+
+def heterogeneity(s: SimpleNamespace, nu: Any) -> sp.Expr:
+    """gamma_F (not its square), step M6."""
+    A = growth(s)
+    apart = nu * s.gamma_H + s.alpha * s.rho * s.gamma_G * Nested(nu, A)
+    return s.gamma_G * A ** (2 * nu) + s.alpha * s.B * A ** (nu - 1) * apart
+
+
+def bias_first_order(s: SimpleNamespace, nu: Any, h_nu: Any) -> sp.Expr:
+    """mu_F, step M4."""
+    return s.L * h_nu + s.B * (growth(s) ** nu - 1)
+
+
+def second_moment_first_order(s: SimpleNamespace, nu: Any, mu_F: Any) -> sp.Expr:
+    """sigma_F^2, step M4."""
+    return s.sigma_G**2 / entry(s.D, nu) + mu_F**2
+
+
+def corrected(s: SimpleNamespace, nu: int) -> dict[str, sp.Expr]:
+    """Every corrected constant, for batch sizes that may differ from step to step; what s lacks is left out."""
+
+    def exact_bias() -> sp.Expr:
+        return bias(s, nu, sp.sqrt(h2(s, nu)), h_sum(s, nu))
+
+    def first_order() -> sp.Expr:
+        return bias_first_order(s, nu, sp.sqrt(h2(s, nu)))
+
+    return available(
+        {
+            "h_nu": lambda: sp.sqrt(h2(s, nu)),
+            "h2_nu": lambda: h2(s, nu),
+            "mu_F": exact_bias,
+            "sigma_F": lambda: sp.sqrt(v(s, nu)),
+            "gamma_F": lambda: heterogeneity(s, nu),
+            "mu_F_FO": first_order,
+            "sigma_F_FO": lambda: sp.sqrt(second_moment_first_order(s, nu, first_order())),
+            "mu_F_HF": lambda: exact_bias() + b_HF(s, nu),
+            "sigma_F_HF": lambda: sp.sqrt(v_HF(s, nu)) + q(s, nu) / 2,
+        }
+    )

@@ -1,0 +1,1 @@
+"""Proofs as data: composing printed lemmas, and exact certificates of polynomial inequalities."""

@@ -1,0 +1,95 @@
+"""Composing lemmas by code: an upper bound that is linear in what a run would measure, and the moves of a proof.
+
+A `Chain` carries an upper bound and the conditions collected on the way. Each move checks that it is allowed: replacing an
+observable by a bound needs a nonnegative coefficient, dropping one needs a nonpositive coefficient under conditions that
+are then recorded. A move that does not follow raises, so that a `proved` statement cannot contain a wished-for step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import sympy as sp
+
+from ..language.quantities import slack_symbol
+from ..language.theorem import Condition, DeclarationError, Term
+from .certificates import nonnegative_coefficients, prove_nonnegative
+
+
+@dataclass(frozen=True)
+class Chain:
+    """An upper bound under construction; `steps` says in words what was done."""
+
+    expr: sp.Expr
+    conditions: tuple[Condition, ...] = ()
+    steps: tuple[str, ...] = ()
+
+    def coefficient(self, observable: sp.Symbol) -> sp.Expr:
+        """The coefficient of an observable, in which the bound must be linear."""
+        coefficient = sp.diff(self.expr, observable)
+        if coefficient.has(observable):
+            raise DeclarationError(f"the chain is not linear in {observable}")
+        return coefficient
+
+    def plus(self, expr: sp.Expr, step: str) -> Chain:
+        """Add another inequality with the same direction."""
+        return replace(self, expr=self.expr + expr, steps=(*self.steps, step))
+
+    def require(self, *conditions: Condition) -> Chain:
+        """Record conditions that a later move relies on."""
+        new = tuple(condition for condition in conditions if condition not in self.conditions)
+        return replace(self, conditions=self.conditions + new)
+
+    def insert(self, observable: sp.Symbol, bound: sp.Expr, step: str) -> Chain:
+        """Replace an observable by an upper bound of it."""
+        coefficient = self.coefficient(observable)
+        if not nonnegative_coefficients(coefficient):
+            raise DeclarationError(f"{step}: the coefficient {coefficient} of {observable} may be negative")
+        expr = self.expr.xreplace({observable: bound})
+        return replace(self, expr=expr, steps=(*self.steps, step))
+
+    def limit(
+        self,
+        observable: sp.Symbol,
+        by: sp.Expr,
+        step: str,
+        conditions: tuple[Condition, ...] = (),
+        substitution: Mapping[sp.Symbol, sp.Expr] | None = None,
+    ) -> Chain:
+        """Raise the coefficient of a nonnegative observable to `by` (0 drops it), under conditions.
+
+        The substitution must sweep the region that the conditions describe; `by - coefficient >= 0` is then certified.
+        """
+        coefficient = self.coefficient(observable)
+        if prove_nonnegative(by - coefficient, substitution) is None:
+            raise DeclarationError(f"{step}: {coefficient} <= {by} does not follow from {[str(c) for c in conditions]}")
+        expr = self.expr.xreplace({observable: sp.Integer(0)}) + by * observable
+        return replace(self, expr=expr, steps=(*self.steps, step)).require(*conditions)
+
+    def at_most(self, part: sp.Expr, by: sp.Expr, step: str, *conditions: Condition) -> Chain:
+        """Replace a factor such as (1 - beta)**2 by an upper bound; every occurrence must have a nonnegative cofactor."""
+        marker = slack_symbol("part")
+        marked = self.expr.xreplace({part: marker})
+        if not nonnegative_coefficients(sp.expand(sp.diff(marked, marker))):
+            raise DeclarationError(f"{step}: {part} has a cofactor that may be negative")
+        return replace(self, expr=marked.xreplace({marker: by}), steps=(*self.steps, step)).require(*conditions)
+
+    def scale(self, factor: sp.Expr, step: str) -> Chain:
+        """Multiply by a positive factor."""
+        return replace(self, expr=sp.expand(self.expr * factor), steps=(*self.steps, step))
+
+
+def split(expr: sp.Expr, groups: Mapping[str, tuple[sp.Symbol, ...]], rest: str) -> tuple[Term, ...]:
+    """Sort the summands of a bound into named terms.
+
+    Args:
+        groups: term name -> markers; a summand goes to the first group whose every marker it contains.
+        rest: name of the term that takes what no group claims.
+    """
+    parts: dict[str, sp.Expr] = {}
+    for summand in sp.Add.make_args(sp.expand(expr)):
+        name = next((n for n, markers in groups.items() if all(summand.has(m) for m in markers)), rest)
+        parts[name] = parts.get(name, sp.Integer(0)) + summand
+    ordered = [*groups, rest] if rest not in groups else [*groups]
+    return tuple(Term(name, sp.factor_terms(parts[name])) for name in ordered if name in parts)

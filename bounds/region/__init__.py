@@ -1,0 +1,1 @@
+"""Admissible sets: conditions, roots, intervals; of one variable, and of several on top of them."""

@@ -1,0 +1,269 @@
+"""Intervals of one variable on which all conditions hold: exact end points, and the conditions that bind there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, floor, inf, nextafter
+from typing import Any
+
+import sympy as sp
+
+from ..evaluation.evaluate import exact
+from ..language.quantities import MAX_STEPS
+from ..language.theorem import Condition
+from .roots import Enclosure, crossings, decided_sign
+
+_STEP = Fraction(1, 10**12)
+"""How far outside an end point, relatively, the binding condition is looked for."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An admissible interval; `binding` names the condition at each end (None where the domain ends).
+
+    The ends are floats on the safe side: every float that `contains` accepts satisfies the conditions. `enclosure` has
+    the exact ends as rational intervals (a rational end twice, an irrational one to a relative 1e-18).
+    """
+
+    lower: float
+    upper: float | None
+    lower_closed: bool
+    upper_closed: bool
+    binding: dict[str, str | None]
+    enclosure: dict[str, Enclosure | None] = field(default_factory=dict, repr=False, compare=False)
+
+    def contains(self, value: float) -> bool:
+        above = value > self.lower or (self.lower_closed and value == self.lower)
+        below = self.upper is None or value < self.upper or (self.upper_closed and value == self.upper)
+        return above and below
+
+    @property
+    def is_point(self) -> bool:
+        return self.upper is not None and self.lower == self.upper
+
+    def to_dict(self) -> dict[str, Any]:
+        names = ("lower", "upper", "lower_closed", "upper_closed", "binding")
+        return {name: getattr(self, name) for name in names}
+
+    def __str__(self) -> str:
+        left, right = "[" if self.lower_closed else "(", "]" if self.upper_closed else ")"
+        upper = "inf" if self.upper is None else f"{self.upper:.10g}"
+        return f"{left}{self.lower:.10g}, {upper}{right}"
+
+    def markdown(self) -> str:
+        return f"`{self}` (binding: {self.binding['lower'] or '-'} / {self.binding['upper'] or '-'})"
+
+    def latex(self) -> str:
+        """The interval for a paper, as a LaTeX fragment."""
+        left, right = "[" if self.lower_closed else "(", "]" if self.upper_closed else ")"
+        return rf"\left{left}{_latex(self.lower)}, {_latex(self.upper)}\right{right}"
+
+
+def _latex(value: float | None) -> str:
+    if value is None:
+        return r"\infty"
+    mantissa, _, exponent = f"{value:.6g}".partition("e")
+    return rf"{mantissa}\cdot 10^{{{int(exponent)}}}" if exponent else mantissa
+
+
+@dataclass(frozen=True)
+class _End:
+    """An end point as a rational enclosure (both ends equal when exact)."""
+
+    low: Fraction
+    high: Fraction
+
+    @property
+    def is_exact(self) -> bool:
+        return self.low == self.high
+
+    @property
+    def enclosure(self) -> Enclosure:
+        return self.low, self.high
+
+
+def intersect(conditions: list[Condition], variable: sp.Symbol) -> list[Interval]:
+    """The maximal intervals of positive values on which all conditions hold; whole numbers for a count, from 0 for
+    steps."""
+    if variable.is_integer and not variable.is_positive:
+        return _listed_pieces(lambda n: _all_hold(conditions, variable, Fraction(n)), conditions, variable)
+    ends = sorted((_End(*pair) for c in conditions for pair in crossings(c, variable)), key=lambda end: end.enclosure)
+    if variable.is_integer:
+        return _integer_pieces(conditions, variable, ends)
+    return _real_pieces(conditions, variable, ends)
+
+
+def failing(conditions: list[Condition], variable: sp.Symbol, value: Fraction) -> list[str]:
+    """Names of the conditions that fail at a value, decided exactly."""
+    table = {variable: exact(value)}
+    wrong = [c.name for c in conditions if not _holds(c.left.xreplace(table) - c.right.xreplace(table), c.relation)]
+    return list(dict.fromkeys(name.partition("[")[0] for name in wrong))
+
+
+def _holds(difference: sp.Expr, relation: str) -> bool:
+    outcome = decided_sign(difference)
+    return {"<": outcome < 0, "<=": outcome <= 0, ">": outcome > 0, ">=": outcome >= 0, "==": outcome == 0}[relation]
+
+
+def _all_hold(conditions: list[Condition], variable: sp.Symbol, value: Fraction) -> bool:
+    return not failing(conditions, variable, value)
+
+
+# --- real variables --------------------------------------------------------------------------------------------------
+
+
+def _real_pieces(conditions: list[Condition], variable: sp.Symbol, ends: list[_End]) -> list[Interval]:
+    """Alternate end points and the open gaps between them; join what holds."""
+    merged = _merge(ends)
+    borders: list[_End | None] = [None, *merged, None]
+    cells: list[tuple[_End | None, _End | None, bool]] = []
+    for before, after in pairwise(borders):
+        cells.append((before, after, _all_hold(conditions, variable, _between(before, after))))
+        if after is not None:
+            cells.append((after, after, _holds_at(conditions, variable, after)))
+    pieces: list[Interval] = []
+    run: list[tuple[_End | None, _End | None, bool]] = []
+    for cell in [*cells, (None, None, False)]:
+        if cell[2]:
+            run.append(cell)
+        elif run:
+            pieces.append(_interval(conditions, variable, run))
+            run = []
+    return pieces
+
+
+def _merge(ends: list[_End]) -> list[_End]:
+    """Overlapping enclosures become one end point (what binds there is settled by testing, see `_binding`)."""
+    merged: list[_End] = []
+    for end in ends:
+        if merged and end.low <= merged[-1].high:
+            previous = merged.pop()
+            end = _End(min(previous.low, end.low), max(previous.high, end.high))
+        if end.high > 0:
+            merged.append(end)
+    return merged
+
+
+def _between(before: _End | None, after: _End | None) -> Fraction:
+    if after is None:
+        return Fraction(1) if before is None else before.high * 2
+    return after.low / 2 if before is None else (before.high + after.low) / 2
+
+
+def _holds_at(conditions: list[Condition], variable: sp.Symbol, end: _End) -> bool:
+    """Whether all conditions hold at the end point: exactly if it is rational, else by strictness and continuity."""
+    if end.is_exact:
+        return _all_hold(conditions, variable, end.low)
+    for condition in conditions:
+        touches = any(low <= end.high and end.low <= high for low, high in crossings(condition, variable))
+        if touches and condition.relation in ("<", ">"):
+            return False
+        if not touches and not _all_hold([condition], variable, (end.low + end.high) / 2):
+            return False
+    return True
+
+
+def _interval(
+    conditions: list[Condition], variable: sp.Symbol, run: list[tuple[_End | None, _End | None, bool]]
+) -> Interval:
+    """The interval that a run of consecutive cells covers."""
+    start, stop = run[0][0], run[-1][1]
+    low_closed = start is not None and run[0][1] is start
+    high_closed = stop is not None and run[-1][0] is stop
+    binding = {"lower": _binding(conditions, variable, start, -1), "upper": _binding(conditions, variable, stop, +1)}
+    ends = {"lower": start.enclosure if start else None, "upper": stop.enclosure if stop else None}
+    if start is not None and start is stop:
+        value = float((start.low + start.high) / 2)
+        return Interval(value, value, True, True, binding, ends)
+    lower = 0.0 if start is None else _safe_float(start.high, up=True)
+    upper = None if stop is None else _safe_float(stop.low, up=False)
+    return Interval(lower, upper, low_closed, high_closed, binding, ends)
+
+
+def _binding(conditions: list[Condition], variable: sp.Symbol, end: _End | None, side: int) -> str | None:
+    """The condition that fails just outside an end point."""
+    if end is None:
+        return None
+    step = max(end.high - end.low, end.high * _STEP)
+    outside = end.high + step if side > 0 else end.low - step
+    names = failing(conditions, variable, outside) if outside > 0 else []
+    return ", ".join(names) or None
+
+
+def _safe_float(value: Fraction, *, up: bool) -> float:
+    """The nearest float on the safe (inner) side."""
+    number = float(value)
+    if up and Fraction(number) < value:
+        return nextafter(number, inf)
+    if not up and Fraction(number) > value:
+        return nextafter(number, -inf)
+    return number
+
+
+# --- whole numbers ---------------------------------------------------------------------------------------------------
+
+
+def _integer_pieces(conditions: list[Condition], variable: sp.Symbol, ends: list[_End]) -> list[Interval]:
+    """Runs of positive integers on which all conditions hold; between two end points one integer decides for all."""
+    marks = sorted({1, *(max(1, n) for end in ends for value in end.enclosure for n in (floor(value), ceil(value)))})
+    cells: list[tuple[int, int | None]] = []
+    for mark, following in zip(marks, [*marks[1:], None], strict=True):
+        cells.append((mark, mark))
+        if following is None or following > mark + 1:
+            cells.append((mark + 1, None if following is None else following - 1))
+    pieces: list[Interval] = []
+    run: list[tuple[int, int | None]] = []
+    for cell in cells:
+        if _all_hold(conditions, variable, Fraction(cell[0])):
+            run.append(cell)
+        elif run:
+            pieces.append(_count_interval(conditions, variable, run[0][0], run[-1][1]))
+            run = []
+    if run:
+        pieces.append(_count_interval(conditions, variable, run[0][0], run[-1][1]))
+    return pieces
+
+
+def _listed_pieces(good: Callable[[int], bool], conditions: list[Condition], variable: sp.Symbol) -> list[Interval]:
+    """Runs of whole numbers from 0 to MAX_STEPS, tried one by one: a recursion has no roots to isolate."""
+    pieces: list[Interval] = []
+    start: int | None = None
+    for n in range(MAX_STEPS + 2):
+        inside = n <= MAX_STEPS and good(n)
+        if inside and start is None:
+            start = n
+        if not inside and start is not None:
+            pieces.append(_count_interval(conditions, variable, start, n - 1, lowest=0, highest=MAX_STEPS))
+            start = None
+    return pieces
+
+
+def _count_interval(
+    conditions: list[Condition],
+    variable: sp.Symbol,
+    low: int,
+    high: int | None,
+    lowest: int = 1,
+    highest: int | None = None,
+) -> Interval:
+    below = failing(conditions, variable, Fraction(low - 1)) if low > lowest else []
+    above = failing(conditions, variable, Fraction(high + 1)) if high is not None and high != highest else []
+    binding = {"lower": ", ".join(below) or None, "upper": ", ".join(above) or None}
+    ends: dict[str, Enclosure | None] = {
+        "lower": (Fraction(low), Fraction(low)),
+        "upper": None if high is None else (Fraction(high), Fraction(high)),
+    }
+    return Interval(low, high, True, high is not None, binding, ends)
+
+
+def minimal_conflict(conditions: list[Condition], variable: sp.Symbol) -> tuple[str, ...]:
+    """A minimal set of conditions that no value satisfies: drop each one that is not needed."""
+    kept = list(conditions)
+    for condition in conditions:
+        trial = [c for c in kept if c is not condition]
+        if not intersect(trial, variable):
+            kept = trial
+    return tuple(dict.fromkeys(c.name.partition("[")[0] for c in kept))

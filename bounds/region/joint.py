@@ -1,0 +1,330 @@
+"""The admissible set of several hyperparameters: its conditions, a point inside, and its projection on each variable.
+
+A projection is exact where the other variables can be eliminated one by one: an equality is solved; a variable in
+which every condition is monotone in the same direction goes to its best value (1 for a count, a limit for a real
+number); a real variable that is limited on one side by products only goes to each of these limits. Elsewhere the ends
+are optima of geometric programs, moved inwards by a relative 1e-9, but not past the point inside, which is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import inf, nextafter
+from typing import Any
+
+import sympy as sp
+
+from ..language.reading import InputError
+from ..language.theorem import Condition, Theorem
+from ..optimum.posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
+from ..optimum.program import solve
+from ..optimum.search import Box, Maker, minimise, program
+from .intervals import Interval, failing, intersect, minimal_conflict
+from .single import Admissible, reduced, solved_for, split_extrema
+
+_MARGIN = 1e-9
+BROKEN = "not whole inside: an equality fixes it, and an equality between counts is read over the real numbers"
+NUMERICAL = "ends by geometric programming, moved inwards by a relative 1e-9"
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Conditions in several symbols, equalities solved away; `determined` says what they fix."""
+
+    symbols: tuple[sp.Symbol, ...]
+    conditions: tuple[Condition, ...]
+    determined: Mapping[sp.Symbol, sp.Expr]
+
+    @property
+    def whole(self) -> tuple[str, ...]:
+        return tuple(str(symbol) for symbol in self.symbols if symbol.is_integer)
+
+    def box(self) -> Box:
+        return {str(symbol): (1.0 if symbol.is_integer else 0.0, inf) for symbol in self.symbols}
+
+    def limits(self, converter: Converter) -> list[tuple[str, Posynomial]]:
+        return [(c.name.partition("[")[0], condition_parts(*_ordered(c), converter)) for c in self.conditions]
+
+    def make(self, objective: sp.Expr) -> Maker:
+        return lambda converter: (converter.convert(objective), self.limits(converter))
+
+
+def admissible_jointly(
+    theorem: Theorem, names: tuple[str, ...], values: Mapping[str, Any], *, statement: str = "printed"
+) -> Admissible:
+    """The joint admissible set of several hyperparameters with everything else fixed.
+
+    Raises:
+        InputError: no or repeated names, unknown symbols, bad or missing values, or conditions that have no
+        posynomial form.
+    """
+    if not names or len(set(names)) != len(names):
+        raise InputError(f"solve: wanted different hyperparameters, got {', '.join(names) or 'none'}")
+    conditions = reduced(theorem, theorem.statement(statement), names, values)
+    symbols = tuple(theorem.vocabulary[name].symbol for name in names)
+    try:
+        whole = without_equalities(symbols, conditions)
+        if not _feasible(whole):
+            return _infeasible(theorem, statement, conflict_of(whole.make(sp.Integer(1)), whole.box()))
+        intervals, notes = {}, []
+        for symbol in symbols:
+            found, clash = projection(symbols, conditions, symbol)
+            if found is None:
+                return _infeasible(theorem, statement, clash)
+            intervals[str(symbol)] = found
+            notes += [NUMERICAL] if clash else []
+        point = interior(whole, intervals)
+    except NotPosynomialError as reason:
+        raise InputError(f"cannot describe {', '.join(names)} together: {reason}; solve for one at a time") from None
+    shown = tuple(f"{c.name}: {_text(c.left)} {c.relation} {_text(c.right)}" for c in conditions)
+    broken = [str(symbol) for symbol, value in point.items() if symbol.is_integer and not value.is_Integer]
+    notes += [f"{', '.join(broken)} {BROKEN}"] if broken else []
+    notes += [] if point else ["no point with room in every condition"]
+    inside = {str(symbol): str(value) for symbol, value in point.items()}
+    intervals |= {str(s): _reaching(intervals[str(s)], float(value)) for s, value in point.items() if not s.is_integer}
+    return Admissible(theorem.id, statement, True, intervals, (), {}, shown, inside, "; ".join(dict.fromkeys(notes)))
+
+
+def _infeasible(theorem: Theorem, label: str, conflict: tuple[str, ...]) -> Admissible:
+    return Admissible(theorem.id, label, False, {}, conflict)
+
+
+def without_equalities(
+    symbols: tuple[sp.Symbol, ...], conditions: list[Condition], keep: sp.Symbol | None = None
+) -> Joint:
+    """Solve each equality for a symbol other than `keep`, a real one if there is a choice."""
+    free, rest, determined = list(symbols), list(conditions), dict[sp.Symbol, sp.Expr]()
+    while equality := next((c for c in rest if c.relation == "=="), None):
+        inside = [s for s in free if s in equality.left.free_symbols | equality.right.free_symbols and s != keep]
+        found = next(
+            (
+                (s, f)
+                for s in sorted(inside, key=lambda s: bool(s.is_integer))
+                if (f := solved_for(equality, s)) is not None
+            ),
+            None,
+        )
+        if found is None:
+            break
+        symbol, formula = found
+        table = {symbol: formula}
+        rest = [
+            Condition(c.name, c.left.xreplace(table), c.relation, c.right.xreplace(table))
+            for c in rest
+            if c is not equality
+        ]
+        if symbol.is_integer:
+            rest.append(Condition(f"{symbol}_count", formula, ">=", sp.Integer(1)))
+        determined = {s: f.xreplace(table) for s, f in determined.items()} | table
+        free.remove(symbol)
+    return Joint(tuple(free), tuple(split_extrema(rest)), determined)
+
+
+def projection(
+    symbols: tuple[sp.Symbol, ...], conditions: list[Condition], on: sp.Symbol
+) -> tuple[Interval | None, tuple[str, ...]]:
+    """The values of one symbol for which the others can be chosen.
+
+    Returns:
+        The interval, and names: empty where its ends are exact, `("numerical",)` where they are not; or None and a
+        minimal set of conditions that exclude every value.
+    """
+    joint = without_equalities(symbols, conditions, keep=on)
+    rest = list(joint.conditions)
+    for symbol in joint.symbols:
+        if symbol == on:
+            continue
+        eliminated = _eliminated(rest, symbol)
+        if eliminated is None:
+            return _numerical(joint, on), ("numerical",)
+        rest = eliminated
+    pieces = intersect(rest, on)
+    if not pieces:
+        return None, minimal_conflict(rest, on)
+    return max(pieces, key=lambda piece: inf if piece.upper is None else piece.upper - piece.lower), ()
+
+
+def _ordered(c: Condition) -> tuple[sp.Expr, sp.Expr]:
+    return (c.right, c.left) if c.relation in (">", ">=") else (c.left, c.right)
+
+
+def _eliminated(conditions: list[Condition], symbol: sp.Symbol) -> list[Condition] | None:
+    """The conditions on the rest when a symbol takes its best value, or None where they pull it both ways."""
+    converter = Converter({})
+    touched = {c: condition_parts(*_ordered(c), converter) for c in conditions if symbol in _symbols(c)}
+    others = [c for c in conditions if c not in touched]
+    powers = {c: part.exponent(str(symbol)) for c, part in touched.items()}
+    if converter.sides or any(min(found) < 0 < max(found) for found in powers.values()):
+        return None
+    rising = [c for c, found in powers.items() if max(found) > 0]
+    falling = [c for c, found in powers.items() if min(found) < 0]
+    if rising and falling:
+        return None if symbol.is_integer else _combined(touched, rising, falling, others, symbol)
+    if rising and symbol.is_integer:
+        return others + [_with(c, {symbol: sp.Integer(1)}) for c in rising]
+    return others + [made for c in touched if (made := _in_the_limit(c, symbol)) is not None]
+
+
+def _symbols(c: Condition) -> set[sp.Symbol]:
+    return c.left.free_symbols | c.right.free_symbols
+
+
+def _with(c: Condition, table: Mapping[sp.Symbol, sp.Expr]) -> Condition:
+    return Condition(c.name, c.left.xreplace(table), c.relation, c.right.xreplace(table))
+
+
+def _combined(
+    touched: Mapping[Condition, Posynomial],
+    rising: list[Condition],
+    falling: list[Condition],
+    others: list[Condition],
+    symbol: sp.Symbol,
+) -> list[Condition] | None:
+    """Every pair of an upper and a lower limit of a real symbol, where one side consists of products only."""
+    for limits, rest in ((rising, falling), (falling, rising)):
+        if not all(touched[c].is_monomial for c in limits):
+            continue
+        made = list(others)
+        for limit in limits:
+            value = solved_for(Condition(limit.name, *_equal(limit)), symbol)
+            if value is None:
+                return None
+            for c in rest:
+                small, large = (side.xreplace({symbol: value}) for side in _ordered(c))
+                strict = any(x.relation in ("<", ">") for x in (c, limit))
+                made.append(Condition(f"{c.name}, {limit.name}", small, "<" if strict else "<=", large))
+        return made
+    return None
+
+
+def _equal(c: Condition) -> tuple[sp.Expr, str, sp.Expr]:
+    return c.left, "==", c.right
+
+
+def _in_the_limit(c: Condition, symbol: sp.Symbol) -> Condition | None:
+    """What a condition says when the terms with a symbol become as small as one likes (but stay positive)."""
+    small, large = _ordered(c)
+    parts = sp.Add.make_args(sp.expand(small / large))
+    kept = [part for part in parts if symbol not in part.free_symbols]
+    return Condition(c.name, sp.Add(*kept), "<", sp.Integer(1)) if kept else None
+
+
+def _numerical(joint: Joint, on: sp.Symbol) -> Interval:
+    """Smallest and largest value of a symbol over the joint set, by two geometric programs."""
+    name = str(on)
+    ends: dict[str, float | None] = {}
+    binding: dict[str, str | None] = {}
+    for side, power in (("lower", 1), ("upper", -1)):
+        found = minimise(joint.make(on**power), joint.box(), joint.whole)
+        free_end = found.value == inf or name in found.escapes
+        ends[side] = None if free_end else found.point[name]
+        binding[side] = None if free_end else _binding_at(joint, on**power)
+    if on.is_integer:
+        lower = 1.0 if ends["lower"] is None else float(round(ends["lower"]))
+        upper = None if ends["upper"] is None else float(round(ends["upper"]))
+        return Interval(lower, upper, True, upper is not None, binding)
+    lower = 0.0 if ends["lower"] is None else ends["lower"] * (1 + _MARGIN)
+    upper = None if ends["upper"] is None else ends["upper"] * (1 - _MARGIN)
+    return Interval(lower, upper, ends["lower"] is not None, upper is not None, binding)
+
+
+def _reaching(interval: Interval, inside: float) -> Interval:
+    """The interval with an end that lost the point inside to the margin moved out again to it, on the safe side."""
+    room = 2 * _MARGIN * inside
+    if interval.upper is not None and interval.upper < inside <= interval.upper + room:
+        return replace(interval, upper=nextafter(inside, 0.0))
+    if interval.lower - room <= inside < interval.lower:
+        return replace(interval, lower=nextafter(inside, inf))
+    return interval
+
+
+def _binding_at(joint: Joint, objective: sp.Expr) -> str | None:
+    """The conditions with a price where an objective is smallest."""
+    answer = solve(program(joint.make(objective), joint.box(), upper=True)[0])
+    prices = answer.prices if answer else {}
+    return ", ".join(dict.fromkeys(n for n, price in prices.items() if price > 1e-5 and " at " not in n)) or None
+
+
+# --- a point inside, and conflicts -----------------------------------------------------------------------------------
+
+
+def interior(joint: Joint, near: Mapping[str, Interval]) -> dict[sp.Symbol, sp.Expr]:
+    """Exact values with room in every condition (a factor 2 where there is as much), near the given intervals' ends.
+
+    Empty where no such point with finitely many digits was found.
+    """
+    if not joint.symbols:
+        return dict(joint.determined)
+    room = minimise(_with_room(joint, sp.Symbol("room"), "room"), joint.box(), joint.whole).value
+    if room == inf:
+        return {}
+    shares = [symbol / sp.Float(_centre(near[str(symbol)])) for symbol in joint.symbols]
+    objective = sp.Add(*(share**power for share in shares for power in (1, -1)))
+    allowed = Posynomial.number(1 / min(1.0, max(room * 1.01, 0.5)))
+    found = minimise(_with_room(joint, objective, allowed), joint.box(), joint.whole)
+    for digits in (2, 4, 8, 14):
+        point = {s: _decimal(found.point.get(str(s), 1.0), digits, bool(s.is_integer)) for s in joint.symbols}
+        if holds_at(joint.conditions, point):
+            return point | {s: sp.sympify(f).xreplace(point) for s, f in joint.determined.items()}
+    return {}
+
+
+def _with_room(joint: Joint, objective: sp.Expr, allowed: Posynomial | str) -> Maker:
+    """The conditions as `posynomial <= 1/allowed`; with a name, that variable is the least room, at least 1/2."""
+
+    def make(converter: Converter) -> tuple[Posynomial, list[tuple[str, Posynomial]]]:
+        factor = allowed if isinstance(allowed, Posynomial) else Posynomial.variable(allowed, -1)
+        eased = [(name, part * factor) for name, part in joint.limits(converter)]
+        return converter.convert(objective), eased if isinstance(allowed, Posynomial) else [
+            *eased,
+            ("enough", Posynomial.number(0.5) * factor),
+        ]
+
+    return make
+
+
+def _centre(interval: Interval) -> float:
+    low, high = interval.lower, interval.upper
+    if high is None:
+        return 2 * low if low > 0 else 1.0
+    return (low * high) ** 0.5 if low > 0 else high / 2
+
+
+def _decimal(value: float, digits: int, whole: bool) -> sp.Rational:
+    number = Fraction(round(value)) if whole else Fraction(f"{value:.{digits}g}")
+    return sp.Rational(number.numerator, number.denominator)
+
+
+def holds_at(conditions: tuple[Condition, ...], point: Mapping[sp.Symbol, sp.Expr]) -> bool:
+    """Whether all conditions hold at a point, decided exactly."""
+    made = [Condition(c.name, c.left.xreplace(point), c.relation, c.right.xreplace(point)) for c in conditions]
+    return not failing(made, sp.Dummy(), Fraction(1))
+
+
+def _feasible(joint: Joint) -> bool:
+    return minimise(joint.make(sp.Integer(1)), joint.box(), joint.whole, nodes=10).value < inf
+
+
+def conflict_of(make: Maker, box: Box) -> tuple[str, ...]:
+    """A minimal set of constraints that exclude each other: each one is dropped if the rest still do."""
+    _, constraints = make(Converter(box, upper=True))
+    kept = list(dict.fromkeys(name for name, _ in constraints))
+
+    def possible(names: list[str]) -> bool:
+        def only(converter: Converter) -> tuple[Posynomial, list[tuple[str, Posynomial]]]:
+            return Posynomial.number(1.0), [pair for pair in make(converter)[1] if pair[0] in names]
+
+        return solve(program(only, box, upper=True)[0]) is not None
+
+    for name in list(kept):
+        rest = [other for other in kept if other != name]
+        if not possible(rest):
+            kept = rest
+    return tuple(dict.fromkeys(name.partition("[")[0] for name in kept))
+
+
+def _text(expr: sp.Expr) -> str:
+    shown = sp.sstr(expr)
+    return shown if len(shown) <= 80 else sp.sstr(sp.N(expr, 8))

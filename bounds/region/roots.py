@@ -1,0 +1,138 @@
+"""Where two sides of a condition meet: exact enclosures of the positive roots of generalised polynomials.
+
+With everything else fixed at exact numbers a condition compares two functions of one positive variable. Its sign can
+change only at roots of a generalised polynomial (rational exponents) or of a denominator; they are isolated here and
+enclosed by rational numbers. Nothing relies on a solver's idea of positivity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from ..evaluation.enclosure import EnclosureError, enclose, ends
+from ..evaluation.evaluate import sign
+from ..language.quantities import slack_symbol
+from ..language.reading import InputError
+from ..language.theorem import Condition
+
+Enclosure = tuple[Fraction, Fraction]
+_BITS = 192
+_TOLERANCE = 1e-40
+
+
+def crossings(condition: Condition, variable: sp.Symbol) -> list[Enclosure]:
+    """Enclosures of the positive values at which the two sides are equal or one of them has a pole."""
+    left, right = _clear_root(condition.left, condition.right, variable)
+    if variable not in (left - right).free_symbols:
+        return []
+    numerator, denominator = sp.fraction(sp.together(sp.powsimp(left - right)))
+    found: list[Enclosure] = []
+    for part in (numerator, denominator):
+        found += _positive_roots(part, variable)
+    return found
+
+
+def _clear_root(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[sp.Expr, sp.Expr]:
+    """Raise two positive products to a common power so that the variable leaves every root that is a whole factor."""
+    order = 1
+    for side in (left, right):
+        for factor in sp.Mul.make_args(side):
+            base, exponent = factor.as_base_exp()
+            composite = variable in base.free_symbols and not base.is_Symbol
+            if composite and exponent.is_Rational:
+                order = int(sp.ilcm(order, exponent.q))
+    if order == 1:
+        return left, right
+    return sp.expand_power_base(left**order, force=True), sp.expand_power_base(right**order, force=True)
+
+
+def _positive_roots(expr: sp.Expr, variable: sp.Symbol) -> list[Enclosure]:
+    """Rational enclosures of the positive roots of a generalised polynomial."""
+    terms = sp.collect(sp.expand(sp.expand_power_base(expr, force=True)), variable, evaluate=False)
+    exponents = {}
+    for power, coefficient in terms.items():
+        base, exponent = power.as_base_exp() if power != 1 else (variable, sp.Integer(0))
+        if base != variable or not exponent.is_Rational or variable in coefficient.free_symbols:
+            raise InputError(f"cannot solve for {variable}: not a sum of powers in {sp.sstr(expr)[:80]}")
+        exponents[exponent] = coefficient
+    order = int(sp.ilcm(1, *(e.q for e in exponents)))
+    shift = min(exponents) if exponents else sp.Integer(0)
+    powers = {int((e - shift) * order): c for e, c in exponents.items() if decided_sign(c) != 0}
+    if len(powers) < 2:
+        return []
+    roots = _isolate(powers)
+    return [(low**order, high**order) for low, high in roots]
+
+
+def _isolate(powers: Mapping[int, sp.Expr]) -> list[Enclosure]:
+    """Enclosures of the positive roots of a polynomial given by exponent -> exact nonzero coefficient."""
+    degrees = sorted(powers)
+    signs = [decided_sign(powers[d]) for d in degrees]
+    if all(s == signs[0] for s in signs):
+        return []
+    if len(degrees) == 2:
+        low, high = degrees
+        return [_root_of(-powers[low] / powers[high], high - low)]
+    if all(c.is_Rational for c in powers.values()):
+        variable = slack_symbol("w")
+        square_free = sp.Poly.from_dict({(d,): c for d, c in powers.items()}, variable, domain="QQ").sqf_part()
+        powers = {monomial[0]: coefficient for monomial, coefficient in square_free.terms()}
+        if len(powers) == 2:
+            return _isolate(powers)
+    return _positive_real(powers)
+
+
+def _root_of(ratio: sp.Expr, order: int) -> Enclosure:
+    """The positive root of x^order = ratio: exact where it is rational."""
+    root = ratio ** sp.Rational(1, order)
+    if root.is_Rational:
+        value = Fraction(int(root.p), int(root.q))
+        return value, value
+    found = enclose(root, bits=_BITS)
+    return found.lower, found.upper
+
+
+def _positive_real(powers: Mapping[int, sp.Expr]) -> list[Enclosure]:
+    """All complex roots in ball arithmetic; isolated balls that meet their own conjugate are real roots."""
+    from flint import acb_poly, arb, ctx, fmpq
+
+    saved, ctx.prec = ctx.prec, 2 * _BITS
+    try:
+        degree = max(powers)
+        exact_balls = {d: enclose(c, bits=2 * _BITS) for d, c in powers.items()}
+        balls = {
+            d: _between(fmpq(b.lower.numerator, b.lower.denominator), fmpq(b.upper.numerator, b.upper.denominator))
+            for d, b in exact_balls.items()
+        }
+        roots = acb_poly([balls.get(d, arb(0)) for d in range(degree + 1)]).roots(tol=_TOLERANCE)
+    except ValueError:
+        raise InputError(
+            "two end points of a condition coincide and cannot be separated; change a value slightly"
+        ) from None
+    finally:
+        ctx.prec = saved
+    real = [root.real for root in roots if root.imag.contains(0) and not root.real < 0]
+    return sorted((max(r.lower, Fraction(0)), r.upper) for r in map(ends, real) if r.upper > 0)
+
+
+def _between(low: Any, high: Any) -> Any:
+    """A ball around two rationals."""
+    from flint import arb
+
+    return arb(low).union(arb(high))
+
+
+def decided_sign(expr: sp.Expr) -> int:
+    """The exact sign of a number; ball arithmetic decides nearly always, `evaluate.sign` the rest."""
+    if not expr.is_Rational:
+        try:
+            found = enclose(expr).sign
+        except EnclosureError:
+            found = None
+        if found is not None:
+            return found
+    return sign(expr)

@@ -1,0 +1,251 @@
+"""The admissible set of hyperparameters: exact end points, the conditions that bind there, and a check on both sides.
+
+One variable is handled here; several in `joint`, which is imported only when asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy as sp
+
+from ..evaluation.evaluate import exact
+from ..language.markdown import table
+from ..language.quantities import Binding
+from ..language.reading import InputError, read_values
+from ..language.theorem import Condition, Statement, Theorem
+from .intervals import Interval, intersect, minimal_conflict
+
+__all__ = [
+    "Admissible",
+    "Interval",
+    "admissible",
+    "check_solvable",
+    "reduced",
+    "solved_for",
+    "split_extrema",
+    "univariate",
+]
+
+
+@dataclass(frozen=True)
+class Admissible:
+    """Admissible intervals of the solved hyperparameters.
+
+    Args:
+        intervals: name -> interval; for several names the projection of the joint set on each.
+        pieces: name -> all intervals, where one name has several (the first field then has the largest).
+        conflict: a minimal set of conditions that exclude each other, where nothing is admissible.
+        conditions: for several names, what describes the joint set.
+        interior: for several names, exact values strictly inside.
+        note: how the ends were found, where it is not by exact isolation of roots.
+    """
+
+    theorem: str
+    statement: str
+    feasible: bool
+    intervals: dict[str, Interval]
+    conflict: tuple[str, ...] = ()
+    pieces: dict[str, tuple[Interval, ...]] = field(default_factory=dict)
+    conditions: tuple[str, ...] = ()
+    interior: dict[str, str] = field(default_factory=dict)
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        data: dict[str, Any] = {
+            "theorem": self.theorem,
+            "statement": self.statement,
+            "feasible": self.feasible,
+            "intervals": {name: interval.to_dict() for name, interval in self.intervals.items()},
+            "conflict": list(self.conflict),
+        }
+        if self.pieces:
+            data["pieces"] = {name: [piece.to_dict() for piece in found] for name, found in self.pieces.items()}
+        if self.conditions:
+            data |= {"conditions": list(self.conditions), "interior": dict(self.interior)}
+        return data | ({"note": self.note} if self.note else {})
+
+    def markdown(self) -> str:
+        """A table of the intervals."""
+        rows = [
+            [f"`{name}`", f"`{interval}`", interval.binding["lower"] or "", interval.binding["upper"] or ""]
+            for name, interval in self._all()
+        ]
+        return "\n".join(table(["hyperparameter", "admissible", "binds below", "binds above"], rows))
+
+    def latex(self) -> str:
+        """The intervals as LaTeX relations, one per line."""
+        return "\n".join(rf"{name} \in {interval.latex()}" for name, interval in self._all())
+
+    def _all(self) -> Iterable[tuple[str, Interval]]:
+        for name, interval in self.intervals.items():
+            yield from ((name, piece) for piece in self.pieces.get(name, (interval,)))
+
+    def __str__(self) -> str:
+        if not self.feasible:
+            return f"{self.theorem} ({self.statement}): infeasible; conflicting conditions: {', '.join(self.conflict)}"
+        rows = [f"{self.theorem} ({self.statement}):"]
+        rows += [f"  {name} in {interval.markdown()}" for name, interval in self._all()]
+        rows += [f"  where {condition}" for condition in self.conditions]
+        if self.interior:
+            rows.append("  for instance " + ", ".join(f"{name} = {value}" for name, value in self.interior.items()))
+        return "\n".join([*rows, f"  {self.note}"] if self.note else rows)
+
+
+def admissible(
+    theorem: Theorem, solve: str | tuple[str, ...], values: Mapping[str, Any], *, statement: str = "printed"
+) -> Admissible:
+    """The admissible set of `solve` with everything else fixed.
+
+    With several names, each interval is what remains of a name when the others may be anything (`joint`).
+
+    Raises:
+        InputError: unknown symbol, bad value, or something else than the solved hyperparameters is missing.
+
+    Example:
+        >>> import fedco
+        >>> region = fedco.theorem("fcsg.theorem_4_1").admissible("alpha", L_f=1, L_g=1, S_f=1, S_g=1, q=4)
+        >>> print(region.intervals["alpha"])
+        (0, 0.02083333333]
+    """
+    names = (solve,) if isinstance(solve, str) else tuple(solve)
+    if len(names) != 1:
+        from .joint import admissible_jointly
+
+        return admissible_jointly(theorem, names, values, statement=statement)
+    name = names[0]
+    variable, conditions = univariate(theorem, theorem.statement(statement), name, values)
+    pieces = intersect(conditions, variable)
+    if not pieces:
+        return Admissible(theorem.id, statement, False, {}, minimal_conflict(conditions, variable))
+    several = {name: tuple(pieces)} if len(pieces) > 1 else {}
+    return Admissible(theorem.id, statement, True, {name: _largest(pieces)}, pieces=several)
+
+
+def univariate(
+    theorem: Theorem, statement: Statement, name: str, values: Mapping[str, Any]
+) -> tuple[sp.Symbol, list[Condition]]:
+    """The conditions as functions of one symbol, everything else replaced by exact numbers.
+
+    A symbol that is neither given nor solved for comes from the schedule; if the schedule determines the solved
+    symbol from a missing one (eta = sqrt(b K / T) with T missing), the equality is solved for the missing one
+    instead, as a real number.
+    """
+    conditions = reduced(theorem, statement, (name,), values)
+    return theorem.vocabulary[name].symbol, conditions
+
+
+def _unknown(theorem: Theorem, statement: Statement, name: str) -> Any:
+    wanted = " ".join(theorem.symbols(statement.label))
+    raise InputError(f"{name[:30]}: not a symbol of {theorem.id} ({statement.label}); wanted one of {wanted}")
+
+
+def check_solvable(theorem: Theorem, statement: Statement, name: str) -> None:
+    """Raises InputError unless the name is a hyperparameter of the statement."""
+    bindings = theorem.symbols(statement.label)
+    if name not in bindings:
+        _unknown(theorem, statement, name)
+    if bindings[name].quantity.role != "hyperparameter":
+        raise InputError(f"{name}: is a {bindings[name].quantity.role}, wanted a hyperparameter to solve for")
+
+
+def reduced(
+    theorem: Theorem, statement: Statement, names: tuple[str, ...], values: Mapping[str, Any]
+) -> list[Condition]:
+    """The conditions in the symbols of `names` only, with exact numbers for the rest."""
+    bindings = theorem.symbols(statement.label)
+    for name in names:
+        check_solvable(theorem, statement, name)
+    given = {key: value for key, value in values.items() if key not in names}
+    numbers = read_values(bindings, given, f"{theorem.id} ({statement.label})")
+    point = {bindings[key].symbol: exact(value) for key, value in numbers.items()}
+    conditions = [
+        Condition(c.name, statement.at(c.left, point), c.relation, statement.at(c.right, point))
+        for c in statement.conditions
+    ]
+    solved = {bindings[name].symbol for name in names}
+    conditions = _eliminate(statement, bindings, solved, conditions, point)
+    left_over = sorted({s for c in conditions for s in (c.left.free_symbols | c.right.free_symbols)} - solved, key=str)
+    if left_over:
+        missing = ", ".join(map(str, left_over))
+        raise InputError(f"{left_over[0]}: wanted a number, got nothing; missing: {missing}")
+    return split_extrema(conditions)
+
+
+def _eliminate(
+    statement: Statement,
+    bindings: Mapping[str, Binding],
+    solved: set[sp.Symbol],
+    conditions: list[Condition],
+    point: Mapping[sp.Symbol, sp.Expr],
+) -> list[Condition]:
+    """Remove unknown symbols through the schedule, or through an equality condition solved for them."""
+    for _ in range(len(bindings)):
+        used = {s for c in conditions for s in (c.left.free_symbols | c.right.free_symbols)}
+        unknown = sorted(used - solved, key=str)
+        found = next(
+            ((s, f) for s in unknown if (f := _formula_for(statement, conditions, s, solved, point)) is not None), None
+        )
+        if found is None:
+            break
+        symbol, formula = found
+        table = {symbol: formula}
+        conditions = [
+            Condition(c.name, c.left.xreplace(table), c.relation, c.right.xreplace(table)) for c in conditions
+        ]
+        if symbol.is_integer and formula.free_symbols:
+            conditions.append(Condition(f"{symbol}_count", formula, ">=", sp.Integer(1), "a count is at least 1"))
+    return [c for c in conditions if not (c.relation == "==" and c.left == c.right)]
+
+
+def _formula_for(
+    statement: Statement,
+    conditions: list[Condition],
+    symbol: sp.Symbol,
+    solved: set[sp.Symbol],
+    point: Mapping[sp.Symbol, sp.Expr],
+) -> sp.Expr | None:
+    scheduled = statement.schedule.get(str(symbol))
+    if scheduled is not None:
+        formula = statement.at(scheduled, point)
+        rounds_off = bool(formula.atoms(sp.floor, sp.ceiling))
+        if symbol not in formula.free_symbols and not rounds_off:
+            return formula
+    for condition in conditions:
+        sides = condition.left.free_symbols | condition.right.free_symbols
+        if condition.relation == "==" and symbol in sides and sides - {symbol} <= solved:
+            return solved_for(condition, symbol)
+    return None
+
+
+def solved_for(equality: Condition, symbol: sp.Symbol) -> sp.Expr | None:
+    """The positive value of a symbol that an equality of two products determines, or None."""
+    if equality.left == symbol and not equality.right.has(symbol):
+        return equality.right
+    ratio = sp.powsimp(equality.left / equality.right)
+    factor, power = ratio.as_independent(symbol, as_Add=False)
+    base, exponent = power.as_base_exp()
+    return factor ** (-1 / exponent) if base == symbol and exponent.is_Rational else None
+
+
+def split_extrema(conditions: list[Condition]) -> list[Condition]:
+    """`x <= Min(a, b)` becomes two conditions, `x >= Max(a, b)` likewise; names get an index."""
+    result: list[Condition] = []
+    for c in conditions:
+        small, large = (c.right, c.left) if c.relation in (">", ">=") else (c.left, c.right)
+        upper = isinstance(large, sp.Min)
+        lower = isinstance(small, sp.Max)
+        if c.relation == "==" or not (upper or lower):
+            result.append(c)
+            continue
+        relation = "<" if c.relation in ("<", ">") else "<="
+        pairs = [(small, part) for part in large.args] if upper else [(part, large) for part in small.args]
+        split = [Condition(f"{c.name}[{i}]", a, relation, b) for i, (a, b) in enumerate(pairs, start=1)]
+        result += split_extrema(split)
+    return result
+
+
+def _largest(pieces: list[Interval]) -> Interval:
+    return max(pieces, key=lambda piece: float("inf") if piece.upper is None else piece.upper - piece.lower)

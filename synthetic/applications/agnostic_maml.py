@@ -1,0 +1,206 @@
+"""Distribution-agnostic MAML as a local composite with one deterministic outer function, for ComFedL's special form.
+
+    F(x) = (1/K) sum_k exp(f_k(x) / gamma),   f_k(x) = E_z L_k(x - lam grad L_k(x; z))
+
+gamma log F is the maximum over r of sum_k r_k f_k - gamma KL(r, uniform). The paper's (10) fine-tunes with the exact
+gradient, L_k(x - lam grad L_k(x)); a sampled fine-tuning step is a biased sample of that, so that no unbiased scalar
+inner oracle exists and the outer functions would have to be exp(L_k / gamma), one per client (its general form). Here
+the fine-tuning step itself is the sampled one: the inner function is its expected loss, its samples are unbiased, and
+the outer function is the same for every client, as Theorem 2 asks. Without noise both are the same. The exponential is
+continued linearly beyond `top` (the paper allows any increasing function): else no Lipschitz constant exists.
+
+Source: Huang, Li, Huang, ComFedL, equations (8) to (10).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from ..certificate import Certificate, by_quantity
+from ..families.meta import MetaSample
+from ..fits import local_fits
+from ..kinds.problem import AbstractLocalComposite, Draws, Sample
+from ..parts.bowl import BowlPoint, RippledBowl
+from ..parts.composition import composite_cap, composite_noise, composite_smoothness
+from ..parts.exponential import Exponential
+from ..parts.loss import Kurtosis, infimum_of_losses
+from ..parts.recall import Recall
+from ..parts.whole_certificates import gap_above
+from .maml import FederatedMAML
+
+
+@dataclass(frozen=True)
+class AgnosticMAML(AbstractLocalComposite):
+    """The problem above over tilted `RippledBowl` losses; the dials are those of `FederatedMAML`.
+
+    Args:
+        lam: the fine-tuning step size. G, L_1: bounds of the gradient and of the smoothness of the losses; G > Delta.
+        sigma_1, sigma_2, kurtosis: noise of the gradient and of the Hessian in the fine-tuning step.
+        Delta: sup ||grad L_k - grad L||.
+        gamma: weight of the KL penalty. top: the loss up to which the outer function is exp(y / gamma).
+
+    Raises:
+        ValueError: for dials that contradict each other, naming them.
+    """
+
+    name: str = "agnostic_maml"
+    clients: int = 6
+    dim: int = 4
+    lam: float = 0.1
+    G: float = 1.0
+    L_1: float = 0.3
+    sigma_1: float = 0.1
+    sigma_2: float = 0.1
+    kurtosis: int = 1
+    Delta: float = 0.3
+    gamma: float = 2.0
+    top: float = 2.0
+    start: float = 4.0
+    device: str = "cpu"
+    inner_dim: int = 1
+
+    def __post_init__(self) -> None:
+        if self.inner_dim != 1:
+            raise ValueError(f"inner_dim is 1, got {self.inner_dim}")
+        _ = self._outer, self._tasks  # the parts check their own dials
+
+    @cached_property
+    def _tasks(self) -> FederatedMAML:
+        """The same tasks without the exponential: what checks the dials and holds the losses."""
+        return FederatedMAML(
+            clients=self.clients,
+            dim=self.dim,
+            lam=self.lam,
+            G=self.G,
+            L_1=self.L_1,
+            sigma_1=self.sigma_1,
+            sigma_2=self.sigma_2,
+            kurtosis=self.kurtosis,
+            Delta=self.Delta,
+            start=self.start,
+            device=self.device,
+        )
+
+    @property
+    def _bowl(self) -> RippledBowl:
+        return self._tasks._bowl
+
+    @property
+    def _law(self) -> Kurtosis:
+        return self._tasks._law
+
+    @cached_property
+    def _outer(self) -> Exponential:
+        return Exponential(self.gamma, self.top)
+
+    @property
+    def fits(self) -> tuple[str, ...]:
+        return local_fits(one_outer=True)
+
+    @property
+    def initial_point(self) -> Tensor:
+        return self._tasks.initial_point
+
+    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+        _, _, tuned = self._recall(self._fine_tuned, x, sample)
+        return self._mean(self._bowl.value(tuned).unsqueeze(-1), sample)
+
+    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
+        here, noise, tuned = self._recall(self._fine_tuned, x, sample)
+        gradient = self._bowl.gradient(tuned)
+        pulled = here.hvp(gradient, noise).mul_(-self.lam).add_(gradient)
+        return self._mean(pulled, sample).mul_(v)
+
+    def _fine_tuned(self, x: Tensor, sample: Sample | None) -> tuple[BowlPoint, Tensor, Tensor]:
+        """The losses at x and the noise, both for every z of the batch, and the fine-tuned models."""
+        x, noise = self._spread(x, sample)
+        here = self._bowl.at(x)
+        return here, noise, here.gradient(noise).mul_(-self.lam).add_(x)
+
+    @cached_property
+    def _recall(self) -> Recall:
+        return Recall()
+
+    def _noise(self, sample: Sample | None) -> Tensor:
+        """The z of a sample `(runs, clients, batch)`, or all of them."""
+        return sample.noise if isinstance(sample, MetaSample) else self._law.support()[0].expand(1, self.clients, -1)
+
+    def _spread(self, x: Tensor, sample: Sample | None) -> tuple[Tensor, Tensor]:
+        """A run for every z of the batch, because the loss is not linear in it: x `(runs * batch, clients, dim)` and z."""
+        noise = self._noise(sample)
+        runs, batch = x.shape[0], noise.shape[-1]
+        if batch == 1:
+            return x, noise.squeeze(-1)
+        lanes = noise.expand(runs, -1, -1).transpose(1, 2).reshape(runs * batch, self.clients)
+        return x.repeat_interleave(batch, 0), lanes
+
+    def _mean(self, values: Tensor, sample: Sample | None) -> Tensor:
+        """Mean over the batch, expectation over all z without a sample: `(runs * batch, clients, n) -> (runs, clients, n)`."""
+        batch = self._noise(sample).shape[-1]
+        if batch == 1:
+            return values
+        grouped = values.unflatten(0, (-1, batch)).permute(0, 2, 3, 1).contiguous()
+        return grouped.mean(-1) if isinstance(sample, MetaSample) else (grouped * self._law.support()[1]).sum(-1)
+
+    def outer(self, y: Tensor) -> Tensor:
+        return self._outer.value(y).squeeze(-1)
+
+    def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._outer.slope(y)
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> MetaSample:
+        return MetaSample(self._law.draw(draws, batch, purpose))
+
+    def atoms(self) -> tuple[MetaSample, Tensor]:
+        values, weights = self._law.support()
+        return MetaSample(values.expand(1, self.clients, -1)), weights
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Certificate]:
+        parts = by_quantity((*self._inner_certificates(), *self._outer.certificates()))
+        cap = composite_cap(parts)
+        return parts | by_quantity((composite_noise(parts), composite_smoothness(parts), cap, self._gap_certificate()))
+
+    def _inner_certificates(self) -> Iterator[Certificate]:
+        """With J_z = I - lam (Hessian + z R), |R| <= sigma_2: |J_z| <= s + d |z|, where E|z| = 1/sqrt(k), E z^2 = 1."""
+        lam, G, L_1, most = self.lam, self.G, self.L_1, self._law.largest
+        s, d, shift = 1 + lam * L_1, lam * self.sigma_2, lam * self.sigma_1
+        rho = self._bowl.hessian_lipschitz
+        jump = lam * self.sigma_2 * self._bowl.noise_wavenumber
+        mean, square, worst = s + d / most, s * s + 2 * s * d / most + d * d, s + d * most
+        chain = "grad L_k(x - lam grad L_k(x; z)) is J_z grad L_k, |J_z| <= s + d |z|, s = 1 + lam L_1, d = lam sigma_2"
+        yield Certificate("inner_lipschitz", G * mean, "upper", f"{chain}; averaged over z.")
+        for name in ("inner_jacobian_mean_square", "inner_mean_square_lipschitz"):
+            yield Certificate(name, G * math.sqrt(square), "upper", f"{chain}; root of the mean square over z.")
+        yield Certificate("inner_sample_lipschitz", G * worst, "upper", f"{chain}; |z| <= sqrt(k).")
+        moves = "J_z moves by lam (rho + sigma_2 P |z|) |x - x'|, grad L_k at the tuned point by L_1 |J_z| |x - x'|"
+        yield Certificate(
+            "inner_smoothness", square * L_1 + G * (lam * rho + jump / most), "upper", f"{moves}; averaged over z."
+        )
+        yield Certificate(
+            "inner_sample_smoothness",
+            worst**2 * L_1 + G * (lam * rho + jump * most),
+            "upper",
+            f"{moves}; |z| <= sqrt(k).",
+        )
+        pairs = "Half the mean square over two independent z of the difference of their samples"
+        yield Certificate("inner_value_noise", G * shift, "upper", f"{pairs}, at most G lam sigma_1 |z - z'|.")
+        yield Certificate(
+            "inner_jacobian_noise",
+            G * d + worst * L_1 * shift,
+            "upper",
+            f"{pairs}, at most (lam sigma_2 G + max |J_z| L_1 lam sigma_1) |z - z'|.",
+        )
+
+    def _gap_certificate(self) -> Certificate:
+        least = torch.tensor(infimum_of_losses(self._bowl), dtype=torch.float64)
+        jensen = (
+            "The outer function is convex and increasing: F >= its value at the mean of the bounds of inf L_k (Jensen)."
+        )
+        return gap_above(self, self._outer.value(least).item(), jensen)

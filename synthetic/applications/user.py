@@ -1,0 +1,191 @@
+"""A user's own problem: torch functions and per-client data, with estimated constants.
+
+    from fedco.synthetic.applications.user import LocalFromFunctions
+
+    def inner(x, item):                       # x (dim,), one datum -> (inner_dim,)
+        features, label = item[:-1], item[-1]
+        return torch.sigmoid(-label * (features * x).sum()).unsqueeze(0)
+
+    def outer(y, item):                       # y (inner_dim,), one datum -> scalar; item is None without outer data
+        return torch.log1p(y.sum())
+
+    problem = LocalFromFunctions(inner, outer, data, start=torch.zeros(5))    # data: (clients, samples, ...)
+    problem.certificates["inner_smoothness"]  # kind "estimated": the largest ratio that the adversary found, times 2
+
+Derivatives come from torch.func, batched by vmap: slower than analytic ones, and a run may differ in its last bits
+between batch sizes. An estimate is a lower bound of the true constant times a safety factor: it proves nothing, and a
+verdict that rests on it can never say SUPPORTED.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from ..certificate import Certificate
+from ..fits import local_fits, shared_fits
+from ..kinds.problem import AbstractComposite, AbstractLocalComposite, AbstractSharedComposite, Draws, Sample
+from ..parts.adversary import Budget
+from ..parts.averaged import Averaged, DataSample, Function, all_pairs, checked_data, checked_start
+from ..parts.estimates import estimated_certificates
+
+
+class AbstractFromFunctions(AbstractComposite):
+    """What both kinds have in common: the inner map, where runs start, and constants that are estimated."""
+
+    inner_function: Function
+    data: Tensor
+    start: Tensor
+    factor: float
+    budget: Budget
+
+    def _set_sizes(self) -> None:
+        checked_data("data", self.data)
+        inner_value = self.inner_function(checked_start(self.start), self.data[0, 0])
+        for name, value in (("clients", len(self.data)), ("dim", len(self.start)), ("inner_dim", len(inner_value))):
+            object.__setattr__(self, name, value)
+
+    @property
+    def initial_point(self) -> Tensor:
+        return self.start
+
+    @cached_property
+    def _inner(self) -> Averaged:
+        return Averaged(self.inner_function, self.data)
+
+    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._inner.value(x, _first(sample))
+
+    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._inner.pulled(x, v, _first(sample))
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Certificate]:
+        return estimated_certificates(self, self.budget, self.factor)
+
+
+def _first(sample: Sample | None) -> Tensor | None:
+    return sample.first if isinstance(sample, DataSample) else None
+
+
+@dataclass(frozen=True, eq=False)
+class LocalFromFunctions(AbstractFromFunctions, AbstractLocalComposite):
+    """(1/K) sum_k f_k(g_k(x)), g_k the mean of `inner` over `data[k]`, f_k the mean of `outer` over `outer_data[k]`.
+
+    Args:
+        inner: (x (dim,), datum) -> (inner_dim,). outer: (y (inner_dim,), datum or None) -> scalar.
+        data, outer_data: float64 `(clients, samples, ...)`; None for an f without data, the same for every client.
+        start: `(dim,)` float64. factor: safety factor of the estimates. budget: how hard they are sought.
+
+    Raises:
+        ValueError: for data or a start of the wrong shape or type.
+    """
+
+    inner_function: Function
+    outer_function: Function
+    data: Tensor
+    outer_data: Tensor | None = None
+    start: Tensor = field(default_factory=lambda: torch.zeros(1, dtype=torch.float64))
+    name: str = "user_local"
+    factor: float = 2.0
+    budget: Budget = field(default_factory=lambda: Budget(farthest=10.0))
+    clients: int = field(init=False, default=0)
+    dim: int = field(init=False, default=0)
+    inner_dim: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self._set_sizes()
+        if self.outer_data is not None:
+            checked_data("outer_data", self.outer_data, len(self.data))
+
+    @property
+    def fits(self) -> tuple[str, ...]:
+        """The theorems about this kind; with estimated constants none of them can be supported."""
+        return local_fits(one_outer=self.outer_data is None)
+
+    @cached_property
+    def _outer(self) -> Averaged:
+        return Averaged(self.outer_function, self.outer_data)
+
+    def outer(self, y: Tensor) -> Tensor:
+        return self._outer.value(y)
+
+    def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._outer.gradient(y, sample.second if isinstance(sample, DataSample) else None)
+
+    @property
+    def _outer_samples(self) -> int:
+        return 1 if self.outer_data is None else self.outer_data.shape[1]
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> DataSample:
+        return DataSample(
+            draws.integers(f"{purpose}.inner", self.data.shape[1], batch),
+            draws.integers(f"{purpose}.outer", self._outer_samples, batch),
+        )
+
+    def atoms(self) -> tuple[DataSample, Tensor]:
+        return all_pairs(self.data.shape[1], self._outer_samples, self.clients, self.data.device)
+
+
+@dataclass(frozen=True, eq=False)
+class SharedFromFunctions(AbstractFromFunctions, AbstractSharedComposite):
+    """(1/K) sum_k h_k(x) + f((1/K) sum_k g_k(x)), g_k and h_k means of `inner` and `extra` over `data[k]`, f `outer`.
+
+    Args:
+        inner: (x (dim,), datum) -> (inner_dim,). outer: (y (inner_dim,), None) -> scalar.
+        data: float64 `(clients, samples, ...)`; one minibatch serves both inner and extra.
+        extra: (x, datum) -> scalar, None for h = 0. The rest as for `LocalFromFunctions`.
+    """
+
+    inner_function: Function
+    outer_function: Function
+    data: Tensor
+    extra_function: Function | None = None
+    start: Tensor = field(default_factory=lambda: torch.zeros(1, dtype=torch.float64))
+    name: str = "user_shared"
+    factor: float = 2.0
+    budget: Budget = field(default_factory=lambda: Budget(farthest=10.0))
+    clients: int = field(init=False, default=0)
+    dim: int = field(init=False, default=0)
+    inner_dim: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self._set_sizes()
+
+    @property
+    def fits(self) -> tuple[str, ...]:
+        """The theorems about this kind; with estimated constants none of them can be supported."""
+        return shared_fits(has_extra=self.extra_function is not None)
+
+    @cached_property
+    def _outer(self) -> Averaged:
+        return Averaged(self.outer_function, None)
+
+    @cached_property
+    def _extra(self) -> Averaged | None:
+        return None if self.extra_function is None else Averaged(self.extra_function, self.data)
+
+    def outer(self, y: Tensor) -> Tensor:
+        return self._outer.value(y) if y.dim() == 3 else self._outer.value(y.unsqueeze(1))[:, 0]
+
+    def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._outer.gradient(y) if y.dim() == 3 else self._outer.gradient(y.unsqueeze(1))[:, 0]
+
+    def extra(self, x: Tensor) -> Tensor:
+        return x.new_zeros(x.shape[:-1]) if self._extra is None else self._extra.value(x)
+
+    def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor | None:
+        if self._extra is None:
+            return None
+        return self._extra.gradient(x, _first(sample))
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> DataSample:
+        index = draws.integers(purpose, self.data.shape[1], batch)
+        return DataSample(index, torch.zeros_like(index))
+
+    def atoms(self) -> tuple[DataSample, Tensor]:
+        return all_pairs(self.data.shape[1], 1, self.clients, self.data.device)

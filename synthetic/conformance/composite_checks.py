@@ -1,0 +1,80 @@
+"""Checks of the oracles of the two composite kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import torch
+from torch import Tensor
+
+from ..kinds.problem import Sample, client_mean
+from . import oracle_checks as common
+from .inequalities import Problem, atom_list
+from .oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
+
+
+def composite_checks(problem: Problem, seed: int) -> Iterator[tuple[str, Iterable[str]]]:
+    """(name, failures) of each check."""
+    oracles = composite_oracles(problem, seed)
+    yield "parts", check_parts(problem, seed)
+    yield "unbiased", common.check_unbiased(problem, oracles)
+    yield "bits", common.check_bits(problem, oracles)
+    yield "sampling", common.check_sampling(problem, seed)
+
+
+def composite_oracles(problem: Problem, seed: int) -> dict[str, tuple[Tensor, Oracle]]:
+    """Each stochastic oracle by name, as a function of (point, sample), with a point to try it at."""
+    x = random_points(problem, RUNS, problem.dim, seed)
+    y = random_points(problem, RUNS, problem.inner_dim, seed + 1)
+    x_and_v = torch.cat([x, random_points(problem, RUNS, problem.inner_dim, seed + 2)], dim=-1)
+
+    def inner_vjp(point: Tensor, sample: Sample | None = None) -> Tensor:
+        return problem.inner_vjp(point[..., : problem.dim].contiguous(), point[..., problem.dim :].contiguous(), sample)
+
+    oracles: dict[str, tuple[Tensor, Oracle]] = {
+        "inner": (x, problem.inner),
+        "inner_vjp": (x_and_v, inner_vjp),
+        "outer_gradient": (y, problem.outer_gradient),
+    }
+    if problem.kind == "shared_composite" and problem.extra_gradient(x) is not None:
+        oracles["extra_gradient"] = (x, problem.extra_gradient)
+    return oracles
+
+
+def check_parts(problem: Problem, seed: int) -> Iterator[str]:
+    """Derivatives of the parts against autograd, sampled and exact; the objective from its parts."""
+    x = random_points(problem, RUNS, problem.dim, seed).requires_grad_()
+    y = random_points(problem, RUNS, problem.inner_dim, seed + 1).requires_grad_()
+    v = random_points(problem, RUNS, problem.inner_dim, seed + 2)
+    for sample in (None, *(atom for atom, _ in atom_list(problem))):
+        (expected,) = torch.autograd.grad((problem.inner(x, sample) * v).sum(), x)
+        if disagree(problem.inner_vjp(x, v, sample).detach(), expected, AUTOGRAD):
+            yield f"inner_vjp differs from autograd of inner (sample {sample is not None})"
+            break
+    (expected,) = torch.autograd.grad(problem.outer(y).sum(), y)
+    if disagree(problem.outer_gradient(y).detach(), expected, AUTOGRAD):
+        yield "outer_gradient differs from autograd of outer"
+    yield from _check_shared(problem, x) if problem.kind == "shared_composite" else _check_local(problem, x)
+
+
+def _check_shared(problem: Problem, x: Tensor) -> Iterator[str]:
+    gradient = problem.extra_gradient(x)
+    if gradient is not None:
+        (expected,) = torch.autograd.grad(problem.extra(x).sum(), x)
+        if disagree(gradient.detach(), expected, AUTOGRAD):
+            yield "extra_gradient differs from autograd of extra"
+    point = x.detach()[:, 0]
+    spread = problem.to_clients(point)
+    mean = client_mean(problem.inner(spread))
+    if disagree(problem.inner_mean(point), mean, AUTOGRAD):
+        yield "inner_mean differs from the mean of inner over the clients"
+    outer = problem.outer(problem.to_clients(mean))[:, 0]
+    if disagree(problem.objective(point), client_mean(problem.extra(spread)) + outer, AUTOGRAD):
+        yield "objective differs from mean_k h_k(x) + f(mean_k g_k(x))"
+
+
+def _check_local(problem: Problem, x: Tensor) -> Iterator[str]:
+    point = x.detach()[:, 0]
+    spread = problem.to_clients(point)
+    if disagree(problem.objective(point), client_mean(problem.outer(problem.inner(spread))), AUTOGRAD):
+        yield "objective differs from mean_k f_k(g_k(x))"

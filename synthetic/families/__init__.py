@@ -1,0 +1,1 @@
+"""The generic problem of each kind, every constant of it a parameter."""

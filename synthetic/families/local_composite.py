@@ -1,0 +1,161 @@
+"""F(x) = (1/K) sum_k f_k(g_k(x)) with stochastic f_k and g_k: the problem of Local-SCGDM and ComFedL.
+
+Source: Gao, Li, Huang, Local-SCGDM, problem (1), Assumptions 3.1 to 3.3; Huang, Li, Huang, ComFedL, Assumptions 1 to 4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from torch import Tensor
+
+from ..certificate import Certificate, by_quantity
+from ..fits import local_fits
+from ..kinds.problem import AbstractLocalComposite, Draws, Sample, batch_mean
+from ..parts.dials import require_nonnegative, require_paired
+from ..parts.inner_certificates import inner_certificates, onto_gap
+from ..parts.inner_map import RippledMap, lipschitz_of_mean_square
+from ..parts.outer import CenteredOuter
+from ..parts.patterns import pair_signs, sign_grid, start_beyond
+from ..parts.whole_certificates import cap_certificate
+
+
+@dataclass(frozen=True)
+class LocalSample(Sample):
+    """Signs +-1, `(runs, clients, batch)`: one for each sampled g_k, one for each sampled f_k, independent."""
+
+    inner: Tensor
+    outer: Tensor
+
+
+@dataclass(frozen=True)
+class LocalComposite(AbstractLocalComposite):
+    """The local-composite family: f_k a `CenteredOuter`, g_k a `RippledMap`. The dials are Local-SCGDM's constants.
+
+    Args:
+        clients, dim, inner_dim: K, and the sizes of x and y; inner_dim divides dim.
+        C_f, sigma_f: second-moment and noise bounds of the gradient of f_k; C_f > sigma_f.
+        C_g, sigma_g, delta_g: second-moment and noise bounds of the Jacobian of g_k, noise bound of its value;
+            sigma_g and delta_g are both zero or both positive.
+        L_f, L_g: smoothness constants of f_k and g_k.
+        Delta_g: how far the Jacobians of the clients are from their mean. spread: how far the centres of f_k are.
+        ripple: how non-convex g_k is.
+
+    Raises:
+        ValueError: for dials that contradict each other, naming them.
+    """
+
+    name: str = "local_composite"
+    clients: int = 8
+    dim: int = 20
+    inner_dim: int = 1
+    C_f: float = 1.0
+    C_g: float = 1.0
+    L_f: float = 0.2
+    L_g: float = 0.05
+    sigma_f: float = 0.0
+    sigma_g: float = 0.0
+    delta_g: float = 0.0
+    Delta_g: float = 0.0
+    spread: float = 0.0
+    ripple: float = 0.5
+    target: float = 2.0
+    start: float = 10.0
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        if not self.C_f > self.sigma_f >= 0:
+            raise ValueError(f"C_f must exceed sigma_f, got C_f={self.C_f} and sigma_f={self.sigma_f}")
+        require_paired(self, "sigma_g", "delta_g")
+        require_nonnegative(self, "start")
+        _ = self._map, self._outer  # the parts check their own dials
+
+    @cached_property
+    def _map(self) -> RippledMap:
+        lipschitz = lipschitz_of_mean_square(self.C_g, self.sigma_g, self.Delta_g, self.inner_dim)
+        wavenumber = self.sigma_g / self.delta_g if self.delta_g > 0 else 1.0
+        return RippledMap(
+            self.clients,
+            self.dim,
+            self.inner_dim,
+            lipschitz,
+            self.L_g,
+            self.sigma_g,
+            self.Delta_g,
+            self.ripple,
+            wavenumber,
+            self.device,
+        )
+
+    @cached_property
+    def _outer(self) -> CenteredOuter:
+        lipschitz = math.sqrt((self.C_f - self.sigma_f) * (self.C_f + self.sigma_f))
+        return CenteredOuter(
+            self.clients, self.inner_dim, lipschitz, self.L_f, self.sigma_f, self.target, self.spread, self.device
+        )
+
+    @property
+    def fits(self) -> tuple[str, ...]:
+        return local_fits(one_outer=self.sigma_f == 0 and self.spread == 0)
+
+    @cached_property
+    def initial_point(self) -> Tensor:
+        return start_beyond(self.target, self.start, self.dim, self.device)
+
+    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._map.value(x, batch_mean(sample.inner) if isinstance(sample, LocalSample) else None)
+
+    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._map.vjp(x, v, batch_mean(sample.inner) if isinstance(sample, LocalSample) else None)
+
+    def outer(self, y: Tensor) -> Tensor:
+        return self._outer.value(y)
+
+    def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._outer.gradient(y, batch_mean(sample.outer) if isinstance(sample, LocalSample) else None)
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> LocalSample:
+        return LocalSample(draws.signs(f"{purpose}.inner", batch), draws.signs(f"{purpose}.outer", batch))
+
+    def atoms(self) -> tuple[LocalSample, Tensor]:
+        inner, outer, weights = sign_grid(self.clients, self.device)
+        return LocalSample(inner, outer), weights
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Certificate]:
+        parts = [*inner_certificates(self._map), *self._outer.certificates()]
+        return by_quantity([*parts, _composite_noise(by_quantity(parts)), *self._whole_certificates()])
+
+    def _whole_certificates(self) -> Iterator[Certificate]:
+        B, steepest = self._outer.lipschitz, self._map.lipschitz
+        yield Certificate(
+            "objective_smoothness",
+            steepest**2 * self.L_f + B * self.L_g,
+            "upper",
+            "Chain rule: |J|^2 L_f + |grad f| L_g for every client.",
+        )
+        unpaired = self._map.mean_lipschitz + self.Delta_g * float(pair_signs(self.clients).abs().mean())
+        yield cap_certificate(self, B * unpaired, "The mean of |J_k| |grad f_k| over the clients.")
+        yield self._gap_certificate(self.objective(self.initial_point.unsqueeze(0)).item())
+
+    def _gap_certificate(self, start: float) -> Certificate:
+        if self.Delta_g == 0 and self.spread == 0:
+            return onto_gap(start, self._map, self.target)
+        return Certificate("objective_gap", start, "upper", "Every f_k is nonnegative.")
+
+
+def _composite_noise(parts: Mapping[str, Certificate]) -> Certificate:
+    names = ("inner_jacobian_noise", "inner_value_noise", "outer_gradient_noise")
+    largest = max(names, key=lambda name: parts[name].value)
+    of_inner = parts[largest if largest != "outer_gradient_noise" else "inner_jacobian_noise"]
+    return Certificate(
+        "composite_noise",
+        parts[largest].value,
+        "exact",
+        "The largest of the three; the outer one is attained at y = 0 = g_k(0).",
+        witness=1.0,
+        points=of_inner.points,
+    )

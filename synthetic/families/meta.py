@@ -1,0 +1,182 @@
+"""F(w) = (1/N) sum_i f_i(w_nu^i): the loss after nu steps of fine-tuning, with certified constants.
+
+Source: Jamali, Saber, Bae, Generalized meta federated learning, problem (7), Assumptions 1 to 5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from ..certificate import Certificate, as_point, by_quantity
+from ..kinds.problem import AbstractMeta, Draws, Sample, client_mean
+from ..parts.bowl import RippledBowl
+from ..parts.dials import require_nonnegative, require_paired
+from ..parts.loss import Kurtosis, infimum_of_losses, loss_certificates
+from ..parts.patterns import uneven_direction
+from ..parts.whole_certificates import cap_certificate
+
+_FITS = (
+    "meta_fl.lemma_4",
+    "meta_fl.lemma_5",
+    "meta_fl.lemma_6",
+    "meta_fl.lemma_7",
+    "meta_fl.lemma_10",
+    "meta_fl.lemma_11",
+    "meta_fl.theorem_8",
+    "meta_fl.theorem_8_FO",
+    "meta_fl.theorem_8_HF",
+)
+
+
+@dataclass(frozen=True)
+class MetaSample(Sample):
+    """The standardised noise z of each sampled loss, `(runs, clients, batch)`."""
+
+    noise: Tensor
+
+
+@dataclass(frozen=True)
+class Meta(AbstractMeta):
+    """The meta family: f_i is a tilted `RippledBowl`; the dials are the paper's constants where they can be exact.
+
+    Args:
+        clients, dim: N and the size of w.
+        alpha, nu: step size and number of the fine-tuning steps; they belong to the objective.
+        B: bound of ||grad f_i||; must exceed Delta. L: bound of the smoothness of f_i.
+        sigma_G, sigma_H: noise of one stochastic gradient and Hessian; both zero or both positive.
+        kurtosis: k, so that kappa_G = k sigma_G^4 and kappa_H = k sigma_H^4.
+        Delta: sup ||grad f_i - grad f|| of a paired client; gamma_G is Delta times the root of the paired share.
+
+    Raises:
+        ValueError: for dials that contradict each other, naming them.
+    """
+
+    name: str = "meta"
+    clients: int = 8
+    dim: int = 6
+    alpha: float = 0.1
+    nu: int = 2
+    B: float = 1.0
+    L: float = 0.5
+    sigma_G: float = 0.0
+    sigma_H: float = 0.0
+    kurtosis: int = 1
+    Delta: float = 0.0
+    start: float = 10.0
+    device: str = "cpu"
+    inner_dim: int = field(init=False, default=0)  # the fine-tuned model has the size of the model
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inner_dim", self.dim)
+        if not (math.isfinite(self.alpha) and self.alpha > 0 and self.nu >= 1):
+            raise ValueError(f"alpha must be positive and nu at least 1, got {self.alpha} and {self.nu}")
+        require_paired(self, "sigma_G", "sigma_H")
+        if not self.Delta < self.B:
+            raise ValueError(f"B must exceed Delta, got B={self.B} and Delta={self.Delta}")
+        require_nonnegative(self, "start")
+        _ = self._bowl, self._law  # the parts check their own dials
+
+    @cached_property
+    def _bowl(self) -> RippledBowl:
+        wavenumber = self.sigma_H / self.sigma_G if self.sigma_G > 0 else 1.0
+        return RippledBowl(
+            self.clients,
+            self.dim,
+            self.B - self.Delta,
+            self.L,
+            self.sigma_G,
+            self.Delta,
+            wavenumber,
+            tilt=True,
+            device=self.device,
+        )
+
+    @cached_property
+    def _law(self) -> Kurtosis:
+        return Kurtosis(self.kurtosis, self.device)
+
+    @property
+    def fits(self) -> tuple[str, ...]:
+        return _FITS
+
+    @cached_property
+    def initial_point(self) -> Tensor:
+        return self.start * uneven_direction(self.dim, self.device)
+
+    def task_value(self, x: Tensor) -> Tensor:
+        return self._bowl.value(x)
+
+    def task_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._bowl.gradient(x, sample.noise.mean(-1) if isinstance(sample, MetaSample) else None)
+
+    def task_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._bowl.hvp(x, v, sample.noise.mean(-1) if isinstance(sample, MetaSample) else None)
+
+    def fine_tuned(self, x: Tensor) -> list[Tensor]:
+        """w_0^i, ..., w_nu^i from x `(runs, clients, dim)`, with exact gradients."""
+        steps = [x]
+        for _ in range(self.nu):
+            steps.append(steps[-1] - self.alpha * self.task_gradient(steps[-1]))
+        return steps
+
+    def objective(self, x: Tensor) -> Tensor:
+        return client_mean(self.task_value(self.fine_tuned(self.to_clients(x))[-1]))
+
+    def gradient(self, x: Tensor) -> Tensor:
+        """Equation (8): the product of the I - alpha Hessian(w_l) times the gradient at w_nu, averaged over clients."""
+        steps = self.fine_tuned(self.to_clients(x))
+        direction = self.task_gradient(steps[-1])
+        for w in reversed(steps[:-1]):
+            direction = direction - self.alpha * self.task_hvp(w, direction)
+        return client_mean(direction)
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> MetaSample:
+        return MetaSample(self._law.draw(draws, batch, purpose))
+
+    def atoms(self) -> tuple[MetaSample, Tensor]:
+        values, weights = self._law.support()
+        return MetaSample(values.expand(1, self.clients, -1)), weights
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Certificate]:
+        return by_quantity((*loss_certificates(self._bowl, self._law), *self._whole_certificates()))
+
+    def _whole_certificates(self) -> Iterator[Certificate]:
+        growth, rho = 1 + self.alpha * self.L, self._bowl.hessian_lipschitz
+        steps = sum(growth**step for step in range(self.nu))
+        smoothness = self.L * growth ** (2 * self.nu) + self.B * self.alpha * rho * growth ** (self.nu - 1) * steps
+        yield Certificate(
+            "objective_smoothness",
+            smoothness,
+            "upper",
+            "Lemma 4: w_l is (1 + alpha L)^l-Lipschitz in w, the last gradient moves by L times that, "
+            "each factor of (8) by alpha rho times that.",
+        )
+        cap = growth**self.nu * self.B
+        yield cap_certificate(self, cap, "nu factors of norm at most 1 + alpha L; ||grad f_i|| <= B.")
+        yield gap_certificate(self._bowl, self.objective(self.initial_point.unsqueeze(0)).item())
+
+
+def gap_certificate(bowl: RippledBowl, start: float) -> Certificate:
+    """F(start) - inf F where F averages values of the losses and all of them vanish at 0 without the client terms."""
+    if bowl.heterogeneity == 0:
+        return Certificate(
+            "objective_gap",
+            start,
+            "exact",
+            "All f_i are one nonnegative function with minimum 0 at 0.",
+            witness=1.0 - 1e-12,
+            points=(as_point(torch.zeros(bowl.dim)),),
+        )
+    return Certificate(
+        "objective_gap",
+        start - infimum_of_losses(bowl),
+        "upper",
+        "F averages values of the f_i, so inf F is at least the mean of the bounds of inf f_i.",
+    )

@@ -1,0 +1,218 @@
+"""Phi(x) = (1/K) sum_k h_k(x) + f((1/K) sum_k g_k(x)) with non-convex h_k and g_k and every FedDRO constant as a dial.
+
+Source: Khanduri et al., FedDRO, problem (2), Assumptions 1 to 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from ..certificate import Certificate, as_point, by_quantity
+from ..fits import shared_fits
+from ..kinds.problem import AbstractSharedComposite, Draws, Sample, batch_mean
+from ..parts.bowl import RippledBowl
+from ..parts.composition import no_extra_certificates
+from ..parts.convex import convex_minimum
+from ..parts.dials import require_nonnegative
+from ..parts.inner_certificates import inner_certificates, onto_gap
+from ..parts.inner_map import RippledMap
+from ..parts.outer import CenteredOuter
+from ..parts.patterns import sign_grid, start_beyond
+from ..parts.whole_certificates import cap_certificate
+
+
+@dataclass(frozen=True)
+class SharedSample(Sample):
+    """Signs +-1, `(runs, clients, batch)`: one for each sampled g_k, one for each sampled h_k, independent."""
+
+    inner: Tensor
+    extra: Tensor
+
+
+@dataclass(frozen=True)
+class SharedComposite(AbstractSharedComposite):
+    """The shared-composite family. The dials are the paper's constants and the certificates return them exactly.
+
+    f is the radial pseudo-Huber about `target * (1, ..., 1)`, g_k a `RippledMap`, h_k a `RippledBowl` (absent when
+    B_h = 0). The start is at distance `start` from 0 on the far side of the target.
+
+    Args:
+        clients, dim, inner_dim: K, and the sizes of x and y; inner_dim divides dim.
+        B_f, L_f: Lipschitz and smoothness constants of f.
+        B_g: mean-square Lipschitz constant of g_k, noise and clients included; B_g^2 > sigma_g^2 + Delta_g^2.
+        L_g: smoothness constant of g_k.
+        B_h, L_h: Lipschitz constant of the mean h and smoothness constant of h_k; both 0 for h = 0.
+        sigma_g, sigma_h, Delta_g, Delta_h: noise and heterogeneity, attained exactly.
+        ripple: how non-convex g_k is; the mean map is monotone for ripple <= 1.
+
+    Raises:
+        ValueError: for dials that contradict each other, naming them.
+
+    Example:
+        >>> problem = SharedComposite(clients=2, dim=4, B_g=1.25, sigma_g=0.75)
+        >>> problem.certificates["inner_lipschitz"].value
+        1.0
+    """
+
+    name: str = "shared_composite"
+    clients: int = 8
+    dim: int = 20
+    inner_dim: int = 1
+    B_f: float = 1.0
+    L_f: float = 0.2
+    B_g: float = 1.1
+    L_g: float = 0.02
+    B_h: float = 0.0
+    L_h: float = 0.0
+    sigma_g: float = 0.0
+    sigma_h: float = 0.0
+    Delta_g: float = 0.0
+    Delta_h: float = 0.0
+    ripple: float = 0.5
+    target: float = 1.0
+    start: float = 10.0
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        if not self.B_g > self.sigma_g >= 0:
+            raise ValueError(f"B_g must exceed sigma_g, got B_g={self.B_g} and sigma_g={self.sigma_g}")
+        if self.B_h == 0 and any((self.L_h, self.sigma_h, self.Delta_h)):
+            raise ValueError(
+                "without h (B_h = 0) L_h, sigma_h and Delta_h must be 0, "
+                f"got {self.L_h}, {self.sigma_h}, {self.Delta_h}"
+            )
+        require_nonnegative(self, "start")
+        _ = self._map, self._bowl, self._outer  # the parts check their own dials
+
+    @cached_property
+    def _map(self) -> RippledMap:
+        lipschitz = math.sqrt((self.B_g - self.sigma_g) * (self.B_g + self.sigma_g))
+        return RippledMap(
+            self.clients,
+            self.dim,
+            self.inner_dim,
+            lipschitz,
+            self.L_g,
+            self.sigma_g,
+            self.Delta_g,
+            self.ripple,
+            device=self.device,
+        )
+
+    @cached_property
+    def _bowl(self) -> RippledBowl | None:
+        if self.B_h == 0:
+            return None
+        return RippledBowl(self.clients, self.dim, self.B_h, self.L_h, self.sigma_h, self.Delta_h, device=self.device)
+
+    @cached_property
+    def _outer(self) -> CenteredOuter:
+        return CenteredOuter(self.clients, self.inner_dim, self.B_f, self.L_f, target=self.target, device=self.device)
+
+    @property
+    def fits(self) -> tuple[str, ...]:
+        return shared_fits(has_extra=self._bowl is not None)
+
+    @cached_property
+    def initial_point(self) -> Tensor:
+        return start_beyond(self.target, self.start, self.dim, self.device)
+
+    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._map.value(x, batch_mean(sample.inner) if isinstance(sample, SharedSample) else None)
+
+    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._map.vjp(x, v, batch_mean(sample.inner) if isinstance(sample, SharedSample) else None)
+
+    def inner_mean(self, x: Tensor) -> Tensor:
+        return self._map.mean_value(x)
+
+    def outer(self, y: Tensor) -> Tensor:
+        return self._outer.value(y)
+
+    def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._outer.gradient(y)
+
+    def extra(self, x: Tensor) -> Tensor:
+        return x.new_zeros(x.shape[:-1]) if self._bowl is None else self._bowl.value(x)
+
+    def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor | None:
+        if self._bowl is None:
+            return None
+        return self._bowl.gradient(x, batch_mean(sample.extra) if isinstance(sample, SharedSample) else None)
+
+    def objective(self, x: Tensor) -> Tensor:
+        value = self.outer(self.inner_mean(x))
+        return value if self._bowl is None else value + self._bowl.mean_value(x)
+
+    def gradient(self, x: Tensor) -> Tensor:
+        gradient = self._map.mean_vjp(x, self.outer_gradient(self.inner_mean(x)))
+        return gradient if self._bowl is None else gradient + self._bowl.mean_gradient(x)
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SharedSample:
+        return SharedSample(draws.signs(f"{purpose}.inner", batch), draws.signs(f"{purpose}.extra", batch))
+
+    def atoms(self) -> tuple[SharedSample, Tensor]:
+        inner, extra, weights = sign_grid(self.clients, self.device)
+        return SharedSample(inner, extra), weights
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Certificate]:
+        parts = [*inner_certificates(self._map), *self._outer.certificates(), *self._whole_certificates()]
+        return by_quantity([*parts, *(no_extra_certificates() if self._bowl is None else self._bowl.certificates())])
+
+    def _whole_certificates(self) -> Iterator[Certificate]:
+        steepest = self._map.mean_lipschitz
+        smoothness = self.B_f * self._mean_inner_smoothness + steepest**2 * self.L_f
+        extra_smoothness = 0.0 if self._bowl is None else self._bowl.mean_smoothness
+        yield Certificate(
+            "objective_smoothness",
+            extra_smoothness + smoothness,
+            "upper",
+            "Chain rule on the mean maps, in which client terms cancel: L_h + B_f L_g + |J|^2 L_f.",
+        )
+        cap = self.B_h + self.B_f * steepest
+        yield cap_certificate(self, cap, "|grad Phi| <= |grad h| + |J| |grad f|, of the mean maps.")
+        yield self._gap_certificate()
+
+    @property
+    def _mean_inner_smoothness(self) -> float:
+        """Of the mean map: the client terms carry the rest of L_g."""
+        return self.L_g - self._map.wavenumber * self.Delta_g / math.sqrt(self._map.group)
+
+    def _gap_certificate(self) -> Certificate:
+        start = self.objective(self.initial_point.unsqueeze(0)).item()
+        if self.target == 0:
+            return Certificate(
+                "objective_gap",
+                start,
+                "exact",
+                "h >= 0, f >= 0 and both vanish at 0, as g(0) = 0.",
+                witness=1.0,
+                points=(as_point(torch.zeros(self.dim)),),
+            )
+        if self._bowl is None:
+            return onto_gap(start, self._map, self.target)
+        return Certificate(
+            "objective_gap",
+            start - self._infimum_bound(),
+            "upper",
+            "h >= bowl(|x|) and |g(x)| <= |J| |x|: Phi is at least a convex function of |x|, minimised.",
+        )
+
+    def _infimum_bound(self) -> float:
+        """A lower bound of inf Phi: the minimum over r of bowl(r) + f at distance max(0, |target| - |J| r)."""
+        assert self._bowl is not None
+        bowl, slope = self._bowl.radial, self._map.mean_lipschitz
+        distance = abs(self.target) * math.sqrt(self.inner_dim)
+
+        def along_radius(radius: float) -> tuple[float, float]:
+            (height, rise), (miss, pull) = bowl.scalar(radius), self._outer.radial.scalar(distance - slope * radius)
+            return height + miss, rise - slope * pull
+
+        return convex_minimum(along_radius, 0.0, distance / slope)

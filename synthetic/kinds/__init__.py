@@ -1,0 +1,1 @@
+"""The kinds of problem: one abstract class each."""

@@ -1,0 +1,1 @@
+"""What problems are built from: inner maps, outer functions, losses, data, and their certificates."""

@@ -1,0 +1,175 @@
+"""Means over per-client data of a scalar function of linear margins a_i.x, their derivatives, and bounds of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from ..certificate import ROUNDED_UP, Certificate
+from ..kinds.problem import Draws, Sample
+from .composition import heterogeneity_of_average, no_extra_certificates
+from .patterns import equal_weights
+from .scalar import OfLoss
+
+MEAN_MAP = "A mean of c_i a_i with |c_i| <= sup is at most sup ||A||/sqrt(n)"
+
+
+@dataclass(frozen=True)
+class IndexSample(Sample):
+    """Positions of data at each client, int64 `(runs, clients, batch)`: one minibatch serves both g_k and h_k."""
+
+    index: Tensor
+
+
+def index_of(sample: Sample | None) -> Tensor | None:
+    """The positions of a sample, None for the exact oracle."""
+    return sample.index if isinstance(sample, IndexSample) else None
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Sizes of data: root of the largest eigenvalue of mean_i a_i a_i^T, per client and pooled; lengths of the a_i."""
+
+    per_client: tuple[float, ...]
+    pooled: float
+    root_mean_square: float  # the largest over the clients of sqrt(mean_i |a_i|^2)
+    longest: float
+
+    @staticmethod
+    def of(features: Tensor) -> Spectrum:
+        """From `(clients, samples, dim)`; each is rounded up by 1e-12."""
+        scale = features.shape[1] ** 0.5
+        own = torch.linalg.matrix_norm(features, ord=2) / scale
+        pooled = float(torch.linalg.matrix_norm(features.flatten(0, 1), ord=2)) / (scale * features.shape[0] ** 0.5)
+        lengths = torch.linalg.vector_norm(features, dim=-1)
+        return Spectrum(
+            tuple(float(s) * ROUNDED_UP for s in own),
+            pooled * ROUNDED_UP,
+            float((lengths**2).mean(-1).amax().sqrt()) * ROUNDED_UP,
+            float(lengths.amax()) * ROUNDED_UP,
+        )
+
+    @property
+    def largest(self) -> float:
+        """Of any client."""
+        return max(self.per_client)
+
+    @property
+    def apart(self) -> float:
+        """Bound of ||(mean map of k) - (mean of the mean maps)|| per unit of slope, over k."""
+        return heterogeneity_of_average(self.per_client)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearLosses:
+    """Features `(clients, samples, dim)`, already multiplied by their labels, and what is averaged over them."""
+
+    features: Tensor
+
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """Sizes of the data."""
+        return Spectrum.of(self.features)
+
+    @cached_property
+    def _client(self) -> Tensor:
+        return torch.arange(len(self.features), device=self.features.device).unsqueeze(-1)
+
+    def rows(self, index: Tensor | None) -> Tensor:
+        """The features of all samples `(clients, samples, dim)`, or of the drawn ones `(runs, clients, batch, dim)`."""
+        return self.features if index is None else self.features[self._client, index]
+
+    def picked(self, table: Tensor, index: Tensor | None) -> Tensor:
+        """The same for another table `(clients, samples, ...)`."""
+        return table if index is None else table[self._client, index]
+
+    def margins(self, x: Tensor, index: Tensor | None) -> tuple[Tensor, Tensor]:
+        """a_i.x `(runs, clients, batch)` and the a_i themselves."""
+        rows = self.rows(index)
+        return (rows * x.unsqueeze(2)).sum(-1), rows
+
+    def average(self, function: OfLoss, x: Tensor, index: Tensor | None = None) -> Tensor:
+        """mean_i u(a_i.x), `(runs, clients, dim) -> (runs, clients)`."""
+        return function.value(self.margins(x, index)[0]).mean(-1)
+
+    def average_gradient(self, function: OfLoss, x: Tensor, index: Tensor | None = None) -> Tensor:
+        """mean_i u'(a_i.x) a_i, `(runs, clients, dim)`."""
+        margins, rows = self.margins(x, index)
+        return combination(function.slope(margins), rows)
+
+    def uniform_atoms(self) -> tuple[IndexSample, Tensor]:
+        """Every position with its probability."""
+        clients, samples, device = *self.features.shape[:2], self.features.device
+        return IndexSample(torch.arange(samples, device=device).expand(1, clients, -1)), equal_weights(samples, device)
+
+    def sample(self, draws: Draws, batch: int, purpose: str) -> IndexSample:
+        """`batch` positions per run and client."""
+        return IndexSample(draws.integers(purpose, self.features.shape[1], batch))
+
+
+def combination(rates: Tensor, rows: Tensor) -> Tensor:
+    """mean_i c_i a_i over the batch: `(runs, clients, batch)` and `(..., batch, dim)` to `(runs, clients, dim)`."""
+    weighted = rates.unsqueeze(-1) * rows
+    if weighted.shape[2] == 1:
+        return weighted.squeeze(2)
+    return weighted.transpose(-1, -2).contiguous().mean(-1)
+
+
+def map_certificates(function: OfLoss, size: Spectrum) -> Iterator[Certificate]:
+    """Of g_k(x) = mean_i u(a_i.x) with one sampled i: its Lipschitz, smoothness, noise and heterogeneity constants."""
+    slope, (low, high) = function.lipschitz, function.range
+    jacobian_noise, value_noise = slope * size.root_mean_square, (high - low) / 2
+    yield Certificate("inner_lipschitz", slope * size.largest, "upper", f"{MEAN_MAP}, with the slopes as c_i.")
+    yield Certificate(
+        "inner_mean_square_lipschitz",
+        slope * size.largest,
+        "upper",
+        "mean (u(a_i.x) - u(a_i.x'))^2 <= sup |u'|^2 mean (a_i.(x - x'))^2.",
+    )
+    yield Certificate(
+        "inner_jacobian_mean_square",
+        slope * size.root_mean_square,
+        "upper",
+        "mean |u'(a_i.x) a_i|^2 <= sup |u'|^2 mean |a_i|^2.",
+    )
+    yield Certificate("inner_sample_lipschitz", slope * size.longest, "upper", "|u'(a_i.x) a_i| <= sup |u'| max |a_i|.")
+    yield Certificate(
+        "inner_smoothness",
+        function.smoothness * size.largest**2,
+        "upper",
+        f"{MEAN_MAP}, with differences of slopes as c_i, which are at most sup |u''| |a_i.(x - x')|.",
+    )
+    yield Certificate(
+        "inner_sample_smoothness",
+        function.smoothness * size.longest**2,
+        "upper",
+        "The Hessian of one sample is u''(a_i.x) a_i a_i^T.",
+    )
+    yield Certificate("inner_jacobian_noise", jacobian_noise, "upper", "A variance is at most the second moment.")
+    yield Certificate("inner_value_noise", value_noise, "upper", "A variance on an interval is at most (length/2)^2.")
+    yield Certificate("inner_noise", max(jacobian_noise, value_noise), "upper", "The larger of the two.")
+    yield Certificate(
+        "inner_jacobian_heterogeneity",
+        slope * size.apart,
+        "upper",
+        "J_k - J = (1 - 1/K) J_k - (1/K) sum of the others.",
+    )
+
+
+def extra_certificates(function: OfLoss | None, size: Spectrum) -> Iterator[Certificate]:
+    """Of h_k(x) = mean_i u(a_i.x), or of h = 0."""
+    if function is None:
+        yield from no_extra_certificates()
+        return
+    names = ("noncompositional_smoothness", "noncompositional_gradient_noise", "noncompositional_heterogeneity")
+    values = (
+        function.smoothness * size.largest**2,
+        function.lipschitz * size.root_mean_square,
+        function.lipschitz * size.apart,
+    )
+    for name, value in zip(names, values, strict=True):
+        yield Certificate(name, value, "upper", "As for the inner map: means of u'(a_i.x) a_i.")

@@ -1,0 +1,92 @@
+"""What the robust problems have in common: bounded losses of linear margins, of which g_k is a mean at client k."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from ..kinds.problem import AbstractComposite, Draws, Sample
+from .data import margins_of
+from .linear_losses import IndexSample, LinearLosses, index_of
+from .scalar import OfLoss, SaturatedLogistic, ScalarLoss, Sigmoid
+
+LOSSES: Mapping[str, type[Sigmoid] | type[SaturatedLogistic]] = {"sigmoid": Sigmoid, "logistic": SaturatedLogistic}
+
+
+def chosen_loss(name: str, M: float) -> ScalarLoss:
+    """The loss of that name with supremum M.
+
+    Raises:
+        ValueError: for another name, or an M that the loss cannot have.
+    """
+    if name not in LOSSES:
+        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {name!r}")
+    return LOSSES[name](M)
+
+
+@dataclass(frozen=True)
+class AbstractMarginProblem(AbstractComposite):
+    """g_k(x) = mean_i u(l_ki(x)), where l_ki is a loss of the margin of sample i at client k; a sample is one such i.
+
+    Args:
+        clients, samples, dim: K, samples per client, size of the model.
+        M: the largest loss. loss: "sigmoid" or "logistic" (saturated).
+        table, positives: "" for generated data, else a table of `tables` and the share of positive labels.
+        shift, noise, seed: of the data, see `data.margins_of`.
+    """
+
+    name: str = "margin_problem"
+    clients: int = 6
+    samples: int = 16
+    dim: int = 5
+    M: float = 1.0
+    loss: str = "sigmoid"
+    table: str = ""
+    positives: float = 0.5
+    shift: float = 0.5
+    noise: float = 0.5
+    seed: int = 0
+    start: float = 4.0
+    device: str = "cpu"
+    inner_dim: int = 1
+
+    @property
+    @abstractmethod
+    def _inner(self) -> OfLoss:
+        """u of the loss."""
+
+    def _check_dials(self) -> None:
+        if self.inner_dim != 1:
+            raise ValueError(f"inner_dim is 1, got {self.inner_dim}")
+        _ = self._data, self._inner  # the data and the loss check their own dials
+
+    @cached_property
+    def _data(self) -> LinearLosses:
+        sizes, law = (self.clients, self.samples, self.dim), (self.positives, self.shift, self.noise)
+        return LinearLosses(margins_of(self.table, *sizes, *law, self.seed, self.device))
+
+    @cached_property
+    def _loss(self) -> ScalarLoss:
+        return chosen_loss(self.loss, self.M)
+
+    @cached_property
+    def initial_point(self) -> Tensor:
+        """On the wrong side: along minus the first axis, where the mean margin of generated data is."""
+        return -self.start * torch.eye(self.dim, dtype=torch.float64, device=self.device)[0]
+
+    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._data.average(self._inner, x, index_of(sample)).unsqueeze(-1)
+
+    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._data.average_gradient(self._inner, x, index_of(sample)) * v
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> IndexSample:
+        return self._data.sample(draws, batch, purpose)
+
+    def atoms(self) -> tuple[IndexSample, Tensor]:
+        return self._data.uniform_atoms()

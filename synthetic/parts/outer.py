@@ -1,0 +1,143 @@
+"""The outer functions f_k: pseudo-Hubers about client centres, with multiplicative gradient noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from ..certificate import Certificate, as_point
+from .blocks import RadialPseudoHuber, Sine, short_sum
+from .dials import require_nonnegative, require_positive
+from .patterns import pair_signs
+
+_FAR = 1000.0  # widths at which the slope is 0.9999995 of the Lipschitz constant
+_NEAR = 0.01  # widths at which the curvature is 0.9999 of its value at 0
+_NEARLY_ALL = 0.9999
+_DOMAIN = "all of R^inner_dim"
+
+
+@dataclass(frozen=True)
+class CenteredOuter:
+    """f_k(y; s) = B w (sqrt(1 + |y - c_k|^2 / w^2) - 1) + sigma s sin(e.y), with w = B/L and e = (1, ..., 1)/sqrt(m).
+
+    The centres are c_k = (target + s_k spread) (1, ..., 1) with s_k = +1, -1, +1, ... in pairs.
+
+    Args:
+        lipschitz, smoothness: B and L, of the mean f_k.
+        noise: sigma, the standard deviation of the gradient at e.y = 0, and its supremum.
+    """
+
+    clients: int
+    inner_dim: int
+    lipschitz: float
+    smoothness: float
+    noise: float = 0.0
+    target: float = 0.0
+    spread: float = 0.0
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        require_positive(self, "lipschitz", "smoothness", of="outer")
+        require_nonnegative(self, "noise", "spread", of="outer")
+        if not math.isfinite(self.target):
+            raise ValueError(f"outer: target must be finite, got {self.target}")
+
+    @cached_property
+    def radial(self) -> RadialPseudoHuber:
+        """The function about its centre."""
+        return RadialPseudoHuber(self.lipschitz, self.smoothness)
+
+    @cached_property
+    def _noise_wave(self) -> Sine:
+        return Sine(self.noise, 1.0)
+
+    @cached_property
+    def _centers(self) -> Tensor:
+        return (self.target + self.spread * pair_signs(self.clients)).unsqueeze(-1).to(self.device)
+
+    def _from_center(self, y: Tensor, rows: Tensor | None) -> Tensor:
+        if self.spread == 0:
+            return y - self.target
+        return y - (self._centers if rows is None else self._centers[rows])
+
+    def value(self, y: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Exact f_k(y_k), `(..., clients, inner_dim) -> (..., clients)`; `rows` says which client each lane is."""
+        return self.radial.value(self._from_center(y, rows))
+
+    def gradient(self, y: Tensor, s: Tensor | None = None, rows: Tensor | None = None) -> Tensor:
+        """Gradient of f_k(.; s) at y_k, same shape; s is a batch mean, None for the exact gradient."""
+        gradient = self.radial.gradient(self._from_center(y, rows))
+        if s is None:
+            return gradient
+        root = math.sqrt(self.inner_dim)
+        return gradient + (s / root).unsqueeze(-1) * self._noise_wave.slope(short_sum(y) / root)
+
+    @property
+    def _first_center(self) -> float:
+        return self.target + (self.spread if self.clients > 1 else 0.0)
+
+    def _along(self, multiple: float) -> tuple[float, ...]:
+        return as_point(torch.full((self.inner_dim,), multiple / math.sqrt(self.inner_dim), dtype=torch.float64))
+
+    def certificates(self) -> Iterator[Certificate]:
+        """Every constant of f_k and of its samples."""
+        B, L, sigma = self.lipschitz, self.smoothness, self.noise
+        reach = _FAR * self.radial.width + math.sqrt(self.inner_dim) * (abs(self.target) + self.spread)
+        crest = (self._along(2 * math.pi * math.ceil(reach / (2 * math.pi))),)
+        tends = "|grad f| = B r / sqrt(w^2 + r^2) tends to B"
+        yield Certificate("outer_lipschitz", B, "exact", f"{tends}.", _DOMAIN, _NEARLY_ALL, crest)
+        yield Certificate(
+            "outer_mean_square_lipschitz",
+            math.hypot(B, sigma),
+            "exact",
+            f"{tends}, E||noise||^2 = sigma^2 cos^2(e.y); both nearly attained far away at e.y = 2 pi n.",
+            _DOMAIN,
+            _NEARLY_ALL,
+            crest,
+        )
+        yield Certificate(
+            "outer_sample_lipschitz",
+            B + sigma,
+            "exact",
+            f"{tends} e along e, where the noise gradient at e.y = 2 pi n, s = +1 is sigma e.",
+            _DOMAIN,
+            _NEARLY_ALL,
+            crest,
+        )
+        yield Certificate(
+            "outer_gradient_noise",
+            sigma,
+            "exact",
+            "The error is sigma s cos(e.y) e, so at most sigma.",
+            _DOMAIN,
+            1.0,
+            (self._along(0.0),),
+        )
+        root = math.sqrt(self.inner_dim)
+        pair = tuple(self._along(root * self._first_center + side * _NEAR * self.radial.width) for side in (-1, 1))
+        yield Certificate(
+            "outer_smoothness", L, "exact", "Both Hessian eigenvalues are at most B/w = L.", _DOMAIN, _NEARLY_ALL, pair
+        )
+        if sigma == 0:
+            yield Certificate(
+                "outer_sample_smoothness",
+                L,
+                "exact",
+                "As outer_smoothness: there is no noise.",
+                _DOMAIN,
+                _NEARLY_ALL,
+                pair,
+            )
+            return
+        yield Certificate(
+            "outer_sample_smoothness",
+            L + sigma,
+            "upper",
+            "The noise adds the Hessian -sigma s sin(e.y) e e^T, of norm at most sigma.",
+            _DOMAIN,
+        )

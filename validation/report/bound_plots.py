@@ -1,0 +1,78 @@
+"""A bound and its terms over one symbol, with the empirical curve of a validate run beside it if there is one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...bounds.evaluation.evaluate import evaluate
+from ...bounds.language.quantities import COUNT
+from ...bounds.language.reading import InputError, read_values
+from ...bounds.language.theorem import Theorem
+from .plots import Axis, Curve, Plot, log_log_plot
+
+POINTS = 60
+
+
+def bound_plot(
+    theorem: Theorem,
+    label: str,
+    over: str,
+    ends: tuple[float, float],
+    values: Mapping[str, Any],
+    measured: Path | None = None,
+) -> Plot:
+    """The total and each term over `over`, where the statement is admissible; the rest of the axis is left blank.
+
+    Raises:
+        InputError: an unknown symbol, a missing value, ends out of order, or no admissible point on the axis.
+    """
+    symbols = theorem.symbols(label)
+    if over not in symbols:
+        raise InputError(f"{over[:30]}: not a symbol of {theorem.id} ({label}); wanted one of {' '.join(symbols)}")
+    if not 0 < ends[0] < ends[1]:
+        raise InputError(f"{over}: wanted 0 < from < to, got {ends[0]:g} and {ends[1]:g}")
+    numbers = read_values(symbols, {k: v for k, v in values.items() if k != over}, f"{theorem.id} ({label})")
+    axis = np.geomspace(*ends, POINTS)
+    if symbols[over].quantity.domain == COUNT:
+        axis = np.unique(np.round(axis))
+    found = evaluate(theorem, label, **{name: float(value) for name, value in numbers.items()}, **{over: axis})
+    if not found["terms"]:
+        raise InputError(f"{theorem.id} ({label}): has no terms to plot")
+    curves = [Curve("bound", list(axis), _shown(found["total"], found["admissible"]), theory=True)]
+    curves += [
+        Curve(name, list(axis), _shown(term, found["admissible"]), theory=True) for name, term in found["terms"].items()
+    ]
+    if not np.any(found["admissible"]):
+        raise InputError(f"{over}: no admissible value between {ends[0]:g} and {ends[1]:g} for {theorem.id} ({label})")
+    curves += _measured_curves(theorem.id, measured) if measured and over == "T" else []
+    unit = str(symbols[over].quantity.dimension)
+    return log_log_plot(
+        curves,
+        title=f"{theorem.id} ({label}) over {over}",
+        x_axis=Axis(f"{over}: {symbols[over].quantity.meaning}", unit),
+        y_axis=Axis(theorem.metric.name, str(theorem.metric.dimension)),
+    )
+
+
+def _shown(values: Any, admissible: Any) -> list[float]:
+    kept = np.where(np.asarray(admissible) & (np.asarray(values) > 0), values, np.nan)
+    return [float(value) for value in kept]
+
+
+def _measured_curves(theorem_id: str, folder: Path) -> list[Curve]:
+    try:
+        data = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        rows = [row for row in data["results"] if row["theorem"] == theorem_id]
+        problems = sorted({row["problem"] for row in rows})
+    except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
+        raise InputError(f"--with {folder}: wanted the folder of a validate run, got {error}") from None
+    return [
+        Curve(f"empirical, {name}", [r["T"] for r in mine], [r["verdict"]["empirical"] for r in mine])
+        for name in problems
+        if (mine := sorted((r for r in rows if r["problem"] == name), key=lambda r: r["T"]))
+    ]

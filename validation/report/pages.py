@@ -1,0 +1,59 @@
+"""The generated pages of docs/: one per theorem with where it is validated, and the audit.
+
+python -m fedco.validation.report.pages docs
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from ...bounds.audit.checks import audit
+from ...bounds.audit.findings import Finding
+from ...bounds.language.rendering import audit_page, to_page
+from ...bounds.registry import PAPERS, paper_theorems
+from ...bounds.registry import all_theorems as theorems
+from ..recipes import RECIPES
+from ..recipes.without import WITHOUT_RECIPE
+
+_LEMMA = "a lemma is measured along the runs of its theorem, `fedco validate THEOREM --lemmas`, where it speaks of runs"
+
+
+def paper_pages(paper: str, findings: list[Finding]) -> dict[str, str]:
+    """File name -> text of the pages of one paper key; `findings` are those of its audit."""
+    return {
+        f"{name}.md": to_page(item, [f for f in findings if f.theorem == name], validated_on(name))
+        for name, item in paper_theorems(paper).items()
+    }
+
+
+def validated_on(name: str) -> list[str]:
+    """The instances on which `fedco validate` compares the theorem with runs, one line each, or why there are none."""
+    if name not in RECIPES:
+        return [f"no run: {WITHOUT_RECIPE.get(name, _LEMMA)}"]
+    recipe = RECIPES[name]
+    return [f"`{item.name}`, {item.cell}: {item.why}; statement `{recipe.label}`" for item in recipe.instances]
+
+
+def index() -> str:
+    """The list of all pages."""
+    return "\n".join(["# Theorems", "", *(f"- [{name}]({name}.md)" for name in theorems()), ""])
+
+
+def write(docs: Path) -> list[Path]:
+    """Write docs/theorems and docs/audit.md; returns the files written."""
+    findings = {paper: audit(paper) for paper in PAPERS}
+    texts = {f"theorems/{name}": text for paper in PAPERS for name, text in paper_pages(paper, findings[paper]).items()}
+    texts |= {"theorems/index.md": index(), "audit.md": audit_page([f for found in findings.values() for f in found])}
+    written = []
+    for name, text in texts.items():
+        path = docs / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        written.append(path)
+    return written
+
+
+if __name__ == "__main__":
+    for made in write(Path(sys.argv[1] if len(sys.argv) > 1 else "docs")):
+        print(made)

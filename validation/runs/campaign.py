@@ -1,0 +1,288 @@
+"""Many measurements: planned in advance, spread over cores, each chunk of seeds kept on disk as soon as it is done.
+
+A chunk is a function of (theorem, statement, instance, horizon, seeds, root seed) and nothing else: a lane's trajectory does not
+depend on what runs beside it, so chunks can be computed in any order, on any machine, and be reused after a crash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...algorithms.engine.fingerprint import source_fingerprint
+from ...bounds.evaluation.evaluate import Bound
+from ...bounds.registry import get_theorem as find_theorem
+from ...synthetic import problem as find_problem
+from ..recipes import Instance
+from ..statistics.ledger import AlphaLedger
+from ..statistics.planning import seeds_to_support
+from ..statistics.verdict import Verdict, judge, not_applicable
+from .experiments import evaluate_at, measure
+from .fingerprint import MEASUREMENT
+
+CHUNK = 128
+"""Seeds per task: small enough to balance two cores, large enough to keep tensors busy."""
+MINIMUM_SEEDS = 64
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One claim on one instance at one horizon, with the number of seeds planned for it."""
+
+    theorem: str
+    label: str
+    instance: Instance
+    T: int
+    seeds: int
+    root_seed: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.theorem}/{self.label}/{self.instance.name}/T={self.T}"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A chunk of a cell's seeds."""
+
+    cell: Cell
+    first: int
+    count: int
+
+    @property
+    def key(self) -> str:
+        """Names the result on disk; changes when anything that the numbers depend on changes."""
+        cell = self.cell
+        content = [
+            source_fingerprint(MEASUREMENT),
+            cell.name,
+            sorted(map(str, cell.instance.dials.items())),
+            cell.root_seed,
+            self.first,
+            self.count,
+        ]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:24]
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """What a cell measured and what follows from it."""
+
+    cell: Cell
+    bound: Bound
+    cap: float
+    certificates: str
+    statistic: np.ndarray
+    proof_average: np.ndarray
+    messages: dict[str, str]
+    seconds: float
+    verdict: Verdict
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "theorem": self.cell.theorem,
+            "statement": self.cell.label,
+            "problem": self.cell.instance.problem,
+            "why": self.cell.instance.why,
+            "T": self.cell.T,
+            "hyperparameters": self.bound.values,
+            "bound": self.bound.to_dict(),
+            "mean_over_1_to_T": float(self.statistic.mean()),
+            "mean_over_0_to_T_minus_1": float(self.proof_average.mean()),
+            "messages_per_client": self.messages,
+            "seconds": self.seconds,
+            "verdict": self.verdict.to_dict(),
+        }
+
+
+def plan(
+    theorem_id: str,
+    instances: Sequence[Instance],
+    ledger: AlphaLedger,
+    *,
+    label: str = "printed",
+    seeds: int | None = None,
+    slack: float = 4.0,
+    root_seed: int = 0,
+    horizons: Sequence[int] | None = None,
+    budget: Fraction | None = None,
+) -> list[Cell]:
+    """The cells of a theorem with their seeds, allotted in the ledger before anything runs.
+
+    Args:
+        seeds: the same number for every cell; by default enough to support a mean `slack` times below the bound.
+        budget: alpha shared equally by the cells; all that remains without it.
+    """
+    wanted = [(instance, T) for instance in instances for T in (horizons or instance.horizons)]
+    each = (budget or ledger.remaining) / max(1, len(wanted))
+    cells = []
+    for index, (instance, T) in enumerate(wanted):
+        number = seeds or _planned(theorem_id, label, instance, T, each, slack)
+        cells.append(Cell(theorem_id, label, instance, T, number, root_seed + index))
+    for cell in cells:
+        ledger.allot(cell.name, each, cell.seeds)
+    return cells
+
+
+def _planned(theorem_id: str, label: str, instance: Instance, T: int, alpha: Fraction, slack: float) -> int:
+    theorem, problem = find_theorem(theorem_id), find_problem(instance.problem, **instance.dials)
+    bound, _ = evaluate_at(theorem, label, problem, instance.hyperparameters, T)
+    cap = float(problem.certificates["gradient_cap"].value) ** 2
+    if bound.total is None or bound.total >= cap:
+        return MINIMUM_SEEDS
+    return -(-max(MINIMUM_SEEDS, seeds_to_support(bound.total, cap, slack, alpha)) // 8) * 8
+
+
+def tasks_of(cells: Sequence[Cell], chunk: int = CHUNK) -> list[Task]:
+    """Chunks of seeds, longest runs first."""
+    tasks = [task for cell in cells for task in chunks_of(cell, chunk)]
+    return sorted(tasks, key=lambda task: -task.cell.T * task.count)
+
+
+def chunks_of(cell: Cell, chunk: int = CHUNK) -> list[Task]:
+    """The seeds of one cell in order."""
+    return [Task(cell, first, min(chunk, cell.seeds - first)) for first in range(0, cell.seeds, chunk)]
+
+
+def run_task(task: Task, cache: Path | None, device: str = "cpu") -> dict[str, Any]:
+    """One chunk, from disk if it is there."""
+    if (known := cached(task, cache)) is not None:
+        return known
+    if device == "cpu":
+        import torch
+
+        torch.set_num_threads(1)
+    cell = task.cell
+    seeds = range(task.first, task.first + task.count)
+    measured = measure(
+        cell.theorem, cell.instance, cell.T, list(seeds), label=cell.label, root_seed=cell.root_seed, device=device
+    )
+    data = {
+        "statistic": measured.statistic.tolist(),
+        "proof_average": measured.proof_average.tolist(),
+        "messages": measured.messages,
+        "seconds": measured.seconds,
+    }
+    keep(task, cache, data)
+    return data
+
+
+def cached(task: Task, cache: Path | None) -> dict[str, Any] | None:
+    """The chunk on disk; None where it is not there."""
+    path = cache / f"{task.key}.json" if cache else None
+    return json.loads(path.read_text(encoding="utf-8")) if path and path.exists() else None
+
+
+def keep(task: Task, cache: Path | None, data: Mapping[str, Any]) -> None:
+    """Write a chunk to disk, whole or not at all."""
+    if cache is None:
+        return
+    path = cache / f"{task.key}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    temporary.write_text(json.dumps(data), encoding="utf-8")
+    temporary.replace(path)
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    *,
+    jobs: int,
+    cache: Path | None,
+    device: str = "cpu",
+    done: Callable[[Task], None] | None = None,
+    scheduler: str | None = None,
+) -> dict[str, dict[str, Any]]:
+    """All chunks by key, on `jobs` processes or a dask scheduler; `done` is called as each one finishes."""
+    if scheduler is not None:
+        return _scheduled(tasks, scheduler, cache, done)
+    if jobs == 1 or device != "cpu":
+        results = {}
+        for task in tasks:
+            results[task.key] = run_task(task, cache, device)
+            if done:
+                done(task)
+        return results
+    return dict(_parallel(tasks, jobs, cache, done))
+
+
+def _scheduled(
+    tasks: Sequence[Task], scheduler: str, cache: Path | None, done: Callable[[Task], None] | None
+) -> dict[str, dict[str, Any]]:
+    """Chunks on disk first; the others on the scheduler's workers, kept here as they come."""
+    from .scheduler import run_on_scheduler
+
+    results = {task.key: known for task in tasks if (known := cached(task, cache)) is not None}
+    missing = [task for task in tasks if task.key not in results]
+    for task in tasks:
+        if done and task.key in results:
+            done(task)
+    for task, data in run_on_scheduler(missing, scheduler) if missing else ():
+        keep(task, cache, data)
+        results[task.key] = data
+        if done:
+            done(task)
+    return results
+
+
+def _parallel(
+    tasks: Sequence[Task], jobs: int, cache: Path | None, done: Callable[[Task], None] | None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    from joblib import Parallel, delayed
+
+    def labelled(index: int) -> Any:
+        return delayed(_indexed)(index, tasks[index], cache)
+
+    stream = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(
+        labelled(i) for i in range(len(tasks))
+    )
+    for index, data in stream:
+        if done:
+            done(tasks[index])
+        yield tasks[index].key, data
+
+
+def _indexed(index: int, task: Task, cache: Path | None) -> tuple[int, dict[str, Any]]:
+    return index, run_task(task, cache)
+
+
+def conclude(cells: Sequence[Cell], results: dict[str, dict[str, Any]], ledger: AlphaLedger) -> list[CellResult]:
+    """Put the chunks together, spend each cell's alpha once, judge."""
+    return [_conclude(cell, [results[task.key] for task in chunks_of(cell)], ledger) for cell in cells]
+
+
+def _conclude(cell: Cell, parts: list[dict[str, Any]], ledger: AlphaLedger) -> CellResult:
+    theorem, problem = find_theorem(cell.theorem), find_problem(cell.instance.problem, **cell.instance.dials)
+    bound, kind = evaluate_at(theorem, cell.label, problem, cell.instance.hyperparameters, cell.T)
+    cap = float(problem.certificates["gradient_cap"].value) ** 2
+    statistic = np.concatenate([part["statistic"] for part in parts])
+    before = np.concatenate([part["proof_average"] for part in parts])
+    verdict = verdict_for(cell, bound, cap, kind, statistic, ledger)
+    seconds = sum(part["seconds"] for part in parts)
+    return CellResult(cell, bound, cap, kind, statistic, before, parts[0]["messages"], seconds, verdict)
+
+
+def verdict_for(cell: Cell, bound: Bound, cap: float, kind: str, statistic: np.ndarray, ledger: AlphaLedger) -> Verdict:
+    """The verdict of a cell; NOT_APPLICABLE where the theorem's conditions fail."""
+    claim, instance = f"{cell.theorem} ({cell.label})", f"{cell.instance.name}, T={cell.T}"
+    alpha = ledger.spend(cell.name, actual_seeds=len(statistic))
+    if not bound.admissible:
+        return not_applicable(claim, f"condition {', '.join(bound.failed)} fails", instance=instance)
+    return judge(
+        statistic,
+        bound.total,  # type: ignore[arg-type]
+        alpha=alpha,
+        cap=cap,
+        certificates_kind=kind,
+        claim=claim,
+        instance=instance,
+        terms=bound.terms,
+    )

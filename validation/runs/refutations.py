@@ -1,0 +1,131 @@
+"""Exact refutations of printed claims as bundles that `fedco replay` recomputes from scratch.
+
+Each one is declared in `bounds/papers/<key>/counterexamples.py`; nothing is declared here. A replay rebuilds the instance,
+checks every fact about it, evaluates both sides again, and compares every number of the file with what it found.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from ... import __version__
+from ...bounds.audit.refutation import Refutation, refutations
+from .bundle import Bundle, BundleError, Sides, write
+
+_COMPARED = ("claim", "mode", "problem", "certificates", "hyperparameters", "seeds", "notes", "values", "bound", "cap")
+
+
+def bundle_of(item: Refutation) -> Bundle:
+    """The bundle of a refutation, its instance rebuilt now.
+
+    Raises:
+        RefutationError, InadmissibleError: the instance is not what it says, or a printed condition fails.
+    """
+    case = item.case()
+    left, right = item.sides(case)
+    certificates = {
+        name: {"value": _plain(value), "kind": "exact", "argument": why}
+        for name, (value, why) in case.constants.items()
+    }
+    return Bundle(
+        claim=f"{item.claim} ({item.statement})",
+        recipe=item.name,
+        mode="exact",
+        problem=_plain({**case.problem, "dials": dict(case.problem["dials"])}),
+        certificates=certificates,
+        hyperparameters=_plain(dict(case.hyperparameters)),
+        seeds={},
+        values=list(left),
+        bound=right,
+        versions={"fedco": __version__},
+        notes={
+            "instance": item.summary,
+            "reading": case.reading or "none is needed",
+            "observables": _plain(dict(case.observables)),
+            "checked": list(case.facts),
+            "findings": list(item.findings),
+        },
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as integers or fractions, tuples as lists: what a file gives back is then equal to what was written."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, Fraction) and value.denominator == 1:
+        return int(value)
+    return value
+
+
+def _recompute(item: Refutation) -> Callable[[Bundle], Sides]:
+    def run(bundle: Bundle) -> Sides:
+        fresh = bundle_of(item)
+        for name in _COMPARED:
+            stored, again = getattr(bundle, name), getattr(fresh, name)
+            if _plain(stored) != _plain(again):
+                raise BundleError(f"{name}: not that of {item.name}: {_first_difference(stored, again)}")
+        return Sides(fresh.values, fresh.bound)
+
+    return run
+
+
+def _first_difference(stored: Any, again: Any, where: str = "") -> str:
+    if isinstance(stored, Mapping) and isinstance(again, Mapping) and set(stored) == set(again):
+        return next(
+            (_first_difference(stored[k], again[k], f"{where}{k}: ") for k in stored if stored[k] != again[k]), ""
+        )
+    return f"{where}wanted {str(again)[:60]}, got {str(stored)[:60]}"
+
+
+class _Registry(Mapping[str, Callable[[Bundle], Sides]]):
+    """Recipe name -> function, made when asked for: reading the list loads no paper twice."""
+
+    def __getitem__(self, name: str) -> Callable[[Bundle], Sides]:
+        return _recompute(refutations()[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(refutations())
+
+    def __len__(self) -> int:
+        return len(refutations())
+
+
+REGISTRY: Mapping[str, Callable[[Bundle], Sides]] = _Registry()
+
+
+def write_all(folder: Path) -> dict[str, Path]:
+    """Write every exact refutation; returns name -> file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return {name: write(bundle_of(item), folder / f"{name}.json") for name, item in refutations().items()}
+
+
+def rows(folder: Path) -> list[dict[str, str]]:
+    """Write every bundle to `folder`; returns rows for a table: claim, instance, reading, both sides, file."""
+    made = []
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, item in refutations().items():
+        bundle = bundle_of(item)
+        path = write(bundle, folder / f"{name}.json")
+        made.append(
+            {
+                "name": name,
+                "claim": bundle.claim,
+                "instance": str(bundle.notes["instance"]),
+                "reading": str(bundle.notes["reading"]),
+                "left": f"{float(bundle.values[0]):.6g}",
+                "right": f"{float(bundle.bound[1]):.6g}",
+                "file": f"{folder.name}/{path.name}",
+            }
+        )
+    return made
+
+
+if __name__ == "__main__":
+    for target in write_all(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/refutations")).values():
+        print(target)

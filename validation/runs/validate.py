@@ -1,0 +1,233 @@
+"""`fedco validate`: a theorem on its certified instances, with verdicts, figures and everything needed to look again."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ... import __version__
+from ...bounds.language.reading import InputError
+from ...bounds.registry import get_theorem as find_theorem
+from ..recipes import Instance, recipe_for
+from ..report.plots import Axis, Plot, convergence_plot, save
+from ..statistics.evalues import mean_bracket
+from ..statistics.ledger import REPORT_ALPHA, AlphaLedger
+from ..statistics.slopes import SlopeEstimate, slope_interval
+from ..statistics.verdict import Outcome, Verdict, judge
+from .campaign import Cell, CellResult, Task, conclude, plan, run_tasks, tasks_of
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Everything that `fedco validate` found about one theorem."""
+
+    theorem: str
+    label: str
+    results: tuple[CellResult, ...]
+    controls: tuple[Verdict, ...]
+    ledger: AlphaLedger
+    figures: dict[str, Plot]
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        return tuple(result.verdict for result in self.results)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "theorem": self.theorem,
+            "statement": self.label,
+            "results": [result.to_dict() for result in self.results],
+            "negative_controls": [verdict.to_dict() for verdict in self.controls],
+            "ledger": self.ledger.to_dict(),
+            "versions": versions(),
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(str(verdict) for verdict in (*self.verdicts, *self.controls))
+
+
+def validate(
+    theorem_id: str,
+    *,
+    label: str = "printed",
+    problems: Sequence[str] | None = None,
+    instances: Sequence[Instance] | None = None,
+    seeds: int | None = None,
+    alpha: str | Fraction = REPORT_ALPHA,
+    device: str = "cpu",
+    jobs: int | None = None,
+    root_seed: int = 0,
+    out: Path | None = None,
+    quiet: bool = True,
+    scheduler: str | None = None,
+) -> Validation:
+    """Validate a theorem on the instances of its recipe.
+
+    Args:
+        theorem_id: for instance "feddro.theorem_5_1".
+        label: the statement that is judged.
+        problems: names of the problems to use; all of the recipe's without it.
+        instances: judged instead of the recipe's, whatever `problems` says.
+        seeds: per cell; by default planned from cap, bound and alpha.
+        alpha: total probability of a false verdict, shared by all cells and controls.
+        jobs: processes; all cores without it.
+        scheduler: address of a dask scheduler that spreads the chunks instead of local processes.
+        out: folder for measurements (reused when they are there), figures and results.json.
+
+    Raises:
+        InputError: no recipe, an unknown problem, or a level outside (0, 1).
+    """
+    instances = _chosen(theorem_id, problems) if instances is None else list(instances)
+    ledger = AlphaLedger(alpha)
+    cells = plan(
+        theorem_id, instances, ledger, label=label, seeds=seeds, root_seed=root_seed, budget=ledger.total * 9 / 10
+    )
+    controls = _plan_controls(cells, instances, ledger)
+    tasks = tasks_of(cells)
+    with _progress(f"{theorem_id} ({label})", tasks, quiet) as done:
+        chunks = run_tasks(
+            tasks,
+            jobs=jobs or os.cpu_count() or 1,
+            cache=out / "measurements" if out else None,
+            device=device,
+            done=done,
+            scheduler=scheduler,
+        )
+    results = conclude(cells, chunks, ledger)
+    checks = tuple(
+        _control(result, name, ledger) for result, name in zip(_longest(results, instances), controls, strict=True)
+    )
+    figures = {
+        instance.name: figure(theorem_id, label, instance, results)
+        for instance in instances
+        if len(instance.horizons) > 1
+    }
+    validation = Validation(theorem_id, label, tuple(results), checks, ledger, figures)
+    if out:
+        write(validation, out)
+    return validation
+
+
+def _chosen(theorem_id: str, problems: Sequence[str] | None) -> list[Instance]:
+    instances = list(recipe_for(theorem_id).instances)
+    known = {instance.problem for instance in instances}
+    for name in problems or ():
+        if name not in known:
+            raise InputError(
+                f"--problem {name[:40]}: not an instance of {theorem_id}; wanted one of {' '.join(sorted(known))}"
+            )
+    return [instance for instance in instances if not problems or instance.problem in problems]
+
+
+def _plan_controls(cells: Sequence[Cell], instances: Sequence[Instance], ledger: AlphaLedger) -> list[str]:
+    """One control per instance, on the data of its longest cell, allotted before anything runs."""
+    names = []
+    for instance in instances:
+        cell = max((c for c in cells if c.instance == instance), key=lambda c: c.T)
+        names.append(f"control/{cell.name}")
+        ledger.allot(names[-1], ledger.total / 10 / len(instances), cell.seeds)
+    return names
+
+
+def _longest(results: Sequence[CellResult], instances: Sequence[Instance]) -> list[CellResult]:
+    return [max((r for r in results if r.cell.instance == instance), key=lambda r: r.cell.T) for instance in instances]
+
+
+DIVISORS = tuple(10**power for power in range(1, 10))
+"""What a bound is divided by, in this order, until it must be REFUTED: a series fixed in advance, as its alpha is."""
+
+
+def _control(result: CellResult, name: str, ledger: AlphaLedger) -> Verdict:
+    """The first verdict REFUTED of a bound divided by 10, 100, ...; each divisor is tested at an equal share of alpha."""
+    alpha = ledger.spend(name, actual_seeds=len(result.statistic)) / len(DIVISORS)
+    for divisor in DIVISORS:
+        verdict = judge(
+            result.statistic,
+            result.bound.total / divisor,
+            alpha=alpha,
+            cap=result.cap,
+            certificates_kind=result.certificates,
+            claim=f"negative control: {result.cell.theorem} divided by {divisor:,}",
+            instance=f"{result.cell.instance.name}, T={result.cell.T}",
+        )
+        if verdict.outcome is Outcome.REFUTED:
+            break
+    return verdict
+
+
+def measured_slope(results: Sequence[CellResult]) -> SlopeEstimate | None:
+    """Log-log slope over the horizons of one instance; None where a statistic is exactly 0 (a noiseless run at rest)."""
+    count = min(len(r.statistic) for r in results)
+    values = np.stack([r.statistic[:count] for r in results], axis=1)
+    if len(results) < 2 or not (values > 0).all():
+        return None
+    return slope_interval([r.cell.T for r in results], values, group_size=8)
+
+
+def figure(theorem_id: str, label: str, instance: Instance, results: Sequence[CellResult]) -> Plot:
+    """Empirical mean of the statistic with its bound against T, the measured slope beside the theory's."""
+    mine = sorted((r for r in results if r.cell.instance == instance), key=lambda r: r.cell.T)
+    horizons = [r.cell.T for r in mine]
+    brackets = [mean_bracket(r.statistic, r.cap) for r in mine]
+    slopes = measured_slope(mine)
+    metric = find_theorem(theorem_id).metric
+    return convergence_plot(
+        horizons,
+        [float(r.statistic.mean()) for r in mine],
+        [r.bound.total for r in mine],  # type: ignore[misc]
+        title=f"{theorem_id} ({label}) on {instance.name}",
+        metric=Axis(f"mean over t of {metric.name}", str(metric.dimension)),
+        band=([b.lower for b in brackets], [b.upper for b in brackets]),
+        measured_slope=slopes,
+        limit_exponent=recipe_for(theorem_id).limit_exponent,
+    )
+
+
+def write(validation: Validation, out: Path) -> None:
+    """results.json and one SVG per figure."""
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "results.json").write_text(json.dumps(validation.to_dict(), indent=2, allow_nan=False), encoding="utf-8")
+    for index, plot in enumerate(validation.figures.values(), start=1):
+        save(plot, out / f"figure_{index}.svg")
+
+
+def versions() -> dict[str, str]:
+    """What ran: the package, the interpreter, the numerical libraries and the kind of machine."""
+    import importlib.metadata as metadata
+
+    names = ("numpy", "scipy", "sympy", "torch", "python-flint", "matplotlib")
+    return {
+        "fedco": __version__,
+        "python": platform.python_version(),
+        **{name: metadata.version(name) for name in names},
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+    }
+
+
+@contextmanager
+def _progress(title: str, tasks: Sequence[Task], quiet: bool) -> Iterator[Any]:
+    """A bar on stderr that counts local steps, with the time left."""
+    if quiet:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    total = sum(task.cell.T * task.count for task in tasks)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(file=sys.stderr)) as bar:
+        handle = bar.add_task(title, total=total)
+        yield lambda task: bar.advance(handle, task.cell.T * task.count)
+
+
+__all__ = ["Outcome", "Validation", "validate", "versions", "write"]

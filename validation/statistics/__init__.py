@@ -1,0 +1,1 @@
+"""Statistics of a verdict: e-values, the alpha ledger, planning, slopes, calibration."""
