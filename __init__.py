@@ -17,6 +17,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "theorem": ("bounds.registry", "get_theorem"),
     "theorems": ("bounds.registry", "all_theorems"),
+    "define": ("bounds.language.definition", "define"),
+    "load": ("bounds.language.definition", "load"),
     "audit": ("bounds.audit.checks", "audit"),
     "problem": ("synthetic", "problem"),
     "problems": ("synthetic", "problems"),
@@ -24,7 +26,7 @@ _HOMES = {
     "validate": ("validation", "validate"),
 }
 
-__all__ = ["__version__", "audit", "drive", "problem", "problems", "theorem", "theorems", "validate"]
+__all__ = ["__version__", "audit", "define", "drive", "load", "problem", "problems", "theorem", "theorems", "validate"]
 
 
 def __getattr__(name: str) -> Any:

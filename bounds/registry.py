@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
+from .files import is_file, theorem_of_file
 from .language.reading import InputError
 from .language.theorem import Theorem
 
@@ -31,12 +32,16 @@ def all_theorems() -> dict[str, Theorem]:
     return {name: item for paper in PAPERS for name, item in paper_theorems(paper).items()}
 
 
-def get_theorem(name: str) -> Theorem:
-    """The theorem with this id, for instance `feddro.theorem_5_1`.
+def get_theorem(name: str | Theorem) -> Theorem:
+    """The theorem with this id, for instance `feddro.theorem_5_1`, or of a file: FILE.toml or FILE.py:NAME.
 
     Raises:
-        InputError: no such theorem; the message lists those of the paper.
+        InputError: no such theorem; the message lists those of the paper. A file that defines none says why.
     """
+    if isinstance(name, Theorem):
+        return name
+    if isinstance(name, str) and is_file(name):
+        return theorem_of_file(name)
     if not isinstance(name, str) or name.partition(".")[0] not in PAPERS:
         raise InputError(f"{str(name)[:60]!r}: not a theorem; wanted one of PAPER.NAME, PAPER among {' '.join(PAPERS)}")
     known = paper_theorems(name.partition(".")[0])

@@ -49,12 +49,9 @@ def read_settings(sets: list[str] | None, constants: Path | None) -> dict[str, s
 
 
 def _read_toml(path: Path) -> dict[str, str]:
-    import tomllib
+    from ..bounds.language.toml_file import read_toml
 
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=str)
-    except (OSError, ValueError) as error:  # a TOML error, bad UTF-8, or an integer too long to read
-        raise InputError(f"--constants {path}: wanted a readable TOML file, got {error}") from None
+    table = read_toml(path)
     for name, value in table.items():
         if not isinstance(value, (str, int)) or isinstance(value, bool):
             raise InputError(f"{name}: wanted a number in {path}, got {value!r}")

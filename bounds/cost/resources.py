@@ -13,9 +13,9 @@ from typing import Any
 import sympy as sp
 
 from ..language.reading import InputError
-from ..language.theorem import Theorem
+from ..language.theorem import RESOURCES, Theorem
+from .counts import method_costs
 
-RESOURCES = ("iterations", "rounds", "samples", "model_messages", "embedding_messages")
 MEANING = {
     "iterations": "local iterations",
     "rounds": "communication rounds",
@@ -88,6 +88,10 @@ def resources(theorem: Theorem, label: str) -> dict[str, sp.Expr]:
     """The resources that the hyperparameters of a statement determine, as formulas in its symbols."""
     paper = theorem.id.partition(".")[0]
     present = theorem.symbols(label)
+    if theorem.costs or theorem.method:
+        allowed = {binding.symbol for binding in present.values()}
+        declared = {**method_costs(theorem), **theorem.costs}
+        return {name: expr for name, expr in declared.items() if expr.free_symbols <= allowed}
     if paper not in _TABLES or theorem.source.paper not in (paper, theorem.vocabulary.paper):
         return {}
     names = {binding.name: binding.symbol for binding in theorem.vocabulary}

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from ...errors import InputError
 from .quantities import COUNT, MAX_STEPS, NONNEGATIVE, STEPS, Binding
 
 MAX_LENGTH = 60
@@ -20,8 +21,7 @@ _FRACTION = re.compile(r"[+-]?\d+/\d+", re.ASCII)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}", re.ASCII)
 
 
-class InputError(ValueError):
-    """Bad input from a user: names the symbol, the wanted range and the value got."""
+__all__ = ["InputError", "read_number", "read_value", "read_values", "split_assignment"]
 
 
 def read_number(name: str, value: Any, wanted: str = "a finite number") -> Fraction:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import sympy as sp
@@ -21,6 +22,10 @@ from .reading import InputError
 LABELS = ("printed", "proved", "corrected")
 RELATIONS = ("<", "<=", ">=", ">", "==")
 KINDS = ("theorem", "corollary", "lemma", "claim")
+RESOURCES = ("iterations", "rounds", "samples", "model_messages", "embedding_messages")
+"""What a run costs, per client; `resources` says what each means."""
+AVERAGES = ("before", "after")
+"""Over which iterates a statement averages: those before each step, t = 0..T-1, or after it, t = 1..T."""
 
 
 class DeclarationError(ValueError):
@@ -208,6 +213,21 @@ def _named(items: tuple[Any, ...], name: str, message: str) -> Any:
 
 
 @dataclass(frozen=True)
+class MethodCall:
+    """The method that a theorem is about, and its hyperparameters in the theorem's symbols.
+
+    Args:
+        name: of a known method, or `FILE.py:NAME`.
+        values: the method's own hyperparameter -> formula.
+        folder: where a relative FILE is looked for; the working folder without it.
+    """
+
+    name: str
+    values: Mapping[str, sp.Expr] = field(default_factory=dict)
+    folder: Path | None = None
+
+
+@dataclass(frozen=True)
 class Inhomogeneity:
     """A place where the dimensions of a statement do not fit."""
 
@@ -228,10 +248,14 @@ class Theorem:
         statements: label -> Statement, or a function that composes it when first asked for.
         unit_choices: dimensions that the paper silently sets to 1 (the weight of a potential function, the unit of a step
             size that is written as a pure number); the audit separates what they explain from real slips.
-        follows_from: for a corollary, the id of its theorem and the schedule to substitute; the audit compares every term.
+        follows_from: for a corollary, its theorem (or the id of a registered one) and the schedule to substitute; the
+            audit compares every term.
         unproved: why there is no `proved` statement, where there is none.
         compared_where: where the audit compares printed with proved: what the symbols mean (a fraction is at most 1),
             and the value given to a constant that the paper hides in O(.).
+        problem: the kind of problem that it is about. properties: what else it assumes of a problem, by name.
+        costs: resource -> formula, where they are not the method's own.
+        method: what is run to validate it. average: over which iterates the metric averages.
 
     Raises:
         DeclarationError: an undeclared symbol, a Float, a duplicate name, or a `corrected` statement with a dimension slip.
@@ -246,10 +270,15 @@ class Theorem:
     statements: Mapping[str, Statement | Callable[[], Statement]]
     assumptions: tuple[Assumption, ...] = ()
     unit_choices: tuple[Dimension, ...] = ()
-    follows_from: tuple[str, Mapping[str, sp.Expr]] | None = None
+    follows_from: tuple[str | Theorem, Mapping[str, sp.Expr]] | None = None
     compared_where: tuple[Condition, ...] = ()
     unproved: str = ""
     note: str = ""
+    problem: str = ""
+    properties: tuple[str, ...] = ()
+    costs: Mapping[str, sp.Expr] = field(default_factory=dict)
+    method: MethodCall | None = None
+    average: str = "before"
     _cache: dict[str, Statement] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -1,0 +1,299 @@
+"""A theorem of one's own from data: the keys of a TOML file, or the same keys as arguments of `define`.
+
+One file is one theorem; docs/howto/your-own-theorem.md walks through one. Formulas are read by `formula`, numbers
+exactly; nothing of the text is executed. A mistake is one line that says where it is and names what may have been meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NoReturn
+
+import sympy as sp
+
+from ...errors import InputError
+from .dimension import OBJECTIVE, VARIABLE, Dimension
+from .formula import FUNCTIONS, FormulaError, nearest, read_formula, read_relation
+from .quantities import QUANTITIES, Vocabulary, derived_symbol
+from .theorem import (
+    AVERAGES,
+    RESOURCES,
+    Assumption,
+    Condition,
+    DeclarationError,
+    Derived,
+    MethodCall,
+    Metric,
+    Source,
+    Statement,
+    Term,
+    Theorem,
+)
+from .toml_file import read_toml
+
+KEYS: Mapping[str, type] = {
+    **dict.fromkeys(("id", "title", "source", "problem", "metric", "average"), str),
+    **dict.fromkeys(("assume", "units"), list),
+    **dict.fromkeys(("symbols", "derived", "terms", "conditions", "schedule", "costs", "method"), dict),
+}
+"""The keys of a definition; all but id, symbols and terms are optional."""
+REQUIRED = ("id", "symbols", "terms")
+MAX_ENTRIES = 200
+"""Entries of one table, characters of one text."""
+METRICS = {
+    "mean_gradient_sq": Metric(
+        "(1/T) sum_t E||grad F(xbar_t)||^2",
+        r"\frac1T\sum_t\mathbb{E}\|\nabla F(\bar x_t)\|^2",
+        (OBJECTIVE / VARIABLE) ** 2,
+        "expected squared gradient norm, averaged over the iterates",
+    )
+}
+_KINDS = {str: "a text", list: "a list of names", dict: "a table"}
+_ID = re.compile(r"[a-z][a-z0-9_]{0,40}\.[A-Za-z][A-Za-z0-9_]{0,60}", re.ASCII)
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}", re.ASCII)
+
+
+def load(path: str | Path) -> Theorem:
+    """The theorem that a TOML file defines.
+
+    Raises:
+        InputError: the file cannot be read, is no TOML, or does not define a theorem; one line that starts with its name.
+    """
+    file = Path(path)
+    return _Definition(str(file), read_toml(file)).theorem(file.parent)
+
+
+def define(*, follows_from: Theorem | None = None, **keys: Any) -> Theorem:
+    """A theorem from the keys of a definition file, given as arguments.
+
+    Args:
+        id: `paper.name`. symbols: name -> quantity of the vocabulary. terms: name -> formula; their sum is the bound.
+        derived, conditions, costs: name -> formula (of a condition: a relation), all optional.
+        schedule: hyperparameter -> formula: what the statement prescribes, so that it may be left out; another value is
+            not admissible.
+        problem: kind of problem, "federated" by default. assume: named properties of the problem.
+        metric: what is bounded, "mean_gradient_sq" by default. average: "before" (t = 0..T-1) or "after" (t = 1..T).
+        units: quantities whose unit the statement sets to 1, such as the step size of `eta = 1/sqrt(T)`.
+        method: `name` and the method's own hyperparameters as formulas, for what runs it.
+        title, source: for people.
+        follows_from: the theorem of a corollary, which the audit compares with it at the schedule.
+
+    Raises:
+        InputError: as `load`.
+
+    Example:
+        >>> slow = define(id="mine.theorem_1", symbols={"F_gap": "objective_gap", "eta": "step_size", "T": "iterations"},
+        ...     terms={"initialisation": "2*F_gap/(eta*T)"})
+        >>> slow.bound(F_gap=1, eta="1/10", T=100).total
+        0.2
+    """
+    name = str(keys.get("id"))
+    return _Definition(name if _ID.fullmatch(name) else "define", keys).theorem(None, follows_from)
+
+
+class _Definition:
+    """The keys of one definition on their way to a theorem.
+
+    Args:
+        where: how every message starts.
+        keys: as the user gave them.
+
+    Attributes:
+        names: what formulas may use so far. used: the symbols that formulas have used so far.
+    """
+
+    def __init__(self, where: str, keys: Mapping[str, Any]) -> None:
+        self.where, self.keys = where, keys
+        self._check_keys()
+        self.vocabulary = self._vocabulary()
+        self.names: dict[str, sp.Expr] = {binding.name: binding.symbol for binding in self.vocabulary}
+        self.used: set[sp.Symbol] = set()
+
+    def refuse(self, place: str, reason: str) -> NoReturn:
+        raise InputError(": ".join(part for part in (self.where, place, reason) if part))
+
+    def known(self, place: str, what: str, value: Any, known: Collection[str]) -> str:
+        """A value, if it is one of the known ones."""
+        if not isinstance(value, str) or value not in known:
+            self.refuse(place, f"{_shown(value)} is not {what}; {nearest(str(value), tuple(known))}")
+        return value
+
+    def name(self, place: str, name: Any) -> str:
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            self.refuse(place, f"wanted a plain name of letters, digits and _, got {_shown(name)}")
+        if name in FUNCTIONS:
+            self.refuse(place, f"{name} is a function of formulas; wanted another name")
+        return name
+
+    def table(self, key: str) -> Mapping[str, Any]:
+        return self.keys.get(key, {})
+
+    # --- formulas ----------------------------------------------------------------------------------------------------
+
+    def formula(self, place: str, value: Any) -> sp.Expr:
+        """A formula in the names declared so far."""
+        try:
+            found = read_formula(self._text(place, value), self.names)
+        except FormulaError as error:
+            self.refuse(place, str(error))
+        self.used |= found.free_symbols
+        return found
+
+    def relation(self, place: str, value: Any) -> tuple[sp.Expr, str, sp.Expr]:
+        try:
+            left, relation, right = read_relation(self._text(place, value), self.names)
+        except FormulaError as error:
+            self.refuse(place, str(error))
+        self.used |= left.free_symbols | right.free_symbols
+        return left, relation, right
+
+    def _text(self, place: str, value: Any) -> str:
+        if isinstance(value, bool) or not isinstance(value, (str, int, float, Fraction)):
+            self.refuse(place, f"wanted a formula as text, or a number, got {_shown(value)}")
+        return value if isinstance(value, str) else str(value)
+
+    # --- the keys ----------------------------------------------------------------------------------------------------
+
+    def _check_keys(self) -> None:
+        for key in self.keys:
+            self.known("", "a key of a theorem", key, KEYS)
+        for key in REQUIRED:
+            if not self.keys.get(key):
+                self.refuse("", f"{key} is missing; a theorem needs {', '.join(REQUIRED)}")
+        for key, value in self.keys.items():
+            kinds = {list: (list, tuple), dict: Mapping}.get(KEYS[key], KEYS[key])
+            if not isinstance(value, kinds):  # type: ignore[arg-type]
+                self.refuse(key, f"wanted {_KINDS[KEYS[key]]}, got {_shown(value)}")
+            if len(value) > MAX_ENTRIES:
+                self.refuse(key, f"wanted at most {MAX_ENTRIES} entries or characters, got {len(value)}")
+        if not _ID.fullmatch(self.keys["id"]):
+            wanted = "PAPER.NAME in letters, digits and _ (for instance mine.theorem_1)"
+            self.refuse("id", f"wanted {wanted}, got {_shown(self.keys['id'])}")
+
+    def _vocabulary(self) -> Vocabulary:
+        rows = [
+            (
+                self.name("symbols", name),
+                _latex(name),
+                self.known(f"symbols, {name}", "a quantity", quantity, QUANTITIES),
+            )
+            for name, quantity in self.table("symbols").items()
+        ]
+        return Vocabulary(self.keys["id"].partition(".")[0], tuple(rows))
+
+    def _derived(self) -> tuple[Derived, ...]:
+        found = []
+        for name, value in self.table("derived").items():
+            if self.name("derived", name) in self.names:
+                self.refuse(f"derived, {name}", "already a symbol; wanted another name")
+            found.append(Derived(name, self.formula(f"derived, {name}", value), _latex(name)))
+            self.names[name] = derived_symbol(name)
+        return tuple(found)
+
+    def _terms(self) -> tuple[Term, ...]:
+        return tuple(
+            Term(self.name("terms", name), self.formula(f"term {name}", value))
+            for name, value in self.table("terms").items()
+        )
+
+    def _conditions(self) -> tuple[Condition, ...]:
+        return tuple(
+            Condition(self.name("conditions", name), *self.relation(f"condition {name}", value))
+            for name, value in self.table("conditions").items()
+        )
+
+    def _schedule(self) -> dict[str, sp.Expr]:
+        for name in self.table("schedule"):
+            self.known("schedule", "a symbol", name, self.vocabulary.bindings)
+            if self.vocabulary[name].quantity.role != "hyperparameter":
+                self.refuse(f"schedule, {name}", "wanted a hyperparameter, got a constant of the problem")
+        return {name: self.formula(f"schedule, {name}", value) for name, value in self.table("schedule").items()}
+
+    def _prescribed(self, name: str, formula: sp.Expr) -> Condition:
+        """The condition that a hyperparameter is what the schedule says."""
+        self.used.add(self.vocabulary[name].symbol)
+        return Condition(f"schedule_{name}", self.vocabulary[name].symbol, "==", formula)
+
+    def _costs(self) -> dict[str, sp.Expr]:
+        for name in self.table("costs"):
+            self.known("costs", "a cost", name, RESOURCES)
+        return {name: self.formula(f"costs, {name}", value) for name, value in self.table("costs").items()}
+
+    def _method(self, folder: Path | None) -> MethodCall | None:
+        given = dict(self.table("method"))
+        if not given:
+            return None
+        name = given.pop("name", None)
+        if not isinstance(name, str) or not name.strip():
+            self.refuse("method", "name is missing; for instance local_sgd, or my_methods.py:MyMethod")
+        values = {self.name("method", key): self.formula(f"method, {key}", value) for key, value in given.items()}
+        return MethodCall(name, values, folder)
+
+    def _units(self) -> tuple[Dimension, ...]:
+        names = [self.known("units", "a quantity", name, QUANTITIES) for name in self.keys.get("units", ())]
+        return tuple(QUANTITIES[name].dimension for name in names)
+
+    def _properties(self) -> tuple[str, ...]:
+        return tuple(self.name("assume", name) for name in self.keys.get("assume", ()))
+
+    def _assumptions(self) -> tuple[Assumption, ...]:
+        """What the constants say about a problem, then the named properties."""
+        constants = [b for b in self.vocabulary if b.quantity.role == "constant"]
+        named = [Assumption(name, "a named property of the problem") for name in self._properties()]
+        return (*(Assumption(b.name, b.quantity.meaning) for b in constants), *named)
+
+    # --- the theorem -------------------------------------------------------------------------------------------------
+
+    def theorem(self, folder: Path | None, parent: Theorem | None = None) -> Theorem:
+        """The theorem, once everything about it has been checked; `folder` is where the files that it names are."""
+        paper, _, where = self.keys["id"].partition(".")
+        derived = self._derived()
+        terms, conditions, schedule = self._terms(), self._conditions(), self._schedule()
+        prescribed = tuple(self._prescribed(name, formula) for name, formula in schedule.items())
+        statement = Statement("printed", terms, (*prescribed, *conditions), derived, schedule)
+        costs, method = self._costs(), self._method(folder)
+        self._check_use({constant.name for constant in derived})
+        metric = self.known("metric", "a metric", self.keys.get("metric", "mean_gradient_sq"), METRICS)
+        try:
+            found = Theorem(
+                self.keys["id"],
+                "theorem" if parent is None else "corollary",
+                self.keys.get("title", self.keys["id"]),
+                Source(paper, self.keys.get("source", where)),
+                self.vocabulary,
+                METRICS[metric],
+                {"printed": statement},
+                self._assumptions(),
+                self._units(),
+                follows_from=None if parent is None else (parent, schedule),
+                problem=self.name("problem", self.keys.get("problem", "federated")),
+                properties=self._properties(),
+                costs=costs,
+                method=method,
+                average=self.known("average", "an average", self.keys.get("average", "before"), AVERAGES),
+            )
+        except DeclarationError as error:
+            self.refuse("", str(error))
+        self._check_dimensions(found)
+        return found
+
+    def _check_use(self, derived: Collection[str]) -> None:
+        for name, symbol in self.names.items():
+            if symbol not in self.used:
+                self.refuse("", f"the {'derived constant' if name in derived else 'symbol'} {name} is never used")
+
+    def _check_dimensions(self, theorem: Theorem) -> None:
+        for slip in theorem.inhomogeneities(theorem.statement(), theorem.unit_choices):
+            hint = "" if theorem.unit_choices else "; a unit that the statement sets to 1 is listed under `units`"
+            self.refuse(slip.where, f"wanted dimension {slip.wanted}, got {slip.found}{hint}")
+
+
+def _latex(name: str) -> str:
+    return sp.latex(sp.Symbol(name))
+
+
+def _shown(value: Any) -> str:
+    return f"{str(value)[:40]!r}"

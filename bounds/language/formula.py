@@ -1,0 +1,281 @@
+"""Reading a formula that a user typed: a grammar of our own, from text to sympy, and nothing of it is ever executed.
+
+    formula  = product {("+" | "-") product}
+    product  = factor {("*" | "/") factor}
+    factor   = ("+" | "-") factor | atom ["**" factor]
+    atom     = number | name | function "(" formula {"," formula} ")" | "(" formula ")"
+    relation = formula ("<" | "<=" | ">=" | ">" | "==") formula
+
+Numbers are exact (0.1 is 1/10), names are those that the caller declares, functions are sqrt, min and max. An exponent is a
+rational number, so what is read is algebraic in its names. Length, depth and the size of numbers are bounded: a short
+text can neither run long nor fill the memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import NoReturn
+
+import sympy as sp
+
+from .reading import InputError, read_number
+
+MAX_FORMULA = 2000
+"""Characters of one formula."""
+MAX_DEPTH = 40
+"""Parentheses, signs and powers inside each other."""
+MAX_POWER = 64
+"""Largest numerator and denominator of an exponent."""
+MAX_BITS = 4096
+"""Size of a number that a part of a formula evaluates to."""
+RELATIONS = ("<", "<=", ">=", ">", "==")
+FUNCTIONS = ("sqrt", "min", "max")
+
+_TOKEN = re.compile(
+    r"(?P<space>[ \t\r\n]+)"
+    r"|(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+    r"|(?P<name>[A-Za-z][A-Za-z0-9_]*)"
+    r"|(?P<mark>\*\*|<=|>=|==|[-+*/(),<>])"
+)
+_INSTEAD = {
+    "^": "**",
+    "=": "==",
+    "≤": "<=",
+    "≥": ">=",
+    "·": "*",
+    "×": "*",
+    "−": "-",
+    "–": "-",
+    "√": "sqrt()",
+    "²": "**2",
+}
+
+
+class FormulaError(InputError):
+    """A formula that cannot be read; the message says at which column, counted from 1."""
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: str
+    text: str
+    column: int
+
+
+def read_formula(text: str, names: Mapping[str, sp.Expr]) -> sp.Expr:
+    """The expression that a text writes down.
+
+    Args:
+        text: for instance `4*eta**2*p**2*L**2`.
+        names: the declared names and what they stand for; no other name is read.
+
+    Raises:
+        FormulaError: anything that is not in the grammar, an undeclared name, a division by zero, a value that is not
+            real, or a text beyond the limits.
+
+    Example:
+        >>> eta, L = sp.symbols("eta L", positive=True)
+        >>> read_formula("2*eta/(0.1*L)", {"eta": eta, "L": L})
+        20*eta/L
+    """
+    reader = _Reader(text, names)
+    found = reader.formula()
+    reader.wants_end("an operator")
+    return found
+
+
+def read_relation(text: str, names: Mapping[str, sp.Expr]) -> tuple[sp.Expr, str, sp.Expr]:
+    """Left side, relation and right side of a condition such as `eta <= 1/L`; raises as `read_formula`."""
+    reader = _Reader(text, names)
+    left = reader.formula()
+    relation = reader.relation()
+    right = reader.formula()
+    reader.wants_end("an operator; a chain such as a < b < c is two conditions")
+    return left, relation, right
+
+
+def nearest(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
+    """What a mistyped name may have meant, as the end of a message: the nearest known name, or all of a few."""
+    listed = [str(item) for item in known]
+    close = get_close_matches(name, listed, n=1, cutoff=0.5) or [
+        item for item in listed if item.lower() == name.lower()
+    ]
+    if close:
+        return f"the nearest is {close[0]}"
+    return f"wanted one of {' '.join(listed)}" if 0 < len(listed) <= 30 else "no known name is near"
+
+
+def _tokens(text: str) -> list[_Token]:
+    found: list[_Token] = []
+    at = 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            _refuse(at + 1, _strange(text[at]))
+        if match.lastgroup != "space":
+            found.append(_Token(str(match.lastgroup), match.group(), at + 1))
+        at = match.end()
+    return [*found, _Token("end", "", len(text) + 1)]
+
+
+def _strange(character: str) -> str:
+    hint = f"; write {_INSTEAD[character]}" if character in _INSTEAD else ""
+    return f"{character!a} is not part of a formula (numbers, names, + - * / ** ( ) , sqrt min max){hint}"
+
+
+def _refuse(column: int, reason: str) -> NoReturn:
+    raise FormulaError(f"column {column}: {reason}")
+
+
+class _Reader:
+    """A text with a position; each method reads one rule of the grammar and leaves the position behind it."""
+
+    def __init__(self, text: str, names: Mapping[str, sp.Expr]) -> None:
+        if len(text) > MAX_FORMULA:
+            raise FormulaError(f"wanted a formula of at most {MAX_FORMULA} characters, got {len(text)}")
+        self.names = names
+        self.tokens = _tokens(text)
+        self.position = 0
+        self.depth = 0
+
+    @property
+    def here(self) -> _Token:
+        return self.tokens[self.position]
+
+    def accept(self, *marks: str) -> _Token | None:
+        """The next token, if it is one of these marks."""
+        token = self.here
+        if token.kind != "mark" or token.text not in marks:
+            return None
+        self.position += 1
+        return token
+
+    def expect(self, mark: str, opened: _Token) -> None:
+        if self.accept(mark) is None:
+            _refuse(self.here.column, f"wanted {mark!r} for the '(' of column {opened.column}, got {self._shown()}")
+
+    def wants_end(self, wanted: str) -> None:
+        if self.here.kind != "end":
+            _refuse(self.here.column, f"wanted {wanted} or the end, got {self._shown()}")
+
+    def _shown(self) -> str:
+        return repr(self.here.text[:30]) if self.here.text else "the end"
+
+    def relation(self) -> str:
+        token = self.accept(*RELATIONS)
+        if token is None:
+            _refuse(self.here.column, f"wanted an operator or a relation ({' '.join(RELATIONS)}), got {self._shown()}")
+        return token.text
+
+    def formula(self) -> sp.Expr:
+        column = self.here.column
+        parts = [self.product()]
+        while sign := self.accept("+", "-"):
+            part = self.product()
+            parts.append(part if sign.text == "+" else -part)
+        return _sane(sp.Add(*parts), column) if len(parts) > 1 else parts[0]
+
+    def product(self) -> sp.Expr:
+        column = self.here.column
+        parts = [self.factor()]
+        while mark := self.accept("*", "/"):
+            at = self.here.column
+            part = self.factor()
+            if mark.text == "/" and part.is_zero:
+                _refuse(at, "a division by zero")
+            parts.append(part if mark.text == "*" else 1 / part)
+        return _sane(sp.Mul(*parts), column) if len(parts) > 1 else parts[0]
+
+    def factor(self) -> sp.Expr:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            _refuse(self.here.column, f"more than {MAX_DEPTH} parentheses, signs and powers inside each other")
+        sign = self.accept("+", "-")
+        found = self.factor() if sign else self.power()
+        self.depth -= 1
+        return -found if sign and sign.text == "-" else found
+
+    def power(self) -> sp.Expr:
+        column = self.here.column
+        base = self.atom()
+        if not self.accept("**"):
+            return base
+        at = self.here.column
+        return _power(base, self.factor(), column, at)
+
+    def atom(self) -> sp.Expr:
+        token = self.here
+        if opened := self.accept("("):
+            found = self.formula()
+            self.expect(")", opened)
+            return found
+        self.position += 1
+        if token.kind == "number":
+            return _number(token)
+        if token.kind == "name":
+            return self._named(token)
+        self.position -= 1
+        _refuse(token.column, f"wanted a number, a name or '(', got {self._shown()}")
+
+    def _named(self, token: _Token) -> sp.Expr:
+        called = self.accept("(")
+        if token.text in self.names and not called:
+            return self.names[token.text]
+        if called and token.text in FUNCTIONS:
+            return self._call(token, called)
+        if called:
+            _refuse(token.column, f"{token.text[:30]!r} cannot be called; the only functions are {' '.join(FUNCTIONS)}")
+        if token.text in FUNCTIONS:
+            _refuse(token.column, f"wanted '(' after {token.text}")
+        _refuse(token.column, f"{token.text[:30]!r} is not a declared name; {nearest(token.text, self.names)}")
+
+    def _call(self, token: _Token, opened: _Token) -> sp.Expr:
+        arguments = [self.formula()]
+        while self.accept(","):
+            arguments.append(self.formula())
+        self.expect(")", opened)
+        if token.text == "sqrt":
+            if len(arguments) != 1:
+                _refuse(token.column, f"sqrt takes one argument, got {len(arguments)}")
+            return _power(arguments[0], sp.Rational(1, 2), token.column, token.column)
+        if len(arguments) < 2:
+            _refuse(token.column, f"{token.text} takes two arguments or more, got 1")
+        function: Callable[..., sp.Expr] = sp.Max if token.text == "max" else sp.Min
+        return function(*arguments, evaluate=False)
+
+
+def _number(token: _Token) -> sp.Rational:
+    try:
+        value = read_number("number", token.text)
+    except InputError as error:
+        _refuse(token.column, str(error).removeprefix("number: "))
+    return sp.Rational(value.numerator, value.denominator)
+
+
+def _power(base: sp.Expr, exponent: sp.Expr, column: int, at: int) -> sp.Expr:
+    if not exponent.is_Rational:
+        _refuse(at, f"wanted a number as the exponent, got {str(exponent)[:40]}")
+    if max(abs(exponent.p), exponent.q) > MAX_POWER:
+        limit = f"wanted an exponent with a numerator and a denominator of at most {MAX_POWER}"
+        _refuse(at, f"{limit}, got {str(exponent)[:40]}")
+    if base.is_zero and exponent < 0:
+        _refuse(column, "a division by zero")
+    if base.is_Rational and _bits(base) * abs(exponent) > MAX_BITS:
+        _refuse(column, f"a number of more than {MAX_BITS} bits")
+    return _sane(base**exponent, column)
+
+
+def _bits(number: sp.Rational) -> int:
+    return max(abs(number.p).bit_length(), number.q.bit_length())
+
+
+def _sane(expr: sp.Expr, column: int) -> sp.Expr:
+    """The expression, if it is a real number of bounded size or has names in it."""
+    if expr.is_Rational and _bits(expr) > MAX_BITS:
+        _refuse(column, f"a number of more than {MAX_BITS} bits")
+    if expr.has(sp.I, sp.zoo, sp.nan, sp.oo, -sp.oo) or expr.is_real is False:
+        _refuse(column, "not a real number (the root of a negative number, or a division by zero)")
+    return expr

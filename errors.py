@@ -1,0 +1,5 @@
+"""The error that every room raises for what a user typed."""
+
+
+class InputError(ValueError):
+    """Bad input from a user, in one line: names the thing, the wanted range and the value got."""

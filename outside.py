@@ -1,0 +1,165 @@
+"""What comes from outside the package: a user's Python file, and what installed packages announce.
+
+A Python file is code, and naming it runs it, as `python FILE.py` would. A package announces objects through entry points
+of the groups `fedco.papers`, `fedco.methods`, `fedco.problems` and `fedco.kinds`; each is loaded when first asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from hashlib import sha256
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from .errors import InputError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+GROUPS = ("papers", "methods", "problems", "kinds")
+
+
+def is_python_file(text: str) -> bool:
+    """Whether a text is `FILE.py` or `FILE.py:NAME`."""
+    return text.endswith(".py") or ".py:" in text
+
+
+def split_file(text: str, folder: Path | None = None) -> tuple[Path, str]:
+    """`FILE.py:NAME` as the path, looked for in `folder`, and the name, which may be empty."""
+    file, colon, name = text.rpartition(":")
+    if not colon or not file.endswith(".py"):
+        file, name = text, ""
+    return (folder or Path()) / file, name.strip()
+
+
+def run_file(file: Path) -> ModuleType:
+    """The module that a Python file makes; it runs once, and again only when it has changed.
+
+    Raises:
+        InputError: no such file, or what the file itself raised, in one line.
+    """
+    try:
+        if not file.is_file():
+            raise InputError(f"{file}: no such file")
+        state = file.stat()
+    except OSError as error:
+        raise InputError(f"{file}: wanted a readable file, got {one_line(error)}") from None
+    return _run(file.resolve(), state.st_mtime_ns, state.st_size)
+
+
+@cache
+def _run(file: Path, changed: int, size: int) -> ModuleType:
+    name = f"fedco_file_{file.stem}_{sha256(f'{file} {changed} {size}'.encode()).hexdigest()[:12]}"
+    spec = spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{file}: wanted a Python file")
+    module = module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    try:
+        with _importing_from(file.parent):
+            spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise InputError(f"{file}: running it failed{_line_of(error, file)}: {_told(error)}") from error
+    return module
+
+
+@contextmanager
+def _importing_from(folder: Path) -> Iterator[None]:
+    """A file may import its neighbours, as a script may."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        if str(folder) in sys.path:
+            sys.path.remove(str(folder))
+
+
+def _line_of(error: BaseException, file: Path) -> str:
+    """In which line of the file itself it happened."""
+    lines, frame = [], error.__traceback__
+    while frame is not None:
+        if frame.tb_frame.f_code.co_filename == str(file):
+            lines.append(frame.tb_lineno)
+        frame = frame.tb_next
+    if isinstance(error, SyntaxError) and error.lineno:
+        lines.append(error.lineno)
+    return f" in line {lines[-1]}" if lines else ""
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {one_line(error)}"
+
+
+def one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300]
+
+
+def load_object(text: str, folder: Path | None = None) -> Any:
+    """The object that `FILE.py:NAME` names.
+
+    Raises:
+        InputError: no such file or name, or the file fails; the message lists the names of the file.
+    """
+    file, name = split_file(text, folder)
+    module = run_file(file)
+    if not name or name.startswith("_") or not hasattr(module, name):
+        raise InputError(
+            f"{file}: wanted FILE.py:NAME with one of its names, {' '.join(public_names(module))}, got {name[:40]!r}"
+        )
+    return getattr(module, name)
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """What a file defines itself."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", module.__name__) == module.__name__
+    ]
+
+
+@cache
+def installed(group: str) -> dict[str, EntryPoint]:
+    """What installed packages announce under `fedco.GROUP`, by name; nothing is imported."""
+    if group not in GROUPS:
+        raise ValueError(f"no such group: {group}; wanted one of {GROUPS}")
+    from importlib.metadata import entry_points  # the slowest import of this module, for what few commands need
+
+    found: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=f"fedco.{group}"):
+        if entry.name in found and found[entry.name].value != entry.value:
+            raise InputError(
+                f"{entry.name}: announced twice in fedco.{group}, {_told_by(found[entry.name])} and {_told_by(entry)}"
+            )
+        found[entry.name] = entry
+    return found
+
+
+def _told_by(entry: EntryPoint) -> str:
+    return f"by {entry.dist.name if entry.dist else 'a package'} ({entry.value})"
+
+
+def load_installed(group: str, name: str, wanted: type | None = None) -> Any:
+    """The object that an installed package announces under a name.
+
+    Raises:
+        InputError: importing it fails, or it is not of the wanted type; the message names the package.
+    """
+    entry = installed(group)[name]
+    try:
+        found = entry.load()
+    except Exception as error:
+        raise InputError(
+            f"{name}: announced in fedco.{group} {_told_by(entry)}, but loading it failed: {_told(error)}"
+        ) from error
+    if wanted is not None and not isinstance(found, wanted):
+        raise InputError(
+            f"{name}: announced in fedco.{group} {_told_by(entry)}: wanted a {wanted.__name__}, got a {type(found).__name__}"
+        )
+    return found

@@ -1,0 +1,259 @@
+"""A theorem from data: the example of the design, and every mistake as one line that says what and where."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from copy import deepcopy
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import fedco
+import pytest
+import sympy as sp
+from fedco.bounds.cost.resources import resources
+from fedco.bounds.language.definition import define, load
+from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.toml_file import MAX_FILE
+
+EXAMPLE = Path(fedco.__file__).parent / "examples" / "pr_sgd.toml"
+TEXT = EXAMPLE.read_text(encoding="utf-8")
+KEYS: dict[str, Any] = tomllib.loads(TEXT)
+POINT = {"L": 2, "sigma": 3, "G": 4, "F_gap": 5, "eta": "1/10", "p": 6, "N": 7, "T": 1000}
+
+
+def changed(**tables: Any) -> dict[str, Any]:
+    """The example with other keys; a table is merged, and an entry None is taken out."""
+    keys = deepcopy(KEYS)
+    for name, value in tables.items():
+        merged = (
+            {**keys.get(name, {}), **value} if isinstance(value, dict) and isinstance(keys.get(name), dict) else value
+        )
+        keys[name] = {k: v for k, v in merged.items() if v is not None} if isinstance(merged, dict) else merged
+    return {name: value for name, value in keys.items() if value is not None}
+
+
+def test_the_example_is_the_theorem_that_it_writes_down():
+    theorem = load(EXAMPLE)
+    found = theorem.bound(**POINT)
+    L, sigma, G, gap, eta, p, N, T = 2, 3, 4, 5, Fraction(1, 10), 6, 7, 1000
+    wanted = {
+        "initialisation": 2 * gap / (eta * T),
+        "variance": L * eta * sigma**2 / N,
+        "drift": 4 * eta**2 * p**2 * L**2 * (G**2 + sigma**2),
+    }
+    assert found.terms == {name: float(value) for name, value in wanted.items()}
+    assert found.total == float(sum(wanted.values()))
+    assert found.derived == {"M": 5.0} and found.admissible
+    assert not theorem.bound(strict=False, **{**POINT, "eta": "51/100"}).admissible
+    assert theorem.bound(**{**POINT, "eta": "1/2"}).admissible
+    assert (theorem.id, theorem.problem, theorem.average) == ("pr_sgd.theorem_1", "federated", "before")
+    assert theorem.title == "Parallel restarted SGD, smooth non-convex" and theorem.source.paper == "pr_sgd"
+    assert str(theorem.metric.dimension) == "[f]^2 [x]^-2"
+
+
+def test_a_file_and_the_same_keys_in_python_are_the_same_theorem():
+    loaded, defined = load(EXAMPLE), define(**KEYS)
+    assert loaded.statement() == defined.statement() and loaded.costs == defined.costs
+    assert loaded.method is not None and defined.method is not None
+    assert (loaded.method.name, loaded.method.values) == (defined.method.name, defined.method.values)
+    assert loaded.method.folder == EXAMPLE.parent and defined.method.folder is None
+
+
+def test_what_may_be_left_out():
+    theorem = define(
+        id="mine.small",
+        symbols={"F_gap": "objective_gap", "eta": "step_size", "T": "iterations"},
+        terms={"all": "2*F_gap/(eta*T)"},
+    )
+    assert theorem.title == "mine.small" and theorem.source.where == "small" and theorem.problem == "federated"
+    assert theorem.statement().conditions == () and theorem.costs == {} and theorem.method is None
+    assert resources(theorem, "printed") == {}
+
+
+def test_numbers_are_exact_in_both_forms(tmp_path):
+    symbols = {"F_gap": "objective_gap", "eta": "step_size", "T": "iterations"}
+    theorem = define(id="m.t", symbols=symbols, terms={"all": "0.3*F_gap/(eta*T)"})
+    assert not theorem.statement().total.atoms(sp.Float)
+    assert theorem.bound(F_gap=1, eta=1, T=1).total == 0.3
+    for value in (0.5, Fraction(1, 2), "0.5", "1/2"):
+        made = define(**changed(derived={"c": value}, terms={"drift": "4*c*eta**2*p**2*L**2*M**2"}))
+        assert made.statement().constant("c").expr == sp.Rational(1, 2)
+    path = tmp_path / "half.toml"
+    path.write_text(TEXT.replace('M = "sqrt', 'c = 0.1\nM = "sqrt').replace('"4*eta', '"4*c*eta'), encoding="utf-8")
+    assert load(path).statement().constant("c").expr == sp.Rational(1, 10)
+
+
+def test_costs_are_the_methods_count_where_the_file_has_none():
+    theorem = load(EXAMPLE)
+    T, p = (theorem.vocabulary[name].symbol for name in ("T", "p"))
+    assert resources(theorem, "printed") == {"iterations": T, "rounds": T / p, "samples": T, "model_messages": T / p}
+    twice = define(**changed(costs={"rounds": "2*T/p"}, method={"b": 3}))
+    assert resources(twice, "printed") == {
+        "iterations": T,
+        "rounds": 2 * T / p,
+        "samples": 3 * T,
+        "model_messages": T / p,
+    }
+    assert resources(define(**changed(method=None)), "printed") == {"rounds": T / p}
+
+
+def without_eta(point: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in point.items() if name != "eta"}
+
+
+def test_a_schedule_is_prescribed_and_may_be_left_out():
+    theorem = define(**changed(schedule={"eta": "1/(2*L)"}, conditions=None))
+    assert theorem.bound(**without_eta(POINT)).values["eta"] == "1/4"
+    assert theorem.bound(**{**POINT, "eta": "1/4"}).admissible
+    assert theorem.bound(strict=False, **POINT).failed == ("schedule_eta",)
+
+
+def test_a_schedule_may_be_all_that_is_left_of_a_symbol():
+    keys = changed(schedule={"eta": "1/(2*L)"}, conditions=None)
+    keys["terms"] = {"initialisation": "4*L*F_gap/T", "variance": "sigma**2/(2*N)", "drift": "p**2*M**2"}
+    assert define(**keys).bound(**without_eta(POINT)).values["eta"] == "1/4"
+
+
+def test_units_that_a_statement_sets_to_one():
+    keys = changed(schedule={"eta": "sqrt(N/T)"}, conditions=None)
+    with pytest.raises(InputError, match=r"wanted dimension \[f\]\^-1 \[x\]\^2, got 1; .*`units`"):
+        define(**keys)
+    theorem = define(**keys, units=["step_size"])
+    assert theorem.bound(**without_eta(POINT)).values["eta"] == "sqrt(70)/100"
+
+
+def test_a_corollary_says_what_it_follows_from():
+    parent = load(EXAMPLE)
+    corollary = define(
+        **changed(schedule={"eta": "1/L"}, conditions=None, id="pr_sgd.corollary_2"), follows_from=parent
+    )
+    assert corollary.kind == "corollary" and corollary.follows_from is not None
+    assert corollary.follows_from == (parent, {"eta": 1 / parent.vocabulary["L"].symbol})
+
+
+MISTAKES = {
+    # keys
+    "unknown key": (changed(symbol={"L": "x"}), ["'symbol'", "not a key", "nearest is symbols"]),
+    "no id": (changed(id=None), ["id is missing"]),
+    "no terms": (changed(terms=None), ["terms is missing"]),
+    "empty terms": ({**KEYS, "terms": {}}, ["terms is missing"]),
+    "no symbols": (changed(symbols=None), ["symbols is missing"]),
+    "id without a paper": (changed(id="theorem_1"), ["id", "PAPER.NAME", "'theorem_1'"]),
+    "id with a path": (changed(id="../x.y"), ["id", "PAPER.NAME"]),
+    "id with escapes": (changed(id="a.b\x1b[31m"), ["id", "PAPER.NAME"]),
+    "id a number": (changed(id=3), ["id", "wanted a text", "'3'"]),
+    "symbols a list": (changed(symbols=["L"]), ["symbols", "wanted a table"]),
+    "assume a text": (changed(assume="equal_clients"), ["assume", "wanted a list of names"]),
+    "assume no name": (changed(assume=["Not a name!"]), ["assume", "plain name"]),
+    "metric unknown": (changed(metric="mean_gradient"), ["metric", "'mean_gradient'", "nearest is mean_gradient_sq"]),
+    "average unknown": (changed(average="afterwards"), ["average", "nearest is after"]),
+    "problem no name": (changed(problem="a b"), ["problem", "plain name"]),
+    "too many": (changed(terms={f"t{i}": "1" for i in range(300)}), ["terms", "at most 200"]),
+    # names and quantities
+    "unknown quantity": (
+        changed(symbols={"L": "local_smothness"}),
+        ["symbols, L", "'local_smothness'", "nearest is local_smoothness"],
+    ),
+    "quantity a number": (changed(symbols={"L": 3}), ["symbols, L", "not a quantity"]),
+    "symbol no name": (changed(symbols={"L f": "local_smoothness"}), ["symbols", "plain name", "'L f'"]),
+    "symbol dunder": (changed(symbols={"__class__": "local_smoothness"}), ["symbols", "plain name"]),
+    "symbol a function": (changed(symbols={"max": "local_smoothness"}), ["symbols", "max is a function"]),
+    "derived a symbol": (changed(derived={"L": "G"}), ["derived, L", "already a symbol"]),
+    "derived too early": (
+        changed(derived={"A": "B", "B": "L"}),
+        ["derived, A", "column 1", "'B' is not a declared name"],
+    ),
+    "unused symbol": (changed(symbols={"rho": "local_hessian_lipschitz"}), ["symbol rho is never used"]),
+    "unused derived": (changed(derived={"H": "2*L"}), ["derived constant H is never used"]),
+    # formulas
+    "undeclared": (
+        changed(terms={"drift": "4*eta**2*p**2*LL**2*M**2"}),
+        ["term drift", "column 15", "'LL'", "nearest is L"],
+    ),
+    "a call": (changed(terms={"drift": "log(T)*G**2"}), ["term drift", "column 1", "'log' cannot be called"]),
+    "code": (changed(terms={"drift": "__import__('os').system('x')"}), ["term drift", "column 1"]),
+    "a call in a condition": (
+        changed(conditions={"step_size": "eta <= f(L)"}),
+        ["condition step_size", "column 8", "'f' cannot be called"],
+    ),
+    "a condition without relation": (
+        changed(conditions={"step_size": "1/L"}),
+        ["condition step_size", "column 4", "relation"],
+    ),
+    "a relation as a term": (changed(terms={"drift": "eta <= 1/L"}), ["term drift", "column 5"]),
+    "a term true": (changed(terms={"drift": True}), ["term drift", "formula as text", "'True'"]),
+    "a term a list": (changed(terms={"drift": ["G**2"]}), ["term drift", "formula as text"]),
+    "a term a symbol": (changed(terms={"drift": sp.Symbol("G") ** 2}), ["term drift", "formula as text"]),
+    "not finite": (changed(terms={"drift": float("nan")}), ["term drift", "column 1", "'nan'"]),
+    "zero division": (changed(terms={"drift": "G**2/0"}), ["term drift", "column 6", "division by zero"]),
+    "huge": (changed(terms={"drift": "9**9**9"}), ["term drift", "column 4"]),
+    # dimensions
+    "wrong term": (
+        changed(terms={"drift": "4*eta*p**2*L**2*M**2"}),
+        ["term drift", "wanted dimension [f]^2 [x]^-2", "got [f]^3 [x]^-4"],
+    ),
+    "wrong condition": (
+        changed(conditions={"step_size": "eta <= 1/G"}),
+        ["condition step_size", "wanted dimension [f]^-1 [x]^2", "got [f]^-1 [x]"],
+    ),
+    "wrong sum": (changed(derived={"M": "sqrt(G**2 + sigma)"}), ["constant M", "mixed dimensions"]),
+    "wrong maximum": (changed(derived={"M": "max(G, L)"}), ["constant M", "mixed dimensions"]),
+    # costs, schedule, method, units
+    "unknown cost": (changed(costs={"round": "T/p"}), ["costs", "'round'", "not a cost", "nearest is rounds"]),
+    "cost undeclared": (changed(costs={"rounds": "T/tau"}), ["costs, rounds", "column 3", "'tau'"]),
+    "schedule of nothing": (changed(schedule={"etta": "1/L"}), ["schedule", "'etta'", "nearest is eta"]),
+    "schedule of a constant": (changed(schedule={"L": "1/eta"}), ["schedule, L", "hyperparameter"]),
+    "method without name": (changed(method={"name": None}), ["method", "name is missing"]),
+    "method name a number": (changed(method={"name": 3}), ["method", "name is missing"]),
+    "method undeclared": (changed(method={"tau": "q"}), ["method, tau", "column 1", "'q'"]),
+    "unknown unit": (changed(units=["step"]), ["units", "'step'", "nearest is step_size"]),
+}
+
+
+@pytest.mark.parametrize(("keys", "named"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_one_line_that_says_what_and_where(keys: dict[str, Any], named: list[str]):
+    with pytest.raises(InputError) as caught:
+        define(**keys)
+    message = str(caught.value)
+    assert message.isprintable() and len(message) < 300
+    assert all(word in message for word in named), message
+
+
+FILES = {
+    "prose": ("this is no TOML", "wanted a readable TOML file"),
+    "a key twice": ('id = "a.b"\nid = "a.c"', "wanted a readable TOML file"),
+    "a term twice": (TEXT.replace("drift =", "variance ="), "wanted a readable TOML file"),
+    "a table twice": (TEXT + "\n[symbols]\nq = 1\n", "wanted a readable TOML file"),
+    "a date": (TEXT.replace('"4*eta**2*p**2*L**2*M**2"', "1979-05-27"), "term drift: wanted a formula"),
+    "empty": ("", "id is missing"),
+    "deep": ("a = " + "[" * 5000 + "]" * 5000, "wanted a readable TOML file"),
+    "a huge integer": (TEXT.replace("b = 1", "b = " + "1" * 5000), "wanted a readable TOML file"),
+    "a huge exponent": (TEXT.replace("b = 1", "b = 1e7000000"), "method, b: column 1"),
+    "too long": ("#" * (MAX_FILE + 1), "at most 100000 bytes"),
+    "not text": (b"\xff\xfe\x00", "wanted a readable TOML file"),
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), FILES.values(), ids=FILES)
+def test_a_bad_file_is_one_line_that_names_it(text: str | bytes, reason: str, tmp_path: Path):
+    path = tmp_path / "mine.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(InputError) as caught:
+        load(path)
+    assert str(caught.value).startswith(f"{path}: ") and reason in str(caught.value)
+    assert str(caught.value).isprintable()
+
+
+def test_files_that_cannot_be_opened(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe.toml")
+    for path, reason in (
+        (tmp_path / "none.toml", "no such file"),
+        (tmp_path, "got a folder"),
+        (tmp_path / "pipe.toml", "no such file"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            load(path)
+    with pytest.raises(InputError, match="no such file"):
+        load("/dev/zero")
