@@ -123,7 +123,7 @@ def audit(
     from ..bounds.audit import checks as auditing
 
     if recheck:
-        evidence = {key: str(value) for key, value in auditing.recheck(recheck).items()}
+        evidence = {key: str(value) for key, value in auditing.recheck(recheck, name).items()}
         emit(
             {"finding": recheck, "confirmed": True, "evidence": evidence}, f"{recheck}: confirmed\n{evidence}", as_json
         )

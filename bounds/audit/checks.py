@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from dataclasses import replace
+from functools import partial
 from importlib import import_module
 
 import sympy as sp
 
+from ..files import is_file, theorems_of_file
 from ..language.quantities import slack_symbol
+from ..language.reading import InputError
 from ..language.theorem import Condition, Inhomogeneity, Statement, Theorem
 from ..proof.certificates import find_violation, prove_nonnegative, violates
 from ..registry import PAPERS, paper_theorems
@@ -16,20 +19,28 @@ from ..registry import get_theorem as find
 from .findings import SEVERITIES, Evidence, Finding, confirm
 
 
-def audit(name: str | None = None) -> list[Finding]:
-    """All findings about one theorem, one paper key, or everything; worst first.
+def audit(name: str | Theorem | None = None) -> list[Finding]:
+    """All findings about one theorem, one paper key, a file's theorems, or everything; worst first.
 
     Raises:
-        InputError: no such theorem or paper.
+        InputError: no such theorem, paper or file.
     """
-    papers = [name.partition(".")[0]] if name else list(PAPERS)
+    return sorted(_findings(name), key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def _findings(name: str | Theorem | None) -> Iterator[Finding]:
+    if isinstance(name, Theorem):
+        yield from automatic(name)
+        return
+    if name is not None and is_file(name):
+        for theorem in theorems_of_file(name).values():
+            yield from (replace(finding, given=name) for finding in automatic(theorem))
+        return
     chosen = find(name).id if name and "." in name else None
-    found: list[Finding] = []
-    for paper in papers:
+    for paper in [name.partition(".")[0]] if name else PAPERS:
         items = [item for item in paper_theorems(paper).values() if chosen in (None, item.id)]
-        found += [finding for item in items for finding in automatic(item)]
-        found += [finding for finding in reader_findings(paper) if chosen in (None, finding.theorem)]
-    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+        yield from (finding for item in items for finding in automatic(item))
+        yield from (finding for finding in reader_findings(paper) if chosen in (None, finding.theorem))
 
 
 def reader_findings(paper: str) -> list[Finding]:
@@ -73,7 +84,7 @@ def _dimension_findings(theorem: Theorem) -> Iterator[Finding]:
             f"{len(explained)} places add or compare quantities of different dimension ({', '.join(explained[:4])}, …)",
             f"homogeneous once the units {units} are set to 1, which the paper does silently",
             "rescaling the objective, the inner value or the variable changes the bound: it is not a property of the problem alone",
-            partial(_check_units, theorem.id),
+            partial(_check_units, theorem),
         )
 
 
@@ -87,18 +98,16 @@ def _homogeneity(theorem: Theorem, slips: list[Inhomogeneity]) -> Finding:
         f"{slips[0].where} has dimension {slips[0].found}",
         f"dimension {slips[0].wanted}",
         "the printed expression cannot be right in every system of units: whatever its constant, it is too small in some",
-        partial(_check_homogeneity, theorem.id),
+        partial(_check_homogeneity, theorem),
     )
 
 
-def _check_homogeneity(name: str) -> Evidence:
-    theorem = find(name)
+def _check_homogeneity(theorem: Theorem) -> Evidence:
     slips = theorem.inhomogeneities(theorem.statement("printed"), theorem.unit_choices)
     return confirm(bool(slips), places={slip.where: f"{slip.found}, wanted {slip.wanted}" for slip in slips})
 
 
-def _check_units(name: str) -> Evidence:
-    theorem = find(name)
+def _check_units(theorem: Theorem) -> Evidence:
     printed = theorem.statement("printed")
     full, reduced = theorem.inhomogeneities(printed), theorem.inhomogeneities(printed, theorem.unit_choices)
     return confirm(len(full) > len(reduced), places=len(full), left_with_units=len(reduced))
@@ -158,7 +167,7 @@ def _term_findings(theorem: Theorem) -> Iterator[Finding]:
             sp.sstr(sp.factor_terms(_term_or_zero(printed, name))),
             sp.sstr(sp.factor_terms(_term_or_zero(proved, name))),
             f"the printed term {name} is smaller than what the paper's own lemmas give, for instance at {_shown(point)}",
-            partial(_check_terms, theorem.id, {name: point for name, point in smaller.items() if point}),
+            partial(_check_terms, theorem, {name: point for name, point in smaller.items() if point}),
         )
 
 
@@ -188,8 +197,7 @@ def _shown(point: dict | None) -> str:
     return ", ".join(f"{name}={value}" for name, value in (point or {}).items())
 
 
-def _check_terms(name: str, points: dict[str, dict]) -> Evidence:
-    theorem = find(name)
+def _check_terms(theorem: Theorem, points: dict[str, dict]) -> Evidence:
     sides = _sides(theorem)
     numbers = {term: _at(theorem, sides(term), point) for term, point in points.items()}
     return confirm(
@@ -225,7 +233,7 @@ def _condition_findings(theorem: Theorem) -> Iterator[Finding]:
                 "not among the conditions, nor implied by them",
                 f"{condition} ({condition.note or 'used in the proof'})",
                 f"the theorem admits values that its proof does not cover, for instance {_shown(point)}",
-                partial(_check_condition, theorem.id, condition.name, point),
+                partial(_check_condition, theorem, condition.name, point),
             )
 
 
@@ -242,8 +250,7 @@ def _at_schedule(
     return tuple(made)
 
 
-def _check_condition(name: str, condition: str, point: dict) -> Evidence:
-    theorem = find(name)
+def _check_condition(theorem: Theorem, condition: str, point: dict) -> Evidence:
     printed, proved = theorem.statement("printed"), theorem.statement("proved")
     given = _at_schedule(printed, printed.conditions)
     (claim,) = _at_schedule(printed, (proved.condition(condition),), proved)
@@ -268,15 +275,13 @@ def _corollary_findings(theorem: Theorem) -> Iterator[Finding]:
             sp.sstr(left),
             sp.sstr(right),
             f"the corollary is smaller than its theorem with the schedule put in, for instance at {_shown(point)}",
-            partial(_check_corollary, theorem.id, {name: point for name, point in smaller.items() if point}),
+            partial(_check_corollary, theorem, {name: point for name, point in smaller.items() if point}),
         )
 
 
-@cache
-def _corollary_cache(name: str) -> dict[str, tuple[str, dict | None, tuple[sp.Expr, sp.Expr]]]:
-    theorem = find(name)
-    parent_name, substitution = theorem.follows_from  # type: ignore[misc]
-    parent, printed = find(parent_name).statement("printed"), theorem.statement("printed")
+def _corollary_terms(theorem: Theorem) -> dict[str, tuple[str, dict | None, tuple[sp.Expr, sp.Expr]]]:
+    general, substitution = theorem.follows_from  # type: ignore[misc]
+    parent, printed = find(general).statement("printed"), theorem.statement("printed")
     table = {theorem.vocabulary[key].symbol: value for key, value in substitution.items()}
     counts = tuple(
         Condition(f"{symbol}_count", value, ">=", sp.Integer(1)) for symbol, value in table.items() if symbol.is_integer
@@ -291,11 +296,12 @@ def _corollary_cache(name: str) -> dict[str, tuple[str, dict | None, tuple[sp.Ex
 
 def corollary_terms(theorem: Theorem) -> dict[str, tuple[str, dict | None, tuple[sp.Expr, sp.Expr]]]:
     """Each term of a corollary against its theorem with the schedule put in; a substituted count is at least 1."""
-    return _corollary_cache(theorem.id)
+    if "corollary" not in theorem.kept:
+        theorem.kept["corollary"] = _corollary_terms(theorem)
+    return theorem.kept["corollary"]
 
 
-def _check_corollary(name: str, points: dict[str, dict]) -> Evidence:
-    theorem = find(name)
+def _check_corollary(theorem: Theorem, points: dict[str, dict]) -> Evidence:
     terms = corollary_terms(theorem)
     numbers = {term: _at(theorem, terms[term][2], point) for term, point in points.items()}
     return confirm(
@@ -304,26 +310,34 @@ def _check_corollary(name: str, points: dict[str, dict]) -> Evidence:
     )
 
 
-def recheck(finding_id: str) -> Evidence:
+def recheck(finding_id: str, name: str | Theorem | None = None) -> Evidence:
     """Run one finding's check again.
+
+    Args:
+        name: the file, or the theorem, that the finding is about; not needed for those of a built-in paper.
 
     Raises:
         InputError: no finding has this id.
         RecheckError: the finding is not confirmed.
     """
-    from ..language.reading import InputError
-
-    paper, _, rest = finding_id.partition(".")
-    name = f"{paper}.{rest.partition(':')[0]}"
-    narrow = reader_findings(paper) if ":" not in finding_id and paper in PAPERS else []
-    if ":" in finding_id and name in paper_theorems(paper):
-        narrow = list(automatic(find(name)))
-    known: dict[str, Callable[[], Evidence]] = {finding.id: finding.check for finding in narrow}
+    known: dict[str, Callable[[], Evidence]] = {finding.id: finding.check for finding in _candidates(finding_id, name)}
     if finding_id not in known:
         raise InputError(
             f"{finding_id[:60]!r}: not a finding; wanted one of {' '.join(known) or 'those of fedco audit'}"
         )
     return known[finding_id]()
+
+
+def _candidates(finding_id: str, name: str | Theorem | None) -> Iterator[Finding]:
+    """The findings among which one is looked for: as few as its id allows."""
+    paper, _, rest = finding_id.partition(".")
+    theorem = f"{paper}.{rest.partition(':')[0]}"
+    if name is not None:
+        yield from _findings(name)
+    elif ":" not in finding_id and paper in PAPERS:
+        yield from reader_findings(paper)
+    elif ":" in finding_id and paper in PAPERS and theorem in paper_theorems(paper):
+        yield from automatic(find(theorem))
 
 
 def describe(finding: Finding) -> str:

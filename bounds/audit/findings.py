@@ -46,6 +46,7 @@ class Finding:
         expected: what follows instead.
         consequence: what it changes for a user (bound too small, too large, undefined, nothing).
         check: runs the re-check and returns its evidence; raises RecheckError when the finding is not confirmed.
+        given: the user's file that was audited, if it was one.
     """
 
     id: str
@@ -57,6 +58,7 @@ class Finding:
     expected: str
     consequence: str
     check: Callable[[], Evidence]
+    given: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS or self.severity not in SEVERITIES:
@@ -64,7 +66,7 @@ class Finding:
 
     @property
     def command(self) -> str:
-        return f"fedco audit --recheck {self.id}"
+        return f"fedco audit {self.given} --recheck {self.id}" if self.given else f"fedco audit --recheck {self.id}"
 
     @property
     def bundles(self) -> tuple[str, ...]:

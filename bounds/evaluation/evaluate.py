@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import sympy as sp
@@ -175,12 +174,14 @@ def _number(expr: sp.Expr, where: str) -> float:
     return float(expr) if expr.is_Rational else float(sp.N(expr, 25))
 
 
-@lru_cache(maxsize=256)
-def compiled(theorem_id: str, label: str) -> tuple[tuple[str, ...], Any]:
+def compiled(theorem: Theorem, label: str) -> tuple[tuple[str, ...], Any]:
     """A numpy function of the statement's symbols: (terms..., total, slack of each condition..., its right side...)."""
-    from ..registry import get_theorem as find
+    if ("compiled", label) not in theorem.kept:
+        theorem.kept["compiled", label] = _compile(theorem, label)
+    return theorem.kept["compiled", label]
 
-    theorem = find(theorem_id)
+
+def _compile(theorem: Theorem, label: str) -> tuple[tuple[str, ...], Any]:
     statement = theorem.statement(label)
     names = tuple(theorem.symbols(label))
     arguments = [theorem.vocabulary[name].symbol for name in names]
@@ -202,7 +203,7 @@ def evaluate(theorem: Theorem, label: str = "printed", **arrays: Any) -> dict[st
     """
     import numpy as np
 
-    names, function = compiled(theorem.id, label)
+    names, function = compiled(theorem, label)
     statement = theorem.statement(label)
     known = {name: np.asarray(value, dtype=float) for name, value in arrays.items()}
     if unknown := sorted(set(known) - set(names)):

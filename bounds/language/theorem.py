@@ -280,6 +280,8 @@ class Theorem:
     method: MethodCall | None = None
     average: str = "before"
     _cache: dict[str, Statement] = field(default_factory=dict, init=False, repr=False, compare=False)
+    kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What took long to derive from the declaration, for whoever derives it."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
