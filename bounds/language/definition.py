@@ -34,10 +34,12 @@ from .theorem import (
 )
 from .toml_file import read_toml
 
-KEYS: Mapping[str, type] = {
-    **dict.fromkeys(("id", "title", "source", "problem", "metric", "average"), str),
-    **dict.fromkeys(("assume", "units"), list),
-    **dict.fromkeys(("symbols", "derived", "terms", "conditions", "schedule", "costs", "method"), dict),
+_TEXT, _LIST, _TABLE = "a text", "a list of names", "a table"
+_TYPES: Mapping[str, Any] = {_TEXT: str, _LIST: (list, tuple), _TABLE: Mapping}
+KEYS: Mapping[str, str] = {
+    **dict.fromkeys(("id", "title", "source", "problem", "metric", "average"), _TEXT),
+    **dict.fromkeys(("assume", "units"), _LIST),
+    **dict.fromkeys(("symbols", "derived", "terms", "conditions", "schedule", "costs", "method"), _TABLE),
 }
 """The keys of a definition; all but id, symbols and terms are optional."""
 REQUIRED = ("id", "symbols", "terms")
@@ -51,7 +53,6 @@ METRICS = {
         "expected squared gradient norm, averaged over the iterates",
     )
 }
-_KINDS = {str: "a text", list: "a list of names", dict: "a table"}
 _ID = re.compile(r"[a-z][a-z0-9_]{0,40}\.[A-Za-z][A-Za-z0-9_]{0,60}", re.ASCII)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}", re.ASCII)
 
@@ -164,9 +165,8 @@ class _Definition:
             if not self.keys.get(key):
                 self.refuse("", f"{key} is missing; a theorem needs {', '.join(REQUIRED)}")
         for key, value in self.keys.items():
-            kinds = {list: (list, tuple), dict: Mapping}.get(KEYS[key], KEYS[key])
-            if not isinstance(value, kinds):  # type: ignore[arg-type]
-                self.refuse(key, f"wanted {_KINDS[KEYS[key]]}, got {_shown(value)}")
+            if not isinstance(value, _TYPES[KEYS[key]]):
+                self.refuse(key, f"wanted {KEYS[key]}, got {_shown(value)}")
             if len(value) > MAX_ENTRIES:
                 self.refuse(key, f"wanted at most {MAX_ENTRIES} entries or characters, got {len(value)}")
         if not _ID.fullmatch(self.keys["id"]):
