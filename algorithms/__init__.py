@@ -1,6 +1,7 @@
 """Every method of the papers and their baselines, batched over runs and clients, and the one loop that drives them."""
 
 from .baselines.drfa import DRFA
+from .baselines.fedprox import FedProx
 from .baselines.gcivr import GCIVR
 from .baselines.local_bsgd import LocalBSGD
 from .baselines.local_moml import LocalMOML
@@ -9,6 +10,7 @@ from .baselines.local_sgd import LocalSGD
 from .baselines.minibatch_sgd import MinibatchSGD
 from .baselines.per_fedavg import PerFedAvg
 from .baselines.q_fedavg import QFedAvg
+from .baselines.scaffold import Scaffold
 from .baselines.scgd import SCGD
 from .engine import metrics, progress
 from .engine.deviation import deviation
@@ -40,7 +42,20 @@ from .methods.meta_fl import MetaFL
 from .methods.modified_fedavg import ModifiedFedAvg
 
 _OF_THE_PAPERS = (FedAvg, ModifiedFedAvg, FedDRO, LocalSCGDM, ComFedL, FCSG, FCSGM, AccFCSGM, MetaFL)
-_BASELINES = (LocalSGD, MinibatchSGD, LocalBSGD, SCGD, LocalSCGD, GCIVR, PerFedAvg, LocalMOML, DRFA, QFedAvg)
+_BASELINES = (
+    LocalSGD,
+    MinibatchSGD,
+    LocalBSGD,
+    SCGD,
+    LocalSCGD,
+    GCIVR,
+    PerFedAvg,
+    LocalMOML,
+    DRFA,
+    QFedAvg,
+    Scaffold,
+    FedProx,
+)
 METHODS: dict[str, type[Method]] = {method.name: method for method in (*_OF_THE_PAPERS, *_BASELINES)}
 
 __all__ = [
@@ -55,6 +70,7 @@ __all__ = [
     "Draws",
     "FedAvg",
     "FedDRO",
+    "FedProx",
     "LocalBSGD",
     "LocalMOML",
     "LocalSCGD",
@@ -69,6 +85,7 @@ __all__ = [
     "PerFedAvg",
     "QFedAvg",
     "Result",
+    "Scaffold",
     "Scalar",
     "Start",
     "State",

@@ -55,8 +55,8 @@ def calls(instance: Any, runs: int) -> Iterator[tuple[str, Call]]:
     steps = count(1)
     yield "sample", lambda: instance.sample(draws.at(next(steps)), 1)
     if instance.kind == "meta":
-        yield "task_gradient", lambda: instance.task_gradient(x, sample)
-        yield "task_hvp", lambda: instance.task_hvp(x, y, sample)
+        yield "local_gradient", lambda: instance.local_gradient(x, sample)
+        yield "local_hvp", lambda: instance.local_hvp(x, y, sample)
         return
     yield "inner", lambda: instance.inner(x, sample)
     yield "inner_vjp", lambda: instance.inner_vjp(x, y, sample)

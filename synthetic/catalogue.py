@@ -17,10 +17,13 @@ from .applications.client_dro import ClientChi2, ClientKL
 from .applications.counterexample import FedAvgCounterexample
 from .applications.dro import RobustLoss
 from .applications.fairness import FairClassifier
+from .applications.federated_logistic import FederatedLogistic
 from .applications.invariant import InvariantLogistic
 from .applications.maml import FederatedMAML
 from .applications.sinewave import sinewave_maml
 from .families.conditional import Conditional
+from .families.federated import FederatedHuber, FederatedQuadratic, FederatedSines
+from .families.federated_bowl import FederatedBowl
 from .families.local_composite import LocalComposite
 from .families.meta import Meta
 from .families.shared_composite import SharedComposite
@@ -49,6 +52,7 @@ _LOCAL = {"C_f": 1.0, "L_f": 0.2, "L_g": 0.1, "ripple": 0.8, "target": 2.0, "sta
 _CONDITIONAL = {"L_f": 1.0, "S_f": 0.2, "S_g": 0.25, "ripple": 0.8, "target": 2.0, "start": 20.0}
 _META = {"alpha": 0.1, "L": 0.3, "start": 12.0}
 _TABLE = {"clients": 5, "dim": 6, "loss": "logistic", "M": 2.0, "weight": 2.0, "shift": 0.5}
+_HUBER = {"G": 1.2, "L": 0.7, "start": 12.0}
 _MAML = {"dim": 4, "lam": 0.1, "L_1": 0.3, "start": 12.0}
 
 PRESETS: dict[str, Preset] = {
@@ -155,6 +159,37 @@ PRESETS: dict[str, Preset] = {
         Meta,
         "16 agents with one task, noise of kurtosis 3",
         _META | {"clients": 16, "sigma_G": 0.5, "sigma_H": 0.3, "kurtosis": 3},
+    ),
+    "federated_homogeneous": Preset(
+        FederatedHuber, "4 equal clients with Huber losses, little noise", _HUBER | {"clients": 4, "sigma": 0.1}
+    ),
+    "federated_heterogeneous": Preset(
+        FederatedBowl,
+        "8 clients with non-convex losses whose gradients and Hessians differ",
+        {"G": 1.3, "L": 0.6, "Delta": 0.3, "sigma": 0.1, "noise_wavenumber": 0.7, "start": 8.0},
+    ),
+    "federated_noisy": Preset(
+        FederatedHuber,
+        "8 clients with Huber losses that differ, noise of kurtosis 3 nearly as large as the signal",
+        _HUBER | {"Delta": 0.2, "sigma": 0.8, "kurtosis": 3},
+    ),
+    "federated_quadratic": Preset(
+        FederatedQuadratic,
+        "8 clients with quadratic losses and different minimisers: unbounded gradients",
+        {"L": 0.7, "mu": 0.2, "Delta": 0.4, "sigma": 0.3},
+    ),
+    "federated_sines": Preset(
+        FederatedSines,
+        "6 clients with tilted sines: non-convex, with stationary points everywhere",
+        {"clients": 6, "dim": 4, "L": 0.7, "G": 1.2, "Delta": 0.3, "sigma": 0.2, "start": 1.0},
+    ),
+    "federated_logistic": Preset(
+        FederatedLogistic, "logistic regression on generated data, 6 clients with laws of their own"
+    ),
+    "federated_breast_cancer": Preset(
+        FederatedLogistic,
+        "logistic regression with a ridge, breast cancer table sorted over 5 clients",
+        {"clients": 5, "samples": 24, "dim": 6, "ridge": 0.05, "table": "breast_cancer", "shift": 1.0},
     ),
     "maml_homogeneous": Preset(
         FederatedMAML, "4 clients with one task, little noise", _MAML | {"clients": 4, "sigma_1": 0.05, "sigma_2": 0.05}

@@ -45,7 +45,7 @@ class LocalMOML(Method):
 
     name: ClassVar[str] = "local_moml"
     kinds: ClassVar[tuple[str, ...]] = ("meta",)
-    needs: ClassVar[tuple[str, ...]] = ("sample", "task_gradient", "task_hvp", "alpha")
+    needs: ClassVar[tuple[str, ...]] = ("sample", "local_gradient", "local_hvp", "alpha")
 
     eta: Scalar
     beta: Scalar
@@ -67,13 +67,13 @@ class LocalMOML(Method):
             u = self._fine_tuned(problem, x, problem.sample(draws, self.b_0 or self.b, purpose="memory"))
         support, hessian, query = (problem.sample(draws, self.b, purpose=p) for p in ("support", "hessian", "query"))
         u = blend(u, self._fine_tuned(problem, x, support), self.beta)
-        d = problem.task_gradient(u, query)
+        d = problem.local_gradient(u, query)
         if self.variant == "exact":
-            d = d - problem.alpha * problem.task_hvp(x, d, hessian)
+            d = d - problem.alpha * problem.local_hvp(x, d, hessian)
         return replace(state, x=descend(x, self.eta, d), u=u)
 
     def _fine_tuned(self, problem: Any, x: Tensor, batch: Any) -> Tensor:
-        return x - problem.alpha * problem.task_gradient(x, batch)
+        return x - problem.alpha * problem.local_gradient(x, batch)
 
     def communicate(self, problem: Any, state: LocalMOMLState, t: int) -> LocalMOMLState:
         return replace(state, x=share(state.x, state.active)) if is_due(t, self.tau) else state

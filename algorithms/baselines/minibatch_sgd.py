@@ -16,11 +16,13 @@ from ..methods.comfedl import ComFedL
 from ..methods.fcsg import CONDITIONAL_ORACLES, FCSG
 from ..methods.feddro import FedDRO
 from ..methods.meta_fl import MetaFL
+from .local_sgd import LocalSGD
+from .plain import PLAIN_ORACLES
 
 
 @dataclass(frozen=True, eq=False)
 class MinibatchSGD(SpecialCase):
-    """FedDRO, ComFedL, FCSG or meta FL, by the kind of the problem, with a round after every step and no memory.
+    """FedDRO, ComFedL, FCSG, meta FL or Local SGD, by the kind of the problem: a round after every step and no memory.
 
     Args:
         eta: step size, in [x]^2 / [f].
@@ -33,13 +35,14 @@ class MinibatchSGD(SpecialCase):
     """
 
     name: ClassVar[str] = "minibatch_sgd"
-    kinds: ClassVar[tuple[str, ...]] = ("shared_composite", "local_composite", "conditional", "meta")
+    kinds: ClassVar[tuple[str, ...]] = ("shared_composite", "local_composite", "conditional", "meta", "federated")
     needs: ClassVar[tuple[str, ...]] = ()
     needs_on: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "shared_composite": FedDRO.needs,
         "local_composite": ComFedL.needs,
         "conditional": CONDITIONAL_ORACLES,
         "meta": MetaFL.needs,
+        "federated": PLAIN_ORACLES["federated"],
     }
 
     eta: Scalar
@@ -52,5 +55,6 @@ class MinibatchSGD(SpecialCase):
             "local_composite": lambda: ComFedL(eta=self.eta, tau=1, b=self.b, b_1=self.b),
             "conditional": lambda: FCSG(alpha=self.eta, q=1, m=self.m, b=self.b),
             "meta": lambda: MetaFL(beta=self.eta, tau=1, D=self.b),
+            "federated": lambda: LocalSGD(eta=self.eta, tau=1, b=self.b),
         }
         return methods[kind]()

@@ -4,8 +4,9 @@
     local_composite    f_k(g_k(x; z); z)             the same
     conditional        f_xi(g_eta(x, xi))            one eta for each xi
     meta               f_k(x; z)                     the loss before any fine-tuning
+    federated          F_k(x; z)                     the loss itself
 
-Except for the last, the expectation of such a loss is not F_k, however large the batch: this is the bias that the
+Except for the last two, the expectation of such a loss is not F_k, however large the batch: this is the bias that the
 compositional methods are there to remove.
 """
 
@@ -24,17 +25,23 @@ PLAIN_ORACLES: Mapping[str, tuple[str, ...]] = {
     "shared_composite": ("sample", "inner", "inner_vjp", "outer_gradient", "extra_gradient"),
     "local_composite": ("sample", "inner", "inner_vjp", "outer_gradient"),
     "conditional": CONDITIONAL_ORACLES,
-    "meta": ("sample", "task_gradient"),
+    "meta": ("sample", "local_gradient"),
+    "federated": ("sample", "local_gradient"),
 }
-VALUE_ORACLES: Mapping[str, tuple[str, ...]] = {"local_composite": ("outer", "inner"), "meta": ("task_value",)}
+LOCAL_LOSSES = ("meta", "federated")  # kinds whose clients' losses are no compositions
+VALUE_ORACLES: Mapping[str, tuple[str, ...]] = {
+    "local_composite": ("outer", "inner"),
+    "meta": ("local_value",),
+    "federated": ("local_value",),
+}
 
 
 def plain_gradient(problem: Any, x: Tensor, draws: Draws, b: int) -> Tensor:
     """The mean of the gradients of b plain losses at x_k: (runs, clients, dim) -> same."""
     if problem.kind == "conditional":
         return ConditionalBatch.draw(problem, draws, b, m=1).gradient(problem, x)
-    if problem.kind == "meta":
-        return problem.task_gradient(x, problem.sample(draws, b))
+    if problem.kind in LOCAL_LOSSES:
+        return problem.local_gradient(x, problem.sample(draws, b))
     gradients = [_of_one_sample(problem, x, problem.sample(draws, 1, purpose=f"sample {i}")) for i in range(b)]
     return sum(gradients[1:], gradients[0]) / b
 
@@ -47,5 +54,5 @@ def _of_one_sample(problem: Any, x: Tensor, sample: Any) -> Tensor:
 
 
 def plain_value(problem: Any, x: Tensor, sample: Any = None) -> Tensor:
-    """The loss of a client at x_k, (runs, clients): exact, or f_k at a batch's inner value. Has no noise on meta."""
-    return problem.task_value(x) if problem.kind == "meta" else problem.outer(problem.inner(x, sample))
+    """The loss of a client at x_k, (runs, clients): exact, or f_k at a batch's inner value. Has no noise on local losses."""
+    return problem.local_value(x) if problem.kind in LOCAL_LOSSES else problem.outer(problem.inner(x, sample))

@@ -37,6 +37,7 @@ _CONSTANTS: Mapping[str, Mapping[str, str]] = {  # what each kind must certify, 
         "bend": "local_sample_smoothness",
         "twist": "local_sample_hessian_lipschitz",
     },
+    "federated": {"bend": "local_sample_smoothness"},
 }
 
 
@@ -131,10 +132,10 @@ class _Model:
         smoothness = c["bend"] * c["outer_slope"] + c["slope"] ** 2 * c["outer_bend"]
         return self._passed_on((smoothness, x)).unsqueeze(2)  # one sample stands for a batch: their mean is no further
 
-    def task_gradient(self, x: Tensor, sample: None = None) -> Tensor:
+    def local_gradient(self, x: Tensor, sample: None = None) -> Tensor:
         return self._passed_on((self.constants["bend"], x))
 
-    def task_hvp(self, x: Tensor, v: Tensor, sample: None = None) -> Tensor:
+    def local_hvp(self, x: Tensor, v: Tensor, sample: None = None) -> Tensor:
         """v is a gradient times at most `fine_tuning` factors I - alpha Hessian."""
         c = self.constants
         longest = c["slope"] * (1 + self.alpha * c["bend"]) ** self.fine_tuning

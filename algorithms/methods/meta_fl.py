@@ -37,7 +37,7 @@ class MetaFL(Method):
 
     name: ClassVar[str] = "meta_fl"
     kinds: ClassVar[tuple[str, ...]] = ("meta",)
-    needs: ClassVar[tuple[str, ...]] = ("sample", "task_gradient", "task_hvp", "alpha", "nu")
+    needs: ClassVar[tuple[str, ...]] = ("sample", "local_gradient", "local_hvp", "alpha", "nu")
 
     beta: Scalar
     tau: int
@@ -63,8 +63,8 @@ class MetaFL(Method):
         """The estimate (11), (31) or (35) of grad F_i at w_i, (runs, clients, dim)."""
         tuned, nu = [w], self.nu or problem.nu
         for l in range(nu):
-            tuned.append(tuned[l] - problem.alpha * self._task_gradient(problem, tuned[l], draws, l))
-        d = self._task_gradient(problem, tuned[-1], draws, nu)
+            tuned.append(tuned[l] - problem.alpha * self._local_gradient(problem, tuned[l], draws, l))
+        d = self._local_gradient(problem, tuned[-1], draws, nu)
         if self.variant == "first_order":
             return d
         for l in reversed(range(nu)):
@@ -72,13 +72,13 @@ class MetaFL(Method):
             d = d - problem.alpha * self._hessian_times(problem, tuned[l], d, batch)
         return d
 
-    def _task_gradient(self, problem: Any, w: Tensor, draws: Draws, l: int) -> Tensor:
-        return problem.task_gradient(w, problem.sample(draws, _size(self.D, l), purpose=f"gradient {l}"))
+    def _local_gradient(self, problem: Any, w: Tensor, draws: Draws, l: int) -> Tensor:
+        return problem.local_gradient(w, problem.sample(draws, _size(self.D, l), purpose=f"gradient {l}"))
 
     def _hessian_times(self, problem: Any, w: Tensor, d: Tensor, batch: Any) -> Tensor:
         if self.variant == "exact":
-            return problem.task_hvp(w, d, batch)
-        ahead, behind = (problem.task_gradient(w + sign * self.delta * d, batch) for sign in (1, -1))
+            return problem.local_hvp(w, d, batch)
+        ahead, behind = (problem.local_gradient(w + sign * self.delta * d, batch) for sign in (1, -1))
         return (ahead - behind) / (2 * self.delta)
 
     def communicate(self, problem: Any, state: State, t: int) -> State:

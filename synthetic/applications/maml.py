@@ -100,19 +100,19 @@ class FederatedMAML(AbstractLocalComposite):
     def initial_point(self) -> Tensor:
         return self.start * uneven_direction(self.dim, self.device)
 
-    def task_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+    def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         """Gradient of L_k, with the training noise of a sample."""
         return self._bowl.gradient(x, sample.train.mean(-1) if isinstance(sample, MAMLSample) else None)
 
-    def task_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
+    def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
         """Hessian of L_k times v, with the training noise of a sample."""
         return self._bowl.hvp(x, v, sample.train.mean(-1) if isinstance(sample, MAMLSample) else None)
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return x - self.lam * self.task_gradient(x, sample)
+        return x - self.lam * self.local_gradient(x, sample)
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return v - self.lam * self.task_hvp(x, v, sample)
+        return v - self.lam * self.local_hvp(x, v, sample)
 
     def outer(self, y: Tensor) -> Tensor:
         return self._bowl.value(y)

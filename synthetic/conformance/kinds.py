@@ -11,9 +11,10 @@ from .composite_checks import composite_checks
 from .composite_inequalities import COMPOSITE, SHARED
 from .conditional_checks import conditional_checks
 from .conditional_inequalities import CONDITIONAL
+from .federated_checks import federated_checks
 from .inequalities import Inequality
 from .meta_checks import meta_checks
-from .meta_inequalities import LOCAL_LOSS, META
+from .meta_inequalities import FEDERATED, LOCAL_LOSS, META
 
 Failures = Iterator[tuple[str, Iterable[str]]]
 
@@ -97,6 +98,17 @@ KINDS: dict[str, Kind] = {
         ),
         META,
         meta_checks,
+    ),
+    "federated": Kind(
+        (
+            "local_smoothness",
+            "local_sample_smoothness",
+            "local_gradient_noise",
+            "objective_smoothness",
+            "objective_gap",
+        ),
+        FEDERATED,
+        federated_checks,
     ),
 }
 

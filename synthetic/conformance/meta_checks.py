@@ -23,31 +23,31 @@ def meta_checks(problem: Problem, seed: int) -> Iterator[tuple[str, Iterable[str
 
 
 def loss_oracles(problem: Problem, seed: int) -> dict[str, tuple[Tensor, Oracle]]:
-    """task_gradient and task_hvp as functions of (point, sample), with a point to try them at."""
+    """local_gradient and local_hvp as functions of (point, sample), with a point to try them at."""
     x = random_points(problem, RUNS, problem.dim, seed)
     x_and_v = torch.cat([x, random_points(problem, RUNS, problem.dim, seed + 1)], dim=-1)
 
-    def task_hvp(point: Tensor, sample: Sample | None = None) -> Tensor:
-        return problem.task_hvp(point[..., : problem.dim].contiguous(), point[..., problem.dim :].contiguous(), sample)
+    def local_hvp(point: Tensor, sample: Sample | None = None) -> Tensor:
+        return problem.local_hvp(point[..., : problem.dim].contiguous(), point[..., problem.dim :].contiguous(), sample)
 
-    return {"task_gradient": (x, problem.task_gradient), "task_hvp": (x_and_v, task_hvp)}
+    return {"local_gradient": (x, problem.local_gradient), "local_hvp": (x_and_v, local_hvp)}
 
 
 def _check_parts(problem: Problem, seed: int) -> Iterator[str]:
     """Derivatives against autograd, sampled and exact; the objective by its nu steps."""
     x = random_points(problem, RUNS, problem.dim, seed).requires_grad_()
     v = random_points(problem, RUNS, problem.dim, seed + 1)
-    (expected,) = torch.autograd.grad(problem.task_value(x).sum(), x)
-    if disagree(problem.task_gradient(x).detach(), expected, AUTOGRAD):
-        yield "task_gradient differs from autograd of task_value"
+    (expected,) = torch.autograd.grad(problem.local_value(x).sum(), x)
+    if disagree(problem.local_gradient(x).detach(), expected, AUTOGRAD):
+        yield "local_gradient differs from autograd of local_value"
     for sample in (None, *(atom for atom, _ in atom_list(problem))):
-        (expected,) = torch.autograd.grad((problem.task_gradient(x, sample) * v).sum(), x)
-        if disagree(problem.task_hvp(x, v, sample).detach(), expected, AUTOGRAD):
-            yield f"task_hvp differs from autograd of task_gradient (sample {sample is not None})"
+        (expected,) = torch.autograd.grad((problem.local_gradient(x, sample) * v).sum(), x)
+        if disagree(problem.local_hvp(x, v, sample).detach(), expected, AUTOGRAD):
+            yield f"local_hvp differs from autograd of local_gradient (sample {sample is not None})"
             break
     point = x.detach()[:, 0]
     w = problem.to_clients(point)
     for _ in range(problem.nu):
-        w = w - problem.alpha * problem.task_gradient(w)
-    if disagree(problem.objective(point), client_mean(problem.task_value(w)), AUTOGRAD):
+        w = w - problem.alpha * problem.local_gradient(w)
+    if disagree(problem.objective(point), client_mean(problem.local_value(w)), AUTOGRAD):
         yield "objective differs from mean_i f_i(w_nu^i)"

@@ -1,4 +1,4 @@
-"""What the certificates of the local losses f_i claim: of the meta kind, and of MAML as a local composite."""
+"""What the certificates of the local losses f_i claim: of the meta and federated kinds, and of MAML as a local composite."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .inequalities import WHOLE, Inequality, Problem, frobenius, largest, mean_s
 def hessian(problem: Problem, x: Tensor, sample: Sample | None = None) -> Tensor:
     """Hessian of f_i, `(lanes, clients, dim, dim)`, column by column from the oracle."""
     columns = torch.eye(problem.dim, dtype=x.dtype, device=x.device)
-    return torch.stack([problem.task_hvp(x, column.expand_as(x), sample) for column in columns], dim=-1)
+    return torch.stack([problem.local_hvp(x, column.expand_as(x), sample) for column in columns], dim=-1)
 
 
 def _gradient_bound(problem: Problem, x: Tensor) -> Tensor:
-    return norm(problem.task_gradient(problem.to_clients(x)))
+    return norm(problem.local_gradient(problem.to_clients(x)))
 
 
 def _smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    return slope(problem.task_gradient, norm, problem.to_clients(a), problem.to_clients(b))
+    return slope(problem.local_gradient, norm, problem.to_clients(a), problem.to_clients(b))
 
 
 def _hessian_lipschitz(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
@@ -28,12 +28,12 @@ def _hessian_lipschitz(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
 
 
 def _sample_gradient_bound(problem: Problem, x: Tensor) -> Tensor:
-    return largest(problem, lambda atom: norm(problem.task_gradient(problem.to_clients(x), atom)))
+    return largest(problem, lambda atom: norm(problem.local_gradient(problem.to_clients(x), atom)))
 
 
 def _sample_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
     a, b = problem.to_clients(a), problem.to_clients(b)
-    return largest(problem, lambda atom: slope(lambda x: problem.task_gradient(x, atom), norm, a, b))
+    return largest(problem, lambda atom: slope(lambda x: problem.local_gradient(x, atom), norm, a, b))
 
 
 def _sample_hessian_lipschitz(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
@@ -43,8 +43,8 @@ def _sample_hessian_lipschitz(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
 
 def _gradient_noise(problem: Problem, x: Tensor) -> Tensor:
     x = problem.to_clients(x)
-    exact = problem.task_gradient(x)
-    return mean_square(problem, lambda atom: norm(problem.task_gradient(x, atom) - exact))
+    exact = problem.local_gradient(x)
+    return mean_square(problem, lambda atom: norm(problem.local_gradient(x, atom) - exact))
 
 
 def _hessian_noise(problem: Problem, x: Tensor) -> Tensor:
@@ -55,8 +55,8 @@ def _hessian_noise(problem: Problem, x: Tensor) -> Tensor:
 
 def _gradient_fourth_moment(problem: Problem, x: Tensor) -> Tensor:
     x = problem.to_clients(x)
-    exact = problem.task_gradient(x)
-    return mean_square(problem, lambda atom: norm(problem.task_gradient(x, atom) - exact) ** 2) ** 2
+    exact = problem.local_gradient(x)
+    return mean_square(problem, lambda atom: norm(problem.local_gradient(x, atom) - exact) ** 2) ** 2
 
 
 def _hessian_fourth_moment(problem: Problem, x: Tensor) -> Tensor:
@@ -66,7 +66,7 @@ def _hessian_fourth_moment(problem: Problem, x: Tensor) -> Tensor:
 
 
 def _gradient_heterogeneity(problem: Problem, x: Tensor) -> Tensor:
-    own = problem.task_gradient(problem.to_clients(x))
+    own = problem.local_gradient(problem.to_clients(x))
     return (norm(own - own.mean(1, keepdim=True)) ** 2).mean(-1, keepdim=True).sqrt()
 
 
@@ -91,3 +91,4 @@ LOCAL_LOSS: dict[str, Inequality] = {
 }
 
 META: dict[str, Inequality] = WHOLE | LOCAL_LOSS
+FEDERATED: dict[str, Inequality] = WHOLE | {name: of for name, of in LOCAL_LOSS.items() if "hessian" not in name}

@@ -74,8 +74,8 @@ class Meta(AbstractMeta):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inner_dim", self.dim)
-        if not (math.isfinite(self.alpha) and self.alpha > 0 and self.nu >= 1):
-            raise ValueError(f"alpha must be positive and nu at least 1, got {self.alpha} and {self.nu}")
+        if not (math.isfinite(self.alpha) and self.alpha > 0 and self.nu >= 0):
+            raise ValueError(f"alpha must be positive and nu at least 0, got {self.alpha} and {self.nu}")
         require_paired(self, "sigma_G", "sigma_H")
         if not self.Delta < self.B:
             raise ValueError(f"B must exceed Delta, got B={self.B} and Delta={self.Delta}")
@@ -109,31 +109,31 @@ class Meta(AbstractMeta):
     def initial_point(self) -> Tensor:
         return self.start * uneven_direction(self.dim, self.device)
 
-    def task_value(self, x: Tensor) -> Tensor:
+    def local_value(self, x: Tensor) -> Tensor:
         return self._bowl.value(x)
 
-    def task_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+    def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         return self._bowl.gradient(x, sample.noise.mean(-1) if isinstance(sample, MetaSample) else None)
 
-    def task_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
+    def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
         return self._bowl.hvp(x, v, sample.noise.mean(-1) if isinstance(sample, MetaSample) else None)
 
     def fine_tuned(self, x: Tensor) -> list[Tensor]:
         """w_0^i, ..., w_nu^i from x `(runs, clients, dim)`, with exact gradients."""
         steps = [x]
         for _ in range(self.nu):
-            steps.append(steps[-1] - self.alpha * self.task_gradient(steps[-1]))
+            steps.append(steps[-1] - self.alpha * self.local_gradient(steps[-1]))
         return steps
 
     def objective(self, x: Tensor) -> Tensor:
-        return client_mean(self.task_value(self.fine_tuned(self.to_clients(x))[-1]))
+        return client_mean(self.local_value(self.fine_tuned(self.to_clients(x))[-1]))
 
     def gradient(self, x: Tensor) -> Tensor:
         """Equation (8): the product of the I - alpha Hessian(w_l) times the gradient at w_nu, averaged over clients."""
         steps = self.fine_tuned(self.to_clients(x))
-        direction = self.task_gradient(steps[-1])
+        direction = self.local_gradient(steps[-1])
         for w in reversed(steps[:-1]):
-            direction = direction - self.alpha * self.task_hvp(w, direction)
+            direction = direction - self.alpha * self.local_hvp(w, direction)
         return client_mean(direction)
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> MetaSample:

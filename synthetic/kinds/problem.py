@@ -244,6 +244,33 @@ class AbstractConditional(AbstractProblem):
         return each.flatten(1, 2).transpose(1, 2).contiguous().mean(-1)
 
 
+class AbstractFederated(AbstractSampled):
+    """F(x) = (1/N) sum_i F_i(x) with stochastic gradients of the F_i: nothing is composed.
+
+    The means over the clients may be overridden where they have a closed form.
+    """
+
+    kind: ClassVar[str] = "federated"
+
+    @property
+    def fits(self) -> tuple[str, ...]:
+        return ()
+
+    @abstractmethod
+    def local_value(self, x: Tensor) -> Tensor:
+        """Exact F_i(x_i), `(runs, clients, dim) -> (runs, clients)`."""
+
+    @abstractmethod
+    def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+        """Gradient of F_i at x_i, `(runs, clients, dim)`; with a sample the mean over its batch."""
+
+    def objective(self, x: Tensor) -> Tensor:
+        return client_mean(self.local_value(self.to_clients(x)))
+
+    def gradient(self, x: Tensor) -> Tensor:
+        return client_mean(self.local_gradient(self.to_clients(x)))
+
+
 class AbstractMeta(AbstractSampled):
     """F(w) = (1/N) sum_i f_i(w_nu^i), w_l^i = w_{l-1}^i - alpha grad f_i(w_{l-1}^i), w_0^i = w.
 
@@ -255,15 +282,15 @@ class AbstractMeta(AbstractSampled):
     nu: int
 
     @abstractmethod
-    def task_value(self, x: Tensor) -> Tensor:
+    def local_value(self, x: Tensor) -> Tensor:
         """Exact f_i(x_i), `(runs, clients, dim) -> (runs, clients)`."""
 
     @abstractmethod
-    def task_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+    def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         """Gradient of f_i at x_i, `(runs, clients, dim)`; with a sample the mean over its batch."""
 
     @abstractmethod
-    def task_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
+    def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
         """Hessian of f_i at x_i times v_i, `(runs, clients, dim)`; with a sample the mean over its batch."""
 
 

@@ -19,6 +19,12 @@ def pair_index(clients: int) -> Tensor:
     return torch.arange(clients) // 2
 
 
+def triple_signs(clients: int) -> Tensor:
+    """+1, -1/2, -1/2, +1, ... and 0 for clients left over: the sum is exactly zero, and no symmetry. Shape `(clients,)`."""
+    signs = torch.tensor([1.0, -0.5, -0.5], dtype=torch.float64).repeat(clients // 3)
+    return torch.cat([signs, torch.zeros(clients % 3, dtype=torch.float64)])
+
+
 def walsh_directions(indices: Tensor, size: int, device: str = "cpu") -> Tensor:
     """Unit vectors with entries +-1/sqrt(size): row i has the signs of the Walsh function `indices[i]`.
 

@@ -333,3 +333,58 @@ def q_fedavg_meta(data, noise: Draw, x0: Vector, y0, T: int, eta, q, tau, b=1, m
         return o.gradient(i, x, noise("sample", t, i, b, 2 * x0.size))
 
     return _q_fedavg(gradient, o.value, noise, x0, o.N, T, eta, q, tau, m, L)
+
+
+def minibatch_sgd_federated(data, noise: Draw, x0: Vector, y0, T: int, eta, b=1):
+    """One machine: x <- x - eta times the mean of the gradients of all clients' samples."""
+    o, x, path = Task(data), x0, [[x0] * len(data.A)]
+    for t in range(T):
+        x = x - eta * mean([o.gradient(i, x, noise("sample", t, i, b, 2 * x0.size)) for i in range(o.N)])
+        path.append([x] * o.N)
+    return path, Counter(rounds=T, model=T * x0.size)
+
+
+def scaffold(data, noise: Draw, x0: Vector, y0, T: int, eta, tau, eta_g=1.0, b=1, m=None, control="average"):
+    """Karimireddy et al., Algorithm 1: lines of the box, option II by its own formula c_i - c + (x - y_i) / (K eta_l)."""
+    o, sent = Task(data), Counter()
+    x, c, c_i = x0, 0 * x0, [0 * x0 for _ in range(o.N)]
+    path = [[x0] * o.N]
+    for begin in range(0, T, tau):
+        chosen = range(o.N) if m is None else [i for i in range(o.N) if noise.subset("clients", begin, m)[i]]
+        y = [x] * o.N
+        for t in range(begin, min(begin + tau, T)):
+            g = [o.gradient(i, y[i], noise("sample", t, i, b, 2 * x0.size)) for i in range(o.N)]
+            y = [y[i] - eta * (g[i] - c_i[i] + c) for i in range(o.N)]
+            path.append(y)
+        if begin + tau > T:
+            break
+        new = [c_i[i] - c + (x - y[i]) / (tau * eta) for i in range(o.N)]
+        if control == "gradient":
+            new = [o.gradient(i, x, noise("control", begin, i, b, 2 * x0.size)) for i in range(o.N)]
+        moved, turned = mean([y[i] - x for i in chosen]), mean([new[i] - c_i[i] for i in chosen])
+        for i in chosen:
+            c_i[i] = new[i]
+        x, c = x + eta_g * moved, c + len(chosen) / o.N * turned
+        path[-1] = [x] * o.N
+        sent.update(rounds=1)
+        sent["model"] += 2 * x0.size * Fraction(len(chosen), o.N)
+    return path, sent
+
+
+def fedprox(data, noise: Draw, x0: Vector, y0, T: int, eta, mu, tau, b=1, m=None):
+    """Li et al., Algorithm 2: gradient steps on h_k(w; w^t) = F_k(w) + (mu / 2) |w - w^t|^2, w^t the model of the round."""
+    o, sent, path = Task(data), Counter(), [[x0] * len(data.A)]
+    server = x0
+    for begin in range(0, T, tau):
+        chosen = range(o.N) if m is None else [i for i in range(o.N) if noise.subset("clients", begin, m)[i]]
+        w = [server] * o.N
+        for t in range(begin, min(begin + tau, T)):
+            g = [o.gradient(i, w[i], noise("sample", t, i, b, 2 * x0.size)) for i in range(o.N)]
+            w = [w[i] - eta * (g[i] + mu * (w[i] - server)) for i in range(o.N)]
+            path.append(w)
+        if begin + tau <= T:
+            server = mean([w[i] for i in chosen])
+            path[-1] = [server] * o.N
+            sent.update(rounds=1)
+            sent["model"] += x0.size * Fraction(len(chosen), o.N)
+    return path, sent

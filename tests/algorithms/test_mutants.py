@@ -15,6 +15,7 @@ from fedco.algorithms import (
     ComFedL,
     FedAvg,
     FedDRO,
+    FedProx,
     LocalBSGD,
     LocalMOML,
     LocalSCGD,
@@ -25,6 +26,7 @@ from fedco.algorithms import (
     ModifiedFedAvg,
     PerFedAvg,
     QFedAvg,
+    Scaffold,
     is_due,
     share,
 )
@@ -338,6 +340,58 @@ class LosesTheCurvatureTerm(QFedAvg):
 class RaisesToQPlusOne(QFedAvg):
     def communicate(self, problem, state, t):
         return QFedAvg.communicate(replace(self, q=self.q + 1), problem, state, t)
+
+
+@mutant("scaffold")
+class AddsTheControl(Scaffold):
+    def local_step(self, problem, state, draws, t):
+        swapped = replace(state, control=state.shared_control, shared_control=state.control)
+        new = super().local_step(problem, swapped, draws, t)
+        return replace(new, control=state.control, shared_control=state.shared_control)
+
+
+@mutant("scaffold")
+class UpdatesEveryControl(Scaffold):
+    def communicate(self, problem, state, t):
+        control = super().communicate(problem, replace(state, active=None), t).control
+        return replace(super().communicate(problem, state, t), control=control)
+
+
+@mutant("scaffold")
+class AveragesTheControlsOfTheRound(Scaffold):
+    def communicate(self, problem, state, t):
+        new = super().communicate(problem, state, t)
+        return replace(new, shared_control=share(new.control, state.active)) if is_due(t, self.tau) else new
+
+
+@mutant("scaffold")
+class KeepsTheOldGradients(Scaffold):
+    def _gathered(self, problem, state, gradient, draws, t):
+        return state.gathered + gradient
+
+
+@mutant("scaffold, option I")
+class TakesTheSampleOfTheStep(Scaffold):
+    def _gathered(self, problem, state, gradient, draws, t):
+        return state.gathered if t % self.tau else self.tau * gradient
+
+
+@mutant("scaffold")
+class ForgetsTheServersStep(Scaffold):
+    def communicate(self, problem, state, t):
+        return Scaffold.communicate(replace(self, eta_g=1.0), problem, state, t)
+
+
+@mutant("fedprox")
+class PullsToTheStart(FedProx):
+    def communicate(self, problem, state, t):
+        return replace(super().communicate(problem, state, t), origin=state.origin)
+
+
+@mutant("fedprox")
+class HalvesTheProximalTerm(FedProx):
+    def local_step(self, problem, state, draws, t):
+        return FedProx.local_step(replace(self, mu=self.mu / 2), problem, state, draws, t)
 
 
 def distance_to_reference(label, method_class):

@@ -14,6 +14,7 @@ from fedco.algorithms import (
     ComFedL,
     FedAvg,
     FedDRO,
+    FedProx,
     LocalBSGD,
     LocalMOML,
     LocalSCGD,
@@ -24,6 +25,7 @@ from fedco.algorithms import (
     NotApplicable,
     PerFedAvg,
     QFedAvg,
+    Scaffold,
     deviation,
 )
 from fedco.algorithms.engine import deviation as rounding
@@ -54,6 +56,10 @@ CASES = [
     (FedDRO(eta=GRID, beta=0.2, I=3), "feddro_noisy"),
     (FedDRO(eta=0.2, beta=0.2, I=3), "kl_dro"),
     (LocalSGD(eta=0.2, tau=3), "conditional_noisy"),
+    (LocalSGD(eta=GRID, tau=3, b=2), "federated_noisy"),
+    (Scaffold(eta=0.2, tau=3, eta_g=0.7), "federated_heterogeneous"),
+    (Scaffold(eta=0.2, tau=3, m=3, control="gradient"), "federated_noisy"),
+    (FedProx(eta=0.2, mu=0.4, tau=3), "federated_logistic"),
 ]
 NAMES = [f"{method.name}-{name}" for method, name in CASES]
 

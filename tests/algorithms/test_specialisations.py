@@ -13,6 +13,7 @@ from fedco.algorithms import (
     ComFedL,
     FedAvg,
     FedDRO,
+    FedProx,
     LocalBSGD,
     LocalMOML,
     LocalSCGD,
@@ -24,11 +25,12 @@ from fedco.algorithms import (
     NotApplicable,
     PerFedAvg,
     QFedAvg,
+    Scaffold,
     Start,
     drive,
 )
 from fedco.algorithms.engine import metrics
-from tiny import TINY, TinyData, TinyLocal, TinyMeta
+from tiny import TINY, TinyData, TinyFederated, TinyLocal, TinyMeta
 
 DETERMINISTIC = "feddro_counterexample"
 CLIENTS = 3
@@ -99,6 +101,22 @@ PAIRS = {
     "without noise nothing is left to reduce": (DETERMINISTIC, GCIVR(eta=0.05, tau=7), ModifiedFedAvg(eta=0.05, I=1)),
     "minibatch SGD on exact oracles": (DETERMINISTIC, MinibatchSGD(eta=0.05), ModifiedFedAvg(eta=0.05, I=1)),
     "plain SGD on exact oracles is case I": (DETERMINISTIC, LocalSGD(eta=0.05, tau=3), FedAvg(eta=0.05, I=3)),
+    "FedProx without its term": (
+        "federated",
+        FedProx(eta=0.05, mu=0.0, tau=3, b=2, m=2),
+        LocalSGD(eta=0.05, tau=3, b=2, m=2),
+    ),
+    "SCAFFOLD sharing at every step": ("federated", Scaffold(eta=0.05, tau=1, b=2), MinibatchSGD(eta=0.05, b=2)),
+    "one client has no drift to correct": (
+        "one federated client",
+        Scaffold(eta=0.05, tau=3, b=2),
+        LocalSGD(eta=0.05, tau=3, b=2),
+    ),
+    "minibatch SGD is Local SGD with rounds of one step": (
+        "federated",
+        MinibatchSGD(eta=0.05, b=2),
+        LocalSGD(eta=0.05, tau=1, b=2),
+    ),
     "one client: no weights to raise": (
         "one client",
         DRFA(eta=0.05, gamma=0.1, tau=3, b=2),
@@ -110,11 +128,11 @@ PAIRS = {
 class _ExactMeta(TinyMeta):
     """The meta problem without noise."""
 
-    def task_gradient(self, x, sample=None):
-        return super().task_gradient(x)
+    def local_gradient(self, x, sample=None):
+        return super().local_gradient(x)
 
-    def task_hvp(self, x, v, sample=None):
-        return super().task_hvp(x, v)
+    def local_hvp(self, x, v, sample=None):
+        return super().local_hvp(x, v)
 
 
 def problem_for(kind):
@@ -122,6 +140,8 @@ def problem_for(kind):
         return synthetic.problem(kind)
     if kind == "exact meta":
         return _ExactMeta(TinyData.random(5, CLIENTS))
+    if kind == "one federated client":
+        return TinyFederated(TinyData.random(5, 1))
     return TinyLocal(TinyData.random(5, 1)) if kind == "one client" else TINY[kind](TinyData.random(5, CLIENTS))
 
 
@@ -186,7 +206,7 @@ def test_a_list_of_batch_sizes_is_frozen():
 def test_q_fedavg_says_which_losses_it_cannot_weight():
     problem = TinyMeta(TinyData.random(3, CLIENTS))
     far = Start(x=-100.0 * problem.a[2] / problem.a[2].norm())
-    assert problem.task_value(problem._spread(far.x[None])).min() < 0
+    assert problem.local_value(problem._spread(far.x[None])).min() < 0
     with pytest.raises(NotApplicable, match="q_fedavg needs losses > 0"):
         drive(QFedAvg(eta=0.05, q=1.0, tau=3), problem, steps=2, start=far)
 
@@ -205,3 +225,23 @@ def test_a_fair_method_lowers_the_worst_loss(method):
         weights = results[0].state.weights
         assert weights.mean(0).argmax() == plain.argmax()
         torch.testing.assert_close(weights.sum(-1), torch.ones(8, dtype=torch.float64))
+
+
+def test_scaffold_removes_the_drift_that_biases_local_sgd():
+    """With exact gradients and rounds of 8 steps Local SGD ends where the clients' drifts cancel, SCAFFOLD at a minimum."""
+    problem = synthetic.problem("federated_sines", sigma=0.0)
+    far = {"gradient": metrics.gradient_norm_squared}
+    local, corrected = (
+        drive(method, problem, steps=4000, record=far, every=8).final("gradient").item()
+        for method in (LocalSGD(eta=0.5, tau=8), Scaffold(eta=0.5, tau=8))
+    )
+    assert corrected < 1e-12 < 1e-7 < local
+
+
+@pytest.mark.parametrize("m", [None, 2])
+def test_the_server_control_is_the_mean_of_the_clients_controls(m):
+    method, problem = Scaffold(eta=0.05, tau=3, m=m), TINY["federated"](TinyData.random(5, CLIENTS))
+    state = drive(method, problem, steps=9, seeds=2).state
+    mean = state.control.mean(1, keepdim=True).expand_as(state.control)
+    assert state.control.abs().min() > 0 and not torch.allclose(state.control, mean)
+    torch.testing.assert_close(state.shared_control, mean, rtol=1e-12, atol=1e-12)

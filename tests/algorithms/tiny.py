@@ -199,7 +199,7 @@ class TinyMeta(_Tiny):
     def _back(self, v: Tensor) -> Tensor:
         return (self.A * v.unsqueeze(-1)).transpose(2, 3).contiguous().sum(-1)
 
-    def task_gradient(self, x: Tensor, sample: Noise | None = None) -> Tensor:
+    def local_gradient(self, x: Tensor, sample: Noise | None = None) -> Tensor:
         u = (self.A * x.unsqueeze(2)).sum(-1)
         gradient = self._back(self.w * u / (1 + u * u).sqrt()) + self.a
         if sample is None:
@@ -207,7 +207,7 @@ class TinyMeta(_Tiny):
         z = sample.mean()
         return gradient + NOISE * z[..., :DIM] + JACOBIAN_NOISE * z[..., DIM:] * x
 
-    def task_hvp(self, x: Tensor, v: Tensor, sample: Noise | None = None) -> Tensor:
+    def local_hvp(self, x: Tensor, v: Tensor, sample: Noise | None = None) -> Tensor:
         u, p = (self.A * x.unsqueeze(2)).sum(-1), (self.A * v.unsqueeze(2)).sum(-1)
         root = (1 + u * u).sqrt()
         product = self._back(self.w * p / (root * root * root))
@@ -216,12 +216,25 @@ class TinyMeta(_Tiny):
     def objective(self, x: Tensor) -> Tensor:
         w = self._spread(x)
         for _ in range(self.nu):
-            w = w - self.alpha * self.task_gradient(w)
-        return self.task_value(w).sum(-1) / self.clients
+            w = w - self.alpha * self.local_gradient(w)
+        return self.local_value(w).sum(-1) / self.clients
 
-    def task_value(self, x: Tensor) -> Tensor:
+    def local_value(self, x: Tensor) -> Tensor:
         u = (self.A * x.unsqueeze(2)).sum(-1)
         return (self.w * (1 + u * u).sqrt()).sum(-1) + (self.a * x).sum(-1) + OFFSET
 
 
-TINY = {problem.kind: problem for problem in (TinyShared, TinyLocal, TinyConditional, TinyMeta)}
+class TinyFederated(TinyMeta):
+    """F_k = f_k of the meta problem: no fine-tuning, and no Hessians."""
+
+    kind = "federated"
+    local_hvp = alpha = property()  # reading them raises AttributeError
+
+    def __init__(self, data: TinyData) -> None:
+        super().__init__(data, nu=0)
+
+    def objective(self, x: Tensor) -> Tensor:
+        return self.local_value(self._spread(x)).sum(-1) / self.clients
+
+
+TINY = {problem.kind: problem for problem in (TinyShared, TinyLocal, TinyConditional, TinyMeta, TinyFederated)}

@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from fedco.algorithms import drive
 
-ORACLES = ("inner", "inner_vjp", "outer_gradient", "extra_gradient", "sample_gradient", "task_gradient", "task_hvp")
+ORACLES = ("inner", "inner_vjp", "outer_gradient", "extra_gradient", "sample_gradient", "local_gradient", "local_hvp")
 ROOT_SEED = 5
 
 

@@ -90,7 +90,7 @@ def test_dials_come_back_as_certificates(instance, wanted):
         (Conditional, dict(outer_support=0), "at least 1"),
         (Conditional, dict(Delta=5.0), "must exceed the heterogeneity"),
         (Meta, dict(alpha=0.0), "alpha must be positive"),
-        (Meta, dict(nu=0), "nu at least 1"),
+        (Meta, dict(nu=-1), "nu at least 0"),
         (Meta, dict(sigma_G=0.1), "both zero or both positive"),
         (Meta, dict(Delta=1.0), "B must exceed Delta"),
         (Meta, dict(kurtosis=0), "kurtosis must be a positive integer"),
@@ -146,7 +146,7 @@ def test_meta_gradient_is_the_product_of_its_factors():
     for client in range(2):
 
         def loss(w, client=client):
-            return instance.task_value(w.expand(1, 2, 3))[0, client]
+            return instance.local_value(w.expand(1, 2, 3))[0, client]
 
         w, product = x[0], torch.eye(3, dtype=torch.float64)
         for _ in range(instance.nu):
@@ -159,7 +159,7 @@ def test_meta_gradient_is_the_product_of_its_factors():
 def test_tasks_have_different_minimisers():
     instance = problem("meta_heterogeneous")
     origin = torch.zeros(1, instance.clients, instance.dim, dtype=torch.float64)
-    pulls = instance.task_gradient(origin)[0]
+    pulls = instance.local_gradient(origin)[0]
     assert torch.allclose(pulls[0], -pulls[1]) and pulls[0].norm() == pytest.approx(instance.Delta)
 
 
@@ -224,9 +224,9 @@ def conditional_mutants(p):
 
 def meta_mutants(p):
     return {
-        "task_hvp differs": dict(task_hvp=lambda x, v, sample=None: p.task_hvp(x, v)),
-        "task_gradient differs": dict(task_gradient=lambda x, sample=None: 1.01 * p.task_gradient(x, sample)),
-        "objective differs": dict(objective=lambda x: p.task_value(x.unsqueeze(1).expand(-1, p.clients, -1)).mean(-1)),
+        "local_hvp differs": dict(local_hvp=lambda x, v, sample=None: p.local_hvp(x, v)),
+        "local_gradient differs": dict(local_gradient=lambda x, sample=None: 1.01 * p.local_gradient(x, sample)),
+        "objective differs": dict(objective=lambda x: p.local_value(x.unsqueeze(1).expand(-1, p.clients, -1)).mean(-1)),
         "gradient differs": dict(gradient=lambda x: 0.99 * p.gradient(x)),
     }
 

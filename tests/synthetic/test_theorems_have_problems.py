@@ -97,9 +97,9 @@ def client_gradients(instance, x: torch.Tensor) -> torch.Tensor:
         pulled = instance.inner_vjp(x, instance.outer_gradient(instance.inner(x, outer), outer), outer)
         return (pulled * weights.view(1, 1, -1, 1)).sum(2)
     steps = instance.fine_tuned(x)
-    direction = instance.task_gradient(steps[-1])
+    direction = instance.local_gradient(steps[-1])
     for w in reversed(steps[:-1]):
-        direction = direction - instance.alpha * instance.task_hvp(w, direction)
+        direction = direction - instance.alpha * instance.local_hvp(w, direction)
     return direction
 
 

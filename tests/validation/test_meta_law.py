@@ -111,7 +111,7 @@ def test_path_errors_are_the_moments_over_every_outcome():
     for (z0, p0), (z1, p1) in product(zip(values, chances, strict=True), repeat=2):
         x = w
         for z in (z0, z1):
-            x = x - made.alpha * made.task_gradient(x, MetaSample(z.expand(2, 2, 1)))
+            x = x - made.alpha * made.local_gradient(x, MetaSample(z.expand(2, 2, 1)))
         for power, total in found.items():
             total += p0 * p1 * torch.linalg.vector_norm(x - fine_tuned(made, w)[-1], dim=-1) ** power
     for power, wanted in found.items():

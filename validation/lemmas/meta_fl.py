@@ -37,16 +37,16 @@ def fine_tuned(problem: Any, w: Tensor) -> list[Tensor]:
     """w_0^i, ..., w_nu^i with exact gradients, `(runs, clients, dim)` each."""
     path = [w]
     for _ in range(problem.nu):
-        path.append(path[-1] - problem.alpha * problem.task_gradient(path[-1]))
+        path.append(path[-1] - problem.alpha * problem.local_gradient(path[-1]))
     return path
 
 
 def meta_gradients(problem: Any, w: Tensor) -> Tensor:
     """grad F_i(w_i), exact, `(runs, clients, dim)`."""
     path = fine_tuned(problem, w)
-    d = problem.task_gradient(path[-1])
+    d = problem.local_gradient(path[-1])
     for point in reversed(path[:-1]):
-        d = d - problem.alpha * problem.task_hvp(point, d)
+        d = d - problem.alpha * problem.local_hvp(point, d)
     return d
 
 

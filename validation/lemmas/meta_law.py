@@ -116,7 +116,7 @@ class Estimate:
     def _exact(self, points: tuple[Tensor, ...]) -> Tensor:
         d = self._gradient(points[-1])
         for w in reversed(points[:-1]):
-            d = d - self.problem.alpha * self.problem.task_hvp(w, d)
+            d = d - self.problem.alpha * self.problem.local_hvp(w, d)
         return d
 
     def _hessian_free(self, points: tuple[Tensor, ...]) -> Tensor:
@@ -134,7 +134,7 @@ class Estimate:
         return d - self.problem.alpha * (ahead - behind) / (2 * self.delta)
 
     def _gradient(self, w: Tensor, noise: Tensor | None = None) -> Tensor:
-        return self.problem.task_gradient(w, None if noise is None else _sample(self.problem, noise))
+        return self.problem.local_gradient(w, None if noise is None else _sample(self.problem, noise))
 
 
 def _sample(problem: Any, noise: Tensor) -> Any:
@@ -160,7 +160,7 @@ def gradient_error_sq(problem: Any) -> Callable[[Tensor, Tensor], Tensor]:
     """||batch gradient - grad f_i||^2 at w_i, `(lanes, clients)`."""
 
     def error(w: Tensor, noise: Tensor) -> Tensor:
-        return (problem.task_gradient(w, _sample(problem, noise)) - problem.task_gradient(w)).square().sum(-1)
+        return (problem.local_gradient(w, _sample(problem, noise)) - problem.local_gradient(w)).square().sum(-1)
 
     return error
 
@@ -173,7 +173,7 @@ def hessian_error_sq(problem: Any) -> Callable[[Tensor, Tensor], Tensor]:
         for j in range(problem.dim):
             column = torch.zeros_like(w)
             column[..., j] = 1.0
-            total += (problem.task_hvp(w, column, sample) - problem.task_hvp(w, column)).square().sum(-1)
+            total += (problem.local_hvp(w, column, sample) - problem.local_hvp(w, column)).square().sum(-1)
         return total
 
     return error

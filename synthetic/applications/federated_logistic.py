@@ -1,0 +1,199 @@
+"""Federated logistic regression: F_i(x) = mean_j log(1 + exp(-m_ij.x)) + lambda |x|^2 / 2, on generated or real data.
+
+m_ij is the feature vector of sample j at client i times its label; a stochastic gradient takes one j at random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from ..certificate import MINIMUM_EXACT_WITNESS, ROUNDED_UP, Certificate, as_point, by_quantity
+from ..kinds.problem import AbstractFederated, Draws, Sample
+from ..parts.data import margins_of
+from ..parts.dials import require_nonnegative
+from ..parts.linear_losses import IndexSample, LinearLosses, combination, index_of
+from ..parts.scalar import sigmoid, softplus
+from ..parts.whole_certificates import cap_certificate
+
+_NEWTON_STEPS = 60
+_REACH = 1e-3
+_DAMPING = 1e-12
+
+
+@dataclass(frozen=True)
+class FederatedLogistic(AbstractFederated):
+    """Logistic losses of linear margins with an optional ridge.
+
+    Args:
+        clients, samples, dim: N, samples per client, size of the model.
+        ridge: lambda; above 0 the gradients are unbounded, and no bound of them is certified.
+        table, positives: "" for generated data, else a table of `tables` and the share of positive labels.
+        shift, noise, seed: of the data, see `data.margins_of`.
+        start: distance of the initial point from 0, on the wrong side of the first axis.
+
+    Raises:
+        ValueError: for a negative ridge, or data that the table does not have.
+    """
+
+    name: str = "federated_logistic"
+    clients: int = 6
+    samples: int = 16
+    dim: int = 5
+    ridge: float = 0.0
+    table: str = ""
+    positives: float = 0.5
+    shift: float = 0.5
+    noise: float = 0.5
+    seed: int = 0
+    start: float = 4.0
+    device: str = "cpu"
+    inner_dim: int = field(init=False, default=0)  # nothing is composed
+
+    def __post_init__(self) -> None:
+        require_nonnegative(self, "ridge", "start")
+        _ = self._data  # checks its own dials
+
+    @cached_property
+    def _data(self) -> LinearLosses:
+        sizes, law = (self.clients, self.samples, self.dim), (self.positives, self.shift, self.noise)
+        return LinearLosses(margins_of(self.table, *sizes, *law, self.seed, self.device))
+
+    @cached_property
+    def initial_point(self) -> Tensor:
+        return -self.start * torch.eye(self.dim, dtype=torch.float64, device=self.device)[0]
+
+    def local_value(self, x: Tensor) -> Tensor:
+        margins, _ = self._data.margins(x, None)
+        return softplus(-margins).mean(-1) + 0.5 * self.ridge * (x * x).sum(-1)
+
+    def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+        margins, rows = self._data.margins(x, index_of(sample))
+        return combination(-sigmoid(-margins), rows) + self.ridge * x
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> IndexSample:
+        return self._data.sample(draws, batch, purpose)
+
+    def atoms(self) -> tuple[IndexSample, Tensor]:
+        return self._data.uniform_atoms()
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Certificate]:
+        bounds = () if self.ridge > 0 else (*self._bounds(),)
+        return by_quantity((*self._smoothness(), *self._differences(), *bounds, self._gap()))
+
+    def _smoothness(self) -> Iterator[Certificate]:
+        """The weights s (1 - s) of the Hessians mean_j s_j (1 - s_j) m_j m_j^T are all largest at 0, at once."""
+        rows = self._data.features
+        longest = rows.flatten(0, 1)[int(torch.linalg.vector_norm(rows, dim=-1).flatten().argmax())]
+        client = int(torch.tensor(self._data.spectrum.per_client).argmax())
+        size = self._data.spectrum
+        for name, square, along in (
+            ("local_smoothness", size.largest**2, _top(rows[client])),
+            ("objective_smoothness", size.pooled**2, _top(rows.flatten(0, 1))),
+            ("local_sample_smoothness", size.longest**2, longest / longest.norm()),
+        ):
+            pair = (as_point(-_REACH * along), as_point(_REACH * along))
+            yield Certificate(
+                name,
+                square / 4 + self.ridge,
+                "exact",
+                "The logistic loss curves most at margin 0: 1/4.",
+                witness=1 - 1e-5,
+                points=pair,
+            )
+
+    def _differences(self) -> Iterator[Certificate]:
+        """A gradient is -m/2 - u m/2 with |u| <= 1 (plus the ridge, which all share)."""
+        rows, size = self._data.features, self._data.spectrum
+        means = rows.mean(1)
+        scatter = (rows - means.unsqueeze(1)).square().sum(-1).mean(1).sqrt()
+        deviation = 0.5 * float((scatter + rows.square().sum(-1).mean(1).sqrt()).amax())
+        apart = float((means - means.mean(0)).square().sum(-1).mean().sqrt())
+        own = float(torch.tensor(size.per_client, dtype=torch.float64).square().mean().sqrt())
+        yield Certificate(
+            "local_gradient_noise",
+            deviation * ROUNDED_UP,
+            "upper",
+            "A deviation is at most that of m/2 plus the root of mean |m|^2 / 4.",
+        )
+        yield Certificate(
+            "local_gradient_heterogeneity",
+            0.5 * (apart + own) * ROUNDED_UP,
+            "upper",
+            "That of the mean m/2 plus the root of the mean over clients of ||mean u m||^2 / 4.",
+        )
+
+    def _bounds(self) -> Iterator[Certificate]:
+        rows, size = self._data.features, self._data.spectrum
+        means = torch.linalg.vector_norm(rows.mean(1), dim=-1)
+        local = max(0.5 * (float(mean) + own) for mean, own in zip(means, size.per_client, strict=True))
+        pooled = 0.5 * (float(torch.linalg.vector_norm(rows.mean((0, 1)))) + size.pooled)
+        yield Certificate(
+            "local_gradient_bound", local * ROUNDED_UP, "upper", "||mean m||/2 plus ||mean u m||/2, |u| <= 1."
+        )
+        yield Certificate("local_sample_gradient_bound", size.longest, "upper", "The slope of the loss is below 1.")
+        yield cap_certificate(self, pooled * ROUNDED_UP, "||mean m||/2 plus ||mean u m||/2 over all clients.")
+
+    def _gap(self) -> Certificate:
+        rows = self._data.features.flatten(0, 1)
+        best = _minimiser(rows, self.ridge)
+        start, least = self.objective(torch.stack([self.initial_point, best])).tolist()
+        if self.ridge > 0:
+            below = float(self.gradient(best.unsqueeze(0)).square().sum()) / (2 * self.ridge)
+            infimum, argument = least - below, "F is ridge-strongly convex: F >= F(x) - |grad F(x)|^2 / (2 ridge)."
+        else:
+            infimum, argument = (
+                _dual_bound(rows, best),
+                ("log(1 + exp(-t)) >= H(p) - p t for p in [0, 1]; with sum p_i m_i = 0 the mean of H(p_i) is below F."),
+            )
+        gap = (start - infimum) * ROUNDED_UP
+        attained = (start - least) / gap * (1 - 1e-9)
+        return Certificate(
+            "objective_gap",
+            gap,
+            "exact" if attained >= MINIMUM_EXACT_WITNESS else "upper",
+            argument,
+            witness=attained,
+            points=(as_point(best),),
+        )
+
+
+def _top(rows: Tensor) -> Tensor:
+    """The unit vector that the largest eigenvalue of mean_j m_j m_j^T belongs to."""
+    return torch.linalg.svd(rows, full_matrices=False).Vh[0]
+
+
+def _minimiser(rows: Tensor, ridge: float) -> Tensor:
+    """Where F is least, by damped Newton steps; as far as they go where F has no minimum. `(dim,)`."""
+    x = rows.new_zeros(rows.shape[-1])
+    eye = torch.eye(len(x), dtype=rows.dtype, device=rows.device)
+
+    def value(at: Tensor) -> float:
+        return float(softplus(-(rows @ at)).mean() + 0.5 * ridge * at @ at)
+
+    for _ in range(_NEWTON_STEPS):
+        s = sigmoid(-(rows @ x))
+        gradient = ridge * x - (s.unsqueeze(-1) * rows).mean(0)
+        hessian = (rows * (s * (1 - s)).unsqueeze(-1)).T @ rows / len(rows) + (ridge + _DAMPING) * eye
+        step = torch.linalg.solve(hessian, gradient)
+        while value(x - step) > value(x) and float(step.norm()) > _DAMPING:
+            step = 0.5 * step
+        x = x - step
+    return x
+
+
+def _dual_bound(rows: Tensor, x: Tensor) -> float:
+    """A lower bound of mean_i log(1 + exp(-m_i.x)) over all x: the mean entropy of weights p in [0, 1] with sum p_i m_i = 0.
+
+    At the minimum p_i = sigmoid(-m_i.x) is such; elsewhere it is moved to the nearest one. Without one in [0, 1]: 0.
+    """
+    p = sigmoid(-(rows @ x))
+    p = p - torch.linalg.pinv(rows.T) @ (rows.T @ p)
+    if bool((p <= 0).any() or (p >= 1).any()):
+        return 0.0
+    return float(-(p * p.log() + (1 - p) * (1 - p).log()).mean()) * (1 - 1e-12)

@@ -1,0 +1,288 @@
+"""Plain federated problems F_i(x) = sum_j h(x_j) + s_i Delta v_i.x: quadratic, Huber and non-convex sines.
+
+All clients have the separable part in common, so F is that part: the tilts cancel in the mean, as s = 1, -1/2, -1/2 in each
+three clients with one v. Opposite pairs would cancel too, but so would, by symmetry, the bias of local steps at 0.
+A stochastic gradient is grad F_i(x) + sigma z v_i with E z = 0, E z^2 = 1, E z^4 = k. Noise and heterogeneity are the
+same at every point, so that every constant is exact. A tilted F_i need not be bounded below; F is, by 0.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from ..certificate import Certificate, as_point, by_quantity
+from ..kinds.problem import AbstractFederated, Draws, Sample
+from ..parts.blocks import LARGEST_WAVENUMBER, Cosine
+from ..parts.dials import require_nonnegative, require_positive
+from ..parts.loss import Kurtosis
+from ..parts.patterns import one_hot, triple_signs, uneven_direction, walsh_directions
+
+_NEARLY_ALL = 0.9999
+_HALF_ANGLE = 0.01
+
+
+@dataclass(frozen=True)
+class NoiseSample(Sample):
+    """The standardised noise z of each sampled gradient, `(runs, clients, batch)`."""
+
+    noise: Tensor
+
+
+def mean_noise(sample: Sample | None) -> Tensor | None:
+    """The mean over the batch of z, `(runs, clients)`; None for the exact oracle."""
+    return sample.noise.mean(-1) if isinstance(sample, NoiseSample) else None
+
+
+@dataclass(frozen=True)
+class AbstractSeparable(AbstractFederated):
+    """What the three families share.
+
+    Args:
+        clients, dim: N and the size of x.
+        L: Lipschitz constant of grad F_i.
+        sigma: noise of one stochastic gradient. kurtosis: k of its law, an integer.
+        Delta: the largest ||grad F_i - grad F||, at every point; clients left over by threes have none.
+        start: distance of the initial point from the minimiser 0 of F.
+
+    Raises:
+        ValueError: for dials that contradict each other, naming them.
+    """
+
+    name: str = "separable"
+    clients: int = 8
+    dim: int = 6
+    L: float = 1.0
+    sigma: float = 0.0
+    kurtosis: int = 1
+    Delta: float = 0.0
+    start: float = 10.0
+    device: str = "cpu"
+    inner_dim: int = field(init=False, default=0)  # nothing is composed
+
+    def __post_init__(self) -> None:
+        require_positive(self, "L", "clients", "dim")
+        require_nonnegative(self, "sigma", "Delta", "start")
+        if self.Delta > 0 and self.clients < 3:
+            raise ValueError(f"Delta > 0 needs at least 3 clients, got {self.clients}")
+        _ = self._law  # checks the kurtosis
+        self._check_shape()
+
+    @abstractmethod
+    def _check_shape(self) -> None:
+        """Raise ValueError, naming them, for dials of h that contradict each other."""
+
+    @abstractmethod
+    def _value(self, x: Tensor) -> Tensor:
+        """h_j(x_j), elementwise `(..., dim)`; its minimum is 0, at 0."""
+
+    @abstractmethod
+    def _slope(self, x: Tensor) -> Tensor:
+        """h_j'(x_j)."""
+
+    @abstractmethod
+    def _shape_certificates(self) -> Iterator[Certificate]:
+        """What follows from h: smoothness, and bounds of the gradients where they are finite."""
+
+    @cached_property
+    def _law(self) -> Kurtosis:
+        return Kurtosis(self.kurtosis, self.device)
+
+    @cached_property
+    def directions(self) -> Tensor:
+        """v_i, `(clients, dim)`."""
+        return walsh_directions(torch.arange(self.clients) // 3, self.dim, self.device)
+
+    @cached_property
+    def _tilts(self) -> Tensor:
+        return self.Delta * triple_signs(self.clients).to(self.device)
+
+    @cached_property
+    def initial_point(self) -> Tensor:
+        return self.start * uneven_direction(self.dim, self.device)
+
+    def local_value(self, x: Tensor) -> Tensor:
+        return self._value(x).sum(-1) + self._tilts * (x * self.directions).sum(-1)
+
+    def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+        noise = mean_noise(sample)
+        rate = self._tilts.expand(x.shape[:-1]) if noise is None else self._tilts + self.sigma * noise
+        return torch.addcmul(self._slope(x), self.directions, rate.unsqueeze(-1))
+
+    def objective(self, x: Tensor) -> Tensor:
+        return self._value(x).sum(-1)
+
+    def gradient(self, x: Tensor) -> Tensor:
+        return self._slope(x)
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> NoiseSample:
+        return NoiseSample(self._law.draw(draws, batch, purpose))
+
+    def atoms(self) -> tuple[NoiseSample, Tensor]:
+        values, weights = self._law.support()
+        return NoiseSample(values.expand(1, self.clients, -1)), weights
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Certificate]:
+        return by_quantity((*self._shape_certificates(), *self._noise_certificates(), *self._mean_certificates()))
+
+    def _noise_certificates(self) -> Iterator[Certificate]:
+        error = "The error is sigma z v_i with |v_i| = 1, E z^2 = 1 and E z^4 = k, at every point."
+        yield Certificate(
+            "local_gradient_noise", self.sigma, "exact", error, witness=1 - 1e-12, points=(self._at(0.0),)
+        )
+        yield Certificate(
+            "local_gradient_fourth_moment",
+            self.kurtosis * self.sigma**4,
+            "exact",
+            error,
+            witness=1 - 1e-12,
+            points=(self._at(0.0),),
+        )
+
+    def _mean_certificates(self) -> Iterator[Certificate]:
+        gap = float(self.objective(self.initial_point.unsqueeze(0)))
+        yield Certificate(
+            "objective_gap",
+            gap,
+            "exact",
+            "F is a sum of nonnegative functions that vanish at 0.",
+            witness=1 - 1e-12,
+            points=(self._at(0.0),),
+        )
+        share = math.sqrt(float((triple_signs(self.clients) ** 2).mean()))
+        yield Certificate(
+            "local_gradient_heterogeneity",
+            share * self.Delta,
+            "exact",
+            "grad F_i - grad F = s_i Delta v_i at every point.",
+            witness=1 - 1e-12,
+            points=(self._at(0.0),),
+        )
+
+    def _smoothness(self, reach: float, argument: str) -> Iterator[Certificate]:
+        """All smoothness constants are L, attained along the first axis within `reach` of 0; tilts and noise are linear."""
+        pair = tuple(as_point(sign * reach * one_hot(torch.tensor(0), self.dim)) for sign in (-1.0, 1.0))
+        for name in ("local_smoothness", "local_sample_smoothness", "objective_smoothness"):
+            yield Certificate(name, self.L, "exact", argument, witness=_NEARLY_ALL, points=pair)
+
+    def _bounded(self, G: float, steepest: float) -> Iterator[Certificate]:
+        """Bounds of gradients that are largest where every coordinate is `steepest`: there h' is parallel to v_0."""
+        largest, argument = self.sigma * self._law.largest, "h' parallel to the tilt and the noise of client 0, added."
+        for name, value in (
+            ("local_gradient_bound", G),
+            ("local_sample_gradient_bound", G + largest),
+            ("gradient_cap", G - self.Delta),
+        ):
+            yield Certificate(name, value, "exact", argument, witness=1 - 1e-9, points=(self._at(steepest),))
+
+    def _at(self, coordinate: float) -> tuple[float, ...]:
+        """The point with all coordinates equal: along v_0, the direction of client 0."""
+        return (coordinate,) * self.dim
+
+
+@dataclass(frozen=True)
+class FederatedQuadratic(AbstractSeparable):
+    """h_j(t) = lambda_j t^2 / 2 with curvatures from L down to mu. The gradients are unbounded, so nothing caps them.
+
+    Args:
+        mu: the smallest curvature, in [0, L]. The rest as for `AbstractSeparable`.
+    """
+
+    name: str = "federated_quadratic"
+    mu: float = 0.1
+
+    def _check_shape(self) -> None:
+        if not 0 <= self.mu <= self.L:
+            raise ValueError(f"mu must be in [0, L], got mu={self.mu} and L={self.L}")
+
+    @cached_property
+    def _curvatures(self) -> Tensor:
+        steps = torch.arange(self.dim, dtype=torch.float64) / max(self.dim - 1, 1)
+        return (self.L + (self.mu - self.L) * steps).to(self.device)
+
+    def _value(self, x: Tensor) -> Tensor:
+        return 0.5 * self._curvatures * x * x
+
+    def _slope(self, x: Tensor) -> Tensor:
+        return self._curvatures * x
+
+    def _shape_certificates(self) -> Iterator[Certificate]:
+        yield from self._smoothness(1.0, "The largest curvature, that of the first coordinate.")
+
+
+@dataclass(frozen=True)
+class FederatedHuber(AbstractSeparable):
+    """h(t) = L t^2 / 2 up to |t| = g / L, and slope g beyond, g = (G - Delta) / sqrt(dim).
+
+    Args:
+        G: bound of ||grad F_i||, larger than Delta. The rest as for `AbstractSeparable`.
+    """
+
+    name: str = "federated_huber"
+    G: float = 1.0
+
+    def _check_shape(self) -> None:
+        _require_bound(self)
+
+    @property
+    def _steepest(self) -> float:
+        return (self.G - self.Delta) / math.sqrt(self.dim)
+
+    def _value(self, x: Tensor) -> Tensor:
+        slope = self._slope(x)
+        return slope * (x - slope / (2 * self.L))
+
+    def _slope(self, x: Tensor) -> Tensor:
+        return (self.L * x).clamp(-self._steepest, self._steepest)
+
+    def _shape_certificates(self) -> Iterator[Certificate]:
+        knee = self._steepest / self.L
+        yield from self._smoothness(0.5 * knee, "The curvature is L up to the knee and 0 beyond.")
+        yield from self._bounded(self.G, 2 * knee)
+
+
+@dataclass(frozen=True)
+class FederatedSines(AbstractSeparable):
+    """h(t) = g (1 - cos(q t)) / q with g = (G - Delta) / sqrt(dim) and g q = L: non-convex, with minima everywhere.
+
+    Args:
+        G: bound of ||grad F_i||, larger than Delta. The rest as for `AbstractSeparable`.
+    """
+
+    name: str = "federated_sines"
+    G: float = 1.0
+
+    def _check_shape(self) -> None:
+        _require_bound(self)
+        if self._wave.wavenumber > LARGEST_WAVENUMBER:
+            raise ValueError(
+                f"L={self.L} is too large for G={self.G}: wavenumber {self._wave.wavenumber} exceeds "
+                f"{LARGEST_WAVENUMBER}"
+            )
+
+    @cached_property
+    def _wave(self) -> Cosine:
+        steepest = (self.G - self.Delta) / math.sqrt(self.dim)
+        return Cosine(steepest, self.L / steepest)
+
+    def _value(self, x: Tensor) -> Tensor:
+        return self._wave.value(x)
+
+    def _slope(self, x: Tensor) -> Tensor:
+        return self._wave.slope(x)
+
+    def _shape_certificates(self) -> Iterator[Certificate]:
+        yield from self._smoothness(_HALF_ANGLE / self._wave.wavenumber, "The curvature is L cos(q t), largest at 0.")
+        yield from self._bounded(self.G, math.pi / 2 / self._wave.wavenumber)
+
+
+def _require_bound(problem: FederatedHuber | FederatedSines) -> None:
+    if not (math.isfinite(problem.G) and problem.Delta < problem.G):
+        raise ValueError(f"G must exceed Delta, got G={problem.G} and Delta={problem.Delta}")
