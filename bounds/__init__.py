@@ -2,6 +2,6 @@
 
 from .language.reading import InputError
 from .language.theorem import Theorem
-from .registry import PAPERS, all_theorems, get_theorem, paper_theorems
+from .registry import PAPERS, all_theorems, get_theorem, get_theorems, paper_theorems
 
-__all__ = ["PAPERS", "InputError", "Theorem", "all_theorems", "get_theorem", "paper_theorems"]
+__all__ = ["PAPERS", "InputError", "Theorem", "all_theorems", "get_theorem", "get_theorems", "paper_theorems"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from .files import is_file, theorem_of_file
+from .files import is_file, theorem_of_file, theorems_of_file
 from .language.reading import InputError
 from .language.theorem import Theorem
 
@@ -48,3 +48,14 @@ def get_theorem(name: str | Theorem) -> Theorem:
     if name not in known:
         raise InputError(f"{name[:60]!r}: not a theorem; wanted one of {' '.join(known)}")
     return known[name]
+
+
+def get_theorems(name: str) -> list[Theorem]:
+    """Every theorem of a paper key or of a file, or the one theorem of an id.
+
+    Raises:
+        InputError: no such paper, file or theorem.
+    """
+    if is_file(name):
+        return list(theorems_of_file(name).values())
+    return [get_theorem(name)] if "." in name else list(paper_theorems(name).values())

@@ -107,6 +107,10 @@ def complexity(
 
 
 def compare(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID|FILE]...", help="Theorems to compare; the main ones of all papers without any."),
+    ] = None,
     eps: Annotated[str | None, typer.Option("--eps", help="Target for the metric of every theorem.")] = None,
     orders: Annotated[
         bool, typer.Option("--orders", help="Instead the exact orders as the target goes to 0: needs no constants.")
@@ -124,26 +128,28 @@ def compare(
     figure: Figure = None,
     as_json: Json = False,
 ) -> None:
-    """All theorems on the same quantities, named as in the shared vocabulary (outer_smoothness, clients, …).
+    """Theorems on the same quantities, named as in the shared vocabulary (outer_smoothness, clients, …).
 
     Example: fedco compare --eps 1/10 --set clients=20 --set inner_value_noise=2 --kind conditional
     """
     from ..bounds.cost import comparison as comparing
+    from ..bounds.registry import get_theorems
 
     quantities = read_settings(sets, constants)
+    chosen = [item for name in names or () for item in get_theorems(name) if item.kind in ("theorem", "corollary")]
     if orders:
         if eps is not None or quantities or figure is not None:
             raise InputError("--orders: wanted it alone or with --kind; the orders hold for any constants and targets")
-        table = comparing.orders(kind)
+        table = comparing.orders(kind, theorems=chosen)
         emit(table.to_dict(), table, as_json)
         return
     if eps is None:
         raise InputError("--eps: wanted a target, got nothing; or --orders for the orders as it goes to 0")
-    result = comparing.compare(eps, quantities, kind=kind, statement=statement, cost=cost)
+    result = comparing.compare(eps, quantities, theorems=chosen, kind=kind, statement=statement, cost=cost)
     if figure is not None:
         target = float(_number("--eps", eps))
         targets = [target * factor for factor in (10.0, 10**0.5, 1.0, 10**-0.5, 0.1)]
-        comparing.figure(figure, targets, quantities, kind=kind, statement=statement, cost=cost)
+        comparing.figure(figure, targets, quantities, theorems=chosen, kind=kind, statement=statement, cost=cost)
     emit(result.to_dict(), result, as_json)
 
 

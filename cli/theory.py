@@ -10,20 +10,29 @@ import typer
 from ..bounds.language.reading import InputError
 from .common import Constants, Json, Sets, StatementOption, chosen_statement, emit, note, read_settings
 
-TheoremId = Annotated[str, typer.Argument(metavar="ID", help="For instance feddro.theorem_5_1; see `fedco theorems`.")]
+TheoremId = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID|FILE",
+        help="For instance feddro.theorem_5_1 (see `fedco theorems`), my_bound.toml, or my_paper.py:theorem_1.",
+    ),
+]
 
 
 def theorems(
-    paper: Annotated[str | None, typer.Argument(help="A paper key such as feddro; all papers without it.")] = None,
+    paper: Annotated[
+        str | None,
+        typer.Argument(metavar="[PAPER|FILE]", help="A paper key such as feddro, or a file; all papers without it."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List every registered theorem, corollary and lemma."""
     from .. import bounds
 
-    found = bounds.paper_theorems(paper) if paper else bounds.all_theorems()
+    found = bounds.get_theorems(paper) if paper else bounds.all_theorems().values()
     rows = [
         {"id": t.id, "kind": t.kind, "title": t.title, "source": str(t.source), "statements": list(t.labels)}
-        for t in found.values()
+        for t in found
     ]
     text = "\n".join(
         f"{row['id']:<32} {row['kind']:<10} {row['title']}  [{', '.join(row['statements'])}]" for row in rows
@@ -111,7 +120,8 @@ def admissible(
 
 def audit(
     name: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="A theorem id or a paper key; everything without it.")
+        str | None,
+        typer.Argument(metavar="[ID|FILE]", help="A theorem id, a paper key or a file; everything without it."),
     ] = None,
     recheck: Annotated[
         str | None, typer.Option("--recheck", metavar="FINDING", help="Run one finding's check again.")

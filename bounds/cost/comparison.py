@@ -18,7 +18,7 @@ from ..language.theorem import Theorem
 from ..optimum.tuning import Tuned, tune
 from ..registry import PAPERS, paper_theorems
 from .orders import Order, rates
-from .resources import KIND, RESOURCES
+from .resources import RESOURCES, kind_of
 
 MAIN = {
     "local_scgdm": ("theorem_3_4",),
@@ -119,6 +119,7 @@ def compare(
     eps: Any,
     quantities: Mapping[str, Any] | None = None,
     *,
+    theorems: Sequence[Theorem] = (),
     kind: str | None = None,
     statement: str | None = None,
     cost: str = "samples",
@@ -126,6 +127,7 @@ def compare(
     """What every theorem says that `metric <= eps` costs, on the same quantities.
 
     Args:
+        theorems: those to compare; the main theorems of all papers without them.
         quantities: quantity name -> value; what is not given (and not implied) counts as 1, clients as 10.
         kind: only theorems about this kind of problem.
         statement: a label; by default the most trustworthy statement that a theorem has (corrected, proved, printed).
@@ -134,15 +136,14 @@ def compare(
         InputError: an unknown quantity, kind or label, or a bad number.
     """
     given = dict(quantities or {})
-    known = _known_quantities()
+    chosen = list(theorems) or _main_theorems()
+    known = _known_quantities(chosen)
     for name, value in given.items():
         if name not in known:
             raise InputError(f"{name[:40]}: not a quantity of any theorem; wanted one of {' '.join(sorted(known))}")
         read_number(name, value)
-    _check_kind(kind)
-    rows = tuple(
-        _row(t, eps, given, statement, cost) for t in _theorems() if kind in (None, KIND[t.id.partition(".")[0]])
-    )
+    _check_kind(kind, chosen)
+    rows = tuple(_row(t, eps, given, statement, cost) for t in chosen if kind in (None, kind_of(t)))
     return Comparison(str(eps), {name: str(value) for name, value in given.items()}, rows)
 
 
@@ -193,16 +194,21 @@ class OrderTable:
         return f"orders of the cheapest schedule for metric <= eps, per client\n{self.markdown()}"
 
 
-def orders(kind: str | None = None, labels: Sequence[str] = ("printed", "corrected")) -> OrderTable:
-    """The exact orders of every main theorem, for each of the labels that it has.
+def orders(
+    kind: str | None = None,
+    labels: Sequence[str] = ("printed", "corrected"),
+    theorems: Sequence[Theorem] = (),
+) -> OrderTable:
+    """The exact orders of these theorems, or of every main theorem, for each of the labels that they have.
 
     Raises:
         InputError: an unknown kind.
     """
-    _check_kind(kind)
+    chosen = list(theorems) or _main_theorems()
+    _check_kind(kind, chosen)
     rows = []
-    for item in _theorems():
-        about = KIND[item.id.partition(".")[0]]
+    for item in chosen:
+        about = kind_of(item)
         for label in (label for label in labels if label in item.labels and kind in (None, about)):
             try:
                 rows.append(OrderRow(item.id, label, about, dict(rates(item, label).costs)))
@@ -211,14 +217,13 @@ def orders(kind: str | None = None, labels: Sequence[str] = ("printed", "correct
     return OrderTable(tuple(rows))
 
 
-def _check_kind(kind: str | None) -> None:
-    if kind is not None and kind not in KIND.values():
-        raise InputError(
-            f"{kind[:40]!r}: not a kind of problem; wanted one of {', '.join(dict.fromkeys(KIND.values()))}"
-        )
+def _check_kind(kind: str | None, theorems: Sequence[Theorem]) -> None:
+    known = dict.fromkeys(kind_of(theorem) for theorem in theorems)
+    if kind is not None and kind not in known:
+        raise InputError(f"{kind[:40]!r}: not a kind of problem; wanted one of {', '.join(known)}")
 
 
-def _theorems() -> list[Theorem]:
+def _main_theorems() -> list[Theorem]:
     found = []
     for paper in PAPERS:
         try:
@@ -229,10 +234,8 @@ def _theorems() -> list[Theorem]:
     return found
 
 
-def _known_quantities() -> set[str]:
-    extra = {
-        binding.quantity.name for t in _theorems() for binding in t.vocabulary if binding.quantity.role == "constant"
-    }
+def _known_quantities(theorems: Sequence[Theorem]) -> set[str]:
+    extra = {binding.quantity.name for t in theorems for binding in t.vocabulary if binding.quantity.role == "constant"}
     constants = {name for name, quantity in QUANTITIES.items() if quantity.role == "constant"}
     return constants | extra | set(_DEFAULTS)
 
@@ -247,7 +250,7 @@ def _row(theorem: Theorem, eps: Any, given: Mapping[str, Any], statement: str | 
         value = _value(binding, given, assumed)
         if value is not None:
             values[name] = value
-    kind = KIND[theorem.id.partition(".")[0]]
+    kind = kind_of(theorem)
     try:
         tuned, reason = tune(theorem, values, statement=label, eps=eps, cost=cost), ""
     except InputError as error:

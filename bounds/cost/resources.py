@@ -40,6 +40,11 @@ KIND = {
 Table = Mapping[str, sp.Expr]
 
 
+def kind_of(theorem: Theorem) -> str:
+    """The kind of problem that a theorem is about."""
+    return theorem.problem or KIND[theorem.id.partition(".")[0]]
+
+
 def _local_scgdm(s: SimpleNamespace) -> Table:
     rounds = s.T / s.p
     return _counts(s.T, rounds, s.T, 2 * rounds, rounds)
