@@ -7,6 +7,9 @@ Bad input ends with exit status 2 and one line that names the symbol, the wanted
 from __future__ import annotations
 
 import sys
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import typer
 
@@ -14,6 +17,7 @@ from . import startup
 
 startup.prepare()  # before anything imports sympy
 
+from ..storage import DamagedWarning  # noqa: E402
 from . import experiments, inverse, theory  # noqa: E402
 
 app = typer.Typer(
@@ -30,11 +34,33 @@ experiments.register(app)
 
 
 def main() -> None:
-    """Entry point: user errors become one line on stderr and exit status 2."""
+    """Entry point: errors of the user and of the file system become one line on stderr and exit status 2."""
     from ..bounds.language.reading import InputError
 
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.showwarning = _one_line(warnings.showwarning)
+            app()
     except InputError as error:
-        print(f"fedco: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
+        _end(str(error))
+    except OSError as error:
+        if error.filename is None:
+            raise
+        _end(f"{error.filename}: cannot be read or written ({error.strerror})")
+
+
+def _end(message: str) -> NoReturn:
+    print(f"fedco: {message}", file=sys.stderr)
+    raise SystemExit(2) from None
+
+
+def _one_line(otherwise: Callable[..., None]) -> Callable[..., None]:
+    """A damaged file is one line for a person; any other warning stays as Python shows it."""
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, DamagedWarning):
+            print(f"fedco: {message}", file=sys.stderr)
+        else:
+            otherwise(message, category, *where, **more)
+
+    return show

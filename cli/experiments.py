@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ..bounds.language.reading import InputError, read_number
+from ..storage import make_folder
 from .common import Constants, Json, Sets, StatementOption, chosen_statement, emit, note, read_settings
 from .theory import TheoremId
 
@@ -148,7 +149,8 @@ def _lemmas(
 ) -> None:
     from ..validation.lemmas import measure_lemmas
 
-    found = measure_lemmas(name, problems=problems, seeds=seeds, label=label, cache=out / "lemmas" if out else None)
+    cache = make_folder(out / "lemmas") if out else None
+    found = measure_lemmas(name, problems=problems, seeds=seeds, label=label, cache=cache)
     emit(
         {"theorem": name, "kind": "measurement", "runs": [run.to_dict() for run in found]},
         "\n\n".join(map(str, found)),
@@ -189,6 +191,7 @@ def plot(
         raise InputError(f"--out {out.name[:40]}: wanted a file ending in .svg, .png or .pdf")
     if bool(over) == bool(dial):
         raise InputError("plot: wanted either --over NAME or --dial NAME")
+    make_folder(out.parent)
     if dial:
         _plot_sweep(name, dial, out, seeds, cache, jobs, as_json)
         return
@@ -238,11 +241,12 @@ def counterexample(
         raise InputError(f"--case {case[:10]}: wanted I or II")
     from ..validation.counterexample import figure, summary
 
+    if out:
+        make_folder(out)
     found = {key: summary(key) for key in ([case] if case else ["I", "II"])}
     if out:
         from ..validation.report.companions import converging
 
-        out.mkdir(parents=True, exist_ok=True)
         for key in found:
             figure(key, converging()).save(out / f"counterexample_case_{key}.svg")
             note(f"wrote {out / f'counterexample_case_{key}.svg'}")

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ... import storage
 from . import store
 from .draws import Draws
 from .fingerprint import TRAJECTORY, source_fingerprint
@@ -38,10 +39,15 @@ class Checkpoint:
             self.saved = time.monotonic()
 
     def resume(self, initial: State, recorder: Recorder, steps: int, hand_out: Callable[[State], None]) -> int:
-        """The step to begin with: that of the file, whose state (of the type of ``initial``) is handed out; 0 without."""
-        if not self.path or not self.path.exists():
+        """The step to begin with: that of the file, whose state (of the type of ``initial``) is handed out; 0 without.
+
+        A damaged file is set aside with a warning, and the run begins anew.
+        """
+        path = self.path
+        found = path and storage.undamaged(path, lambda: store.read(path, initial.x.device))
+        if not found:
             return 0
-        arrays, description = store.read(self.path, initial.x.device)
+        arrays, description = found
         differing = [name for name, value in self.identity.items() if description.get("run", {}).get(name) != value]
         if differing or description["t"] > steps:
             raise ValueError(

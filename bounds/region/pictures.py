@@ -8,6 +8,7 @@ from typing import Any
 
 import sympy as sp
 
+from ...storage import write
 from ..language.reading import InputError
 from ..language.theorem import Theorem
 from .single import Admissible, reduced
@@ -110,8 +111,6 @@ def _figure() -> Any:
 
 def _save(figure: Any, out: Path) -> None:
     try:
-        figure.savefig(out, dpi=150)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{out}: wanted a writable file with a known ending such as .png or .svg, got {error}"
-        ) from None
+        write(out, lambda file: figure.savefig(file, dpi=150, format=out.suffix.lstrip(".") or "png"))
+    except ValueError as error:
+        raise InputError(f"{out}: wanted a known ending such as .png or .svg, got {error}") from None

@@ -24,6 +24,7 @@ from fedco.algorithms import (
     drive_in_processes,
 )
 from fedco.algorithms.engine import draws, metrics, progress
+from fedco.storage import DamagedError, DamagedWarning
 from tiny import TinyData, TinyLocal, TinyMeta, TinyShared
 
 PROBLEM = TinyShared(TinyData.random(1, 3))
@@ -161,10 +162,15 @@ def test_a_checkpoint_of_other_arithmetic_is_refused(where, what, other, monkeyp
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 not really", b"\x80\x04K\x01."])
-def test_a_file_that_is_no_checkpoint_is_refused(content, tmp_path):
-    (tmp_path / "run.npz").write_bytes(content)
-    with pytest.raises(ValueError, match="is not a checkpoint"):
-        drive(METHOD, PROBLEM, steps=2, checkpoint=tmp_path / "run.npz")
+def test_a_file_that_is_no_checkpoint_is_set_aside_and_the_run_begins_anew(content, tmp_path):
+    path = tmp_path / "run.npz"
+    path.write_bytes(content)
+    with pytest.warns(DamagedWarning, match=r"run\.npz was damaged"):
+        begun = drive(METHOD, PROBLEM, steps=2, checkpoint=path)
+    assert torch.equal(begun.state.x, drive(METHOD, PROBLEM, steps=2).state.x)
+    assert (tmp_path / "run.npz.damaged").read_bytes() == content and path.exists()
+    with pytest.raises(DamagedError):
+        Result.load(tmp_path / "run.npz.damaged")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -7,31 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from fedco.cli import main
+from in_process import CONSTANTS, MAIN, VALUES, run, sets
 
-CONSTANTS = dict.fromkeys(
-    ("L_h", "L_f", "L_g", "B_f", "B_g", "sigma_h", "sigma_g", "Delta_h", "Delta_g", "Phi_gap"), "1"
-)
-VALUES = {**CONSTANTS, "y_err": "0", "I": "4", "K": "8", "b": "2", "T": "1e9"}
 LEMMA = {name: "1" for name in ("L_h", "L_f", "L_g", "B_f", "B_g")}
 CODE = "__import__('os').system('touch /tmp/owned')"
-MAIN = "feddro.theorem_5_1"
-
-
-def sets(values, **changes):
-    return [part for name, value in {**values, **changes}.items() for part in ("--set", f"{name}={value}")]
-
-
-def run(capsys, monkeypatch, *arguments):
-    """Exit status, stdout, stderr of the command, in this process."""
-    monkeypatch.setattr(sys, "argv", ["fedco", *arguments])
-    status = 0
-    try:
-        main()
-    except SystemExit as stop:
-        status = stop.code or 0
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 def bad_bound(name, value, wanted):

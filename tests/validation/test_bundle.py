@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fedco.storage import sealed
 from fedco.validation.runs import bundle as bundle_module
 from fedco.validation.runs.bundle import Bundle, BundleError, Sides, from_dict, read, replay, to_dict, write
 from fedco.validation.runs.lossless import LosslessError, decode, encode
@@ -119,8 +120,7 @@ def test_an_exact_bundle_with_overlapping_sides_refuses_to_exist():
 
 
 def rehashed(data):
-    plain = {name: value for name, value in data.items() if name != "sha256"}
-    return {**plain, "sha256": bundle_module._digest(plain)}
+    return sealed(data)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from fedco.validation.statistics.calibration import (
     laws,
     load,
     main,
-    seal,
     store,
 )
 from scipy import stats
@@ -140,4 +139,3 @@ def test_the_stored_calibration_is_of_a_million_runs_of_this_engine():
     assert exceedances(result) == [] and len(exceedances(result, "t_interval")) > 50
     million_to_one = [cell["e_value"][str(LEVELS[-1])]["count"] for cell in result["cells"] if cell["e_value"]]
     assert max(million_to_one) <= 8  # P(Poisson(1) > 8) = 1e-6
-    assert seal(result) == result

@@ -11,6 +11,7 @@ from fedco import theorem
 from fedco.bounds import PAPERS
 from fedco.bounds.audit.checks import reader_findings
 from fedco.bounds.audit.refutation import Case, Refutation, RefutationError, outward, refutations
+from fedco.storage import digest
 from fedco.validation.runs import bundle as bundle_module
 from fedco.validation.runs import refutations as refuted
 from fedco.validation.runs.bundle import BundleError, from_dict, read, replay, to_dict
@@ -82,7 +83,7 @@ def _changed(data, path):
     old = place[path[-1]]
     place[path[-1]] = str(int(old) + 1) if isinstance(old, str) else old + 1
     plain = {key: value for key, value in copy.items() if key != "sha256"}
-    return {**plain, "sha256": bundle_module._digest(plain)}
+    return {**plain, "sha256": digest(plain)}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...storage import write
 from .instance import PAPER, PAPER_LEVEL, Case, Claim, Instance, local_gradients
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ class FigureData:
         return {f"{one.label}: xbar": [float(value) for value in one.values] for one in self.trajectories}
 
     def save(self, path: str | Path) -> None:
-        self.figure.savefig(path, dpi=150, bbox_inches="tight")
+        kind = Path(path).suffix.lstrip(".") or "png"
+        write(path, lambda file: self.figure.savefig(file, dpi=150, bbox_inches="tight", format=kind))
 
 
 def simulate(

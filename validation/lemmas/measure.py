@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from ...algorithms.engine.fingerprint import source_fingerprint
 from ...bounds.language.reading import InputError
 from ...bounds.registry import get_theorem as find_theorem
+from ...storage import digest, recall_or_make
 from ...synthetic import problem as find_problem
 from ..recipes import Instance, recipe_for
 from ..runs.experiments import evaluate_at, numbers_of
@@ -41,23 +40,27 @@ def measure_chain(
     Raises:
         InputError: the theorem has no chain.
     """
-    chain, recipe = chain_for(theorem_id), recipe_for(theorem_id)
-    label = label or recipe.label
+    chain_for(theorem_id)  # a theorem without a chain is refused at once
+    label = label or recipe_for(theorem_id).label
+
+    def make() -> LemmaReport:
+        return _measured(theorem_id, instance, T, seeds, root_seed, label)
+
+    if cache is None:
+        return make()
     key = [source_fingerprint(LEMMAS), theorem_id, label, instance.name, T, seeds, root_seed]
-    file = None if cache is None else cache / f"{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:24]}.json"
-    if file is not None and file.exists():
-        return LemmaReport.from_dict(json.loads(file.read_text(encoding="utf-8")))
-    theorem = find_theorem(theorem_id)
+    file = cache / f"{digest(key)[:24]}.json"
+    return LemmaReport.from_dict(recall_or_make(file, key, lambda: make().to_dict()))
+
+
+def _measured(theorem_id: str, instance: Instance, T: int, seeds: int, root_seed: int, label: str) -> LemmaReport:
+    chain, recipe, theorem = chain_for(theorem_id), recipe_for(theorem_id), find_theorem(theorem_id)
     problem = find_problem(instance.problem, **instance.dials)
     chosen = label if label in theorem.labels else "printed"
     bound, _ = evaluate_at(theorem, chosen, problem, instance.hyperparameters, T)
     numbers = numbers_of(instance, bound)
     trace = trace_run(chain, recipe.method(numbers), problem, recipe.steps(numbers), seeds, numbers, root_seed)
-    made = report_of(theorem_id, chosen, chain.links, trace, problem, instance.name, T, bound.total)
-    if file is not None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(made.to_dict(), indent=1, allow_nan=False), encoding="utf-8")
-    return made
+    return report_of(theorem_id, chosen, chain.links, trace, problem, instance.name, T, bound.total)
 
 
 def measure_lemmas(

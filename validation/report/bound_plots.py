@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,8 @@ from ...bounds.evaluation.evaluate import evaluate
 from ...bounds.language.quantities import COUNT
 from ...bounds.language.reading import InputError, read_values
 from ...bounds.language.theorem import Theorem
+from ...storage import DamagedError, read_json
+from ..runs.validate import RESULTS
 from .plots import Axis, Curve, Plot, log_log_plot
 
 POINTS = 60
@@ -66,10 +67,10 @@ def _shown(values: Any, admissible: Any) -> list[float]:
 
 def _measured_curves(theorem_id: str, folder: Path) -> list[Curve]:
     try:
-        data = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        data = read_json(folder / "results.json", RESULTS)
         rows = [row for row in data["results"] if row["theorem"] == theorem_id]
         problems = sorted({row["problem"] for row in rows})
-    except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
+    except (OSError, KeyError, TypeError, DamagedError) as error:
         raise InputError(f"--with {folder}: wanted the folder of a validate run, got {error}") from None
     return [
         Curve(f"empirical, {name}", [r["T"] for r in mine], [r["verdict"]["empirical"] for r in mine])

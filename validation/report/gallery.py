@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...storage import write_text
 from ..runs.sweeps import Sweep, run_sweep, sweep_figure
 from ..sweep_table import SWEEPS
 from .plots import Plot, save
@@ -81,18 +82,17 @@ def _counterexample_pages() -> Iterator[Page]:
 def write(docs: Path, *, cache: Path | None = None, shown: tuple[str, ...] = SHOWN) -> list[Path]:
     """Write every page and the index; draw the figures of the theorems in `shown` and of the counterexample."""
     folder = docs / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
     written, listed = [], []
     for page in pages():
         target = folder / f"{page.name}.svg"
         if page.name.startswith(("counterexample", *(f"{name}_" for name in shown))):
             print(page.draw(target, cache), file=sys.stderr, flush=True)
         path = folder / f"{page.name}.md"
-        path.write_text(page.markdown(target.exists()), encoding="utf-8")
+        write_text(path, page.markdown(target.exists()))
         written.append(path)
         listed.append(f"- [{page.title}]({path.name})")
     index = folder / "index.md"
-    index.write_text(INDEX + "\n".join(listed) + "\n", encoding="utf-8")
+    write_text(index, INDEX + "\n".join(listed) + "\n")
     return [*written, index]
 
 

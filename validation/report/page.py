@@ -16,6 +16,7 @@ import sympy as sp
 from ...bounds.audit.checks import audit
 from ...bounds.language.theorem import Statement
 from ...bounds.registry import get_theorem as find_theorem
+from ...storage import make_folder, write_text
 from ...synthetic import problem as find_problem
 from ..recipes import RECIPES
 from ..recipes.recipe import Instance
@@ -65,6 +66,7 @@ def write_report(out: Path, *, quick: bool = False, jobs: int | None = None, sch
         scheduler: address of a dask scheduler that spreads the runs instead.
     """
     began = time.perf_counter()
+    make_folder(out)
     in_full = QUICK if quick else tuple(RECIPES)
     share = REPORT_ALPHA / (len(RECIPES) + 1)
     validations = [_validate(name, name not in in_full, share, jobs, out, scheduler) for name in RECIPES]
@@ -211,12 +213,7 @@ def _render(
         ledger=_ledger([*(v.ledger for v in validations), controls[1]]),
         versions=list(versions().items()),
     )
-    out.mkdir(parents=True, exist_ok=True)
-    page = out / "index.html"
-    temporary = page.with_suffix(".tmp")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(page)
-    return page
+    return write_text(out / "index.html", text)
 
 
 def _controls(validations: Sequence[Validation], controls: Sequence[Control]) -> list[dict[str, str]]:

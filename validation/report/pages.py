@@ -13,6 +13,7 @@ from ...bounds.audit.findings import Finding
 from ...bounds.language.rendering import audit_page, to_page
 from ...bounds.registry import PAPERS, paper_theorems
 from ...bounds.registry import all_theorems as theorems
+from ...storage import write_text
 from ..recipes import RECIPES
 from ..recipes.without import WITHOUT_RECIPE
 
@@ -47,10 +48,7 @@ def write(docs: Path) -> list[Path]:
     texts |= {"theorems/index.md": index(), "audit.md": audit_page([f for found in findings.values() for f in found])}
     written = []
     for name, text in texts.items():
-        path = docs / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        written.append(path)
+        written.append(write_text(docs / name, text))
     return written
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ...storage import write
 from ..statistics.slopes import SlopeEstimate, bound_slope
 
 #: Okabe and Ito (2008), yellow left out because it vanishes on white paper.
@@ -147,9 +148,8 @@ def convergence_plot(
 
 def save(plot: Plot, path: str | os.PathLike[str]) -> Path:
     """Write `.svg`, `.png` or `.pdf`, chosen by the suffix; the bytes do not depend on the date."""
-    target = Path(path)
-    target.write_bytes(_rendered(plot, target.suffix.lstrip(".").lower()))
-    return target
+    drawn = _rendered(plot, Path(path).suffix.lstrip(".").lower())
+    return write(path, lambda file: file.write(drawn))
 
 
 def inline_svg(plot: Plot, prefix: str) -> str:

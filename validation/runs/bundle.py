@@ -9,17 +9,15 @@ A bundle whose stored numbers do not refute its claim refuses to exist, when it 
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...storage import DamagedError, read_json, sealed, unsealed, write_json
 from ..statistics.evalues import Number
 from ..statistics.verdict import Outcome, Verdict, judge, judge_exact
 from .lossless import LosslessError, decode, encode
@@ -133,49 +131,35 @@ def replay(bundle: Bundle, registry: Mapping[str, Callable[[Bundle], Sides]], *,
 
 def write(bundle: Bundle, path: str | os.PathLike[str]) -> Path:
     """Write the bundle atomically: the target holds the old file or the whole new one, never a part."""
-    target = Path(path)
-    text = json.dumps(to_dict(bundle), indent=1, allow_nan=False) + "\n"
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return target
+    return write_json(path, to_dict(bundle))
 
 
 def read(path: str | os.PathLike[str]) -> Bundle:
     """Read and check a bundle: size, format, hash, every field, and that its numbers refute. Raises BundleError."""
-    source = Path(path)
-    if source.stat().st_size > _MOST_BYTES:
-        raise BundleError(f"{source.name}: wanted at most {_MOST_BYTES} bytes, got {source.stat().st_size}")
     try:
-        data = json.loads(source.read_bytes(), object_pairs_hook=_distinct, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise BundleError(f"{source.name}: wanted JSON ({error})") from error
-    return from_dict(data)
+        return _checked(read_json(path, FORMAT, most_bytes=_MOST_BYTES))
+    except DamagedError as error:
+        raise BundleError(str(error)) from error
 
 
 def to_dict(bundle: Bundle) -> dict[str, Any]:
     """JSON-safe dict with the sha256 of its content."""
-    plain = {"format": FORMAT} | {f.name: encode(getattr(bundle, f.name)) for f in fields(Bundle)}
-    return {**plain, "sha256": _digest(plain)}
+    return sealed({"format": FORMAT} | {f.name: encode(getattr(bundle, f.name)) for f in fields(Bundle)})
 
 
 def from_dict(data: Any) -> Bundle:
     """The bundle in a dict made by `to_dict`. Raises BundleError."""
+    try:
+        return _checked(unsealed(data, FORMAT))
+    except DamagedError as error:
+        raise BundleError(str(error)) from error
+
+
+def _checked(plain: Mapping[str, Any]) -> Bundle:
+    """The bundle whose content agreed with its hash. Raises BundleError."""
     names = {f.name for f in fields(Bundle)}
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise BundleError(f"format: wanted {FORMAT!r}")
-    plain = {name: value for name, value in data.items() if name != "sha256"}
     if set(plain) != names | {"format"}:
         raise BundleError(f"fields: missing or unknown {sorted(set(plain) ^ (names | {'format'}))}")
-    if data.get("sha256") != _digest(plain):
-        raise BundleError("sha256: the content does not match its hash")
     try:
         decoded = {name: decode(plain[name]) for name in names}
     except (LosslessError, RecursionError) as error:
@@ -195,10 +179,6 @@ def _relative(a: Fraction, b: Fraction) -> float:
     return float(abs(a - b) / max(abs(a), abs(b))) if a != b else 0.0
 
 
-def _digest(plain: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
 def _check_types(decoded: Mapping[str, Any]) -> None:
     wanted = {str: ("claim", "recipe", "mode"), list: ("values", "bound")}
     wanted[dict] = ("problem", "certificates", "hyperparameters", "seeds", "versions", "notes")
@@ -211,14 +191,3 @@ def _check_types(decoded: Mapping[str, Any]) -> None:
         raise BundleError("values, bound, alpha, cap: wanted numbers, and two of them (lower, upper) for bound")
     if any(not isinstance(certificate, dict) for certificate in decoded["certificates"].values()):
         raise BundleError("certificates: wanted a dict for each quantity")
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        raise ValueError("a key occurs twice")
-    return result
-
-
-def _refuse_constant(text: str) -> float:
-    raise ValueError(f"{text} is not allowed")

@@ -6,9 +6,6 @@ depend on what runs beside it, so chunks can be computed in any order, on any ma
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,6 +17,7 @@ import numpy as np
 from ...algorithms.engine.fingerprint import source_fingerprint
 from ...bounds.evaluation.evaluate import Bound
 from ...bounds.registry import get_theorem as find_theorem
+from ...storage import digest, keep, recall
 from ...synthetic import problem as find_problem
 from ..recipes import Instance
 from ..statistics.ledger import AlphaLedger
@@ -58,18 +56,22 @@ class Task:
     count: int
 
     @property
+    def made_from(self) -> dict[str, Any]:
+        """Everything that the numbers depend on."""
+        cell = self.cell
+        return {
+            "source": source_fingerprint(MEASUREMENT),
+            "cell": cell.name,
+            "dials": {name: str(value) for name, value in cell.instance.dials.items()},
+            "hyperparameters": {name: str(value) for name, value in cell.instance.hyperparameters.items()},
+            "root_seed": cell.root_seed,
+            "seeds": [self.first, self.count],
+        }
+
+    @property
     def key(self) -> str:
         """Names the result on disk; changes when anything that the numbers depend on changes."""
-        cell = self.cell
-        content = [
-            source_fingerprint(MEASUREMENT),
-            cell.name,
-            sorted(map(str, cell.instance.dials.items())),
-            cell.root_seed,
-            self.first,
-            self.count,
-        ]
-        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:24]
+        return digest(self.made_from)[:24]
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,6 @@ class CellResult:
             "mean_over_1_to_T": float(self.statistic.mean()),
             "mean_over_0_to_T_minus_1": float(self.proof_average.mean()),
             "messages_per_client": self.messages,
-            "seconds": self.seconds,
             "verdict": self.verdict.to_dict(),
         }
 
@@ -171,25 +172,24 @@ def run_task(task: Task, cache: Path | None, device: str = "cpu") -> dict[str, A
         "messages": measured.messages,
         "seconds": measured.seconds,
     }
-    keep(task, cache, data)
+    keep_chunk(task, cache, data)
     return data
 
 
+_ARRAYS = ("statistic", "proof_average")
+
+
 def cached(task: Task, cache: Path | None) -> dict[str, Any] | None:
-    """The chunk on disk; None where it is not there."""
-    path = cache / f"{task.key}.json" if cache else None
-    return json.loads(path.read_text(encoding="utf-8")) if path and path.exists() else None
+    """The chunk on disk; None where it is not there, or damaged and therefore set aside."""
+    known = recall(cache / f"{task.key}.json", task.made_from) if cache else None
+    return known and {**known, **{name: list(map(float.fromhex, known[name])) for name in _ARRAYS}}
 
 
-def keep(task: Task, cache: Path | None, data: Mapping[str, Any]) -> None:
-    """Write a chunk to disk, whole or not at all."""
-    if cache is None:
-        return
-    path = cache / f"{task.key}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    temporary.write_text(json.dumps(data), encoding="utf-8")
-    temporary.replace(path)
+def keep_chunk(task: Task, cache: Path | None, data: Mapping[str, Any]) -> None:
+    """Write a chunk to disk; its doubles in hexadecimal, which has infinities too."""
+    if cache:
+        kept = {**data, **{name: [float(x).hex() for x in data[name]] for name in _ARRAYS}}
+        keep(cache / f"{task.key}.json", task.made_from, kept)
 
 
 def run_tasks(
@@ -201,41 +201,43 @@ def run_tasks(
     done: Callable[[Task], None] | None = None,
     scheduler: str | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """All chunks by key, on `jobs` processes or a dask scheduler; `done` is called as each one finishes."""
-    if scheduler is not None:
-        return _scheduled(tasks, scheduler, cache, done)
-    if jobs == 1 or device != "cpu":
-        results = {}
-        for task in tasks:
-            results[task.key] = run_task(task, cache, device)
-            if done:
-                done(task)
-        return results
-    return dict(_parallel(tasks, jobs, cache, done))
-
-
-def _scheduled(
-    tasks: Sequence[Task], scheduler: str, cache: Path | None, done: Callable[[Task], None] | None
-) -> dict[str, dict[str, Any]]:
-    """Chunks on disk first; the others on the scheduler's workers, kept here as they come."""
-    from .scheduler import run_on_scheduler
-
-    results = {task.key: known for task in tasks if (known := cached(task, cache)) is not None}
-    missing = [task for task in tasks if task.key not in results]
-    for task in tasks:
-        if done and task.key in results:
-            done(task)
-    for task, data in run_on_scheduler(missing, scheduler) if missing else ():
-        keep(task, cache, data)
+    """All chunks by key: from disk, then on `jobs` processes or a dask scheduler; `done` is called as each one is there."""
+    results: dict[str, dict[str, Any]] = {}
+    for task, data in _chunks(tasks, jobs, cache, device, scheduler):
         results[task.key] = data
         if done:
             done(task)
-    return results
+    return {task.key: results[task.key] for task in tasks}
 
 
-def _parallel(
-    tasks: Sequence[Task], jobs: int, cache: Path | None, done: Callable[[Task], None] | None
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _chunks(
+    tasks: Sequence[Task], jobs: int, cache: Path | None, device: str, scheduler: str | None
+) -> Iterator[tuple[Task, dict[str, Any]]]:
+    missing = []
+    for task in tasks:
+        known = cached(task, cache)
+        if known is None:
+            missing.append(task)
+        else:
+            yield task, known
+    if scheduler is not None:
+        yield from _scheduled(missing, scheduler, cache)
+    elif jobs == 1 or device != "cpu":
+        yield from ((task, run_task(task, cache, device)) for task in missing)
+    else:
+        yield from _parallel(missing, jobs, cache)
+
+
+def _scheduled(tasks: Sequence[Task], scheduler: str, cache: Path | None) -> Iterator[tuple[Task, dict[str, Any]]]:
+    """On the scheduler's workers, kept here as they come."""
+    from .scheduler import run_on_scheduler
+
+    for task, data in run_on_scheduler(tasks, scheduler) if tasks else ():
+        keep_chunk(task, cache, data)
+        yield task, data
+
+
+def _parallel(tasks: Sequence[Task], jobs: int, cache: Path | None) -> Iterator[tuple[Task, dict[str, Any]]]:
     from joblib import Parallel, delayed
 
     def labelled(index: int) -> Any:
@@ -245,9 +247,7 @@ def _parallel(
         labelled(i) for i in range(len(tasks))
     )
     for index, data in stream:
-        if done:
-            done(tasks[index])
-        yield tasks[index].key, data
+        yield tasks[index], data
 
 
 def _indexed(index: int, task: Task, cache: Path | None) -> tuple[int, dict[str, Any]]:

@@ -101,14 +101,12 @@ REGISTRY: Mapping[str, Callable[[Bundle], Sides]] = _Registry()
 
 def write_all(folder: Path) -> dict[str, Path]:
     """Write every exact refutation; returns name -> file."""
-    folder.mkdir(parents=True, exist_ok=True)
     return {name: write(bundle_of(item), folder / f"{name}.json") for name, item in refutations().items()}
 
 
 def rows(folder: Path) -> list[dict[str, str]]:
     """Write every bundle to `folder`; returns rows for a table: claim, instance, reading, both sides, file."""
     made = []
-    folder.mkdir(parents=True, exist_ok=True)
     for name, item in refutations().items():
         bundle = bundle_of(item)
         path = write(bundle, folder / f"{name}.json")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import sys
@@ -18,6 +17,7 @@ import numpy as np
 from ... import __version__
 from ...bounds.language.reading import InputError
 from ...bounds.registry import get_theorem as find_theorem
+from ...storage import make_folder, write_json
 from ..recipes import Instance, recipe_for
 from ..report.plots import Axis, Plot, convergence_plot, save
 from ..statistics.evalues import mean_bracket
@@ -25,6 +25,8 @@ from ..statistics.ledger import REPORT_ALPHA, AlphaLedger
 from ..statistics.slopes import SlopeEstimate, slope_interval
 from ..statistics.verdict import Outcome, Verdict, judge
 from .campaign import Cell, CellResult, Task, conclude, plan, run_tasks, tasks_of
+
+RESULTS = "fedco-results/1"
 
 
 @dataclass(frozen=True)
@@ -82,11 +84,14 @@ def validate(
         alpha: total probability of a false verdict, shared by all cells and controls.
         jobs: processes; all cores without it.
         scheduler: address of a dask scheduler that spreads the chunks instead of local processes.
-        out: folder for measurements (reused when they are there), figures and results.json.
+        out: folder for measurements (reused when they are there), figures, results.json and seconds.json.
 
     Raises:
         InputError: no recipe, an unknown problem, or a level outside (0, 1).
+        OSError: `out` cannot be written; found before anything is run.
     """
+    if out:
+        make_folder(out)
     instances = _chosen(theorem_id, problems) if instances is None else list(instances)
     ledger = AlphaLedger(alpha)
     cells = plan(
@@ -194,9 +199,9 @@ def figure(theorem_id: str, label: str, instance: Instance, results: Sequence[Ce
 
 
 def write(validation: Validation, out: Path) -> None:
-    """results.json and one SVG per figure."""
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "results.json").write_text(json.dumps(validation.to_dict(), indent=2, allow_nan=False), encoding="utf-8")
+    """results.json, seconds.json (which differs from run to run) and one SVG per figure."""
+    write_json(out / "results.json", {"format": RESULTS, **validation.to_dict()})
+    write_json(out / "seconds.json", {result.cell.name: result.seconds for result in validation.results})
     for index, plot in enumerate(validation.figures.values(), start=1):
         save(plot, out / f"figure_{index}.svg")
 

@@ -28,6 +28,7 @@ import numpy as np
 import scipy
 from scipy import stats
 
+from ...storage import read_json, sealed, write_json
 from .evalues import GRID, Array, log_e_refute, log_e_support
 from .planning import log_threshold
 
@@ -113,7 +114,7 @@ def calibrate(
             cells += _measure(law, number, runs, levels, root_seed)
             if progress is not None:
                 progress(f"{law.name}, {number} seeds: done")
-    return seal(
+    return sealed(
         {
             "format": _FORMAT,
             "runs_per_cell": runs,
@@ -158,24 +159,14 @@ def engine_fingerprint() -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def seal(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The content with the sha256 of its canonical JSON."""
-    plain = {name: value for name, value in content.items() if name != "sha256"}
-    canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return {**plain, "sha256": hashlib.sha256(canonical.encode()).hexdigest()}
-
-
 def store(result: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     """Write a sealed result as JSON."""
-    Path(path).write_text(json.dumps(result, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    write_json(path, result)
 
 
 def load(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a stored calibration. Raises ValueError when its content does not match its hash."""
-    result = json.loads(Path(path).read_text(encoding="utf-8"))
-    if result.get("format") != _FORMAT or seal(result)["sha256"] != result.get("sha256"):
-        raise ValueError(f"{Path(path).name}: wanted an unaltered {_FORMAT}, got one whose hash does not match")
-    return dict(result)
+    """Read a stored calibration. Raises DamagedError when its content does not match its hash."""
+    return sealed(read_json(path, _FORMAT))
 
 
 def _measure(law: Law, seeds: int, runs: int, levels: Sequence[float], root_seed: int) -> list[dict[str, Any]]:

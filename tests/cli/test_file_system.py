@@ -1,0 +1,69 @@
+"""A file-system error is one line on stderr that names the path, found before anything is run."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from in_process import MAIN, VALUES, run, sets
+
+COMMANDS = {
+    "validate": ["validate", MAIN, "--out", "{place}"],
+    "lemmas": ["validate", MAIN, "--lemmas", "--out", "{place}"],
+    "report": ["report", "--quick", "--out", "{place}"],
+    "counterexample": ["counterexample", "--out", "{place}"],
+    "plot": ["plot", MAIN, "--over", "T", *sets(VALUES), "--out", "{place}/figure.svg"],
+    "sweep": ["plot", MAIN, "--dial", "K", "--out", "{place}/figure.svg"],
+}
+
+
+@pytest.fixture(params=["/proc/fedco", "file"])
+def place(request, tmp_path):
+    """A folder that cannot be made, and a file where a folder is wanted."""
+    (tmp_path / "file").write_text("mine")
+    yield request.param if request.param.startswith("/") else str(tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "mine" and os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_a_folder_that_cannot_be_written_is_named_at_once(command, place, capsys, monkeypatch):
+    for heavy in ("runs.campaign.measure", "runs.sweeps.evaluate_sweep", "lemmas.measure.trace_run", "counterexample.summary"):
+        monkeypatch.setattr(f"fedco.validation.{heavy}", None)  # whatever is computed before the error is an error
+    status, out, err = run(capsys, monkeypatch, *(part.format(place=place) for part in command))
+    assert status == 2 and out == ""
+    (line,) = err.strip().splitlines()
+    assert line.startswith("fedco: ") and place in line
+
+
+def test_a_figure_goes_into_a_folder_that_is_made_for_it(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "new" / "figure.svg"
+    status, _, _ = run(capsys, monkeypatch, "plot", MAIN, "--over", "T", *sets(VALUES), "--out", str(path))
+    assert status == 0 and os.listdir(path.parent) == ["figure.svg"]
+
+
+def test_a_damaged_file_is_one_line(tmp_path, capsys, monkeypatch):
+    arguments = [
+        "validate",
+        MAIN,
+        "--problem",
+        "feddro_homogeneous",
+        "--lemmas",
+        "--seeds",
+        "4",
+        "--out",
+        str(tmp_path),
+    ]
+    run(capsys, monkeypatch, *arguments)
+    (path,) = (tmp_path / "lemmas").iterdir()
+    path.write_text("{")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("warnings.filters", [])
+        status, out, err = run(capsys, monkeypatch, *arguments)
+    assert status == 0 and out
+    (line,) = err.strip().splitlines()
+    assert line.startswith("fedco: ") and str(path) in line and "was damaged" in line
+
+
+def test_a_bundle_that_is_a_folder_is_named(tmp_path, capsys, monkeypatch):
+    status, out, err = run(capsys, monkeypatch, "replay", str(tmp_path))
+    assert status == 2 and out == "" and len(err.strip().splitlines()) == 1 and tmp_path.name in err

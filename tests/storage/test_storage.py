@@ -1,0 +1,263 @@
+"""What is kept on disk: whole or not at all, checked when it is read, made anew when it is damaged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fedco import storage
+from fedco.storage import DamagedError, DamagedWarning
+
+NOBODY = 65534
+VALUE = {"mean": 0.1, "rows": [1, 2.5, "x"], "none": None}
+FROM = {"source": "abc", "seeds": [0, 4]}
+ARRAYS = {"x": np.arange(6.0).reshape(2, 3), "counts": np.array([1, 2], dtype=np.int64)}
+
+
+def kept(folder: Path) -> Path:
+    path = folder / "kept.json"
+    storage.keep(path, FROM, VALUE)
+    return path
+
+
+def archive(folder: Path) -> Path:
+    return storage.write_arrays(folder / "run.npz", ARRAYS, {"t": 3})
+
+
+@contextmanager
+def without_rights() -> Iterator[None]:
+    """As a user who owns nothing: root may write anywhere."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def read_only() -> Iterator[Path]:
+    """A folder with one kept file, in which nothing may be written."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        kept(folder)
+        folder.chmod(0o555)
+        yield folder
+        folder.chmod(0o755)
+
+
+def test_what_was_kept_is_read_back(tmp_path):
+    path = kept(tmp_path)
+    assert storage.recall(path, FROM) == VALUE
+    assert json.loads(path.read_text())["made_from"] == FROM
+    arrays, description = storage.read_arrays(archive(tmp_path))
+    assert description == {"t": 3} and set(arrays) == set(ARRAYS)
+    assert all(
+        np.array_equal(arrays[name], ARRAYS[name]) and arrays[name].dtype == ARRAYS[name].dtype for name in ARRAYS
+    )
+    with np.load(tmp_path / "run.npz", allow_pickle=False) as file:
+        assert np.array_equal(file["x"], ARRAYS["x"])
+
+
+def test_what_was_made_from_something_else_is_made_anew(tmp_path):
+    path, made = kept(tmp_path), iter(range(1, 9))
+    assert storage.recall(path, {**FROM, "source": "abd"}) is None
+    assert [storage.recall_or_make(path, "new", lambda: next(made)) for _ in range(2)] == [1, 1]
+    assert storage.recall(tmp_path / "missing.json", FROM) is None
+
+
+def cuts(data: bytes) -> Iterator[bytes]:
+    yield from (data[:size] for size in range(0, len(data), 17))
+    yield data[:-1]
+    yield data + b"\n{}"
+    yield b"\0" * len(data)
+
+
+def flips(data: bytes) -> Iterator[bytes]:
+    for at in range(0, len(data), 3):
+        for bit in (1, 128):
+            yield data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :]
+
+
+FOREIGN = [
+    b"[]",
+    b"null",
+    b"{}",
+    b'{"format": "fedco-kept/1"}',
+    b'{"a": NaN}',
+    b"[" * 100_000,
+    b"PK\x03\x04",
+    b"\x80\x04K\x01.",
+]
+
+
+def test_no_cut_flipped_or_foreign_json_is_taken_for_what_was_kept(tmp_path):
+    path = kept(tmp_path)
+    whole = path.read_bytes()
+    for data in (*cuts(whole), *flips(whole), *FOREIGN):
+        path.write_bytes(data)
+        try:
+            found = storage.read_json(path, storage.KEPT)
+        except DamagedError:
+            continue
+        assert found == {"format": storage.KEPT, "made_from": FROM, "value": VALUE}, data  # white space only
+
+
+def test_no_cut_flipped_or_foreign_archive_is_read(tmp_path):
+    path = archive(tmp_path)
+    whole = path.read_bytes()
+    for data in (*cuts(whole), *flips(whole), *FOREIGN):
+        path.write_bytes(data)
+        with pytest.raises(DamagedError):
+            storage.read_arrays(path)
+
+
+def test_an_archive_with_a_checksum_but_no_description_is_foreign(tmp_path):
+    path = storage.write(tmp_path / "x", lambda file: file.write(b"anything"))
+    data = path.read_bytes()
+    path.write_bytes(data + hashlib.sha256(data).hexdigest().encode())
+    with pytest.raises(DamagedError):
+        storage.read_arrays(path)
+
+
+def test_a_number_replaced_by_zero_is_seen_and_the_value_made_anew_with_one_warning(tmp_path):
+    path = kept(tmp_path)
+    forged = path.read_text().replace("0.1", "0.0")
+    path.write_text(forged)
+    with pytest.warns(DamagedWarning) as warned:
+        assert storage.recall_or_make(path, FROM, lambda: VALUE) == VALUE
+    assert len(warned) == 1 and str(path) in str(warned[0].message)
+    assert (tmp_path / "kept.json.damaged").read_text() == forged
+    assert storage.recall(path, FROM) == VALUE
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = kept(tmp_path)
+    before = path.read_bytes()
+
+    def half(file):
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left") as raised:
+        storage.write(path, half)
+    assert raised.value.filename == str(path)
+    with pytest.raises(ValueError, match="JSON"):
+        storage.keep(path, FROM, float("nan"))
+    assert path.read_bytes() == before and os.listdir(tmp_path) == ["kept.json"]
+
+
+@pytest.mark.parametrize(
+    "write", [lambda path: storage.keep(path, FROM, VALUE), lambda path: storage.write_arrays(path, ARRAYS, {})]
+)
+def test_a_disk_that_takes_no_more_is_named(write, tmp_path):
+    """The system refuses a write half-way, as on a full disk; here because of a limit on the size of a file."""
+    path = tmp_path / "x"
+    path.write_bytes(b"before")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40, before[1]))
+    try:
+        with pytest.raises(OSError, match=str(path)):
+            write(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert path.read_bytes() == b"before" and os.listdir(tmp_path) == ["x"]
+
+
+def test_a_file_has_the_rights_that_the_user_asked_for(tmp_path):
+    before = os.umask(0o027)
+    try:
+        assert kept(tmp_path).stat().st_mode & 0o777 == 0o640
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize("place", ["/proc/fedco/x.json", "{file}/x.json"])
+def test_a_place_that_cannot_be_written_is_named(place, tmp_path):
+    (tmp_path / "file").write_text("")
+    path = place.format(file=tmp_path / "file")
+    with pytest.raises(OSError, match=os.path.dirname(path)) as raised:
+        storage.keep(path, FROM, VALUE)
+    assert raised.value.filename == path
+    with pytest.raises(OSError, match=os.path.dirname(path)) as raised:
+        storage.make_folder(Path(path).parent)
+    assert raised.value.filename == str(Path(path).parent)
+
+
+def test_a_folder_where_a_file_is_wanted_is_named(tmp_path):
+    (tmp_path / "kept.json").mkdir()
+    for act in (lambda path: storage.keep(path, FROM, VALUE), lambda path: storage.recall(path, FROM)):
+        with pytest.raises(IsADirectoryError) as raised:
+            act(tmp_path / "kept.json")
+        assert raised.value.filename == str(tmp_path / "kept.json")
+    assert os.listdir(tmp_path) == ["kept.json"]
+
+
+def test_a_read_only_folder_is_read_and_a_write_there_is_named(read_only):
+    path = read_only / "kept.json"
+    with without_rights():
+        assert storage.recall(path, FROM) == VALUE
+        for act in (lambda: storage.keep(path, FROM, VALUE), lambda: storage.make_folder(read_only)):
+            with pytest.raises(PermissionError, match=str(read_only)):
+                act()
+    assert os.listdir(read_only) == ["kept.json"]
+
+
+def test_a_damaged_file_that_cannot_be_set_aside_is_named(read_only):
+    path = read_only / "kept.json"
+    path.write_text("{")
+    with without_rights(), pytest.raises(PermissionError, match=str(path)):
+        storage.recall(path, FROM)
+
+
+def test_what_a_killed_run_left_behind_goes_and_what_a_running_one_writes_stays(tmp_path):
+    old, new = tmp_path / ".a.json.1234abcd.part", tmp_path / ".b.json.1234abcd.part"
+    for part in (old, new):
+        part.write_text("half")
+    os.utime(old, (time.time() - 7200,) * 2)
+    storage.make_folder(tmp_path)
+    assert os.listdir(tmp_path) == [new.name]
+
+
+WRITER = """
+import sys
+from fedco import storage
+print("ready", flush=True)
+n = 0
+while True:
+    n += 1
+    storage.keep(sys.argv[1], "counter", list(range(n % 50 + 1)))
+"""
+
+
+def test_two_writers_and_kills_never_leave_half_a_file(tmp_path):
+    """Each process is killed while it writes; a reader beside them sees a whole value or the one before."""
+    path = tmp_path / "kept.json"
+    for _ in range(6):
+        writers = [
+            subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE) for _ in range(2)
+        ]
+        for writer in writers:
+            assert writer.stdout is not None and writer.stdout.readline() == b"ready\n"
+        deadline = time.monotonic() + 0.2
+        while time.monotonic() < deadline:
+            found = storage.recall(path, "counter")
+            assert found is None or found == list(range(len(found)))
+        for writer in writers:
+            writer.kill()
+            writer.wait()
+            writer.stdout.close()
+    assert storage.recall(path, "counter")
