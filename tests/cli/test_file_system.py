@@ -27,7 +27,12 @@ def place(request, tmp_path):
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_a_folder_that_cannot_be_written_is_named_at_once(command, place, capsys, monkeypatch):
-    for heavy in ("runs.campaign.measure", "runs.sweeps.evaluate_sweep", "lemmas.measure.trace_run", "counterexample.summary"):
+    for heavy in (
+        "runs.campaign.measure",
+        "runs.sweeps.evaluate_sweep",
+        "lemmas.measure.trace_run",
+        "counterexample.summary",
+    ):
         monkeypatch.setattr(f"fedco.validation.{heavy}", None)  # whatever is computed before the error is an error
     status, out, err = run(capsys, monkeypatch, *(part.format(place=place) for part in command))
     assert status == 2 and out == ""
