@@ -8,6 +8,7 @@ from typing import Any
 
 from ...audit.refutation import Case, refutes
 from ...evaluation.enclosure import ends
+from . import long_rounds as long_rounds
 
 TINY = Q(1, 10**9)
 _NONE = "this part vanishes; the paper wants a positive bound"

@@ -95,6 +95,21 @@ def average_over_other_iterates() -> Evidence:
     return confirm(proof_side != returned, proof_bounds=str(proof_side), algorithm_returns=str(returned))
 
 
+def long_rounds(claim: str = "feddro.theorem_5_1.long_rounds") -> Evidence:
+    """The instance of `long_rounds.py`: both sides with rounds as long as Corollary 1 allows, and the right start."""
+    from ...audit.refutation import refutations
+
+    item = refutations()[claim]
+    case = item.case()
+    (left, _), (_, right) = item.sides(case)
+    return confirm(left > right, I=case.values["I"], left=float(left), printed_bound=float(right))
+
+
+def long_rounds_orders() -> Evidence:
+    """The same at T = 8 I^4 against a thousand times the constants of Corollary 1."""
+    return long_rounds("feddro.corollary_2")
+
+
 def unshared_clients() -> Evidence:
     """Averaging K copies of one noise leaves the variance alone: the 1/K of Term II needs independent clients."""
     support = (Q(1), Q(-1))
@@ -194,6 +209,32 @@ FINDINGS = (
         "the error of ybar gains a term of order eta I / (|b| K): the bound is too small for long rounds; the corrected statement "
         "has the factor 1 + (I-1)^2/I on the inner heterogeneity, and with I = T^{1/4} the rate T^{-1/2} of Corollary 1 no longer follows",
         estimate_jumps_at_communication,
+    ),
+    _finding(
+        "long_rounds",
+        "theorem_5_1",
+        "the bound for I > 1, by step (g) of Lemma F.4",
+        "counterexample",
+        "breaks",
+        "the heterogeneity enters with max(|b| K (I-1)^2/T, 1/sqrt(|b| K T)), whatever the momentum",
+        "with an inner heterogeneity term of order (eta^2/beta) I/(|b| K) (`corrected`): with beta proportional to eta the rate at "
+        "I = T^{1/4} is T^{-1/4}",
+        "false for every B_g > 0 at the right start: two clients that drift apart and jump back at each communication, with noise "
+        "proportional to the model, have T^{1/4} times the left side tend to 4.79e-5 while the bound falls like T^{-1/2}; 15.9 times "
+        "the bound at I = 10^6, and as much against what the paper's own lemmas give; Theorem F.1 and Corollary 1 fail there too",
+        long_rounds,
+    ),
+    _finding(
+        "long_rounds_orders",
+        "corollary_2",
+        "(i) and (ii)",
+        "rate",
+        "breaks",
+        "O(1/(K eps^2)) samples per client and O(eps^(-3/2)) rounds with I = T^{1/4}/(|b| K)^{3/4}",
+        "with the printed momentum eps^-4 samples and eps^-3 rounds, and no fewer on the instance; with beta/eta of order sqrt(I) "
+        "eps^(-5/2) samples and eps^(-3/2) rounds, or eps^-2 samples with I bounded (docs/theory/feddro.md)",
+        "the promised orders are not reached at any constant",
+        long_rounds_orders,
     ),
     _finding(
         "small_inner_lipschitz",

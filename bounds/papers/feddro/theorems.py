@@ -13,6 +13,7 @@ import sympy as sp
 from ...language.quantities import ONE, Quantity, Vocabulary
 from ...language.theorem import Condition, Derived, Metric, Statement, Term, Theorem
 from . import composed as proof
+from . import corrected as corollaries
 from .dro import REFORMULATION_CHI2, REFORMULATION_KL
 from .lemmas import LEMMA_3_1, LEMMA_F_2, LEMMA_F_3, LEMMA_F_4, LEMMA_F_5, THEOREM_F_6
 from .notation import (
@@ -138,6 +139,7 @@ COROLLARY_1 = declare(
     ),
     follows_from=("feddro.theorem_5_1", {"I": SHORT_ROUNDS.right}),
     proved=lambda: proof.short_rounds(s, THEOREM_5_1, SHORT_ROUNDS),
+    corrected=lambda: corollaries.short_rounds(s, THEOREM_5_1),
 )
 
 _COSTS = Statement(
@@ -163,6 +165,7 @@ COROLLARY_2 = declare(
     STATIONARITY,
     _COSTS,
     proved=lambda: proof.complexities(THEOREM_5_1, _COSTS),
+    corrected=lambda: corollaries.complexities(s, THEOREM_5_1),
 )
 
 # --- Theorems 4.1 and 4.2 --------------------------------------------------------------------------------------------

@@ -1,0 +1,111 @@
+"""The corrected corollaries of FedDRO follow from the corrected Theorem 5.1, and their orders are the best inside it."""
+
+from fractions import Fraction as F
+
+import pytest
+import sympy as sp
+from fedco.bounds import theorem
+from fedco.bounds.proof.certificates import prove_nonnegative
+from fedco.bounds.language.quantities import slack_symbol
+
+MAIN, FIRST, SECOND = (theorem(f"feddro.{name}") for name in ("theorem_5_1", "corollary_1", "corollary_2"))
+s = MAIN.vocabulary.namespace()
+PARENT, CORRECTED = MAIN.statement("corrected"), FIRST.statement("corrected")
+L = PARENT.constant("L_Phi").symbol
+n = s.b * s.K
+RATE = s.I ** sp.Rational(1, 4) / sp.sqrt(n * s.T)
+TABLE = CORRECTED.schedule
+
+
+def scheduled(expr):
+    """eta and beta put in."""
+    beta = TABLE["beta"].xreplace({s.eta: TABLE["eta"]})
+    return expr.xreplace({s.eta: TABLE["eta"], s.beta: beta})
+
+
+def coarsened(expr):
+    """The theorem's term with its three replacements: W/eta, the jump factor and the drift factor."""
+    twice = 8 * s.B_g**2 * s.L_f**2 / s.beta + 4 * s.sigma_g**2 * s.L_f**2 / n + 6 * s.eta * L * s.B_g**2 * s.L_f**2
+    expr = expr.xreplace({twice: 10 * s.B_g**2 * s.L_f**2 / s.beta, 1 + (s.I - 1) ** 2 / s.I: s.I})
+    return scheduled(expr.xreplace({(s.I - 1) ** 2: RATE / L**2 / s.eta**2}))
+
+
+@pytest.mark.parametrize("name", [term.name for term in CORRECTED.terms])
+def test_each_term_is_that_of_the_theorem_with_three_replacements(name):
+    left = coarsened(PARENT.term(name).expr)
+    difference = sp.expand(sp.powsimp(sp.expand(sp.expand_power_base(left - CORRECTED.term(name).expr, force=True))))
+    assert sp.simplify(difference) == 0
+
+
+def test_no_term_is_forgotten():
+    assert {term.name for term in PARENT.terms} == {term.name for term in CORRECTED.terms}
+    kept = {condition.name for condition in CORRECTED.conditions}
+    assert {condition.name for condition in PARENT.conditions} <= kept
+
+
+u, w = slack_symbol("u"), slack_symbol("w")
+
+
+def test_the_replacements_raise_the_bound():
+    """At I = (1+u)^4, and at T = n^3 I^{5/2} (1+w)^2, which is I <= T^{2/5}/n^{6/5}."""
+    at = {s.I: (1 + u) ** 4}
+    assert prove_nonnegative((s.I - 1 - (s.I - 1) ** 2 / s.I).xreplace({s.I: 1 + u})) is not None
+    step_squared = n / s.T / (sp.sqrt(s.I) * L**2)
+    horizon = {s.T: n**3 * (1 + u) ** 10 * (1 + w) ** 2}
+    room = sp.powdenest((RATE / L**2 - step_squared * s.I**2).xreplace(at).xreplace(horizon), force=True)
+    assert prove_nonnegative(sp.simplify(room)) is not None
+    limit = CORRECTED.condition("local_updates").right.xreplace(horizon)
+    assert prove_nonnegative(sp.powdenest(sp.expand_power_base(limit, force=True), force=True) ** 5 - (1 + u) ** 20)
+    condition = CORRECTED.condition("weight")
+    first = 4 * s.B_g**2 * s.L_f**2 / s.beta
+    rest = 2 * s.sigma_g**2 * s.L_f**2 / n + 3 * s.eta * L * s.B_g**2 * s.L_f**2
+    scale = s.B_g**2 * s.L_f**2 / s.beta
+    assert sp.expand(scale * (condition.right - condition.left) - (sp.Rational(5, 4) * first - first - rest)) == 0
+
+
+ONES = dict.fromkeys("L_h L_f L_g B_f B_g sigma_h sigma_g delta_g Delta_h Delta_g Phi_gap y_err".split(), F(1))
+
+
+@pytest.mark.parametrize(("I", "T"), [(1, 10**8), (16, 10**11), (10**4, 10**16)])
+def test_the_value_is_at_least_the_theorem_s(I, T):
+    values = {**ONES, "I": I, "K": 4, "b": 2, "T": T}
+    small = FIRST.bound("corrected", **values)
+    root = (8 / T) ** 0.5 / (I**0.25 * 3)
+    large = MAIN.bound("corrected", **values, eta=root, beta=root * I**0.5)
+    assert small.total >= large.total * (1 - 1e-9) > 0
+
+
+def test_outside_the_rounds_it_is_refused():
+    from fedco.bounds.evaluation.evaluate import InadmissibleError
+
+    with pytest.raises(InadmissibleError, match="local_updates"):
+        FIRST.bound("corrected", **ONES, I=100, K=4, b=2, T=10**6)
+
+
+def test_the_orders_of_the_second_corollary():
+    """At I = T^{2/5}/n^{6/5} the rate is eps for T = eps^{-5/2} n^{-2}: rounds eps^{-3/2}, whatever n."""
+    eps = sp.Symbol("eps", positive=True)
+    I = SECOND.statement("corrected").schedule["I"].args[1].args[0]
+    at = {s.T: eps ** sp.Rational(-5, 2) / n**2}
+
+    def plain(expr):
+        return sp.simplify(sp.powdenest(sp.expand_power_base(expr, force=True), force=True))
+
+    assert plain(RATE.xreplace({s.I: I}).xreplace(at)) == plain(eps)
+    assert plain((s.T / I).xreplace(at)) == plain(eps ** sp.Rational(-3, 2))
+
+
+def test_no_schedule_with_a_bounded_batch_does_better_inside_the_theorem():
+    """The linear program over all powers, b and K fixed: least rounds, then least samples, and the other way round."""
+    from fedco.bounds.cost import orders
+    from fedco.bounds.optimum.model import model
+
+    fixed = {name: 1 for name in MAIN.symbols("corrected") if name not in ("eta", "beta", "I", "T")}
+    made = model(MAIN, "corrected", fixed)
+
+    def best(*order):
+        found = orders._exponents(made, (), order, {})
+        return {name: found[f"cost {name}"] for name in order}
+
+    assert best("rounds", "samples") == {"rounds": F(3, 2), "samples": F(5, 2)}
+    assert best("samples", "rounds") == {"samples": F(2), "rounds": F(2)}
