@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import sympy as sp
@@ -19,17 +20,51 @@ from ..language.theorem import Condition
 
 @dataclass(frozen=True)
 class Certificate:
-    """`claim >= 0` because numerator and denominator, after the substitution, have no negative coefficient."""
+    """`expr >= 0` because numerator and denominator, after the substitution, have no negative coefficient.
 
-    claim: str
-    substitution: tuple[tuple[str, str], ...]
-    symbols: tuple[str, ...]
+    Args:
+        expr: what is claimed to be nonnegative.
+        substitution: (symbol, expression in other symbols), applied in order; it sweeps the region.
+        symbols: what is left, nonnegative; the monomials count their powers in this order.
+        numerator, denominator: ((powers, coefficient), ...).
+    """
+
+    expr: sp.Expr
+    substitution: tuple[tuple[sp.Symbol, sp.Expr], ...]
+    symbols: tuple[sp.Symbol, ...]
     numerator: tuple[tuple[tuple[int, ...], Fraction], ...]
     denominator: tuple[tuple[tuple[int, ...], Fraction], ...]
 
+    @property
+    def claim(self) -> str:
+        return f"{self.expr} >= 0"
+
     def recheck(self) -> bool:
-        """The argument again, from the stored coefficients alone."""
-        return all(c >= 0 for _, c in self.numerator) and all(c > 0 for _, c in self.denominator)
+        """Whether no coefficient is negative, and the quotient is the claim's expression at as many points as it has monomials,
+        and ten more: exact evaluations of the claim with its substitution, without the algebra that found the quotient.
+        """
+        signs = all(c >= 0 for _, c in self.numerator) and all(c > 0 for _, c in self.denominator)
+        if not signs or not self.denominator:
+            return False
+        count = len(self.numerator) + len(self.denominator) + 10
+        return all(
+            self._agrees_at([Fraction(2 + (7 * k + 5 * i * i) % 97, 1 + k % 13) for i in range(len(self.symbols))])
+            for k in range(count)
+        )
+
+    def _agrees_at(self, values: list[Fraction]) -> bool:
+        expr = self.expr
+        for symbol, value in self.substitution:
+            expr = expr.xreplace({symbol: value})
+        point = {s: sp.Rational(v.numerator, v.denominator) for s, v in zip(self.symbols, values, strict=True)}
+        top, bottom = (_value(part, values) for part in (self.numerator, self.denominator))
+        return bool(
+            sp.simplify(expr.xreplace(point) - sp.Rational((top / bottom).numerator, (top / bottom).denominator)) == 0
+        )
+
+
+def _value(polynomial: tuple[tuple[tuple[int, ...], Fraction], ...], values: list[Fraction]) -> Fraction:
+    return sum((c * prod(v**n for v, n in zip(values, powers, strict=True)) for powers, c in polynomial), Fraction(0))
 
 
 def prove_nonnegative(expr: sp.Expr, substitution: Mapping[sp.Symbol, sp.Expr] | None = None) -> Certificate | None:
@@ -53,12 +88,25 @@ def prove_nonnegative(expr: sp.Expr, substitution: Mapping[sp.Symbol, sp.Expr] |
         top, bottom = [(m, -c) for m, c in top], [(m, -c) for m, c in bottom]
     if any(c < 0 for _, c in top) or any(c <= 0 for _, c in bottom):
         return None
-    names = tuple(str(symbol) for symbol in sorted(replaced.free_symbols, key=str))
-    steps = tuple((str(symbol), str(value)) for symbol, value in (substitution or {}).items())
-    return Certificate(f"{expr} >= 0", steps + roots, names, tuple(top), tuple(bottom))
+    both = tuple(sorted(numerator.free_symbols | denominator.free_symbols, key=str))
+    steps = tuple((substitution or {}).items())
+    return Certificate(
+        expr,
+        (*steps, *roots),
+        both,
+        *(_over(both, part, found) for part, found in ((numerator, top), (denominator, bottom))),
+    )
 
 
-def _without_roots(expr: sp.Expr) -> tuple[sp.Expr, tuple[tuple[str, str], ...]]:
+def _over(
+    symbols: tuple[sp.Symbol, ...], expr: sp.Expr, found: list[tuple[tuple[int, ...], Fraction]]
+) -> tuple[tuple[tuple[int, ...], Fraction], ...]:
+    """Monomials in the symbols of one polynomial, as monomials in the symbols of both."""
+    own = sorted(expr.free_symbols, key=str)
+    return tuple((tuple(dict(zip(own, powers, strict=True)).get(s, 0) for s in symbols), c) for powers, c in found)
+
+
+def _without_roots(expr: sp.Expr) -> tuple[sp.Expr, tuple[tuple[sp.Symbol, sp.Expr], ...]]:
     """Replace each symbol that stands under a fractional power by a power of a new nonnegative symbol."""
     from ..language.quantities import slack_symbol
 
@@ -70,7 +118,7 @@ def _without_roots(expr: sp.Expr) -> tuple[sp.Expr, tuple[tuple[str, str], ...]]
             needed[base] = int(sp.ilcm(needed.get(base, 1), exponent.q))
     table = {symbol: slack_symbol(f"root_{symbol}") ** order for symbol, order in needed.items()}
     replaced = sp.powdenest(expr.xreplace(table), force=True)
-    return replaced, tuple((str(symbol), str(value)) for symbol, value in table.items())
+    return replaced, tuple(table.items())
 
 
 def _coefficients(expr: sp.Expr) -> list[tuple[tuple[int, ...], Fraction]] | None:

@@ -1,8 +1,9 @@
 """Composing lemmas by code: an upper bound that is linear in what a run would measure, and the moves of a proof.
 
-A `Chain` carries an upper bound and the conditions collected on the way. Each move checks that it is allowed: replacing an
-observable by a bound needs a nonnegative coefficient, dropping one needs a nonpositive coefficient under conditions that
-are then recorded. A move that does not follow raises, so that a `proved` statement cannot contain a wished-for step.
+A `Chain` carries an upper bound and the conditions collected on the way. `insert` checks the sign of a coefficient, `limit`,
+`at_most` and `scale` certify the inequality that they use on the region of the conditions that they record, and raise where
+they cannot. What a chain does not check: that a bound put in for an observable, and an inequality added by `plus`, hold
+(they are the paper's lemmas, as printed), and that a substitution sweeps the whole region of the conditions beside it.
 """
 
 from __future__ import annotations
@@ -67,17 +68,40 @@ class Chain:
         expr = self.expr.xreplace({observable: sp.Integer(0)}) + by * observable
         return replace(self, expr=expr, steps=(*self.steps, step)).require(*conditions)
 
-    def at_most(self, part: sp.Expr, by: sp.Expr, step: str, *conditions: Condition) -> Chain:
-        """Replace a factor such as (1 - beta)**2 by an upper bound; every occurrence must have a nonnegative cofactor."""
+    def at_most(
+        self,
+        part: sp.Expr,
+        by: sp.Expr,
+        step: str,
+        *conditions: Condition,
+        substitution: Mapping[sp.Symbol, sp.Expr] | None = None,
+    ) -> Chain:
+        """Replace a factor such as (1 - beta)**2 by an upper bound; every occurrence must have a nonnegative cofactor.
+
+        The substitution must sweep the region that the conditions describe, and say first what a symbol for a factor
+        stands for; `by - part >= 0` is then certified.
+        """
+        if prove_nonnegative(by - part, substitution) is None:
+            raise DeclarationError(f"{step}: {part} <= {by} does not follow from {[str(c) for c in conditions]}")
         marker = slack_symbol("part")
         marked = self.expr.xreplace({part: marker})
+        if not marked.has(marker):
+            raise DeclarationError(f"{step}: {part} does not occur in {self.expr}")
         if not nonnegative_coefficients(sp.expand(sp.diff(marked, marker))):
             raise DeclarationError(f"{step}: {part} has a cofactor that may be negative")
         return replace(self, expr=marked.xreplace({marker: by}), steps=(*self.steps, step)).require(*conditions)
 
-    def scale(self, factor: sp.Expr, step: str) -> Chain:
-        """Multiply by a positive factor."""
-        return replace(self, expr=sp.expand(self.expr * factor), steps=(*self.steps, step))
+    def scale(
+        self,
+        factor: sp.Expr,
+        step: str,
+        conditions: tuple[Condition, ...] = (),
+        substitution: Mapping[sp.Symbol, sp.Expr] | None = None,
+    ) -> Chain:
+        """Multiply by a factor that is certified to be nonnegative, on the region that the conditions describe."""
+        if prove_nonnegative(factor, substitution) is None:
+            raise DeclarationError(f"{step}: the factor {factor} may be negative")
+        return replace(self, expr=sp.expand(self.expr * factor), steps=(*self.steps, step)).require(*conditions)
 
 
 def split(expr: sp.Expr, groups: Mapping[str, tuple[sp.Symbol, ...]], rest: str) -> tuple[Term, ...]:

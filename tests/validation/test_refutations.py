@@ -1,5 +1,7 @@
 """Exact refutations of printed claims: written, replayed, linked, and refused when a single number is changed."""
 
+import ast
+import inspect
 import json
 import time
 from dataclasses import replace
@@ -126,6 +128,18 @@ def test_an_instance_outside_the_conditions_is_no_refutation(symbol, value) -> N
         assert "condition" in str(error)
     else:
         assert left[0] <= right[1]
+
+
+def test_no_fact_is_the_literal_true() -> None:
+    """A fact is computed: no module that declares a refutation has a dictionary with `True` as a value."""
+    modules = {Path(inspect.getfile(item.make)) for item in refutations().values()}
+    assert len(modules) >= 5
+    for path in modules:
+        tables = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Dict)]
+        literal = [
+            v.lineno for table in tables for v in table.values if isinstance(v, ast.Constant) and v.value is True
+        ]
+        assert not literal, f"{path.name}: {literal}"
 
 
 def test_outward_contains_and_is_short() -> None:

@@ -18,6 +18,7 @@ U = slack_symbol("u")
 P = slack_symbol("period")
 _SMOOTH = S_F.symbol
 LONGER_PERIOD = {s.q: 1 + P}
+AT_LEAST_ONE = {s.b: 1 + slack_symbol("batch")}
 AT_STEP = {s.alpha: STEP.right / (1 + U), **LONGER_PERIOD}
 """Sweeps alpha <= 1/(6 q S_F), q >= 1; P stands for q - 1 inside a chain."""
 DESCENT_STEP = Condition(
@@ -35,7 +36,11 @@ def total(lemma: Theorem, label: str = "printed") -> sp.Expr:
 
 def without_batch(chain: Chain) -> Chain:
     """The paper drops 1/b wherever Lemma A.3 is used."""
-    return chain.at_most(1 / s.b, sp.Integer(1), "1/b <= 1")
+    return (
+        chain.at_most(1 / s.b, sp.Integer(1), "1/b <= 1", substitution=AT_LEAST_ONE)
+        if chain.expr.has(1 / s.b)
+        else chain
+    )
 
 
 def telescoped(lemma: Theorem, label: str = "printed") -> Chain:
@@ -187,7 +192,7 @@ def consensus(a_3: Theorem, a_3_variance: Theorem) -> Statement:
     chain = (
         Chain((P + 1) * P * s.alpha**2 * s.dispersion_sq, steps=("(17), each step counted at most q times",))
         .insert(s.dispersion_sq, 2 * total(a_3_variance) + 2 * total(a_3), "(18), noise and means apart")
-        .at_most(1 / s.b, sp.Integer(1), "1/b <= 1")
+        .at_most(1 / s.b, sp.Integer(1), "1/b <= 1", substitution=AT_LEAST_ONE)
     )
     solved = absorbed(chain, s.consensus_error, sp.Rational(1, 3), "(19)", (STEP,), AT_STEP)
     whole = solved.scale(s.T, "sum over T steps")

@@ -100,7 +100,11 @@ def short_rounds(s: SimpleNamespace, main: Theorem, limit: Condition) -> Stateme
     schedule = {s.eta: proved.schedule["eta"]}
 
     def raised(expr: sp.Expr) -> sp.Expr:
-        chain = Chain(expr).at_most((s.I - 1) ** 2, limit.right**2, "(I-1)^2 <= I^2", limit)
+        gap, root = (s.I - 1) ** 2, slack_symbol("more")
+        sweep = {s.T: (s.b * s.K) ** 3 * (s.I * (1 + _U)) ** 4, s.I: 1 + root}  # T^{1/4} = (bK)^{3/4} I (1 + u)
+        chain = Chain(expr)
+        if expr.has(gap):
+            chain = chain.at_most(gap, limit.right**2, "(I-1)^2 <= I^2", limit, substitution=sweep)
         return sp.powsimp(sp.expand(chain.expr.xreplace(schedule)))
 
     terms = tuple(Term(t.name, raised(t.expr), t.role) for t in proved.terms)
@@ -178,7 +182,7 @@ def potential(
             (momentum, at_most_one),
             {s.beta: c_beta.expr * s.eta, s.eta: 1 / (c_beta.expr * (1 + _U))},
         )
-        .at_most((1 - s.beta) ** 2, sp.Integer(1), "(1-beta)^2 <= 1", at_most_one)
+        .at_most((1 - s.beta) ** 2, sp.Integer(1), "(1-beta)^2 <= 1", at_most_one, substitution={s.beta: 1 / (1 + _U)})
         .limit(
             s.direction_sq,
             sp.Integer(0),

@@ -153,6 +153,19 @@ def _small_run(x: Q, y: Q, eta: Q, beta: Q, steps: int, update_first: bool = Fal
     return [*path, (x, y)]
 
 
+def _never_apart(x: Q, y: Q, eta: Q, beta: Q, steps: int) -> bool:
+    """Whether Algorithm 2 with two clients whose models are never averaged is `_small_run`, both clients at every step."""
+    models, older, path = [x, x], [x, x], []
+    for t in range(steps):
+        if t > 0:
+            own = [(1 - beta) * (y - _SCALE * a) + _SCALE * b for a, b in zip(older, models, strict=True)]
+            y = sum(own, Q(0)) / 2
+        path.append((*models, y))
+        older, models = models, [m - eta * _clip(y / _SCALE) for m in models]
+    alone = _small_run(x, path[0][2], eta, beta, steps)[:steps]
+    return path == [(v, v, w) for v, w in alone]
+
+
 _ETA, _BETA, _T = Q(1, 8), Q(1, 2), 128
 """eta = sqrt(|b| K/T) and beta = 4 B_g^4 L_f^2 eta."""
 _HYPER: dict[str, Q | int] = {"eta": _ETA, "beta": _BETA, "I": 1, "K": 2, "b": 1, "T": _T}
@@ -232,7 +245,7 @@ def _step_of(name: str, start: Q, y: Q) -> Case:
         _small_constants(*(n for n in _ALL if n in symbols)),
         {n: v for n, v in _HYPER.items() if n in symbols},
         left,
-        {"equal clients: no drift": True},
+        {"equal clients: no drift": _never_apart(start, y, _ETA, _BETA, 2)},
         {n: v for n, v in seen.items() if n in symbols},
     )
 
@@ -268,6 +281,6 @@ def potential_over_the_run() -> Case:
         _small_constants(*(n for n in _ALL if n in symbols)),
         {n: v for n, v in _HYPER.items() if n in symbols},
         left,
-        {"equal clients: no drift": True},
+        {"equal clients: no drift": _never_apart(Q(0), _SCALE, _ETA, _BETA, _T)},
         {"gradient_sq": mean},
     )

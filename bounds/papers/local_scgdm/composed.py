@@ -73,7 +73,13 @@ def momentum_error(s: SimpleNamespace, l_f: Derived, in_range: Condition) -> Sta
     noise = c**2 * _at_most(2, s.C_g**2 * s.sigma_f**2, s.C_f**2 * s.sigma_g**2)
     chain = (
         Chain(old + new + noise)
-        .at_most(shrink, sp.Integer(1), "(1 - alpha eta)^2 <= 1", in_range)
+        .at_most(
+            shrink,
+            sp.Integer(1),
+            "(1 - alpha eta)^2 <= 1",
+            in_range,
+            substitution={shrink: (1 - c) ** 2, s.alpha: 1 / (s.eta * (1 + _U))},
+        )
         .insert(s.move_sq, s.beta**2 * s.eta**2 * s.momentum_sq, "x_t - x_{t-1} = -beta eta m_t")
     )
     part = sp.expand(chain.expr.xreplace({s.momentum_error: sp.Integer(0)}))
@@ -94,7 +100,13 @@ def inner_error(s: SimpleNamespace, in_range: Condition) -> Statement:
     old = sp.cancel((1 - w) ** 2 * (1 + 1 / a)) * s.inner_error
     chain = (
         Chain(old + shrink * sp.cancel(1 + a) * s.C_g**2 * s.move_sq + w**2 * s.delta_g**2)
-        .at_most(shrink, sp.Integer(1), "(1 - gamma eta)^2 <= 1", in_range)
+        .at_most(
+            shrink,
+            sp.Integer(1),
+            "(1 - gamma eta)^2 <= 1",
+            in_range,
+            substitution={shrink: (1 - w) ** 2, s.gamma: 1 / (s.eta * (1 + _U))},
+        )
         .insert(s.move_sq, s.beta**2 * s.eta**2 * s.momentum_sq, "x_t - x_{t-1} = -beta eta m_t")
     )
     terms = (
@@ -113,7 +125,7 @@ def inner_spread(s: SimpleNamespace, in_range: Condition) -> Statement:
     steps = slack_symbol("steps")
     moved = s.C_g**2 * s.consensus_sum
     noise = steps * s.delta_g**2
-    chain = Chain(_at_most(4, noise, moved, moved, noise), (in_range,)).at_most(
+    chain = Chain(_at_most(4, noise, moved, moved, noise), (in_range,)).insert(
         steps, s.p, "at most p steps since the last communication"
     )
     parts = sp.expand(chain.expr)
