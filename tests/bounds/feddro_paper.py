@@ -236,10 +236,12 @@ def corollary_1(**v):
     ) | few_steps
 
 
+def costs(I, b, T, **_):
+    return {"samples_per_client": b * T, "rounds": T / I, "embedding_messages": T}
+
+
 def corollary_2(**v):
-    T, b = v["T"], v["b"]
-    numbers = {"samples_per_client": b * T, "rounds": T / v["I"], "embedding_messages": T}
-    return {"L_Phi": l_phi(**v), "c_beta": c_beta(**v), "T_th": t_th(**v), **numbers}, chosen(**v)
+    return {"L_Phi": l_phi(**v), "c_beta": c_beta(**v), "T_th": t_th(**v), **costs(**v)}, chosen(**v)
 
 
 def period_of_corollary_2(b, K, T, **_):
@@ -328,6 +330,44 @@ def theorem_5_1_corrected(
     return terms, conditions
 
 
+# --- The corollaries that hold: docs/theory/feddro.md, "The corollaries that hold" ------------------------------------
+
+
+def corollary_conditions(eta, beta, I, T, L, n, **v):
+    theorem_s = theorem_5_1_corrected(**v, eta=eta, beta=beta, I=I, T=T)[1]
+    return theorem_s | {
+        "step_size_choice": (eta, sqrt(n / T) / (I**0.25 * L)),
+        "momentum_choice": (beta, v["B_g"] ** 2 * v["L_f"] * sqrt(I) * eta),
+        "weight": (beta * (2 * v["sigma_g"] ** 2 / (n * v["B_g"] ** 2) + 3 * eta * L), 1),
+    }
+
+
+def corollary_1_corrected(**o):
+    L, n, I = l_phi(**o), o["b"] * o["K"], o["I"]
+    v = o["sigma_h"] ** 2 + o["B_f"] ** 2 * o["sigma_g"] ** 2
+    s = o["Delta_h"] ** 2 + o["B_f"] ** 2 * o["Delta_g"] ** 2
+    rate = I**0.25 / sqrt(n * o["T"])
+    inner = 40 * o["B_g"] ** 2 * o["L_f"] / L
+    drift = 4.5 * (o["L_h"] ** 2 + o["B_f"] ** 2 * o["L_g"] ** 2 + 2 * o["B_g"] ** 4 * o["L_f"] ** 2) / L**2
+    terms = {
+        "initialisation": rate * 2 * L * o["Phi_gap"],
+        "inner_initialisation": rate * 8 * o["L_f"] * L * o["y_err"] ** 2 / sqrt(I),
+        "variance": rate * 6 * v / sqrt(I),
+        "inner_noise": rate * 40 * o["B_g"] ** 4 * o["L_f"] ** 3 / L * o["delta_g"] ** 2,
+        "inner_variance": rate * inner * (6 * v / (n * I) + 9 * v / (2 * o["b"])),
+        "inner_heterogeneity": rate * inner * 13.5 * s,
+        "drift_variance": rate * drift * 4 * v / o["b"],
+        "drift_heterogeneity": rate * drift * 12 * s,
+    }
+    return terms, corollary_conditions(L=L, n=n, **o) | {"local_updates": (I, o["T"] ** 0.4 / n**1.2)}
+
+
+def corollary_2_corrected(**o):
+    L, n = l_phi(**o), o["b"] * o["K"]
+    absent = {name: 0 for name in ("sigma_h", "delta_g", "Delta_h", "Delta_g", "Phi_gap", "y_err")}
+    return costs(**o) | {"L_Phi": L}, corollary_conditions(L=L, n=n, **{**absent, **o}) | {"horizon": (o["T"], n**3)}
+
+
 def lemma_f_4_proved(sigma_h, b, **v):
     """Term XI has 2 sigma_h^2 / |b_h| + 2 B_f^2 sigma_g^2 / |b_g|, which the lemma multiplies by 2 eta^2 ... / (|b| K)."""
     terms, _ = lemma_f_4(sigma_h=sigma_h, b=b, **v)
@@ -347,10 +387,8 @@ def corollary_1_proved(b, K, T, I, **v):
 
 
 def corollary_2_proved(**v):
-    costs = corollary_2(**v)[0]
     shared = {"L_Phi": l_phi(**v), "c_beta": c_beta(**v)}
-    counted = {name: costs[name] for name in ("rounds", "samples_per_client", "embedding_messages")}
-    return shared | counted, theorem_5_1_proved(
+    return shared | costs(**v), theorem_5_1_proved(
         **{"Phi_gap": 0, "y_err": 0, "sigma_h": 0, "sigma_g": 0, "Delta_h": 0, "Delta_g": 0} | v
     )[1]
 
@@ -397,6 +435,8 @@ PAPER = {
     ("lemma_f_4", "proved"): lemma_f_4_proved,
     ("corollary_1", "proved"): corollary_1_proved,
     ("corollary_2", "proved"): corollary_2_proved,
+    ("corollary_1", "corrected"): corollary_1_corrected,
+    ("corollary_2", "corrected"): corollary_2_corrected,
     ("reformulation_kl", "printed"): reformulation_kl,
     ("reformulation_kl", "corrected"): reformulation_kl_corrected,
     ("reformulation_chi2", "printed"): reformulation_chi2,

@@ -4,7 +4,7 @@ from fractions import Fraction as F
 
 import pytest
 import sympy as sp
-from fedco.bounds import theorem
+from fedco.bounds import get_theorem as theorem
 from fedco.bounds.proof.certificates import prove_nonnegative
 from fedco.bounds.language.quantities import slack_symbol
 

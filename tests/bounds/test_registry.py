@@ -46,6 +46,12 @@ KNOWN_LARGER_WITH_T = {
 KNOWN_SMALLER_WITH_A_CONSTANT = {
     ("local_scgdm.remark_3_6", name): "gives the largest step size, which a worse problem makes smaller"
     for name in ("L_f", "L_g", "C_f", "C_g")
+} | {
+    (
+        "feddro.corollary_1",
+        name,
+    ): "its step size is a multiple of 1/L_Phi, and the terms of noise and drift of a power of it"
+    for name in ("L_h", "L_f", "L_g", "B_f", "B_g")
 }
 """(theorem, symbol) of a constant in which a bound may decrease, each with its reason."""
 
