@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import pytest
 import sympy as sp
-from fedco.bounds.proof.certificates import prove_nonnegative
-from fedco.bounds.proof.compose import Chain
 from fedco.bounds.language.quantities import slack_symbol
 from fedco.bounds.language.theorem import Condition, DeclarationError
+from fedco.bounds.proof.certificates import prove_nonnegative
+from fedco.bounds.proof.compose import Chain
 
 b, x, y, u = (slack_symbol(name) for name in "bxyu")
 IN_RANGE = Condition("range", b, "<=", sp.Integer(1))

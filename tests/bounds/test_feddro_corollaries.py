@@ -5,8 +5,8 @@ from fractions import Fraction as F
 import pytest
 import sympy as sp
 from fedco.bounds import get_theorem as theorem
-from fedco.bounds.proof.certificates import prove_nonnegative
 from fedco.bounds.language.quantities import slack_symbol
+from fedco.bounds.proof.certificates import prove_nonnegative
 
 MAIN, FIRST, SECOND = (theorem(f"feddro.{name}") for name in ("theorem_5_1", "corollary_1", "corollary_2"))
 s = MAIN.vocabulary.namespace()
@@ -63,7 +63,9 @@ def test_the_replacements_raise_the_bound():
     assert sp.expand(scale * (condition.right - condition.left) - (sp.Rational(5, 4) * first - first - rest)) == 0
 
 
-ONES = dict.fromkeys("L_h L_f L_g B_f B_g sigma_h sigma_g delta_g Delta_h Delta_g Phi_gap y_err".split(), F(1))
+ONES = dict.fromkeys(
+    ["L_h", "L_f", "L_g", "B_f", "B_g", "sigma_h", "sigma_g", "delta_g", "Delta_h", "Delta_g", "Phi_gap", "y_err"], F(1)
+)
 
 
 @pytest.mark.parametrize(("I", "T"), [(1, 10**8), (16, 10**11), (10**4, 10**16)])

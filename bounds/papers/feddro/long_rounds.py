@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction as Q
-from functools import lru_cache
+from functools import cache
 from itertools import product
 
 from ...audit.refutation import Case, refutes, right_side
@@ -98,7 +98,7 @@ def _step(eta: Q, signs: tuple[int, ...], keep: bool = False) -> list[list[Q | i
 GRADIENT = [[0, B**2 * SLOPE / 2, B**2 * SLOPE / 2, 0, 0, 0]]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _stationarity(I: int, after: bool, update_first: bool) -> Enclosure:
     item = Jump(I)
     return item.recursion(update_first=update_first).average(GRADIENT, item.T, after=after)
