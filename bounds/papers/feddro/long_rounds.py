@@ -71,27 +71,24 @@ class Jump:
         return _stationarity(self.I, after, update_first)
 
 
-_AVERAGE = [
-    [1, 0, 0, 0, 0, 0],
-    *[[0, Q(1, 2), Q(1, 2), 0, 0, 0]] * 2,
-    *[[Q(i == j) for j in range(6)] for i in (3, 4, 5)],
-]
+_HALF = [Q(0), Q(1, 2), Q(1, 2), Q(0), Q(0), Q(0)]
+_AVERAGE = [_HALF if i in (1, 2) else [Q(i == j) for j in range(6)] for i in range(6)]
 """x_k becomes xbar; x_k^{t-1} and y stay."""
 
 
 def _step(eta: Q, signs: tuple[int, ...], keep: bool = False) -> list[list[Q | int]]:
     """Z = (1, x_1, x_2, older_1, older_2, y) after (8) with beta = eta and (7), for one pair of signs."""
     slopes = [B + S * z for z in signs]
-    y = [0, *(a / 2 for a in slopes), *((eta - 1) * a / 2 for a in slopes), 1 - eta]
+    y: list[Q | int] = [0, *(a / 2 for a in slopes), *((eta - 1) * a / 2 for a in slopes), 1 - eta]
     if keep:
         y = [0, 0, 0, 0, 0, 1]
     models = []
     for k, pull in enumerate((DRIFT, -DRIFT)):
-        row = [-eta * SLOPE * slopes[k] * v for v in y]
+        row: list[Q | int] = [-eta * SLOPE * slopes[k] * v for v in y]
         row[0] = row[0] - eta * pull
         row[1 + k] = row[1 + k] + 1
         models.append(row)
-    older = [[int(i == j) for j in range(6)] for i in (1, 2)]
+    older: list[list[Q | int]] = [[int(i == j) for j in range(6)] for i in (1, 2)]
     return [[1, 0, 0, 0, 0, 0], *models, *older, y]
 
 
