@@ -95,7 +95,8 @@ def resources(theorem: Theorem, label: str) -> dict[str, sp.Expr]:
     present = theorem.symbols(label)
     if theorem.costs or theorem.method:
         allowed = {binding.symbol for binding in present.values()}
-        declared = {**method_costs(theorem), **theorem.costs}
+        symbols = SimpleNamespace(**{b.name: b.symbol for b in theorem.vocabulary}, present=present)
+        declared = {**method_costs(theorem), **(theorem.costs(symbols) if theorem.costs else {})}
         return {name: expr for name, expr in declared.items() if expr.free_symbols <= allowed}
     if paper not in _TABLES or theorem.source.paper not in (paper, theorem.vocabulary.paper):
         return {}

@@ -270,8 +270,8 @@ class _Definition:
                 self._units(),
                 follows_from=None if parent is None else (parent, schedule),
                 problem=self.name("problem", self.keys.get("problem", "federated")),
-                properties=self._properties(),
-                costs=costs,
+                assume=self._properties(),
+                costs=(lambda _: costs) if costs else None,
                 method=method,
                 average=self.known("average", "an average", self.keys.get("average", "before"), AVERAGES),
             )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import sympy as sp
@@ -18,6 +19,9 @@ import sympy as sp
 from .dimension import Dimension, InhomogeneousError, dimension_of, modulo
 from .quantities import Binding, Vocabulary, derived_symbol
 from .reading import InputError
+
+Costs = Mapping[str, sp.Expr]
+"""Resource -> formula in the symbols of a theorem."""
 
 LABELS = ("printed", "proved", "corrected")
 RELATIONS = ("<", "<=", ">=", ">", "==")
@@ -237,7 +241,7 @@ class Inhomogeneity:
     wanted: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Theorem:
     """A theorem, corollary or lemma with its statements.
 
@@ -248,14 +252,15 @@ class Theorem:
         statements: label -> Statement, or a function that composes it when first asked for.
         unit_choices: dimensions that the paper silently sets to 1 (the weight of a potential function, the unit of a step
             size that is written as a pure number); the audit separates what they explain from real slips.
-        follows_from: for a corollary, its theorem (or the id of a registered one) and the schedule to substitute; the
-            audit compares every term.
+        follows_from: for a corollary, its theorem and the schedule to substitute; the audit compares every term.
         unproved: why there is no `proved` statement, where there is none.
+        problem: the kind of problem that it is about, for instance "shared_composite"; empty where it is about none.
+        assume: named properties that a problem must have beyond its kind (`synthetic/kinds`).
+        costs: what a run costs, from the symbols as attributes; `present` has those that the statement uses.
         compared_where: where the audit compares printed with proved: what the symbols mean (a fraction is at most 1),
             and the value given to a constant that the paper hides in O(.).
-        problem: the kind of problem that it is about. properties: what else it assumes of a problem, by name.
-        costs: resource -> formula, where they are not the method's own.
-        method: what is run to validate it. average: over which iterates the metric averages.
+        method: what is run to validate it; its own costs are the theorem's where `costs` has none.
+        average: over which iterates the metric averages.
 
     Raises:
         DeclarationError: an undeclared symbol, a Float, a duplicate name, or a `corrected` statement with a dimension slip.
@@ -275,8 +280,8 @@ class Theorem:
     unproved: str = ""
     note: str = ""
     problem: str = ""
-    properties: tuple[str, ...] = ()
-    costs: Mapping[str, sp.Expr] = field(default_factory=dict)
+    assume: tuple[str, ...] = ()
+    costs: Callable[[SimpleNamespace], Costs] | None = None
     method: MethodCall | None = None
     average: str = "before"
     _cache: dict[str, Statement] = field(default_factory=dict, init=False, repr=False, compare=False)
