@@ -1,0 +1,106 @@
+"""Conditional compositions F(x) = (1/N) sum_n f_n(E_eta g_n(x; eta)): one outcome of xi for each client, fair signs eta."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from ...problem import AbstractConditional, Draws, InnerSample, OuterSample
+from .family import Family
+from .curve import Landscape, PiecewiseLinear, landscape
+
+
+class ConditionalFamily(Family, AbstractConditional):
+    """g_n(x; eta) = slope_n x + offset_n + value_noise_n eta with eta = +-1, and f_n' piecewise linear.
+
+    With one outcome of xi per client an outer batch of any size is one sample: batch sizes cost nothing.
+    """
+
+    SHAPES: ClassVar[Mapping[str, str]] = {
+        "inner_slope": "client",
+        "inner_offset": "client",
+        "value_noise": "client",
+        "knots": "knots",
+        "slopes": "knots",
+        "start": "run",
+    }
+
+    @cached_property
+    def outer_slope(self) -> PiecewiseLinear:
+        """f_n'."""
+        return PiecewiseLinear(self.parameters["knots"], self.parameters["slopes"])
+
+    def _of(self, name: str) -> Tensor:
+        return self.parameters[name].unsqueeze(-1).unsqueeze(-1)
+
+    @cached_property
+    def _is_noisy(self) -> bool:
+        return bool((self.parameters["value_noise"] != 0).any())
+
+    def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> OuterSample:
+        count = batch if self._is_noisy else 1
+        return OuterSample(torch.zeros(1, self.clients, count, dtype=torch.int64))
+
+    def sample_inner(self, draws: Draws, outer: OuterSample, m: int, purpose: str = "inner") -> InnerSample:
+        batch = outer.outcome.shape[-1]
+        if not self._is_noisy:
+            return InnerSample(torch.zeros(1, self.clients, batch, 1, dtype=torch.float64))
+        return InnerSample(draws.signs(purpose, batch, m))
+
+    def inner(self, x: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
+        exact = self._of("inner_slope") * x.unsqueeze(2) + self._of("inner_offset")
+        if inner is None:
+            return exact.expand(-1, -1, outer.outcome.shape[-1], -1)
+        return exact + self._of("value_noise") * inner.eta.mean(-1, keepdim=True)
+
+    def inner_vjp(self, x: Tensor, v: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
+        return self._of("inner_slope") * v
+
+    def outer_value(self, y: Tensor, outer: OuterSample) -> Tensor:
+        return self.outer_slope.integral(y.squeeze(-1))
+
+    def outer_gradient(self, y: Tensor, outer: OuterSample) -> Tensor:
+        return self.outer_slope.at(y.squeeze(-1)).unsqueeze(-1)
+
+    def outer_atoms(self) -> tuple[OuterSample, Tensor]:
+        return OuterSample(torch.zeros(1, self.clients, 1, dtype=torch.int64)), torch.ones(1, dtype=torch.float64)
+
+    def inner_atoms(self, outer: OuterSample) -> tuple[InnerSample, Tensor]:
+        signs = torch.tensor([1.0, -1.0], dtype=torch.float64)
+        return InnerSample(signs.expand(*outer.outcome.shape, 2)), torch.full((2,), 0.5, dtype=torch.float64)
+
+    @cached_property
+    def landscape(self) -> Landscape:
+        """Of F: its derivative breaks where an inner map meets a knot."""
+        slope, offset = (self.parameters[name].unsqueeze(-1) for name in ("inner_slope", "inner_offset"))
+        meets = (self.parameters["knots"] - offset) / torch.where(slope == 0, torch.inf, slope)
+        points = torch.where(torch.isfinite(meets), meets, 0.0).flatten(1)
+        y = slope * points.unsqueeze(1) + offset
+        values, slopes = self.outer_slope.integral(y).mean(1), (slope * self.outer_slope.at(y)).mean(1)
+        return landscape(points, values, slopes)
+
+    def constants(self) -> dict[str, Tensor]:
+        slope = self.parameters["inner_slope"].abs().amax(-1)
+        value_noise = self.parameters["value_noise"].abs().amax(-1)
+        steepest, bend = self.outer_slope.bound.amax(-1), self.outer_slope.lipschitz.amax(-1)
+        flat = torch.zeros_like(slope)
+        return {
+            "outer_lipschitz": steepest,
+            "outer_smoothness": bend,
+            "outer_mean_square_lipschitz": steepest,
+            "outer_sample_lipschitz": steepest,
+            "outer_sample_smoothness": bend,
+            "inner_lipschitz": slope,
+            "inner_smoothness": flat,
+            "inner_jacobian_mean_square": slope,
+            "inner_value_noise": value_noise,
+            "inner_jacobian_noise": flat,
+            "inner_sample_lipschitz": slope,
+            "inner_sample_smoothness": flat,
+            "objective_smoothness": self.landscape.smoothness,
+            "objective_gap": self.objective(self.start.expand(self.runs, 1)) - self.landscape.infimum,
+        }

@@ -1,0 +1,135 @@
+"""F(w) = (1/N) sum_i f_i(w_nu^i) with one piecewise linear Hessian for all clients and a tilt for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from ...problem import AbstractMeta, Draws, Sample, client_mean
+from .family import Family
+from .noise import SignPair, silent
+from .curve import PiecewiseLinear
+
+
+class MetaFamily(Family, AbstractMeta):
+    """f_i'' = p and f_i'(w) = tilt_i + the integral of p from its first knot to w; p vanishes at its first and last knot.
+
+    The clients differ by constants in f_i' alone, so that the heterogeneity of the gradients is the standard deviation of
+    the tilts and that of the Hessians is 0. There is no noise. `alpha` is one number per run.
+    """
+
+    SHAPES: ClassVar[Mapping[str, str]] = {
+        "knots": "shared",
+        "curvatures": "shared",
+        "tilt": "client",
+        "alpha": "run",
+        "start": "run",
+    }
+
+    def __init__(self, parameters: Mapping[str, Tensor], nu: int = 1) -> None:
+        super().__init__(parameters)
+        self.nu = nu
+        self.alpha: Any = self.parameters["alpha"].unsqueeze(-1)  # (runs, 1, 1): methods multiply by it
+
+    def pick(self, run: int) -> MetaFamily:
+        return MetaFamily({name: tensor[run : run + 1] for name, tensor in self.parameters.items()}, self.nu)
+
+    @cached_property
+    def hessian(self) -> PiecewiseLinear:
+        """f_i'', the same for all clients."""
+        return PiecewiseLinear(self.parameters["knots"], self.parameters["curvatures"])
+
+    @property
+    def _tilt(self) -> Tensor:
+        return self.parameters["tilt"].unsqueeze(-1)
+
+    def task_value(self, x: Tensor) -> Tensor:
+        first = self.parameters["knots"][..., :1]
+        return (self._tilt * (x - first) + self.hessian.second_integral(x)).squeeze(-1)
+
+    def task_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._tilt + self.hessian.integral(x)
+
+    def task_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
+        return self.hessian.at(x) * v
+
+    def fine_tuned(self, x: Tensor) -> list[Tensor]:
+        """w_0^i, ..., w_nu^i from x `(runs, clients, 1)`."""
+        steps = [x]
+        for _ in range(self.nu):
+            steps.append(steps[-1] - self.alpha * self.task_gradient(steps[-1]))
+        return steps
+
+    def objective(self, x: Tensor) -> Tensor:
+        return client_mean(self.task_value(self.fine_tuned(self.to_clients(x))[-1]))
+
+    def client_gradients(self, x: Tensor) -> Tensor:
+        """grad F_i(x), `(runs, dim) -> (runs, clients, dim)`."""
+        steps = self.fine_tuned(self.to_clients(x))
+        direction = self.task_gradient(steps[-1])
+        for w in reversed(steps[:-1]):
+            direction = direction - self.alpha * self.task_hvp(w, direction)
+        return direction
+
+    def gradient(self, x: Tensor) -> Tensor:
+        return client_mean(self.client_gradients(x))
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SignPair:
+        return silent()
+
+    def atoms(self) -> tuple[SignPair, Tensor]:
+        return silent(self.clients), torch.ones(1, dtype=torch.float64)
+
+    @cached_property
+    def _critical_points(self) -> Tensor:
+        """The knots and where the Hessian vanishes between them, `(runs, 1, points)`."""
+        knots, heights = self.parameters["knots"], self.parameters["curvatures"]
+        rises, widths = heights.diff(dim=-1), knots.diff(dim=-1)
+        crosses = heights[..., :-1] * heights[..., 1:] < 0
+        zeros = knots[..., :-1] - heights[..., :-1] * widths / torch.where(crosses, rises, 1.0)
+        return torch.cat([knots, torch.where(crosses, zeros, knots[..., :-1])], dim=-1)
+
+    def _lower_bound(self) -> Tensor:
+        """A lower bound of inf f_i, `(runs, clients)`; minus infinity where there is none.
+
+        Between neighbours a < b of the sorted critical points f_i' is monotone. Where it changes sign from minus to plus,
+        f_i is convex there and lies above its tangents: above f_i(a) - |f_i'(a)| (b - a) and f_i(b) - f_i'(b) (b - a).
+        """
+        points = self._critical_points.expand(-1, self.clients, -1).sort(dim=-1).values
+        slopes, values = self.task_gradient_at(points), self.task_value_at(points)
+        crosses = (slopes[..., :-1] < 0) & (slopes[..., 1:] > 0)
+        widths = points.diff(dim=-1)
+        below = torch.maximum(values[..., :-1] + slopes[..., :-1] * widths, values[..., 1:] - slopes[..., 1:] * widths)
+        lowest = torch.minimum(values.amin(-1), torch.where(crosses, below, torch.inf).amin(-1))
+        unbounded = (slopes[..., 0] > 0) | (slopes[..., -1] < 0)
+        return torch.where(unbounded, -torch.inf, lowest)
+
+    def task_gradient_at(self, points: Tensor) -> Tensor:
+        """f_i' at several points per client, `(runs, clients, points) -> same`."""
+        return self._tilt + self.hessian.integral(points)
+
+    def task_value_at(self, points: Tensor) -> Tensor:
+        """f_i at several points per client."""
+        return self._tilt * (points - self.parameters["knots"][..., :1]) + self.hessian.second_integral(points)
+
+    def constants(self) -> dict[str, Tensor]:
+        slopes = self.task_gradient_at(self._critical_points.expand(-1, self.clients, -1))
+        tilt, flat = self.parameters["tilt"], torch.zeros(self.runs, dtype=torch.float64)
+        start = self.start.expand(self.runs, 1)
+        spread = (tilt - tilt.mean(-1, keepdim=True)).square().mean(-1).sqrt()
+        return {
+            "local_gradient_bound": slopes.abs().amax((-1, -2)),
+            "local_smoothness": self.hessian.bound.amax(-1),
+            "local_hessian_lipschitz": self.hessian.lipschitz.amax(-1),
+            "local_gradient_noise": flat,
+            "local_hessian_noise": flat,
+            "local_gradient_fourth_moment": flat,
+            "local_hessian_fourth_moment": flat,
+            "local_gradient_heterogeneity": spread,
+            "local_hessian_heterogeneity": flat,
+            "objective_gap": self.objective(start) - self._lower_bound().mean(-1),
+        }

@@ -1,0 +1,114 @@
+"""A refutation that the falsifier found as a bundle: the whole instance as data, so that a replay rebuilds it from the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from ... import __version__
+from ...bounds import theorem as find
+from ...bounds.refutation import outward
+from ..bundle import Bundle, BundleError, Sides
+from ..refutations import FROM_DATA
+from .confirm import Claimed, Confirmed, NotConfirmed, sides
+from .declared import Target, target_of
+from .exact.interval import Ends
+from .exact.problem import Instance, as_fractions
+
+_ARGUMENT = "at least the supremum that the instance's knots give"
+
+
+def bundle_of(target: Target, found: Confirmed, why: list[str] | None = None) -> Bundle:
+    """The bundle of a confirmed violation."""
+    claimed = found.claimed
+    return Bundle(
+        claim=f"{target.theorem.id} ({target.label})",
+        recipe=FROM_DATA,
+        mode="exact",
+        problem={"name": f"{claimed.instance.kind}, {_clients(claimed.instance)} clients", "dials": _dials(claimed)},
+        certificates={
+            name: {"value": plain(value), "kind": "exact", "argument": _ARGUMENT}
+            for name, value in claimed.constants.items()
+        },
+        hyperparameters=plain(dict(claimed.hyperparameters)),
+        seeds={},
+        values=list(outward(found.left)),
+        bound=outward(found.right),
+        versions={"fedco": __version__},
+        notes={
+            "instance": describe(claimed),
+            "reading": "none is needed",
+            "checked": list(found.checked),
+            "why": list(why or []),
+        },
+    )
+
+
+def _clients(instance: Instance) -> int:
+    return max(len(v) for v in instance.parameters.values() if isinstance(v, list))
+
+
+def _dials(claimed: Claimed) -> dict[str, Any]:
+    interval = None if claimed.interval is None else list(claimed.interval)
+    made: dict[str, Any] = plain({"instance": claimed.instance.to_dict(), "interval": interval})
+    return made
+
+
+def plain(value: Any) -> Any:
+    """Whole fractions as integers: what a file gives back is then equal to what was written."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    return int(value) if isinstance(value, Fraction) and value.denominator == 1 else value
+
+
+def describe(claimed: Claimed) -> str:
+    """The instance in one line."""
+    shown = ", ".join(f"{name} = {_short(value)}" for name, value in claimed.instance.parameters.items())
+    return f"{claimed.instance.kind}: {shown}"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_short(part) for part in value) + "]"
+    text = str(value)
+    return text if len(text) <= 24 else f"{float(value):.12g}"
+
+
+def claimed_of(bundle: Bundle) -> Claimed:
+    """What a bundle claims, read back from its data alone.
+
+    Raises:
+        BundleError: data of another form.
+    """
+    try:
+        dials = bundle.problem["dials"]
+        instance = Instance.from_dict(dials["instance"])
+        constants = {name: as_fractions(c["value"]) for name, c in bundle.certificates.items()}
+        hyperparameters = {name: as_fractions(value) for name, value in bundle.hyperparameters.items()}
+        return Claimed(instance, constants, hyperparameters, _interval(dials["interval"]))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BundleError(f"problem: wanted an instance as the falsifier writes it ({error})") from error
+
+
+def _interval(ends: Any) -> Ends | None:
+    if ends is None:
+        return None
+    low, high = as_fractions(list(ends))
+    return low, high
+
+
+def recompute(bundle: Bundle) -> Sides:
+    """Both sides from the file's instance, every assumption and condition checked again.
+
+    Raises:
+        BundleError: the instance is not what the bundle says.
+    """
+    name, _, label = bundle.claim.partition(" (")
+    try:
+        found = sides(target_of(find(name), label.rstrip(")")), claimed_of(bundle))
+    except (NotConfirmed, ValueError, KeyError) as error:
+        raise BundleError(str(error)) from error
+    return Sides(list(outward(found.left)), outward(found.right))

@@ -1,0 +1,229 @@
+"""The exact check of a candidate: constants, conditions and both sides, from the instance alone.
+
+Nothing of the search is trusted. A violation that passes is one of the statement, not of floating point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from ...bounds.enclosure import EnclosureError, enclose, enclose_bound
+from ...bounds.evaluate import InadmissibleError, complete, holds
+from ...bounds.reading import InputError
+from ...bounds.theorem import Condition
+from .declared import Target
+from .exact.interval import Ends
+from .exact.problem import ExactProblem, Instance, exact_problem
+from .exact.run import (
+    CannotReplay,
+    average_square,
+    constant,
+    endless_square,
+    invariant_interval,
+    point_spread,
+    scalar,
+)
+from .exact.tensor import InexactError
+from .formula import Formula
+
+Q = Fraction
+_BITS = 384
+_LENGTHS = ("iterations", "rounds")
+
+
+class NotConfirmed(ValueError):
+    """A candidate is not what it says: an assumption or a condition fails, or the bound holds."""
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """An instance with the numbers under which a statement is claimed to fail.
+
+    Args:
+        instance: the problem as data.
+        constants: symbol -> declared constant, at least the true one.
+        hyperparameters: symbol -> value, those that the statement determines left out.
+        interval: starts that every round keeps, where the run is endless; else None.
+        horizon: the symbol for the length of the run is among the hyperparameters.
+    """
+
+    instance: Instance
+    constants: Mapping[str, Fraction]
+    hyperparameters: Mapping[str, Fraction]
+    interval: Ends | None = None
+
+    @property
+    def values(self) -> dict[str, Fraction]:
+        return {**self.constants, **self.hyperparameters}
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """Both sides in exact numbers: `left[0] > right[1]`. `checked` says what was found true on the way."""
+
+    claimed: Claimed
+    left: Ends
+    right: Ends
+    checked: tuple[str, ...] = field(default=())
+
+    @property
+    def ratio(self) -> float:
+        """A lower bound of left over right."""
+        return float(self.left[0] / self.right[1]) if self.right[1] > 0 else float("inf")
+
+
+def sides(target: Target, claimed: Claimed) -> Confirmed:
+    """Both sides of the statement at a claimed instance; says nothing of which is larger.
+
+    Raises:
+        NotConfirmed: an assumption or a condition fails, or no exact run is possible.
+    """
+    try:
+        problem = exact_problem(claimed.instance)
+        checked = [*_check_constants(target, claimed, problem), *_check_shape(target, claimed, problem)]
+        point = _completed(target, claimed)
+        left = _left(target, claimed, problem, point)
+        right = _right(target, claimed)
+    except (ValueError, InexactError, EnclosureError, ArithmeticError, KeyError) as error:
+        raise NotConfirmed(f"{target.theorem.id} ({target.label}): {error}") from error
+    return Confirmed(claimed, left, right, tuple(checked))
+
+
+def confirm(target: Target, claimed: Claimed) -> Confirmed:
+    """A violation, checked.
+
+    Raises:
+        NotConfirmed: it is none.
+    """
+    found = sides(target, claimed)
+    if not found.left[0] > found.right[1]:
+        raise NotConfirmed(f"{target.theorem.id} ({target.label}): the bound holds, ratio {found.ratio:.6g}")
+    return found
+
+
+def _check_constants(target: Target, claimed: Claimed, problem: ExactProblem) -> list[str]:
+    """Every constant of the statement is declared, and at least what the instance has."""
+    true = problem.constants()
+    wanted = {name: b for name, b in target.symbols.items() if b.quantity.role == "constant"}
+    if set(wanted) != set(claimed.constants):
+        raise ValueError(f"constants: wanted {sorted(wanted)}, got {sorted(claimed.constants)}")
+    for name, binding in wanted.items():
+        value = true[binding.quantity.name]
+        if claimed.constants[name] < value:
+            raise ValueError(f"{name}: declared {claimed.constants[name]}, the instance has {value}")
+        if binding.quantity.name == "objective_gap" and claimed.constants[name] > value:
+            _check_grows(target, name, claimed)
+    return ["every declared constant is at least that of the instance, recomputed from its knots"]
+
+
+def _check_grows(target: Target, gap: str, claimed: Claimed) -> None:
+    """A gap that is declared larger than it is counts only where the bound grows with it."""
+    smaller = {**claimed.constants, gap: claimed.constants[gap] / 2}
+    other = Claimed(claimed.instance, smaller, claimed.hyperparameters)
+    if _right(target, other)[0] > _right(target, claimed)[1]:
+        raise ValueError(f"{gap}: declared larger than it is, and the bound does not grow with it")
+
+
+def _check_shape(target: Target, claimed: Claimed, problem: ExactProblem) -> list[str]:
+    """The hyperparameters that are the instance's own: clients in equal groups, everybody taking part, fine-tuning."""
+    for name, binding in target.symbols.items():
+        value, quantity = claimed.hyperparameters.get(name), binding.quantity.name
+        if value is None:
+            continue
+        if quantity == "clients" and value % problem.clients != 0:
+            raise ValueError(f"{name}: wanted a multiple of {problem.clients} clients, got {value}")
+        if quantity == "participation" and value != 1:
+            raise ValueError(f"{name}: wanted 1, got {value}")
+        if quantity == "fine_tuning_step_size" and value != problem.parameters["alpha"]:
+            raise ValueError(f"{name}: the instance has {problem.parameters['alpha']}, got {value}")
+        if quantity == "fine_tuning_steps" and value != problem.settings["nu"]:
+            raise ValueError(f"{name}: the instance has {problem.settings['nu']}, got {value}")
+    return ["a group of equal clients moves as one, so that any multiple of the clients is the same run"]
+
+
+def _completed(target: Target, claimed: Claimed) -> dict[str, Ends]:
+    """Every symbol of the statement, those that its schedule sets included, as enclosures.
+
+    Raises:
+        InadmissibleError: a condition fails.
+    """
+    theorem, label = target.theorem, target.label
+    theorem.bound(label, **dict[str, Any](claimed.values))  # decides every condition exactly
+    point = complete(theorem, label, claimed.values)
+    for condition in Formula(theorem, label).inherited:
+        left, right = condition.left.xreplace(point), condition.right.xreplace(point)
+        if not holds(Condition(condition.name, left, condition.relation, right)):
+            raise ValueError(f"condition {condition.name} of {theorem.follows_from} fails")
+    return {str(symbol): _enclosed(value) for symbol, value in point.items()}
+
+
+def _enclosed(value: sp.Expr) -> Ends:
+    if value.is_Rational:
+        exact = Q(int(value.p), int(value.q))
+        return exact, exact
+    return enclose(value, bits=_BITS).pair
+
+
+def _left(target: Target, claimed: Claimed, problem: ExactProblem, point: Mapping[str, Ends]) -> Ends:
+    if target.method is None:
+        return point_spread(problem)
+    whole, handed = _handed(target, problem, point)
+    method = target.method(handed)
+    every = target.every(whole) if target.every else 1
+    if claimed.interval is not None:
+        period = next(whole[n] for n, b in target.symbols.items() if b.quantity.name == "communication_period")
+        _whole_rounds(target, whole, period)
+        low, high = claimed.interval
+        if not low <= problem.start <= high:
+            raise CannotReplay("the start is not in the interval")
+        return endless_square(method, problem, period, claimed.interval, every=every)
+    return average_square(method, problem, target.steps(whole), every=every, after=target.average == "after")
+
+
+def _whole_rounds(target: Target, whole: Mapping[str, int], period: int) -> None:
+    if target.steps(whole) % period or target.average == "after":
+        raise CannotReplay("an endless run averages over whole rounds, their first steps included")
+
+
+def _handed(target: Target, problem: ExactProblem, point: Mapping[str, Ends]) -> tuple[dict[str, int], dict[str, Any]]:
+    """Whole numbers by symbol, and what the declared method is built from; a group of equal clients is one client."""
+    whole: dict[str, int] = {}
+    handed: dict[str, Any] = {}
+    for name, (low, high) in point.items():
+        binding = target.symbols[name]
+        if binding.quantity.domain.startswith(("positive integer", "whole number")):
+            if low != high or low.denominator != 1:
+                raise ValueError(f"{name}: wanted a whole number, got {float(low):.6g}")
+            whole[name] = int(low)
+            handed[name] = problem.clients if binding.quantity.name == "clients" else int(low)
+        elif binding.quantity.name == "participation":
+            handed[name] = 1
+        else:
+            handed[name] = scalar(constant((low, high)))
+    return whole, handed
+
+
+def _right(target: Target, claimed: Claimed) -> Ends:
+    total = enclose_bound(target.theorem, target.label, claimed.values, bits=_BITS)["total"]
+    return total.lower, total.upper
+
+
+def interval_of(target: Target, claimed: Claimed) -> Ends:
+    """An interval around the start of a claimed endless run that every round keeps.
+
+    Raises:
+        NotConfirmed: none is found.
+    """
+    try:
+        problem = exact_problem(claimed.instance)
+        whole, handed = _handed(target, problem, _completed(target, claimed))
+        period = next(whole[n] for n, b in target.symbols.items() if b.quantity.name == "communication_period")
+        assert target.method is not None
+        return invariant_interval(target.method(handed), problem, period)
+    except (ValueError, InexactError, InadmissibleError, InputError, ArithmeticError) as error:
+        raise NotConfirmed(str(error)) from error

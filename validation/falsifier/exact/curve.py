@@ -1,0 +1,123 @@
+"""Piecewise linear functions of one variable and their antiderivatives, in fractions and in intervals."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate, pairwise
+
+Q = Fraction
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Linear through the knots (position, value), constant outside.
+
+    Raises:
+        ValueError: no knots, or positions that do not increase.
+    """
+
+    knots: tuple[tuple[Fraction, Fraction], ...]
+
+    def __post_init__(self) -> None:
+        if not self.knots or any(a >= b for (a, _), (b, _) in pairwise(self.knots)):
+            raise ValueError(f"knots: wanted increasing positions, got {self.knots}")
+
+    @cached_property
+    def positions(self) -> tuple[Fraction, ...]:
+        return tuple(position for position, _ in self.knots)
+
+    @cached_property
+    def _areas(self) -> tuple[Fraction, ...]:
+        """The integral from the first knot to each knot."""
+        return tuple(accumulate(((u + v) / 2 * (b - a) for (a, u), (b, v) in pairwise(self.knots)), initial=Q(0)))
+
+    @cached_property
+    def _second_areas(self) -> tuple[Fraction, ...]:
+        """The integral of the integral, from the first knot to each knot."""
+        steps = (
+            area * (b - a) + (2 * u + v) / 6 * (b - a) ** 2
+            for area, ((a, u), (b, v)) in zip(self._areas, pairwise(self.knots), strict=False)
+        )
+        return tuple(accumulate(steps, initial=Q(0)))
+
+    def _piece(self, t: Fraction) -> tuple[int, Fraction, Fraction, Fraction]:
+        """(index of the knot to the left, its position, value there, rate to its right); index 0 left of all knots."""
+        index = max(0, bisect_right(self.positions, t) - 1)
+        position, value = self.knots[index]
+        is_outside = t < position or index == len(self.knots) - 1
+        if is_outside:
+            return index, position, value, Q(0)
+        following, after = self.knots[index + 1]
+        return index, position, value, (after - value) / (following - position)
+
+    def __call__(self, t: Fraction) -> Fraction:
+        _, position, value, rate = self._piece(t)
+        return value + rate * (t - position)
+
+    def integral(self, t: Fraction) -> Fraction:
+        """The integral from the first knot to t."""
+        index, position, value, rate = self._piece(t)
+        step = t - position
+        return self._areas[index] + value * step + rate * step**2 / 2
+
+    def second_integral(self, t: Fraction) -> Fraction:
+        """The integral of `integral` from the first knot to t."""
+        index, position, value, rate = self._piece(t)
+        step = t - position
+        return self._second_areas[index] + self._areas[index] * step + value * step**2 / 2 + rate * step**3 / 6
+
+    def bound(self) -> Fraction:
+        """sup of the absolute value."""
+        return max(abs(value) for _, value in self.knots)
+
+    def lipschitz(self) -> Fraction:
+        """The Lipschitz constant."""
+        return max((abs((v - u) / (b - a)) for (a, u), (b, v) in pairwise(self.knots)), default=Q(0))
+
+    def zeros(self) -> list[Fraction]:
+        """Where it changes sign between two knots."""
+        return [a - u * (b - a) / (v - u) for (a, u), (b, v) in pairwise(self.knots) if u * v < 0]
+
+    def range(self, low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
+        """Its least and largest value on an interval."""
+        inside = [value for position, value in self.knots if low < position < high]
+        values = [self(low), self(high), *inside]
+        return min(values), max(values)
+
+    def rates(self, low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
+        """The least and the largest rate of the pieces that an interval meets."""
+        met = [self._piece(low)[3], self._piece(high)[3]]
+        met += [self._piece(position)[3] for position in self.positions if low <= position <= high]
+        met += [self._piece((a + b) / 2)[3] for a, b in pairwise(self.positions) if a < high and b > low]
+        if low <= self.positions[0] or high >= self.positions[-1]:
+            met.append(Q(0))
+        return min(met), max(met)
+
+
+def mean(curves: list[Curve]) -> Curve:
+    """The mean of several curves, with the knots of all."""
+    positions = sorted({position for curve in curves for position in curve.positions})
+    return Curve(tuple((t, sum((curve(t) for curve in curves), Q(0)) / len(curves)) for t in positions))
+
+
+def composed(curve: Curve, slope: Fraction, offset: Fraction) -> Curve:
+    """t -> slope * curve(slope * t + offset): the derivative of f(slope t + offset) where the curve is f'."""
+    if slope == 0:
+        return Curve(((Q(0), Q(0)),))
+    moved = [((position - offset) / slope, slope * value) for position, value in curve.knots]
+    return Curve(tuple(sorted(moved)))
+
+
+def infimum_gap(derivative: Curve, start: Fraction) -> Fraction:
+    """The function with this derivative at `start`, minus its infimum.
+
+    Raises:
+        ValueError: the function is unbounded below.
+    """
+    if derivative.knots[0][1] > 0 or derivative.knots[-1][1] < 0:
+        raise ValueError("the objective is unbounded below")
+    stationary = [*derivative.positions, *derivative.zeros()]
+    return derivative.integral(start) - min(derivative.integral(point) for point in stationary)

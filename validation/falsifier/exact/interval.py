@@ -1,0 +1,132 @@
+"""Intervals with the range of their derivative: enough to prove that a round of a method maps an interval into itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+Q = Fraction
+Ends = tuple[Fraction, Fraction]
+_BITS = 320
+"""Ends are rounded outward to so many bits after the leading one."""
+
+
+def outward(low: Fraction, high: Fraction) -> Ends:
+    """The interval with short ends, rounded outward."""
+    return _rounded(low, up=False), _rounded(high, up=True)
+
+
+def _rounded(number: Fraction, *, up: bool) -> Fraction:
+    if number.denominator.bit_length() <= _BITS and number.numerator.bit_length() <= _BITS:
+        return number
+    shift = max(0, _BITS - abs(number.numerator).bit_length() + number.denominator.bit_length())
+    scaled = number * 2**shift
+    whole = -(-scaled.numerator // scaled.denominator) if up else scaled.numerator // scaled.denominator
+    return Q(whole, 2**shift)
+
+
+def _times(a: Ends, b: Ends) -> Ends:
+    products = [x * y for x in a for y in b]
+    return outward(min(products), max(products))
+
+
+def _plus(a: Ends, b: Ends) -> Ends:
+    return outward(a[0] + b[0], a[1] + b[1])
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Every value of a function on an interval, and every value of its derivative there.
+
+    `middle` encloses the function at the midpoint, so that `values` can be tightened by the mean value theorem.
+    """
+
+    values: Ends
+    derivative: Ends
+    middle: Ends
+    radius: Fraction
+
+    @staticmethod
+    def variable(low: Fraction, high: Fraction) -> Interval:
+        """The identity on [low, high]."""
+        centre = (low + high) / 2
+        return Interval((low, high), (Q(1), Q(1)), (centre, centre), (high - low) / 2)
+
+    def _made(self, values: Ends, derivative: Ends, middle: Ends) -> Interval:
+        slack = max(abs(derivative[0]), abs(derivative[1])) * self.radius
+        by_mean_value = outward(middle[0] - slack, middle[1] + slack)
+        tight = (max(values[0], by_mean_value[0]), min(values[1], by_mean_value[1]))
+        return Interval(tight, derivative, middle, self.radius)
+
+    def _constant(self, number: Any) -> Interval:
+        value = Q(number)
+        return Interval((value, value), (Q(0), Q(0)), (value, value), self.radius)
+
+    def _other(self, other: Any) -> Interval:
+        return other if isinstance(other, Interval) else self._constant(other)
+
+    def __add__(self, other: Any) -> Interval:
+        b = self._other(other)
+        return self._made(
+            _plus(self.values, b.values), _plus(self.derivative, b.derivative), _plus(self.middle, b.middle)
+        )
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Interval:
+        return self * -1
+
+    def __sub__(self, other: Any) -> Interval:
+        return self + (-other if isinstance(other, Interval) else -Q(other))
+
+    def __rsub__(self, other: Any) -> Interval:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Interval:
+        b = self._other(other)
+        slope = _plus(_times(self.derivative, b.values), _times(self.values, b.derivative))
+        return self._made(_times(self.values, b.values), slope, _times(self.middle, b.middle))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Interval:
+        return self * (1 / Q(other))
+
+    def __ge__(self, other: Any) -> bool:
+        """Certainly at least a number."""
+        return self.values[0] >= Q(other)
+
+    def __gt__(self, other: Any) -> bool:
+        """Certainly more than a number."""
+        return self.values[0] > Q(other)
+
+    def through(
+        self,
+        function_range: Callable[[Fraction, Fraction], Ends] | None,
+        slope_range: Callable[[Fraction, Fraction], Ends],
+        function: Callable[[Fraction], Fraction],
+    ) -> Interval:
+        """A function of one variable: its range on an interval (None where the mean value theorem does), its slopes."""
+        low, high = self.values
+        slopes = slope_range(low, high)
+        steepest = max(map(abs, slopes))
+        if function_range is None:
+            centre, half = (low + high) / 2, (high - low) / 2
+            values = outward(function(centre) - steepest * half, function(centre) + steepest * half)
+        else:
+            values = outward(*function_range(low, high))
+        a, b = self.middle
+        if a == b:
+            middle = outward(function(a), function(a))
+        else:
+            centre, half = (a + b) / 2, (b - a) / 2
+            middle = outward(function(centre) - steepest * half, function(centre) + steepest * half)
+        return self._made(values, _times(slopes, self.derivative), middle)
+
+    def squared(self) -> Ends:
+        """The range of the square."""
+        low, high = self.values
+        least = Q(0) if low <= 0 <= high else min(low**2, high**2)
+        return least, max(low**2, high**2)

@@ -1,0 +1,459 @@
+"""Instances as data, and the problems that they define, in exact numbers: oracles, constants, infima.
+
+An instance is `{"kind", "parameters": {name: number or nested lists}, "nu": ...}`, the parameters being those of the family of that
+kind (`synthetic/families/`). The oracles take and return `ExactTensor`s of shape (1, clients, 1).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .curve import Curve, composed, infimum_gap, mean
+from .interval import Interval
+from .tensor import ExactTensor, raw
+
+Q = Fraction
+Parameters = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One instance of a kind. `parameters` holds fractions: a number per run, a list per client, a list of lists for knots."""
+
+    kind: str
+    parameters: Parameters
+    settings: Mapping[str, int] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As data that a bundle can hold."""
+        return {"kind": self.kind, "parameters": dict(self.parameters), "settings": dict(self.settings)}
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Instance:
+        """Inverse of `to_dict`; integers become fractions.
+
+        Raises:
+            ValueError: another form of data.
+        """
+        if set(data) != {"kind", "parameters", "settings"} or data["kind"] not in EXACT:
+            raise ValueError(f"instance: wanted kind, parameters and settings of a known kind, got {sorted(data)}")
+        parameters = {name: as_fractions(value) for name, value in data["parameters"].items()}
+        return Instance(data["kind"], parameters, {k: int(v) for k, v in data["settings"].items()})
+
+
+def as_fractions(value: Any) -> Any:
+    """Integers and fractions in nested lists, as fractions.
+
+    Raises:
+        ValueError: anything else.
+    """
+    if isinstance(value, (list, tuple)):
+        return [as_fractions(part) for part in value]
+    if isinstance(value, bool) or not isinstance(value, (int, Fraction)):
+        raise ValueError(f"instance: wanted exact numbers, got {value!r}")
+    return Q(value)
+
+
+class ExactProblem(ABC):
+    """A problem in exact numbers: what methods call, plus the constants and the gap by quantity."""
+
+    kind: ClassVar[str]
+    NAMES: ClassVar[frozenset[str]]
+
+    def __init__(self, instance: Instance) -> None:
+        if set(instance.parameters) != self.NAMES:
+            raise ValueError(
+                f"{self.kind}: wanted the parameters {sorted(self.NAMES)}, got {sorted(instance.parameters)}"
+            )
+        self.parameters, self.settings = instance.parameters, instance.settings
+        self.clients, self.dim, self.inner_dim = len(self._per_client()), 1, 1
+        self.name = f"exact {self.kind}"
+
+    @abstractmethod
+    def _per_client(self) -> list[Any]:
+        """A parameter with one entry per client."""
+
+    @property
+    def start(self) -> Fraction:
+        number: Fraction = self.parameters["start"]
+        return number
+
+    @abstractmethod
+    def gradient_at(self, x: Any) -> Any:
+        """The derivative of the objective at one number."""
+
+    @abstractmethod
+    def constants(self) -> dict[str, Fraction]:
+        """Quantity -> its exact supremum, or an upper bound of it.
+
+        Raises:
+            ValueError: the objective is unbounded below.
+        """
+
+    def sample(self, draws: Any, batch: int, purpose: str = "sample") -> None:
+        """No noise: a batch of any size is the exact oracle."""
+        return None
+
+
+def per_client(function: Callable[[int, Any], Any], x: Any) -> ExactTensor:
+    """A function of (client, number) on a tensor whose second axis is that of the clients."""
+    numbers = raw(x)
+    result = np.empty(numbers.shape, dtype=object)
+    for place in np.ndindex(numbers.shape):
+        result[place] = function(place[1], numbers[place])
+    return ExactTensor.of(result)
+
+
+def at(curve: Curve, t: Any) -> Any:
+    """The curve at a number or an interval."""
+    return t.through(curve.range, curve.rates, curve) if isinstance(t, Interval) else curve(t)
+
+
+def integral_at(curve: Curve, t: Any) -> Any:
+    """Its integral at a number or an interval."""
+    return t.through(None, curve.range, curve.integral) if isinstance(t, Interval) else curve.integral(t)
+
+
+def _curves(positions: Any, values: Any) -> list[Curve]:
+    return [Curve(tuple(zip(p, v, strict=True))) for p, v in zip(positions, values, strict=True)]
+
+
+class _AffineInner(ExactProblem):
+    """What the composite kinds have in common: g_k(x) = slope_k x + offset_k."""
+
+    def _per_client(self) -> list[Any]:
+        listed: list[Any] = self.parameters["inner_slope"]
+        if any(
+            self.parameters[name] != [0] * len(listed)
+            for name in ("value_noise", "gradient_noise")
+            if name in self.parameters
+        ):
+            raise ValueError(f"{self.kind}: an instance with noise has no deterministic replay")
+        return listed
+
+    @property
+    def slopes(self) -> list[Fraction]:
+        listed: list[Fraction] = self.parameters["inner_slope"]
+        return listed
+
+    @property
+    def offsets(self) -> list[Fraction]:
+        listed: list[Fraction] = self.parameters["inner_offset"]
+        return listed
+
+    def inner_number(self, k: int, x: Any) -> Any:
+        return self.slopes[k] * x + self.offsets[k]
+
+    def _inner_constants(self) -> dict[str, Fraction]:
+        steepest = max(map(abs, self.slopes))
+        steep = (
+            "inner_lipschitz",
+            "inner_mean_square_lipschitz",
+            "inner_jacobian_mean_square",
+            "inner_sample_lipschitz",
+        )
+        flat = (
+            "inner_smoothness",
+            "inner_jacobian_noise",
+            "inner_value_noise",
+            "inner_sample_smoothness",
+            "inner_noise",
+            "composite_noise",
+        )
+        centre = sum(self.slopes, Q(0)) / len(self.slopes)
+        return {
+            **dict.fromkeys(steep, steepest),
+            **dict.fromkeys(flat, Q(0)),
+            "inner_jacobian_heterogeneity": max(abs(slope - centre) for slope in self.slopes),
+        }
+
+
+def _outer_constants(curves: list[Curve]) -> dict[str, Fraction]:
+    steepest, bend = max(c.bound() for c in curves), max(c.lipschitz() for c in curves)
+    steep = ("outer_lipschitz", "outer_mean_square_lipschitz", "outer_sample_lipschitz")
+    bent = ("outer_smoothness", "outer_sample_smoothness")
+    return {**dict.fromkeys(steep, steepest), **dict.fromkeys(bent, bend), "outer_gradient_noise": Q(0)}
+
+
+class ExactLocalComposite(_AffineInner):
+    """F(x) = (1/K) sum_k f_k(slope_k x + offset_k)."""
+
+    kind: ClassVar[str] = "local_composite"
+    NAMES: ClassVar[frozenset[str]] = frozenset(
+        ("inner_slope", "inner_offset", "value_noise", "gradient_noise", "knots", "slopes", "start")
+    )
+
+    @cached_property
+    def outer_slopes(self) -> list[Curve]:
+        return _curves(self.parameters["knots"], self.parameters["slopes"])
+
+    @cached_property
+    def derivative(self) -> Curve:
+        """F'."""
+        parts = zip(self.outer_slopes, self.slopes, self.offsets, strict=True)
+        return mean([composed(curve, slope, offset) for curve, slope, offset in parts])
+
+    def gradient_at(self, x: Any) -> Any:
+        return at(self.derivative, x)
+
+    def inner(self, x: Any, sample: None = None) -> ExactTensor:
+        return per_client(self.inner_number, x)
+
+    def inner_vjp(self, x: Any, v: Any, sample: None = None) -> ExactTensor:
+        return per_client(lambda k, number: self.slopes[k] * number, v)
+
+    def outer_gradient(self, y: Any, sample: None = None) -> ExactTensor:
+        return per_client(lambda k, number: at(self.outer_slopes[k], number), y)
+
+    def constants(self) -> dict[str, Fraction]:
+        return {
+            **self._inner_constants(),
+            **_outer_constants(self.outer_slopes),
+            "objective_smoothness": self.derivative.lipschitz(),
+            "objective_gap": infimum_gap(self.derivative, self.start),
+        }
+
+
+class ExactSharedComposite(_AffineInner):
+    """Phi(x) = (1/K) sum_k h_k(x) + f((1/K) sum_k (slope_k x + offset_k)); `estimate` is y^0."""
+
+    kind: ClassVar[str] = "shared_composite"
+    NAMES: ClassVar[frozenset[str]] = frozenset(
+        (
+            "inner_slope",
+            "inner_offset",
+            "value_noise",
+            "gradient_noise",
+            "knots",
+            "slopes",
+            "extra_knots",
+            "extra_slopes",
+            "start",
+            "estimate",
+        )
+    )
+
+    @cached_property
+    def outer_slope(self) -> Curve:
+        return _curves(self.parameters["knots"], self.parameters["slopes"])[0]
+
+    @cached_property
+    def extra_slopes(self) -> list[Curve]:
+        return _curves(self.parameters["extra_knots"], self.parameters["extra_slopes"])
+
+    @cached_property
+    def _mean_inner(self) -> tuple[Fraction, Fraction]:
+        return sum(self.slopes, Q(0)) / self.clients, sum(self.offsets, Q(0)) / self.clients
+
+    @cached_property
+    def derivative(self) -> Curve:
+        """Phi'."""
+        of_f, of_h = composed(self.outer_slope, *self._mean_inner), mean(self.extra_slopes)
+        positions = sorted({*of_f.positions, *of_h.positions})
+        return Curve(tuple((t, of_f(t) + of_h(t)) for t in positions))
+
+    def gradient_at(self, x: Any) -> Any:
+        return at(self.derivative, x)
+
+    def inner(self, x: Any, sample: None = None) -> ExactTensor:
+        return per_client(self.inner_number, x)
+
+    def inner_vjp(self, x: Any, v: Any, sample: None = None) -> ExactTensor:
+        return per_client(lambda k, number: self.slopes[k] * number, v)
+
+    def outer_gradient(self, y: Any, sample: None = None) -> ExactTensor:
+        return per_client(lambda _, number: at(self.outer_slope, number), y)
+
+    def extra_gradient(self, x: Any, sample: None = None) -> ExactTensor:
+        return per_client(lambda k, number: at(self.extra_slopes[k], number), x)
+
+    def constants(self) -> dict[str, Fraction]:
+        average = mean(self.extra_slopes)
+        apart = [abs(curve(t) - average(t)) for curve in self.extra_slopes for t in average.positions]
+        slope, offset = self._mean_inner
+        extra_bend = max(curve.lipschitz() for curve in self.extra_slopes)
+        return {
+            **self._inner_constants(),
+            **_outer_constants([self.outer_slope]),
+            "noncompositional_smoothness": extra_bend,
+            "noncompositional_sample_smoothness": extra_bend,
+            "noncompositional_gradient_noise": Q(0),
+            "noncompositional_heterogeneity": max(apart),
+            "objective_smoothness": self.derivative.lipschitz(),
+            "objective_gap": infimum_gap(self.derivative, self.start),
+            "initial_inner_error": abs(self.parameters["estimate"] - slope * self.start - offset),
+        }
+
+
+class ExactConditional(_AffineInner):
+    """F(x) = (1/N) sum_n f_n(slope_n x + offset_n), one outcome per client."""
+
+    kind: ClassVar[str] = "conditional"
+    NAMES: ClassVar[frozenset[str]] = frozenset(
+        ("inner_slope", "inner_offset", "value_noise", "knots", "slopes", "start")
+    )
+
+    @cached_property
+    def outer_slopes(self) -> list[Curve]:
+        return _curves(self.parameters["knots"], self.parameters["slopes"])
+
+    @cached_property
+    def derivative(self) -> Curve:
+        """F'."""
+        parts = zip(self.outer_slopes, self.slopes, self.offsets, strict=True)
+        return mean([composed(curve, slope, offset) for curve, slope, offset in parts])
+
+    def gradient_at(self, x: Any) -> Any:
+        return at(self.derivative, x)
+
+    def sample_outer(self, draws: Any, batch: int, purpose: str = "outer") -> None:
+        return None
+
+    def sample_inner(self, draws: Any, outer: None, m: int, purpose: str = "inner") -> None:
+        return None
+
+    def sample_gradient(self, x: Any, outer: None, inner: None = None) -> ExactTensor:
+        """(1, clients, 1 sample, 1): with one outcome every batch is that one."""
+        slope = per_client(lambda k, t: self.slopes[k] * at(self.outer_slopes[k], self.inner_number(k, t)), x)
+        return ExactTensor.of(np.expand_dims(slope.numbers, 2))
+
+    def constants(self) -> dict[str, Fraction]:
+        return {
+            **self._inner_constants(),
+            **_outer_constants(self.outer_slopes),
+            "objective_smoothness": self.derivative.lipschitz(),
+            "objective_gap": infimum_gap(self.derivative, self.start),
+        }
+
+
+class ExactMeta(ExactProblem):
+    """F(w) = (1/N) sum_i f_i(w_nu^i), f_i' = tilt_i + the integral of one piecewise linear Hessian."""
+
+    kind: ClassVar[str] = "meta"
+    NAMES: ClassVar[frozenset[str]] = frozenset(("knots", "curvatures", "tilt", "alpha", "start"))
+
+    def __init__(self, instance: Instance) -> None:
+        super().__init__(instance)
+        self.nu, self.alpha = self.settings["nu"], self.parameters["alpha"]
+        ends = (self.hessian.knots[0][1], self.hessian.knots[-1][1])
+        if ends != (0, 0):
+            raise ValueError(f"meta: the Hessian must vanish at its ends, got {ends}")
+
+    def _per_client(self) -> list[Any]:
+        listed: list[Any] = self.parameters["tilt"]
+        return listed
+
+    @cached_property
+    def hessian(self) -> Curve:
+        return _curves(self.parameters["knots"], self.parameters["curvatures"])[0]
+
+    def slope_number(self, i: int, t: Any) -> Any:
+        """f_i'."""
+        return self.parameters["tilt"][i] + integral_at(self.hessian, t)
+
+    def client_gradient(self, i: int, w: Any) -> Any:
+        """F_i', equation (8) of the problem: the chain rule along the fine-tuning."""
+        path = [w]
+        for _ in range(self.nu):
+            path.append(path[-1] - self.alpha * self.slope_number(i, path[-1]))
+        direction = self.slope_number(i, path[-1])
+        for point in reversed(path[:-1]):
+            direction = direction * (1 - self.alpha * at(self.hessian, point))
+        return direction
+
+    def client_gradients(self, w: Any) -> list[Any]:
+        return [self.client_gradient(i, w) for i in range(self.clients)]
+
+    def gradient_at(self, x: Any) -> Any:
+        return sum(self.client_gradients(x)[1:], self.client_gradients(x)[0]) / Q(self.clients)
+
+    def task_gradient(self, x: Any, sample: None = None) -> ExactTensor:
+        return per_client(self.slope_number, x)
+
+    def task_hvp(self, x: Any, v: Any, sample: None = None) -> ExactTensor:
+        return ExactTensor.of(per_client(lambda _, t: at(self.hessian, t), x).numbers * raw(v))
+
+    def _value(self, i: int, t: Fraction) -> Fraction:
+        return self.parameters["tilt"][i] * (t - self.hessian.positions[0]) + self.hessian.second_integral(t)
+
+    def _objective(self, w: Fraction) -> Fraction:
+        total = Q(0)
+        for i in range(self.clients):
+            point = w
+            for _ in range(self.nu):
+                point -= self.alpha * self.slope_number(i, point)
+            total += self._value(i, point)
+        return total / self.clients
+
+    def _least(self, i: int) -> Fraction:
+        """A lower bound of inf f_i: f_i is convex where its derivative changes sign upwards, above its tangents.
+
+        Raises:
+            ValueError: f_i is unbounded below.
+        """
+        points = sorted({*self.hessian.positions, *self.hessian.zeros()})
+        slopes = [self.slope_number(i, t) for t in points]
+        if slopes[0] > 0 or slopes[-1] < 0:
+            raise ValueError("a client's loss is unbounded below")
+        values = [self._value(i, t) for t in points]
+        lowest = min(values)
+        for a, b, u, v, low, high in zip(points, points[1:], slopes, slopes[1:], values, values[1:], strict=False):
+            if u < 0 < v:
+                lowest = min(lowest, max(low + u * (b - a), high - v * (b - a)))
+        return lowest
+
+    def constants(self) -> dict[str, Fraction]:
+        points = [*self.hessian.positions, *self.hessian.zeros()]
+        tilts, still = (
+            self.parameters["tilt"],
+            (
+                "gradient_noise",
+                "hessian_noise",
+                "gradient_fourth_moment",
+                "hessian_fourth_moment",
+                "hessian_heterogeneity",
+            ),
+        )
+        centre = sum(tilts, Q(0)) / self.clients
+        square = sum(((t - centre) ** 2 for t in tilts), Q(0)) / self.clients
+        least = sum((self._least(i) for i in range(self.clients)), Q(0)) / self.clients
+        return {
+            "local_gradient_bound": max(abs(self.slope_number(i, t)) for i in range(self.clients) for t in points),
+            "local_smoothness": self.hessian.bound(),
+            "local_hessian_lipschitz": self.hessian.lipschitz(),
+            "local_gradient_heterogeneity": _root_above(square),
+            **{f"local_{name}": Q(0) for name in still},
+            "objective_gap": self._objective(self.start) - least,
+        }
+
+
+def _root_above(square: Fraction) -> Fraction:
+    """The root of a square, or a fraction just above it."""
+    from math import isqrt
+
+    top, bottom = isqrt(square.numerator), isqrt(square.denominator)
+    if Q(top, bottom) ** 2 == square:
+        return Q(top, bottom)
+    scaled = isqrt(square.numerator * 2**240 // square.denominator) + 1
+    return Q(scaled, 2**120)
+
+
+EXACT: Mapping[str, type[ExactProblem]] = {
+    problem.kind: problem for problem in (ExactLocalComposite, ExactSharedComposite, ExactConditional, ExactMeta)
+}
+
+
+def exact_problem(instance: Instance) -> ExactProblem:
+    """The problem of an instance.
+
+    Raises:
+        ValueError: parameters that do not fit the kind.
+    """
+    return EXACT[instance.kind](instance)

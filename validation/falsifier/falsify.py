@@ -1,0 +1,179 @@
+"""`falsify`: search, confirm, shrink, explain, write the bundle."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ...bounds import theorem as find
+from ...bounds.reading import InputError
+from ...bounds.theorem import Theorem
+from ..bundle import Bundle, write
+from .bundle import bundle_of, describe, plain
+from .confirm import Confirmed
+from .declared import Target, target_of
+from .explain import why
+from .formula import Formula
+from .search import Found, Progress, search
+from .shrink import shrunk
+from .spaces import SPACES
+
+OUTCOMES = ("REFUTED", "SURVIVED", "NOT_APPLICABLE")
+
+
+@dataclass(frozen=True)
+class Falsified:
+    """What a search for a counterexample came to.
+
+    Args:
+        outcome: REFUTED (a violation is confirmed exactly), SURVIVED (none was found in this time) or NOT_APPLICABLE.
+        ratio: left side over bound; confirmed where refuted, else the largest one found in floating point, at most 1.
+        why: sentences: what the violation needs, or why nothing could be searched.
+        instance: symbol -> number as text, and the problem in one line.
+        families: the islands that were searched.
+        found: the refutation as a bundle, None where there is none.
+    """
+
+    theorem: str
+    statement: str
+    outcome: str
+    ratio: float
+    why: tuple[str, ...]
+    instance: dict[str, Any] = field(default_factory=dict)
+    families: tuple[str, ...] = ()
+    evaluations: int = 0
+    seconds: float = 0.0
+    found: Bundle | None = field(default=None, repr=False)
+    path: Path | None = None
+
+    @property
+    def refuted(self) -> bool:
+        return self.outcome == "REFUTED"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the command prints it."""
+        return {
+            "theorem": self.theorem,
+            "statement": self.statement,
+            "outcome": self.outcome,
+            "ratio": self.ratio,
+            "confirmed": "exact" if self.refuted else None,
+            "instance": self.instance,
+            "why": list(self.why),
+            "bundle": str(self.path) if self.path else None,
+            "families": list(self.families),
+            "evaluations": self.evaluations,
+            "seconds": self.seconds,
+        }
+
+    def __str__(self) -> str:
+        head = f"{self.theorem} ({self.statement}): {self.outcome}, ratio {self.ratio:.6g}"
+        count = f"  {self.evaluations} instances in {self.seconds:.1f} s, {len(self.families)} families"
+        shown = [f"  {name} = {value}" for name, value in self.instance.items()]
+        return "\n".join([head, count, *shown, *(f"  {line}" for line in self.why)])
+
+
+def falsify(
+    theorem: Theorem | str,
+    statement: str = "printed",
+    *,
+    seconds: float = 60.0,
+    seed: int = 0,
+    hidden: float = 1.0,
+    out: Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Falsified:
+    """Search an instance on which a statement is false.
+
+    Args:
+        theorem: a theorem, or the id of one.
+        statement: label of the statement.
+        seconds: wall time of the search; shrinking and explaining come on top.
+        seed: of the search.
+        hidden: value of a constant that the paper hides in O(.).
+        out: folder for the bundle.
+        progress: called after every generation.
+
+    Raises:
+        InputError: there is no such theorem or statement.
+    """
+    declared = find(theorem) if isinstance(theorem, str) else theorem
+    declared.statement(statement)
+    began = time.perf_counter()
+    try:
+        target = target_of(declared, statement)
+    except InputError as error:
+        return Falsified(declared.id, statement, "NOT_APPLICABLE", 0.0, (str(error),))
+    if target.kind not in SPACES:
+        return Falsified(declared.id, statement, "NOT_APPLICABLE", 0.0, (f"no family of the kind {target.kind!r}",))
+    formula, threads = Formula(declared, statement), torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        found = search(target, formula, seconds=seconds, seed=seed, hidden=hidden, progress=progress)
+        return _result(target, formula, found, began, out)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _result(target: Target, formula: Formula, found: Found, began: float, out: Path | None) -> Falsified:
+    common: dict[str, Any] = {"families": tuple(found.families), "evaluations": found.evaluations}
+    name, label = target.theorem.id, target.label
+    if found.violation is None or found.draft is None:
+        lines = _survived(found)
+        return Falsified(
+            name, label, "SURVIVED", min(found.ratio, 1.0), lines, seconds=time.perf_counter() - began, **common
+        )
+    made, violation = shrunk(target, formula, found.draft, found.violation)
+    lines = tuple(why(target, formula, made, violation))
+    bundle = bundle_of(target, violation, list(lines))
+    path = _written(bundle, target, out) if out else None
+    seconds = time.perf_counter() - began
+    return Falsified(
+        name,
+        label,
+        "REFUTED",
+        violation.ratio,
+        lines,
+        _shown(violation),
+        seconds=seconds,
+        found=bundle,
+        path=path,
+        **common,
+    )
+
+
+def _survived(found: Found) -> tuple[str, ...]:
+    lines = [f"The largest ratio was found on: {found.where}."] if found.where else []
+    if found.refused:
+        lines.append(f"{len(found.refused)} candidates failed the exact check, the last one: {found.refused[-1]}")
+    return tuple(lines)
+
+
+def _shown(violation: Confirmed) -> dict[str, Any]:
+    claimed = violation.claimed
+    numbers = {name: str(plain(value)) for name, value in claimed.values.items()}
+    shown = {name: text if len(text) <= 40 else f"{float(claimed.values[name]):.12g}" for name, text in numbers.items()}
+    return {"problem": describe(claimed), **shown}
+
+
+def _written(bundle: Bundle, target: Target, out: Path) -> Path:
+    out.mkdir(parents=True, exist_ok=True)
+    return write(bundle, out / f"{target.theorem.id}.{target.label}.falsified.json")
+
+
+def assert_not_falsified(
+    theorem: Theorem | str, statement: str = "printed", *, seconds: float = 60.0, seed: int = 0
+) -> None:
+    """For test suites: the statement survives a search of so many seconds.
+
+    Raises:
+        AssertionError: it is refuted; the message has the instance and why it violates the bound.
+    """
+    result = falsify(theorem, statement, seconds=seconds, seed=seed)
+    if result.refuted:
+        raise AssertionError(str(result))

@@ -1,0 +1,144 @@
+"""A statement as numpy functions of its symbols: schedule, bound, conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from ...bounds import theorem as find
+from ...bounds.theorem import Condition, Statement, Theorem
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The bound, whether the conditions hold, and by how much the worst of them fails (relative to its sides, at least 0)."""
+
+    bound: Array
+    admissible: Array
+    excess: Array
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A statement compiled once for one search."""
+
+    theorem: Theorem
+    label: str
+
+    @property
+    def statement(self) -> Statement:
+        return self.theorem.statement(self.label)
+
+    @cached_property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The statement's own, and those of the theorem that it follows from, where their symbols are the statement's.
+
+        A corollary that leaves out its theorem's conditions is attacked where they hold: the charitable reading.
+        """
+        own = tuple(self._expanded(self.statement, condition) for condition in self.statement.conditions)
+        return (*own, *self.inherited)
+
+    @cached_property
+    def inherited(self) -> tuple[Condition, ...]:
+        """The conditions of the theorem that a corollary follows from, in the corollary's symbols."""
+        if self.theorem.follows_from is None:
+            return ()
+        parent = find(self.theorem.follows_from[0]).statement("printed")
+        known = {self.theorem.vocabulary[name].symbol for name in self.names}
+        expanded = (self._expanded(parent, condition) for condition in parent.conditions)
+        return tuple(c for c in expanded if (c.left.free_symbols | c.right.free_symbols) <= known)
+
+    @staticmethod
+    def _expanded(statement: Statement, condition: Condition) -> Condition:
+        left, right = statement.expand(condition.left), statement.expand(condition.right)
+        return replace(condition, left=left, right=right)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.theorem.symbols(self.label))
+
+    @cached_property
+    def determined(self) -> dict[str, sp.Expr]:
+        """Symbols that the statement fixes: by its schedule, or by an equality with a symbol on its left."""
+        fixed = dict(self.statement.schedule)
+        for condition in self.statement.conditions:
+            is_choice = condition.relation == "==" and condition.left.is_Symbol
+            if is_choice and str(condition.left) not in fixed:
+                fixed[str(condition.left)] = condition.right
+        return fixed
+
+    def chosen(self, values: Mapping[str, Fraction]) -> dict[str, Fraction]:
+        """The symbols that an equality fixes and no schedule sets, exactly; those that come out irrational are left out."""
+        found: dict[str, Fraction] = {}
+        for name, expr in self.determined.items():
+            if name not in self.statement.schedule:
+                known = {**values, **found}
+                point = {s: sp.Rational(known[str(s)]) for s in self.statement.symbols_of(expr) if str(s) in known}
+                value = self.statement.at(expr, point)
+                if value.is_Rational:
+                    found[name] = Fraction(int(value.p), int(value.q))
+        return found
+
+    @cached_property
+    def _completions(self) -> dict[str, tuple[tuple[str, ...], Any]]:
+        made = {}
+        for name, expr in self.determined.items():
+            expanded = self.statement.expand(expr)
+            needs = tuple(sorted(str(symbol) for symbol in expanded.free_symbols))
+            arguments = [self.theorem.vocabulary[need].symbol for need in needs]
+            made[name] = needs, sp.lambdify(arguments, expanded, "numpy")
+        return made
+
+    def complete(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The values with those that the statement determines."""
+        known, pending = dict(values), [name for name in self._completions if name not in values]
+        for _ in range(len(pending)):
+            for name in list(pending):
+                needs, function = self._completions[name]
+                if all(need in known for need in needs):
+                    known[name] = function(*(np.asarray(known[need], dtype=float) for need in needs))
+                    pending.remove(name)
+        return known
+
+    @cached_property
+    def _compiled(self) -> Any:
+        arguments = [self.theorem.vocabulary[name].symbol for name in self.names]
+        outputs = [sp.Add(*(self.statement.expand(term.expr) for term in self.statement.terms))]
+        for condition in self.conditions:
+            outputs += [condition.left, condition.right]
+        return sp.lambdify(arguments, outputs, modules="numpy", cse=True)
+
+    def sides(self, values: Mapping[str, Any]) -> Sides:
+        """The bound and the conditions at arrays that broadcast against each other."""
+        with np.errstate(all="ignore"):
+            arrays = [np.asarray(values[name], dtype=float) for name in self.names]
+            results = self._compiled(*arrays)
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+        bound, *ends = (np.broadcast_to(np.asarray(r, dtype=float), shape) for r in results)
+        excess = np.zeros(shape)
+        admissible = np.ones(shape, dtype=bool)
+        for condition, left, right in zip(self.conditions, ends[::2], ends[1::2], strict=True):
+            holds, over = _judge(condition.relation, left, right)
+            admissible &= holds
+            excess = np.maximum(excess, np.where(holds, 0.0, over))
+        return Sides(bound, admissible & np.isfinite(bound), excess)
+
+
+def _judge(relation: str, left: Array, right: Array) -> tuple[Array, Array]:
+    """Whether `left relation right` holds, and its excess relative to the larger side; a NaN never holds."""
+    with np.errstate(all="ignore"):
+        over = (left - right) / (np.abs(left) + np.abs(right) + 1e-300)
+    over = np.where(np.isnan(over), 1.0, over)
+    if relation == "==":
+        return np.abs(over) <= 1e-9, np.abs(over)
+    if relation in (">", ">="):
+        over = -over
+    return (over < 0 if relation in ("<", ">") else over <= 0), np.maximum(over, 0.0)

@@ -1,0 +1,325 @@
+"""One island of the search: a kind's space with the whole numbers fixed, and the score of a population on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...algorithms import drive
+from ...algorithms.base import Start
+from ...algorithms.metrics import gradient_norm_squared
+from ...synthetic.families import FAMILIES, Family, MetaFamily
+from .cube import Cube
+from .declared import Target
+from .formula import Formula
+from .spaces import Space
+
+Array = np.ndarray
+Values = dict[str, Any]
+
+TINY = 1e-9
+"""What a positive constant is declared as where the instance has 0."""
+CAP = 2.0
+"""The score saturates here: without it the search runs to bounds of 0 and absurd scales."""
+FOREVER = 1e15
+"""Horizon of a run that stays where it starts."""
+REJECTED = -30.0
+_BISECTIONS, _STEP_POWERS = 52, 30.0
+_REST_BISECTIONS = 26
+_STEP = ("step_size",)
+_LENGTHS = ("iterations", "rounds")
+
+
+@dataclass(frozen=True)
+class _Step:
+    """How a step size is chosen: a fraction of its limit, or a size where the conditions set none."""
+
+    fraction: Array
+    without_limit: Array
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One point of an island in numbers: parameters of the family, values of every symbol, score log10(left/bound)."""
+
+    parameters: Mapping[str, Array]
+    values: Mapping[str, float]
+    score: float
+    stays: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Island:
+    """A space, a number of clients and the whole numbers that a batch shares.
+
+    Args:
+        period: local steps per round.
+        horizon: the longest value of the symbol for the length of a run.
+        settings: further whole numbers of the family (the fine-tuning steps).
+        stays: solve for a start that a round maps to itself, and let the run be endless.
+        hidden: value of a constant that the paper hides in O(.).
+    """
+
+    target: Target
+    formula: Formula
+    space: Space
+    clients: int
+    period: int
+    horizon: int
+    settings: Mapping[str, int] = field(default_factory=dict)
+    stays: bool = False
+    hidden: float = 1.0
+
+    @property
+    def name(self) -> str:
+        endless = ", a start that stays" if self.stays else f", horizon {self.horizon}"
+        return f"{self.space.name}: {self.clients} clients, rounds of {self.period}{endless}"
+
+    @cached_property
+    def size(self) -> int:
+        """Coordinates of a point."""
+        cube = Cube()
+        self._decode(cube)
+        return cube.used
+
+    def score(self, points: Array) -> Array:
+        """log10 of left side over bound of every point `(count, size)`, capped; very negative where inadmissible."""
+        return np.minimum(self._evaluate(points)[2], CAP)
+
+    def candidate(self, point: Array) -> Candidate:
+        """Everything about one point."""
+        parameters, values, scores = self._evaluate(point[None, :])
+        picked = {name: np.asarray(v)[0] for name, v in parameters.items()}
+        numbers = {name: float(np.broadcast_to(v, (1,))[0]) for name, v in values.items()}
+        return Candidate(picked, numbers, float(scores[0]), self.stays)
+
+    # --- from a point to numbers ---
+
+    def _decode(self, cube: Cube) -> tuple[dict[str, Array], Values, _Step]:
+        """Parameters, values of the free symbols, and how the step size is chosen."""
+        parameters = self.space.decode(cube, self.clients, self.settings)
+        values: Values = {}
+        for name, binding in self.target.symbols.items():
+            if binding.quantity.role == "hyperparameter" and name not in self.formula.determined:
+                number = self._hyperparameter(cube, binding.quantity.name, binding.quantity.domain, parameters)
+                if number is not None:
+                    values[name] = number
+        return parameters, values, _Step(cube.limit(4), cube.log(-3, 3))
+
+    def _hyperparameter(self, cube: Cube, quantity: str, domain: str, parameters: Mapping[str, Array]) -> Any:
+        if quantity in _STEP or quantity in _LENGTHS:
+            return None  # set by the limit, and by the run
+        fixed = {
+            "communication_period": self.period,
+            "participation": 1,
+            "hidden_constant": self.hidden,
+            "fine_tuning_steps": self.settings.get("nu", 0),
+        }
+        if quantity in fixed:
+            return float(fixed[quantity])
+        if quantity == "fine_tuning_step_size":
+            return parameters["alpha"]
+        if quantity == "clients":
+            return self.clients * cube.whole(5)
+        if domain == "positive integer":
+            return cube.whole(9)
+        return cube.log(-12, -1) if quantity == "difference_step" else cube.log(-2.5, 2.5)
+
+    def _evaluate(self, points: Array) -> tuple[dict[str, Array], Values, Array]:
+        parameters, values, step = self._decode(Cube(points))
+        family = self._family(parameters, len(points))
+        constants = self._constants(family)
+        values = self._with_step({**constants, **values}, step)
+        if self.stays:
+            parameters, stayed = self._at_rest(parameters, values, len(points))
+            family = self._family(parameters, len(points))
+            values = {**values, **self._constants(family)}
+        left, horizons = self._left(family, values)
+        best, chosen = np.full(len(points), REJECTED), np.full(len(points), float(self.horizon))
+        for lhs, horizon in zip(left, horizons, strict=True):
+            score = self._judge(lhs, self._with_horizon(values, horizon))
+            better = score > best
+            best, chosen = np.where(better, score, best), np.where(better, horizon, chosen)
+        valid = self._is_valid(parameters) & (stayed if self.stays else True)
+        return parameters, self._with_horizon(values, chosen), np.where(valid, best, REJECTED)
+
+    def _judge(self, left: Array, values: Values) -> Array:
+        sides = self.formula.sides(values)
+        with np.errstate(all="ignore"):
+            ratio = np.log10(left / sides.bound)
+        known = sides.admissible & np.isfinite(ratio) & (sides.bound > 0)
+        return np.where(known, ratio, -10.0 - 10.0 * sides.excess)
+
+    @staticmethod
+    def _is_valid(parameters: Mapping[str, Array]) -> Array:
+        """Whether all knots increase by more than rounding."""
+        valid = np.asarray(True)
+        for name, array in parameters.items():
+            if name.endswith("knots"):
+                gaps = np.diff(array, axis=-1)
+                size = np.abs(array).max(axis=-1, keepdims=True)
+                valid = valid & (gaps > 1e-12 * size).all(axis=tuple(range(1, array.ndim)))
+        return valid
+
+    def _family(self, parameters: Mapping[str, Array], count: int) -> Family:
+        kind = FAMILIES[self.target.kind]
+        tensors = {
+            name: torch.from_numpy(np.ascontiguousarray(v[:, None] if v.ndim == 1 else v))
+            for name, v in parameters.items()
+        }
+        return MetaFamily(tensors, self.settings["nu"]) if kind is MetaFamily else kind(tensors)
+
+    def _constants(self, family: Family) -> Values:
+        """What the instance certifies, by symbol; a positive constant is at least TINY."""
+        certified = {name: tensor.numpy() for name, tensor in family.constants().items()}
+        found: Values = {}
+        for name, binding in self.target.symbols.items():
+            if binding.quantity.role == "constant":
+                found[name] = np.maximum(certified[binding.quantity.name], TINY)
+        return found
+
+    def _with_horizon(self, values: Values, horizon: Any) -> Values:
+        lengths = {name: horizon for name, b in self.target.symbols.items() if b.quantity.name in _LENGTHS}
+        return self.formula.complete({**values, **lengths})
+
+    def _with_step(self, values: Values, step: _Step) -> Values:
+        """The step size at a fraction of the largest one that the conditions admit; nothing where it is determined."""
+        free = [
+            n for n, b in self.target.symbols.items() if b.quantity.name in _STEP and n not in self.formula.determined
+        ]
+        if not free:
+            return values
+        count = len(step.fraction)
+        low, high = np.full(count, -_STEP_POWERS), np.full(count, _STEP_POWERS)
+        horizon = FOREVER if self.stays else self.horizon
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2
+            tried = self._with_horizon({**values, **dict.fromkeys(free, 10.0**middle)}, horizon)
+            holds = self.formula.sides(tried).admissible
+            low, high = np.where(holds, middle, low), np.where(holds, high, middle)
+        limited = 10.0**low * step.fraction * (1 - 1e-9)
+        chosen = np.where(low < _STEP_POWERS - 1, limited, step.without_limit)
+        return {**values, **dict.fromkeys(free, chosen)}
+
+    # --- runs ---
+
+    def _method(self, values: Values, count: int) -> Any:
+        """The declared method with one grid point per lane. Without noise a batch of any size is one sample."""
+        handed: Values = {}
+        for name, value in values.items():
+            binding = self.target.symbols.get(name)
+            if binding is not None and binding.quantity.domain == "positive integer":
+                handed[name] = self._whole(binding.quantity.name)
+            else:
+                filled = np.nan_to_num(np.broadcast_to(value, (count,)), nan=0.0, posinf=0.0, neginf=0.0)
+                handed[name] = torch.from_numpy(np.maximum(filled, 0.0))
+        handed |= {n: 1.0 for n, b in self.target.symbols.items() if b.quantity.name == "participation"}
+        assert self.target.method is not None
+        return self.target.method(handed)
+
+    def _whole(self, quantity: str) -> int:
+        return {
+            "communication_period": self.period,
+            "clients": self.clients,
+            "iterations": self.horizon,
+            "rounds": self.horizon,
+        }.get(quantity, 1)
+
+    def _run(self, family: Family, values: Values, steps: int, every: int) -> tuple[Array, Any]:
+        """The squared gradients at t = 0, every, 2 every, ..., `(records, runs)`, and the last state."""
+        method = self._method(self._with_horizon(values, self.horizon), family.runs)
+        estimate = family.parameters.get("estimate")
+        result = drive(
+            method,
+            family,
+            steps=steps,
+            start=Start(x=family.start, y=estimate),
+            every=every,
+            average=False,
+            record={"gradient_sq": gradient_norm_squared},
+        )
+        return result.values["gradient_sq"].numpy(), result.state
+
+    def _every(self) -> int:
+        whole = {
+            n: self._whole(b.quantity.name)
+            for n, b in self.target.symbols.items()
+            if b.quantity.domain == "positive integer"
+        }
+        return self.target.every(whole) if self.target.every else 1
+
+    def steps_of(self, horizon: int) -> int:
+        """Local steps of a run whose length symbol has this value."""
+        whole = {n: self._whole(b.quantity.name) for n, b in self.target.symbols.items()}
+        lengths = {n: horizon for n, b in self.target.symbols.items() if b.quantity.name in _LENGTHS}
+        return self.target.steps({**whole, **lengths})
+
+    @cached_property
+    def _horizon_decides(self) -> bool:
+        """Whether a determined hyperparameter depends on the length of the run."""
+        lengths = {b.symbol for b in self.target.symbols.values() if b.quantity.name in _LENGTHS}
+        expand = self.formula.statement.expand
+        return any(expand(expr).free_symbols & lengths for expr in self.formula.determined.values())
+
+    def _left(self, family: Family, values: Values) -> tuple[list[Array], list[float]]:
+        """The left side for one or several horizons."""
+        if self.target.method is None:
+            return [_at_point(family, self.target.statistic)], [1.0]
+        every, first = self._every(), 1 if self.target.average == "after" else 0
+        if self.stays:
+            squares, _ = self._run(family, values, self.period, every)
+            return [squares[: self.period // every].mean(0)], [FOREVER]
+        squares, _ = self._run(family, values, self.steps_of(self.horizon), every)
+        sums = squares[first:].cumsum(0)
+        horizons = [self.horizon] if self._horizon_decides else _doubling(self.horizon, self.steps_of, self.period)
+        counts = [self.steps_of(h) // every for h in horizons]
+        return [sums[n - 1] / n for n in counts], [float(h) for h in horizons]
+
+    def _at_rest(self, parameters: dict[str, Array], values: Values, count: int) -> tuple[dict[str, Array], Array]:
+        """Parameters for which a round ends where it began, found by bisection, and where there are such."""
+        assert self.space.shifted is not None
+        low, high = -np.ones(count), np.ones(count)
+        bracketed = (self._moved(parameters, values, low) > 0) & (self._moved(parameters, values, high) < 0)
+        for _ in range(_REST_BISECTIONS):
+            middle = (low + high) / 2
+            ahead = self._moved(parameters, values, middle) > 0
+            low, high = np.where(ahead, middle, low), np.where(ahead, high, middle)
+        return self.space.shifted(parameters, (low + high) / 2), bracketed
+
+    def _moved(self, parameters: dict[str, Array], values: Values, shift: Array) -> Array:
+        """How far a round moves the start of the shifted instances."""
+        assert self.space.shifted is not None
+        family = self._family(self.space.shifted(parameters, shift), len(shift))
+        method = self._method(self._with_horizon(values, self.horizon), family.runs)
+        state = drive(method, family, steps=self.period, start=Start(x=family.start), average=False).state
+        assert state is not None
+        moved: Array = (state.average - family.start)[:, 0].numpy()
+        return moved
+
+    @property
+    def keeps_models_only(self) -> bool:
+        """Whether the method carries nothing from round to round but the models."""
+        family = self._family(self._decode(Cube(np.full((1, self.size), 0.5)))[0], 1)
+        _parameters, values, step = self._decode(Cube(np.full((1, self.size), 0.5)))
+        values = self._with_step({**self._constants(family), **values}, step)
+        _, state = self._run(family, values, 1, 1)
+        return {f.name for f in fields(state)} <= {"x", "active"}
+
+
+def _doubling(horizon: int, steps_of: Any, period: int) -> list[int]:
+    """1, 2, 4, ... up to the horizon, those that end a round."""
+    listed = [2**j for j in range(horizon.bit_length()) if 2**j <= horizon]
+    return [h for h in listed if steps_of(h) % period == 0 and steps_of(h) >= period]
+
+
+def _at_point(family: Family, statistic: str) -> Array:
+    if statistic == "gradient_spread" and isinstance(family, MetaFamily):
+        each = family.client_gradients(family.start.expand(family.runs, 1))[..., 0]
+        spread: Array = (each - each.mean(1, keepdim=True)).square().mean(1).numpy()
+        return spread
+    raise ValueError(f"{statistic}: not a statistic of a point of {family.name}")

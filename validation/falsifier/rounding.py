@@ -1,0 +1,212 @@
+"""From a candidate in doubles to an exact claim: short fractions, the step size just below its limit."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...synthetic.families import FAMILIES
+from .confirm import Claimed, Confirmed, NotConfirmed, confirm, interval_of
+from .declared import Target
+from .exact.problem import Instance, exact_problem
+from .exact.run import CannotReplay, refined_start
+from .formula import Formula
+from .island import _BISECTIONS, _STEP, _STEP_POWERS, Candidate
+
+Q = Fraction
+_CLOSE = Q(1, 10**6)
+"""Relative change that the first rounding may make."""
+
+
+def simplest(low: Fraction, high: Fraction) -> Fraction:
+    """The fraction with the least denominator in [low, high] (Stern-Brocot).
+
+    Example:
+        >>> simplest(Fraction(31, 100), Fraction(34, 100))
+        Fraction(1, 3)
+    """
+    if low > high:
+        raise ValueError(f"wanted low <= high, got {low} > {high}")
+    if low <= 0 <= high:
+        return Q(0)
+    if high < 0:
+        return -simplest(-high, -low)
+    whole = -(-low.numerator // low.denominator)
+    if whole <= high:
+        return Q(whole)
+    floor = low.numerator // low.denominator
+    return floor + 1 / simplest(1 / (high - floor), 1 / (low - floor))
+
+
+def near(number: float | Fraction, tolerance: Fraction) -> Fraction:
+    """The simplest fraction within a relative tolerance."""
+    exact = Q(number)
+    slack = abs(exact) * tolerance
+    return simplest(exact - slack, exact + slack)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A candidate in fractions, before the step size is set.
+
+    Args:
+        parameters: of the family, nested lists of fractions.
+        settings: whole numbers of the family.
+        free: the hyperparameters that the user chooses, but for the step size.
+        play: the step size is the simplest fraction between this part of its limit and the limit.
+        tiny: what a positive constant is declared as where the instance has 0.
+        stays: the run is endless.
+    """
+
+    kind: str
+    parameters: Mapping[str, Any]
+    settings: Mapping[str, int]
+    free: Mapping[str, Fraction]
+    play: Fraction
+    tiny: Fraction
+    stays: bool
+
+
+def draft(target: Target, formula: Formula, candidate: Candidate, settings: Mapping[str, int]) -> Draft:
+    """The candidate with numbers rounded to short fractions."""
+    shapes = FAMILIES[target.kind].SHAPES
+    parameters = {
+        name: _listed(value, shapes[name], lambda number: near(number, _CLOSE))
+        for name, value in candidate.parameters.items()
+    }
+    free = {}
+    for name, binding in target.symbols.items():
+        if binding.quantity.role == "hyperparameter" and name not in formula.determined:
+            number = candidate.values[name]
+            is_whole = binding.quantity.domain != "positive real"
+            free[name] = Q(round(number)) if is_whole else near(number, _CLOSE)
+    for name, binding in target.symbols.items():
+        if binding.quantity.name == "fine_tuning_step_size":
+            free[name] = parameters["alpha"]
+    return Draft(target.kind, parameters, dict(settings), free, Q(999, 1000), Q(1, 10**9), candidate.stays)
+
+
+def _listed(value: Any, shape: str, rounded: Callable[[float], Fraction]) -> Any:
+    array = np.asarray(value, dtype=float)
+    if array.ndim == 0:
+        return rounded(float(array))
+    return [_listed(part, shape, rounded) for part in array]
+
+
+def settle(target: Target, formula: Formula, made: Draft) -> Claimed:
+    """The draft with exact constants, and the step size that the conditions still admit.
+
+    Raises:
+        NotConfirmed: the instance violates an assumption, or no step size is admissible.
+    """
+    instance = Instance(made.kind, made.parameters, made.settings)
+    try:
+        certified = exact_problem(instance).constants()
+    except (ValueError, ZeroDivisionError) as error:
+        raise NotConfirmed(str(error)) from error
+    constants = {
+        name: certified[b.quantity.name] or made.tiny  # papers ask for positive bounds, and every positive one holds
+        for name, b in target.symbols.items()
+        if b.quantity.role == "constant"
+    }
+    steps = [n for n, b in target.symbols.items() if b.quantity.name in _STEP and n in made.free]
+    free = dict(made.free)
+    for name in steps:
+        free[name] = _step(formula, {**constants, **free}, name, made.free[name], made.play)
+    free.update(formula.chosen({**constants, **free}))
+    claimed = Claimed(instance, constants, free)
+    return _at_rest(target, claimed) if made.stays else claimed
+
+
+def _step(formula: Formula, values: Mapping[str, Fraction], name: str, wanted: Fraction, play: Fraction) -> Fraction:
+    """The simplest step size a little below the wanted one and the limit of the conditions."""
+    top = Q(min(_limit(formula, values, name), float(wanted)))
+    return simplest(top * play, top * Q(999999, 1000000))
+
+
+def _limit(formula: Formula, values: Mapping[str, Fraction], name: str) -> float:
+    numbers = {key: float(value) for key, value in values.items()}
+    low, high = -_STEP_POWERS, _STEP_POWERS
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        completed = formula.complete({**numbers, name: 10.0**middle})
+        low, high = (middle, high) if bool(formula.sides(completed).admissible) else (low, middle)
+    if low == -_STEP_POWERS:
+        raise NotConfirmed(f"{name}: no admissible value")
+    return float(10.0**low)
+
+
+def _at_rest(target: Target, claimed: Claimed) -> Claimed:
+    """The claim with a start that a round keeps, and the interval that proves it."""
+    interval = _try_interval(target, claimed)
+    if interval is None:
+        claimed = _moved_start(target, claimed)
+        interval = interval_of(target, claimed)
+    low, high = interval
+    start = low if low == high else claimed.instance.parameters["start"]
+    placed = Instance(claimed.instance.kind, {**claimed.instance.parameters, "start": start}, claimed.instance.settings)
+    return _with_gap(target, replace(claimed, instance=placed, interval=interval))
+
+
+def _try_interval(target: Target, claimed: Claimed) -> Any:
+    try:
+        return interval_of(target, claimed)
+    except NotConfirmed:
+        return None
+
+
+def _moved_start(target: Target, claimed: Claimed) -> Claimed:
+    """The start moved to where a round stands still, to some two hundred bits."""
+    from .confirm import _completed, _handed
+
+    problem = exact_problem(claimed.instance)
+    whole, handed = _handed(target, problem, _completed(target, claimed))
+    period = next(whole[n] for n, b in target.symbols.items() if b.quantity.name == "communication_period")
+    assert target.method is not None
+    method = target.method(handed)
+    for power in (20, 14, 8, 4, 1):
+        try:
+            start = refined_start(method, problem, period, _scale(claimed) / 2**power)
+        except CannotReplay:
+            continue
+        moved = Instance(
+            claimed.instance.kind, {**claimed.instance.parameters, "start": start}, claimed.instance.settings
+        )
+        return replace(claimed, instance=moved)
+    raise NotConfirmed("no start near the candidate's that a round keeps")
+
+
+def _scale(claimed: Claimed) -> Fraction:
+    """The least distance between two knots: what counts as near."""
+    found = [
+        b - a
+        for name, rows in claimed.instance.parameters.items()
+        if name.endswith("knots")
+        for row in rows
+        for a, b in itertools.pairwise(row)
+    ]
+    return min(found)
+
+
+def _with_gap(target: Target, claimed: Claimed) -> Claimed:
+    """The constants that depend on the start, computed anew."""
+    certified = exact_problem(claimed.instance).constants()
+    constants = dict(claimed.constants)
+    for name, binding in target.symbols.items():
+        if binding.quantity.name in ("objective_gap", "initial_inner_error"):
+            constants[name] = certified[binding.quantity.name] or constants[name]
+    return replace(claimed, constants=constants)
+
+
+def confirmed(target: Target, formula: Formula, made: Draft) -> Confirmed:
+    """The draft settled and checked.
+
+    Raises:
+        NotConfirmed: it is no violation.
+    """
+    return confirm(target, settle(target, formula, made))

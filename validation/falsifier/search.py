@@ -1,0 +1,219 @@
+"""The search: islands in turn, differential evolution on each, every violation that it proposes checked exactly.
+
+scipy's differential evolution is used with `vectorized=True`: one call evaluates a whole generation, which is one batch of
+runs here. It starts from a Sobol sample and needs nothing that scipy does not already bring.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+from scipy.optimize import differential_evolution
+from scipy.stats.qmc import Sobol
+
+from .confirm import Confirmed, NotConfirmed
+from .declared import Target
+from .formula import Formula
+from .island import REJECTED, Array, Candidate, Island
+from .rounding import Draft, confirmed, draft
+from .spaces import SPACES
+
+_POPULATION, _SAMPLED = 256, 512
+_FIRST_SLICE, _GROWTH = 2.0, 2.0
+"""Seconds that an island gets in the first round, and the factor from round to round."""
+_MARGIN = 0.005
+"""Candidates whose log10 ratio is at most this are not worth an exact check."""
+_STALLED = 40
+"""Generations without improvement after which an island is left."""
+_PERIODS, _HORIZONS = (2, 1, 4), (16, 64)
+_ENDLESS_HORIZON = 16
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a search stands; `ratio` is the largest left side over bound in floating point so far."""
+
+    seconds: float
+    evaluations: int
+    ratio: float
+    island: str
+
+
+@dataclass
+class Found:
+    """What a search has found so far."""
+
+    best: Candidate | None = None
+    where: str = ""
+    evaluations: int = 0
+    violation: Confirmed | None = None
+    draft: Draft | None = None
+    refused: list[str] = field(default_factory=list)
+    families: list[str] = field(default_factory=list)
+
+    @property
+    def ratio(self) -> float:
+        """The largest ratio in floating point."""
+        return 10.0**self.best.score if self.best else 0.0
+
+
+def islands(target: Target, formula: Formula, hidden: float = 1.0) -> list[Island]:
+    """The islands of a statement, those that most often succeed first."""
+    spaces = SPACES.get(target.kind, ())
+    steps = [{"nu": nu} for nu in (2, 1)] if target.named("fine_tuning_steps") else [{}]
+    made: list[Island] = []
+    for clients, (period, horizon, stays), settings in product((2, 1), _lengths(target, formula), steps):
+        for space in spaces:
+            if clients in space.clients:
+                made.append(Island(target, formula, space, clients, period, horizon, settings, stays, hidden))
+    return [i for i in made if not i.stays or (i.space.shifted is not None and i.keeps_models_only)]
+
+
+def _lengths(target: Target, formula: Formula) -> Iterator[tuple[int, int, bool]]:
+    """(period, horizon, whether the start stays), as the statement leaves them free."""
+    period, length = target.named("communication_period"), target.named("iterations") or target.named("rounds")
+    if target.method is None or length is None:
+        yield 1, 1, False
+        return
+    if period is not None and period in formula.determined:
+        for horizon in (16, 256):
+            number = float(formula.complete({length: float(horizon)}).get(period, np.nan))
+            if number == round(number):
+                yield int(number), horizon, False
+        return
+    periods = _PERIODS if period is not None else (1,)
+    for horizon in _HORIZONS:
+        yield from ((p, horizon, False) for p in periods)
+        if horizon == _HORIZONS[0] and target.average == "before":
+            yield from ((p, _ENDLESS_HORIZON, True) for p in periods if p > 1)
+
+
+def search(
+    target: Target,
+    formula: Formula,
+    *,
+    seconds: float,
+    seed: int = 0,
+    hidden: float = 1.0,
+    progress: Callable[[Progress], None] | None = None,
+) -> Found:
+    """Search until a violation is confirmed or the time is up; an interrupt keeps what was found.
+
+    Args:
+        seconds: of wall time.
+        seed: of the search; the same seed visits the same points.
+        hidden: value of a constant that the paper hides in O(.).
+        progress: called after every generation.
+    """
+    began, found = time.perf_counter(), Found()
+    listed = islands(target, formula, hidden)
+    found.families = [island.name for island in listed]
+    share, turn = _FIRST_SLICE, 0
+    try:
+        listed = _sampled_first(listed, found, began, seconds, seed, progress)
+        while listed and found.violation is None and time.perf_counter() - began < seconds:
+            for island in listed:
+                left = seconds - (time.perf_counter() - began)
+                if left <= 0 or found.violation is not None:
+                    break
+                _visit(island, found, min(share, left), [seed, turn], began, progress)
+            share, turn = share * _GROWTH, turn + 1
+    except KeyboardInterrupt:
+        found.refused.append("interrupted by the user")
+    return found
+
+
+def _sampled_first(
+    listed: list[Island],
+    found: Found,
+    began: float,
+    seconds: float,
+    seed: int,
+    progress: Callable[[Progress], None] | None,
+) -> list[Island]:
+    """The islands in the order of the best point of a Sobol sample on each; most false statements fail on one of these."""
+    best: list[tuple[float, int]] = []
+    for index, island in enumerate(listed):
+        visit = _Visit(island, found, began + seconds, began, progress)
+        sample = Sobol(island.size, rng=np.random.default_rng([seed, index])).random(_SAMPLED)
+        visit.objective(sample.T)
+        if visit.after_generation() and (found.violation is not None or time.perf_counter() > began + seconds):
+            return []
+        best.append((-visit.best, index))
+    return [listed[index] for score, index in sorted(best) if score < -REJECTED]
+
+
+def _visit(
+    island: Island,
+    found: Found,
+    seconds: float,
+    seed: list[int],
+    began: float,
+    progress: Callable[[Progress], None] | None,
+) -> None:
+    """One run of differential evolution on an island."""
+    visit = _Visit(island, found, time.perf_counter() + seconds, began, progress)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        differential_evolution(
+            visit.objective,
+            [(0.0, 1.0)] * island.size,
+            popsize=max(2, _POPULATION // island.size),
+            vectorized=True,
+            updating="deferred",
+            init="sobol",
+            polish=False,
+            tol=0.0,
+            maxiter=10**6,
+            rng=np.random.default_rng(seed),
+            callback=visit.after_generation,
+        )
+
+
+class _Visit:
+    """The objective of one run, and what happens after each generation."""
+
+    def __init__(
+        self, island: Island, found: Found, until: float, began: float, progress: Callable[[Progress], None] | None
+    ) -> None:
+        self.island, self.found, self.until, self.began, self.progress = island, found, until, began, progress
+        self.best, self.stalled, self.tried = -np.inf, 0, -np.inf
+
+    def objective(self, points: Array) -> Array:
+        """Minus the scores of a generation `(size, count)`."""
+        rows = np.ascontiguousarray(points.reshape(self.island.size, -1).T)
+        self.found.evaluations += len(rows)
+        scores = self.island.score(rows)
+        top = int(scores.argmax())
+        self._keep(rows[top], float(scores[top]))
+        return -scores
+
+    def _keep(self, point: Array, score: float) -> None:
+        self.stalled = 0 if score > self.best + 1e-6 else self.stalled + 1
+        self.best = max(self.best, score)
+        if score > (self.found.best.score if self.found.best else -np.inf):
+            self.found.best, self.found.where = self.island.candidate(point), self.island.name
+        if score > _MARGIN and score > self.tried + 0.05:
+            self.tried = score
+            self._check(point)
+
+    def _check(self, point: Array) -> None:
+        target, formula = self.island.target, self.island.formula
+        made = draft(target, formula, self.island.candidate(point), self.island.settings)
+        try:
+            self.found.violation, self.found.draft = confirmed(target, formula, made), made
+        except NotConfirmed as error:
+            self.found.refused.append(str(error))
+
+    def after_generation(self, intermediate_result: object = None) -> bool:
+        """Whether to stop."""
+        now = time.perf_counter()
+        if self.progress:
+            self.progress(Progress(now - self.began, self.found.evaluations, self.found.ratio, self.island.name))
+        hopeless = self.best <= -10.0 and self.stalled > 5
+        return self.found.violation is not None or now > self.until or self.stalled > _STALLED or hopeless

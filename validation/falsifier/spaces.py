@@ -1,0 +1,218 @@
+"""How points of the unit cube become instances, one decoder for each kind of problem.
+
+Rules: clients are a mean plus or minus a difference, each on its own log-scale; kinks lie where the method looks, at distances
+on log-scales; ends of ranges are hit; the units of value, inner value and variable are free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from .cube import Cube
+
+Array = np.ndarray
+Parameters = dict[str, Array]
+
+
+@dataclass(frozen=True)
+class Space:
+    """One way to draw instances of a kind.
+
+    Args:
+        name: for people: what the instances are.
+        decode: (cube, clients, settings) -> parameters of the family, `(count,)`, `(count, clients)` or
+            `(count, clients, knots)`.
+        clients: numbers of clients to try.
+        shifted: parameters and numbers in [-1, 1] -> the parameters moved; a round then moves the start to the right at -1
+            and to the left at 1, or the instance is left out. Endless runs are looked for along it.
+    """
+
+    name: str
+    decode: Callable[[Cube, int, Mapping[str, int]], Parameters]
+    clients: tuple[int, ...] = (2, 1)
+    shifted: Callable[[Parameters, Array], Parameters] | None = None
+
+
+def _per_client(mean: Array, difference: Array, clients: int) -> Array:
+    """mean + difference, mean - difference, mean + difference ...; `(count, clients, ...)`."""
+    signs = [0.0] if clients == 1 else [1.0 - 2.0 * (k % 2) for k in range(clients)]
+    return np.stack([mean + sign * difference for sign in signs], axis=1)
+
+
+def _knots(cube: Cube, low: float, high: float) -> Array:
+    """Four knots around 0, two on either side, their distances on log-scales. `(count, 4)`."""
+    near_left, near_right, far_left, far_right = (cube.log(low, high) for _ in range(4))
+    return np.stack([-near_left - far_left, -near_left, near_right, near_right + far_right], axis=-1)
+
+
+def _values(cube: Cube, *, rising: bool) -> Array:
+    """Four values with one log-scale; where `rising`, the first is at most 0 and the last at least 0."""
+    values = np.stack([cube.clipped(-1, 1) for _ in range(4)], axis=-1)
+    if rising:
+        values[..., 0], values[..., -1] = -np.abs(values[..., 0]), np.abs(values[..., -1])
+    return values * cube.log(-3, 0)[..., None]
+
+
+def _zeros(like: Array) -> Array:
+    return np.zeros_like(like)
+
+
+def _apart(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """Inner maps of any slopes and levels, outer functions that rise at both ends."""
+    slope = _per_client(cube.clipped(-1, 1), cube.clipped(-1, 1), clients)
+    apart, around = cube.log(-2, 1.5), _knots(cube, -2, 2)
+    level = _per_client(_zeros(apart), apart, clients)
+    around = _per_client(around, _zeros(around), clients)
+    values = _per_client(_values(cube, rising=True), _values(cube, rising=False), clients)
+    values[..., 0], values[..., -1] = -np.abs(values[..., 0]), np.abs(values[..., -1])
+    return _in_units(cube, slope, level, level[..., None] + around, values)
+
+
+def _together(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """The identity as inner map; outer functions whose mean rises at both ends and whose difference is free."""
+    mean, difference = _values(cube, rising=True), _values(cube, rising=False)
+    around = _knots(cube, -3, 3)
+    slope = np.ones((len(mean), clients))
+    values = _per_client(mean, difference, clients)
+    return _in_units(cube, slope, _zeros(slope), _per_client(around, _zeros(around), clients), values)
+
+
+def _huber(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """Equal Huber functions behind inner maps of any slopes, levels apart."""
+    slope = _per_client(cube.clipped(-1, 1), cube.clipped(-1, 1), clients)
+    level = _per_client(cube.clipped(-3, 3) * cube.log(-1, 1), cube.log(-1, 1.5), clients)
+    one = np.broadcast_to(np.array([-1.0, 1.0]), (*slope.shape, 2))
+    return _in_units(cube, slope, level, one.copy(), one.copy())
+
+
+def _in_units(cube: Cube, slope: Array, level: Array, knots: Array, values: Array) -> Parameters:
+    """The same instances with the inner value and the objective measured in other units."""
+    inner, objective = cube.unit(3), cube.unit(3)
+    wide, tall = inner[:, None], objective[:, None]
+    return {
+        "inner_slope": slope * wide,
+        "inner_offset": level * wide,
+        "value_noise": _zeros(slope),
+        "gradient_noise": _zeros(slope),
+        "knots": knots * wide[..., None],
+        "slopes": values * (tall / wide)[..., None],
+        "start": _zeros(inner),
+    }
+
+
+def _conditional(decode: Callable[[Cube, int, Mapping[str, int]], Parameters]) -> Callable[..., Parameters]:
+    def made(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+        parameters = decode(cube, clients, settings)
+        del parameters["gradient_noise"]
+        return parameters
+
+    return made
+
+
+def _shared(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """One outer function behind affine inner maps, an extra function per client, a free initial estimate."""
+    slope = _per_client(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
+    level = _per_client(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-2, 1), clients)
+    knots, values = _knots(cube, -2, 2), _values(cube, rising=True)
+    around, mean, difference = _knots(cube, -2, 2), _values(cube, rising=True), _values(cube, rising=False)
+    weight = (cube.take() > 0.5).astype(float)[:, None]
+    inner, objective = cube.unit(3), cube.unit(3)
+    wide, tall = inner[:, None], objective[:, None]
+    estimate = level.mean(1) + cube.clipped(-1, 1) * cube.log(-2, 2)
+    return {
+        "inner_slope": slope * wide,
+        "inner_offset": level * wide,
+        "value_noise": _zeros(slope),
+        "gradient_noise": _zeros(slope),
+        "knots": (knots * wide)[:, None, :],
+        "slopes": (values * tall / wide)[:, None, :],
+        "extra_knots": _per_client(around, _zeros(around), clients),
+        "extra_slopes": _per_client(weight * mean, weight * difference, clients) * tall[..., None],
+        "start": _zeros(inner),
+        "estimate": estimate * inner,
+    }
+
+
+def _spline(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """A Hessian with a kink where one fine-tuning step leads, in widths of the clients' difference; far hills that bound f.
+
+    With slope 1 at the start 0 the first step leads to -alpha, and to -alpha (1 +- difference) for the two clients.
+    """
+    alpha, gap = cube.log(-2, 1), cube.log(-6, -0.5)
+    width = alpha * gap
+    curvatures = np.stack([cube.clipped(-1, 1) for _ in range(4)], axis=-1)
+    at_start = cube.clipped(-1, 1) * (cube.take() > 0.5)
+    steps = [width * cube.log(-0.5, 1) for _ in range(6)]
+    return _laid_out(alpha, gap, curvatures, at_start, steps, clients)
+
+
+def _laid_out(
+    alpha: Array, gap: Array, curvatures: Array, at_start: Array, steps: list[Array], clients: int
+) -> Parameters:
+    """Knots from left to right: a far bowl, the kink around -alpha, a plateau around 0, a far bowl."""
+    near = np.minimum(alpha / 8, 1.0)
+    kink = [-alpha - steps[0] - steps[1], -alpha - steps[0], -alpha + steps[2], -alpha + steps[2] + steps[3]]
+    plateau = [-2 * near, -near, near, 2 * near]
+    left = np.minimum(kink[0], -alpha) - alpha - 1.0
+    right = 2 * near + 1.0
+    reach = 4.0 + 4 * alpha
+    bowl_left = [left - reach - 1, left - reach, left - 1, left]
+    bowl_right = [right, right + 1, right + reach, right + reach + 1]
+    knots = np.stack([*bowl_left, *kink, *plateau, *bowl_right], axis=-1)
+    zero, one = np.zeros_like(alpha), np.ones_like(alpha)
+    inner = [zero, curvatures[:, 0], curvatures[:, 1], zero]
+    heights = np.stack([zero, one, one, zero, *inner, zero, at_start, at_start, zero, zero, one, one, zero], axis=-1)
+    slope = 1.0 - _area_until_zero(knots, heights)
+    tilt = _per_client(slope, gap, clients)
+    return {
+        "knots": knots[:, None, :],
+        "curvatures": heights[:, None, :],
+        "tilt": tilt,
+        "alpha": alpha,
+        "start": zero,
+    }
+
+
+def _area_until_zero(knots: Array, heights: Array) -> Array:
+    """The integral of the Hessian from its first knot to 0."""
+    widths = np.diff(knots, axis=-1)
+    rates = np.diff(heights, axis=-1) / widths
+    inside = np.clip(-knots[:, :-1], 0.0, widths)
+    result: Array = (heights[:, :-1] * inside + rates * inside**2 / 2).sum(-1)
+    return result
+
+
+def _levelled(parameters: Parameters, shift: Array) -> Parameters:
+    """The mean slope is one level around the start, and rises to it, or from it, far away; differences stay."""
+    slopes = parameters["slopes"]
+    difference = slopes - slopes.mean(axis=1, keepdims=True)
+    level = shift * np.abs(difference).max(axis=(1, 2))
+    mean = np.stack([-np.abs(level), level, level, np.abs(level)], axis=-1)
+    return {**parameters, "slopes": difference + mean[:, None, :]}
+
+
+def _started(parameters: Parameters, shift: Array) -> Parameters:
+    """The start moves within the clients' difference after one fine-tuning step."""
+    reach = 4 * parameters["alpha"] * np.ptp(parameters["tilt"], axis=-1)
+    return {**parameters, "start": shift * reach}
+
+
+SPACES: Mapping[str, tuple[Space, ...]] = {
+    "local_composite": (
+        Space("Huber functions behind inner maps that differ", _huber),
+        Space("one inner map, outer functions that differ", _together, shifted=_levelled),
+        Space("inner maps and outer functions that differ", _apart),
+    ),
+    "shared_composite": (Space("one outer function, a free initial estimate", _shared),),
+    "conditional": (
+        Space("one inner map, outer functions that differ", _conditional(_together), shifted=_levelled),
+        Space("inner maps and outer functions that differ", _conditional(_apart)),
+    ),
+    "meta": (
+        Space("one spline, tilted by client, with a kink where a fine-tuning step leads", _spline, (2,), _started),
+    ),
+}
+"""Kind -> the spaces that are searched in turn."""
