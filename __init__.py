@@ -24,9 +24,24 @@ _HOMES = {
     "problems": ("synthetic", "problems"),
     "drive": ("algorithms", "drive"),
     "validate": ("validation", "validate"),
+    "falsify": ("validation.falsifier.attack", "falsify"),
+    "assert_not_falsified": ("validation.falsifier.attack", "assert_not_falsified"),
 }
 
-__all__ = ["__version__", "audit", "define", "drive", "load", "problem", "problems", "theorem", "theorems", "validate"]
+__all__ = [
+    "__version__",
+    "assert_not_falsified",
+    "audit",
+    "define",
+    "drive",
+    "falsify",
+    "load",
+    "problem",
+    "problems",
+    "theorem",
+    "theorems",
+    "validate",
+]
 
 
 def __getattr__(name: str) -> Any:

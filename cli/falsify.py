@@ -28,11 +28,11 @@ def falsify(
     as_json: Json = False,
 ) -> None:
     """Search an instance on which a theorem is false; a violation is checked in exact numbers and written as a bundle."""
-    from ..bounds import theorem
+    from ..bounds.registry import get_theorem
     from ..validation.falsifier import falsify as run
     from .common import chosen_statement
 
-    declared = theorem(name)
+    declared = get_theorem(name)
     label = chosen_statement(declared, statement)
     result = run(declared, label, seconds=seconds, seed=seed, hidden=hidden, out=out, progress=_Line())
     emit(result.to_dict(), str(result) + (f"\n  bundle: {result.path}" if result.path else ""), as_json)

@@ -5,6 +5,6 @@
 'REFUTED'
 """
 
-from .falsify import Falsified, assert_not_falsified, falsify
+from .attack import Falsified, assert_not_falsified, falsify
 
 __all__ = ["Falsified", "assert_not_falsified", "falsify"]

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from ... import __version__
-from ...bounds import theorem as find
-from ...bounds.refutation import outward
-from ..bundle import Bundle, BundleError, Sides
-from ..refutations import FROM_DATA
+from ...bounds.audit.refutation import outward
+from ...bounds.registry import get_theorem as find
+from ..runs.bundle import Bundle, BundleError, Sides
+from ..runs.refutations import FROM_DATA
 from .confirm import Claimed, Confirmed, NotConfirmed, sides
 from .declared import Target, target_of
 from .exact.interval import Ends

@@ -12,10 +12,10 @@ from typing import Any
 
 import sympy as sp
 
-from ...bounds.enclosure import EnclosureError, enclose, enclose_bound
-from ...bounds.evaluate import InadmissibleError, complete, holds
-from ...bounds.reading import InputError
-from ...bounds.theorem import Condition
+from ...bounds.evaluation.enclosure import EnclosureError, enclose, enclose_bound
+from ...bounds.evaluation.evaluate import InadmissibleError, complete, holds
+from ...bounds.language.reading import InputError
+from ...bounds.language.theorem import Condition
 from .declared import Target
 from .exact.interval import Ends
 from .exact.problem import ExactProblem, Instance, exact_problem

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...algorithms import Method
-from ...bounds.quantities import Binding
-from ...bounds.reading import InputError
-from ...bounds.resources import KIND
-from ...bounds.theorem import Theorem
+from ...bounds.cost.resources import KIND
+from ...bounds.language.quantities import Binding
+from ...bounds.language.reading import InputError
+from ...bounds.language.theorem import Theorem
 from ..recipes import RECIPES
 
 Values = Mapping[str, Any]

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ...bounds import theorem as find
-from ...bounds.theorem import Condition, Statement, Theorem
+from ...bounds.language.theorem import Condition, Statement, Theorem
+from ...bounds.registry import get_theorem as find
 
 Array = np.ndarray
 

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 from ...algorithms import drive
-from ...algorithms.base import Start
-from ...algorithms.metrics import gradient_norm_squared
-from ...synthetic.families import FAMILIES, Family, MetaFamily
+from ...algorithms.engine.method import Start
+from ...algorithms.engine.metrics import gradient_norm_squared
+from ...synthetic.families.piecewise import FAMILIES, Family, MetaFamily
 from .cube import Cube
 from .declared import Target
 from .formula import Formula

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...synthetic.families import FAMILIES
+from ...synthetic.families.piecewise import FAMILIES
 from .confirm import Claimed, Confirmed, NotConfirmed, confirm, interval_of
 from .declared import Target
 from .exact.problem import Instance, exact_problem

@@ -16,6 +16,8 @@ from ... import __version__
 from ...bounds.audit.refutation import Refutation, refutations
 from .bundle import Bundle, BundleError, Sides, write
 
+FROM_DATA = "falsifier"
+"""The recipe of bundles that hold a whole instance."""
 _COMPARED = ("claim", "mode", "problem", "certificates", "hyperparameters", "seeds", "notes", "values", "bound", "cap")
 
 
@@ -84,16 +86,23 @@ def _first_difference(stored: Any, again: Any, where: str = "") -> str:
 
 
 class _Registry(Mapping[str, Callable[[Bundle], Sides]]):
-    """Recipe name -> function, made when asked for: reading the list loads no paper twice."""
+    """Recipe name -> function, made when asked for: reading the list loads no paper twice.
+
+    A bundle of the falsifier holds its instance as data, and is rebuilt from that.
+    """
 
     def __getitem__(self, name: str) -> Callable[[Bundle], Sides]:
+        if name == FROM_DATA:
+            from ..falsifier.bundle import recompute
+
+            return recompute
         return _recompute(refutations()[name])
 
     def __iter__(self) -> Iterator[str]:
-        return iter(refutations())
+        return iter((*refutations(), FROM_DATA))
 
     def __len__(self) -> int:
-        return len(refutations())
+        return len(refutations()) + 1
 
 
 REGISTRY: Mapping[str, Callable[[Bundle], Sides]] = _Registry()

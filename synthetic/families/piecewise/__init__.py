@@ -6,10 +6,10 @@ A family is a problem like any other; methods run on it through `drive`, each in
 """
 
 from .conditional import ConditionalFamily
+from .curve import PiecewiseLinear
 from .family import Family
 from .local_composite import LocalCompositeFamily
 from .meta import MetaFamily
-from .curve import PiecewiseLinear
 from .shared_composite import SharedCompositeFamily
 
 FAMILIES: dict[str, type[Family]] = {

@@ -9,9 +9,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ...problem import AbstractConditional, Draws, InnerSample, OuterSample
-from .family import Family
+from ...kinds.problem import AbstractConditional, Draws, InnerSample, OuterSample
 from .curve import Landscape, PiecewiseLinear, landscape
+from .family import Family
 
 
 class ConditionalFamily(Family, AbstractConditional):
@@ -70,8 +70,9 @@ class ConditionalFamily(Family, AbstractConditional):
         return OuterSample(torch.zeros(1, self.clients, 1, dtype=torch.int64)), torch.ones(1, dtype=torch.float64)
 
     def inner_atoms(self, outer: OuterSample) -> tuple[InnerSample, Tensor]:
-        signs = torch.tensor([1.0, -1.0], dtype=torch.float64)
-        return InnerSample(signs.expand(*outer.outcome.shape, 2)), torch.full((2,), 0.5, dtype=torch.float64)
+        signs = torch.tensor([1.0, -1.0] if self._is_noisy else [0.0], dtype=torch.float64)
+        weights = torch.full((len(signs),), 1 / len(signs), dtype=torch.float64)
+        return InnerSample(signs.expand(*outer.outcome.shape, len(signs))), weights
 
     @cached_property
     def landscape(self) -> Landscape:
@@ -89,18 +90,14 @@ class ConditionalFamily(Family, AbstractConditional):
         steepest, bend = self.outer_slope.bound.amax(-1), self.outer_slope.lipschitz.amax(-1)
         flat = torch.zeros_like(slope)
         return {
-            "outer_lipschitz": steepest,
-            "outer_smoothness": bend,
             "outer_mean_square_lipschitz": steepest,
             "outer_sample_lipschitz": steepest,
             "outer_sample_smoothness": bend,
-            "inner_lipschitz": slope,
-            "inner_smoothness": flat,
             "inner_jacobian_mean_square": slope,
             "inner_value_noise": value_noise,
-            "inner_jacobian_noise": flat,
             "inner_sample_lipschitz": slope,
             "inner_sample_smoothness": flat,
             "objective_smoothness": self.landscape.smoothness,
+            "gradient_cap": self.landscape.steepest,
             "objective_gap": self.objective(self.start.expand(self.runs, 1)) - self.landscape.infimum,
         }

@@ -10,8 +10,8 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
-from ...certificate import Certificate
-from ...problem import AbstractProblem
+from ...certificate import QUANTITIES, Certificate
+from ...kinds.problem import AbstractProblem
 
 
 class Family(AbstractProblem):
@@ -71,4 +71,5 @@ class Family(AbstractProblem):
         return {
             quantity: Certificate(quantity, float(value), "upper", "A closed formula in the knots of the instance.")
             for quantity, value in self.constants().items()
+            if quantity in QUANTITIES
         }

@@ -9,10 +9,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ...problem import AbstractLocalComposite, Draws, Sample, batch_mean
+from ...kinds.problem import AbstractLocalComposite, Draws, Sample, batch_mean
+from .curve import Landscape, PiecewiseLinear, landscape
 from .family import Family
 from .noise import SignPair, paired_atoms, paired_signs
-from .curve import Landscape, PiecewiseLinear, landscape
 
 
 class LocalCompositeFamily(Family, AbstractLocalComposite):
@@ -101,6 +101,7 @@ class LocalCompositeFamily(Family, AbstractLocalComposite):
             "inner_sample_smoothness": flat,
             "composite_noise": torch.maximum(value_noise, jitter.amax(-1)),
             "objective_smoothness": self.landscape.smoothness,
+            "gradient_cap": self.landscape.steepest,
             "objective_gap": gap,
         }
 

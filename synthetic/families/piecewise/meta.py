@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from ...problem import AbstractMeta, Draws, Sample, client_mean
+from ...kinds.problem import AbstractMeta, Draws, Sample, client_mean
+from .curve import PiecewiseLinear
 from .family import Family
 from .noise import SignPair, silent
-from .curve import PiecewiseLinear
 
 
 class MetaFamily(Family, AbstractMeta):
@@ -119,10 +119,12 @@ class MetaFamily(Family, AbstractMeta):
     def constants(self) -> dict[str, Tensor]:
         slopes = self.task_gradient_at(self._critical_points.expand(-1, self.clients, -1))
         tilt, flat = self.parameters["tilt"], torch.zeros(self.runs, dtype=torch.float64)
-        start = self.start.expand(self.runs, 1)
+        start, steepest = self.start.expand(self.runs, 1), slopes.abs().amax((-1, -2))
+        growth = 1 + self.parameters["alpha"][:, 0] * self.hessian.bound.amax(-1)
         spread = (tilt - tilt.mean(-1, keepdim=True)).square().mean(-1).sqrt()
         return {
-            "local_gradient_bound": slopes.abs().amax((-1, -2)),
+            "gradient_cap": growth**self.nu * steepest,
+            "local_gradient_bound": steepest,
             "local_smoothness": self.hessian.bound.amax(-1),
             "local_hessian_lipschitz": self.hessian.lipschitz.amax(-1),
             "local_gradient_noise": flat,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ...patterns import sign_grid
-from ...problem import Draws, Sample
+from ...kinds.problem import Draws, Sample
+from ...parts.patterns import sign_grid
 
 
 @dataclass(frozen=True)

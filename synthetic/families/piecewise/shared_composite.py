@@ -9,10 +9,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ...problem import AbstractSharedComposite, Draws, Sample, batch_mean
+from ...kinds.problem import AbstractSharedComposite, Draws, Sample, batch_mean
+from .curve import Landscape, PiecewiseLinear, landscape
 from .family import Family
 from .noise import SignPair, paired_atoms, paired_signs
-from .curve import Landscape, PiecewiseLinear, landscape
 
 
 class SharedCompositeFamily(Family, AbstractSharedComposite):
@@ -125,6 +125,7 @@ class SharedCompositeFamily(Family, AbstractSharedComposite):
             "inner_sample_lipschitz": slope,
             "inner_sample_smoothness": flat,
             "objective_smoothness": self.landscape.smoothness,
+            "gradient_cap": self.landscape.steepest,
             "objective_gap": self.objective(start) - self.landscape.infimum,
             "initial_inner_error": (self.parameters["estimate"] - self.inner_mean(start)).abs().squeeze(-1),
         }

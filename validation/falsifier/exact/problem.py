@@ -341,7 +341,8 @@ class ExactMeta(ExactProblem):
 
     def __init__(self, instance: Instance) -> None:
         super().__init__(instance)
-        self.nu, self.alpha = self.settings["nu"], self.parameters["alpha"]
+        self.nu, self.step = self.settings["nu"], self.parameters["alpha"]
+        self.alpha = ExactTensor.of([[[self.step]]])  # methods multiply models by it
         ends = (self.hessian.knots[0][1], self.hessian.knots[-1][1])
         if ends != (0, 0):
             raise ValueError(f"meta: the Hessian must vanish at its ends, got {ends}")
@@ -362,10 +363,10 @@ class ExactMeta(ExactProblem):
         """F_i', equation (8) of the problem: the chain rule along the fine-tuning."""
         path = [w]
         for _ in range(self.nu):
-            path.append(path[-1] - self.alpha * self.slope_number(i, path[-1]))
+            path.append(path[-1] - self.step * self.slope_number(i, path[-1]))
         direction = self.slope_number(i, path[-1])
         for point in reversed(path[:-1]):
-            direction = direction * (1 - self.alpha * at(self.hessian, point))
+            direction = direction * (1 - self.step * at(self.hessian, point))
         return direction
 
     def client_gradients(self, w: Any) -> list[Any]:
@@ -388,7 +389,7 @@ class ExactMeta(ExactProblem):
         for i in range(self.clients):
             point = w
             for _ in range(self.nu):
-                point -= self.alpha * self.slope_number(i, point)
+                point -= self.step * self.slope_number(i, point)
             total += self._value(i, point)
         return total / self.clients
 

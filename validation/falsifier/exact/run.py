@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ....algorithms import Method
-from ....algorithms.base import Start, client_mean
+from ....algorithms.engine.method import Start, client_mean
 from .interval import Ends, Interval
 from .problem import ExactProblem
 from .tensor import ExactTensor

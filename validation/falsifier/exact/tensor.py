@@ -18,7 +18,7 @@ _LONGEST_FLOAT = 2**20
 """A float with a larger denominator is a rounded number, and has no place in an exact run."""
 
 
-class InexactError(TypeError):
+class InexactError(ArithmeticError):
     """A method calls an operation that has no exact counterpart here, or brings in a rounded number."""
 
 

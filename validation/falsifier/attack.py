@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from ...bounds import theorem as find
-from ...bounds.reading import InputError
-from ...bounds.theorem import Theorem
-from ..bundle import Bundle, write
+from ...bounds.language.reading import InputError
+from ...bounds.language.theorem import Theorem
+from ...bounds.registry import get_theorem as find
+from ..runs.bundle import Bundle, write
 from .bundle import bundle_of, describe, plain
 from .confirm import Confirmed
 from .declared import Target, target_of

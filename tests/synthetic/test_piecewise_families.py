@@ -1,0 +1,119 @@
+"""Families whose parameters are tensors over the runs: each instance is a certified problem, whatever is beside it."""
+
+from dataclasses import fields, replace
+
+import pytest
+import torch
+from fedco.algorithms import FCSG, ComFedL, FedDRO, LocalSCGDM, MetaFL, drive
+from fedco.algorithms.engine.method import Method, Start
+from fedco.algorithms.engine.metrics import gradient_norm_squared
+from fedco.synthetic.conformance.suite import ConformanceError, check_problem, with_scaled_certificate
+from fedco.synthetic.families.piecewise import FAMILIES, Family, MetaFamily
+from fedco.synthetic.families.piecewise.curve import PiecewiseLinear
+from fedco.synthetic.parts.adversary import Budget
+
+RUNS, CLIENTS, KNOTS = 40, 2, 4
+METHODS = {
+    "local_composite": (LocalSCGDM(eta=0.1, alpha=1.0, beta=0.5, gamma=1.0, p=2), ComFedL(eta=0.1, tau=2)),
+    "shared_composite": (FedDRO(eta=0.1, beta=0.3, I=2),),
+    "conditional": (FCSG(alpha=0.1, q=2, m=1),),
+    "meta": (MetaFL(beta=0.1, tau=2),),
+}
+
+
+def drawn(kind: str, runs: int = RUNS, noisy: bool = False) -> Family:
+    """Instances with random parameters; the slopes rise at both ends, so that objectives are bounded below."""
+    generator = torch.Generator().manual_seed(5)
+
+    def uniform(*shape: int) -> torch.Tensor:
+        return 2 * torch.rand(shape, generator=generator, dtype=torch.float64) - 1
+
+    made = {}
+    for name, shape in FAMILIES[kind].SHAPES.items():
+        count = {
+            "run": (runs, 1),
+            "client": (runs, CLIENTS),
+            "knots": (runs, CLIENTS, KNOTS),
+            "shared": (runs, 1, KNOTS),
+        }
+        values = uniform(*count[shape])
+        if name == "inner_slope":
+            values = values.sign() * (0.3 + 0.7 * values.abs())  # every kink within the grid of the tests
+        if name.endswith("noise"):
+            values = values.abs() if noisy else 0 * values
+        if name.endswith("knots"):
+            values = ((values.abs() + 0.1).cumsum(-1) - 1.5)[:, :1].expand(values.shape)
+        if name.endswith("slopes"):
+            values[..., 0], values[..., -1] = -values[..., 0].abs(), values[..., -1].abs()
+        made[name] = values
+    if kind == "meta":
+        made["curvatures"] = torch.nn.functional.pad(made["curvatures"][..., 1:-1].abs() + 0.2, (1, 1))
+        made["alpha"] = made["alpha"].abs() + 0.1
+        area = PiecewiseLinear(made["knots"], made["curvatures"]).integral(made["knots"][..., -1:])[..., 0]
+        made["tilt"] = -area * (0.5 + 0.2 * made["tilt"])
+        return MetaFamily(made, nu=2)
+    return FAMILIES[kind](made)
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+@pytest.mark.parametrize("noisy", [False, True])
+def test_an_instance_is_a_certified_problem(kind: str, noisy: bool) -> None:
+    if noisy and kind == "meta":
+        pytest.skip("no noise in this family")
+    instance = drawn(kind, noisy=noisy).pick(3)
+    silent = (
+        () if noisy else ("bits",)
+    )  # without noise a batch of any size is one sample, so there is no mean to compare
+    check_problem(instance, Budget(lanes=8, steps=20), skip=silent)
+
+
+@pytest.mark.parametrize(("kind", "quantity"), [
+    ("local_composite", "outer_smoothness"),
+    ("local_composite", "objective_smoothness"),
+    ("local_composite", "outer_mean_square_lipschitz"),
+    ("shared_composite", "noncompositional_heterogeneity"),
+    ("conditional", "inner_value_noise"),
+    ("meta", "local_gradient_bound"),
+    ("meta", "local_hessian_lipschitz"),
+])  # fmt: skip
+def test_a_constant_that_is_too_small_is_caught(kind: str, quantity: str) -> None:
+    instance = drawn(kind, noisy=kind != "meta").pick(3)
+    with pytest.raises(ConformanceError, match=quantity):
+        check_problem(
+            with_scaled_certificate(instance, quantity, 0.9), Budget(lanes=64, farthest=3.0), quantities=(quantity,)
+        )
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_the_infimum_is_below_every_value_and_attained(kind: str) -> None:
+    family = drawn(kind)
+    gap = family.constants()["objective_gap"]
+    grid = torch.linspace(-15, 15, 1501, dtype=torch.float64)
+    start = family.objective(family.start)
+    values = torch.stack([family.objective(t.expand(RUNS, 1)) for t in grid])
+    found = start - values.amin(0)
+    assert (found <= gap + 1e-12).all()
+    if kind != "meta":  # there the gap is an upper bound
+        assert (found >= gap - 0.01).all()  # half a cell of the grid, where |F'| is at most 1
+
+
+@pytest.mark.parametrize(("kind", "index"), [(kind, i) for kind, all_of in METHODS.items() for i in range(len(all_of))])
+def test_a_method_runs_every_instance_as_if_it_were_alone(kind: str, index: int) -> None:
+    family, method = drawn(kind), METHODS[kind][index]
+    batch = _squares(method, family)
+    for run in (0, 17):
+        assert torch.equal(batch[:, run], _squares(method, family.pick(run))[:, 0])
+
+
+def _squares(method: Method, family: Family) -> torch.Tensor:
+    """The squared gradients of 6 steps, each instance with its own hyperparameters."""
+    sizes = {f.name: getattr(method, f.name) for f in fields(method) if isinstance(getattr(method, f.name), float)}
+    own = {name: torch.full((family.runs,), size, dtype=torch.float64) for name, size in sizes.items()}
+    start = Start(x=family.start, y=family.parameters.get("estimate"))
+    record = {"g": gradient_norm_squared}
+    return drive(replace(method, **own), family, steps=6, start=start, record=record, average=False).values["g"]
+
+
+def test_parameters_are_named() -> None:
+    with pytest.raises(ValueError, match="wanted the parameters"):
+        FAMILIES["meta"]({"knots": torch.zeros(1, 1, 2)})

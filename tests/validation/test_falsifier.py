@@ -1,0 +1,270 @@
+"""`fedco falsify`: it finds what is false, and nothing that is wrong passes as a violation."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction as Q
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from fedco.algorithms import FedDRO, LocalSCGDM, MetaFL, drive
+from fedco.algorithms.engine.method import Start
+from fedco.algorithms.engine.metrics import gradient_norm_squared
+from fedco.bounds.registry import get_theorem
+from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily
+from fedco.validation.falsifier import assert_not_falsified, falsify
+from fedco.validation.falsifier.bundle import bundle_of, recompute
+from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm
+from fedco.validation.falsifier.declared import target_of
+from fedco.validation.falsifier.exact.curve import Curve, infimum_gap
+from fedco.validation.falsifier.exact.interval import Interval
+from fedco.validation.falsifier.exact.problem import Instance, exact_problem
+from fedco.validation.falsifier.exact.run import CannotReplay, average_square, endless_square, scalar
+from fedco.validation.falsifier.exact.tensor import ExactTensor, InexactError
+from fedco.validation.falsifier.formula import Formula
+from fedco.validation.falsifier.rounding import simplest
+from fedco.validation.runs.bundle import BundleError, read, replay, write
+from fedco.validation.runs.refutations import REGISTRY
+
+THEOREM = "local_scgdm.theorem_3_4"
+OPPOSITE = Instance(
+    "local_composite",
+    {
+        "inner_slope": [Q(1), Q(-1)],
+        "inner_offset": [Q(8), Q(0)],
+        "value_noise": [Q(0)] * 2,
+        "gradient_noise": [Q(0)] * 2,
+        "knots": [[Q(-1), Q(1)]] * 2,
+        "slopes": [[Q(-1), Q(1)]] * 2,
+        "start": Q(5, 4),
+    },
+)
+"""The instance of docs/refutations/local_scgdm.theorem_3_4.json."""
+TINY = Q(1, 10**9)
+CLAIMED = Claimed(
+    OPPOSITE,
+    {
+        "C_f": Q(1),
+        "C_g": Q(1),
+        "L_f": Q(1),
+        "L_g": TINY,
+        "sigma_f": TINY,
+        "sigma_g": TINY,
+        "delta_g": TINY,
+        "F_gap": Q(5, 4),
+    },
+    {"alpha": Q(1), "beta": Q(1, 5), "gamma": Q(1), "eta": Q(1, 16), "p": Q(4), "T": Q(256)},
+)
+
+
+@pytest.fixture(scope="module")
+def target():
+    return target_of(get_theorem(THEOREM), "printed")
+
+
+def test_a_known_counterexample_is_confirmed(target) -> None:
+    found = confirm(target, CLAIMED)
+    assert found.left == (1, 1)
+    assert 1.27 < found.ratio < 1.29  # the bundle of the paper's folder: 1 against 0.78125
+
+
+def changed(**parts) -> Claimed:
+    return replace(CLAIMED, **parts)
+
+
+FALSE_VIOLATIONS = {
+    "a constant that is too small": changed(constants={**CLAIMED.constants, "L_f": Q(99, 100)}),
+    "a wrong infimum": changed(constants={**CLAIMED.constants, "F_gap": Q(124, 100)}),
+    "a missing constant": changed(constants={n: v for n, v in CLAIMED.constants.items() if n != "L_g"}),
+    "a step beyond its limit": changed(hyperparameters={**CLAIMED.hyperparameters, "beta": Q(1, 4)}),
+    "a period below two": changed(hyperparameters={**CLAIMED.hyperparameters, "p": Q(1)}),
+    "a bound that holds": changed(hyperparameters={**CLAIMED.hyperparameters, "T": Q(16)}),
+    "an objective without infimum": changed(
+        instance=Instance("local_composite", {**OPPOSITE.parameters, "slopes": [[Q(1), Q(1)]] * 2})
+    ),
+    "knots out of order": changed(
+        instance=Instance("local_composite", {**OPPOSITE.parameters, "knots": [[Q(1), Q(-1)]] * 2})
+    ),
+    "an instance with noise": changed(
+        instance=Instance("local_composite", {**OPPOSITE.parameters, "value_noise": [Q(1), Q(0)]})
+    ),
+    "an interval that a method with momentum cannot keep": changed(interval=(Q(5, 4), Q(5, 4))),
+}
+
+
+@pytest.mark.parametrize("name", FALSE_VIOLATIONS)
+def test_a_false_violation_is_rejected(target, name: str) -> None:
+    with pytest.raises(NotConfirmed):
+        confirm(target, FALSE_VIOLATIONS[name])
+
+
+def test_not_a_number_is_no_score(target) -> None:
+    formula = Formula(target.theorem, "printed")
+    values = {name: float(value) for name, value in CLAIMED.values.items()}
+    assert formula.sides(values).admissible
+    for name in values:
+        assert not formula.sides({**values, name: float("nan")}).admissible
+
+
+def test_a_replay_needs_nothing_but_the_file(target, tmp_path) -> None:
+    path = write(bundle_of(target, confirm(target, CLAIMED)), tmp_path / "bundle.json")
+    assert replay(read(path), REGISTRY).confirmed
+    stored = json.loads(path.read_text())
+    stored["problem"]["dials"]["instance"]["parameters"]["slopes"] = [[-2, 2], [-1, 1]]
+    with pytest.raises(BundleError, match="sha256"):
+        from fedco.validation.runs.bundle import from_dict
+
+        from_dict(stored)
+    bundle = read(path)
+    dials = {**bundle.problem["dials"], "instance": {**bundle.problem["dials"]["instance"], "kind": "unheard of"}}
+    with pytest.raises(BundleError, match="instance"):
+        recompute(replace(bundle, problem={**bundle.problem, "dials": dials}))
+    smaller = {**bundle.certificates, "L_f": {**bundle.certificates["L_f"], "value": Q(1, 2)}}
+    with pytest.raises(BundleError, match="L_f: declared"):
+        recompute(replace(bundle, certificates=smaller))
+
+
+# --- exact runs against runs in doubles ------------------------------------------------------------------------------
+
+METHODS = {
+    "local_composite": lambda f: LocalSCGDM(eta=f(Q(1, 8)), alpha=f(Q(3)), beta=f(Q(1, 4)), gamma=f(Q(5)), p=3),
+    "shared_composite": lambda f: FedDRO(eta=f(Q(1, 8)), beta=f(Q(1, 3)), I=2, b=1),
+    "meta": lambda f: MetaFL(beta=f(Q(1, 16)), tau=2, m=2),
+}
+SHARED = Instance(
+    "shared_composite",
+    {
+        "inner_slope": [Q(1), Q(1, 2)],
+        "inner_offset": [Q(0), Q(1)],
+        "value_noise": [Q(0)] * 2,
+        "gradient_noise": [Q(0)] * 2,
+        "knots": [[Q(-1), Q(1, 3), Q(2)]],
+        "slopes": [[Q(-1), Q(1, 2), Q(1)]],
+        "extra_knots": [[Q(-1), Q(1)]] * 2,
+        "extra_slopes": [[Q(-1), Q(2)], [Q(-2), Q(1)]],
+        "start": Q(3),
+        "estimate": Q(1, 3),
+    },
+)
+META = Instance(
+    "meta",
+    {
+        "knots": [[Q(-4), Q(-3), Q(-1), Q(1, 3), Q(2), Q(5)]],
+        "curvatures": [[Q(0), Q(1), Q(-1), Q(2), Q(1), Q(0)]],
+        "tilt": [Q(-2), Q(-3)],
+        "alpha": Q(1, 3),
+        "start": Q(1, 7),
+    },
+    {"nu": 2},
+)
+
+
+def doubles(instance: Instance):
+    shapes = FAMILIES[instance.kind].SHAPES
+    tensors = {
+        name: torch.tensor([float(v)] if shapes[name] == "run" else np.array(v, dtype=float), dtype=torch.float64)[None]
+        for name, v in instance.parameters.items()
+    }
+    return MetaFamily(tensors, instance.settings["nu"]) if instance.kind == "meta" else FAMILIES[instance.kind](tensors)
+
+
+@pytest.mark.parametrize("instance", [OPPOSITE, SHARED, META], ids=lambda i: i.kind)
+def test_exact_and_double_runs_agree(instance: Instance) -> None:
+    method, family, problem = METHODS[instance.kind], doubles(instance), exact_problem(instance)
+    record = {"g": gradient_norm_squared}
+    steps = 3 if instance.kind == "meta" else 12
+    start = Start(x=family.start, y=family.parameters.get("estimate"))
+    values = drive(method(float), family, steps=steps, start=start, record=record, average=False).values["g"][:, 0]
+    low, high = average_square(method(scalar), problem, steps)
+    assert low == high
+    assert float(low) == pytest.approx(float(values[:steps].mean()), rel=1e-12)
+    after, _ = average_square(method(scalar), problem, steps, after=True)
+    assert float(after) == pytest.approx(float(values[1:].mean()), rel=1e-12)
+    certified, exact = family.constants(), problem.constants()
+    assert {n: float(v) for n, v in exact.items() if n in certified} == pytest.approx(
+        {n: float(v[0]) for n, v in certified.items() if n in exact}, rel=1e-12, abs=1e-15
+    )
+
+
+def test_an_exact_run_never_rounds() -> None:
+    with pytest.raises(InexactError, match="rounded"):
+        ExactTensor.of([Q(1, 3)]) * 0.1
+    with pytest.raises(InexactError, match="exp"):
+        ExactTensor.of([Q(1, 3)]).exp()
+    problem = exact_problem(OPPOSITE)
+    with pytest.raises(InexactError):
+        average_square(LocalSCGDM(eta=0.1, alpha=1.0, beta=0.5, gamma=1.0, p=2), problem, 4)
+    with pytest.raises(CannotReplay, match="random"):
+        average_square(MetaFL(beta=scalar(Q(1, 8)), tau=1, m=1), exact_problem(META), 2)
+
+
+def test_intervals_contain_every_value() -> None:
+    curve = Curve(((Q(-1), Q(2)), (Q(0), Q(-1)), (Q(2), Q(3))))
+    low, high = Q(-1, 3), Q(1, 2)
+    x = Interval.variable(low, high)
+    image = (x * x - 2 * x + 3) * x.through(curve.range, curve.rates, curve) / 7
+    deep = x.through(None, curve.range, curve.integral)
+    points = [low + (high - low) * Q(i, 50) for i in range(51)]
+    for t in points:
+        assert image.values[0] <= (t * t - 2 * t + 3) * curve(t) / 7 <= image.values[1]
+        assert deep.values[0] <= curve.integral(t) <= deep.values[1]
+        assert x.squared()[0] <= t**2 <= x.squared()[1]
+    for a, b in pairwise(points):
+        slope = (curve.integral(b) - curve.integral(a)) / (b - a)
+        assert deep.derivative[0] <= slope <= deep.derivative[1]
+
+
+def test_an_interval_that_a_round_leaves_is_refused() -> None:
+    method, problem = MetaFL(beta=scalar(Q(1, 16)), tau=2, m=2), exact_problem(META)
+    with pytest.raises(CannotReplay, match="leaves"):
+        endless_square(method, problem, 2, (Q(1, 7), Q(1, 6)))
+
+
+def test_the_exact_infimum_of_an_objective() -> None:
+    derivative = Curve(((Q(-2), Q(-1)), (Q(0), Q(1)), (Q(1), Q(-1)), (Q(3), Q(1))))
+    grid = [Q(i, 100) for i in range(-400, 600)]
+    least = min(derivative.integral(t) for t in grid)
+    assert infimum_gap(derivative, Q(1, 2)) == derivative.integral(Q(1, 2)) - least
+    with pytest.raises(ValueError, match="unbounded"):
+        infimum_gap(Curve(((Q(0), Q(1)), (Q(1), Q(2)))), Q(0))
+
+
+def test_the_simplest_fraction_in_an_interval() -> None:
+    for low, high in (
+        (Q(31, 100), Q(34, 100)),
+        (Q(-7, 5), Q(-13, 10)),
+        (Q(5, 2), Q(7, 2)),
+        (Q(-1), Q(1)),
+        (Q(3, 7), Q(3, 7)),
+    ):
+        found = simplest(low, high)
+        smaller = (Q(n, d) for d in range(1, found.denominator) for n in range(-40, 41))
+        assert low <= found <= high
+        assert not any(low <= other <= high for other in smaller)
+
+
+# --- the search -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "statement"), [(THEOREM, "printed"), ("meta_fl.lemma_7", "printed")])
+def test_a_false_statement_is_refuted(name: str, statement: str, tmp_path) -> None:
+    result = falsify(name, statement, seconds=60, out=tmp_path)
+    assert result.refuted
+    assert result.ratio > 1
+    assert result.why
+    assert replay(read(result.path), REGISTRY).confirmed
+    assert result.to_dict()["confirmed"] == "exact"
+
+
+def test_a_true_statement_survives() -> None:
+    result = falsify("meta_fl.lemma_7", "corrected", seconds=2)
+    assert result.outcome == "SURVIVED"
+    assert 0.01 < result.ratio <= 1
+    assert result.to_dict()["bundle"] is None
+    with pytest.raises(AssertionError, match="REFUTED"):
+        assert_not_falsified("meta_fl.lemma_7", seconds=30)
+
+
+def test_a_lemma_that_bounds_nothing_is_not_applicable() -> None:
+    assert falsify("meta_fl.lemma_4").outcome == "NOT_APPLICABLE"
