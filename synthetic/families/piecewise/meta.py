@@ -47,32 +47,32 @@ class MetaFamily(Family, AbstractMeta):
     def _tilt(self) -> Tensor:
         return self.parameters["tilt"].unsqueeze(-1)
 
-    def task_value(self, x: Tensor) -> Tensor:
+    def local_value(self, x: Tensor) -> Tensor:
         first = self.parameters["knots"][..., :1]
         return (self._tilt * (x - first) + self.hessian.second_integral(x)).squeeze(-1)
 
-    def task_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+    def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         return self._tilt + self.hessian.integral(x)
 
-    def task_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
+    def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
         return self.hessian.at(x) * v
 
     def fine_tuned(self, x: Tensor) -> list[Tensor]:
         """w_0^i, ..., w_nu^i from x `(runs, clients, 1)`."""
         steps = [x]
         for _ in range(self.nu):
-            steps.append(steps[-1] - self.alpha * self.task_gradient(steps[-1]))
+            steps.append(steps[-1] - self.alpha * self.local_gradient(steps[-1]))
         return steps
 
     def objective(self, x: Tensor) -> Tensor:
-        return client_mean(self.task_value(self.fine_tuned(self.to_clients(x))[-1]))
+        return client_mean(self.local_value(self.fine_tuned(self.to_clients(x))[-1]))
 
     def client_gradients(self, x: Tensor) -> Tensor:
         """grad F_i(x), `(runs, dim) -> (runs, clients, dim)`."""
         steps = self.fine_tuned(self.to_clients(x))
-        direction = self.task_gradient(steps[-1])
+        direction = self.local_gradient(steps[-1])
         for w in reversed(steps[:-1]):
-            direction = direction - self.alpha * self.task_hvp(w, direction)
+            direction = direction - self.alpha * self.local_hvp(w, direction)
         return direction
 
     def gradient(self, x: Tensor) -> Tensor:
@@ -100,7 +100,7 @@ class MetaFamily(Family, AbstractMeta):
         f_i is convex there and lies above its tangents: above f_i(a) - |f_i'(a)| (b - a) and f_i(b) - f_i'(b) (b - a).
         """
         points = self._critical_points.expand(-1, self.clients, -1).sort(dim=-1).values
-        slopes, values = self.task_gradient_at(points), self.task_value_at(points)
+        slopes, values = self.local_gradient_at(points), self.local_value_at(points)
         crosses = (slopes[..., :-1] < 0) & (slopes[..., 1:] > 0)
         widths = points.diff(dim=-1)
         below = torch.maximum(values[..., :-1] + slopes[..., :-1] * widths, values[..., 1:] - slopes[..., 1:] * widths)
@@ -108,16 +108,16 @@ class MetaFamily(Family, AbstractMeta):
         unbounded = (slopes[..., 0] > 0) | (slopes[..., -1] < 0)
         return torch.where(unbounded, -torch.inf, lowest)
 
-    def task_gradient_at(self, points: Tensor) -> Tensor:
+    def local_gradient_at(self, points: Tensor) -> Tensor:
         """f_i' at several points per client, `(runs, clients, points) -> same`."""
         return self._tilt + self.hessian.integral(points)
 
-    def task_value_at(self, points: Tensor) -> Tensor:
+    def local_value_at(self, points: Tensor) -> Tensor:
         """f_i at several points per client."""
         return self._tilt * (points - self.parameters["knots"][..., :1]) + self.hessian.second_integral(points)
 
     def constants(self) -> dict[str, Tensor]:
-        slopes = self.task_gradient_at(self._critical_points.expand(-1, self.clients, -1))
+        slopes = self.local_gradient_at(self._critical_points.expand(-1, self.clients, -1))
         tilt, flat = self.parameters["tilt"], torch.zeros(self.runs, dtype=torch.float64)
         start, steepest = self.start.expand(self.runs, 1), slopes.abs().amax((-1, -2))
         growth = 1 + self.parameters["alpha"][:, 0] * self.hessian.bound.amax(-1)

@@ -375,10 +375,10 @@ class ExactMeta(ExactProblem):
     def gradient_at(self, x: Any) -> Any:
         return sum(self.client_gradients(x)[1:], self.client_gradients(x)[0]) / Q(self.clients)
 
-    def task_gradient(self, x: Any, sample: None = None) -> ExactTensor:
+    def local_gradient(self, x: Any, sample: None = None) -> ExactTensor:
         return per_client(self.slope_number, x)
 
-    def task_hvp(self, x: Any, v: Any, sample: None = None) -> ExactTensor:
+    def local_hvp(self, x: Any, v: Any, sample: None = None) -> ExactTensor:
         return ExactTensor.of(per_client(lambda _, t: at(self.hessian, t), x).numbers * raw(v))
 
     def _value(self, i: int, t: Fraction) -> Fraction:
