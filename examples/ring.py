@@ -65,6 +65,7 @@ class Ring(AbstractFederated):
         return by_quantity(
             (
                 Certificate("local_smoothness", 1.0, "upper", hessian),
+                Certificate("local_sample_smoothness", 1.0, "upper", "The noise does not depend on x."),
                 Certificate("objective_smoothness", 1.0, "upper", hessian),
                 Certificate("local_gradient_bound", 1.0, "upper", "||x - c_i|| < sqrt(1 + ||x - c_i||^2)."),
                 Certificate("gradient_cap", 1.0, "upper", "A mean of gradients of norm below 1."),

@@ -6,7 +6,30 @@
 """
 
 from .catalogue import PRESETS, Preset, problem, problems
-from .certificate import QUANTITIES, Certificate
-from .kinds.problem import AbstractProblem, Sample
+from .certificate import QUANTITIES, Certificate, by_quantity
+from .kinds.problem import (
+    AbstractConditional,
+    AbstractFederated,
+    AbstractLocalComposite,
+    AbstractMeta,
+    AbstractProblem,
+    AbstractSharedComposite,
+    Sample,
+)
 
-__all__ = ["PRESETS", "QUANTITIES", "AbstractProblem", "Certificate", "Preset", "Sample", "problem", "problems"]
+__all__ = [
+    "PRESETS",
+    "QUANTITIES",
+    "AbstractConditional",
+    "AbstractFederated",
+    "AbstractLocalComposite",
+    "AbstractMeta",
+    "AbstractProblem",
+    "AbstractSharedComposite",
+    "Certificate",
+    "Preset",
+    "Sample",
+    "by_quantity",
+    "problem",
+    "problems",
+]

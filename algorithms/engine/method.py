@@ -177,7 +177,7 @@ class Method(ABC):
             raise ValueError(f"{self.name}: tensors over grid points differ in length: {sorted(self._grid_sizes())}")
 
     def _check_field(self, declared: Field[Any], value: Any) -> None:
-        annotation, options = str(declared.type), declared.metadata.get("options", ())
+        annotation, options = annotation_of(declared), declared.metadata.get("options", ())
         is_unset_option = value is None and "None" in annotation
         if annotation.startswith("Scalar") and not (is_unset_option or _is_scalar(value)):
             self._refuse(declared, "a finite number >= 0, or a 1-d float64 tensor of such", value)
@@ -228,6 +228,14 @@ class Method(ABC):
         """Names and values as JSON can hold them; a grid tensor becomes a list."""
         values = {declared.name: getattr(self, declared.name) for declared in fields(self)}
         return {name: _plain(v) for name, v in values.items()}
+
+
+def annotation_of(declared: Field[Any]) -> str:
+    """The annotation of a hyperparameter as it is written, also where its module evaluates annotations."""
+    if isinstance(declared.type, str):
+        return declared.type
+    text = getattr(declared.type, "__name__", str(declared.type))
+    return text.replace(str(Scalar), "Scalar").replace(str(Batches), "Batches")
 
 
 def _plain(value: Any) -> Any:
