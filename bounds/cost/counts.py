@@ -16,10 +16,16 @@ from ...outside import installed, is_python_file, load_installed, load_object
 from ..language.formula import FormulaError, read_formula
 from ..language.theorem import MethodCall, Theorem
 
+_LOCAL = {"iterations": "T", "rounds": "T/tau", "samples": "b*T", "model_messages": "T/tau"}
 COUNTS: Mapping[str, Mapping[str, str]] = {
-    "local_sgd": {"iterations": "T", "rounds": "T/tau", "samples": "b*T", "model_messages": "T/tau"},
+    "local_sgd": _LOCAL,
     "minibatch_sgd": {"iterations": "T", "rounds": "T", "samples": "b*T", "model_messages": "T"},
+    "scaffold": {**_LOCAL, "model_messages": "2*T/tau"},
+    "fedprox": _LOCAL,
 }
+"""On a plain federated problem, with every client in every round."""
+COUNTED = ("eta", "eta_g", "mu", "tau", "b")
+"""Hyperparameters for which the counts hold; a method that is given another one declares no costs here."""
 DEFAULTS: Mapping[str, int] = {"b": 1}
 """What a theorem need not say of a method."""
 
@@ -54,7 +60,7 @@ def _steps(theorem: Theorem) -> sp.Expr | None:
 
 def _declared(call: MethodCall) -> Mapping[str, str]:
     if call.name in COUNTS:
-        return COUNTS[call.name]
+        return COUNTS[call.name] if set(call.values) <= set(COUNTED) else {}
     if is_python_file(call.name):
         return _of(load_object(call.name, call.folder))
     return _of(load_installed("methods", call.name)) if call.name in installed("methods") else {}

@@ -1,0 +1,85 @@
+"""The costs that a theorem takes from its method are what the method sends and draws."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import fedco
+import pytest
+from fedco.algorithms import METHODS, drive
+from fedco.bounds.cost.counts import COUNTS
+from fedco.bounds.cost.resources import resource, resources
+from fedco.bounds.language.definition import define
+from fedco.bounds.language.reading import InputError
+from fedco.outside import load_object
+from fedco.synthetic import problem
+
+EXAMPLES = Path(fedco.__file__).parent / "examples"
+SYMBOLS = {
+    "F_gap": "objective_gap",
+    "eta": "step_size",
+    "N": "clients",
+    "T": "iterations",
+    "p": "communication_period",
+    "b": "batch_size",
+}
+T, P, B = 12, 3, 2
+
+
+def theorem(method):
+    """A statement that uses every symbol, about this method."""
+    terms = {"a": "2*F_gap/(eta*T)", "b": "F_gap*p/(eta*b*N)"}
+    return define(id="mine.theorem_1", symbols=SYMBOLS, terms=terms, method=method)
+
+
+def formulas(name, **more):
+    given = {"eta": "eta", "b": "b", **({"tau": "p"} if name != "minibatch_sgd" and ":" not in name else {}), **more}
+    made = theorem({"name": name, **given})
+    values = {made.vocabulary["T"].symbol: T, made.vocabulary["p"].symbol: P, made.vocabulary["b"].symbol: B}
+    return {key: Fraction(str(expr.xreplace(values))) for key, expr in resources(made, "printed").items()}
+
+
+def measured(kind, **more):
+    """Rounds, model-sized messages and samples of one client, counted in a run."""
+    drawn = []
+    plain = problem("federated_heterogeneous")
+    draw = type(plain).sample
+
+    def counting(self, draws, batch, purpose="sample"):
+        drawn.append(batch)
+        return draw(self, draws, batch, purpose)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(plain), "sample", counting)
+        drive(kind(eta=0.1, b=B, **more), plain, steps=T, seeds=1, record={})
+    sent = kind(eta=0.1, b=B, **more).messages(plain, T)
+    return {"rounds": sent.rounds, "model_messages": Fraction(sent.model_floats) / plain.dim, "samples": sum(drawn)}
+
+
+MORE = {"fedprox": {"mu": 0.5}}
+
+
+@pytest.mark.parametrize("name", sorted(COUNTS))
+def test_a_count_is_what_the_method_does(name):
+    more = MORE.get(name, {})
+    period = {} if name == "minibatch_sgd" else {"tau": P}
+    assert formulas(name, **more) == {"iterations": T, **measured(METHODS[name], **period, **more)}
+
+
+def test_a_method_of_a_file_says_what_it_costs():
+    name = f"{EXAMPLES}/half_sgd.py:HalfSGD"
+    assert formulas(name) == {"iterations": T, **measured(load_object(name))}
+
+
+def test_what_is_not_counted_is_not_claimed():
+    assert formulas("local_sgd", m=2) == {}
+    assert formulas("no_such_method") == {}
+    with pytest.raises(InputError, match=r"rounds: not a resource of mine\.theorem_1"):
+        resource(theorem({"name": "no_such_method"}), "printed", "rounds")
+
+
+def test_a_method_with_a_count_that_cannot_be_read(tmp_path):
+    (tmp_path / "bad.py").write_text("class Bad:\n    costs = {'rounds': 'T/q'}\n")
+    with pytest.raises(InputError, match=r"mine\.theorem_1: rounds of the method .*bad\.py:Bad, 'T/q', column 3: 'q'"):
+        resources(theorem({"name": f"{tmp_path}/bad.py:Bad"}), "printed")
