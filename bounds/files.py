@@ -65,7 +65,7 @@ def _all(module: ModuleType) -> Iterator[tuple[str, Theorem]]:
         if isinstance(value, Theorem):
             yield name, value
         inside = getattr(value, "theorems", ())
-        for theorem in inside if isinstance(inside, (tuple, list)) else ():
+        for theorem in inside.values() if isinstance(inside, dict) else ():
             if isinstance(theorem, Theorem):
                 yield theorem.id.partition(".")[2], theorem
 

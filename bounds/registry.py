@@ -1,35 +1,90 @@
-"""Which papers there are, and their theorems by id.
+"""Which papers there are: the built-in ones, those of installed packages, and those that a program adds.
 
-Papers are loaded one by one, when first asked for, so that a command about one theorem does not pay for the others.
+A paper is imported when its key is first asked for, so that a command about one theorem does not pay for the others.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 
+from ..outside import installed, load_installed
+from . import papers as built_in
 from .files import is_file, theorem_of_file, theorems_of_file
+from .language.paper import Paper
 from .language.reading import InputError
 from .language.theorem import Theorem
 
-PAPERS = ("local_scgdm", "comfedl", "fcsg", "fcsg_m", "acc_fcsg_m", "meta_fl", "feddro")
+_added: dict[str, Paper] = {}
 
 
 @cache
-def paper_theorems(paper: str) -> dict[str, Theorem]:
-    """All registered theorems of one paper key, by id.
+def _built_in() -> tuple[str, ...]:
+    """Keys in the order that `papers/__init__.py` gives; a folder that is not named there comes last."""
+    found = {module.name for module in iter_modules(built_in.__path__) if module.ispkg}
+    return tuple(sorted(found, key=lambda key: (built_in.ORDER.index(key) if key in built_in.ORDER else 99, key)))
+
+
+def paper_keys() -> tuple[str, ...]:
+    """The keys of all papers: built in, announced by installed packages (group `fedco.papers`), and added."""
+    return tuple(dict.fromkeys((*_built_in(), *installed("papers"), *_added)))
+
+
+def is_paper(key: str) -> bool:
+    """Whether a paper has this key; installed packages are asked last, because that is slow."""
+    return key in _built_in() or key in _added or key in installed("papers")
+
+
+@cache
+def _loaded(key: str) -> Paper:
+    if key in _built_in():
+        return import_module(f"{built_in.__name__}.{key}").PAPER
+    paper: Paper = load_installed("papers", key, Paper)
+    if paper.key != key:
+        raise InputError(f"{key}: announced in fedco.papers, but the paper there has the key {paper.key[:40]!r}")
+    return paper
+
+
+def get_paper(key: str) -> Paper:
+    """The paper with this key.
 
     Raises:
         InputError: no such paper.
     """
-    if paper not in PAPERS:
-        raise InputError(f"{paper[:40]!r}: not a paper; wanted one of {' '.join(PAPERS)}")
-    return {item.id: item for item in import_module(f".papers.{paper}.theorems", __package__).THEOREMS}
+    if not is_paper(key):
+        raise InputError(f"{str(key)[:40]!r}: not a paper; wanted one of {' '.join(paper_keys())}")
+    return _added[key] if key in _added else _loaded(key)
+
+
+def add_paper(paper: Paper) -> None:
+    """Make a paper known for the rest of the process.
+
+    Raises:
+        InputError: another paper has its key.
+    """
+    if is_paper(paper.key) and _added.get(paper.key) is not paper:
+        raise InputError(f"{paper.key}: there is a paper with this key")
+    _added[paper.key] = paper
+
+
+def papers() -> tuple[Paper, ...]:
+    """All papers."""
+    return tuple(get_paper(key) for key in paper_keys())
+
+
+def paper_theorems(key: str) -> dict[str, Theorem]:
+    """All theorems of one paper, by id.
+
+    Raises:
+        InputError: no such paper.
+    """
+    return get_paper(key).theorems
 
 
 def all_theorems() -> dict[str, Theorem]:
-    """Every registered theorem, by id."""
-    return {name: item for paper in PAPERS for name, item in paper_theorems(paper).items()}
+    """Every theorem, by id."""
+    return {name: item for paper in papers() for name, item in paper.theorems.items()}
 
 
 def get_theorem(name: str | Theorem) -> Theorem:
@@ -42,12 +97,10 @@ def get_theorem(name: str | Theorem) -> Theorem:
         return name
     if isinstance(name, str) and is_file(name):
         return theorem_of_file(name)
-    if not isinstance(name, str) or name.partition(".")[0] not in PAPERS:
-        raise InputError(f"{str(name)[:60]!r}: not a theorem; wanted one of PAPER.NAME, PAPER among {' '.join(PAPERS)}")
-    known = paper_theorems(name.partition(".")[0])
-    if name not in known:
-        raise InputError(f"{name[:60]!r}: not a theorem; wanted one of {' '.join(known)}")
-    return known[name]
+    if not isinstance(name, str) or not is_paper(name.partition(".")[0]):
+        keys = " ".join(paper_keys())
+        raise InputError(f"{str(name)[:60]!r}: not a theorem; wanted one of PAPER.NAME, PAPER among {keys}")
+    return get_paper(name.partition(".")[0]).theorem(name)
 
 
 def get_theorems(name: str) -> list[Theorem]:

@@ -5,53 +5,52 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 
 import sympy as sp
 
 from ..files import is_file, theorems_of_file
+from ..language.paper import Paper
 from ..language.quantities import slack_symbol
 from ..language.reading import InputError
 from ..language.theorem import Condition, Inhomogeneity, Statement, Theorem
 from ..proof.certificates import find_violation, prove_nonnegative, violates
-from ..registry import PAPERS, paper_theorems
-from ..registry import get_theorem as find
+from ..registry import get_paper, get_theorem, is_paper, papers
 from .findings import SEVERITIES, Evidence, Finding, confirm
 
 
-def audit(name: str | Theorem | None = None) -> list[Finding]:
-    """All findings about one theorem, one paper key, a file's theorems, or everything; worst first.
+def audit(about: Theorem | Paper | str | None = None) -> list[Finding]:
+    """All findings about one theorem, one paper, a file's theorems, or everything; worst first. An id or a key will do.
 
     Raises:
         InputError: no such theorem, paper or file.
     """
-    return sorted(_findings(name), key=lambda finding: SEVERITIES.index(finding.severity))
+    return sorted(_findings(about), key=lambda finding: SEVERITIES.index(finding.severity))
 
 
-def _findings(name: str | Theorem | None) -> Iterator[Finding]:
-    if isinstance(name, Theorem):
-        yield from automatic(name)
+def _findings(about: Theorem | Paper | str | None) -> Iterator[Finding]:
+    if isinstance(about, str) and is_file(about):
+        for theorem in theorems_of_file(about).values():
+            yield from (replace(finding, given=about) for finding in automatic(theorem))
         return
-    if name is not None and is_file(name):
-        for theorem in theorems_of_file(name).values():
-            yield from (replace(finding, given=name) for finding in automatic(theorem))
+    if isinstance(about, str):
+        about = get_theorem(about) if "." in about else get_paper(about)
+    if isinstance(about, Theorem):
+        yield from automatic(about)
+        yield from (finding for finding in _read(about) if finding.theorem == about.id)
         return
-    chosen = find(name).id if name and "." in name else None
-    for paper in [name.partition(".")[0]] if name else PAPERS:
-        items = [item for item in paper_theorems(paper).values() if chosen in (None, item.id)]
-        yield from (finding for item in items for finding in automatic(item))
-        yield from (finding for finding in reader_findings(paper) if chosen in (None, finding.theorem))
+    for paper in papers() if about is None else (about,):
+        yield from of_paper(paper)
 
 
-def reader_findings(paper: str) -> list[Finding]:
-    """Findings of a careful reading, declared in `bounds/papers/<key>/findings.py` (none while that file does not exist)."""
-    try:
-        module = import_module(f"..papers.{paper}.findings", __package__)
-    except ModuleNotFoundError as error:
-        if error.name and error.name.endswith(f"papers.{paper}.findings"):
-            return []
-        raise
-    return list(module.FINDINGS)
+def of_paper(paper: Paper) -> list[Finding]:
+    """Automatic findings of its theorems, then those of a reader."""
+    return [*(finding for item in paper.theorems.values() for finding in automatic(item)), *paper.findings]
+
+
+def _read(theorem: Theorem) -> tuple[Finding, ...]:
+    """What a reader found in the theorem's paper; nothing for a theorem that belongs to none."""
+    key = theorem.id.partition(".")[0]
+    return get_paper(key).findings if is_paper(key) else ()
 
 
 def automatic(theorem: Theorem) -> Iterator[Finding]:
@@ -281,7 +280,7 @@ def _corollary_findings(theorem: Theorem) -> Iterator[Finding]:
 
 def _corollary_terms(theorem: Theorem) -> dict[str, tuple[str, dict | None, tuple[sp.Expr, sp.Expr]]]:
     general, substitution = theorem.follows_from  # type: ignore[misc]
-    parent, printed = find(general).statement("printed"), theorem.statement("printed")
+    parent, printed = general.statement("printed"), theorem.statement("printed")
     table = {theorem.vocabulary[key].symbol: value for key, value in substitution.items()}
     counts = tuple(
         Condition(f"{symbol}_count", value, ">=", sp.Integer(1)) for symbol, value in table.items() if symbol.is_integer
@@ -330,14 +329,16 @@ def recheck(finding_id: str, name: str | Theorem | None = None) -> Evidence:
 
 def _candidates(finding_id: str, name: str | Theorem | None) -> Iterator[Finding]:
     """The findings among which one is looked for: as few as its id allows."""
-    paper, _, rest = finding_id.partition(".")
-    theorem = f"{paper}.{rest.partition(':')[0]}"
+    key, _, rest = finding_id.partition(".")
+    theorem, is_automatic = f"{key}.{rest.partition(':')[0]}", ":" in finding_id
     if name is not None:
         yield from _findings(name)
-    elif ":" not in finding_id and paper in PAPERS:
-        yield from reader_findings(paper)
-    elif ":" in finding_id and paper in PAPERS and theorem in paper_theorems(paper):
-        yield from automatic(find(theorem))
+    elif not is_paper(key):
+        return
+    elif not is_automatic:
+        yield from get_paper(key).findings
+    elif theorem in get_paper(key).theorems:
+        yield from automatic(get_paper(key).theorems[theorem])
 
 
 def describe(finding: Finding) -> str:

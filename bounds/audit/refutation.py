@@ -11,12 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 from ..evaluation.enclosure import enclose_bound
-from ..registry import PAPERS
-from ..registry import get_theorem as find
+from ..registry import get_theorem, papers
 
 Number = Fraction | int
 Interval = tuple[Fraction, Fraction]
@@ -100,7 +98,7 @@ class Refutation:
 
 def right_side(claim: str, statement: str, case: Case) -> Interval:
     """An enclosure of the claimed bound at the exact numbers of a case."""
-    theorem = find(claim)
+    theorem = get_theorem(claim)
     symbols = theorem.symbols(statement)
     if unknown := sorted({*case.constants, *case.observables} - set(symbols)):
         raise RefutationError(f"{unknown[0]}: not a symbol of {claim} ({statement})")
@@ -128,13 +126,10 @@ def _rounded(number: Fraction, bits: int, *, up: bool) -> Fraction:
     )
 
 
-_DECLARED: dict[str, Refutation] = {}
-
-
 def refutes(
     claim: str, *findings: str, variant: str = "", statement: str = "printed"
 ) -> Callable[[Callable[[], Case]], Callable[[], Case]]:
-    """Register the decorated function as a refutation of a printed claim; its docstring says the instance in a line.
+    """Declare the decorated function as a refutation of a printed claim; its docstring says the instance in a line.
 
     Args:
         claim: id of the theorem, corollary or lemma.
@@ -143,26 +138,34 @@ def refutes(
         statement: "printed", or "proved" for the most charitable reading.
     """
 
-    def register(make: Callable[[], Case]) -> Callable[[], Case]:
+    def declare(make: Callable[[], Case]) -> Callable[[], Case]:
         name = f"{claim}.{variant}" if variant else claim
-        if name in _DECLARED or not make.__doc__:
-            raise RefutationError(f"{name}: declared twice, or without a docstring")
-        _DECLARED[name] = Refutation(name, claim, findings, statement, " ".join(make.__doc__.split()), make)
+        if not make.__doc__:
+            raise RefutationError(f"{name}: without a docstring")
+        summary = " ".join(make.__doc__.split())
+        make.refutation = Refutation(name, claim, findings, statement, summary, make)  # type: ignore[attr-defined]
         return make
 
-    return register
+    return declare
+
+
+def declared_in(names: Mapping[str, Any]) -> tuple[Refutation, ...]:
+    """The refutations that a module declares: `REFUTATIONS = declared_in(globals())` is its last line.
+
+    Raises:
+        RefutationError: two have one name.
+    """
+    own = [value for value in names.values() if getattr(value, "__module__", None) == names["__name__"]]
+    found = tuple(value.refutation for value in own if hasattr(value, "refutation"))
+    if twice := {item.name for item in found if sum(other.name == item.name for other in found) > 1}:
+        raise RefutationError(f"{min(twice)}: declared twice")
+    return found
 
 
 @cache
 def refutations() -> dict[str, Refutation]:
     """Every declared refutation by name, in the order of the papers."""
-    for paper in PAPERS:
-        try:
-            import_module(f"..papers.{paper}.counterexamples", __package__)
-        except ModuleNotFoundError as error:
-            if not (error.name and error.name.endswith(f"papers.{paper}.counterexamples")):
-                raise
-    return dict(_DECLARED)
+    return {name: item for paper in papers() for name, item in paper.counterexamples.items()}
 
 
 def bundles_of(finding: str) -> tuple[str, ...]:

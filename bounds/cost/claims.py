@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from ..language.reading import InputError
-from ..registry import get_theorem as find
+from ..registry import get_theorem, papers
 from .orders import Order, Rates, rates
 
 _ORDERS = (("samples", "rounds"), ("rounds", "samples"))
@@ -35,7 +35,8 @@ class Claim:
     order: Order
 
 
-def _claims(paper: str, statement_of: str, general: str, where: str, **orders: tuple[str, int]) -> tuple[Claim, ...]:
+def claims(paper: str, statement_of: str, general: str, where: str, **orders: tuple[str, int]) -> tuple[Claim, ...]:
+    """One claim per resource: `resource=(exponent of 1/eps, exponent of the clients)`; names without the paper's key."""
     return tuple(
         Claim(
             f"{paper}.{name}",
@@ -47,50 +48,6 @@ def _claims(paper: str, statement_of: str, general: str, where: str, **orders: t
         )
         for name, (eps, clients) in orders.items()
     )
-
-
-CLAIMS = (
-    *_claims("feddro", "corollary_1", "theorem_5_1", "Corollary 2", samples=("2", -1), rounds=("3/2", 0)),
-    *_claims(
-        "feddro",
-        "corollary_1",
-        "theorem_5_1",
-        "text after Corollary 2",
-        model_messages=("3/2", 0),
-        embedding_messages=("2", -1),
-    ),
-    *_claims(
-        "fcsg", "corollary_4_2", "theorem_4_1", "Remark 4.3", iterations=("2", -1), samples=("3", -1), rounds=("3/2", 0)
-    ),
-    *_claims(
-        "fcsg_m",
-        "corollary_4_5",
-        "theorem_4_4",
-        "Remark 4.6",
-        iterations=("2", -1),
-        samples=("3", -1),
-        rounds=("3/2", 0),
-    ),
-    *_claims(
-        "acc_fcsg_m",
-        "corollary_4_8",
-        "theorem_4_7",
-        "Remark 4.9",
-        iterations=("3/2", -1),
-        samples=("5/2", -1),
-        rounds=("1", 0),
-    ),
-    *_claims("local_scgdm", "corollary_3_5", "theorem_3_4", "Remark 3.7", samples=("2", 0), rounds=("3/2", 0)),
-    *_claims("meta_fl", "theorem_8", "theorem_8", "Remark 9", rounds=("3/2", 0)),
-    *_claims(
-        "comfedl",
-        "theorem_1",
-        "theorem_1",
-        "Table 1 of feddro; Remark 3.7 of local_scgdm",
-        samples=("4", 0),
-        rounds=("2", 0),
-    ),
-)
 
 
 @dataclass(frozen=True)
@@ -150,7 +107,7 @@ def _is_larger(left: Order, right: Order) -> bool:
 
 def check(claim: Claim) -> Checked:
     """The claim against the printed corollary and against every statement of the theorem behind it."""
-    general = find(claim.general)
+    general = get_theorem(claim.general)
     best = {label: _least(claim, claim.general, label) for label in general.labels}
     return Checked(claim, _least(claim, claim.statement_of, "printed"), best)
 
@@ -163,17 +120,11 @@ def _least(claim: Claim, name: str, label: str) -> Order | None:
 @cache
 def _rates(name: str, label: str) -> Rates | None:
     try:
-        return rates(find(name), label, _ORDERS[0])
+        return rates(get_theorem(name), label, _ORDERS[0])
     except InputError:
         return None
 
 
 def about(name: str) -> tuple[Claim, ...]:
     """The claims that rest on a theorem or on its corollary, by id; none for a theorem without any."""
-    return tuple(claim for claim in CLAIMS if name in (claim.statement_of, claim.general))
-
-
-def disagreements() -> tuple[Checked, ...]:
-    """Claims that do not follow from the printed corollary, or from some statement of the theorem behind it."""
-    checked = (check(claim) for claim in CLAIMS)
-    return tuple(row for row in checked if not row.agrees or row.worse)
+    return tuple(claim for paper in papers() for claim in paper.claims if name in (claim.statement_of, claim.general))

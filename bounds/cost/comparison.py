@@ -16,19 +16,10 @@ from ..language.quantities import QUANTITIES, Binding
 from ..language.reading import InputError, read_number
 from ..language.theorem import Theorem
 from ..optimum.tuning import Tuned, tune
-from ..registry import PAPERS, paper_theorems
+from ..registry import papers
 from .orders import Order, rates
-from .resources import RESOURCES, kind_of
+from .resources import RESOURCES
 
-MAIN = {
-    "local_scgdm": ("theorem_3_4",),
-    "comfedl": ("theorem_1", "theorem_2"),
-    "fcsg": ("theorem_4_1",),
-    "fcsg_m": ("theorem_4_4",),
-    "acc_fcsg_m": ("theorem_4_7",),
-    "meta_fl": ("theorem_8", "theorem_8_FO", "theorem_8_HF"),
-    "feddro": ("theorem_5_1",),
-}
 IMPLIED_BY = {
     "outer_lipschitz": ("outer_mean_square_lipschitz", "outer_sample_lipschitz"),
     "outer_mean_square_lipschitz": ("outer_sample_lipschitz", "outer_lipschitz"),
@@ -95,11 +86,6 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         return {"eps": self.eps, "quantities": self.quantities, "rows": [row.to_dict() for row in self.rows]}
 
-    def preferred(self, cost: str = "samples", kind: str | None = None) -> str | None:
-        """The theorem with the least cost, of one kind of problem if asked."""
-        able = [row for row in self.rows if row.tuned and cost in row.tuned.cost and kind in (None, row.kind)]
-        return min(able, key=lambda row: row.tuned.cost[cost]).theorem if able else None  # type: ignore[union-attr]
-
     def markdown(self) -> str:
         """A table, one row per theorem."""
         names = [name.replace("_", " ") for name in RESOURCES]
@@ -143,7 +129,7 @@ def compare(
             raise InputError(f"{name[:40]}: not a quantity of any theorem; wanted one of {' '.join(sorted(known))}")
         read_number(name, value)
     _check_kind(kind, chosen)
-    rows = tuple(_row(t, eps, given, statement, cost) for t in chosen if kind in (None, kind_of(t)))
+    rows = tuple(_row(theorem, eps, given, statement, cost) for theorem in chosen if kind in (None, theorem.problem))
     return Comparison(str(eps), {name: str(value) for name, value in given.items()}, rows)
 
 
@@ -208,30 +194,22 @@ def orders(
     _check_kind(kind, chosen)
     rows = []
     for item in chosen:
-        about = kind_of(item)
-        for label in (label for label in labels if label in item.labels and kind in (None, about)):
+        for label in (label for label in labels if label in item.labels and kind in (None, item.problem)):
             try:
-                rows.append(OrderRow(item.id, label, about, dict(rates(item, label).costs)))
+                rows.append(OrderRow(item.id, label, item.problem, dict(rates(item, label).costs)))
             except InputError as error:
-                rows.append(OrderRow(item.id, label, about, {}, str(error).partition(": ")[2]))
+                rows.append(OrderRow(item.id, label, item.problem, {}, str(error).partition(": ")[2]))
     return OrderTable(tuple(rows))
 
 
 def _check_kind(kind: str | None, theorems: Sequence[Theorem]) -> None:
-    known = dict.fromkeys(kind_of(theorem) for theorem in theorems)
+    known = dict.fromkeys(theorem.problem for theorem in theorems)
     if kind is not None and kind not in known:
         raise InputError(f"{kind[:40]!r}: not a kind of problem; wanted one of {', '.join(known)}")
 
 
 def _main_theorems() -> list[Theorem]:
-    found = []
-    for paper in PAPERS:
-        try:
-            items = paper_theorems(paper)
-        except ModuleNotFoundError:
-            continue
-        found += [items[f"{paper}.{name}"] for name in MAIN[paper] if f"{paper}.{name}" in items]
-    return found
+    return [theorem for paper in papers() for theorem in paper.main_theorems]
 
 
 def _known_quantities(theorems: Sequence[Theorem]) -> set[str]:
@@ -250,12 +228,11 @@ def _row(theorem: Theorem, eps: Any, given: Mapping[str, Any], statement: str | 
         value = _value(binding, given, assumed)
         if value is not None:
             values[name] = value
-    kind = kind_of(theorem)
     try:
         tuned, reason = tune(theorem, values, statement=label, eps=eps, cost=cost), ""
     except InputError as error:
         tuned, reason = None, str(error)
-    return Row(theorem.id, label, kind, theorem.metric.name, tuned, reason, tuple(assumed))
+    return Row(theorem.id, label, theorem.problem, theorem.metric.name, tuned, reason, tuple(assumed))
 
 
 def _value(binding: Binding, given: Mapping[str, Any], assumed: list[str]) -> Any:
@@ -267,24 +244,6 @@ def _value(binding: Binding, given: Mapping[str, Any], assumed: list[str]) -> An
     other = next((source for source in IMPLIED_BY.get(name, ()) if source in given), None)
     assumed.append(f"{name} = {other}" if other else f"{name} = 1")
     return given[other] if other else 1
-
-
-def preference_map(
-    over: tuple[str, str],
-    grids: tuple[list[Any], list[Any]],
-    eps: Any,
-    quantities: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> list[tuple[Any, Any, str | None]]:
-    """Which theorem asks for the least cost at each point of a grid of two quantities (`eps` counts as one)."""
-    cost = options.get("cost", "samples")
-    found = []
-    for first in grids[0]:
-        for second in grids[1]:
-            at = {**(quantities or {}), over[0]: first, over[1]: second}
-            target = at.pop("eps", eps)
-            found.append((first, second, compare(target, at, **options).preferred(cost)))
-    return found
 
 
 def figure(

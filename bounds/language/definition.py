@@ -271,7 +271,7 @@ class _Definition:
                 follows_from=None if parent is None else (parent, schedule),
                 problem=self.name("problem", self.keys.get("problem", "federated")),
                 assume=self._properties(),
-                costs=(lambda _: costs) if costs else None,
+                costs=costs,
                 method=method,
                 average=self.known("average", "an average", self.keys.get("average", "before"), AVERAGES),
             )

@@ -256,7 +256,8 @@ class Theorem:
         unproved: why there is no `proved` statement, where there is none.
         problem: the kind of problem that it is about, for instance "shared_composite"; empty where it is about none.
         assume: named properties that a problem must have beyond its kind (`synthetic/kinds`).
-        costs: what a run costs, from the symbols as attributes; `present` has those that the statement uses.
+        costs: resource -> formula, where they are not the method's own; or a function that gives them from the symbols as
+            attributes, of which `present` has those that the statement uses.
         compared_where: where the audit compares printed with proved: what the symbols mean (a fraction is at most 1),
             and the value given to a constant that the paper hides in O(.).
         method: what is run to validate it; its own costs are the theorem's where `costs` has none.
@@ -275,13 +276,13 @@ class Theorem:
     statements: Mapping[str, Statement | Callable[[], Statement]]
     assumptions: tuple[Assumption, ...] = ()
     unit_choices: tuple[Dimension, ...] = ()
-    follows_from: tuple[str | Theorem, Mapping[str, sp.Expr]] | None = None
+    follows_from: tuple[Theorem, Mapping[str, sp.Expr]] | None = None
     compared_where: tuple[Condition, ...] = ()
     unproved: str = ""
     note: str = ""
     problem: str = ""
     assume: tuple[str, ...] = ()
-    costs: Callable[[SimpleNamespace], Costs] | None = None
+    costs: Costs | Callable[[SimpleNamespace], Costs] = field(default_factory=dict)
     method: MethodCall | None = None
     average: str = "before"
     _cache: dict[str, Statement] = field(default_factory=dict, init=False, repr=False, compare=False)

@@ -16,9 +16,9 @@ from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Statement, Theorem
 from hypothesis import HealthCheck, Phase, settings
 
-MISSING = [paper for paper in bounds.PAPERS if find_spec(f"fedco.bounds.papers.{paper}") is None]
+MISSING = [paper for paper in bounds.paper_keys() if find_spec(f"fedco.bounds.papers.{paper}") is None]
 THEOREMS = {
-    name: t for paper in bounds.PAPERS if paper not in MISSING for name, t in bounds.paper_theorems(paper).items()
+    name: t for paper in bounds.paper_keys() if paper not in MISSING for name, t in bounds.paper_theorems(paper).items()
 }
 STATEMENTS = [(name, label) for name, theorem in THEOREMS.items() for label in theorem.labels]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import fedco
 import pytest
-from fedco.bounds.cost.comparison import compare, preference_map
+from fedco.bounds.cost.comparison import compare
 from fedco.bounds.cost.complexity import complexity
 from fedco.bounds.cost.sensitivity import elasticities, pareto, shares
 from fedco.bounds.language.reading import InputError
@@ -74,18 +74,6 @@ def test_the_same_quantities_for_every_theorem():
     assert rows["fcsg.theorem_4_1"].tuned.bound.values["N"] == "8"
     assert rows["fcsg.theorem_4_1"].tuned.bound.values["sigma_g"] == "1/2"
     assert "| fcsg.theorem_4_1 | corrected | conditional |" in plain(str(found)) and found.to_dict()["rows"]
-    assert found.preferred("samples", "conditional") in {
-        "fcsg.theorem_4_1",
-        "fcsg_m.theorem_4_4",
-        "acc_fcsg_m.theorem_4_7",
-    }
-
-
-def test_the_preferred_method_changes_with_the_target():
-    grid = preference_map(
-        ("inner_value_noise", "eps"), (["1/10", 1], ["2", "1/100"]), None, {"clients": 4}, kind="conditional"
-    )
-    assert len(grid) == 4 and all(name for _, _, name in grid)
 
 
 def test_what_cannot_be_compared_is_refused():

@@ -57,7 +57,7 @@ def corollary(theorem: Theorem, label: str):
     if label != "printed":
         return None
     family = paper_theorems(theorem.id.partition(".")[0]).values()
-    concerned = [item for item in family if item.follows_from and theorem.id in (item.id, item.follows_from[0])]
+    concerned = [item for item in family if item.follows_from and theorem.id in (item.id, item.follows_from[0].id)]
     return {item.id: {t: outcome for t, (outcome, *_) in audit.corollary_terms(item).items()} for item in concerned}
 
 

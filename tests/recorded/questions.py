@@ -91,7 +91,7 @@ def rates() -> Asked:
 
 
 def audit() -> Asked:
-    yield from ((paper, {"paper": paper}) for paper in bounds.PAPERS)
+    yield from ((paper, {"paper": paper}) for paper in bounds.paper_keys())
 
 
 def replay() -> Asked:

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 from fedco import theorem
-from fedco.bounds import PAPERS
-from fedco.bounds.audit.checks import reader_findings
+from fedco.bounds import get_paper, paper_keys
 from fedco.bounds.audit.refutation import Case, Refutation, RefutationError, outward, refutations
 from fedco.storage import digest
 from fedco.validation.runs import bundle as bundle_module
@@ -151,7 +150,7 @@ def test_outward_contains_and_is_short() -> None:
 
 
 def test_findings_link_to_the_bundles() -> None:
-    findings = [finding for paper in PAPERS for finding in reader_findings(paper)]
+    findings = [finding for paper in paper_keys() for finding in get_paper(paper).findings]
     linked = {name for finding in findings for name in finding.to_dict()["bundles"]}
     assert linked == {f"refutations/{name}.json" for name in NAMES}
     known = {finding.id for finding in findings}

@@ -11,8 +11,8 @@ from pathlib import Path
 from ...bounds.audit.checks import audit
 from ...bounds.audit.findings import Finding
 from ...bounds.language.rendering import audit_page, to_page
-from ...bounds.registry import PAPERS, paper_theorems
 from ...bounds.registry import all_theorems as theorems
+from ...bounds.registry import paper_keys, paper_theorems
 from ...storage import write_text
 from ..recipes import RECIPES
 from ..recipes.without import WITHOUT_RECIPE
@@ -43,8 +43,10 @@ def index() -> str:
 
 def write(docs: Path) -> list[Path]:
     """Write docs/theorems and docs/audit.md; returns the files written."""
-    findings = {paper: audit(paper) for paper in PAPERS}
-    texts = {f"theorems/{name}": text for paper in PAPERS for name, text in paper_pages(paper, findings[paper]).items()}
+    findings = {paper: audit(paper) for paper in paper_keys()}
+    texts = {
+        f"theorems/{name}": text for paper in paper_keys() for name, text in paper_pages(paper, findings[paper]).items()
+    }
     texts |= {"theorems/index.md": index(), "audit.md": audit_page([f for found in findings.values() for f in found])}
     written = []
     for name, text in texts.items():

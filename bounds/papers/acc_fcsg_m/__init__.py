@@ -1,1 +1,9 @@
-"""Wu et al.: federated conditional stochastic optimization (NeurIPS 2023), Algorithm 2 with variance reduction."""
+"""Wu et al.: Federated conditional stochastic optimization (NeurIPS 2023), Acc-FCSG-M."""
+
+from ...language.paper import paper_in_folder
+
+PAPER = paper_in_folder(
+    __name__,
+    "Wu et al.: Federated conditional stochastic optimization (NeurIPS 2023), Acc-FCSG-M",
+    headlines=("theorem_4_7",),
+)

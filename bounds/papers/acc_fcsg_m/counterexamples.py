@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-from ...audit.refutation import Case, refutes
+from ...audit.refutation import Case, declared_in, refutes
 from ...evaluation.enclosure import ends
 from ..fcsg import instances as lab
 from ..fcsg.instances import Q, clip, proof_parameters, smoothness
@@ -234,3 +234,6 @@ def lost_sum() -> Case:
         {"gradient_sq": 0, "update_sq": ubar**2, "error_sq": 0, "client_deviation_sq": models[2] ** 2},
         reading="the deviation is that of one client n: the printed line has no sum over the clients",
     )
+
+
+REFUTATIONS = declared_in(globals())

@@ -233,7 +233,7 @@ COROLLARY_4_8 = declare(
         CHOICES,
         note="q is free; first_block may be left out if u_1 is averaged before the first step",
     ),
-    follows_from=("acc_fcsg_m.theorem_4_7", SCHEDULE),
+    follows_from=(THEOREM_4_7, SCHEDULE),
 )
 
 REMARK_4_9 = fcsg_proof.rounds(

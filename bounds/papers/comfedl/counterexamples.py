@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...audit.refutation import Case, refutes
+from ...audit.refutation import Case, declared_in, refutes
 from . import instances as cases
 
 _WHY = {
@@ -38,3 +38,6 @@ def theorem_1() -> Case:
             "a round of Algorithm 1 ends where it began": case.round(case.start) == case.start,
         },
     )
+
+
+REFUTATIONS = declared_in(globals())

@@ -11,6 +11,7 @@ from ...language.dimension import INNER, OBJECTIVE, ONE, VARIABLE
 from ...language.quantities import COUNT, NONNEGATIVE, POSITIVE, Quantity, Vocabulary
 from ...language.theorem import Assumption, Condition, Derived, Metric, Source, Statement, Term, Theorem
 from . import composed as proof
+from .costs import costs
 
 GRADIENT = OBJECTIVE / VARIABLE
 
@@ -114,6 +115,8 @@ def _theorem(
         metric,
         {label: statement for label, statement in labelled.items() if statement is not None},  # type: ignore[misc]
         assumptions,  # type: ignore[arg-type]
+        problem="local_composite",
+        costs=costs,
         **more,  # type: ignore[arg-type]
     )
 

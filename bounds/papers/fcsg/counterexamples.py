@@ -1,4 +1,4 @@
-"""FCSG and FCSG-M: printed claims refuted under the displayed Assumption 3.1 (see `bounds/audit/refutation.py`).
+"""FCSG: a printed claim refuted under the displayed Assumption 3.1 (see `bounds/audit/refutation.py`).
 
 Under the words before the display, each f_xi smooth for every xi, no instance is known.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...audit.refutation import Case, refutes
+from ...audit.refutation import Case, declared_in, refutes
 from . import instances as lab
 from .instances import Q, smoothness
 
@@ -49,10 +49,4 @@ def fcsg() -> Case:
     return windows("fcsg", 40, start, alpha, Q(0), 1, 20, N=100)
 
 
-@refutes("fcsg_m.theorem_4_4", "fcsg_m.expected_smoothness", variant="displayed_assumption")
-def fcsg_m() -> Case:
-    """FCSG-M on 20000 outcomes, started 300 window widths away from the minimiser."""
-    known = lab.windows(20000)
-    alpha = 1 / (60 * smoothness(known))
-    beta = 5 * smoothness(known) * alpha
-    return windows("fcsg_m", 20000, 1 + 300 * lab.WIDTH, alpha, beta, 1, 600, B=10**4, N=10**4)
+REFUTATIONS = declared_in(globals())

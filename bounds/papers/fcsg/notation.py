@@ -15,6 +15,7 @@ import sympy as sp
 from ...language.dimension import INNER, OBJECTIVE, ONE, VARIABLE
 from ...language.quantities import COUNT, NONNEGATIVE, POSITIVE, Quantity, Vocabulary
 from ...language.theorem import Assumption, Condition, Derived, Metric, Source, Statement, Theorem
+from .costs import costs, with_momentum
 
 GRADIENT_SQ = (OBJECTIVE / VARIABLE) ** 2
 
@@ -130,7 +131,7 @@ def declare(
     *,
     proved: Callable[[], Statement] | None = None,
     corrected: Statement | None = None,
-    follows_from: tuple[str, dict[str, sp.Expr]] | None = None,
+    follows_from: tuple[Theorem, dict[str, sp.Expr]] | None = None,
     unproved: str = "",
 ) -> Theorem:
     """A theorem of this paper; `source` is (where, equation)."""
@@ -146,4 +147,6 @@ def declare(
         ASSUMPTIONS,
         follows_from=follows_from,
         unproved=unproved,
+        problem="conditional",
+        costs=costs if paper == "fcsg" else with_momentum,
     )

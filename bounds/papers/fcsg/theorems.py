@@ -207,7 +207,7 @@ COROLLARY_4_2 = declare(
         {**ROOT_SCHEDULE, "B": s.b},
         note="the corrected Theorem 4.1 with (q-1)(2q-1) <= 2q^2",
     ),
-    follows_from=("fcsg.theorem_4_1", ROOT_SCHEDULE),
+    follows_from=(THEOREM_4_1, ROOT_SCHEDULE),
 )
 
 REMARK_4_3 = proof.rounds(

@@ -1,1 +1,9 @@
-"""Wu et al.: federated conditional stochastic optimization (NeurIPS 2023), Algorithm 1 with momentum."""
+"""Wu et al.: Federated conditional stochastic optimization (NeurIPS 2023), FCSG-M."""
+
+from ...language.paper import paper_in_folder
+
+PAPER = paper_in_folder(
+    __name__,
+    "Wu et al.: Federated conditional stochastic optimization (NeurIPS 2023), FCSG-M",
+    headlines=("theorem_4_4",),
+)

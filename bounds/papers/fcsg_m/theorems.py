@@ -179,7 +179,7 @@ COROLLARY_4_5 = declare(
         SCHEDULE,
         note="the corrected Theorem 4.4 with (q-1)(2q-1) <= 2q^2",
     ),
-    follows_from=("fcsg_m.theorem_4_4", {**SCHEDULE, "B": sp.Integer(1)}),
+    follows_from=(THEOREM_4_4, {**SCHEDULE, "B": sp.Integer(1)}),
 )
 
 REMARK_4_6 = fcsg_proof.rounds(

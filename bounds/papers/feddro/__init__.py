@@ -1,1 +1,9 @@
-"""Khanduri et al.: FedDRO, federated compositional optimisation for distributionally robust learning."""
+"""Khanduri et al.: FedDRO, federated compositional optimization for distributionally robust learning."""
+
+from ...language.paper import paper_in_folder
+
+PAPER = paper_in_folder(
+    __name__,
+    "Khanduri et al.: FedDRO, federated compositional optimization for distributionally robust learning",
+    headlines=("theorem_5_1",),
+)

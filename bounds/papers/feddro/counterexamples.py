@@ -6,7 +6,7 @@ from fractions import Fraction as Q
 from itertools import pairwise
 from typing import Any
 
-from ...audit.refutation import Case, refutes
+from ...audit.refutation import Case, declared_in, refutes
 from ...evaluation.enclosure import ends
 from . import long_rounds as long_rounds
 
@@ -284,3 +284,6 @@ def potential_over_the_run() -> Case:
         {"equal clients: no drift": _never_apart(Q(0), _SCALE, _ETA, _BETA, _T)},
         {"gradient_sq": mean},
     )
+
+
+REFUTATIONS = declared_in(globals())

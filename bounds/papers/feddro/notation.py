@@ -7,6 +7,7 @@ import sympy as sp
 from ...language.dimension import INNER, OBJECTIVE, VARIABLE
 from ...language.quantities import ONE, Quantity, Vocabulary
 from ...language.theorem import Assumption, Condition, Derived, Metric, Source, Statement, Theorem
+from .costs import costs
 
 ELAPSED = Quantity(
     "elapsed_steps", "local steps since the last communication, t - t_s", ONE, "nonnegative real", "observable"
@@ -112,5 +113,7 @@ def declare(
         metric,
         {label: statement for label, statement in statements.items() if statement is not None},
         ASSUMPTIONS,
+        problem="shared_composite",
+        costs=costs,
         **more,
     )

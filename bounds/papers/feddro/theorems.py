@@ -137,7 +137,7 @@ COROLLARY_1 = declare(
         derived=CONSTANTS,
         schedule=SCHEDULE,
     ),
-    follows_from=("feddro.theorem_5_1", {"I": SHORT_ROUNDS.right}),
+    follows_from=(THEOREM_5_1, {"I": SHORT_ROUNDS.right}),
     proved=lambda: proof.short_rounds(s, THEOREM_5_1, SHORT_ROUNDS),
     corrected=lambda: corollaries.short_rounds(s, THEOREM_5_1),
 )

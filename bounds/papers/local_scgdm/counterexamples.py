@@ -7,7 +7,7 @@ from fractions import Fraction as Q
 from itertools import pairwise
 from typing import Any
 
-from ...audit.refutation import Case, refutes
+from ...audit.refutation import Case, declared_in, refutes
 from . import instances as instances
 from .instances import ONE, Client, Instance, constant
 
@@ -248,3 +248,6 @@ def descent() -> Case:
     }
     left = case.objective(_mean(x_1)) - case.objective(_mean(x_0))
     return _lemma("opposed linear clients", "local_scgdm.descent", case, left, seen)
+
+
+REFUTATIONS = declared_in(globals())

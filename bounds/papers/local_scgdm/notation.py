@@ -13,6 +13,7 @@ import sympy as sp
 from ...language.dimension import INNER, OBJECTIVE, ONE, VARIABLE, Dimension
 from ...language.quantities import NONNEGATIVE, POSITIVE, Quantity, Vocabulary
 from ...language.theorem import Assumption, Condition, Derived, Metric, Source, Statement, Theorem
+from .costs import costs
 
 GRADIENT_SQ = (OBJECTIVE / VARIABLE) ** 2
 
@@ -144,5 +145,7 @@ def declare(
         metric,
         {label: statement for label, statement in labelled.items() if statement is not None},  # type: ignore[misc]
         more.pop("assumptions", ASSUMPTIONS),  # type: ignore[arg-type]
+        problem="local_composite",
+        costs=costs,
         **more,  # type: ignore[arg-type]
     )

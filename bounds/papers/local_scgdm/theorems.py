@@ -160,7 +160,7 @@ COROLLARY_3_5 = declare(
     ),
     proved=lambda: proof.at_schedule(s, THEOREM_3_4, "proved", SCHEDULE, _CHOICES),
     corrected=lambda: proof.at_schedule(s, THEOREM_3_4, "corrected", SCHEDULE, _CHOICES),
-    follows_from=("local_scgdm.theorem_3_4", SCHEDULE),
+    follows_from=(THEOREM_3_4, SCHEDULE),
 )
 
 _UNIT_MOMENTA = {s.alpha: sp.Integer(1), s.gamma: sp.Integer(1)}

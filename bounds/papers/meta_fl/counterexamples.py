@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any
 
-from ...audit.refutation import Case, Interval, refutes
+from ...audit.refutation import Case, Interval, declared_in, refutes
 from ...evaluation.enclosure import ends
 from . import instances as cases
 from .instances import Q, TwoSided, fraction, two_sided, values_of
@@ -266,3 +266,6 @@ def full_participation() -> Case:
         reading=f"the constant hidden in O(.) is taken as c = {c}; as the shift goes to 0 every constant is refuted. No upper limit "
         "on alpha is stated",
     )
+
+
+REFUTATIONS = declared_in(globals())

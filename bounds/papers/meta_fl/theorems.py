@@ -19,6 +19,7 @@ from ...language.theorem import Assumption, Condition, Derived, Metric, Source, 
 from . import composed as proof
 from . import constants as constants
 from . import corrected as sharp
+from .costs import costs
 
 WORDS = Vocabulary(
     "meta_fl",
@@ -99,7 +100,17 @@ def _theorem(
 ) -> Theorem:
     source = Source("meta_fl", *where)
     return Theorem(
-        f"meta_fl.{name}", kind, title, source, WORDS, metric, labelled, ASSUMPTIONS, compared_where=compared_where
+        f"meta_fl.{name}",
+        kind,
+        title,
+        source,
+        WORDS,
+        metric,
+        labelled,
+        ASSUMPTIONS,
+        compared_where=compared_where,
+        problem="meta",
+        costs=costs,
     )
 
 

@@ -1,0 +1,85 @@
+"""Everything that fedco knows of a paper, as data: its theorems, what it claims, what is wrong with it, how it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from .reading import InputError
+from .theorem import Theorem
+
+if TYPE_CHECKING:
+    from ..audit.findings import Finding
+    from ..audit.refutation import Refutation
+    from ..cost.claims import Claim
+
+FILES = {"theorems": "THEOREMS", "claims": "CLAIMS", "findings": "FINDINGS", "counterexamples": "REFUTATIONS"}
+"""The files of a paper's folder that others read, and the name in each that holds its declarations."""
+
+
+@dataclass(frozen=True, eq=False)
+class Paper:
+    """A paper, or one algorithm of a paper that has several. Each theorem carries its own notation, kind of problem and costs.
+
+    Args:
+        key: what its ids begin with, for instance `feddro`.
+        title: authors, title, year.
+        load: name of a part (a key of `FILES`) -> its declarations; called once for each, when first asked for.
+        headlines: names of the theorems that `compare` sets side by side, without the key.
+        runs: the module that says how its theorems are run; imported only when something is run. Empty where nothing is.
+    """
+
+    key: str
+    title: str
+    load: Callable[[str], tuple[Any, ...]]
+    headlines: tuple[str, ...] = ()
+    runs: str = ""
+
+    @cached_property
+    def theorems(self) -> dict[str, Theorem]:
+        """Its theorems, corollaries and lemmas by id."""
+        return {item.id: item for item in self.load("theorems")}
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """What it says that a target costs."""
+        return tuple(self.load("claims"))
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What a reader found; the automatic findings follow from the declarations."""
+        return tuple(self.load("findings"))
+
+    @cached_property
+    def counterexamples(self) -> dict[str, Refutation]:
+        """Exact instances that break a claim, by name."""
+        return {item.name: item for item in self.load("counterexamples")}
+
+    @property
+    def main_theorems(self) -> tuple[Theorem, ...]:
+        """The headline theorems."""
+        return tuple(self.theorems[f"{self.key}.{name}"] for name in self.headlines)
+
+    def theorem(self, name: str) -> Theorem:
+        """The theorem with this id.
+
+        Raises:
+            InputError: no such theorem; the message lists those of the paper.
+        """
+        if name not in self.theorems:
+            raise InputError(f"{name[:60]!r}: not a theorem; wanted one of {' '.join(self.theorems)}")
+        return self.theorems[name]
+
+
+def paper_in_folder(package: str, title: str, headlines: tuple[str, ...] = (), runs: str = "") -> Paper:
+    """A paper whose declarations stand in a package: one file per part, named as in `FILES`; a missing file is an empty part."""
+
+    def load(part: str) -> tuple[Any, ...]:
+        module = f"{package}.{part}"
+        return tuple(getattr(import_module(module), FILES[part])) if find_spec(module) else ()
+
+    return Paper(package.rpartition(".")[2], title, load, headlines, runs)
