@@ -15,6 +15,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Paper": ("bounds.language.paper", "Paper"),
     "theorem": ("bounds.registry", "get_theorem"),
     "theorems": ("bounds.registry", "all_theorems"),
     "define": ("bounds.language.definition", "define"),
@@ -29,6 +30,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Paper",
     "__version__",
     "assert_not_falsified",
     "audit",
@@ -49,3 +51,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'fedco' has no attribute {name!r}")
     module, attribute = _HOMES[name]
     return getattr(import_module(f".{module}", __name__), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -10,6 +10,7 @@ from ..errors import InputError
 from ..outside import is_python_file, run_file, split_file
 from .language.definition import load
 from .language.formula import nearest
+from .language.paper import Paper
 from .language.theorem import Theorem
 
 
@@ -64,10 +65,8 @@ def _all(module: ModuleType) -> Iterator[tuple[str, Theorem]]:
             continue
         if isinstance(value, Theorem):
             yield name, value
-        inside = getattr(value, "theorems", ())
-        for theorem in inside.values() if isinstance(inside, dict) else ():
-            if isinstance(theorem, Theorem):
-                yield theorem.id.partition(".")[2], theorem
+        if isinstance(value, Paper):
+            yield from ((theorem.id.partition(".")[2], theorem) for theorem in value.theorems.values())
 
 
 def _chosen(found: dict[str, Theorem], file: Path, name: str) -> Theorem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..cost.claims import Claim
 
 FILES = {"theorems": "THEOREMS", "claims": "CLAIMS", "findings": "FINDINGS", "counterexamples": "REFUTATIONS"}
-"""The files of a paper's folder that others read, and the name in each that holds its declarations."""
+"""The parts of a paper: the files of its folder that others read, and the name in each that holds its declarations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,16 +28,21 @@ class Paper:
     Args:
         key: what its ids begin with, for instance `feddro`.
         title: authors, title, year.
-        load: name of a part (a key of `FILES`) -> its declarations; called once for each, when first asked for.
+        parts: name of a part (a key of `FILES`) -> its declarations, as a mapping, or as a function that is called once
+            for each part, when it is first asked for. A part that is missing is empty.
         headlines: names of the theorems that `compare` sets side by side, without the key.
         runs: the module that says how its theorems are run; imported only when something is run. Empty where nothing is.
     """
 
     key: str
     title: str
-    load: Callable[[str], tuple[Any, ...]]
+    parts: Mapping[str, Sequence[Any]] | Callable[[str], Sequence[Any]]
     headlines: tuple[str, ...] = ()
     runs: str = ""
+
+    def load(self, part: str) -> Sequence[Any]:
+        """The declarations of a part."""
+        return self.parts(part) if callable(self.parts) else self.parts.get(part, ())
 
     @cached_property
     def theorems(self) -> dict[str, Theorem]:

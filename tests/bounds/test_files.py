@@ -16,7 +16,7 @@ TWO = (
     ONE
     + f'second = fedco.define(id="mine.remark_2", symbols={SYMBOLS}, terms={{"all": "F_gap/(eta*T)"}})\nagain = first\n'
 )
-PAPER = TWO + "class Paper:\n    theorems = (first, second)\npaper = Paper()\ndel first, second, again\n"
+PAPER = TWO + 'paper = fedco.Paper("mine", "My paper", {"theorems": (first, second)})\ndel first, second, again\n'
 
 
 def test_what_is_a_file():

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...algorithms import Method
-from ...bounds.cost.resources import KIND
 from ...bounds.language.quantities import Binding
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
@@ -58,10 +57,9 @@ def target_of(theorem: Theorem, label: str) -> Target:
     """
     if not theorem.statement(label).terms:
         raise InputError(f"{theorem.id} ({label}): defines constants and bounds nothing")
-    kind = KIND.get(theorem.id.partition(".")[0], "").replace(" ", "_")
     if statistic := AT_ONE_POINT.get(theorem.metric.name):
-        return Target(theorem, label, kind, None, statistic=statistic)
+        return Target(theorem, label, theorem.problem, None, statistic=statistic)
     recipe = RECIPES.get(theorem.id)
     if recipe is None:
         raise InputError(f"{theorem.id}: no method and statistic are declared for it")
-    return Target(theorem, label, kind, recipe.method, recipe.average, recipe.steps, recipe.every)
+    return Target(theorem, label, theorem.problem, recipe.method, recipe.average, recipe.steps, recipe.every)
