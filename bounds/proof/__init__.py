@@ -1,1 +1,1 @@
-"""Proofs as data: composing printed lemmas, and exact certificates of polynomial inequalities."""
+"""Proofs as data: derivations that a kernel checks, composing printed lemmas, certificates of polynomial inequalities."""

@@ -1,0 +1,283 @@
+"""The normal form of vectors and of inner products; every rewriting here is an equality in L^2.
+
+Means over indices and conditional expectations given sets of independent sources are commuting orthogonal projections. So
+<u, v> may be taken after both sides are projected on what the other one depends on. Functions keep their arguments. The
+mean function replaces f(argument; sample) exactly where the sample is new to the argument and to what is given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .known import Known
+from .setting import Setting, Space
+from .signomial import ONE, ProofError, Signomial
+from .terms import Act, App, Given, Mean, Proj, Sum, Term, Var
+
+_NO_INDEX: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Support:
+    """What a term depends on: indices, and sources of randomness."""
+
+    index: frozenset[str]
+    known: Known
+
+    def __or__(self, other: Support) -> Support:
+        return Support(self.index | other.index, self.known | other.known)
+
+    def __and__(self, other: Support) -> Support:
+        return Support(self.index & other.index, self.known & other.known)
+
+    def __le__(self, other: Support) -> bool:
+        return self.index <= other.index and self.known <= other.known
+
+
+class Algebra:
+    """Normal forms in one setting."""
+
+    def __init__(self, setting: Setting):
+        self.setting = setting
+        self._supports: dict[Term, Support] = {}
+        self._normal: dict[Term, Sum] = {}
+        self._projected: dict[tuple[Term, Support], Term] = {}
+
+    # --- what a term is -----------------------------------------------------------------------------------------
+
+    def space(self, term: Term) -> Space:
+        """The space of a term; refuses sums of different spaces, wrong arguments and wrong operators."""
+        match term:
+            case Sum(parts):
+                spaces = {self.space(inner) for _, inner in parts}
+                if len(spaces) != 1:
+                    raise ProofError(f"{term!r} adds vectors of {len(spaces)} spaces")
+                return spaces.pop()
+            case Var(name, _):
+                return self.setting.variable(name).space
+            case App(name, argument, samples):
+                function = self.setting.function(name)
+                if len(samples) != len(function.sources):
+                    raise ProofError(f"{term!r}: {name} takes {len(function.sources)} samples")
+                if not (isinstance(argument, Sum) and not argument.parts) and self.space(argument) != function.domain:
+                    raise ProofError(f"{term!r}: the argument is not in {function.domain}")
+                return function.space
+            case Act(operator, vector):
+                space = self.space(operator)
+                if isinstance(space, str) or self.space(vector) != space[1]:
+                    raise ProofError(f"{term!r}: no operator on this space")
+                return space[0]
+            case Mean(_, inner) | Given(_, inner) | Proj(_, _, inner):
+                return self.space(inner)
+        raise TypeError(f"{term!r} is no term")
+
+    def support(self, term: Term) -> Support:
+        """Indices and sources that a term may depend on."""
+        if term not in self._supports:
+            self._supports[term] = self._support(term)
+        return self._supports[term]
+
+    def _support(self, term: Term) -> Support:
+        match term:
+            case Sum(parts):
+                return _join(self.support(inner) for _, inner in parts)
+            case Var(name, shift):
+                variable = self.setting.variable(name)
+                return Support(variable.index, self.setting.past(self.setting.levels[name] + shift))
+            case App(name, argument, samples):
+                return self.support(argument) | self._own(name, samples)
+            case Act(operator, vector):
+                return self.support(operator) | self.support(vector)
+            case Proj(index, known, inner):
+                return Support(index, known) & self.support(inner)
+            case Mean(index, inner):
+                found = self.support(inner)
+                return Support(found.index - {index}, found.known)
+            case Given(known, inner):
+                found = self.support(inner)
+                return Support(found.index, found.known & known)
+        raise TypeError(f"{term!r} is no term")
+
+    def _own(self, name: str, samples: tuple[int | None, ...]) -> Support:
+        function = self.setting.function(name)
+        drawn = [(source, step) for source, step in zip(function.sources, samples, strict=True) if step is not None]
+        index = function.index if drawn or not function.sources else function.mean_index
+        found = Support(index, Known())
+        for source, step in drawn:
+            found = found | Support(frozenset(self.setting.source(source).index), Known.sample(source, step))
+        return found
+
+    # --- normal form --------------------------------------------------------------------------------------------
+
+    def normal(self, term: Term) -> Sum:
+        """The term as a sum of distinct normal terms in a fixed order."""
+        if term not in self._normal:
+            self.space(term) if not (isinstance(term, Sum) and not term.parts) else None
+            self._normal[term] = self._reduced(term)
+        return self._normal[term]
+
+    def _reduced(self, term: Term) -> Sum:
+        match term:
+            case Sum(parts):
+                return collect([(c * d, node) for c, inner in parts for d, node in self.normal(inner).parts])
+            case Var():
+                return Sum(((ONE, term),))
+            case App(name, argument, samples):
+                return Sum(((ONE, self._one_step(App(name, self.normal(argument), samples))),))
+            case Act(operator, vector):
+                pairs = [
+                    (c * d, self._one_step(Act(m, v)))
+                    for c, m in self.normal(operator).parts
+                    for d, v in self.normal(vector).parts
+                ]
+                return collect(pairs)
+            case Mean(index, inner):
+                return self.project(inner, lambda s: Support(s.index - {index}, s.known))
+            case Given(known, inner):
+                return self.project(inner, lambda s: Support(s.index, known))
+            case Proj(index, known, inner):
+                return self.project(inner, lambda s: Support(index, known))
+        raise TypeError(f"{term!r} is no term")
+
+    def _one_step(self, node: Term) -> Term:
+        """An index with another size at step 0 stands for the samples of one step: a product may not pair two of them."""
+        for index in self.setting.indices:
+            if index.first is not None and len(self._steps(node, index.name)) > 1:
+                raise ProofError(f"{node!r} pairs samples of two steps over {index.name}, whose size differs at step 0")
+        return node
+
+    def _steps(self, term: Term, index: str) -> frozenset[int]:
+        """Steps of the samples by which a term depends on the index."""
+        match term:
+            case Sum(parts):
+                return frozenset().union(*(self._steps(inner, index) for _, inner in parts))
+            case App(name, argument, samples):
+                drawn = zip(self.setting.function(name).sources, samples, strict=True)
+                own = {s for source, s in drawn if s is not None and index in self.setting.source(source).index}
+                return self._steps(argument, index) | own
+            case Act(operator, vector):
+                return self._steps(operator, index) | self._steps(vector, index)
+            case Proj(kept, _, inner):
+                return self._steps(inner, index) if index in kept else frozenset()
+        return frozenset()
+
+    def project(self, term: Term, onto) -> Sum:  # type: ignore[no-untyped-def]
+        """The projection of each part on `onto` of its support."""
+        return collect([(c, self._project(node, onto(self.support(node)))) for c, node in self.normal(term).parts])
+
+    def _project(self, node: Term, onto: Support) -> Term:
+        found = self.support(node)
+        if found <= onto:
+            return node
+        key = (node, onto & found)
+        if key not in self._projected:
+            self._projected[key] = self._projection(*key)
+        return self._projected[key]
+
+    def _projection(self, node: Term, onto: Support) -> Term:
+        match node:
+            case Proj(index, known, inner):
+                return self._project(inner, Support(index, known) & onto)
+            case App(name, argument, samples):
+                reached = onto.known | self.support(argument).known
+                sources = self.setting.function(name).sources
+                kept = tuple(
+                    step if step is not None and reached.has(source, step) else None
+                    for source, step in zip(sources, samples, strict=True)
+                )
+                return self._opaque(App(name, argument, kept), onto)
+            case Act(operator, vector):
+                while True:
+                    left = self._project(operator, onto | self.support(vector))
+                    right = self._project(vector, onto | self.support(left))
+                    if (left, right) == (operator, vector):
+                        return self._opaque(Act(left, right), onto)
+                    operator, vector = left, right
+            case Var():
+                return self._opaque(node, onto)
+        raise TypeError(f"{node!r} is not in normal form")
+
+    def _opaque(self, node: Term, onto: Support) -> Term:
+        """A projection that nothing simplifies; an index that only averaged samples have is not one of the result."""
+        found = self.support(node)
+        if found <= onto:
+            return node
+        index, known = onto.index & found.index, onto.known & found.known
+        if self._explicit(node, known):
+            left = self._index_given(node, known)
+            index = frozenset(i for i in index if i in left or not self.setting.index(i).identical)
+        return Proj(index, known, node)
+
+    def _explicit(self, node: Term, known: Known) -> bool:
+        """Whether the node depends on sources outside `known` through the samples of its functions only."""
+        match node:
+            case Sum(parts):
+                return all(self._explicit(inner, known) for _, inner in parts)
+            case Var():
+                return self.support(node).known <= known
+            case App(_, argument, _):
+                return self._explicit(argument, known)
+            case Act(operator, vector):
+                return self._explicit(operator, known) and self._explicit(vector, known)
+            case Proj(_, _, inner):
+                return self._explicit(inner, known)
+        raise TypeError(f"{node!r} is not in normal form")
+
+    def _index_given(self, node: Term, known: Known) -> frozenset[str]:
+        """The indices that are left when the samples outside `known` are averaged: they are alike over identical indices."""
+        match node:
+            case Sum(parts):
+                return _NO_INDEX.union(*(self._index_given(inner, known) for _, inner in parts))
+            case Var(name, _):
+                return self.setting.variable(name).index
+            case App(name, argument, samples):
+                function = self.setting.function(name)
+                own = set(self._index_given(argument, known)) | function.index
+                for source, step in zip(function.sources, samples, strict=True):
+                    if step is not None and known.has(source, step):
+                        own |= set(self.setting.source(source).index)
+                return frozenset(own)
+            case Act(operator, vector):
+                return self._index_given(operator, known) | self._index_given(vector, known)
+            case Proj(index, _, inner):
+                return self._index_given(inner, known) & index
+        raise TypeError(f"{node!r} is not in normal form")
+
+    # --- inner products -----------------------------------------------------------------------------------------
+
+    def inner(self, left: Term, right: Term) -> dict[tuple[Term, Term], Signomial]:
+        """<left, right> as a combination of inner products of normal terms."""
+        u, v = self.normal(left), self.normal(right)
+        if u.parts and v.parts:
+            spaces = {self.space(u), self.space(v)}
+            if len(spaces) != 1 or not all(isinstance(space, str) for space in spaces):
+                raise ProofError(f"<{left!r}, {right!r}>: not two vectors of one space")
+        total: dict[tuple[Term, Term], Signomial] = {}
+        for c, a in u.parts:
+            for d, b in v.parts:
+                pair = self._pair(a, b)
+                total[pair] = total.get(pair, 0 * ONE) + c * d
+        return {pair: value for pair, value in total.items() if value}
+
+    def _pair(self, a: Term, b: Term) -> tuple[Term, Term]:
+        while True:
+            first = self._project(a, self.support(b))
+            second = self._project(b, self.support(first))
+            if (first, second) == (a, b):
+                return (a, b) if repr(a) <= repr(b) else (b, a)
+            a, b = first, second
+
+
+def _join(supports) -> Support:  # type: ignore[no-untyped-def]
+    total = Support(_NO_INDEX, Known())
+    for support in supports:
+        total = total | support
+    return total
+
+
+def collect(pairs: list[tuple[Signomial, Term]]) -> Sum:
+    """Like terms together, zeros away, in a fixed order."""
+    table: dict[Term, Signomial] = {}
+    for coefficient, node in pairs:
+        table[node] = table.get(node, 0 * ONE) + coefficient
+    return Sum(tuple(sorted(((c, n) for n, c in table.items() if c), key=lambda part: repr(part[1]))))

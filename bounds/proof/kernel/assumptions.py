@@ -1,0 +1,267 @@
+"""The kinds of assumption that a derivation may declare, each with the instances that it has.
+
+An assumption names the entry of the theorem's own list that it formalises. The constants are root bounds, not squares.
+Where an instance needs a point that does not depend on a sample, that is checked, never declared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .facts import Equation, Fact, Inequality, Moment, State, fact_form
+from .known import Known
+from .scalars import At, Atom, One, scalar, sq
+from .setting import EVERY, FIRST
+from .signomial import ONE, ProofError, Signomial
+from .terms import Act, App, Given, Mean, Sum, Term
+
+
+@dataclass(frozen=True)
+class Axiom:
+    """Base of the assumptions; `assumption` is the name in the theorem's list."""
+
+    assumption: str
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Fact:
+        raise NotImplementedError
+
+
+def _apps(state: State, function: str, terms: tuple[Term, ...], count: int) -> list[App]:
+    """`count` applications of the function with the same samples."""
+    if len(terms) != count:
+        raise ProofError(f"{function}: wanted {count} terms, got {len(terms)}")
+    found: list[App] = []
+    for term in terms:
+        state.algebra.space(term)
+        if not isinstance(term, App) or term.function != function:
+            raise ProofError(f"{term!r} is no value of {function}")
+        found.append(term)
+    if len({app.samples for app in found}) > 1:
+        raise ProofError(f"{function}: the samples differ")
+    return found
+
+
+def _drawn(state: State, app: App) -> Known:
+    known = Known()
+    for source, step in zip(state.setting.function(app.function).sources, app.samples, strict=True):
+        if step is not None:
+            known = known | Known.sample(source, step)
+    return known
+
+
+def _new_to(state: State, known: Known, terms: list[Term], what: str) -> None:
+    """Raises unless no term depends on any of the sources."""
+    for term in terms:
+        common = state.algebra.support(state.algebra.normal(term)).known & known
+        if common != Known():
+            raise ProofError(f"{what}: the point {term!r} depends on the sample {common!r} itself")
+
+
+def _vector_function(state: State, name: str) -> None:
+    if not isinstance(state.setting.function(name).space, str):
+        raise ProofError(f"{name}: its values are operators")
+
+
+def _operator_function(state: State, name: str) -> None:
+    if isinstance(state.setting.function(name).space, str):
+        raise ProofError(f"{name}: its values are no operators")
+
+
+@dataclass(frozen=True)
+class Lipschitz(Axiom):
+    """|f(y; w) - f(z; w)| <= c |y - z| for every sample; with `mean_square` in mean square, at points free of the sample.
+
+    Terms: f(y; w), f(z; w).
+    """
+
+    function: str
+    constant: Signomial
+    mean_square: bool = False
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
+        _vector_function(state, self.function)
+        left, right = _apps(state, self.function, terms, 2)
+        if self.mean_square:
+            points = [left.argument, right.argument]
+            _new_to(state, _drawn(state, left), points, f"{self.function} is Lipschitz in mean square only")
+        claim = sq(left - right) - self.constant**2 * sq(left.argument - right.argument)
+        return Inequality(fact_form(state.form(claim)), False, EVERY, frozenset({self.assumption}))
+
+
+@dataclass(frozen=True)
+class Bounded(Axiom):
+    """|f(y; w)| <= c for every sample, in the operator norm where f is an operator. Terms: f(y; w)."""
+
+    function: str
+    constant: Signomial
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Fact:
+        (app,) = _apps(state, self.function, terms, 1)
+        uses = frozenset({self.assumption})
+        if not isinstance(state.setting.function(self.function).space, str):
+            return Moment(state.algebra.normal(app), None, self.constant**2, False, uses)
+        claim = sq(app) - self.constant**2
+        return Inequality(fact_form(state.form(claim)), False, EVERY, uses)
+
+
+@dataclass(frozen=True)
+class SecondMoment(Axiom):
+    """E|J(p; w)|^2 <= c^2 (operator norm) at points that do not depend on the sample. Terms: J(p; w).
+
+    The bound is conditional on everything that neither depends on the sample nor on what comes with it: `given`.
+    """
+
+    function: str
+    constant: Signomial
+    given: Known = Known()
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Moment:
+        _operator_function(state, self.function)
+        (app,) = _apps(state, self.function, terms, 1)
+        drawn = _drawn(state, app)
+        _new_to(state, drawn, [app.argument], f"{self.function} has a bounded second moment only")
+        if drawn & self.given != Known():
+            raise ProofError(f"{self.function}: the bound is not given its own sample")
+        return Moment(state.algebra.normal(app), self.given, self.constant**2, False, frozenset({self.assumption}))
+
+
+@dataclass(frozen=True)
+class Variance(Axiom):
+    """E|f(p; w) - E_w f(p; w)|^2 <= c^2, where w is the last sample of f and p does not depend on it. Terms: f(p; w).
+
+    For an operator the norm is Hilbert-Schmidt and the bound is conditional on `given`, which must not hold w.
+    """
+
+    function: str
+    constant: Signomial
+    given: Known = Known()
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Fact:
+        (app,) = _apps(state, self.function, terms, 1)
+        source = state.setting.function(self.function).sources[-1]
+        step = app.samples[-1]
+        if step is None:
+            raise ProofError(f"{app!r} has no sample to be averaged")
+        own = Known.sample(source, step)
+        _new_to(state, own, [app.argument], f"the variance of {self.function}")
+        centre = App(app.function, app.argument, (*app.samples[:-1], None))
+        uses = frozenset({self.assumption})
+        if isinstance(state.setting.function(self.function).space, str):
+            claim = sq(app - centre) - self.constant**2
+            return Inequality(fact_form(state.form(claim)), False, EVERY, uses)
+        if own & self.given != Known():
+            raise ProofError(f"{self.function}: the bound is not given its own sample")
+        return Moment(state.algebra.normal(app - centre), self.given, self.constant**2, True, uses)
+
+
+@dataclass(frozen=True)
+class Heterogeneity(Axiom):
+    """|f_k(p) - mean_k f_k(p)| <= c for every k, at points that do not depend on k, for mean functions. Terms: f(p)."""
+
+    function: str
+    constant: Signomial
+    index: str
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Fact:
+        (app,) = _apps(state, self.function, terms, 1)
+        if any(step is not None for step in app.samples):
+            raise ProofError(f"{app!r}: the bound is for the mean over the samples")
+        if self.index in state.algebra.support(state.algebra.normal(app.argument)).index:
+            raise ProofError(f"{app!r}: the point depends on {self.index}")
+        gap = app - Mean(self.index, app)
+        uses = frozenset({self.assumption})
+        if not isinstance(state.setting.function(self.function).space, str):
+            return Moment(state.algebra.normal(gap), None, self.constant**2, False, uses)
+        claim = sq(gap) - self.constant**2
+        return Inequality(fact_form(state.form(claim)), False, EVERY, uses)
+
+
+@dataclass(frozen=True)
+class LipschitzOperator(Axiom):
+    """|J(p; w) - J(r; w)| <= c |p - r| in the operator norm, applied to a vector with a sure bound.
+
+    Terms: J(p; w), J(r; w), v. For every sample; with `in_mean` only E[|.| | p, r] <= c |p - r|, so the product is
+    averaged over everything but what p and r depend on, and p and r must not depend on the sample.
+    """
+
+    function: str
+    constant: Signomial
+    in_mean: bool = False
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
+        from .rules import sure_bound
+
+        _operator_function(state, self.function)
+        if len(terms) != 3:
+            raise ProofError(f"{self.function}: wanted two values and a vector")
+        left, right = _apps(state, self.function, terms[:2], 2)
+        vector = state.algebra.normal(terms[2])
+        bound, uses = sure_bound(state, vector)
+        product: Term = Act(left - right, vector)
+        if self.in_mean:
+            points: list[Term] = [left.argument, right.argument]
+            _new_to(state, _drawn(state, left), points, f"{self.function} is Lipschitz in the mean only")
+            supports = [state.algebra.support(state.algebra.normal(point)).known for point in points]
+            product = Given(supports[0] | supports[1], product)
+        claim = sq(product) - (self.constant * bound) ** 2 * sq(left.argument - right.argument)
+        return Inequality(fact_form(state.form(claim)), False, EVERY, uses | {self.assumption})
+
+
+@dataclass(frozen=True)
+class Start(Axiom):
+    """A linear combination of variables vanishes at t = 0."""
+
+    term: Term
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Equation:
+        term: Sum = state.algebra.normal(self.term)
+        if terms:
+            raise ProofError("the start takes no terms")
+        return Equation(term, FIRST, frozenset({self.assumption}))
+
+
+@dataclass(frozen=True)
+class StartValue(Axiom):
+    """A quantity at step 0 + offset is at most a constant."""
+
+    quantity: str
+    bound: Signomial
+    offset: int = 0
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
+        if self.quantity not in state.quantities or terms:
+            raise ProofError(f"{self.quantity}: no such quantity")
+        table: dict[Atom, Signomial] = {At(self.quantity, False, self.offset): ONE, One(): -self.bound}
+        return Inequality(fact_form(table), False, None, frozenset({self.assumption}))
+
+
+@dataclass(frozen=True)
+class LowerBound(Axiom):
+    """value at the start minus value at any point <= gap, for a quantity that is the value of an objective."""
+
+    quantity: str
+    gap: Signomial
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
+        if self.quantity not in state.quantities or state.quantities[self.quantity].nonnegative or terms:
+            raise ProofError(f"{self.quantity} is not the value of an objective")
+        table: dict[Atom, Signomial] = {
+            At(self.quantity): ONE,
+            At(self.quantity, True): -ONE,
+            One(): -self.gap,
+        }
+        return Inequality(fact_form(table), False, None, frozenset({self.assumption}))
+
+
+KINDS = (
+    Lipschitz,
+    Bounded,
+    SecondMoment,
+    Variance,
+    Heterogeneity,
+    LipschitzOperator,
+    Start,
+    StartValue,
+    LowerBound,
+)
+__all__ = ["KINDS", "scalar", *(kind.__name__ for kind in KINDS)]

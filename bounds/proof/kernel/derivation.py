@@ -1,0 +1,237 @@
+"""A derivation as data, and the verdict of the kernel on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from .assumptions import KINDS, Axiom
+from .facts import Fact, Inequality, Quantity, State
+from .reader import Reader
+from .region import Region
+from .rules import RULES, Combine, Rule, Weights
+from .scalars import Inner, One, Scalar, Total
+from .setting import Setting
+from .signomial import ONE, Param, ProofError, Signomial
+from .terms import Term, replaced
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of a derivation: its name, the rule with everything that it needs, and a sentence for the reader."""
+
+    name: str
+    rule: Rule
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """Everything the kernel needs to re-check a statement.
+
+    Args:
+        metric: the quantity whose average over 0 <= t < T the statement bounds; it must be the squared gradient of an
+            objective at `point`.
+        conclusion: multipliers and earlier steps that add up to the statement, whose terms are read off the declaration.
+        period: name of the symbol for the number of local steps in a round; horizon: for the number of all steps.
+        inside: rational values that satisfy every condition, to show that the region is not empty.
+        time: name of the assumption that samples of different steps are independent, on which conditional expectations rest.
+    """
+
+    setting: Setting
+    quantities: tuple[Quantity, ...]
+    axioms: Mapping[str, Axiom]
+    steps: tuple[Step, ...]
+    conclusion: Weights
+    metric: str
+    objective: str
+    point: Term
+    period: str
+    inside: Mapping[str, Fraction]
+    time: str
+    horizon: str = "T"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A checked step as text."""
+
+    name: str
+    claim: str
+    rule: str
+    uses: tuple[str, ...]
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the kernel accepts a derivation; if not, the step where it stopped and why."""
+
+    theorem: str
+    statement: str
+    checked: bool
+    lines: tuple[Line, ...]
+    assumptions: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    failure: str = ""
+    reading: tuple[str, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, Any]:
+        data: dict[str, Any] = {
+            "theorem": self.theorem,
+            "statement": self.statement,
+            "checked": self.checked,
+            "steps": [
+                {"name": x.name, "claim": x.claim, "rule": x.rule, "uses": list(x.uses), "why": x.why}
+                for x in self.lines
+            ],
+            "assumptions": list(self.assumptions),
+            "conditions": list(self.conditions),
+            "unused": list(self.unused),
+            "definitions": list(self.reading),
+        }
+        return data if self.checked else {**data, "failure": self.failure}
+
+    def __str__(self) -> str:
+        rows = [f"{self.theorem}, {self.statement}", *(f"  {text}" for text in self.reading), ""]
+        for number, x in enumerate(self.lines, 1):
+            rows.append(f"{number:>3}. {x.name}: {x.claim}")
+            rows.append(f"     {x.rule}" + (f", from {', '.join(x.uses)}" if x.uses else "") + (f". {x.why}" if x.why else ""))
+        rows += ["", *(f"assumed: {name}" for name in self.assumptions), *(f"used: {name}" for name in self.conditions)]
+        rows += [f"not used: {name}" for name in self.unused]
+        rows.append(f"checked: {len(self.lines)} steps" if self.checked else f"NOT CHECKED: {self.failure}")
+        return "\n".join(rows)
+
+
+def check(derivation: Derivation, theorem: Any, label: str = "corrected") -> Verdict:
+    """Re-check a derivation of `theorem.statement(label)`; every step, with exact arithmetic."""
+    lines: list[Line] = []
+    try:
+        statement = theorem.statement(label)
+        reader = Reader(theorem, statement)
+        state = _state(derivation, theorem, statement, reader)
+        for step in derivation.steps:
+            try:
+                lines.append(_line(state, step))
+            except ProofError as error:
+                raise ProofError(f"step {step.name}: {error}") from None
+        lines.append(_line(state, Step("conclusion", _conclusion(derivation, statement, reader, state))))
+    except ProofError as error:
+        return Verdict(theorem.id, label, False, tuple(lines), failure=str(error))
+    return _verdict(derivation, theorem, label, state, lines)
+
+
+def _state(derivation: Derivation, theorem: Any, statement: Any, reader: Reader) -> State:
+    region = _region(statement, reader)
+    _inhabited(region, reader, derivation.inside)
+    _known_assumptions(derivation, theorem)
+    names = [q.name for q in derivation.quantities]
+    if len(set(names)) != len(names):
+        raise ProofError("a quantity is declared twice")
+    quantities = {q.name: q for q in derivation.quantities}
+    horizon, period = getattr(reader, derivation.horizon), getattr(reader, derivation.period)
+    for count in (derivation.horizon, derivation.period):
+        if not reader.params[count].count:
+            raise ProofError(f"{count} is not a whole number")
+    return State(derivation.setting, quantities, dict(derivation.axioms), region, horizon, period)
+
+
+def _region(statement: Any, reader: Reader) -> Region:
+    slacks: dict[str, Signomial] = {}
+    for condition in statement.conditions:
+        first, *second = reader.slack(condition)
+        slacks[condition.name] = first
+        for other in second:
+            slacks[f"{condition.name} reversed"] = other
+    return Region(slacks, dict(reader.formulas))
+
+
+def _inhabited(region: Region, reader: Reader, inside: Mapping[str, Fraction]) -> None:
+    """The conditions hold at a rational point, so nothing is proved from a contradiction."""
+    point: dict[Param, Fraction] = {reader.params[name]: Fraction(value) for name, value in inside.items()}
+    for param, value in point.items():
+        if value < 0 or (param.positive and value == 0) or (param.count and value.denominator != 1):
+            raise ProofError(f"the point inside: {param.name} = {value} is not allowed")
+    for param, formula in region.formulas.items():
+        point[param] = formula.at(point)
+    for name, slack in region.conditions.items():
+        if slack.at(point) < 0:
+            raise ProofError(f"the point inside violates {name}")
+
+
+def _known_assumptions(derivation: Derivation, theorem: Any) -> None:
+    listed = {item.name for item in theorem.assumptions}
+    names = {source.independent for source in derivation.setting.sources} | {derivation.time}
+    names |= {objective.assumption for objective in derivation.setting.objectives}
+    for axiom in derivation.axioms.values():
+        if type(axiom) not in KINDS:
+            raise ProofError(f"{axiom!r} is no kind of assumption that the kernel knows")
+        names.add(axiom.assumption)
+    if unknown := sorted(names - listed):
+        raise ProofError(f"{unknown[0]!r} is not in the theorem's list of assumptions")
+
+
+def _line(state: State, step: Step) -> Line:
+    if type(step.rule) not in RULES:
+        raise ProofError(f"{step.rule!r} is no rule")
+    if step.name in state.facts:
+        raise ProofError("there is a step of this name already")
+    fact = step.rule.apply(state)
+    state.facts[step.name] = fact
+    return Line(step.name, _claim(step.rule, fact), step.rule.title, tuple(dict.fromkeys(step.rule.uses)), step.why)
+
+
+def _claim(rule: Rule, fact: Fact) -> str:
+    """The claim as it was written where it was, otherwise as it was found."""
+    if isinstance(rule, Combine):
+        return f"{rule.left!r} {'=' if rule.equal else '<='} {rule.right!r}"
+    return repr(fact)
+
+
+def _conclusion(derivation: Derivation, statement: Any, reader: Reader, state: State) -> Combine:
+    """The statement itself, read off its declaration: average of the metric <= sum of the terms."""
+    if derivation.metric not in state.quantities:
+        raise ProofError(f"{derivation.metric}: no such quantity")
+    objective = derivation.setting.objective(derivation.objective)
+    gradient = replaced(objective.gradient, {objective.at: derivation.point})
+    wanted = state.form(Scalar(((ONE, Inner(gradient, gradient)),)))
+    if state.form(state.quantities[derivation.metric].meaning) != wanted:
+        raise ProofError(f"{derivation.metric} is not the squared gradient of {derivation.objective} at {derivation.point!r}")
+    total = Scalar(tuple((reader.read(term.expr), One()) for term in statement.terms))
+    return Combine(Scalar(((1 / state.horizon, Total(derivation.metric)),)), total, derivation.conclusion)
+
+
+def _verdict(derivation: Derivation, theorem: Any, label: str, state: State, lines: list[Line]) -> Verdict:
+    final = state.facts["conclusion"]
+    if not isinstance(final, Inequality) or final.phases is not None:
+        return Verdict(theorem.id, label, False, tuple(lines), failure="the conclusion is not about the whole run")
+    listed = [item.name for item in theorem.assumptions]
+    used = final.uses | {derivation.time}
+    idle = [step.name for step in derivation.steps if step.name not in state.used]
+    return Verdict(
+        theorem.id,
+        label,
+        True,
+        tuple(lines),
+        tuple(name for name in listed if name in used),
+        tuple(sorted(used - set(listed))),
+        tuple([name for name in (*listed, *state.region.conditions) if name not in used] + [f"step {name}" for name in idle]),
+        reading=_reading(derivation),
+    )
+
+
+def _reading(derivation: Derivation) -> tuple[str, ...]:
+    """The update equations and the named quantities, in words of the derivation."""
+    rows = []
+    for variable in derivation.setting.variables:
+        for phases, term in variable.equations:
+            place = "" if len(phases) == 4 else f"   ({', '.join(sorted(phases))})"
+            rows.append(f"{variable.name}[{variable.defined:+d}] = {term!r}{place}")
+    rows += [f"{o.name} has the gradient {o.gradient!r} at {o.at}" for o in derivation.setting.objectives]
+    return (*rows, *(f"{q.name} = {q.meaning!r}" for q in derivation.quantities))
+
+
+__all__ = ["Derivation", "Line", "Step", "Verdict", "check"]

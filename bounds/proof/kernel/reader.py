@@ -1,0 +1,99 @@
+"""From a declared statement to signomials: terms, conditions, and formulas of derived constants, read and never retyped."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from .signomial import ONE, Param, ProofError, Signomial, signomial
+
+
+class Reader:
+    """Reads sympy expressions whose symbols are those of a vocabulary or derived constants of a statement."""
+
+    def __init__(self, theorem: Any, statement: Any):
+        self.params = {binding.name: _param(binding.symbol) for binding in theorem.vocabulary}
+        self.formulas: dict[Param, Signomial] = {}
+        for constant in statement.derived:
+            formula = self.read(constant.expr)
+            self.params[constant.name] = Param(constant.name, _is_positive(formula))
+            self.formulas[self.params[constant.name]] = formula
+
+    def __getattr__(self, name: str) -> Signomial:
+        if name.startswith("_") or name not in self.params:
+            raise AttributeError(name)
+        return Signomial([(((self.params[name], Fraction(1)),), 1)])
+
+    def read(self, expr: Any) -> Signomial:
+        """The expression as a signomial.
+
+        Raises:
+            ProofError: it is none.
+        """
+        if expr.is_Rational:
+            return signomial(Fraction(int(expr.p), int(expr.q)))
+        if expr.is_Symbol:
+            if expr.name not in self.params:
+                raise ProofError(f"{expr}: not a symbol of the statement")
+            return getattr(self, expr.name)
+        if expr.is_Add or expr.is_Mul:
+            total = Signomial() if expr.is_Add else ONE
+            for part in expr.args:
+                total = total + self.read(part) if expr.is_Add else total * self.read(part)
+            return total
+        if expr.is_Pow and expr.exp.is_Rational:
+            return self.read(expr.base) ** Fraction(int(expr.exp.p), int(expr.exp.q))
+        raise ProofError(f"{expr}: wanted sums, products and rational powers")
+
+    def slack(self, condition: Any) -> tuple[Signomial, ...]:
+        """What is nonnegative where the condition holds: (right - left,), and both signs for an equality."""
+        left, right = condition.left, condition.right
+        if condition.relation in (">", ">="):
+            left, right = right, left
+        small, large = self._compared(left, right)
+        return (large - small, small - large) if condition.relation == "==" else (large - small,)
+
+    def _compared(self, left: Any, right: Any) -> tuple[Signomial, Signomial]:
+        """Both sides raised to a common power and multiplied by the denominators, which keeps the order."""
+        try:
+            return self.read(left), self.read(right)
+        except ProofError:
+            first, second = self._factors(left), self._factors(right)
+        power = 1
+        for _, exponent in first + second:
+            power = power * exponent.denominator // _gcd(power, exponent.denominator)
+        small, large = ONE, ONE
+        for factors, sides in ((first, 0), (second, 1)):
+            for base, exponent in factors:
+                if not base.nonnegative:
+                    raise ProofError(f"{base!r} may be negative: the condition cannot be squared")
+                here = (sides == 0) == (exponent > 0)
+                if here:
+                    small = small * base ** abs(exponent * power)
+                else:
+                    large = large * base ** abs(exponent * power)
+        return small, large
+
+    def _factors(self, expr: Any) -> list[tuple[Signomial, Fraction]]:
+        rows: list[tuple[Signomial, Fraction]] = []
+        for factor in expr.args if expr.is_Mul else (expr,):
+            if factor.is_Pow and factor.exp.is_Rational:
+                inner = Fraction(int(factor.exp.p), int(factor.exp.q))
+                rows += [(base, e * inner) for base, e in self._factors(factor.base)]
+            else:
+                rows.append((self.read(factor), Fraction(1)))
+        return rows
+
+
+def _gcd(a: int, b: int) -> int:
+    return a if b == 0 else _gcd(b, a % b)
+
+
+def _param(symbol: Any) -> Param:
+    positive = bool(symbol.is_positive)
+    return Param(symbol.name, positive, positive and bool(symbol.is_integer))
+
+
+def _is_positive(formula: Signomial) -> bool:
+    """Whether a formula is positive for all parameters: nothing subtracted, and one term without a parameter that may be 0."""
+    return formula.nonnegative and any(all(p.positive for p, _ in monomial) for monomial, _ in formula.terms)

@@ -1,0 +1,73 @@
+"""Where the parameters may lie, and certificates that a signomial is nonnegative there.
+
+A certificate is a list of (multiplier, names): the sum of multiplier * product of the named slacks is subtracted, and nothing
+negative may remain. Whoever finds it need not be trusted; `Region.certified` only multiplies and compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from .signomial import ONE, Param, ProofError, Signomial, parameter
+
+Certificate = tuple[tuple[Signomial, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Region:
+    """The conditions as slacks (name -> expression that is nonnegative), and constants with their formulas.
+
+    A count n adds the slacks `n>=1` (n - 1) and `n whole` ((n - 1)(n - 2), nonnegative for whole n).
+    """
+
+    conditions: Mapping[str, Signomial]
+    formulas: Mapping[Param, Signomial] = field(default_factory=dict)
+
+    def slack(self, name: str) -> Signomial:
+        """The nonnegative expression with this name.
+
+        Raises:
+            ProofError: there is none.
+        """
+        if name in self.conditions:
+            return self.conditions[name]
+        param = Param(name.split(">=")[0].split(" whole")[0], True, True)
+        n = parameter(param.name, count=True)
+        if name == f"{param.name}>=1":
+            return n - 1
+        if name == f"{param.name} whole":
+            return (n - 1) * (n - 2)
+        raise ProofError(f"{name!r} is not a condition; there are {sorted(self.conditions)}")
+
+    def certified(self, value: Signomial, certificate: Certificate) -> bool:
+        """Whether the certificate shows value >= 0 on the region."""
+        left = value
+        for multiplier, names in certificate:
+            if not multiplier.nonnegative:
+                return False
+            product = multiplier
+            for name in names:
+                product = product * self.slack(name)
+            left = left - product
+        return left.nonnegative or self.expanded(left).nonnegative
+
+    def expanded(self, value: Signomial) -> Signomial:
+        """The value times a positive factor, with the formulas of the constants put in."""
+        for param, formula in reversed(list(self.formulas.items())):
+            lowest = min((e for m, _ in value.terms for p, e in m if p == param), default=0)
+            if any(e.denominator != 1 for m, _ in value.terms for p, e in m if p == param):
+                return value
+            if lowest < 0:
+                value = value * parameter(param.name, positive=param.positive, count=param.count) ** -lowest
+            value = value.substitute(param, formula)
+        return value
+
+
+def used_conditions(certificate: Iterable[tuple[Signomial, tuple[str, ...]]]) -> frozenset[str]:
+    """Names of the slacks that a certificate multiplies by something."""
+    return frozenset(name for multiplier, names in certificate if multiplier for name in names)
+
+
+TRIVIAL: Certificate = ()
+__all__ = ["ONE", "TRIVIAL", "Certificate", "Region", "used_conditions"]

@@ -1,0 +1,183 @@
+"""What a derivation speaks about: indices, sources of randomness, functions, and variables with their update equations.
+
+Measurability is never declared. A variable is known at the step that its update equations imply, found here as the least
+solution; a variable without equations is a free point, known before step t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .known import Known
+from .signomial import ProofError, Signomial
+from .terms import Act, App, Given, Mean, Proj, Sum, Term, Var, variables
+
+PHASES = ("first local", "first communication", "local", "communication")
+"""Kinds of step: step 0 or a later one, without or with communication at its end."""
+EVERY = frozenset(PHASES)
+LATER = frozenset({"local", "communication"})
+FIRST = EVERY - LATER
+LOCAL = frozenset({"first local", "local"})
+COMMUNICATION = EVERY - LOCAL
+Space = str | tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index such as the client; `first` is its size at step 0 if different. `identical`: equal laws over the index."""
+
+    name: str
+    size: Signomial
+    identical: bool = False
+    first: Signomial | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """Fresh samples at every step, one for each value of `index`; `independent` names the assumption for independence over it."""
+
+    name: str
+    index: tuple[str, ...]
+    independent: str
+
+
+@dataclass(frozen=True)
+class Function:
+    """A map from `domain` to `space` (a pair (to, from) for a linear operator), which may depend on samples and on an index.
+
+    `mean_index` is what is left of the index where every sample is averaged.
+    """
+
+    name: str
+    domain: str
+    space: Space
+    sources: tuple[str, ...] = ()
+    index: frozenset[str] = frozenset()
+    mean_index: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A process with its update equations, (phases, term) each, for the value at step t + `defined`; free without any."""
+
+    name: str
+    space: str
+    index: frozenset[str] = frozenset()
+    equations: tuple[tuple[frozenset[str], Term], ...] = ()
+    defined: int = 1
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A function with its gradient at a free point `at`, and the assumption that it has this gradient."""
+
+    name: str
+    at: str
+    gradient: Term
+    assumption: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All declarations of one derivation; refuses to exist when they contradict each other."""
+
+    indices: tuple[Index, ...]
+    sources: tuple[Source, ...]
+    functions: tuple[Function, ...]
+    variables: tuple[Variable, ...]
+    objectives: tuple[Objective, ...] = ()
+    levels: Mapping[str, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        groups = (self.indices, self.sources, self.functions, self.variables, self.objectives)
+        for group in groups:
+            names = [item.name for item in group]  # type: ignore[attr-defined]
+            if len(set(names)) != len(names):
+                raise ProofError(f"declared twice: {sorted(n for n in names if names.count(n) > 1)[0]}")
+        for function in self.functions:
+            self._accept_function(function)
+        for position, variable in enumerate(self.variables):
+            self._accept_equations(variable, {v.name for v in self.variables[:position]})
+        object.__setattr__(self, "levels", self._least_levels())
+
+    def _accept_function(self, function: Function) -> None:
+        differ = {i for s in function.sources for i in self.source(s).index if not self.index(i).identical}
+        if missing := differ - function.index:
+            raise ProofError(f"{function.name}: the law of its sample depends on {sorted(missing)}, so must the function")
+        if not function.mean_index <= function.index:
+            raise ProofError(f"{function.name}: its mean depends on an index that it does not have")
+
+    def _accept_equations(self, variable: Variable, earlier: set[str]) -> None:
+        """Explicit recursions only: nothing may define itself, and no phase is covered twice."""
+        seen: set[str] = set()
+        for phases, term in variable.equations:
+            if phases & seen or not phases <= EVERY:
+                raise ProofError(f"{variable.name}: two equations for one phase, or an unknown phase")
+            seen |= phases
+            for name, shift in variables(term):
+                limit = self.variable(name).defined
+                if shift > limit or (shift == limit and name not in earlier):
+                    raise ProofError(f"{variable.name}: its equation uses {name}[{shift:+d}], which is not known yet")
+
+    def _least_levels(self) -> dict[str, int]:
+        """Variable -> level l such that the variable at step t is determined by the samples before t + l."""
+        levels = {variable.name: 0 for variable in self.variables}
+        for _ in range(4 * len(levels) + 1):
+            raised = {v.name: max([levels[v.name], *self._levels_of(v, levels)]) for v in self.variables}
+            if raised == levels:
+                return levels
+            levels = raised
+        raise ProofError("the update equations do not determine when the variables are known")
+
+    def _levels_of(self, variable: Variable, levels: Mapping[str, int]) -> list[int]:
+        return [_latest(self, term, levels) - variable.defined for _, term in variable.equations]
+
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        return tuple(source.name for source in self.sources)
+
+    def past(self, level: int = 0) -> Known:
+        """Every sample of the steps before t + level."""
+        return Known.before(self.source_names, level)
+
+    def index(self, name: str) -> Index:
+        return _find(self.indices, name, "index")
+
+    def source(self, name: str) -> Source:
+        return _find(self.sources, name, "source")
+
+    def function(self, name: str) -> Function:
+        return _find(self.functions, name, "function")
+
+    def variable(self, name: str) -> Variable:
+        return _find(self.variables, name, "variable")
+
+    def objective(self, name: str) -> Objective:
+        return _find(self.objectives, name, "objective")
+
+
+def _find(items: tuple, name: str, what: str):  # type: ignore[no-untyped-def, type-arg]
+    for item in items:
+        if item.name == name:
+            return item
+    raise ProofError(f"{name}: no such {what}; there are {[item.name for item in items]}")
+
+
+def _latest(setting: Setting, term: Term, levels: Mapping[str, int]) -> int:
+    """Smallest l such that the term is determined by the samples before t + l."""
+    match term:
+        case Sum(parts):
+            return max((_latest(setting, inner, levels) for _, inner in parts), default=-(10**6))
+        case Var(name, shift):
+            return levels[name] + shift
+        case App(_, argument, samples):
+            drawn = [s + 1 for s in samples if s is not None]
+            return max([_latest(setting, argument, levels), *drawn])
+        case Act(operator, vector):
+            return max(_latest(setting, operator, levels), _latest(setting, vector, levels))
+        case Mean(_, inner):
+            return _latest(setting, inner, levels)
+        case Given() | Proj():
+            raise ProofError("an update equation holds no conditional expectation")
+    raise TypeError(f"{term!r} is no term")

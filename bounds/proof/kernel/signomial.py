@@ -1,0 +1,193 @@
+"""Exact numbers with parameters: sums of rational multiples of powers of named parameters.
+
+A parameter is a nonnegative real; one that may be 0 never gets a negative exponent, so nothing here can divide by zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Union
+
+
+class ProofError(ValueError):
+    """A step does not follow, or a declaration is not allowed; the message says what is left over or missing."""
+
+
+@dataclass(frozen=True, order=True)
+class Param:
+    """A nonnegative parameter; `positive` excludes 0, `count` makes it a whole number of at least 1."""
+
+    name: str
+    positive: bool = True
+    count: bool = False
+
+    def __post_init__(self) -> None:
+        if self.count and not self.positive:
+            raise ProofError(f"{self.name}: a count is positive")
+
+
+Monomial = tuple[tuple[Param, Fraction], ...]
+Coefficient = Union["Signomial", Fraction, int]
+
+
+class Signomial:
+    """A sum of terms c * p1^e1 * p2^e2 ... with rational c and e; immutable, equal when the terms are."""
+
+    __slots__ = ("_hash", "terms")
+
+    def __init__(self, terms: Mapping[Monomial, Fraction | int] | Iterable[tuple[Monomial, Fraction | int]] = ()):
+        collected: dict[Monomial, Fraction] = {}
+        for monomial, coefficient in terms.items() if isinstance(terms, Mapping) else terms:
+            collected[monomial] = collected.get(monomial, Fraction(0)) + coefficient
+        for monomial in collected:
+            for param, exponent in monomial:
+                if exponent < 0 and not param.positive:
+                    raise ProofError(f"{param.name} may be 0: no division by it")
+        self.terms = tuple(sorted((m, c) for m, c in collected.items() if c != 0))
+        self._hash = hash(self.terms)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Signomial) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+    def __add__(self, other: Coefficient) -> Signomial:
+        if not isinstance(other, Signomial | Fraction | int):
+            return NotImplemented
+        return Signomial((*self.terms, *signomial(other).terms))
+
+    def __mul__(self, other: Coefficient) -> Signomial:
+        if not isinstance(other, Signomial | Fraction | int):
+            return NotImplemented
+        right = signomial(other).terms
+        return Signomial([(_times(m, n), c * d) for m, c in self.terms for n, d in right])
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self) -> Signomial:
+        return Signomial([(m, -c) for m, c in self.terms])
+
+    def __sub__(self, other: Coefficient) -> Signomial:
+        if not isinstance(other, Signomial | Fraction | int):
+            return NotImplemented
+        return self + -signomial(other)
+
+    def __rsub__(self, other: Coefficient) -> Signomial:
+        return signomial(other) - self
+
+    def __truediv__(self, other: Coefficient) -> Signomial:
+        return self * signomial(other) ** -1
+
+    def __rtruediv__(self, other: Coefficient) -> Signomial:
+        return signomial(other) * self**-1
+
+    def __pow__(self, exponent: int | Fraction) -> Signomial:
+        exponent = Fraction(exponent)
+        if exponent.denominator == 1 and exponent >= 0:
+            result = ONE
+            for _ in range(int(exponent)):
+                result = result * self
+            return result
+        if len(self.terms) != 1:
+            raise ProofError(f"({self})^{exponent}: only a single term has such a power")
+        (monomial, coefficient), power = self.terms[0], exponent
+        return Signomial([(tuple((p, e * power) for p, e in monomial), _rational_power(coefficient, power))])
+
+    def __repr__(self) -> str:
+        return _text(self)
+
+    @property
+    def params(self) -> frozenset[Param]:
+        return frozenset(param for monomial, _ in self.terms for param, _ in monomial)
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether nothing is subtracted: then the value is nonnegative for all parameters."""
+        return all(coefficient >= 0 for _, coefficient in self.terms)
+
+    def substitute(self, param: Param, value: Signomial) -> Signomial:
+        """`value` for `param`; a value of several terms needs whole nonnegative exponents."""
+        total = ZERO
+        for monomial, coefficient in self.terms:
+            rest = tuple((p, e) for p, e in monomial if p != param)
+            exponent = dict(monomial).get(param, Fraction(0))
+            total = total + Signomial([(rest, coefficient)]) * (value**exponent if exponent else ONE)
+        return total
+
+    def at(self, point: Mapping[Param, Fraction]) -> Fraction:
+        """The value at a rational point; whole exponents only."""
+        total = Fraction(0)
+        for monomial, coefficient in self.terms:
+            for param, exponent in monomial:
+                if exponent.denominator != 1:
+                    raise ProofError(f"{param.name}^{exponent}: no exact value")
+                coefficient *= Fraction(point[param]) ** int(exponent)
+            total += coefficient
+        return total
+
+
+def _times(left: Monomial, right: Monomial) -> Monomial:
+    exponents = dict(left)
+    for param, exponent in right:
+        exponents[param] = exponents.get(param, Fraction(0)) + exponent
+    return tuple(sorted((p, e) for p, e in exponents.items() if e))
+
+
+def _rational_power(base: Fraction, exponent: Fraction) -> Fraction:
+    if exponent.denominator == 1:
+        return base ** int(exponent)
+    roots = []
+    for number in (base.numerator, base.denominator):
+        root = round(number ** (1 / exponent.denominator)) if number > 0 else 0
+        if root**exponent.denominator != number:
+            raise ProofError(f"{base}^{exponent} is not rational")
+        roots.append(root)
+    return Fraction(*roots) ** exponent.numerator
+
+
+def signomial(value: Coefficient) -> Signomial:
+    """A number or a signomial as a signomial; a float is refused."""
+    if isinstance(value, Signomial):
+        return value
+    if isinstance(value, bool) or not isinstance(value, Fraction | int):
+        raise ProofError(f"{value!r}: wanted an exact number")
+    return Signomial([((), Fraction(value))])
+
+
+def parameter(name: str, *, positive: bool = True, count: bool = False) -> Signomial:
+    """The parameter as a signomial."""
+    return Signomial([(((Param(name, positive, count), Fraction(1)),), 1)])
+
+
+def _text(value: Signomial) -> str:
+    if not value.terms:
+        return "0"
+    parts = [_term_text(monomial, coefficient) for monomial, coefficient in value.terms]
+    return " + ".join(parts).replace("+ -", "- ")
+
+
+def _term_text(monomial: Monomial, coefficient: Fraction) -> str:
+    above = [_power_text(p, e) for p, e in monomial if e > 0]
+    below = [_power_text(p, -e) for p, e in monomial if e < 0]
+    if coefficient.denominator != 1:
+        below.insert(0, str(coefficient.denominator))
+    number = coefficient.numerator
+    head = "*".join(([] if number in (1, -1) and above else [str(abs(number))]) + above)
+    tail = "" if not below else "/" + (below[0] if len(below) == 1 else f"({'*'.join(below)})")
+    return ("-" if number < 0 else "") + head + tail
+
+
+def _power_text(param: Param, exponent: Fraction) -> str:
+    if exponent == 1:
+        return param.name
+    return f"{param.name}^{exponent if exponent.denominator == 1 else f'({exponent})'}"
+
+
+ZERO = Signomial()
+ONE = Signomial([((), 1)])

@@ -1,0 +1,203 @@
+"""Random vectors as data: what a derivation writes, before anything is simplified.
+
+A term is a vector in L^2(Omega x index sets; H): it may depend on the outcome and on indices such as the client. Time is
+symbolic: shift 0 is step t, shift 1 is step t + 1. A linear operator is a term too; it acts on vectors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .known import Known
+from .signomial import Coefficient, Signomial, signomial
+
+
+class Term:
+    """Base of all terms; adds the notation of linear algebra."""
+
+    def __add__(self, other: Term) -> Sum:
+        return Sum((*_parts(self), *_parts(other)))
+
+    def __neg__(self) -> Sum:
+        return Sum(tuple((-c, term) for c, term in _parts(self)))
+
+    def __sub__(self, other: Term) -> Sum:
+        return self + -other
+
+    def __rmul__(self, factor: Coefficient) -> Sum:
+        return Sum(tuple((signomial(factor) * c, term) for c, term in _parts(self)))
+
+    def __mul__(self, factor: Coefficient) -> Sum:
+        return self.__rmul__(factor)
+
+    def __truediv__(self, factor: Coefficient) -> Sum:
+        return (1 / signomial(factor)) * self
+
+
+def _parts(term: Term) -> tuple[tuple[Signomial, Term], ...]:
+    return term.parts if isinstance(term, Sum) else ((signomial(1), term),)
+
+
+@dataclass(frozen=True, repr=False)
+class Sum(Term):
+    """A linear combination: (coefficient, term) pairs."""
+
+    parts: tuple[tuple[Signomial, Term], ...]
+
+    def __repr__(self) -> str:
+        if not self.parts:
+            return "0"
+        texts = []
+        for coefficient, term in self.parts:
+            text = repr(coefficient)
+            if text in ("1", "-1"):
+                texts.append(text[:-1] + repr(term))
+            else:
+                texts.append(f"({text}) {term!r}" if " " in text else f"{text} {term!r}")
+        return " + ".join(texts).replace("+ -", "- ")
+
+
+@dataclass(frozen=True, repr=False)
+class Var(Term):
+    """A declared variable at step t + shift."""
+
+    name: str
+    shift: int = 0
+
+    def __repr__(self) -> str:
+        return self.name + (f"[{self.shift:+d}]" if self.shift else "")
+
+
+@dataclass(frozen=True, repr=False)
+class App(Term):
+    """function(argument; samples): one entry for each sample of the function, its step, or None where it is averaged."""
+
+    function: str
+    argument: Term
+    samples: tuple[int | None, ...] = ()
+
+    def __repr__(self) -> str:
+        drawn = ",".join("." if s is None else ("*" if s == 0 else f"*{s:+d}") for s in self.samples)
+        return f"{self.function}({self.argument!r}{'; ' + drawn if drawn and set(drawn) != {'.', ','} and drawn != '.' else ''})"
+
+
+@dataclass(frozen=True, repr=False)
+class Act(Term):
+    """A linear operator applied to a vector."""
+
+    operator: Term
+    vector: Term
+
+    def __repr__(self) -> str:
+        return f"{_closed(self.operator)}·{_closed(self.vector)}"
+
+
+@dataclass(frozen=True, repr=False)
+class Mean(Term):
+    """The mean over an index, for instance over the clients."""
+
+    index: str
+    term: Term
+
+    def __repr__(self) -> str:
+        return f"mean_{self.index}{_closed(self.term, always=True)}"
+
+
+@dataclass(frozen=True, repr=False)
+class Given(Term):
+    """The conditional expectation given some sources."""
+
+    known: Known
+    term: Term
+
+    def __repr__(self) -> str:
+        return f"E[{self.term!r} | {self.known!r}]"
+
+
+@dataclass(frozen=True, repr=False)
+class Proj(Term):
+    """Normal form of means and conditional expectations: the projection on `index` and `known`."""
+
+    index: frozenset[str]
+    known: Known
+    term: Term
+
+    def __repr__(self) -> str:
+        return f"E[{self.term!r} | {self.known!r}; {','.join(sorted(self.index))}]"
+
+
+def _closed(term: Term, always: bool = False) -> str:
+    text = repr(term)
+    return f"({text})" if always or isinstance(term, Sum) else text
+
+
+def shifted(term: Term, by: int) -> Term:
+    """The term `by` steps later."""
+    match term:
+        case Sum(parts):
+            return Sum(tuple((c, shifted(inner, by)) for c, inner in parts))
+        case Var(name, shift):
+            return Var(name, shift + by)
+        case App(function, argument, samples):
+            return App(function, shifted(argument, by), tuple(None if s is None else s + by for s in samples))
+        case Act(operator, vector):
+            return Act(shifted(operator, by), shifted(vector, by))
+        case Mean(index, inner):
+            return Mean(index, shifted(inner, by))
+        case Given(known, inner):
+            return Given(known.later(by), shifted(inner, by))
+        case Proj(index, known, inner):
+            return Proj(index, known.later(by), shifted(inner, by))
+    raise TypeError(f"{term!r} is no term")
+
+
+def replaced(term: Term, table: dict[str, Term]) -> Term:
+    """Terms put in for variables, at the variable's own shift."""
+    match term:
+        case Sum(parts):
+            return Sum(tuple((c, replaced(inner, table)) for c, inner in parts))
+        case Var(name, shift):
+            return shifted(table[name], shift) if name in table else term
+        case App(function, argument, samples):
+            return App(function, replaced(argument, table), samples)
+        case Act(operator, vector):
+            return Act(replaced(operator, table), replaced(vector, table))
+        case Mean(index, inner):
+            return Mean(index, replaced(inner, table))
+        case Given(known, inner):
+            return Given(known, replaced(inner, table))
+        case Proj(index, known, inner):
+            return Proj(index, known, replaced(inner, table))
+    raise TypeError(f"{term!r} is no term")
+
+
+def variables(term: Term) -> frozenset[tuple[str, int]]:
+    """(name, shift) of every variable inside."""
+    match term:
+        case Sum(parts):
+            return frozenset().union(*(variables(inner) for _, inner in parts))
+        case Var(name, shift):
+            return frozenset({(name, shift)})
+        case App(_, argument, _):
+            return variables(argument)
+        case Act(operator, vector):
+            return variables(operator) | variables(vector)
+        case Mean(_, inner) | Given(_, inner) | Proj(_, _, inner):
+            return variables(inner)
+    raise TypeError(f"{term!r} is no term")
+
+
+def samples(term: Term) -> frozenset[int]:
+    """The steps of all samples inside."""
+    match term:
+        case Sum(parts):
+            return frozenset().union(*(samples(inner) for _, inner in parts))
+        case Var():
+            return frozenset()
+        case App(_, argument, drawn):
+            return samples(argument) | {step for step in drawn if step is not None}
+        case Act(operator, vector):
+            return samples(operator) | samples(vector)
+        case Mean(_, inner) | Given(_, inner) | Proj(_, _, inner):
+            return samples(inner)
+    raise TypeError(f"{term!r} is no term")
