@@ -147,6 +147,20 @@ def audit(
     emit({"findings": rows}, "\n\n".join(auditing.describe(finding) for finding in found), as_json)
 
 
+def prove(name: TheoremId, as_json: Json = False) -> None:
+    """Check the derivation of a corrected statement step by step, and print it; exit status 1 if it does not check.
+
+    Example: fedco prove fcsg.theorem_4_1
+    """
+    from ..bounds import get_theorem
+    from ..bounds.proof.derivations import prove as checked
+
+    verdict = checked(get_theorem(name))
+    emit(verdict.to_dict(), verdict, as_json)
+    if not verdict.checked:
+        raise typer.Exit(1)
+
+
 def register(app: typer.Typer) -> None:
-    for command in (theorems, show, bound, admissible, audit):
+    for command in (theorems, show, bound, admissible, audit, prove):
         app.command()(command)

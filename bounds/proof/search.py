@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from heapq import heappop, heappush
 from itertools import combinations_with_replacement
 
 from .kernel.region import Certificate, Region
@@ -10,7 +11,7 @@ from .kernel.signomial import Monomial, Signomial
 
 DEPTH = 6
 DEGREE = 2
-BUDGET = 60
+BUDGET = 400
 """Products tried for one number, so that a claim without a certificate is refused quickly."""
 
 
@@ -19,15 +20,13 @@ def certificate_for(value: Signomial, region: Region) -> Certificate | None:
     for goal in dict.fromkeys((value, region.expanded(value))):
         for degree in range(1, DEGREE + 1):
             products = _products(region, goal, degree, goal is not value)
-            found = _cover(goal, products, DEPTH, [BUDGET])
+            found = _cover(goal, products, DEPTH)
             if found is not None and region.certified(value, found):
                 return found
     return None
 
 
-def _products(
-    region: Region, value: Signomial, degree: int, expanded: bool
-) -> list[tuple[tuple[str, ...], Signomial]]:
+def _products(region: Region, value: Signomial, degree: int, expanded: bool) -> list[tuple[tuple[str, ...], Signomial]]:
     names = [*region.conditions, *(f"{p.name}{end}" for p in value.params if p.count for end in (">=1", " whole"))]
     rows = []
     for size in range(1, degree + 1):
@@ -39,28 +38,25 @@ def _products(
     return rows
 
 
-def _cover(
-    value: Signomial, products: list[tuple[tuple[str, ...], Signomial]], depth: int, budget: list[int]
-) -> Certificate | None:
-    """Cancel the first negative term by a multiple of a product, and go on with the simplest remainder."""
-    worst = next(((m, c) for m, c in value.terms if c < 0), None)
-    if worst is None:
-        return ()
-    if depth == 0:
-        return None
-    rows = []
-    for names, product in products:
-        for monomial, coefficient in product.terms:
-            if coefficient < 0 and (factor := _quotient(worst, (monomial, coefficient))) is not None:
-                left = value - factor * product
-                rows.append((_size(left), len(rows), left, factor, names))
-    for size, _, left, factor, names in sorted(rows):
-        budget[0] -= 1
-        if budget[0] < 0 or size[0] > _size(value)[0]:
-            return None
-        rest = _cover(left, products, depth - 1, budget)
-        if rest is not None:
-            return ((factor, names), *rest)
+def _cover(value: Signomial, products: list[tuple[tuple[str, ...], Signomial]], depth: int) -> Certificate | None:
+    """Cancel the first negative term by a multiple of a product, the simplest remainder first."""
+    queue: list[tuple[int, int, Signomial, Certificate]] = [(0, 0, value, ())]
+    seen, tried = {value}, 0
+    while queue and tried < BUDGET:
+        _, _, left, found = heappop(queue)
+        worst = next(((m, c) for m, c in left.terms if c < 0), None)
+        if worst is None:
+            return found
+        for names, product in products:
+            for monomial, coefficient in product.terms:
+                factor = _quotient(worst, (monomial, coefficient)) if coefficient < 0 else None
+                if factor is None:
+                    continue
+                rest = left - factor * product
+                if rest not in seen and len(found) < depth:
+                    seen.add(rest)
+                    tried += 1
+                    heappush(queue, (_cost(rest, value) + len(found), tried, rest, (*found, (factor, names))))
     return None
 
 
@@ -71,6 +67,6 @@ def _quotient(above: tuple[Monomial, Fraction], below: tuple[Monomial, Fraction]
         return None
 
 
-def _size(value: Signomial) -> tuple[int, int]:
-    """(negative terms, terms): the simpler the better."""
-    return sum(c < 0 for _, c in value.terms), len(value.terms)
+def _cost(left: Signomial, goal: Signomial) -> int:
+    """Negative terms count most, parameters that the goal does not have next, then terms."""
+    return 4 * sum(c < 0 for _, c in left.terms) + 2 * len(left.params - goal.params) + len(left.terms)

@@ -4,32 +4,57 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ..proof.assumptions import Lipschitz, LipschitzOperator, LowerBound, SecondMoment, Start, Variance, Bounded
-from ..proof.derivation import Derivation, Step
-from ..proof.facts import Quantity
-from ..proof.known import Known
-from ..proof.reader import Reader
-from ..proof.rules import (
+from ...proof.kernel import (
+    COMMUNICATION,
+    EVERY,
+    LOCAL,
+    Act,
     Action,
+    App,
     Assume,
+    Axiom,
+    Bounded,
     Cases,
     Combine,
     Definition,
+    Derivation,
     Drift,
+    Function,
+    Given,
     IndependentMean,
+    Index,
     Instance,
+    Known,
     Later,
     Linear,
+    Lipschitz,
+    LipschitzOperator,
+    LowerBound,
+    Mean,
     MeanMoment,
+    Objective,
     Open,
     Project,
+    Quantity,
+    Reader,
+    SecondMoment,
+    Setting,
+    Signomial,
     SmoothDescent,
+    Source,
+    Start,
+    Step,
     SumOver,
+    Term,
+    Var,
+    Variable,
+    Variance,
+    quantity,
+    scalar,
+    signomial,
+    sq,
+    value,
 )
-from ..proof.scalars import quantity, scalar, sq, value
-from ..proof.setting import COMMUNICATION, EVERY, LOCAL, Function, Index, Objective, Setting, Source, Variable
-from ..proof.signomial import signomial
-from ..proof.terms import Act, App, Given, Mean, Term, Var
 
 OUTER, INNER = "not stated: independence of outer samples", "not stated: independence of inner samples"
 PAST = Known.before(("xi", "eta"))
@@ -93,7 +118,7 @@ def setting(s: Reader, update: tuple[tuple[frozenset[str], Term], ...]) -> Setti
     )
 
 
-def axioms(s: Reader) -> dict:
+def axioms(s: Reader) -> dict[str, Axiom]:
     return {
         "outer smoothness": Lipschitz("3.1", "df", s.S_f),
         "inner smoothness": LipschitzOperator("3.1", "dg", s.S_g, True),
@@ -225,7 +250,7 @@ def noise(s: Reader) -> tuple[Step, ...]:
     total = sq(clients(batch(z)))
     claim = scalar(product / (s.N * s.b))
 
-    def at(step: str, size) -> Step:
+    def at(step: str, size: Signomial) -> Step:
         weights = ((one, "noise.clients"), (1 / s.N, f"noise.batch.{step}"), (1 / (s.N * size), "moment"))
         return Step(
             f"noise.{step}",
@@ -276,7 +301,7 @@ def theorem_4_1(s: Reader) -> Derivation:
     delta = s.L_g**2 * s.S_f**2 * s.sigma_g**2 / s.m
     x, after, u, g = Var("x"), Var("x", 1), Var("u", 1), sampled_gradient(Var("x"))
     mean_u, mean_g = clients(u), clients(batch(g))
-    gradient, plug_in = clients(client_gradient(clients(x))), clients(plug_in_gradient(x))
+    gradient = clients(client_gradient(clients(x)))
     moved = clients(after) - clients(x)
     half = s.alpha**2 * s.S_F / 2
     steps = (
@@ -352,3 +377,5 @@ def theorem_4_1(s: Reader) -> Derivation:
         "not stated: independence over time",
     )
 
+
+DERIVATIONS = {"theorem_4_1": theorem_4_1}

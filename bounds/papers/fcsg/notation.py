@@ -103,9 +103,15 @@ ASSUMPTIONS = (
     Assumption("3.2", "every f_xi has ||grad f_xi|| <= L_f; E||grad g_eta||^2 <= L_g^2 (every sample for Acc-FCSG-M)"),
     Assumption("3.3", "given xi, the variance of the inner value is at most sigma_g^2, for every xi and x"),
     Assumption("not stated: domain", "X is the whole space: no algorithm of the paper projects"),
-    Assumption("not stated: independence over time", "the samples of a step are independent of those of all other steps"),
-    Assumption("not stated: independence of outer samples", "xi is drawn independently for every client and batch entry"),
-    Assumption("not stated: independence of inner samples", "given xi, eta is drawn independently for every inner entry"),
+    Assumption(
+        "not stated: independence over time", "the samples of a step are independent of those of all other steps"
+    ),
+    Assumption(
+        "not stated: independence of outer samples", "xi is drawn independently for every client and batch entry"
+    ),
+    Assumption(
+        "not stated: independence of inner samples", "given xi, eta is drawn independently for every inner entry"
+    ),
     Assumption("7", "grad F^n(x) = E[grad g(x, xi)^T grad f_xi(g(x, xi))] with g(x, xi) = E[g_eta(x, xi) | xi]"),
     Assumption("Algorithm 1, line 2", "all clients start at the same point"),
     Assumption("not stated: lower bound", "F is at least F_* everywhere, and F_gap = F(x_0) - F_*"),

@@ -161,7 +161,7 @@ class Algebra:
                 return self._steps(inner, index) if index in kept else frozenset()
         return frozenset()
 
-    def project(self, term: Term, onto) -> Sum:  # type: ignore[no-untyped-def]
+    def project(self, term: Term, onto) -> Sum:
         """The projection of each part on `onto` of its support."""
         return collect([(c, self._project(node, onto(self.support(node)))) for c, node in self.normal(term).parts])
 
@@ -268,7 +268,7 @@ class Algebra:
             a, b = first, second
 
 
-def _join(supports) -> Support:  # type: ignore[no-untyped-def]
+def _join(supports) -> Support:
     total = Support(_NO_INDEX, Known())
     for support in supports:
         total = total | support

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .facts import Equation, Fact, Inequality, Moment, State, fact_form
+from .facts import Equation, Fact, Inequality, Moment, State, inequality
 from .known import Known
-from .scalars import At, Atom, One, scalar, sq
-from .setting import EVERY, FIRST
-from .signomial import ONE, ProofError, Signomial
+from .scalars import At, scalar, sq
+from .setting import FIRST
+from .signomial import ProofError, Signomial
 from .terms import Act, App, Given, Mean, Sum, Term
+
+NOTHING = Known()
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,8 @@ class Lipschitz(Axiom):
         if self.mean_square:
             points = [left.argument, right.argument]
             _new_to(state, _drawn(state, left), points, f"{self.function} is Lipschitz in mean square only")
-        claim = sq(left - right) - self.constant**2 * sq(left.argument - right.argument)
-        return Inequality(fact_form(state.form(claim)), False, EVERY, frozenset({self.assumption}))
+        gap = self.constant**2 * sq(left.argument - right.argument)
+        return inequality(state, sq(left - right), gap, frozenset({self.assumption}))
 
 
 @dataclass(frozen=True)
@@ -99,9 +101,8 @@ class Bounded(Axiom):
         (app,) = _apps(state, self.function, terms, 1)
         uses = frozenset({self.assumption})
         if not isinstance(state.setting.function(self.function).space, str):
-            return Moment(state.algebra.normal(app), None, self.constant**2, False, uses)
-        claim = sq(app) - self.constant**2
-        return Inequality(fact_form(state.form(claim)), False, EVERY, uses)
+            return Moment(state.algebra.normal(app), None, self.constant**2, False, uses, repr(app))
+        return inequality(state, sq(app), scalar(self.constant**2), uses)
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class SecondMoment(Axiom):
 
     function: str
     constant: Signomial
-    given: Known = Known()
+    given: Known = NOTHING
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Moment:
         _operator_function(state, self.function)
@@ -122,7 +123,8 @@ class SecondMoment(Axiom):
         _new_to(state, drawn, [app.argument], f"{self.function} has a bounded second moment only")
         if drawn & self.given != Known():
             raise ProofError(f"{self.function}: the bound is not given its own sample")
-        return Moment(state.algebra.normal(app), self.given, self.constant**2, False, frozenset({self.assumption}))
+        uses = frozenset({self.assumption})
+        return Moment(state.algebra.normal(app), self.given, self.constant**2, False, uses, repr(app))
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ class Variance(Axiom):
 
     function: str
     constant: Signomial
-    given: Known = Known()
+    given: Known = NOTHING
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Fact:
         (app,) = _apps(state, self.function, terms, 1)
@@ -147,11 +149,11 @@ class Variance(Axiom):
         centre = App(app.function, app.argument, (*app.samples[:-1], None))
         uses = frozenset({self.assumption})
         if isinstance(state.setting.function(self.function).space, str):
-            claim = sq(app - centre) - self.constant**2
-            return Inequality(fact_form(state.form(claim)), False, EVERY, uses)
+            return inequality(state, sq(app - centre), scalar(self.constant**2), uses)
         if own & self.given != Known():
             raise ProofError(f"{self.function}: the bound is not given its own sample")
-        return Moment(state.algebra.normal(app - centre), self.given, self.constant**2, True, uses)
+        noise = app - centre
+        return Moment(state.algebra.normal(noise), self.given, self.constant**2, True, uses, repr(noise))
 
 
 @dataclass(frozen=True)
@@ -171,9 +173,8 @@ class Heterogeneity(Axiom):
         gap = app - Mean(self.index, app)
         uses = frozenset({self.assumption})
         if not isinstance(state.setting.function(self.function).space, str):
-            return Moment(state.algebra.normal(gap), None, self.constant**2, False, uses)
-        claim = sq(gap) - self.constant**2
-        return Inequality(fact_form(state.form(claim)), False, EVERY, uses)
+            return Moment(state.algebra.normal(gap), None, self.constant**2, False, uses, repr(gap))
+        return inequality(state, sq(gap), scalar(self.constant**2), uses)
 
 
 @dataclass(frozen=True)
@@ -203,8 +204,8 @@ class LipschitzOperator(Axiom):
             _new_to(state, _drawn(state, left), points, f"{self.function} is Lipschitz in the mean only")
             supports = [state.algebra.support(state.algebra.normal(point)).known for point in points]
             product = Given(supports[0] | supports[1], product)
-        claim = sq(product) - (self.constant * bound) ** 2 * sq(left.argument - right.argument)
-        return Inequality(fact_form(state.form(claim)), False, EVERY, uses | {self.assumption})
+        gap = (self.constant * bound) ** 2 * sq(left.argument - right.argument)
+        return inequality(state, sq(product), gap, uses | {self.assumption})
 
 
 @dataclass(frozen=True)
@@ -217,7 +218,7 @@ class Start(Axiom):
         term: Sum = state.algebra.normal(self.term)
         if terms:
             raise ProofError("the start takes no terms")
-        return Equation(term, FIRST, frozenset({self.assumption}))
+        return Equation(term, FIRST, frozenset({self.assumption}), f"{self.term!r} = 0 at t = 0")
 
 
 @dataclass(frozen=True)
@@ -231,8 +232,8 @@ class StartValue(Axiom):
     def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
         if self.quantity not in state.quantities or terms:
             raise ProofError(f"{self.quantity}: no such quantity")
-        table: dict[Atom, Signomial] = {At(self.quantity, False, self.offset): ONE, One(): -self.bound}
-        return Inequality(fact_form(table), False, None, frozenset({self.assumption}))
+        at = scalar(At(self.quantity, False, self.offset))
+        return inequality(state, at, scalar(self.bound), frozenset({self.assumption}), phases=None)
 
 
 @dataclass(frozen=True)
@@ -245,12 +246,8 @@ class LowerBound(Axiom):
     def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
         if self.quantity not in state.quantities or state.quantities[self.quantity].nonnegative or terms:
             raise ProofError(f"{self.quantity} is not the value of an objective")
-        table: dict[Atom, Signomial] = {
-            At(self.quantity): ONE,
-            At(self.quantity, True): -ONE,
-            One(): -self.gap,
-        }
-        return Inequality(fact_form(table), False, None, frozenset({self.assumption}))
+        fall = scalar(At(self.quantity)) - scalar(At(self.quantity, True))
+        return inequality(state, fall, scalar(self.gap), frozenset({self.assumption}), phases=None)
 
 
 KINDS = (
@@ -264,4 +261,4 @@ KINDS = (
     StartValue,
     LowerBound,
 )
-__all__ = ["KINDS", "scalar", *(kind.__name__ for kind in KINDS)]
+__all__ = ["KINDS", *(kind.__name__ for kind in KINDS)]

@@ -67,7 +67,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the kernel accepts a derivation; if not, the step where it stopped and why."""
+    """Whether the kernel accepts a derivation; if not, the step where it stopped and why.
+
+    `dropped`: the nonnegative numbers that single steps leave out; `loose`: conditions that are used with room only.
+    """
 
     theorem: str
     statement: str
@@ -76,8 +79,11 @@ class Verdict:
     assumptions: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    loose: tuple[str, ...] = ()
     failure: str = ""
-    reading: tuple[str, ...] = field(default=())
+    reading: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = field(default=(), repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         data: dict[str, Any] = {
@@ -91,6 +97,8 @@ class Verdict:
             "assumptions": list(self.assumptions),
             "conditions": list(self.conditions),
             "unused": list(self.unused),
+            "dropped": list(self.dropped),
+            "loose": list(self.loose),
             "definitions": list(self.reading),
         }
         return data if self.checked else {**data, "failure": self.failure}
@@ -99,9 +107,12 @@ class Verdict:
         rows = [f"{self.theorem}, {self.statement}", *(f"  {text}" for text in self.reading), ""]
         for number, x in enumerate(self.lines, 1):
             rows.append(f"{number:>3}. {x.name}: {x.claim}")
-            rows.append(f"     {x.rule}" + (f", from {', '.join(x.uses)}" if x.uses else "") + (f". {x.why}" if x.why else ""))
+            rows.append(
+                f"     {x.rule}" + (f", from {', '.join(x.uses)}" if x.uses else "") + (f". {x.why}" if x.why else "")
+            )
         rows += ["", *(f"assumed: {name}" for name in self.assumptions), *(f"used: {name}" for name in self.conditions)]
-        rows += [f"not used: {name}" for name in self.unused]
+        rows += [f"not used: {name}" for name in self.unused] + [f"left out in {text}" for text in self.dropped]
+        rows += [f"used with room only: {name}" for name in self.loose]
         rows.append(f"checked: {len(self.lines)} steps" if self.checked else f"NOT CHECKED: {self.failure}")
         return "\n".join(rows)
 
@@ -179,16 +190,11 @@ def _line(state: State, step: Step) -> Line:
         raise ProofError(f"{step.rule!r} is no rule")
     if step.name in state.facts:
         raise ProofError("there is a step of this name already")
+    before = len(state.dropped)
     fact = step.rule.apply(state)
+    state.dropped[before:] = [f"{step.name}: {text}" for text in state.dropped[before:]]
     state.facts[step.name] = fact
-    return Line(step.name, _claim(step.rule, fact), step.rule.title, tuple(dict.fromkeys(step.rule.uses)), step.why)
-
-
-def _claim(rule: Rule, fact: Fact) -> str:
-    """The claim as it was written where it was, otherwise as it was found."""
-    if isinstance(rule, Combine):
-        return f"{rule.left!r} {'=' if rule.equal else '<='} {rule.right!r}"
-    return repr(fact)
+    return Line(step.name, repr(fact), step.rule.title, tuple(dict.fromkeys(step.rule.uses)), step.why)
 
 
 def _conclusion(derivation: Derivation, statement: Any, reader: Reader, state: State) -> Combine:
@@ -199,7 +205,9 @@ def _conclusion(derivation: Derivation, statement: Any, reader: Reader, state: S
     gradient = replaced(objective.gradient, {objective.at: derivation.point})
     wanted = state.form(Scalar(((ONE, Inner(gradient, gradient)),)))
     if state.form(state.quantities[derivation.metric].meaning) != wanted:
-        raise ProofError(f"{derivation.metric} is not the squared gradient of {derivation.objective} at {derivation.point!r}")
+        raise ProofError(
+            f"{derivation.metric} is not the squared gradient of {derivation.objective} at {derivation.point!r}"
+        )
     total = Scalar(tuple((reader.read(term.expr), One()) for term in statement.terms))
     return Combine(Scalar(((1 / state.horizon, Total(derivation.metric)),)), total, derivation.conclusion)
 
@@ -218,8 +226,14 @@ def _verdict(derivation: Derivation, theorem: Any, label: str, state: State, lin
         tuple(lines),
         tuple(name for name in listed if name in used),
         tuple(sorted(used - set(listed))),
-        tuple([name for name in (*listed, *state.region.conditions) if name not in used] + [f"step {name}" for name in idle]),
+        tuple(
+            [name for name in (*listed, *state.region.conditions) if name not in used]
+            + [f"step {name}" for name in idle]
+        ),
+        tuple(state.dropped),
+        tuple(sorted(used - set(listed) - state.exact)),
         reading=_reading(derivation),
+        facts=tuple(state.facts.values()),
     )
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from ..search import certificate_for
 from .algebra import Algebra
 from .known import Known
 from .region import Certificate, Region, used_conditions
 from .scalars import At, Atom, Inner, Named, One, Scalar, Total, Value, form
-from ..search import certificate_for
 from .setting import EVERY, Setting
-from .signomial import ProofError, Signomial
+from .signomial import ONE, ProofError, Signomial
 from .terms import Sum
 
 Uses = frozenset[str]
@@ -25,13 +25,14 @@ class Inequality:
     equal: bool
     phases: frozenset[str] | None
     uses: Uses = frozenset()
+    text: str = field(default="", compare=False)
 
     @property
     def table(self) -> dict[Atom, Signomial]:
         return dict(self.form)
 
     def __repr__(self) -> str:
-        return f"{Scalar(tuple((c, a) for a, c in self.form))!r} {'=' if self.equal else '<='} 0"
+        return self.text or f"{Scalar(tuple((c, a) for a, c in self.form))!r} {'=' if self.equal else '<='} 0"
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,10 @@ class Equation:
     term: Sum
     phases: frozenset[str]
     uses: Uses = frozenset()
+    text: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
-        return f"{self.term!r} = 0"
+        return self.text or f"{self.term!r} = 0"
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,12 @@ class Moment:
     bound: Signomial
     trace: bool = False
     uses: Uses = frozenset()
+    text: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
-        return f"E[|{self.term!r}|^2 | {self.given!r}] <= {self.bound!r}"
+        given = "" if self.given is None or self.given == Known() else f" | {self.given!r}"
+        inner = f"|{self.text or repr(self.term)}|^2"
+        return f"{inner if self.given is None else f'E[{inner}{given}]'} <= {self.bound!r}"
 
 
 Fact = Inequality | Equation | Moment
@@ -74,7 +79,8 @@ class Quantity:
     meaning: Scalar
 
     def __post_init__(self) -> None:
-        if not self.nonnegative and not (len(self.meaning.parts) == 1 and isinstance(self.meaning.parts[0][1], Value)):
+        parts = self.meaning.parts
+        if not self.nonnegative and not (len(parts) == 1 and parts[0][0] == ONE and isinstance(parts[0][1], Value)):
             raise ProofError(f"{self.name}: wanted squared norms with nonnegative coefficients, or one value")
 
     @property
@@ -87,7 +93,10 @@ class Quantity:
 
 @dataclass
 class State:
-    """Declarations, which are frozen, and the facts established so far."""
+    """Declarations, which are frozen, and the facts established so far.
+
+    `dropped`: nonnegative numbers that some step left out; `exact`: conditions that some certificate uses without room.
+    """
 
     setting: Setting
     quantities: Mapping[str, Quantity]
@@ -97,6 +106,8 @@ class State:
     period: Signomial
     facts: dict[str, Fact] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
+    dropped: list[str] = field(default_factory=list)
+    exact: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.algebra = Algebra(self.setting)
@@ -110,7 +121,7 @@ class State:
     def moment(self, name: str) -> Moment:
         return self._fact(name, Moment)
 
-    def _fact(self, name: str, kind: type):  # type: ignore[no-untyped-def]
+    def _fact(self, name: str, kind: type):
         if name not in self.facts:
             raise ProofError(f"{name}: no such step before this one")
         if not isinstance(self.facts[name], kind):
@@ -142,7 +153,10 @@ class State:
         found = certificate if certificate is not None else certificate_for(value, self.region)
         if found is None or not self.region.certified(value, found):
             return None
-        return used_conditions(found)
+        names = used_conditions(found)
+        if not self.region.remainder(value, found):
+            self.exact |= names
+        return names
 
 
 def phases_of(facts: Iterable[Fact]) -> frozenset[str] | None:
@@ -166,3 +180,17 @@ def phases_of(facts: Iterable[Fact]) -> frozenset[str] | None:
 
 def fact_form(table: Mapping[Atom, Signomial]) -> tuple[tuple[Atom, Signomial], ...]:
     return tuple(sorted(((a, c) for a, c in table.items() if c), key=lambda item: repr(item[0])))
+
+
+def inequality(
+    state: State,
+    left: Scalar,
+    right: Scalar,
+    uses: Uses = frozenset(),
+    *,
+    phases: frozenset[str] | None = EVERY,
+    equal: bool = False,
+) -> Inequality:
+    """left <= right (or =) in normal form; the text keeps it as it was written."""
+    text = f"{left!r} {'=' if equal else '<='} {right!r}"
+    return Inequality(fact_form(state.form(left - right)), equal, phases, uses, text)

@@ -60,7 +60,9 @@ class Known:
         return self & other == self
 
     def later(self, by: int) -> Known:
-        rows = ((n, None if level is None else level + by, frozenset(s + by for s in k)) for n, level, k in self.entries)
+        rows = (
+            (n, None if level is None else level + by, frozenset(s + by for s in k)) for n, level, k in self.entries
+        )
         return Known(tuple(rows))
 
     def __repr__(self) -> str:

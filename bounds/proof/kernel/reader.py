@@ -22,7 +22,7 @@ class Reader:
     def __getattr__(self, name: str) -> Signomial:
         if name.startswith("_") or name not in self.params:
             raise AttributeError(name)
-        return Signomial([(((self.params[name], Fraction(1)),), 1)])
+        return Signomial([(((self.params[name], 1),), 1)])
 
     def read(self, expr: Any) -> Signomial:
         """The expression as a signomial.

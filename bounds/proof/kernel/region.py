@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from .signomial import ONE, Param, ProofError, Signomial, parameter
+from .signomial import Param, ProofError, Signomial, parameter
 
 Certificate = tuple[tuple[Signomial, tuple[str, ...]], ...]
 
@@ -40,17 +40,20 @@ class Region:
             return (n - 1) * (n - 2)
         raise ProofError(f"{name!r} is not a condition; there are {sorted(self.conditions)}")
 
-    def certified(self, value: Signomial, certificate: Certificate) -> bool:
-        """Whether the certificate shows value >= 0 on the region."""
+    def remainder(self, value: Signomial, certificate: Certificate) -> Signomial:
+        """The value without the products of the certificate, formulas put in; nonnegative terms only if it is one."""
         left = value
         for multiplier, names in certificate:
-            if not multiplier.nonnegative:
-                return False
             product = multiplier
             for name in names:
                 product = product * self.slack(name)
             left = left - product
-        return left.nonnegative or self.expanded(left).nonnegative
+        return left if left.nonnegative else self.expanded(left)
+
+    def certified(self, value: Signomial, certificate: Certificate) -> bool:
+        """Whether the certificate shows value >= 0 on the region."""
+        fair = all(multiplier.nonnegative for multiplier, _ in certificate)
+        return fair and self.remainder(value, certificate).nonnegative
 
     def expanded(self, value: Signomial) -> Signomial:
         """The value times a positive factor, with the formulas of the constants put in."""
@@ -67,7 +70,3 @@ class Region:
 def used_conditions(certificate: Iterable[tuple[Signomial, tuple[str, ...]]]) -> frozenset[str]:
     """Names of the slacks that a certificate multiplies by something."""
     return frozenset(name for multiplier, names in certificate if multiplier for name in names)
-
-
-TRIVIAL: Certificate = ()
-__all__ = ["ONE", "TRIVIAL", "Certificate", "Region", "used_conditions"]

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from .assumptions import Axiom, Bounded
-from .facts import Equation, Fact, Inequality, Moment, State, fact_form, phases_of
+from .facts import Equation, Fact, Inequality, Moment, State, fact_form, inequality, phases_of
 from .known import Known
 from .region import Certificate
-from .scalars import At, Atom, Inner, Named, One, Scalar, Total, Value, form, later, sq, value
+from .scalars import At, Atom, Inner, Named, One, Scalar, Total, Value, dot, form, later, scalar, sq, value
 from .setting import COMMUNICATION, EVERY, FIRST, LATER, LOCAL
 from .signomial import ONE, ZERO, ProofError, Signomial, signomial
 from .terms import Act, App, Given, Mean, Proj, Sum, Term, Var, replaced, samples, shifted, variables
@@ -51,7 +51,8 @@ class Definition(Rule):
         variable = state.setting.variable(self.variable)
         for phases, term in variable.equations:
             if self.phase in phases:
-                return Equation(state.algebra.normal(Var(self.variable, variable.defined) - term), phases)
+                left = Var(self.variable, variable.defined)
+                return Equation(state.algebra.normal(left - term), phases, text=f"{left!r} = {term!r}")
         raise ProofError(f"{self.variable}: no equation at the phase {self.phase!r}")
 
 
@@ -75,7 +76,12 @@ class Project(Rule):
             term = Mean(index, term)
         if self.given is not None:
             term = Given(self.given, term)
-        return Equation(state.algebra.normal(term), fact.phases, fact.uses)
+        return Equation(state.algebra.normal(term), fact.phases, fact.uses, self._text(fact))
+
+    def _text(self, fact: Equation) -> str:
+        parts = [f"mean over {index}" for index in self.over]
+        parts += [f"expectation given {self.given!r}"] if self.given is not None else []
+        return f"{' and '.join(parts)} of {self.equation}"
 
 
 @dataclass(frozen=True)
@@ -97,7 +103,7 @@ class Linear(Rule):
         if left.parts:
             raise ProofError(f"left over: {left!r}")
         phases = phases_of(facts)
-        return Equation(state.algebra.normal(self.claim), phases or EVERY, _uses(facts))
+        return Equation(state.algebra.normal(self.claim), phases or EVERY, _uses(facts), f"{self.claim!r} = 0")
 
 
 @dataclass(frozen=True)
@@ -124,9 +130,9 @@ class Cases(Rule):
                 raise ProofError("cases: wanted statements of one kind about a step")
             phases |= fact.phases
         if isinstance(first, Equation) and all(f.term == first.term for f in facts):  # type: ignore[union-attr]
-            return Equation(first.term, phases, _uses(facts))
+            return Equation(first.term, phases, _uses(facts), first.text)
         if isinstance(first, Inequality) and all(f.form == first.form for f in facts):  # type: ignore[union-attr]
-            return Inequality(first.form, all(f.equal for f in facts), phases, _uses(facts))  # type: ignore[union-attr]
+            return Inequality(first.form, all(f.equal for f in facts), phases, _uses(facts), first.text)  # type: ignore[union-attr]
         raise ProofError("the cases have different conclusions")
 
 
@@ -195,9 +201,9 @@ class Combine(Rule):
         phases = phases_of(facts) if facts else self._phases()
         if phases is None and self.squares:
             raise ProofError("a square is about a step, not about the run")
-        table = state.form(self.left - self.right)
-        _one_scope(table, phases)
-        return Inequality(fact_form(table), self.equal, phases, _uses(facts) | used)
+        found = inequality(state, self.left, self.right, _uses(facts) | used, phases=phases, equal=self.equal)
+        _one_scope(found.table, phases)
+        return found
 
     def _phases(self) -> frozenset[str] | None:
         """Without premises: about the run if it speaks of sums, else about every step."""
@@ -236,6 +242,8 @@ class Combine(Rule):
             if state.region.expanded(coefficient):
                 raise ProofError(f"left over: ({coefficient!r}) {atom!r}, which has no sign")
             return frozenset()
+        if state.region.expanded(coefficient):
+            state.dropped.append(f"({coefficient!r}) {atom!r}")
         return self._certified(state, coefficient, f"left over: ({coefficient!r}) {atom!r}")
 
     def _certified(self, state: State, number: Signomial, what: str) -> frozenset[str]:
@@ -264,7 +272,7 @@ class Open(Rule):
         if self.quantity not in state.quantities:
             raise ProofError(f"{self.quantity}: no such quantity")
         meaning = state.quantities[self.quantity].meaning
-        return Inequality(fact_form(state.form(Scalar(((ONE, Named(self.quantity)),)) - meaning)), True, EVERY)
+        return inequality(state, scalar(Named(self.quantity)), meaning, equal=True)
 
 
 @dataclass(frozen=True)
@@ -335,9 +343,9 @@ class IndependentMean(Rule):
         uses = _independent(state, term, self.index, self.given)
         index = state.setting.index(self.index)
         size = index.first if self.first and index.first is not None else index.size
-        table = state.form(sq(Mean(self.index, term)) - sq(term) / size)
         phases = EVERY if index.first is None else FIRST if self.first else LATER
-        return Inequality(fact_form(table), True, phases, uses)
+        mean = sq(Mean(self.index, self.term))
+        return inequality(state, mean, sq(self.term) / size, uses, phases=phases, equal=True)
 
 
 def _independent(state: State, term: Sum, index: str, given: Known) -> frozenset[str]:
@@ -405,7 +413,8 @@ class MeanMoment(Rule):
             term = Mean(index, term)
         if self.given is not None:
             term = Given(self.given, term)
-        return Moment(state.algebra.normal(term), fact.given, fact.bound, fact.trace, fact.uses)
+        text = "".join(f"mean_{index} " for index in self.over) + f"({fact.text})"
+        return Moment(state.algebra.normal(term), fact.given, fact.bound, fact.trace, fact.uses, text)
 
 
 @dataclass(frozen=True)
@@ -429,7 +438,8 @@ class IndependentMoment(Rule):
         if index.first is not None:
             raise ProofError(f"{self.index} has another size at step 0")
         term = state.algebra.normal(Mean(self.index, fact.term))
-        return Moment(term, fact.given, fact.bound / index.size, True, fact.uses | uses)
+        text = f"mean_{self.index}({fact.text})"
+        return Moment(term, fact.given, fact.bound / index.size, True, fact.uses | uses, text)
 
 
 @dataclass(frozen=True)
@@ -454,12 +464,10 @@ class Action(Rule):
         product: Term = Act(fact.term, vector)
         if self.bounded:
             bound, uses = sure_bound(state, vector)
-            table = state.form(sq(product) - Scalar(((fact.bound * bound**2, One()),)))
-            return Inequality(fact_form(table), False, EVERY, fact.uses | uses)
+            return inequality(state, sq(product), scalar(fact.bound * bound**2), fact.uses | uses)
         if fact.given is not None and not state.algebra.support(vector).known <= fact.given:
             product = Given(fact.given, product)
-        table = state.form(sq(product) - fact.bound * sq(vector))
-        return Inequality(fact_form(table), False, EVERY, fact.uses)
+        return inequality(state, sq(product), fact.bound * sq(self.vector), fact.uses)
 
 
 def sure_bound(state: State, term: Term) -> tuple[Signomial, frozenset[str]]:
@@ -524,9 +532,8 @@ class SmoothDescent(Rule):
             raise ProofError(f"{start!r} is not known before the samples of the gradient")
         gradient = replaced(objective.gradient, {objective.at: start})
         step = self.end - self.start
-        claim = value(self.objective, self.end) - value(self.objective, self.start)
-        claim = claim - Scalar(((ONE, Inner(gradient, step)),)) - self.constant / 2 * sq(step)
-        return Inequality(fact_form(state.form(claim)), False, EVERY, fact.uses | {objective.assumption})
+        right = value(self.objective, self.start) + dot(gradient, step) + self.constant / 2 * sq(step)
+        return inequality(state, value(self.objective, self.end), right, fact.uses | {objective.assumption})
 
     def _free(self, state: State, at: str, gradient: Term) -> None:
         names = {name for name, _ in variables(gradient)}
@@ -738,7 +745,7 @@ class Part(Rule):
         return Inequality(fact_form(table), False, None)
 
 
-def _uses(facts) -> frozenset[str]:  # type: ignore[no-untyped-def]
+def _uses(facts) -> frozenset[str]:
     return frozenset().union(*(fact.uses for fact in facts))
 
 

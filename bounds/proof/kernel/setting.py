@@ -92,7 +92,7 @@ class Setting:
     def __post_init__(self) -> None:
         groups = (self.indices, self.sources, self.functions, self.variables, self.objectives)
         for group in groups:
-            names = [item.name for item in group]  # type: ignore[attr-defined]
+            names = [item.name for item in group]
             if len(set(names)) != len(names):
                 raise ProofError(f"declared twice: {sorted(n for n in names if names.count(n) > 1)[0]}")
         for function in self.functions:
@@ -104,7 +104,9 @@ class Setting:
     def _accept_function(self, function: Function) -> None:
         differ = {i for s in function.sources for i in self.source(s).index if not self.index(i).identical}
         if missing := differ - function.index:
-            raise ProofError(f"{function.name}: the law of its sample depends on {sorted(missing)}, so must the function")
+            raise ProofError(
+                f"{function.name}: the law of its sample depends on {sorted(missing)}, so must the function"
+            )
         if not function.mean_index <= function.index:
             raise ProofError(f"{function.name}: its mean depends on an index that it does not have")
 
@@ -157,7 +159,7 @@ class Setting:
         return _find(self.objectives, name, "objective")
 
 
-def _find(items: tuple, name: str, what: str):  # type: ignore[no-untyped-def, type-arg]
+def _find(items: tuple, name: str, what: str):
     for item in items:
         if item.name == name:
             return item

@@ -28,7 +28,8 @@ class Param:
             raise ProofError(f"{self.name}: a count is positive")
 
 
-Monomial = tuple[tuple[Param, Fraction], ...]
+Exponent = int | Fraction
+Monomial = tuple[tuple[Param, Exponent], ...]
 Coefficient = Union["Signomial", Fraction, int]
 
 
@@ -45,13 +46,15 @@ class Signomial:
             for param, exponent in monomial:
                 if exponent < 0 and not param.positive:
                     raise ProofError(f"{param.name} may be 0: no division by it")
-        self.terms = tuple(sorted((m, c) for m, c in collected.items() if c != 0))
-        self._hash = hash(self.terms)
+        self.terms = tuple(sorted(((m, c) for m, c in collected.items() if c), key=_order))
+        self._hash: int | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Signomial) and self.terms == other.terms
 
     def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(self.terms)
         return self._hash
 
     def __bool__(self) -> bool:
@@ -97,7 +100,8 @@ class Signomial:
         if len(self.terms) != 1:
             raise ProofError(f"({self})^{exponent}: only a single term has such a power")
         (monomial, coefficient), power = self.terms[0], exponent
-        return Signomial([(tuple((p, e * power) for p, e in monomial), _rational_power(coefficient, power))])
+        raised = tuple((p, _exponent(e * power)) for p, e in monomial)
+        return Signomial([(raised, _rational_power(coefficient, power))])
 
     def __repr__(self) -> str:
         return _text(self)
@@ -116,7 +120,7 @@ class Signomial:
         total = ZERO
         for monomial, coefficient in self.terms:
             rest = tuple((p, e) for p, e in monomial if p != param)
-            exponent = dict(monomial).get(param, Fraction(0))
+            exponent = dict(monomial).get(param, 0)
             total = total + Signomial([(rest, coefficient)]) * (value**exponent if exponent else ONE)
         return total
 
@@ -132,11 +136,21 @@ class Signomial:
         return total
 
 
+def _order(term: tuple[Monomial, Fraction]) -> list[tuple[str, bool, bool, Exponent]]:
+    return [(p.name, p.positive, p.count, e) for p, e in term[0]]
+
+
 def _times(left: Monomial, right: Monomial) -> Monomial:
+    if not left or not right:
+        return left or right
     exponents = dict(left)
     for param, exponent in right:
-        exponents[param] = exponents.get(param, Fraction(0)) + exponent
-    return tuple(sorted((p, e) for p, e in exponents.items() if e))
+        exponents[param] = _exponent(exponents.get(param, 0) + exponent)
+    return tuple(sorted(item for item in exponents.items() if item[1]))
+
+
+def _exponent(value: Exponent) -> Exponent:
+    return int(value) if value.denominator == 1 else value
 
 
 def _rational_power(base: Fraction, exponent: Fraction) -> Fraction:
@@ -162,7 +176,7 @@ def signomial(value: Coefficient) -> Signomial:
 
 def parameter(name: str, *, positive: bool = True, count: bool = False) -> Signomial:
     """The parameter as a signomial."""
-    return Signomial([(((Param(name, positive, count), Fraction(1)),), 1)])
+    return Signomial([(((Param(name, positive, count), 1),), 1)])
 
 
 def _text(value: Signomial) -> str:
@@ -183,7 +197,7 @@ def _term_text(monomial: Monomial, coefficient: Fraction) -> str:
     return ("-" if number < 0 else "") + head + tail
 
 
-def _power_text(param: Param, exponent: Fraction) -> str:
+def _power_text(param: Param, exponent: Exponent) -> str:
     if exponent == 1:
         return param.name
     return f"{param.name}^{exponent if exponent.denominator == 1 else f'({exponent})'}"

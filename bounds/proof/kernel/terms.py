@@ -6,10 +6,28 @@ symbolic: shift 0 is step t, shift 1 is step t + 1. A linear operator is a term 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from .known import Known
 from .signomial import Coefficient, Signomial, signomial
+
+
+def remembered(kind: type) -> type:
+    """Hash and text of a nested immutable object are computed once."""
+    for name in ("__hash__", "__repr__"):
+        setattr(kind, name, _once(getattr(kind, name), f"_{name}"))
+    return kind
+
+
+def _once(function: Callable[[Any], Any], slot: str) -> Callable[[Any], Any]:
+    def recall(self: Any) -> Any:
+        if slot not in self.__dict__:
+            object.__setattr__(self, slot, function(self))
+        return self.__dict__[slot]
+
+    return recall
 
 
 class Term:
@@ -38,6 +56,7 @@ def _parts(term: Term) -> tuple[tuple[Signomial, Term], ...]:
     return term.parts if isinstance(term, Sum) else ((signomial(1), term),)
 
 
+@remembered
 @dataclass(frozen=True, repr=False)
 class Sum(Term):
     """A linear combination: (coefficient, term) pairs."""
@@ -57,6 +76,7 @@ class Sum(Term):
         return " + ".join(texts).replace("+ -", "- ")
 
 
+@remembered
 @dataclass(frozen=True, repr=False)
 class Var(Term):
     """A declared variable at step t + shift."""
@@ -68,6 +88,7 @@ class Var(Term):
         return self.name + (f"[{self.shift:+d}]" if self.shift else "")
 
 
+@remembered
 @dataclass(frozen=True, repr=False)
 class App(Term):
     """function(argument; samples): one entry for each sample of the function, its step, or None where it is averaged."""
@@ -81,6 +102,7 @@ class App(Term):
         return f"{self.function}({self.argument!r}{'; ' + drawn if drawn and set(drawn) != {'.', ','} and drawn != '.' else ''})"
 
 
+@remembered
 @dataclass(frozen=True, repr=False)
 class Act(Term):
     """A linear operator applied to a vector."""
@@ -92,6 +114,7 @@ class Act(Term):
         return f"{_closed(self.operator)}·{_closed(self.vector)}"
 
 
+@remembered
 @dataclass(frozen=True, repr=False)
 class Mean(Term):
     """The mean over an index, for instance over the clients."""
@@ -103,6 +126,7 @@ class Mean(Term):
         return f"mean_{self.index}{_closed(self.term, always=True)}"
 
 
+@remembered
 @dataclass(frozen=True, repr=False)
 class Given(Term):
     """The conditional expectation given some sources."""
@@ -114,6 +138,7 @@ class Given(Term):
         return f"E[{self.term!r} | {self.known!r}]"
 
 
+@remembered
 @dataclass(frozen=True, repr=False)
 class Proj(Term):
     """Normal form of means and conditional expectations: the projection on `index` and `known`."""
@@ -123,7 +148,8 @@ class Proj(Term):
     term: Term
 
     def __repr__(self) -> str:
-        return f"E[{self.term!r} | {self.known!r}; {','.join(sorted(self.index))}]"
+        left = ",".join(sorted(self.index)) or "no index"
+        return f"P[{self.term!r} | {self.known!r}; {left}]"
 
 
 def _closed(term: Term, always: bool = False) -> str:

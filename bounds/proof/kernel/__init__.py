@@ -1,0 +1,129 @@
+"""The trusted part: what a checked derivation rests on. It knows no paper, and no sympy beyond reading a declared statement.
+
+signomial    exact numbers with parameters
+known        which samples are known; terms: vectors as data; setting: declarations, from which measurability is derived
+algebra      the normal form of vectors and inner products
+scalars      inner products, values, quantities and their sums; facts: what has been established
+region       conditions and certificates; reader: from the declared statement to both
+assumptions  the kinds of assumption with their instances; rules: the rules of inference; derivation: the check of a whole derivation
+"""
+
+from .assumptions import (
+    Axiom,
+    Bounded,
+    Heterogeneity,
+    Lipschitz,
+    LipschitzOperator,
+    LowerBound,
+    SecondMoment,
+    Start,
+    StartValue,
+    Variance,
+)
+from .derivation import Derivation, Step, Verdict, check
+from .facts import Quantity
+from .known import Known
+from .reader import Reader
+from .rules import (
+    Action,
+    Assume,
+    AtStart,
+    Cases,
+    Combine,
+    Definition,
+    Drift,
+    IndependentMean,
+    IndependentMoment,
+    Instance,
+    Later,
+    Linear,
+    MeanMoment,
+    Open,
+    Part,
+    Project,
+    SmoothDescent,
+    SumOver,
+)
+from .scalars import dot, quantity, scalar, sq, value
+from .setting import (
+    COMMUNICATION,
+    EVERY,
+    FIRST,
+    LATER,
+    LOCAL,
+    Function,
+    Index,
+    Objective,
+    Setting,
+    Source,
+    Variable,
+)
+from .signomial import ONE, Param, ProofError, Signomial, parameter, signomial
+from .terms import Act, App, Given, Mean, Sum, Term, Var
+
+__all__ = [
+    "COMMUNICATION",
+    "EVERY",
+    "FIRST",
+    "LATER",
+    "LOCAL",
+    "ONE",
+    "Act",
+    "Action",
+    "App",
+    "Assume",
+    "AtStart",
+    "Axiom",
+    "Bounded",
+    "Cases",
+    "Combine",
+    "Definition",
+    "Derivation",
+    "Drift",
+    "Function",
+    "Given",
+    "Heterogeneity",
+    "IndependentMean",
+    "IndependentMoment",
+    "Index",
+    "Instance",
+    "Known",
+    "Later",
+    "Linear",
+    "Lipschitz",
+    "LipschitzOperator",
+    "LowerBound",
+    "Mean",
+    "MeanMoment",
+    "Objective",
+    "Open",
+    "Param",
+    "Part",
+    "Project",
+    "ProofError",
+    "Quantity",
+    "Reader",
+    "SecondMoment",
+    "Setting",
+    "Signomial",
+    "SmoothDescent",
+    "Source",
+    "Start",
+    "StartValue",
+    "Step",
+    "Sum",
+    "SumOver",
+    "Term",
+    "Var",
+    "Variable",
+    "Variance",
+    "Verdict",
+    "check",
+    "dot",
+    "parameter",
+    "quantity",
+    "scalar",
+    "signomial",
+    "sq",
+    "value",
+]

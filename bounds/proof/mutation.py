@@ -1,0 +1,105 @@
+"""Every small change of a derivation or of a statement, one at a time, to see that the check notices it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from ..language.theorem import Condition, Statement, Term, Theorem
+from .kernel import Derivation, Param, ProofError, Signomial, Verdict, check
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A changed object and where it was changed."""
+
+    where: str
+    value: Any
+
+
+def mutants(value: Any, where: str = "") -> Iterator[Mutant]:
+    """Each number, exponent, sign, shift, flag and list entry inside, changed one at a time."""
+    if isinstance(value, Signomial):
+        yield from _signomials(value, where)
+    elif isinstance(value, bool):
+        yield Mutant(where, not value)
+    elif isinstance(value, int):
+        yield from (Mutant(where, value + by) for by in (1, -1))
+    elif isinstance(value, tuple):
+        for i, item in enumerate(value):
+            yield from (Mutant(m.where, (*value[:i], m.value, *value[i + 1 :])) for m in mutants(item, f"{where}[{i}]"))
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from (Mutant(m.where, {**value, key: m.value}) for m in mutants(item, f"{where}[{key}]"))
+    elif is_dataclass(value) and not isinstance(value, Param | type):
+        yield from _fields(value, where)
+
+
+def _fields(value: Any, where: str) -> Iterator[Mutant]:
+    for item in fields(value):
+        if item.init and item.name not in ("why", "inside", "shift"):
+            for mutant in mutants(getattr(value, item.name), f"{where}.{item.name}"):
+                try:
+                    yield Mutant(mutant.where, replace(value, **{item.name: mutant.value}))
+                except ProofError:
+                    continue  # refused at construction
+
+
+def _signomials(value: Signomial, where: str) -> Iterator[Mutant]:
+    for i, (monomial, coefficient) in enumerate(value.terms):
+        rest = [term for j, term in enumerate(value.terms) if j != i]
+        for text, factor in (("doubled", Fraction(2)), ("halved", Fraction(1, 2)), ("negated", Fraction(-1))):
+            yield Mutant(f"{where}: {text}", Signomial([*rest, (monomial, factor * coefficient)]))
+        for j, (param, exponent) in enumerate(monomial):
+            raised = (*monomial[:j], (param, exponent + 1), *monomial[j + 1 :])
+            changed = tuple((p, e) for p, e in raised if e)
+            yield Mutant(f"{where}: exponent of {param.name}", Signomial([*rest, (changed, coefficient)]))
+
+
+def statement_mutants(statement: Statement) -> Iterator[Mutant]:
+    """Each term and each condition of a statement, changed one at a time."""
+    for i, term in enumerate(statement.terms):
+        for text, expr in _expressions(term.expr):
+            terms = (*statement.terms[:i], Term(term.name, expr, term.role), *statement.terms[i + 1 :])
+            yield Mutant(f"term {term.name}: {text}", replace(statement, terms=terms))
+    for i, condition in enumerate(statement.conditions):
+        others = (statement.conditions[:i], statement.conditions[i + 1 :])
+        yield Mutant(f"condition {condition.name}: dropped", replace(statement, conditions=others[0] + others[1]))
+        for text, right in _expressions(condition.right):
+            changed = Condition(condition.name, condition.left, condition.relation, right)
+            yield Mutant(
+                f"condition {condition.name}: {text}", replace(statement, conditions=(*others[0], changed, *others[1]))
+            )
+
+
+def _expressions(expr: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
+    yield "doubled", 2 * expr
+    yield "halved", expr / 2
+    yield "negated", -expr
+    for symbol in sorted(expr.free_symbols, key=str):
+        yield f"times {symbol}", expr * symbol
+        yield f"divided by {symbol}", expr / symbol
+
+
+def noticed(derivation: Derivation, theorem: Theorem, label: str, before: Verdict) -> bool:
+    """Whether the check refuses, or leaves out something else than before, or the change is none.
+
+    A change is none where every step still says the same, such as another way to write a projected inner product.
+    """
+    after = check(derivation, theorem, label)
+    return not after.checked or _signature(after) != _signature(before) or after.facts == before.facts
+
+
+def _signature(verdict: Verdict) -> tuple[Any, ...]:
+    return verdict.dropped, verdict.loose, verdict.assumptions, verdict.conditions, verdict.unused
+
+
+def with_statement(theorem: Theorem, statement: Statement) -> Theorem:
+    """The theorem with another statement in the place of the one with its label, accepted or not."""
+    changed = replace(theorem, statements={**theorem.statements, statement.label: lambda: statement})
+    changed._cache[statement.label] = statement
+    return changed

@@ -1,0 +1,119 @@
+"""Every derivation checks, says what its statement says, and a change anywhere in it is noticed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+import pytest
+from fedco.bounds import get_theorem
+from fedco.bounds.proof.derivations import derivation, derived_ids, prove
+from fedco.bounds.proof.kernel import Combine, Derivation, Lipschitz, Mean, Step, Var, check, sq
+from fedco.bounds.proof.kernel.rules import Rule
+from fedco.bounds.proof.mutation import mutants, noticed, statement_mutants, with_statement
+
+IDS = derived_ids()
+SAMPLE = 4
+"""Mutants for each derivation in the quick suite; all of them under `slow`."""
+PLAIN = "fcsg.theorem_4_1"
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_every_derivation_checks(name):
+    verdict = prove(get_theorem(name))
+    assert verdict.checked, verdict.failure
+    assert verdict.lines[-1].name == "conclusion"
+    idle = [text for text in verdict.unused if text.startswith("step ")]
+    assert not idle, "every step is used"
+    assert not set(verdict.conditions) & set(verdict.unused)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_every_condition_is_used_and_every_term_is_reached(name):
+    verdict = prove(get_theorem(name))
+    statement = get_theorem(name).statement("corrected")
+    assert {c.name for c in statement.conditions} <= set(verdict.conditions)
+    assert not [text for text in verdict.dropped if text.startswith("conclusion: ") and text.endswith(" 1")], (
+        "the statement is what the derivation delivers, not more"
+    )
+
+
+def survivors(name, chosen):
+    theorem = get_theorem(name)
+    before = check(derivation(theorem), theorem)
+    return [m.where for m in chosen if not noticed(m.value, theorem, "corrected", before)]
+
+
+def statement_survivors(name, chosen):
+    theorem = get_theorem(name)
+    plan = derivation(theorem)
+    before = check(plan, theorem)
+    return [m.where for m in chosen if not noticed(plan, with_statement(theorem, m.value), "corrected", before)]
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_a_sample_of_mutants_is_noticed(name):
+    every = list(mutants(derivation(get_theorem(name))))
+    assert not survivors(name, Random(name).sample(every, SAMPLE))
+    changed = list(statement_mutants(get_theorem(name).statement("corrected")))
+    assert not statement_survivors(name, Random(name).sample(changed, SAMPLE))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", IDS)
+def test_every_mutant_is_noticed(name):
+    every = list(mutants(derivation(get_theorem(name))))
+    left = survivors(name, every)
+    assert len(left) <= len(every) / 100, left
+    assert not statement_survivors(name, statement_mutants(get_theorem(name).statement("corrected")))
+
+
+# --- what a derivation may not do -------------------------------------------------------------------------------------
+
+
+def refused(message, **changes):
+    theorem = get_theorem(PLAIN)
+    verdict = check(replace(derivation(theorem), **changes), theorem)
+    assert not verdict.checked and message in verdict.failure, verdict.failure
+
+
+def plan() -> Derivation:
+    return derivation(get_theorem(PLAIN))
+
+
+class Wish(Rule):
+    def apply(self, state):
+        return Combine(sq(Var("x")), sq(Var("x"))).apply(state)
+
+
+def test_no_rule_of_ones_own():
+    refused("is no rule", steps=(Step("wish", Wish()), *plan().steps))
+
+
+def test_no_assumption_that_the_theorem_does_not_list():
+    wished = {**plan().axioms, "wish": Lipschitz("wished for", "df", 0 * plan().conclusion[0][0])}
+    refused("not in the theorem's list", axioms=wished)
+    refused("not in the theorem's list", time="wished for")
+
+
+def test_the_metric_is_the_gradient_of_the_objective():
+    refused("is not the squared gradient", metric="X")
+    refused("is not the squared gradient", point=Mean("n", Var("x", 1)))
+
+
+def test_the_region_is_not_empty():
+    refused("violates descent_step", inside={**plan().inside, "alpha": Fraction(9)})
+    refused("not allowed", inside={**plan().inside, "q": Fraction(1, 2)})
+
+
+def test_a_step_does_not_refer_to_a_later_one():
+    refused("no such step before", steps=plan().steps[::-1])
+
+
+def test_a_name_is_used_once():
+    refused("of this name already", steps=(*plan().steps, plan().steps[0]))
+
+
+def test_a_whole_number_is_one():
+    refused("is not a whole number", period="alpha")
