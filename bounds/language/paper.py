@@ -16,8 +16,15 @@ if TYPE_CHECKING:
     from ..audit.findings import Finding
     from ..audit.refutation import Refutation
     from ..cost.claims import Claim
+    from ..proof.kernel import Derivation, Reader
 
-FILES = {"theorems": "THEOREMS", "claims": "CLAIMS", "findings": "FINDINGS", "counterexamples": "REFUTATIONS"}
+FILES = {
+    "theorems": "THEOREMS",
+    "claims": "CLAIMS",
+    "findings": "FINDINGS",
+    "counterexamples": "REFUTATIONS",
+    "derivations": "DERIVATIONS",
+}
 """The parts of a paper: the files of its folder that others read, and the name in each that holds its declarations."""
 
 
@@ -63,6 +70,11 @@ class Paper:
     def counterexamples(self) -> dict[str, Refutation]:
         """Exact instances that break a claim, by name."""
         return {item.name: item for item in self.load("counterexamples")}
+
+    @cached_property
+    def derivations(self) -> dict[str, Callable[[Reader], Derivation]]:
+        """Id of a theorem -> the derivation of its corrected statement, as a function of the symbols."""
+        return {f"{self.key}.{name}": build for name, build in self.load("derivations")}
 
     @property
     def main_theorems(self) -> tuple[Theorem, ...]:

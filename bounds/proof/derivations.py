@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from importlib import import_module
-from importlib.util import find_spec
-
 from ..language.reading import InputError
 from ..language.theorem import Theorem
+from ..registry import get_paper, is_paper, papers
 from .kernel import Derivation, Reader, Verdict, check
 
 LABEL = "corrected"
 
 
-def builders(paper: str) -> Mapping[str, Callable[[Reader], Derivation]]:
-    """Name of a theorem -> its derivation as a function of the symbols; from the file `derivation.py` of the paper."""
-    from ..registry import PAPERS
-
-    package = f"{__package__.rpartition('.')[0]}.papers.{paper}"
-    if paper not in PAPERS or find_spec(f"{package}.derivation") is None:
-        return {}
-    found: Mapping[str, Callable[[Reader], Derivation]] = import_module(f"{package}.derivation").DERIVATIONS
-    return found
-
-
 def derivation(theorem: Theorem, label: str = LABEL) -> Derivation | None:
     """The derivation of a statement as data, or None where there is none."""
-    paper, _, name = theorem.id.partition(".")
-    builder = builders(paper).get(name) if label == LABEL and label in theorem.labels else None
-    return builder(Reader(theorem, theorem.statement(label))) if builder else None
+    key = theorem.id.partition(".")[0]
+    if label != LABEL or label not in theorem.labels or not is_paper(key):
+        return None
+    build = get_paper(key).derivations.get(theorem.id)
+    return build(Reader(theorem, theorem.statement(label))) if build else None
 
 
 def prove(theorem: Theorem, label: str = LABEL) -> Verdict:
@@ -47,6 +35,4 @@ def prove(theorem: Theorem, label: str = LABEL) -> Verdict:
 
 def derived_ids() -> tuple[str, ...]:
     """Ids of the theorems that have a derivation, whether or not it checks."""
-    from ..registry import PAPERS
-
-    return tuple(f"{paper}.{name}" for paper in PAPERS for name in builders(paper))
+    return tuple(name for paper in papers() for name in paper.derivations)

@@ -378,4 +378,4 @@ def theorem_4_1(s: Reader) -> Derivation:
     )
 
 
-DERIVATIONS = {"theorem_4_1": theorem_4_1}
+DERIVATIONS = (("theorem_4_1", theorem_4_1),)
