@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import pytest
@@ -72,3 +73,11 @@ def test_a_damaged_file_is_one_line(tmp_path, capsys, monkeypatch):
 def test_a_bundle_that_is_a_folder_is_named(tmp_path, capsys, monkeypatch):
     status, out, err = run(capsys, monkeypatch, "replay", str(tmp_path))
     assert status == 2 and out == "" and len(err.strip().splitlines()) == 1 and tmp_path.name in err
+
+
+def test_verify_measures_again_and_says_what_differs(tmp_path, capsys, monkeypatch):
+    (tmp_path / "results.json").write_text("{}")
+    status, out, _ = run(capsys, monkeypatch, "verify", str(tmp_path), "--json")
+    assert status == 1 and json.loads(out)["verified"] is False
+    status, out, err = run(capsys, monkeypatch, "verify", str(tmp_path / "nowhere"))
+    assert status == 2 and out == "" and "nowhere" in err

@@ -60,7 +60,9 @@ def numbers(results) -> list[list[float]]:
 
 
 @pytest.mark.parametrize(
-    ("damage", "jobs"), [*((damage, 1) for damage in DAMAGES.values()), (zeros, 2)], ids=[*DAMAGES, "two_processes"]
+    ("damage", "jobs"),
+    [*((damage, 1) for damage in DAMAGES.values()), pytest.param(zeros, 2, marks=pytest.mark.slow)],
+    ids=[*DAMAGES, "two_processes"],
 )
 def test_a_damaged_measurement_is_made_again(damage, jobs, tmp_path):
     before = measurements(tmp_path)

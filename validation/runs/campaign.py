@@ -25,6 +25,7 @@ from ..statistics.planning import seeds_to_support
 from ..statistics.verdict import Verdict, judge, not_applicable
 from .experiments import evaluate_at, measure
 from .fingerprint import MEASUREMENT
+from .lossless import encode
 
 CHUNK = 128
 """Seeds per task: small enough to balance two cores, large enough to keep tensors busy."""
@@ -95,8 +96,15 @@ class CellResult:
             "problem": self.cell.instance.problem,
             "why": self.cell.instance.why,
             "T": self.cell.T,
+            "seeds": self.cell.seeds,
+            "root_seed": self.cell.root_seed,
+            "instance": {
+                "dials": encode(self.cell.instance.dials),
+                "hyperparameters": encode(self.cell.instance.hyperparameters),
+            },
             "hyperparameters": self.bound.values,
             "bound": self.bound.to_dict(),
+            "statistic_sha256": digest([float(x).hex() for x in self.statistic]),
             "mean_over_1_to_T": float(self.statistic.mean()),
             "mean_over_0_to_T_minus_1": float(self.proof_average.mean()),
             "messages_per_client": self.messages,

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from ... import __version__
+from ...algorithms.engine.fingerprint import source_fingerprint
 from ...bounds.language.reading import InputError
 from ...bounds.registry import get_theorem as find_theorem
 from ...storage import make_folder, write_json
@@ -25,6 +27,7 @@ from ..statistics.ledger import REPORT_ALPHA, AlphaLedger
 from ..statistics.slopes import SlopeEstimate, slope_interval
 from ..statistics.verdict import Outcome, Verdict, judge
 from .campaign import Cell, CellResult, Task, conclude, plan, run_tasks, tasks_of
+from .fingerprint import MEASUREMENT
 
 RESULTS = "fedco-results/1"
 
@@ -207,7 +210,7 @@ def write(validation: Validation, out: Path) -> None:
 
 
 def versions() -> dict[str, str]:
-    """What ran: the package, the interpreter, the numerical libraries and the kind of machine."""
+    """What ran: the package and its source, the interpreter, the numerical libraries and the kind of machine."""
     import importlib.metadata as metadata
 
     names = ("numpy", "scipy", "sympy", "torch", "python-flint", "matplotlib")
@@ -216,6 +219,8 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         **{name: metadata.version(name) for name in names},
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "vector instructions": torch.backends.cpu.get_cpu_capability(),
+        "source": source_fingerprint(MEASUREMENT)[:16],
     }
 
 

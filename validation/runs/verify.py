@@ -1,0 +1,130 @@
+"""`fedco verify`: some of the results of a folder measured again from nothing, and compared to the last bit.
+
+A checksum tells of accidents, not of a hand that computes it again. So nothing kept is believed here: the instance is
+built from what the result says of it, every seed is run, the verdict is drawn again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from ...bounds.files import is_file
+from ...errors import InputError
+from ...storage import DamagedError, read_json
+from ..recipes import Instance
+from ..statistics.ledger import AlphaLedger
+from .campaign import Cell, chunks_of, conclude, run_task
+from .lossless import decode
+from .validate import RESULTS, versions
+
+CASES = 3
+"""Results that are measured again unless the user says how many."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was compared, and every place where a stored result is not what was measured again.
+
+    Args:
+        compared: the results that were measured again, as `FILE: THEOREM/STATEMENT/INSTANCE/T=...`.
+        total: how many results there are.
+        differences: places with both values; a file that is damaged or cannot be read as results is one.
+        made_with: what ran then and now where it differs; last bits may differ then.
+    """
+
+    compared: tuple[str, ...]
+    total: int
+    differences: tuple[str, ...]
+    made_with: tuple[str, ...]
+
+    @property
+    def verified(self) -> bool:
+        return bool(self.compared) and not self.differences
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"verified": self.verified, **asdict(self)}
+
+    def __str__(self) -> str:
+        head = f"{'verified' if self.verified else 'NOT verified'}: {len(self.compared)} of {self.total} measured again"
+        return "\n".join([head, *(f"  {line}" for line in (*self.compared, *self.differences, *self.made_with))])
+
+
+def verify(
+    folder: Path, *, cases: int = CASES, seed: int = 0, say: Callable[[str], None] = lambda _: None
+) -> Verification:
+    """Measure a random sample of the results under a folder again.
+
+    Args:
+        folder: of `fedco validate` or `fedco report`; every results.json below it is looked at.
+        cases: size of the sample; all results where there are fewer.
+        seed: chooses the sample.
+        say: is told each result before it is measured.
+
+    Raises:
+        InputError: no results.json below the folder.
+    """
+    files = sorted(folder.rglob("results.json"))
+    if not files:
+        raise InputError(f"{folder}: wanted a folder with the results.json of a validation, found none")
+    differences: list[str] = []
+    rows: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = []
+    for file in files:
+        try:
+            data = read_json(file, RESULTS)
+            rows += [(f"{file.relative_to(folder)}: {_cell(row).name}", row, data) for row in data["results"]]
+        except (DamagedError, *_UNREADABLE) as error:
+            differences.append(f"{file.relative_to(folder)}: not readable as results ({error!r:.80})")
+    chosen = sorted(Random(seed).sample(range(len(rows)), min(cases, len(rows))))
+    made_with: dict[str, None] = {}
+    for name, row, data in (rows[index] for index in chosen):
+        say(name)
+        differences += [f"{name}: {place}" for place in _compared(row, data)]
+        made_with |= dict.fromkeys(_other_versions(data))
+    return Verification(tuple(rows[index][0] for index in chosen), len(rows), tuple(differences), tuple(made_with))
+
+
+_UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
+"""What a file with a right checksum and wrong fields raises; InputError, LedgerError and LosslessError are ValueErrors."""
+
+
+def _cell(row: Mapping[str, Any]) -> Cell:
+    """The cell that a row of results.json describes; nothing that the row names is run as code."""
+    if not isinstance(row["theorem"], str) or is_file(row["theorem"]):
+        raise InputError(f"{row['theorem']!r:.60}: a theorem of a file; only registered ones are measured again")
+    dials, hyper = (decode(row["instance"][name]) for name in ("dials", "hyperparameters"))
+    instance = Instance(row["problem"], hyper, row["why"], dials, (row["T"],))
+    return Cell(row["theorem"], row["statement"], instance, row["T"], row["seeds"], row["root_seed"])
+
+
+def _compared(row: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str]:
+    cell = _cell(row)
+    try:
+        alpha = AlphaLedger.from_dict(data["ledger"]).alpha(cell.name)
+        ledger = AlphaLedger(alpha)
+        ledger.allot(cell.name, alpha, cell.seeds)
+        parts = {task.key: run_task(task, None) for task in chunks_of(cell)}
+        (again,) = conclude([cell], parts, ledger)
+    except _UNREADABLE as error:
+        yield f"cannot be measured again ({error!r:.120})"
+        return
+    yield from _places(dict(row), json.loads(json.dumps(again.to_dict())), ())
+
+
+def _places(stored: Any, again: Any, where: tuple[str, ...]) -> Iterator[str]:
+    if isinstance(stored, dict) and isinstance(again, dict):
+        for name in dict.fromkeys((*stored, *again)):
+            yield from _places(stored.get(name), again.get(name), (*where, name))
+    elif stored != again:
+        yield f"{'/'.join(where)}: {str(stored)[:60]} stored, {str(again)[:60]} measured again"
+
+
+def _other_versions(data: Mapping[str, Any]) -> Iterator[str]:
+    stored = data.get("versions", {})
+    for name, now in versions().items():
+        if stored.get(name) != now:
+            yield f"{name}: {stored.get(name)} then, {now} now; last bits may differ"
