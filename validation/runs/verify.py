@@ -7,7 +7,7 @@ built from what the result says of it, every seed is run, the verdict is drawn a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
@@ -71,21 +71,32 @@ def verify(
     files = sorted(folder.rglob("results.json"))
     if not files:
         raise InputError(f"{folder}: wanted a folder with the results.json of a validation, found none")
-    differences: list[str] = []
-    rows: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = []
-    for file in files:
-        try:
-            data = read_json(file, RESULTS)
-            rows += [(f"{file.relative_to(folder)}: {_cell(row).name}", row, data) for row in data["results"]]
-        except (DamagedError, *_UNREADABLE) as error:
-            differences.append(f"{file.relative_to(folder)}: not readable as results ({error!r:.80})")
-    chosen = sorted(Random(seed).sample(range(len(rows)), min(cases, len(rows))))
+    stored, differences = _stored(files, folder)
+    chosen = [stored[index] for index in sorted(Random(seed).sample(range(len(stored)), min(cases, len(stored))))]
     made_with: dict[str, None] = {}
-    for name, row, data in (rows[index] for index in chosen):
+    for name, row, data in chosen:
         say(name)
         differences += [f"{name}: {place}" for place in _compared(row, data)]
         made_with |= dict.fromkeys(_other_versions(data))
-    return Verification(tuple(rows[index][0] for index in chosen), len(rows), tuple(differences), tuple(made_with))
+    return Verification(tuple(name for name, *_ in chosen), len(stored), tuple(differences), tuple(made_with))
+
+
+Stored = tuple[str, dict[str, Any], dict[str, Any]]
+"""The name of a result, its row, and the file that the row stands in."""
+
+
+def _stored(files: Sequence[Path], folder: Path) -> tuple[list[Stored], list[str]]:
+    """Every result of the files, and what is wrong with those that cannot be read as results."""
+    found: list[Stored] = []
+    wrong = []
+    for file in files:
+        name = str(file.relative_to(folder))
+        try:
+            data = read_json(file, RESULTS)
+            found += [(f"{name}: {_cell(row).name}", row, data) for row in data["results"]]
+        except (DamagedError, *_UNREADABLE) as error:
+            wrong.append(f"{name}: not readable as results ({error!r:.80})")
+    return found, wrong
 
 
 _UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
@@ -101,7 +112,7 @@ def _cell(row: Mapping[str, Any]) -> Cell:
     return Cell(row["theorem"], row["statement"], instance, row["T"], row["seeds"], row["root_seed"])
 
 
-def _compared(row: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str]:
+def _compared(row: dict[str, Any], data: Mapping[str, Any]) -> Iterator[str]:
     cell = _cell(row)
     try:
         alpha = AlphaLedger.from_dict(data["ledger"]).alpha(cell.name)
@@ -112,7 +123,7 @@ def _compared(row: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str]:
     except _UNREADABLE as error:
         yield f"cannot be measured again ({error!r:.120})"
         return
-    yield from _places(dict(row), json.loads(json.dumps(again.to_dict())), ())
+    yield from _places(row, json.loads(json.dumps(again.to_dict())), ())
 
 
 def _places(stored: Any, again: Any, where: tuple[str, ...]) -> Iterator[str]:
