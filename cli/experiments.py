@@ -102,7 +102,7 @@ def validate(
         list[str] | None, typer.Option("--problem", help="Only this problem of the recipe. Repeatable.")
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option("--seeds", min=1, help="Seeds per cell; planned in advance without it.")
+        int | None, typer.Option("--seeds", min=1, help="Seeds per experiment; planned in advance without it.")
     ] = None,
     alpha: Annotated[
         str, typer.Option("--alpha", help="Total probability of a false verdict, shared by all tests.")
@@ -119,7 +119,7 @@ def validate(
     """Run a theorem's method on certified problems that it admits, and judge its bound with e-values."""
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from ..bounds.registry import get_theorem as theorem
-    from ..validation.recipes import recipe_for
+    from ..validation.runs.registry import recipe_for
     from ..validation.runs.validate import validate as run
 
     item = theorem(name)
@@ -147,7 +147,7 @@ def validate(
 def _lemmas(
     name: str, label: str, problems: list[str] | None, seeds: int | None, out: Path | None, as_json: bool
 ) -> None:
-    from ..validation.lemmas import measure_lemmas
+    from ..validation.lemmas.measure import measure_lemmas
 
     cache = make_folder(out / "lemmas") if out else None
     found = measure_lemmas(name, problems=problems, seeds=seeds, label=label, cache=cache)
@@ -164,18 +164,18 @@ def plot(
     over: Annotated[
         str, typer.Option("--over", metavar="NAME", help="Symbol on the horizontal axis, for instance T, K, I.")
     ] = "",
-    dial: Annotated[
+    sweep: Annotated[
         str,
-        typer.Option("--dial", metavar="NAME", help="Measure the theorem's sweep over this symbol beside the bound."),
+        typer.Option("--sweep", metavar="NAME", help="Measure the theorem's sweep over this symbol beside the bound."),
     ] = "",
     low: Annotated[str, typer.Option("--from", help="Left end of the axis.")] = "1000",
     high: Annotated[str, typer.Option("--to", help="Right end of the axis.")] = "1000000",
     measured: Annotated[
         Path | None, typer.Option("--with", metavar="DIR", help="Folder of a `fedco validate` run to draw beside it.")
     ] = None,
-    seeds: Annotated[int, typer.Option("--seeds", min=16, help="Seeds per point of --dial.")] = 64,
+    seeds: Annotated[int, typer.Option("--seeds", min=16, help="Seeds per point of --sweep.")] = 64,
     cache: Annotated[
-        Path | None, typer.Option("--cache", metavar="DIR", help="Measurements of --dial, reused when they are there.")
+        Path | None, typer.Option("--cache", metavar="DIR", help="Measurements of --sweep, reused when they are there.")
     ] = None,
     jobs: Jobs = None,
     statement: StatementOption = "printed",
@@ -183,17 +183,17 @@ def plot(
     constants: Constants = None,
     as_json: Json = False,
 ) -> None:
-    """Plot a bound over one symbol, log-log: from given constants (--over), or measured on certified problems (--dial).
+    """Plot a bound over one symbol, log-log: from given constants (--over), or measured on certified problems (--sweep).
 
-    Examples: fedco plot feddro.theorem_5_1 --dial K --out speedup.svg
+    Examples: fedco plot feddro.theorem_5_1 --sweep K --out speedup.svg
     """
     if out.suffix not in (".svg", ".png", ".pdf"):
         raise InputError(f"--out {out.name[:40]}: wanted a file ending in .svg, .png or .pdf")
-    if bool(over) == bool(dial):
-        raise InputError("plot: wanted either --over NAME or --dial NAME")
+    if bool(over) == bool(sweep):
+        raise InputError("plot: wanted either --over NAME or --sweep NAME")
     make_folder(out.parent)
-    if dial:
-        _plot_sweep(name, dial, out, seeds, cache, jobs, as_json)
+    if sweep:
+        _plot_sweep(name, sweep, out, seeds, cache, jobs, as_json)
         return
     from ..bounds.registry import get_theorem as theorem
     from ..validation.report.bound_plots import bound_plot
@@ -213,16 +213,16 @@ def plot(
 
 
 def _plot_sweep(
-    name: str, dial: str, out: Path, seeds: int, cache: Path | None, jobs: int | None, as_json: bool
+    name: str, over: str, out: Path, seeds: int, cache: Path | None, jobs: int | None, as_json: bool
 ) -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from ..bounds.registry import get_theorem as theorem
     from ..validation.report.plots import save
+    from ..validation.runs.registry import sweep_for
     from ..validation.runs.sweeps import run_sweep, sweep_figure
-    from ..validation.sweep_table import sweep_for
 
     theorem(name)
-    found = run_sweep(sweep_for(name, dial), seeds=seeds, jobs=jobs or os.cpu_count() or 1, cache=cache)
+    found = run_sweep(sweep_for(name, over), seeds=seeds, jobs=jobs or os.cpu_count() or 1, cache=cache)
     figure = sweep_figure(found)
     save(figure, out)
     emit({**found.to_dict(), "file": str(out), "data": figure.data}, f"{found}\nwrote {out}", as_json)

@@ -23,12 +23,12 @@ import numpy as np
 
 from ..bounds.evaluation.evaluate import Bound
 from ..bounds.language.reading import InputError, read_number
-from ..bounds.registry import get_theorem as find_theorem
+from ..bounds.registry import get_theorem
 from ..synthetic import problem as find_problem
-from .recipes import recipe_for
-from .recipes.recipe import Instance
 from .runs.campaign import MINIMUM_SEEDS
 from .runs.experiments import evaluate_at, measure
+from .runs.instance import Instance
+from .runs.registry import recipe_for
 from .statistics.ledger import AlphaLedger, LedgerError, read_level
 from .statistics.planning import Undetectable, seeds_to_refute, seeds_to_support
 from .statistics.slopes import EXPONENT_TOLERANCE, SlopeEstimate, bound_slope, slope_interval
@@ -172,7 +172,7 @@ class _Claim:
         self.label = statement or self.recipe.label
         self.problem = find_problem(problem) if isinstance(problem, str) else problem
         self.hyper = {name: _exact(name, value) for name, value in hyper.items()}
-        declared = find_theorem(theorem)
+        declared = get_theorem(theorem)
         self.bound: Bound
         self.bound, self.kind = evaluate_at(declared, self.label, self.problem, self.hyper, T)
         self.cap = float(self.problem.certificates["gradient_cap"].value) ** 2

@@ -11,17 +11,18 @@ import numpy as np
 import pytest
 from fedco import storage
 from fedco.storage import DamagedWarning
-from fedco.validation.lemmas import measure_chain
-from fedco.validation.recipes import RECIPES, Instance
+from fedco.validation.lemmas.measure import measure_chain
 from fedco.validation.runs import campaign
+from fedco.validation.runs.cached_json import cached_json
 from fedco.validation.runs.campaign import plan as plan_cells
 from fedco.validation.runs.campaign import run_tasks, tasks_of
-from fedco.validation.runs.remembered import remembered
+from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.registry import recipe_for, runs_of
 from fedco.validation.runs.validate import validate
 from fedco.validation.statistics.ledger import AlphaLedger
 
 THEOREM = "feddro.theorem_5_1"
-HOMOGENEOUS = RECIPES[THEOREM].instances[0]
+HOMOGENEOUS = recipe_for(THEOREM).instances[0]
 
 
 def zeros(path: Path) -> None:
@@ -90,8 +91,8 @@ def test_infinite_and_tiny_doubles_keep_their_bits(tmp_path, monkeypatch):
 
 
 def test_the_results_of_a_validation_do_not_depend_on_damage_nor_on_the_clock(tmp_path, monkeypatch):
-    short = replace(RECIPES[THEOREM], instances=(replace(HOMOGENEOUS, horizons=(256, 324)),))
-    monkeypatch.setitem(RECIPES, THEOREM, short)
+    short = replace(recipe_for(THEOREM), instances=(replace(HOMOGENEOUS, horizons=(256, 324)),))
+    monkeypatch.setitem(runs_of("feddro").recipes, THEOREM, short)
 
     def run(out: Path) -> bytes:
         validate(THEOREM, alpha="1e-3", jobs=1, out=out, seeds=32)
@@ -130,8 +131,8 @@ def test_a_damaged_lemma_table_is_measured_again(tmp_path):
 
 def test_a_damaged_part_of_the_report_is_made_again(tmp_path):
     made = iter(range(5))
-    assert remembered(tmp_path, "part", lambda: next(made)) == 0
+    assert cached_json(tmp_path, "part", lambda: next(made)) == 0
     (tmp_path / "part.json").write_text('{"source": "x", "value": 7}')
     with pytest.warns(DamagedWarning, match=r"part\.json"):
-        assert remembered(tmp_path, "part", lambda: next(made)) == 1
-    assert remembered(tmp_path, "part", lambda: next(made)) == 1
+        assert cached_json(tmp_path, "part", lambda: next(made)) == 1
+    assert cached_json(tmp_path, "part", lambda: next(made)) == 1

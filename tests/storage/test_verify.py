@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from fedco import storage
 from fedco.errors import InputError
-from fedco.validation.recipes import RECIPES
+from fedco.validation.runs.registry import recipe_for, runs_of
 from fedco.validation.runs.validate import RESULTS, validate
 from fedco.validation.runs.verify import verify
 
@@ -28,8 +28,8 @@ def results(tmp_path_factory) -> str:
 
 
 def shorten(patch: pytest.MonkeyPatch) -> None:
-    first = replace(RECIPES[THEOREM].instances[0], horizons=(256, 324))
-    patch.setitem(RECIPES, THEOREM, replace(RECIPES[THEOREM], instances=(first,)))
+    first = replace(recipe_for(THEOREM).instances[0], horizons=(256, 324))
+    patch.setitem(runs_of("feddro").recipes, THEOREM, replace(recipe_for(THEOREM), instances=(first,)))
 
 
 def changed(results: str, change: Callable[[dict], object], folder: Path) -> Path:
@@ -56,7 +56,7 @@ FORGERIES = {
     "other data": lambda d: first(d).update(statistic_sha256="0" * 64),
     "another root seed": lambda d: first(d).update(root_seed=99),
     "fewer seeds": lambda d: first(d).update(seeds=31),
-    "another dial": lambda d: first(d)["instance"]["dials"].update(dim=3),
+    "another parameter": lambda d: first(d)["instance"]["parameters"].update(dim=3),
     "another horizon": lambda d: first(d).update(T=300),
     "a field that is not measured": lambda d: first(d).update(praise="sound"),
     "a larger share of alpha": lambda d: [test.update(alpha="1/3") for test in d["ledger"]["tests"]],

@@ -13,9 +13,12 @@ import torch
 from fedco import theorem, theorems
 from fedco.synthetic import problem, problems
 from fedco.synthetic.conformance.oracle_checks import random_points
-from fedco.validation.recipes import RECIPES, Instance
-from fedco.validation.runs.experiments import evaluate_at
+from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.registry import recipes
+from fedco.validation.runs.values import evaluate_at
 from fedco.validation.statistics.planning import seeds_to_support
+
+RECIPES = recipes()
 
 COUNTEREXAMPLE = "feddro.theorem_4_1"
 NOT_A_BOUND = {
@@ -137,7 +140,7 @@ def instances_of(claim: str) -> tuple[Instance, ...]:
 
 def can_be_supported(claim: str, instance: Instance) -> bool:
     """Whether at one of its horizons the bound is admissible, U/B is in (1, 20], and few hundred seeds suffice."""
-    made = problem(instance.problem, **instance.dials)
+    made = problem(instance.problem, **instance.parameters)
     assert claim.removesuffix("_FO").removesuffix("_HF") in made.fits or claim in made.fits
     cap = float(made.certificates["gradient_cap"].value) ** 2
     label = RECIPES[claim].label if claim in RECIPES else "printed"
@@ -153,7 +156,7 @@ def can_be_supported(claim: str, instance: Instance) -> bool:
 @pytest.mark.parametrize("claim", BOUNDS)
 def test_a_theorem_can_be_supported_on_three_kinds_of_problems(claim):
     supported = [instance for instance in instances_of(claim) if can_be_supported(claim, instance)]
-    deserved = [roles(problem(instance.problem, **instance.dials)) for instance in supported]
+    deserved = [roles(problem(instance.problem, **instance.parameters)) for instance in supported]
     assert len({instance.name for instance in supported}) >= 3
     for role in ("homogeneous", "heterogeneous", "noisy"):
         assert any(role in words for words in deserved), (claim, role, deserved)

@@ -11,12 +11,16 @@ from fedco.algorithms.engine import metrics
 from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
 from fedco.synthetic.conformance.suite import ConformanceError, check_problem, with_scaled_certificate
-from fedco.validation.recipes import RECIPES, recipe_for, square
 from fedco.validation.runs.campaign import chunks_of, plan, run_task
-from fedco.validation.runs.experiments import constants, measure
+from fedco.validation.runs.experiments import measure
+from fedco.validation.runs.parameters import powers
+from fedco.validation.runs.registry import recipe_for, recipes, runs_of
 from fedco.validation.runs.validate import validate
+from fedco.validation.runs.values import constants
 from fedco.validation.statistics.ledger import AlphaLedger
 from fedco.validation.statistics.verdict import Outcome, enclosure, judge_exact
+
+RECIPES = recipes()
 
 THEOREM = "feddro.theorem_5_1"
 HOMOGENEOUS = RECIPES[THEOREM].instances[0]
@@ -36,29 +40,29 @@ def test_a_problem_that_certifies_too_little_is_refused() -> None:
 
 def test_seeds_are_planned_and_allotted_before_anything_runs() -> None:
     ledger = AlphaLedger("1e-6")
-    cells = plan(THEOREM, [HOMOGENEOUS], ledger, horizons=(T,))
-    assert [entry.planned_seeds for entry in ledger.entries] == [cells[0].seeds]
-    assert cells[0].seeds >= 64 and ledger.remaining == 0
+    experiments = plan(THEOREM, [HOMOGENEOUS], ledger, horizons=(T,))
+    assert [entry.planned_seeds for entry in ledger.entries] == [experiments[0].seeds]
+    assert experiments[0].seeds >= 64 and ledger.remaining == 0
 
 
 def test_chunks_do_not_change_a_seed(tmp_path) -> None:
-    (cell,) = plan(THEOREM, [HOMOGENEOUS], AlphaLedger("1e-6"), horizons=(T,), seeds=6)
-    whole = measure(cell.theorem, cell.instance, T, 6, root_seed=cell.root_seed).statistic
-    parts = [run_task(task, tmp_path)["statistic"] for task in chunks_of(cell, 4)]
+    (experiment,) = plan(THEOREM, [HOMOGENEOUS], AlphaLedger("1e-6"), horizons=(T,), seeds=6)
+    whole = measure(experiment.theorem, experiment.instance, T, 6, root_seed=experiment.root_seed).statistic
+    parts = [run_task(task, tmp_path)["statistic"] for task in chunks_of(experiment, 4)]
     assert np.array_equal(np.concatenate(parts), whole)
 
 
 def test_a_finished_chunk_is_read_again_and_not_computed(tmp_path, monkeypatch) -> None:
-    (cell,) = plan(THEOREM, [HOMOGENEOUS], AlphaLedger("1e-6"), horizons=(T,), seeds=2)
-    (task,) = chunks_of(cell)
+    (experiment,) = plan(THEOREM, [HOMOGENEOUS], AlphaLedger("1e-6"), horizons=(T,), seeds=2)
+    (task,) = chunks_of(experiment)
     first = run_task(task, tmp_path)
     monkeypatch.setattr("fedco.validation.runs.campaign.measure", None)
     assert run_task(task, tmp_path) == first
 
 
 def test_a_theorem_is_supported_and_its_control_refuted(tmp_path, monkeypatch) -> None:
-    short = replace(RECIPES[THEOREM], instances=(replace(HOMOGENEOUS, horizons=square(4, 8, 10)),))
-    monkeypatch.setitem(RECIPES, THEOREM, short)
+    short = replace(RECIPES[THEOREM], instances=(replace(HOMOGENEOUS, horizons=powers(2, (8, 10), 4)),))
+    monkeypatch.setitem(runs_of("feddro").recipes, THEOREM, short)
     found = validate(THEOREM, alpha="1e-3", jobs=1, out=tmp_path)
     assert {verdict.outcome for verdict in found.verdicts} == {Outcome.SUPPORTED}
     assert [verdict.outcome for verdict in found.controls] == [Outcome.REFUTED]

@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 from fedco.algorithms.engine.fingerprint import ROOT, TRAJECTORY, source_fingerprint
-from fedco.validation.lemmas import measure, measure_chain
-from fedco.validation.recipes import RECIPES, Instance
-from fedco.validation.runs import campaign, remembered
+from fedco.validation.lemmas import measure
+from fedco.validation.lemmas.measure import measure_chain
+from fedco.validation.runs import cached_json, campaign
 from fedco.validation.runs.campaign import Task, plan
 from fedco.validation.runs.fingerprint import LEMMAS, MEASUREMENT, PACKAGE
+from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.registry import recipes
 from fedco.validation.statistics.ledger import AlphaLedger
+
+RECIPES = recipes()
 
 PLACES = ("room", "other/one.py")
 
@@ -60,18 +64,18 @@ def test_the_places_are_those_of_the_package():
     assert len({source_fingerprint(places) for places in (MEASUREMENT, PACKAGE, LEMMAS)}) == 3
 
 
-def test_a_remembered_part_is_made_again_when_the_source_changed(tmp_path, monkeypatch):
+def test_a_cached_part_is_made_again_when_the_source_changed(tmp_path, monkeypatch):
     made = iter(range(10))
-    monkeypatch.setattr(remembered, "source_fingerprint", lambda places: "old")
-    assert [remembered.remembered(tmp_path, "part", lambda: next(made)) for _ in range(2)] == [0, 0]
-    monkeypatch.setattr(remembered, "source_fingerprint", lambda places: "new")
-    assert remembered.remembered(tmp_path, "part", lambda: next(made)) == 1
+    monkeypatch.setattr(cached_json, "source_fingerprint", lambda places: "old")
+    assert [cached_json.cached_json(tmp_path, "part", lambda: next(made)) for _ in range(2)] == [0, 0]
+    monkeypatch.setattr(cached_json, "source_fingerprint", lambda places: "new")
+    assert cached_json.cached_json(tmp_path, "part", lambda: next(made)) == 1
 
 
 def test_a_chunk_is_named_after_the_source_of_measurements(monkeypatch):
-    (cell,) = plan("feddro.theorem_5_1", [RECIPES["feddro.theorem_5_1"].instances[0]], AlphaLedger("1e-6"),
+    (experiment,) = plan("feddro.theorem_5_1", [RECIPES["feddro.theorem_5_1"].instances[0]], AlphaLedger("1e-6"),
                    horizons=(256,), seeds=2)  # fmt: skip
-    task, asked = Task(cell, 0, 2), []
+    task, asked = Task(experiment, 0, 2), []
     before = task.key
     monkeypatch.setattr(campaign, "source_fingerprint", lambda places: asked.append(places) or "changed")
     assert task.key != before and asked == [MEASUREMENT]

@@ -10,8 +10,10 @@ import fedco
 import pytest
 from fedco.cli import app
 from fedco.validation.report.gallery import SHOWN, pages
-from fedco.validation.sweep_table import SWEEPS, sweep_for
+from fedco.validation.runs.registry import sweep_for, sweeps
 from typer.main import get_command
+
+SWEEPS = sweeps()
 
 FOLDER = Path(fedco.__file__).parent / "docs" / "gallery"
 PAGES = pages()
@@ -28,7 +30,7 @@ def test_the_page_is_what_the_generator_writes_and_its_command_parses(page):
     context = command.make_context(name, list(arguments))
     assert program == "fedco"
     if name == "plot":
-        assert sweep_for(context.params["name"], context.params["dial"]).name == page.title
+        assert sweep_for(context.params["name"], context.params["sweep"]).name == page.title
 
 
 def test_there_is_one_page_per_figure_and_no_other():

@@ -13,24 +13,20 @@ from fedco.algorithms import FedDRO, LocalSCGDM, drive
 from fedco.bounds.audit.refutation import refutations
 from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
-from fedco.validation.lemmas import (
-    LemmaReport,
-    Link,
-    Trace,
-    compare,
-    measure_chain,
-    measure_lemmas,
-    report_of,
-    trace_run,
-    walk,
-)
-from fedco.validation.lemmas.chains import CHAINS, chain_for
-from fedco.validation.lemmas.conditional import plug_in_gradient
-from fedco.validation.lemmas.demos import PulledApart, estimate_at_communication
-from fedco.validation.lemmas.meta_fl import meta_gradients
+from fedco.validation.lemmas.compare import compare, report_of
+from fedco.validation.lemmas.link import Link, trace_run
+from fedco.validation.lemmas.measure import measure_chain, measure_lemmas
+from fedco.validation.lemmas.report import LemmaReport
 from fedco.validation.lemmas.table import section, worst
-from fedco.validation.recipes import Instance, recipe_for
-from fedco.validation.runs.experiments import _exact_start, evaluate_at, numbers_of
+from fedco.validation.lemmas.trace import Trace, walk
+from fedco.validation.papers.fcsg.lemmas import plug_in_gradient
+from fedco.validation.papers.feddro.pulled_apart import PulledApart, estimate_at_communication
+from fedco.validation.papers.meta_fl.lemmas import meta_gradients
+from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.registry import chain_for, chains, recipe_for
+from fedco.validation.runs.values import evaluate_at, exact_start, numbers_of
+
+CHAINS = chains()
 
 SMALL = {"start": 3.0, "dim": 4, "clients": 4}
 R = Fraction
@@ -57,9 +53,9 @@ INSTANCES = {
 }
 
 
-def _trace(theorem_id, steps=24, seeds=8, dials=None):
+def _trace(theorem_id, steps=24, seeds=8, parameters=None):
     name, hyper, T = INSTANCES[theorem_id]
-    made = problem(name, **(SMALL if dials is None else dials))
+    made = problem(name, **(SMALL if parameters is None else parameters))
     bound, _ = evaluate_at(theorem(theorem_id), "printed", made, hyper, T)
     numbers = numbers_of(Instance(name, hyper, ""), bound)
     chain, method = chain_for(theorem_id), recipe_for(theorem_id).method(numbers)
@@ -69,8 +65,8 @@ def _trace(theorem_id, steps=24, seeds=8, dials=None):
 def test_the_walk_is_the_run_of_the_driver_to_the_last_bit() -> None:
     made = problem("feddro_heterogeneous", **SMALL)
     method = FedDRO(eta=0.05, beta=0.3, I=3)
-    *_, last = walk(method, made, 11, 5, start=_exact_start(made), period=3)
-    driven = drive(method, made, steps=11, seeds=5, start=_exact_start(made)).state
+    *_, last = walk(method, made, 11, 5, start=exact_start(made), period=3)
+    driven = drive(method, made, steps=11, seeds=5, start=exact_start(made)).state
     assert torch.equal(last.after.x, driven.x) and torch.equal(last.after.y, driven.y)
 
 
@@ -110,7 +106,7 @@ def test_a_chain_speaks_of_lemmas_of_its_paper_and_of_their_symbols(name) -> Non
 def _any_problem(name):
     recipe = recipe_for(name)
     instance = recipe.instances[0]
-    made = problem(instance.problem, **instance.dials)
+    made = problem(instance.problem, **instance.parameters)
     bound, _ = evaluate_at(theorem(name), "printed", made, instance.hyperparameters, min(instance.horizons))
     return made, numbers_of(instance, bound)
 
@@ -139,7 +135,7 @@ def test_the_demonstration_agrees_with_the_exact_bundle() -> None:
 
 def test_local_scgdm_loses_lemma_4_1_at_communications_when_clients_differ() -> None:
     name = "local_scgdm.theorem_3_4"
-    chain, made, trace = _trace(name, steps=60, dials={"start": 2.0, "dim": 8, "Delta_g": 0.0})
+    chain, made, trace = _trace(name, steps=60, parameters={"start": 2.0, "dim": 8, "Delta_g": 0.0})
     report = report_of(name, "printed", chain.links, trace, made, "", 60)
     rows = {(row.lemma, row.when): row for row in report.rows}
     assert not rows["local_scgdm.lemma_4_1", "communication"].holds

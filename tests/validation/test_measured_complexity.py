@@ -10,15 +10,16 @@ import pytest
 from fedco import theorem
 from fedco.bounds import papers
 from fedco.bounds.cost.resources import MEANING, RESOURCES
-from fedco.validation.complexity_table import COMPLEXITIES, _root
-from fedco.validation.recipes import recipe_for
 from fedco.validation.report import rates
 from fedco.validation.report.rates import measure_rates, rates_section
 from fedco.validation.runs.measured_complexity import claimed_exponents, cost_exponents
+from fedco.validation.runs.parameters import root
+from fedco.validation.runs.registry import complexities, recipe_for
 from fedco.validation.runs.sweeps import SweepResult, evaluate_sweep, run_sweep
 from fedco.validation.statistics.slopes import log_log_slope, slope_interval
 
 ALL_CLAIMS = [claim for paper in papers() for claim in paper.claims]
+COMPLEXITIES = complexities()
 
 CONDITIONAL = ("fcsg.corollary_4_2", "fcsg_m.corollary_4_5", "acc_fcsg_m.corollary_4_8")
 NAMES = sorted(COMPLEXITIES)
@@ -27,7 +28,7 @@ FINITE_T = 0.05
 
 
 def _cut(name: str):
-    return replace(COMPLEXITIES[name], cells=COMPLEXITIES[name].cells[:2])
+    return replace(COMPLEXITIES[name], points=COMPLEXITIES[name].points[:2])
 
 
 def _on_paper(name: str, statistic=None) -> SweepResult:
@@ -36,7 +37,7 @@ def _on_paper(name: str, statistic=None) -> SweepResult:
     sweep = COMPLEXITIES[name]
     _, bounds, _ = evaluate_sweep(sweep)
     totals = np.array([bound.total for bound in bounds])
-    horizons = np.array([bound.numbers[sweep.dial] for bound in bounds])
+    horizons = np.array([bound.numbers[sweep.over] for bound in bounds])
     noise = np.random.default_rng(0).normal(0, 0.01, (32, len(bounds)))
     values = np.tile(totals, (32, 1)) if statistic is None else statistic(horizons) * np.exp(noise)
     sent = tuple(
@@ -88,9 +89,9 @@ def test_along_the_sweep_the_bound_has_the_claimed_exponents(name):
 def test_a_schedule_that_is_not_the_claimed_one_is_seen():
     """m fixed instead of of order 1/eps: samples then grow as the iterations do."""
     sweep = COMPLEXITIES["fcsg.corollary_4_2"]
-    fixed = tuple((replace(item, hyperparameters={**item.hyperparameters, "m": 9}), T) for item, T in sweep.cells)
+    fixed = tuple((replace(item, hyperparameters={**item.hyperparameters, "m": 9}), T) for item, T in sweep.points)
     slopes = []
-    for case in (sweep, replace(sweep, cells=fixed)):
+    for case in (sweep, replace(sweep, points=fixed)):
         _, bounds, _ = evaluate_sweep(case)
         samples = [bound.numbers["m"] * bound.numbers["T"] for bound in bounds]
         slopes.append(float(log_log_slope([bound.total for bound in bounds], samples)))
@@ -102,7 +103,7 @@ def test_rounds_and_messages_are_those_that_the_runs_count(name):
     result = run_sweep(_cut(name), seeds=16)
     found = {cost.resource: cost for cost in cost_exponents(result)}
     assert set(found) <= set(RESOURCES) == set(MEANING)
-    dim = result.sweep.cells[0][0].dials["dim"]
+    dim = result.sweep.points[0][0].parameters["dim"]
     for index, row in enumerate(result.messages):
         assert found["rounds"].costs[index] == float(row["rounds"])
         per_round = float(row["model_floats"]) / dim / float(row["rounds"])
@@ -129,18 +130,18 @@ def test_a_multiple_of_a_claimed_cost_has_its_claim_and_another_has_none():
 
 
 def test_a_horizon_off_the_schedule_is_refused():
-    assert _root(4096, 4) == 8
+    assert root(4096, 4) == 8
     with pytest.raises(ValueError, match="T=4097"):
-        _root(4097, 4)
+        root(4097, 4)
 
 
 def test_the_report_shows_samples_and_rounds_of_the_conditional_family(tmp_path, monkeypatch):
     name = "fcsg.corollary_4_2"
     sweep = COMPLEXITIES[name]
-    short = replace(sweep, cells=tuple((replace(sweep.cells[0][0], hyperparameters={"b": 1, "m": n}), n**4)
+    short = replace(sweep, points=tuple((replace(sweep.points[0][0], hyperparameters={"b": 1, "m": n}), n**4)
                                        for n in (2, 3)))  # fmt: skip
-    monkeypatch.setattr(rates, "SWEEPS", {})
-    monkeypatch.setattr(rates, "COMPLEXITIES", {name: short})
+    monkeypatch.setattr(rates, "sweeps_of", lambda theorem_id: ())
+    monkeypatch.setattr(rates, "complexity_of", {name: short}.get)
     section = rates_section(measure_rates(name, seeds=16, cache=tmp_path), "r0")
     rows = {row["resource"]: row for row in section["costs"]}
     assert (rows["samples per client"]["claimed"], rows["samples per client"]["where"]) == ("-3", "Remark 4.3")

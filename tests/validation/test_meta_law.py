@@ -12,9 +12,11 @@ from fedco import theorem
 from fedco.algorithms import MetaFL
 from fedco.synthetic import problem
 from fedco.synthetic.families.meta import MetaSample
-from fedco.validation.lemmas import chain_for, compare, measure_chain, measure_lemmas, meta_fl, trace_run
-from fedco.validation.lemmas.meta_fl import fine_tuned, meta_gradients
-from fedco.validation.lemmas.meta_law import (
+from fedco.validation.lemmas.compare import compare
+from fedco.validation.lemmas.link import trace_run
+from fedco.validation.lemmas.measure import measure_chain, measure_lemmas
+from fedco.validation.papers.meta_fl import lemmas as meta_fl
+from fedco.validation.papers.meta_fl.law import (
     Estimate,
     batch_mean,
     gradient_error_sq,
@@ -22,8 +24,9 @@ from fedco.validation.lemmas.meta_law import (
     noise_moment,
     path_error,
 )
-from fedco.validation.recipes import recipe_for
-from fedco.validation.runs.experiments import evaluate_at, numbers_of
+from fedco.validation.papers.meta_fl.lemmas import fine_tuned, meta_gradients
+from fedco.validation.runs.registry import chain_for, recipe_for
+from fedco.validation.runs.values import evaluate_at, numbers_of
 
 SMALL = {"clients": 2, "dim": 3, "nu": 2, "sigma_G": 0.4, "sigma_H": 0.3, "kurtosis": 2, "alpha": 0.3}
 VARIANTS = ("exact", "first_order", "hessian_free")
@@ -81,7 +84,7 @@ def test_blocks_of_lanes_change_no_mean(monkeypatch):
     made = _noisy()
     estimate = Estimate.of(made, "hessian_free", {"D": 2, "D_H": 2, "delta": DELTA})
     whole = estimate.mean(_models(made))
-    monkeypatch.setattr("fedco.validation.lemmas.meta_law._AT_ONCE", 1)
+    monkeypatch.setattr("fedco.validation.papers.meta_fl.law._AT_ONCE", 1)
     assert torch.allclose(estimate.mean(_models(made)), whole, rtol=0, atol=1e-15)
 
 
@@ -184,7 +187,7 @@ def test_every_part_of_the_lemmas_is_measured_and_holds(name):
 def test_a_constant_below_the_expectation_is_seen_to_fail(name):
     """Each right side, scaled to 1% below what was measured, fails, and the printed one does not."""
     instance = _instance(name)
-    made = problem(instance.problem, **instance.dials)
+    made = problem(instance.problem, **instance.parameters)
     bound, _ = evaluate_at(theorem(name), "printed", made, instance.hyperparameters, 4)
     numbers = numbers_of(instance, bound)
     chain, recipe = chain_for(name), recipe_for(name)

@@ -10,8 +10,10 @@ from fedco import theorems
 from fedco.bounds import paper_keys
 from fedco.bounds.audit.checks import audit
 from fedco.bounds.language.rendering import audit_page
-from fedco.validation.recipes import RECIPES
 from fedco.validation.report import pages
+from fedco.validation.runs.registry import recipes
+
+RECIPES = recipes()
 
 DOCS = Path(fedco.__file__).parent / "docs"
 OUT_OF_DATE = "out of date: run `make docs`"

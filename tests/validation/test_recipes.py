@@ -13,11 +13,14 @@ from fedco.bounds import paper_keys
 from fedco.bounds.audit.checks import audit
 from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
-from fedco.validation import recipes
-from fedco.validation.recipes import RECIPES, Instance, recipe_for
-from fedco.validation.recipes.without import WITHOUT_RECIPE
-from fedco.validation.runs.experiments import evaluate_at, measure, numbers_of
+from fedco.validation.runs.experiments import measure
+from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.registry import recipe_for, recipes, runs_of
 from fedco.validation.runs.validate import validate
+from fedco.validation.runs.values import evaluate_at, numbers_of
+
+RECIPES = recipes()
+WITHOUT_RECIPE = {name: why for paper in paper_keys() for name, why in runs_of(paper).without.items()}
 
 CASES = [
     pytest.param(theorem_id, instance, id=f"{theorem_id}-{index}")
@@ -41,7 +44,7 @@ VARIANTS = ("_FO", "_HF")
 
 
 def made(instance: Instance):
-    return problem(instance.problem, **instance.dials)
+    return problem(instance.problem, **instance.parameters)
 
 
 def bound_at(theorem_id: str, instance: Instance, T: int):
@@ -78,24 +81,24 @@ def test_the_problem_fits_the_theorem(theorem_id: str, instance: Instance):
 
 
 def test_the_schedules_are_those_of_the_recipes():
-    assert set(SCHEDULED) == set(recipes.SCHEDULED)
+    assert set(SCHEDULED) == {n for n, r in RECIPES.items() if any(i.case == "schedule" for i in r.instances)}
     for theorem_id in SCHEDULED:
         assert theorem(theorem_id).statement(recipe_for(theorem_id).label).schedule
 
 
-def test_every_theorem_has_cells_that_stress_it():
+def test_every_theorem_has_instances_that_stress_it():
     for theorem_id, recipe in RECIPES.items():
-        cells = {instance.cell for instance in recipe.instances}
-        assert "stress" in cells and cells & {"schedule", "tuned"}, theorem_id
-        assert cells & {"schedule", "edge"} or theorem_id == VACUOUS_AT_ITS_EDGE, theorem_id
+        cases = {instance.case for instance in recipe.instances}
+        assert "stress" in cases and cases & {"schedule", "tuned"}, theorem_id
+        assert cases & {"schedule", "edge"} or theorem_id == VACUOUS_AT_ITS_EDGE, theorem_id
 
 
 VACUOUS_AT_ITS_EDGE = "fcsg_m.theorem_4_4"
 
 
 def test_fcsg_m_says_nothing_at_its_largest_step():
-    """Its drift term grows as alpha^2 and exceeds the cap there, so it has no edge cell that could be supported."""
-    instance = next(i for i in RECIPES[VACUOUS_AT_ITS_EDGE].instances if i.dials.get("clients") == 32)
+    """Its drift term grows as alpha^2 and exceeds the cap there, so it has no edge instance that could be supported."""
+    instance = next(i for i in RECIPES[VACUOUS_AT_ITS_EDGE].instances if i.parameters.get("clients") == 32)
     values = fixed_values(VACUOUS_AT_ITS_EDGE, instance, {"alpha", "beta"})
     region = theorem(VACUOUS_AT_ITS_EDGE).admissible("alpha", **values)
     largest = Fraction(region.intervals["alpha"].upper) * Fraction(99, 100)
@@ -114,9 +117,9 @@ STEP = {
 EDGES = [
     case
     for case in CASES
-    if case.values[1].cell == "edge" and case.values[0] not in SCHEDULED and not case.values[0].startswith("comfedl")
+    if case.values[1].case == "edge" and case.values[0] not in SCHEDULED and not case.values[0].startswith("comfedl")
 ]
-TUNED = [case for case in CASES if case.values[1].cell == "tuned"]
+TUNED = [case for case in CASES if case.values[1].case == "tuned"]
 
 
 @pytest.mark.parametrize(("theorem_id", "instance"), EDGES)
@@ -129,7 +132,7 @@ def test_an_edge_step_is_within_four_percent_of_the_largest(theorem_id: str, ins
 
 
 @pytest.mark.parametrize(("theorem_id", "instance"), TUNED)
-def test_a_tuned_cell_has_nearly_the_least_bound(theorem_id: str, instance: Instance):
+def test_a_tuned_instance_has_nearly_the_least_bound(theorem_id: str, instance: Instance):
     """Against the tuner with the same period, batches and horizon; the step sizes (and momenta) are its to choose."""
     symbols = theorem(theorem_id).symbols(recipe_for(theorem_id).label)
     free = {n for n, b in symbols.items() if b.quantity.name in ("step_size", "step_scale", "momentum")}

@@ -14,14 +14,16 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from fedco.validation.recipes import RECIPES, square
 from fedco.validation.report import page as report_module
 from fedco.validation.report.rates import Rates, as_csv
 from fedco.validation.runs.controls import run_controls
+from fedco.validation.runs.parameters import powers
+from fedco.validation.runs.registry import recipes, runs_of, sweep_for
 from fedco.validation.runs.sweeps import run_sweep
 from fedco.validation.runs.validate import validate
 from fedco.validation.statistics.ledger import AlphaLedger
-from fedco.validation.sweep_table import sweep_for
+
+RECIPES = recipes()
 
 THEOREM = "feddro.theorem_5_1"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -34,11 +36,11 @@ def page(tmp_path_factory) -> Path:
     """A whole page in seconds: one instance at two short horizons, one sweep of two points."""
     out = tmp_path_factory.mktemp("report")
     with pytest.MonkeyPatch.context() as patch:
-        first = replace(RECIPES[THEOREM].instances[0], horizons=square(4, 8, 10))
-        patch.setitem(RECIPES, THEOREM, replace(RECIPES[THEOREM], instances=(first,)))
+        first = replace(RECIPES[THEOREM].instances[0], horizons=powers(2, (8, 10), 4))
+        patch.setitem(runs_of("feddro").recipes, THEOREM, replace(RECIPES[THEOREM], instances=(first,)))
         found = validate(THEOREM, alpha="1e-3", jobs=1)
         sweep = sweep_for(THEOREM, "K")
-        rates = Rates(THEOREM, (run_sweep(replace(sweep, cells=sweep.cells[:2]), seeds=16),), (), ())
+        rates = Rates(THEOREM, (run_sweep(replace(sweep, points=sweep.points[:2]), seeds=16),), (), ())
         findings = [
             {"severity": "slip", "id": "x", "where": "<b>", "printed": "1 < 2", "expected": "2", "consequence": "none"}
         ]

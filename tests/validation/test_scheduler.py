@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from fedco.bounds.language.reading import InputError
 from fedco.validation.runs.campaign import run_tasks
+from fedco.validation.runs.registry import sweep_for
 from fedco.validation.runs.scheduler import check_address
 from fedco.validation.runs.sweeps import tasks_of_sweeps
-from fedco.validation.sweep_table import sweep_for
 
 SWEEP = sweep_for("feddro.theorem_5_1", "K")
-TASKS = tasks_of_sweeps([replace(SWEEP, cells=SWEEP.cells[:3])], seeds=16)
+TASKS = tasks_of_sweeps([replace(SWEEP, points=SWEEP.points[:3])], seeds=16)
 
 
 @pytest.mark.parametrize("address", ["here", "http://a:1", "tcp://a", "tcp://a:1;rm -rf", "tcp://a:123456"])

@@ -10,7 +10,7 @@ from ...algorithms import Method
 from ...bounds.language.quantities import Binding
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
-from ..recipes import RECIPES
+from ..runs.registry import recipes
 
 Values = Mapping[str, Any]
 AT_ONE_POINT = {"(1/N) sum_i ||grad F_i - grad F||^2": "gradient_spread"}
@@ -59,7 +59,7 @@ def target_of(theorem: Theorem, label: str) -> Target:
         raise InputError(f"{theorem.id} ({label}): defines constants and bounds nothing")
     if statistic := AT_ONE_POINT.get(theorem.metric.name):
         return Target(theorem, label, theorem.problem, None, statistic=statistic)
-    recipe = RECIPES.get(theorem.id)
+    recipe = recipes().get(theorem.id)
     if recipe is None:
         raise InputError(f"{theorem.id}: no method and statistic are declared for it")
     return Target(theorem, label, theorem.problem, recipe.method, recipe.average, recipe.steps, recipe.every)

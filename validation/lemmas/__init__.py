@@ -10,35 +10,3 @@ a descent term c ||grad||^2 is read as c ||grad||^2 <= everything else, other le
 the left. The *implied bound* of a link with a descent term is what it alone gives for the mean squared gradient, with
 everything else as measured; the growth from one link to the next is the factor that the later one costs.
 """
-
-from __future__ import annotations
-
-from .chains import CHAINS, chain_for
-from .compare import compare, report_of
-from .link import Chain, Link, Side, trace_run
-from .measure import measure_chain, measure_lemmas
-from .report import Implied, LemmaReport, Row
-from .trace import SEEDS, Array, Numbers, Step, StepMetric, Trace, walk
-
-__all__ = [
-    "CHAINS",
-    "SEEDS",
-    "Array",
-    "Chain",
-    "Implied",
-    "LemmaReport",
-    "Link",
-    "Numbers",
-    "Row",
-    "Side",
-    "Step",
-    "StepMetric",
-    "Trace",
-    "chain_for",
-    "compare",
-    "measure_chain",
-    "measure_lemmas",
-    "report_of",
-    "trace_run",
-    "walk",
-]

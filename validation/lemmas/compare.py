@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...bounds.evaluation.evaluate import evaluate
-from ...bounds.registry import get_theorem as find_theorem
-from ..runs.experiments import constants
+from ...bounds.registry import get_theorem
+from ..runs.values import constants
 from .link import Link, Side
 from .report import ROUNDING, SURE, Implied, LemmaReport, Row
 from .trace import Array, Numbers, Trace
@@ -80,7 +80,7 @@ def _constant_like(side: Side, value: float) -> Side:
 
 def compare(link: Link, label: str, trace: Trace, problem: Any) -> tuple[list[Row], float | None]:
     """The rows of a link by group of steps, and its implied bound on the mean squared gradient."""
-    theorem = find_theorem(link.lemma)
+    theorem = get_theorem(link.lemma)
     chosen = link.statement or (label if label in theorem.labels and label != "corrected" else "printed")
     left = np.atleast_2d(link.left(trace))
     known = _constants(theorem, chosen, problem, trace.numbers)

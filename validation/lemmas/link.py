@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import Method
-from ..runs.experiments import _exact_start
+from ..runs.values import exact_start
 from .report import LemmaReport
 from .trace import Array, Numbers, StepMetric, Trace, walk
 
@@ -50,7 +50,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Chain:
+class LemmaChain:
     """The lemmas of a theorem's proof in the order of the proof, and how a run is measured.
 
     `period` names the hyperparameter that counts the steps of a round. `extra_steps` are run beyond the horizon, for
@@ -66,14 +66,14 @@ class Chain:
 
 
 def trace_run(
-    chain: Chain, method: Method, problem: Any, steps: int, seeds: int, numbers: Numbers, root_seed: int = 0
+    chain: LemmaChain, method: Method, problem: Any, steps: int, seeds: int, numbers: Numbers, root_seed: int = 0
 ) -> Trace:
     """Run and record every metric of the chain at every step."""
     period = int(numbers[chain.period])
     metrics = chain.metrics(problem, numbers)
     total = steps + chain.extra_steps
     values = {name: np.empty((total, seeds)) for name in metrics}
-    for step in walk(method, problem, total, seeds, root_seed=root_seed, start=_exact_start(problem), period=period):
+    for step in walk(method, problem, total, seeds, root_seed=root_seed, start=exact_start(problem), period=period):
         for name, metric in metrics.items():
             values[name][step.t] = metric(step).cpu().numpy()
     return Trace(values, numbers, period, steps)

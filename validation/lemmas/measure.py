@@ -7,13 +7,13 @@ from pathlib import Path
 
 from ...algorithms.engine.fingerprint import source_fingerprint
 from ...bounds.language.reading import InputError
-from ...bounds.registry import get_theorem as find_theorem
+from ...bounds.registry import get_theorem
 from ...storage import digest, recall_or_make
 from ...synthetic import problem as find_problem
-from ..recipes import Instance, recipe_for
-from ..runs.experiments import evaluate_at, numbers_of
 from ..runs.fingerprint import LEMMAS
-from .chains import chain_for
+from ..runs.instance import Instance
+from ..runs.registry import chain_for, recipe_for
+from ..runs.values import evaluate_at, numbers_of
 from .compare import report_of
 from .link import trace_run
 from .report import LemmaReport
@@ -54,8 +54,8 @@ def measure_chain(
 
 
 def _measured(theorem_id: str, instance: Instance, T: int, seeds: int, root_seed: int, label: str) -> LemmaReport:
-    chain, recipe, theorem = chain_for(theorem_id), recipe_for(theorem_id), find_theorem(theorem_id)
-    problem = find_problem(instance.problem, **instance.dials)
+    chain, recipe, theorem = chain_for(theorem_id), recipe_for(theorem_id), get_theorem(theorem_id)
+    problem = find_problem(instance.problem, **instance.parameters)
     chosen = label if label in theorem.labels else "printed"
     bound, _ = evaluate_at(theorem, chosen, problem, instance.hyperparameters, T)
     numbers = numbers_of(instance, bound)

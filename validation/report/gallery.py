@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...storage import write_text
-from ..runs.sweeps import Sweep, run_sweep, sweep_figure
-from ..sweep_table import SWEEPS
+from ..runs.registry import sweeps
+from ..runs.sweep import Sweep
+from ..runs.sweeps import run_sweep, sweep_figure
 from .plots import Plot, save
 
 FOLDER = "gallery"
@@ -38,14 +39,14 @@ class Page:
 
 def pages() -> list[Page]:
     """Every page, in the order of the index."""
-    return [*(_sweep_page(sweep) for sweeps in SWEEPS.values() for sweep in sweeps), *_counterexample_pages()]
+    return [*(_sweep_page(sweep) for found in sweeps().values() for sweep in found), *_counterexample_pages()]
 
 
 def _sweep_page(sweep: Sweep) -> Page:
-    name = f"{sweep.theorem}_{sweep.dial}"
+    name = f"{sweep.theorem}_{sweep.over}"
     claimed = "" if sweep.claimed is None else f" The paper's exponent is {sweep.claimed:.3g}."
     text = (
-        f"Measured mean of the theorem's statistic over `{sweep.dial}` ({len(sweep.cells)} points, each a run of its own), "
+        f"Measured mean of the theorem's statistic over `{sweep.over}` ({len(sweep.points)} points, each a run of its own), "
         f"with the bound and its largest terms. Instance: {sweep.why}.{claimed} The legend holds the measured log-log slope "
         "with its 95% interval and the bound's own slope over the same points."
     )
@@ -55,8 +56,8 @@ def _sweep_page(sweep: Sweep) -> Page:
         save(sweep_figure(found), target)
         return str(found)
 
-    command = f"fedco plot {sweep.theorem} --dial {sweep.dial} --out {name}.svg"
-    return Page(name, f"{sweep.theorem} over {sweep.dial}", command, text, draw)
+    command = f"fedco plot {sweep.theorem} --sweep {sweep.over} --out {name}.svg"
+    return Page(name, f"{sweep.theorem} over {sweep.over}", command, text, draw)
 
 
 def _counterexample_pages() -> Iterator[Page]:

@@ -15,14 +15,14 @@ import sympy as sp
 
 from ...bounds.audit.checks import audit
 from ...bounds.language.theorem import Statement
-from ...bounds.registry import get_theorem as find_theorem
+from ...bounds.registry import get_theorem
 from ...storage import make_folder, write_text
 from ...synthetic import problem as find_problem
-from ..recipes import RECIPES
-from ..recipes.recipe import Instance
-from ..runs.campaign import CellResult
+from ..runs.cached_json import cached_json
+from ..runs.campaign import ExperimentResult
 from ..runs.controls import Control, run_controls
-from ..runs.remembered import remembered
+from ..runs.instance import Instance
+from ..runs.registry import chains, recipe_for, recipes
 from ..runs.validate import Validation, measured_slope, validate, versions
 from ..statistics.ledger import REPORT_ALPHA, AlphaLedger
 from ..statistics.slopes import bound_slope
@@ -67,21 +67,22 @@ def write_report(out: Path, *, quick: bool = False, jobs: int | None = None, sch
     """
     began = time.perf_counter()
     make_folder(out)
-    in_full = QUICK if quick else tuple(RECIPES)
-    share = REPORT_ALPHA / (len(RECIPES) + 1)
-    validations = [_validate(name, name not in in_full, share, jobs, out, scheduler) for name in RECIPES]
+    known = recipes()
+    in_full = QUICK if quick else tuple(known)
+    share = REPORT_ALPHA / (len(known) + 1)
+    validations = [_validate(name, name not in in_full, share, jobs, out, scheduler) for name in known]
     rates = [_rates(name, jobs, out, scheduler) for name in (QUICK_RATES if quick else in_full)]
-    lemmas = {name: _lemmas(name, name not in in_full, out) for name in RECIPES}
+    lemmas = {name: _lemmas(name, name not in in_full, out) for name in known}
     _say("negative controls")
     controls, control_ledger = run_controls(share)
     _say("counterexample: certificates and figures")
-    cases, case_figures = remembered(out / "parts", "counterexample", lambda: list(_counterexample()))
+    cases, case_figures = cached_json(out / "parts", "counterexample", lambda: list(_counterexample()))
     _say("exact refutations of printed claims")
     refutations = _refutations(out)
     _say("audit: running every check")
     papers: list[str | None] = sorted({name.partition(".")[0] for name in in_full}) if quick else [None]  # type: ignore[assignment]
     named = "_".join(paper or "all" for paper in papers)
-    findings = remembered(out / "parts", f"audit_{named}", lambda: _findings(papers))
+    findings = cached_json(out / "parts", f"audit_{named}", lambda: _findings(papers))
     page = _render(
         validations, rates, lemmas, (controls, control_ledger), cases, case_figures, refutations, findings, out
     )
@@ -101,8 +102,8 @@ def _validate(
 ) -> Validation:
     return validate(
         name,
-        label=RECIPES[name].label,
-        instances=_shortest(RECIPES[name].instances) if is_brief else None,
+        label=recipe_for(name).label,
+        instances=_shortest(recipe_for(name).instances) if is_brief else None,
         alpha=share,
         jobs=jobs,
         out=out / name,
@@ -118,7 +119,7 @@ def _shortest(instances: Sequence[Instance]) -> list[Instance]:
 
 
 def _rates(name: str, jobs: int | None, out: Path, scheduler: str | None) -> Rates:
-    _say(f"{name}: rates over its dials")
+    _say(f"{name}: rates over its symbols")
     cache = out / name / "measurements"
     return measure_rates(name, jobs=jobs or os.cpu_count() or 1, cache=cache, scheduler=scheduler)
 
@@ -168,16 +169,15 @@ def _refutations(out: Path) -> list[dict[str, str]]:
 
 def _lemmas(theorem: str, is_brief: bool, out: Path) -> dict[str, Any]:
     """The chain of lemmas of a theorem, measured or taken from `out`; empty where none is declared."""
-    from ..lemmas import measure_chain, measure_lemmas
-    from ..lemmas.chains import CHAINS
+    from ..lemmas.measure import measure_chain, measure_lemmas
     from ..lemmas.table import section
 
-    if theorem not in CHAINS:
+    if theorem not in chains():
         return section([])
     _say(f"{theorem}: every lemma of the proof, measured")
     cache = out / theorem / "lemmas"
     if is_brief:
-        shortest = _shortest(RECIPES[theorem].instances)[0]
+        shortest = _shortest(recipe_for(theorem).instances)[0]
         return section([measure_chain(theorem, shortest, shortest.horizons[0], seeds=BRIEF_SEEDS, cache=cache)])
     return section(measure_lemmas(theorem, cache=cache))
 
@@ -249,7 +249,8 @@ def _overview(validation: Validation, worst: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for result in validation.results:
         mine = sorted(
-            (r for r in validation.results if r.cell.instance == result.cell.instance), key=lambda r: r.cell.T
+            (r for r in validation.results if r.experiment.instance == result.experiment.instance),
+            key=lambda r: r.experiment.T,
         )
         slope, theory = _slopes(mine) if len(mine) > 1 else ("", "")
         verdict = result.verdict
@@ -257,7 +258,7 @@ def _overview(validation: Validation, worst: str) -> list[dict[str, Any]]:
             {
                 "claim": validation.theorem,
                 "statement": validation.label,
-                "cell": result.cell.instance.cell,
+                "case": result.experiment.instance.case,
                 "instance": verdict.instance,
                 "outcome": str(verdict.outcome),
                 "empirical": _number(verdict.empirical),
@@ -272,9 +273,9 @@ def _overview(validation: Validation, worst: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _slopes(results: Sequence[CellResult]) -> tuple[str, str]:
+def _slopes(results: Sequence[ExperimentResult]) -> tuple[str, str]:
     measured = measured_slope(results)
-    bound = bound_slope([r.cell.T for r in results], [r.bound.total for r in results])
+    bound = bound_slope([r.experiment.T for r in results], [r.bound.total for r in results])
     return "" if measured is None else str(measured), f"{bound:.3f}"
 
 
@@ -283,14 +284,14 @@ def _number(value: float | None) -> str:
 
 
 def _section(validation: Validation, index: int) -> dict[str, Any]:
-    theorem = find_theorem(validation.theorem)
+    theorem = get_theorem(validation.theorem)
     return {
         "id": theorem.id,
         "title": theorem.title,
         "source": str(theorem.source),
         "metric": f"{theorem.metric.name}, dimension {theorem.metric.dimension}",
         "statements": [_statement(theorem.statement(label), label == validation.label) for label in theorem.labels],
-        "cells": [_cell(result) for result in validation.results],
+        "experiments": [_experiment(result) for result in validation.results],
         "figures": [
             figure_entry(plot, f"f{index}_{number}", theorem.id, f"{plot.title}: {CAPTION}")
             for number, plot in enumerate(validation.figures.values())
@@ -309,11 +310,11 @@ def _statement(statement: Statement, is_open: bool) -> dict[str, Any]:
     }
 
 
-def _cell(result: CellResult) -> dict[str, Any]:
-    problem = find_problem(result.cell.instance.problem, **result.cell.instance.dials)
+def _experiment(result: ExperimentResult) -> dict[str, Any]:
+    problem = find_problem(result.experiment.instance.problem, **result.experiment.instance.parameters)
     return {
-        "name": f"{result.cell.instance.name}, T = {result.cell.T}",
-        "T": result.cell.T,
+        "name": f"{result.experiment.instance.name}, T = {result.experiment.T}",
+        "T": result.experiment.T,
         "verdict": str(result.verdict),
         "shares": [(name, f"{share:.3f}") for name, share in result.verdict.shares.items()],
         "certificates": [

@@ -14,8 +14,7 @@ from ...bounds.language.rendering import audit_page, to_page
 from ...bounds.registry import all_theorems as theorems
 from ...bounds.registry import paper_keys, paper_theorems
 from ...storage import write_text
-from ..recipes import RECIPES
-from ..recipes.without import WITHOUT_RECIPE
+from ..runs.registry import recipes, why_without
 
 _LEMMA = "a lemma is measured along the runs of its theorem, `fedco validate THEOREM --lemmas`, where it speaks of runs"
 
@@ -30,10 +29,10 @@ def paper_pages(paper: str, findings: list[Finding]) -> dict[str, str]:
 
 def validated_on(name: str) -> list[str]:
     """The instances on which `fedco validate` compares the theorem with runs, one line each, or why there are none."""
-    if name not in RECIPES:
-        return [f"no run: {WITHOUT_RECIPE.get(name, _LEMMA)}"]
-    recipe = RECIPES[name]
-    return [f"`{item.name}`, {item.cell}: {item.why}; statement `{recipe.label}`" for item in recipe.instances]
+    if name not in recipes():
+        return [f"no run: {why_without(name) or _LEMMA}"]
+    recipe = recipes()[name]
+    return [f"`{item.name}`, {item.case}: {item.why}; statement `{recipe.label}`" for item in recipe.instances]
 
 
 def index() -> str:

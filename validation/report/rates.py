@@ -12,16 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from ...bounds.cost.resources import MEANING
-from ..complexity_table import COMPLEXITIES
 from ..runs.campaign import run_tasks
-from ..runs.hidden_constant import SYMBOL, NeededConstant, needed_constant
+from ..runs.hidden_constant import NeededConstant, hidden_symbol, needed_constant
 from ..runs.measured_complexity import CostExponent, cost_exponents
+from ..runs.registry import complexity_of, sweeps_of
 from ..runs.sweeps import SEEDS, SweepResult, run_sweep, sweep_figure, tasks_of_sweeps
-from ..sweep_table import SWEEPS
 from .plots import Plot, inline_svg
 
 QUICK_RATES = ("feddro.theorem_5_1", "feddro.corollary_1")
-"""What `--quick` measures: the dials of Theorem 5.1, and the complexities of Corollary 2."""
+"""What `--quick` measures: the symbols of Theorem 5.1, and the complexities of Corollary 2."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +50,12 @@ def measure_rates(
     scheduler: str | None = None,
 ) -> Rates:
     """All sweeps of a theorem, and the costs along its schedule; every chunk is taken from `cache` when it is there."""
-    sweeps, schedule = SWEEPS.get(theorem_id, ()), COMPLEXITIES.get(theorem_id)
+    sweeps, schedule = sweeps_of(theorem_id), complexity_of(theorem_id)
     wanted = sweeps if schedule is None or schedule in sweeps else (*sweeps, schedule)
     chunks = run_tasks(tasks_of_sweeps(wanted, seeds), jobs=jobs, cache=cache, scheduler=scheduler)
     results = tuple(run_sweep(sweep, seeds=seeds, chunks=chunks) for sweep in sweeps)
     costs = () if schedule is None else tuple(cost_exponents(run_sweep(schedule, seeds=seeds, chunks=chunks)))
-    hidden = tuple(needed_constant(result) for result in results if SYMBOL in result.numbers[0])
+    hidden = tuple(needed_constant(result) for result in results if hidden_symbol(theorem_id, result.label))
     return Rates(theorem_id, results, costs, hidden)
 
 
@@ -66,7 +65,7 @@ def rates_section(rates: Rates, prefix: str) -> dict[str, Any]:
         "theorem": rates.theorem,
         "sweeps": [_sweep_row(result) for result in rates.sweeps],
         "figures": [
-            figure_entry(sweep_figure(result), f"{prefix}_{result.sweep.dial}", result.sweep.theorem, str(result))
+            figure_entry(sweep_figure(result), f"{prefix}_{result.sweep.over}", result.sweep.theorem, str(result))
             for result in rates.sweeps
         ],
         "costs": [_cost_row(cost) for cost in rates.costs],
@@ -79,7 +78,7 @@ def rates_section(rates: Rates, prefix: str) -> dict[str, Any]:
 def _sweep_row(result: SweepResult) -> dict[str, str]:
     claimed = result.sweep.claimed
     return {
-        "dial": result.sweep.dial,
+        "over": result.sweep.over,
         "points": ", ".join(f"{value:g}" for value in result.values),
         "measured": str(result.measured),
         "bound": f"{result.theory:.3f}",

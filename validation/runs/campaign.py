@@ -14,18 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms.engine.fingerprint import source_fingerprint
+from ...algorithms.engine.fingerprint import code_fingerprint, source_fingerprint
 from ...bounds.evaluation.evaluate import Bound
-from ...bounds.registry import get_theorem as find_theorem
+from ...bounds.registry import get_theorem
 from ...storage import digest, keep, recall
 from ...synthetic import problem as find_problem
-from ..recipes import Instance
 from ..statistics.ledger import AlphaLedger
 from ..statistics.planning import seeds_to_support
 from ..statistics.verdict import Verdict, judge, not_applicable
-from .experiments import evaluate_at, measure
+from .experiments import measure
 from .fingerprint import MEASUREMENT
+from .instance import Instance
 from .lossless import encode
+from .registry import recipe_for
+from .values import evaluate_at
 
 CHUNK = 128
 """Seeds per task: small enough to balance two cores, large enough to keep tensors busy."""
@@ -33,7 +35,7 @@ MINIMUM_SEEDS = 64
 
 
 @dataclass(frozen=True)
-class Cell:
+class Experiment:
     """One claim on one instance at one horizon, with the number of seeds planned for it."""
 
     theorem: str
@@ -50,22 +52,23 @@ class Cell:
 
 @dataclass(frozen=True)
 class Task:
-    """A chunk of a cell's seeds."""
+    """A chunk of a experiment's seeds."""
 
-    cell: Cell
+    experiment: Experiment
     first: int
     count: int
 
     @property
     def made_from(self) -> dict[str, Any]:
         """Everything that the numbers depend on."""
-        cell = self.cell
+        experiment = self.experiment
         return {
             "source": source_fingerprint(MEASUREMENT),
-            "cell": cell.name,
-            "dials": {name: str(value) for name, value in cell.instance.dials.items()},
-            "hyperparameters": {name: str(value) for name, value in cell.instance.hyperparameters.items()},
-            "root_seed": cell.root_seed,
+            "code": code_fingerprint(recipe_for(experiment.theorem).method),
+            "experiment": experiment.name,
+            "parameters": {name: str(value) for name, value in experiment.instance.parameters.items()},
+            "hyperparameters": {name: str(value) for name, value in experiment.instance.hyperparameters.items()},
+            "root_seed": experiment.root_seed,
             "seeds": [self.first, self.count],
         }
 
@@ -76,10 +79,10 @@ class Task:
 
 
 @dataclass(frozen=True)
-class CellResult:
-    """What a cell measured and what follows from it."""
+class ExperimentResult:
+    """What a experiment measured and what follows from it."""
 
-    cell: Cell
+    experiment: Experiment
     bound: Bound
     cap: float
     certificates: str
@@ -91,16 +94,16 @@ class CellResult:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "theorem": self.cell.theorem,
-            "statement": self.cell.label,
-            "problem": self.cell.instance.problem,
-            "why": self.cell.instance.why,
-            "T": self.cell.T,
-            "seeds": self.cell.seeds,
-            "root_seed": self.cell.root_seed,
+            "theorem": self.experiment.theorem,
+            "statement": self.experiment.label,
+            "problem": self.experiment.instance.problem,
+            "why": self.experiment.instance.why,
+            "T": self.experiment.T,
+            "seeds": self.experiment.seeds,
+            "root_seed": self.experiment.root_seed,
             "instance": {
-                "dials": encode(self.cell.instance.dials),
-                "hyperparameters": encode(self.cell.instance.hyperparameters),
+                "parameters": encode(self.experiment.instance.parameters),
+                "hyperparameters": encode(self.experiment.instance.hyperparameters),
             },
             "hyperparameters": self.bound.values,
             "bound": self.bound.to_dict(),
@@ -123,26 +126,26 @@ def plan(
     root_seed: int = 0,
     horizons: Sequence[int] | None = None,
     budget: Fraction | None = None,
-) -> list[Cell]:
-    """The cells of a theorem with their seeds, allotted in the ledger before anything runs.
+) -> list[Experiment]:
+    """The experiments of a theorem with their seeds, allotted in the ledger before anything runs.
 
     Args:
-        seeds: the same number for every cell; by default enough to support a mean `slack` times below the bound.
-        budget: alpha shared equally by the cells; all that remains without it.
+        seeds: the same number for every experiment; by default enough to support a mean `slack` times below the bound.
+        budget: alpha shared equally by the experiments; all that remains without it.
     """
     wanted = [(instance, T) for instance in instances for T in (horizons or instance.horizons)]
     each = (budget or ledger.remaining) / max(1, len(wanted))
-    cells = []
+    experiments = []
     for index, (instance, T) in enumerate(wanted):
         number = seeds or _planned(theorem_id, label, instance, T, each, slack)
-        cells.append(Cell(theorem_id, label, instance, T, number, root_seed + index))
-    for cell in cells:
-        ledger.allot(cell.name, each, cell.seeds)
-    return cells
+        experiments.append(Experiment(theorem_id, label, instance, T, number, root_seed + index))
+    for experiment in experiments:
+        ledger.allot(experiment.name, each, experiment.seeds)
+    return experiments
 
 
 def _planned(theorem_id: str, label: str, instance: Instance, T: int, alpha: Fraction, slack: float) -> int:
-    theorem, problem = find_theorem(theorem_id), find_problem(instance.problem, **instance.dials)
+    theorem, problem = get_theorem(theorem_id), find_problem(instance.problem, **instance.parameters)
     bound, _ = evaluate_at(theorem, label, problem, instance.hyperparameters, T)
     cap = float(problem.certificates["gradient_cap"].value) ** 2
     if bound.total is None or bound.total >= cap:
@@ -150,15 +153,17 @@ def _planned(theorem_id: str, label: str, instance: Instance, T: int, alpha: Fra
     return -(-max(MINIMUM_SEEDS, seeds_to_support(bound.total, cap, slack, alpha)) // 8) * 8
 
 
-def tasks_of(cells: Sequence[Cell], chunk: int = CHUNK) -> list[Task]:
+def tasks_of(experiments: Sequence[Experiment], chunk: int = CHUNK) -> list[Task]:
     """Chunks of seeds, longest runs first."""
-    tasks = [task for cell in cells for task in chunks_of(cell, chunk)]
-    return sorted(tasks, key=lambda task: -task.cell.T * task.count)
+    tasks = [task for experiment in experiments for task in chunks_of(experiment, chunk)]
+    return sorted(tasks, key=lambda task: -task.experiment.T * task.count)
 
 
-def chunks_of(cell: Cell, chunk: int = CHUNK) -> list[Task]:
-    """The seeds of one cell in order."""
-    return [Task(cell, first, min(chunk, cell.seeds - first)) for first in range(0, cell.seeds, chunk)]
+def chunks_of(experiment: Experiment, chunk: int = CHUNK) -> list[Task]:
+    """The seeds of one experiment in order."""
+    return [
+        Task(experiment, first, min(chunk, experiment.seeds - first)) for first in range(0, experiment.seeds, chunk)
+    ]
 
 
 def run_task(task: Task, cache: Path | None, device: str = "cpu") -> dict[str, Any]:
@@ -169,10 +174,16 @@ def run_task(task: Task, cache: Path | None, device: str = "cpu") -> dict[str, A
         import torch
 
         torch.set_num_threads(1)
-    cell = task.cell
+    experiment = task.experiment
     seeds = range(task.first, task.first + task.count)
     measured = measure(
-        cell.theorem, cell.instance, cell.T, list(seeds), label=cell.label, root_seed=cell.root_seed, device=device
+        experiment.theorem,
+        experiment.instance,
+        experiment.T,
+        list(seeds),
+        label=experiment.label,
+        root_seed=experiment.root_seed,
+        device=device,
     )
     data = {
         "statistic": measured.statistic.tolist(),
@@ -262,26 +273,36 @@ def _indexed(index: int, task: Task, cache: Path | None) -> tuple[int, dict[str,
     return index, run_task(task, cache)
 
 
-def conclude(cells: Sequence[Cell], results: dict[str, dict[str, Any]], ledger: AlphaLedger) -> list[CellResult]:
-    """Put the chunks together, spend each cell's alpha once, judge."""
-    return [_conclude(cell, [results[task.key] for task in chunks_of(cell)], ledger) for cell in cells]
+def conclude(
+    experiments: Sequence[Experiment], results: dict[str, dict[str, Any]], ledger: AlphaLedger
+) -> list[ExperimentResult]:
+    """Put the chunks together, spend each experiment's alpha once, judge."""
+    return [
+        _conclude(experiment, [results[task.key] for task in chunks_of(experiment)], ledger)
+        for experiment in experiments
+    ]
 
 
-def _conclude(cell: Cell, parts: list[dict[str, Any]], ledger: AlphaLedger) -> CellResult:
-    theorem, problem = find_theorem(cell.theorem), find_problem(cell.instance.problem, **cell.instance.dials)
-    bound, kind = evaluate_at(theorem, cell.label, problem, cell.instance.hyperparameters, cell.T)
+def _conclude(experiment: Experiment, parts: list[dict[str, Any]], ledger: AlphaLedger) -> ExperimentResult:
+    theorem, problem = (
+        get_theorem(experiment.theorem),
+        find_problem(experiment.instance.problem, **experiment.instance.parameters),
+    )
+    bound, kind = evaluate_at(theorem, experiment.label, problem, experiment.instance.hyperparameters, experiment.T)
     cap = float(problem.certificates["gradient_cap"].value) ** 2
     statistic = np.concatenate([part["statistic"] for part in parts])
     before = np.concatenate([part["proof_average"] for part in parts])
-    verdict = verdict_for(cell, bound, cap, kind, statistic, ledger)
+    verdict = verdict_for(experiment, bound, cap, kind, statistic, ledger)
     seconds = sum(part["seconds"] for part in parts)
-    return CellResult(cell, bound, cap, kind, statistic, before, parts[0]["messages"], seconds, verdict)
+    return ExperimentResult(experiment, bound, cap, kind, statistic, before, parts[0]["messages"], seconds, verdict)
 
 
-def verdict_for(cell: Cell, bound: Bound, cap: float, kind: str, statistic: np.ndarray, ledger: AlphaLedger) -> Verdict:
-    """The verdict of a cell; NOT_APPLICABLE where the theorem's conditions fail."""
-    claim, instance = f"{cell.theorem} ({cell.label})", f"{cell.instance.name}, T={cell.T}"
-    alpha = ledger.spend(cell.name, actual_seeds=len(statistic))
+def verdict_for(
+    experiment: Experiment, bound: Bound, cap: float, kind: str, statistic: np.ndarray, ledger: AlphaLedger
+) -> Verdict:
+    """The verdict of a experiment; NOT_APPLICABLE where the theorem's conditions fail."""
+    claim, instance = f"{experiment.theorem} ({experiment.label})", f"{experiment.instance.name}, T={experiment.T}"
+    alpha = ledger.spend(experiment.name, actual_seeds=len(statistic))
     if not bound.admissible:
         return not_applicable(claim, f"condition {', '.join(bound.failed)} fails", instance=instance)
     return judge(

@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ...bounds.registry import get_theorem as find_theorem
+from ...bounds.registry import get_theorem
 from ...synthetic import problem as find_problem
 from ...synthetic.conformance.suite import with_scaled_certificate
-from ..recipes import recipe_for
-from ..recipes.recipe import Instance
 from ..statistics.ledger import AlphaLedger
 from ..statistics.verdict import Outcome, Verdict, judge
-from .campaign import Cell, verdict_for
+from .campaign import Experiment, verdict_for
 from .experiments import Measured, evaluate_at, measure
+from .instance import Instance
+from .registry import recipe_for
 
 SEEDS = 64
 FAR = "feddro.theorem_4_2"
@@ -55,16 +55,16 @@ def run_controls(alpha: Fraction | str) -> tuple[tuple[Control, ...], AlphaLedge
     """The two controls, three verdicts; the two stochastic ones share `alpha`."""
     ledger = AlphaLedger(alpha)
     label = recipe_for(FAR).label
-    cell = Cell(FAR, label, FAR_STEP, FAR_STEP.horizons[0], SEEDS, 0)
+    experiment = Experiment(FAR, label, FAR_STEP, FAR_STEP.horizons[0], SEEDS, 0)
     ignored, gap = "control/conditions ignored", "control/understated gap"
-    ledger.share((cell.name, ignored, gap), planned_seeds=SEEDS)
-    return (*_far_step(ledger, cell, ignored), _understated_gap(ledger, gap)), ledger
+    ledger.share((experiment.name, ignored, gap), planned_seeds=SEEDS)
+    return (*_far_step(ledger, experiment, ignored), _understated_gap(ledger, gap)), ledger
 
 
-def _far_step(ledger: AlphaLedger, cell: Cell, ignored: str) -> tuple[Control, Control]:
+def _far_step(ledger: AlphaLedger, experiment: Experiment, ignored: str) -> tuple[Control, Control]:
     """Outside the region the theorem does not speak (NOT_APPLICABLE), and its formula is false there (REFUTED)."""
-    found = measure(FAR, FAR_STEP, cell.T, SEEDS, label=cell.label, strict=False)
-    applied = verdict_for(cell, found.bound, found.cap, found.certificates, found.statistic, ledger)
+    found = measure(FAR, FAR_STEP, experiment.T, SEEDS, label=experiment.label, strict=False)
+    applied = verdict_for(experiment, found.bound, found.cap, found.certificates, found.statistic, ledger)
     formula = _judged(found, found.bound.total, ledger, ignored, f"{FAR} with its conditions ignored")
     return (
         Control("a step far outside the region", Outcome.NOT_APPLICABLE, applied),
@@ -77,9 +77,9 @@ def _understated_gap(ledger: AlphaLedger, name: str) -> Control:
     theorem_id, T = "feddro.theorem_5_1", UNDERSTATED.horizons[0]
     found = measure(theorem_id, UNDERSTATED, T, SEEDS)
     liar = with_scaled_certificate(
-        find_problem(UNDERSTATED.problem, **UNDERSTATED.dials), "objective_gap", 1 / UNDERSTATEMENT
+        find_problem(UNDERSTATED.problem, **UNDERSTATED.parameters), "objective_gap", 1 / UNDERSTATEMENT
     )
-    bound, _ = evaluate_at(find_theorem(theorem_id), "printed", liar, UNDERSTATED.hyperparameters, T)
+    bound, _ = evaluate_at(get_theorem(theorem_id), "printed", liar, UNDERSTATED.hyperparameters, T)
     claim = f"{theorem_id} with the objective gap declared {UNDERSTATEMENT} times too small"
     return Control("a mis-declared constant", Outcome.REFUTED, _judged(found, bound.total, ledger, name, claim))
 

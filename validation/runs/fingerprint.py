@@ -3,9 +3,10 @@
 `calibration.engine_fingerprint` is another thing: a hash of the answers that an engine gives.
 """
 
-MEASUREMENT = ("algorithms", "synthetic", "bounds", "validation/runs/experiments.py", "validation/recipes")
-"""What the statistic of a run depends on: methods, problems, bounds, and how recipes put them together."""
+MEASUREMENT = ("algorithms", "synthetic", "bounds", "validation/runs/experiments.py", "validation/runs/values.py")
+"""What the statistic of a run depends on: methods, problems, bounds, and how a run puts them together. What a recipe adds is
+named by the source of the module that its method comes from."""
 PACKAGE = ("algorithms", "bounds", "synthetic", "validation")
 """What a part of the report depends on: every room of the package that computes."""
-LEMMAS = (*MEASUREMENT, "validation/lemmas")
+LEMMAS = (*MEASUREMENT, "validation/lemmas", "validation/papers")
 """How both sides of a lemma are measured."""

@@ -22,7 +22,7 @@ from scipy import stats
 
 from ...bounds.cost.claims import about
 from ...bounds.cost.resources import RESOURCES, resources
-from ...bounds.registry import get_theorem as find_theorem
+from ...bounds.registry import get_theorem
 from ..statistics.slopes import SlopeEstimate, log_log_slope
 from .sweeps import GROUP, SweepResult
 
@@ -88,7 +88,7 @@ def cost_exponents(result: SweepResult) -> list[CostExponent]:
 
 def _counted(result: SweepResult) -> dict[str, np.ndarray]:
     """Resource -> (points,) by its formula, at the values of the symbols of every point."""
-    theorem = find_theorem(result.sweep.theorem)
+    theorem = get_theorem(result.sweep.theorem)
     symbols = theorem.symbols(result.label)
     formulas = resources(theorem, result.label)
     return {

@@ -18,16 +18,17 @@ import torch
 from ... import __version__
 from ...algorithms.engine.fingerprint import source_fingerprint
 from ...bounds.language.reading import InputError
-from ...bounds.registry import get_theorem as find_theorem
+from ...bounds.registry import get_theorem
 from ...storage import make_folder, write_json
-from ..recipes import Instance, recipe_for
 from ..report.plots import Axis, Plot, convergence_plot, save
 from ..statistics.evalues import mean_bracket
 from ..statistics.ledger import REPORT_ALPHA, AlphaLedger
 from ..statistics.slopes import SlopeEstimate, slope_interval
 from ..statistics.verdict import Outcome, Verdict, judge
-from .campaign import Cell, CellResult, Task, conclude, plan, run_tasks, tasks_of
+from .campaign import Experiment, ExperimentResult, Task, conclude, plan, run_tasks, tasks_of
 from .fingerprint import MEASUREMENT
+from .instance import Instance
+from .registry import recipe_for
 
 RESULTS = "fedco-results/1"
 
@@ -38,7 +39,7 @@ class Validation:
 
     theorem: str
     label: str
-    results: tuple[CellResult, ...]
+    results: tuple[ExperimentResult, ...]
     controls: tuple[Verdict, ...]
     ledger: AlphaLedger
     figures: dict[str, Plot]
@@ -83,8 +84,8 @@ def validate(
         label: the statement that is judged.
         problems: names of the problems to use; all of the recipe's without it.
         instances: judged instead of the recipe's, whatever `problems` says.
-        seeds: per cell; by default planned from cap, bound and alpha.
-        alpha: total probability of a false verdict, shared by all cells and controls.
+        seeds: per experiment; by default planned from cap, bound and alpha.
+        alpha: total probability of a false verdict, shared by all experiments and controls.
         jobs: processes; all cores without it.
         scheduler: address of a dask scheduler that spreads the chunks instead of local processes.
         out: folder for measurements (reused when they are there), figures, results.json and seconds.json.
@@ -97,11 +98,11 @@ def validate(
         make_folder(out)
     instances = _chosen(theorem_id, problems) if instances is None else list(instances)
     ledger = AlphaLedger(alpha)
-    cells = plan(
+    experiments = plan(
         theorem_id, instances, ledger, label=label, seeds=seeds, root_seed=root_seed, budget=ledger.total * 9 / 10
     )
-    controls = _plan_controls(cells, instances, ledger)
-    tasks = tasks_of(cells)
+    controls = _plan_controls(experiments, instances, ledger)
+    tasks = tasks_of(experiments)
     with _progress(f"{theorem_id} ({label})", tasks, quiet) as done:
         chunks = run_tasks(
             tasks,
@@ -111,7 +112,7 @@ def validate(
             done=done,
             scheduler=scheduler,
         )
-    results = conclude(cells, chunks, ledger)
+    results = conclude(experiments, chunks, ledger)
     checks = tuple(
         _control(result, name, ledger) for result, name in zip(_longest(results, instances), controls, strict=True)
     )
@@ -137,25 +138,28 @@ def _chosen(theorem_id: str, problems: Sequence[str] | None) -> list[Instance]:
     return [instance for instance in instances if not problems or instance.problem in problems]
 
 
-def _plan_controls(cells: Sequence[Cell], instances: Sequence[Instance], ledger: AlphaLedger) -> list[str]:
-    """One control per instance, on the data of its longest cell, allotted before anything runs."""
+def _plan_controls(experiments: Sequence[Experiment], instances: Sequence[Instance], ledger: AlphaLedger) -> list[str]:
+    """One control per instance, on the data of its longest experiment, allotted before anything runs."""
     names = []
     for instance in instances:
-        cell = max((c for c in cells if c.instance == instance), key=lambda c: c.T)
-        names.append(f"control/{cell.name}")
-        ledger.allot(names[-1], ledger.total / 10 / len(instances), cell.seeds)
+        experiment = max((c for c in experiments if c.instance == instance), key=lambda c: c.T)
+        names.append(f"control/{experiment.name}")
+        ledger.allot(names[-1], ledger.total / 10 / len(instances), experiment.seeds)
     return names
 
 
-def _longest(results: Sequence[CellResult], instances: Sequence[Instance]) -> list[CellResult]:
-    return [max((r for r in results if r.cell.instance == instance), key=lambda r: r.cell.T) for instance in instances]
+def _longest(results: Sequence[ExperimentResult], instances: Sequence[Instance]) -> list[ExperimentResult]:
+    return [
+        max((r for r in results if r.experiment.instance == instance), key=lambda r: r.experiment.T)
+        for instance in instances
+    ]
 
 
 DIVISORS = tuple(10**power for power in range(1, 10))
 """What a bound is divided by, in this order, until it must be REFUTED: a series fixed in advance, as its alpha is."""
 
 
-def _control(result: CellResult, name: str, ledger: AlphaLedger) -> Verdict:
+def _control(result: ExperimentResult, name: str, ledger: AlphaLedger) -> Verdict:
     """The first verdict REFUTED of a bound divided by 10, 100, ...; each divisor is tested at an equal share of alpha."""
     alpha = ledger.spend(name, actual_seeds=len(result.statistic)) / len(DIVISORS)
     for divisor in DIVISORS:
@@ -165,30 +169,30 @@ def _control(result: CellResult, name: str, ledger: AlphaLedger) -> Verdict:
             alpha=alpha,
             cap=result.cap,
             certificates_kind=result.certificates,
-            claim=f"negative control: {result.cell.theorem} divided by {divisor:,}",
-            instance=f"{result.cell.instance.name}, T={result.cell.T}",
+            claim=f"negative control: {result.experiment.theorem} divided by {divisor:,}",
+            instance=f"{result.experiment.instance.name}, T={result.experiment.T}",
         )
         if verdict.outcome is Outcome.REFUTED:
             break
     return verdict
 
 
-def measured_slope(results: Sequence[CellResult]) -> SlopeEstimate | None:
+def measured_slope(results: Sequence[ExperimentResult]) -> SlopeEstimate | None:
     """Log-log slope over the horizons of one instance; None where a statistic is exactly 0 (a noiseless run at rest)."""
     count = min(len(r.statistic) for r in results)
     values = np.stack([r.statistic[:count] for r in results], axis=1)
     if len(results) < 2 or not (values > 0).all():
         return None
-    return slope_interval([r.cell.T for r in results], values, group_size=8)
+    return slope_interval([r.experiment.T for r in results], values, group_size=8)
 
 
-def figure(theorem_id: str, label: str, instance: Instance, results: Sequence[CellResult]) -> Plot:
+def figure(theorem_id: str, label: str, instance: Instance, results: Sequence[ExperimentResult]) -> Plot:
     """Empirical mean of the statistic with its bound against T, the measured slope beside the theory's."""
-    mine = sorted((r for r in results if r.cell.instance == instance), key=lambda r: r.cell.T)
-    horizons = [r.cell.T for r in mine]
+    mine = sorted((r for r in results if r.experiment.instance == instance), key=lambda r: r.experiment.T)
+    horizons = [r.experiment.T for r in mine]
     brackets = [mean_bracket(r.statistic, r.cap) for r in mine]
     slopes = measured_slope(mine)
-    metric = find_theorem(theorem_id).metric
+    metric = get_theorem(theorem_id).metric
     return convergence_plot(
         horizons,
         [float(r.statistic.mean()) for r in mine],
@@ -204,7 +208,7 @@ def figure(theorem_id: str, label: str, instance: Instance, results: Sequence[Ce
 def write(validation: Validation, out: Path) -> None:
     """results.json, seconds.json (which differs from run to run) and one SVG per figure."""
     write_json(out / "results.json", {"format": RESULTS, **validation.to_dict()})
-    write_json(out / "seconds.json", {result.cell.name: result.seconds for result in validation.results})
+    write_json(out / "seconds.json", {result.experiment.name: result.seconds for result in validation.results})
     for index, plot in enumerate(validation.figures.values(), start=1):
         save(plot, out / f"figure_{index}.svg")
 
@@ -233,11 +237,11 @@ def _progress(title: str, tasks: Sequence[Task], quiet: bool) -> Iterator[Any]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    total = sum(task.cell.T * task.count for task in tasks)
+    total = sum(task.experiment.T * task.count for task in tasks)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(file=sys.stderr)) as bar:
         handle = bar.add_task(title, total=total)
-        yield lambda task: bar.advance(handle, task.cell.T * task.count)
+        yield lambda task: bar.advance(handle, task.experiment.T * task.count)
 
 
 __all__ = ["Outcome", "Validation", "validate", "versions", "write"]

@@ -16,9 +16,9 @@ from typing import Any
 from ...bounds.files import is_file
 from ...errors import InputError
 from ...storage import DamagedError, read_json
-from ..recipes import Instance
 from ..statistics.ledger import AlphaLedger
-from .campaign import Cell, chunks_of, conclude, run_task
+from .campaign import Experiment, chunks_of, conclude, run_task
+from .instance import Instance
 from .lossless import decode
 from .validate import RESULTS, versions
 
@@ -93,7 +93,7 @@ def _stored(files: Sequence[Path], folder: Path) -> tuple[list[Stored], list[str
         name = str(file.relative_to(folder))
         try:
             data = read_json(file, RESULTS)
-            found += [(f"{name}: {_cell(row).name}", row, data) for row in data["results"]]
+            found += [(f"{name}: {_experiment(row).name}", row, data) for row in data["results"]]
         except (DamagedError, *_UNREADABLE) as error:
             wrong.append(f"{name}: not readable as results ({error!r:.80})")
     return found, wrong
@@ -103,23 +103,23 @@ _UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
 """What a file with a right checksum and wrong fields raises; InputError, LedgerError and LosslessError are ValueErrors."""
 
 
-def _cell(row: Mapping[str, Any]) -> Cell:
-    """The cell that a row of results.json describes; nothing that the row names is run as code."""
+def _experiment(row: Mapping[str, Any]) -> Experiment:
+    """The experiment that a row of results.json describes; nothing that the row names is run as code."""
     if not isinstance(row["theorem"], str) or is_file(row["theorem"]):
         raise InputError(f"{row['theorem']!r:.60}: a theorem of a file; only registered ones are measured again")
-    dials, hyper = (decode(row["instance"][name]) for name in ("dials", "hyperparameters"))
-    instance = Instance(row["problem"], hyper, row["why"], dials, (row["T"],))
-    return Cell(row["theorem"], row["statement"], instance, row["T"], row["seeds"], row["root_seed"])
+    parameters, hyper = (decode(row["instance"][name]) for name in ("parameters", "hyperparameters"))
+    instance = Instance(row["problem"], hyper, row["why"], parameters, (row["T"],))
+    return Experiment(row["theorem"], row["statement"], instance, row["T"], row["seeds"], row["root_seed"])
 
 
 def _compared(row: dict[str, Any], data: Mapping[str, Any]) -> Iterator[str]:
-    cell = _cell(row)
+    experiment = _experiment(row)
     try:
-        alpha = AlphaLedger.from_dict(data["ledger"]).alpha(cell.name)
+        alpha = AlphaLedger.from_dict(data["ledger"]).alpha(experiment.name)
         ledger = AlphaLedger(alpha)
-        ledger.allot(cell.name, alpha, cell.seeds)
-        parts = {task.key: run_task(task, None) for task in chunks_of(cell)}
-        (again,) = conclude([cell], parts, ledger)
+        ledger.allot(experiment.name, alpha, experiment.seeds)
+        parts = {task.key: run_task(task, None) for task in chunks_of(experiment)}
+        (again,) = conclude([experiment], parts, ledger)
     except _UNREADABLE as error:
         yield f"cannot be measured again ({error!r:.120})"
         return

@@ -54,7 +54,7 @@ def log_log_slope(horizons: Any, values: Any) -> Array:
     """Least-squares slope of log(values) against log(horizons).
 
     Args:
-        horizons: `(horizons,)`, at least two distinct positive numbers (steps, rounds, clients: any dial).
+        horizons: `(horizons,)`, at least two distinct positive numbers (steps, rounds, clients: any symbol).
         values: `(..., horizons)`, positive; leading axes are separate curves.
 
     Returns:

@@ -6,4 +6,5 @@ PAPER = paper_in_folder(
     __name__,
     "Huang, Li, Huang: Compositional federated learning (2021)",
     headlines=("theorem_1", "theorem_2"),
+    runs="fedco.validation.papers.comfedl",
 )

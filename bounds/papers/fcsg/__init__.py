@@ -6,4 +6,5 @@ PAPER = paper_in_folder(
     __name__,
     "Wu et al.: Federated conditional stochastic optimization (NeurIPS 2023), FCSG",
     headlines=("theorem_4_1",),
+    runs="fedco.validation.papers.fcsg",
 )

@@ -6,4 +6,5 @@ PAPER = paper_in_folder(
     __name__,
     "Gao, Li, Huang: On the convergence of local stochastic compositional gradient descent with momentum (ICML 2022)",
     headlines=("theorem_3_4",),
+    runs="fedco.validation.papers.local_scgdm",
 )

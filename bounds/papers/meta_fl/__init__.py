@@ -6,4 +6,5 @@ PAPER = paper_in_folder(
     __name__,
     "Jamali, Saber, Bae: Generalized meta federated learning with several fine-tuning steps",
     headlines=("theorem_8", "theorem_8_FO", "theorem_8_HF"),
+    runs="fedco.validation.papers.meta_fl",
 )

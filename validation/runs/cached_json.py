@@ -11,6 +11,6 @@ from ...storage import recall_or_make
 from .fingerprint import PACKAGE
 
 
-def remembered(folder: Path, name: str, make: Callable[[], Any]) -> Any:
+def cached_json(folder: Path, name: str, make: Callable[[], Any]) -> Any:
     """`make()`, a JSON value, from `folder`/`name`.json if it was written by this very source."""
     return recall_or_make(folder / f"{name}.json", {"source": source_fingerprint(PACKAGE)}, make)

@@ -9,14 +9,14 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ...algorithms import FedDRO
-from ...bounds.audit.refutation import refutations
-from ...synthetic.certificate import Certificate
-from ...synthetic.kinds.problem import AbstractSharedComposite, Draws, Sample
-from .compare import report_of
-from .link import trace_run
-from .report import LemmaReport
-from .trace import SEEDS
+from ....algorithms import FedDRO
+from ....bounds.audit.refutation import refutations
+from ....synthetic.certificate import Certificate
+from ....synthetic.kinds.problem import AbstractSharedComposite, Draws, Sample
+from ...lemmas.compare import report_of
+from ...lemmas.link import trace_run
+from ...lemmas.report import LemmaReport
+from ...lemmas.trace import SEEDS
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class PulledApart(AbstractSharedComposite):
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
         """The constants of the bundle, by quantity; L_f may be any positive number, since f = 0."""
-        from ...bounds.registry import get_theorem as theorem
+        from ....bounds.registry import get_theorem
 
-        vocabulary = theorem("feddro.lemma_f_4").vocabulary
+        vocabulary = get_theorem("feddro.lemma_f_4").vocabulary
         known = {name: value for name, (value, _) in refutations()["feddro.lemma_f_4"].case().constants.items()}
         return {
             vocabulary[name].quantity.name: Certificate(
@@ -107,7 +107,7 @@ class PulledApart(AbstractSharedComposite):
 def estimate_at_communication(seeds: int = 8 * SEEDS, rounds: int = 4, I: int = 33) -> LemmaReport:
     """Lemmas F.3 and F.4 on the instance of the bundle, in longer rounds: F.4 holds between communications and fails at
     them."""
-    from .feddro import CHAIN
+    from .lemmas import CHAIN
 
     hyper = refutations()["feddro.lemma_f_4"].case().hyperparameters
     numbers = {name: float(value) for name, value in {**hyper, "I": I}.items()}

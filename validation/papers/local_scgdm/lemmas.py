@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from ...bounds.papers.local_scgdm.composed import potential_weights
-from ...bounds.registry import get_theorem as find_theorem
-from ..runs.experiments import constants
-from .link import Chain, Link
-from .metrics import client_gradient, consensus, gradient_sq, objective, spread, square_mean
-from .trace import Array, Numbers, Step, StepMetric, Trace
+from ....bounds.papers.local_scgdm.composed import potential_weights
+from ....bounds.registry import get_theorem
+from ...lemmas.link import LemmaChain, Link
+from ...lemmas.metrics import client_gradient, consensus, gradient_sq, objective, spread, square_mean
+from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
+from ...runs.values import constants
 
 
 def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
@@ -59,7 +59,7 @@ def momentum_error(step: Step) -> Tensor:
 
 def _weights(problem: Any, numbers: Numbers) -> tuple[float, float]:
     """The weights of the potential (14), from their one declaration."""
-    theorem = find_theorem("local_scgdm.theorem_3_4")
+    theorem = get_theorem("local_scgdm.theorem_3_4")
     known = {**numbers, **{name: float(value) for name, value in constants(theorem, "printed", problem)[0].items()}}
     table = {binding.symbol: known[binding.name] for binding in theorem.vocabulary if binding.name in known}
     momentum, inner = (float(w.xreplace(table)) for w in potential_weights(theorem.vocabulary.namespace()))
@@ -77,7 +77,7 @@ def _per_round(values: Array, trace: Trace) -> Array:
     return values[: rounds * trace.period].reshape(rounds, trace.period, -1).sum(axis=1)
 
 
-CHAIN = Chain(
+CHAIN = LemmaChain(
     metrics,
     (
         Link(

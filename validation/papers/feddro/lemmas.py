@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...algorithms.engine.method import client_mean
-from ...algorithms.methods.fedavg import compositional_gradient
-from .demos import estimate_at_communication
-from .link import Chain, Link
-from .metrics import consensus, gradient_sq, mean_square, objective
-from .trace import Array, Numbers, Step, StepMetric, Trace
+from ....algorithms.engine.method import client_mean
+from ....algorithms.methods.fedavg import compositional_gradient
+from ...lemmas.link import LemmaChain, Link
+from ...lemmas.metrics import consensus, gradient_sq, mean_square, objective
+from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
+from .pulled_apart import estimate_at_communication
 
 
 def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
@@ -56,7 +56,7 @@ def _elapsed(trace: Trace) -> Array:
     return np.repeat(steps[:, None].astype(float), trace["consensus"].shape[1], axis=1)
 
 
-CHAIN = Chain(
+CHAIN = LemmaChain(
     metrics,
     (
         Link(

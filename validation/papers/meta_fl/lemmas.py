@@ -14,12 +14,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...algorithms.engine.method import client_mean
-from ...algorithms.engine.method import spread as broadcast
-from .link import Chain, Link
-from .meta_law import Estimate, gradient_error_sq, hessian_error_sq, noise_moment, path_error
-from .metrics import gradient_sq, spread, square_mean
-from .trace import Array, Numbers, Step, StepMetric, Trace
+from ....algorithms.engine.method import client_mean
+from ....algorithms.engine.method import spread as broadcast
+from ...lemmas.link import LemmaChain, Link
+from ...lemmas.metrics import gradient_sq, spread, square_mean
+from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
+from .law import Estimate, gradient_error_sq, hessian_error_sq, noise_moment, path_error
 
 MANY_OUTCOMES = 100_000
 """Outcomes of one estimate beyond which its mean is taken at the start of the run only, where all seeds are alike."""
@@ -129,10 +129,10 @@ def _expectation(lemma: str, name: str, constant: str, part: str) -> Link:
     )
 
 
-def _chain(variant: str, estimate: str, suffix: str) -> Chain:
+def _chain(variant: str, estimate: str, suffix: str) -> LemmaChain:
     used = _USED[variant]
     fourth = (("kbar_G", "gradient batch"), ("kbar_H", "Hessian batch"))
-    return Chain(
+    return LemmaChain(
         _metrics(variant),
         (
             Link(

@@ -1,4 +1,4 @@
-"""FCSG, FCSG-M and Acc-FCSG-M: the lemmas of appendices A to D.
+"""FCSG: the lemmas of appendices A and B, and what those of the papers with momentum share.
 
 Step t computes u_{t+1} at x_t and moves to x_{t+1}. grad Fhat is the exact expectation of the plug-in gradient with m
 inner samples, a sum over their finite support.
@@ -16,12 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...algorithms.engine.method import client_mean
-from ...algorithms.engine.method import spread as broadcast
-from ...synthetic.kinds.problem import InnerSample
-from .link import Chain, Link
-from .metrics import consensus, gradient_sq, mean_square, objective, spread, square_mean
-from .trace import Array, Numbers, Step, StepMetric, Trace
+from ....algorithms.engine.method import client_mean
+from ....algorithms.engine.method import spread as broadcast
+from ....synthetic.kinds.problem import InnerSample
+from ...lemmas.link import LemmaChain, Link
+from ...lemmas.metrics import consensus, gradient_sq, mean_square, objective, spread, square_mean
+from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 
 
 def plug_in_gradient(problem: Any, x: Tensor, m: int) -> Tensor:
@@ -58,7 +58,7 @@ def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
     }
 
 
-def _estimates(at_the_mean: bool) -> Any:
+def with_estimate(at_the_mean: bool) -> Any:
     """Metrics of the methods that carry an estimate u; its target is grad Fhat(xbar_t), or the mean of the clients'."""
 
     def build(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
@@ -80,32 +80,32 @@ def _estimates(at_the_mean: bool) -> Any:
     return build
 
 
-def _mean(name: str) -> Any:
+def mean_of(name: str) -> Any:
     return lambda r: r[name][: r.steps].mean(axis=0)[None, :]
 
 
-def _summed_consensus(r: Trace) -> Array:
+def summed_consensus(r: Trace) -> Array:
     return r["consensus"][: r.steps].sum(axis=0)[None, :]
 
 
-def _per_step(total: float, trace: Trace) -> float:
+def per_step(total: float, trace: Trace) -> float:
     """The mean over the steps of what a lemma sums over the run."""
     return total / trace.steps
 
 
-def _before(name: str) -> Any:
+def before(name: str) -> Any:
     return lambda r: r[name][:-1]
 
 
-_CHANGE = {"gradient_sq": _before("gradient_sq"), "consensus_error": _before("consensus")}
-_ESTIMATE = {**_CHANGE, "update_sq": _before("update_sq"), "error_sq": _before("error_sq")}
+CHANGE = {"gradient_sq": before("gradient_sq"), "consensus_error": before("consensus")}
+ESTIMATE = {**CHANGE, "update_sq": before("update_sq"), "error_sq": before("error_sq")}
 
 
-def _change(r: Trace) -> Array:
+def change(r: Trace) -> Array:
     return np.diff(r["objective"], axis=0)
 
 
-FCSG = Chain(
+CHAIN = LemmaChain(
     metrics,
     (
         Link(
@@ -115,44 +115,8 @@ FCSG = Chain(
             note="mean over the clients; the first batch has another size",
         ),
         Link("fcsg.lemma_a_3", lambda r: r["gradient_spread"], {"consensus_error": lambda r: r["consensus"]}),
-        Link("fcsg.lemma_b_1", _summed_consensus, ends_round=None, feeds="consensus_error", fed=_per_step),
-        Link("fcsg.lemma_b_2", _change, _CHANGE),
-    ),
-    period="q",
-)
-
-FCSG_M = Chain(
-    _estimates(at_the_mean=True),
-    (
-        Link("fcsg_m.lemma_c_3", _summed_consensus, ends_round=None, feeds="consensus_error", fed=_per_step),
-        Link(
-            "fcsg_m.lemma_c_2",
-            _mean("error_sq"),
-            {
-                "consensus_error": _mean("consensus"),
-                "update_sq": _mean("update_sq"),
-                "start_error_sq": lambda r: r["error_sq"][0][None, :],
-            },
-            ends_round=None,
-            feeds="error_sq",
-        ),
-        Link("fcsg_m.lemma_c_1", _change, _ESTIMATE),
-    ),
-    period="q",
-)
-
-ACC_FCSG_M = Chain(
-    _estimates(at_the_mean=False),
-    (
-        Link("acc_fcsg_m.lemma_d_3", _mean("dispersion_sq"), {"update_sq": _mean("update_sq")}, ends_round=None),
-        Link(
-            "acc_fcsg_m.lemma_d_2",
-            lambda r: r["error_sq"][1:],
-            {name: _before(name) for name in ("update_sq", "dispersion_sq", "error_sq")},
-            feeds="error_sq",
-            note="dispersion of the estimates as used: 0 at a communication",
-        ),
-        Link("acc_fcsg_m.lemma_d_1", _change, _ESTIMATE, statement="corrected", note="with the sum over the clients"),
+        Link("fcsg.lemma_b_1", summed_consensus, ends_round=None, feeds="consensus_error", fed=per_step),
+        Link("fcsg.lemma_b_2", change, CHANGE),
     ),
     period="q",
 )

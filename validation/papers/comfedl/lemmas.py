@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from ...algorithms.engine.method import client_mean
-from .link import Chain, Link
-from .metrics import client_gradient, square_mean
-from .trace import Array, Numbers, Step, StepMetric, Trace
+from ....algorithms.engine.method import client_mean
+from ...lemmas.link import LemmaChain, Link
+from ...lemmas.metrics import client_gradient, square_mean
+from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 
 
 def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
@@ -58,8 +58,8 @@ def _inside(trace: Trace, rows: int) -> Array:
     return np.arange(rows) % trace.period > 0
 
 
-def _chain(variance: str) -> Chain:
-    return Chain(
+def _chain(variance: str) -> LemmaChain:
+    return LemmaChain(
         metrics,
         (
             Link("comfedl.lemma_2_step", lambda r: r["client_drift_sq"], {"t": _step_in_round}, keeps=_inside),

@@ -1,0 +1,14 @@
+"""FCSG: how its statements are run."""
+
+from ...runs.declaration import Runs, counts_rounds
+from . import lemmas
+from .instances import RECIPES
+from .sweeps import COMPLEXITIES, SWEEPS
+
+RUNS = Runs(
+    RECIPES,
+    chains=dict.fromkeys(RECIPES, lemmas.CHAIN),
+    sweeps=SWEEPS,
+    complexities=COMPLEXITIES,
+    without={"fcsg.remark_4_3": counts_rounds("fcsg.corollary_4_2")},
+)

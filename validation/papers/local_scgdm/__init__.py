@@ -1,0 +1,19 @@
+"""Local-SCGDM: how its statements are run."""
+
+from ...runs.declaration import Runs, counts_rounds
+from . import lemmas
+from .instances import RECIPES
+from .sweeps import COMPLEXITIES, SWEEPS
+
+RUNS = Runs(
+    RECIPES,
+    chains=dict.fromkeys(RECIPES, lemmas.CHAIN),
+    sweeps=SWEEPS,
+    complexities=COMPLEXITIES,
+    without={
+        "local_scgdm.remark_3_7": counts_rounds("local_scgdm.corollary_3_5"),
+        "local_scgdm.remark_3_6": (
+            "it bounds a step size and no statistic of a run; its theorem is local_scgdm.theorem_3_4"
+        ),
+    },
+)

@@ -1,0 +1,35 @@
+"""What a paper declares of its runs: one object, read by everything that runs, measures or draws one of its theorems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..lemmas.link import LemmaChain
+from .recipe import Recipe
+from .sweep import Sweep
+
+
+@dataclass(frozen=True)
+class Runs:
+    """How the theorems of a paper are run; every mapping is by theorem id.
+
+    Args:
+        recipes: how a statement is validated.
+        chains: the lemmas of its proof in their order, with the statistics that they name.
+        sweeps: one line per symbol along which the statistic and the bound are compared.
+        complexities: the schedule along which the costs of reaching a target are measured.
+        without: why a statement cannot be compared with a run. Lemmas are not listed: they are measured with the chain
+            of their theorem.
+    """
+
+    recipes: Mapping[str, Recipe] = field(default_factory=dict)
+    chains: Mapping[str, LemmaChain] = field(default_factory=dict)
+    sweeps: Mapping[str, tuple[Sweep, ...]] = field(default_factory=dict)
+    complexities: Mapping[str, Sweep] = field(default_factory=dict)
+    without: Mapping[str, str] = field(default_factory=dict)
+
+
+def counts_rounds(schedule: str) -> str:
+    """Why a statement about rounds and samples has no recipe; `schedule` is the statement whose sweeps measure them."""
+    return f"it counts rounds and bounds no statistic of a run; the exponents are measured along {schedule} in `fedco report`"

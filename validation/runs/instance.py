@@ -1,0 +1,42 @@
+"""What an instance is: a problem, the hyperparameters of the theorem, the horizons, and why it was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+CASES = ("schedule", "tuned", "edge", "stress", "interior")
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A problem with its parameters, the hyperparameters of the theorem (exact), the horizons T, and why it was chosen.
+
+    `case` says which part of the theorem's domain it stands for: "schedule" (the paper's own), "tuned" (least bound at
+    the first horizon, rounded), "edge" (a condition holds with almost nothing to spare), "stress" (start at or near a
+    stationary point, so that noise and drift make the bound), or "interior" (chosen by hand).
+    """
+
+    problem: str
+    hyperparameters: Mapping[str, int | Fraction]
+    why: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    horizons: tuple[int, ...] = ()
+    case: str = "interior"
+
+    def __post_init__(self) -> None:
+        if self.case not in CASES:
+            raise ValueError(f"{self.problem}: wanted a case among {CASES}, got {self.case!r}")
+
+    @property
+    def name(self) -> str:
+        parameters = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
+        shown = ", ".join(f"{key}={value}" for key, value in self.hyperparameters.items())
+        return f"{self.problem}{f'[{parameters}]' if parameters else ''} ({shown})"
+
+
+def on_schedule(*instances: Instance) -> tuple[Instance, ...]:
+    """Instances of a statement that prescribes its own steps."""
+    return tuple(replace(instance, case="schedule") for instance in instances)

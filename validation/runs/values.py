@@ -1,0 +1,88 @@
+"""From a theorem and a problem to numbers: constants from certificates, a bound at a horizon, what the method is built from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from ...algorithms import Start
+from ...bounds.evaluation.evaluate import Bound
+from ...bounds.language.reading import InputError
+from ...bounds.language.theorem import Theorem
+from .instance import Instance
+
+Values = dict[str, Fraction]
+
+
+def constants(theorem: Theorem, label: str, problem: Any, start_error: Fraction = Fraction(0)) -> tuple[Values, str]:
+    """The theorem's constants, read from the problem's certificates through the shared vocabulary.
+
+    Returns:
+        Exact values by symbol (a float certificate as the double itself) and the weakest certificate kind.
+
+    Raises:
+        InputError: the problem does not certify a quantity that the theorem needs.
+    """
+    values: Values = {}
+    kinds = {"exact"}
+    for name, binding in theorem.symbols(label).items():
+        if binding.quantity.role != "constant":
+            continue
+        if binding.quantity.name == "initial_inner_error":
+            values[name] = start_error
+            continue
+        certificate = problem.certificates.get(binding.quantity.name)
+        if certificate is None:
+            raise InputError(f"{name}: {problem.name} certifies no {binding.quantity.name}, which {theorem.id} needs")
+        values[name] = exact_value(certificate.value)
+        kinds.add(certificate.kind)
+    return values, max(kinds, key=("exact", "upper", "estimated").index)
+
+
+def exact_value(value: Fraction | float | int) -> Fraction:
+    """A certificate's value as a rational that is not below it (a float as the double itself)."""
+    return Fraction(value)
+
+
+GIVEN_BY_THE_PROBLEM: Mapping[str, str] = {
+    "clients": "clients",
+    "fine_tuning_step_size": "alpha",
+    "fine_tuning_steps": "nu",
+}
+"""Hyperparameters of a theorem that belong to the objective: quantity and the problem's attribute."""
+HORIZONS = ("iterations", "rounds")
+"""What a horizon counts: the quantity of the statement's symbol T, or of meta FL's K."""
+
+
+def evaluate_at(
+    theorem: Theorem, label: str, problem: Any, hyper: Mapping[str, int | Fraction], T: int
+) -> tuple[Bound, str]:
+    """The bound of an instance at a horizon, and the weakest certificate behind it.
+
+    What the statement does not speak of (the number of sampled clients, a batch size that it forgets) is left out here;
+    the method still gets it.
+    """
+    values, kind = constants(theorem, label, problem)
+    symbols = theorem.symbols(label)
+    known = {**values, **{k: Fraction(v) for k, v in hyper.items()}}
+    for name, binding in symbols.items():
+        quantity = binding.quantity.name
+        if quantity in HORIZONS:
+            known[name] = Fraction(T)
+        elif quantity in GIVEN_BY_THE_PROBLEM:
+            known.setdefault(name, Fraction(getattr(problem, GIVEN_BY_THE_PROBLEM[quantity])))
+    return theorem.bound(label, strict=False, **{k: v for k, v in known.items() if k in symbols}), kind
+
+
+def numbers_of(instance: Instance, bound: Bound) -> dict[str, float]:
+    """Everything that the method is built from: the instance's hyperparameters and the values of the statement."""
+    return {**{name: float(value) for name, value in instance.hyperparameters.items()}, **bound.numbers}
+
+
+def exact_start(problem: Any) -> Start:
+    """y^0 = g(x^0), so that the initial inner error is zero."""
+    if problem.kind != "shared_composite":
+        return Start()
+    x = problem.initial_point
+    return Start(y=problem.inner_mean(x.unsqueeze(0)).squeeze(0))
