@@ -1,0 +1,163 @@
+"""The wheel alone, in an environment outside the repository: every command on every example, in the shell and in Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+from typing import Any
+
+import fedco
+import pytest
+
+ROOT = Path(fedco.__file__).parent
+LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "docs", "tests", "benchmarks", "build", "*.egg-info")
+OFFLINE = ("--no-deps", "--no-index", "--quiet", "--disable-pip-version-check")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the examples, and beside it an environment that has the wheel and borrows its dependencies here."""
+    top = tmp_path_factory.mktemp("wheel")
+    shutil.copytree(ROOT, top / "source", ignore=LEFT_OUT)
+    pip(sys.executable, "wheel", *OFFLINE, "--no-build-isolation", "--wheel-dir", str(top), str(top / "source"))
+    venv.create(top / "environment", with_pip=False)
+    (packages,) = (top / "environment" / "lib").glob("python*/site-packages")
+    (packages / "borrowed.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    (wheel,) = top.glob("fedco-*.whl")
+    pip(str(top / "environment" / "bin" / "python"), "install", "--ignore-installed", *OFFLINE, str(wheel))
+    shutil.rmtree(top / "source")
+    return Path(shutil.copytree(ROOT / "examples", top / "work", ignore=LEFT_OUT))
+
+
+def pip(python: str, *arguments: str) -> None:
+    done = subprocess.run([python, "-m", "pip", *arguments], capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def run(folder: Path, program: str, *arguments: str) -> str:
+    """What a program of the environment prints; nothing of this checkout is on its path."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    command = [str(folder.parent / "environment" / "bin" / program), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=variables, timeout=600, check=False)
+    assert done.returncode == 0, f"{' '.join(arguments)[:200]}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+    return done.stdout
+
+
+def test_the_package_is_that_of_the_wheel(folder: Path):
+    where = run(folder, "python", "-c", "import fedco; print(fedco.__file__)").strip()
+    assert Path(where).is_relative_to(folder.parent / "environment") and not (folder.parent / "source").exists()
+
+
+EXAMPLES = {
+    "pr_sgd.toml": "L sigma G F_gap N eta p T",
+    "half_sgd.toml": "L sigma G F_gap N eta b T",
+    "parallel_sgd.py:theorem_1": "L sigma F_gap N eta b T",
+    "parallel_sgd.py:theorem_2": "L sigma G F_gap N eta b p T",
+    "parallel_sgd.py:corollary_1": "L sigma F_gap N b T",
+}
+VALUES = {"L": "1", "sigma": "1", "G": "2", "F_gap": "3", "N": "8", "eta": "1/10", "p": "2", "b": "4", "T": "1000"}
+SEVERAL = """
+import json, sys
+from contextlib import redirect_stdout
+from io import StringIO
+from fedco.cli import main
+answers = []
+for arguments in json.loads(sys.argv[1]):
+    sys.argv = ["fedco", *arguments, "--json"]
+    with redirect_stdout(StringIO()) as out:
+        try:
+            main()
+        except SystemExit as stop:
+            assert not stop.code, arguments
+    answers.append(json.loads(out.getvalue()))
+print(json.dumps(answers))
+"""
+"""Several commands in one process: each start of the program costs more than most of them."""
+
+
+def sets(names: str, *but: str) -> list[str]:
+    return [part for name in names.split() if name not in but for part in ("--set", f"{name}={VALUES[name]}")]
+
+
+def commands(file: str, names: str) -> dict[str, list[str]]:
+    solved = "eta" if "eta" in names.split() else "T"
+    constants = sets(names, "eta", "p", "b", "T")
+    return {
+        "show": ["show", file],
+        "bound": ["bound", file, *sets(names), "--sensitivity"],
+        "admissible": ["admissible", file, "--solve", solved, *sets(names, solved)],
+        "budget": ["tune", file, *constants, "--budget", "rounds=1000", "--budget", "samples=4000"],
+        "target": ["tune", file, *constants, "--eps", "1/10", "--cost", "rounds"],
+        "orders": ["complexity", file],
+        "complexity": ["complexity", file, *constants, "--eps", "1/10"],
+        "compare": ["compare", file, "fcsg.theorem_4_1", "--eps", "1/10"],
+        "audit": ["audit", file],
+        "theorems": ["theorems", file],
+        "plot": ["plot", file, "--over", "T", *sets(names, "T"), "--out", "bound.svg"],
+    }
+
+
+@pytest.fixture(scope="module")
+def answers(folder: Path) -> dict[str, dict[str, Any]]:
+    """What every command answers on every example, as data."""
+    asked = [
+        (file, verb, command) for file, names in EXAMPLES.items() for verb, command in commands(file, names).items()
+    ]
+    printed = json.loads(run(folder, "python", "-c", SEVERAL, json.dumps([command for *_, command in asked])))
+    found: dict[str, dict[str, Any]] = {file: {} for file in EXAMPLES}
+    for (file, verb, _), answer in zip(asked, printed, strict=True):
+        found[file][verb] = answer
+    return found
+
+
+@pytest.mark.parametrize("file", EXAMPLES)
+def test_every_command_about_theory(answers: dict[str, dict[str, Any]], folder: Path, file: str):
+    found = answers[file]
+    assert found["bound"]["admissible"] and found["bound"]["total"] > 0
+    assert found["budget"]["bound"]["total"] <= found["bound"]["total"]
+    assert found["target"]["bound"]["total"] <= 0.1 and found["complexity"]["tuned"]["bound"]["total"] <= 0.1
+    assert found["orders"]["costs"]["samples"]["eps"] == "-2" and found["audit"] == {"findings": []}
+    assert [row["cost"]["samples"] > 0 for row in found["compare"]["rows"]] == [True, True]
+    assert (folder / "bound.svg").stat().st_size > 1000
+
+
+PYTHON = """
+import numpy as np
+import fedco
+from fedco.bounds.evaluation.evaluate import evaluate
+from fedco.bounds.evaluation.strategies import values
+from hypothesis import given, settings
+
+theorem = fedco.load("pr_sgd.toml")
+given_ = dict(L=1, sigma=1, G=2, F_gap=3, N=8, p=2, T=1000)
+found = evaluate(theorem, "printed", eta=np.array([0.1, 0.5, 2.0]), **given_)
+assert found["admissible"].tolist() == [True, True, False]
+assert abs(found["total"][0] - theorem.bound(eta="1/10", **given_).total) < 1e-12
+
+@settings(max_examples=5, database=None)
+@given(values(theorem))
+def drawn(point):
+    assert theorem.bound(**point).admissible
+
+drawn()
+again = fedco.define(id="mine.theorem_1", symbols={"F_gap": "objective_gap", "eta": "step_size", "T": "iterations"},
+                     terms={"initialisation": "2*F_gap/(eta*T)"})
+assert again.bound(F_gap=1, eta="1/10", T=100).total == 0.2
+assert fedco.theorem("parallel_sgd.py:theorem_2").rates().costs["samples"]
+print("done")
+"""
+
+
+def test_python(folder: Path):
+    assert run(folder, "python", "-c", PYTHON) == "done\n"
+
+
+def test_the_program_itself(folder: Path):
+    printed = run(folder, "fedco", "bound", "pr_sgd.toml", *sets(EXAMPLES["pr_sgd.toml"]))
+    assert printed.splitlines()[1:4] == ["  initialisation = 0.06", "  variance = 0.0125", "  drift = 0.8"]
