@@ -7,20 +7,22 @@ of the groups `fedco.papers`, `fedco.methods`, `fedco.problems` and `fedco.kinds
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import InputError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+Loaded = TypeVar("Loaded")
 GROUPS = ("papers", "methods", "problems", "kinds")
 
 
@@ -162,4 +164,15 @@ def load_installed(group: str, name: str, wanted: type | None = None) -> Any:
         raise InputError(
             f"{name}: announced in fedco.{group} {_told_by(entry)}: wanted a {wanted.__name__}, got a {type(found).__name__}"
         )
+    return found
+
+
+def all_that_load(names: Iterable[str], get: Callable[[str], Loaded]) -> dict[str, Loaded]:
+    """`get` of every name; what it refuses is left out with a warning, so that one broken package does not stop the rest."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = get(name)
+        except InputError as error:
+            warnings.warn(str(error), stacklevel=3)
     return found

@@ -9,7 +9,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from ..outside import installed, load_installed
+from ..outside import all_that_load, installed, load_installed
 from . import papers as built_in
 from .files import is_file, theorem_of_file, theorems_of_file
 from .language.paper import Paper
@@ -69,8 +69,8 @@ def add_paper(paper: Paper) -> None:
 
 
 def papers() -> tuple[Paper, ...]:
-    """All papers."""
-    return tuple(get_paper(key) for key in paper_keys())
+    """All papers; an installed one that cannot be loaded is left out with a warning."""
+    return tuple(all_that_load(paper_keys(), get_paper).values())
 
 
 def paper_theorems(key: str) -> dict[str, Theorem]:

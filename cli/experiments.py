@@ -68,7 +68,7 @@ def algorithms(as_json: Json = False) -> None:
     """The methods: problem kinds, oracles that they call, hyperparameters."""
     from dataclasses import fields
 
-    from ..algorithms import METHODS
+    from ..algorithms.registry import methods
 
     rows = [
         {
@@ -79,7 +79,7 @@ def algorithms(as_json: Json = False) -> None:
             "hyperparameters": [item.name for item in fields(method)],
             "summary": (method.__doc__ or "").strip().splitlines()[0],
         }
-        for name, method in METHODS.items()
+        for name, method in methods().items()
     ]
     text = "\n".join(f"{r['name']:<16} {', '.join(r['hyperparameters']):<40} {r['summary']}" for r in rows)
     emit({"algorithms": rows}, text, as_json)

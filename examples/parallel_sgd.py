@@ -56,3 +56,10 @@ corollary_1 = fedco.define(
     method={"name": "minibatch_sgd", "eta": "eta", "b": "b"},
     follows_from=theorem_1,
 )
+
+paper = fedco.Paper(
+    "parallel_sgd",
+    "Parallel SGD, an example",
+    {"theorems": (theorem_1, theorem_2, corollary_1)},
+    headlines=("theorem_1", "theorem_2"),
+)

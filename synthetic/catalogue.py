@@ -7,10 +7,12 @@ well below gradient_cap^2, so that a verdict can support it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from inspect import signature
 from typing import Any
 
+from ..errors import InputError
+from ..outside import installed, is_python_file, load_installed, load_object, one_line
 from .applications.agnostic_maml import AgnosticMAML
 from .applications.auprc import AveragePrecision
 from .applications.client_dro import ClientChi2, ClientKL
@@ -247,7 +249,10 @@ def problems() -> tuple[str, ...]:
 
 
 def problem(name: str, **dials: Any) -> AbstractProblem:
-    """A registered problem; `dials` override those of the preset.
+    """A registered problem, one of an installed package (group `fedco.problems`), or that of `FILE.py:NAME`.
+
+    Args:
+        dials: they override those of the preset.
 
     Raises:
         ValueError: for an unknown name or dial.
@@ -256,10 +261,30 @@ def problem(name: str, **dials: Any) -> AbstractProblem:
         >>> problem("feddro_noisy", clients=4).clients
         4
     """
+    if is_python_file(name):
+        return _from_outside(name, load_object(name), dials)
+    if name not in PRESETS and name in installed("problems"):
+        return _from_outside(name, load_installed("problems", name), dials)
     if name not in PRESETS:
-        raise ValueError(f"unknown problem {name!r}; known are {', '.join(PRESETS)}")
+        raise InputError(f"unknown problem {name[:40]!r}; wanted FILE.py:NAME or one of {', '.join(PRESETS)}")
     preset = PRESETS[name]
     known = set(signature(preset.family).parameters)
     if not dials.keys() <= known:
         raise ValueError(f"problem {name} has no dial {sorted(dials.keys() - known)}; it has {sorted(known)}")
     return preset.family(**{"name": name, **preset.dials, **dials})
+
+
+def _from_outside(name: str, found: Any, dials: Mapping[str, Any]) -> AbstractProblem:
+    """A problem as it stands, or what a preset, a class or a function makes; `dials` go to it."""
+    try:
+        if isinstance(found, Preset):
+            found = found.family(**{"name": name, **found.dials, **dials})
+        elif callable(found):
+            found = found(**dials)
+        elif dials:
+            found = replace(found, **dials)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: {one_line(error)}") from None
+    if missing := [part for part in ("kind", "certificates", "gradient", "initial_point") if not hasattr(found, part)]:
+        raise InputError(f"{name}: wanted a problem or a function that makes one; it has no {', '.join(missing)}")
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ...outside import installed, load_installed
 from ..kinds.problem import AbstractProblem
 from . import oracle_checks as common
 from .composite_checks import composite_checks
@@ -113,15 +114,27 @@ KINDS: dict[str, Kind] = {
 }
 
 
+def get_kind(name: str) -> Kind:
+    """What is asked of a kind of problem: fedco's own, or one of an installed package (group `fedco.kinds`).
+
+    Raises:
+        ValueError: for a kind that has no checks.
+    """
+    if name not in KINDS and name in installed("kinds"):
+        found: Kind = load_installed("kinds", name, Kind)
+        return found
+    if name not in KINDS:
+        raise ValueError(f"kind must be one of {sorted(KINDS)}, got {name!r}")
+    return KINDS[name]
+
+
 def oracle_checks(problem: AbstractProblem, seed: int) -> Failures:
     """(name, failures) of every oracle check of the problem's kind.
 
     Raises:
         ValueError: for a kind that has no checks.
     """
-    if problem.kind not in KINDS:
-        raise ValueError(f"problem {problem.name}: kind must be one of {sorted(KINDS)}, got {problem.kind!r}")
-    kind = KINDS[problem.kind]
+    kind = get_kind(problem.kind)
     missing = [name for name in kind.required if name not in problem.certificates]
     yield "certificates", [f"missing: {', '.join(missing)}"] if missing else []
     yield "gradient", common.check_objective(problem, seed)

@@ -22,7 +22,7 @@ from ..certificate import CERTIFICATE_KINDS, MINIMUM_EXACT_WITNESS, Certificate
 from ..kinds.problem import AbstractProblem
 from ..parts.adversary import Attack, Budget, evaluate, maximise
 from .inequalities import Inequality
-from .kinds import KINDS, oracle_checks
+from .kinds import get_kind, oracle_checks
 
 __all__ = ["Budget", "Check", "ConformanceError", "ConformanceReport", "check_problem", "with_scaled_certificate"]
 
@@ -139,7 +139,7 @@ def _check_certificate(
     problem: AbstractProblem, quantity: str, budget: Budget, use_stated_points: bool
 ) -> tuple[Check, int]:
     certificate = problem.certificates[quantity]
-    inequality = KINDS[problem.kind].inequalities.get(quantity)
+    inequality = get_kind(problem.kind).inequalities.get(quantity)
     if inequality is None:
         return Check(quantity, False, f"no inequality of the kind {problem.kind} checks this quantity"), 0
     stated = _at_stated_points(problem, certificate, inequality) if use_stated_points else None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from ..certificate import Certificate
-from ..conformance.kinds import KINDS
+from ..conformance.kinds import get_kind
 from ..kinds.problem import AbstractProblem
 from .adversary import Budget, maximise
 
@@ -19,8 +19,8 @@ def estimated_certificates(problem: AbstractProblem, budget: Budget, factor: flo
     if not factor >= 1:
         raise ValueError(f"the safety factor must be at least 1, got {factor}")
     certificates = {}
-    for quantity in KINDS[problem.kind].required:
-        inequality = KINDS[problem.kind].inequalities[quantity]
+    for quantity in get_kind(problem.kind).required:
+        inequality = get_kind(problem.kind).inequalities[quantity]
         hints = (problem.initial_point,) if inequality.space == "x" else ()
         attack = maximise(partial(inequality.ratio, problem), inequality.size(problem), inequality.pair, budget, hints)
         certificates[quantity] = Certificate(
