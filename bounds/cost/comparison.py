@@ -47,6 +47,9 @@ _DEFAULTS: Mapping[str, Any] = {
 }
 _LABELS = ("corrected", "proved", "printed")
 
+_PLAIN = "federated"
+"""The kind without a composition: what the others are measured against."""
+
 _COLUMNS = ("theorem", "statement", "problem")
 
 
@@ -84,18 +87,31 @@ class Comparison:
     rows: tuple[Row, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"eps": self.eps, "quantities": self.quantities, "rows": [row.to_dict() for row in self.rows]}
+        against = self.against_plain()
+        rows = [{**row.to_dict(), "times_plain": against.get(row.theorem)} for row in self.rows]
+        return {"eps": self.eps, "quantities": self.quantities, "rows": rows}
+
+    def against_plain(self, cost: str = "samples") -> dict[str, float]:
+        """What composition costs: by theorem, its cost in units of the cheapest one about a plain federated problem.
+
+        Empty where no theorem about that kind was compared.
+        """
+        costs = {row.theorem: row.tuned.cost[cost] for row in self.rows if row.tuned and cost in row.tuned.cost}
+        plain = self.preferred(cost, _PLAIN)
+        return {name: value / costs[plain] for name, value in costs.items()} if plain else {}
 
     def markdown(self) -> str:
         """A table, one row per theorem."""
-        names = [name.replace("_", " ") for name in RESOURCES]
-        rows = [
-            [row.theorem, row.statement, row.kind, *(f"{row.tuned.cost.get(name, 0):.4g}" for name in RESOURCES)]
-            if row.tuned
-            else [row.theorem, row.statement, row.kind, row.reason]
-            for row in self.rows
-        ]
-        return "\n".join(table([*_COLUMNS, *names], rows))
+        against = self.against_plain()
+        names = [*(name.replace("_", " ") for name in RESOURCES), *(["times plain"] if against else [])]
+        return "\n".join(table([*_COLUMNS, *names], [self._cells(row, against) for row in self.rows]))
+
+    def _cells(self, row: Row, against: Mapping[str, float]) -> list[str]:
+        named = [row.theorem, row.statement, row.kind]
+        if row.tuned is None:
+            return [*named, row.reason]
+        costs = [f"{row.tuned.cost.get(name, 0):.4g}" for name in RESOURCES]
+        return [*named, *costs, *([f"{against[row.theorem]:.4g}"] if row.theorem in against else [])]
 
     def __str__(self) -> str:
         return f"cost of metric <= {self.eps}, each theorem tuned for the fewest samples\n{self.markdown()}"

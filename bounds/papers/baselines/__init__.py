@@ -1,0 +1,1 @@
+"""Our own: what Local SGD, minibatch SGD, SCGD and biased SGD achieve, derived in docs/theory/baselines.md."""
