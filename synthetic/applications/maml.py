@@ -94,7 +94,7 @@ class FederatedMAML(AbstractLocalComposite):
 
     @property
     def fits(self) -> tuple[str, ...]:
-        return ("local_scgdm.lemma_3_9", *local_fits(one_outer=False))
+        return ("local_scgdm.lemma_3_9", *local_fits(one_outer=False, equal_inner=self.Delta == 0))
 
     @cached_property
     def initial_point(self) -> Tensor:

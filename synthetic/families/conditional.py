@@ -30,6 +30,7 @@ FITS = (
     "fcsg_m.corollary_4_5",
     "acc_fcsg_m.theorem_4_7",
     "acc_fcsg_m.corollary_4_8",
+    "baselines.biased_sgd",
 )
 _OF_THE_MAP = ("inner_jacobian_mean_square", "inner_sample_lipschitz", "inner_sample_smoothness", "inner_value_noise")
 _OF_THE_OUTER = ("outer_mean_square_lipschitz", "outer_sample_lipschitz", "outer_sample_smoothness")

@@ -99,7 +99,7 @@ class LocalComposite(AbstractLocalComposite):
 
     @property
     def fits(self) -> tuple[str, ...]:
-        return local_fits(one_outer=self.sigma_f == 0 and self.spread == 0)
+        return local_fits(one_outer=self.sigma_f == 0 and self.spread == 0, equal_inner=self.Delta_g == 0)
 
     @cached_property
     def initial_point(self) -> Tensor:

@@ -15,6 +15,7 @@ from typing import ClassVar, Protocol, Self
 from torch import Tensor
 
 from ..certificate import Certificate
+from ..fits import federated_fits
 
 
 class Draws(Protocol):
@@ -254,7 +255,7 @@ class AbstractFederated(AbstractSampled):
 
     @property
     def fits(self) -> tuple[str, ...]:
-        return ()
+        return federated_fits(self.certificates)
 
     @abstractmethod
     def local_value(self, x: Tensor) -> Tensor:

@@ -62,9 +62,18 @@ def one_outer(instance) -> bool:
     return noiseless and torch.equal(gradient, gradient[:, :1].expand_as(gradient))
 
 
+def equal_inner_maps(instance) -> bool:
+    """Whether the inner map is the same for every client."""
+    x = random_points(instance, 4, instance.dim, 1)[:, :1].expand(-1, instance.clients, -1).contiguous()
+    value = instance.inner(x)
+    return torch.allclose(value, value[:, :1].expand_as(value), rtol=1e-12, atol=1e-12)
+
+
 def fits(claim: str, instance) -> bool:
     """Whether the assumptions of a claim hold on a problem, from what the problem declares."""
-    if instance.kind != KIND[claim.split(".")[0]]:
+    if instance.kind != (theorem(claim).problem or KIND[claim.split(".")[0]]):
+        return False
+    if "equal_inner_maps" in theorem(claim).properties and not equal_inner_maps(instance):
         return False
     if not constants_of(claim) <= instance.certificates.keys():
         return False
@@ -99,6 +108,8 @@ def client_gradients(instance, x: torch.Tensor) -> torch.Tensor:
         outer, weights = instance.outer_atoms()
         pulled = instance.inner_vjp(x, instance.outer_gradient(instance.inner(x, outer), outer), outer)
         return (pulled * weights.view(1, 1, -1, 1)).sum(2)
+    if instance.kind == "federated":
+        return instance.local_gradient(x)
     steps = instance.fine_tuned(x)
     direction = instance.local_gradient(steps[-1])
     for w in reversed(steps[:-1]):
@@ -119,7 +130,7 @@ def heterogeneity(instance) -> float:
 def noise(instance) -> float:
     """The certified noise of one sample in units of what it disturbs."""
     of = {name: float(certificate.value) for name, certificate in instance.certificates.items()}
-    if instance.kind == "meta":
+    if instance.kind in ("meta", "federated"):
         return of["local_gradient_noise"] / of["local_gradient_bound"]
     if instance.kind == "conditional":
         return of["inner_value_noise"] * of["outer_sample_smoothness"] / of["outer_sample_lipschitz"]
