@@ -73,7 +73,7 @@ def fits(claim: str, instance) -> bool:
     """Whether the assumptions of a claim hold on a problem, from what the problem declares."""
     if instance.kind != (theorem(claim).problem or KIND[claim.split(".")[0]]):
         return False
-    if "equal_inner_maps" in theorem(claim).properties and not equal_inner_maps(instance):
+    if "equal_inner_maps" in theorem(claim).assume and not equal_inner_maps(instance):
         return False
     if not constants_of(claim) <= instance.certificates.keys():
         return False

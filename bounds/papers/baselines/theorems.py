@@ -5,11 +5,13 @@ They are there to compare with: `fedco compare` says against them what compositi
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import sympy as sp
 
-from ...language.theorem import Assumption, Condition, Derived, MethodCall, Statement, Term, Theorem
+from ...language.theorem import Assumption, Condition, Costs, Derived, MethodCall, Statement, Term, Theorem
 from .notation import (
     BOUNDED,
     COMPOSITE,
@@ -65,9 +67,10 @@ def _step(smoothness: sp.Expr) -> Condition:
     return Condition("step_size", s.eta, "<=", 1 / smoothness, "the descent lemma")
 
 
-def _costs(samples: sp.Expr, **more: sp.Expr) -> dict[str, sp.Expr]:
-    """Of a method that averages after every step."""
-    return {"iterations": s.T, "rounds": s.T, "samples": samples, "model_messages": s.T, **more}
+def _every_step(samples: sp.Expr, **more: sp.Expr) -> Callable[[SimpleNamespace], Costs]:
+    """The costs of a method that averages after every step."""
+    counts = {"iterations": s.T, "rounds": s.T, "samples": samples, "model_messages": s.T, **more}
+    return lambda _: counts
 
 
 _ROUNDS = MethodCall("local_sgd", {"eta": s.eta, "tau": s.p, "b": s.b})
@@ -151,8 +154,8 @@ SCGD = _theorem(
     COMPOSITE,
     "local_composite",
     MethodCall("scgd", {"eta": s.eta, "gamma": s.gamma, "b": s.b}),
-    properties=("equal_inner_maps",),
-    costs=_costs(2 * s.b * s.T, embedding_messages=s.T),
+    assume=("equal_inner_maps",),
+    costs=_every_step(2 * s.b * s.T, embedding_messages=s.T),
 )
 
 _CONDITIONAL = Derived("S_F", s.S_g * s.B_f + s.S_f * s.C_g**2, "S_F", "Lipschitz constant of grad F")
@@ -173,7 +176,7 @@ BIASED_SGD = _theorem(
     CONDITIONAL,
     "conditional",
     MethodCall("minibatch_sgd", {"eta": s.eta, "b": s.b, "m": s.m}),
-    costs=_costs(s.m * s.b * s.T),
+    costs=_every_step(s.m * s.b * s.T),
 )
 
 THEOREMS = (LOCAL_SGD, LOCAL_SGD_HETEROGENEITY, MINIBATCH_SGD, SCGD, BIASED_SGD)
