@@ -27,6 +27,7 @@ from ..bounds.registry import get_theorem
 from ..synthetic import problem as find_problem
 from .runs.campaign import MINIMUM_SEEDS
 from .runs.experiments import evaluate_at, measure
+from .runs.values import squared_cap
 from .runs.instance import Instance
 from .runs.registry import recipe_for
 from .statistics.ledger import AlphaLedger, LedgerError, read_level
@@ -175,7 +176,7 @@ class _Claim:
         declared = get_theorem(theorem)
         self.bound: Bound
         self.bound, self.kind = evaluate_at(declared, self.label, self.problem, self.hyper, T)
-        self.cap = float(self.problem.certificates["gradient_cap"].value) ** 2
+        self.cap = squared_cap(self.problem)
 
     @property
     def total(self) -> float:

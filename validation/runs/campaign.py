@@ -27,7 +27,7 @@ from .fingerprint import MEASUREMENT
 from .instance import Instance
 from .lossless import encode
 from .registry import recipe_for
-from .values import evaluate_at
+from .values import evaluate_at, squared_cap
 
 CHUNK = 128
 """Seeds per task: small enough to balance two cores, large enough to keep tensors busy."""
@@ -147,7 +147,7 @@ def plan(
 def _planned(theorem_id: str, label: str, instance: Instance, T: int, alpha: Fraction, slack: float) -> int:
     theorem, problem = get_theorem(theorem_id), find_problem(instance.problem, **instance.parameters)
     bound, _ = evaluate_at(theorem, label, problem, instance.hyperparameters, T)
-    cap = float(problem.certificates["gradient_cap"].value) ** 2
+    cap = squared_cap(problem)
     if bound.total is None or bound.total >= cap:
         return MINIMUM_SEEDS
     return -(-max(MINIMUM_SEEDS, seeds_to_support(bound.total, cap, slack, alpha)) // 8) * 8
@@ -289,7 +289,7 @@ def _conclude(experiment: Experiment, parts: list[dict[str, Any]], ledger: Alpha
         find_problem(experiment.instance.problem, **experiment.instance.parameters),
     )
     bound, kind = evaluate_at(theorem, experiment.label, problem, experiment.instance.hyperparameters, experiment.T)
-    cap = float(problem.certificates["gradient_cap"].value) ** 2
+    cap = squared_cap(problem)
     statistic = np.concatenate([part["statistic"] for part in parts])
     before = np.concatenate([part["proof_average"] for part in parts])
     verdict = verdict_for(experiment, bound, cap, kind, statistic, ledger)

@@ -16,7 +16,7 @@ from ...bounds.registry import get_theorem
 from ...synthetic import problem as find_problem
 from .instance import Instance
 from .registry import recipe_for
-from .values import evaluate_at, exact_start, numbers_of
+from .values import evaluate_at, exact_start, numbers_of, squared_cap
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def measure(
     )
     before, after = _averages(result, steps)
     statistic = after if recipe.average == "after" else before
-    cap = float(problem.certificates["gradient_cap"].value) ** 2
+    cap = squared_cap(problem)
     return Measured(instance, bound, cap, kind, statistic, before, result.messages.to_json(), result.seconds)
 
 

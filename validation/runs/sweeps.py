@@ -29,7 +29,7 @@ from ..statistics.evalues import mean_bracket
 from ..statistics.slopes import EXPONENT_TOLERANCE, SlopeEstimate, bound_slope, slope_interval
 from .campaign import Experiment, Task, chunks_of, run_tasks, tasks_of
 from .sweep import Sweep
-from .values import evaluate_at
+from .values import evaluate_at, squared_cap
 
 SEEDS = 64
 GROUP = 8
@@ -122,7 +122,7 @@ def evaluate_sweep(sweep: Sweep) -> tuple[list[float], list[Any], list[float]]:
             raise InputError(f"{sweep.name}: condition {', '.join(bound.failed)} fails on {instance.name} at T={T}")
         values.append(bound.numbers[sweep.over])
         bounds.append(bound)
-        caps.append(float(problem.certificates["gradient_cap"].value) ** 2)
+        caps.append(squared_cap(problem))
     return values, bounds, caps
 
 

@@ -40,6 +40,19 @@ def constants(theorem: Theorem, label: str, problem: Any, start_error: Fraction 
     return values, max(kinds, key=("exact", "upper", "estimated").index)
 
 
+def squared_cap(problem: Any) -> float:
+    """The almost sure bound of ||grad F||^2 that verdicts, plans and figures are made with.
+
+    Raises:
+        InputError: the problem certifies none, as where gradients are unbounded.
+    """
+    certificate = problem.certificates.get("gradient_cap")
+    if certificate is None:
+        wanted = "wanted a problem that certifies gradient_cap, got one with unbounded gradients"
+        raise InputError(f"{problem.name}: {wanted}: without a cap nothing can be supported")
+    return float(certificate.value) ** 2
+
+
 def exact_value(value: Fraction | float | int) -> Fraction:
     """A certificate's value as a rational that is not below it (a float as the double itself)."""
     return Fraction(value)
