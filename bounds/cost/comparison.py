@@ -97,8 +97,8 @@ class Comparison:
         Empty where no theorem about that kind was compared.
         """
         costs = {row.theorem: row.tuned.cost[cost] for row in self.rows if row.tuned and cost in row.tuned.cost}
-        plain = self.preferred(cost, _PLAIN)
-        return {name: value / costs[plain] for name, value in costs.items()} if plain else {}
+        plain = [costs[row.theorem] for row in self.rows if row.kind == _PLAIN and row.theorem in costs]
+        return {name: value / min(plain) for name, value in costs.items()} if plain else {}
 
     def markdown(self) -> str:
         """A table, one row per theorem."""

@@ -74,9 +74,6 @@ def test_the_same_quantities_for_every_theorem():
     assert rows["fcsg.theorem_4_1"].tuned.bound.values["N"] == "8"
     assert rows["fcsg.theorem_4_1"].tuned.bound.values["sigma_g"] == "1/2"
     assert "| fcsg.theorem_4_1 | corrected | conditional |" in plain(str(found)) and found.to_dict()["rows"]
-<<<<<<< HEAD
-=======
-    assert found.preferred("samples", "conditional") == "baselines.biased_sgd"
     costs = {name: row.tuned.cost["samples"] for name, row in rows.items() if row.tuned}
     least = min(costs[name] for name, row in rows.items() if row.tuned and row.kind == "federated")
     assert found.against_plain() == {name: cost / least for name, cost in costs.items()}
@@ -87,14 +84,6 @@ def test_the_same_quantities_for_every_theorem():
 def test_without_a_plain_theorem_nothing_says_what_composition_costs():
     found = compare("1/2", {"clients": 8}, kind="conditional")
     assert found.against_plain() == {} and "times plain" not in str(found)
-
-
-def test_the_preferred_method_changes_with_the_target():
-    grid = preference_map(
-        ("inner_value_noise", "eps"), (["1/10", 1], ["2", "1/100"]), None, {"clients": 4}, kind="conditional"
-    )
-    assert len(grid) == 4 and all(name for _, _, name in grid)
->>>>>>> 029e7c0 (The baselines' theory as a paper key: Local SGD, minibatch SGD, SCGD, biased SGD; compare says what each theorem costs in units of the cheapest plain one)
 
 
 def test_what_cannot_be_compared_is_refused():

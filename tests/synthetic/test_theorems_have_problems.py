@@ -25,10 +25,6 @@ NOT_A_BOUND = {
     COUNTEREXAMPLE: "a counterexample: it has its own problem, feddro_counterexample",
     "feddro.corollary_2": "orders of samples and rounds, without a bound of the gradient",
 }
-KIND = {
-    "local_scgdm": "local_composite", "comfedl": "local_composite", "feddro": "shared_composite", "meta_fl": "meta",
-    "fcsg": "conditional", "fcsg_m": "conditional", "acc_fcsg_m": "conditional",
-}  # fmt: skip
 WANTS_ONE_OUTER = ("comfedl.theorem_2",)
 WANTS_NO_EXTRA = ("feddro.theorem_4_2",)
 MORE = {
@@ -71,7 +67,7 @@ def equal_inner_maps(instance) -> bool:
 
 def fits(claim: str, instance) -> bool:
     """Whether the assumptions of a claim hold on a problem, from what the problem declares."""
-    if instance.kind != (theorem(claim).problem or KIND[claim.split(".")[0]]):
+    if instance.kind != theorem(claim).problem:
         return False
     if "equal_inner_maps" in theorem(claim).assume and not equal_inner_maps(instance):
         return False

@@ -113,6 +113,7 @@ STEP = {
     "acc_fcsg_m": "alpha",
     "meta_fl": "beta",
     "local_scgdm": "eta",
+    "baselines": "eta",
 }
 EDGES = [
     case
@@ -160,7 +161,7 @@ def test_three_instances_with_different_names():
 @pytest.mark.parametrize(("theorem_id", "instance"), SHORT_CASES)
 def test_a_short_run_starts_at_the_initial_gradient_and_stays_below_the_cap(theorem_id: str, instance: Instance):
     recipe = recipe_for(theorem_id)
-    period = next(instance.hyperparameters[name] for name in ("I", "q", "tau", "p") if name in instance.hyperparameters)
+    period = next((instance.hyperparameters[n] for n in ("I", "q", "tau", "p") if n in instance.hyperparameters), 1)
     measured = measure(theorem_id, instance, max(SHORT, 2 * int(period)), 2, label=recipe.label)
     assert measured.statistic.shape == (2,)
     assert np.all((measured.statistic > 0) & (measured.statistic <= measured.cap))

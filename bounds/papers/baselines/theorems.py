@@ -5,13 +5,12 @@ They are there to compare with: `fedco compare` says against them what compositi
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import sympy as sp
 
-from ...language.theorem import Assumption, Condition, Costs, Derived, MethodCall, Statement, Term, Theorem
+from ...language.theorem import Assumption, Condition, Derived, MethodCall, Statement, Term, Theorem
+from . import costs
 from .notation import (
     BOUNDED,
     COMPOSITE,
@@ -65,12 +64,6 @@ def _variance(smoothness: sp.Expr) -> Term:
 
 def _step(smoothness: sp.Expr) -> Condition:
     return Condition("step_size", s.eta, "<=", 1 / smoothness, "the descent lemma")
-
-
-def _every_step(samples: sp.Expr, **more: sp.Expr) -> Callable[[SimpleNamespace], Costs]:
-    """The costs of a method that averages after every step."""
-    counts = {"iterations": s.T, "rounds": s.T, "samples": samples, "model_messages": s.T, **more}
-    return lambda _: counts
 
 
 _ROUNDS = MethodCall("local_sgd", {"eta": s.eta, "tau": s.p, "b": s.b})
@@ -155,7 +148,7 @@ SCGD = _theorem(
     "local_composite",
     MethodCall("scgd", {"eta": s.eta, "gamma": s.gamma, "b": s.b}),
     assume=("equal_inner_maps",),
-    costs=_every_step(2 * s.b * s.T, embedding_messages=s.T),
+    costs=costs.scgd,
 )
 
 _CONDITIONAL = Derived("S_F", s.S_g * s.B_f + s.S_f * s.C_g**2, "S_F", "Lipschitz constant of grad F")
@@ -176,7 +169,7 @@ BIASED_SGD = _theorem(
     CONDITIONAL,
     "conditional",
     MethodCall("minibatch_sgd", {"eta": s.eta, "b": s.b, "m": s.m}),
-    costs=_every_step(s.m * s.b * s.T),
+    costs=costs.biased_sgd,
 )
 
 THEOREMS = (LOCAL_SGD, LOCAL_SGD_HETEROGENEITY, MINIBATCH_SGD, SCGD, BIASED_SGD)
