@@ -27,9 +27,9 @@ from ..bounds.registry import get_theorem
 from ..synthetic import problem as find_problem
 from .runs.campaign import MINIMUM_SEEDS
 from .runs.experiments import evaluate_at, measure
-from .runs.values import squared_cap
 from .runs.instance import Instance
 from .runs.registry import recipe_for
+from .runs.values import squared_cap
 from .statistics.ledger import AlphaLedger, LedgerError, read_level
 from .statistics.planning import Undetectable, seeds_to_refute, seeds_to_support
 from .statistics.slopes import EXPONENT_TOLERANCE, SlopeEstimate, bound_slope, slope_interval
