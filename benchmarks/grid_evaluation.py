@@ -57,9 +57,9 @@ def main() -> None:
             first, arrays = grid(item, label, 1), grid(item, label, options.points)
             began = time.perf_counter()
             with np.errstate(all="ignore"):
-                evaluate(item, label, **first)
+                evaluate(item.statement(label), **first)
                 compiled = time.perf_counter()
-                evaluate(item, label, **arrays)
+                evaluate(item.statement(label), **arrays)
             done = time.perf_counter()
             slowest = max(slowest, done - compiled)
             print(f"{item.id + ' ' + label:<44}{compiled - began:>10.2f}{done - compiled:>8.2f}", flush=True)

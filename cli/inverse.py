@@ -102,7 +102,7 @@ def complexity(
         return
     result = item.complexity(label, eps=eps, cost=_cost(cost, weight), **_names(item, values))
     if figure is not None:
-        pareto(item, values, eps, statement=label, figure=figure)
+        pareto(item.statement(label), values, eps, figure=figure)
     emit(result.to_dict(), result, as_json)
 
 

@@ -112,7 +112,7 @@ def admissible(
 
         if len(names) != 2:
             raise InputError(f"--figure: wanted two names in --solve, got {len(names)}")
-        result = region_picture(item, (names[0], names[1]), values, figure, statement=label)
+        result = region_picture(item.statement(label), (names[0], names[1]), values, figure)
     else:
         result = item.admissible(names, label, **values)
     emit(result.to_dict(), result, as_json)

@@ -104,7 +104,7 @@ def right_side(claim: str, statement: str, case: Case) -> Interval:
         raise RefutationError(f"{unknown[0]}: not a symbol of {claim} ({statement})")
     values: dict[str, Any] = {name: value for name, value in case.values.items() if name in symbols}
     theorem.bound(statement, **values)  # raises where a condition fails
-    total = enclose_bound(theorem, statement, values, bits=_WORKING_BITS)["total"]
+    total = enclose_bound(theorem.statement(statement), values, bits=_WORKING_BITS)["total"]
     return outward((total.lower, total.upper))
 
 

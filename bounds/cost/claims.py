@@ -120,7 +120,7 @@ def _least(claim: Claim, name: str, label: str) -> Order | None:
 @cache
 def _rates(name: str, label: str) -> Rates | None:
     try:
-        return rates(get_theorem(name), label, _ORDERS[0])
+        return rates(get_theorem(name).statement(label), _ORDERS[0])
     except InputError:
         return None
 

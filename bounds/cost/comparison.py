@@ -212,7 +212,7 @@ def orders(
     for item in chosen:
         for label in (label for label in labels if label in item.labels and kind in (None, item.problem)):
             try:
-                rows.append(OrderRow(item.id, label, item.problem, dict(rates(item, label).costs)))
+                rows.append(OrderRow(item.id, label, item.problem, dict(rates(item.statement(label)).costs)))
             except InputError as error:
                 rows.append(OrderRow(item.id, label, item.problem, {}, str(error).partition(": ")[2]))
     return OrderTable(tuple(rows))
@@ -245,7 +245,7 @@ def _row(theorem: Theorem, eps: Any, given: Mapping[str, Any], statement: str | 
         if value is not None:
             values[name] = value
     try:
-        tuned, reason = tune(theorem, values, statement=label, eps=eps, cost=cost), ""
+        tuned, reason = tune(theorem.statement(label), values, eps=eps, cost=cost), ""
     except InputError as error:
         tuned, reason = None, str(error)
     return Row(theorem.id, label, theorem.problem, theorem.metric.name, tuned, reason, tuple(assumed))

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..language.markdown import table
 from ..language.reading import InputError
-from ..language.theorem import Theorem
+from ..language.theorem import Statement
 from ..optimum.tuning import Tuned, tune
 from .orders import Rates, rates
 from .resources import MEANING
@@ -63,9 +63,7 @@ class Complexity:
         return "\n".join([*rows, *(note for note in notes if note)])
 
 
-def complexity(
-    theorem: Theorem, values: Mapping[str, Any], eps: Any, *, statement: str = "printed", cost: Any = None
-) -> Complexity:
+def complexity(statement: Statement, values: Mapping[str, Any], eps: Any, *, cost: Any = None) -> Complexity:
     """T, communication rounds, samples per client and messages by size to bring the bound below eps.
 
     Args:
@@ -83,18 +81,18 @@ def complexity(
         >>> found.tuned.bound.total <= 0.1
         True
     """
-    tuned = tune(theorem, values, statement=statement, eps=eps, cost=cost)
+    tuned = tune(statement, values, eps=eps, cost=cost)
     paper, note = None, ""
-    if theorem.statement(statement).schedule:
+    if statement.schedule:
         try:
-            paper = tune(theorem, values, statement=statement, eps=eps, cost=cost, follow_schedule=True)
+            paper = tune(statement, values, eps=eps, cost=cost, follow_schedule=True)
         except InputError as error:
             note = f"with the paper's schedule: {error}"
     else:
         note = "the statement has no schedule of its own"
     order, order_note = None, ""
     try:
-        order = rates(theorem, statement)
+        order = rates(statement)
     except InputError as error:
         order_note = str(error)
-    return Complexity(theorem.id, statement, str(eps), tuned, paper, note, order, order_note)
+    return Complexity(statement.theorem.id, statement.label, str(eps), tuned, paper, note, order, order_note)

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..language.quantities import NONNEGATIVE, POSITIVE
 from ..language.reading import InputError
-from ..language.theorem import Theorem
+from ..language.theorem import Statement
 from ..optimum.linear import Row, UnboundedError, minimise
 from ..optimum.model import Model, model
 from ..optimum.posynomial import Converter, NotPosynomialError, Posynomial
@@ -80,7 +80,7 @@ class Rates:
         return "\n".join(rows)
 
 
-def rates(theorem: Theorem, statement: str = "printed", minimise_first: Sequence[str] = ("samples", "rounds")) -> Rates:
+def rates(statement: Statement, minimise_first: Sequence[str] = ("samples", "rounds")) -> Rates:
     """The exact exponents of the cheapest schedule as the target goes to 0.
 
     Args:
@@ -90,7 +90,7 @@ def rates(theorem: Theorem, statement: str = "printed", minimise_first: Sequence
         InputError: no terms, no such resource, no posynomial form, a bound that cannot be made small, or an exponent
             without limit.
     """
-    made = _generic(theorem, statement)
+    made = _generic(statement)
     _check_costs(made, minimise_first)
     clients = next((b.name for b in made.free if b.quantity.name == "clients"), None)
     best: tuple[tuple[Fraction, ...], Rates] | None = None
@@ -102,32 +102,33 @@ def rates(theorem: Theorem, statement: str = "printed", minimise_first: Sequence
         if best is None or key < best[0]:
             best = key, found
     if best is None:
-        raise InputError(f"{theorem.id} ({statement}): no schedule makes this bound small; it has a floor")
+        raise InputError(f"{statement.name}: no schedule makes this bound small; it has a floor")
     return best[1]
 
 
 def _check_costs(made: Model, names: Sequence[str]) -> None:
     for name in names:
         if name not in made.costs:
-            where = f"{made.theorem.id} ({made.label})"
-            raise InputError(f"{name[:30]}: not a resource of {where}; it has {' '.join(made.costs) or 'none'}")
+            raise InputError(
+                f"{name[:30]}: not a resource of {made.statement.name}; it has {' '.join(made.costs) or 'none'}"
+            )
 
 
-def _generic(theorem: Theorem, statement: str) -> Model:
+def _generic(statement: Statement) -> Model:
     """The model with every constant 1; the difference step is free, and the clients too where a posynomial allows
     it."""
     values: dict[str, Any] = {}
-    for name, binding in theorem.symbols(statement).items():
+    for name, binding in statement.symbols.items():
         quantity = binding.quantity
         if quantity.role != "hyperparameter":
             values[name] = 1 if quantity.domain in (POSITIVE, NONNEGATIVE) else 2
         elif quantity.name in _FIXED:
             values[name] = _FIXED[quantity.name]
     free = frozenset(("clients", "difference_step"))
-    made = model(theorem, statement, values, also_free=free)
+    made = model(statement, values, also_free=free)
     clients = next((b.name for b in made.free if b.quantity.name == "clients"), None)
     if clients and any(_has_no_form(term) for term in made.terms.values()):
-        return model(theorem, statement, {**values, clients: 8}, also_free=free)
+        return model(statement, {**values, clients: 8}, also_free=free)
     return made
 
 
@@ -146,7 +147,7 @@ def _branches(made: Model) -> list[tuple[str, ...]]:
         for term in made.terms.values():
             converter.convert(term)
     except NotPosynomialError as reason:
-        raise InputError(f"{made.theorem.id} ({made.label}): no exponents, {reason}") from None
+        raise InputError(f"{made.statement.name}: no exponents, {reason}") from None
     excess = {name for names in converter.replacements.values() for name in names if name in made.whole}
     return [(), *((name,) for name in sorted(excess))]
 
@@ -167,8 +168,8 @@ def _branch(made: Model, ones: tuple[str, ...], order: tuple[str, ...], clients:
 
     names = [b.name for b in made.free if b.name not in ones and b.name != clients]
     return Rates(
-        made.theorem.id,
-        made.label,
+        made.statement.theorem.id,
+        made.statement.label,
         order,
         {name: slope(f"cost {name}") for name in made.costs if f"cost {name}" in at},
         {name: slope(name) for name in names}
@@ -204,7 +205,7 @@ def _exponents(
             point = minimise({label: Fraction(1)}, rows, whole)
         except UnboundedError:
             if name in order:
-                raise InputError(f"{name}: its exponent has no minimum in {made.theorem.id} ({made.label})") from None
+                raise InputError(f"{name}: its exponent has no minimum in {made.statement.name}") from None
             continue
         if point is None:
             return None

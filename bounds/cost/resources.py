@@ -12,7 +12,7 @@ from typing import Any
 import sympy as sp
 
 from ..language.reading import InputError
-from ..language.theorem import RESOURCES, Theorem
+from ..language.theorem import RESOURCES, Statement
 from .counts import method_costs
 
 MEANING = {
@@ -37,12 +37,12 @@ def resource_table(**formulas: Any) -> dict[str, sp.Expr]:
     return {name: sp.sympify(formulas.get(name, 0)) for name in RESOURCES}
 
 
-def resources(theorem: Theorem, label: str) -> dict[str, sp.Expr]:
+def resources(statement: Statement) -> dict[str, sp.Expr]:
     """The resources that the hyperparameters of a statement determine, as formulas in its symbols.
 
     What the theorem does not declare is taken from its method's own count.
     """
-    present = theorem.symbols(label)
+    theorem, present = statement.theorem, statement.symbols
     names = {binding.name: binding.symbol for binding in theorem.vocabulary}
     declared = theorem.costs(SimpleNamespace(**names, present=present)) if callable(theorem.costs) else theorem.costs
     ones = {symbol: sp.Integer(1) for name, symbol in names.items() if name in BATCHES and name not in present}
@@ -51,19 +51,17 @@ def resources(theorem: Theorem, label: str) -> dict[str, sp.Expr]:
     return {name: expr for name, expr in counted.items() if expr.free_symbols <= allowed}
 
 
-def resource(theorem: Theorem, label: str, name: str) -> sp.Expr:
+def resource(statement: Statement, name: str) -> sp.Expr:
     """One resource, or a hyperparameter such as T under its own name.
 
     Raises:
         InputError: the statement has no such resource.
     """
-    known = resources(theorem, label)
-    bindings = theorem.symbols(label)
+    known = resources(statement)
+    bindings = statement.symbols
     if name in known:
         return known[name]
     if name in bindings and bindings[name].quantity.role == "hyperparameter":
         return bindings[name].symbol
     wanted = [*known, *(b.name for b in bindings.values() if b.quantity.role == "hyperparameter")]
-    raise InputError(
-        f"{name[:30]}: not a resource of {theorem.id} ({label}); wanted one of {' '.join(wanted) or 'none'}"
-    )
+    raise InputError(f"{name[:30]}: not a resource of {statement.name}; wanted one of {' '.join(wanted) or 'none'}")

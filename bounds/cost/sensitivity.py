@@ -13,7 +13,7 @@ import sympy as sp
 
 from ..evaluation.evaluate import complete, evaluate, exact
 from ..language.reading import InputError, read_values
-from ..language.theorem import Theorem
+from ..language.theorem import Statement
 from ..optimum.tuning import Tuned, tune
 
 _RELATIVE = Fraction(1, 10**6)
@@ -42,32 +42,31 @@ class Elasticities:
         return "\n".join([*rows, *(f"  {name:<12} changes it by {value:+.3f}%" for name, value in ordered)])
 
 
-def elasticities(theorem: Theorem, values: Mapping[str, Any], *, statement: str = "printed") -> Elasticities:
+def elasticities(statement: Statement, values: Mapping[str, Any]) -> Elasticities:
     """Logarithmic derivatives of the bound, by exact central differences of relative width 1e-6.
 
     Raises:
         InputError: unknown, missing or out-of-domain values, or a statement without terms.
     """
-    chosen = theorem.statement(statement)
-    if not chosen.terms:
-        raise InputError(f"{theorem.id} ({statement}): bounds nothing (it has no terms)")
-    bindings = theorem.symbols(statement)
-    point = complete(theorem, statement, values)
-    given = {bindings[name].symbol: exact(v) for name, v in read_values(bindings, values, theorem.id).items()}
+    if not statement.terms:
+        raise InputError(f"{statement.name}: bounds nothing (it has no terms)")
+    bindings = statement.symbols
+    point = complete(statement, values)
+    given = {bindings[name].symbol: exact(v) for name, v in read_values(bindings, values, statement.theorem.id).items()}
 
     def total(at: Mapping[sp.Symbol, sp.Expr]) -> float:
         full = dict(at)
-        for name in chosen.schedule:
+        for name in statement.schedule:
             symbol = bindings[name].symbol
             if symbol not in full:
                 full[symbol] = _scheduled(name, full)
-        return float(sp.N(sp.Add(*(chosen.at(term.expr, full) for term in chosen.terms)), 30))
+        return float(sp.N(sp.Add(*(statement.at(term.expr, full) for term in statement.terms)), 30))
 
     def _scheduled(name: str, at: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
-        expr = chosen.schedule[name]
-        for symbol in sorted(chosen.symbols_of(expr) - set(at), key=str):
+        expr = statement.schedule[name]
+        for symbol in sorted(statement.symbols_of(expr) - set(at), key=str):
             at[symbol] = _scheduled(str(symbol), at)
-        return chosen.at(expr, at)
+        return statement.at(expr, at)
 
     found = {}
     for symbol, value in given.items():
@@ -75,13 +74,11 @@ def elasticities(theorem: Theorem, values: Mapping[str, Any], *, statement: str 
             up, down = (total({**given, symbol: value * (1 + side * exact(_RELATIVE))}) for side in (1, -1))
             width = log((1 + _RELATIVE) / (1 - _RELATIVE))
             found[str(symbol)] = log(up / down) / width if up > 0 and down > 0 else 0.0
-    whole = float(sp.N(sp.Add(*(chosen.at(term.expr, point) for term in chosen.terms)), 25))
-    return Elasticities(theorem.id, statement, whole, found)
+    whole = float(sp.N(sp.Add(*(statement.at(term.expr, point) for term in statement.terms)), 25))
+    return Elasticities(statement.theorem.id, statement.label, whole, found)
 
 
-def shares(
-    theorem: Theorem, over: str, grid: Sequence[float], values: Mapping[str, Any], *, statement: str = "printed"
-) -> dict[str, list[float]]:
+def shares(statement: Statement, over: str, grid: Sequence[float], values: Mapping[str, Any]) -> dict[str, list[float]]:
     """The share of each term in the bound along a grid of one symbol.
 
     Returns:
@@ -92,21 +89,20 @@ def shares(
     """
     import numpy as np
 
-    numbers = {name: float(v) for name, v in read_values(theorem.symbols(statement), values, theorem.id).items()}
-    result = evaluate(theorem, statement, **numbers, **{over: np.asarray(grid, dtype=float)})
+    numbers = {name: float(v) for name, v in read_values(statement.symbols, values, statement.theorem.id).items()}
+    result = evaluate(statement, **numbers, **{over: np.asarray(grid, dtype=float)})
     if not result["terms"]:
-        raise InputError(f"{theorem.id} ({statement}): bounds nothing (it has no terms)")
+        raise InputError(f"{statement.name}: bounds nothing (it has no terms)")
     return {over: list(map(float, grid))} | {
         name: [float(v) for v in term / result["total"]] for name, term in result["terms"].items()
     }
 
 
 def pareto(
-    theorem: Theorem,
+    statement: Statement,
     values: Mapping[str, Any],
     eps: Any,
     *,
-    statement: str = "printed",
     points: int = 8,
     figure: Path | None = None,
 ) -> list[Tuned]:
@@ -115,13 +111,13 @@ def pareto(
     Raises:
         InputError: as `tune`, or a statement without samples and rounds.
     """
-    samples = tune(theorem, values, statement=statement, eps=eps, cost="samples")
-    rounds = tune(theorem, values, statement=statement, eps=eps, cost="rounds")
+    samples = tune(statement, values, eps=eps, cost="samples")
+    rounds = tune(statement, values, eps=eps, cost="rounds")
     found = [samples]
     high, low = samples.cost["rounds"], rounds.cost["rounds"]
     for step in range(1, points - 1):
         weight = Fraction(samples.cost["samples"] / high) * Fraction(10) ** (3 * step // (points - 1) - 1)
-        found.append(tune(theorem, values, statement=statement, eps=eps, cost={"samples": 1, "rounds": weight}))
+        found.append(tune(statement, values, eps=eps, cost={"samples": 1, "rounds": weight}))
     if low < high:
         found.append(rounds)
     front = _undominated(found)
@@ -131,7 +127,7 @@ def pareto(
         curve = ([t.cost["rounds"] for t in front], [t.cost["samples"] for t in front])
         lines_picture(
             figure,
-            {f"{theorem.id} ({statement})": curve},
+            {f"{statement.name}": curve},
             "communication rounds",
             "samples per client",
             f"bound <= {eps}",

@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy as sp
 
-from ..language.theorem import Theorem
+from ..language.theorem import Statement
 from .evaluate import complete
 
 BITS = 128
@@ -79,7 +79,7 @@ def enclose(expr: sp.Expr, point: Mapping[sp.Symbol, sp.Expr] | None = None, *, 
         ctx.prec = saved
 
 
-def enclose_bound(theorem: Theorem, label: str, values: Mapping[str, Any], *, bits: int = BITS) -> dict[str, Enclosure]:
+def enclose_bound(statement: Statement, values: Mapping[str, Any], *, bits: int = BITS) -> dict[str, Enclosure]:
     """Every derived constant and term of a statement, and `total` where it has terms, enclosed at one point.
 
     Raises:
@@ -88,10 +88,9 @@ def enclose_bound(theorem: Theorem, label: str, values: Mapping[str, Any], *, bi
     """
     from flint import ctx
 
-    statement = theorem.statement(label)
     saved, ctx.prec = ctx.prec, bits
     try:
-        evaluator = _Evaluator(complete(theorem, label, values))
+        evaluator = _Evaluator(complete(statement, values))
         for item in statement.derived:
             evaluator.known[item.symbol] = evaluator.ball(sp.sympify(item.expr))
         found = {item.name: ends(evaluator.known[item.symbol]) for item in statement.derived}

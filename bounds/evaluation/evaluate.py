@@ -11,7 +11,7 @@ from typing import Any
 import sympy as sp
 
 from ..language.reading import InputError, read_values
-from ..language.theorem import Condition, Statement, Theorem
+from ..language.theorem import Condition, Statement
 
 _DIGITS = 60
 _POINTS_PER_BLOCK = 1 << 15
@@ -102,15 +102,14 @@ def holds(condition: Condition) -> bool:
     }[condition.relation]
 
 
-def complete(theorem: Theorem, label: str, values: Mapping[str, Any]) -> dict[sp.Symbol, sp.Expr]:
+def complete(statement: Statement, values: Mapping[str, Any]) -> dict[sp.Symbol, sp.Expr]:
     """Exact values of all symbols of a statement; hyperparameters left out come from its schedule.
 
     Raises:
         InputError: unknown symbol, value outside its domain, or a value missing.
     """
-    statement = theorem.statement(label)
-    bindings = theorem.symbols(label)
-    numbers = read_values(bindings, values, f"{theorem.id} ({label})")
+    bindings = statement.symbols
+    numbers = read_values(bindings, values, statement.name)
     point = {bindings[name].symbol: exact(number) for name, number in numbers.items()}
     pending = {name: expr for name, expr in statement.schedule.items() if name not in numbers}
     while pending:
@@ -131,12 +130,11 @@ def complete(theorem: Theorem, label: str, values: Mapping[str, Any]) -> dict[sp
     return point
 
 
-def bound(theorem: Theorem, label: str, values: Mapping[str, Any], *, strict: bool = True) -> Bound:
+def bound(statement: Statement, values: Mapping[str, Any], *, strict: bool = True) -> Bound:
     """Evaluate a statement exactly at one point.
 
     Args:
-        theorem: the theorem.
-        label: "printed", "proved" or "corrected".
+        statement: a statement of a theorem.
         values: symbol name -> int, Fraction, float or text.
         strict: raise outside the conditions; otherwise return the value marked `admissible=False`.
 
@@ -144,21 +142,21 @@ def bound(theorem: Theorem, label: str, values: Mapping[str, Any], *, strict: bo
         InputError: unknown, missing or out-of-domain values.
         InadmissibleError: a condition fails and `strict` is set.
     """
-    statement = theorem.statement(label)
-    point = complete(theorem, label, values)
+    point = complete(statement, values)
     checks = tuple(_check(statement, condition, point) for condition in statement.conditions)
     failed = [check.name for check in checks if not check.holds]
     if failed and strict:
-        raise InadmissibleError(
-            f"{theorem.id} ({label}): condition {', '.join(failed)} fails; pass strict=False to evaluate"
-        )
+        raise InadmissibleError(f"{statement.name}: condition {', '.join(failed)} fails; pass strict=False to evaluate")
     exact_terms = {term.name: statement.at(term.expr, point) for term in statement.terms}
     terms = {name: _number(value, name) for name, value in exact_terms.items()}
     total = _number(sp.Add(*exact_terms.values()), "total") if terms else None
     derived = {item.name: _number(statement.at(item.expr, point), item.name) for item in statement.derived}
     shown = {str(symbol): str(value) for symbol, value in sorted(point.items(), key=lambda item: str(item[0]))}
     numbers = {str(symbol): _number(value, str(symbol)) for symbol, value in point.items()}
-    return Bound(theorem.id, label, theorem.metric.name, total, terms, derived, not failed, checks, shown, numbers)
+    about = statement.theorem
+    return Bound(
+        about.id, statement.label, about.metric.name, total, terms, derived, not failed, checks, shown, numbers
+    )
 
 
 def _check(statement: Statement, condition: Condition, point: Mapping[sp.Symbol, sp.Expr]) -> ConditionCheck:
@@ -174,17 +172,16 @@ def _number(expr: sp.Expr, where: str) -> float:
     return float(expr) if expr.is_Rational else float(sp.N(expr, 25))
 
 
-def compiled(theorem: Theorem, label: str) -> tuple[tuple[str, ...], Any]:
+def compiled(statement: Statement) -> tuple[tuple[str, ...], Any]:
     """A numpy function of the statement's symbols: (terms..., total, slack of each condition..., its right side...)."""
-    if ("compiled", label) not in theorem.kept:
-        theorem.kept["compiled", label] = _compile(theorem, label)
-    return theorem.kept["compiled", label]
+    if "compiled" not in statement.kept:
+        statement.kept["compiled"] = _compile(statement)
+    return statement.kept["compiled"]
 
 
-def _compile(theorem: Theorem, label: str) -> tuple[tuple[str, ...], Any]:
-    statement = theorem.statement(label)
-    names = tuple(theorem.symbols(label))
-    arguments = [theorem.vocabulary[name].symbol for name in names]
+def _compile(statement: Statement) -> tuple[tuple[str, ...], Any]:
+    names = tuple(statement.symbols)
+    arguments = [binding.symbol for binding in statement.symbols.values()]
     outputs = [statement.expand(term.expr) for term in statement.terms]
     outputs.append(sp.Add(*outputs))
     outputs += [statement.expand(condition.slack) for condition in statement.conditions]
@@ -192,7 +189,7 @@ def _compile(theorem: Theorem, label: str) -> tuple[tuple[str, ...], Any]:
     return names, sp.lambdify(arguments, outputs, modules="numpy", cse=True)
 
 
-def evaluate(theorem: Theorem, label: str = "printed", **arrays: Any) -> dict[str, Any]:
+def evaluate(statement: Statement, **arrays: Any) -> dict[str, Any]:
     """A statement on arrays that broadcast against each other (float64).
 
     Returns:
@@ -203,12 +200,11 @@ def evaluate(theorem: Theorem, label: str = "printed", **arrays: Any) -> dict[st
     """
     import numpy as np
 
-    names, function = compiled(theorem, label)
-    statement = theorem.statement(label)
+    names, function = compiled(statement)
     known = {name: np.asarray(value, dtype=float) for name, value in arrays.items()}
     if unknown := sorted(set(known) - set(names)):
-        raise InputError(f"{unknown[0]}: not a symbol of {theorem.id} ({label}); wanted one of {' '.join(names)}")
-    _fill_schedule(theorem, statement, known)
+        raise InputError(f"{unknown[0]}: not a symbol of {statement.name}; wanted one of {' '.join(names)}")
+    _fill_schedule(statement, known)
     if missing := [name for name in names if name not in known]:
         raise InputError(f"{missing[0]}: wanted an array of numbers, got nothing")
     shape = np.broadcast_shapes(*(array.shape for array in known.values()))
@@ -216,7 +212,7 @@ def evaluate(theorem: Theorem, label: str = "printed", **arrays: Any) -> dict[st
 
     def answer(block: dict[str, Any]) -> list[Any]:
         with np.errstate(**errors):
-            return _on_block(theorem, label, function, block)
+            return _on_block(statement, function, block)
 
     with ThreadPoolExecutor() as pool:  # numpy lets other threads run while it computes
         blocks = list(pool.map(answer, _blocks(known, shape)))
@@ -239,12 +235,11 @@ def _blocks(known: Mapping[str, Any], shape: tuple[int, ...]) -> Iterator[dict[s
         yield {n: v[cut] if v.ndim == len(shape) and v.shape[0] > 1 else v for n, v in known.items()}
 
 
-def _on_block(theorem: Theorem, label: str, function: Any, known: dict[str, Any]) -> list[Any]:
+def _on_block(statement: Statement, function: Any, known: dict[str, Any]) -> list[Any]:
     """Terms, total and whether the conditions hold, each of the shape of the block."""
     import numpy as np
 
-    statement = theorem.statement(label)
-    values = function(*(known[name] for name in theorem.symbols(label)))
+    values = function(*(known[name] for name in statement.symbols))
     count, conditions = len(statement.terms) + 1, statement.conditions
     slacks, rights = values[count : count + len(conditions)], values[count + len(conditions) :]
     admissible = np.asarray(True)
@@ -260,7 +255,7 @@ def _array_holds(condition: Condition, slack: Any, right: Any) -> Any:
     return slack >= (0 if condition.relation in ("<=", ">=") else -1e-9 * abs(right))
 
 
-def _fill_schedule(theorem: Theorem, statement: Statement, known: dict[str, Any]) -> None:
+def _fill_schedule(statement: Statement, known: dict[str, Any]) -> None:
     import numpy as np
 
     pending = [name for name in statement.schedule if name not in known]
@@ -269,6 +264,6 @@ def _fill_schedule(theorem: Theorem, statement: Statement, known: dict[str, Any]
             expr = statement.expand(statement.schedule[name])
             needs = sorted(str(symbol) for symbol in expr.free_symbols)
             if all(need in known for need in needs):
-                function = sp.lambdify([theorem.vocabulary[need].symbol for need in needs], expr, "numpy")
+                function = sp.lambdify([statement.theorem.vocabulary[need].symbol for need in needs], expr, "numpy")
                 known[name] = np.asarray(function(*(known[need] for need in needs)), dtype=float)
                 pending.remove(name)

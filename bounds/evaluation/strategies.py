@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..language.quantities import COUNT, NONNEGATIVE, STEPS, Binding
-from ..language.theorem import Condition, Theorem
+from ..language.theorem import Condition, Statement
 from .evaluate import complete, evaluate, holds
 
 if TYPE_CHECKING:
@@ -31,12 +31,11 @@ REALS = tuple(Fraction(digit) * Fraction(10) ** power for power in range(-12, 3)
 COUNTS = tuple(Fraction(n) for n in (1, 2, 3, 5, 8, 16, 100)) + tuple(Fraction(10) ** k for k in range(3, 25))
 
 
-def values(theorem: Theorem, label: str = "printed", *, admissible: bool = True) -> SearchStrategy[Values]:
+def values(statement: Statement, *, admissible: bool = True) -> SearchStrategy[Values]:
     """Exact values for the symbols of a statement, each inside its declared domain.
 
     Args:
-        theorem: any registered theorem.
-        label: "printed", "proved" or "corrected".
+        statement: a statement of a theorem, for instance `theorem.statement("printed")`.
         admissible: only values that satisfy every condition, decided exactly.
 
     Returns:
@@ -46,14 +45,14 @@ def values(theorem: Theorem, label: str = "printed", *, admissible: bool = True)
         ModuleNotFoundError: hypothesis is not installed.
     """
     st = _hypothesis()
-    drawn = _free_bindings(theorem, label)
-    if not admissible or not theorem.statement(label).conditions:
+    drawn = _free_bindings(statement)
+    if not admissible or not statement.conditions:
         return st.fixed_dictionaries({name: number(binding) for name, binding in drawn.items()})
     hyper = {name: binding for name, binding in drawn.items() if binding.quantity.role == "hyperparameter"}
     rest = {name: number(binding) for name, binding in drawn.items() if name not in hyper}
 
     def choose(constants: Values, seed: int) -> Values | None:
-        return admissible_hyperparameters(theorem, label, constants, tuple(hyper), seed)
+        return admissible_hyperparameters(statement, constants, tuple(hyper), seed)
 
     found = st.builds(choose, st.fixed_dictionaries(rest), st.integers(0, 2**20))
     return found.filter(lambda point: point is not None)
@@ -73,29 +72,28 @@ def number(binding: Binding) -> SearchStrategy[Fraction]:
 
 
 def admissible_hyperparameters(
-    theorem: Theorem, label: str, constants: Mapping[str, Fraction], names: tuple[str, ...], seed: int
+    statement: Statement, constants: Mapping[str, Fraction], names: tuple[str, ...], seed: int
 ) -> Values | None:
     """The constants with hyperparameters that satisfy every condition, or None where the search finds none."""
     import numpy as np
 
     rng = np.random.default_rng(seed)
-    bindings = theorem.symbols(label)
+    bindings = statement.symbols
     ladders = {name: _ladder(bindings[name].quantity.domain) for name in names}
     chosen = {name: rng.integers(len(ladder), size=TRIES) for name, ladder in ladders.items()}
     arrays = {name: _floats(ladder)[chosen[name]] for name, ladder in ladders.items()}
     with np.errstate(all="ignore"):
-        found = evaluate(theorem, label, **{name: float(v) for name, v in constants.items()}, **arrays)["admissible"]
+        found = evaluate(statement, **{name: float(v) for name, v in constants.items()}, **arrays)["admissible"]
     for row in np.flatnonzero(np.broadcast_to(found, (TRIES,)))[:3]:
         point = {**constants, **{name: ladders[name][chosen[name][row]] for name in names}}
-        if satisfies(theorem, label, point):
+        if satisfies(statement, point):
             return point
     return None
 
 
-def satisfies(theorem: Theorem, label: str, point: Mapping[str, Any]) -> bool:
+def satisfies(statement: Statement, point: Mapping[str, Any]) -> bool:
     """Whether every condition of a statement holds at a point, decided exactly."""
-    statement = theorem.statement(label)
-    known = complete(theorem, label, point)
+    known = complete(statement, point)
 
     def at_point(condition: Condition) -> Condition:
         left, right = statement.at(condition.left, known), statement.at(condition.right, known)
@@ -104,9 +102,8 @@ def satisfies(theorem: Theorem, label: str, point: Mapping[str, Any]) -> bool:
     return all(holds(at_point(condition)) for condition in statement.conditions)
 
 
-def _free_bindings(theorem: Theorem, label: str) -> dict[str, Binding]:
-    scheduled = theorem.statement(label).schedule
-    return {name: binding for name, binding in theorem.symbols(label).items() if name not in scheduled}
+def _free_bindings(statement: Statement) -> dict[str, Binding]:
+    return {name: binding for name, binding in statement.symbols.items() if name not in statement.schedule}
 
 
 def _ladder(domain: str) -> tuple[Fraction, ...]:

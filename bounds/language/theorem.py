@@ -8,6 +8,7 @@ tuple of named conditions and a tuple of named terms whose sum bounds the metric
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -132,6 +133,38 @@ class Statement:
     derived: tuple[Derived, ...] = ()
     schedule: Mapping[str, sp.Expr] = field(default_factory=dict)
     note: str = ""
+    owner: Theorem | None = field(default=None, repr=False, compare=False)
+    kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What took long to derive from the declaration, for whoever derives it."""
+
+    @property
+    def theorem(self) -> Theorem:
+        """The theorem that it is a statement of.
+
+        Raises:
+            DeclarationError: it belongs to none yet.
+        """
+        if self.owner is None:
+            raise DeclarationError(f"statement {self.label}: belongs to no theorem")
+        return self.owner
+
+    def of(self, theorem: Theorem) -> Statement:
+        """The same statement as one of a theorem's."""
+        made = copy(self)
+        object.__setattr__(made, "owner", theorem)
+        object.__setattr__(made, "kept", {})
+        made.__dict__.pop("symbols", None)
+        return made
+
+    @property
+    def name(self) -> str:
+        """The id of its theorem and its label, for messages."""
+        return f"{self.theorem.id} ({self.label})"
+
+    @cached_property
+    def symbols(self) -> dict[str, Binding]:
+        """The bindings that it uses, by name, in the order of the notation."""
+        return {binding.name: binding for binding in self.theorem.vocabulary if binding.symbol in self.free_symbols}
 
     def __post_init__(self) -> None:
         if self.label not in LABELS:
@@ -308,7 +341,7 @@ class Theorem:
         self._check_use(statement)
         if label == "corrected" and (slips := self.inhomogeneities(statement)):
             raise DeclarationError(f"{self.id}: the corrected statement is not homogeneous: {slips[0]}")
-        self._cache[label] = statement
+        self._cache[label] = statement.of(self)
 
     def _check_use(self, statement: Statement) -> None:
         """A derived constant that nothing uses is a slip, except in a lemma whose purpose is to define it."""
@@ -345,8 +378,7 @@ class Theorem:
 
     def symbols(self, label: str = "printed") -> dict[str, Binding]:
         """The bindings that a statement uses, in the order of the vocabulary."""
-        free = self.statement(label).free_symbols
-        return {binding.name: binding for binding in self.vocabulary if binding.symbol in free}
+        return self.statement(label).symbols
 
     def dimensions(self, statement: Statement, units: tuple[Dimension, ...] = ()) -> dict[sp.Symbol, Dimension]:
         """Dimension of each base and derived symbol, modulo `units`; an inhomogeneous constant gets that of its first part."""
@@ -389,13 +421,13 @@ class Theorem:
         """Evaluate a statement exactly; see `fedco.bounds.evaluation.evaluate.bound`."""
         from ..evaluation.evaluate import bound
 
-        return bound(self, statement, values, strict=strict)
+        return bound(self.statement(statement), values, strict=strict)
 
     def admissible(self, solve: str | tuple[str, ...], statement: str = "printed", **values: Any) -> Any:
         """Admissible set of one or several hyperparameters; see `fedco.bounds.region.single.admissible`."""
         from ..region.single import admissible
 
-        return admissible(self, solve, values, statement=statement)
+        return admissible(self.statement(statement), solve, values)
 
     def tune(
         self,
@@ -410,25 +442,25 @@ class Theorem:
         """Best hyperparameters under a budget, or cheapest for a target; see `fedco.bounds.optimum.tuning.tune`."""
         from ..optimum.tuning import tune
 
-        return tune(self, values, statement=statement, budget=budget, eps=eps, cost=cost, ranges=ranges)
+        return tune(self.statement(statement), values, budget=budget, eps=eps, cost=cost, ranges=ranges)
 
     def complexity(self, statement: str = "printed", *, eps: Any, cost: Any = None, **values: Any) -> Any:
         """What reaching a target costs, tuned and with the paper's schedule; see `fedco.bounds.cost.complexity.complexity`."""
         from ..cost.complexity import complexity
 
-        return complexity(self, values, eps, statement=statement, cost=cost)
+        return complexity(self.statement(statement), values, eps, cost=cost)
 
     def rates(self, statement: str = "printed", minimise: tuple[str, ...] = ("samples", "rounds")) -> Any:
         """Exact exponents of the costs as the target goes to 0; see `fedco.bounds.cost.orders.rates`."""
         from ..cost.orders import rates
 
-        return rates(self, statement, minimise)
+        return rates(self.statement(statement), minimise)
 
     def elasticities(self, statement: str = "printed", **values: Any) -> Any:
         """Percent change of the bound per percent change of each symbol; see `fedco.bounds.cost.sensitivity.elasticities`."""
         from ..cost.sensitivity import elasticities
 
-        return elasticities(self, values, statement=statement)
+        return elasticities(self.statement(statement), values)
 
 
 def _first_consistent(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimension:

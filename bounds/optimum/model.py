@@ -14,7 +14,7 @@ from ..cost.resources import resources
 from ..evaluation.evaluate import exact, holds
 from ..language.quantities import COUNT, Binding
 from ..language.reading import InputError, read_values
-from ..language.theorem import Condition, Statement, Theorem
+from ..language.theorem import Condition, Statement
 from ..region.single import solved_for, split_extrema
 from .posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
 
@@ -35,18 +35,13 @@ class Model:
         values: what the user gave, exactly.
     """
 
-    theorem: Theorem
-    label: str
+    statement: Statement
     values: Mapping[str, Fraction]
     free: tuple[Binding, ...]
     determined: Mapping[str, sp.Expr]
     terms: Mapping[str, sp.Expr]
     conditions: tuple[Condition, ...]
     costs: Mapping[str, sp.Expr]
-
-    @property
-    def statement(self) -> Statement:
-        return self.theorem.statement(self.label)
 
     @property
     def whole(self) -> tuple[str, ...]:
@@ -94,8 +89,7 @@ class Model:
 
 
 def model(
-    theorem: Theorem,
-    label: str,
+    statement: Statement,
     values: Mapping[str, Any],
     *,
     also_free: frozenset[str] = frozenset(),
@@ -110,10 +104,9 @@ def model(
     Raises:
         InputError: unknown symbol, bad value, a constant missing, no terms, or nothing left to choose.
     """
-    statement = theorem.statement(label)
-    bindings = theorem.symbols(label)
-    numbers = read_values(bindings, values, f"{theorem.id} ({label})")
-    _check(theorem, label, bindings, numbers, also_free)
+    bindings = statement.symbols
+    numbers = read_values(bindings, values, statement.name)
+    _check(statement, numbers, also_free)
     point = {bindings[name].symbol: exact(number) for name, number in numbers.items()}
     conditions = [
         Condition(c.name, statement.at(c.left, point), c.relation, statement.at(c.right, point))
@@ -127,10 +120,9 @@ def model(
             and not any(c.relation == "==" and c.left == bindings[name].symbol for c in conditions)
         ]
     terms = {term.name: statement.at(term.expr, point) for term in statement.terms}
-    costs = {name: expr.xreplace(point) for name, expr in resources(theorem, label).items()}
+    costs = {name: expr.xreplace(point) for name, expr in resources(statement).items()}
     made = Model(
-        theorem,
-        label,
+        statement,
         numbers,
         tuple(binding for name, binding in bindings.items() if name not in numbers),
         {},
@@ -141,15 +133,10 @@ def model(
     return _without_extrema(_without_equalities(made))
 
 
-def _check(
-    theorem: Theorem,
-    label: str,
-    bindings: Mapping[str, Binding],
-    numbers: Mapping[str, Fraction],
-    also_free: frozenset[str],
-) -> None:
-    if not theorem.statement(label).terms:
-        raise InputError(f"{theorem.id} ({label}): bounds nothing (it has no terms), so there is nothing to minimise")
+def _check(statement: Statement, numbers: Mapping[str, Fraction], also_free: frozenset[str]) -> None:
+    bindings = statement.symbols
+    if not statement.terms:
+        raise InputError(f"{statement.name}: bounds nothing (it has no terms), so there is nothing to minimise")
     missing = [name for name, b in bindings.items() if name not in numbers and not _chosen(b, also_free)]
     if missing:
         quantity = bindings[missing[0]].quantity

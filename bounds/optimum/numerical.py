@@ -40,9 +40,7 @@ def differential_evolution(task: Task, *, seed: int = 0, steps: int = 300) -> di
         updating="deferred",
     )
     if answer.fun >= _REJECTED / 2:
-        raise InputError(
-            f"{task.model.theorem.id} ({task.model.label}): no admissible values were found by a numerical search"
-        )
+        raise InputError(f"{task.model.statement.name}: no admissible values were found by a numerical search")
     point = {name: 10.0**value for name, value in zip(names, answer.x, strict=True)}
     return {name: float(round(value)) if name in task.model.whole else value for name, value in point.items()}
 
@@ -66,7 +64,7 @@ def measured(task: Task, tolerance: float = 0.0) -> Any:
     pairs = [(c.right, c.left) if c.relation in (">", ">=") else (c.left, c.right) for c in made.conditions]
     pairs += [(expr, exact(limit)) for _, expr, limit in task.limits]
     for name, (low, high) in task.ranges.items():
-        symbol = made.theorem.vocabulary[name].symbol
+        symbol = made.statement.symbols[name].symbol
         pairs += [(exact(low), symbol)] if low is not None else []
         pairs += [(symbol, exact(high))] if high is not None else []
     if task.target is not None:

@@ -35,7 +35,7 @@ def rounded(task: Task, point: Mapping[str, float]) -> dict[str, Fraction]:
     for chosen in sorted(near, key=lambda c: objective_at(task, c)):
         if accepts(task, chosen):
             return chosen
-    raise InputError(f"{made.theorem.id} ({made.label}): no admissible values with finitely many digits were found")
+    raise InputError(f"{made.statement.name}: no admissible values with finitely many digits were found")
 
 
 def objective_at(task: Task, chosen: Mapping[str, Fraction]) -> float:
@@ -83,7 +83,7 @@ def accepts(task: Task, chosen: Mapping[str, Fraction]) -> bool:
     if task.target is not None and sign(made.total().xreplace(table) - exact(task.target)) > 0:
         return False
     try:
-        bound(made.theorem, made.label, {**made.values, **chosen})
+        bound(made.statement, {**made.values, **chosen})
     except InadmissibleError:
         return False
     return True

@@ -100,8 +100,8 @@ def _range(made: Model, name: str, pair: tuple[Any, Any]) -> tuple[Fraction | No
 def _resource(made: Model, name: str) -> sp.Expr:
     if name in made.costs:
         return made.costs[name]
-    expr = resource(made.theorem, made.label, name)
-    bindings = made.theorem.symbols(made.label)
+    expr = resource(made.statement, name)
+    bindings = made.statement.symbols
     given = {bindings[key].symbol: exact(value) for key, value in made.values.items()}
     return made.determined.get(name, expr.xreplace(given))
 

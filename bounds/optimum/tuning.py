@@ -16,7 +16,7 @@ from typing import Any
 from ..cost.resources import MEANING
 from ..evaluation.evaluate import Bound, bound, exact
 from ..language.reading import InputError
-from ..language.theorem import Theorem
+from ..language.theorem import Statement
 from .model import model
 from .polish import polish
 from .posynomial import Converter, NotPosynomialError
@@ -91,10 +91,9 @@ def _amount(value: float) -> str:
 
 
 def tune(
-    theorem: Theorem,
+    statement: Statement,
     values: Mapping[str, Any],
     *,
-    statement: str = "printed",
     budget: Mapping[str, Any] | None = None,
     eps: Any = None,
     cost: str | Mapping[str, Any] | None = None,
@@ -122,7 +121,7 @@ def tune(
         >>> best.bound.admissible
         True
     """
-    made = model(theorem, statement, values, follow_schedule=follow_schedule)
+    made = model(statement, values, follow_schedule=follow_schedule)
     task = make_task(made, budget, eps, cost, ranges)
     if not task.model.free:
         return _report(task, {}, None, "nothing left to choose")
@@ -140,7 +139,7 @@ def _search(task: Task) -> tuple[Found, Task, str]:
     """Minimise; where the infimum is not attained, take the cheapest point near it."""
     _refuse_signs(task)
     if task.objective != "bound" and task.cost is None:
-        raise InputError(f"{task.model.theorem.id} ({task.model.label}): has no resource to minimise")
+        raise InputError(f"{task.model.statement.name}: has no resource to minimise")
     box, whole = task.box(), task.model.whole
     root = relaxed(task.make, box)
     if root is None:
@@ -186,7 +185,7 @@ def _refuse_signs(task: Task) -> None:
     for name, term in task.model.terms.items():
         if term.could_extract_minus_sign():
             raise InputError(
-                f"{task.model.theorem.id}: the term {name} is negative; a step of a proof, not a bound to minimise"
+                f"{task.model.statement.theorem.id}: the term {name} is negative; a step of a proof, not a bound to minimise"
             )
 
 
@@ -195,7 +194,7 @@ def _infeasible(task: Task) -> str:
     from ..region.joint import conflict_of
 
     names = conflict_of(task.make, task.box())
-    where = f"{task.model.theorem.id} ({task.model.label})"
+    where = task.model.statement.name
     if task.target is None or "target" not in names:
         return f"{where}: no admissible choice; in conflict: {', '.join(names)}"
     least = relaxed(replace(task, cost=None, target=None).make, task.box())
@@ -211,18 +210,18 @@ def _report(task: Task, point: Mapping[str, float], found: Found | None, note: s
     chosen = rounded(task, point)
     made = task.model
     values = {**{k: v for k, v in made.values.items()}, **chosen}
-    result = bound(made.theorem, made.label, values)
+    result = bound(made.statement, values)
     numbers = {binding.symbol: exact(chosen[binding.name]) for binding in made.free}
     cost = {name: float(expr.xreplace(numbers)) for name, expr in made.costs.items()}
     objective = objective_at(task, chosen)
     prices, replaced = ({}, ()) if found is None else _prices(task, chosen)
     lower = None if found is None else min(found.lower, objective)
     chosen_names = {b.name for b in made.free} | set(made.determined)
-    shown = {b.name: result.values[b.name] for b in made.theorem.vocabulary if b.name in chosen_names}
+    shown = {b.name: result.values[b.name] for b in made.statement.theorem.vocabulary if b.name in chosen_names}
     binding = tuple(name for name, price in prices.items() if price > _VISIBLE)
     return Tuned(
-        made.theorem.id,
-        made.label,
+        made.statement.theorem.id,
+        made.statement.label,
         task.objective,
         objective,
         shown,

@@ -17,7 +17,7 @@ from typing import Any
 import sympy as sp
 
 from ..language.reading import InputError
-from ..language.theorem import Condition, Theorem
+from ..language.theorem import Condition, Statement
 from ..optimum.posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
 from ..optimum.program import solve
 from ..optimum.search import Box, Maker, minimise, program
@@ -51,9 +51,7 @@ class Joint:
         return lambda converter: (converter.convert(objective), self.limits(converter))
 
 
-def admissible_jointly(
-    theorem: Theorem, names: tuple[str, ...], values: Mapping[str, Any], *, statement: str = "printed"
-) -> Admissible:
+def admissible_jointly(statement: Statement, names: tuple[str, ...], values: Mapping[str, Any]) -> Admissible:
     """The joint admissible set of several hyperparameters with everything else fixed.
 
     Raises:
@@ -62,17 +60,17 @@ def admissible_jointly(
     """
     if not names or len(set(names)) != len(names):
         raise InputError(f"solve: wanted different hyperparameters, got {', '.join(names) or 'none'}")
-    conditions = reduced(theorem, theorem.statement(statement), names, values)
-    symbols = tuple(theorem.vocabulary[name].symbol for name in names)
+    conditions = reduced(statement, names, values)
+    symbols = tuple(statement.symbols[name].symbol for name in names)
     try:
         whole = without_equalities(symbols, conditions)
         if not _feasible(whole):
-            return _infeasible(theorem, statement, conflict_of(whole.make(sp.Integer(1)), whole.box()))
+            return _infeasible(statement, conflict_of(whole.make(sp.Integer(1)), whole.box()))
         intervals, notes = {}, []
         for symbol in symbols:
             found, clash = projection(symbols, conditions, symbol)
             if found is None:
-                return _infeasible(theorem, statement, clash)
+                return _infeasible(statement, clash)
             intervals[str(symbol)] = found
             notes += [NUMERICAL] if clash else []
         point = interior(whole, intervals)
@@ -84,11 +82,13 @@ def admissible_jointly(
     notes += [] if point else ["no point with room in every condition"]
     inside = {str(symbol): str(value) for symbol, value in point.items()}
     intervals |= {str(s): _reaching(intervals[str(s)], float(value)) for s, value in point.items() if not s.is_integer}
-    return Admissible(theorem.id, statement, True, intervals, (), {}, shown, inside, "; ".join(dict.fromkeys(notes)))
+    return Admissible(
+        statement.theorem.id, statement.label, True, intervals, (), {}, shown, inside, "; ".join(dict.fromkeys(notes))
+    )
 
 
-def _infeasible(theorem: Theorem, label: str, conflict: tuple[str, ...]) -> Admissible:
-    return Admissible(theorem.id, label, False, {}, conflict)
+def _infeasible(statement: Statement, conflict: tuple[str, ...]) -> Admissible:
+    return Admissible(statement.theorem.id, statement.label, False, {}, conflict)
 
 
 def without_equalities(

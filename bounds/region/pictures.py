@@ -10,20 +10,19 @@ import sympy as sp
 
 from ...storage import write
 from ..language.reading import InputError
-from ..language.theorem import Theorem
-from .single import Admissible, reduced
+from ..language.theorem import Statement
+from .single import Admissible, admissible, reduced
 
 _POINTS = 400
 _DECADES = 3.0
 
 
 def region_picture(
-    theorem: Theorem,
+    statement: Statement,
     names: tuple[str, str],
     values: Mapping[str, Any],
     out: Path,
     *,
-    statement: str = "printed",
     window: tuple[tuple[float, float], tuple[float, float]] | None = None,
 ) -> Admissible:
     """Draw the joint admissible set of two hyperparameters, each condition's border with its name.
@@ -41,9 +40,9 @@ def region_picture(
 
     if len(names) != 2:
         raise InputError(f"a picture: wanted two hyperparameters, got {len(names)}")
-    region = theorem.admissible(names, statement, **values)
-    conditions = [c for c in reduced(theorem, theorem.statement(statement), names, values) if c.relation != "=="]
-    symbols = [theorem.vocabulary[name].symbol for name in names]
+    region = admissible(statement, names, values)
+    conditions = [c for c in reduced(statement, names, values) if c.relation != "=="]
+    symbols = [statement.symbols[name].symbol for name in names]
     (x0, x1), (y0, y1) = window or _window(region, names)
     grid = np.meshgrid(np.geomspace(x0, x1, _POINTS), np.geomspace(y0, y1, _POINTS))
     figure, axes = _figure()
@@ -60,11 +59,9 @@ def region_picture(
             axes.contour(*grid, ratio, levels=[1.0], colors=[f"C{number}"])
             axes.plot([], [], color=f"C{number}", label=condition.name)
     axes.contourf(*grid, inside.astype(float), levels=[0.5, 1.5], colors=["#cfe8cf"])
-    wording = [theorem.vocabulary[name] for name in names]
+    wording = [statement.symbols[name] for name in names]
     xlabel, ylabel = (f"{b.name}: {b.quantity.meaning} ({b.quantity.dimension})" for b in wording)
-    axes.set(
-        xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel, title=f"{theorem.id} ({statement}): admissible set"
-    )
+    axes.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel, title=f"{statement.name}: admissible set")
     if all(name in region.interior for name in names):
         axes.plot(*(float(sp.sympify(region.interior[name])) for name in names), "k.", label="a point inside")
     axes.legend(fontsize=8, loc="best")

@@ -15,7 +15,7 @@ from ..evaluation.evaluate import exact
 from ..language.markdown import table
 from ..language.quantities import Binding
 from ..language.reading import InputError, read_values
-from ..language.theorem import Condition, Statement, Theorem
+from ..language.theorem import Condition, Statement
 from .intervals import Interval, intersect, minimal_conflict
 
 __all__ = [
@@ -94,9 +94,7 @@ class Admissible:
         return "\n".join([*rows, f"  {self.note}"] if self.note else rows)
 
 
-def admissible(
-    theorem: Theorem, solve: str | tuple[str, ...], values: Mapping[str, Any], *, statement: str = "printed"
-) -> Admissible:
+def admissible(statement: Statement, solve: str | tuple[str, ...], values: Mapping[str, Any]) -> Admissible:
     """The admissible set of `solve` with everything else fixed.
 
     With several names, each interval is what remains of a name when the others may be anything (`joint`).
@@ -114,52 +112,43 @@ def admissible(
     if len(names) != 1:
         from .joint import admissible_jointly
 
-        return admissible_jointly(theorem, names, values, statement=statement)
+        return admissible_jointly(statement, names, values)
     name = names[0]
-    variable, conditions = univariate(theorem, theorem.statement(statement), name, values)
+    variable, conditions = univariate(statement, name, values)
     pieces = intersect(conditions, variable)
     if not pieces:
-        return Admissible(theorem.id, statement, False, {}, minimal_conflict(conditions, variable))
+        return Admissible(statement.theorem.id, statement.label, False, {}, minimal_conflict(conditions, variable))
     several = {name: tuple(pieces)} if len(pieces) > 1 else {}
-    return Admissible(theorem.id, statement, True, {name: _largest(pieces)}, pieces=several)
+    return Admissible(statement.theorem.id, statement.label, True, {name: _largest(pieces)}, pieces=several)
 
 
-def univariate(
-    theorem: Theorem, statement: Statement, name: str, values: Mapping[str, Any]
-) -> tuple[sp.Symbol, list[Condition]]:
+def univariate(statement: Statement, name: str, values: Mapping[str, Any]) -> tuple[sp.Symbol, list[Condition]]:
     """The conditions as functions of one symbol, everything else replaced by exact numbers.
 
     A symbol that is neither given nor solved for comes from the schedule; if the schedule determines the solved
     symbol from a missing one (eta = sqrt(b K / T) with T missing), the equality is solved for the missing one
     instead, as a real number.
     """
-    conditions = reduced(theorem, statement, (name,), values)
-    return theorem.vocabulary[name].symbol, conditions
+    conditions = reduced(statement, (name,), values)
+    return statement.symbols[name].symbol, conditions
 
 
-def _unknown(theorem: Theorem, statement: Statement, name: str) -> Any:
-    wanted = " ".join(theorem.symbols(statement.label))
-    raise InputError(f"{name[:30]}: not a symbol of {theorem.id} ({statement.label}); wanted one of {wanted}")
-
-
-def check_solvable(theorem: Theorem, statement: Statement, name: str) -> None:
+def check_solvable(statement: Statement, name: str) -> None:
     """Raises InputError unless the name is a hyperparameter of the statement."""
-    bindings = theorem.symbols(statement.label)
+    bindings = statement.symbols
     if name not in bindings:
-        _unknown(theorem, statement, name)
+        raise InputError(f"{name[:30]}: not a symbol of {statement.name}; wanted one of {' '.join(bindings)}")
     if bindings[name].quantity.role != "hyperparameter":
         raise InputError(f"{name}: is a {bindings[name].quantity.role}, wanted a hyperparameter to solve for")
 
 
-def reduced(
-    theorem: Theorem, statement: Statement, names: tuple[str, ...], values: Mapping[str, Any]
-) -> list[Condition]:
+def reduced(statement: Statement, names: tuple[str, ...], values: Mapping[str, Any]) -> list[Condition]:
     """The conditions in the symbols of `names` only, with exact numbers for the rest."""
-    bindings = theorem.symbols(statement.label)
+    bindings = statement.symbols
     for name in names:
-        check_solvable(theorem, statement, name)
+        check_solvable(statement, name)
     given = {key: value for key, value in values.items() if key not in names}
-    numbers = read_values(bindings, given, f"{theorem.id} ({statement.label})")
+    numbers = read_values(bindings, given, statement.name)
     point = {bindings[key].symbol: exact(value) for key, value in numbers.items()}
     conditions = [
         Condition(c.name, statement.at(c.left, point), c.relation, statement.at(c.right, point))

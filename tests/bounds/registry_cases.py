@@ -48,12 +48,12 @@ def anywhere(theorem: Theorem, label: str):
 
     def is_defined(point: Mapping[str, Fraction]) -> bool:
         try:
-            bound(theorem, label, point, strict=False)
+            bound(theorem.statement(label), point, strict=False)
         except InputError:
             return False
         return True
 
-    return values(theorem, label, admissible=False).filter(is_defined)
+    return values(theorem.statement(label), admissible=False).filter(is_defined)
 
 
 def category(binding: Binding) -> str:

@@ -37,7 +37,7 @@ def formulas(name, **more):
     given = {"eta": "eta", "b": "b", **({"tau": "p"} if name != "minibatch_sgd" and ":" not in name else {}), **more}
     made = theorem({"name": name, **given})
     values = {made.vocabulary["T"].symbol: T, made.vocabulary["p"].symbol: P, made.vocabulary["b"].symbol: B}
-    return {key: Fraction(str(expr.xreplace(values))) for key, expr in resources(made, "printed").items()}
+    return {key: Fraction(str(expr.xreplace(values))) for key, expr in resources(made.statement("printed")).items()}
 
 
 def measured(kind, **more):
@@ -76,10 +76,10 @@ def test_what_is_not_counted_is_not_claimed():
     assert formulas("local_sgd", m=2) == {}
     assert formulas("no_such_method") == {}
     with pytest.raises(InputError, match=r"rounds: not a resource of mine\.theorem_1"):
-        resource(theorem({"name": "no_such_method"}), "printed", "rounds")
+        resource(theorem({"name": "no_such_method"}).statement("printed"), "rounds")
 
 
 def test_a_method_with_a_count_that_cannot_be_read(tmp_path):
     (tmp_path / "bad.py").write_text("class Bad:\n    costs = {'rounds': 'T/q'}\n")
     with pytest.raises(InputError, match=r"mine\.theorem_1: rounds of the method .*bad\.py:Bad, 'T/q', column 3: 'q'"):
-        resources(theorem({"name": f"{tmp_path}/bad.py:Bad"}), "printed")
+        resources(theorem({"name": f"{tmp_path}/bad.py:Bad"}).statement("printed"))

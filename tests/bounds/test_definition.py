@@ -55,7 +55,9 @@ def test_the_example_is_the_theorem_that_it_writes_down():
 
 def test_a_file_and_the_same_keys_in_python_are_the_same_theorem():
     loaded, defined = load(EXAMPLE), define(**KEYS)
-    assert loaded.statement() == defined.statement() and resources(loaded, "printed") == resources(defined, "printed")
+    assert loaded.statement() == defined.statement() and resources(loaded.statement("printed")) == resources(
+        defined.statement("printed")
+    )
     assert loaded.method is not None and defined.method is not None
     assert (loaded.method.name, loaded.method.values) == (defined.method.name, defined.method.values)
     assert loaded.method.folder == EXAMPLE.parent and defined.method.folder is None
@@ -69,7 +71,7 @@ def test_what_may_be_left_out():
     )
     assert theorem.title == "mine.small" and theorem.source.where == "small" and theorem.problem == "federated"
     assert theorem.statement().conditions == () and theorem.costs is None and theorem.method is None
-    assert resources(theorem, "printed") == {}
+    assert resources(theorem.statement("printed")) == {}
 
 
 def test_numbers_are_exact_in_both_forms(tmp_path):
@@ -88,15 +90,20 @@ def test_numbers_are_exact_in_both_forms(tmp_path):
 def test_costs_are_the_methods_count_where_the_file_has_none():
     theorem = load(EXAMPLE)
     T, p = (theorem.vocabulary[name].symbol for name in ("T", "p"))
-    assert resources(theorem, "printed") == {"iterations": T, "rounds": T / p, "samples": T, "model_messages": T / p}
+    assert resources(theorem.statement("printed")) == {
+        "iterations": T,
+        "rounds": T / p,
+        "samples": T,
+        "model_messages": T / p,
+    }
     twice = define(**changed(costs={"rounds": "2*T/p"}, method={"b": 3}))
-    assert resources(twice, "printed") == {
+    assert resources(twice.statement("printed")) == {
         "iterations": T,
         "rounds": 2 * T / p,
         "samples": 3 * T,
         "model_messages": T / p,
     }
-    assert resources(define(**changed(method=None)), "printed") == {"rounds": T / p}
+    assert resources(define(**changed(method=None)).statement("printed")) == {"rounds": T / p}
 
 
 def without_eta(point: dict[str, Any]) -> dict[str, Any]:

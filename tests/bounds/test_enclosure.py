@@ -23,9 +23,9 @@ def test_the_enclosure_contains_the_bound(name, label):
     @few(2)
     @given(point=anywhere(theorem, label))
     def check(point):
-        one = bound(theorem, label, point, strict=False)
-        found = enclose_bound(theorem, label, point)
-        exact = complete(theorem, label, point)
+        one = bound(theorem.statement(label), point, strict=False)
+        found = enclose_bound(theorem.statement(label), point)
+        exact = complete(theorem.statement(label), point)
         values = {**one.derived, **one.terms} | ({"total": one.total} if one.terms else {})
         exprs = {item.name: item.expr for item in (*statement.derived, *statement.terms)}
         assert set(found) == set(values)

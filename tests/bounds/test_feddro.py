@@ -37,7 +37,7 @@ def draw(theorem, label, seed):
 def of_fedco(theorem, label, values):
     """Terms, constants and both sides of every condition."""
     statement = theorem.statement(label)
-    point = complete(theorem, label, values)
+    point = complete(theorem.statement(label), values)
     items = (*statement.terms, *statement.derived)
     numbers = {item.name: number(statement.at(item.expr, point)) for item in items}
     sides = {

@@ -103,7 +103,7 @@ def test_no_schedule_with_a_bounded_batch_does_better_inside_the_theorem():
     from fedco.bounds.optimum.model import model
 
     fixed = {name: 1 for name in MAIN.symbols("corrected") if name not in ("eta", "beta", "I", "T")}
-    made = model(MAIN, "corrected", fixed)
+    made = model(MAIN.statement("corrected"), fixed)
 
     def best(*order):
         found = orders._exponents(made, (), order, {})

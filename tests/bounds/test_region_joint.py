@@ -153,11 +153,11 @@ def test_names_are_checked():
 def test_a_picture_is_drawn(tmp_path: Path):
     theorem = fedco.theorem("feddro.theorem_5_1")
     out = tmp_path / "region.png"
-    region = region_picture(theorem, ("eta", "beta"), {**FEDDRO, "I": 4, "sigma_g": 1}, out, statement="corrected")
+    region = region_picture(theorem.statement("corrected"), ("eta", "beta"), {**FEDDRO, "I": 4, "sigma_g": 1}, out)
     assert region.feasible and out.stat().st_size > 5000
     with pytest.raises(InputError, match="writable"):
         region_picture(
-            theorem, ("eta", "beta"), {**FEDDRO, "I": 4, "sigma_g": 1}, tmp_path / "x.unknown", statement="corrected"
+            theorem.statement("corrected"), ("eta", "beta"), {**FEDDRO, "I": 4, "sigma_g": 1}, tmp_path / "x.unknown"
         )
 
 

@@ -73,7 +73,7 @@ def test_the_generator_is_not_degenerate(name, label):
     seen: dict[str, set[Fraction]] = {}
 
     @few(6)
-    @given(point=values(theorem, label, admissible=False))
+    @given(point=values(theorem.statement(label), admissible=False))
     def collect(point):
         for symbol, value in point.items():
             seen.setdefault(symbol, set()).add(value)
@@ -95,10 +95,10 @@ def test_admissible_values_are_admissible_and_not_degenerate(name):
     seen: dict[str, set[Fraction]] = {}
 
     @few(4)
-    @given(point=values(theorem, label))
+    @given(point=values(theorem.statement(label)))
     def collect(point):
-        assert satisfies(theorem, label, point)
-        assert bound(theorem, label, point).admissible
+        assert satisfies(theorem.statement(label), point)
+        assert bound(theorem.statement(label), point).admissible
         for symbol, value in point.items():
             seen.setdefault(symbol, set()).add(value)
 
@@ -110,7 +110,7 @@ def test_the_generator_reaches_zero_noise_and_one_client():
     seen = []
 
     @few(40)
-    @given(point=values(THEOREMS["feddro.theorem_5_1"], "printed", admissible=False))
+    @given(point=values(THEOREMS["feddro.theorem_5_1"].statement("printed"), admissible=False))
     def collect(point):
         seen.append(point)
 
@@ -139,7 +139,7 @@ def misfits(theorem, label, point, direction, base) -> list[str]:
     """Terms, constants and conditions that do not follow when the units are rescaled."""
     statement = theorem.statement(label)
     known = {binding.symbol: binding.quantity.dimension for binding in theorem.vocabulary}
-    old = complete(theorem, label, point)
+    old = complete(theorem.statement(label), point)
     new = {symbol: value * factor(known[symbol], direction, base) for symbol, value in old.items()}
 
     def follows(expr, dimension):
@@ -203,9 +203,9 @@ def test_a_worse_problem_never_has_a_smaller_bound(name, label):
     constants = named(theorem, label, ("noise", "heterogeneity", "gap", "regularity"))
 
     @few(2)
-    @given(point=values(theorem, label))
+    @given(point=values(theorem.statement(label)))
     def compare(point):
-        here = complete(theorem, label, point)
+        here = complete(theorem.statement(label), point)
         exprs = {"total": statement.total} if statement.terms else {item.name: item.expr for item in statement.derived}
         before = {where: number(statement.at(expr, here)) for where, expr in exprs.items()}
         for symbol_name, symbol in constants.items():
@@ -244,9 +244,9 @@ def test_a_longer_run_never_has_a_larger_bound(name, label):
     grows = []
 
     @few(2)
-    @given(point=values(theorem, label))
+    @given(point=values(theorem.statement(label)))
     def compare(point):
-        here = complete(theorem, label, point)
+        here = complete(theorem.statement(label), point)
         (symbol,) = horizon.values()
         grows.append(total(statement, {**here, symbol: 4 * here[symbol]}) > total(statement, here) * (1 + 1e-12))
 
@@ -264,7 +264,7 @@ def test_no_exception_is_out_of_date():
 def decided(theorem, label, point) -> bool:
     """Whether every condition holds or fails by a margin that rounding cannot hide."""
     statement = theorem.statement(label)
-    known = complete(theorem, label, point)
+    known = complete(theorem.statement(label), point)
     sides = [
         [number(statement.at(side, known)) for side in (c.left, c.right)]
         for c in statement.conditions
@@ -286,11 +286,11 @@ def test_exact_rounded_and_vectorised_values_agree(name, label):
         points.append(point)
 
     collect()
-    exact = [bound(theorem, label, point, strict=False) for point in points]
+    exact = [bound(theorem.statement(label), point, strict=False) for point in points]
     arrays = {symbol: np.array([float(point[symbol]) for point in points]) for symbol in points[0]}
-    rounded = evaluate(theorem, label, **arrays)
+    rounded = evaluate(theorem.statement(label), **arrays)
     for index, (point, one) in enumerate(zip(points, exact, strict=True)):
-        alone = evaluate(theorem, label, **{symbol: float(value) for symbol, value in point.items()})
+        alone = evaluate(theorem.statement(label), **{symbol: float(value) for symbol, value in point.items()})
         size = sum(abs(value) for value in one.terms.values())
         for term, value in one.terms.items():
             assert isclose(rounded["terms"][term][index], value, rel_tol=1e-9, abs_tol=1e-14 * size), term

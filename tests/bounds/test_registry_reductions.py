@@ -74,7 +74,7 @@ def staying(theorem: Theorem, statement: Statement, world: str) -> set[str]:
     @few(2)
     @given(point=anywhere(theorem, statement.label))
     def simplify(point):
-        here = complete(theorem, statement.label, {**point, **{name: Fraction(value) for name in symbols}})
+        here = complete(theorem.statement(statement.label), {**point, **{name: Fraction(value) for name in symbols}})
         found.update(term.name for term in terms if number(statement.at(term.expr, here)) != 0)
 
     simplify()

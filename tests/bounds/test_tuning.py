@@ -27,7 +27,7 @@ def instance(name: str, label: str, rng: Random):
     """Constants and a budget, or None where the statement has nothing to choose or to spend."""
     theorem = THEOREMS[name]
     values = given(theorem, label, rng)
-    made = model(theorem, label, values)
+    made = model(theorem.statement(label), values)
     costs = [cost for cost in ("samples", "iterations") if cost in made.costs]
     if not made.free or not costs:
         return None
@@ -42,16 +42,16 @@ def check_against_search(name: str, label: str, rng: Random, samples: int, gener
     if case is None:
         return False
     theorem, values, budget, ranges = case
-    task = make_task(model(theorem, label, values), budget, None, None, ranges)
+    task = make_task(model(theorem.statement(label), values), budget, None, None, ranges)
     best = log_of_best(task, rng, samples, generations)
     try:
-        found = tune(theorem, values, statement=label, budget=budget, ranges=ranges)
+        found = tune(theorem.statement(label), values, budget=budget, ranges=ranges)
     except InputError as error:
         undefined = isnan(best) and "denominator" in str(error)  # 0/0 whatever is chosen, such as one client of n = 1
         assert best == inf or undefined or "keeps improving" in str(error), (error, best)
         return False
     assert found.bound.admissible and found.bound.total is not None
-    assert bound(theorem, label, {**values, **_given_back(found, task)}).admissible
+    assert bound(theorem.statement(label), {**values, **_given_back(found, task)}).admissible
     assert found.cost[next(iter(budget))] <= next(iter(budget.values())) * (1 + 1e-12)
     slack = 1.5e-3 if found.note else 3e-6
     assert np.log10(found.bound.total) <= best + slack, (found, 10**best)
@@ -122,11 +122,11 @@ def test_the_search_is_not_vacuous():
 def test_a_target_is_reached_at_the_least_cost():
     theorem = fedco.theorem("feddro.theorem_5_1")
     values = {**FEDDRO, "b": 1, "I": 1}
-    found = tune(theorem, values, eps="1/10", statement="proved")
+    found = tune(theorem.statement("proved"), values, eps="1/10")
     horizon = int(found.values["T"])
     assert found.bound.total <= 0.1 and found.gap < 1e-3
     best = min(
-        tune(theorem, {**values, "T": t}, statement="proved", budget={"samples": 10**9}).bound.total
+        tune(theorem.statement("proved"), {**values, "T": t}, budget={"samples": 10**9}).bound.total
         for t in (horizon - 3, horizon - 2)
     )
     assert best > 0.1
@@ -146,7 +146,7 @@ def test_a_target_is_reached_at_the_least_cost():
 def test_feddro(label, options):
     theorem = fedco.theorem("feddro.theorem_5_1")
     values = {**FEDDRO, **({"delta_g": "1/2"} if label == "corrected" else {})}
-    found = tune(theorem, values, statement=label, **options)
+    found = tune(theorem.statement(label), values, **options)
     assert found.bound.admissible and found.gap < 2e-3 and found.method == GEOMETRIC
     assert found.advice and all(line.endswith((".", "bound", "cost")) for line in found.advice)
     assert str(found).startswith(f"feddro.theorem_5_1 ({label})")
@@ -155,14 +155,14 @@ def test_feddro(label, options):
 
 def test_prices_are_what_a_larger_budget_buys():
     theorem = fedco.theorem("fcsg.theorem_4_1")
-    small, large = (tune(theorem, FCSG, budget={"samples": budget}) for budget in (10**9, 101 * 10**7))
+    small, large = (tune(theorem.statement(), FCSG, budget={"samples": budget}) for budget in (10**9, 101 * 10**7))
     gained = (small.bound.total - large.bound.total) / small.bound.total * 100
     assert gained == pytest.approx(small.prices["budget of samples"], rel=0.02)
     assert any("1% more samples buys 0.33%" in line for line in small.advice)
 
 
 def test_an_optimum_that_is_not_attained_is_approached_cheaply():
-    found = tune(fedco.theorem("fcsg.theorem_4_1"), FCSG, budget={"T": 1000})
+    found = tune(fedco.theorem("fcsg.theorem_4_1").statement(), FCSG, budget={"T": 1000})
     assert "only approached" in found.note and found.gap < 1.1e-3
     assert int(found.values["m"]) < 10**6
 
@@ -192,7 +192,7 @@ def test_an_optimum_that_is_not_attained_is_approached_cheaply():
 )
 def test_what_cannot_be_tuned_is_refused(name, values, options, message):
     with pytest.raises(InputError, match=message):
-        tune(fedco.theorem(name), values, **options)
+        tune(fedco.theorem(name).statement(), values, **options)
 
 
 def test_the_method_hook():
@@ -204,8 +204,8 @@ def test_the_numerical_fallback_agrees_with_the_geometric_program():
     from fedco.bounds.optimum.numerical import differential_evolution as fallback
 
     theorem = fedco.theorem("feddro.theorem_5_1")
-    task = make_task(model(theorem, "proved", {**FEDDRO, "b": 1}), {"T": 10**5}, None, None, None)
+    task = make_task(model(theorem.statement("proved"), {**FEDDRO, "b": 1}), {"T": 10**5}, None, None, None)
     point = fallback(task, steps=150)
-    exact = tune(theorem, {**FEDDRO, "b": 1}, statement="proved", budget={"T": 10**5})
+    exact = tune(theorem.statement("proved"), {**FEDDRO, "b": 1}, budget={"T": 10**5})
     value = theorem.bound("proved", **FEDDRO, b=1, T=round(point["T"]), I=round(point["I"]), eta=point["eta"]).total
     assert value == pytest.approx(exact.bound.total, rel=1e-3) and value >= exact.lower * (1 - 1e-9)

@@ -39,7 +39,7 @@ def inside(name: str, label: str) -> dict[str, Fraction]:
         fixed = constants(item, label, rng, without=hyper)
         if not item.statement(label).conditions:
             return {**fixed, **{n: draw(item.symbols(label)[n], rng) for n in hyper}}
-        if found := admissible_hyperparameters(item, label, fixed, hyper, number):
+        if found := admissible_hyperparameters(item.statement(label), fixed, hyper, number):
             return found
     raise LookupError(f"{name} ({label}): no admissible point in {TRIES} draws")
 

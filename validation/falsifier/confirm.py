@@ -154,7 +154,7 @@ def _completed(target: Target, claimed: Claimed) -> dict[str, Ends]:
     """
     theorem, label = target.theorem, target.label
     theorem.bound(label, **dict[str, Any](claimed.values))  # decides every condition exactly
-    point = complete(theorem, label, claimed.values)
+    point = complete(theorem.statement(label), claimed.values)
     for condition in Formula(theorem, label).inherited:
         left, right = condition.left.xreplace(point), condition.right.xreplace(point)
         if not holds(Condition(condition.name, left, condition.relation, right)):
@@ -209,7 +209,7 @@ def _handed(target: Target, problem: ExactProblem, point: Mapping[str, Ends]) ->
 
 
 def _right(target: Target, claimed: Claimed) -> Ends:
-    total = enclose_bound(target.theorem, target.label, claimed.values, bits=_BITS)["total"]
+    total = enclose_bound(target.theorem.statement(target.label), claimed.values, bits=_BITS)["total"]
     return total.lower, total.upper
 
 

@@ -90,7 +90,7 @@ def compare(link: Link, label: str, trace: Trace, problem: Any) -> tuple[list[Ro
         parts = {"constant": np.full_like(left, link.right(derived.derived))}
         admissible = derived.admissible
     else:
-        found = evaluate(theorem, chosen, **{k: float(v) for k, v in known.items()}, **seen)
+        found = evaluate(theorem.statement(chosen), **{k: float(v) for k, v in known.items()}, **seen)
         parts = {name: np.broadcast_to(value, left.shape) for name, value in found["terms"].items()}
         admissible = bool(np.all(found["admissible"]))
     keep = np.ones(len(left), bool) if link.keeps is None else link.keeps(trace, len(left))

@@ -41,7 +41,9 @@ def bound_plot(
     axis = np.geomspace(*ends, POINTS)
     if symbols[over].quantity.domain == COUNT:
         axis = np.unique(np.round(axis))
-    found = evaluate(theorem, label, **{name: float(value) for name, value in numbers.items()}, **{over: axis})
+    found = evaluate(
+        theorem.statement(label), **{name: float(value) for name, value in numbers.items()}, **{over: axis}
+    )
     if not found["terms"]:
         raise InputError(f"{theorem.id} ({label}): has no terms to plot")
     curves = [Curve("bound", list(axis), _shown(found["total"], found["admissible"]), theory=True)]

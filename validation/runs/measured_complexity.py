@@ -90,7 +90,7 @@ def _counted(result: SweepResult) -> dict[str, np.ndarray]:
     """Resource -> (points,) by its formula, at the values of the symbols of every point."""
     theorem = get_theorem(result.sweep.theorem)
     symbols = theorem.symbols(result.label)
-    formulas = resources(theorem, result.label)
+    formulas = resources(theorem.statement(result.label))
     return {
         name: np.array(
             [

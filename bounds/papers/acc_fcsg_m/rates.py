@@ -12,8 +12,11 @@ def printed_rate() -> Evidence:
     from ...cost.orders import Order, rates
     from ...registry import get_theorem as theorem
 
-    found = {label: rates(theorem("acc_fcsg_m.theorem_4_7"), label).costs["samples"] for label in ("printed", "proved")}
-    plain = rates(theorem("fcsg.theorem_4_1"), "printed").costs["samples"]
+    found = {
+        label: rates(theorem("acc_fcsg_m.theorem_4_7").statement(label)).costs["samples"]
+        for label in ("printed", "proved")
+    }
+    plain = rates(theorem("fcsg.theorem_4_1").statement("printed")).costs["samples"]
     return confirm(
         found["printed"] == Order(Q(3), Q(-1)) == plain and found["proved"] == Order(Q(5, 2), Q(-1)),
         printed=f"samples ~ {found['printed']} for metric <= eps, that is eps^-6",

@@ -25,7 +25,7 @@ def total(name: str, label: str, values: Mapping[str, Any]) -> sp.Expr:
     theorem = find(name)
     statement = theorem.statement(label)
     known = {key: value for key, value in values.items() if key in theorem.symbols(label)}
-    return statement.expand(statement.total).xreplace(complete(theorem, label, known))
+    return statement.expand(statement.total).xreplace(complete(theorem.statement(label), known))
 
 
 def below(left: sp.Expr | Fraction, right: sp.Expr | Fraction) -> bool:

@@ -29,7 +29,9 @@ def values_of(name: str, label: str, values: Mapping[str, Any]) -> dict[str, sp.
     """
     theorem = find(f"meta_fl.{name}")
     statement = theorem.statement(label)
-    point = complete(theorem, label, {key: value for key, value in values.items() if key in theorem.symbols(label)})
+    point = complete(
+        theorem.statement(label), {key: value for key, value in values.items() if key in theorem.symbols(label)}
+    )
     for condition in statement.conditions:
         left, right = (statement.at(side, point) for side in (condition.left, condition.right))
         if not holds(Condition(condition.name, left, condition.relation, right)):

@@ -169,7 +169,7 @@ def one_client() -> Evidence:
     zeros = dict.fromkeys(("sigma_G", "sigma_H", "kappa_G", "kappa_H", "gamma_G", "gamma_H"), 0)
     at: dict[str, Any] = {**ones, **zeros, "alpha": Q(1, 10), "beta": Q(1, 100), "K": 10}
     try:
-        sampled = bound(find("meta_fl.theorem_8"), "printed", at)
+        sampled = bound(find("meta_fl.theorem_8").statement("printed"), at)
     except InputError as error:
         total = values_of("theorem_8", "corrected", at)["total"]
         return confirm(total == 40, printed=str(error), corrected=str(total))
