@@ -70,7 +70,7 @@ def test_what_may_be_left_out():
         terms={"all": "2*F_gap/(eta*T)"},
     )
     assert theorem.title == "mine.small" and theorem.source.where == "small" and theorem.problem == "federated"
-    assert theorem.statement().conditions == () and theorem.costs is None and theorem.method is None
+    assert theorem.statement().conditions == () and theorem.costs == {} and theorem.method is None
     assert resources(theorem.statement("printed")) == {}
 
 

@@ -30,7 +30,7 @@ def check_region(name: str, label: str, variable: str, rng: Random, scanned: int
     except InputError as error:
         assert "missing" in str(error)  # a rounded schedule asks for its value
         return False
-    symbol, conditions = univariate(theorem, theorem.statement(label), variable, values)
+    symbol, conditions = univariate(theorem.statement(label), variable, values)
     named = {condition.name for condition in theorem.statement(label).conditions} | {
         f"{n}_count" for n in theorem.symbols(label)
     }

@@ -35,7 +35,7 @@ def check_pair(name: str, label: str, first: str, second: str, rng) -> bool:
     except InputError as error:
         assert any(word in str(error) for word in ("missing", "posynomial", "inside", "one at a time", "cannot solve"))
         return False
-    conditions = reduced(theorem, theorem.statement(label), (first, second), values)
+    conditions = reduced(theorem.statement(label), (first, second), values)
     symbols = [theorem.vocabulary[v].symbol for v in (first, second)]
     if not region.feasible:
         assert region.conflict
@@ -163,7 +163,6 @@ def test_a_picture_is_drawn(tmp_path: Path):
 
 def test_failing_is_exact_at_an_irrational_border():
     conditions = reduced(
-        fedco.theorem("feddro.theorem_5_1"),
         fedco.theorem("feddro.theorem_5_1").statement("proved"),
         ("eta",),
         {**FEDDRO, "I": 1},
