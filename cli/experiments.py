@@ -15,6 +15,9 @@ from .theory import TheoremId
 
 Device = Annotated[str, typer.Option("--device", help="cpu or cuda.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; all cores without it.")]
+MaxHours = Annotated[
+    float, typer.Option("--max-hours", min=0, help="Refuse a run that would take longer by an estimate made at once.")
+]
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Folder for measurements, figures and results.json.")
 ]
@@ -110,6 +113,7 @@ def validate(
     statement: StatementOption = "",
     device: Device = "cpu",
     jobs: Jobs = None,
+    max_hours: MaxHours = 24.0,
     out: Out = None,
     lemmas: Annotated[
         bool, typer.Option("--lemmas", help="Measure both sides of every lemma of the proof instead; no verdicts.")
@@ -138,6 +142,7 @@ def validate(
         alpha=level,
         device=_check_device(device),
         jobs=jobs,
+        hours=max_hours,
         out=out,
         quiet=False,
     )
@@ -178,6 +183,7 @@ def plot(
         Path | None, typer.Option("--cache", metavar="DIR", help="Measurements of --sweep, reused when they are there.")
     ] = None,
     jobs: Jobs = None,
+    max_hours: MaxHours = 24.0,
     statement: StatementOption = "printed",
     sets: Sets = None,
     constants: Constants = None,
@@ -193,7 +199,7 @@ def plot(
         raise InputError("plot: wanted either --over NAME or --sweep NAME")
     make_folder(out.parent)
     if sweep:
-        _plot_sweep(name, sweep, out, seeds, cache, jobs, as_json)
+        _plot_sweep(name, sweep, out, seeds, cache, jobs, max_hours, as_json)
         return
     from ..bounds.registry import get_theorem as theorem
     from ..validation.report.bound_plots import bound_plot
@@ -213,16 +219,17 @@ def plot(
 
 
 def _plot_sweep(
-    name: str, over: str, out: Path, seeds: int, cache: Path | None, jobs: int | None, as_json: bool
+    name: str, over: str, out: Path, seeds: int, cache: Path | None, jobs: int | None, hours: float, as_json: bool
 ) -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    from ..algorithms.engine.limits import usual_jobs
     from ..bounds.registry import get_theorem as theorem
     from ..validation.report.plots import save
     from ..validation.runs.registry import sweep_for
     from ..validation.runs.sweeps import run_sweep, sweep_figure
 
     theorem(name)
-    found = run_sweep(sweep_for(name, over), seeds=seeds, jobs=jobs or os.cpu_count() or 1, cache=cache)
+    found = run_sweep(sweep_for(name, over), seeds=seeds, jobs=jobs or usual_jobs(), cache=cache, hours=hours)
     figure = sweep_figure(found)
     save(figure, out)
     emit({**found.to_dict(), "file": str(out), "data": figure.data}, f"{found}\nwrote {out}", as_json)

@@ -22,6 +22,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .limits import BYTES_PER_INDEX, check_memory
+
 _WORD = 1 << 64
 _BEFORE_FIRST_STEP = -1
 _NUMBERS_AT_ONCE = 1 << 15  # 256 KiB: what is drawn ahead stays in a core's second-level cache
@@ -105,6 +107,8 @@ class Draws:
         step: int = _BEFORE_FIRST_STEP,
     ) -> None:
         self.root_seed, self.clients, self.grid = int(root_seed), int(clients), int(grid)
+        count = seeds if isinstance(seeds, int) else len(seeds)
+        check_memory(count * (BYTES_PER_INDEX + 8 * self.clients), "seeds", device)
         self.seed_indices = tuple(range(seeds)) if isinstance(seeds, int) else tuple(int(s) for s in seeds)
         if not self.seed_indices or min(self.clients, self.grid) < 1 or min(self.seed_indices) < 0:
             raise ValueError(

@@ -20,6 +20,7 @@ import torch
 
 from .checkpoint import Checkpoint, identity
 from .draws import Draws
+from .limits import check_memory
 from .memory import keep_freed_memory
 from .method import Method, Start, State
 from .progress import Interrupted, Progress, stop_request
@@ -69,6 +70,7 @@ def drive(
 
     Raises:
         NotApplicable: the method is not defined on this problem.
+        InputError: the run cannot fit in memory; found before it starts.
         ValueError: the checkpoint belongs to another run.
         Interrupted: Ctrl-C or SIGTERM came; the checkpoint was saved.
     """
@@ -83,6 +85,9 @@ def drive(
     if device.type == "cpu":
         keep_freed_memory()
     draws = Draws(root_seed, seeds, problem.clients, method.grid, device)
+    records = -(-steps // every) + 1
+    numbers = draws.runs * (2 * problem.clients * problem.dim + 2 * records * len(record or {}))
+    check_memory(8 * (numbers + 2 * records), "steps and seeds", device)  # two tensors of the state, and the buffers
     recorder = Recorder(record or {}, steps, every, average, draws.runs, device, draws.grid)
     run = identity(method, problem, draws, start, recorder) if checkpoint else {}
     saver = Checkpoint(checkpoint, checkpoint_every, run)

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from .driver import drive
+from .limits import BYTES_PER_INDEX, check_jobs, check_memory
 from .method import Method, State
 from .result import Result
 from .seeds import join
@@ -41,14 +42,15 @@ def drive_in_processes(
     The start may not give one row per run. ``Result.seconds`` is that of the slowest process.
 
     Raises:
-        ValueError: for jobs < 1, or a start with one row per run. Otherwise as ``drive``.
+        InputError: for jobs < 1, or more than fit in memory.
+        ValueError: a start with one row per run. Otherwise as ``drive``.
     """
-    if jobs < 1:
-        raise ValueError(f"jobs must be at least 1; got {jobs}")
+    check_jobs(jobs)
     start = options.get("start")
     if start is not None and any(v is not None and v.dim() > 1 for v in vars(start).values()):
         raise ValueError("start must give one row for all runs, (dim,) and (inner_dim,), not one per run")
     method.check(problem)
+    check_memory(BYTES_PER_INDEX * (seeds if isinstance(seeds, int) else len(seeds)), "seeds")
     indices = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     hands = [hand for hand in (indices[i::jobs] for i in range(jobs)) if hand]
     own = [

@@ -214,7 +214,7 @@ def test_seeds_dealt_out_over_processes_give_the_same_bits(tmp_path):
 
 def test_what_cannot_be_dealt_out_is_refused():
     rows = Start(x=torch.zeros(2, 3, dtype=torch.float64))
-    for wrong, message in ((dict(jobs=0), "jobs must be at least 1"), (dict(jobs=2, start=rows), "one row for all")):
+    for wrong, message in ((dict(jobs=0), "at least 1 process"), (dict(jobs=2, start=rows), "one row for all")):
         with pytest.raises(ValueError, match=message):
             drive_in_processes(METHOD, PROBLEM, seeds=2, steps=3, **wrong)
 

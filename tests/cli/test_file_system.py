@@ -14,7 +14,7 @@ COMMANDS = {
     "report": ["report", "--quick", "--out", "{place}"],
     "counterexample": ["counterexample", "--out", "{place}"],
     "plot": ["plot", MAIN, "--over", "T", *sets(VALUES), "--out", "{place}/figure.svg"],
-    "sweep": ["plot", MAIN, "--dial", "K", "--out", "{place}/figure.svg"],
+    "sweep": ["plot", MAIN, "--sweep", "K", "--out", "{place}/figure.svg"],
 }
 
 
@@ -81,3 +81,22 @@ def test_verify_measures_again_and_says_what_differs(tmp_path, capsys, monkeypat
     assert status == 1 and json.loads(out)["verified"] is False
     status, out, err = run(capsys, monkeypatch, "verify", str(tmp_path / "nowhere"))
     assert status == 2 and out == "" and "nowhere" in err
+
+
+HUGE = {
+    "seeds": ["validate", MAIN, "--seeds", "99999999999"],
+    "seeds with more hours": ["validate", MAIN, "--seeds", "99999999999", "--max-hours", "1e15"],
+    "seeds of a lemma": ["validate", MAIN, "--lemmas", "--seeds", "99999999999"],
+    "seeds of a sweep": ["plot", MAIN, "--sweep", "K", "--out", "{folder}/a.svg", "--seeds", "99999999999"],
+    "jobs": ["validate", MAIN, "--jobs", "100000"],
+    "jobs of a sweep": ["plot", MAIN, "--sweep", "K", "--out", "{folder}/a.svg", "--jobs", "100000"],
+    "jobs of a report": ["report", "--quick", "--jobs", "100000", "--out", "{folder}"],
+}
+
+
+@pytest.mark.parametrize("command", HUGE.values(), ids=HUGE)
+def test_what_cannot_fit_or_end_is_refused_at_once(command, tmp_path, capsys, monkeypatch):
+    status, out, err = run(capsys, monkeypatch, *(part.format(folder=tmp_path) for part in command))
+    (line,) = err.strip().splitlines()
+    assert status == 2 and out == "" and line.startswith(("fedco: seeds", "fedco: jobs"))
+    assert "wanted" in line and any(unit in line for unit in ("years", "days", "TiB"))

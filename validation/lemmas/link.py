@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import Method
+from ...algorithms.engine.limits import check_memory
 from ..runs.values import exact_start
 from .report import LemmaReport
 from .trace import Array, Numbers, StepMetric, Trace, walk
@@ -72,6 +73,7 @@ def trace_run(
     period = int(numbers[chain.period])
     metrics = chain.metrics(problem, numbers)
     total = steps + chain.extra_steps
+    check_memory(8 * total * seeds * len(metrics), "seeds")
     values = {name: np.empty((total, seeds)) for name in metrics}
     for step in walk(method, problem, total, seeds, root_seed=root_seed, start=exact_start(problem), period=period):
         for name, metric in metrics.items():

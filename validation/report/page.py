@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 
 import sympy as sp
 
+from ...algorithms.engine.limits import check_jobs, usual_jobs
 from ...bounds.audit.checks import audit
 from ...bounds.language.theorem import Statement
 from ...bounds.registry import get_theorem
@@ -67,6 +67,8 @@ def write_report(out: Path, *, quick: bool = False, jobs: int | None = None, sch
     """
     began = time.perf_counter()
     make_folder(out)
+    if jobs:
+        check_jobs(jobs)
     known = recipes()
     in_full = QUICK if quick else tuple(known)
     share = REPORT_ALPHA / (len(known) + 1)
@@ -121,7 +123,7 @@ def _shortest(instances: Sequence[Instance]) -> list[Instance]:
 def _rates(name: str, jobs: int | None, out: Path, scheduler: str | None) -> Rates:
     _say(f"{name}: rates over its symbols")
     cache = out / name / "measurements"
-    return measure_rates(name, jobs=jobs or os.cpu_count() or 1, cache=cache, scheduler=scheduler)
+    return measure_rates(name, jobs=jobs or usual_jobs(), cache=cache, scheduler=scheduler)
 
 
 def _findings(papers: Sequence[str | None]) -> list[dict[str, Any]]:

@@ -262,7 +262,7 @@ def _parallel(tasks: Sequence[Task], jobs: int, cache: Path | None) -> Iterator[
     def labelled(index: int) -> Any:
         return delayed(_indexed)(index, tasks[index], cache)
 
-    stream = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(
+    stream = Parallel(n_jobs=max(1, min(jobs, len(tasks))), return_as="generator_unordered", batch_size=1)(
         labelled(i) for i in range(len(tasks))
     )
     for index, data in stream:

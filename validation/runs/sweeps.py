@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ...algorithms.engine.limits import check_jobs
 from ...bounds.language.reading import InputError
 from ...bounds.registry import get_theorem
 from ...synthetic import problem as find_problem
@@ -28,6 +29,7 @@ from ..report.plots import Axis, Curve, Plot, log_log_plot
 from ..statistics.evalues import mean_bracket
 from ..statistics.slopes import EXPONENT_TOLERANCE, SlopeEstimate, bound_slope, slope_interval
 from .campaign import Experiment, Task, chunks_of, run_tasks, tasks_of
+from .limits import HOURS, check_experiments
 from .sweep import Sweep
 from .values import evaluate_at, squared_cap
 
@@ -138,6 +140,7 @@ def run_sweep(
     jobs: int = 1,
     cache: Path | None = None,
     chunks: Mapping[str, Any] | None = None,
+    hours: float = HOURS,
 ) -> SweepResult:
     """Measure a sweep.
 
@@ -145,9 +148,16 @@ def run_sweep(
         seeds: per point, at least two groups of 8; descriptive, so not planned for a verdict.
         cache: folder of the chunks, reused when they are there.
         chunks: results that were computed elsewhere, by key (`run_tasks`).
+        hours: how long it may take by the estimate that is made before it starts.
+
+    Raises:
+        InputError: it cannot fit or end in time, or a point is one that the theorem does not admit.
     """
-    values, bounds, caps = evaluate_sweep(sweep)
     experiments = experiments_of(sweep, seeds)
+    if chunks is None:
+        check_jobs(jobs)
+        check_experiments(experiments, jobs, hours)
+    values, bounds, caps = evaluate_sweep(sweep)
     found = chunks if chunks is not None else run_tasks(tasks_of(experiments), jobs=jobs, cache=cache)
     parts = [[found[task.key] for task in chunks_of(experiment)] for experiment in experiments]
     statistic = np.stack([np.concatenate([part["statistic"] for part in row]) for row in parts], axis=1)

@@ -17,6 +17,7 @@ import torch
 
 from ... import __version__
 from ...algorithms.engine.fingerprint import source_fingerprint
+from ...algorithms.engine.limits import check_jobs, usual_jobs
 from ...bounds.language.reading import InputError
 from ...bounds.registry import get_theorem
 from ...storage import make_folder, write_json
@@ -28,6 +29,7 @@ from ..statistics.verdict import Outcome, Verdict, judge
 from .campaign import Experiment, ExperimentResult, Task, conclude, plan, run_tasks, tasks_of
 from .fingerprint import MEASUREMENT
 from .instance import Instance
+from .limits import HOURS, check_experiments
 from .registry import recipe_for
 
 RESULTS = "fedco-results/1"
@@ -76,6 +78,7 @@ def validate(
     out: Path | None = None,
     quiet: bool = True,
     scheduler: str | None = None,
+    hours: float = HOURS,
 ) -> Validation:
     """Validate a theorem on the instances of its recipe.
 
@@ -88,25 +91,30 @@ def validate(
         alpha: total probability of a false verdict, shared by all experiments and controls.
         jobs: processes; all cores without it.
         scheduler: address of a dask scheduler that spreads the chunks instead of local processes.
+        hours: how long the run may take by the estimate that is made before it starts.
         out: folder for measurements (reused when they are there), figures, results.json and seconds.json.
 
     Raises:
-        InputError: no recipe, an unknown problem, or a level outside (0, 1).
+        InputError: no recipe, an unknown problem, a level outside (0, 1), or a run that cannot fit or end in time.
         OSError: `out` cannot be written; found before anything is run.
     """
     if out:
         make_folder(out)
+    if jobs:
+        check_jobs(jobs)
+    jobs = jobs or usual_jobs()
     instances = _chosen(theorem_id, problems) if instances is None else list(instances)
     ledger = AlphaLedger(alpha)
     experiments = plan(
         theorem_id, instances, ledger, label=label, seeds=seeds, root_seed=root_seed, budget=ledger.total * 9 / 10
     )
+    check_experiments(experiments, jobs, hours, scheduled=scheduler is not None)
     controls = _plan_controls(experiments, instances, ledger)
     tasks = tasks_of(experiments)
     with _progress(f"{theorem_id} ({label})", tasks, quiet) as done:
         chunks = run_tasks(
             tasks,
-            jobs=jobs or os.cpu_count() or 1,
+            jobs=jobs,
             cache=out / "measurements" if out else None,
             device=device,
             done=done,

@@ -19,6 +19,7 @@ from ...storage import DamagedError, read_json
 from ..statistics.ledger import AlphaLedger
 from .campaign import Experiment, chunks_of, conclude, run_task
 from .instance import Instance
+from .limits import check_experiments
 from .lossless import decode
 from .validate import RESULTS, versions
 
@@ -115,6 +116,7 @@ def _experiment(row: Mapping[str, Any]) -> Experiment:
 def _compared(row: dict[str, Any], data: Mapping[str, Any]) -> Iterator[str]:
     experiment = _experiment(row)
     try:
+        check_experiments([experiment], 1)
         alpha = AlphaLedger.from_dict(data["ledger"]).alpha(experiment.name)
         ledger = AlphaLedger(alpha)
         ledger.allot(experiment.name, alpha, experiment.seeds)

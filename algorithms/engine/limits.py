@@ -1,0 +1,89 @@
+"""No limit of the machine is met by surprise: what cannot fit is refused before it starts."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import torch
+
+from ...errors import InputError
+
+PROCESS_BYTES = 250 << 20
+"""What a process with torch, numpy and sympy takes for itself (measured: 250 to 265 MiB beside what it shares)."""
+BYTES_PER_INDEX = 40
+"""A Python integer and its place in a tuple."""
+_ALWAYS_FINE = 1 << 28
+"""Requests below 256 MiB are not looked at: the system is asked only where it matters."""
+
+
+def free_memory(device: torch.device | str = "cpu") -> int | None:
+    """Bytes that a run may still take, None where the system does not say."""
+    if torch.device(device).type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    known = [size for size in (_available(), _allowed()) if size is not None]
+    return min(known, default=None)
+
+
+def _available() -> int | None:
+    """What the system has left, its caches counted as free."""
+    try:
+        found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    except OSError:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else None
+    return int(found[1]) << 10 if found else None
+
+
+def _allowed() -> int | None:
+    """What the control group of this process may have in all."""
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        try:
+            return int((Path("/sys/fs/cgroup") / name).read_text())
+        except (OSError, ValueError):  # another version of control groups, or "max"
+            continue
+    return None
+
+
+def check_memory(needed: int, what: str, device: torch.device | str = "cpu") -> None:
+    """Refuse what needs at least so many bytes, where fewer are free.
+
+    Raises:
+        InputError: it cannot fit; says how much it needs and how much there is.
+    """
+    if needed < _ALWAYS_FINE or (free := free_memory(device)) is None or needed <= free:
+        return
+    raise InputError(
+        f"{what}: wanted a run that fits in the {size(free)} that are free, got one of at least {size(needed)}"
+    )
+
+
+def check_jobs(jobs: int) -> None:
+    """Refuse more processes than fit in memory.
+
+    Raises:
+        InputError: fewer than one, or more than fit; says how many do.
+    """
+    if jobs < 1:
+        raise InputError(f"jobs: wanted at least 1 process, got {jobs}")
+    free = free_memory()
+    if free is not None and jobs > 1 and jobs * PROCESS_BYTES > free:
+        raise InputError(
+            f"jobs: wanted at most {max(1, free // PROCESS_BYTES)} processes of {size(PROCESS_BYTES)} in the {size(free)}"
+            f" that are free, got {jobs}, which take {size(jobs * PROCESS_BYTES)}"
+        )
+
+
+def usual_jobs() -> int:
+    """As many processes as there are cores, or as fit in memory where those are fewer."""
+    cores, free = os.cpu_count() or 1, free_memory()
+    return cores if free is None else max(1, min(cores, free // PROCESS_BYTES))
+
+
+def size(count: float) -> str:
+    """A number of bytes for a person."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if count < 1024:
+            return f"{count:.3g} {unit}"
+        count /= 1024
+    return f"{count:.3g} PiB"

@@ -1,0 +1,147 @@
+"""What cannot fit or end is refused before it starts, with the estimate and what allows more."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import replace
+
+import pytest
+import torch
+from fedco.algorithms import FedDRO, drive, drive_in_processes
+from fedco.algorithms.engine import limits, metrics
+from fedco.errors import InputError
+from fedco.synthetic import problem
+from fedco.validation.runs import limits as run_limits
+from fedco.validation.runs.campaign import Experiment, measure
+from fedco.validation.runs.limits import check_experiments, duration, seconds_per_step
+from fedco.validation.runs.registry import recipe_for
+from fedco.validation.runs.validate import validate
+from fedco.validation.runs.verify import verify
+
+THEOREM = "feddro.theorem_5_1"
+INSTANCE = recipe_for(THEOREM).instances[0]
+MANY = 99_999_999_999
+METHOD = FedDRO(eta=0.01, beta=0.1, I=4, b=1)
+
+
+def experiment(seeds: int, T: int = 256) -> Experiment:
+    return Experiment(THEOREM, "printed", INSTANCE, T, seeds, 0)
+
+
+def test_endless_experiments_are_refused_at_once_with_the_estimate():
+    began = time.process_time()
+    with pytest.raises(InputError, match=r"seeds.*at most 24 hours.*at least .* (years|days).*--max-hours"):
+        validate(THEOREM, problems=[INSTANCE.problem], seeds=MANY)
+    assert time.process_time() - began < 5
+
+
+def test_more_hours_may_be_allowed_but_not_more_memory(monkeypatch):
+    monkeypatch.setattr(limits, "free_memory", lambda device="cpu": 8 << 30)
+    check_experiments([experiment(10**7)], 1, hours=1e6)
+    with pytest.raises(InputError, match=r"seeds: .*fits in the 8 GiB .* at least 7\.28 TiB"):
+        check_experiments([experiment(10**11)], 1, hours=1e12)
+    with pytest.raises(InputError, match="TiB"):
+        check_experiments([experiment(10**11)], 1, scheduled=True)
+
+
+def test_near_the_limit_a_few_steps_are_timed(monkeypatch):
+    """An experiment is refused where the measured speed says so, and not where it is a little faster."""
+    one = experiment(seeds=10**6, T=10**4)
+    for seconds, refused in ((8e-6, False), (9e-6, True)):
+        monkeypatch.setattr(run_limits, "seconds_per_step", lambda _, seconds=seconds: seconds)
+        if refused:
+            with pytest.raises(InputError, match=r"about 25 hours|about 1 days"):
+                check_experiments([one], 1)
+        else:
+            check_experiments([one], 1)
+
+
+def test_nothing_is_timed_where_even_a_slow_method_ends(monkeypatch):
+    monkeypatch.setattr(run_limits, "seconds_per_step", None)
+    check_experiments([experiment(1000)], 1)
+
+
+def test_more_processes_than_cores_make_no_run_shorter():
+    cores = os.cpu_count() or 1
+    T = 3600 * cores * 10**6 * 2  # two hours on all cores by the least estimate
+    check_experiments([experiment(1, T // 1000)], cores, hours=1e9)
+    with pytest.raises(InputError, match="at least"):
+        check_experiments([experiment(1, T)], 100 * cores, hours=1)
+
+
+def test_the_estimate_is_of_the_size_of_the_run():
+    made = experiment(seeds=32, T=256)
+    estimated = min(seconds_per_step(made) for _ in range(4)) * 32 * 256
+    took = min(measure(THEOREM, INSTANCE, 256, 32).seconds for _ in range(2))
+    assert took / 10 < estimated < 10 * took
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda made: drive(METHOD, made, steps=2, seeds=MANY),
+        lambda made: drive(METHOD, made, steps=MANY, record={"gradient": metrics.gradient_norm_squared}),
+        lambda made: drive_in_processes(METHOD, made, steps=2, seeds=MANY, jobs=2),
+    ],
+    ids=["seeds", "records", "processes"],
+)
+def test_a_run_that_cannot_fit_is_refused_before_it_starts(run):
+    with pytest.raises(InputError, match=r"wanted a run that fits in the .* that are free, got one of at least .* TiB"):
+        run(problem("feddro_homogeneous"))
+
+
+def test_memory_of_the_state_counts(monkeypatch):
+    """A few seeds of a model that is too large: 2 tensors of (seeds, clients, dim) doubles."""
+    made = problem("feddro_homogeneous", dim=4)
+    monkeypatch.setattr(limits, "free_memory", lambda device="cpu": 1 << 29)
+    needed = 8 * 2 * 8 * made.clients * made.dim
+    drive(METHOD, made, steps=1, seeds=8)
+    monkeypatch.setattr(limits, "_ALWAYS_FINE", needed - 1)
+    monkeypatch.setattr(limits, "free_memory", lambda device="cpu": needed - 1)
+    with pytest.raises(InputError, match="steps and seeds"):
+        drive(METHOD, made, steps=1, seeds=8)
+
+
+def test_processes_that_do_not_fit_are_refused(monkeypatch):
+    for call in (lambda: limits.check_jobs(100_000), lambda: validate(THEOREM, jobs=100_000)):
+        with pytest.raises(InputError, match=r"jobs: wanted at most \d+ processes .* got 100000, which take 23\.8 TiB"):
+            call()
+    monkeypatch.setattr(limits, "free_memory", lambda device="cpu": 1 << 29)
+    assert limits.usual_jobs() <= 2
+    limits.check_jobs(2)
+    with pytest.raises(InputError, match="at most 2 processes"):
+        limits.check_jobs(3)
+    monkeypatch.setattr(limits, "free_memory", lambda device="cpu": None)
+    limits.check_jobs(100_000)
+
+
+def test_free_memory_is_what_this_machine_may_still_give(monkeypatch):
+    free = limits.free_memory()
+    assert free is None or 1 << 26 < free < 1 << 50
+    monkeypatch.setattr(limits, "_available", lambda: 5)
+    monkeypatch.setattr(limits, "_allowed", lambda: 3)
+    assert limits.free_memory() == 3
+    monkeypatch.setattr(limits, "_allowed", lambda: None)
+    assert limits.free_memory(torch.device("cpu")) == 5
+
+
+def test_durations_and_sizes_are_in_units_for_a_person():
+    assert [duration(s) for s in (5, 3 * 3600, 5 * 86400, 3e9)] == ["5 seconds", "3 hours", "5 days", "95 years"]
+    assert [limits.size(s) for s in (5, 3 << 20, 1 << 60)] == ["5 B", "3 MiB", "1.02e+03 PiB"]
+
+
+def test_a_stored_result_that_cannot_be_measured_again_is_said(tmp_path):
+    from fedco import storage
+
+    found = validate(
+        THEOREM, instances=[replace(INSTANCE, horizons=(256,))], seeds=4, jobs=1, alpha="1e-3", out=tmp_path
+    )
+    data = json.loads((tmp_path / "results.json").read_text())
+    data["results"][0]["T"] = 10**30
+    data["results"][0]["seeds"] = 10**9
+    storage.write_json(tmp_path / "results.json", data)
+    again = verify(tmp_path)
+    assert len(found.results) == 1 and not again.verified
+    assert "cannot be measured again" in again.differences[0]

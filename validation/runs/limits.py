@@ -1,0 +1,94 @@
+"""A run that cannot end in reasonable time is refused before it starts, with the estimate."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from ...algorithms import drive
+from ...algorithms.engine import metrics
+from ...algorithms.engine.limits import check_memory
+from ...bounds.registry import get_theorem
+from ...errors import InputError
+from ...synthetic import problem as find_problem
+from .campaign import CHUNK, Experiment
+from .registry import recipe_for
+from .values import evaluate_at, exact_start, numbers_of
+
+HOURS = 24.0
+"""How long a run may take unless the user allows more."""
+_LEAST_SECONDS = 1e-6
+"""One seed, one step, one core: a fifth of the least that was measured over all recipes (5 to 20 microseconds)."""
+_MOST_TIMES_LEAST = 1000.0
+"""How much slower than that a method may be before its estimate is looked at."""
+_PROBE_STEPS = 8
+_BYTES_PER_SEED = 80
+"""Two statistics as Python's and as NumPy's numbers."""
+
+
+def check_experiments(
+    experiments: Sequence[Experiment], jobs: int, hours: float = HOURS, *, scheduled: bool = False
+) -> None:
+    """Refuse experiments that would take longer than `hours`, or whose results do not fit in memory.
+
+    Args:
+        jobs: processes of this machine; more than it has cores make nothing faster.
+        scheduled: they run on a scheduler's workers, whose number is not known: only memory is looked at.
+
+    Raises:
+        InputError: says the estimate, and that `hours` may be raised.
+    """
+    if scheduled:
+        _check_fit(experiments)
+        return
+    work = sum(experiment.T * experiment.seeds for experiment in experiments) / min(jobs, os.cpu_count() or 1)
+    allowed = hours * 3600
+    if work * _LEAST_SECONDS > allowed:
+        _refuse(work * _LEAST_SECONDS, "at least", hours)
+    _check_fit(experiments)
+    if work * _LEAST_SECONDS * _MOST_TIMES_LEAST > allowed:
+        longest = max(experiments, key=lambda experiment: experiment.T * experiment.seeds)
+        seconds = work * seconds_per_step(longest)
+        if seconds > allowed:
+            _refuse(seconds, "about", hours)
+
+
+def _check_fit(experiments: Sequence[Experiment]) -> None:
+    check_memory(_BYTES_PER_SEED * sum(experiment.seeds for experiment in experiments), "seeds")
+
+
+def seconds_per_step(experiment: Experiment) -> float:
+    """What one seed takes for one step of the horizon, from a few steps of a chunk of them."""
+    instance, recipe = experiment.instance, recipe_for(experiment.theorem)
+    problem = find_problem(instance.problem, **instance.parameters)
+    theorem = get_theorem(experiment.theorem)
+    bound, _ = evaluate_at(theorem, experiment.label, problem, instance.hyperparameters, experiment.T)
+    numbers = numbers_of(instance, bound)
+    seeds, steps = min(CHUNK, experiment.seeds), recipe.steps(numbers)
+    tried = min(_PROBE_STEPS, steps)
+    record = {"gradient": metrics.gradient_norm_squared}
+    done = drive(
+        recipe.method(numbers),
+        problem,
+        steps=tried,
+        seeds=seeds,
+        start=exact_start(problem),
+        record=record,
+        every=tried,
+    )
+    return done.seconds / (tried * seeds) * steps / experiment.T
+
+
+def _refuse(seconds: float, how: str, hours: float) -> None:
+    raise InputError(
+        f"seeds and horizons: wanted a run of at most {hours:g} hours, got one of {how} {duration(seconds)} on this machine;"
+        " --max-hours allows more"
+    )
+
+
+def duration(seconds: float) -> str:
+    """A time for a person."""
+    for unit, length in (("years", 365.25 * 86400), ("days", 86400.0), ("hours", 3600.0)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.2g} {unit}"
+    return f"{seconds:.0f} seconds"
