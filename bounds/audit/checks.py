@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from math import lcm
 
 import sympy as sp
 
@@ -136,20 +137,27 @@ def compare(larger: sp.Expr, smaller: sp.Expr, given: tuple[Condition, ...] = ()
     """ "equal", "proved" (larger >= smaller everywhere), "violated" (with exact values) or "open"."""
     if sp.expand(sp.expand_power_base(larger - smaller, force=True)) == 0:
         return "equal", None
-    if not larger.has(sp.Max) and all(_never_negative(larger - part) for part in _alternatives(smaller)):
+    if not larger.has(sp.Max) and all(never_negative(larger - part) for part in _alternatives(smaller)):
         return "proved", None
     point = find_violation(Condition("claim", larger, ">=", smaller), given)
     return ("violated", point) if point else ("open", None)
 
 
-def _never_negative(expr: sp.Expr) -> bool:
+def never_negative(expr: sp.Expr) -> bool:
     """Whether a certificate shows expr >= 0, at first for all nonnegative values, then with counts of at least 1."""
     counts = {
-        symbol: 1 + slack_symbol(f"more_{symbol}")
+        symbol: (1 + slack_symbol(f"more_{symbol}")) ** _root_order(expr, symbol)
         for symbol in expr.free_symbols
         if symbol.is_integer and symbol.is_positive
     }
     return bool(prove_nonnegative(expr) or (counts and prove_nonnegative(expr, counts)))
+
+
+def _root_order(expr: sp.Expr, symbol: sp.Symbol) -> int:
+    """The least n for which symbol = s^n leaves no root of the symbol."""
+    powers = sp.expand_power_base(expr, force=True).atoms(sp.Pow)
+    exponents = [power.exp for power in powers if power.base == symbol and power.exp.is_Rational]
+    return lcm(1, *(int(exponent.q) for exponent in exponents))
 
 
 def _term_findings(theorem: Theorem) -> Iterator[Finding]:

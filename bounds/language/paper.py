@@ -13,7 +13,7 @@ from .reading import InputError
 from .theorem import Theorem
 
 if TYPE_CHECKING:
-    from ..audit.findings import Finding
+    from ..audit.findings import Evidence, Finding
     from ..audit.refutation import Refutation
     from ..cost.claims import Claim
     from ..proof.kernel import Derivation, Reader
@@ -24,6 +24,7 @@ FILES = {
     "findings": "FINDINGS",
     "counterexamples": "REFUTATIONS",
     "derivations": "DERIVATIONS",
+    "holds": "HOLDS",
 }
 """The parts of a paper: the files of its folder that others read, and the name in each that holds its declarations."""
 
@@ -75,6 +76,11 @@ class Paper:
     def derivations(self) -> dict[str, Callable[[Reader], Derivation]]:
         """Id of a theorem -> the derivation of its corrected statement, as a function of the symbols."""
         return {f"{self.key}.{name}": build for name, build in self.load("derivations")}
+
+    @cached_property
+    def holds(self) -> dict[tuple[str, str], Callable[[], Evidence]]:
+        """(Id of a theorem, statement) -> what shows that this statement holds as it stands; the docstring is the argument."""
+        return {(f"{self.key}.{name}", label): check for name, label, check in self.load("holds")}
 
     @property
     def main_theorems(self) -> tuple[Theorem, ...]:

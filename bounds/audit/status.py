@@ -1,0 +1,112 @@
+"""What is known of a statement: refuted by an exact instance, derived, composed, or open.
+
+Computed and never typed. `refuted`: a bundle breaks the statement. `derived`: it is a corrected statement, whose derivation is
+in docs/theory; or each of its terms is certified to be at least that of the corrected statement, so that it holds wherever
+that one does; or the paper's `holds.py` gives an argument and a check of it. `composed`: put together from the paper's lemmas as
+printed, and neither of the two. `open`: neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import sympy as sp
+
+from ..evaluation.enclosure import EnclosureError
+from ..language.reading import InputError
+from ..language.theorem import Condition, Statement, Theorem
+from ..registry import papers
+from .checks import compare, never_negative, scheduled
+from .findings import Evidence
+from .refutation import RefutationError, refutations, right_side
+
+
+@dataclass(frozen=True)
+class Status:
+    """`outcome` is refuted, derived, composed or open.
+
+    Args:
+        given: conditions of the corrected statement that this one does not state; it is derived where they hold.
+        bundles: names of the refutations that decide.
+    """
+
+    outcome: str
+    why: str
+    given: tuple[Condition, ...] = ()
+    bundles: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        where = f" where {'; '.join(map(str, self.given))}" if self.given else ""
+        return f"{self.outcome}: {self.why}{where}"
+
+
+def status(theorem: Theorem, label: str = "printed") -> Status:
+    """What is known of one statement of a theorem.
+
+    Raises:
+        InputError: no such statement.
+        RecheckError: a declared argument does not pass its own check.
+    """
+    statement = theorem.statement(label)
+    if broken := _bundles(theorem, label):
+        return Status("refuted", "an exact instance breaks it", bundles=broken)
+    if label == "corrected":
+        return Status("derived", f"the derivation is in docs/theory, under {theorem.source.paper}")
+    if check := _arguments().get((theorem.id, label)):
+        check()
+        return Status("derived", " ".join((check.__doc__ or "").split()))
+    if "corrected" in theorem.labels and statement.terms and _is_larger(statement, theorem.statement("corrected")):
+        extra = tuple(c for c in theorem.statement("corrected").conditions if c not in statement.conditions)
+        return Status("derived", "term by term at least the corrected statement", given=extra)
+    if label == "proved":
+        return Status("composed", "it has the faults of the lemmas that it is composed from, and is no promise")
+    return Status("open", "neither derived nor refuted")
+
+
+@cache
+def _arguments() -> dict[tuple[str, str], Callable[[], Evidence]]:
+    return {key: check for paper in papers() for key, check in paper.holds.items()}
+
+
+def _bundles(theorem: Theorem, label: str) -> tuple[str, ...]:
+    """Declared refutations of the statement; for the composed one also those of the printed that break it as well."""
+    mine = [item for item in refutations().values() if item.claim == theorem.id]
+    declared = tuple(item.name for item in mine if item.statement == label)
+    if declared or label != "proved":
+        return declared
+    return tuple(item.name for item in mine if item.statement == "printed" and _breaks(item.name, label))
+
+
+@cache
+def _breaks(name: str, label: str) -> bool:
+    """Whether the instance of a bundle satisfies another statement's conditions and exceeds its right side."""
+    item = refutations()[name]
+    case = item.case()
+    if case.right is not None:
+        return False
+    try:
+        return item.sides(case)[0][0] > right_side(item.claim, label, case)[1]
+    except (InputError, RefutationError, EnclosureError, ValueError):
+        return False
+
+
+def _is_larger(statement: Statement, corrected: Statement) -> bool:
+    """Whether every term of the corrected statement is certified to be at most that of the other, schedules put in."""
+    base = statement if len(statement.schedule) >= len(corrected.schedule) else corrected
+    return all(
+        _at_least(_term(statement, base, term.name), _term(corrected, base, term.name)) for term in corrected.terms
+    )
+
+
+def _at_least(larger: sp.Expr, smaller: sp.Expr) -> bool:
+    """Certified: directly, or by squares where roots stand in the way."""
+    if compare(larger, smaller)[0] in ("equal", "proved"):
+        return True
+    return larger.is_nonnegative is True and never_negative(sp.expand(larger**2) - sp.expand(smaller**2))
+
+
+def _term(statement: Statement, base: Statement, name: str) -> sp.Expr:
+    expr = next((term.expr for term in statement.terms if term.name == name), sp.Integer(0))
+    return scheduled(base, statement.expand(expr))
