@@ -1,6 +1,6 @@
-"""What is known of a statement: refuted by an exact instance, derived, composed, or open.
+"""What is known of a statement: refuted by an exact instance, proved, derived, composed, or open.
 
-Computed and never typed. `refuted`: a bundle breaks the statement. `derived`: it is a corrected statement, whose derivation is
+Computed and never typed. `refuted`: a bundle breaks the statement. `proved`: the kernel checks the derivation. `derived`: it is a corrected statement, whose derivation is
 in docs/theory; or each of its terms is certified to be at least that of the corrected statement, so that it holds wherever
 that one does; or the paper's `holds.py` gives an argument and a check of it. `composed`: put together from the paper's lemmas as
 printed, and neither of the two. `open`: neither.
@@ -8,7 +8,7 @@ printed, and neither of the two. `open`: neither.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,6 +17,7 @@ import sympy as sp
 from ..evaluation.enclosure import EnclosureError
 from ..language.reading import InputError
 from ..language.theorem import Condition, Statement, Theorem
+from ..proof.derivations import derivation, prove
 from ..registry import papers
 from .checks import compare, never_negative, scheduled
 from .findings import Evidence
@@ -25,7 +26,7 @@ from .refutation import RefutationError, refutations, right_side
 
 @dataclass(frozen=True)
 class Status:
-    """`outcome` is refuted, derived, composed or open.
+    """`outcome` is refuted, proved, derived, composed or open.
 
     Args:
         given: conditions of the corrected statement that this one does not state; it is derived where they hold.
@@ -53,6 +54,8 @@ def status(theorem: Theorem, label: str = "printed") -> Status:
     if broken := _bundles(theorem, label):
         return Status("refuted", "an exact instance breaks it", bundles=broken)
     if label == "corrected":
+        if derivation(theorem) is not None and prove(theorem).checked:
+            return Status("proved", "the kernel checks its derivation")
         return Status("derived", f"the derivation is in docs/theory, under {theorem.source.paper}")
     if check := _arguments().get((theorem.id, label)):
         check()
@@ -110,3 +113,17 @@ def _at_least(larger: sp.Expr, smaller: sp.Expr) -> bool:
 def _term(statement: Statement, base: Statement, name: str) -> sp.Expr:
     expr = next((term.expr for term in statement.terms if term.name == name), sp.Integer(0))
     return scheduled(base, statement.expand(expr))
+
+
+def table(theorems: Iterable[Theorem]) -> str:
+    """Where each theorem and corollary stands, as a table; lemmas are steps of proofs and are left out."""
+    rows = ["## Where each theorem stands", "", "| theorem | as printed | |", "|---|---|---|"]
+    for item in theorems:
+        if item.kind in ("theorem", "corollary"):
+            found = status(item)
+            why = (
+                ", ".join(f"[{name}](refutations/{name}.json)" for name in found.bundles)
+                or str(found).partition(": ")[2]
+            )
+            rows.append(f"| {item.id} | {found.outcome} | {why} |".replace("||", r"\|\|"))
+    return "\n".join([*rows, ""])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ...bounds.audit.checks import audit
 from ...bounds.audit.findings import Finding
+from ...bounds.audit.status import table
 from ...bounds.language.rendering import audit_page, to_page
 from ...bounds.registry import all_theorems as theorems
 from ...bounds.registry import paper_keys, paper_theorems
@@ -46,7 +47,9 @@ def write(docs: Path) -> list[Path]:
     texts = {
         f"theorems/{name}": text for paper in paper_keys() for name, text in paper_pages(paper, findings[paper]).items()
     }
-    texts |= {"theorems/index.md": index(), "audit.md": audit_page([f for found in findings.values() for f in found])}
+    every = [f for found in findings.values() for f in found]
+    texts |= {"theorems/index.md": index(), "audit.md": f"{audit_page(every)}
+{table(theorems().values())}"}
     written = []
     for name, text in texts.items():
         written.append(write_text(docs / name, text))

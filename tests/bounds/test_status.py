@@ -1,0 +1,87 @@
+"""What is known of each statement: computed from bundles and certificates, and nothing of the papers is left open."""
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+import sympy as sp
+from fedco.bounds import all_theorems, get_theorem
+from fedco.bounds.audit import status as module
+from fedco.bounds.audit.findings import RecheckError
+from fedco.bounds.audit.status import status, table
+
+HEADLINES = [name for name, item in all_theorems().items() if item.kind in ("theorem", "corollary")]
+
+
+@pytest.mark.parametrize("name", HEADLINES)
+def test_no_claim_is_open(name):
+    assert status(get_theorem(name)).outcome in ("refuted", "derived")
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("fcsg.corollary_4_2", {"T >= N**3", "b <= B"}), ("fcsg_m.corollary_4_5", {"T >= N**3"})],
+)
+def test_the_printed_corollaries_of_fcsg_hold_from_N_cubed_on(name, given):
+    """Their terms are at least those of the corrected corollary, and that one follows from the corrected theorem."""
+    item = get_theorem(name)
+    found = status(item)
+    assert found.outcome == "derived" and {str(condition) for condition in found.given} == given
+    parent = get_theorem(item.follows_from[0])
+    ones = {n: 1 for n, b in item.symbols("corrected").items() if b.quantity.role != "hyperparameter"}
+    for N, T in ((1, 1), (3, 27), (4, 10**6)):
+        counts = {"N": N, "T": T, "m": 2, "b": 3, "B": 5}
+        small = parent.bound("corrected", **ones, **counts, **exact(item, N, T))
+        large = item.bound("printed", **{n: v for n, v in {**ones, **counts}.items() if n in item.symbols("printed")})
+        assert small.total <= large.total * (1 + 1e-12)
+
+
+def exact(item, N, T):
+    """The schedule's numbers, q rounded down to a whole number of steps, with S_F = 2."""
+    period = int((Fraction(T) / N**3) ** 0.25)
+    chosen = {"alpha": (N / T) ** 0.5 / 12, "q": max(1, period), "beta": 5 / 6 * (N / T) ** 0.5}
+    return {name: value for name, value in chosen.items() if name in item.symbols("corrected")}
+
+
+@pytest.mark.parametrize("name", ["fcsg.corollary_4_2", "fcsg_m.corollary_4_5"])
+def test_a_printed_term_that_is_too_small_does_not_follow(name):
+    item = get_theorem(name)
+    printed, corrected = item.statement("printed"), item.statement("corrected")
+    assert module._is_larger(printed, corrected)
+    for index, term in enumerate(printed.terms):
+        terms = list(printed.terms)
+        terms[index] = replace(term, expr=term.expr / 1000)
+        assert not module._is_larger(replace(printed, terms=tuple(terms)), corrected), term.name
+
+
+def test_what_the_lemmas_give_is_refuted_with_the_printed_claim():
+    for name in ("feddro.theorem_5_1", "feddro.theorem_f_1", "feddro.corollary_1"):
+        assert status(get_theorem(name), "proved").outcome == "refuted"
+    frozen = status(get_theorem("local_scgdm.theorem_3_4"), "proved")
+    assert frozen.outcome == "refuted" and "local_scgdm.theorem_3_4" in frozen.bundles, (
+        "by the printed claim's instance"
+    )
+
+
+def test_squares_decide_where_roots_stand_in_the_way():
+    x, y = sp.symbols("x y", positive=True)
+    assert module._at_least(sp.sqrt(x**2 + y**2), x)
+    assert not module._at_least(x, sp.sqrt(x**2 + y**2))
+
+
+def test_an_argument_has_words_and_its_check_runs(monkeypatch):
+    assert status(get_theorem("feddro.theorem_4_2")).why.startswith("The corrected statement with eta")
+
+    def fails():
+        raise RecheckError("not confirmed")
+
+    monkeypatch.setattr(module, "_arguments", lambda: {("feddro.theorem_4_2", "printed"): fails})
+    with pytest.raises(RecheckError):
+        status(get_theorem("feddro.theorem_4_2"))
+
+
+def test_the_table_is_in_the_audit():
+    text = (Path(__file__).parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
+    assert table(all_theorems().values()) in text
+    assert text.count("| refuted |") + text.count("| derived |") == len(HEADLINES)
