@@ -1,9 +1,9 @@
 """What is known of a statement: refuted by an exact instance, proved, derived, composed, or open.
 
-Computed and never typed. `refuted`: a bundle breaks the statement. `proved`: the kernel checks the derivation. `derived`: it is a corrected statement, whose derivation is
-in docs/theory; or each of its terms is certified to be at least that of the corrected statement, so that it holds wherever
-that one does; or the paper's `holds.py` gives an argument and a check of it. `composed`: put together from the paper's lemmas as
-printed, and neither of the two. `open`: neither.
+Computed and never typed. `refuted`: a bundle breaks the statement. `proved`: the kernel checks the derivation. `derived`: it
+is a corrected statement, whose derivation is in docs/theory; or each of its terms is certified to be at least that of the
+corrected statement, so that it holds wherever that one does; or the paper's `holds.py` gives an argument and a check of it.
+`composed`: put together from the paper's lemmas as printed, and none of these. `open`: none of these.
 """
 
 from __future__ import annotations

@@ -48,8 +48,7 @@ def write(docs: Path) -> list[Path]:
         f"theorems/{name}": text for paper in paper_keys() for name, text in paper_pages(paper, findings[paper]).items()
     }
     every = [f for found in findings.values() for f in found]
-    texts |= {"theorems/index.md": index(), "audit.md": f"{audit_page(every)}
-{table(theorems().values())}"}
+    texts |= {"theorems/index.md": index(), "audit.md": f"{audit_page(every)}\n{table(theorems().values())}"}
     written = []
     for name, text in texts.items():
         written.append(write_text(docs / name, text))
