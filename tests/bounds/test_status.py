@@ -11,7 +11,9 @@ from fedco.bounds.audit import status as module
 from fedco.bounds.audit.findings import RecheckError
 from fedco.bounds.audit.status import status, table
 
-HEADLINES = [name for name, item in all_theorems().items() if item.kind in ("theorem", "corollary")]
+EVERY = [name for name, item in all_theorems().items() if item.kind in ("theorem", "corollary")]
+HEADLINES = [name for name in EVERY if not name.startswith("baselines.")]
+"""Of the five papers; the theorems of the baselines have no derivation yet, and are shown as open."""
 
 
 @pytest.mark.parametrize("name", HEADLINES)
@@ -84,4 +86,4 @@ def test_an_argument_has_words_and_its_check_runs(monkeypatch):
 def test_the_table_is_in_the_audit():
     text = (Path(__file__).parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
     assert table(all_theorems().values()) in text
-    assert text.count("| refuted |") + text.count("| derived |") == len(HEADLINES)
+    assert sum(text.count(f"| {word} |") for word in ("refuted", "derived", "open")) == len(EVERY)
