@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import fedco
 import pytest
 import torch
 from fedco.algorithms import Draws, Start, drive, metrics
+from fedco.errors import InputError
 from fedco.outside import load_object, run_file
 from fedco.synthetic import problem
 from fedco.synthetic.conformance.suite import check_problem
@@ -69,8 +71,11 @@ def test_the_method_runs_and_its_hyperparameters_are_checked():
             METHOD(**wrong)
 
 
+PAGE = EXAMPLES.parent / "docs" / "howto" / "your-own-theorem.md"
+
+
 def test_the_page_shows_the_example():
-    page = (EXAMPLES.parent / "docs" / "howto" / "your-own-theorem.md").read_text(encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
     assert "```toml\n# pr_sgd.toml\n" + (EXAMPLES / "pr_sgd.toml").read_text(encoding="utf-8") + "```" in page
 
 
@@ -82,3 +87,21 @@ def test_a_definition_is_an_example_of_ten_lines(file: Path):
 
 def test_every_python_example_runs():
     assert [run_file(file).__name__ for file in sorted(EXAMPLES.glob("*.py"))]
+
+
+def test_the_python_of_the_page_runs(monkeypatch: pytest.MonkeyPatch):
+    (program,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    monkeypatch.chdir(EXAMPLES)
+    exec(compile(program, str(PAGE), "exec"), {})
+
+
+def test_the_mistakes_of_the_page_are_what_fedco_says():
+    rows = re.findall(r"^\| `(\w+) = \"(.*)\"` \| `(.*)` \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(rows) == 4
+    for name, formula, message in rows:
+        keys = tomllib.loads((EXAMPLES / "pr_sgd.toml").read_text(encoding="utf-8"))
+        table = next(table for table in (keys["terms"], keys["symbols"]) if name in table)
+        table[name] = formula
+        with pytest.raises(InputError) as caught:
+            fedco.define(**keys)
+        assert str(caught.value).removeprefix("pr_sgd.theorem_1: ").startswith(message)
