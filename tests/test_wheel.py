@@ -136,12 +136,12 @@ from hypothesis import given, settings
 
 theorem = fedco.load("pr_sgd.toml")
 given_ = dict(L=1, sigma=1, G=2, F_gap=3, N=8, p=2, T=1000)
-found = evaluate(theorem, "printed", eta=np.array([0.1, 0.5, 2.0]), **given_)
+found = evaluate(theorem.statement(), eta=np.array([0.1, 0.5, 2.0]), **given_)
 assert found["admissible"].tolist() == [True, True, False]
 assert abs(found["total"][0] - theorem.bound(eta="1/10", **given_).total) < 1e-12
 
 @settings(max_examples=5, database=None)
-@given(values(theorem))
+@given(values(theorem.statement()))
 def drawn(point):
     assert theorem.bound(**point).admissible
 
