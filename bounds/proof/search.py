@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from itertools import combinations_with_replacement
 
 from .kernel.region import Certificate, Region
-from .kernel.signomial import Monomial, Signomial
+from .kernel.signomial import Monomial, Param, Signomial
 
 DEPTH = 6
 DEGREE = 2
@@ -17,6 +17,9 @@ BUDGET = 400
 
 def certificate_for(value: Signomial, region: Region) -> Certificate | None:
     """Products of conditions that leave nothing negative, or None where none was found."""
+    for count in (param for param in value.params if param.count):
+        if (found := _by_count(value, count)) is not None and region.certified(value, found):
+            return found
     for goal in dict.fromkeys((value, region.expanded(value))):
         for degree in range(1, DEGREE + 1):
             products = _products(region, goal, degree, goal is not value)
@@ -24,6 +27,23 @@ def certificate_for(value: Signomial, region: Region) -> Certificate | None:
             if found is not None and region.certified(value, found):
                 return found
     return None
+
+
+def _by_count(value: Signomial, count: Param) -> Certificate | None:
+    """A polynomial in a whole number for each monomial in the other parameters, each with its own certificate."""
+    groups: dict[Monomial, list[tuple[Monomial, Fraction]]] = {}
+    for monomial, coefficient in value.terms:
+        rest = tuple((p, e) for p, e in monomial if p != count)
+        own = tuple((p, e) for p, e in monomial if p == count)
+        groups.setdefault(rest, []).append((own, coefficient))
+    alone = Region({})
+    certificate: Certificate = ()
+    for rest, terms in groups.items():
+        found = _cover(Signomial(terms), _products(alone, Signomial(terms), 2, False), DEPTH)
+        if found is None:
+            return None
+        certificate += tuple((Signomial([(rest, Fraction(1))]) * factor, names) for factor, names in found)
+    return certificate
 
 
 def _products(region: Region, value: Signomial, degree: int, expanded: bool) -> list[tuple[tuple[str, ...], Signomial]]:

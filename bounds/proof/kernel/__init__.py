@@ -43,8 +43,9 @@ from .rules import (
     Project,
     SmoothDescent,
     SumOver,
+    Triangle,
 )
-from .scalars import dot, quantity, scalar, sq, value
+from .scalars import at, dot, quantity, scalar, sq, total, value
 from .setting import (
     COMMUNICATION,
     EVERY,
@@ -114,10 +115,12 @@ __all__ = [
     "Sum",
     "SumOver",
     "Term",
+    "Triangle",
     "Var",
     "Variable",
     "Variance",
     "Verdict",
+    "at",
     "check",
     "dot",
     "parameter",
@@ -125,5 +128,6 @@ __all__ = [
     "scalar",
     "signomial",
     "sq",
+    "total",
     "value",
 ]

@@ -146,11 +146,11 @@ class State:
                 return self.quantities[name].nonnegative
         return False
 
-    def certify(self, value: Signomial, certificate: Certificate | None = None) -> frozenset[str] | None:
-        """The conditions that show value >= 0, or None; a certificate that is not given is looked for."""
+    def certify(self, value: Signomial, given: tuple[Certificate, ...] = ()) -> frozenset[str] | None:
+        """The conditions that show value >= 0, or None; where no given certificate does, one is looked for."""
         if value.nonnegative:
             return frozenset()
-        found = certificate if certificate is not None else certificate_for(value, self.region)
+        found = next((c for c in given if self.region.certified(value, c)), None) or certificate_for(value, self.region)
         if found is None or not self.region.certified(value, found):
             return None
         names = used_conditions(found)

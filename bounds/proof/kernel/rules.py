@@ -185,7 +185,7 @@ class Combine(Rule):
     squares: tuple[tuple[Signomial, Term], ...] = ()
     pairings: tuple[tuple[Signomial, str, Term], ...] = ()
     equal: bool = False
-    certificates: Mapping[Signomial, Certificate] | None = None
+    certificates: tuple[Certificate, ...] = ()
     title = "combination"
 
     @property
@@ -247,8 +247,7 @@ class Combine(Rule):
         return self._certified(state, coefficient, f"left over: ({coefficient!r}) {atom!r}")
 
     def _certified(self, state: State, number: Signomial, what: str) -> frozenset[str]:
-        given = (self.certificates or {}).get(number)
-        used = state.certify(number, given)
+        used = state.certify(number, self.certificates)
         if used is None:
             raise ProofError(f"{what} is not certified to be nonnegative")
         return used
@@ -263,16 +262,18 @@ def _one_scope(table: Mapping[Atom, Signomial], phases: frozenset[str] | None) -
 
 @dataclass(frozen=True)
 class Open(Rule):
-    """A named quantity is what it was declared to be."""
+    """A named quantity is what it was declared to be, at step t + shift for every t (variables before the start are constants)."""
 
     quantity: str
+    shift: int = 0
     title = "meaning of a quantity"
 
     def apply(self, state: State) -> Inequality:
         if self.quantity not in state.quantities:
             raise ProofError(f"{self.quantity}: no such quantity")
         meaning = state.quantities[self.quantity].meaning
-        return inequality(state, scalar(Named(self.quantity)), meaning, equal=True)
+        moved = Scalar(tuple((c, later(atom, self.shift)) for c, atom in meaning.parts))
+        return inequality(state, scalar(Named(self.quantity, self.shift)), moved, equal=True)
 
 
 @dataclass(frozen=True)
@@ -308,6 +309,33 @@ class Instance(Rule):
                 raise ProofError(f"{atom!r}: only inner products are instantiated")
         form_ = state.form(Scalar(tuple(parts)))
         return Inequality(fact_form(form_), fact.equal, fact.phases, fact.uses)
+
+
+@dataclass(frozen=True)
+class Triangle(Rule):
+    """||a_1 + ... + a_n||^2 <= (r_1 + ... + r_n)^2 R from ||a_i||^2 <= r_i^2 R; `parts` holds (step, a_i, r_i)."""
+
+    parts: tuple[tuple[str, Term, Signomial], ...]
+    common: Scalar
+    title = "triangle inequality"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return tuple(name for name, _, _ in self.parts)
+
+    def apply(self, state: State) -> Inequality:
+        facts = [state.inequality(name) for name in self.uses]
+        total, root = Sum(()), ZERO
+        for fact, (name, term, size) in zip(facts, self.parts, strict=True):
+            if fact.table != state.form(sq(term) - size**2 * self.common):
+                raise ProofError(f"{name} does not say that ||{term!r}||^2 <= ({size!r})^2 {self.common!r}")
+            if not size.nonnegative:
+                raise ProofError(f"the root {size!r} may be negative")
+            total, root = total + term, root + size
+        phases = phases_of(facts)
+        if phases is None:
+            raise ProofError("wanted statements about a step")
+        return inequality(state, sq(total), root**2 * self.common, _uses(facts), phases=phases)
 
 
 # --- inequalities from probability and from assumptions ----------------------------------------------------------------
@@ -763,6 +791,7 @@ RULES = (
     MeanMoment,
     IndependentMoment,
     Action,
+    Triangle,
     SmoothDescent,
     Drift,
     SumOver,

@@ -146,6 +146,16 @@ def quantity(name: str, shift: int = 0) -> Scalar:
     return scalar(Named(name, shift))
 
 
+def total(name: str, *, communications: bool = False) -> Scalar:
+    """The sum of a quantity over t < T, or over the steps that end with a communication."""
+    return scalar(Total(name, communications))
+
+
+def at(name: str, offset: int = 0, *, end: bool = False) -> Scalar:
+    """A quantity at step 0 + offset, or T + offset."""
+    return scalar(At(name, end, offset))
+
+
 Form = Mapping[Atom, Signomial]
 
 
