@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import combinations_with_replacement
@@ -10,43 +11,94 @@ from .kernel.region import Certificate, Region
 from .kernel.signomial import Monomial, Param, Signomial
 
 DEPTH = 6
-DEGREE = 2
-BUDGET = 400
+BUDGET = 120
 """Products tried for one number, so that a claim without a certificate is refused quickly."""
+
+Row = tuple[tuple[str, ...], Signomial]
+Point = Mapping[Param, Fraction]
+
+
+def points_near(inside: Point, region: Region) -> tuple[Point, ...]:
+    """The given point, and others that have one or two coordinates larger or smaller and satisfy every condition."""
+    free = [param for param in inside if param not in region.formulas]
+    changes = [(param, factor) for param in free for factor in (Fraction(3), Fraction(1, 3)) if _allowed(param, factor)]
+    found = []
+    for chosen in ((), *((c,) for c in changes), *zip(changes, changes[1:], strict=False)):
+        point = {param: inside[param] for param in free}
+        for param, factor in chosen:
+            point[param] *= factor
+        for param, formula in region.formulas.items():
+            point[param] = formula.at(point)
+        if all(slack.at(point) >= 0 for slack in region.conditions.values() if _whole(slack)):
+            found.append(point)
+    return tuple(found)
+
+
+def _allowed(param: Param, factor: Fraction) -> bool:
+    return factor > 1 or not param.count
+
+
+def _whole(value: Signomial) -> bool:
+    return all(e.denominator == 1 for monomial, _ in value.terms for _, e in monomial)
+
+
+def negative_at(value: Signomial, points: Iterable[Point]) -> Point | None:
+    """A point at which the value is negative: then no certificate need be looked for."""
+    if not _whole(value):
+        return None
+    return next((point for point in points if value.params <= point.keys() and value.at(point) < 0), None)
 
 
 def certificate_for(value: Signomial, region: Region) -> Certificate | None:
     """Products of conditions that leave nothing negative, or None where none was found."""
-    for count in (param for param in value.params if param.count):
-        if (found := _by_count(value, count)) is not None and region.certified(value, found):
+    for attempt in (_by_counts, _single, _expanded, _double):
+        found = attempt(value, region)
+        if found is not None and region.certified(value, found):
             return found
-    for goal in dict.fromkeys((value, region.expanded(value))):
-        for degree in range(1, DEGREE + 1):
-            products = _products(region, goal, degree, goal is not value)
-            found = _cover(goal, products, DEPTH)
-            if found is not None and region.certified(value, found):
-                return found
+    return None
+
+
+def _single(value: Signomial, region: Region) -> Certificate | None:
+    return _cover(value, _products(region, value, 1), BUDGET)
+
+
+def _double(value: Signomial, region: Region) -> Certificate | None:
+    return _cover(value, _products(region, value, 2), BUDGET)
+
+
+def _expanded(value: Signomial, region: Region) -> Certificate | None:
+    """With the formulas of the constants put in."""
+    goal = region.expanded(value)
+    rows = [(names, region.expanded(product)) for names, product in _products(region, goal, 1)]
+    return _cover(goal, rows, BUDGET) if goal != value else None
+
+
+def _by_counts(value: Signomial, region: Region) -> Certificate | None:
+    """A polynomial in one whole number for each monomial in the other parameters, each with its own certificate."""
+    for count in (param for param in value.params if param.count):
+        exponents = {dict(monomial).get(count, 0) for monomial, _ in value.terms}
+        if len(exponents) > 1 and (found := _by_count(value, count)) is not None:
+            return found
     return None
 
 
 def _by_count(value: Signomial, count: Param) -> Certificate | None:
-    """A polynomial in a whole number for each monomial in the other parameters, each with its own certificate."""
     groups: dict[Monomial, list[tuple[Monomial, Fraction]]] = {}
     for monomial, coefficient in value.terms:
         rest = tuple((p, e) for p, e in monomial if p != count)
         own = tuple((p, e) for p, e in monomial if p == count)
         groups.setdefault(rest, []).append((own, coefficient))
-    alone = Region({})
     certificate: Certificate = ()
     for rest, terms in groups.items():
-        found = _cover(Signomial(terms), _products(alone, Signomial(terms), 2, False), DEPTH)
+        alone = Signomial(terms)
+        found = _cover(alone, _products(Region({}), alone, 2), BUDGET)
         if found is None:
             return None
         certificate += tuple((Signomial([(rest, Fraction(1))]) * factor, names) for factor, names in found)
     return certificate
 
 
-def _products(region: Region, value: Signomial, degree: int, expanded: bool) -> list[tuple[tuple[str, ...], Signomial]]:
+def _products(region: Region, value: Signomial, degree: int) -> list[Row]:
     names = [*region.conditions, *(f"{p.name}{end}" for p in value.params if p.count for end in (">=1", " whole"))]
     rows = []
     for size in range(1, degree + 1):
@@ -54,28 +106,29 @@ def _products(region: Region, value: Signomial, degree: int, expanded: bool) -> 
             product = Signomial([((), 1)])
             for name in chosen:
                 product = product * region.slack(name)
-            rows.append((chosen, region.expanded(product) if expanded else product))
+            rows.append((chosen, product))
     return rows
 
 
-def _cover(value: Signomial, products: list[tuple[tuple[str, ...], Signomial]], depth: int) -> Certificate | None:
+def _cover(value: Signomial, products: list[Row], budget: int) -> Certificate | None:
     """Cancel the first negative term by a multiple of a product, the simplest remainder first."""
+    if value.nonnegative:
+        return ()
     queue: list[tuple[int, int, Signomial, Certificate]] = [(0, 0, value, ())]
     seen, tried = {value}, 0
-    while queue and tried < BUDGET:
+    while queue and tried < budget:
         _, _, left, found = heappop(queue)
-        worst = next(((m, c) for m, c in left.terms if c < 0), None)
-        if worst is None:
-            return found
+        worst = next((m, c) for m, c in left.terms if c < 0)
         for names, product in products:
             for monomial, coefficient in product.terms:
                 factor = _quotient(worst, (monomial, coefficient)) if coefficient < 0 else None
                 if factor is None:
                     continue
-                rest = left - factor * product
-                if rest not in seen and len(found) < depth:
+                rest, tried = left - factor * product, tried + 1
+                if rest.nonnegative:
+                    return (*found, (factor, names))
+                if rest not in seen and len(found) < DEPTH:
                     seen.add(rest)
-                    tried += 1
                     heappush(queue, (_cost(rest, value) + len(found), tried, rest, (*found, (factor, names))))
     return None
 

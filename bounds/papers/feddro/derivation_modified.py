@@ -290,4 +290,3 @@ def theorem_4_2(s: Reader) -> Derivation:
         | {"eta": Fraction(1, 9)},
         "not stated: independence over time",
     )
-

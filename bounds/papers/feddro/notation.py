@@ -60,10 +60,16 @@ ASSUMPTIONS = (
         "2", "unbiased oracles; variance of grad h_k at most sigma_h^2, of grad g_k and of g_k at most sigma_g^2"
     ),
     Assumption("3", "||grad h_k - grad h|| <= Delta_h and ||grad g_k - grad g|| <= Delta_g for every client and x"),
-    Assumption("not stated: value noise", "the variance of g_k(x; zeta) is at most delta_g^2, a bound of its own dimension"),
-    Assumption("not stated: independence over time", "the samples of a step are independent of those of all other steps"),
+    Assumption(
+        "not stated: value noise", "the variance of g_k(x; zeta) is at most delta_g^2, a bound of its own dimension"
+    ),
+    Assumption(
+        "not stated: independence over time", "the samples of a step are independent of those of all other steps"
+    ),
     Assumption("not stated: independence of samples", "samples are independent across the clients and within a batch"),
-    Assumption("not stated: mean map", "||grad g_k|| <= B_g, as g_k is the mean of a map that is B_g-Lipschitz in mean square"),
+    Assumption(
+        "not stated: mean map", "||grad g_k|| <= B_g, as g_k is the mean of a map that is B_g-Lipschitz in mean square"
+    ),
     Assumption("not stated: chain rule", "Phi is differentiable with grad Phi = grad h + (grad g)^T grad f(g)"),
     Assumption("Algorithm 2, line 2", "x^{-1} = x^0 is the same for all clients, and ybar^0 is given"),
     Assumption("not stated: lower bound", "Phi is at least Phi_* everywhere, and Phi_gap = Phi(x^0) - Phi_*"),

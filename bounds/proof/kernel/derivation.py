@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from ..search import points_near
 from .assumptions import KINDS, Axiom
 from .facts import Fact, Inequality, Quantity, State
 from .reader import Reader
@@ -137,7 +138,7 @@ def check(derivation: Derivation, theorem: Any, label: str = "corrected") -> Ver
 
 def _state(derivation: Derivation, theorem: Any, statement: Any, reader: Reader) -> State:
     region = _region(statement, reader)
-    _inhabited(region, reader, derivation.inside)
+    inside = _inhabited(region, reader, derivation.inside)
     _known_assumptions(derivation, theorem)
     names = [q.name for q in derivation.quantities]
     if len(set(names)) != len(names):
@@ -147,7 +148,8 @@ def _state(derivation: Derivation, theorem: Any, statement: Any, reader: Reader)
     for count in (derivation.horizon, derivation.period):
         if not reader.params[count].count:
             raise ProofError(f"{count} is not a whole number")
-    return State(derivation.setting, quantities, dict(derivation.axioms), region, horizon, period)
+    points = points_near(inside, region)
+    return State(derivation.setting, quantities, dict(derivation.axioms), region, horizon, period, points)
 
 
 def _region(statement: Any, reader: Reader) -> Region:
@@ -160,8 +162,8 @@ def _region(statement: Any, reader: Reader) -> Region:
     return Region(slacks, dict(reader.formulas))
 
 
-def _inhabited(region: Region, reader: Reader, inside: Mapping[str, Fraction]) -> None:
-    """The conditions hold at a rational point, so nothing is proved from a contradiction."""
+def _inhabited(region: Region, reader: Reader, inside: Mapping[str, Fraction]) -> dict[Param, Fraction]:
+    """A rational point at which the conditions hold, so nothing is proved from a contradiction."""
     point: dict[Param, Fraction] = {reader.params[name]: Fraction(value) for name, value in inside.items()}
     for param, value in point.items():
         if value < 0 or (param.positive and value == 0) or (param.count and value.denominator != 1):
@@ -171,6 +173,7 @@ def _inhabited(region: Region, reader: Reader, inside: Mapping[str, Fraction]) -
     for name, slack in region.conditions.items():
         if slack.at(point) < 0:
             raise ProofError(f"the point inside violates {name}")
+    return point
 
 
 def _known_assumptions(derivation: Derivation, theorem: Any) -> None:

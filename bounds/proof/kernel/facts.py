@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 
-from ..search import certificate_for
+from ..search import certificate_for, negative_at
 from .algebra import Algebra
 from .known import Known
 from .region import Certificate, Region, used_conditions
 from .scalars import At, Atom, Inner, Named, One, Scalar, Total, Value, form
 from .setting import EVERY, Setting
-from .signomial import ONE, ProofError, Signomial
+from .signomial import ONE, Param, ProofError, Signomial
 from .terms import Sum
 
 Uses = frozenset[str]
@@ -95,6 +96,7 @@ class Quantity:
 class State:
     """Declarations, which are frozen, and the facts established so far.
 
+    `points` lie in the region: a number that is negative at one of them has no certificate, and is refused at once.
     `dropped`: nonnegative numbers that some step left out; `exact`: conditions that some certificate uses without room.
     """
 
@@ -104,6 +106,7 @@ class State:
     region: Region
     horizon: Signomial
     period: Signomial
+    points: tuple[Mapping[Param, Fraction], ...] = ()
     facts: dict[str, Fact] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     dropped: list[str] = field(default_factory=list)
@@ -150,13 +153,23 @@ class State:
         """The conditions that show value >= 0, or None; where no given certificate does, one is looked for."""
         if value.nonnegative:
             return frozenset()
-        found = next((c for c in given if self.region.certified(value, c)), None) or certificate_for(value, self.region)
+        found = next((c for c in given if self.region.certified(value, c)), None)
+        if found is None and negative_at(value, self.points) is None:
+            found = certificate_for(value, self.region)
         if found is None or not self.region.certified(value, found):
             return None
         names = used_conditions(found)
         if not self.region.remainder(value, found):
             self.exact |= names
         return names
+
+    def where_negative(self, number: Signomial) -> str:
+        """Words for a point at which a number is negative, if one is known."""
+        point = negative_at(number, self.points)
+        if point is None:
+            return ""
+        values = ", ".join(f"{p.name} = {point[p]}" for p in sorted(number.params))
+        return f"; it is {number.at(point)} at {values}"
 
 
 def phases_of(facts: Iterable[Fact]) -> frozenset[str] | None:

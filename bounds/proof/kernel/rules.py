@@ -249,7 +249,7 @@ class Combine(Rule):
     def _certified(self, state: State, number: Signomial, what: str) -> frozenset[str]:
         used = state.certify(number, self.certificates)
         if used is None:
-            raise ProofError(f"{what} is not certified to be nonnegative")
+            raise ProofError(f"{what} is not certified to be nonnegative{state.where_negative(number)}")
         return used
 
 
