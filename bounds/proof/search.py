@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from heapq import heappop, heappush
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, pairwise
 
 from .kernel.region import Certificate, Region
 from .kernel.signomial import Monomial, Param, Signomial
@@ -23,7 +23,7 @@ def points_near(inside: Point, region: Region) -> tuple[Point, ...]:
     free = [param for param in inside if param not in region.formulas]
     changes = [(param, factor) for param in free for factor in (Fraction(3), Fraction(1, 3)) if _allowed(param, factor)]
     found = []
-    for chosen in ((), *((c,) for c in changes), *zip(changes, changes[1:], strict=False)):
+    for chosen in ((), *((c,) for c in changes), *pairwise(changes)):
         point = {param: inside[param] for param in free}
         for param, factor in chosen:
             point[param] *= factor
