@@ -1,4 +1,4 @@
-"""Theory as symbols: theorems with printed, proved and corrected statements, and what follows from them."""
+"""Theory as symbols: theorems with printed, composed and corrected statements, and what follows from them."""
 
 from .language.paper import Paper
 from .language.reading import InputError

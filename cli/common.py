@@ -26,7 +26,9 @@ Constants = Annotated[
 StatementOption = Annotated[
     str,
     typer.Option(
-        "--statement", metavar="LABEL", help="printed (as the paper has it), proved (from its lemmas) or corrected."
+        "--statement",
+        metavar="LABEL",
+        help="printed (as the paper has it), composed (from its printed lemmas) or corrected.",
     ),
 ]
 
@@ -64,6 +66,7 @@ def chosen_statement(theorem: Any, label: str) -> str:
     Raises:
         InputError: it has not.
     """
+    label = SPELLINGS.get(label, label)
     if label not in theorem.labels:
         raise InputError(f"--statement {label[:20]}: {theorem.id} has {theorem.offered(label)}")
     return label

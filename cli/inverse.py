@@ -122,7 +122,7 @@ def compare(
     statement: Annotated[
         str | None,
         typer.Option(
-            "--statement", metavar="LABEL", help="printed, proved or corrected; the best available without it."
+            "--statement", metavar="LABEL", help="printed, composed or corrected; the best available without it."
         ),
     ] = None,
     figure: Figure = None,

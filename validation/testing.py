@@ -66,7 +66,7 @@ def assert_bound_holds(
         T: horizon (rounds for meta FL).
         seeds: by default planned to support a mean `slack` times below the bound with probability 0.9.
         alpha: probability that a passing assertion is wrong; spent from the ledger.
-        statement: "printed", "proved" or "corrected"; by default the one that the recipe judges.
+        statement: "printed", "composed" or "corrected"; by default the one that the recipe judges.
         hyperparameters: those of the statement without a schedule, exact or as text: `eta="1/20"`, `I=4`.
 
     Returns:

@@ -57,7 +57,7 @@ def _read(theorem: Theorem) -> tuple[Finding, ...]:
 def automatic(theorem: Theorem) -> Iterator[Finding]:
     """Findings that follow from the declaration alone."""
     yield from _dimension_findings(theorem)
-    if "proved" in theorem.labels:
+    if "composed" in theorem.labels:
         yield from _term_findings(theorem)
         yield from _condition_findings(theorem)
     if theorem.follows_from:
@@ -113,7 +113,7 @@ def _check_units(theorem: Theorem) -> Evidence:
     return confirm(len(full) > len(reduced), places=len(full), left_with_units=len(reduced))
 
 
-# --- printed against proved ------------------------------------------------------------------------------------------
+# --- printed against composed ------------------------------------------------------------------------------------------
 
 
 def scheduled(statement: Statement, expr: sp.Expr) -> sp.Expr:
@@ -134,11 +134,11 @@ def _alternatives(expr: sp.Expr) -> list[sp.Expr]:
 
 
 def compare(larger: sp.Expr, smaller: sp.Expr, given: tuple[Condition, ...] = ()) -> tuple[str, dict | None]:
-    """ "equal", "proved" (larger >= smaller everywhere), "violated" (with exact values) or "open"."""
+    """ "equal", "larger" (>= everywhere), "violated" (with exact values) or "open"."""
     if sp.expand(sp.expand_power_base(larger - smaller, force=True)) == 0:
         return "equal", None
     if not larger.has(sp.Max) and all(never_negative(larger - part) for part in _alternatives(smaller)):
-        return "proved", None
+        return "larger", None
     point = find_violation(Condition("claim", larger, ">=", smaller), given)
     return ("violated", point) if point else ("open", None)
 
@@ -164,7 +164,7 @@ def _term_findings(theorem: Theorem) -> Iterator[Finding]:
     smaller = {name: found for name, (outcome, found, *_) in compare_terms(theorem).items() if outcome == "violated"}
     if smaller:
         name, point = next(iter(smaller.items()))
-        printed, proved = theorem.statement("printed"), theorem.statement("proved")
+        printed, composed = theorem.statement("printed"), theorem.statement("composed")
         yield Finding(
             f"{theorem.id}:terms",
             theorem.id,
@@ -172,26 +172,26 @@ def _term_findings(theorem: Theorem) -> Iterator[Finding]:
             "constant",
             "constant",
             sp.sstr(sp.factor_terms(_term_or_zero(printed, name))),
-            sp.sstr(sp.factor_terms(_term_or_zero(proved, name))),
+            sp.sstr(sp.factor_terms(_term_or_zero(composed, name))),
             f"the printed term {name} is smaller than what the paper's own lemmas give, for instance at {_shown(point)}",
             partial(_check_terms, theorem, {name: point for name, point in smaller.items() if point}),
         )
 
 
 def compare_terms(theorem: Theorem) -> dict[str, tuple[str, dict | None]]:
-    """Each term of `printed` against `proved`, both with the schedule put in: equal, proved (larger), violated or open."""
+    """Each term of `printed` against `composed`, both with the schedule put in: equal, larger, violated or open."""
     sides = _sides(theorem)
-    names = dict.fromkeys(term.name for label in ("printed", "proved") for term in theorem.statement(label).terms)
+    names = dict.fromkeys(term.name for label in ("printed", "composed") for term in theorem.statement(label).terms)
     return {name: compare(*sides(name), theorem.compared_where) for name in names}
 
 
 def _sides(theorem: Theorem) -> Callable[[str], tuple[sp.Expr, sp.Expr]]:
-    printed, proved = theorem.statement("printed"), theorem.statement("proved")
-    base = printed if len(printed.schedule) >= len(proved.schedule) else proved
+    printed, composed = theorem.statement("printed"), theorem.statement("composed")
+    base = printed if len(printed.schedule) >= len(composed.schedule) else composed
 
     def sides(name: str) -> tuple[sp.Expr, sp.Expr]:
-        left, right = _term_or_zero(printed, name), _term_or_zero(proved, name)
-        return scheduled(base, printed.expand(left)), scheduled(base, proved.expand(right))
+        left, right = _term_or_zero(printed, name), _term_or_zero(composed, name)
+        return scheduled(base, printed.expand(left)), scheduled(base, composed.expand(right))
 
     return sides
 
@@ -208,7 +208,7 @@ def _check_terms(theorem: Theorem, points: dict[str, dict]) -> Evidence:
     sides = _sides(theorem)
     numbers = {term: _at(theorem, sides(term), point) for term, point in points.items()}
     return confirm(
-        all(printed < proved for printed, proved in numbers.values()),
+        all(printed < composed for printed, composed in numbers.values()),
         **{term: f"{float(p):.6g} < {float(q):.6g} at {_shown(points[term])}" for term, (p, q) in numbers.items()},
     )
 
@@ -223,10 +223,10 @@ def _at(theorem: Theorem, sides: tuple[sp.Expr, sp.Expr], point: dict) -> tuple[
 
 
 def _condition_findings(theorem: Theorem) -> Iterator[Finding]:
-    printed, proved = theorem.statement("printed"), theorem.statement("proved")
+    printed, composed = theorem.statement("printed"), theorem.statement("composed")
     given = _at_schedule(printed, printed.conditions)
-    for condition in proved.conditions:
-        (claim,) = _at_schedule(printed, (condition,), proved) or (None,)
+    for condition in composed.conditions:
+        (claim,) = _at_schedule(printed, (condition,), composed) or (None,)
         if claim is None or any(claim == known for known in given):
             continue
         point = find_violation(claim, given)
@@ -258,11 +258,11 @@ def _at_schedule(
 
 
 def _check_condition(theorem: Theorem, condition: str, point: dict) -> Evidence:
-    printed, proved = theorem.statement("printed"), theorem.statement("proved")
+    printed, composed = theorem.statement("printed"), theorem.statement("composed")
     given = _at_schedule(printed, printed.conditions)
-    (claim,) = _at_schedule(printed, (proved.condition(condition),), proved)
+    (claim,) = _at_schedule(printed, (composed.condition(condition),), composed)
     table = {theorem.vocabulary[key].symbol: value for key, value in point.items()}
-    return confirm(violates(claim, given, table), at=_shown(point), violated=str(proved.condition(condition)))
+    return confirm(violates(claim, given, table), at=_shown(point), violated=str(composed.condition(condition)))
 
 
 # --- corollaries -----------------------------------------------------------------------------------------------------

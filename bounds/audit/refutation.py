@@ -64,7 +64,7 @@ class Case:
 class Refutation:
     """`name` is the claim's id, followed by a word where a claim has several instances; `findings` are audit ids.
 
-    `statement` is "printed", or "proved" for what the paper's own lemmas give when the printed conditions are repaired.
+    `statement` is "printed", or "composed" for what the paper's own lemmas give when the printed conditions are repaired.
     """
 
     name: str
@@ -135,7 +135,7 @@ def refutes(
         claim: id of the theorem, corollary or lemma.
         findings: ids of the audit findings that it is the evidence of.
         variant: tells several instances of one claim apart.
-        statement: "printed", or "proved" for the most charitable reading.
+        statement: "printed", or "composed" for the most charitable reading.
     """
 
     def declare(make: Callable[[], Case]) -> Callable[[], Case]:

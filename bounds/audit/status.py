@@ -1,6 +1,6 @@
 """What is known of a statement: refuted by an exact instance, proved, derived, composed, or open.
 
-Computed and never typed. `refuted`: a bundle breaks the statement. `proved`: the kernel checks the derivation. `derived`: it
+Computed and never typed. `refuted`: a bundle breaks the statement. `composed`: the kernel checks the derivation. `derived`: it
 is a corrected statement, whose derivation is in docs/theory; or each of its terms is certified to be at least that of the
 corrected statement, so that it holds wherever that one does; or the paper's `holds.py` gives an argument and a check of it.
 `composed`: put together from the paper's lemmas as printed, and none of these. `open`: none of these.
@@ -55,7 +55,7 @@ def status(theorem: Theorem, label: str = "printed") -> Status:
         return Status("refuted", "an exact instance breaks it", bundles=broken)
     if label == "corrected":
         if derivation(theorem) is not None and prove(theorem).checked:
-            return Status("proved", "the kernel checks its derivation")
+            return Status("composed", "the kernel checks its derivation")
         return Status("derived", f"the derivation is in docs/theory, under {theorem.source.paper}")
     if check := _arguments().get((theorem.id, label)):
         check()
@@ -63,7 +63,7 @@ def status(theorem: Theorem, label: str = "printed") -> Status:
     if "corrected" in theorem.labels and statement.terms and _is_larger(statement, theorem.statement("corrected")):
         extra = tuple(c for c in theorem.statement("corrected").conditions if c not in statement.conditions)
         return Status("derived", "term by term at least the corrected statement", given=extra)
-    if label == "proved":
+    if label == "composed":
         return Status("composed", "it has the faults of the lemmas that it is composed from, and is no promise")
     return Status("open", "neither derived nor refuted")
 
@@ -77,7 +77,7 @@ def _bundles(theorem: Theorem, label: str) -> tuple[str, ...]:
     """Declared refutations of the statement; for the composed one also those of the printed that break it as well."""
     mine = [item for item in refutations().values() if item.claim == theorem.id]
     declared = tuple(item.name for item in mine if item.statement == label)
-    if declared or label != "proved":
+    if declared or label != "composed":
         return declared
     return tuple(item.name for item in mine if item.statement == "printed" and _breaks(item.name, label))
 
@@ -105,7 +105,7 @@ def _is_larger(statement: Statement, corrected: Statement) -> bool:
 
 def _at_least(larger: sp.Expr, smaller: sp.Expr) -> bool:
     """Certified: directly, or by squares where roots stand in the way."""
-    if compare(larger, smaller)[0] in ("equal", "proved"):
+    if compare(larger, smaller)[0] in ("equal", "composed"):
         return True
     return larger.is_nonnegative is True and never_negative(sp.expand(larger**2) - sp.expand(smaller**2))
 

@@ -45,7 +45,7 @@ _DEFAULTS: Mapping[str, Any] = {
     "difference_step": "1/100",
     "hidden_constant": 1,
 }
-_LABELS = ("corrected", "proved", "printed")
+_LABELS = ("corrected", "composed", "printed")
 
 _PLAIN = "federated"
 """The kind without a composition: what the others are measured against."""
@@ -132,7 +132,7 @@ def compare(
         theorems: those to compare; the main theorems of all papers without them.
         quantities: quantity name -> value; what is not given (and not implied) counts as 1, clients as 10.
         kind: only theorems about this kind of problem.
-        statement: a label; by default the most trustworthy statement that a theorem has (corrected, proved, printed).
+        statement: a label; by default the most trustworthy statement that a theorem has (corrected, composed, printed).
 
     Raises:
         InputError: an unknown quantity, kind or label, or a bad number.
@@ -235,8 +235,8 @@ def _known_quantities(theorems: Sequence[Theorem]) -> set[str]:
 
 
 def _row(theorem: Theorem, eps: Any, given: Mapping[str, Any], statement: str | None, cost: str) -> Row:
-    if statement is not None and statement not in ("printed", "proved", "corrected"):
-        raise InputError(f"{statement[:20]}: not a statement; wanted printed, proved or corrected")
+    if statement is not None and statement not in ("printed", "composed", "corrected"):
+        raise InputError(f"{statement[:20]}: not a statement; wanted printed, composed or corrected")
     label = statement if statement in theorem.labels else next(name for name in _LABELS if name in theorem.labels)
     values: dict[str, Any] = {}
     assumed: list[str] = []

@@ -1,6 +1,6 @@
 """What a theorem is: declared once, checked when constructed, everything else derived from the declaration.
 
-A `Theorem` has up to three statements. `printed` is the statement as the paper prints it, slips included; `proved` is what
+A `Theorem` has up to three statements. `printed` is the statement as the paper prints it, slips included; `composed` is what
 the paper's own lemmas give when code composes them; `corrected` is what holds when every step is right. A statement is a
 tuple of named conditions and a tuple of named terms whose sum bounds the metric.
 """
@@ -24,7 +24,9 @@ from .reading import InputError
 Costs = Mapping[str, sp.Expr]
 """Resource -> formula in the symbols of a theorem."""
 
-LABELS = ("printed", "proved", "corrected")
+LABELS = ("printed", "composed", "corrected")
+SPELLINGS = {"proved": "composed"}
+"""Other accepted spellings of a label."""
 RELATIONS = ("<", "<=", ">=", ">", "==")
 KINDS = ("theorem", "corollary", "lemma", "claim")
 RESOURCES = ("iterations", "rounds", "samples", "model_messages", "embedding_messages")
@@ -286,12 +288,12 @@ class Theorem:
         unit_choices: dimensions that the paper silently sets to 1 (the weight of a potential function, the unit of a step
             size that is written as a pure number); the audit separates what they explain from real slips.
         follows_from: for a corollary, its theorem and the schedule to substitute; the audit compares every term.
-        unproved: why there is no `proved` statement, where there is none.
+        not_composed: why there is no `composed` statement, where there is none.
         problem: the kind of problem that it is about, for instance "shared_composite"; empty where it is about none.
         assume: named properties that a problem must have beyond its kind (`synthetic/kinds`).
         costs: resource -> formula, where they are not the method's own; or a function that gives them from the symbols as
             attributes, of which `present` has those that the statement uses.
-        compared_where: where the audit compares printed with proved: what the symbols mean (a fraction is at most 1),
+        compared_where: where the audit compares printed with composed: what the symbols mean (a fraction is at most 1),
             and the value given to a constant that the paper hides in O(.).
         method: what is run to validate it; its own costs are the theorem's where `costs` has none.
         average: over which iterates the metric averages.
@@ -311,7 +313,7 @@ class Theorem:
     unit_choices: tuple[Dimension, ...] = ()
     follows_from: tuple[Theorem, Mapping[str, sp.Expr]] | None = None
     compared_where: tuple[Condition, ...] = ()
-    unproved: str = ""
+    not_composed: str = ""
     note: str = ""
     problem: str = ""
     assume: tuple[str, ...] = ()
@@ -362,6 +364,7 @@ class Theorem:
         Raises:
             InputError: the theorem has no such statement.
         """
+        label = SPELLINGS.get(label, label)
         if label not in self._cache:
             if label not in self.statements:
                 raise InputError(
@@ -373,7 +376,7 @@ class Theorem:
 
     def offered(self, label: str) -> str:
         """The labels there are, and why `label` is not among them where the theorem says so."""
-        reason = f" (not proved: {self.unproved})" if label == "proved" and self.unproved else ""
+        reason = f" (not composed: {self.not_composed})" if label == "composed" and self.not_composed else ""
         return ", ".join(self.labels) + reason
 
     def symbols(self, label: str = "printed") -> dict[str, Binding]:

@@ -128,9 +128,11 @@ PRINTED_AND_PROVED = {
     "lemma_4_step": before_37,
     "descent": equation_32,
 }
-PAPER = {(name, label): formula for name, formula in PRINTED_AND_PROVED.items() for label in ("printed", "proved")} | {
+PAPER = {
+    (name, label): formula for name, formula in PRINTED_AND_PROVED.items() for label in ("printed", "composed")
+} | {
     ("theorem_1", "printed"): equation_12,
-    ("theorem_1", "proved"): equation_34,
+    ("theorem_1", "composed"): equation_34,
     ("theorem_1", "corrected"): repaired,
     ("theorem_2", "corrected"): repaired,
     ("remark_1", "printed"): equation_34,
@@ -169,10 +171,10 @@ def test_a_statement_is_what_the_paper_says(name, label, seed):
 
 def test_every_registered_statement_is_compared_with_the_paper():
     registered = {(item.id.split(".")[1], label) for item in comfedl.THEOREMS for label in item.labels}
-    assert registered - set(PAPER) == {("lemma_1", label) for label in ("printed", "proved", "corrected")}
+    assert registered - set(PAPER) == {("lemma_1", label) for label in ("printed", "composed", "corrected")}
 
 
-@pytest.mark.parametrize(("label", "slope"), [("printed", Q(1, 4)), ("proved", Q(1, 4)), ("corrected", 1)])
+@pytest.mark.parametrize(("label", "slope"), [("printed", Q(1, 4)), ("composed", Q(1, 4)), ("corrected", 1)])
 def test_lemma_1_defines_value_and_multiplier(label, slope):
     lemma = fedco.theorem("comfedl.lemma_1")
     values = {"gamma": "3/2", "n": 4, "mean_exp": "1/5"}
@@ -197,7 +199,7 @@ def test_lemma_1_gives_the_maximum_and_kl_to_it():
     assert bound.derived["J"] - value(other) == pytest.approx(gamma * divergence, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", [item.id for item in comfedl.THEOREMS if "proved" in item.labels])
+@pytest.mark.parametrize("name", [item.id for item in comfedl.THEOREMS if "composed" in item.labels])
 def test_proved_is_printed_except_in_theorem_1(name):
     outcomes = {term: outcome for term, (outcome, _) in compare_terms(fedco.theorem(name)).items()}
     different = {term for term, outcome in outcomes.items() if outcome != "equal"}
@@ -210,14 +212,14 @@ def test_the_audit_finds_the_missing_sign_by_itself():
     serious = {name for name, finding in found.items() if finding.severity != "slip"}
     assert serious == {"comfedl.theorem_1:homogeneity", "comfedl.theorem_1:terms"}
     assert all(name.endswith(":units") for name in set(found) - serious)
-    with_plus = replace(THEOREM_1.statement("proved"), label="printed", conditions=(comfedl.WHOLE_ROUNDS,))
+    with_plus = replace(THEOREM_1.statement("composed"), label="printed", conditions=(comfedl.WHOLE_ROUNDS,))
     repaired_theorem = replace(THEOREM_1, statements={**THEOREM_1.statements, "printed": with_plus})
     assert {finding.kind for finding in automatic(repaired_theorem)} == {"units"}
 
 
 def test_proved_conditions_do_not_ask_for_equal_batches():
-    values = draw(THEOREM_1.symbols("proved"), 1) | {"b": 2, "b_1": 3}
-    assert THEOREM_1.bound("proved", **values).admissible
+    values = draw(THEOREM_1.symbols("composed"), 1) | {"b": 2, "b_1": 3}
+    assert THEOREM_1.bound("composed", **values).admissible
     assert THEOREM_1.bound("printed", strict=False, **values).failed == ("equal_batches",)
 
 
@@ -248,14 +250,14 @@ def test_a_slip_in_any_term_is_noticed(name, slip):
 )
 @pytest.mark.parametrize("item", [THEOREM_1, THEOREM_2], ids=lambda item: item.id)
 def test_a_swapped_symbol_disagrees_with_the_paper(item, wrong):
-    statement = item.statement("proved")
+    statement = item.statement("composed")
     names = sorted(
         str(symbol) for symbol in statement.free_symbols | {s.b_1}
     )  # a set has another order in each process
     values = draw(names, 5) | {"b_1": 3, "b": 11, "tau": 2, "sigma": Q(3, 7)}  # sigma = 1 would be its own square
     table = {item.vocabulary[name].symbol: sp.Rational(str(value)) for name, value in values.items()}
     mutant = statement.expand(statement.total).xreplace(wrong).xreplace(table)
-    paper = PAPER[item.id.split(".")[1], "proved"]
+    paper = PAPER[item.id.split(".")[1], "composed"]
     expected = sum(paper(**{k: v for k, v in values.items() if k != "b_1" or item is THEOREM_1}).values())
     assert float(mutant) != pytest.approx(float(expected), rel=1e-12)
 
@@ -282,7 +284,7 @@ def test_corrected_is_below_printed_theorem_2_and_below_theorem_1_with_its_sign(
     assert prove_nonnegative(per_h - 2 * drift)  # smooth <= sqrt(2) H <= 2 H
 
 
-@pytest.mark.parametrize("label", ["proved", "corrected"])
+@pytest.mark.parametrize("label", ["composed", "corrected"])
 def test_reductions_and_directions(label):
     values = draw(THEOREM_1.symbols(label), 3) | {"tau": 4, "T": 400}
     base = THEOREM_1.bound(label, **values).total
@@ -319,7 +321,7 @@ def test_the_bounds_hold_on_an_enumerated_run(seed):
         models = ends
     values = case.constants() | {"sigma": max(noise, comfedl_instances.TINY)}
     corrected = THEOREM_1.bound("corrected", **{k: v for k, v in values.items() if k != "b_1"}).total
-    proved = THEOREM_1.bound("proved", **values).total
+    proved = THEOREM_1.bound("composed", **values).total
     assert 0 < float(left) <= corrected <= proved
 
 
@@ -346,7 +348,7 @@ def test_the_refuting_instance_depends_on_the_printed_sign(monkeypatch):
     honest = comfedl_checks.total
 
     def with_plus(name, label, values):
-        return honest(name, "proved" if label == "printed" else label, values)
+        return honest(name, "composed" if label == "printed" else label, values)
 
     monkeypatch.setattr(comfedl_checks, "total", with_plus)
     with pytest.raises(RecheckError):

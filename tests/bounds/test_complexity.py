@@ -17,7 +17,7 @@ ONE_SAMPLE = {**FEDDRO, "b": 1}
 
 def test_tuned_is_no_dearer_than_the_papers_schedule():
     theorem = fedco.theorem("feddro.theorem_5_1")
-    found = complexity(theorem.statement("proved"), ONE_SAMPLE, "1/10")
+    found = complexity(theorem.statement("composed"), ONE_SAMPLE, "1/10")
     assert found.paper is not None
     assert found.tuned.cost["samples"] <= found.paper.cost["samples"]
     assert found.tuned.bound.total <= 0.1 and found.paper.bound.total <= 0.1

@@ -232,7 +232,7 @@ PROVED = {
     "acc_fcsg_m.lemma_d_1": _lemma_d_1_proved,
     "acc_fcsg_m.lemma_d_3": equation_46,
 }
-CASES = [(name, "printed") for name in PRINTED] + [(name, "proved") for name in PROVED]
+CASES = [(name, "printed") for name in PRINTED] + [(name, "composed") for name in PROVED]
 
 _COUNTS = ("q", "m", "b", "B", "N", "T")
 
@@ -282,7 +282,7 @@ def test_every_statement_has_a_formula_here():
     assert declared == set(CASES)
 
 
-@pytest.mark.parametrize("label", ["printed", "proved"])
+@pytest.mark.parametrize("label", ["printed", "composed"])
 def test_constants_of_lemma_a_2(label):
     v = {"L_f": Q(2), "L_g": Q(3), "S_f": Q(1, 2), "S_g": Q(1, 3), "sigma_g": Q(1, 5), "m": Q(4)}
     found = fedco.theorem("fcsg.lemma_a_2").bound(label, **v)

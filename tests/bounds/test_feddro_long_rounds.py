@@ -100,7 +100,7 @@ def test_the_reading_with_a_last_step_after_the_rounds():
 
 
 @pytest.mark.parametrize("name", ["feddro.theorem_5_1", "feddro.theorem_f_1", "feddro.corollary_1"])
-@pytest.mark.parametrize("label", ["printed", "proved"])
+@pytest.mark.parametrize("label", ["printed", "composed"])
 @pytest.mark.parametrize("unit", [F(1, 1000), F(1, 10), F(1), F(30)])
 def test_every_inner_lipschitz_constant(name, label, unit):
     """Bound times 4 I^2 is at most 7.3 max(1, B_g^2): with the limit it fails from I = 70000 max(1, B_g^2) on."""

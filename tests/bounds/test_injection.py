@@ -25,7 +25,7 @@ from registry_cases import MISSING
 from test_registry_reductions import SIMPLER_WORLDS, staying
 
 STATEMENT_BY_STATEMENT = {"comfedl": test_comfedl, "local_scgdm": test_local_scgdm}
-COLUMNS = ("construction", "homogeneity", "proved", "corollary", "conditions", "properties", "independent")
+COLUMNS = ("construction", "homogeneity", "composed", "corollary", "conditions", "properties", "independent")
 STRICTER = "stricter than needed, so the proof covers it"
 UNCAUGHT = {
     "feddro.theorem_5_1 corrected relation momentum_range < for <=": "differs on a null set that no comparison visits",
@@ -47,7 +47,7 @@ def homogeneity(theorem: Theorem, label: str):
 
 def proved(theorem: Theorem, label: str):
     """Printed against proved, term by term."""
-    if "proved" not in theorem.labels or label == "corrected":
+    if "composed" not in theorem.labels or label == "corrected":
         return None
     return {term: outcome for term, (outcome, *_) in audit.compare_terms(theorem).items()}
 
@@ -65,7 +65,7 @@ def conditions(theorem: Theorem, label: str):
     """Conditions of the proof that the printed ones do not imply, and equalities that the schedule does not satisfy."""
     statement = theorem.statement(label)
     left_over = [c.name for c in audit._at_schedule(statement, statement.conditions) if c.relation == "=="]
-    if "proved" not in theorem.labels or label == "corrected":
+    if "composed" not in theorem.labels or label == "corrected":
         return left_over
     return left_over, [finding.id for finding in audit._condition_findings(theorem)]
 

@@ -171,31 +171,31 @@ def equation_44(delta_g):
 
 PAPER = {
     ("theorem_3_4", "printed"): equation_6,
-    ("theorem_3_4", "proved"): composed,
+    ("theorem_3_4", "composed"): composed,
     ("theorem_3_4", "corrected"): repaired,
     ("corollary_3_5", "printed"): scheduled(equation_6),
-    ("corollary_3_5", "proved"): scheduled(composed),
+    ("corollary_3_5", "composed"): scheduled(composed),
     ("corollary_3_5", "corrected"): scheduled(repaired),
     ("lemma_4_1", "printed"): equation_11,
-    ("lemma_4_1", "proved"): equation_25,
+    ("lemma_4_1", "composed"): equation_25,
     ("lemma_4_2", "printed"): equation_12,
-    ("lemma_4_2", "proved"): equation_12,
+    ("lemma_4_2", "composed"): equation_12,
     ("lemma_4_3", "printed"): equation_13,
-    ("lemma_4_3", "proved"): equation_13,
+    ("lemma_4_3", "composed"): equation_13,
     ("lemma_a_1", "printed"): equation_27,
-    ("lemma_a_1", "proved"): equation_27,
+    ("lemma_a_1", "composed"): equation_27,
     ("lemma_a_2", "printed"): equation_33,
     ("descent", "printed"): equation_15,
-    ("descent", "proved"): equation_15,
+    ("descent", "composed"): equation_15,
     ("potential", "printed"): equation_17,
-    ("potential", "proved"): equation_17,
-    ("potential_step", "proved"): equation_40,
+    ("potential", "composed"): equation_17,
+    ("potential_step", "composed"): equation_40,
     ("remark_3_6", "printed"): remark_3_6,
-    ("remark_3_6", "proved"): remark_3_6,
+    ("remark_3_6", "composed"): remark_3_6,
     ("remark_3_7", "printed"): remark_3_7,
-    ("remark_3_7", "proved"): remark_3_7,
+    ("remark_3_7", "composed"): remark_3_7,
     ("start_inner", "printed"): equation_44,
-    ("start_inner", "proved"): equation_44,
+    ("start_inner", "composed"): equation_44,
 }
 
 # ------------------------------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ def test_proved_against_printed_as_the_referee_says():
     elsewhere = {"lemma_4_1": {"momentum"}, "potential_step": {"momentum_inner"}, "start_potential": {"initial_inner"}}
     for item in local_scgdm.THEOREMS:
         name = item.id.partition(".")[2]
-        if "proved" in item.labels and name not in ("theorem_3_4", "corollary_3_5", "summed"):
+        if "composed" in item.labels and name not in ("theorem_3_4", "corollary_3_5", "summed"):
             differs = {term for term, (outcome, _) in compare_terms(item).items() if outcome != "equal"}
             assert differs == elsewhere.get(name, set()), name
 
@@ -337,7 +337,7 @@ def test_corrected_without_noise_and_with_p_1_is_gradient_descent():
 
 
 def test_corrected_noise_is_below_proved_noise():
-    corrected, proved = THEOREM.statement("corrected"), THEOREM.statement("proved")
+    corrected, proved = THEOREM.statement("corrected"), THEOREM.statement("composed")
     for name in ("initial_gap", "initial_momentum", "inner_noise", "gradient_noise"):
         assert prove_nonnegative(proved.term(name).expr - corrected.term(name).expr), name
 
@@ -405,7 +405,7 @@ def test_a_changed_instance_refutes_nothing(name, change, check, monkeypatch):
 
 def test_a_repaired_letter_is_not_refuted(monkeypatch):
     honest = local_scgdm_checks.printed
-    repaired_letter = lambda values, label="printed", name="local_scgdm.theorem_3_4": honest(values, "proved", name)  # noqa: E731
+    repaired_letter = lambda values, label="printed", name="local_scgdm.theorem_3_4": honest(values, "composed", name)  # noqa: E731
     monkeypatch.setattr(local_scgdm_checks, "printed", repaired_letter)
     with pytest.raises(RecheckError):
         local_scgdm_checks.initial_inner()

@@ -28,7 +28,7 @@ from fedco.bounds.papers.meta_fl.findings import FINDINGS
 LEMMAS = ("lemma_4", "lemma_5", "lemma_6", "lemma_7", "lemma_10", "lemma_11", "lemma_12")
 THEOREMS = ("theorem_8", "theorem_8_FO", "theorem_8_HF")
 SUFFIX = {"theorem_8": "", "theorem_8_FO": "_FO", "theorem_8_HF": "_HF"}
-LABELS = ("printed", "proved", "corrected")
+LABELS = ("printed", "composed", "corrected")
 PROBLEM = ("B", "L", "rho", "sigma_G", "sigma_H", "gamma_G", "gamma_H", "F_gap")
 CLOSE = {"rel": 1e-12, "abs": 1e-300}
 
@@ -209,10 +209,10 @@ def test_recursions_equal_closed_forms(name):
 
 
 def test_closed_forms_of_whole_statements():
-    """`printed` (closed forms) and `proved` (recursions) define the same constants, exactly, for nu = 1..6."""
+    """`printed` (closed forms) and `composed` (recursions) define the same constants, exactly, for nu = 1..6."""
     for name in ("lemma_4", "lemma_5", "lemma_7", "lemma_10", "lemma_12"):
         theorem = fedco.theorem(f"meta_fl.{name}")
-        printed, proved = theorem.statement("printed"), theorem.statement("proved")
+        printed, proved = theorem.statement("printed"), theorem.statement("composed")
         shared = {c.name for c in printed.derived} & {c.name for c in proved.derived}
         for steps in range(1, 7):
             at_nu = {paper.nu: sp.Integer(steps)}
@@ -274,8 +274,8 @@ def test_without_noise_and_with_equal_clients():
         assert exact["mu_F"] == exact["sigma_F"] == evaluated("lemma_7", label, quiet).total == 0
     everyone = {**quiet, "r": Fraction(1)}
     assert (
-        evaluated("theorem_8", "proved", everyone).total
-        == evaluated("theorem_8", "proved", everyone).terms["initialisation"]
+        evaluated("theorem_8", "composed", everyone).total
+        == evaluated("theorem_8", "composed", everyone).terms["initialisation"]
     )
 
 
@@ -311,7 +311,7 @@ def test_the_conditions_are_checked():
     with pytest.raises(InadmissibleError, match="step_size"):
         evaluated("theorem_8", "printed", {**values, "beta": 2 * values["beta"]})
     with pytest.raises(InadmissibleError, match="participants"):
-        evaluated("theorem_8", "proved", {**values, "r": 1 / (2 * values["n"])})
+        evaluated("theorem_8", "composed", {**values, "r": 1 / (2 * values["n"])})
 
 
 # --- findings --------------------------------------------------------------------------------------------------------
@@ -351,7 +351,7 @@ def planted(name: str, term: str, factor: sp.Expr):
 @pytest.mark.parametrize("term", ["initialisation", "noise", "drift_noise", "drift_heterogeneity", "bias"])
 def test_a_smaller_term_of_theorem_8_is_noticed(term):
     changed = planted("theorem_8", term, sp.Rational(1, 10))
-    left, right = (changed.statement(label) for label in ("printed", "proved"))
+    left, right = (changed.statement(label) for label in ("printed", "composed"))
     sides = left.expand(left.term(term).expr), right.expand(right.term(term).expr)
     assert compare(*sides, changed.compared_where)[0] == "violated"
     assert compare(10 * sides[0], sides[1], changed.compared_where)[0] != "violated"
@@ -389,4 +389,6 @@ def test_a_proof_with_a_smaller_constant_is_refused(monkeypatch):
         proof, "R", lambda p, q: sp.Rational(p, q) * (1 if (p, q) != (412, 81) else sp.Rational(99, 100))
     )
     with pytest.raises(DeclarationError, match="does not follow"):
-        proof.theorem_8(paper.s, "proved", (paper.L_F, *paper.EXACT, paper.G_NU, paper.GAMMA_F), (paper.STEP_SIZE,), "")
+        proof.theorem_8(
+            paper.s, "composed", (paper.L_F, *paper.EXACT, paper.G_NU, paper.GAMMA_F), (paper.STEP_SIZE,), ""
+        )

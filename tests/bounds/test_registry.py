@@ -223,11 +223,11 @@ def test_a_worse_problem_never_has_a_smaller_bound(name, label):
 @pytest.mark.parametrize("name", THEOREMS)
 def test_what_has_no_proof_says_why(name):
     theorem = THEOREMS[name]
-    if "proved" in theorem.labels:
-        assert not theorem.unproved
+    if "composed" in theorem.labels:
+        assert not theorem.not_composed
     else:
         with pytest.raises(InputError, match=r"not proved: \w+"):
-            theorem.statement("proved")
+            theorem.statement("composed")
 
 
 def test_every_constant_has_a_category():

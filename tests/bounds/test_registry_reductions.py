@@ -108,7 +108,7 @@ def meta(name: str, label: str, steps: int) -> dict[str, float]:
     return theorem.bound(label, strict=False, **values).derived
 
 
-@pytest.mark.parametrize("label", ["printed", "proved"])
+@pytest.mark.parametrize("label", ["printed", "composed"])
 def test_without_fine_tuning_the_objective_is_that_of_fedavg(label):
     assert meta("lemma_4", label, 0)["L_F"] == LOSS["L"]
 
@@ -119,7 +119,7 @@ def test_without_fine_tuning_the_corrected_constants_are_those_of_fedavg():
     assert meta("lemma_7", "corrected", 0)["gamma_F"] == LOSS["gamma_G"]
 
 
-@pytest.mark.parametrize("label", ["printed", "proved"])
+@pytest.mark.parametrize("label", ["printed", "composed"])
 def test_one_step_of_fine_tuning_has_the_smoothness_of_per_fedavg(label):
     """(1 + alpha L)^2 L + alpha rho B, which Per-FedAvg rounds up to 4 L + alpha rho B for alpha <= 1/L."""
     L, rho, B, alpha = LOSS["L"], LOSS["rho"], LOSS["B"], LOSS["alpha"]

@@ -59,8 +59,8 @@ def test_a_printed_term_that_is_too_small_does_not_follow(name):
 
 def test_what_the_lemmas_give_is_refuted_with_the_printed_claim():
     for name in ("feddro.theorem_5_1", "feddro.theorem_f_1", "feddro.corollary_1"):
-        assert status(get_theorem(name), "proved").outcome == "refuted"
-    frozen = status(get_theorem("local_scgdm.theorem_3_4"), "proved")
+        assert status(get_theorem(name), "composed").outcome == "refuted"
+    frozen = status(get_theorem("local_scgdm.theorem_3_4"), "composed")
     assert frozen.outcome == "refuted" and "local_scgdm.theorem_3_4" in frozen.bundles, (
         "by the printed claim's instance"
     )

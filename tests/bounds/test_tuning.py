@@ -122,17 +122,17 @@ def test_the_search_is_not_vacuous():
 def test_a_target_is_reached_at_the_least_cost():
     theorem = fedco.theorem("feddro.theorem_5_1")
     values = {**FEDDRO, "b": 1, "I": 1}
-    found = tune(theorem.statement("proved"), values, eps="1/10")
+    found = tune(theorem.statement("composed"), values, eps="1/10")
     horizon = int(found.values["T"])
     assert found.bound.total <= 0.1 and found.gap < 1e-3
     best = min(
-        tune(theorem.statement("proved"), {**values, "T": t}, budget={"samples": 10**9}).bound.total
+        tune(theorem.statement("composed"), {**values, "T": t}, budget={"samples": 10**9}).bound.total
         for t in (horizon - 3, horizon - 2)
     )
     assert best > 0.1
 
 
-@pytest.mark.parametrize("label", ["printed", "proved", "corrected"])
+@pytest.mark.parametrize("label", ["printed", "composed", "corrected"])
 @pytest.mark.parametrize(
     "options",
     [
@@ -204,8 +204,8 @@ def test_the_numerical_fallback_agrees_with_the_geometric_program():
     from fedco.bounds.optimum.numerical import differential_evolution as fallback
 
     theorem = fedco.theorem("feddro.theorem_5_1")
-    task = make_task(model(theorem.statement("proved"), {**FEDDRO, "b": 1}), {"T": 10**5}, None, None, None)
+    task = make_task(model(theorem.statement("composed"), {**FEDDRO, "b": 1}), {"T": 10**5}, None, None, None)
     point = fallback(task, steps=150)
-    exact = tune(theorem.statement("proved"), {**FEDDRO, "b": 1}, budget={"T": 10**5})
-    value = theorem.bound("proved", **FEDDRO, b=1, T=round(point["T"]), I=round(point["I"]), eta=point["eta"]).total
+    exact = tune(theorem.statement("composed"), {**FEDDRO, "b": 1}, budget={"T": 10**5})
+    value = theorem.bound("composed", **FEDDRO, b=1, T=round(point["T"]), I=round(point["I"]), eta=point["eta"]).total
     assert value == pytest.approx(exact.bound.total, rel=1e-3) and value >= exact.lower * (1 - 1e-9)

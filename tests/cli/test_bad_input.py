@@ -155,7 +155,7 @@ def test_a_file_with_a_huge_integer_is_refused(capsys, monkeypatch, tmp_path):
 # --- good input ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("statement", ["printed", "proved", "corrected"])
+@pytest.mark.parametrize("statement", ["printed", "composed", "corrected"])
 def test_bound_prints_one_json_object(statement, capsys, monkeypatch):
     values = {**VALUES, "delta_g": "1"} if statement == "corrected" else VALUES
     status, out, err = run(capsys, monkeypatch, "bound", MAIN, "--statement", statement, *sets(values), "--json")

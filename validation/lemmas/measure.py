@@ -34,7 +34,7 @@ def measure_chain(
 
     Args:
         label: the statement of the theorem, that of its recipe without it; lemmas are taken as printed unless it is
-            "proved" and they have such a statement.
+            "composed" and they have such a statement.
         cache: folder where the result is kept, and from which it is taken when nothing changed.
 
     Raises:

@@ -170,11 +170,11 @@ def _dispersion_lemma(path: lab.Run, values: dict[str, Any]) -> tuple[bool, bool
     known = {k: v for k, v in values.items() if k in ("L_f", "L_g", "S_f", "S_g", "alpha", "beta", "q", "b", "N")}
     spread = sum((lab.dispersion(u) for u in path.used[1:]), Q(0)) / T
     known["update_sq"] = sum((lab.mean(u) ** 2 for u in path.used[1:]), Q(0)) / T
-    proved = value("acc_fcsg_m.lemma_d_3", "proved", **{k: v for k, v in known.items() if k not in ("q", "beta")})
+    composed = value("acc_fcsg_m.lemma_d_3", "composed", **{k: v for k, v in known.items() if k not in ("q", "beta")})
     corrected = value(
         "acc_fcsg_m.lemma_d_3", "corrected", **{k: v for k, v in known.items() if k not in ("b", "N")}, T=T
     )
-    return spread <= proved, spread <= corrected
+    return spread <= composed, spread <= corrected
 
 
 # --- the floor that communications leave ----------

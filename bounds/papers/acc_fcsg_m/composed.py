@@ -1,4 +1,4 @@
-"""Acc-FCSG-M: `proved` statements composed from the printed lemmas; each inequality of the text is certified."""
+"""Acc-FCSG-M: `composed` statements composed from the printed lemmas; each inequality of the text is certified."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def descent() -> Statement:
         "drift": (s.consensus_error,),
         "bias": (s.sigma_g,),
     }
-    return Statement("proved", named(chain.expr, groups, "estimate"), derived=(S_F,), note="; ".join(chain.steps))
+    return Statement("composed", named(chain.expr, groups, "estimate"), derived=(S_F,), note="; ".join(chain.steps))
 
 
 def growth_over_a_round() -> int:
@@ -70,7 +70,7 @@ def dispersion() -> Statement:
     )
     solved = absorbed(chain, s.dispersion_sq, 1 - SHARE, "(46)", PROOF, AT_STEP)
     terms = named(solved.expr.xreplace({product: PRODUCT}), {"direction": (s.update_sq,)}, "heterogeneity")
-    return Statement("proved", terms, solved.conditions, (S_F, C), MOMENTUM, note="; ".join(solved.steps))
+    return Statement("composed", terms, solved.conditions, (S_F, C), MOMENTUM, note="; ".join(solved.steps))
 
 
 def _error(d_2: Theorem) -> Chain:
@@ -97,12 +97,12 @@ def theorem(d_1: Theorem, d_2: Theorem, d_3: Theorem, a_3_variance: Theorem) -> 
     within_a_round = (P + 1) * P * s.alpha**2 * s.dispersion_sq
     first_batch = total(a_3_variance).xreplace({s.b: s.B}) / s.N
     chain = (
-        telescoped(d_1, "proved")
+        telescoped(d_1, "composed")
         .insert(s.error_sq, error.expr, "Lemma D.2 through the potential (48)")
         .insert(s.consensus_error, within_a_round, "(50), with (17)")
         .require(*error.conditions)
         .limit(s.dispersion_sq, SHARE, "(51)", PROOF, AT_STEP)
-        .insert(s.dispersion_sq, total(d_3, "proved"), "(46)")
+        .insert(s.dispersion_sq, total(d_3, "composed"), "(46)")
         .insert(s.start_error_sq, first_batch, "Lemma A.3 for the first batch of every client")
         .limit(s.update_sq, sp.Integer(0), "drop the averaged estimate", PROOF, AT_STEP)
     )
@@ -113,5 +113,5 @@ def theorem(d_1: Theorem, d_2: Theorem, d_3: Theorem, a_3_variance: Theorem) -> 
         "drift": (_c,),
     }
     return Statement(
-        "proved", named(chain.expr, groups), chain.conditions, (S_F, C), MOMENTUM, note="; ".join(chain.steps)
+        "composed", named(chain.expr, groups), chain.conditions, (S_F, C), MOMENTUM, note="; ".join(chain.steps)
     )

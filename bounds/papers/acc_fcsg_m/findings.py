@@ -47,7 +47,7 @@ def lemma_d_3_left_over() -> Evidence:
     at = {**lab.constants(1, 1, 1), "alpha": 1, "b": 1, "N": 1}
     del at["sigma_g"]
     declared = tuple(
-        value("acc_fcsg_m.lemma_d_3", label, "direction", update_sq=1, **at) for label in ("printed", "proved")
+        value("acc_fcsg_m.lemma_d_3", label, "direction", update_sq=1, **at) for label in ("printed", "composed")
     )
     return confirm(
         lemma.paper == "acc_fcsg_m"

@@ -14,13 +14,13 @@ def printed_rate() -> Evidence:
 
     found = {
         label: rates(theorem("acc_fcsg_m.theorem_4_7").statement(label)).costs["samples"]
-        for label in ("printed", "proved")
+        for label in ("printed", "composed")
     }
     plain = rates(theorem("fcsg.theorem_4_1").statement("printed")).costs["samples"]
     return confirm(
-        found["printed"] == Order(Q(3), Q(-1)) == plain and found["proved"] == Order(Q(5, 2), Q(-1)),
+        found["printed"] == Order(Q(3), Q(-1)) == plain and found["composed"] == Order(Q(5, 2), Q(-1)),
         printed=f"samples ~ {found['printed']} for metric <= eps, that is eps^-6",
-        proved=f"samples ~ {found['proved']}, that is eps^-5",
+        composed=f"samples ~ {found['composed']}, that is eps^-5",
         fcsg=f"samples ~ {plain} without acceleration",
     )
 

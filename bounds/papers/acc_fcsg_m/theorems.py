@@ -57,7 +57,7 @@ LEMMA_D_1 = declare(
         note="the deviation is that of one client n, the sum over n is not printed; ubar_{t+1} is compared with "
         "(1/N) sum_n grad Fhat^n(x_t^n)",
     ),
-    proved=proof.descent,
+    composed=proof.descent,
     corrected=Statement("corrected", _descent(s.consensus_error), derived=(S_F,)),
 )
 
@@ -97,7 +97,7 @@ LEMMA_D_2 = declare(
         derived=(S_F,),
         note="t >= 1; at a communication the dispersion is 0, at every other step the jump may be left out",
     ),
-    unproved="quoted from another paper, without a proof",
+    not_composed="quoted from another paper, without a proof",
 )
 
 LEMMA_D_3 = declare(
@@ -123,7 +123,7 @@ LEMMA_D_3 = declare(
         (S_F, C),
         proof.MOMENTUM,
     ),
-    proved=proof.dispersion,
+    composed=proof.dispersion,
     corrected=Statement(
         "corrected",
         (
@@ -165,7 +165,7 @@ THEOREM_4_7 = declare(
         {"beta": 5 * _smooth * s.alpha},
         note="c is not defined in the statement; c = 30 S_F^2/(bN) is the only value in the paper",
     ),
-    proved=lambda: proof.theorem(LEMMA_D_1, LEMMA_D_2, LEMMA_D_3, fcsg.LEMMA_A_3_VARIANCE),
+    composed=lambda: proof.theorem(LEMMA_D_1, LEMMA_D_2, LEMMA_D_3, fcsg.LEMMA_A_3_VARIANCE),
     corrected=Statement(
         "corrected",
         (
@@ -213,7 +213,7 @@ COROLLARY_4_8 = declare(
         (S_F,),
         SCHEDULE,
     ),
-    proved=lambda: fcsg_proof.scheduled(THEOREM_4_7, SCHEDULE, s.N**2 * s.q**3),
+    composed=lambda: fcsg_proof.scheduled(THEOREM_4_7, SCHEDULE, s.N**2 * s.q**3),
     corrected=Statement(
         "corrected",
         (

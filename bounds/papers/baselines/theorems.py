@@ -46,7 +46,7 @@ def _theorem(
         STATIONARITY,
         {"printed": statement},
         assumptions,
-        unproved="the derivation is our own: there are no printed lemmas to compose",
+        not_composed="the derivation is our own: there are no printed lemmas to compose",
         problem=problem,
         method=method,
         **more,

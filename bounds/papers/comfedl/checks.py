@@ -17,7 +17,7 @@ from .theorems import SIGMA_UNITS, WORDS, s
 
 Q = Fraction
 THEOREM_1, THEOREM_2 = "comfedl.theorem_1", "comfedl.theorem_2"
-EVERY_FORM = ((THEOREM_1, "printed"), (THEOREM_1, "proved"), (THEOREM_1, "corrected"), (THEOREM_2, "printed"))
+EVERY_FORM = ((THEOREM_1, "printed"), (THEOREM_1, "composed"), (THEOREM_1, "corrected"), (THEOREM_2, "printed"))
 
 
 def total(name: str, label: str, values: Mapping[str, Any]) -> sp.Expr:
@@ -47,7 +47,7 @@ def theorem_1_false() -> Evidence:
     certified = case.constants() == values and case == cases.theorem_1_family(case.eta, 2, Q(1, 500), 4000)
     fixed = case.round(case.start) == case.start
     left = case.gradient(case.start) ** 2
-    printed, proved, right = (total(THEOREM_1, label, values) for label in ("printed", "proved", "corrected"))
+    printed, composed, right = (total(THEOREM_1, label, values) for label in ("printed", "composed", "corrected"))
     cap = (values["G_f"] * values["G_g"]) ** 2
     special = case.constants(special=True)
     larger = cases.theorem_1_family(Q(1, 20), 8, Q(1, 10**6), 10**9)
@@ -55,15 +55,15 @@ def theorem_1_false() -> Evidence:
     facts = (
         certified and fixed and larger.round(Q(0)) == 0,
         left == Q(1, 100) and below(printed, Q(34, 10**4)),
-        below(left, proved) and below(left, right) and below(proved, cap),
+        below(left, composed) and below(left, right) and below(composed, cap),
         below(total(THEOREM_1, "printed", special), left) and below(left, total(THEOREM_2, "printed", special)),
-        below(100 * total(THEOREM_1, "printed", small), level) and below(level, total(THEOREM_1, "proved", small)),
+        below(100 * total(THEOREM_1, "printed", small), level) and below(level, total(THEOREM_1, "composed", small)),
     )
     return confirm(
         all(facts),
         average_squared_gradient=str(left),
         printed=shown(printed),
-        with_plus=shown(proved),
+        with_plus=shown(composed),
         corrected=shown(right),
         trivial_cap=shown(exact(cap)),
         tau_8=f"{float(level):.4g} > {shown(total(THEOREM_1, 'printed', small))}",
@@ -86,9 +86,9 @@ def client_sampling() -> Evidence:
 def sigma_mixes_dimensions() -> Evidence:
     """A unit of y a million times larger changes neither F nor the algorithm; the printed noise terms explode."""
     theorem = find(THEOREM_1)
-    proved, corrected = theorem.statement("proved"), theorem.statement("corrected")
-    slips = {slip.where for slip in theorem.inhomogeneities(proved)}
-    gone = not theorem.inhomogeneities(proved, SIGMA_UNITS)
+    composed, corrected = theorem.statement("composed"), theorem.statement("corrected")
+    slips = {slip.where for slip in theorem.inhomogeneities(composed)}
+    gone = not theorem.inhomogeneities(composed, SIGMA_UNITS)
     unit = Q(1, 10**6)
     noises = {"outer_noise": 1 / unit, "inner_jacobian_noise": unit, "inner_value_noise": unit}
     parts = {"G_f": unit, "L_f": unit, "G_g": 1 / unit, "L_g": 1 / unit**2}
@@ -97,10 +97,10 @@ def sigma_mixes_dimensions() -> Evidence:
         table = {binding.symbol: exact(values.get(binding.name, Q(1))) for binding in WORDS}
         return sp.Add(*(statement.term(name).expr for name in names)).xreplace(table)
 
-    before = terms(proved, tuple(noises), {})
-    after = terms(proved, tuple(noises), {**parts, "sigma": max(noises.values())})
-    own = {name: terms(proved, (name,), {**parts, "sigma": sigma}) for name, sigma in noises.items()}
-    invariant = all(own[name] == terms(proved, (name,), {}) for name in noises)
+    before = terms(composed, tuple(noises), {})
+    after = terms(composed, tuple(noises), {**parts, "sigma": max(noises.values())})
+    own = {name: terms(composed, (name,), {**parts, "sigma": sigma}) for name, sigma in noises.items()}
+    invariant = all(own[name] == terms(composed, (name,), {}) for name in noises)
     value = [terms(corrected, ("inner_value_noise",), v) for v in ({}, {**parts, "sigma": noises["inner_value_noise"]})]
     return confirm(
         slips == {"term outer_noise", "term inner_jacobian_noise"}
@@ -116,9 +116,9 @@ def sigma_mixes_dimensions() -> Evidence:
 
 def equal_batches_unused() -> Evidence:
     """b and b_1 stand in different terms of the composed bound: nothing in the proof relates them."""
-    proved = find(THEOREM_1).statement("proved")
-    both = [term.name for term in proved.terms if {s.b, s.b_1} <= term.expr.free_symbols]
-    conditions = [c.name for c in proved.conditions if {s.b, s.b_1} & (c.left.free_symbols | c.right.free_symbols)]
+    composed = find(THEOREM_1).statement("composed")
+    both = [term.name for term in composed.terms if {s.b, s.b_1} <= term.expr.free_symbols]
+    conditions = [c.name for c in composed.conditions if {s.b, s.b_1} & (c.left.free_symbols | c.right.free_symbols)]
     return confirm(not both and not conditions, terms_with_both=both, conditions_on_batches=conditions)
 
 

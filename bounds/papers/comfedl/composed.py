@@ -1,4 +1,4 @@
-"""ComFedL: `proved` statements composed from the printed lemmas, and the corrected Theorems 1 and 2
+"""ComFedL: `composed` statements composed from the printed lemmas, and the corrected Theorems 1 and 2
 (docs/theory/comfedl.md).
 """
 
@@ -60,7 +60,7 @@ def client_drift(s: SimpleNamespace) -> Statement:
     chain = Chain(s.t * s.eta**2 * s.t * s.step_sq, steps=("Cauchy-Schwarz over the t steps",)).insert(
         s.step_sq, (s.G_g * s.G_f) ** 2, "Assumption 2"
     )
-    return Statement("proved", (Term("drift", chain.expr),), note="; ".join(chain.steps))
+    return Statement("composed", (Term("drift", chain.expr),), note="; ".join(chain.steps))
 
 
 def _at_round_end(s: SimpleNamespace, expr: sp.Expr) -> sp.Expr:
@@ -77,7 +77,7 @@ def drift_in_round(s: SimpleNamespace, step: Theorem) -> Statement:
     chain = Chain(s.client_drift_sq, steps=("Jensen over the clients",)).insert(
         s.client_drift_sq, clients, "(28), t <= tau"
     )
-    return Statement("proved", (Term("drift", chain.expr),), note="; ".join(chain.steps))
+    return Statement("composed", (Term("drift", chain.expr),), note="; ".join(chain.steps))
 
 
 def estimator_error(s: SimpleNamespace, *, outer_noise: bool) -> Statement:
@@ -93,7 +93,7 @@ def estimator_error(s: SimpleNamespace, *, outer_noise: bool) -> Statement:
     if not outer_noise:
         del differences["outer_noise"]
     total = len(differences) * sp.Add(*differences.values())
-    return Statement("proved", _error_terms(s, total), note=f"{len(differences)} differences")
+    return Statement("composed", _error_terms(s, total), note=f"{len(differences)} differences")
 
 
 def _error_terms(s: SimpleNamespace, total: sp.Expr) -> tuple[Term, ...]:
@@ -111,7 +111,7 @@ def estimator_error_in_round(s: SimpleNamespace, step: Theorem, drift: Theorem) 
     """
     bound = _at_round_end(s, drift.statement("printed").total)
     chain = Chain(step.statement("printed").total).insert(s.client_drift_sq, bound, "drift of the clients, (28)")
-    return Statement("proved", _error_terms(s, chain.expr), note="; ".join(chain.steps))
+    return Statement("composed", _error_terms(s, chain.expr), note="; ".join(chain.steps))
 
 
 # --- the theorems ---------------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ def descent(s: SimpleNamespace) -> Statement:
         "estimator": (s.estimator_error,),
         "mean_drift": (s.mean_drift,),
     }
-    return Statement("proved", _with_roles(split(chain.expr, groups, "second_order")), note="; ".join(chain.steps))
+    return Statement("composed", _with_roles(split(chain.expr, groups, "second_order")), note="; ".join(chain.steps))
 
 
 def root(statement: Statement, derived: Derived) -> sp.Expr:
@@ -180,7 +180,7 @@ def theorem(
         "mean_drift": (s.L, s.tau),
     }
     terms = split(telescope(s, chain), groups, "second_order")
-    return Statement("proved", _with_roles(terms), chain.conditions, (rough,), note="; ".join(chain.steps))
+    return Statement("composed", _with_roles(terms), chain.conditions, (rough,), note="; ".join(chain.steps))
 
 
 def corrected(s: SimpleNamespace, descent_lemma: Theorem, rounds: Condition) -> Statement:
@@ -227,15 +227,15 @@ def remark(s: SimpleNamespace, parent: Theorem, batches: tuple[str, ...], rounds
     """Remarks 1 and 2 at their best exponents: eta = T^(-1/2) and every batch size 1/T, in the bound that the
     proof gives.
     """
-    proved = parent.statement("proved")
+    composed = parent.statement("composed")
     schedule = {"eta": 1 / sp.sqrt(s.T), **{name: 1 / s.T for name in batches}}
     chosen = (Condition(f"{name}_choice", getattr(s, name), "==", value) for name, value in schedule.items())
     sampled = (Condition(f"{name}_one_sample", getattr(s, name), ">=", sp.Integer(1)) for name in batches)
     return Statement(
         "printed",
-        proved.terms,
+        composed.terms,
         (rounds, *chosen, *sampled),
-        proved.derived,
+        composed.derived,
         schedule,
         note="the O(.) of the remark is read as the bound that the lemmas give; a batch holds at least one sample",
     )

@@ -18,7 +18,7 @@ FINDINGS = (
         "counterexample",
         "breaks",
         "the drift of the clients times the outer noise: no sign stands between the two",
-        "their sum, as in (32) to (34); with it the theorem is true (statement `proved`; `corrected` is smaller still)",
+        "their sum, as in (32) to (34); with it the theorem is true (statement `composed`; `corrected` is smaller still)",
         "the printed bound is too small by any factor when noise is small, clients differ and tau >= 2: two "
         "noiseless clients keep "
         "the average squared gradient at 1/100 while the bound is 0.0032; it is too large when both factors exceed 2",

@@ -88,8 +88,8 @@ def no_communication_saving() -> Evidence:
     """
     gains = {}
     for name in (THEOREM_1, THEOREM_2):
-        proved = find(name).statement("proved")
-        slope = sp.diff(proved.expand(proved.total).xreplace({s.F_gap: sp.Integer(0)}), s.eta)
+        composed = find(name).statement("composed")
+        slope = sp.diff(composed.expand(composed.total).xreplace({s.F_gap: sp.Integer(0)}), s.eta)
         per_step = sp.expand(slope / s.tau)
         worst = dict.fromkeys((s.G_f, s.G_g, s.L_f, s.L_g), sp.Integer(1)) | {s.L: sp.Integer(2)}
         one = per_step.xreplace({s.tau: sp.Integer(1)}).xreplace(worst)

@@ -105,7 +105,7 @@ def _theorem(
     name: str, kind: str, title: str, source: Source, metric: Metric, printed: object, **more: object
 ) -> Theorem:
     assumptions = more.pop("assumptions", ASSUMPTIONS)
-    labelled = {"printed": printed, "proved": more.pop("proved", None), "corrected": more.pop("corrected", None)}
+    labelled = {"printed": printed, "composed": more.pop("composed", None), "corrected": more.pop("corrected", None)}
     return Theorem(
         f"comfedl.{name}",
         kind,
@@ -142,7 +142,7 @@ LEMMA_1 = _theorem(
             Derived("lam", s.gamma / s.n - s.gamma * sp.log(s.mean_exp), r"\lambda", "multiplier, from (23)"),
         ),
     ),
-    proved=lambda: proof.kl_maximum(s, "proved", 1 / s.n, "(18) as printed, solved for lambda; then (24)"),
+    composed=lambda: proof.kl_maximum(s, "composed", 1 / s.n, "(18) as printed, solved for lambda; then (24)"),
     corrected=lambda: proof.kl_maximum(s, "corrected", proof.entropy_slope(), "with the derivative of r log(n r)"),
     assumptions=(),
 )
@@ -160,7 +160,7 @@ LEMMA_2_STEP = _theorem(
         VARIABLE**2,
     ),
     Statement("printed", (Term("drift", s.t**2 * s.eta**2 * s.G_g**2 * s.G_f**2),)),
-    proved=lambda: proof.client_drift(s),
+    composed=lambda: proof.client_drift(s),
     note="Lemmas 3 and 4 need this average over clients, which the chain (28) passes through",
 )
 LEMMA_2 = _theorem(
@@ -170,7 +170,7 @@ LEMMA_2 = _theorem(
     _source("Lemma 2", "28"),
     Metric("E||wbar_{s,t} - wbar_s||^2", r"\mathbb{E}\|\bar w_{s,t}-\bar w_s\|^2", VARIABLE**2),
     Statement("printed", (Term("drift", s.tau**2 * s.eta**2 * s.G_g**2 * s.G_f**2),)),
-    proved=lambda: proof.drift_in_round(s, LEMMA_2_STEP),
+    composed=lambda: proof.drift_in_round(s, LEMMA_2_STEP),
 )
 
 _value = s.L_g**2 * s.G_f**2 * s.sigma**2
@@ -191,7 +191,7 @@ LEMMA_3_STEP = _theorem(
         note="the end of (30) is damaged in our copy of the paper; read from (29) and the intact proof of Lemma 4",
     ),
     unit_choices=SIGMA_UNITS,
-    proved=lambda: proof.estimator_error(s, outer_noise=True),
+    composed=lambda: proof.estimator_error(s, outer_noise=True),
 )
 LEMMA_3 = _theorem(
     "lemma_3",
@@ -209,7 +209,7 @@ LEMMA_3 = _theorem(
         ),
     ),
     unit_choices=SIGMA_UNITS,
-    proved=lambda: proof.estimator_error_in_round(s, LEMMA_3_STEP, LEMMA_2_STEP),
+    composed=lambda: proof.estimator_error_in_round(s, LEMMA_3_STEP, LEMMA_2_STEP),
 )
 LEMMA_4_STEP = _theorem(
     "lemma_4_step",
@@ -226,7 +226,7 @@ LEMMA_4_STEP = _theorem(
         ),
     ),
     unit_choices=SIGMA_UNITS,
-    proved=lambda: proof.estimator_error(s, outer_noise=False),
+    composed=lambda: proof.estimator_error(s, outer_noise=False),
     assumptions=ONE_OUTER,
 )
 LEMMA_4 = _theorem(
@@ -244,7 +244,7 @@ LEMMA_4 = _theorem(
         ),
     ),
     unit_choices=SIGMA_UNITS,
-    proved=lambda: proof.estimator_error_in_round(s, LEMMA_4_STEP, LEMMA_2_STEP),
+    composed=lambda: proof.estimator_error_in_round(s, LEMMA_4_STEP, LEMMA_2_STEP),
     assumptions=ONE_OUTER,
 )
 
@@ -265,7 +265,7 @@ DESCENT = _theorem(
         ),
         note="the third inequality of (32), before the roots",
     ),
-    proved=lambda: proof.descent(s),
+    composed=lambda: proof.descent(s),
 )
 
 # --- Theorems 1 and 2, restated as Theorems 3 and 4 in the appendix -------------------------------------------------
@@ -299,7 +299,7 @@ THEOREM_1 = _theorem(
         note="Theorem 3, (31), is the same; the drift and the outer noise stand side by side with no sign between them",
     ),
     unit_choices=SIGMA_UNITS,
-    proved=lambda: proof.theorem(s, DESCENT, LEMMA_3, LEMMA_2, H, WHOLE_ROUNDS),
+    composed=lambda: proof.theorem(s, DESCENT, LEMMA_3, LEMMA_2, H, WHOLE_ROUNDS),
     corrected=lambda: proof.corrected(s, DESCENT, WHOLE_ROUNDS),
     note="the refuting instance is in bounds/papers/comfedl/instances.py",
 )
@@ -323,7 +323,7 @@ THEOREM_2 = _theorem(
         note="Theorem 4, (38), is the same",
     ),
     unit_choices=SIGMA_UNITS,
-    proved=lambda: proof.theorem(s, DESCENT, LEMMA_4, LEMMA_2, H, WHOLE_ROUNDS),
+    composed=lambda: proof.theorem(s, DESCENT, LEMMA_4, LEMMA_2, H, WHOLE_ROUNDS),
     assumptions=ONE_OUTER,
     corrected=lambda: proof.corrected(s, DESCENT, WHOLE_ROUNDS),
 )
@@ -336,7 +336,7 @@ REMARK_1 = _theorem(
     _source("Remark 1"),
     STATIONARITY,
     lambda: proof.remark(s, THEOREM_1, ("b", "b_1"), WHOLE_ROUNDS),
-    unproved=_EMPTY_BATCHES,
+    not_composed=_EMPTY_BATCHES,
     unit_choices=(*SIGMA_UNITS, STEP_UNIT),
 )
 REMARK_2 = _theorem(
@@ -346,7 +346,7 @@ REMARK_2 = _theorem(
     _source("Remark 2"),
     STATIONARITY,
     lambda: proof.remark(s, THEOREM_2, ("b",), WHOLE_ROUNDS),
-    unproved=_EMPTY_BATCHES,
+    not_composed=_EMPTY_BATCHES,
     assumptions=ONE_OUTER,
     unit_choices=(*SIGMA_UNITS, STEP_UNIT),
 )

@@ -1,4 +1,4 @@
-"""FCSG: `proved` statements composed from the printed lemmas, and the moves that all three algorithms share."""
+"""FCSG: `composed` statements composed from the printed lemmas, and the moves that all three algorithms share."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def scheduled(
         horizon: T in terms of q and N, from the choice of q.
         defaults: values of what the corollary leaves open; they are not conditions.
     """
-    parent = theorem.statement("proved")
+    parent = theorem.statement("composed")
     table = {getattr(s, name): value for name, value in schedule.items()}
     terms = tuple(Term(t.name, tidy(_inner(parent, t.expr, table)), t.role) for t in parent.terms)
     region = {s.T: horizon, s.q: 1 + P, s.N: 1 + slack_symbol("clients"), s.b: 1 + slack_symbol("batch")}
@@ -110,12 +110,12 @@ def scheduled(
     expressions = [t.expr for t in terms] + [side for c in conditions for side in (c.left, c.right)]
     used = {symbol for expr in expressions for symbol in expr.free_symbols}
     return Statement(
-        "proved",
+        "composed",
         terms,
         conditions,
         tuple(constant for constant in parent.derived if constant.symbol in used),
         {**schedule, **(defaults or {})},
-        note=f"{theorem.id} (proved) with the schedule put in",
+        note=f"{theorem.id} (composed) with the schedule put in",
     )
 
 
@@ -141,7 +141,7 @@ def rounds(
     schedule: Mapping[str, sp.Expr],
     corrected: Statement | None = None,
 ) -> Theorem:
-    """The claim of a remark on T/q; `proved` is T/q with the schedule put in."""
+    """The claim of a remark on T/q; `composed` is T/q with the schedule put in."""
     return declare(
         paper,
         name,
@@ -150,7 +150,9 @@ def rounds(
         (where, ""),
         ROUNDS,
         Statement("printed", (Term("rounds", printed),)),
-        proved=lambda: Statement("proved", (Term("rounds", tidy(s.T / schedule["q"])),), note="T/q at the schedule"),
+        composed=lambda: Statement(
+            "composed", (Term("rounds", tidy(s.T / schedule["q"])),), note="T/q at the schedule"
+        ),
         corrected=corrected,
     )
 
@@ -169,13 +171,13 @@ def plug_in_constants() -> Statement:
         Derived("sigma_F", whole.lipschitz, r"\sigma_F", "(c) second moment of a stochastic gradient"),
         Derived("zeta_F", whole.lipschitz + whole.lipschitz, r"\|\nabla\hat F^n-\nabla\hat F^k\|", "(d) heterogeneity"),
     )
-    return Statement("proved", (), derived=derived)
+    return Statement("composed", (), derived=derived)
 
 
 def batch_variance(a_2: Theorem) -> Statement:
     """Lemma A.3, first part: the mean of b independent gradients, each with the deviation of Lemma A.2(c)."""
     deviation = a_2.statement("printed").constant("sigma_F").expr
-    return Statement("proved", (Term("variance", deviation**2 / s.b),), note="Lemma A.2(c) and independence")
+    return Statement("composed", (Term("variance", deviation**2 / s.b),), note="Lemma A.2(c) and independence")
 
 
 def spread(a_2: Theorem) -> Statement:
@@ -184,7 +186,7 @@ def spread(a_2: Theorem) -> Statement:
     pieces = 2 * _SMOOTH**2 * s.consensus_error + spread_at_mean
     chain = Chain(3 * pieces, steps=("||a + b + c||^2 <= 3 (||a||^2 + ||b||^2 + ||c||^2)",))
     terms = named(chain.expr, {"drift": (s.consensus_error,)}, "heterogeneity")
-    return Statement("proved", terms, derived=(S_F,), note="; ".join(chain.steps))
+    return Statement("composed", terms, derived=(S_F,), note="; ".join(chain.steps))
 
 
 def consensus(a_3: Theorem, a_3_variance: Theorem) -> Statement:
@@ -197,7 +199,7 @@ def consensus(a_3: Theorem, a_3_variance: Theorem) -> Statement:
     solved = absorbed(chain, s.consensus_error, sp.Rational(1, 3), "(19)", (STEP,), AT_STEP)
     whole = solved.scale(s.T, "sum over T steps")
     terms = (Term("drift", sp.factor(whole.expr.xreplace({P: s.q - 1}))),)
-    return Statement("proved", terms, whole.conditions, (S_F,), note="; ".join(whole.steps))
+    return Statement("composed", terms, whole.conditions, (S_F,), note="; ".join(whole.steps))
 
 
 def descent(a_3_variance: Theorem) -> Statement:
@@ -217,12 +219,12 @@ def descent(a_3_variance: Theorem) -> Statement:
         )
     )
     groups = {"descent": (s.gradient_sq,), "drift": (s.consensus_error,), "bias": (s.sigma_g,)}
-    return Statement("proved", named(chain.expr, groups), chain.conditions, (S_F,), note="; ".join(chain.steps))
+    return Statement("composed", named(chain.expr, groups), chain.conditions, (S_F,), note="; ".join(chain.steps))
 
 
 def theorem(b_1: Theorem, b_2: Theorem) -> Statement:
     """Theorem 4.1: Lemma B.2 telescoped, Lemma B.1 for the consensus error, both as printed."""
-    for condition in b_2.statement("proved").conditions:
+    for condition in b_2.statement("composed").conditions:
         implied(condition, AT_STEP)
     chain = (
         telescoped(b_2)
@@ -230,4 +232,4 @@ def theorem(b_1: Theorem, b_2: Theorem) -> Statement:
         .require(*b_1.statement("printed").conditions)
     )
     terms = named(chain.expr, {"initialisation": (s.F_gap,), "bias": (s.sigma_g,), "drift": (s.q,)})
-    return Statement("proved", terms, chain.conditions, (S_F,), note="; ".join(chain.steps))
+    return Statement("composed", terms, chain.conditions, (S_F,), note="; ".join(chain.steps))

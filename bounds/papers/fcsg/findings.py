@@ -91,10 +91,10 @@ def infinite_variance() -> Evidence:
 def drift_constant() -> Evidence:
     """Theorem 4.1 prints 42, its proof 78 = 2 * 39; the corrected drift is below the printed one for every q."""
     known = find("fcsg.theorem_4_1")
-    printed, proved, corrected = (known.statement(label).term("drift").expr for label in known.labels)
+    printed, composed, corrected = (known.statement(label).term("drift").expr for label in known.labels)
     longer = {known.vocabulary["q"].symbol: 1 + slack_symbol("period")}
     return confirm(
-        sp.simplify(proved / printed) == sp.Rational(13, 7)
+        sp.simplify(composed / printed) == sp.Rational(13, 7)
         and prove_nonnegative(printed - corrected, longer) is not None,
         proved_over_printed="13/7",
         corrected_at_most_printed=True,
@@ -116,17 +116,17 @@ def corollary_constants() -> Evidence:
         return unit * value(f"fcsg.{name}", label, term, **values)
 
     variance = coefficient("theorem_4_1", "variance")
-    drift = {label: coefficient("theorem_4_1", "drift", label) for label in ("printed", "proved")}
+    drift = {label: coefficient("theorem_4_1", "drift", label) for label in ("printed", "composed")}
     printed = coefficient("corollary_4_2", "variance"), coefficient("corollary_4_2", "drift")
     return confirm(
         printed == (Q(1, 6), Q(19, 9))
         and variance == Q(1, 3)
-        and drift["printed"] < Q(7, 6) < printed[1] < drift["proved"] < Q(13, 6)
+        and drift["printed"] < Q(7, 6) < printed[1] < drift["composed"] < Q(13, 6)
         and Q(1, 3) + Q(1, 54) <= sum(printed),
         printed=[str(c) for c in printed],
         variance_of_the_theorem=str(variance),
         drift_of_the_printed_theorem=float(drift["printed"]),
-        drift_of_the_proved_theorem=float(drift["proved"]),
+        drift_of_the_proved_theorem=float(drift["composed"]),
     )
 
 
@@ -247,7 +247,7 @@ FINDINGS = (
         "corollary",
         "constant",
         "1/6 and 19/9",
-        "1/3 and 7/6 from the printed theorem, 1/3 and 13/6 from the proved one, 1/(6b) and 1/54 from the corrected "
+        "1/3 and 7/6 from the printed theorem, 1/3 and 13/6 from the composed one, 1/(6b) and 1/54 from the corrected "
         "one",
         "the sum of the printed terms is a true bound, each of the two is not what the theorem gives",
         corollary_constants,

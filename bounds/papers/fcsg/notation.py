@@ -141,13 +141,13 @@ def declare(
     metric: Metric,
     printed: Statement,
     *,
-    proved: Callable[[], Statement] | None = None,
+    composed: Callable[[], Statement] | None = None,
     corrected: Statement | None = None,
     follows_from: tuple[Theorem, dict[str, sp.Expr]] | None = None,
-    unproved: str = "",
+    not_composed: str = "",
 ) -> Theorem:
     """A theorem of this paper; `source` is (where, equation)."""
-    statements = {"printed": printed, "proved": proved, "corrected": corrected}
+    statements = {"printed": printed, "composed": composed, "corrected": corrected}
     return Theorem(
         f"{paper}.{name}",
         kind,
@@ -158,7 +158,7 @@ def declare(
         {label: statement for label, statement in statements.items() if statement is not None},
         ASSUMPTIONS,
         follows_from=follows_from,
-        unproved=unproved,
+        not_composed=not_composed,
         problem="conditional",
         costs=costs if paper == "fcsg" else with_momentum,
     )

@@ -33,7 +33,7 @@ LEMMA_A_2 = declare(
         ),
         note="for points that do not depend on the samples",
     ),
-    proved=lambda: proof.plug_in_constants(),
+    composed=lambda: proof.plug_in_constants(),
 )
 
 LEMMA_A_3_VARIANCE = declare(
@@ -46,7 +46,7 @@ LEMMA_A_3_VARIANCE = declare(
         "E||batch gradient - grad Fhat^n(x_t^n)||^2", r"\mathbb{E}\|G_t^n(x_t^n)-\nabla\hat F^n(x_t^n)\|^2", GRADIENT_SQ
     ),
     Statement("printed", (Term("variance", PRODUCT / s.b),)),
-    proved=lambda: proof.batch_variance(LEMMA_A_2),
+    composed=lambda: proof.batch_variance(LEMMA_A_2),
 )
 
 LEMMA_A_3 = declare(
@@ -66,7 +66,7 @@ LEMMA_A_3 = declare(
         derived=(S_F,),
         note="printed as a sum over the clients; here divided by N",
     ),
-    proved=lambda: proof.spread(LEMMA_A_2),
+    composed=lambda: proof.spread(LEMMA_A_2),
 )
 
 # --- appendix B ----------
@@ -93,7 +93,7 @@ LEMMA_B_1 = declare(
         (STEP,),
         (S_F,),
     ),
-    proved=lambda: proof.consensus(LEMMA_A_3, LEMMA_A_3_VARIANCE),
+    composed=lambda: proof.consensus(LEMMA_A_3, LEMMA_A_3_VARIANCE),
     corrected=Statement("corrected", (Term("drift", DRIFT * s.T),), note="any step size"),
 )
 
@@ -115,7 +115,7 @@ LEMMA_B_2 = declare(
         derived=(S_F,),
         note="the consensus error stands without its expectation",
     ),
-    proved=lambda: proof.descent(LEMMA_A_3_VARIANCE),
+    composed=lambda: proof.descent(LEMMA_A_3_VARIANCE),
     corrected=Statement(
         "corrected",
         (
@@ -151,7 +151,7 @@ THEOREM_4_1 = declare(
         (S_F,),
         note="printed without expectations and with F(xbar_T) in place of the infimum",
     ),
-    proved=lambda: proof.theorem(LEMMA_B_1, LEMMA_B_2),
+    composed=lambda: proof.theorem(LEMMA_B_1, LEMMA_B_2),
     corrected=Statement(
         "corrected",
         (
@@ -189,7 +189,7 @@ COROLLARY_4_2 = declare(
         (S_F,),
         ROOT_SCHEDULE,
     ),
-    proved=lambda: proof.scheduled(THEOREM_4_1, ROOT_SCHEDULE, s.N**3 * s.q**4),
+    composed=lambda: proof.scheduled(THEOREM_4_1, ROOT_SCHEDULE, s.N**3 * s.q**4),
     corrected=Statement(
         "corrected",
         (

@@ -1,4 +1,4 @@
-"""FCSG-M: `proved` statements composed from the printed lemmas."""
+"""FCSG-M: `composed` statements composed from the printed lemmas."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def descent(pieces: int = 4) -> Statement:
         "drift": (s.consensus_error,),
         "bias": (s.sigma_g,),
     }
-    return Statement("proved", named(chain.expr, groups, "estimate"), derived=(S_F,), note="; ".join(chain.steps))
+    return Statement("composed", named(chain.expr, groups, "estimate"), derived=(S_F,), note="; ".join(chain.steps))
 
 
 def young(share: sp.Expr, kept: sp.Expr, moved: sp.Expr, factor: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
@@ -66,7 +66,7 @@ def tracking(a_3_variance: Theorem) -> Statement:
         "direction": (s.update_sq,),
         "drift": (s.consensus_error,),
     }
-    return Statement("proved", named(chain.expr, groups), chain.conditions, (S_F,), note="; ".join(chain.steps))
+    return Statement("composed", named(chain.expr, groups), chain.conditions, (S_F,), note="; ".join(chain.steps))
 
 
 def consensus(a_3: Theorem, a_3_variance: Theorem) -> Statement:
@@ -79,7 +79,7 @@ def consensus(a_3: Theorem, a_3_variance: Theorem) -> Statement:
     solved = absorbed(chain, s.consensus_error, sp.Rational(1, 6), "feedback at most 1/6", (STEP,), AT_STEP)
     whole = solved.require(MOMENTUM_RANGE).scale(s.T, "sum over T steps")
     terms = (Term("drift", sp.factor(whole.expr.xreplace({P: s.q - 1}))),)
-    return Statement("proved", terms, whole.conditions, (S_F,), note="; ".join(whole.steps))
+    return Statement("composed", terms, whole.conditions, (S_F,), note="; ".join(whole.steps))
 
 
 def theorem(c_1: Theorem, c_2: Theorem, c_3: Theorem, a_3_variance: Theorem) -> Statement:
@@ -100,5 +100,5 @@ def theorem(c_1: Theorem, c_2: Theorem, c_3: Theorem, a_3_variance: Theorem) -> 
     )
     groups = {"initialisation": (s.F_gap,), "drift": (s.q,), "bias": (s.sigma_g,), "start": (s.B,)}
     return Statement(
-        "proved", named(chain.expr, groups), chain.conditions, (S_F,), MOMENTUM, note="; ".join(chain.steps)
+        "composed", named(chain.expr, groups), chain.conditions, (S_F,), MOMENTUM, note="; ".join(chain.steps)
     )

@@ -52,7 +52,7 @@ LEMMA_C_1 = declare(
         derived=(S_F,),
         note="the estimate ubar_{t+1} is compared with grad Fhat(xbar_t)",
     ),
-    proved=proof.descent,
+    composed=proof.descent,
 )
 
 LEMMA_C_2 = declare(
@@ -79,7 +79,7 @@ LEMMA_C_2 = declare(
         (S_F,),
         note="0 < beta < 1 stands in section 4.2",
     ),
-    proved=lambda: proof.tracking(fcsg.LEMMA_A_3_VARIANCE),
+    composed=lambda: proof.tracking(fcsg.LEMMA_A_3_VARIANCE),
 )
 
 LEMMA_C_3 = declare(
@@ -96,7 +96,7 @@ LEMMA_C_3 = declare(
         (S_F,),
         note="0 < beta < 1 stands in section 4.2",
     ),
-    proved=lambda: proof.consensus(fcsg.LEMMA_A_3, fcsg.LEMMA_A_3_VARIANCE),
+    composed=lambda: proof.consensus(fcsg.LEMMA_A_3, fcsg.LEMMA_A_3_VARIANCE),
     corrected=Statement("corrected", (Term("drift", fcsg.DRIFT * s.T),), (MOMENTUM_RANGE,), note="any step size"),
 )
 
@@ -123,7 +123,7 @@ THEOREM_4_4 = declare(
         proof.MOMENTUM,
         note="printed with beta = 5 S_F eta; eta is the inner random variable, read as alpha",
     ),
-    proved=lambda: proof.theorem(LEMMA_C_1, LEMMA_C_2, LEMMA_C_3, fcsg.LEMMA_A_3_VARIANCE),
+    composed=lambda: proof.theorem(LEMMA_C_1, LEMMA_C_2, LEMMA_C_3, fcsg.LEMMA_A_3_VARIANCE),
     corrected=Statement(
         "corrected",
         (
@@ -164,7 +164,7 @@ COROLLARY_4_5 = declare(
         SCHEDULE,
         note="beta = 5 S_F alpha as in the theorem; no B appears: B = O(1) of Remark 4.6 is read as 1",
     ),
-    proved=lambda: fcsg_proof.scheduled(THEOREM_4_4, SCHEDULE, s.N**3 * s.q**4, {"B": sp.Integer(1)}),
+    composed=lambda: fcsg_proof.scheduled(THEOREM_4_4, SCHEDULE, s.N**3 * s.q**4, {"B": sp.Integer(1)}),
     corrected=Statement(
         "corrected",
         (

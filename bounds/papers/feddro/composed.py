@@ -1,4 +1,4 @@
-"""FedDRO: `proved` statements composed from the printed lemmas, and the corrected Theorem 5.1 (docs/theory/feddro.md)."""
+"""FedDRO: `composed` statements composed from the printed lemmas, and the corrected Theorem 5.1 (docs/theory/feddro.md)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def smoothness(s: SimpleNamespace) -> Statement:
     """Lemma 3.1: h plus f after g; the mean of maps that are mean-square Lipschitz is Lipschitz with the same constant."""
     outer, inner, plain = Smooth(s.B_f, s.L_f), Smooth(s.B_g, s.L_g), Smooth(sp.Integer(0), s.L_h)
     whole = (plain + outer.of(inner)).smoothness
-    return Statement("proved", (), derived=(Derived("L_Phi", whole, r"L_\Phi", "Lipschitz constant of grad Phi"),))
+    return Statement("composed", (), derived=(Derived("L_Phi", whole, r"L_\Phi", "Lipschitz constant of grad Phi"),))
 
 
 def _terms_ix_and_x(s: SimpleNamespace, drift: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
@@ -58,7 +58,7 @@ def client_drift(s: SimpleNamespace) -> Statement:
     steady = six - drift * s.consensus_error
     four = (s.I - 1) * s.eta**2 * (drift * s.consensus_sum + steady * s.elapsed)
     return Statement(
-        "proved",
+        "composed",
         sorted_terms(s, four, "rest", drift=s.consensus_sum),
         note="bounds the square that the printed norm lacks",
     )
@@ -72,7 +72,7 @@ def estimate(s: SimpleNamespace) -> Statement:
     old, at_batch = (1 - s.beta) ** 2, s.b * s.K
     five = old * s.inner_error + (2 * s.beta**2 * s.sigma_g**2 + 2 * old * s.B_g**2 * s.eta**2 * eleven) / at_batch
     return Statement(
-        "proved",
+        "composed",
         sorted_terms(s, five, "rest", inner=s.inner_error, direction=s.direction_sq, drift=s.consensus_error),
         note="holds between communications: at one, the model also jumps by its drift (feddro.estimate_jumps_at_communication)",
     )
@@ -96,8 +96,8 @@ def first_two_steps(level: sp.Rational) -> tuple[sp.Expr, sp.Expr]:
 
 def short_rounds(s: SimpleNamespace, main: Theorem, limit: Condition) -> Statement:
     """Corollary 1: Theorem 5.1 as proved, at its schedule, with (I-1)^2 raised to the square of the limit on I."""
-    proved = main.statement("proved")
-    schedule = {s.eta: proved.schedule["eta"]}
+    composed = main.statement("composed")
+    schedule = {s.eta: composed.schedule["eta"]}
 
     def raised(expr: sp.Expr) -> sp.Expr:
         gap, root = (s.I - 1) ** 2, slack_symbol("more")
@@ -107,20 +107,20 @@ def short_rounds(s: SimpleNamespace, main: Theorem, limit: Condition) -> Stateme
             chain = chain.at_most(gap, limit.right**2, "(I-1)^2 <= I^2", limit, substitution=sweep)
         return sp.powsimp(sp.expand(chain.expr.xreplace(schedule)))
 
-    terms = tuple(Term(t.name, raised(t.expr), t.role) for t in proved.terms)
+    terms = tuple(Term(t.name, raised(t.expr), t.role) for t in composed.terms)
     return Statement(
-        "proved", terms, (*proved.conditions, limit), proved.derived, proved.schedule, note="at the schedule"
+        "composed", terms, (*composed.conditions, limit), composed.derived, composed.schedule, note="at the schedule"
     )
 
 
 def complexities(main: Theorem, printed: Statement) -> Statement:
     """Corollary 2 under the conditions that the proof of Theorem 5.1 uses."""
-    proved = main.statement("proved")
+    composed = main.statement("composed")
     costs = tuple(
         item for item in printed.derived if item.name in ("samples_per_client", "rounds", "embedding_messages")
     )
-    schedule = {**printed.schedule, **proved.schedule}
-    return Statement("proved", (), proved.conditions, (*proved.derived, *costs), schedule)
+    schedule = {**printed.schedule, **composed.schedule}
+    return Statement("composed", (), composed.conditions, (*composed.derived, *costs), schedule)
 
 
 def kl_maximum(s: SimpleNamespace) -> Statement:
@@ -150,7 +150,7 @@ def descent(s: SimpleNamespace, l_phi: Derived) -> Statement:
     half = sp.expand(s.eta / 2 * term_1)
     smooth = s.eta**2 * l_phi.symbol
     return Statement(
-        "proved",
+        "composed",
         (
             Term("descent", -s.eta / 2 * s.gradient_sq),
             Term("direction", -(s.eta / 2 - smooth) * s.direction_sq),
@@ -199,7 +199,7 @@ def potential(
         )
     )
     return Statement(
-        "proved",
+        "composed",
         sorted_terms(
             s, chain.expr.xreplace({s.beta: c_beta.symbol * s.eta}), descent=s.gradient_sq, drift=s.consensus_error
         ),
@@ -236,7 +236,7 @@ def telescoped(s: SimpleNamespace, f_5: Theorem, f_3: Theorem, step_3: Condition
         .scale(s.T, "sum over T steps")
     )
     return Statement(
-        "proved",
+        "composed",
         sorted_terms(s, total.expr, descent=s.gradient_sq),
         (*lemma.conditions, *chain.conditions),
         lemma.derived,
@@ -252,7 +252,7 @@ def theorem(s: SimpleNamespace, f_6: Theorem) -> Statement:
     c_beta = lemma.constant("c_beta")
     used = (*lemma.conditions, momentum_at_most_one(s))
     return Statement(
-        "proved",
+        "composed",
         sorted_terms(s, rest * 2 / (s.eta * s.T)),
         used,
         lemma.derived,
@@ -263,17 +263,17 @@ def theorem(s: SimpleNamespace, f_6: Theorem) -> Statement:
 
 def noiseless(s: SimpleNamespace, main: Theorem) -> Statement:
     """Theorem 4.2 as the paper proves it: Theorem 5.1 with h = 0, no noise, full batches (b = 1) and an exact start."""
-    proved = main.statement("proved")
+    composed = main.statement("composed")
     nothing = (s.sigma_h, s.sigma_g, s.Delta_h, s.L_h, s.y_err)
     table = {symbol: sp.Integer(0) for symbol in nothing} | {s.b: sp.Integer(1)}
 
     def at(expr: sp.Expr) -> sp.Expr:
-        return proved.expand(expr).xreplace(table)
+        return composed.expand(expr).xreplace(table)
 
-    terms = tuple(Term(t.name, at(t.expr), t.role) for t in proved.terms if at(t.expr) != 0)
-    conditions = tuple(Condition(c.name, at(c.left), c.relation, at(c.right), c.note) for c in proved.conditions)
-    schedule = {name: at(expr) for name, expr in proved.schedule.items()}
-    return Statement("proved", terms, conditions, schedule=schedule, note="Theorem 5.1 without noise")
+    terms = tuple(Term(t.name, at(t.expr), t.role) for t in composed.terms if at(t.expr) != 0)
+    conditions = tuple(Condition(c.name, at(c.left), c.relation, at(c.right), c.note) for c in composed.conditions)
+    schedule = {name: at(expr) for name, expr in composed.schedule.items()}
+    return Statement("composed", terms, conditions, schedule=schedule, note="Theorem 5.1 without noise")
 
 
 def modified_fedavg(s: SimpleNamespace) -> Statement:

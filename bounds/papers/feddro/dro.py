@@ -48,7 +48,7 @@ def _reformulation(name: str, title: str, equation: str, divergence: str, printe
             "printed": Statement("printed", (), derived=(Derived("objective", printed, "", "objective"),)),
             "corrected": corrected,
         },
-        unproved="the paper states it without a proof",
+        not_composed="the paper states it without a proof",
     )
 
 

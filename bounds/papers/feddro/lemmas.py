@@ -18,7 +18,7 @@ LEMMA_3_1 = declare(
     source("Lemma 3.1"),
     Metric("L_Phi", r"L_\Phi", OBJECTIVE / VARIABLE**2, "Lipschitz constant of grad Phi"),
     Statement("printed", (), derived=(L_PHI,)),
-    proved=lambda: proof.smoothness(s),
+    composed=lambda: proof.smoothness(s),
 )
 
 # --- the lemma chain of appendix F -----------------------------------------------------------------------------------
@@ -43,7 +43,7 @@ LEMMA_F_2 = declare(
         derived=(L_PHI,),
         note="the drift coefficient is printed with L_F, a letter the paper never defines; read as L_f",
     ),
-    proved=lambda: proof.descent(s, L_PHI),
+    composed=lambda: proof.descent(s, L_PHI),
 )
 
 LEMMA_F_3 = declare(
@@ -63,7 +63,7 @@ LEMMA_F_3 = declare(
         ),
         note="the norm on the left is printed without its square",
     ),
-    proved=lambda: proof.client_drift(s),
+    composed=lambda: proof.client_drift(s),
 )
 
 _old = (1 - s.beta) ** 2
@@ -96,7 +96,7 @@ LEMMA_F_4 = declare(
         ),
         note="printed with the index t on both sides; the proof has t+1 on the left and t on the right, as here",
     ),
-    proved=lambda: proof.estimate(s),
+    composed=lambda: proof.estimate(s),
 )
 
 STEP_1 = Condition(
@@ -141,7 +141,7 @@ LEMMA_F_5 = declare(
         note="the two limits on eta are printed inside braces without a min",
     ),
     unit_choices=UNITS,
-    proved=lambda: proof.potential(s, LEMMA_F_2, LEMMA_F_4, (STEP_1, STEP_2, MOMENTUM), PULL),
+    composed=lambda: proof.potential(s, LEMMA_F_2, LEMMA_F_4, (STEP_1, STEP_2, MOMENTUM), PULL),
 )
 
 
@@ -191,5 +191,5 @@ THEOREM_F_6 = declare(
         note="gradient_sq is here the average over t = 0..T-1",
     ),
     unit_choices=UNITS,
-    proved=lambda: proof.telescoped(s, LEMMA_F_5, LEMMA_F_3, STEP_3, ROUGH),
+    composed=lambda: proof.telescoped(s, LEMMA_F_5, LEMMA_F_3, STEP_3, ROUGH),
 )

@@ -114,8 +114,8 @@ def source(where: str, equation: str = "") -> Source:
 def declare(
     name: str, kind: str, title: str, source: Source, metric: Metric, printed: Statement, **more: Any
 ) -> Theorem:
-    proved, corrected = more.pop("proved", None), more.pop("corrected", None)
-    statements = {"printed": printed, "proved": proved, "corrected": corrected}
+    composed, corrected = more.pop("composed", None), more.pop("corrected", None)
+    statements = {"printed": printed, "composed": composed, "corrected": corrected}
     more.setdefault("unit_choices", () if kind == "lemma" else UNITS)
     return Theorem(
         f"feddro.{name}",

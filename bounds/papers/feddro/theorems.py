@@ -80,7 +80,7 @@ THEOREM_5_1 = declare(
         schedule=SCHEDULE,
         note="T_th, the constants and c_beta as defined in appendix F",
     ),
-    proved=lambda: proof.theorem(s, THEOREM_F_6),
+    composed=lambda: proof.theorem(s, THEOREM_F_6),
     corrected=lambda: proof.corrected(s, L_PHI, ROUGH),
 )
 
@@ -120,7 +120,7 @@ THEOREM_F_1 = declare(
         derived=(L_PHI, C_BETA, LBAR_PRINTED, T_TH),
         schedule=SCHEDULE,
     ),
-    proved=lambda: proof.theorem(s, THEOREM_F_6),
+    composed=lambda: proof.theorem(s, THEOREM_F_6),
 )
 
 SHORT_ROUNDS = Condition("local_updates", s.I, "<=", s.T ** R(1, 4) / (s.b * s.K) ** R(3, 4), "its O(.) read as 1")
@@ -138,7 +138,7 @@ COROLLARY_1 = declare(
         schedule=SCHEDULE,
     ),
     follows_from=(THEOREM_5_1, {"I": SHORT_ROUNDS.right}),
-    proved=lambda: proof.short_rounds(s, THEOREM_5_1, SHORT_ROUNDS),
+    composed=lambda: proof.short_rounds(s, THEOREM_5_1, SHORT_ROUNDS),
     corrected=lambda: corollaries.short_rounds(s, THEOREM_5_1),
 )
 
@@ -164,7 +164,7 @@ COROLLARY_2 = declare(
     source("Corollary 2"),
     STATIONARITY,
     _COSTS,
-    proved=lambda: proof.complexities(THEOREM_5_1, _COSTS),
+    composed=lambda: proof.complexities(THEOREM_5_1, _COSTS),
     corrected=lambda: corollaries.complexities(s, THEOREM_5_1),
 )
 
@@ -198,8 +198,8 @@ THEOREM_4_1 = Theorem(
     Metric("xbar_t at communications", r"\bar x^t", ONE, "on g_1 = 4x-4, g_2 = -2x+4, f = sqrt(y^2+4), x_0 = 1/2"),
     {
         "printed": Statement("printed", (), **_limits(R(1, 8), R(1, 22), "<"), note="proved by the paper for I = 2"),
-        "proved": lambda: Statement(
-            "proved",
+        "composed": lambda: Statement(
+            "composed",
             (),
             **_limits(*proof.first_two_steps(level=R(1, 2)), "<="),
             note="for I = 2, one step size in both steps, and with the cases that the paper leaves to the reader",
@@ -222,7 +222,7 @@ THEOREM_4_2 = declare(
     source("Theorem 4.2"),
     Metric("(1/T) sum ||grad Phi(xbar_t)||^2", r"\frac1T\sum_t\|\nabla\Phi(\bar x^t)\|^2", GRADIENT_SQ),
     Statement("printed", (), conditions=(PERIOD_LIMIT,), note="asserts convergence for some step size, without a rate"),
-    proved=lambda: proof.noiseless(s, THEOREM_5_1),
+    composed=lambda: proof.noiseless(s, THEOREM_5_1),
     corrected=lambda: proof.modified_fedavg(s),
 )
 

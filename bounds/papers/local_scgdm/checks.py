@@ -70,7 +70,7 @@ def initial_inner() -> Evidence:
     """NOISY_START: one client, independent samples; with L_f for L_g the bound holds."""
     case = instances.NOISY_START
     bound, failed = printed(case.values())
-    repaired, _ = printed(case.values(), "proved")
+    repaired, _ = printed(case.values(), "composed")
     left, largest = case.left()
     facts = 2 * bound < float(left) < repaired and largest < 1 and not failed
     return confirm(facts, left=float(left), printed_bound=bound, with_L_f=repaired, T=case.T)
@@ -151,15 +151,16 @@ def descent_step() -> Evidence:
 
 
 def factor_two() -> Evidence:
-    """Three noise terms of `proved`, composed from the lemmas, are twice the printed ones; the others are equal."""
+    """Three noise terms of `composed`, composed from the lemmas, are twice the printed ones; the others are equal."""
     import sympy as sp
 
     from ...registry import get_theorem as theorem
 
     item = theorem(_MAIN)
-    printed_, proved = item.statement("printed"), item.statement("proved")
+    printed_, composed = item.statement("printed"), item.statement("composed")
     ratio = {
-        t.name: sp.simplify(proved.expand(t.expr) / printed_.expand(printed_.term(t.name).expr)) for t in proved.terms
+        t.name: sp.simplify(composed.expand(t.expr) / printed_.expand(printed_.term(t.name).expr))
+        for t in composed.terms
     }
     doubled = sorted(name for name, r in ratio.items() if r == 2)
     same = sorted(name for name, r in ratio.items() if r == 1)
@@ -190,7 +191,7 @@ def summed_coefficients() -> Evidence:
     s = item.vocabulary.namespace()
     table = {x: 1 for x in (s.C_g, s.L_f, s.L_g, s.alpha, s.gamma, s.eta, s.T)}
     found = {}
-    for label in ("printed", "proved"):
+    for label in ("printed", "composed"):
         statement = item.statement(label)
         for name, error in (("initial_momentum", s.start_momentum_error), ("initial_inner", s.start_inner_error)):
             found[f"{name}, {label}"] = str(sp.diff(statement.term(name).expr, error).xreplace(table))
@@ -214,7 +215,7 @@ def bracket_of_16() -> Evidence:
     item = theorem("local_scgdm.potential_step")
     slips = item.inhomogeneities(item.statement("printed"))
     places = {slip.where: f"{slip.found}, wanted {slip.wanted}" for slip in slips}
-    facts = list(places) == ["term momentum_inner"] and not item.inhomogeneities(item.statement("proved"))
+    facts = list(places) == ["term momentum_inner"] and not item.inhomogeneities(item.statement("composed"))
     return confirm(facts, places=places)
 
 

@@ -1,4 +1,4 @@
-"""Local-SCGDM: `proved` statements, composed from the paper's own lines; see docs/theory/local_scgdm.md.
+"""Local-SCGDM: `composed` statements, composed from the paper's own lines; see docs/theory/local_scgdm.md.
 
 They say what the lemmas give, and inherit what is wrong in them: at communications Lemmas 4.1 and 4.2 fail for clients
 that differ. `corrected` statements are in local_scgdm_sharp.py.
@@ -42,7 +42,7 @@ def meta(s: SimpleNamespace) -> Statement:
     inner, outer = IDENTITY + gradient.scaled(s.lam), Smooth(s.G, s.L_1)
     noise_f, noise_g = s.sigma_1, s.lam * s.sigma_2
     return Statement(
-        "proved",
+        "composed",
         (),
         derived=(
             Derived("L_f", outer.smoothness, "L_f", "(19)"),
@@ -89,7 +89,7 @@ def momentum_error(s: SimpleNamespace, l_f: Derived, in_range: Condition) -> Sta
         Term("momentum", part.coeff(s.momentum_sq) * s.momentum_sq),
         Term("gradient_noise", noise, "variance"),
     )
-    return _statement("proved", chain, terms, (l_f,))
+    return _statement("composed", chain, terms, (l_f,))
 
 
 def inner_error(s: SimpleNamespace, in_range: Condition) -> Statement:
@@ -114,7 +114,7 @@ def inner_error(s: SimpleNamespace, in_range: Condition) -> Statement:
         Term("inner_noise", w**2 * s.delta_g**2, "variance"),
         Term("inner_error", old),
     )
-    return _statement("proved", chain, terms)
+    return _statement("composed", chain, terms)
 
 
 # --- Lemmas A.1 and 4.3 ----------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def inner_spread(s: SimpleNamespace, in_range: Condition) -> Statement:
     parts = sp.expand(chain.expr)
     drift = parts.coeff(s.consensus_sum) * s.consensus_sum
     terms = (Term("inner_noise", sp.expand(parts - drift), "variance"), Term("drift", drift))
-    return _statement("proved", chain, terms)
+    return _statement("composed", chain, terms)
 
 
 def drift_step(s: SimpleNamespace, a_1: Theorem, a_2: Theorem, in_range: Condition) -> Statement:
@@ -144,7 +144,7 @@ def drift_step(s: SimpleNamespace, a_1: Theorem, a_2: Theorem, in_range: Conditi
         .insert(s.consensus_sum, s.p * s.consensus_error, "sum over the period as a mean")
         .scale(s.p**2 * s.beta**2 * s.eta**2, "p^2 beta^2 eta^2: weights alpha eta sum (1 - alpha eta)^j <= 1")
     )
-    return _statement("proved", chain, _drift_terms(s, chain.expr))
+    return _statement("composed", chain, _drift_terms(s, chain.expr))
 
 
 def _drift_terms(s: SimpleNamespace, expr: sp.Expr) -> tuple[Term, ...]:
@@ -170,7 +170,7 @@ def drift(s: SimpleNamespace, step: Theorem, period: Condition) -> Statement:
         {s.p: period.right / (1 + _U)},
     )
     chain = Chain(forcing, chain.conditions, chain.steps).scale(1 / (1 - sp.Rational(1, 2)), "solved")
-    return _statement("proved", chain, _drift_terms(s, chain.expr))
+    return _statement("composed", chain, _drift_terms(s, chain.expr))
 
 
 # --- the potential ---------------------------------------------------------------------------------------------------
@@ -189,12 +189,12 @@ def descent(s: SimpleNamespace, l_f: Derived, small: Condition) -> Statement:
     expr = sp.expand(chain.expr)
     names = {"descent": s.gradient_sq, "momentum": s.momentum_sq, "momentum_error": s.momentum_error}
     terms = [Term(name, expr.coeff(o) * o) for name, o in {**names, "drift": s.consensus_error}.items()]
-    return _statement("proved", chain, tuple(terms), (l_f,))
+    return _statement("composed", chain, tuple(terms), (l_f,))
 
 
 def first_inner(s: SimpleNamespace) -> Statement:
     """u_1 = g(x_0; xi) in Algorithm 1, so that its error is the noise of one sample, Assumption 3.3."""
-    return Statement("proved", (Term("inner_noise", s.delta_g**2, "variance"),), note="u_1 is one sample of g_k(x_0)")
+    return Statement("composed", (Term("inner_noise", s.delta_g**2, "variance"),), note="u_1 is one sample of g_k(x_0)")
 
 
 def potential_weights(s: SimpleNamespace) -> tuple[sp.Expr, sp.Expr]:
@@ -205,7 +205,7 @@ def potential_weights(s: SimpleNamespace) -> tuple[sp.Expr, sp.Expr]:
 def potential_chain(s: SimpleNamespace, first: Theorem, outer: Theorem, inner: Theorem) -> Chain:
     """(40): (15) + (beta/alpha) Lemma 4.1 + (2 beta C_g^2 L_f^2/gamma) Lemma 4.2; 4.2 also enters 4.1."""
     weight_m, weight_u = potential_weights(s)
-    base, m, u = first.statement("printed"), outer.statement("proved"), inner.statement("printed")
+    base, m, u = first.statement("printed"), outer.statement("composed"), inner.statement("printed")
     chain = (
         Chain(base.total)
         .plus(weight_m * (m.total - s.momentum_error), "beta/alpha times Lemma 4.1 as in (25)")
@@ -241,7 +241,7 @@ def potential_step(s: SimpleNamespace, first: Theorem, outer: Theorem, inner: Th
         Term("momentum", (bracket - from_inner) * s.momentum_sq),
         *_noise(s, rest),
     )
-    return _statement("proved", chain, terms, first.statement("printed").derived)
+    return _statement("composed", chain, terms, first.statement("printed").derived)
 
 
 def step_used(s: SimpleNamespace, l_f: sp.Symbol) -> Condition:
@@ -259,7 +259,7 @@ def _without_momentum(s: SimpleNamespace, line: Statement, conditions: tuple[Con
 
 def potential(s: SimpleNamespace, step: Theorem, small: Condition, scale: Condition) -> Statement:
     """(17) = (41) from (40), with the printed conditions on beta and eta."""
-    line = step.statement("proved")
+    line = step.statement("composed")
     sweep = {s.beta: small.right / (1 + _U), s.eta: 1 / (1 + _V)}
     chain = _without_momentum(s, line, (small, scale), sweep).scale(s.beta * s.eta, "times beta eta")
     expr = sp.expand(chain.expr)
@@ -269,7 +269,7 @@ def potential(s: SimpleNamespace, step: Theorem, small: Condition, scale: Condit
         Term("drift", expr.coeff(s.consensus_error) * s.consensus_error),
         *_noise(s, rest),
     )
-    return _statement("proved", chain, terms, line.derived)
+    return _statement("composed", chain, terms, line.derived)
 
 
 # --- Theorem 3.4 -----------------------------------------------------------------------------------------------------
@@ -281,7 +281,7 @@ def start_momentum(s: SimpleNamespace) -> Statement:
     total = sp.expand(_at_most(3, *parts))
     names = {"outer_noise": s.sigma_f, "inner_noise": s.delta_g, "jacobian_noise": s.sigma_g}
     terms = tuple(Term(name, total.coeff(x, 2) * x**2, "variance") for name, x in names.items())
-    return Statement("proved", terms, note="three differences")
+    return Statement("composed", terms, note="three differences")
 
 
 def potential_at_start(s: SimpleNamespace) -> sp.Expr:
@@ -297,12 +297,12 @@ def start(s: SimpleNamespace, momentum: Theorem, inner: Theorem) -> Statement:
         .insert(s.start_momentum_error, momentum.statement("printed").total, "(43)")
         .insert(s.start_inner_error, inner.statement("printed").total, "(44)")
     )
-    return _statement("proved", chain, split(chain.expr, {"initial_momentum": (s.alpha,)}, "initial_inner"))
+    return _statement("composed", chain, split(chain.expr, {"initial_momentum": (s.alpha,)}, "initial_inner"))
 
 
 def summed(s: SimpleNamespace, step: Theorem, lemma: Theorem) -> Statement:
     """(42): the sum of (41) over T steps divided by beta eta T/2, P_T >= F_*, Lemma 4.3."""
-    line = step.statement("proved")
+    line = step.statement("composed")
     used = step_used(s, line.derived[0].symbol)
     bracket = used.left / s.beta**2
     averaged = _without_momentum(s, line, (used,), {s.beta: 1 / sp.sqrt(bracket) / (1 + _U)})
@@ -326,18 +326,18 @@ def summed(s: SimpleNamespace, step: Theorem, lemma: Theorem) -> Statement:
     found = split(rest - noise, groups, "drift")
     roles = {name: "initialisation" for name in groups if name.startswith("initial")}
     head = tuple(Term(t.name, t.expr, roles.get(t.name, "")) for t in found)
-    return _statement("proved", chain, (*head[:3], *_noise(s, noise), *head[3:]), line.derived)
+    return _statement("composed", chain, (*head[:3], *_noise(s, noise), *head[3:]), line.derived)
 
 
 def theorem(s: SimpleNamespace, line: Theorem, momentum: Theorem, inner: Theorem) -> Statement:
     """Theorem 3.4: `summed` with (43) and (44)."""
-    statement = line.statement("proved")
+    statement = line.statement("composed")
     table = {
         s.start_momentum_error: momentum.statement("printed").total,
         s.start_inner_error: inner.statement("printed").total,
     }
     terms = tuple(Term(t.name, t.expr.xreplace(table), t.role) for t in statement.terms)
-    return Statement("proved", terms, statement.conditions, statement.derived, note=statement.note)
+    return Statement("composed", terms, statement.conditions, statement.derived, note=statement.note)
 
 
 def at_schedule(

@@ -51,9 +51,9 @@ LEMMA_4_1 = declare(
             Term("gradient_noise", 2 * s.alpha**2 * s.eta**2 * (OUTER + JACOBIAN), "variance"),
         ),
         conditions=(MOMENTUM_RANGE,),
-        note="(25), its proof, ends with L_F in the momentum term: that is `proved`",
+        note="(25), its proof, ends with L_F in the momentum term: that is `composed`",
     ),
-    proved=lambda: proof.momentum_error(s, L_F, MOMENTUM_RANGE),
+    composed=lambda: proof.momentum_error(s, L_F, MOMENTUM_RANGE),
     corrected=lambda: sharp.momentum_error_between(s, L_F, MOMENTUM_RANGE),
 )
 LEMMA_4_2 = declare(
@@ -72,7 +72,7 @@ LEMMA_4_2 = declare(
         conditions=(INNER_RANGE,),
         note="true between communications only",
     ),
-    proved=lambda: proof.inner_error(s, INNER_RANGE),
+    composed=lambda: proof.inner_error(s, INNER_RANGE),
 )
 
 # --- Lemmas A.1, A.2 and 4.3: the clients drift apart ----------------------------------------------------------------
@@ -96,7 +96,7 @@ LEMMA_A_1 = declare(
         conditions=(INNER_RANGE,),
         note="the condition is used and not printed; printed as a sum over the clients, here divided by K",
     ),
-    proved=lambda: proof.inner_spread(s, INNER_RANGE),
+    composed=lambda: proof.inner_spread(s, INNER_RANGE),
 )
 LEMMA_A_2 = declare(
     "lemma_a_2",
@@ -115,7 +115,7 @@ LEMMA_A_2 = declare(
         note="printed without an expectation, with u_{t+1}, and as a sum over the clients",
     ),
     corrected=lambda: sharp.gradient_spread(s),
-    unproved="quoted from another paper, without a proof",
+    not_composed="quoted from another paper, without a proof",
 )
 CONSENSUS = Metric(
     "(1/(T K)) sum_t sum_k E||x_k - xbar||^2",
@@ -139,7 +139,7 @@ LEMMA_4_3_STEP = declare(
         conditions=(MOMENTUM_RANGE, INNER_RANGE),
         note="printed times T K; the conditions are used and not printed",
     ),
-    proved=lambda: proof.drift_step(s, LEMMA_A_1, LEMMA_A_2, MOMENTUM_RANGE),
+    composed=lambda: proof.drift_step(s, LEMMA_A_1, LEMMA_A_2, MOMENTUM_RANGE),
 )
 LEMMA_4_3 = declare(
     "lemma_4_3",
@@ -157,7 +157,7 @@ LEMMA_4_3 = declare(
         conditions=(PERIOD,),
         note="printed times T K",
     ),
-    proved=lambda: proof.drift(s, LEMMA_4_3_STEP, PERIOD),
+    composed=lambda: proof.drift(s, LEMMA_4_3_STEP, PERIOD),
     corrected=lambda: sharp.drift_by_length(s),
 )
 
@@ -181,7 +181,7 @@ DESCENT = declare(
         derived=(L_F,),
         note="(38) is the same",
     ),
-    proved=lambda: proof.descent(s, L_F, DESCENT_STEP),
+    composed=lambda: proof.descent(s, L_F, DESCENT_STEP),
 )
 _STEP_NOISE = (
     Term("inner_noise", 2 * s.beta * s.gamma * s.eta**2 * VALUE, "variance"),
@@ -219,7 +219,7 @@ POTENTIAL_STEP = declare(
         derived=(L_F,),
         note="the bracket is closed too early in (16): momentum_inner lacks momentum_sq; (40) is right",
     ),
-    proved=lambda: proof.potential_step(s, DESCENT, LEMMA_4_1, LEMMA_4_2),
+    composed=lambda: proof.potential_step(s, DESCENT, LEMMA_4_1, LEMMA_4_2),
 )
 POTENTIAL = declare(
     "potential",
@@ -234,7 +234,7 @@ POTENTIAL = declare(
         derived=(L_F,),
         note="(41) is the same; printed after the condition on beta, in the setting of Theorem 3.4",
     ),
-    proved=lambda: proof.potential(s, POTENTIAL_STEP, STEP, SCALE),
+    composed=lambda: proof.potential(s, POTENTIAL_STEP, STEP, SCALE),
 )
 
 # --- the start -------------------------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ START_MOMENTUM = declare(
             Term("jacobian_noise", 3 * JACOBIAN, "variance"),
         ),
     ),
-    proved=lambda: proof.start_momentum(s),
+    composed=lambda: proof.start_momentum(s),
     corrected=lambda: sharp.start_momentum_reordered(s),
 )
 START_INNER = declare(
@@ -263,7 +263,7 @@ START_INNER = declare(
     ("proof of Theorem 3.4", "44"),
     Metric("E||u_1 - g_k(x_0)||^2", r"\mathbb{E}\|u_1^{(k)}-g^{(k)}(x_0)\|^2", INNER**2),
     Statement("printed", (Term("inner_noise", s.delta_g**2, "variance"),), note="printed with =, meant as <="),
-    proved=lambda: proof.first_inner(s),
+    composed=lambda: proof.first_inner(s),
 )
 START = declare(
     "start_potential",
@@ -279,5 +279,5 @@ START = declare(
         ),
         note="printed with L_g where the potential (39) has L_f",
     ),
-    proved=lambda: proof.start(s, START_MOMENTUM, START_INNER),
+    composed=lambda: proof.start(s, START_MOMENTUM, START_INNER),
 )

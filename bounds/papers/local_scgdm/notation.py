@@ -109,7 +109,7 @@ ASSUMPTIONS = (
     Assumption(
         "not stated: clients",
         "for `corrected`: the g_k are equal (the f_k are free), or line 13 of Algorithm 1 is deleted; "
-        "`printed` and `proved` are false for clients that differ (finding local_scgdm.heterogeneity)",
+        "`printed` and `composed` are false for clients that differ (finding local_scgdm.heterogeneity)",
     ),
 )
 META = (
@@ -134,8 +134,8 @@ def declare(
     printed: Made,
     **more: object,
 ) -> Theorem:
-    """A theorem of this paper; `proved` and `corrected` are statements or functions that compose them."""
-    labelled = {"printed": printed, "proved": more.pop("proved", None), "corrected": more.pop("corrected", None)}
+    """A theorem of this paper; `composed` and `corrected` are statements or functions that compose them."""
+    labelled = {"printed": printed, "composed": more.pop("composed", None), "corrected": more.pop("corrected", None)}
     return Theorem(
         f"local_scgdm.{name}",
         kind,

@@ -68,7 +68,7 @@ LEMMA_3_9: Theorem = declare(
         ),
         note="printed as squares where a square stands",
     ),
-    proved=lambda: proof.meta(s),
+    composed=lambda: proof.meta(s),
     corrected=lambda: sharp.meta(s, LEMMA_3_9),
     assumptions=META,
 )
@@ -107,7 +107,7 @@ SUMMED = declare(
         derived=(L_F,),
         note="the last line of (42); (46) has other coefficients for the two initial errors",
     ),
-    proved=lambda: proof.summed(s, POTENTIAL_STEP, LEMMA_4_3),
+    composed=lambda: proof.summed(s, POTENTIAL_STEP, LEMMA_4_3),
 )
 THEOREM_3_4 = declare(
     "theorem_3_4",
@@ -128,7 +128,7 @@ THEOREM_3_4 = declare(
         derived=(L_F,),
         note="(46) is the same; p > 1 is an input of Algorithm 1",
     ),
-    proved=lambda: proof.theorem(s, SUMMED, START_MOMENTUM, START_INNER),
+    composed=lambda: proof.theorem(s, SUMMED, START_MOMENTUM, START_INNER),
     corrected=lambda: sharp.corrected(s, L_F, (MOMENTUM_RANGE, INNER_RANGE, STEP, SCALE)),
     note="refuting instances: bounds/papers/local_scgdm/instances.py",
 )
@@ -158,7 +158,7 @@ COROLLARY_3_5 = declare(
         schedule=SCHEDULE,
         note="printed without any condition on alpha, beta, gamma and T",
     ),
-    proved=lambda: proof.at_schedule(s, THEOREM_3_4, "proved", SCHEDULE, _CHOICES),
+    composed=lambda: proof.at_schedule(s, THEOREM_3_4, "composed", SCHEDULE, _CHOICES),
     corrected=lambda: proof.at_schedule(s, THEOREM_3_4, "corrected", SCHEDULE, _CHOICES),
     follows_from=(THEOREM_3_4, SCHEDULE),
 )
@@ -171,8 +171,8 @@ REMARK_3_6 = declare(
     ("Remark 3.6", ""),
     Metric("beta", r"\beta", VARIABLE**2 / OBJECTIVE, "largest step size that Theorem 3.4 admits at alpha = gamma = 1"),
     Statement("printed", (Term("limit", 1 / sp.sqrt(16 * s.C_g**4 * s.L_f**2 + 8 * _smooth**2)),), derived=(L_F,)),
-    proved=lambda: Statement(
-        "proved",
+    composed=lambda: Statement(
+        "composed",
         (Term("limit", 1 / sp.sqrt(sp.expand(1 / STEP.right.xreplace(_UNIT_MOMENTA) ** 2))),),
         derived=(L_F,),
         note="from the condition on beta",
@@ -185,7 +185,7 @@ REMARK_3_7 = declare(
     ("Remark 3.7", ""),
     Metric("T/p", "T/p", ONE, "number of communication rounds with the schedule of Corollary 3.5"),
     Statement("printed", (Term("rounds", s.T ** sp.Rational(3, 4)),), note="eps^-3 rounds for T = eps^-4 iterations"),
-    proved=lambda: Statement("proved", (Term("rounds", s.T / SCHEDULE["p"]),), note="T/p at the schedule"),
+    composed=lambda: Statement("composed", (Term("rounds", s.T / SCHEDULE["p"]),), note="T/p at the schedule"),
 )
 
 THEOREMS = (

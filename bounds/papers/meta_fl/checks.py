@@ -258,7 +258,7 @@ def zero_bias_terms() -> Evidence:
     printed, sharp = (values_of("lemma_6", label, tiny)["mu_F"] for label in ("printed", "corrected"))
     one_step = {**base, "L": 1, "alpha": Q(1, 10), "nu": 1}
     known = 2 * Q(1, 10)  # Per-FedAvg: 2 alpha L sigma_G / sqrt(D)
-    more = less(5 * known, values_of("lemma_6", "proved", one_step)["mu_F"])
+    more = less(5 * known, values_of("lemma_6", "composed", one_step)["mu_F"])
     fewer = not less(known, values_of("lemma_6", "corrected", one_step)["mu_F"])
     return confirm(
         not less(printed, sp.Integer(1)) and less(sharp, Q(1, 10**8)) and more and fewer,

@@ -1,4 +1,4 @@
-"""meta_fl: `proved` statements composed from the steps of the appendices, and Theorem 8 with explicit constants.
+"""meta_fl: `composed` statements composed from the steps of the appendices, and Theorem 8 with explicit constants.
 
 The paper proves Theorem 8 by reference to another paper. The steps T1 to T9 composed below are those of
 docs/theory/meta_fl.md.
@@ -22,7 +22,7 @@ def lemma_4(s: SimpleNamespace, c_nu: Derived) -> Statement:
     """(53): ||B_w|| times (58), plus B times c_nu of the recursion (63)."""
     product, lipschitz = growth(s) ** s.nu, s.L * growth(s) ** s.nu
     l_f = Derived("L_F", product * lipschitz + s.B * c_nu.symbol, "L_F", "Lipschitz constant of grad F")
-    return Statement("proved", (), derived=(c_nu, l_f), note="(53) to (66), with the recursion (63)")
+    return Statement("composed", (), derived=(c_nu, l_f), note="(53) to (66), with the recursion (63)")
 
 
 def lemma_12(s: SimpleNamespace) -> Statement:
@@ -35,7 +35,7 @@ def lemma_12(s: SimpleNamespace) -> Statement:
         Derived("kbar_G", counted(s.kappa_G, s.sigma_G, s.D), r"\bar\kappa_G", "gradient, (71) to (75)"),
         Derived("kbar_H", counted(s.kappa_H, s.sigma_H, s.D_H), r"\bar\kappa_H", "Hessian, in an inner-product norm"),
     )
-    return Statement("proved", (), derived=made)
+    return Statement("composed", (), derived=made)
 
 
 def lemma_6(s: SimpleNamespace, parts: tuple[Derived, ...], steps: Condition) -> Statement:
@@ -58,7 +58,7 @@ def lemma_6(s: SimpleNamespace, parts: tuple[Derived, ...], steps: Condition) ->
         Derived("mu_F", bias, r"\mu_F", "(123), (124)"),
         Derived("sigma_F", sp.sqrt(chain.expr), r"\sigma_F", "(126), (127)"),
     )
-    return Statement("proved", (), (steps,), (*parts, *made), note="; ".join(("(126)", *chain.steps)))
+    return Statement("composed", (), (steps,), (*parts, *made), note="; ".join(("(126)", *chain.steps)))
 
 
 def lemma_7(s: SimpleNamespace, steps: Condition) -> Statement:
@@ -76,7 +76,7 @@ def lemma_7(s: SimpleNamespace, steps: Condition) -> Statement:
     )
     gamma = Derived("gamma_F", sp.sqrt(chain.expr), r"\gamma_F", "(140), (141)")
     term = Term("heterogeneity", gamma.symbol**2)
-    return Statement("proved", (term,), (steps,), (g_nu, gamma), note="; ".join(("(140), (141)", *chain.steps)))
+    return Statement("composed", (term,), (steps,), (g_nu, gamma), note="; ".join(("(140), (141)", *chain.steps)))
 
 
 def lemma_10(s: SimpleNamespace, path: tuple[Derived, ...], steps: Condition) -> Statement:
@@ -92,7 +92,7 @@ def lemma_10(s: SimpleNamespace, path: tuple[Derived, ...], steps: Condition) ->
             "(147), (148)",
         ),
     )
-    return Statement("proved", (), (steps,), (h, h2, *made))
+    return Statement("composed", (), (steps,), (h, h2, *made))
 
 
 def lemma_11(s: SimpleNamespace, parts: tuple[Derived, ...], q: sp.Expr, steps: Condition) -> Statement:
@@ -105,7 +105,7 @@ def lemma_11(s: SimpleNamespace, parts: tuple[Derived, ...], q: sp.Expr, steps: 
         Derived("mu_F_HF", p.symbol + q_nu.symbol, r"\mu_F^{HF}", "(161)"),
         Derived("sigma_F_HF", sp.sqrt(2 * p2.symbol + 2 * q_nu.symbol**2), r"\sigma_F^{HF}", "(150)"),
     )
-    return Statement("proved", (), (steps,), (p, p2, q_nu, *made))
+    return Statement("composed", (), (steps,), (p, p2, q_nu, *made))
 
 
 def theorem_8(

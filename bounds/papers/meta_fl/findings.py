@@ -21,7 +21,7 @@ FINDINGS = (
         "breaks",
         "client sampling costs beta L_F gamma_F^2 (1-r)/(r(n-1)), up to a constant",
         "tau beta L_F gamma_F^2 (1-r)/(r(n-1)): one random set of clients serves all tau steps of a round, and its "
-        "errors add up in one direction (statement `proved`, constant 10)",
+        "errors add up in one direction (statement `composed`, constant 10)",
         "for r < 1 the theorem is false for every constant: two noiseless clients exceed the bound as soon as tau "
         "is about 1000 c; for r = 1 or tau = 1 it is right with c = 10",
         checks.lost_tau,

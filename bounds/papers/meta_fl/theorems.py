@@ -127,7 +127,7 @@ LEMMA_4 = _theorem(
     ("Lemma 4", "19"),
     Metric("L_F", "L_F", OBJECTIVE / VARIABLE**2, "Lipschitz constant of grad F and of every grad F_i"),
     printed=Statement("printed", (), derived=(L_F,)),
-    proved=lambda: proof.lemma_4(s, C_NU),
+    composed=lambda: proof.lemma_4(s, C_NU),
 )
 
 # --- Lemmas 12 and 5: batches, and the path of the fine-tuning steps -------------------------------------------------
@@ -147,7 +147,7 @@ LEMMA_12 = _theorem(
         ),
         note="(69) needs a norm with an inner product, such as the Frobenius norm",
     ),
-    proved=lambda: proof.lemma_12(s),
+    composed=lambda: proof.lemma_12(s),
 )
 
 H_NU = Derived("h_nu", constants.one_h(s, nu), r"h_\nu", "first moment, (20)")
@@ -167,7 +167,7 @@ LEMMA_5 = _theorem(
     ("Lemma 5", "20"),
     PATH,
     printed=Statement("printed", (), (SOME_STEPS,), (H_NU, H2_NU, H4_NU), note="stated for l = 1..nu, here at l = nu"),
-    proved=Statement("proved", (), (SOME_STEPS,), STEPWISE, note="the recursions of Appendix D"),
+    composed=Statement("composed", (), (SOME_STEPS,), STEPWISE, note="the recursions of Appendix D"),
     corrected=Statement(
         "corrected", (), (), (SHARP_H2, SHARP_H, STEPWISE[2]), note="step M2 of docs/theory/meta_fl.md"
     ),
@@ -207,7 +207,7 @@ LEMMA_6 = _theorem(
         EXACT,
         note="(24) is printed without the expectation of its left side",
     ),
-    proved=lambda: proof.lemma_6(s, (*STEPWISE, D_NU, D4_NU, T_NU), SOME_STEPS),
+    composed=lambda: proof.lemma_6(s, (*STEPWISE, D_NU, D4_NU, T_NU), SOME_STEPS),
     corrected=Statement("corrected", (), (), SHARP_EXACT, note="step M3 of docs/theory/meta_fl.md; no fourth moment"),
 )
 
@@ -228,7 +228,7 @@ LEMMA_7 = _theorem(
         "how far apart the clients' meta gradients are, at every w",
     ),
     printed=Statement("printed", (Term("heterogeneity", GAMMA_F.symbol**2),), (SOME_STEPS,), (G_NU, GAMMA_F)),
-    proved=lambda: proof.lemma_7(s, SOME_STEPS),
+    composed=lambda: proof.lemma_7(s, SOME_STEPS),
     corrected=Statement(
         "corrected",
         (Term("heterogeneity", SHARP_GAMMA.symbol**2),),
@@ -266,7 +266,7 @@ LEMMA_10 = _theorem(
     ("Lemma 10", "32"),
     MOMENTS,
     printed=Statement("printed", (), (SOME_STEPS,), FIRST_ORDER),
-    proved=lambda: proof.lemma_10(s, STEPWISE, SOME_STEPS),
+    composed=lambda: proof.lemma_10(s, STEPWISE, SOME_STEPS),
     corrected=Statement("corrected", (), (), SHARP_FIRST_ORDER, note="step M4 of docs/theory/meta_fl.md"),
 )
 
@@ -308,7 +308,7 @@ LEMMA_11 = _theorem(
         HESSIAN_FREE,
         note="the left sides are printed with a gradient that is never defined; the proof has grad F_i, as here",
     ),
-    proved=lambda: proof.lemma_11(s, (P_NU, P2_NU), constants.q(s, nu), SOME_STEPS),
+    composed=lambda: proof.lemma_11(s, (P_NU, P2_NU), constants.q(s, nu), SOME_STEPS),
     corrected=Statement("corrected", (), (), SHARP_HESSIAN_FREE, note="step M5 of docs/theory/meta_fl.md"),
 )
 
@@ -359,8 +359,8 @@ def _theorem_8(
         STATIONARITY,
         (*PARTICIPATION, SOME_STEPS, HIDDEN),
         printed=printed,
-        proved=lambda: proof.theorem_8(
-            s, "proved", (L_F, *parts, G_NU, GAMMA_F), (STEP_SIZE, *PARTICIPATION, SOME_STEPS), suffix
+        composed=lambda: proof.theorem_8(
+            s, "composed", (L_F, *parts, G_NU, GAMMA_F), (STEP_SIZE, *PARTICIPATION, SOME_STEPS), suffix
         ),
         corrected=lambda: proof.theorem_8(
             s, "corrected", (L_F, *sharper, SHARP_GAMMA), (STEP_SIZE, *PARTICIPATION), suffix
