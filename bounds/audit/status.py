@@ -1,6 +1,6 @@
 """What is known of a statement: refuted by an exact instance, proved, derived, composed, or open.
 
-Computed and never typed. `refuted`: a bundle breaks the statement. `composed`: the kernel checks the derivation. `derived`: it
+Computed and never typed. `refuted`: a bundle breaks the statement. `proved`: the kernel checks the derivation. `derived`: it
 is a corrected statement, whose derivation is in docs/theory; or each of its terms is certified to be at least that of the
 corrected statement, so that it holds wherever that one does; or the paper's `holds.py` gives an argument and a check of it.
 `composed`: put together from the paper's lemmas as printed, and none of these. `open`: none of these.
@@ -55,7 +55,7 @@ def status(theorem: Theorem, label: str = "printed") -> Status:
         return Status("refuted", "an exact instance breaks it", bundles=broken)
     if label == "corrected":
         if derivation(theorem) is not None and prove(theorem).checked:
-            return Status("composed", "the kernel checks its derivation")
+            return Status("proved", "the kernel checks its derivation")
         return Status("derived", f"the derivation is in docs/theory, under {theorem.source.paper}")
     if check := _arguments().get((theorem.id, label)):
         check()
@@ -105,7 +105,7 @@ def _is_larger(statement: Statement, corrected: Statement) -> bool:
 
 def _at_least(larger: sp.Expr, smaller: sp.Expr) -> bool:
     """Certified: directly, or by squares where roots stand in the way."""
-    if compare(larger, smaller)[0] in ("equal", "composed"):
+    if compare(larger, smaller)[0] in ("equal", "larger"):
         return True
     return larger.is_nonnegative is True and never_negative(sp.expand(larger**2) - sp.expand(smaller**2))
 

@@ -30,7 +30,7 @@ def theorem_2() -> Evidence:
     squares = common * (weight * (a**2 + b**2) + (s.tau - 1) ** 2 * (a - b) ** 2 / 4)
     identity = sp.expand(left**2 - right**2 - squares) == 0
     longer = prove_nonnegative(weight, {s.tau: 1 + slack_symbol("more")}) is not None
-    known = set(compared.values()) <= {"equal", "composed"} and printed.conditions == corrected.conditions
+    known = set(compared.values()) <= {"equal", "larger"} and printed.conditions == corrected.conditions
     return confirm(known and identity and longer, terms=compared)
 
 
