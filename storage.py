@@ -98,13 +98,25 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
     folder = Path(path)
     with _named(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".{secrets.token_hex(4)}.part"
-        probe.touch(exist_ok=False)
-        probe.unlink()
+        check_folder(folder)
         for part in folder.glob(".*.part"):
             if time.time() - part.stat().st_mtime > _LEFT_BEHIND_SECONDS:
                 part.unlink(missing_ok=True)
     return folder
+
+
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """That a folder can be written, or made where it is missing; for what is perhaps written later, so it is not made now.
+
+    Raises:
+        OSError: it cannot; `filename` is `path`.
+    """
+    folder = Path(path)
+    with _named(folder):
+        nearest = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+        probe = nearest / f".{secrets.token_hex(4)}.part"
+        probe.touch(exist_ok=False)
+        probe.unlink()
 
 
 @contextmanager

@@ -14,6 +14,7 @@ COMMANDS = {
     "report": ["report", "--quick", "--out", "{place}"],
     "counterexample": ["counterexample", "--out", "{place}"],
     "plot": ["plot", MAIN, "--over", "T", *sets(VALUES), "--out", "{place}/figure.svg"],
+    "falsify": ["falsify", "comfedl.theorem_1", "--seconds", "1000", "--out", "{place}"],
     "sweep": ["plot", MAIN, "--sweep", "K", "--out", "{place}/figure.svg"],
 }
 

@@ -261,3 +261,14 @@ def test_two_writers_and_kills_never_leave_half_a_file(tmp_path):
             writer.wait()
             writer.stdout.close()
     assert storage.recall(path, "counter")
+
+
+def test_a_folder_is_checked_without_being_made(tmp_path, read_only):
+    storage.check_folder(tmp_path / "a" / "b")
+    assert os.listdir(tmp_path) == []
+    (tmp_path / "file").write_text("")
+    for place in ("/proc/fedco/a", tmp_path / "file", tmp_path / "file" / "a"):
+        with pytest.raises(OSError, match=str(place)):
+            storage.check_folder(place)
+    with without_rights(), pytest.raises(PermissionError, match="new"):
+        storage.check_folder(read_only / "new")

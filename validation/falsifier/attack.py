@@ -13,6 +13,7 @@ import torch
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem as find
+from ...storage import check_folder
 from ..runs.bundle import Bundle, write
 from .bundle import bundle_of, describe, plain
 from .confirm import Confirmed
@@ -101,10 +102,13 @@ def falsify(
 
     Raises:
         InputError: there is no such theorem or statement.
+        OSError: nothing can be written to `out`; found before the search.
     """
     declared = find(theorem) if isinstance(theorem, str) else theorem
     declared.statement(statement)
     began = time.perf_counter()
+    if out is not None:
+        check_folder(out)
     try:
         target = target_of(declared, statement)
     except InputError as error:
@@ -162,7 +166,6 @@ def _shown(violation: Confirmed) -> dict[str, Any]:
 
 
 def _written(bundle: Bundle, target: Target, out: Path) -> Path:
-    out.mkdir(parents=True, exist_ok=True)
     return write(bundle, out / f"{target.theorem.id}.{target.label}.falsified.json")
 
 
