@@ -66,6 +66,8 @@ def chosen_statement(theorem: Any, label: str) -> str:
     Raises:
         InputError: it has not.
     """
+    from ..bounds.language.theorem import SPELLINGS
+
     label = SPELLINGS.get(label, label)
     if label not in theorem.labels:
         raise InputError(f"--statement {label[:20]}: {theorem.id} has {theorem.offered(label)}")
