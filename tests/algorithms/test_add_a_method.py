@@ -94,7 +94,7 @@ def test_the_new_method_gets_every_test(repository):
 def test_a_slip_in_it_is_noticed(repository, tmp_path):
     slipped = tmp_path / "fedco"
     shutil.copytree(repository, slipped, symlinks=True)
-    file = slipped / "algorithms" / "fedavgm.py"
+    file = slipped / "algorithms" / "baselines" / "fedavgm.py"
     file.write_text(file.read_text().replace("self.beta * state.velocity + (", "self.beta * state.velocity - ("))
     done = run_tests(slipped, "algorithms/test_mutants.py", "-k", "test_the_method_itself_is_not and fedavgm")
     assert done.returncode == 1 and outcomes(done, "FAILED") == {"test_the_method_itself_is_not"}
@@ -115,7 +115,7 @@ def test_the_last_block_runs(repository):
 
 def test_it_is_thirty_lines():
     """Of code: without docstrings, imports, blank lines and what every method declares (name, kinds, needs)."""
-    (source,) = [block for _, block in BLOCKS if block.startswith("# algorithms/fedavgm.py")]
+    (source,) = [block for _, block in BLOCKS if block.startswith("# algorithms/baselines/fedavgm.py")]
     tree = ast.parse(source)
     skipped = {line for node in ast.walk(tree) for line in _lines_of_no_code(node)}
     code = [
