@@ -109,27 +109,44 @@ class Formula:
         return known
 
     @cached_property
-    def _compiled(self) -> Any:
+    def _bound(self) -> Any:
+        return self._compiled([sp.Add(*(self.statement.expand(term.expr) for term in self.statement.terms))])
+
+    @cached_property
+    def _ends(self) -> Any:
+        return self._compiled([side for condition in self.conditions for side in (condition.left, condition.right)])
+
+    def _compiled(self, outputs: list[sp.Expr]) -> Any:
         arguments = [self.theorem.vocabulary[name].symbol for name in self.names]
-        outputs = [sp.Add(*(self.statement.expand(term.expr) for term in self.statement.terms))]
-        for condition in self.conditions:
-            outputs += [condition.left, condition.right]
         return sp.lambdify(arguments, outputs, modules="numpy", cse=True)
 
     def sides(self, values: Mapping[str, Any]) -> Sides:
         """The bound and the conditions at arrays that broadcast against each other."""
+        arrays = self._arrays(values)
         with np.errstate(all="ignore"):
-            arrays = [np.asarray(values[name], dtype=float) for name in self.names]
-            results = self._compiled(*arrays)
+            (bound,) = self._bound(*arrays)
+        bound = np.broadcast_to(np.asarray(bound, dtype=float), np.broadcast_shapes(*(a.shape for a in arrays)))
+        admissible, excess = self._met(arrays)
+        return Sides(bound, admissible & np.isfinite(bound), excess)
+
+    def admits(self, values: Mapping[str, Any]) -> Array:
+        """Whether the conditions hold."""
+        return self._met(self._arrays(values))[0]
+
+    def _arrays(self, values: Mapping[str, Any]) -> list[Array]:
+        return [np.asarray(values[name], dtype=float) for name in self.names]
+
+    def _met(self, arrays: list[Array]) -> tuple[Array, Array]:
+        """Whether all conditions hold, and the largest excess."""
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
-        bound, *ends = (np.broadcast_to(np.asarray(r, dtype=float), shape) for r in results)
-        excess = np.zeros(shape)
-        admissible = np.ones(shape, dtype=bool)
+        admissible, excess = np.ones(shape, dtype=bool), np.zeros(shape)
+        with np.errstate(all="ignore"):
+            ends = self._ends(*arrays)
         for condition, left, right in zip(self.conditions, ends[::2], ends[1::2], strict=True):
-            holds, over = _judge(condition.relation, left, right)
+            holds, over = _judge(condition.relation, np.asarray(left, dtype=float), np.asarray(right, dtype=float))
             admissible &= holds
             excess = np.maximum(excess, np.where(holds, 0.0, over))
-        return Sides(bound, admissible & np.isfinite(bound), excess)
+        return admissible, excess
 
 
 def _judge(relation: str, left: Array, right: Array) -> tuple[Array, Array]:

@@ -22,14 +22,14 @@ from .spaces import Space
 Array = np.ndarray
 Values = dict[str, Any]
 
-TINY = 1e-9
+TINY = 1e-15
 """What a positive constant is declared as where the instance has 0."""
 CAP = 2.0
 """The score saturates here: without it the search runs to bounds of 0 and absurd scales."""
-FOREVER = 1e15
+FOREVER = 1e60
 """Horizon of a run that stays where it starts."""
-REJECTED = -30.0
-_BISECTIONS, _STEP_POWERS = 52, 30.0
+REJECTED, _ASTRAY = -30.0, -12.0
+_BISECTIONS, _STEP_POWERS = 46, 30.0
 _REST_BISECTIONS = 26
 _STEP = ("step_size",)
 _LENGTHS = ("iterations", "rounds")
@@ -128,15 +128,16 @@ class Island:
             return self.clients * cube.whole(5)
         if domain == "positive integer":
             return cube.whole(9)
-        return cube.log(-12, -1) if quantity == "difference_step" else cube.log(-2.5, 2.5)
+        return cube.log(-9.5, -1) if quantity == "difference_step" else cube.log(-2.5, 2.5)
 
     def _evaluate(self, points: Array) -> tuple[dict[str, Array], Values, Array]:
         parameters, values, step = self._decode(Cube(points))
         family = self._family(parameters, len(points))
         constants = self._constants(family)
         values = self._with_step({**constants, **values}, step)
+        astray = np.zeros(len(points))
         if self.stays:
-            parameters, stayed = self._at_rest(parameters, values, len(points))
+            parameters, astray = self._at_rest(parameters, values, len(points))
             family = self._family(parameters, len(points))
             values = {**values, **self._constants(family)}
         left, horizons = self._left(family, values)
@@ -145,8 +146,8 @@ class Island:
             score = self._judge(lhs, self._with_horizon(values, horizon))
             better = score > best
             best, chosen = np.where(better, score, best), np.where(better, horizon, chosen)
-        valid = self._is_valid(parameters) & (stayed if self.stays else True)
-        return parameters, self._with_horizon(values, chosen), np.where(valid, best, REJECTED)
+        best = np.where(astray > 0, _ASTRAY * (1 + astray), best)
+        return parameters, self._with_horizon(values, chosen), np.where(self._is_valid(parameters), best, REJECTED)
 
     def _judge(self, left: Array, values: Values) -> Array:
         sides = self.formula.sides(values)
@@ -200,7 +201,7 @@ class Island:
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2
             tried = self._with_horizon({**values, **dict.fromkeys(free, 10.0**middle)}, horizon)
-            holds = self.formula.sides(tried).admissible
+            holds = self.formula.admits(tried)
             low, high = np.where(holds, middle, low), np.where(holds, high, middle)
         limited = 10.0**low * step.fraction * (1 - 1e-9)
         chosen = np.where(low < _STEP_POWERS - 1, limited, step.without_limit)
@@ -281,15 +282,23 @@ class Island:
         return [sums[n - 1] / n for n in counts], [float(h) for h in horizons]
 
     def _at_rest(self, parameters: dict[str, Array], values: Values, count: int) -> tuple[dict[str, Array], Array]:
-        """Parameters for which a round ends where it began, found by bisection, and where there are such."""
+        """Parameters for which a round ends where it began, found by bisection, and how far the ends are from allowing it.
+
+        The second is 0 where a round moves both ends inwards, else a number up to 1.
+        """
         assert self.space.shifted is not None
         low, high = -np.ones(count), np.ones(count)
-        bracketed = (self._moved(parameters, values, low) > 0) & (self._moved(parameters, values, high) < 0)
+        at_low, at_high = self._moved(parameters, values, low), self._moved(parameters, values, high)
+        wrong = np.maximum(np.maximum(-at_low, at_high), 0.0)
+        size = np.abs(at_low) + np.abs(at_high)
+        astray = np.where(
+            (at_low > 0) & (at_high < 0), 0.0, np.maximum(np.nan_to_num(wrong / (size + 1e-300), nan=1.0), 1e-3)
+        )
         for _ in range(_REST_BISECTIONS):
             middle = (low + high) / 2
             ahead = self._moved(parameters, values, middle) > 0
             low, high = np.where(ahead, middle, low), np.where(ahead, high, middle)
-        return self.space.shifted(parameters, (low + high) / 2), bracketed
+        return self.space.shifted(parameters, (low + high) / 2), astray
 
     def _moved(self, parameters: dict[str, Array], values: Values, shift: Array) -> Array:
         """How far a round moves the start of the shifted instances."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -16,7 +17,7 @@ from .declared import Target
 from .exact.problem import Instance, exact_problem
 from .exact.run import CannotReplay, refined_start
 from .formula import Formula
-from .island import _BISECTIONS, _STEP, _STEP_POWERS, Candidate
+from .island import _BISECTIONS, _STEP, _STEP_POWERS, FOREVER, Candidate
 
 Q = Fraction
 _CLOSE = Q(1, 10**6)
@@ -72,23 +73,33 @@ class Draft:
     stays: bool
 
 
-def draft(target: Target, formula: Formula, candidate: Candidate, settings: Mapping[str, int]) -> Draft:
-    """The candidate with numbers rounded to short fractions."""
+def drafts(target: Target, formula: Formula, candidate: Candidate, settings: Mapping[str, int]) -> Iterator[Draft]:
+    """The candidate with numbers rounded to short fractions, then as the doubles are: fine structure does not survive rounding."""
+    for tolerance in (_CLOSE, Q(0)):
+        yield _draft(target, formula, candidate, settings, tolerance)
+
+
+def _draft(
+    target: Target, formula: Formula, candidate: Candidate, settings: Mapping[str, int], tolerance: Fraction
+) -> Draft:
     shapes = FAMILIES[target.kind].SHAPES
     parameters = {
-        name: _listed(value, shapes[name], lambda number: near(number, _CLOSE))
+        name: _listed(value, shapes[name], lambda number: near(number, tolerance))
         for name, value in candidate.parameters.items()
     }
     free = {}
     for name, binding in target.symbols.items():
         if binding.quantity.role == "hyperparameter" and name not in formula.determined:
             number = candidate.values[name]
+            if number == FOREVER:
+                free[name] = Q(10) ** round(math.log10(FOREVER))
+                continue
             is_whole = binding.quantity.domain != "positive real"
-            free[name] = Q(round(number)) if is_whole else near(number, _CLOSE)
+            free[name] = Q(round(number)) if is_whole else near(number, tolerance)
     for name, binding in target.symbols.items():
         if binding.quantity.name == "fine_tuning_step_size":
             free[name] = parameters["alpha"]
-    return Draft(target.kind, parameters, dict(settings), free, Q(999, 1000), Q(1, 10**9), candidate.stays)
+    return Draft(target.kind, parameters, dict(settings), free, Q(999, 1000), Q(1, 10**15), candidate.stays)
 
 
 def _listed(value: Any, shape: str, rounded: Callable[[float], Fraction]) -> Any:
@@ -135,7 +146,7 @@ def _limit(formula: Formula, values: Mapping[str, Fraction], name: str) -> float
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
         completed = formula.complete({**numbers, name: 10.0**middle})
-        low, high = (middle, high) if bool(formula.sides(completed).admissible) else (low, middle)
+        low, high = (middle, high) if bool(formula.admits(completed)) else (low, middle)
     if low == -_STEP_POWERS:
         raise NotConfirmed(f"{name}: no admissible value")
     return float(10.0**low)

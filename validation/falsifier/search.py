@@ -20,7 +20,7 @@ from .confirm import Confirmed, NotConfirmed
 from .declared import Target
 from .formula import Formula
 from .island import REJECTED, Array, Candidate, Island
-from .rounding import Draft, confirmed, draft
+from .rounding import Draft, confirmed, drafts
 from .spaces import SPACES
 
 _POPULATION, _SAMPLED = 256, 512
@@ -87,10 +87,10 @@ def _lengths(target: Target, formula: Formula) -> Iterator[tuple[int, int, bool]
                 yield int(number), horizon, False
         return
     periods = _PERIODS if period is not None else (1,)
+    if target.average == "before":
+        yield from ((p, _ENDLESS_HORIZON, True) for p in periods if p > 1)
     for horizon in _HORIZONS:
         yield from ((p, horizon, False) for p in periods)
-        if horizon == _HORIZONS[0] and target.average == "before":
-            yield from ((p, _ENDLESS_HORIZON, True) for p in periods if p > 1)
 
 
 def search(
@@ -204,16 +204,17 @@ class _Visit:
 
     def _check(self, point: Array) -> None:
         target, formula = self.island.target, self.island.formula
-        made = draft(target, formula, self.island.candidate(point), self.island.settings)
-        try:
-            self.found.violation, self.found.draft = confirmed(target, formula, made), made
-        except NotConfirmed as error:
-            self.found.refused.append(str(error))
+        for made in drafts(target, formula, self.island.candidate(point), self.island.settings):
+            try:
+                self.found.violation, self.found.draft = confirmed(target, formula, made), made
+                return
+            except NotConfirmed as error:
+                self.found.refused.append(str(error))
 
     def after_generation(self, intermediate_result: object = None) -> bool:
         """Whether to stop."""
         now = time.perf_counter()
         if self.progress:
             self.progress(Progress(now - self.began, self.found.evaluations, self.found.ratio, self.island.name))
-        hopeless = self.best <= -10.0 and self.stalled > 5
+        hopeless = self.best <= REJECTED and self.stalled > 5
         return self.found.violation is not None or now > self.until or self.stalled > _STALLED or hopeless

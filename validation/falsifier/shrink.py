@@ -17,7 +17,7 @@ Q = Fraction
 _KEPT_RATIO = 1.05
 """A violation by less than this is not worth its simplicity."""
 _TOLERANCES = tuple(Q(1, n) for n in (2, 3, 5, 10, 30, 100, 1000, 10**4))
-_TINIES = (Q(1, 10**3), Q(1, 10**6))
+_TINIES = tuple(Q(1, 10**power) for power in (3, 6, 9, 12))
 Path = tuple[Any, ...]
 
 

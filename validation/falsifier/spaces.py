@@ -136,35 +136,45 @@ def _shared(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters
     }
 
 
-def _spline(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+def _coarse(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """Splines whose clients differ visibly."""
+    return _spline(cube, cube.log(-5, -0.5), clients)
+
+
+def _fine(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """Splines whose clients hardly differ."""
+    return _spline(cube, cube.log(-9, -5), clients)
+
+
+def _spline(cube: Cube, gap: Array, clients: int) -> Parameters:
     """A Hessian with a kink where one fine-tuning step leads, in widths of the clients' difference; far hills that bound f.
 
-    With slope 1 at the start 0 the first step leads to -alpha, and to -alpha (1 +- difference) for the two clients.
+    With slope 1 at the start 0 the first step leads to -alpha, and to -alpha (1 +- gap) for the two clients.
     """
-    alpha, gap = cube.log(-2, 1), cube.log(-6, -0.5)
+    alpha = cube.log(-0.7, 1.2)
     width = alpha * gap
-    curvatures = np.stack([cube.clipped(-1, 1) for _ in range(4)], axis=-1)
+    curvatures = np.stack([cube.clipped(-1, 1) for _ in range(2)], axis=-1)
     at_start = cube.clipped(-1, 1) * (cube.take() > 0.5)
-    steps = [width * cube.log(-0.5, 1) for _ in range(6)]
+    steps = [width * cube.log(-0.5, 1) for _ in range(4)]
     return _laid_out(alpha, gap, curvatures, at_start, steps, clients)
 
 
 def _laid_out(
     alpha: Array, gap: Array, curvatures: Array, at_start: Array, steps: list[Array], clients: int
 ) -> Parameters:
-    """Knots from left to right: a far bowl, the kink around -alpha, a plateau around 0, a far bowl."""
-    near = np.minimum(alpha / 8, 1.0)
+    """Knots from left to right: a bowl beyond the second step, where f_i' falls below 0, the kink at -alpha, a plateau around 0.
+
+    To the right f_i' stays positive, so that every f_i has a minimum, and its derivative is at most about 2.
+    """
+    near = np.minimum(alpha / 8, 0.3)
     kink = [-alpha - steps[0] - steps[1], -alpha - steps[0], -alpha + steps[2], -alpha + steps[2] + steps[3]]
     plateau = [-2 * near, -near, near, 2 * near]
-    left = np.minimum(kink[0], -alpha) - alpha - 1.0
-    right = 2 * near + 1.0
-    reach = 4.0 + 4 * alpha
-    bowl_left = [left - reach - 1, left - reach, left - 1, left]
-    bowl_right = [right, right + 1, right + reach, right + reach + 1]
-    knots = np.stack([*bowl_left, *kink, *plateau, *bowl_right], axis=-1)
+    left = kink[0] - 1.5 * alpha - 1.0
+    reach = 2.0 + sum(steps, 2 * near + 2 * gap)
+    knots = np.stack([left - reach - 1, left - reach, left - 1, left, *kink, *plateau], axis=-1)
     zero, one = np.zeros_like(alpha), np.ones_like(alpha)
     inner = [zero, curvatures[:, 0], curvatures[:, 1], zero]
-    heights = np.stack([zero, one, one, zero, *inner, zero, at_start, at_start, zero, zero, one, one, zero], axis=-1)
+    heights = np.stack([zero, one, one, zero, *inner, zero, at_start, at_start, zero], axis=-1)
     slope = 1.0 - _area_until_zero(knots, heights)
     tilt = _per_client(slope, gap, clients)
     return {
@@ -196,7 +206,7 @@ def _levelled(parameters: Parameters, shift: Array) -> Parameters:
 
 def _started(parameters: Parameters, shift: Array) -> Parameters:
     """The start moves within the clients' difference after one fine-tuning step."""
-    reach = 4 * parameters["alpha"] * np.ptp(parameters["tilt"], axis=-1)
+    reach = parameters["alpha"] * np.ptp(parameters["tilt"], axis=-1) / 2
     return {**parameters, "start": shift * reach}
 
 
@@ -212,7 +222,8 @@ SPACES: Mapping[str, tuple[Space, ...]] = {
         Space("inner maps and outer functions that differ", _conditional(_apart)),
     ),
     "meta": (
-        Space("one spline, tilted by client, with a kink where a fine-tuning step leads", _spline, (2,), _started),
+        Space("one spline, tilted by client, with a fine kink where a fine-tuning step leads", _fine, (2,), _started),
+        Space("one spline, tilted by client, with a kink where a fine-tuning step leads", _coarse, (2,), _started),
     ),
 }
 """Kind -> the spaces that are searched in turn."""
