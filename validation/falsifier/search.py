@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import product, zip_longest
 
 import numpy as np
 from scipy.optimize import differential_evolution
@@ -23,8 +23,8 @@ from .island import REJECTED, Array, Candidate, Island
 from .rounding import Draft, confirmed, drafts
 from .spaces import SPACES
 
-_POPULATION, _SAMPLED = 256, 512
-_FIRST_SLICE, _GROWTH = 2.0, 2.0
+_POPULATION, _SAMPLED = 256, 256
+_FIRST_SLICE, _GROWTH = 3.0, 1.5
 """Seconds that an island gets in the first round, and the factor from round to round."""
 _MARGIN = 0.005
 """Candidates whose log10 ratio is at most this are not worth an exact check."""
@@ -110,78 +110,91 @@ def search(
         hidden: value of a constant that the paper hides in O(.).
         progress: called after every generation.
     """
-    began, found = time.perf_counter(), Found()
     listed = islands(target, formula, hidden)
-    found.families = [island.name for island in listed]
-    share, turn = _FIRST_SLICE, 0
+    run = _Search(listed, seed, seconds, progress)
     try:
-        listed = _sampled_first(listed, found, began, seconds, seed, progress)
-        while listed and found.violation is None and time.perf_counter() - began < seconds:
-            for island in listed:
-                left = seconds - (time.perf_counter() - began)
-                if left <= 0 or found.violation is not None:
-                    break
-                _visit(island, found, min(share, left), [seed, turn], began, progress)
-            share, turn = share * _GROWTH, turn + 1
+        run.sample()
+        run.evolve()
     except KeyboardInterrupt:
-        found.refused.append("interrupted by the user")
-    return found
+        run.found.refused.append("interrupted by the user")
+    return run.found
 
 
-def _sampled_first(
-    listed: list[Island],
-    found: Found,
-    began: float,
-    seconds: float,
-    seed: int,
-    progress: Callable[[Progress], None] | None,
-) -> list[Island]:
-    """The islands in the order of the best point of a Sobol sample on each; most false statements fail on one of these."""
-    best: list[tuple[float, int]] = []
-    for index, island in enumerate(listed):
-        visit = _Visit(island, found, began + seconds, began, progress)
-        sample = Sobol(island.size, rng=np.random.default_rng([seed, index])).random(_SAMPLED)
-        visit.objective(sample.T)
-        if visit.after_generation() and (found.violation is not None or time.perf_counter() > began + seconds):
-            return []
-        best.append((-visit.best, index))
-    return [listed[index] for score, index in sorted(best) if score < -REJECTED]
+class _Search:
+    """All islands with one clock."""
 
+    def __init__(
+        self, listed: list[Island], seed: int, seconds: float, progress: Callable[[Progress], None] | None
+    ) -> None:
+        self.islands, self.seed, self.progress = listed, seed, progress
+        self.began = time.perf_counter()
+        self.until = self.began + seconds
+        self.found = Found(families=[island.name for island in listed])
+        self.best = dict.fromkeys(range(len(listed)), -np.inf)
+        self.populations: dict[int, Array] = {}
 
-def _visit(
-    island: Island,
-    found: Found,
-    seconds: float,
-    seed: list[int],
-    began: float,
-    progress: Callable[[Progress], None] | None,
-) -> None:
-    """One run of differential evolution on an island."""
-    visit = _Visit(island, found, time.perf_counter() + seconds, began, progress)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        differential_evolution(
-            visit.objective,
-            [(0.0, 1.0)] * island.size,
-            popsize=max(2, _POPULATION // island.size),
-            vectorized=True,
-            updating="deferred",
-            init="sobol",
-            polish=False,
-            tol=0.0,
-            maxiter=10**6,
-            rng=np.random.default_rng(seed),
-            callback=visit.after_generation,
-        )
+    @property
+    def is_over(self) -> bool:
+        return self.found.violation is not None or time.perf_counter() > self.until
+
+    def sample(self) -> None:
+        """A Sobol sample on every island with a short run; most false statements fail on one of these."""
+        shortest = min((island.horizon for island in self.islands), default=0)
+        for index, island in enumerate(self.islands):
+            if self.is_over:
+                return
+            if island.horizon == shortest:
+                visit = _Visit(self, island, self.until)
+                visit.objective(Sobol(island.size, rng=np.random.default_rng([self.seed, index])).random(_SAMPLED).T)
+                visit.after_generation()
+                self.best[index] = visit.best
+
+    def evolve(self) -> None:
+        """Differential evolution on the islands in turn, longer from turn to turn, every other turn from where it stopped."""
+        share, turn = _FIRST_SLICE, 0
+        while self.islands and not self.is_over:
+            for index in self._order():
+                if self.is_over:
+                    return
+                self._visit(index, time.perf_counter() + share, turn)
+            share, turn = share * _GROWTH, turn + 1
+
+    def _order(self) -> list[int]:
+        """Endless and finite runs by turns, each kind by its best score; islands where nothing is valid are left out."""
+        alive = [i for i, score in self.best.items() if score > REJECTED or score == -np.inf]
+        ranked = sorted(alive, key=lambda i: -self.best[i])
+        endless = [i for i in ranked if self.islands[i].stays]
+        finite = [i for i in ranked if not self.islands[i].stays]
+        return [i for pair in zip_longest(endless, finite) for i in pair if i is not None]
+
+    def _visit(self, index: int, until: float, turn: int) -> None:
+        island = self.islands[index]
+        visit = _Visit(self, island, min(until, self.until))
+        is_continued = turn % 2 == 1 and index in self.populations
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            result = differential_evolution(
+                visit.objective,
+                [(0.0, 1.0)] * island.size,
+                popsize=max(2, _POPULATION // island.size),
+                vectorized=True,
+                updating="deferred",
+                init=self.populations[index] if is_continued else "sobol",
+                polish=False,
+                tol=0.0,
+                maxiter=10**6,
+                rng=np.random.default_rng([self.seed, index, turn]),
+                callback=visit.after_generation,
+            )
+        self.populations[index] = result.population
+        self.best[index] = max(self.best[index], visit.best)
 
 
 class _Visit:
     """The objective of one run, and what happens after each generation."""
 
-    def __init__(
-        self, island: Island, found: Found, until: float, began: float, progress: Callable[[Progress], None] | None
-    ) -> None:
-        self.island, self.found, self.until, self.began, self.progress = island, found, until, began, progress
+    def __init__(self, search: _Search, island: Island, until: float) -> None:
+        self.search, self.island, self.until, self.found = search, island, until, search.found
         self.best, self.stalled, self.tried = -np.inf, 0, -np.inf
 
     def objective(self, points: Array) -> Array:
@@ -214,7 +227,8 @@ class _Visit:
     def after_generation(self, intermediate_result: object = None) -> bool:
         """Whether to stop."""
         now = time.perf_counter()
-        if self.progress:
-            self.progress(Progress(now - self.began, self.found.evaluations, self.found.ratio, self.island.name))
+        if self.search.progress:
+            elapsed = now - self.search.began
+            self.search.progress(Progress(elapsed, self.found.evaluations, self.found.ratio, self.island.name))
         hopeless = self.best <= REJECTED and self.stalled > 5
         return self.found.violation is not None or now > self.until or self.stalled > _STALLED or hopeless
