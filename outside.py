@@ -11,8 +11,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from hashlib import sha256
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -56,6 +54,9 @@ def run_file(file: Path) -> ModuleType:
 
 @cache
 def _run(file: Path, changed: int, size: int) -> ModuleType:
+    from hashlib import sha256  # a command about a built-in theorem does without both
+    from importlib.util import module_from_spec, spec_from_file_location
+
     name = f"fedco_file_{file.stem}_{sha256(f'{file} {changed} {size}'.encode()).hexdigest()[:12]}"
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import NoReturn
 
 import sympy as sp
@@ -99,6 +98,8 @@ def read_relation(text: str, names: Mapping[str, sp.Expr]) -> tuple[sp.Expr, str
 
 def nearest(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
     """What a mistyped name may have meant, as the end of a message: the nearest known name, or all of a few."""
+    from difflib import get_close_matches  # only a mistake needs it
+
     listed = [str(item) for item in known]
     close = get_close_matches(name, listed, n=1, cutoff=0.5) or [
         item for item in listed if item.lower() == name.lower()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,8 @@ def read_toml(file: Path) -> dict[str, Any]:
     Raises:
         InputError: no such file, too long, no text, or no TOML (a key given twice included).
     """
+    import tomllib  # a command about a built-in theorem does without
+
     try:
         return tomllib.loads(_text_of(file), parse_float=str)
     except (ValueError, RecursionError) as error:  # a TOML error, bad UTF-8, or an integer too long to read
