@@ -72,7 +72,7 @@ OTHERS = [
     (["bound", MAIN, "--set", f"{CODE}=1"], ("__import__", "NAME=VALUE")),
     (["bound", MAIN], ("L_h", "missing")),
     (["bound", MAIN, *sets(VALUES)[2:]], ("L_h", "nonnegative real", "got nothing")),
-    (["bound", MAIN, "--statement", "improved", *sets(VALUES)], ("improved", "printed, proved, corrected")),
+    (["bound", MAIN, "--statement", "improved", *sets(VALUES)], ("improved", "printed, composed, corrected")),
     (["bound", "feddro.lemma_3_1", "--statement", "corrected", *sets(LEMMA)], ("corrected", "has printed")),
     (["bound", "feddro.theorem_9_9"], ("feddro.theorem_9_9", "not a theorem")),
     (["bound", "nothing.theorem_1"], ("nothing.theorem_1", "not a theorem")),
