@@ -15,6 +15,8 @@ from .signomial import ONE, ProofError, Signomial
 from .terms import Act, App, Given, Mean, Proj, Sum, Term, Var
 
 _NO_INDEX: frozenset[str] = frozenset()
+AVERAGED = 1_000_000
+"""Step of samples that are averaged away inside a conditional expectation: which step they were of does not matter."""
 
 
 @dataclass(frozen=True)
@@ -205,8 +207,50 @@ class Algebra:
         index, known = onto.index & found.index, onto.known & found.known
         if self._explicit(node, known):
             left = self._index_given(node, known)
-            index = frozenset(i for i in index if i in left or not self.setting.index(i).identical)
+            fewer = frozenset(i for i in index if i in left or not self.setting.index(i).identical)
+            if fewer != index:
+                return self._project(node, Support(fewer, known))
+            if not self._sized(node):
+                node = self._renamed(node, known, self._averaged_steps(node, known))
         return Proj(index, known, node)
+
+    def _averaged_steps(self, node: Term, known: Known) -> dict[int, int]:
+        """Steps of averaged samples -> their rank, far from all others: samples of different steps have one law."""
+        found: set[int] = set()
+        _collect_steps(self.setting, node, known, found)
+        return {step: AVERAGED + rank for rank, step in enumerate(sorted(found))}
+
+    def _renamed(self, node: Term, known: Known, table: dict[int, int]) -> Term:
+        match node:
+            case Sum(parts):
+                return collect([(c, self._renamed(inner, known, table)) for c, inner in parts])
+            case Var():
+                return node
+            case App(name, argument, samples):
+                drawn = zip(self.setting.function(name).sources, samples, strict=True)
+                steps = tuple(s if s is None or known.has(source, s) else table[s] for source, s in drawn)
+                return App(name, self._renamed(argument, known, table), steps)
+            case Act(operator, vector):
+                return Act(self._renamed(operator, known, table), self._renamed(vector, known, table))
+            case Proj(index, _, inner) if self.support(inner).known <= self.support(node).known:
+                changed = self._renamed(inner, known, table)
+                return Proj(index, self.support(changed).known, changed)
+        return node
+
+    def _sized(self, node: Term) -> bool:
+        """Whether something inside must keep the step of its samples: a batch of another size at step 0, or a conditional expectation."""
+        match node:
+            case Sum(parts):
+                return any(self._sized(inner) for _, inner in parts)
+            case App(_, argument, _):
+                return self._sized(argument)
+            case Act(operator, vector):
+                return self._sized(operator) or self._sized(vector)
+            case Proj(index, known, inner):
+                gone = self.support(inner).index - index
+                varies = any(self.setting.index(i).first is not None for i in gone)
+                return varies or not self.support(inner).known <= known or self._sized(inner)
+        return False
 
     def _explicit(self, node: Term, known: Known) -> bool:
         """Whether the node depends on sources outside `known` through the samples of its functions only."""
@@ -266,6 +310,22 @@ class Algebra:
             if (first, second) == (a, b):
                 return (a, b) if repr(a) <= repr(b) else (b, a)
             a, b = first, second
+
+
+def _collect_steps(setting: Setting, node: Term, known: Known, found: set[int]) -> None:
+    match node:
+        case Sum(parts):
+            for _, inner in parts:
+                _collect_steps(setting, inner, known, found)
+        case App(name, argument, samples):
+            drawn = zip(setting.function(name).sources, samples, strict=True)
+            found |= {s for source, s in drawn if s is not None and not known.has(source, s)}
+            _collect_steps(setting, argument, known, found)
+        case Act(operator, vector):
+            _collect_steps(setting, operator, known, found)
+            _collect_steps(setting, vector, known, found)
+        case Proj(_, _, inner):
+            _collect_steps(setting, inner, known, found)
 
 
 def _join(supports) -> Support:

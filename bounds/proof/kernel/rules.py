@@ -733,6 +733,42 @@ def _difference(special: Inequality, fact: Inequality) -> dict[Atom, Signomial]:
 
 
 @dataclass(frozen=True)
+class Invariant(Rule):
+    """Q_{t+1} <= c for every t, by induction: Q_1 <= c, and Q_{t+1} <= a Q_t + d with a >= 0 and a c + d <= c for t >= 1."""
+
+    quantity: str
+    bound: Signomial
+    first: str
+    later: str
+    title = "induction over t"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return (self.first, self.later)
+
+    def apply(self, state: State) -> Inequality:
+        first, step = state.inequality(self.first), state.inequality(self.later)
+        if first.phases is None or not first.phases >= FIRST or step.phases is None or not step.phases >= LATER:
+            raise ProofError("wanted a statement about step 0 and one about every later step")
+        after, before = Named(self.quantity, 1), Named(self.quantity)
+        if first.table != state.form(scalar(after) - self.bound):
+            raise ProofError(f"{self.first} does not say that {after!r} <= {self.bound!r}")
+        table = step.table
+        if table.pop(after, ZERO) != ONE:
+            raise ProofError(f"{self.later} is no bound of {after!r}")
+        factor, rest = -table.pop(before, ZERO), -table.pop(One(), ZERO)
+        if table:
+            raise ProofError(f"{self.later} speaks of more than {self.quantity}")
+        used: frozenset[str] = frozenset()
+        for number in (factor, self.bound - factor * self.bound - rest):
+            names = state.certify(number)
+            if names is None:
+                raise ProofError(f"({number!r}) is not certified to be nonnegative{state.where_negative(number)}")
+            used |= names
+        return inequality(state, scalar(after), scalar(self.bound), _uses([first, step]) | used)
+
+
+@dataclass(frozen=True)
 class AtStart(Rule):
     """A statement about a step at t = 0, or with `end` at t = T."""
 
@@ -795,6 +831,7 @@ RULES = (
     SmoothDescent,
     Drift,
     SumOver,
+    Invariant,
     AtStart,
     Part,
 )

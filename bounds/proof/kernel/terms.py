@@ -98,7 +98,9 @@ class App(Term):
     samples: tuple[int | None, ...] = ()
 
     def __repr__(self) -> str:
-        drawn = ",".join("." if s is None else ("*" if s == 0 else f"*{s:+d}") for s in self.samples)
+        drawn = ",".join(
+            "." if s is None else ("*" if s == 0 else "~" if s > 1000 else f"*{s:+d}") for s in self.samples
+        )
         return f"{self.function}({self.argument!r}{'; ' + drawn if drawn and set(drawn) != {'.', ','} and drawn != '.' else ''})"
 
 

@@ -28,6 +28,7 @@ from fedco.bounds.proof.kernel import (
     IndependentMoment,
     Index,
     Instance,
+    Invariant,
     Known,
     Later,
     Linear,
@@ -48,6 +49,7 @@ from fedco.bounds.proof.kernel import (
     Var,
     Variable,
     Variance,
+    facts,
     parameter,
     quantity,
     scalar,
@@ -439,3 +441,40 @@ def test_the_first_step_needs_a_statement_about_it():
     assert apply(Open("X"), Combine(quantity("X"), quantity("X") + 1), AtStart("1"))
     late = (Combine(quantity("X"), quantity("X") + 1), Later("0", -1))
     refuse("does not hold there", *late, AtStart("1"))
+
+
+# --- induction, and samples that are averaged away ------------------------------------------------------------------
+
+
+def test_induction():
+    state = make_state()
+    for name, claim in {"0": quantity("X", 1) - L, "1": quantity("X", 1) - quantity("X") / 2 - L / 2}.items():
+        state.facts[name] = facts.Inequality(facts.fact_form(state.form(claim)), False, EVERY)
+    assert Invariant("X", L, "0", "1").apply(state).phases == EVERY
+    with pytest.raises(ProofError, match="does not say"):
+        Invariant("X", L / 2, "0", "1").apply(state)
+    for wrong in (quantity("X", 1) - quantity("X") - L, quantity("X", 1) + quantity("X") - L):
+        state.facts["2"] = facts.Inequality(facts.fact_form(state.form(wrong)), False, EVERY)
+        with pytest.raises(ProofError, match="not certified"):
+            Invariant("X", L, "0", "2").apply(state)
+    state.facts["3"] = facts.Inequality(facts.fact_form(state.form(quantity("X", 1) - quantity("U") - L)), False, EVERY)
+    with pytest.raises(ProofError, match="more than X"):
+        Invariant("X", L, "0", "3").apply(state)
+
+
+def test_which_step_averaged_samples_were_of_does_not_matter():
+    algebra = make_state().algebra
+    old = Mean("k", Var("x", -1))
+    now = Given(PAST, Act(jacobian(old), App("df", g(old))))
+    then = Given(PAST.later(-1), Act(jacobian(old, -1), App("df", g(old, -1))))
+    assert algebra.normal(now) == algebra.normal(then)
+    other = Given(PAST, Act(jacobian(old), App("df", g(old, 1))))
+    assert algebra.normal(now) != algebra.normal(other), "one sample used twice is not two samples"
+
+
+def test_a_batch_of_another_size_at_the_start_keeps_its_step():
+    algebra = make_state(make_setting(indices=(Index("k", K), Index("i", B, True, K)))).algebra
+    old = Mean("k", Var("x", -1))
+    now = Given(PAST, App("df", Mean("i", g(old))))
+    then = Given(PAST.later(-1), App("df", Mean("i", g(old, -1))))
+    assert algebra.normal(now) != algebra.normal(then)
