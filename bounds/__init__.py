@@ -1,9 +1,23 @@
-"""Theory as symbols: theorems with printed, composed and corrected statements, and what follows from them."""
+"""Theory as symbols: theorems with printed, composed and corrected statements, and what follows from them.
 
-from .language.paper import Paper
-from .language.reading import InputError
-from .language.theorem import Theorem
-from .registry import all_theorems, get_paper, get_theorem, get_theorems, paper_keys, paper_theorems, papers
+Importing the room imports nothing, so that the vocabulary (`language/quantities.py`) can be read without sympy.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "InputError": "language.reading",
+    "Paper": "language.paper",
+    "Theorem": "language.theorem",
+    "all_theorems": "registry",
+    "get_paper": "registry",
+    "get_theorem": "registry",
+    "get_theorems": "registry",
+    "paper_keys": "registry",
+    "paper_theorems": "registry",
+    "papers": "registry",
+}
 
 __all__ = [
     "InputError",
@@ -17,3 +31,9 @@ __all__ = [
     "paper_theorems",
     "papers",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'fedco.bounds' has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

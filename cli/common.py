@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ..bounds.language.reading import InputError, split_assignment
+from ..bounds.language.theorem import SPELLINGS
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
 Sets = Annotated[

@@ -185,7 +185,7 @@ def _cost(cost: str | None, weight: list[str] | None) -> str | dict[str, str] | 
 
 def _names(item: Any, values: dict[str, str]) -> dict[str, str]:
     """Values by symbol; a name that would clash with an option of the Python call is refused as an unknown symbol."""
-    known = {binding.name for binding in item.vocabulary}
+    known = {binding.name for binding in item.notation}
     for name in values:
         if name not in known:
             raise InputError(f"{name}: not a symbol of {item.id}; wanted one of {' '.join(sorted(known))}")

@@ -6,7 +6,7 @@
 """
 
 from .catalogue import PRESETS, Preset, problem, problems
-from .certificate import QUANTITIES, Certificate, by_quantity
+from .certificate import Certificate, by_quantity
 from .kinds.problem import (
     AbstractConditional,
     AbstractFederated,
@@ -19,7 +19,6 @@ from .kinds.problem import (
 
 __all__ = [
     "PRESETS",
-    "QUANTITIES",
     "AbstractConditional",
     "AbstractFederated",
     "AbstractLocalComposite",

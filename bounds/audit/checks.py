@@ -10,8 +10,8 @@ from math import lcm
 import sympy as sp
 
 from ..files import is_file, theorems_of_file
+from ..language.notation import slack_symbol
 from ..language.paper import Paper
-from ..language.quantities import slack_symbol
 from ..language.reading import InputError
 from ..language.theorem import Condition, Inhomogeneity, Statement, Theorem
 from ..proof.certificates import find_violation, prove_nonnegative, violates
@@ -214,7 +214,7 @@ def _check_terms(theorem: Theorem, points: dict[str, dict]) -> Evidence:
 
 
 def _at(theorem: Theorem, sides: tuple[sp.Expr, sp.Expr], point: dict) -> tuple[sp.Expr, sp.Expr]:
-    table = {theorem.vocabulary[k].symbol: sp.Rational(v.numerator, v.denominator) for k, v in point.items()}
+    table = {theorem.notation[k].symbol: sp.Rational(v.numerator, v.denominator) for k, v in point.items()}
     left, right = (side.xreplace(table) for side in sides)
     return left, right
 
@@ -261,7 +261,7 @@ def _check_condition(theorem: Theorem, condition: str, point: dict) -> Evidence:
     printed, composed = theorem.statement("printed"), theorem.statement("composed")
     given = _at_schedule(printed, printed.conditions)
     (claim,) = _at_schedule(printed, (composed.condition(condition),), composed)
-    table = {theorem.vocabulary[key].symbol: value for key, value in point.items()}
+    table = {theorem.notation[key].symbol: value for key, value in point.items()}
     return confirm(violates(claim, given, table), at=_shown(point), violated=str(composed.condition(condition)))
 
 
@@ -289,7 +289,7 @@ def _corollary_findings(theorem: Theorem) -> Iterator[Finding]:
 def _corollary_terms(theorem: Theorem) -> dict[str, tuple[str, dict | None, tuple[sp.Expr, sp.Expr]]]:
     general, substitution = theorem.follows_from  # type: ignore[misc]
     parent, printed = general.statement("printed"), theorem.statement("printed")
-    table = {theorem.vocabulary[key].symbol: value for key, value in substitution.items()}
+    table = {theorem.notation[key].symbol: value for key, value in substitution.items()}
     counts = tuple(
         Condition(f"{symbol}_count", value, ">=", sp.Integer(1)) for symbol, value in table.items() if symbol.is_integer
     )

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..language.markdown import table
-from ..language.quantities import QUANTITIES, Binding
+from ..language.notation import Binding
+from ..language.quantities import QUANTITIES
 from ..language.reading import InputError, read_number
 from ..language.theorem import Theorem
 from ..optimum.tuning import Tuned, tune
@@ -20,31 +21,6 @@ from ..registry import papers
 from .orders import Order, rates
 from .resources import RESOURCES
 
-IMPLIED_BY = {
-    "outer_lipschitz": ("outer_mean_square_lipschitz", "outer_sample_lipschitz"),
-    "outer_mean_square_lipschitz": ("outer_sample_lipschitz", "outer_lipschitz"),
-    "outer_sample_lipschitz": ("outer_mean_square_lipschitz", "outer_lipschitz"),
-    "outer_smoothness": ("outer_sample_smoothness",),
-    "outer_sample_smoothness": ("outer_smoothness",),
-    "inner_lipschitz": ("inner_mean_square_lipschitz", "inner_sample_lipschitz"),
-    "inner_mean_square_lipschitz": ("inner_sample_lipschitz", "inner_lipschitz"),
-    "inner_jacobian_mean_square": ("inner_mean_square_lipschitz", "inner_sample_lipschitz", "inner_lipschitz"),
-    "inner_sample_lipschitz": ("inner_mean_square_lipschitz", "inner_lipschitz"),
-    "inner_smoothness": ("inner_sample_smoothness",),
-    "inner_sample_smoothness": ("inner_smoothness",),
-    "inner_noise": ("inner_jacobian_noise", "inner_value_noise"),
-    "composite_noise": ("inner_value_noise", "inner_noise"),
-}
-"""Quantity -> quantities whose value may stand in for it: the stronger ones, then the same constant under a weaker name
-(which is an assumption on the problem; `assumed` of the row lists it)."""
-_DEFAULTS: Mapping[str, Any] = {
-    "clients": 10,
-    "fine_tuning_steps": 1,
-    "participation": 1,
-    "fine_tuning_step_size": "1/10",
-    "difference_step": "1/100",
-    "hidden_constant": 1,
-}
 _LABELS = ("corrected", "composed", "printed")
 
 _PLAIN = "federated"
@@ -229,9 +205,10 @@ def _main_theorems() -> list[Theorem]:
 
 
 def _known_quantities(theorems: Sequence[Theorem]) -> set[str]:
-    extra = {binding.quantity.name for t in theorems for binding in t.vocabulary if binding.quantity.role == "constant"}
+    extra = {binding.quantity.name for t in theorems for binding in t.notation if binding.quantity.role == "constant"}
     constants = {name for name, quantity in QUANTITIES.items() if quantity.role == "constant"}
-    return constants | extra | set(_DEFAULTS)
+    fixed = {name for name, quantity in QUANTITIES.items() if quantity.default is not None}
+    return constants | extra | fixed
 
 
 def _row(theorem: Theorem, eps: Any, given: Mapping[str, Any], statement: str | None, cost: str) -> Row:
@@ -256,8 +233,8 @@ def _value(binding: Binding, given: Mapping[str, Any], assumed: list[str]) -> An
     if name in given:
         return given[name]
     if binding.quantity.role == "hyperparameter":
-        return _DEFAULTS.get(name)
-    other = next((source for source in IMPLIED_BY.get(name, ()) if source in given), None)
+        return binding.quantity.default
+    other = next((source for source in binding.quantity.stand_ins if source in given), None)
     assumed.append(f"{name} = {other}" if other else f"{name} = 1")
     return given[other] if other else 1
 

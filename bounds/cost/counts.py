@@ -52,7 +52,7 @@ def method_costs(theorem: Theorem) -> dict[str, sp.Expr]:
 
 def _steps(theorem: Theorem) -> sp.Expr | None:
     """The number of local steps in the theorem's symbols."""
-    for binding in theorem.vocabulary:
+    for binding in theorem.notation:
         if binding.quantity.name == "iterations":
             return binding.symbol
     return None

@@ -1,7 +1,7 @@
 """What a run costs, per client: iterations, communication rounds, samples, and messages by size.
 
 The counts are those of the algorithms in the papers (and of `algorithms/`, which counts what it sends); a symbol that a
-statement lacks counts as 1 where it is a batch size, and makes the resource unavailable where it is not.
+statement lacks counts as what its absence means (`Quantity.absent`: 1 for a batch size), or makes the resource unavailable.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ MEANING = {
     "model_messages": "messages of the size of the model, sent by one client",
     "embedding_messages": "messages of the size of the inner value, sent by one client",
 }
-BATCHES = ("b", "b_1", "m", "B", "D", "D_H")
-"""Batch sizes: a statement without one holds for every size, 1 included."""
 
 
 def resource_table(**formulas: Any) -> dict[str, sp.Expr]:
@@ -43,11 +41,15 @@ def resources(statement: Statement) -> dict[str, sp.Expr]:
     What the theorem does not declare is taken from its method's own count.
     """
     theorem, present = statement.theorem, statement.symbols
-    names = {binding.name: binding.symbol for binding in theorem.vocabulary}
+    names = {binding.name: binding.symbol for binding in theorem.notation}
     declared = theorem.costs(SimpleNamespace(**names, present=present)) if callable(theorem.costs) else theorem.costs
-    ones = {symbol: sp.Integer(1) for name, symbol in names.items() if name in BATCHES and name not in present}
+    absent = {
+        b.symbol: sp.Rational(b.quantity.absent)
+        for b in theorem.notation
+        if b.name not in present and b.quantity.absent is not None
+    }
     allowed = {binding.symbol for binding in present.values()}
-    counted = {name: expr.xreplace(ones) for name, expr in {**method_costs(theorem), **declared}.items()}
+    counted = {name: expr.xreplace(absent) for name, expr in {**method_costs(theorem), **declared}.items()}
     return {name: expr for name, expr in counted.items() if expr.free_symbols <= allowed}
 
 

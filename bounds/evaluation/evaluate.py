@@ -264,6 +264,6 @@ def _fill_schedule(statement: Statement, known: dict[str, Any]) -> None:
             expr = statement.expand(statement.schedule[name])
             needs = sorted(str(symbol) for symbol in expr.free_symbols)
             if all(need in known for need in needs):
-                function = sp.lambdify([statement.theorem.vocabulary[need].symbol for need in needs], expr, "numpy")
+                function = sp.lambdify([statement.theorem.notation[need].symbol for need in needs], expr, "numpy")
                 known[name] = np.asarray(function(*(known[need] for need in needs)), dtype=float)
                 pending.remove(name)

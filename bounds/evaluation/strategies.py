@@ -14,7 +14,8 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..language.quantities import COUNT, NONNEGATIVE, STEPS, Binding
+from ..language.notation import Binding
+from ..language.quantities import COUNT, NONNEGATIVE, STEPS
 from ..language.theorem import Condition, Statement
 from .evaluate import complete, evaluate, holds
 

@@ -17,7 +17,8 @@ import sympy as sp
 from ...errors import InputError
 from .dimension import OBJECTIVE, VARIABLE, Dimension
 from .formula import FUNCTIONS, FormulaError, nearest, read_formula, read_relation
-from .quantities import QUANTITIES, Vocabulary, derived_symbol
+from .notation import Notation, derived_symbol, latex_of
+from .quantities import QUANTITIES
 from .theorem import (
     AVERAGES,
     RESOURCES,
@@ -109,8 +110,8 @@ class _Definition:
     def __init__(self, where: str, keys: Mapping[str, Any]) -> None:
         self.where, self.keys = where, keys
         self._check_keys()
-        self.vocabulary = self._vocabulary()
-        self.names: dict[str, sp.Expr] = {binding.name: binding.symbol for binding in self.vocabulary}
+        self.notation = self._notation()
+        self.names: dict[str, sp.Expr] = {binding.name: binding.symbol for binding in self.notation}
         self.used: set[sp.Symbol] = set()
 
     def refuse(self, place: str, reason: str) -> NoReturn:
@@ -173,23 +174,23 @@ class _Definition:
             wanted = "PAPER.NAME in letters, digits and _ (for instance mine.theorem_1)"
             self.refuse("id", f"wanted {wanted}, got {_shown(self.keys['id'])}")
 
-    def _vocabulary(self) -> Vocabulary:
+    def _notation(self) -> Notation:
         rows = [
             (
                 self.name("symbols", name),
-                _latex(name),
+                latex_of(name),
                 self.known(f"symbols, {name}", "a quantity", quantity, QUANTITIES),
             )
             for name, quantity in self.table("symbols").items()
         ]
-        return Vocabulary(self.keys["id"].partition(".")[0], tuple(rows))
+        return Notation(self.keys["id"].partition(".")[0], tuple(rows))
 
     def _derived(self) -> tuple[Derived, ...]:
         found = []
         for name, value in self.table("derived").items():
             if self.name("derived", name) in self.names:
                 self.refuse(f"derived, {name}", "already a symbol; wanted another name")
-            found.append(Derived(name, self.formula(f"derived, {name}", value), _latex(name)))
+            found.append(Derived(name, self.formula(f"derived, {name}", value), latex_of(name)))
             self.names[name] = derived_symbol(name)
         return tuple(found)
 
@@ -207,15 +208,15 @@ class _Definition:
 
     def _schedule(self) -> dict[str, sp.Expr]:
         for name in self.table("schedule"):
-            self.known("schedule", "a symbol", name, self.vocabulary.bindings)
-            if self.vocabulary[name].quantity.role != "hyperparameter":
+            self.known("schedule", "a symbol", name, self.notation.bindings)
+            if self.notation[name].quantity.role != "hyperparameter":
                 self.refuse(f"schedule, {name}", "wanted a hyperparameter, got a constant of the problem")
         return {name: self.formula(f"schedule, {name}", value) for name, value in self.table("schedule").items()}
 
     def _prescribed(self, name: str, formula: sp.Expr) -> Condition:
         """The condition that a hyperparameter is what the schedule says."""
-        self.used.add(self.vocabulary[name].symbol)
-        return Condition(f"schedule_{name}", self.vocabulary[name].symbol, "==", formula)
+        self.used.add(self.notation[name].symbol)
+        return Condition(f"schedule_{name}", self.notation[name].symbol, "==", formula)
 
     def _costs(self) -> dict[str, sp.Expr]:
         for name in self.table("costs"):
@@ -241,7 +242,7 @@ class _Definition:
 
     def _assumptions(self) -> tuple[Assumption, ...]:
         """What the constants say about a problem, then the named properties."""
-        constants = [b for b in self.vocabulary if b.quantity.role == "constant"]
+        constants = [b for b in self.notation if b.quantity.role == "constant"]
         named = [Assumption(name, "a named property of the problem") for name in self._properties()]
         return (*(Assumption(b.name, b.quantity.meaning) for b in constants), *named)
 
@@ -263,7 +264,7 @@ class _Definition:
                 "theorem" if parent is None else "corollary",
                 self.keys.get("title", self.keys["id"]),
                 Source(paper, self.keys.get("source", where)),
-                self.vocabulary,
+                self.notation,
                 METRICS[metric],
                 {"printed": statement},
                 self._assumptions(),
@@ -289,10 +290,6 @@ class _Definition:
         for slip in theorem.inhomogeneities(theorem.statement(), theorem.unit_choices):
             hint = "" if theorem.unit_choices else "; a unit that the statement sets to 1 is listed under `units`"
             self.refuse(slip.where, f"wanted dimension {slip.wanted}, got {slip.found}{hint}")
-
-
-def _latex(name: str) -> str:
-    return sp.latex(sp.Symbol(name))
 
 
 def _shown(value: Any) -> str:

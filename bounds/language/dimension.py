@@ -1,16 +1,9 @@
-"""Dimensions in powers of [f] (objective), [y] (inner value) and [x] (variable), and the homogeneity of an expression."""
+"""Dimensions in powers of [f] (objective), [y] (inner value) and [x] (variable): exact, and without sympy."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-
-import sympy as sp
-
-
-class InhomogeneousError(ValueError):
-    """Two quantities of different dimension are added or compared."""
 
 
 @dataclass(frozen=True)
@@ -46,63 +39,13 @@ VARIABLE = Dimension(x=Fraction(1))
 
 
 def modulo(dimension: Dimension, units: tuple[Dimension, ...]) -> Dimension:
-    """The dimension once each of `units` is declared to be 1 (a paper that adds f to y^2 sets a unit [f]/[y]^2 = 1)."""
-    rows = sp.Matrix([[u.f, u.y, u.x] for u in units]).rref()[0].tolist() if units else []
-    vector = [sp.Rational(dimension.f), sp.Rational(dimension.y), sp.Rational(dimension.x)]
-    for row in rows:
-        pivot = next((i for i, entry in enumerate(row) if entry), None)
-        if pivot is not None:
-            factor = vector[pivot]
-            vector = [v - factor * entry for v, entry in zip(vector, row, strict=True)]
-    return Dimension(*(Fraction(int(v.p), int(v.q)) for v in vector))
+    """The dimension once each of `units` is declared to be 1 (a paper that adds f to y^2 sets a unit [f]/[y]^2 = 1).
 
-
-def dimension_of(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimension:
-    """The dimension of `expr`, given that of its symbols.
-
-    Raises:
-        InhomogeneousError: if a sum, a maximum or a comparison mixes dimensions, or an exponent is not a number.
+    Gaussian elimination on the powers: f goes first, then y, then x, so the result does not depend on the order of `units`.
     """
-    if expr.is_Symbol:
-        return known[expr]
-    if expr.is_number:
-        return ONE
-    if expr.is_Mul:
-        return _product([dimension_of(arg, known) for arg in expr.args])
-    if expr.is_Pow:
-        return _dimension_of_power(expr, known)
-    if expr.is_Add or isinstance(expr, (sp.Max, sp.Min)):
-        return _common(expr, known)
-    if hasattr(expr, "unrolled"):  # a recursion in a symbolic number of steps: that of its first unrollings
-        return _common(sp.Tuple(*expr.unrolled()), known)
-    arguments = [dimension_of(arg, known) for arg in expr.args]
-    if any(argument != ONE for argument in arguments):
-        raise InhomogeneousError(f"{expr.func.__name__} of a quantity with a dimension in {expr}")
-    return ONE
-
-
-def _product(factors: list[Dimension]) -> Dimension:
-    result = ONE
-    for factor in factors:
-        result = result * factor
-    return result
-
-
-def _dimension_of_power(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimension:
-    base, exponent = expr.as_base_exp()
-    dimension = dimension_of(base, known)
-    if exponent.is_Rational:
-        return dimension ** Fraction(int(exponent.p), int(exponent.q))
-    if dimension == ONE and dimension_of(exponent, known) == ONE:
-        return ONE
-    raise InhomogeneousError(f"exponent {exponent} of a quantity of dimension {dimension}")
-
-
-def _common(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimension:
-    """The one dimension of all arguments; the number 0 fits any dimension, other bare numbers are dimensionless."""
-    found = {arg: dimension_of(arg, known) for arg in expr.args if arg != 0}
-    distinct = set(found.values())
-    if len(distinct) > 1:
-        listed = ", ".join(f"{arg} is {dim}" for arg, dim in found.items())
-        raise InhomogeneousError(f"mixed dimensions: {listed}")
-    return distinct.pop() if distinct else ONE
+    left = [dimension, *units]
+    for base in ("f", "y", "x"):
+        pivot = next((unit for unit in left[1:] if getattr(unit, base)), None)
+        if pivot is not None:
+            left = [each / pivot ** (getattr(each, base) / getattr(pivot, base)) for each in left]
+    return left[0]

@@ -12,7 +12,8 @@ from fractions import Fraction
 from typing import Any
 
 from ...errors import InputError
-from .quantities import COUNT, MAX_STEPS, NONNEGATIVE, STEPS, Binding
+from .notation import Binding
+from .quantities import COUNT, MAX_STEPS, NONNEGATIVE, STEPS
 
 MAX_LENGTH = 60
 MAX_EXPONENT = 100

@@ -15,7 +15,7 @@ _LATEX_RELATIONS = {"<": "<", "<=": r"\le", ">=": r"\ge", ">": ">", "==": "="}
 
 def latex_of(theorem: Theorem, statement: Statement, expr: sp.Expr) -> str:
     """LaTeX in the paper's own letters."""
-    names = {binding.symbol: binding.latex for binding in theorem.vocabulary}
+    names = {binding.symbol: binding.latex for binding in theorem.notation}
     names |= {constant.symbol: constant.latex for constant in statement.derived}
     return sp.latex(sp.sympify(expr), symbol_names=names)
 

@@ -17,8 +17,9 @@ from typing import Any
 
 import sympy as sp
 
-from .dimension import Dimension, InhomogeneousError, dimension_of, modulo
-from .quantities import Binding, Vocabulary, derived_symbol
+from .dimension import Dimension, modulo
+from .homogeneity import InhomogeneousError, dimension_of
+from .notation import Binding, Notation, derived_symbol
 from .reading import InputError
 
 Costs = Mapping[str, sp.Expr]
@@ -166,7 +167,7 @@ class Statement:
     @cached_property
     def symbols(self) -> dict[str, Binding]:
         """The bindings that it uses, by name, in the order of the notation."""
-        return {binding.name: binding for binding in self.theorem.vocabulary if binding.symbol in self.free_symbols}
+        return {binding.name: binding for binding in self.theorem.notation if binding.symbol in self.free_symbols}
 
     def __post_init__(self) -> None:
         if self.label not in LABELS:
@@ -283,7 +284,7 @@ class Theorem:
     Args:
         id: `paper.theorem_5_1`; fixed, people script against it.
         kind: "theorem", "corollary", "lemma" (a step of a proof) or "claim" (a remark or a table entry with a check).
-        vocabulary: the paper's symbols; a statement may use no other.
+        notation: the paper's symbols; a statement may use no other.
         statements: label -> Statement, or a function that composes it when first asked for.
         unit_choices: dimensions that the paper silently sets to 1 (the weight of a potential function, the unit of a step
             size that is written as a pure number); the audit separates what they explain from real slips.
@@ -306,7 +307,7 @@ class Theorem:
     kind: str
     title: str
     source: Source
-    vocabulary: Vocabulary
+    notation: Notation
     metric: Metric
     statements: Mapping[str, Statement | Callable[[], Statement]]
     assumptions: tuple[Assumption, ...] = ()
@@ -336,10 +337,10 @@ class Theorem:
     def _accept(self, label: str, statement: Statement) -> None:
         if statement.label != label:
             raise DeclarationError(f"{self.id}: statement {statement.label!r} stands under {label!r}")
-        declared = {binding.symbol for binding in self.vocabulary}
+        declared = {binding.symbol for binding in self.notation}
         unknown = sorted(str(symbol) for symbol in statement.free_symbols - declared)
         if unknown:
-            raise DeclarationError(f"{self.id}, {label}: symbols {unknown} are not in the vocabulary of the paper")
+            raise DeclarationError(f"{self.id}, {label}: symbols {unknown} are not in the notation of the paper")
         self._check_use(statement)
         if label == "corrected" and (slips := self.inhomogeneities(statement)):
             raise DeclarationError(f"{self.id}: the corrected statement is not homogeneous: {slips[0]}")
@@ -385,7 +386,7 @@ class Theorem:
 
     def dimensions(self, statement: Statement, units: tuple[Dimension, ...] = ()) -> dict[sp.Symbol, Dimension]:
         """Dimension of each base and derived symbol, modulo `units`; an inhomogeneous constant gets that of its first part."""
-        known = {binding.symbol: modulo(binding.quantity.dimension, units) for binding in self.vocabulary}
+        known = {binding.symbol: modulo(binding.quantity.dimension, units) for binding in self.notation}
         for constant in statement.derived:
             known[constant.symbol] = _first_consistent(sp.sympify(constant.expr), known)
         return known
@@ -414,7 +415,7 @@ class Theorem:
             if left is not None:
                 check(f"condition {condition.name}", condition.right, left)
         for name, expr in statement.schedule.items():
-            check(f"schedule of {name}", expr, known[self.vocabulary[name].symbol])
+            check(f"schedule of {name}", expr, known[self.notation[name].symbol])
         for term in statement.terms:
             check(f"term {term.name}", term.expr, modulo(self.metric.dimension, units))
         return slips

@@ -12,7 +12,8 @@ import sympy as sp
 
 from ..cost.resources import resources
 from ..evaluation.evaluate import exact, holds
-from ..language.quantities import COUNT, Binding
+from ..language.notation import Binding
+from ..language.quantities import COUNT
 from ..language.reading import InputError, read_values
 from ..language.theorem import Condition, Statement
 from ..region.single import solved_for, split_extrema

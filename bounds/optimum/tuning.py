@@ -217,7 +217,7 @@ def _report(task: Task, point: Mapping[str, float], found: Found | None, note: s
     prices, replaced = ({}, ()) if found is None else _prices(task, chosen)
     lower = None if found is None else min(found.lower, objective)
     chosen_names = {b.name for b in made.free} | set(made.determined)
-    shown = {b.name: result.values[b.name] for b in made.statement.theorem.vocabulary if b.name in chosen_names}
+    shown = {b.name: result.values[b.name] for b in made.statement.theorem.notation if b.name in chosen_names}
     binding = tuple(name for name, price in prices.items() if price > _VISIBLE)
     return Tuned(
         made.statement.theorem.id,

@@ -108,7 +108,7 @@ def _over(
 
 def _without_roots(expr: sp.Expr) -> tuple[sp.Expr, tuple[tuple[sp.Symbol, sp.Expr], ...]]:
     """Replace each symbol that stands under a fractional power by a power of a new nonnegative symbol."""
-    from ..language.quantities import slack_symbol
+    from ..language.notation import slack_symbol
 
     expr = sp.powdenest(sp.expand_power_base(expr), force=True)
     needed: dict[sp.Symbol, int] = {}

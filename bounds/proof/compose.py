@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import sympy as sp
 
-from ..language.quantities import slack_symbol
+from ..language.notation import slack_symbol
 from ..language.theorem import Condition, DeclarationError, Term
 from .certificates import nonnegative_coefficients, prove_nonnegative
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import sympy as sp
 
+from ..language.notation import slack_symbol
 from ..language.reading import InputError
 from ..language.theorem import Condition, Statement
 from ..optimum.posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
@@ -257,7 +258,7 @@ def interior(joint: Joint, near: Mapping[str, Interval]) -> dict[sp.Symbol, sp.E
     """
     if not joint.symbols:
         return dict(joint.determined)
-    room = minimise(_with_room(joint, sp.Symbol("room"), "room"), joint.box(), joint.whole).value
+    room = minimise(_with_room(joint, slack_symbol("room"), "slack_room"), joint.box(), joint.whole).value
     if room == inf:
         return {}
     shares = [symbol / sp.Float(_centre(near[str(symbol)])) for symbol in joint.symbols]

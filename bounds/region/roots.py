@@ -15,7 +15,7 @@ import sympy as sp
 
 from ..evaluation.enclosure import EnclosureError, enclose, ends
 from ..evaluation.evaluate import sign
-from ..language.quantities import slack_symbol
+from ..language.notation import slack_symbol
 from ..language.reading import InputError
 from ..language.theorem import Condition
 

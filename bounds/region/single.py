@@ -13,7 +13,7 @@ import sympy as sp
 
 from ..evaluation.evaluate import exact
 from ..language.markdown import table
-from ..language.quantities import Binding
+from ..language.notation import Binding
 from ..language.reading import InputError, read_values
 from ..language.theorem import Condition, Statement
 from .intervals import Interval, intersect, minimal_conflict

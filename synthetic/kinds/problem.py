@@ -2,7 +2,7 @@
 
 Shapes: `runs` x `clients` x `dim` (a model), `runs` x `clients` x `inner_dim` (an inner value), float64 throughout.
 A lane (run, client) is computed by elementwise operations and sums over the last axis only, so that its numbers do not
-depend on what else is in the batch. The names of the certified constants are in `certificate.QUANTITIES`.
+depend on what else is in the batch. The names of the certified constants are those of the vocabulary.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ def planted(theorem: Theorem, label: str, place: str, change) -> Theorem:
     Raises:
         DeclarationError: the copy contradicts itself and cannot be built.
     """
-    statement, words = theorem.statement(label), theorem.vocabulary.namespace()
+    statement, words = theorem.statement(label), theorem.notation.namespace()
     kind, name = place.split(" ", 1)
     fields = {
         "term": "terms",

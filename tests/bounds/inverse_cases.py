@@ -7,7 +7,8 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from fedco.bounds.language.quantities import COUNT, STEPS, Binding
+from fedco.bounds.language.notation import Binding
+from fedco.bounds.language.quantities import COUNT, STEPS
 from fedco.bounds.language.theorem import Theorem
 from registry_cases import STATEMENTS, THEOREMS
 

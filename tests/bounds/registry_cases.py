@@ -11,7 +11,7 @@ import sympy as sp
 from fedco import bounds
 from fedco.bounds.evaluation.evaluate import bound
 from fedco.bounds.evaluation.strategies import values
-from fedco.bounds.language.quantities import Binding
+from fedco.bounds.language.notation import Binding
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Statement, Theorem
 from hypothesis import HealthCheck, Phase, settings

@@ -255,7 +255,7 @@ def test_a_swapped_symbol_disagrees_with_the_paper(item, wrong):
         str(symbol) for symbol in statement.free_symbols | {s.b_1}
     )  # a set has another order in each process
     values = draw(names, 5) | {"b_1": 3, "b": 11, "tau": 2, "sigma": Q(3, 7)}  # sigma = 1 would be its own square
-    table = {item.vocabulary[name].symbol: sp.Rational(str(value)) for name, value in values.items()}
+    table = {item.notation[name].symbol: sp.Rational(str(value)) for name, value in values.items()}
     mutant = statement.expand(statement.total).xreplace(wrong).xreplace(table)
     paper = PAPER[item.id.split(".")[1], "composed"]
     expected = sum(paper(**{k: v for k, v in values.items() if k != "b_1" or item is THEOREM_1}).values())

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 import sympy as sp
-from fedco.bounds.language.quantities import slack_symbol
+from fedco.bounds.language.notation import slack_symbol
 from fedco.bounds.language.theorem import Condition, DeclarationError
 from fedco.bounds.proof.certificates import prove_nonnegative
 from fedco.bounds.proof.compose import Chain

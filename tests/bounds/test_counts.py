@@ -36,7 +36,7 @@ def theorem(method):
 def formulas(name, **more):
     given = {"eta": "eta", "b": "b", **({"tau": "p"} if name != "minibatch_sgd" and ":" not in name else {}), **more}
     made = theorem({"name": name, **given})
-    values = {made.vocabulary["T"].symbol: T, made.vocabulary["p"].symbol: P, made.vocabulary["b"].symbol: B}
+    values = {made.notation["T"].symbol: T, made.notation["p"].symbol: P, made.notation["b"].symbol: B}
     return {key: Fraction(str(expr.xreplace(values))) for key, expr in resources(made.statement("printed")).items()}
 
 

@@ -89,7 +89,7 @@ def test_numbers_are_exact_in_both_forms(tmp_path):
 
 def test_costs_are_the_methods_count_where_the_file_has_none():
     theorem = load(EXAMPLE)
-    T, p = (theorem.vocabulary[name].symbol for name in ("T", "p"))
+    T, p = (theorem.notation[name].symbol for name in ("T", "p"))
     assert resources(theorem.statement("printed")) == {
         "iterations": T,
         "rounds": T / p,
@@ -137,7 +137,7 @@ def test_a_corollary_says_what_it_follows_from():
         **changed(schedule={"eta": "1/L"}, conditions=None, id="pr_sgd.corollary_2"), follows_from=parent
     )
     assert corollary.kind == "corollary" and corollary.follows_from is not None
-    assert corollary.follows_from == (parent, {"eta": 1 / parent.vocabulary["L"].symbol})
+    assert corollary.follows_from == (parent, {"eta": 1 / parent.notation["L"].symbol})
 
 
 MISTAKES = {

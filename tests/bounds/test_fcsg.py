@@ -308,7 +308,7 @@ MUTANTS = {
 @pytest.mark.parametrize("name", ["fcsg.theorem_4_1", "fcsg_m.theorem_4_4", "acc_fcsg_m.theorem_4_7"])
 def test_a_planted_slip_is_noticed(name, mutant):
     theorem = fedco.theorem(name)
-    words, printed = theorem.vocabulary.namespace(), theorem.statement("printed")
+    words, printed = theorem.notation.namespace(), theorem.statement("printed")
     planted = 0
     for index, term in enumerate(printed.terms):
         changed = MUTANTS[mutant](term.expr, words)
@@ -317,7 +317,7 @@ def test_a_planted_slip_is_noticed(name, mutant):
         planted += 1
         terms = (*printed.terms[:index], Term(term.name, changed), *printed.terms[index + 1 :])
         slipped = Statement("printed", terms, printed.conditions, printed.derived, printed.schedule)
-        about = (theorem.id, theorem.kind, theorem.title, theorem.source, theorem.vocabulary, theorem.metric)
+        about = (theorem.id, theorem.kind, theorem.title, theorem.source, theorem.notation, theorem.metric)
         other = Theorem(*about, {"printed": slipped})
         assert not agrees(other, "printed", PRINTED[name], {**point(theorem, "printed", 0), "L_g": Q(7, 2)}), term.name
     assert planted or mutant == "q for q - 1"

@@ -121,7 +121,7 @@ def test_a_check_notices_when_its_fact_is_gone(monkeypatch):
 def test_the_condition_of_the_corrected_theorem_is_implied_up_to_81_steps():
     statement = fedco.theorem("acc_fcsg_m.theorem_4_7").statement("corrected")
     limits = [statement.condition(name).right for name in ("step_size", "long_round")]
-    period = fedco.theorem("acc_fcsg_m.theorem_4_7").vocabulary["q"].symbol
+    period = fedco.theorem("acc_fcsg_m.theorem_4_7").notation["q"].symbol
     assert [sp.simplify(limits[1] / limits[0]).subs(period, q) >= 1 for q in (1, 80, 81, 82)] == [
         True,
         True,

@@ -13,7 +13,7 @@ from fedco.bounds import paper_theorems
 from fedco.bounds.audit.checks import automatic, compare_terms, corollary_terms, recheck
 from fedco.bounds.audit.findings import RecheckError, confirm
 from fedco.bounds.evaluation.evaluate import complete
-from fedco.bounds.language.quantities import slack_symbol
+from fedco.bounds.language.notation import slack_symbol
 from fedco.bounds.papers.feddro import findings as errata
 from fedco.bounds.proof.certificates import prove_nonnegative
 from feddro_paper import PAPER, corollary_2, period_of_corollary_2, theorem_5_1_corrected
@@ -145,7 +145,7 @@ def test_printed_against_proved(name):
 
 def test_theorem_f_6_rounds_its_constants_up():
     """5 for 4 (9/8) and 15 for 12 (9/8): with I = 1 + u every coefficient of the difference is nonnegative."""
-    theorem, I = THEOREMS["theorem_f_6"], THEOREMS["theorem_f_6"].vocabulary["I"].symbol
+    theorem, I = THEOREMS["theorem_f_6"], THEOREMS["theorem_f_6"].notation["I"].symbol
     printed, proved = theorem.statement("printed"), theorem.statement("composed")
     for term in printed.terms:
         gap = printed.expand(term.expr) - proved.expand(proved.term(term.name).expr)
@@ -250,7 +250,7 @@ def test_mutants_of_the_checks_fail(monkeypatch):
 def test_a_finding_about_a_repaired_declaration_fails(monkeypatch):
     """With 20 in front of the middle term the check of the lost factor is not confirmed."""
     original = THEOREMS["theorem_f_1"]
-    words = original.vocabulary.namespace()
+    words = original.notation.namespace()
     printed = original.statement("printed")
     repaired = replace(
         printed.constant("Lbar_fg"), expr=printed.constant("Lbar_fg").expr + 19 * words.B_f**2 * words.L_g**2
@@ -268,7 +268,7 @@ def test_a_finding_about_a_repaired_declaration_fails(monkeypatch):
 
 @pytest.mark.parametrize("term", [term.name for term in THEOREMS["theorem_5_1"].statement("corrected").terms])
 @pytest.mark.parametrize(
-    "change", [lambda e: 2 * e, lambda e: -e, lambda e: e / THEOREMS["theorem_5_1"].vocabulary["T"].symbol]
+    "change", [lambda e: 2 * e, lambda e: -e, lambda e: e / THEOREMS["theorem_5_1"].notation["T"].symbol]
 )
 def test_a_slip_in_any_term_of_the_corrected_statement_is_caught(term, change):
     theorem = THEOREMS["theorem_5_1"]

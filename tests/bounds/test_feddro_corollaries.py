@@ -5,11 +5,11 @@ from fractions import Fraction as F
 import pytest
 import sympy as sp
 from fedco.bounds import get_theorem as theorem
-from fedco.bounds.language.quantities import slack_symbol
+from fedco.bounds.language.notation import slack_symbol
 from fedco.bounds.proof.certificates import prove_nonnegative
 
 MAIN, FIRST, SECOND = (theorem(f"feddro.{name}") for name in ("theorem_5_1", "corollary_1", "corollary_2"))
-s = MAIN.vocabulary.namespace()
+s = MAIN.notation.namespace()
 PARENT, CORRECTED = MAIN.statement("corrected"), FIRST.statement("corrected")
 L = PARENT.constant("L_Phi").symbol
 n = s.b * s.K

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import sympy as sp
 from fedco import theorem
-from fedco.bounds.language.quantities import slack_symbol
+from fedco.bounds.language.notation import slack_symbol
 from fedco.bounds.proof.certificates import prove_nonnegative
 from feddro_instance import Instance
 
 MAIN, MODIFIED = theorem("feddro.theorem_5_1"), theorem("feddro.theorem_4_2")
-s = MAIN.vocabulary.namespace()
+s = MAIN.notation.namespace()
 bK, rho = s.b * s.K, s.L_h**2 + s.B_f**2 * s.L_g**2
 noise, spread = s.sigma_h**2 + s.B_f**2 * s.sigma_g**2, s.Delta_h**2 + s.B_f**2 * s.Delta_g**2
 u, r = slack_symbol("u"), slack_symbol("r")
@@ -191,7 +191,7 @@ def test_the_assembled_conditions_are_the_corrected_conditions():
 
 
 def test_theorem_4_2_is_assembled_from_its_five_steps():
-    w, statement = MODIFIED.vocabulary.namespace(), MODIFIED.statement("corrected")
+    w, statement = MODIFIED.notation.namespace(), MODIFIED.statement("corrected")
     drift = sp.Rational(9, 8) * 3 * w.B_f**2 * w.Delta_g**2 * w.eta**2 * (w.I - 1) ** 2 * w.T
     gap = 2 * (w.B_f**2 * w.L_g**2 + w.B_g**4 * w.L_f**2) * drift
     total = (w.Phi_gap + w.eta / 2 * gap) * 2 / (w.eta * w.T)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 THEOREM = theorem("feddro.theorem_5_1")
-WORDS = THEOREM.vocabulary
+NOTATION = THEOREM.notation
 CODE = "__import__('os').system('x')"
 
 NOT_NUMBERS = [
@@ -105,7 +105,7 @@ NOT_EVEN_TEXT = [
 @pytest.mark.parametrize("value", NOT_NUMBERS + NOT_EVEN_TEXT, ids=lambda value: ascii(value)[:30])
 def test_what_is_not_a_plain_number_is_refused(value):
     with pytest.raises(InputError, match=r"^L_f: wanted a positive real") as caught:
-        read_value(WORDS["L_f"], value)
+        read_value(NOTATION["L_f"], value)
     assert len(str(caught.value).splitlines()) == 1 and len(str(caught.value)) < 300
     assert caught.value.__cause__ is None
 
@@ -192,7 +192,7 @@ def test_values_outside_the_domain_are_refused(name, value):
     with pytest.raises(
         InputError, match=rf"^{name}: wanted a (positive|nonnegative) (real|integer) \(.+\), got "
     ) as caught:
-        read_value(WORDS[name], value)
+        read_value(NOTATION[name], value)
     assert str(value) in str(caught.value)
 
 
@@ -200,11 +200,11 @@ def test_values_outside_the_domain_are_refused(name, value):
     ("name", "value"), [("sigma_g", 0), ("sigma_g", "-0"), ("K", "8/4"), ("K", "1e3"), ("eta", "1e-100")]
 )
 def test_values_at_the_edge_of_the_domain_are_accepted(name, value):
-    assert read_value(WORDS[name], value) >= 0
+    assert read_value(NOTATION[name], value) >= 0
 
 
 def test_steps_of_a_recursion_are_limited():
-    words = theorem("meta_fl.lemma_4").vocabulary
+    words = theorem("meta_fl.lemma_4").notation
     assert read_value(words["nu"], 100) == 100
     for value in (101, -1, "1/2"):
         with pytest.raises(InputError, match="nu: wanted a whole number from 0 to 100"):
@@ -214,7 +214,7 @@ def test_steps_of_a_recursion_are_limited():
 @pytest.mark.parametrize("name", ["zeta", "l_f", "__class__", "L_f ", CODE, "a" * 10**4, "\n", "", "L_f\x1b[31m"])
 def test_an_unknown_symbol_is_refused_and_the_known_ones_are_listed(name):
     with pytest.raises(InputError, match="not a symbol of here; wanted one of L_h L_f") as caught:
-        read_values(WORDS.bindings, {name: 1}, "here")
+        read_values(NOTATION.bindings, {name: 1}, "here")
     assert len(str(caught.value).splitlines()) == 1 and "\x1b" not in str(caught.value)
 
 

@@ -36,7 +36,7 @@ def check_pair(name: str, label: str, first: str, second: str, rng) -> bool:
         assert any(word in str(error) for word in ("missing", "posynomial", "inside", "one at a time", "cannot solve"))
         return False
     conditions = reduced(theorem.statement(label), (first, second), values)
-    symbols = [theorem.vocabulary[v].symbol for v in (first, second)]
+    symbols = [theorem.notation[v].symbol for v in (first, second)]
     if not region.feasible:
         assert region.conflict
         return False
@@ -169,6 +169,6 @@ def test_failing_is_exact_at_an_irrational_border():
     )
     from fractions import Fraction
 
-    symbol = fedco.theorem("feddro.theorem_5_1").vocabulary["eta"].symbol
+    symbol = fedco.theorem("feddro.theorem_5_1").notation["eta"].symbol
     below, above = Fraction("0.0481125224324688"), Fraction("0.0481125224324689")
     assert not failing(conditions, symbol, below) and failing(conditions, symbol, above) == ["step_size_period"]

@@ -11,7 +11,8 @@ import sympy as sp
 from fedco import bounds
 from fedco.bounds.evaluation.evaluate import bound, complete, evaluate, holds
 from fedco.bounds.evaluation.strategies import satisfies, values
-from fedco.bounds.language.dimension import Dimension, InhomogeneousError, dimension_of, modulo
+from fedco.bounds.language.dimension import Dimension, modulo
+from fedco.bounds.language.homogeneity import InhomogeneousError, dimension_of
 from fedco.bounds.language.quantities import COUNT, STEPS
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition
@@ -138,7 +139,7 @@ def factor(dimension: Dimension, direction, base) -> sp.Expr:
 def misfits(theorem, label, point, direction, base) -> list[str]:
     """Terms, constants and conditions that do not follow when the units are rescaled."""
     statement = theorem.statement(label)
-    known = {binding.symbol: binding.quantity.dimension for binding in theorem.vocabulary}
+    known = {binding.symbol: binding.quantity.dimension for binding in theorem.notation}
     old = complete(theorem.statement(label), point)
     new = {symbol: value * factor(known[symbol], direction, base) for symbol, value in old.items()}
 

@@ -164,7 +164,7 @@ def test_the_implied_bound_solves_the_descent_lemma_for_the_gradient() -> None:
     statement = theorem("fcsg.lemma_b_2").statement("printed")
     values = {
         binding.symbol: number
-        for binding in theorem("fcsg.lemma_b_2").vocabulary
+        for binding in theorem("fcsg.lemma_b_2").notation
         for number in [_number(binding, trace, made)]
         if number is not None
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...algorithms import Method
-from ...bounds.language.quantities import Binding
+from ...bounds.language.notation import Binding
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from ..runs.registry import recipes

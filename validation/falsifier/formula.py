@@ -52,7 +52,7 @@ class Formula:
         if self.theorem.follows_from is None:
             return ()
         parent = find(self.theorem.follows_from[0]).statement("printed")
-        known = {self.theorem.vocabulary[name].symbol for name in self.names}
+        known = {self.theorem.notation[name].symbol for name in self.names}
         expanded = (self._expanded(parent, condition) for condition in parent.conditions)
         return tuple(c for c in expanded if (c.left.free_symbols | c.right.free_symbols) <= known)
 
@@ -93,7 +93,7 @@ class Formula:
         for name, expr in self.determined.items():
             expanded = self.statement.expand(expr)
             needs = tuple(sorted(str(symbol) for symbol in expanded.free_symbols))
-            arguments = [self.theorem.vocabulary[need].symbol for need in needs]
+            arguments = [self.theorem.notation[need].symbol for need in needs]
             made[name] = needs, sp.lambdify(arguments, expanded, "numpy")
         return made
 

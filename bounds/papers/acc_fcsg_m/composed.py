@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from ...language.quantities import slack_symbol
+from ...language.notation import slack_symbol
 from ...language.theorem import Condition, DeclarationError, Statement, Theorem
 from ...proof.compose import Chain
 from ..fcsg.composed import LONGER_PERIOD, P, absorbed, named, summed, telescoped, total

@@ -43,7 +43,7 @@ def lemma_d_3_left_over() -> Evidence:
     """Divided by the factor on the left: (38) is 3/5 and 9/5, (46) is 20/101 and 260/101."""
     printed = tuple(Q(*pair) / Q(15, 72) for pair in ((1, 8), (3, 8)))
     proof_end = tuple(Q(*pair) / Q(101, 240) for pair in ((1, 12), (13, 12)))
-    lemma = find("acc_fcsg_m.lemma_d_3").vocabulary
+    lemma = find("acc_fcsg_m.lemma_d_3").notation
     at = {**lab.constants(1, 1, 1), "alpha": 1, "b": 1, "N": 1}
     del at["sigma_g"]
     declared = tuple(

@@ -6,11 +6,11 @@ F(x) = (1/N) sum_n E_xi f_xi(E_{eta|xi} g_eta(x, xi)).
 
 from __future__ import annotations
 
-from ...language.dimension import INNER, OBJECTIVE, ONE, VARIABLE
-from ...language.quantities import COUNT, POSITIVE, Quantity, Vocabulary
+from ...language.dimension import OBJECTIVE, VARIABLE
+from ...language.notation import Notation
 from ...language.theorem import Assumption, Metric, Source
 
-NOTATION = Vocabulary(
+NOTATION = Notation(
     "baselines",
     (
         ("L", "L", "local_smoothness"),
@@ -34,10 +34,6 @@ NOTATION = Vocabulary(
         ("m", "m", "inner_batch_size"),
         ("N", "N", "clients"),
         ("T", "T", "iterations"),
-    ),
-    extra=(
-        Quantity("inner_jacobian_mean_square", "root bound of E||grad g_eta(x, xi)||^2", INNER / VARIABLE, POSITIVE),
-        Quantity("inner_batch_size", "inner samples for each outer sample", ONE, COUNT, "hyperparameter"),
     ),
 )
 s = NOTATION.namespace()

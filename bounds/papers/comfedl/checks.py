@@ -13,7 +13,7 @@ from ...audit.findings import Evidence, confirm
 from ...evaluation.evaluate import complete, exact, sign
 from ...registry import get_theorem as find
 from . import instances as cases
-from .theorems import SIGMA_UNITS, WORDS, s
+from .theorems import NOTATION, SIGMA_UNITS, s
 
 Q = Fraction
 THEOREM_1, THEOREM_2 = "comfedl.theorem_1", "comfedl.theorem_2"
@@ -94,7 +94,7 @@ def sigma_mixes_dimensions() -> Evidence:
     parts = {"G_f": unit, "L_f": unit, "G_g": 1 / unit, "L_g": 1 / unit**2}
 
     def terms(statement: Any, names: tuple[str, ...], values: Mapping[str, Fraction]) -> sp.Expr:
-        table = {binding.symbol: exact(values.get(binding.name, Q(1))) for binding in WORDS}
+        table = {binding.symbol: exact(values.get(binding.name, Q(1))) for binding in NOTATION}
         return sp.Add(*(statement.term(name).expr for name in names)).xreplace(table)
 
     before = terms(composed, tuple(noises), {})

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import sympy as sp
 
-from ...language.quantities import slack_symbol
+from ...language.notation import slack_symbol
 from ...language.theorem import Condition, DeclarationError, Derived, Statement, Term, Theorem
 from ...proof.certificates import nonnegative_coefficients, prove_nonnegative
 from ...proof.compose import Chain, split

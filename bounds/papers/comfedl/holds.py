@@ -6,7 +6,7 @@ import sympy as sp
 
 from ...audit.checks import compare
 from ...audit.findings import Evidence, confirm
-from ...language.quantities import slack_symbol
+from ...language.notation import slack_symbol
 from ...proof.certificates import prove_nonnegative
 
 
@@ -17,7 +17,7 @@ def theorem_2() -> Evidence:
 
     theorem = get_theorem("comfedl.theorem_2")
     printed, corrected = theorem.statement("printed"), theorem.statement("corrected")
-    s = theorem.vocabulary.namespace()
+    s = theorem.notation.namespace()
 
     def sides(name: str) -> tuple[sp.Expr, sp.Expr]:
         return printed.expand(printed.term(name).expr), corrected.expand(corrected.term(name).expr)

@@ -16,7 +16,7 @@ from ...language.dimension import INNER, OBJECTIVE
 from ...registry import get_theorem as find
 from . import instances as cases
 from .checks import THEOREM_1, THEOREM_2, below, shown
-from .theorems import ROUGH, WORDS, s
+from .theorems import NOTATION, ROUGH, s
 
 Q = Fraction
 
@@ -194,10 +194,10 @@ def exp_assumptions() -> Evidence:
 
 def typography() -> Evidence:
     """Three averages of section 3 have the dimension of something else; S + 1 server models have no index T = S tau."""
-    jacobian, slope = WORDS["G_f"].quantity.dimension, WORDS["G_g"].quantity.dimension
+    jacobian, gradient = NOTATION["G_f"].quantity.dimension, NOTATION["G_g"].quantity.dimension
     misfits = {
         "f_B as a mean of grad f^i": (jacobian, INNER),
-        "grad g_B as a mean of g^i": (OBJECTIVE, slope),
+        "grad g_B as a mean of g^i": (OBJECTIVE, gradient),
         "g^i(y) as a mean of f^i(y; zeta)": (INNER, OBJECTIVE),
     }
     rounds, tau = 5, 3

@@ -8,14 +8,15 @@ of different dimension; it gets that of an inner value here, and the audit repor
 import sympy as sp
 
 from ...language.dimension import INNER, OBJECTIVE, ONE, VARIABLE
-from ...language.quantities import COUNT, NONNEGATIVE, POSITIVE, Quantity, Vocabulary
+from ...language.notation import Notation
+from ...language.quantities import NONNEGATIVE, Quantity
 from ...language.theorem import Assumption, Condition, Derived, Metric, Source, Statement, Term, Theorem
 from . import composed as proof
 from .costs import costs
 
 GRADIENT = OBJECTIVE / VARIABLE
 
-WORDS = Vocabulary(
+NOTATION = Notation(
     "comfedl",
     (
         ("G_f", "G_f", "inner_sample_lipschitz"),
@@ -42,9 +43,6 @@ WORDS = Vocabulary(
         ("mean_exp", r"\frac1n\sum_i\exp(f^i(w)/\gamma)", "mean_exponential"),
     ),
     extra=(
-        Quantity("outer_batch_size", "samples of the outer function per client and step", ONE, COUNT, "hyperparameter"),
-        Quantity("divergence_weight", "weight of the KL penalty", INNER, POSITIVE, "hyperparameter"),
-        Quantity("mean_exponential", "mean over the clients of exp(loss / gamma)", ONE, POSITIVE, "observable"),
         Quantity("step_in_round", "local steps since the round began", ONE, NONNEGATIVE, "observable"),
         Quantity(
             "client_drift_sq", "mean square distance of a client to its start", VARIABLE**2, NONNEGATIVE, "observable"
@@ -61,7 +59,7 @@ WORDS = Vocabulary(
         Quantity("step_sq", "E of the squared norm of one client's direction", GRADIENT**2, NONNEGATIVE, "observable"),
     ),
 )
-s = WORDS.namespace()
+s = NOTATION.namespace()
 R5 = sp.sqrt(5)
 
 STATIONARITY = Metric(
@@ -111,7 +109,7 @@ def _theorem(
         kind,
         title,
         source,
-        WORDS,
+        NOTATION,
         metric,
         {label: statement for label, statement in labelled.items() if statement is not None},  # type: ignore[misc]
         assumptions,  # type: ignore[arg-type]
@@ -131,7 +129,7 @@ LEMMA_1 = _theorem(
     Metric(
         "max_r sum_i r_i f^i - gamma sum_i r_i log(n r_i)",
         r"\max_{r\in\Lambda_n}\sum_i r_if^i(w)-\gamma\sum_i r_i\log(nr_i)",
-        INNER,
+        OBJECTIVE,
         "the inner maximum of (14); J is its value, lam the multiplier of sum r = 1",
     ),
     Statement(

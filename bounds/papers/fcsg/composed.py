@@ -8,7 +8,7 @@ from dataclasses import replace
 import sympy as sp
 
 from ...language.constants import Smooth, plug_in_bias
-from ...language.quantities import slack_symbol
+from ...language.notation import slack_symbol
 from ...language.theorem import Condition, DeclarationError, Derived, Statement, Term, Theorem
 from ...proof.certificates import prove_nonnegative
 from ...proof.compose import Chain, split

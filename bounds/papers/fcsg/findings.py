@@ -12,7 +12,7 @@ import sympy as sp
 
 from ...audit.findings import Evidence, Finding, confirm
 from ...language.dimension import OBJECTIVE, VARIABLE
-from ...language.quantities import slack_symbol
+from ...language.notation import slack_symbol
 from ...proof.certificates import prove_nonnegative
 from ...registry import get_theorem as find
 from . import instances as lab
@@ -92,7 +92,7 @@ def drift_constant() -> Evidence:
     """Theorem 4.1 prints 42, its proof 78 = 2 * 39; the corrected drift is below the printed one for every q."""
     known = find("fcsg.theorem_4_1")
     printed, composed, corrected = (known.statement(label).term("drift").expr for label in known.labels)
-    longer = {known.vocabulary["q"].symbol: 1 + slack_symbol("period")}
+    longer = {known.notation["q"].symbol: 1 + slack_symbol("period")}
     return confirm(
         sp.simplify(composed / printed) == sp.Rational(13, 7)
         and prove_nonnegative(printed - corrected, longer) is not None,

@@ -55,7 +55,7 @@ def proof_parameters(
 
 
 def _table(name: str, values: Mapping[str, Any]) -> dict[sp.Symbol, sp.Expr]:
-    words = find(name).vocabulary
+    words = find(name).notation
     return {words[key].symbol: exact(Q(value)) for key, value in values.items()}
 
 

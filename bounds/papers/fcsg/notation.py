@@ -1,4 +1,4 @@
-"""Words shared by FCSG, FCSG-M and Acc-FCSG-M (Wu et al.): one paper, three algorithms, one problem.
+"""Notation shared by FCSG, FCSG-M and Acc-FCSG-M (Wu et al.): one paper, three algorithms, one problem.
 
 Problem: F(x) = (1/N) sum_n E_xi f^n_xi(E_{eta|xi} g^n_eta(x, xi)). Fhat^n is the same with the inner expectation
 replaced by a mean of m samples. Assumptions 3.1 and 3.2 are displayed as expectations over xi at fixed points; they are
@@ -12,8 +12,9 @@ from collections.abc import Callable
 
 import sympy as sp
 
-from ...language.dimension import INNER, OBJECTIVE, ONE, VARIABLE
-from ...language.quantities import COUNT, NONNEGATIVE, POSITIVE, Quantity, Vocabulary
+from ...language.dimension import OBJECTIVE, ONE, VARIABLE
+from ...language.notation import Notation
+from ...language.quantities import NONNEGATIVE, Quantity
 from ...language.theorem import Assumption, Condition, Derived, Metric, Source, Statement, Theorem
 from .costs import costs, with_momentum
 
@@ -25,9 +26,6 @@ def _observable(name: str, meaning: str) -> Quantity:
 
 
 _EXTRA = (
-    Quantity("inner_jacobian_mean_square", "root bound of E||grad g_eta(x, xi)||^2", INNER / VARIABLE, POSITIVE),
-    Quantity("inner_batch_size", "inner samples for each outer sample", ONE, COUNT, "hyperparameter"),
-    Quantity("initial_batch_size", "outer samples per client for the first estimate", ONE, COUNT, "hyperparameter"),
     _observable("update_sq", "E||ubar||^2 of the averaged estimate that makes the next step"),
     _observable("update_dispersion", "(1/N) sum_n E||u_n - ubar||^2 of the estimates as used"),
     _observable("estimate_error", "E||ubar - its target||^2"),
@@ -45,8 +43,8 @@ _INNER_LIPSCHITZ = {
 acc_fcsg_m.mean_square_smoothness)."""
 
 
-def _vocabulary(paper: str) -> Vocabulary:
-    return Vocabulary(
+def _notation(paper: str) -> Notation:
+    return Notation(
         paper,
         (
             ("L_f", "L_f", "outer_sample_lipschitz"),
@@ -77,8 +75,8 @@ def _vocabulary(paper: str) -> Vocabulary:
     )
 
 
-WORDS = {paper: _vocabulary(paper) for paper in _INNER_LIPSCHITZ}
-s = WORDS["fcsg"].namespace()
+NOTATION = {paper: _notation(paper) for paper in _INNER_LIPSCHITZ}
+s = NOTATION["fcsg"].namespace()
 R = sp.Rational
 
 S_F = Derived(
@@ -153,7 +151,7 @@ def declare(
         kind,
         title,
         Source(paper, *source),
-        WORDS[paper],
+        NOTATION[paper],
         metric,
         {label: statement for label, statement in statements.items() if statement is not None},
         ASSUMPTIONS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from ...language.quantities import slack_symbol
+from ...language.notation import slack_symbol
 from ...language.theorem import Condition, DeclarationError, Statement, Term, Theorem
 from ...proof.certificates import prove_nonnegative
 from ...proof.compose import Chain

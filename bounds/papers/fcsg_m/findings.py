@@ -7,7 +7,7 @@ from itertools import product
 import sympy as sp
 
 from ...audit.findings import Evidence, Finding, confirm
-from ...language.quantities import slack_symbol
+from ...language.notation import slack_symbol
 from ...proof.certificates import prove_nonnegative
 from ...registry import get_theorem as find
 from ..fcsg import instances as lab
@@ -16,7 +16,7 @@ from ..fcsg.instances import Q, admitted, smoothness, value
 
 def _at_most(smaller: sp.Expr, larger: sp.Expr, name: str) -> bool:
     """Certified for all q, N >= 1."""
-    words = find(name).vocabulary
+    words = find(name).notation
     counts = {words[letter].symbol: 1 + slack_symbol(letter) for letter in ("q", "N")}
     return prove_nonnegative(larger - smaller, counts) is not None
 
@@ -41,7 +41,7 @@ def heterogeneity() -> Evidence:
     )
     known = find("fcsg_m.theorem_4_4")
     printed, composed, corrected = (known.statement(label).term("drift").expr for label in known.labels)
-    q, N = (known.vocabulary[name].symbol for name in ("q", "N"))
+    q, N = (known.notation[name].symbol for name in ("q", "N"))
     ratio = sp.limit(sp.simplify(composed / printed), q, sp.oo)
     return confirm(
         spread_below_moment
@@ -61,7 +61,7 @@ def step_letter() -> Evidence:
         admitted("fcsg_m.theorem_4_4", "composed", beta=factor * smoothness(known) * alpha, **values)
         for factor in (5, 1)
     )
-    declared = {binding.name for binding in find("fcsg_m.theorem_4_4").vocabulary}
+    declared = {binding.name for binding in find("fcsg_m.theorem_4_4").notation}
     return confirm(fits and not fails and "eta" not in declared, beta_5_S_F_alpha=fits, beta_S_F_alpha=fails)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import sympy as sp
 
 from ...language.dimension import OBJECTIVE
-from ...language.quantities import ONE, Quantity, Vocabulary
+from ...language.notation import Notation
+from ...language.quantities import Quantity
 from ...language.theorem import Derived, Metric, Statement, Theorem
 from . import composed as proof
 from .notation import source
@@ -15,7 +16,7 @@ from .notation import source
 # --- section 2.1: DRO as a composition ---------------------------------------------------------------------------------
 
 _observed = "observable"
-DRO_WORDS = Vocabulary(
+DRO_NOTATION = Notation(
     "feddro section 2.1",
     (
         ("lam", r"\lambda", "divergence_weight"),
@@ -25,14 +26,12 @@ DRO_WORDS = Vocabulary(
         ("min_loss", r"\min_i\ell_i", "smallest_loss"),
     ),
     extra=(
-        Quantity("divergence_weight", "weight of the divergence", OBJECTIVE, role="hyperparameter"),
-        Quantity("mean_exponential", "mean over the samples of exp(loss / lam)", ONE, role=_observed),
         Quantity("mean_loss", "mean loss of the samples", OBJECTIVE, "nonnegative real", _observed),
         Quantity("mean_square_loss", "mean of the squared losses", OBJECTIVE**2, "nonnegative real", _observed),
         Quantity("smallest_loss", "smallest loss of a sample", OBJECTIVE, "nonnegative real", _observed),
     ),
 )
-d = DRO_WORDS.namespace()
+d = DRO_NOTATION.namespace()
 
 
 def _reformulation(name: str, title: str, equation: str, divergence: str, printed: sp.Expr, corrected: Any) -> Theorem:
@@ -42,7 +41,7 @@ def _reformulation(name: str, title: str, equation: str, divergence: str, printe
         "claim",
         title,
         source("section 2.1", equation),
-        DRO_WORDS,
+        DRO_NOTATION,
         Metric("max_p sum_i p_i loss_i - lam D(p, 1/m)", penalised, OBJECTIVE, divergence),
         {
             "printed": Statement("printed", (), derived=(Derived("objective", printed, "", "objective"),)),

@@ -16,7 +16,7 @@ def lost_factor_twenty() -> Evidence:
 
     printed = theorem("feddro.theorem_f_1").statement("printed")
     chain = theorem("feddro.theorem_f_6").statement("printed")
-    words = theorem("feddro.theorem_5_1").vocabulary.namespace()
+    words = theorem("feddro.theorem_5_1").notation.namespace()
     lbar = printed.expand(printed.constant("Lbar_fg").expr)
     middle = lbar.coeff(words.B_f**2 * words.L_g**2)
     long = chain.term("heterogeneity_h").expr

@@ -14,7 +14,7 @@ def modified_fedavg() -> Evidence:
     from ...registry import get_theorem
 
     theorem = get_theorem("feddro.theorem_4_2")
-    corrected, s = theorem.statement("corrected"), theorem.vocabulary.namespace()
+    corrected, s = theorem.statement("corrected"), theorem.notation.namespace()
     smooth = corrected.constant("L_Phi").symbol
     eta = 1 / (54 * (smooth + s.B_f * s.L_g) * sp.sqrt(s.T))
     longest = {s.eta: eta, s.I: s.T ** sp.Rational(1, 4)}

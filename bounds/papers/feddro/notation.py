@@ -4,8 +4,9 @@ from typing import Any
 
 import sympy as sp
 
-from ...language.dimension import INNER, OBJECTIVE, VARIABLE
-from ...language.quantities import ONE, Quantity, Vocabulary
+from ...language.dimension import INNER, OBJECTIVE, ONE, VARIABLE
+from ...language.notation import Notation
+from ...language.quantities import Quantity
 from ...language.theorem import Assumption, Condition, Derived, Metric, Source, Statement, Theorem
 from .costs import costs
 
@@ -13,7 +14,7 @@ ELAPSED = Quantity(
     "elapsed_steps", "local steps since the last communication, t - t_s", ONE, "nonnegative real", "observable"
 )
 
-WORDS = Vocabulary(
+NOTATION = Notation(
     "feddro",
     (
         ("L_h", "L_h", "noncompositional_smoothness"),
@@ -43,7 +44,7 @@ WORDS = Vocabulary(
     ),
     extra=(ELAPSED,),
 )
-s = WORDS.namespace()
+s = NOTATION.namespace()
 R = sp.Rational
 
 GRADIENT_SQ = (OBJECTIVE / VARIABLE) ** 2
@@ -122,7 +123,7 @@ def declare(
         kind,
         title,
         source,
-        WORDS,
+        NOTATION,
         metric,
         {label: statement for label, statement in statements.items() if statement is not None},
         ASSUMPTIONS,

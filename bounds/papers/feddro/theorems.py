@@ -10,7 +10,9 @@ from typing import Any
 
 import sympy as sp
 
-from ...language.quantities import ONE, Quantity, Vocabulary
+from ...language.dimension import ONE
+from ...language.notation import Notation
+from ...language.quantities import Quantity
 from ...language.theorem import Condition, Derived, Metric, Statement, Term, Theorem
 from . import composed as proof
 from . import corrected as corollaries
@@ -173,8 +175,8 @@ COROLLARY_2 = declare(
 INSTANCE_STEP = Quantity(
     "instance_step_size", "step size on the counterexample, a pure number", ONE, role="hyperparameter"
 )
-INSTANCE_WORDS = Vocabulary("feddro counterexample", (("eta", r"\eta", "instance_step_size"),), extra=(INSTANCE_STEP,))
-_eta = INSTANCE_WORDS["eta"].symbol
+INSTANCE_NOTATION = Notation("feddro counterexample", (("eta", r"\eta", "instance_step_size"),), extra=(INSTANCE_STEP,))
+_eta = INSTANCE_NOTATION["eta"].symbol
 
 
 def _limits(case_1: sp.Expr, case_2: sp.Expr, relation: str) -> dict[str, Any]:
@@ -194,7 +196,7 @@ THEOREM_4_1 = Theorem(
     "theorem",
     "vanilla FedAvg does not converge",
     source("Theorem 4.1", "10"),
-    INSTANCE_WORDS,
+    INSTANCE_NOTATION,
     Metric("xbar_t at communications", r"\bar x^t", ONE, "on g_1 = 4x-4, g_2 = -2x+4, f = sqrt(y^2+4), x_0 = 1/2"),
     {
         "printed": Statement("printed", (), **_limits(R(1, 8), R(1, 22), "<"), note="proved by the paper for I = 2"),

@@ -188,7 +188,7 @@ def summed_coefficients() -> Evidence:
     from ...registry import get_theorem as theorem
 
     item = theorem("local_scgdm.summed")
-    s = item.vocabulary.namespace()
+    s = item.notation.namespace()
     table = {x: 1 for x in (s.C_g, s.L_f, s.L_g, s.alpha, s.gamma, s.eta, s.T)}
     found = {}
     for label in ("printed", "composed"):
@@ -288,12 +288,12 @@ def idle_condition() -> Evidence:
     """alpha eta < 1 and the condition on beta give (2 beta eta L_F)^2 < 1/2."""
     import sympy as sp
 
-    from ...language.quantities import slack_symbol
+    from ...language.notation import slack_symbol
     from ...proof.certificates import prove_nonnegative
     from ...registry import get_theorem as theorem
 
     item = theorem(_MAIN)
-    s, statement = item.vocabulary.namespace(), item.statement("printed")
+    s, statement = item.notation.namespace(), item.statement("printed")
     u, v = slack_symbol("u"), slack_symbol("v")
     sweep = {s.beta: statement.condition("step_size").right / (1 + u), s.alpha: 1 / (s.eta * (1 + v))}
     claim = sp.Rational(1, 2) - (2 * s.beta * s.eta * statement.constant("L_F").symbol) ** 2

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import sympy as sp
 
 from ...language.constants import IDENTITY, Smooth, root_mean_square
-from ...language.quantities import slack_symbol
+from ...language.notation import slack_symbol
 from ...language.theorem import Condition, Derived, Statement, Term, Theorem
 from ...proof.compose import Chain, split
 

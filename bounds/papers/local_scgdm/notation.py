@@ -1,4 +1,4 @@
-"""Words of Local-SCGDM (Gao, Li, Huang): symbols, assumptions, the four conditions and the metric of Theorem 3.4.
+"""Notation of Local-SCGDM (Gao, Li, Huang): symbols, assumptions, the four conditions and the metric of Theorem 3.4.
 
 Problem (1): F(x) = (1/K) sum_k f_k(g_k(x)). What a lemma prints as a sum over the clients stands here divided by K,
 and Lemma 4.3 also by T. beta carries the unit [x]^2/[f] of a step size; eta, alpha and gamma are pure numbers.
@@ -11,7 +11,8 @@ from collections.abc import Callable
 import sympy as sp
 
 from ...language.dimension import INNER, OBJECTIVE, ONE, VARIABLE, Dimension
-from ...language.quantities import NONNEGATIVE, POSITIVE, Quantity, Vocabulary
+from ...language.notation import Notation
+from ...language.quantities import NONNEGATIVE, POSITIVE, Quantity
 from ...language.theorem import Assumption, Condition, Derived, Metric, Source, Statement, Theorem
 from .costs import costs
 
@@ -23,7 +24,6 @@ def _observable(name: str, meaning: str, dimension: Dimension) -> Quantity:
 
 
 _EXTRA = (
-    Quantity("inner_jacobian_mean_square", "root bound of E||grad g_k(x; xi)||^2", INNER / VARIABLE, POSITIVE),
     Quantity("step_scale", "common factor of the three step sizes", ONE, POSITIVE, "hyperparameter"),
     _observable("momentum_sq", "(1/K) sum_k E||m_k||^2 of the momentum that makes the step", GRADIENT_SQ),
     _observable("momentum_error", "(1/K) sum_k E||m_k - grad F_k(x_k)||^2", GRADIENT_SQ),
@@ -37,7 +37,7 @@ _EXTRA = (
 )
 _MEAN = r"\frac1K\sum_k\mathbb{E}"
 
-WORDS = Vocabulary(
+NOTATION = Notation(
     "local_scgdm",
     (
         ("C_f", "C_f", "outer_mean_square_lipschitz"),
@@ -75,7 +75,7 @@ WORDS = Vocabulary(
     ),
     extra=_EXTRA,
 )
-s = WORDS.namespace()
+s = NOTATION.namespace()
 
 L_F = Derived("L_F", s.C_g**2 * s.L_f + s.C_f * s.L_g, "L_F", "Lipschitz constant of grad F, after (5)")
 _COUPLED = s.C_g**4 * s.L_f**2
@@ -141,7 +141,7 @@ def declare(
         kind,
         title,
         Source("local_scgdm", *where),
-        WORDS,
+        NOTATION,
         metric,
         {label: statement for label, statement in labelled.items() if statement is not None},  # type: ignore[misc]
         more.pop("assumptions", ASSUMPTIONS),  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import sympy as sp
 
-from ...language.quantities import slack_symbol
+from ...language.notation import slack_symbol
 from ...language.theorem import Condition, DeclarationError, Derived, Statement, Term
 from ...proof.compose import Chain
 from .constants import fourth, g, growth, sampling

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from ...audit.findings import Evidence, confirm
-from ...language.quantities import slack_symbol
+from ...language.notation import slack_symbol
 from ...proof.certificates import prove_nonnegative
 
 
@@ -15,7 +15,7 @@ def first_order_is_vacuous() -> Evidence:
     from ...registry import get_theorem
 
     theorem = get_theorem("meta_fl.theorem_8_FO")
-    printed, s = theorem.statement("printed"), theorem.vocabulary.namespace()
+    printed, s = theorem.statement("printed"), theorem.notation.namespace()
     largest = s.B**2 * (1 + s.alpha * s.L) ** (2 * s.nu)
     difference = printed.expand(printed.term("bias").expr).xreplace({s.c: 1 + slack_symbol("hidden")}) - largest
     power, sums = slack_symbol("power"), slack_symbol("sums")

@@ -14,14 +14,14 @@ from collections.abc import Callable
 import sympy as sp
 
 from ...language.dimension import OBJECTIVE, VARIABLE
-from ...language.quantities import Vocabulary
+from ...language.notation import Notation
 from ...language.theorem import Assumption, Condition, Derived, Metric, Source, Statement, Term, Theorem
 from . import composed as proof
 from . import constants as constants
 from . import corrected as sharp
 from .costs import costs
 
-WORDS = Vocabulary(
+NOTATION = Notation(
     "meta_fl",
     (
         ("B", "B", "local_gradient_bound"),
@@ -47,7 +47,7 @@ WORDS = Vocabulary(
         ("c", "c", "hidden_constant"),
     ),
 )
-s = WORDS.namespace()
+s = NOTATION.namespace()
 nu = s.nu
 
 GRADIENT = OBJECTIVE / VARIABLE
@@ -104,7 +104,7 @@ def _theorem(
         kind,
         title,
         source,
-        WORDS,
+        NOTATION,
         metric,
         labelled,
         ASSUMPTIONS,

@@ -12,7 +12,7 @@ class Reader:
     """Reads sympy expressions whose symbols are those of a vocabulary or derived constants of a statement."""
 
     def __init__(self, theorem: Any, statement: Any):
-        self.params = {binding.name: _param(binding.symbol) for binding in theorem.vocabulary}
+        self.params = {binding.name: _param(binding.symbol) for binding in theorem.notation}
         self.formulas: dict[Param, Signomial] = {}
         for constant in statement.derived:
             formula = self.read(constant.expr)

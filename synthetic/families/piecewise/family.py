@@ -10,8 +10,12 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
-from ...certificate import QUANTITIES, Certificate
+from ....bounds.language.quantities import QUANTITIES
+from ...certificate import Certificate
 from ...kinds.problem import AbstractProblem
+
+OF_A_START = ("initial_inner_error",)
+"""Constants of a run's start, which no certificate of a problem is about."""
 
 
 class Family(AbstractProblem):

@@ -51,7 +51,7 @@ class PulledApart(AbstractSharedComposite):
         """The constants of the bundle, by quantity; L_f may be any positive number, since f = 0."""
         from ....bounds.registry import get_theorem
 
-        vocabulary = get_theorem("feddro.lemma_f_4").vocabulary
+        vocabulary = get_theorem("feddro.lemma_f_4").notation
         known = {name: value for name, (value, _) in refutations()["feddro.lemma_f_4"].case().constants.items()}
         return {
             vocabulary[name].quantity.name: Certificate(

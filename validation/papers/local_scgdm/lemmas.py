@@ -61,8 +61,8 @@ def _weights(problem: Any, numbers: Numbers) -> tuple[float, float]:
     """The weights of the potential (14), from their one declaration."""
     theorem = get_theorem("local_scgdm.theorem_3_4")
     known = {**numbers, **{name: float(value) for name, value in constants(theorem, "printed", problem)[0].items()}}
-    table = {binding.symbol: known[binding.name] for binding in theorem.vocabulary if binding.name in known}
-    momentum, inner = (float(w.xreplace(table)) for w in potential_weights(theorem.vocabulary.namespace()))
+    table = {binding.symbol: known[binding.name] for binding in theorem.notation if binding.name in known}
+    momentum, inner = (float(w.xreplace(table)) for w in potential_weights(theorem.notation.namespace()))
     return momentum, inner
 
 

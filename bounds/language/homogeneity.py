@@ -1,0 +1,65 @@
+"""The dimension of an expression, and what is not homogeneous in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import sympy as sp
+
+from .dimension import ONE, Dimension
+
+
+class InhomogeneousError(ValueError):
+    """Two quantities of different dimension are added or compared."""
+
+
+def dimension_of(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimension:
+    """The dimension of `expr`, given that of its symbols.
+
+    Raises:
+        InhomogeneousError: if a sum, a maximum or a comparison mixes dimensions, or an exponent is not a number.
+    """
+    if expr.is_Symbol:
+        return known[expr]
+    if expr.is_number:
+        return ONE
+    if expr.is_Mul:
+        return _product([dimension_of(arg, known) for arg in expr.args])
+    if expr.is_Pow:
+        return _dimension_of_power(expr, known)
+    if expr.is_Add or isinstance(expr, (sp.Max, sp.Min)):
+        return _common(expr, known)
+    if hasattr(expr, "unrolled"):  # a recursion in a symbolic number of steps: that of its first unrollings
+        return _common(sp.Tuple(*expr.unrolled()), known)
+    arguments = [dimension_of(arg, known) for arg in expr.args]
+    if any(argument != ONE for argument in arguments):
+        raise InhomogeneousError(f"{expr.func.__name__} of a quantity with a dimension in {expr}")
+    return ONE
+
+
+def _product(factors: list[Dimension]) -> Dimension:
+    result = ONE
+    for factor in factors:
+        result = result * factor
+    return result
+
+
+def _dimension_of_power(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimension:
+    base, exponent = expr.as_base_exp()
+    dimension = dimension_of(base, known)
+    if exponent.is_Rational:
+        return dimension ** Fraction(int(exponent.p), int(exponent.q))
+    if dimension == ONE and dimension_of(exponent, known) == ONE:
+        return ONE
+    raise InhomogeneousError(f"exponent {exponent} of a quantity of dimension {dimension}")
+
+
+def _common(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimension:
+    """The one dimension of all arguments; the number 0 fits any dimension, other bare numbers are dimensionless."""
+    found = {arg: dimension_of(arg, known) for arg in expr.args if arg != 0}
+    distinct = set(found.values())
+    if len(distinct) > 1:
+        listed = ", ".join(f"{arg} is {dim}" for arg, dim in found.items())
+        raise InhomogeneousError(f"mixed dimensions: {listed}")
+    return distinct.pop() if distinct else ONE

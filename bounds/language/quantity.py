@@ -1,0 +1,102 @@
+"""What a quantity is, and the rule that one name means one thing in the whole package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from fractions import Fraction
+from types import MappingProxyType
+
+from .dimension import Dimension
+
+POSITIVE = "positive real"
+NONNEGATIVE = "nonnegative real"
+COUNT = "positive integer"
+MAX_STEPS = 100
+STEPS = f"whole number from 0 to {MAX_STEPS}"
+"""A number of steps that a recursion is unrolled for; an exact evaluation of more would take seconds."""
+DOMAINS = (POSITIVE, NONNEGATIVE, COUNT, STEPS)
+ROLES = ("constant", "hyperparameter", "observable")
+"""Who sets it: the problem, the user, or a run that measures it."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One meaning under one name.
+
+    Args:
+        name: an identifier.
+        meaning: what it is, in one line.
+        dimension: in powers of [f], [y] and [x].
+        domain: one of `DOMAINS`.
+        role: one of `ROLES`.
+        absent: the value that it has in a statement that does not mention it, where that is known: a statement without
+            a batch size holds for every size, 1 included.
+        default: the value of a hyperparameter that a comparison of theorems fixes where the user does not.
+        stand_ins: the quantities whose value may be taken for this one where it is not given: those that bound it from
+            above, then weaker ones, which is an assumption on the problem that has to be said.
+
+    Raises:
+        ValueError: an unknown domain or role, or a name that is no identifier.
+    """
+
+    name: str
+    meaning: str
+    dimension: Dimension
+    domain: str = POSITIVE
+    role: str = "constant"
+    absent: Fraction | None = None
+    default: Fraction | None = None
+    stand_ins: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise ValueError(f"quantity {self.name!r}: the name must be an identifier")
+        if self.domain not in DOMAINS:
+            raise ValueError(f"quantity {self.name}: domain must be one of {DOMAINS}, got {self.domain!r}")
+        if self.role not in ROLES:
+            raise ValueError(f"quantity {self.name}: role must be one of {ROLES}, got {self.role!r}")
+
+
+_SHARED: dict[str, Quantity] = {}
+_DECLARED: dict[str, Quantity] = {}
+QUANTITIES: Mapping[str, Quantity] = MappingProxyType(_SHARED)
+"""The shared quantities: those of `quantities.py`, and those that plug-ins have registered so far."""
+
+
+def register(*quantities: Quantity) -> None:
+    """Quantities join the shared vocabulary, for every theorem and every problem.
+
+    Raises:
+        ValueError: one contradicts an earlier declaration of its name.
+    """
+    refuse_contradictions(*quantities)
+    _SHARED.update({new.name: new for new in quantities})
+
+
+def refuse_contradictions(*quantities: Quantity) -> None:
+    """One name means one thing in the whole package, also where a quantity is a single paper's own.
+
+    Raises:
+        ValueError: a name was declared before with another meaning, dimension, domain, role or other attribute.
+    """
+    for new in quantities:
+        known = _DECLARED.setdefault(new.name, new)
+        for attribute in (field.name for field in fields(Quantity)):
+            had, got = getattr(known, attribute), getattr(new, attribute)
+            if had != got:
+                raise ValueError(f"quantity {new.name}: its {attribute} is {had!s}, so it cannot be {got!s} too")
+
+
+def quantity(name: str) -> Quantity:
+    """The quantity with this name.
+
+    Raises:
+        ValueError: there is none; the message has the nearest names.
+    """
+    if name not in QUANTITIES:
+        near = get_close_matches(name, QUANTITIES, 3, 0.5)
+        hint = f"; the nearest names are {', '.join(near)}" if near else ""
+        raise ValueError(f"{name[:40]!r}: not a quantity of the vocabulary{hint}")
+    return QUANTITIES[name]
