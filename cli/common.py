@@ -67,7 +67,6 @@ def chosen_statement(theorem: Any, label: str) -> str:
     Raises:
         InputError: it has not.
     """
-    from ..bounds.language.theorem import SPELLINGS
 
     label = SPELLINGS.get(label, label)
     if label not in theorem.labels:

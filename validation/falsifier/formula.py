@@ -117,7 +117,7 @@ class Formula:
         return self._compiled([side for condition in self.conditions for side in (condition.left, condition.right)])
 
     def _compiled(self, outputs: list[sp.Expr]) -> Any:
-        arguments = [self.theorem.vocabulary[name].symbol for name in self.names]
+        arguments = [self.theorem.notation[name].symbol for name in self.names]
         return sp.lambdify(arguments, outputs, modules="numpy", cse=True)
 
     def sides(self, values: Mapping[str, Any]) -> Sides:
