@@ -48,8 +48,9 @@ def test_complexity_prints_one_json_object():
 def test_compare_prints_one_json_object():
     done = run("compare", "--eps", "1/2", "--kind", "conditional", "--json")
     rows = {row["theorem"]: row for row in json.loads(done.stdout)["rows"]}
-    assert set(rows) == {"fcsg.theorem_4_1", "fcsg_m.theorem_4_4", "acc_fcsg_m.theorem_4_7"}
-    assert all(row["cost"]["samples"] > 0 for row in rows.values())
+    papers = {"fcsg.theorem_4_1", "fcsg_m.theorem_4_4", "acc_fcsg_m.theorem_4_7"}
+    assert set(rows) == {*papers, "baselines.biased_sgd"}
+    assert all(row["cost"]["samples"] > 0 and row["times_plain"] is None for row in rows.values())
 
 
 @pytest.mark.parametrize(
