@@ -25,6 +25,15 @@ _WORKING_BITS = 4 * _BITS
 """So much more that the rounded ends do not depend on the order in which sympy keeps a sum."""
 
 
+GRADES = {
+    "mathematical": "false under every reading that is named, and no letter, sign or power repairs it",
+    "slip": "a letter, a sign, a power or a lost factor; the line that was meant is another claim",
+    "reading": "false under one reading of an ambiguous line or assumption, and not refuted under another",
+}
+VERDICTS = ("refuted", "not refuted", "undecided")
+"""What the instance, or the bundle that the reading names, makes of the claim under another reading."""
+
+
 class RefutationError(AssertionError):
     """An instance is not what it says: a fact fails, a constant is missing, or a printed condition does not hold."""
 
@@ -65,6 +74,13 @@ class Refutation:
     """`name` is the claim's id, followed by a word where a claim has several instances; `findings` are audit ids.
 
     `statement` is "printed", or "composed" for what the paper's own lemmas give when the printed conditions are repaired.
+
+    Args:
+        grade: a key of `GRADES`.
+        alternatives: another reading of an ambiguous line or assumption -> one of `VERDICTS` under it.
+
+    Raises:
+        RefutationError: another word, or a grade that the alternatives contradict.
     """
 
     name: str
@@ -73,6 +89,16 @@ class Refutation:
     statement: str
     summary: str
     make: Callable[[], Case] = field(repr=False)
+    grade: str = "mathematical"
+    alternatives: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.grade not in GRADES or not set(self.alternatives.values()) <= set(VERDICTS):
+            raise RefutationError(f"{self.name}: grade {self.grade!r}, alternatives {dict(self.alternatives)}")
+        if (self.grade == "reading") != ("not refuted" in self.alternatives.values()):
+            raise RefutationError(
+                f"{self.name}: a matter of reading where another reading is not refuted, and only there"
+            )
 
     def case(self) -> Case:
         """The instance, rebuilt now.
@@ -127,13 +153,20 @@ def _rounded(number: Fraction, bits: int, *, up: bool) -> Fraction:
 
 
 def refutes(
-    claim: str, *findings: str, variant: str = "", statement: str = "printed"
+    claim: str,
+    *findings: str,
+    grade: str,
+    alternatives: Mapping[str, str] | None = None,
+    variant: str = "",
+    statement: str = "printed",
 ) -> Callable[[Callable[[], Case]], Callable[[], Case]]:
     """Declare the decorated function as a refutation of a printed claim; its docstring says the instance in a line.
 
     Args:
         claim: id of the theorem, corollary or lemma.
         findings: ids of the audit findings that it is the evidence of.
+        grade: a key of `GRADES`.
+        alternatives: another reading of an ambiguous line or assumption -> one of `VERDICTS` under it.
         variant: tells several instances of one claim apart.
         statement: "printed", or "composed" for the most charitable reading.
     """
@@ -143,7 +176,9 @@ def refutes(
         if not make.__doc__:
             raise RefutationError(f"{name}: without a docstring")
         summary = " ".join(make.__doc__.split())
-        make.refutation = Refutation(name, claim, findings, statement, summary, make)  # type: ignore[attr-defined]
+        make.refutation = Refutation(  # type: ignore[attr-defined]
+            name, claim, findings, statement, summary, make, grade, dict(alternatives or {})
+        )
         return make
 
     return declare

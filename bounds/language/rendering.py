@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy as sp
@@ -134,6 +134,13 @@ def to_page(theorem: Theorem, findings: list[Any], validated: Sequence[str]) -> 
     return "\n".join(lines) + "\n"
 
 
+def _bundle_lines(files: Sequence[str]) -> list[str]:
+    from ..audit.refutation import refutations
+
+    graded = [(file, refutations()[file.removeprefix("refutations/").removesuffix(".json")].grade) for file in files]
+    return [f"- Refuted by an exact instance ({grade}): [{b}]({b}), `fedco replay docs/{b}`" for b, grade in graded]
+
+
 def _refutation_lines(claim: str) -> list[str]:
     """The exact instances that refute the claim, with the command that re-checks each."""
     from ..audit.refutation import refutations
@@ -142,10 +149,15 @@ def _refutation_lines(claim: str) -> list[str]:
     if not mine:
         return []
     rows = [
-        f"- {r.statement}: {r.summary} [bundle](../refutations/{r.name}.json), `fedco replay docs/refutations/{r.name}.json`"
+        f"- {r.statement} ({r.grade}): {r.summary} {_alternatives(r.alternatives)}"
+        f"[bundle](../refutations/{r.name}.json), `fedco replay docs/refutations/{r.name}.json`"
         for r in mine
     ]
     return ["## Refuted by exact instances", "", *rows, ""]
+
+
+def _alternatives(readings: Mapping[str, str]) -> str:
+    return "".join(f"With {reading}: {verdict}. " for reading, verdict in readings.items())
 
 
 def _statement_page(theorem: Theorem, statement: Statement) -> list[str]:
@@ -195,7 +207,7 @@ def audit_page(findings: list[Any]) -> str:
                 f"- What follows instead: {f.expected}.",
                 f"- Consequence: {f.consequence}.",
                 f"- Re-check: `{f.command}`",
-                *(f"- Refuted by an exact instance: [{b}]({b}), `fedco replay docs/{b}`" for b in f.bundles),
+                *_bundle_lines(f.bundles),
                 "",
             ]
     return "\n".join(lines)

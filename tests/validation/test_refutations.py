@@ -141,6 +141,21 @@ def test_no_fact_is_the_literal_true() -> None:
         assert not literal, f"{path.name}: {literal}"
 
 
+def test_the_grade_follows_from_the_verdicts_under_other_readings() -> None:
+    make = refutations()["comfedl.theorem_1"].make
+    other = {"another line": "not refuted"}
+    assert Refutation("x", "x", (), "printed", "x", make, "reading", other).alternatives == other
+    for grade, alternatives in (("mathematical", other), ("reading", {}), ("certain", {}), ("slip", {"a": "perhaps"})):
+        with pytest.raises(RefutationError):
+            Refutation("x", "x", (), "printed", "x", make, grade, alternatives)
+
+
+def test_the_bundle_of_a_reading_shows_its_grade(bundles) -> None:
+    notes = bundles["comfedl.theorem_1"].notes
+    assert notes["grade"] == "reading" and list(notes["alternatives"].values()) == ["not refuted"]
+    assert bundles["acc_fcsg_m.lemma_d_1"].notes["grade"] == "slip"
+
+
 def test_outward_contains_and_is_short() -> None:
     third = Fraction(1, 3) + Fraction(1, 10**400)
     low, high = outward((third, third))

@@ -46,7 +46,9 @@ def bundle_of(item: Refutation) -> Bundle:
         versions={"fedco": __version__},
         notes={
             "instance": item.summary,
+            "grade": item.grade,
             "reading": case.reading or "none is needed",
+            "alternatives": dict(item.alternatives),
             "observables": _plain(dict(case.observables)),
             "checked": list(case.facts),
             "findings": list(item.findings),
@@ -124,6 +126,7 @@ def rows(folder: Path) -> list[dict[str, str]]:
                 "name": name,
                 "claim": bundle.claim,
                 "instance": str(bundle.notes["instance"]),
+                "grade": item.grade,
                 "reading": str(bundle.notes["reading"]),
                 "left": f"{float(bundle.values[0]):.6g}",
                 "right": f"{float(bundle.bound[1]):.6g}",

@@ -32,7 +32,12 @@ def scalar_constants(known: Mapping[str, Any], **why: str) -> dict[str, tuple[An
     return {name: (value, {**_WHY, **why}[name]) for name, value in {**known, "F_gap": Q(0)}.items()}
 
 
-@refutes(THEOREM, "acc_fcsg_m.printed_conditions")
+@refutes(
+    THEOREM,
+    "acc_fcsg_m.printed_conditions",
+    grade="slip",
+    alternatives={"the conditions that the proof uses: the bundle most_charitable": "refuted"},
+)
 def printed_conditions() -> Case:
     """100 noiseless clients, half with slope 1 + clip(y), half with slope -1, started at the minimiser, printed step
     sizes."""
@@ -55,7 +60,7 @@ def printed_conditions() -> Case:
     )
 
 
-@refutes(THEOREM, "acc_fcsg_m.lost_inner_lipschitz", variant="inner_lipschitz")
+@refutes(THEOREM, "acc_fcsg_m.lost_inner_lipschitz", variant="inner_lipschitz", grade="slip")
 def lost_inner_lipschitz() -> Case:
     """One client, f = H_1(y) + xi y with xi = +-1 behind g = 1000 x, 40 steps: exact second moments."""
     L_g, T = 1000, 40
@@ -107,7 +112,12 @@ def _floor(q: int, radius: Q, averaged: bool, rounds: int, B: int) -> tuple[Case
     return case, alpha
 
 
-@refutes("acc_fcsg_m.corollary_4_8", "acc_fcsg_m.corollary_false")
+@refutes(
+    "acc_fcsg_m.corollary_4_8",
+    "acc_fcsg_m.corollary_false",
+    grade="mathematical",
+    alternatives={"u_1 is averaged before the first step: the bundle averaged_start": "refuted"},
+)
 def corollary() -> Case:
     """Two clients with slopes +-1 + (17/20 + 3 xi/20) clip(y), the corollary's own schedule with rounds of 10^6."""
     q = 10**6
@@ -131,7 +141,13 @@ def corollary() -> Case:
     )
 
 
-@refutes("acc_fcsg_m.corollary_4_8", "acc_fcsg_m.corollary_false", variant="averaged_start")
+@refutes(
+    "acc_fcsg_m.corollary_4_8",
+    "acc_fcsg_m.corollary_false",
+    variant="averaged_start",
+    grade="mathematical",
+    alternatives={"u_1 is not averaged, as line 2 of Algorithm 2 prints: the bundle without a suffix": "refuted"},
+)
 def corollary_averaged() -> Case:
     """The same with u_1 averaged once before the first step, rounds of 4*10^7."""
     q = 4 * 10**7
@@ -150,7 +166,7 @@ def corollary_averaged() -> Case:
     )
 
 
-@refutes(THEOREM, "acc_fcsg_m.communication_floor", variant="most_charitable", statement="composed")
+@refutes(THEOREM, "acc_fcsg_m.communication_floor", variant="most_charitable", statement="composed", grade="mathematical")
 def communication_floor() -> Case:
     """The same two clients with alpha, beta, c of the proof, u_1 averaged and L_g = 1: false for rounds of 4*10^7."""
     case, _ = _floor(4 * 10**7, Q(13, 25), True, 10**25, 1)
@@ -164,7 +180,7 @@ def _of_lemma(known: Mapping[str, Any], *names: str, **why: str) -> dict[str, tu
     return {name: pair for name, pair in scalar_constants(known, **why).items() if name in names}
 
 
-@refutes("acc_fcsg_m.lemma_d_2", "acc_fcsg_m.communication_jump")
+@refutes("acc_fcsg_m.lemma_d_2", "acc_fcsg_m.communication_jump", grade="mathematical")
 def communication_jump() -> Case:
     """Four clients with slopes +-1 + xi clip(y), the communication at t = q = 2, all signs of a step enumerated."""
     N, q, b, radius = 4, 2, 1, Q(1, 10)
@@ -193,7 +209,7 @@ def communication_jump() -> Case:
     )
 
 
-@refutes("acc_fcsg_m.lemma_d_2", "acc_fcsg_m.lost_inner_lipschitz", variant="inner_lipschitz")
+@refutes("acc_fcsg_m.lemma_d_2", "acc_fcsg_m.lost_inner_lipschitz", variant="inner_lipschitz", grade="slip")
 def lemma_d_2_units() -> Case:
     """One client, f_xi(y) = xi y behind g = 10 x, away from a communication."""
     L_g, beta, B, q = Q(10), Q(1, 5), 4, 3
@@ -219,7 +235,7 @@ def lemma_d_2_units() -> Case:
     )
 
 
-@refutes("acc_fcsg_m.lemma_d_1", "acc_fcsg_m.lost_sum")
+@refutes("acc_fcsg_m.lemma_d_1", "acc_fcsg_m.lost_sum", grade="slip")
 def lost_sum() -> Case:
     """Three noiseless clients at 1, -1 and 0, the one client of the printed line being the third."""
     known, alpha, reach = lab.constants(10, 1, 1), Q(1, 100), Q(10)

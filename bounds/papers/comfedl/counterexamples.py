@@ -16,7 +16,12 @@ _WHY = {
 }
 
 
-@refutes("comfedl.theorem_1", "comfedl.theorem_1_false")
+@refutes(
+    "comfedl.theorem_1",
+    "comfedl.theorem_1_false",
+    grade="reading",
+    alternatives={"a plus between the two factors that stand side by side, as in (33) and (34)": "not refuted"},
+)
 def theorem_1() -> Case:
     """Two noiseless clients with piecewise linear derivatives, rounds of two steps: their average stays where it is,
     at |F'|^2 = 1/100."""

@@ -14,7 +14,7 @@ TINY = Q(1, 10**9)
 _NONE = "this part vanishes; the paper wants a positive bound"
 
 
-@refutes("feddro.lemma_f_4", "feddro.communication_jump")
+@refutes("feddro.lemma_f_4", "feddro.communication_jump", grade="mathematical")
 def estimate_at_communication() -> Case:
     """Two clients pulled apart by h = +-x, g_k(x; z) = z x/(1 + x^2) with z = +-1, the communication that ends a round
     of 9: both sides of Lemma F.4 in exact second moments."""
@@ -58,7 +58,12 @@ def estimate_at_communication() -> Case:
     )
 
 
-@refutes("feddro.theorem_4_1", "feddro.varying_steps")
+@refutes(
+    "feddro.theorem_4_1",
+    "feddro.varying_steps",
+    grade="reading",
+    alternatives={"one step size within each round": "not refuted"},
+)
 def varying_steps() -> Case:
     """The paper's own clients in case II with eta = 1/23 on the shared step and 2^-n/23 after it in round n: xbar falls
     below 1/2, the level that the proof says it keeps, and goes on to the stationary point 0."""
@@ -203,20 +208,35 @@ def _wrong_start(name: str) -> Case:
     )
 
 
-@refutes("feddro.theorem_5_1", "feddro.small_inner_lipschitz")
+@refutes(
+    "feddro.theorem_5_1",
+    "feddro.small_inner_lipschitz",
+    grade="mathematical",
+    alternatives={"the average over t = 0..T-1": "refuted", "(8) applied at t = 0 too": "refuted"},
+)
 def theorem_5_1() -> Case:
     """Two equal noiseless clients at the minimiser with a wrong y^0: scaling the inner value by 1/1000 makes the bound 10^-6 times
     smaller and leaves every iterate as it is."""
     return _wrong_start("feddro.theorem_5_1")
 
 
-@refutes("feddro.theorem_f_1", "feddro.small_inner_lipschitz")
+@refutes(
+    "feddro.theorem_f_1",
+    "feddro.small_inner_lipschitz",
+    grade="mathematical",
+    alternatives={"the average over t = 0..T-1": "refuted", "(8) applied at t = 0 too": "refuted"},
+)
 def theorem_f_1() -> Case:
     """The same clients on the detailed form of the theorem."""
     return _wrong_start("feddro.theorem_f_1")
 
 
-@refutes("feddro.corollary_1", "feddro.small_inner_lipschitz")
+@refutes(
+    "feddro.corollary_1",
+    "feddro.small_inner_lipschitz",
+    grade="mathematical",
+    alternatives={"the average over t = 0..T-1": "refuted", "(8) applied at t = 0 too": "refuted"},
+)
 def corollary_1() -> Case:
     """The same clients: one local step per round is within the corollary's limit."""
     return _wrong_start("feddro.corollary_1")
@@ -250,19 +270,19 @@ def _step_of(name: str, start: Q, y: Q) -> Case:
     )
 
 
-@refutes("feddro.lemma_f_2", "feddro.power_of_b_g", "feddro.small_inner_lipschitz")
+@refutes("feddro.lemma_f_2", "feddro.power_of_b_g", "feddro.small_inner_lipschitz", grade="slip")
 def descent() -> Case:
     """One step uphill: x^0 = 1/2 with y^0 = -1/1000; the coefficient 4 B_g^4 L_f^2 of the inner error is 10^6 times too small."""
     return _step_of("feddro.lemma_f_2", Q(1, 2), -_SCALE)
 
 
-@refutes("feddro.lemma_f_5", "feddro.small_inner_lipschitz")
+@refutes("feddro.lemma_f_5", "feddro.small_inner_lipschitz", grade="mathematical")
 def potential() -> Case:
     """The same step: the potential rises."""
     return _step_of("feddro.lemma_f_5", Q(1, 2), -_SCALE)
 
 
-@refutes("feddro.theorem_f_6", "feddro.small_inner_lipschitz")
+@refutes("feddro.theorem_f_6", "feddro.small_inner_lipschitz", grade="mathematical")
 def potential_over_the_run() -> Case:
     """128 steps from the minimiser with a wrong y^0: the sum of the squared gradients exceeds what the potential can pay."""
     from ...registry import get_theorem as theorem

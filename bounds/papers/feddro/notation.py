@@ -52,7 +52,7 @@ STATIONARITY = Metric(
     "E||grad Phi(xbar_a(T))||^2",
     r"\mathbb{E}\|\nabla\Phi(\bar x^{a(T)})\|^2",
     GRADIENT_SQ,
-    "expected squared gradient norm at an iterate drawn uniformly from 1..T",
+    "expected squared gradient norm at an iterate drawn uniformly from 1..T; the corrected bound holds for 0..T-1 too",
 )
 ASSUMPTIONS = (
     Assumption("1 (smoothness)", "f, h_k and g_k are differentiable with L_f-, L_h- and L_g-Lipschitz derivatives"),

@@ -67,7 +67,7 @@ def _case(name: str, case: Instance, left: Q, facts: Mapping[str, bool] | None =
     )
 
 
-@refutes("local_scgdm.theorem_3_4", "local_scgdm.heterogeneity")
+@refutes("local_scgdm.theorem_3_4", "local_scgdm.heterogeneity", grade="mathematical")
 def frozen() -> Case:
     """Two noiseless clients, f = Huber behind g_1 = x + 8 and g_2 = -x: the gradient is 1 at every step, the largest
     value that C_f C_g allows."""
@@ -75,7 +75,7 @@ def frozen() -> Case:
     return _case("two clients with opposite inner maps", case, case.left())
 
 
-@refutes("local_scgdm.corollary_3_5", "local_scgdm.rate")
+@refutes("local_scgdm.corollary_3_5", "local_scgdm.rate", grade="mathematical")
 def frozen_schedule() -> Case:
     """The same two clients on the schedule eta = T^(-1/2), p = T^(1/4): the gradient is 1 at every step."""
     case = instances.FROZEN
@@ -83,14 +83,22 @@ def frozen_schedule() -> Case:
     return _case("two clients with opposite inner maps", case, case.left(), {"eta, p on the schedule": on_schedule})
 
 
-@refutes("local_scgdm.theorem_3_4", "local_scgdm.equal_inner", variant="equal_inner")
+@refutes("local_scgdm.theorem_3_4", "local_scgdm.equal_inner", variant="equal_inner", grade="mathematical")
 def outer() -> Case:
     """Two noiseless clients behind the identity whose outer functions differ, three steps: the drift moves the mean."""
     case = instances.OUTER
     return _case("equal inner maps, different outer functions", case, case.left())
 
 
-@refutes("local_scgdm.theorem_3_4", "local_scgdm.one_sample", variant="one_sample")
+@refutes(
+    "local_scgdm.theorem_3_4",
+    "local_scgdm.one_sample",
+    variant="one_sample",
+    grade="reading",
+    alternatives={
+        "independent samples in f and g, as the two distributions of problem (1) and the proof have them": "not refuted"
+    },
+)
 def one_sample() -> Case:
     """One client, zeta = +-1 in g and in f: every stochastic gradient at the start is 0, where F' = 1."""
     case = instances.SAME_SAMPLE
@@ -123,7 +131,7 @@ def one_sample() -> Case:
     )
 
 
-@refutes("local_scgdm.theorem_3_4", "local_scgdm.letter_initial_inner", variant="initial_inner")
+@refutes("local_scgdm.theorem_3_4", "local_scgdm.letter_initial_inner", variant="initial_inner", grade="slip")
 def noisy_start() -> Case:
     """One client, g(x; xi) = x + delta xi with xi = +-1, f = Huber in its quadratic zone, start at the minimiser."""
     case = instances.NOISY_START
@@ -179,7 +187,7 @@ def _mean(values: Any) -> Q:
     return sum(listed, Q(0)) / len(listed)
 
 
-@refutes("local_scgdm.lemma_4_2", "local_scgdm.lemma_4_2_communication")
+@refutes("local_scgdm.lemma_4_2", "local_scgdm.lemma_4_2_communication", grade="mathematical")
 def inner_estimate_at_communication() -> Case:
     """g_1 = 1, g_2 = -1, f = 0: u is exact before the communication at t + 1 = 2 and 0 after it, an error of 1."""
     case = _APART
@@ -191,7 +199,7 @@ def inner_estimate_at_communication() -> Case:
     return _lemma("constant inner maps", "local_scgdm.lemma_4_2", case, after, seen)
 
 
-@refutes("local_scgdm.lemma_4_1", "local_scgdm.lemma_4_1_communication")
+@refutes("local_scgdm.lemma_4_1", "local_scgdm.lemma_4_1_communication", grade="mathematical")
 def momentum_at_communication() -> Case:
     """f_1 = y, f_2 = -y behind the identity: m_k is exact before the communication at t + 1 = 2 and 0 after it."""
     case = instances.OPPOSED
@@ -206,7 +214,7 @@ def momentum_at_communication() -> Case:
     return _lemma("opposed linear clients", "local_scgdm.lemma_4_1", case, left, seen)
 
 
-@refutes("local_scgdm.lemma_4_3", "local_scgdm.lemma_a_2_heterogeneity")
+@refutes("local_scgdm.lemma_4_3", "local_scgdm.lemma_a_2_heterogeneity", grade="mathematical")
 def client_drift() -> Case:
     """f_1 = y, f_2 = -y behind the identity, p = T = 2: after one step the clients are 2 beta eta apart."""
     case = instances.OPPOSED
@@ -214,7 +222,7 @@ def client_drift() -> Case:
     return _lemma("opposed linear clients", "local_scgdm.lemma_4_3", case, left, {})
 
 
-@refutes("local_scgdm.lemma_a_1", "local_scgdm.lemma_a_1_heterogeneity")
+@refutes("local_scgdm.lemma_a_1", "local_scgdm.lemma_a_1_heterogeneity", grade="mathematical")
 def inner_spread() -> Case:
     """g_1 = 1, g_2 = -1, one model: over the period t = 2, 3 the inner estimates drift apart without noise or drift."""
     case = _APART
@@ -224,7 +232,7 @@ def inner_spread() -> Case:
     return _lemma("constant inner maps", "local_scgdm.lemma_a_1", case, left, {"consensus_sum": moved})
 
 
-@refutes("local_scgdm.lemma_a_2", "local_scgdm.lemma_a_2_heterogeneity")
+@refutes("local_scgdm.lemma_a_2", "local_scgdm.lemma_a_2_heterogeneity", grade="mathematical")
 def gradient_spread() -> Case:
     """f_1 = y, f_2 = -y behind the identity at one common point: the stochastic gradients are 1 and -1."""
     case = instances.OPPOSED
@@ -234,7 +242,7 @@ def gradient_spread() -> Case:
     return _lemma("opposed linear clients", "local_scgdm.lemma_a_2", case, left, seen)
 
 
-@refutes("local_scgdm.descent", "local_scgdm.descent")
+@refutes("local_scgdm.descent", "local_scgdm.descent", grade="mathematical")
 def descent() -> Case:
     """F_1 = x, F_2 = -x, exact momenta: (15) claims a descent of beta eta/4 for F = 0."""
     case = instances.OPPOSED

@@ -114,27 +114,33 @@ def _long_rounds(name: str, nu: int, c: int, **more: Any) -> Case:
     return _two_sided_case(name, case, c, beta, tau, rounds, checked=checked, **more)
 
 
-@refutes("meta_fl.theorem_8", "meta_fl.theorem_8_sampling")
+@refutes("meta_fl.theorem_8", "meta_fl.theorem_8_sampling", grade="mathematical")
 def sampling() -> Case:
     """Two noiseless quadratic clients of which one takes part, nu = 1, start at the minimiser, and a hidden constant of a
     million: the tau steps of a round add up in one direction."""
     return _long_rounds("meta_fl.theorem_8", 1, 10**6)
 
 
-@refutes("meta_fl.theorem_8", "meta_fl.theorem_8_sampling", variant="two_steps")
+@refutes("meta_fl.theorem_8", "meta_fl.theorem_8_sampling", variant="two_steps", grade="mathematical")
 def sampling_two() -> Case:
     """The same with two fine-tuning steps."""
     return _long_rounds("meta_fl.theorem_8", 2, 10**6)
 
 
-@refutes("meta_fl.theorem_8_HF", "meta_fl.theorem_8_HF_sampling")
+@refutes("meta_fl.theorem_8_HF", "meta_fl.theorem_8_HF_sampling", grade="mathematical")
 def sampling_hessian_free() -> Case:
     """The same with central differences, exact on quadratics, of a width that makes the printed bias negligible."""
     c = 1000
     return _long_rounds("meta_fl.theorem_8_HF", 1, c, delta=Q(1, (1000 * c) ** 3))
 
 
-@refutes("meta_fl.theorem_8", "meta_fl.theorem_8_heterogeneity", variant="heterogeneity")
+@refutes(
+    "meta_fl.theorem_8",
+    "meta_fl.theorem_8_heterogeneity",
+    variant="heterogeneity",
+    grade="mathematical",
+    alternatives={"Assumption 5 with f the sum of the f_i": "undecided"},
+)
 def heterogeneity() -> Case:
     """Two quadratic clients far from each other, alpha L = 10^4, two fine-tuning steps, one local step: Lemma 7's
     constant is too small by the factor (alpha L)^2."""
@@ -148,19 +154,42 @@ def heterogeneity() -> Case:
     return _two_sided_case("meta_fl.theorem_8", case, 1000, beta, 1, rounds, gap)
 
 
-@refutes("meta_fl.lemma_7", "meta_fl.lemma_7_false")
+@refutes(
+    "meta_fl.lemma_7",
+    "meta_fl.lemma_7_false",
+    grade="reading",
+    alternatives={
+        "Assumption 5 with f the sum of the f_i, as the line before (18) prints, for their mean as in (1)": "not refuted"
+    },
+)
 def lemma_7() -> Case:
     """Two clients phi +- w/10 with phi'' = -1 where the fine-tuning takes place, nu = 2, alpha = 1/L."""
     return _lemma_7(cases.clients(cases.concave(10), Q(1, 10), Q(-1, 10)), 2, Q(1))
 
 
-@refutes("meta_fl.lemma_7", "meta_fl.lemma_7_false", variant="three_steps")
+@refutes(
+    "meta_fl.lemma_7",
+    "meta_fl.lemma_7_false",
+    variant="three_steps",
+    grade="reading",
+    alternatives={
+        "Assumption 5 with f the sum of the f_i, as the line before (18) prints, for their mean as in (1)": "not refuted"
+    },
+)
 def lemma_7_three() -> Case:
     """The same two clients with three fine-tuning steps."""
     return _lemma_7(cases.clients(cases.concave(10), Q(1, 10), Q(-1, 10)), 3, Q(1))
 
 
-@refutes("meta_fl.lemma_7", "meta_fl.lemma_7_false", variant="small_alpha")
+@refutes(
+    "meta_fl.lemma_7",
+    "meta_fl.lemma_7_false",
+    variant="small_alpha",
+    grade="reading",
+    alternatives={
+        "Assumption 5 with f the sum of the f_i, as the line before (18) prints, for their mean as in (1)": "not refuted"
+    },
+)
 def lemma_7_small_alpha() -> Case:
     """Two clients whose Hessian goes from -1 to 1 between the points that they reach in one step: alpha = 1/(100 L)."""
     return _lemma_7(cases.wiggle(Q(1, 10**4), Q(1, 100)), 2, Q(1, 100))
@@ -202,7 +231,13 @@ def _stepped_hill(eps: Q, alpha: int = 4) -> list[cases.Client]:
     return cases.clients(cases.spline(*far, *hill, slope=1), eps, -eps)
 
 
-@refutes("meta_fl.theorem_8", "meta_fl.full_participation", variant="full_participation")
+@refutes(
+    "meta_fl.theorem_8",
+    "meta_fl.full_participation",
+    variant="full_participation",
+    grade="mathematical",
+    alternatives={"Assumption 5 with f the sum of the f_i": "undecided"},
+)
 def full_participation() -> Case:
     """Two noiseless clients that both take part in every round, nu = tau = 2, alpha = 4/L: the local steps leave a bias that
     Lemma 7's constant does not see, for a hidden constant of a million."""

@@ -86,6 +86,9 @@ ASSUMPTIONS = (
         "samples in a batch are independent and unbiased",
     ),
     Assumption("participation", "in each round a uniform random set of r n clients, r n a whole number, takes part"),
+    Assumption(
+        "not stated: sample losses", "every sample's loss is twice continuously differentiable (Hessian-free only)"
+    ),
 )
 
 
