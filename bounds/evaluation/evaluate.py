@@ -84,6 +84,8 @@ def sign(expr: sp.Expr) -> int:
     if expr.is_infinite or expr.has(sp.nan, sp.zoo):
         raise InputError(f"not a finite number: {expr}; a value makes a denominator vanish")
     number = sp.N(expr, _DIGITS)
+    if not number.is_real:
+        raise InputError(f"not a real number: {str(expr)[:60]}; the root of a negative number at these values")
     scale = max((abs(sp.N(part, 15)) for part in sp.Add.make_args(sp.expand(expr))), default=sp.Integer(1))
     if abs(number) > scale * sp.Float(10) ** (-_DIGITS // 2):
         return 1 if number > 0 else -1
@@ -169,7 +171,12 @@ def _number(expr: sp.Expr, where: str) -> float:
     expr = sp.sympify(expr)
     if expr.has(sp.zoo, sp.nan, sp.oo):
         raise InputError(f"{where}: a value makes a denominator vanish; wanted finite positive values")
-    return float(expr) if expr.is_Rational else float(sp.N(expr, 25))
+    if expr.is_Rational:
+        return float(expr)
+    value = sp.N(expr, 25)
+    if not value.is_real:
+        raise InputError(f"{where}: not a real number at these values (the root of a negative number)")
+    return float(value)
 
 
 def compiled(statement: Statement) -> tuple[tuple[str, ...], Any]:

@@ -264,3 +264,22 @@ def test_files_that_cannot_be_opened(tmp_path: Path):
             load(path)
     with pytest.raises(InputError, match="no such file"):
         load("/dev/zero")
+
+
+ROOTS = {"F_gap": "objective_gap", "eta": "step_size", "T": "iterations", "L": "local_smoothness"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "named"),
+    [
+        ({"terms": {"a": "F_gap/(eta*T)*sqrt(1 - L*eta)"}}, "a: not a real number"),
+        ({"terms": {"a": "F_gap/(eta*T)"}, "conditions": {"c": "sqrt(1 - L*eta) <= 1"}}, "not a real number"),
+        ({"terms": {"a": "F_gap/(eta*T*(1 - 2/(L*eta)))"}}, "denominator"),
+    ],
+)
+def test_a_root_of_a_negative_number_is_one_line_too(parts: dict[str, Any], named: str):
+    """Where a formula is not a real number, evaluating it is refused; elsewhere it is exact."""
+    theorem = define(id="mine.root", symbols=ROOTS, **parts)
+    with pytest.raises(InputError, match=named):
+        theorem.bound(F_gap=1, eta=2, T=1, L=1, strict=False)
+    assert theorem.bound(F_gap=1, eta="1/2", T=1, L=1, strict=False).total is not None
