@@ -19,6 +19,7 @@ from ..language.theorem import Statement
 from ..optimum.linear import Row, UnboundedError, minimise
 from ..optimum.model import Model, model
 from ..optimum.posynomial import Converter, NotPosynomialError, Posynomial
+from .resources import instead
 
 _CLIENTS = Fraction(1, 10**4)
 """Exponent given to the number of clients to read off the speed-up: small enough for the first linear piece."""
@@ -109,9 +110,7 @@ def rates(statement: Statement, minimise_first: Sequence[str] = ("samples", "rou
 def _check_costs(made: Model, names: Sequence[str]) -> None:
     for name in names:
         if name not in made.costs:
-            raise InputError(
-                f"{name[:30]}: not a resource of {made.statement.name}; it has {' '.join(made.costs) or 'none'}"
-            )
+            raise InputError(f"{name[:30]}: not a resource of {made.statement.name}; {instead(name, list(made.costs))}")
 
 
 def _generic(statement: Statement) -> Model:

@@ -11,6 +11,7 @@ from typing import Any
 
 import sympy as sp
 
+from ..language.formula import nearest
 from ..language.reading import InputError
 from ..language.theorem import RESOURCES, Statement
 from .counts import method_costs
@@ -66,4 +67,11 @@ def resource(statement: Statement, name: str) -> sp.Expr:
     if name in bindings and bindings[name].quantity.role == "hyperparameter":
         return bindings[name].symbol
     wanted = [*known, *(b.name for b in bindings.values() if b.quantity.role == "hyperparameter")]
-    raise InputError(f"{name[:30]}: not a resource of {statement.name}; wanted one of {' '.join(wanted) or 'none'}")
+    raise InputError(f"{name[:30]}: not a resource of {statement.name}; {instead(name, wanted)}")
+
+
+def instead(name: str, wanted: list[str]) -> str:
+    """What may have been meant; a cost that nothing declares can be declared."""
+    if name in RESOURCES:
+        return f"it has {' '.join(wanted) or 'none'}; a cost is declared under `costs`, or counted by a `method`"
+    return nearest(name, tuple(wanted))

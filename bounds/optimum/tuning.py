@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
-from ..cost.resources import MEANING
+from ..cost.resources import MEANING, instead
 from ..evaluation.evaluate import Bound, bound, exact
 from ..language.reading import InputError
 from ..language.theorem import Statement
@@ -139,7 +139,7 @@ def _search(task: Task) -> tuple[Found, Task, str]:
     """Minimise; where the infimum is not attained, take the cheapest point near it."""
     _refuse_signs(task)
     if task.objective != "bound" and task.cost is None:
-        raise InputError(f"{task.model.statement.name}: has no resource to minimise")
+        raise InputError(f"{task.model.statement.name}: has no resource to minimise; {instead('samples', [])}")
     box, whole = task.box(), task.model.whole
     root = relaxed(task.make, box)
     if root is None:

@@ -135,6 +135,7 @@ def test_a_corollary_that_is_too_small_is_found_and_rechecked(capsys, monkeypatc
     assert status == 0 and json.loads(out)["confirmed"]
 
 
+PR_SGD = [f"{EXAMPLES}/pr_sgd.toml", *(part for item in CONSTANTS.items() for part in ("--set", "=".join(item)))]
 BAD = [
     (["bound", "none.toml"], ("none.toml", "no such file")),
     (["show", "."], ("'.'", "not a theorem")),
@@ -149,9 +150,12 @@ BAD = [
     (["bound", "slip.py:parents"], ("slip.py", "'parents'", "nearest is parent")),
     (["bound", "slip.py:parent", "--set", "L=1", "--set", "zeta=2"], ("zeta", "not a symbol of x.y")),
     (["audit", "slip.py", "--recheck", "x.z:units"], ("x.z:units", "not a finding", "x.z:corollary")),
+    (["tune", "slip.py:parent", "--set", "L=1", "--set", "F_gap=1", "--eps", "1"], ("x.y", "under `costs`")),
+    (["complexity", "slip.py:parent"], ("samples", "x.y", "it has none", "under `costs`")),
+    (["tune", *PR_SGD, "--budget", "round=5"], ("round: not a resource of pr_sgd.theorem_1", "the nearest is rounds")),
     (
         ["tune", "slip.py:parent", "--set", "L=1", "--set", "F_gap=1", "--budget", "rounds=5"],
-        ("rounds", "not a resource of x.y"),
+        ("rounds", "not a resource of x.y", "it has eta T", "under `costs`"),
     ),
 ]
 
