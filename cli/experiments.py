@@ -102,7 +102,8 @@ def _check_device(device: str) -> str:
 def validate(
     name: TheoremId,
     problem: Annotated[
-        list[str] | None, typer.Option("--problem", help="Only this problem of the recipe. Repeatable.")
+        list[str] | None,
+        typer.Option("--problem", help="Only this problem: a registered one or FILE.py:NAME. Repeatable."),
     ] = None,
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, help="Seeds per experiment; planned in advance without it.")
@@ -127,7 +128,7 @@ def validate(
     from ..validation.runs.validate import validate as run
 
     item = theorem(name)
-    label = chosen_statement(item, statement or recipe_for(name).label)
+    label = chosen_statement(item, statement or recipe_for(item).label)
     if lemmas:
         _lemmas(name, label, problem, seeds, out, as_json)
         return
@@ -135,7 +136,7 @@ def validate(
     if not 0 < level < 1:
         raise InputError(f"--alpha: wanted a level between 0 and 1, got {alpha}")
     found = run(
-        name,
+        item,
         label=label,
         problems=problem,
         seeds=seeds,

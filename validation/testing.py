@@ -23,13 +23,16 @@ import numpy as np
 
 from ..bounds.evaluation.evaluate import Bound
 from ..bounds.language.reading import InputError, read_number
+from ..bounds.language.theorem import Theorem
 from ..bounds.registry import get_theorem
 from ..synthetic import problem as find_problem
 from .runs.campaign import MINIMUM_SEEDS
-from .runs.experiments import evaluate_at, measure
+from .runs.experiments import measure
+from .runs.fit import misfit
 from .runs.instance import Instance
+from .runs.method_of import Given
 from .runs.registry import recipe_for
-from .runs.values import squared_cap
+from .runs.values import evaluate_at, squared_cap
 from .statistics.ledger import AlphaLedger, LedgerError, read_level
 from .statistics.planning import Undetectable, seeds_to_refute, seeds_to_support
 from .statistics.slopes import EXPONENT_TOLERANCE, SlopeEstimate, bound_slope, slope_interval
@@ -46,7 +49,7 @@ SUITE = AlphaLedger("1e-3", open_ended=True)
 
 
 def assert_bound_holds(
-    theorem: str,
+    theorem: str | Theorem,
     problem: Any,
     *,
     T: int,
@@ -54,6 +57,7 @@ def assert_bound_holds(
     slack: float = 2.0,
     alpha: Fraction | str = ALPHA,
     statement: str | None = None,
+    method: Given | None = None,
     root_seed: int = 0,
     ledger: AlphaLedger | None = None,
     **hyperparameters: Any,
@@ -61,12 +65,13 @@ def assert_bound_holds(
     """Pass only when the bound is SUPPORTED on this instance.
 
     Args:
-        theorem: id of a theorem that has a recipe, for instance "feddro.theorem_5_1".
+        theorem: its id, a file that defines it, or the theorem itself.
         problem: the name of a registered problem, or a problem object with certificates.
         T: horizon (rounds for meta FL).
         seeds: by default planned to support a mean `slack` times below the bound with probability 0.9.
         alpha: probability that a passing assertion is wrong; spent from the ledger.
         statement: "printed", "composed" or "corrected"; by default the one that the recipe judges.
+        method: a method, its class, or a function of the values of the symbols, instead of the theorem's own.
         hyperparameters: those of the statement without a schedule, exact or as text: `eta="1/20"`, `I=4`.
 
     Returns:
@@ -80,7 +85,7 @@ def assert_bound_holds(
     Example:
         >>> verdict = assert_bound_holds("feddro.theorem_5_1", "feddro_homogeneous", T=144, I=1, b=1)  # doctest: +SKIP
     """
-    claim = _Claim(theorem, problem, T, statement, hyperparameters, 1)
+    claim = _Claim(theorem, problem, T, statement, hyperparameters, 1, method)
     verdict = claim.judged(seeds, slack, alpha, root_seed, SUITE if ledger is None else ledger, wants_support=True)
     if verdict.outcome is not Outcome.SUPPORTED:
         raise AssertionError(f"the bound is not supported: {verdict}")
@@ -88,7 +93,7 @@ def assert_bound_holds(
 
 
 def assert_refuted(
-    theorem: str,
+    theorem: str | Theorem,
     problem: Any,
     *,
     T: int,
@@ -97,6 +102,7 @@ def assert_refuted(
     ratio: float = 2.0,
     alpha: Fraction | str = ALPHA,
     statement: str | None = None,
+    method: Given | None = None,
     root_seed: int = 0,
     ledger: AlphaLedger | None = None,
     **hyperparameters: Any,
@@ -109,7 +115,7 @@ def assert_refuted(
 
     The rest, and what is raised, is as in `assert_bound_holds`.
     """
-    claim = _Claim(theorem, problem, T, statement, hyperparameters, read_number("divided_by", divided_by))
+    claim = _Claim(theorem, problem, T, statement, hyperparameters, read_number("divided_by", divided_by), method)
     verdict = claim.judged(seeds, ratio, alpha, root_seed, SUITE if ledger is None else ledger, wants_support=False)
     if verdict.outcome is not Outcome.REFUTED:
         raise AssertionError(f"the bound is not refuted: {verdict}")
@@ -117,7 +123,7 @@ def assert_refuted(
 
 
 def assert_rate(
-    theorem: str,
+    theorem: str | Theorem,
     problem: Any,
     *,
     horizons: Sequence[int],
@@ -125,6 +131,7 @@ def assert_rate(
     tolerance: float = EXPONENT_TOLERANCE,
     alpha: Fraction | str = RATE_ALPHA,
     statement: str | None = None,
+    method: Given | None = None,
     root_seed: int = 0,
     ledger: AlphaLedger | None = None,
     **hyperparameters: Any,
@@ -142,10 +149,10 @@ def assert_rate(
         InputError: a horizon that the theorem does not admit.
     """
     book = SUITE if ledger is None else ledger
-    name = _spend(book, f"rate/{theorem}/{_name_of(problem)}/T={list(horizons)}", alpha, seeds)
+    name = _spend(book, f"rate/{get_theorem(theorem).id}/{_name_of(problem)}/T={list(horizons)}", alpha, seeds)
     columns, bounds = [], []
     for index, T in enumerate(horizons):
-        claim = _Claim(theorem, problem, T, statement, hyperparameters, 1)
+        claim = _Claim(theorem, problem, T, statement, hyperparameters, 1, method)
         columns.append(claim.statistic(seeds, root_seed + index))
         bounds.append(claim.total)
     coverage = float(1 - read_level("alpha", alpha))
@@ -161,33 +168,32 @@ class _Claim:
 
     def __init__(
         self,
-        theorem: str,
+        theorem: str | Theorem,
         problem: Any,
         T: int,
         statement: str | None,
         hyper: Mapping[str, Any],
         divisor: int | Fraction,
+        method: Given | None,
     ) -> None:
-        self.id, self.T, self.divisor = theorem, T, divisor
-        self.recipe = recipe_for(theorem)
-        self.label = statement or self.recipe.label
+        self.label = statement or recipe_for(theorem, method).label
+        self.theorem, self.T, self.divisor, self.method = get_theorem(theorem), T, divisor, method
         self.problem = find_problem(problem) if isinstance(problem, str) else problem
         self.hyper = {name: _exact(name, value) for name, value in hyper.items()}
-        declared = get_theorem(theorem)
         self.bound: Bound
-        self.bound, self.kind = evaluate_at(declared, self.label, self.problem, self.hyper, T)
+        self.bound, self.kind = evaluate_at(self.theorem, self.label, self.problem, self.hyper, T)
         self.cap = squared_cap(self.problem)
 
     @property
     def total(self) -> float:
         if self.bound.total is None:
-            raise InputError(f"{self.id} ({self.label}): bounds nothing")
+            raise InputError(f"{self.theorem.id} ({self.label}): bounds nothing")
         return self.bound.total / float(self.divisor)
 
     @property
     def name(self) -> str:
         divided = f" divided by {self.divisor}" if self.divisor != 1 else ""
-        return f"{self.id} ({self.label}){divided}"
+        return f"{self.theorem.id} ({self.label}){divided}"
 
     @property
     def where(self) -> str:
@@ -195,17 +201,17 @@ class _Claim:
 
     def why_not(self) -> str:
         """Why the theorem does not speak of this instance; empty when it does."""
-        fits = getattr(self.problem, "fits", None)
-        base = self.id.removesuffix("_FO").removesuffix("_HF")
-        if fits is not None and base not in fits:
-            return f"the problem does not satisfy its assumptions (fits {', '.join(fits) or 'none'})"
+        if reason := misfit(self.theorem, self.problem, self.label):
+            return f"the problem does not satisfy its assumptions: {reason}"
         return f"condition {', '.join(self.bound.failed)} fails" if self.bound.failed else ""
 
     def statistic(self, seeds: int, root_seed: int) -> np.ndarray:
         if reason := self.why_not():
-            raise InputError(f"{self.id} on {self.where}: {reason}")
-        instance = Instance(_name_of(self.problem), self.hyper, "assertion")
-        found = measure(self.id, instance, self.T, seeds, label=self.label, root_seed=root_seed, problem=self.problem)
+            raise InputError(f"{self.theorem.id} on {self.where}: {reason}")
+        instance = Instance(self.problem, self.hyper, "assertion")
+        found = measure(
+            self.theorem, instance, self.T, seeds, label=self.label, root_seed=root_seed, method=self.method
+        )
         return found.statistic
 
     def judged(

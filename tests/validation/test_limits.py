@@ -11,6 +11,7 @@ import pytest
 import torch
 from fedco.algorithms import FedDRO, drive, drive_in_processes
 from fedco.algorithms.engine import limits, metrics
+from fedco.bounds.registry import get_theorem
 from fedco.errors import InputError
 from fedco.synthetic import problem
 from fedco.validation.runs import limits as run_limits
@@ -27,7 +28,7 @@ METHOD = FedDRO(eta=0.01, beta=0.1, I=4, b=1)
 
 
 def experiment(seeds: int, T: int = 256) -> Experiment:
-    return Experiment(THEOREM, "printed", INSTANCE, T, seeds, 0)
+    return Experiment(get_theorem(THEOREM), "printed", INSTANCE, T, seeds, 0)
 
 
 def test_endless_experiments_are_refused_at_once_with_the_estimate():

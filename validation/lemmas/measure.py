@@ -9,7 +9,6 @@ from ...algorithms.engine.fingerprint import source_fingerprint
 from ...bounds.language.reading import InputError
 from ...bounds.registry import get_theorem
 from ...storage import digest, recall_or_make
-from ...synthetic import problem as find_problem
 from ..runs.fingerprint import LEMMAS
 from ..runs.instance import Instance
 from ..runs.registry import chain_for, recipe_for
@@ -55,10 +54,10 @@ def measure_chain(
 
 def _measured(theorem_id: str, instance: Instance, T: int, seeds: int, root_seed: int, label: str) -> LemmaReport:
     chain, recipe, theorem = chain_for(theorem_id), recipe_for(theorem_id), get_theorem(theorem_id)
-    problem = find_problem(instance.problem, **instance.parameters)
+    problem = instance.made()
     chosen = label if label in theorem.labels else "printed"
     bound, _ = evaluate_at(theorem, chosen, problem, instance.hyperparameters, T)
-    numbers = numbers_of(instance, bound)
+    numbers = numbers_of(instance, bound, recipe.defaults)
     trace = trace_run(chain, recipe.method(numbers), problem, recipe.steps(numbers), seeds, numbers, root_seed)
     return report_of(theorem_id, chosen, chain.links, trace, problem, instance.name, T, bound.total)
 

@@ -17,7 +17,6 @@ from ...bounds.audit.checks import audit
 from ...bounds.language.theorem import Statement
 from ...bounds.registry import get_theorem
 from ...storage import make_folder, write_text
-from ...synthetic import problem as find_problem
 from ..runs.cached_json import cached_json
 from ..runs.campaign import ExperimentResult
 from ..runs.controls import Control, run_controls
@@ -251,7 +250,7 @@ def _overview(validation: Validation, worst: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for result in validation.results:
         mine = sorted(
-            (r for r in validation.results if r.experiment.instance == result.experiment.instance),
+            (r for r in validation.results if r.experiment.instance is result.experiment.instance),
             key=lambda r: r.experiment.T,
         )
         slope, theory = _slopes(mine) if len(mine) > 1 else ("", "")
@@ -313,7 +312,7 @@ def _statement(statement: Statement, is_open: bool) -> dict[str, Any]:
 
 
 def _experiment(result: ExperimentResult) -> dict[str, Any]:
-    problem = find_problem(result.experiment.instance.problem, **result.experiment.instance.parameters)
+    problem = result.experiment.instance.made()
     return {
         "name": f"{result.experiment.instance.name}, T = {result.experiment.T}",
         "T": result.experiment.T,

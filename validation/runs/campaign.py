@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from ...algorithms.engine.fingerprint import code_fingerprint, source_fingerprint
+from ...algorithms.registry import get_method
 from ...bounds.evaluation.evaluate import Bound
-from ...bounds.registry import get_theorem
+from ...bounds.language.theorem import Theorem
+from ...bounds.registry import get_paper, get_theorem, is_paper
 from ...storage import digest, keep, recall
-from ...synthetic import problem as find_problem
 from ..statistics.ledger import AlphaLedger
 from ..statistics.planning import seeds_to_support
 from ..statistics.verdict import Verdict, judge, not_applicable
@@ -26,6 +28,7 @@ from .experiments import measure
 from .fingerprint import MEASUREMENT
 from .instance import Instance
 from .lossless import encode
+from .method_of import Given
 from .registry import recipe_for
 from .values import evaluate_at, squared_cap
 
@@ -38,21 +41,49 @@ MINIMUM_SEEDS = 64
 class Experiment:
     """One claim on one instance at one horizon, with the number of seeds planned for it."""
 
-    theorem: str
+    theorem: Theorem
     label: str
     instance: Instance
     T: int
     seeds: int
     root_seed: int
+    method: Given | None = None
 
     @property
     def name(self) -> str:
-        return f"{self.theorem}/{self.label}/{self.instance.name}/T={self.T}"
+        return f"{self.theorem.id}/{self.label}/{self.instance.name}/T={self.T}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process looks a registered theorem up; one of the caller's own travels as it is."""
+        key = self.theorem.id.partition(".")[0]
+        is_registered = is_paper(key) and get_paper(key).theorems.get(self.theorem.id) is self.theorem
+        parts = (self.label, self.instance, self.T, self.seeds, self.root_seed, self.method)
+        return _experiment, (self.theorem.id if is_registered else self.theorem, *parts)
+
+
+def _experiment(theorem: str | Theorem, *parts: Any) -> Experiment:
+    return Experiment(get_theorem(theorem), *parts)
+
+
+def _statement(theorem: Theorem, label: str) -> str:
+    """A statement as text: that of a file may change while its id does not."""
+    return digest([[where, str(expr)] for where, expr in theorem.statement(label).expressions()])
+
+
+def _answers(problem: Any) -> str:
+    """What tells two problem objects of one class apart: their constants, and the exact objective at a few points."""
+    if isinstance(problem, str):
+        return problem
+    constants = {name: [str(c.value), c.kind] for name, c in sorted(problem.certificates.items())}
+    ramp = 1 + torch.arange(problem.dim, dtype=torch.float64)
+    points = torch.stack([problem.initial_point + shift * torch.sin(ramp) for shift in (0.0, 1.0, -2.0)])
+    values = [*problem.objective(points).tolist(), *problem.gradient(points).flatten().tolist()]
+    return digest([problem.name, problem.clients, constants, [value.hex() for value in values]])
 
 
 @dataclass(frozen=True)
 class Task:
-    """A chunk of a experiment's seeds."""
+    """A chunk of an experiment's seeds."""
 
     experiment: Experiment
     first: int
@@ -64,13 +95,25 @@ class Task:
         experiment = self.experiment
         return {
             "source": source_fingerprint(MEASUREMENT),
-            "code": code_fingerprint(recipe_for(experiment.theorem).method),
+            "code": code_fingerprint(*self._parts()),
+            "statement": _statement(experiment.theorem, experiment.label),
+            "problem": _answers(experiment.instance.problem),
             "experiment": experiment.name,
             "parameters": {name: str(value) for name, value in experiment.instance.parameters.items()},
             "hyperparameters": {name: str(value) for name, value in experiment.instance.hyperparameters.items()},
             "root_seed": experiment.root_seed,
             "seeds": [self.first, self.count],
         }
+
+    def _parts(self) -> Iterator[object]:
+        """What is run that may be a user's own: the recipe, the method with its class, the problem."""
+        experiment, call = self.experiment, self.experiment.theorem.method
+        yield recipe_for(experiment.theorem, experiment.method).method
+        yield experiment.instance.made()
+        if experiment.method is not None:
+            yield experiment.method
+        elif call is not None:
+            yield get_method(call.name, call.folder)
 
     @property
     def key(self) -> str:
@@ -80,7 +123,7 @@ class Task:
 
 @dataclass(frozen=True)
 class ExperimentResult:
-    """What a experiment measured and what follows from it."""
+    """What an experiment measured and what follows from it."""
 
     experiment: Experiment
     bound: Bound
@@ -94,9 +137,9 @@ class ExperimentResult:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "theorem": self.experiment.theorem,
+            "theorem": self.experiment.theorem.id,
             "statement": self.experiment.label,
-            "problem": self.experiment.instance.problem,
+            "problem": self.experiment.instance.problem_name,
             "why": self.experiment.instance.why,
             "T": self.experiment.T,
             "seeds": self.experiment.seeds,
@@ -116,7 +159,7 @@ class ExperimentResult:
 
 
 def plan(
-    theorem_id: str,
+    theorem: str | Theorem,
     instances: Sequence[Instance],
     ledger: AlphaLedger,
     *,
@@ -126,26 +169,29 @@ def plan(
     root_seed: int = 0,
     horizons: Sequence[int] | None = None,
     budget: Fraction | None = None,
+    method: Given | None = None,
 ) -> list[Experiment]:
     """The experiments of a theorem with their seeds, allotted in the ledger before anything runs.
 
     Args:
         seeds: the same number for every experiment; by default enough to support a mean `slack` times below the bound.
         budget: alpha shared equally by the experiments; all that remains without it.
+        method: instead of the one that the theorem is about.
     """
+    item = get_theorem(theorem)
     wanted = [(instance, T) for instance in instances for T in (horizons or instance.horizons)]
     each = (budget or ledger.remaining) / max(1, len(wanted))
     experiments = []
     for index, (instance, T) in enumerate(wanted):
-        number = seeds or _planned(theorem_id, label, instance, T, each, slack)
-        experiments.append(Experiment(theorem_id, label, instance, T, number, root_seed + index))
+        number = seeds or _planned(item, label, instance, T, each, slack)
+        experiments.append(Experiment(item, label, instance, T, number, root_seed + index, method))
     for experiment in experiments:
         ledger.allot(experiment.name, each, experiment.seeds)
     return experiments
 
 
-def _planned(theorem_id: str, label: str, instance: Instance, T: int, alpha: Fraction, slack: float) -> int:
-    theorem, problem = get_theorem(theorem_id), find_problem(instance.problem, **instance.parameters)
+def _planned(theorem: Theorem, label: str, instance: Instance, T: int, alpha: Fraction, slack: float) -> int:
+    problem = instance.made()
     bound, _ = evaluate_at(theorem, label, problem, instance.hyperparameters, T)
     cap = squared_cap(problem)
     if bound.total is None or bound.total >= cap:
@@ -171,8 +217,6 @@ def run_task(task: Task, cache: Path | None, device: str = "cpu") -> dict[str, A
     if (known := cached(task, cache)) is not None:
         return known
     if device == "cpu":
-        import torch
-
         torch.set_num_threads(1)
     experiment = task.experiment
     seeds = range(task.first, task.first + task.count)
@@ -184,6 +228,7 @@ def run_task(task: Task, cache: Path | None, device: str = "cpu") -> dict[str, A
         label=experiment.label,
         root_seed=experiment.root_seed,
         device=device,
+        method=experiment.method,
     )
     data = {
         "statistic": measured.statistic.tolist(),
@@ -241,10 +286,15 @@ def _chunks(
             yield task, known
     if scheduler is not None:
         yield from _scheduled(missing, scheduler, cache)
-    elif jobs == 1 or device != "cpu":
+    elif jobs == 1 or device != "cpu" or any(_stays_here(task.experiment) for task in missing):
         yield from ((task, run_task(task, cache, device)) for task in missing)
     else:
         yield from _parallel(missing, jobs, cache)
+
+
+def _stays_here(experiment: Experiment) -> bool:
+    """Whether it has an object of the caller's that another process may not know."""
+    return experiment.method is not None or not isinstance(experiment.instance.problem, str)
 
 
 def _scheduled(tasks: Sequence[Task], scheduler: str, cache: Path | None) -> Iterator[tuple[Task, dict[str, Any]]]:
@@ -284,11 +334,8 @@ def conclude(
 
 
 def _conclude(experiment: Experiment, parts: list[dict[str, Any]], ledger: AlphaLedger) -> ExperimentResult:
-    theorem, problem = (
-        get_theorem(experiment.theorem),
-        find_problem(experiment.instance.problem, **experiment.instance.parameters),
-    )
-    bound, kind = evaluate_at(theorem, experiment.label, problem, experiment.instance.hyperparameters, experiment.T)
+    instance, problem = experiment.instance, experiment.instance.made()
+    bound, kind = evaluate_at(experiment.theorem, experiment.label, problem, instance.hyperparameters, experiment.T)
     cap = squared_cap(problem)
     statistic = np.concatenate([part["statistic"] for part in parts])
     before = np.concatenate([part["proof_average"] for part in parts])
@@ -300,8 +347,8 @@ def _conclude(experiment: Experiment, parts: list[dict[str, Any]], ledger: Alpha
 def verdict_for(
     experiment: Experiment, bound: Bound, cap: float, kind: str, statistic: np.ndarray, ledger: AlphaLedger
 ) -> Verdict:
-    """The verdict of a experiment; NOT_APPLICABLE where the theorem's conditions fail."""
-    claim, instance = f"{experiment.theorem} ({experiment.label})", f"{experiment.instance.name}, T={experiment.T}"
+    """The verdict of an experiment; NOT_APPLICABLE where the theorem's conditions fail."""
+    claim, instance = f"{experiment.theorem.id} ({experiment.label})", f"{experiment.instance.name}, T={experiment.T}"
     alpha = ledger.spend(experiment.name, actual_seeds=len(statistic))
     if not bound.admissible:
         return not_applicable(claim, f"condition {', '.join(bound.failed)} fails", instance=instance)

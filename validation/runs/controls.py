@@ -55,7 +55,7 @@ def run_controls(alpha: Fraction | str) -> tuple[tuple[Control, ...], AlphaLedge
     """The two controls, three verdicts; the two stochastic ones share `alpha`."""
     ledger = AlphaLedger(alpha)
     label = recipe_for(FAR).label
-    experiment = Experiment(FAR, label, FAR_STEP, FAR_STEP.horizons[0], SEEDS, 0)
+    experiment = Experiment(get_theorem(FAR), label, FAR_STEP, FAR_STEP.horizons[0], SEEDS, 0)
     ignored, gap = "control/conditions ignored", "control/understated gap"
     ledger.share((experiment.name, ignored, gap), planned_seeds=SEEDS)
     return (*_far_step(ledger, experiment, ignored), _understated_gap(ledger, gap)), ledger

@@ -12,9 +12,10 @@ from ...algorithms import drive
 from ...algorithms.engine import metrics
 from ...bounds.evaluation.evaluate import Bound
 from ...bounds.language.reading import InputError
+from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem
-from ...synthetic import problem as find_problem
 from .instance import Instance
+from .method_of import Given
 from .registry import recipe_for
 from .values import evaluate_at, exact_start, numbers_of, squared_cap
 
@@ -40,7 +41,7 @@ class Measured:
 
 
 def measure(
-    theorem_id: str,
+    theorem: str | Theorem,
     instance: Instance,
     T: int,
     seeds: int | Sequence[int],
@@ -50,32 +51,28 @@ def measure(
     device: str = "cpu",
     progress: Callable[[Any], None] | None = None,
     strict: bool = True,
-    problem: Any = None,
+    method: Given | None = None,
 ) -> Measured:
     """Run the theorem's method on an instance and collect its statistic.
 
     Args:
         strict: refuse an instance on which a condition fails; a negative control runs it all the same.
-        problem: a problem of one's own instead of the registered one that the instance names.
+        method: instead of the one that the theorem is about.
 
     Raises:
         InputError: the theorem has no recipe, or its conditions fail on this instance.
         NotApplicable: the method is not defined on the problem.
     """
-    theorem, recipe = get_theorem(theorem_id), recipe_for(theorem_id)
-    if problem is None:
-        problem = find_problem(
-            instance.problem, **instance.parameters, **({} if device == "cpu" else {"device": device})
-        )
-    bound, kind = evaluate_at(theorem, label, problem, instance.hyperparameters, T)
+    item, recipe = get_theorem(theorem), recipe_for(theorem, method)
+    problem = instance.made(device)
+    bound, kind = evaluate_at(item, label, problem, instance.hyperparameters, T)
     if strict and not bound.admissible:
-        raise InputError(f"{theorem_id}: condition {', '.join(bound.failed)} fails on {instance.name} at T={T}")
-    numbers = numbers_of(instance, bound)
-    method = recipe.method(numbers)
+        raise InputError(f"{item.id}: condition {', '.join(bound.failed)} fails on {instance.name} at T={T}")
+    numbers = numbers_of(instance, bound, recipe.defaults)
     steps = recipe.steps(numbers)
     every = recipe.every(numbers) if recipe.every else None
     result = drive(
-        method,
+        recipe.method(numbers),
         problem,
         steps=steps,
         seeds=seeds,

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from ...synthetic import problem as find_problem
+
 CASES = ("schedule", "tuned", "edge", "stress", "interior")
 
 
@@ -16,10 +18,11 @@ class Instance:
 
     `case` says which part of the theorem's domain it stands for: "schedule" (the paper's own), "tuned" (least bound at
     the first horizon, rounded), "edge" (a condition holds with almost nothing to spare), "stress" (start at or near a
-    stationary point, so that noise and drift make the bound), or "interior" (chosen by hand).
+    stationary point, so that noise and drift make the bound), or "interior" (chosen by hand). `problem` is the name of
+    a problem that its parameters can change, or a problem object, which has none.
     """
 
-    problem: str
+    problem: Any
     hyperparameters: Mapping[str, int | Fraction]
     why: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -28,13 +31,27 @@ class Instance:
 
     def __post_init__(self) -> None:
         if self.case not in CASES:
-            raise ValueError(f"{self.problem}: wanted a case among {CASES}, got {self.case!r}")
+            raise ValueError(f"{self.problem_name}: wanted a case among {CASES}, got {self.case!r}")
+
+    @property
+    def problem_name(self) -> str:
+        return (
+            self.problem
+            if isinstance(self.problem, str)
+            else str(getattr(self.problem, "name", type(self.problem).__name__))
+        )
+
+    def made(self, device: str = "cpu") -> Any:
+        """The problem."""
+        if not isinstance(self.problem, str):
+            return self.problem
+        return find_problem(self.problem, **self.parameters, **({} if device == "cpu" else {"device": device}))
 
     @property
     def name(self) -> str:
         parameters = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
         shown = ", ".join(f"{key}={value}" for key, value in self.hyperparameters.items())
-        return f"{self.problem}{f'[{parameters}]' if parameters else ''} ({shown})"
+        return f"{self.problem_name}{f'[{parameters}]' if parameters else ''} ({shown})"
 
 
 def on_schedule(*instances: Instance) -> tuple[Instance, ...]:

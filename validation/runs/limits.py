@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from ...algorithms import drive
 from ...algorithms.engine import metrics
 from ...algorithms.engine.limits import check_memory
-from ...bounds.registry import get_theorem
 from ...errors import InputError
-from ...synthetic import problem as find_problem
 from .campaign import CHUNK, Experiment
 from .registry import recipe_for
 from .values import evaluate_at, exact_start, numbers_of
@@ -59,11 +57,10 @@ def _check_fit(experiments: Sequence[Experiment]) -> None:
 
 def seconds_per_step(experiment: Experiment) -> float:
     """What one seed takes for one step of the horizon, from a few steps of a chunk of them."""
-    instance, recipe = experiment.instance, recipe_for(experiment.theorem)
-    problem = find_problem(instance.problem, **instance.parameters)
-    theorem = get_theorem(experiment.theorem)
-    bound, _ = evaluate_at(theorem, experiment.label, problem, instance.hyperparameters, experiment.T)
-    numbers = numbers_of(instance, bound)
+    instance, recipe = experiment.instance, recipe_for(experiment.theorem, experiment.method)
+    problem = instance.made()
+    bound, _ = evaluate_at(experiment.theorem, experiment.label, problem, instance.hyperparameters, experiment.T)
+    numbers = numbers_of(instance, bound, recipe.defaults)
     seeds, steps = min(CHUNK, experiment.seeds), recipe.steps(numbers)
     tried = min(_PROBE_STEPS, steps)
     record = {"gradient": metrics.gradient_norm_squared}

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 
 from ...algorithms import Method
 from .instance import Instance
+
+Build = Callable[[Mapping[str, float]], Method]
+"""From the values of a theorem's symbols to its method."""
 
 
 @dataclass(frozen=True)
@@ -21,16 +25,18 @@ class Recipe:
         label: the statement that is judged unless the user asks for another.
         steps: local steps that T stands for, from the same values (T itself by default).
         every: the statistic uses every so many steps (where a theorem speaks of server models only); None uses every step.
+        defaults: hyperparameters of the method that the statement leaves out, where an instance does not name them.
         limit_exponent: exponent of T that the paper claims, drawn beside the curves.
     """
 
-    method: Callable[[Mapping[str, float]], Method]
+    method: Build
     instances: tuple[Instance, ...]
     average: str = "before"
     label: str = "printed"
     steps: Callable[[Mapping[str, float]], int] = lambda values: int(values["T"])
     every: Callable[[Mapping[str, float]], int] | None = None
     limit_exponent: float = -0.5
+    defaults: Mapping[str, int | Fraction] = field(default_factory=dict)
 
 
 def optional(values: Mapping[str, float], name: str) -> int | None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 
+from ...bounds.files import is_file
 from ...bounds.language.reading import InputError
-from ...bounds.registry import get_paper, is_paper, paper_keys
+from ...bounds.language.theorem import Theorem
+from ...bounds.registry import get_paper, get_theorem, is_paper, paper_keys
 from ..lemmas.link import LemmaChain
 from .declaration import Runs
+from .method_of import Given, build_of, steps_of
 from .recipe import Recipe
 from .sweep import Sweep
 
@@ -33,8 +37,12 @@ def _loaded(module: str) -> Runs:
     return found
 
 
-def _declared(theorem_id: str) -> Runs:
-    return runs_of(theorem_id.partition(".")[0])
+def _declared(theorem: str | Theorem) -> Runs:
+    """What is declared of the runs of a theorem; nothing for a theorem of one's own, whatever its id."""
+    name = theorem if isinstance(theorem, str) else theorem.id
+    key = name.partition(".")[0]
+    is_another = isinstance(theorem, Theorem) and is_paper(key) and get_paper(key).theorems.get(name) is not theorem
+    return Runs() if is_another else runs_of(key)
 
 
 def recipes() -> dict[str, Recipe]:
@@ -42,18 +50,35 @@ def recipes() -> dict[str, Recipe]:
     return {name: recipe for paper in paper_keys() for name, recipe in runs_of(paper).recipes.items()}
 
 
-def recipe_for(theorem_id: str) -> Recipe:
-    """The recipe of a theorem.
+def recipe_for(theorem: str | Theorem, method: Given | None = None) -> Recipe:
+    """How a theorem is validated: as its paper declares, else from the method that the theorem or the caller names.
+
+    A recipe that is not declared has no instances: `instances_of` generates them.
 
     Raises:
-        InputError: none is declared; it says why, where a statement cannot be compared with a run.
+        InputError: there is no method to run; it says why, where a statement cannot be compared with a run.
     """
-    declared = _declared(theorem_id)
-    if theorem_id in declared.without:
-        raise InputError(f"{theorem_id}: cannot be validated: {declared.without[theorem_id]}")
-    if theorem_id not in declared.recipes:
-        raise InputError(f"{theorem_id}: no recipe to validate it; wanted one of {' '.join(recipes())}")
-    return declared.recipes[theorem_id]
+    declared, name = _declared(theorem), theorem if isinstance(theorem, str) else theorem.id
+    if name in declared.without:
+        raise InputError(f"{name}: cannot be validated: {declared.without[name]}")
+    if name in declared.recipes:
+        known = declared.recipes[name]
+        return known if method is None else replace(known, method=build_of(get_theorem(theorem), method), instances=())
+    item = theorem if isinstance(theorem, Theorem) else _found(theorem)
+    if item is None or (method is None and item.method is None):
+        raise InputError(
+            f"{name}: no recipe to validate it, and no method is given; wanted a table [method] with its name, a method of "
+            f"your own, or one of {' '.join(recipes())}"
+        )
+    label = "corrected" if "corrected" in item.labels else "printed"
+    return Recipe(build_of(item, method), (), average=item.average, label=label, steps=steps_of(item))
+
+
+def _found(name: str) -> Theorem | None:
+    """The theorem with a name, a file's included; None where there is none of the name in its paper."""
+    if not is_file(name) and name not in (get_paper(key).theorems if is_paper(key := name.partition(".")[0]) else {}):
+        return None
+    return get_theorem(name)
 
 
 def why_without(theorem_id: str) -> str:

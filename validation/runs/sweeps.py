@@ -24,7 +24,6 @@ import numpy as np
 from ...algorithms.engine.limits import check_jobs
 from ...bounds.language.reading import InputError
 from ...bounds.registry import get_theorem
-from ...synthetic import problem as find_problem
 from ..report.plots import Axis, Curve, Plot, log_log_plot
 from ..statistics.evalues import mean_bracket
 from ..statistics.slopes import EXPONENT_TOLERANCE, SlopeEstimate, bound_slope, slope_interval
@@ -104,7 +103,7 @@ class SweepResult:
 def experiments_of(sweep: Sweep, seeds: int) -> list[Experiment]:
     """The points of a sweep, each with a root seed of its own."""
     return [
-        Experiment(sweep.theorem, sweep.label, instance, T, seeds, FIRST_ROOT_SEED + index)
+        Experiment(get_theorem(sweep.theorem), sweep.label, instance, T, seeds, FIRST_ROOT_SEED + index)
         for index, (instance, T) in enumerate(sweep.points)
     ]
 
@@ -118,7 +117,7 @@ def evaluate_sweep(sweep: Sweep) -> tuple[list[float], list[Any], list[float]]:
     theorem, label = get_theorem(sweep.theorem), sweep.label
     values, bounds, caps = [], [], []
     for instance, T in sweep.points:
-        problem = find_problem(instance.problem, **instance.parameters)
+        problem = instance.made()
         bound, _ = evaluate_at(theorem, label, problem, instance.hyperparameters, T)
         if not bound.admissible:
             raise InputError(f"{sweep.name}: condition {', '.join(bound.failed)} fails on {instance.name} at T={T}")

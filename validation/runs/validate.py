@@ -18,7 +18,7 @@ import torch
 from ... import __version__
 from ...algorithms.engine.fingerprint import source_fingerprint
 from ...algorithms.engine.limits import check_jobs, usual_jobs
-from ...bounds.language.reading import InputError
+from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem
 from ...storage import make_folder, write_json
 from ..report.plots import Axis, Plot, convergence_plot, save
@@ -28,11 +28,15 @@ from ..statistics.slopes import SlopeEstimate, slope_interval
 from ..statistics.verdict import Outcome, Verdict, judge
 from .campaign import Experiment, ExperimentResult, Task, conclude, plan, run_tasks, tasks_of
 from .fingerprint import MEASUREMENT
+from .generate import instances_of
 from .instance import Instance
 from .limits import HOURS, check_experiments
+from .method_of import Given, fixed_by
 from .registry import recipe_for
 
 RESULTS = "fedco-results/1"
+GROUP = 8
+"""Seeds that are averaged before the logarithm, for a slope."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +69,11 @@ class Validation:
 
 
 def validate(
-    theorem_id: str,
+    theorem: str | Theorem,
     *,
-    label: str = "printed",
-    problems: Sequence[str] | None = None,
+    label: str = "",
+    problems: Sequence[Any] | None = None,
+    method: Given | None = None,
     instances: Sequence[Instance] | None = None,
     seeds: int | None = None,
     alpha: str | Fraction = REPORT_ALPHA,
@@ -80,13 +85,16 @@ def validate(
     scheduler: str | None = None,
     hours: float = HOURS,
 ) -> Validation:
-    """Validate a theorem on the instances of its recipe.
+    """Validate a theorem, a registered one or one's own, on certified problems.
 
     Args:
-        theorem_id: for instance "feddro.theorem_5_1".
-        label: the statement that is judged.
-        problems: names of the problems to use; all of the recipe's without it.
-        instances: judged instead of the recipe's, whatever `problems` says.
+        theorem: its id, a file that defines it, or the theorem itself.
+        label: the statement that is judged; that of its recipe without it.
+        problems: names of problems or problem objects; without it the instances that its paper declares, or those that
+            are generated on every registered problem that fits.
+        method: a method, its class, or a function of the values of the symbols, instead of the one that the theorem names.
+            Whatever is an object of the caller's runs in this process.
+        instances: judged instead, whatever `problems` says.
         seeds: per experiment; by default planned from cap, bound and alpha.
         alpha: total probability of a false verdict, shared by all experiments and controls.
         jobs: processes; all cores without it.
@@ -95,7 +103,8 @@ def validate(
         out: folder for measurements (reused when they are there), figures, results.json and seconds.json.
 
     Raises:
-        InputError: no recipe, an unknown problem, a level outside (0, 1), or a run that cannot fit or end in time.
+        InputError: no method to run, a problem that does not fit, a level outside (0, 1), or a run that cannot fit or
+            end in time.
         OSError: `out` cannot be written; found before anything is run.
     """
     if out:
@@ -103,15 +112,25 @@ def validate(
     if jobs:
         check_jobs(jobs)
     jobs = jobs or usual_jobs()
-    instances = _chosen(theorem_id, problems) if instances is None else list(instances)
+    item, recipe = get_theorem(theorem), recipe_for(theorem, method)
+    label = label or recipe.label
+    if instances is None:
+        instances = instances_of(item, label, recipe.instances, problems, fixed_by(item, method))
     ledger = AlphaLedger(alpha)
     experiments = plan(
-        theorem_id, instances, ledger, label=label, seeds=seeds, root_seed=root_seed, budget=ledger.total * 9 / 10
+        item,
+        instances,
+        ledger,
+        label=label,
+        seeds=seeds,
+        root_seed=root_seed,
+        budget=ledger.total * 9 / 10,
+        method=method,
     )
     check_experiments(experiments, jobs, hours, scheduled=scheduler is not None)
     controls = _plan_controls(experiments, instances, ledger)
     tasks = tasks_of(experiments)
-    with _progress(f"{theorem_id} ({label})", tasks, quiet) as done:
+    with _progress(f"{item.id} ({label})", tasks, quiet) as done:
         chunks = run_tasks(
             tasks,
             jobs=jobs,
@@ -125,32 +144,21 @@ def validate(
         _control(result, name, ledger) for result, name in zip(_longest(results, instances), controls, strict=True)
     )
     figures = {
-        instance.name: figure(theorem_id, label, instance, results)
+        instance.name: figure(item, label, instance, results, recipe.limit_exponent)
         for instance in instances
-        if len(instance.horizons) > 1
+        if len(instance.horizons) > 1 and _is_drawn(instance, results)
     }
-    validation = Validation(theorem_id, label, tuple(results), checks, ledger, figures)
+    validation = Validation(item.id, label, tuple(results), checks, ledger, figures)
     if out:
         write(validation, out)
     return validation
-
-
-def _chosen(theorem_id: str, problems: Sequence[str] | None) -> list[Instance]:
-    instances = list(recipe_for(theorem_id).instances)
-    known = {instance.problem for instance in instances}
-    for name in problems or ():
-        if name not in known:
-            raise InputError(
-                f"--problem {name[:40]}: not an instance of {theorem_id}; wanted one of {' '.join(sorted(known))}"
-            )
-    return [instance for instance in instances if not problems or instance.problem in problems]
 
 
 def _plan_controls(experiments: Sequence[Experiment], instances: Sequence[Instance], ledger: AlphaLedger) -> list[str]:
     """One control per instance, on the data of its longest experiment, allotted before anything runs."""
     names = []
     for instance in instances:
-        experiment = max((c for c in experiments if c.instance == instance), key=lambda c: c.T)
+        experiment = max((c for c in experiments if c.instance is instance), key=lambda c: c.T)
         names.append(f"control/{experiment.name}")
         ledger.allot(names[-1], ledger.total / 10 / len(instances), experiment.seeds)
     return names
@@ -158,7 +166,7 @@ def _plan_controls(experiments: Sequence[Experiment], instances: Sequence[Instan
 
 def _longest(results: Sequence[ExperimentResult], instances: Sequence[Instance]) -> list[ExperimentResult]:
     return [
-        max((r for r in results if r.experiment.instance == instance), key=lambda r: r.experiment.T)
+        max((r for r in results if r.experiment.instance is instance), key=lambda r: r.experiment.T)
         for instance in instances
     ]
 
@@ -177,7 +185,7 @@ def _control(result: ExperimentResult, name: str, ledger: AlphaLedger) -> Verdic
             alpha=alpha,
             cap=result.cap,
             certificates_kind=result.certificates,
-            claim=f"negative control: {result.experiment.theorem} divided by {divisor:,}",
+            claim=f"negative control: {result.experiment.theorem.id} divided by {divisor:,}",
             instance=f"{result.experiment.instance.name}, T={result.experiment.T}",
         )
         if verdict.outcome is Outcome.REFUTED:
@@ -186,30 +194,38 @@ def _control(result: ExperimentResult, name: str, ledger: AlphaLedger) -> Verdic
 
 
 def measured_slope(results: Sequence[ExperimentResult]) -> SlopeEstimate | None:
-    """Log-log slope over the horizons of one instance; None where a statistic is exactly 0 (a noiseless run at rest)."""
+    """Log-log slope over the horizons of one instance; None where a statistic is exactly 0 (a noiseless run at rest), or
+    where there are fewer than two groups of seeds."""
     count = min(len(r.statistic) for r in results)
     values = np.stack([r.statistic[:count] for r in results], axis=1)
-    if len(results) < 2 or not (values > 0).all():
+    if len(results) < 2 or not (values > 0).all() or count < 2 * GROUP:
         return None
-    return slope_interval([r.experiment.T for r in results], values, group_size=8)
+    return slope_interval([r.experiment.T for r in results], values, group_size=GROUP)
 
 
-def figure(theorem_id: str, label: str, instance: Instance, results: Sequence[ExperimentResult]) -> Plot:
+def _is_drawn(instance: Instance, results: Sequence[ExperimentResult]) -> bool:
+    """A bound of 0, as without noise at rest, has no place on a log axis."""
+    return all(r.bound.total for r in results if r.experiment.instance is instance)
+
+
+def figure(
+    theorem: Theorem, label: str, instance: Instance, results: Sequence[ExperimentResult], limit_exponent: float
+) -> Plot:
     """Empirical mean of the statistic with its bound against T, the measured slope beside the theory's."""
-    mine = sorted((r for r in results if r.experiment.instance == instance), key=lambda r: r.experiment.T)
+    mine = sorted((r for r in results if r.experiment.instance is instance), key=lambda r: r.experiment.T)
     horizons = [r.experiment.T for r in mine]
     brackets = [mean_bracket(r.statistic, r.cap) for r in mine]
     slopes = measured_slope(mine)
-    metric = get_theorem(theorem_id).metric
+    metric = theorem.metric
     return convergence_plot(
         horizons,
         [float(r.statistic.mean()) for r in mine],
         [r.bound.total for r in mine],  # type: ignore[misc]
-        title=f"{theorem_id} ({label}) on {instance.name}",
+        title=f"{theorem.id} ({label}) on {instance.name}",
         metric=Axis(f"mean over t of {metric.name}", str(metric.dimension)),
         band=([b.lower for b in brackets], [b.upper for b in brackets]),
         measured_slope=slopes,
-        limit_exponent=recipe_for(theorem_id).limit_exponent,
+        limit_exponent=limit_exponent,
     )
 
 

@@ -13,6 +13,8 @@ from ...bounds.language.theorem import Theorem
 from .instance import Instance
 
 Values = dict[str, Fraction]
+CHOSEN_BY_THE_RUN = ("initial_inner_error",)
+"""Constants that the start of a run sets, and no problem certifies."""
 
 
 def constants(theorem: Theorem, label: str, problem: Any, start_error: Fraction = Fraction(0)) -> tuple[Values, str]:
@@ -29,7 +31,7 @@ def constants(theorem: Theorem, label: str, problem: Any, start_error: Fraction 
     for name, binding in theorem.symbols(label).items():
         if binding.quantity.role != "constant":
             continue
-        if binding.quantity.name == "initial_inner_error":
+        if binding.quantity.name in CHOSEN_BY_THE_RUN:
             values[name] = start_error
             continue
         certificate = problem.certificates.get(binding.quantity.name)
@@ -68,6 +70,19 @@ HORIZONS = ("iterations", "rounds")
 """What a horizon counts: the quantity of the statement's symbol T, or of meta FL's K."""
 
 
+def horizon_of(theorem: Theorem, label: str) -> str:
+    """The symbol that a horizon moves: the number of iterations, or that of rounds where there is no such symbol.
+
+    Raises:
+        InputError: the statement has neither.
+    """
+    named = {binding.quantity.name: name for name, binding in theorem.symbols(label).items()}
+    found = next((named[quantity] for quantity in HORIZONS if quantity in named), None)
+    if found is None:
+        raise InputError(f"{theorem.id} ({label}): has no number of iterations or rounds, so no run to compare with")
+    return found
+
+
 def evaluate_at(
     theorem: Theorem, label: str, problem: Any, hyper: Mapping[str, int | Fraction], T: int
 ) -> tuple[Bound, str]:
@@ -77,20 +92,23 @@ def evaluate_at(
     the method still gets it.
     """
     values, kind = constants(theorem, label, problem)
-    symbols = theorem.symbols(label)
+    symbols, horizon = theorem.symbols(label), horizon_of(theorem, label)
     known = {**values, **{k: Fraction(v) for k, v in hyper.items()}}
     for name, binding in symbols.items():
         quantity = binding.quantity.name
-        if quantity in HORIZONS:
+        if name == horizon:
             known[name] = Fraction(T)
         elif quantity in GIVEN_BY_THE_PROBLEM:
             known.setdefault(name, Fraction(getattr(problem, GIVEN_BY_THE_PROBLEM[quantity])))
     return theorem.bound(label, strict=False, **{k: v for k, v in known.items() if k in symbols}), kind
 
 
-def numbers_of(instance: Instance, bound: Bound) -> dict[str, float]:
+def numbers_of(
+    instance: Instance, bound: Bound, defaults: Mapping[str, int | Fraction] | None = None
+) -> dict[str, float]:
     """Everything that the method is built from: the instance's hyperparameters and the values of the statement."""
-    return {**{name: float(value) for name, value in instance.hyperparameters.items()}, **bound.numbers}
+    left_out = {name: float(value) for name, value in (defaults or {}).items()}
+    return {**left_out, **{name: float(value) for name, value in instance.hyperparameters.items()}, **bound.numbers}
 
 
 def exact_start(problem: Any) -> Start:

@@ -14,6 +14,7 @@ from random import Random
 from typing import Any
 
 from ...bounds.files import is_file
+from ...bounds.registry import get_theorem
 from ...errors import InputError
 from ...storage import DamagedError, read_json
 from ..statistics.ledger import AlphaLedger
@@ -110,7 +111,7 @@ def _experiment(row: Mapping[str, Any]) -> Experiment:
         raise InputError(f"{row['theorem']!r:.60}: a theorem of a file; only registered ones are measured again")
     parameters, hyper = (decode(row["instance"][name]) for name in ("parameters", "hyperparameters"))
     instance = Instance(row["problem"], hyper, row["why"], parameters, (row["T"],))
-    return Experiment(row["theorem"], row["statement"], instance, row["T"], row["seeds"], row["root_seed"])
+    return Experiment(get_theorem(row["theorem"]), row["statement"], instance, row["T"], row["seeds"], row["root_seed"])
 
 
 def _compared(row: dict[str, Any], data: Mapping[str, Any]) -> Iterator[str]:

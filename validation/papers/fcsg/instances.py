@@ -46,7 +46,7 @@ def three_problems(
         ("conditional_noisy", "inner noise of half the signal, small inner batch", noisy),
     )
     instances = tuple(Instance(name, hyper, why, parameters, horizons, case) for name, why, (hyper, horizons) in chosen)
-    return Recipe(method, (*instances, *more), limit_exponent=limit_exponent)
+    return Recipe(method, (*instances, *more), limit_exponent=limit_exponent, defaults={"b": 1})
 
 
 def at_rest(*horizons: int, clients: int, **more: int) -> tuple[Instance, ...]:

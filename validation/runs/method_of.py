@@ -1,0 +1,94 @@
+"""The method that a theorem is about, built from the values of its symbols: its own declaration, or one that the caller gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from ...algorithms import Method
+from ...algorithms.engine.method import annotation_of
+from ...algorithms.registry import get_method
+from ...bounds.cost.counts import DEFAULTS
+from ...bounds.language.reading import InputError
+from ...bounds.language.theorem import Theorem
+from .recipe import Build
+
+Given = Method | type[Method] | Build
+"""What a caller may give: a method with its hyperparameters, its class, or a function of the values of the symbols."""
+
+
+def build_of(theorem: Theorem, given: Given | None = None) -> Build:
+    """Builds the method from the values of the theorem's symbols.
+
+    Args:
+        given: instead of the method that the theorem declares. A class gets its hyperparameters as the theorem's own
+            method does, and those that it does not name from the symbols of the same name.
+
+    Raises:
+        InputError: no method is given, and the theorem declares none.
+    """
+    if isinstance(given, Method):
+        ready = given
+        return lambda values: ready
+    if given is not None and not isinstance(given, type):
+        return given
+    call = theorem.method
+    if given is None and call is None:
+        raise InputError(f"{theorem.id}: declares no method to run; give one, or a table [method] with its name")
+    owner = given or get_method(call.name, call.folder)  # type: ignore[union-attr]
+    formulas = dict(call.values) if call else {}
+    return lambda values: owner(**_hyperparameters(theorem, owner, formulas, values))
+
+
+def _hyperparameters(
+    theorem: Theorem, method: type[Method], formulas: Mapping[str, sp.Expr], values: Mapping[str, float]
+) -> dict[str, Any]:
+    symbols = {b.symbol: sp.Float(values[b.name], 30) for b in theorem.notation if b.name in values}
+    found: dict[str, Any] = {}
+    for declared in fields(method):
+        name = declared.name
+        if name in formulas:
+            found[name] = float(sp.sympify(formulas[name]).xreplace(symbols))
+        elif name in values:
+            found[name] = values[name]
+        elif declared.default is MISSING and name in DEFAULTS:
+            found[name] = DEFAULTS[name]
+        elif declared.default is MISSING and declared.default_factory is MISSING:
+            raise InputError(f"{theorem.id}: its method {method.name} wants {name}, which the theorem does not give")
+        if name in found and annotation_of(declared).startswith(("int", "Batches")):
+            found[name] = _whole(theorem, name, found[name])
+    return found
+
+
+def _whole(theorem: Theorem, name: str, value: float) -> int:
+    if value != round(value):
+        raise InputError(f"{theorem.id}: its method wants a whole number for {name}, got {value:g}")
+    return round(value)
+
+
+def fixed_by(theorem: Theorem, given: Given | None) -> dict[str, Fraction]:
+    """Hyperparameters of the theorem that a method with hyperparameters of its own fixes, by symbol."""
+    if not isinstance(given, Method):
+        return {}
+    formulas = dict(theorem.method.values) if theorem.method else {}
+    table = {str(expr): field for field, expr in formulas.items() if sp.sympify(expr).is_Symbol}
+    hyper = (b.name for b in theorem.notation if b.quantity.role == "hyperparameter")
+    found = {name: getattr(given, table.get(name, name), None) for name in hyper}
+    return {name: Fraction(str(value)) for name, value in found.items() if isinstance(value, (int, float))}
+
+
+def steps_of(theorem: Theorem) -> Callable[[Mapping[str, float]], int]:
+    """The local steps that the values of the symbols stand for: the iterations, or the rounds times their length."""
+    named = {binding.quantity.name: binding.name for binding in theorem.notation}
+    if "iterations" in named:
+        return lambda values: int(values[named["iterations"]])
+    if "rounds" not in named:
+        raise InputError(
+            f"{theorem.id}: has no symbol for the number of iterations or of rounds, so no run to compare with"
+        )
+    period = named.get("communication_period")
+    return lambda values: int(values[named["rounds"]]) * (int(values[period]) if period else 1)
