@@ -12,10 +12,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 import time
 import warnings
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,7 +47,7 @@ def write(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object]) -> P
         OSError: it cannot be written; `filename` is `path`, whatever failed.
     """
     target = Path(path)
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    part = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
     with _named(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -114,7 +112,7 @@ def check_folder(path: str | os.PathLike[str]) -> None:
     folder = Path(path)
     with _named(folder):
         nearest = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
-        probe = nearest / f".{secrets.token_hex(4)}.part"
+        probe = nearest / f".{os.urandom(4).hex()}.part"
         probe.touch(exist_ok=False)
         probe.unlink()
 
@@ -180,6 +178,8 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
         DamagedError: not such a file.
         OSError: it cannot be read.
     """
+    import zipfile
+
     import numpy as np
 
     with open(path, "rb") as file:
