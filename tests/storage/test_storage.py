@@ -125,6 +125,21 @@ def test_no_cut_flipped_or_foreign_archive_is_read(tmp_path):
             storage.read_arrays(path)
 
 
+def test_a_sealed_object_of_another_format_is_foreign(tmp_path):
+    path = storage.write_json(tmp_path / "x.json", {"format": "fedco-other/1", "made_from": FROM, "value": VALUE})
+    with pytest.raises(DamagedError, match="wanted 'fedco-kept/1'"):
+        storage.read_json(path, storage.KEPT)
+    with pytest.raises(DamagedError, match="at most 10 bytes"):
+        storage.read_json(path, "fedco-other/1", most_bytes=10)
+
+
+def test_a_damaged_file_that_another_process_has_set_aside_is_no_error(tmp_path):
+    def read():
+        raise DamagedError("cut")
+
+    assert storage.undamaged(tmp_path / "gone.json", read) is None
+
+
 def test_an_archive_with_a_checksum_but_no_description_is_foreign(tmp_path):
     path = storage.write(tmp_path / "x", lambda file: file.write(b"anything"))
     data = path.read_bytes()
@@ -227,9 +242,11 @@ def test_what_a_killed_run_left_behind_goes_and_what_a_running_one_writes_stays(
     old, new = tmp_path / ".a.json.1234abcd.part", tmp_path / ".b.json.1234abcd.part"
     for part in (old, new):
         part.write_text("half")
-    os.utime(old, (time.time() - 7200,) * 2)
+    path = kept(tmp_path)
+    for file in (old, path):
+        os.utime(file, (time.time() - 7200,) * 2)
     storage.make_folder(tmp_path)
-    assert os.listdir(tmp_path) == [new.name]
+    assert set(os.listdir(tmp_path)) == {new.name, path.name}
 
 
 WRITER = """

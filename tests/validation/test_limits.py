@@ -93,6 +93,17 @@ def test_a_run_that_cannot_fit_is_refused_before_it_starts(run):
         run(problem("feddro_homogeneous"))
 
 
+def test_memory_of_what_is_recorded_counts(monkeypatch):
+    """Every metric has two buffers of (records, runs) doubles."""
+    made, record = problem("feddro_homogeneous"), {"gradient": metrics.gradient_norm_squared}
+    needed = 8 * 2 * 101 * 8
+    monkeypatch.setattr(limits, "_ALWAYS_FINE", needed)
+    monkeypatch.setattr(limits, "free_memory", lambda device="cpu": needed)
+    drive(METHOD, made, steps=100, seeds=8, every=100, record=record)
+    with pytest.raises(InputError, match="steps and seeds"):
+        drive(METHOD, made, steps=100, seeds=8, record=record)
+
+
 def test_memory_of_the_state_counts(monkeypatch):
     """A few seeds of a model that is too large: 2 tensors of (seeds, clients, dim) doubles."""
     made = problem("feddro_homogeneous", dim=4)
