@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...storage import write_text
-from ..runs.registry import sweeps
+from ..runs.registry import declared, sweeps
 from ..runs.sweep import Sweep
 from ..runs.sweeps import run_sweep, sweep_figure
 from .plots import Plot, save
 
 FOLDER = "gallery"
-SHOWN = ("feddro.theorem_5_1",)
+SHOWN = declared("in_full")
 """Theorems whose figures are kept in the repository; pages without a figure say how to make it."""
 
 

@@ -21,17 +21,16 @@ from ..runs.cached_json import cached_json
 from ..runs.campaign import ExperimentResult
 from ..runs.controls import Control, run_controls
 from ..runs.instance import Instance
-from ..runs.registry import chains, recipe_for, recipes
+from ..runs.registry import chains, declared, recipe_for, recipes
 from ..runs.validate import Validation, measured_slope, validate, versions
 from ..statistics.ledger import REPORT_ALPHA, AlphaLedger
 from ..statistics.slopes import bound_slope
 from ..statistics.verdict import Outcome
 from .plots import Plot
-from .rates import QUICK_RATES, Rates, figure_entry, measure_rates, rates_section
+from .rates import Rates, figure_entry, measure_rates, rates_section
 
-QUICK = ("feddro.theorem_5_1",)
-"""What a quick report treats in full; every other theorem is judged on BRIEF short runs."""
 BRIEF, BRIEF_SEEDS = 3, 8
+"""A short report judges every other theorem on so many short runs, and measures its lemmas on so many seeds."""
 CAPTION = "mean over seeds with a 95% bracket, and the bound; each T is a run of its own."
 TEMPLATE = Path(__file__).parent / "templates" / "report.html"
 
@@ -59,7 +58,7 @@ def write_report(out: Path, *, quick: bool = False, jobs: int | None = None, sch
     """Write `out`/index.html; whatever lies under `out` is reused when nothing changed.
 
     Args:
-        quick: everything for the theorems of QUICK and their paper, and for every other theorem verdicts on its BRIEF
+        quick: everything for the theorems that papers declare so and their paper, and for every other theorem verdicts on its BRIEF
             instances with the shortest horizons and the lemmas on the shortest; otherwise everything for all.
         jobs: processes; all cores without it.
         scheduler: address of a dask scheduler that spreads the runs instead.
@@ -69,10 +68,10 @@ def write_report(out: Path, *, quick: bool = False, jobs: int | None = None, sch
     if jobs:
         check_jobs(jobs)
     known = recipes()
-    in_full = QUICK if quick else tuple(known)
+    in_full = declared("in_full") if quick else tuple(known)
     share = REPORT_ALPHA / (len(known) + 1)
     validations = [_validate(name, name not in in_full, share, jobs, out, scheduler) for name in known]
-    rates = [_rates(name, jobs, out, scheduler) for name in (QUICK_RATES if quick else in_full)]
+    rates = [_rates(name, jobs, out, scheduler) for name in (declared("sweeps_in_short") if quick else in_full)]
     lemmas = {name: _lemmas(name, name not in in_full, out) for name in known}
     _say("negative controls")
     controls, control_ledger = run_controls(share)
@@ -81,7 +80,7 @@ def write_report(out: Path, *, quick: bool = False, jobs: int | None = None, sch
     _say("exact refutations of printed claims")
     refutations = _refutations(out)
     _say("audit: running every check")
-    papers: list[str | None] = sorted({name.partition(".")[0] for name in in_full}) if quick else [None]  # type: ignore[assignment]
+    papers: list[str | None] = sorted({name.partition(".")[0] for name in in_full}) if quick else [None]
     named = "_".join(paper or "all" for paper in papers)
     findings = cached_json(out / "parts", f"audit_{named}", lambda: _findings(papers))
     page = _render(

@@ -19,9 +19,6 @@ from ..runs.registry import complexity_of, sweeps_of
 from ..runs.sweeps import SEEDS, SweepResult, run_sweep, sweep_figure, tasks_of_sweeps
 from .plots import Plot, inline_svg
 
-QUICK_RATES = ("feddro.theorem_5_1", "feddro.corollary_1")
-"""What `--quick` measures: the symbols of Theorem 5.1, and the complexities of Corollary 2."""
-
 
 @dataclass(frozen=True)
 class Rates:

@@ -10,31 +10,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ...bounds.registry import get_theorem
-from ...synthetic import problem as find_problem
 from ...synthetic.conformance.suite import with_scaled_certificate
 from ..statistics.ledger import AlphaLedger
 from ..statistics.verdict import Outcome, Verdict, judge
 from .campaign import Experiment, verdict_for
-from .experiments import Measured, evaluate_at, measure
-from .instance import Instance
-from .registry import recipe_for
+from .declaration import Probe
+from .experiments import Measured, measure
+from .registry import declared, recipe_for
+from .values import evaluate_at
 
 SEEDS = 64
-FAR = "feddro.theorem_4_2"
-FAR_STEP = Instance(
-    "feddro_without_h",
-    {"eta": Fraction(100), "I": 1},
-    "a step size 60 times beyond 1 / L_Phi",
-    {"start": 8.0, "dim": 8, "clients": 4, "B_g": 1.1, "Delta_g": 0.0},
-    (200,),
-)
-UNDERSTATED = Instance(
-    "feddro_homogeneous",
-    {"I": 1, "b": 1},
-    "the objective gap declared 10 times too small",
-    {"start": 8.0, "dim": 8},
-    (256,),
-)
 UNDERSTATEMENT = 10
 
 
@@ -52,36 +37,50 @@ class Control:
 
 
 def run_controls(alpha: Fraction | str) -> tuple[tuple[Control, ...], AlphaLedger]:
-    """The two controls, three verdicts; the two stochastic ones share `alpha`."""
+    """The controls that the papers declare; those that are judged share `alpha`."""
     ledger = AlphaLedger(alpha)
-    label = recipe_for(FAR).label
-    experiment = Experiment(get_theorem(FAR), label, FAR_STEP, FAR_STEP.horizons[0], SEEDS, 0)
-    ignored, gap = "control/conditions ignored", "control/understated gap"
-    ledger.share((experiment.name, ignored, gap), planned_seeds=SEEDS)
-    return (*_far_step(ledger, experiment, ignored), _understated_gap(ledger, gap)), ledger
+    outside = [(probe, _experiment(probe)) for probe in declared("outside")]
+    understated = declared("understated")
+    names = [name for _, experiment in outside for name in (experiment.name, _ignored(experiment))]
+    ledger.share((*names, *(_gap(probe) for probe in understated)), planned_seeds=SEEDS)
+    made = [control for _, experiment in outside for control in _far_step(ledger, experiment)]
+    return (*made, *(_understated_gap(ledger, probe) for probe in understated)), ledger
 
 
-def _far_step(ledger: AlphaLedger, experiment: Experiment, ignored: str) -> tuple[Control, Control]:
+def _experiment(probe: Probe) -> Experiment:
+    label = recipe_for(probe.theorem).label
+    return Experiment(get_theorem(probe.theorem), label, probe.instance, probe.instance.horizons[0], SEEDS, 0)
+
+
+def _ignored(experiment: Experiment) -> str:
+    return f"control/conditions ignored/{experiment.name}"
+
+
+def _gap(probe: Probe) -> str:
+    return f"control/understated gap/{probe.theorem}"
+
+
+def _far_step(ledger: AlphaLedger, experiment: Experiment) -> tuple[Control, Control]:
     """Outside the region the theorem does not speak (NOT_APPLICABLE), and its formula is false there (REFUTED)."""
-    found = measure(FAR, FAR_STEP, experiment.T, SEEDS, label=experiment.label, strict=False)
+    theorem = experiment.theorem
+    found = measure(theorem, experiment.instance, experiment.T, SEEDS, label=experiment.label, strict=False)
     applied = verdict_for(experiment, found.bound, found.cap, found.certificates, found.statistic, ledger)
-    formula = _judged(found, found.bound.total, ledger, ignored, f"{FAR} with its conditions ignored")
+    claim = f"{theorem.id} with its conditions ignored"
+    formula = _judged(found, found.bound.total, ledger, _ignored(experiment), claim)
     return (
         Control("a step far outside the region", Outcome.NOT_APPLICABLE, applied),
         Control("the same step, conditions ignored", Outcome.REFUTED, formula),
     )
 
 
-def _understated_gap(ledger: AlphaLedger, name: str) -> Control:
+def _understated_gap(ledger: AlphaLedger, probe: Probe) -> Control:
     """The bound from a gap that is declared too small must not survive an honest measurement."""
-    theorem_id, T = "feddro.theorem_5_1", UNDERSTATED.horizons[0]
-    found = measure(theorem_id, UNDERSTATED, T, SEEDS)
-    liar = with_scaled_certificate(
-        find_problem(UNDERSTATED.problem, **UNDERSTATED.parameters), "objective_gap", 1 / UNDERSTATEMENT
-    )
-    bound, _ = evaluate_at(get_theorem(theorem_id), "printed", liar, UNDERSTATED.hyperparameters, T)
-    claim = f"{theorem_id} with the objective gap declared {UNDERSTATEMENT} times too small"
-    return Control("a mis-declared constant", Outcome.REFUTED, _judged(found, bound.total, ledger, name, claim))
+    experiment = _experiment(probe)
+    found = measure(probe.theorem, probe.instance, experiment.T, SEEDS, label=experiment.label)
+    liar = with_scaled_certificate(probe.instance.made(), "objective_gap", 1 / UNDERSTATEMENT)
+    bound, _ = evaluate_at(experiment.theorem, experiment.label, liar, probe.instance.hyperparameters, experiment.T)
+    claim = f"{probe.theorem} with the objective gap declared {UNDERSTATEMENT} times too small"
+    return Control("a mis-declared constant", Outcome.REFUTED, _judged(found, bound.total, ledger, _gap(probe), claim))
 
 
 def _judged(found: Measured, bound: float | None, ledger: AlphaLedger, name: str, claim: str) -> Verdict:

@@ -6,8 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..lemmas.link import LemmaChain
+from .instance import Instance
 from .recipe import Recipe
 from .sweep import Sweep
+
+
+@dataclass(frozen=True)
+class Probe:
+    """An instance on which something must not be called SUPPORTED."""
+
+    theorem: str
+    instance: Instance
 
 
 @dataclass(frozen=True)
@@ -21,6 +30,10 @@ class Runs:
         complexities: the schedule along which the costs of reaching a target are measured.
         without: why a statement cannot be compared with a run. Lemmas are not listed: they are measured with the chain
             of their theorem.
+        in_full: theorems that a short report treats in full, and whose figures the gallery keeps.
+        sweeps_in_short: theorems whose sweeps a short report measures.
+        outside: controls with a step far outside the region.
+        understated: controls on a problem whose objective gap is then declared too small.
     """
 
     recipes: Mapping[str, Recipe] = field(default_factory=dict)
@@ -28,6 +41,10 @@ class Runs:
     sweeps: Mapping[str, tuple[Sweep, ...]] = field(default_factory=dict)
     complexities: Mapping[str, Sweep] = field(default_factory=dict)
     without: Mapping[str, str] = field(default_factory=dict)
+    in_full: tuple[str, ...] = ()
+    sweeps_in_short: tuple[str, ...] = ()
+    outside: tuple[Probe, ...] = ()
+    understated: tuple[Probe, ...] = ()
 
 
 def counts_rounds(schedule: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 from ...bounds.files import is_file
 from ...bounds.language.reading import InputError
@@ -58,11 +59,11 @@ def recipe_for(theorem: str | Theorem, method: Given | None = None) -> Recipe:
     Raises:
         InputError: there is no method to run; it says why, where a statement cannot be compared with a run.
     """
-    declared, name = _declared(theorem), theorem if isinstance(theorem, str) else theorem.id
-    if name in declared.without:
-        raise InputError(f"{name}: cannot be validated: {declared.without[name]}")
-    if name in declared.recipes:
-        known = declared.recipes[name]
+    own, name = _declared(theorem), theorem if isinstance(theorem, str) else theorem.id
+    if name in own.without:
+        raise InputError(f"{name}: cannot be validated: {own.without[name]}")
+    if name in own.recipes:
+        known = own.recipes[name]
         return known if method is None else replace(known, method=build_of(get_theorem(theorem), method), instances=())
     item = theorem if isinstance(theorem, Theorem) else _found(theorem)
     if item is None or (method is None and item.method is None):
@@ -135,3 +136,8 @@ def complexity_of(theorem_id: str) -> Sweep | None:
 def complexities() -> dict[str, Sweep]:
     """The schedules along which costs are measured, by theorem id."""
     return {name: sweep for paper in paper_keys() for name, sweep in runs_of(paper).complexities.items()}
+
+
+def declared(name: str) -> tuple[Any, ...]:
+    """One of the lists that papers declare beside their theorems, such as `in_full`, of all papers together."""
+    return tuple(item for key in paper_keys() for item in getattr(runs_of(key), name))

@@ -1,11 +1,30 @@
 """FedDRO: how its theorems are run."""
 
-from ...runs.declaration import Runs, counts_rounds
+from fractions import Fraction
+
+from ...runs.declaration import Probe, Runs, counts_rounds
+from ...runs.instance import Instance
+from ...runs.parameters import NEAR
 from . import lemmas
-from .instances import RECIPES
+from .instances import EQUAL, RECIPES
 from .sweeps import COMPLEXITIES, SWEEPS
 
 _IDENTITY = "it is an identity between problems and bounds no statistic of a run"
+
+FAR_STEP = Instance(
+    "feddro_without_h",
+    {"eta": Fraction(100), "I": 1},
+    "a step size 60 times beyond 1 / L_Phi",
+    EQUAL,
+    (200,),
+)
+UNDERSTATED = Instance(
+    "feddro_homogeneous",
+    {"I": 1, "b": 1},
+    "the objective gap declared 10 times too small",
+    NEAR,
+    (256,),
+)
 
 RUNS = Runs(
     RECIPES,
@@ -20,4 +39,8 @@ RUNS = Runs(
         "feddro.reformulation_kl": _IDENTITY,
         "feddro.reformulation_chi2": _IDENTITY,
     },
+    in_full=("feddro.theorem_5_1",),
+    sweeps_in_short=("feddro.theorem_5_1", "feddro.corollary_1"),
+    outside=(Probe("feddro.theorem_4_2", FAR_STEP),),
+    understated=(Probe("feddro.theorem_5_1", UNDERSTATED),),
 )
