@@ -161,3 +161,25 @@ def test_python(folder: Path):
 def test_the_program_itself(folder: Path):
     printed = run(folder, "fedco", "bound", "pr_sgd.toml", *sets(EXAMPLES["pr_sgd.toml"]))
     assert printed.splitlines()[1:4] == ["  initialisation = 0.06", "  variance = 0.0125", "  drift = 0.8"]
+
+
+VALIDATE = ["validate", "half_sgd.toml", "--problem", "ring.py:problem", "--seeds", "64", "--jobs", "1"]
+ASSERTIONS = """
+import fedco
+from fedco.validation.testing import assert_bound_holds, assert_refuted
+
+for file in ("pr_sgd.toml", "parallel_sgd.py:theorem_2"):
+    print(assert_bound_holds(fedco.theorem(file), "federated_sines", T=48, eta="1/10", p=2, **({} if "toml" in file else {"b": 1})).outcome)
+print(assert_refuted(fedco.load("half_sgd.toml"), "ring.py:problem", T=36, eta="199/200", b=1, divided_by=10).outcome)
+"""
+
+
+def test_a_method_and_a_problem_of_ones_own_are_validated(folder: Path):
+    (found,) = json.loads(run(folder, "python", "-c", SEVERAL, json.dumps([VALIDATE])))
+    assert {row["verdict"]["outcome"] for row in found["results"]} == {"SUPPORTED"}
+    assert {row["outcome"] for row in found["negative_controls"]} == {"REFUTED"}
+
+
+def test_the_assertions_for_a_test_suite(folder: Path):
+    printed = run(folder, "python", "-c", ASSERTIONS)
+    assert printed.count("SUPPORTED") == 2 and printed.count("REFUTED") == 1
