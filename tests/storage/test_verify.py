@@ -108,3 +108,8 @@ def test_damaged_and_missing_results_are_named(results, tmp_path):
     assert not found.verified and found.differences[0].startswith("results.json: not readable")
     with pytest.raises(InputError, match=r"results\.json"):
         verify(tmp_path / "nowhere")
+
+
+def test_a_folder_without_a_single_result_is_not_verified(results, tmp_path):
+    found = verify(changed(results, lambda data: data.update(results=[]), tmp_path))
+    assert found.differences == () and not found.verified
