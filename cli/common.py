@@ -6,12 +6,15 @@ import json
 import math
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..bounds.language.reading import InputError, split_assignment
 from ..bounds.language.theorem import SPELLINGS
+
+if TYPE_CHECKING:
+    from ..bounds.language.theorem import Statement
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
 Sets = Annotated[
@@ -25,11 +28,11 @@ Constants = Annotated[
     typer.Option("--constants", metavar="FILE.toml", help="Read constants from a TOML file; --set overrides it."),
 ]
 StatementOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--statement",
         metavar="LABEL",
-        help="printed (as the paper has it), composed (from its printed lemmas) or corrected.",
+        help="printed (as the paper has it), composed (from its printed lemmas) or corrected; corrected where there is one, else printed.",
     ),
 ]
 
@@ -61,17 +64,29 @@ def _read_toml(path: Path) -> dict[str, str]:
     return {name: str(value) for name, value in table.items()}
 
 
-def chosen_statement(theorem: Any, label: str) -> str:
-    """The label, if the theorem has such a statement.
+def chosen_statement(theorem: Any, label: str | None) -> str:
+    """The label, if the theorem has such a statement; `corrected` where there is one, else `printed`, without a label.
 
     Raises:
         InputError: it has not.
     """
 
-    label = SPELLINGS.get(label, label)
+    label = SPELLINGS.get(label, label) if label else theorem.default
     if label not in theorem.labels:
         raise InputError(f"--statement {label[:20]}: {theorem.id} has {theorem.offered(label)}")
     return label
+
+
+def emit_about(statement: Statement, data: dict[str, Any], text: Any, as_json: bool) -> None:
+    """`emit` with what has to be said of the statement: the key `status`, and a line where it is refuted or no promise."""
+    from ..bounds.audit.caution import caution
+
+    known = caution(statement)
+    emit(
+        {**data, "status": known.status, "refuted_by": list(known.bundles)},
+        f"{text}\n  {known.text}" if known.text else text,
+        as_json,
+    )
 
 
 def emit(data: dict[str, Any], text: Any, as_json: bool) -> None:

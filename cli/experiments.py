@@ -10,7 +10,7 @@ import typer
 
 from ..bounds.language.reading import InputError, read_number
 from ..storage import make_folder
-from .common import Constants, Json, Sets, StatementOption, chosen_statement, emit, note, read_settings
+from .common import Constants, Json, Sets, StatementOption, chosen_statement, emit, emit_about, note, read_settings
 from .theory import TheoremId
 
 Device = Annotated[str, typer.Option("--device", help="cpu or cuda.")]
@@ -111,7 +111,7 @@ def validate(
     alpha: Annotated[
         str, typer.Option("--alpha", help="Total probability of a false verdict, shared by all tests.")
     ] = "1e-6",
-    statement: StatementOption = "",
+    statement: StatementOption = None,
     device: Device = "cpu",
     jobs: Jobs = None,
     max_hours: MaxHours = 24.0,
@@ -185,7 +185,7 @@ def plot(
     ] = None,
     jobs: Jobs = None,
     max_hours: MaxHours = 24.0,
-    statement: StatementOption = "printed",
+    statement: StatementOption = None,
     sets: Sets = None,
     constants: Constants = None,
     as_json: Json = False,
@@ -210,10 +210,12 @@ def plot(
     left = float(read_number("--from", low, "a positive number"))
     right = float(read_number("--to", high, "a positive number"))
     values = read_settings(sets, constants)
-    figure = bound_plot(item, chosen_statement(item, statement), over, (left, right), values, measured)
+    chosen = item.statement(chosen_statement(item, statement))
+    figure = bound_plot(item, chosen.label, over, (left, right), values, measured)
     save(figure, out)
-    emit(
-        {"theorem": name, "statement": statement, "over": over, "file": str(out), "data": figure.data},
+    emit_about(
+        chosen,
+        {"theorem": name, "statement": chosen.label, "over": over, "file": str(out), "data": figure.data},
         f"wrote {out}",
         as_json,
     )

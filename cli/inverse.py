@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ..bounds.language.reading import InputError, split_assignment
-from .common import Constants, Json, Sets, StatementOption, chosen_statement, emit, read_settings
+from .common import Constants, Json, Sets, StatementOption, chosen_statement, emit, emit_about, read_settings
 from .theory import TheoremId
 
 Budgets = Annotated[
@@ -42,7 +42,7 @@ def tune(
     cost: Cost = None,
     weight: Weights = None,
     limits: Ranges = None,
-    statement: StatementOption = "printed",
+    statement: StatementOption = None,
     as_json: Json = False,
 ) -> None:
     """Best hyperparameters: least bound under a budget, or least cost to reach a target.
@@ -54,15 +54,16 @@ def tune(
 
     item = theorem(name)
     values = read_settings(sets, constants)
+    label = chosen_statement(item, statement)
     result = item.tune(
-        chosen_statement(item, statement),
+        label,
         budget=_pairs("--budget", budget) or None,
         eps=eps,
         cost=_cost(cost, weight),
         ranges={key: _range(key, text) for key, text in _pairs("--range", limits).items()},
         **_names(item, values),
     )
-    emit(result.to_dict(), result, as_json)
+    emit_about(item.statement(label), result.to_dict(), result, as_json)
 
 
 def complexity(
@@ -74,7 +75,7 @@ def complexity(
     ] = None,
     cost: Cost = None,
     weight: Weights = None,
-    statement: StatementOption = "printed",
+    statement: StatementOption = None,
     figure: Figure = None,
     as_json: Json = False,
 ) -> None:
@@ -98,12 +99,12 @@ def complexity(
         found = item.rates(label)
         checked = [claims.check(claim) for claim in claims.about(item.id)]
         rows = {**found.to_dict(), "claims": [row.to_dict() for row in checked]}
-        emit(rows, "\n".join(map(str, (found, *checked))), as_json)
+        emit_about(item.statement(label), rows, "\n".join(map(str, (found, *checked))), as_json)
         return
     result = item.complexity(label, eps=eps, cost=_cost(cost, weight), **_names(item, values))
     if figure is not None:
         pareto(item.statement(label), values, eps, figure=figure)
-    emit(result.to_dict(), result, as_json)
+    emit_about(item.statement(label), result.to_dict(), result, as_json)
 
 
 def compare(

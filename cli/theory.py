@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..bounds.language.reading import InputError
-from .common import Constants, Json, Sets, StatementOption, chosen_statement, emit, note, read_settings
+from .common import Constants, Json, Sets, StatementOption, chosen_statement, emit, emit_about, note, read_settings
 
 TheoremId = Annotated[
     str,
@@ -55,7 +55,7 @@ def show(
 
 def bound(
     name: TheoremId,
-    statement: StatementOption = "printed",
+    statement: StatementOption = None,
     sets: Sets = None,
     constants: Constants = None,
     sensitivity: Annotated[
@@ -71,12 +71,13 @@ def bound(
 
     item = theorem(name)
     values = read_settings(sets, constants)
-    result = item.bound(chosen_statement(item, statement), strict=False, **values)
+    chosen = item.statement(chosen_statement(item, statement))
+    result = item.bound(chosen.label, strict=False, **values)
     if not sensitivity:
-        emit(result.to_dict(), result, as_json)
+        emit_about(chosen, result.to_dict(), result, as_json)
         return
-    found = item.elasticities(statement, **values)
-    emit({**result.to_dict(), "sensitivity": found.to_dict()}, f"{result}\n{found}", as_json)
+    found = item.elasticities(chosen.label, **values)
+    emit_about(chosen, {**result.to_dict(), "sensitivity": found.to_dict()}, f"{result}\n{found}", as_json)
 
 
 def admissible(
@@ -84,7 +85,7 @@ def admissible(
     solve: Annotated[
         str, typer.Option("--solve", metavar="NAME[,NAME]", help="Hyperparameters to solve for, e.g. eta or I,T.")
     ],
-    statement: StatementOption = "printed",
+    statement: StatementOption = None,
     sets: Sets = None,
     constants: Constants = None,
     figure: Annotated[
@@ -115,7 +116,7 @@ def admissible(
         result = region_picture(item.statement(label), (names[0], names[1]), values, figure)
     else:
         result = item.admissible(names, label, **values)
-    emit(result.to_dict(), result, as_json)
+    emit_about(item.statement(label), result.to_dict(), result, as_json)
 
 
 def audit(

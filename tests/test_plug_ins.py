@@ -58,7 +58,10 @@ def forget() -> None:
 def test_a_paper():
     assert {"parallel_sgd", "feddro"} <= set(registry.paper_keys())
     assert (
-        registry.get_theorem("parallel_sgd.theorem_1").bound(L=1, sigma=1, F_gap=1, N=1, b=1, eta=1, T=2).total == 2.0
+        registry.get_theorem("parallel_sgd.theorem_1")
+        .bound("printed", L=1, sigma=1, F_gap=1, N=1, b=1, eta=1, T=2)
+        .total
+        == 2.0
     )
     assert len(registry.get_theorems("parallel_sgd")) == 3
     assert audit("parallel_sgd") == [] and audit("parallel_sgd.corollary_1") == []

@@ -356,16 +356,22 @@ class Theorem:
             raise DeclarationError(f"{self.id}, {statement.label}: derived constants {unused} are never used")
 
     @property
+    def default(self) -> str:
+        """The label that is meant where none is given: `corrected` where there is one, because a printed statement may be false."""
+        return "corrected" if "corrected" in self.statements else "printed"
+
+    @property
     def labels(self) -> tuple[str, ...]:
         return tuple(label for label in LABELS if label in self.statements)
 
-    def statement(self, label: str = "printed") -> Statement:
-        """The statement with this label, composed now if it is composed by code.
+    def statement(self, label: str = "") -> Statement:
+        """The statement with this label, composed now if it is composed by code; `corrected` without a label where there is
+        one, else `printed`.
 
         Raises:
             InputError: the theorem has no such statement.
         """
-        label = SPELLINGS.get(label, label)
+        label = SPELLINGS.get(label, label) or self.default
         if label not in self._cache:
             if label not in self.statements:
                 raise InputError(
@@ -380,7 +386,7 @@ class Theorem:
         reason = f" (not composed: {self.not_composed})" if label == "composed" and self.not_composed else ""
         return ", ".join(self.labels) + reason
 
-    def symbols(self, label: str = "printed") -> dict[str, Binding]:
+    def symbols(self, label: str = "") -> dict[str, Binding]:
         """The bindings that a statement uses, in the order of the vocabulary."""
         return self.statement(label).symbols
 
@@ -421,13 +427,13 @@ class Theorem:
         return slips
 
     # evaluation lives in its own module; these read well at the call site
-    def bound(self, statement: str = "printed", *, strict: bool = True, **values: Any) -> Any:
+    def bound(self, statement: str = "", *, strict: bool = True, **values: Any) -> Any:
         """Evaluate a statement exactly; see `fedco.bounds.evaluation.evaluate.bound`."""
         from ..evaluation.evaluate import bound
 
         return bound(self.statement(statement), values, strict=strict)
 
-    def admissible(self, solve: str | tuple[str, ...], statement: str = "printed", **values: Any) -> Any:
+    def admissible(self, solve: str | tuple[str, ...], statement: str = "", **values: Any) -> Any:
         """Admissible set of one or several hyperparameters; see `fedco.bounds.region.single.admissible`."""
         from ..region.single import admissible
 
@@ -435,7 +441,7 @@ class Theorem:
 
     def tune(
         self,
-        statement: str = "printed",
+        statement: str = "",
         *,
         budget: Any = None,
         eps: Any = None,
@@ -448,19 +454,19 @@ class Theorem:
 
         return tune(self.statement(statement), values, budget=budget, eps=eps, cost=cost, ranges=ranges)
 
-    def complexity(self, statement: str = "printed", *, eps: Any, cost: Any = None, **values: Any) -> Any:
+    def complexity(self, statement: str = "", *, eps: Any, cost: Any = None, **values: Any) -> Any:
         """What reaching a target costs, tuned and with the paper's schedule; see `fedco.bounds.cost.complexity.complexity`."""
         from ..cost.complexity import complexity
 
         return complexity(self.statement(statement), values, eps, cost=cost)
 
-    def rates(self, statement: str = "printed", minimise: tuple[str, ...] = ("samples", "rounds")) -> Any:
+    def rates(self, statement: str = "", minimise: tuple[str, ...] = ("samples", "rounds")) -> Any:
         """Exact exponents of the costs as the target goes to 0; see `fedco.bounds.cost.orders.rates`."""
         from ..cost.orders import rates
 
         return rates(self.statement(statement), minimise)
 
-    def elasticities(self, statement: str = "printed", **values: Any) -> Any:
+    def elasticities(self, statement: str = "", **values: Any) -> Any:
         """Percent change of the bound per percent change of each symbol; see `fedco.bounds.cost.sensitivity.elasticities`."""
         from ..cost.sensitivity import elasticities
 

@@ -62,15 +62,15 @@ def test_orders_are_what_the_tuner_does(name, label):
 
 def test_a_floor_is_reported():
     with pytest.raises(InputError, match="floor"):
-        rates(fedco.theorem("meta_fl.theorem_8_FO").statement())
+        rates(fedco.theorem("meta_fl.theorem_8_FO").statement("printed"))
     with pytest.raises(InputError, match="not a resource"):
         rates(fedco.theorem("fcsg.theorem_4_1").statement("printed"), ("energy",))
     with pytest.raises(InputError, match="no terms"):
-        rates(fedco.theorem("fcsg.lemma_a_2").statement())
+        rates(fedco.theorem("fcsg.lemma_a_2").statement("printed"))
 
 
 def test_orders_print():
     assert str(order("3/2", -1)) == "eps^-3/2 clients^-1" and str(order("0")) == "1"
     assert order("3/2", -1).latex() == r"\epsilon^{-3/2}K^{-1}"
-    found = fedco.theorem("fcsg.theorem_4_1").rates()
+    found = fedco.theorem("fcsg.theorem_4_1").rates("printed")
     assert "rounds ~ eps^-3/2" in str(found) and found.to_dict()["costs"]["samples"] == {"eps": "-3", "clients": "-1"}

@@ -55,12 +55,12 @@ FORMULAS = {f"baselines.{f.__name__}": f for f in (local_sgd, local_sgd_heteroge
 
 
 def values_of(name, **changes):
-    return {key: value for key, value in (AT | changes).items() if key in fedco.theorem(name).symbols()}
+    return {key: value for key, value in (AT | changes).items() if key in fedco.theorem(name).symbols("printed")}
 
 
 def exact_terms(name, **changes):
-    statement, at = fedco.theorem(name).statement(), values_of(name, **changes)
-    symbols = {binding.symbol: at[key] for key, binding in fedco.theorem(name).symbols().items()}
+    statement, at = fedco.theorem(name).statement("printed"), values_of(name, **changes)
+    symbols = {binding.symbol: at[key] for key, binding in fedco.theorem(name).symbols("printed").items()}
     return {term.name: statement.at(term.expr, symbols) for term in statement.terms}
 
 
@@ -74,13 +74,13 @@ def test_a_statement_is_its_formula(name, changes):
     given = values_of(name, **changes)
     wanted = FORMULAS[name](**given)
     assert {term: R(str(value)) for term, value in exact_terms(name, **changes).items()} == wanted
-    bound = fedco.theorem(name).bound(strict=True, **given)
+    bound = fedco.theorem(name).bound("printed", strict=True, **given)
     assert bound.total == pytest.approx(float(sum(wanted.values())), rel=1e-14) and bound.admissible
 
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_a_statement_is_homogeneous(name):
-    assert fedco.theorem(name).inhomogeneities(fedco.theorem(name).statement()) == []
+    assert fedco.theorem(name).inhomogeneities(fedco.theorem(name).statement("printed")) == []
 
 
 @pytest.mark.parametrize(("name", "at", "inside", "outside"), [
@@ -93,12 +93,17 @@ def test_a_statement_is_homogeneous(name):
 ])  # fmt: skip
 def test_the_step_size_is_limited_there_and_not_before(name, at, inside, outside):
     for eta, admissible in ((inside, True), (outside, False)):
-        assert fedco.theorem(name).bound(strict=False, **values_of(name, **at, eta=eta)).admissible is admissible
+        assert (
+            fedco.theorem(name).bound("printed", strict=False, **values_of(name, **at, eta=eta)).admissible
+            is admissible
+        )
 
 
 def test_the_momentum_of_scgd_is_at_most_one():
     for gamma, admissible in ((R(1), True), (R(11, 10), False)):
-        found = fedco.theorem("baselines.scgd").bound(strict=False, **values_of("baselines.scgd", gamma=gamma))
+        found = fedco.theorem("baselines.scgd").bound(
+            "printed", strict=False, **values_of("baselines.scgd", gamma=gamma)
+        )
         assert found.admissible is admissible
 
 

@@ -168,7 +168,7 @@ def root(square):
 def evaluated(name, **values):
     """The exact bound of the declared statement, whose conditions must hold."""
     theorem = fedco.theorem(f"baselines.{name}")
-    statement, bindings = theorem.statement(), theorem.symbols()
+    statement, bindings = theorem.statement("printed"), theorem.symbols("printed")
     at = {bindings[key].symbol: sp.sympify(value) for key, value in values.items() if key in bindings}
     for condition in statement.conditions:
         assert statement.at(condition.slack, at) >= 0, condition

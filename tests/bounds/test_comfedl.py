@@ -398,5 +398,5 @@ def test_remarks_admit_no_horizon_beyond_one():
         claim = fedco.theorem(f"comfedl.{name}")
         values = draw(claim.symbols("printed"), 2) | {"tau": 1}
         constants = {k: v for k, v in values.items() if k not in ("eta", "b", "b_1", "T")}
-        assert claim.bound(T=1, **constants).admissible
-        assert "b_one_sample" in claim.bound(strict=False, T=100, **constants).failed
+        assert claim.bound("printed", T=1, **constants).admissible
+        assert "b_one_sample" in claim.bound("printed", strict=False, T=100, **constants).failed

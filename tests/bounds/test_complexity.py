@@ -27,7 +27,8 @@ def test_tuned_is_no_dearer_than_the_papers_schedule():
 
 def test_the_corollary_costs_more_than_its_theorem():
     theorem, corollary = (
-        complexity(fedco.theorem(f"fcsg.{n}").statement(), FCSG, "1/10") for n in ("theorem_4_1", "corollary_4_2")
+        complexity(fedco.theorem(f"fcsg.{n}").statement("printed"), FCSG, "1/10")
+        for n in ("theorem_4_1", "corollary_4_2")
     )
     assert theorem.tuned.cost["samples"] < corollary.tuned.cost["samples"]
     assert theorem.paper is None and "no schedule" in theorem.paper_note
@@ -36,8 +37,8 @@ def test_the_corollary_costs_more_than_its_theorem():
 def test_elasticities_by_hand():
     """2 F_gap/(alpha T) + 2 bias/m + ...: the bound reacts to F_gap with the share of its term."""
     values = {**FCSG, "alpha": "1/100", "q": 2, "m": 10, "T": 1000}
-    found = elasticities(fedco.theorem("fcsg.theorem_4_1").statement(), values)
-    bound = fedco.theorem("fcsg.theorem_4_1").bound(**values)
+    found = elasticities(fedco.theorem("fcsg.theorem_4_1").statement("printed"), values)
+    bound = fedco.theorem("fcsg.theorem_4_1").bound("printed", **values)
     assert found.values["F_gap"] == pytest.approx(bound.terms["initialisation"] / bound.total, rel=1e-6)
     assert found.values["m"] == pytest.approx(-bound.terms["bias"] / bound.total, rel=1e-6)
     assert found.values["T"] == pytest.approx(-found.values["F_gap"], rel=1e-6)
@@ -46,14 +47,19 @@ def test_elasticities_by_hand():
 
 def test_a_schedule_follows():
     """With eta and beta from the schedule, FedDRO's bound goes like 1/sqrt(T) where nothing drifts."""
-    found = elasticities(fedco.theorem("feddro.theorem_5_1").statement(), {**ONE_SAMPLE, "I": 1, "T": 10**6})
+    found = elasticities(fedco.theorem("feddro.theorem_5_1").statement("printed"), {**ONE_SAMPLE, "I": 1, "T": 10**6})
     assert found.values["T"] == pytest.approx(-0.5, abs=1e-6)
-    assert fedco.theorem("feddro.theorem_5_1").elasticities(**ONE_SAMPLE, I=1, T=10**6).values == found.values
+    assert (
+        fedco.theorem("feddro.theorem_5_1").elasticities("printed", **ONE_SAMPLE, I=1, T=10**6).values == found.values
+    )
 
 
 def test_shares_add_up():
     table = shares(
-        fedco.theorem("fcsg.theorem_4_1").statement(), "T", [1e3, 1e5, 1e7], {**FCSG, "alpha": "1/100", "q": 2, "m": 10}
+        fedco.theorem("fcsg.theorem_4_1").statement("printed"),
+        "T",
+        [1e3, 1e5, 1e7],
+        {**FCSG, "alpha": "1/100", "q": 2, "m": 10},
     )
     for row in zip(*(table[name] for name in ("initialisation", "bias", "variance", "drift")), strict=True):
         assert sum(row) == pytest.approx(1.0)
@@ -94,4 +100,4 @@ def test_what_cannot_be_compared_is_refused():
     with pytest.raises(InputError, match="not a kind"):
         compare("1/2", kind="convex")
     with pytest.raises(InputError, match="no terms"):
-        elasticities(fedco.theorem("fcsg.lemma_a_2").statement(), {})
+        elasticities(fedco.theorem("fcsg.lemma_a_2").statement("printed"), {})

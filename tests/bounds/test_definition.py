@@ -36,7 +36,7 @@ def changed(**tables: Any) -> dict[str, Any]:
 
 def test_the_example_is_the_theorem_that_it_writes_down():
     theorem = load(EXAMPLE)
-    found = theorem.bound(**POINT)
+    found = theorem.bound("printed", **POINT)
     L, sigma, G, gap, eta, p, N, T = 2, 3, 4, 5, Fraction(1, 10), 6, 7, 1000
     wanted = {
         "initialisation": 2 * gap / (eta * T),
@@ -46,8 +46,8 @@ def test_the_example_is_the_theorem_that_it_writes_down():
     assert found.terms == {name: float(value) for name, value in wanted.items()}
     assert found.total == float(sum(wanted.values()))
     assert found.derived == {"M": 5.0} and found.admissible
-    assert not theorem.bound(strict=False, **{**POINT, "eta": "51/100"}).admissible
-    assert theorem.bound(**{**POINT, "eta": "1/2"}).admissible
+    assert not theorem.bound("printed", strict=False, **{**POINT, "eta": "51/100"}).admissible
+    assert theorem.bound("printed", **{**POINT, "eta": "1/2"}).admissible
     assert (theorem.id, theorem.problem, theorem.average) == ("pr_sgd.theorem_1", "federated", "before")
     assert theorem.title == "Parallel restarted SGD, smooth non-convex" and theorem.source.paper == "pr_sgd"
     assert str(theorem.metric.dimension) == "[f]^2 [x]^-2"
@@ -70,15 +70,15 @@ def test_what_may_be_left_out():
         terms={"all": "2*F_gap/(eta*T)"},
     )
     assert theorem.title == "mine.small" and theorem.source.where == "small" and theorem.problem == "federated"
-    assert theorem.statement().conditions == () and theorem.costs == {} and theorem.method is None
+    assert theorem.statement("printed").conditions == () and theorem.costs == {} and theorem.method is None
     assert resources(theorem.statement("printed")) == {}
 
 
 def test_numbers_are_exact_in_both_forms(tmp_path):
     symbols = {"F_gap": "objective_gap", "eta": "step_size", "T": "iterations"}
     theorem = define(id="m.t", symbols=symbols, terms={"all": "0.3*F_gap/(eta*T)"})
-    assert not theorem.statement().total.atoms(sp.Float)
-    assert theorem.bound(F_gap=1, eta=1, T=1).total == 0.3
+    assert not theorem.statement("printed").total.atoms(sp.Float)
+    assert theorem.bound("printed", F_gap=1, eta=1, T=1).total == 0.3
     for value in (0.5, Fraction(1, 2), "0.5", "1/2"):
         made = define(**changed(derived={"c": value}, terms={"drift": "4*c*eta**2*p**2*L**2*M**2"}))
         assert made.statement().constant("c").expr == sp.Rational(1, 2)
@@ -112,9 +112,9 @@ def without_eta(point: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_schedule_is_prescribed_and_may_be_left_out():
     theorem = define(**changed(schedule={"eta": "1/(2*L)"}, conditions=None))
-    assert theorem.bound(**without_eta(POINT)).values["eta"] == "1/4"
-    assert theorem.bound(**{**POINT, "eta": "1/4"}).admissible
-    assert theorem.bound(strict=False, **POINT).failed == ("schedule_eta",)
+    assert theorem.bound("printed", **without_eta(POINT)).values["eta"] == "1/4"
+    assert theorem.bound("printed", **{**POINT, "eta": "1/4"}).admissible
+    assert theorem.bound("printed", strict=False, **POINT).failed == ("schedule_eta",)
 
 
 def test_a_schedule_may_be_all_that_is_left_of_a_symbol():
@@ -128,7 +128,7 @@ def test_units_that_a_statement_sets_to_one():
     with pytest.raises(InputError, match=r"wanted dimension \[f\]\^-1 \[x\]\^2, got 1; .*`units`"):
         define(**keys)
     theorem = define(**keys, units=["step_size"])
-    assert theorem.bound(**without_eta(POINT)).values["eta"] == "sqrt(70)/100"
+    assert theorem.bound("printed", **without_eta(POINT)).values["eta"] == "sqrt(70)/100"
 
 
 def test_a_corollary_says_what_it_follows_from():

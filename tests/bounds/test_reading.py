@@ -233,7 +233,7 @@ def test_an_assignment_is_split_at_the_first_sign():
 
 def test_a_bound_names_what_is_missing():
     with pytest.raises(InputError, match=r"^L_h: wanted a nonnegative real \(.+\), got nothing; missing: L_h"):
-        THEOREM.bound(L_f=1)
+        THEOREM.bound("printed", L_f=1)
 
 
 @pytest.mark.parametrize(
@@ -263,4 +263,4 @@ def test_an_unknown_theorem_is_refused(name):
 @pytest.mark.parametrize("solve", ["L_f", "zeta", "", CODE, "gradient_sq"])
 def test_only_hyperparameters_can_be_solved_for(solve):
     with pytest.raises(InputError):
-        THEOREM.admissible(solve, L_f=1)
+        THEOREM.admissible(solve, "printed", L_f=1)

@@ -162,7 +162,7 @@ def test_irrational_coefficients_with_several_sign_changes():
 def test_a_missing_horizon_is_solved_for():
     """eta follows from T = b K / eta^2 where T is not given: the horizon becomes a limit on eta."""
     region = fedco.theorem("feddro.theorem_5_1").admissible(
-        "eta", **{k: v for k, v in FEDDRO.items() if k != "sigma_g"}, I=4
+        "eta", "printed", **{k: v for k, v in FEDDRO.items() if k != "sigma_g"}, I=4
     )
     assert region.intervals["eta"].binding["upper"] == "horizon"
     assert region.intervals["eta"].upper == pytest.approx((8 / 55296) ** 0.5, rel=1e-12)
@@ -170,13 +170,13 @@ def test_a_missing_horizon_is_solved_for():
 
 def test_an_equality_gives_a_point():
     values = {k: v for k, v in FEDDRO.items() if k != "sigma_g"}
-    region = fedco.theorem("feddro.theorem_5_1").admissible("eta", **values, I=1, T=10**6)
+    region = fedco.theorem("feddro.theorem_5_1").admissible("eta", "printed", **values, I=1, T=10**6)
     piece = region.intervals["eta"]
     assert piece.is_point and piece.lower == pytest.approx(8**0.5 / 1000)
 
 
 def test_results_print_and_convert():
-    region = fedco.theorem("fcsg.theorem_4_1").admissible("alpha", L_f=1, L_g=1, S_f=1, S_g=1, q=4)
+    region = fedco.theorem("fcsg.theorem_4_1").admissible("alpha", "printed", L_f=1, L_g=1, S_f=1, S_g=1, q=4)
     assert "| `alpha` | `(0, 0.02083333333]` | | step_size |" in plain(region.markdown())
     assert region.latex() == r"alpha \in \left(0, 0.0208333\right]"
     data = region.to_dict()
@@ -188,7 +188,7 @@ def test_what_cannot_be_solved_for_is_refused():
     theorem = fedco.theorem("fcsg.theorem_4_1")
     for solve, message in (("zeta", "not a symbol"), ("S_f", "wanted a hyperparameter"), ("alpha", "missing: L_f")):
         with pytest.raises(InputError, match=message):
-            theorem.admissible(solve)
+            theorem.admissible(solve, "printed")
 
 
 def test_a_mutant_condition_moves_the_end():

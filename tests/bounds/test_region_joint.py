@@ -73,7 +73,7 @@ def test_whole_numbers_reach_their_ends():
     """I = 1 and I = 2 are admissible, as printed: 165512 I^2 K / 3 <= T and 4 (2281 K/6 + 1250/9)^2 / (9 K) <= T."""
     values = {"L_h": 4, "L_f": 2, "L_g": "5/3", "B_f": "19/9", "B_g": "25/6", "b": 9, "T": 298787}
     theorem = fedco.theorem("feddro.corollary_2")
-    region = theorem.admissible(("I", "K"), **values)
+    region = theorem.admissible(("I", "K"), "printed", **values)
     whole = [(i, k) for i in range(1, 6) for k in range(1, 8) if _holds_printed(i, k, values["T"])]
     for name, column in (("I", 0), ("K", 1)):
         found = {pair[column] for pair in whole}
@@ -116,10 +116,11 @@ def test_a_projection_agrees_with_a_scan():
 
 def test_conflicting_conditions_are_named():
     """A horizon and a round length that exclude each other."""
-    region = fedco.theorem("comfedl.theorem_1").admissible(("b", "T"), b_1=3, tau=5)
+    region = fedco.theorem("comfedl.theorem_1").admissible(("b", "T"), "printed", b_1=3, tau=5)
     assert region.feasible and region.intervals["T"].lower == 5 and region.intervals["b"].is_point
     clash = fedco.theorem("meta_fl.theorem_8").admissible(
         ("beta", "r"),
+        "printed",
         B=1,
         L=1,
         rho=1,
@@ -145,9 +146,9 @@ def test_conflicting_conditions_are_named():
 def test_names_are_checked():
     theorem = fedco.theorem("feddro.theorem_5_1")
     with pytest.raises(InputError, match="different hyperparameters"):
-        theorem.admissible(("eta", "eta"), **FEDDRO)
+        theorem.admissible(("eta", "eta"), "printed", **FEDDRO)
     with pytest.raises(InputError, match="wanted a hyperparameter"):
-        theorem.admissible(("eta", "L_f"), **FEDDRO)
+        theorem.admissible(("eta", "L_f"), "printed", **FEDDRO)
 
 
 def test_a_picture_is_drawn(tmp_path: Path):

@@ -155,14 +155,16 @@ def test_feddro(label, options):
 
 def test_prices_are_what_a_larger_budget_buys():
     theorem = fedco.theorem("fcsg.theorem_4_1")
-    small, large = (tune(theorem.statement(), FCSG, budget={"samples": budget}) for budget in (10**9, 101 * 10**7))
+    small, large = (
+        tune(theorem.statement("printed"), FCSG, budget={"samples": budget}) for budget in (10**9, 101 * 10**7)
+    )
     gained = (small.bound.total - large.bound.total) / small.bound.total * 100
     assert gained == pytest.approx(small.prices["budget of samples"], rel=0.02)
     assert any("1% more samples buys 0.33%" in line for line in small.advice)
 
 
 def test_an_optimum_that_is_not_attained_is_approached_cheaply():
-    found = tune(fedco.theorem("fcsg.theorem_4_1").statement(), FCSG, budget={"T": 1000})
+    found = tune(fedco.theorem("fcsg.theorem_4_1").statement("printed"), FCSG, budget={"T": 1000})
     assert "only approached" in found.note and found.gap < 1.1e-3
     assert int(found.values["m"]) < 10**6
 
@@ -192,11 +194,11 @@ def test_an_optimum_that_is_not_attained_is_approached_cheaply():
 )
 def test_what_cannot_be_tuned_is_refused(name, values, options, message):
     with pytest.raises(InputError, match=message):
-        tune(fedco.theorem(name).statement(), values, **options)
+        tune(fedco.theorem(name).statement("printed"), values, **options)
 
 
 def test_the_method_hook():
-    found = fedco.theorem("fcsg.theorem_4_1").tune(**FCSG, budget={"samples": 10**5})
+    found = fedco.theorem("fcsg.theorem_4_1").tune("printed", **FCSG, budget={"samples": 10**5})
     assert found.objective == "bound" and found.bound.admissible
 
 

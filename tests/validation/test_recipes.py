@@ -100,7 +100,7 @@ def test_fcsg_m_says_nothing_at_its_largest_step():
     """Its drift term grows as alpha^2 and exceeds the cap there, so it has no edge instance that could be supported."""
     instance = next(i for i in RECIPES[VACUOUS_AT_ITS_EDGE].instances if i.parameters.get("clients") == 32)
     values = fixed_values(VACUOUS_AT_ITS_EDGE, instance, {"alpha", "beta"})
-    region = theorem(VACUOUS_AT_ITS_EDGE).admissible("alpha", **values)
+    region = theorem(VACUOUS_AT_ITS_EDGE).admissible("alpha", "printed", **values)
     largest = Fraction(region.intervals["alpha"].upper) * Fraction(99, 100)
     found = theorem(VACUOUS_AT_ITS_EDGE).bound("printed", strict=False, alpha=largest, **values)
     assert found.terms["drift"] > float(made(instance).certificates["gradient_cap"].value) ** 2
@@ -239,7 +239,7 @@ def test_an_unknown_theorem_is_refused_with_the_known_ones():
 def test_a_remark_that_admits_one_horizon_only_says_so_by_name(theorem_id: str):
     """b = 1/T with b >= 1: with every other symbol free to choose, T = 1 is all that is left."""
     ones = dict.fromkeys(("G_f", "G_g", "L_f", "L_g", "L", "sigma", "F_gap"), 1)
-    interval = theorem(theorem_id).admissible("T", tau=1, **ones).intervals["T"]
+    interval = theorem(theorem_id).admissible("T", "printed", tau=1, **ones).intervals["T"]
     assert (interval.lower, interval.upper) == (1, 1)
     with pytest.raises(InputError, match=rf"^{theorem_id}: cannot be validated: .*T = 1.*comfedl\.remark_batches"):
         recipe_for(theorem_id)

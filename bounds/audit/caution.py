@@ -1,0 +1,44 @@
+"""What has to be said beside a number: that its statement is refuted, or that nobody promises it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..language.theorem import Statement
+from ..registry import get_paper, is_paper
+
+
+@dataclass(frozen=True)
+class Caution:
+    """`status` is refuted, composed, derived or open, as far as the declarations tell; `fedco prove` asks the kernel.
+
+    Args:
+        bundles: names of the refutations that are declared for the statement.
+    """
+
+    status: str
+    text: str = ""
+    bundles: tuple[str, ...] = ()
+
+
+def caution(statement: Statement) -> Caution:
+    """What a user of a statement has to know, read off the declarations of its paper alone, without running a check."""
+    theorem, label = statement.theorem, statement.label
+    broken = _declared(statement)
+    instead = "" if label == "corrected" or "corrected" not in theorem.labels else "; --statement corrected holds"
+    if broken:
+        more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
+        text = f"REFUTED: an exact instance breaks this statement: fedco replay docs/refutations/{broken[0]}.json{more}"
+        return Caution("refuted", text + instead, broken)
+    if label == "composed":
+        text = "composed from the paper's lemmas as printed: it inherits their faults and is no promise"
+        return Caution("composed", text + instead)
+    return Caution("derived" if label == "corrected" else "open")
+
+
+def _declared(statement: Statement) -> tuple[str, ...]:
+    key = statement.theorem.id.partition(".")[0]
+    known = get_paper(key).counterexamples.values() if is_paper(key) else ()
+    return tuple(
+        item.name for item in known if item.claim == statement.theorem.id and item.statement == statement.label
+    )
