@@ -63,7 +63,7 @@ OUT_OF_DOMAIN = [
 OTHERS = [
     (["bound", MAIN, *sets(VALUES), "--set", "zeta=1"], ("zeta", "not a symbol")),
     (["bound", MAIN, *sets(VALUES), "--set", "l_f=1"], ("l_f", "not a symbol")),
-    (["bound", MAIN, *sets(VALUES), "--set", "delta_g=1"], ("delta_g", "not a symbol")),
+    (["bound", MAIN, "--statement", "printed", *sets(VALUES), "--set", "delta_g=1"], ("delta_g", "not a symbol")),
     (["bound", MAIN, *sets(VALUES), "--set", "L_f=1"], ("L_f", "twice")),
     (["bound", MAIN, "--set", "L_f"], ("L_f", "NAME=VALUE")),
     (["bound", MAIN, "--set", "=1"], ("=1", "NAME=VALUE")),
@@ -170,7 +170,7 @@ def test_bound_prints_one_json_object(statement, capsys, monkeypatch):
 
 
 def test_outside_the_conditions_the_value_is_printed_and_marked(capsys, monkeypatch):
-    status, out, _ = run(capsys, monkeypatch, "bound", MAIN, *sets(VALUES, T="2"), "--json")
+    status, out, _ = run(capsys, monkeypatch, "bound", MAIN, "--statement", "printed", *sets(VALUES, T="2"), "--json")
     data = json.loads(out)
     assert status == 0 and data["admissible"] is False and data["total"] > 0
     assert [condition["name"] for condition in data["conditions"] if not condition["holds"]] == ["horizon"]
@@ -192,7 +192,7 @@ def test_a_file_of_constants_is_overridden_by_set(capsys, monkeypatch, tmp_path)
 
 
 def test_a_number_too_large_for_a_float_is_null_not_infinity(capsys, monkeypatch):
-    _, out, _ = run(capsys, monkeypatch, "bound", MAIN, *sets(VALUES, B_g="1e100"), "--json")
+    _, out, _ = run(capsys, monkeypatch, "bound", MAIN, "--statement", "printed", *sets(VALUES, B_g="1e100"), "--json")
     assert "Infinity" not in out and json.loads(out)["total"] is None
 
 
@@ -221,7 +221,7 @@ assert not heavy, heavy
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["bound", MAIN, *sets(VALUES), "--json"],
+        ["bound", MAIN, "--statement", "printed", *sets(VALUES), "--json"],
         ["admissible", MAIN, "--solve", "T", *sets({k: v for k, v in VALUES.items() if k != "T"}), "--json"],
         ["audit", "feddro.theorem_4_1", "--json"],
     ],
@@ -244,3 +244,18 @@ def test_a_real_process_ends_with_status_2():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     assert "L_f: wanted a positive real" in done.stderr
+
+
+def test_without_a_label_the_corrected_statement_is_meant_and_a_refuted_one_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    def bound(*statement: str) -> dict:
+        given = VALUES if statement else {**VALUES, "delta_g": "1/2", "eta": "1/100", "beta": "1/25"}
+        _, out, _ = run(capsys, monkeypatch, "bound", MAIN, *statement, *sets(given), "--json")
+        return json.loads(out)
+
+    assert (bound()["statement"], bound()["status"], bound()["refuted_by"]) == ("corrected", "derived", [])
+    printed = bound("--statement", "printed")
+    assert printed["status"] == "refuted" and MAIN in printed["refuted_by"]
+    _, out, _ = run(capsys, monkeypatch, "bound", MAIN, "--statement", "proved", *sets(VALUES))
+    assert "composed from the paper's lemmas as printed" in out or "REFUTED" in out

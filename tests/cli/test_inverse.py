@@ -27,7 +27,7 @@ def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess
 
 
 def test_tune_prints_one_json_object():
-    done = run("tune", "fcsg.theorem_4_1", *FCSG, "--budget", "samples=100000", "--json")
+    done = run("tune", "fcsg.theorem_4_1", *FCSG, "--statement", "printed", "--budget", "samples=100000", "--json")
     data = json.loads(done.stdout)
     assert done.returncode == 0 and data["bound"]["admissible"] is True
     assert data["objective"] == "bound" and data["gap"] < 1e-3 and data["cost"]["samples"] <= 100000
@@ -65,7 +65,10 @@ def test_compare_prints_one_json_object():
         (["tune", "fcsg.theorem_4_1", *FCSG, "--eps", "1", "--cost", "rounds", "--weight", "T=1"], "got both"),
         (["tune", "fcsg.theorem_4_1", "--set", "statement=1", "--eps", "1"], "statement: not a symbol"),
         (["tune", "fcsg.theorem_4_1", *FCSG, "--set", "m=1", "--eps", "1/10"], "wanted more than 2, got 0.1"),
-        (["tune", "fcsg.theorem_4_1", *FCSG, "--eps", "1", "--statement", "wished"], "has printed, proved, corrected"),
+        (
+            ["tune", "fcsg.theorem_4_1", *FCSG, "--eps", "1", "--statement", "wished"],
+            "has printed, composed, corrected",
+        ),
         (["complexity", "fcsg.theorem_4_1", *FCSG], "--eps: wanted a target"),
         (["compare", "--eps", "1/2", "--set", "L_f=1"], "not a quantity"),
         (["compare", "--eps", "1/2", "--kind", "convex"], "not a kind"),
@@ -114,7 +117,7 @@ def test_what_is_not_needed_is_not_imported():
     code = (
         "import sys, fedco\n"
         "t = fedco.theorem('fcsg.theorem_4_1')\n"
-        "t.admissible(('alpha', 'q'), L_f=1, L_g=1, S_f=1, S_g=1)\n"
+        "t.admissible(('alpha', 'q'), 'printed', L_f=1, L_g=1, S_f=1, S_g=1)\n"
         "t.tune(L_f=1, L_g=1, S_f=1, S_g=1, sigma_g=1, F_gap=1, N=4, budget={'samples': 1000})\n"
         "print(sorted({'torch', 'cvxpy', 'matplotlib'} & set(sys.modules)))"
     )
