@@ -25,7 +25,7 @@ from fedco.algorithms import Draws
 from fedco.algorithms.engine.memory import keep_freed_memory
 from fedco.synthetic import PRESETS, problem, problems
 from fedco.synthetic.conformance.oracle_checks import random_points
-from fedco.synthetic.kinds.problem import AbstractConditional
+from fedco.synthetic.kinds import AbstractConditional
 from torch import Tensor
 
 TARGET_MS = 2.0

@@ -26,12 +26,13 @@ Out = Annotated[
 def problems(as_json: Json = False) -> None:
     """The registered problems: kind, sizes, dials, theorems that fit, certified constants at the default dials."""
     from ..synthetic import PRESETS, problem
+    from ..validation.runs.fit import fitting_theorems
 
-    rows = [_problem_row(problem(name), preset) for name, preset in PRESETS.items()]
+    rows = [_problem_row(problem(name), preset, fitting_theorems) for name, preset in PRESETS.items()]
     emit({"problems": rows}, "\n\n".join(_problem_text(row) for row in rows), as_json)
 
 
-def _problem_row(made: Any, preset: Any) -> dict[str, Any]:
+def _problem_row(made: Any, preset: Any, fitting: Any) -> dict[str, Any]:
     """What one problem is; estimating the constants of one that certifies none would take minutes, so it is left out."""
     certificates = made.certificates if preset.certified else {}
     dials = {key: value for key, value in preset.all_dials.items() if isinstance(value, (bool, int, float, str))}
@@ -43,7 +44,8 @@ def _problem_row(made: Any, preset: Any) -> dict[str, Any]:
         "dim": made.dim,
         "inner_dim": made.inner_dim,
         "certified": preset.certified,
-        "fits": list(made.fits),
+        "fits": list(fitting(made)) if preset.certified else [],
+        "properties": sorted(made.properties),
         "dials": dials,
         "constants": {
             quantity: {
@@ -64,7 +66,8 @@ def _problem_text(row: dict[str, Any]) -> str:
     missing = [] if row["certified"] else ["  constants are estimated on request, and never support a bound"]
     dials = "  dials " + ", ".join(f"{key}={value}" for key, value in row["dials"].items())
     fits = f"  fits {', '.join(row['fits']) or 'no theorem as it stands'}"
-    return "\n".join([head, fits, dials, *constants, *missing])
+    properties = f"  properties {', '.join(row['properties'])}"
+    return "\n".join([head, fits, properties, dials, *constants, *missing])
 
 
 def algorithms(as_json: Json = False) -> None:

@@ -7,7 +7,7 @@
 
 from .catalogue import PRESETS, Preset, problem, problems
 from .certificate import Certificate, by_quantity
-from .kinds.problem import (
+from .kinds import (
     AbstractConditional,
     AbstractFederated,
     AbstractLocalComposite,

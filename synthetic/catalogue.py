@@ -29,7 +29,7 @@ from .families.federated_bowl import FederatedBowl
 from .families.local_composite import LocalComposite
 from .families.meta import Meta
 from .families.shared_composite import SharedComposite
-from .kinds.problem import AbstractProblem
+from .kinds import AbstractProblem
 from .parts.adversary import Budget
 
 

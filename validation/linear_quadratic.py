@@ -25,7 +25,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..synthetic.kinds.problem import AbstractConditional
+from ..synthetic.kinds import AbstractConditional
 from .exact_moments import Chain, Matrix, Vector
 
 _DENOMINATOR = 8

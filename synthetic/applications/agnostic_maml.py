@@ -24,8 +24,7 @@ from torch import Tensor
 
 from ..certificate import Certificate, by_quantity
 from ..families.meta import MetaSample
-from ..fits import local_fits
-from ..kinds.problem import AbstractLocalComposite, Draws, Sample
+from ..kinds import INDEPENDENT_CLIENTS, AbstractLocalComposite, Draws, Sample
 from ..parts.bowl import BowlPoint, RippledBowl
 from ..parts.composition import composite_cap, composite_noise, composite_smoothness
 from ..parts.exponential import Exponential
@@ -100,8 +99,8 @@ class AgnosticMAML(AbstractLocalComposite):
         return Exponential(self.gamma, self.top)
 
     @property
-    def fits(self) -> tuple[str, ...]:
-        return local_fits(one_outer=True)
+    def properties(self) -> frozenset[str]:
+        return INDEPENDENT_CLIENTS | {"one_outer_function"}
 
     @property
     def initial_point(self) -> Tensor:

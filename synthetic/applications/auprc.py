@@ -22,8 +22,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import ROUNDED_UP, Certificate, by_quantity
-from ..families.conditional import FITS
-from ..kinds.problem import AbstractConditional, Draws, InnerSample, OuterSample
+from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample
 from ..parts.patterns import equal_weights
 from ..parts.scalar import TANH_CURVATURE
 from ..parts.tables import deal
@@ -107,10 +106,6 @@ class AveragePrecision(AbstractConditional):
         if not (math.isfinite(self.margin) and self.margin > 2 * self.saturation > 0):
             raise ValueError(f"need margin > 2 saturation > 0, got margin={self.margin}, saturation={self.saturation}")
         _ = self._data  # the data check their own dials
-
-    @property
-    def fits(self) -> tuple[str, ...]:
-        return FITS
 
     @cached_property
     def _data(self) -> tuple[Tensor, Tensor]:

@@ -23,8 +23,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, by_quantity
-from ..fits import local_fits, shared_fits
-from ..kinds.problem import AbstractLocalComposite, AbstractSharedComposite, Draws, Sample
+from ..kinds import INDEPENDENT_CLIENTS, AbstractLocalComposite, AbstractSharedComposite, Draws, Sample
 from ..parts.composition import composite_noise, composite_smoothness
 from ..parts.exponential import Exponential
 from ..parts.linear_losses import IndexSample, map_certificates
@@ -60,8 +59,8 @@ class ClientKL(AbstractMarginProblem, AbstractLocalComposite):
         _ = self._outer  # checks gamma
 
     @property
-    def fits(self) -> tuple[str, ...]:
-        return local_fits(one_outer=True)
+    def properties(self) -> frozenset[str]:
+        return INDEPENDENT_CLIENTS | {"one_outer_function"}
 
     @cached_property
     def _inner(self) -> OfLoss:
@@ -113,10 +112,6 @@ class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
                 f"got gamma={self.gamma} and M={self.M}"
             )
         self._check_dials()
-
-    @property
-    def fits(self) -> tuple[str, ...]:
-        return shared_fits(has_extra=True)
 
     @cached_property
     def _inner(self) -> OfLoss:

@@ -15,8 +15,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate
-from ..fits import shared_fits
-from ..kinds.problem import AbstractSharedComposite, Draws, Sample
+from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Draws, Sample
 
 _SLOPES = (4.0, -2.0)
 _INTERCEPTS = (-4.0, 4.0)
@@ -49,9 +48,8 @@ class FedAvgCounterexample(AbstractSharedComposite):
     inner_dim: int = field(default=1, init=False)
 
     @property
-    def fits(self) -> tuple[str, ...]:
-        """Theorem 4.1 is about this problem; the others hold on it too."""
-        return ("feddro.theorem_4_1", *shared_fits(has_extra=False))
+    def properties(self) -> frozenset[str]:
+        return INDEPENDENT_CLIENTS | {"no_extra_term", "deterministic"}
 
     @cached_property
     def initial_point(self) -> Tensor:

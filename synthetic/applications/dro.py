@@ -25,8 +25,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, by_quantity
-from ..fits import shared_fits
-from ..kinds.problem import AbstractSharedComposite, Sample
+from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Sample
 from ..parts.dials import require_positive
 from ..parts.linear_losses import extra_certificates, index_of, map_certificates
 from ..parts.margin_problem import AbstractMarginProblem
@@ -62,8 +61,8 @@ class RobustLoss(AbstractMarginProblem, AbstractSharedComposite):
         self._check_dials()
 
     @property
-    def fits(self) -> tuple[str, ...]:
-        return shared_fits(has_extra=self._extra is not None)
+    def properties(self) -> frozenset[str]:
+        return INDEPENDENT_CLIENTS | ({"no_extra_term"} if self._extra is None else set())
 
     @cached_property
     def _inner(self) -> OfLoss:

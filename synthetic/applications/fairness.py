@@ -22,8 +22,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import ROUNDED_UP, Certificate, as_point, by_quantity
-from ..fits import shared_fits
-from ..kinds.problem import AbstractSharedComposite, Draws, Sample
+from ..kinds import AbstractSharedComposite, Draws, Sample
 from ..parts.blocks import RadialPseudoHuber
 from ..parts.composition import heterogeneity_of_average
 from ..parts.dials import require_positive
@@ -74,10 +73,6 @@ class FairClassifier(AbstractSharedComposite):
         if self.groups < 2:
             raise ValueError(f"groups must be at least 2, got {self.groups}")
         _ = self._weights, self._loss  # the data and the loss check their own dials
-
-    @property
-    def fits(self) -> tuple[str, ...]:
-        return shared_fits(has_extra=True)
 
     @cached_property
     def _dealt(self) -> tuple[Tensor, Tensor, Tensor]:

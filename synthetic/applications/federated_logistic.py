@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import MINIMUM_EXACT_WITNESS, ROUNDED_UP, Certificate, as_point, by_quantity
-from ..kinds.problem import AbstractFederated, Draws, Sample
+from ..kinds import AbstractFederated, Draws, Sample
 from ..parts.data import margins_of
 from ..parts.dials import require_nonnegative
 from ..parts.linear_losses import IndexSample, LinearLosses, combination, index_of

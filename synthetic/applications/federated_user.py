@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate
-from ..kinds.problem import AbstractFederated, Draws, Sample
+from ..kinds import AbstractFederated, Draws, Sample
 from ..parts.adversary import Budget
 from ..parts.averaged import Averaged, Function, checked_data, checked_start
 from ..parts.estimates import estimated_certificates

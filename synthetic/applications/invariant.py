@@ -22,8 +22,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from ..certificate import Certificate, by_quantity
-from ..families.conditional import FITS
-from ..kinds.problem import AbstractConditional, Draws, InnerSample, OuterSample
+from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample
 from ..parts.dials import require_nonnegative, require_positive
 from ..parts.invariant_margins import AbstractMargins, Counted, Listed, OneDraw, below
 from ..parts.patterns import equal_weights
@@ -83,10 +82,6 @@ class InvariantLogistic(AbstractConditional):
         require_nonnegative(self, "sigma_2", "reg", "shift")
         if min(self.clients, self.points, self.dim) < 1:
             raise ValueError(f"clients, points and dim must be positive, got {self.clients}, {self.points}, {self.dim}")
-
-    @property
-    def fits(self) -> tuple[str, ...]:
-        return FITS
 
     @cached_property
     def _data(self) -> tuple[Tensor, Tensor]:

@@ -17,8 +17,7 @@ from torch import Tensor
 
 from ..certificate import Certificate, by_quantity
 from ..families.meta import gap_certificate
-from ..fits import local_fits
-from ..kinds.problem import AbstractLocalComposite, Draws, Sample
+from ..kinds import INDEPENDENT_CLIENTS, AbstractLocalComposite, Draws, Sample
 from ..parts.bowl import RippledBowl
 from ..parts.composition import composite_noise
 from ..parts.dials import require_nonnegative, require_paired, require_positive
@@ -93,8 +92,8 @@ class FederatedMAML(AbstractLocalComposite):
         return Kurtosis(self.kurtosis, self.device)
 
     @property
-    def fits(self) -> tuple[str, ...]:
-        return ("local_scgdm.lemma_3_9", *local_fits(one_outer=False, equal_inner=self.Delta == 0))
+    def properties(self) -> frozenset[str]:
+        return INDEPENDENT_CLIENTS | ({"equal_inner_maps"} if self.Delta == 0 else set())
 
     @cached_property
     def initial_point(self) -> Tensor:

@@ -27,8 +27,14 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate
-from ..fits import local_fits, shared_fits
-from ..kinds.problem import AbstractComposite, AbstractLocalComposite, AbstractSharedComposite, Draws, Sample
+from ..kinds import (
+    INDEPENDENT_CLIENTS,
+    AbstractComposite,
+    AbstractLocalComposite,
+    AbstractSharedComposite,
+    Draws,
+    Sample,
+)
 from ..parts.adversary import Budget
 from ..parts.averaged import Averaged, DataSample, Function, all_pairs, checked_data, checked_start
 from ..parts.estimates import estimated_certificates
@@ -103,9 +109,8 @@ class LocalFromFunctions(AbstractFromFunctions, AbstractLocalComposite):
             checked_data("outer_data", self.outer_data, len(self.data))
 
     @property
-    def fits(self) -> tuple[str, ...]:
-        """The theorems about this kind; with estimated constants none of them can be supported."""
-        return local_fits(one_outer=self.outer_data is None)
+    def properties(self) -> frozenset[str]:
+        return INDEPENDENT_CLIENTS | ({"one_outer_function"} if self.outer_data is None else set())
 
     @cached_property
     def _outer(self) -> Averaged:
@@ -157,9 +162,8 @@ class SharedFromFunctions(AbstractFromFunctions, AbstractSharedComposite):
         self._set_sizes()
 
     @property
-    def fits(self) -> tuple[str, ...]:
-        """The theorems about this kind; with estimated constants none of them can be supported."""
-        return shared_fits(has_extra=self.extra_function is not None)
+    def properties(self) -> frozenset[str]:
+        return INDEPENDENT_CLIENTS | ({"no_extra_term"} if self.extra_function is None else set())
 
     @cached_property
     def _outer(self) -> Averaged:

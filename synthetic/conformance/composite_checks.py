@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import torch
 from torch import Tensor
 
-from ..kinds.problem import Sample, client_mean
+from ..kinds import Sample, client_mean
 from . import oracle_checks as common
 from .inequalities import Problem, atom_list
 from .oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points

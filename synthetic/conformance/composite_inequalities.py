@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..kinds.problem import Sample
+from ..kinds import Sample
 from .inequalities import (
     WHOLE,
     Inequality,

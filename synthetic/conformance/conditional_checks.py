@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import torch
 from torch import Tensor
 
-from ..kinds.problem import InnerSample, OuterSample, Sample
+from ..kinds import InnerSample, OuterSample, Sample
 from .inequalities import Problem
 from .oracle_checks import AUTOGRAD, RUNS, SeededDraws, compare_frequencies, disagree, random_points, select_run
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ..kinds.problem import AbstractConditional, InnerSample
+from ..kinds import AbstractConditional, InnerSample
 from .inequalities import WHOLE, Inequality, Problem, norm, slope, spectral_norm
 
 

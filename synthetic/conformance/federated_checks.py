@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import torch
 
-from ..kinds.problem import client_mean
+from ..kinds import client_mean
 from . import oracle_checks as common
 from .inequalities import Problem
 from .oracle_checks import AUTOGRAD, RUNS, disagree, random_points

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..kinds.problem import AbstractComposite, AbstractProblem, AbstractSampled, Sample
+from ..kinds import AbstractComposite, AbstractProblem, AbstractSampled, Sample
 
 Problem = Any  # a ratio is only ever called with a problem of its own kind
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ...outside import installed, load_installed
-from ..kinds.problem import AbstractProblem
+from ..kinds import AbstractProblem
 from . import oracle_checks as common
 from .composite_checks import composite_checks
 from .composite_inequalities import COMPOSITE, SHARED
@@ -16,6 +16,7 @@ from .federated_checks import federated_checks
 from .inequalities import Inequality
 from .meta_checks import meta_checks
 from .meta_inequalities import FEDERATED, LOCAL_LOSS, META
+from .property_checks import check_properties
 
 Failures = Iterator[tuple[str, Iterable[str]]]
 
@@ -138,5 +139,6 @@ def oracle_checks(problem: AbstractProblem, seed: int) -> Failures:
     missing = [name for name in kind.required if name not in problem.certificates]
     yield "certificates", [f"missing: {', '.join(missing)}"] if missing else []
     yield "gradient", common.check_objective(problem, seed)
+    yield "properties", check_properties(problem, seed)
     yield "objective bits", common.check_objective_bits(problem, seed)
     yield from kind.checks(problem, seed)

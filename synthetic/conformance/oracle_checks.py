@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from ..kinds.problem import AbstractProblem, AbstractSampled, Sample
+from ..kinds import AbstractProblem, AbstractSampled, Sample
 from .inequalities import atom_list
 
 RUNS, _BATCH = 5, 7

@@ -19,7 +19,7 @@ from functools import partial
 import torch
 
 from ..certificate import CERTIFICATE_KINDS, MINIMUM_EXACT_WITNESS, Certificate
-from ..kinds.problem import AbstractProblem
+from ..kinds import AbstractProblem
 from ..parts.adversary import Attack, Budget, evaluate, maximise
 from .inequalities import Inequality
 from .kinds import get_kind, oracle_checks
@@ -74,7 +74,7 @@ def check_problem(
     """Check every oracle and every certificate of `problem`.
 
     Args:
-        problem: anything with the interface of `fedco.synthetic.kinds.problem`.
+        problem: anything with the interface of `fedco.synthetic.kinds`.
         budget: how many ascents, steps, and which seed (default `Budget()`, seconds per problem).
         use_stated_points: also evaluate the points that certificates state; False leaves the adversary alone.
         quantities: only these certificates, and no oracle checks.

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, by_quantity
-from ..kinds.problem import AbstractConditional, Draws, InnerSample, OuterSample
+from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample
 from ..parts.dials import require_nonnegative, require_paired
 from ..parts.inner_certificates import inner_certificates, onto_gap
 from ..parts.inner_map import RippledMap, lipschitz_of_mean_square
@@ -22,16 +22,6 @@ from ..parts.patterns import equal_weights, start_beyond
 from ..parts.recall import Recall
 from ..parts.whole_certificates import cap_certificate
 
-FITS = (
-    "fcsg.lemma_a_2",
-    "fcsg.theorem_4_1",
-    "fcsg.corollary_4_2",
-    "fcsg_m.theorem_4_4",
-    "fcsg_m.corollary_4_5",
-    "acc_fcsg_m.theorem_4_7",
-    "acc_fcsg_m.corollary_4_8",
-    "baselines.biased_sgd",
-)
 _OF_THE_MAP = ("inner_jacobian_mean_square", "inner_sample_lipschitz", "inner_sample_smoothness", "inner_value_noise")
 _OF_THE_OUTER = ("outer_mean_square_lipschitz", "outer_sample_lipschitz", "outer_sample_smoothness")
 
@@ -125,10 +115,6 @@ class Conditional(AbstractConditional):
         outcome = torch.arange(self.outer_support, device=self.device)
         client = torch.arange(self.clients, device=self.device).unsqueeze(-1)
         return outcome * self.clients + client if self.clients_differ else outcome.expand(self.clients, -1)
-
-    @property
-    def fits(self) -> tuple[str, ...]:
-        return FITS
 
     @cached_property
     def initial_point(self) -> Tensor:

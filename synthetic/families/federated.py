@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, as_point, by_quantity
-from ..kinds.problem import AbstractFederated, Draws, Sample
+from ..kinds import AbstractFederated, Draws, Sample
 from ..parts.blocks import LARGEST_WAVENUMBER, Cosine
 from ..parts.dials import require_nonnegative, require_positive
 from ..parts.loss import Kurtosis

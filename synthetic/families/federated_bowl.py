@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, as_point, by_quantity
-from ..kinds.problem import AbstractFederated, Draws, Sample
+from ..kinds import AbstractFederated, Draws, Sample
 from ..parts.bowl import RippledBowl
 from ..parts.dials import require_nonnegative
 from ..parts.loss import Kurtosis, loss_certificates

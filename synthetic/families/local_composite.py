@@ -13,8 +13,7 @@ from functools import cached_property
 from torch import Tensor
 
 from ..certificate import Certificate, by_quantity
-from ..fits import local_fits
-from ..kinds.problem import AbstractLocalComposite, Draws, Sample, batch_mean
+from ..kinds import INDEPENDENT_CLIENTS, AbstractLocalComposite, Draws, Sample, batch_mean
 from ..parts.dials import require_nonnegative, require_paired
 from ..parts.inner_certificates import inner_certificates, onto_gap
 from ..parts.inner_map import RippledMap, lipschitz_of_mean_square
@@ -98,8 +97,9 @@ class LocalComposite(AbstractLocalComposite):
         )
 
     @property
-    def fits(self) -> tuple[str, ...]:
-        return local_fits(one_outer=self.sigma_f == 0 and self.spread == 0, equal_inner=self.Delta_g == 0)
+    def properties(self) -> frozenset[str]:
+        has = {"one_outer_function": self.sigma_f == 0 and self.spread == 0, "equal_inner_maps": self.Delta_g == 0}
+        return INDEPENDENT_CLIENTS | {name for name, holds in has.items() if holds}
 
     @cached_property
     def initial_point(self) -> Tensor:

@@ -14,24 +14,12 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, as_point, by_quantity
-from ..kinds.problem import AbstractMeta, Draws, Sample, client_mean
+from ..kinds import AbstractMeta, Draws, Sample, client_mean
 from ..parts.bowl import RippledBowl
 from ..parts.dials import require_nonnegative, require_paired
 from ..parts.loss import Kurtosis, infimum_of_losses, loss_certificates
 from ..parts.patterns import uneven_direction
 from ..parts.whole_certificates import cap_certificate
-
-_FITS = (
-    "meta_fl.lemma_4",
-    "meta_fl.lemma_5",
-    "meta_fl.lemma_6",
-    "meta_fl.lemma_7",
-    "meta_fl.lemma_10",
-    "meta_fl.lemma_11",
-    "meta_fl.theorem_8",
-    "meta_fl.theorem_8_FO",
-    "meta_fl.theorem_8_HF",
-)
 
 
 @dataclass(frozen=True)
@@ -100,10 +88,6 @@ class Meta(AbstractMeta):
     @cached_property
     def _law(self) -> Kurtosis:
         return Kurtosis(self.kurtosis, self.device)
-
-    @property
-    def fits(self) -> tuple[str, ...]:
-        return _FITS
 
     @cached_property
     def initial_point(self) -> Tensor:

@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, as_point, by_quantity
-from ..fits import shared_fits
-from ..kinds.problem import AbstractSharedComposite, Draws, Sample, batch_mean
+from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Draws, Sample, batch_mean
 from ..parts.bowl import RippledBowl
 from ..parts.composition import no_extra_certificates
 from ..parts.convex import convex_minimum
@@ -116,8 +115,8 @@ class SharedComposite(AbstractSharedComposite):
         return CenteredOuter(self.clients, self.inner_dim, self.B_f, self.L_f, target=self.target, device=self.device)
 
     @property
-    def fits(self) -> tuple[str, ...]:
-        return shared_fits(has_extra=self._bowl is not None)
+    def properties(self) -> frozenset[str]:
+        return INDEPENDENT_CLIENTS | ({"no_extra_term"} if self._bowl is None else set())
 
     @cached_property
     def initial_point(self) -> Tensor:

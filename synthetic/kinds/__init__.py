@@ -1,1 +1,29 @@
-"""The kinds of problem: one abstract class each."""
+"""The kinds of problems, one per file, and the properties that a problem may declare."""
+
+from .composite import AbstractComposite
+from .conditional import AbstractConditional, InnerSample, OuterSample
+from .federated import AbstractFederated
+from .local_composite import AbstractLocalComposite
+from .meta import AbstractMeta
+from .problem import AbstractProblem, AbstractSampled, Draws, Sample, batch_mean, client_mean
+from .properties import INDEPENDENT_CLIENTS, PROPERTIES
+from .shared_composite import AbstractSharedComposite
+
+__all__ = [
+    "INDEPENDENT_CLIENTS",
+    "PROPERTIES",
+    "AbstractComposite",
+    "AbstractConditional",
+    "AbstractFederated",
+    "AbstractLocalComposite",
+    "AbstractMeta",
+    "AbstractProblem",
+    "AbstractSampled",
+    "AbstractSharedComposite",
+    "Draws",
+    "InnerSample",
+    "OuterSample",
+    "Sample",
+    "batch_mean",
+    "client_mean",
+]

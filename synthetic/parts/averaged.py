@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.func import grad, vjp, vmap
 
-from ..kinds.problem import Sample
+from ..kinds import Sample
 from .patterns import equal_weights
 
 _MOST_ATOMS = 4096

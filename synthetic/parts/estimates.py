@@ -7,7 +7,7 @@ from functools import partial
 
 from ..certificate import Certificate
 from ..conformance.kinds import get_kind
-from ..kinds.problem import AbstractProblem
+from ..kinds import AbstractProblem
 from .adversary import Budget, maximise
 
 

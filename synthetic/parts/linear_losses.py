@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import ROUNDED_UP, Certificate
-from ..kinds.problem import Draws, Sample
+from ..kinds import Draws, Sample
 from .composition import heterogeneity_of_average, no_extra_certificates
 from .patterns import equal_weights
 from .scalar import OfLoss

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, as_point
-from ..kinds.problem import Draws
+from ..kinds import Draws
 from .bowl import RippledBowl
 from .patterns import pair_signs
 

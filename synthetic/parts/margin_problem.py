@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..kinds.problem import AbstractComposite, Draws, Sample
+from ..kinds import AbstractComposite, Draws, Sample
 from .data import margins_of
 from .linear_losses import IndexSample, LinearLosses, index_of
 from .scalar import OfLoss, SaturatedLogistic, ScalarLoss, Sigmoid

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ..certificate import Certificate, as_point
-from ..kinds.problem import AbstractProblem
+from ..kinds import AbstractProblem
 
 _ROUNDING = 1e-12
 

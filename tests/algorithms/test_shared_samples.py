@@ -7,7 +7,7 @@ import torch
 from fedco.algorithms import FCSG, Draws, drive
 from fedco.algorithms.engine.method import blend, descend
 from fedco.synthetic.applications.invariant import InvariantLogistic, _folded
-from fedco.synthetic.kinds.problem import InnerSample, OuterSample
+from fedco.synthetic.kinds import InnerSample, OuterSample
 
 STEPS, SEEDS = 7, [4, 0, 9]
 SIZES = torch.tensor([0.03, 0.3, 3.0], dtype=torch.float64)

@@ -6,12 +6,14 @@ import pytest
 import torch
 from fedco.algorithms import ComFedL, drive
 from fedco.algorithms.engine import metrics
+from fedco.bounds.registry import get_theorem
 from fedco.synthetic import problem
 from fedco.synthetic.applications.agnostic_maml import AgnosticMAML
 from fedco.synthetic.applications.auprc import AveragePrecision, _RatioContinued
 from fedco.synthetic.applications.client_dro import ClientChi2, ClientKL
 from fedco.synthetic.applications.maml import FederatedMAML
 from fedco.synthetic.parts import scalar
+from fedco.validation.runs.fit import fits
 
 DATA = {"clients": 4, "samples": 5, "dim": 3, "shift": 0.8, "gamma": 1.1}
 
@@ -66,7 +68,7 @@ def test_weighing_clients_is_not_weighing_samples(over_clients, over_samples):
 @pytest.mark.parametrize("name", ["kl_dro_clients", "agnostic_maml"])
 def test_comfedl_runs_its_special_form(name):
     instance = problem(name)
-    assert "comfedl.theorem_2" in instance.fits
+    assert fits(get_theorem("comfedl.theorem_2"), instance)
     method = ComFedL(eta=0.3, tau=2, b=2, m=3, problem_form="special")
     result = drive(
         method,

@@ -7,7 +7,7 @@ import pytest
 import torch
 from fedco.algorithms import Draws
 from fedco.synthetic import problem
-from fedco.synthetic.kinds.problem import InnerSample
+from fedco.synthetic.kinds import InnerSample
 from fedco.synthetic.parts.recall import Recall
 
 

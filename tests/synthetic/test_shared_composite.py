@@ -160,7 +160,7 @@ def test_theorem_5_1_can_be_supported(name, I, T):
 def test_without_h_there_is_no_extra_gradient():
     instance = problem("feddro_without_h")
     x = torch.zeros(1, instance.clients, instance.dim, dtype=torch.float64)
-    assert instance.extra_gradient(x) is None and "feddro.theorem_4_2" in instance.fits
+    assert instance.extra_gradient(x) is None and "no_extra_term" in instance.properties
 
 
 def test_exact_gap_when_the_minimum_is_known():

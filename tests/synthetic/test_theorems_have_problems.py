@@ -1,7 +1,6 @@
 """Every theorem of the five papers has certified problems that fit, on which a few hundred seeds can support its bound.
 
-Fitting is computed, not believed: the kind that the theorem's method runs on, a certificate for every constant of its
-statement, and the few assumptions that are no constants (one outer function, no h, everybody's loss the same method).
+Which theorem fits which problem is computed (`validation/runs/fit.py`, tests/validation/test_fit.py).
 """
 
 from __future__ import annotations
@@ -11,8 +10,9 @@ from fractions import Fraction
 import pytest
 import torch
 from fedco import theorem, theorems
-from fedco.synthetic import problem, problems
+from fedco.synthetic import problem
 from fedco.synthetic.conformance.oracle_checks import random_points
+from fedco.validation.runs.fit import fits
 from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.registry import recipes
 from fedco.validation.runs.values import evaluate_at
@@ -25,8 +25,6 @@ NOT_A_BOUND = {
     COUNTEREXAMPLE: "a counterexample: it has its own problem, feddro_counterexample",
     "feddro.corollary_2": "orders of samples and rounds, without a bound of the gradient",
 }
-WANTS_ONE_OUTER = ("comfedl.theorem_2",)
-WANTS_NO_EXTRA = ("feddro.theorem_4_2",)
 MORE = {
     "feddro.theorem_4_2": (
         Instance("feddro_without_h_homogeneous", {"eta": Fraction(1, 5), "I": 1}, "equal", {"start": 8.0}, (400,)),
@@ -41,54 +39,6 @@ STRONG = 0.1
 
 CLAIMS = [claim for claim in theorems() if theorem(claim).kind in ("theorem", "corollary")]
 BOUNDS = [claim for claim in CLAIMS if claim not in NOT_A_BOUND]
-CERTIFIED = {name: problem(name) for name in problems()}
-
-
-def constants_of(claim: str) -> set[str]:
-    """The quantities of the printed statement that a problem has to certify."""
-    bindings = theorem(claim).symbols("printed").values()
-    return {b.quantity.name for b in bindings if b.quantity.role == "constant"} - {"initial_inner_error"}
-
-
-def one_outer(instance) -> bool:
-    """Whether the outer function is deterministic and the same for every client."""
-    y = random_points(instance, 4, instance.inner_dim, 1)[:, :1].expand(-1, instance.clients, -1).contiguous()
-    gradient = instance.outer_gradient(y)
-    noiseless = float(instance.certificates["outer_gradient_noise"].value) == 0.0
-    return noiseless and torch.equal(gradient, gradient[:, :1].expand_as(gradient))
-
-
-def equal_inner_maps(instance) -> bool:
-    """Whether the inner map is the same for every client."""
-    x = random_points(instance, 4, instance.dim, 1)[:, :1].expand(-1, instance.clients, -1).contiguous()
-    value = instance.inner(x)
-    return torch.allclose(value, value[:, :1].expand_as(value), rtol=1e-12, atol=1e-12)
-
-
-def fits(claim: str, instance) -> bool:
-    """Whether the assumptions of a claim hold on a problem, from what the problem declares."""
-    if instance.kind != theorem(claim).problem:
-        return False
-    if "equal_inner_maps" in theorem(claim).assume and not equal_inner_maps(instance):
-        return False
-    if not constants_of(claim) <= instance.certificates.keys():
-        return False
-    if claim in WANTS_ONE_OUTER and not one_outer(instance):
-        return False
-    x = instance.initial_point.expand(1, instance.clients, -1)
-    return claim not in WANTS_NO_EXTRA or instance.extra_gradient(x) is None
-
-
-@pytest.mark.parametrize("name", problems())
-def test_a_problem_declares_exactly_the_theorems_whose_assumptions_it_satisfies(name):
-    instance = CERTIFIED[name]
-    wanted = {claim for claim in CLAIMS if claim != COUNTEREXAMPLE and fits(claim, instance)}
-    wanted |= {COUNTEREXAMPLE} if name == "feddro_counterexample" else set()
-    declared = {claim for claim in instance.fits if claim in CLAIMS}
-    assert declared == wanted
-    for claim in instance.fits:
-        assert claim in theorems()
-        assert constants_of(claim) <= instance.certificates.keys()
 
 
 def client_gradients(instance, x: torch.Tensor) -> torch.Tensor:
@@ -148,7 +98,7 @@ def instances_of(claim: str) -> tuple[Instance, ...]:
 def can_be_supported(claim: str, instance: Instance) -> bool:
     """Whether at one of its horizons the bound is admissible, U/B is in (1, 20], and few hundred seeds suffice."""
     made = problem(instance.problem, **instance.parameters)
-    assert claim.removesuffix("_FO").removesuffix("_HF") in made.fits or claim in made.fits
+    assert fits(theorem(claim), made)
     cap = float(made.certificates["gradient_cap"].value) ** 2
     label = RECIPES[claim].label if claim in RECIPES else "printed"
     for T in instance.horizons:

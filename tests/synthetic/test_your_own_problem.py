@@ -40,6 +40,6 @@ def test_one_estimate_among_the_certificates_is_enough_to_forbid_supported(kinds
     assert proved.outcome is Outcome.SUPPORTED
 
 
-def test_an_estimated_problem_lists_the_theorems_of_its_kind():
+def test_an_estimated_problem_declares_what_is_known_of_it():
     instance = problem("sinewave_maml", tasks=2)
-    assert "local_scgdm.theorem_3_4" in instance.fits and "comfedl.theorem_2" not in instance.fits
+    assert "independent_clients" in instance.properties and "one_outer_function" not in instance.properties

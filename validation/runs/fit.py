@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...bounds.language.theorem import Theorem
+from ...bounds.registry import all_theorems, get_theorem
 from ...synthetic import problem as find_problem
 from ...synthetic import problems
 from ...synthetic.catalogue import PRESETS
@@ -17,9 +18,8 @@ def misfit(theorem: Theorem, problem: Any, label: str = "printed") -> str:
         return f"wanted a problem of the kind {theorem.problem or 'that the theorem does not say'}, got {problem.kind}"
     if missing := [name for name in _constants(theorem, label) if name not in problem.certificates]:
         return f"the problem certifies no {', '.join(missing)}"
-    if not hasattr(problem, "properties"):
-        return _by_list(theorem, problem)
-    if missing := [name for name in theorem.assume if name not in problem.properties]:
+    declared = getattr(problem, "properties", frozenset())
+    if missing := [name for name in theorem.assume if name not in declared]:
         return f"the problem is not known to have {', '.join(missing)}"
     return ""
 
@@ -35,11 +35,10 @@ def fitting_problems(theorem: Theorem, label: str = "printed") -> tuple[str, ...
     return tuple(name for name in wanted if fits(theorem, find_problem(name), label))
 
 
-def _by_list(theorem: Theorem, problem: Any) -> str:
-    """For problems that list theorems instead of declaring properties: whether it is listed, where its paper is."""
-    listed = getattr(problem, "fits", ())
-    is_about = any(name.partition(".")[0] == theorem.id.partition(".")[0] for name in listed)
-    return "it is not listed" if is_about and not any(theorem.id.startswith(name) for name in listed) else ""
+def fitting_theorems(problem: Any) -> tuple[str, ...]:
+    """Ids of the theorems and corollaries whose printed statement fits a problem."""
+    known = (get_theorem(name) for name in all_theorems())
+    return tuple(each.id for each in known if each.kind in ("theorem", "corollary") and fits(each, problem))
 
 
 def _constants(theorem: Theorem, label: str) -> list[str]:

@@ -226,6 +226,7 @@ LEMMA_4_STEP = _theorem(
     unit_choices=SIGMA_UNITS,
     composed=lambda: proof.estimator_error(s, outer_noise=False),
     assumptions=ONE_OUTER,
+    assume=("one_outer_function",),
 )
 LEMMA_4 = _theorem(
     "lemma_4",
@@ -244,6 +245,7 @@ LEMMA_4 = _theorem(
     unit_choices=SIGMA_UNITS,
     composed=lambda: proof.estimator_error_in_round(s, LEMMA_4_STEP, LEMMA_2_STEP),
     assumptions=ONE_OUTER,
+    assume=("one_outer_function",),
 )
 
 _G = s.G_f * s.G_g
@@ -323,6 +325,7 @@ THEOREM_2 = _theorem(
     unit_choices=SIGMA_UNITS,
     composed=lambda: proof.theorem(s, DESCENT, LEMMA_4, LEMMA_2, H, WHOLE_ROUNDS),
     assumptions=ONE_OUTER,
+    assume=("one_outer_function",),
     corrected=lambda: proof.corrected(s, DESCENT, WHOLE_ROUNDS),
 )
 
@@ -346,6 +349,7 @@ REMARK_2 = _theorem(
     lambda: proof.remark(s, THEOREM_2, ("b",), WHOLE_ROUNDS),
     not_composed=_EMPTY_BATCHES,
     assumptions=ONE_OUTER,
+    assume=("one_outer_function",),
     unit_choices=(*SIGMA_UNITS, STEP_UNIT),
 )
 

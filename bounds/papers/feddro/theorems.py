@@ -226,6 +226,7 @@ THEOREM_4_2 = declare(
     Statement("printed", (), conditions=(PERIOD_LIMIT,), note="asserts convergence for some step size, without a rate"),
     composed=lambda: proof.noiseless(s, THEOREM_5_1),
     corrected=lambda: proof.modified_fedavg(s),
+    assume=("no_extra_term",),
 )
 
 THEOREMS = (

@@ -9,7 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ...kinds.problem import AbstractConditional, Draws, InnerSample, OuterSample
+from ...kinds import AbstractConditional, Draws, InnerSample, OuterSample
 from .curve import Landscape, PiecewiseLinear, landscape
 from .family import Family
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ....bounds.language.quantities import QUANTITIES
 from ...certificate import Certificate
-from ...kinds.problem import AbstractProblem
+from ...kinds import AbstractProblem
 
 OF_A_START = ("initial_inner_error",)
 """Constants of a run's start, which no certificate of a problem is about."""
@@ -41,10 +41,6 @@ class Family(AbstractProblem):
         per_client = next(name for name, shape in self.SHAPES.items() if shape == "client")
         self.runs, self.clients = self.parameters[per_client].shape
         self.dim, self.inner_dim, self.name = 1, 1, f"{self.kind}_family"
-
-    @property
-    def fits(self) -> tuple[str, ...]:
-        return ()  # which theorems an instance fits is decided from its constants
 
     @property
     def start(self) -> Tensor:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ...kinds.problem import AbstractLocalComposite, Draws, Sample, batch_mean
+from ...kinds import AbstractLocalComposite, Draws, Sample, batch_mean
 from .curve import Landscape, PiecewiseLinear, landscape
 from .family import Family
 from .noise import SignPair, paired_atoms, paired_signs

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from ...kinds.problem import AbstractMeta, Draws, Sample, client_mean
+from ...kinds import AbstractMeta, Draws, Sample, client_mean
 from .curve import PiecewiseLinear
 from .family import Family
 from .noise import SignPair, silent

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ...kinds.problem import Draws, Sample
+from ...kinds import Draws, Sample
 from ...parts.patterns import sign_grid
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ....algorithms.engine.method import client_mean
 from ....algorithms.engine.method import spread as broadcast
-from ....synthetic.kinds.problem import InnerSample
+from ....synthetic.kinds import InnerSample
 from ...lemmas.link import LemmaChain, Link
 from ...lemmas.metrics import consensus, gradient_sq, mean_square, objective, spread, square_mean
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace

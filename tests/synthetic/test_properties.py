@@ -1,0 +1,65 @@
+"""Declared properties are tried: a false one is caught, and what plainly holds is declared."""
+
+from dataclasses import replace
+
+import pytest
+from fedco.synthetic import problem, problems
+from fedco.synthetic.conformance.property_checks import CHECKS, check_properties
+from fedco.synthetic.kinds import PROPERTIES
+
+FALSE_ON = {
+    "equal_inner_maps": "local_heterogeneous",
+    "one_outer_function": "local_noisy",
+    "no_extra_term": "feddro_noisy",
+    "deterministic": "feddro_without_h",
+}
+OF_KIND = {"shared_composite": {"no_extra_term"}, "local_composite": {"one_outer_function", "equal_inner_maps"}}
+COMPOSITE = [name for name in problems() if problem(name).kind in OF_KIND]
+
+
+def with_properties(instance, properties):
+    family = type(instance)
+    made = type(f"Mutant{family.__name__}", (family,), {"properties": frozenset(properties)})
+    mutant = object.__new__(made)
+    mutant.__dict__.update(instance.__dict__)
+    return mutant
+
+
+def test_every_property_has_a_meaning_and_a_check():
+    assert CHECKS.keys() == PROPERTIES.keys() and all(meaning.endswith(".") for meaning in PROPERTIES.values())
+
+
+@pytest.mark.parametrize("name", problems())
+def test_declared_properties_hold(name):
+    assert list(check_properties(problem(name), 3)) == []
+
+
+@pytest.mark.parametrize("name", COMPOSITE)
+def test_what_holds_of_a_composite_problem_is_declared(name):
+    instance = problem(name)
+    wanted = OF_KIND[instance.kind]
+    assert {each for each in wanted if CHECKS[each](instance, 3)} == wanted & instance.properties
+
+
+@pytest.mark.parametrize(("declared", "name"), FALSE_ON.items())
+def test_a_false_declaration_is_caught(declared, name):
+    (failure,) = check_properties(with_properties(problem(name), {declared}), 3)
+    assert failure.startswith(f"{declared}: declared, but it does not hold")
+
+
+def test_noise_that_the_clients_share_is_caught():
+    instance = problem("federated_noisy")
+
+    def shared(draws, batch, purpose="sample"):
+        sample = instance.sample(draws, batch, purpose)
+        return replace(sample, **{key: value[:, :1].expand_as(value) for key, value in vars(sample).items()})
+
+    mutant = with_properties(instance, {"independent_clients"})
+    mutant.__dict__["sample"] = shared
+    (failure,) = check_properties(mutant, 3)
+    assert failure.startswith("independent_clients")
+
+
+def test_an_unknown_property_is_caught():
+    (failure,) = check_properties(with_properties(problem("local_noisy"), {"nice"}), 3)
+    assert failure.startswith("nice: not a property")
