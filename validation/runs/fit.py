@@ -18,7 +18,7 @@ def misfit(theorem: Theorem, problem: Any, label: str = "printed") -> str:
         return f"wanted a problem of the kind {theorem.problem or 'that the theorem does not say'}, got {problem.kind}"
     if missing := [name for name in _constants(theorem, label) if name not in problem.certificates]:
         return f"the problem certifies no {', '.join(missing)}"
-    declared = getattr(problem, "properties", frozenset())
+    declared: frozenset[str] = getattr(problem, "properties", frozenset())
     if missing := [name for name in theorem.assume if name not in declared]:
         return f"the problem is not known to have {', '.join(missing)}"
     return ""
