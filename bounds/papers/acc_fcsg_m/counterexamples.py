@@ -10,6 +10,7 @@ from ...audit.refutation import Case, declared_in, refutes
 from ...evaluation.enclosure import ends
 from ..fcsg import instances as lab
 from ..fcsg.instances import Q, clip, proof_parameters, smoothness
+from . import averaged_models
 from . import moments as moments
 
 THEOREM = "acc_fcsg_m.theorem_4_7"
@@ -254,4 +255,4 @@ def lost_sum() -> Case:
     )
 
 
-REFUTATIONS = declared_in(globals())
+REFUTATIONS = (*declared_in(globals()), *declared_in(vars(averaged_models)))
