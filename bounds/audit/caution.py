@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language.theorem import Statement
-from ..registry import get_paper, is_paper
+from .refutation import refuted_by
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Caution:
 def caution(statement: Statement) -> Caution:
     """What a user of a statement has to know, read off the declarations of its paper alone, without running a check."""
     theorem, label = statement.theorem, statement.label
-    broken = _declared(statement)
+    broken = refuted_by(statement)
     instead = "" if label == "corrected" or "corrected" not in theorem.labels else "; --statement corrected holds"
     if broken:
         more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
@@ -34,11 +34,3 @@ def caution(statement: Statement) -> Caution:
         text = "composed from the paper's lemmas as printed: it inherits their faults and is no promise"
         return Caution("composed", text + instead)
     return Caution("derived" if label == "corrected" else "open")
-
-
-def _declared(statement: Statement) -> tuple[str, ...]:
-    key = statement.theorem.id.partition(".")[0]
-    known = get_paper(key).counterexamples.values() if is_paper(key) else ()
-    return tuple(
-        item.name for item in known if item.claim == statement.theorem.id and item.statement == statement.label
-    )

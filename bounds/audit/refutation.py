@@ -14,7 +14,8 @@ from functools import cache
 from typing import Any
 
 from ..evaluation.enclosure import enclose_bound
-from ..registry import get_theorem, papers
+from ..language.theorem import Statement
+from ..registry import get_paper, get_theorem, is_paper, papers
 
 Number = Fraction | int
 Interval = tuple[Fraction, Fraction]
@@ -201,6 +202,14 @@ def declared_in(names: Mapping[str, Any]) -> tuple[Refutation, ...]:
 def refutations() -> dict[str, Refutation]:
     """Every declared refutation by name, in the order of the papers."""
     return {name: item for paper in papers() for name, item in paper.counterexamples.items()}
+
+
+def refuted_by(statement: Statement) -> tuple[str, ...]:
+    """Names of the refutations that the statement's own paper declares for it; nothing is rebuilt."""
+    key = statement.theorem.id.partition(".")[0]
+    known = get_paper(key).counterexamples.values() if is_paper(key) else ()
+    about = statement.theorem.id, statement.label
+    return tuple(item.name for item in known if (item.claim, item.statement) == about)
 
 
 def bundles_of(finding: str) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from ..proof.derivations import derivation, prove
 from ..registry import papers
 from .checks import compare, never_negative, scheduled
 from .findings import Evidence
-from .refutation import RefutationError, refutations, right_side
+from .refutation import RefutationError, refutations, refuted_by, right_side
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,10 @@ def _arguments() -> dict[tuple[str, str], Callable[[], Evidence]]:
 
 def _bundles(theorem: Theorem, label: str) -> tuple[str, ...]:
     """Declared refutations of the statement; for the composed one also those of the printed that break it as well."""
-    mine = [item for item in refutations().values() if item.claim == theorem.id]
-    declared = tuple(item.name for item in mine if item.statement == label)
+    declared = refuted_by(theorem.statement(label))
     if declared or label != "composed":
         return declared
-    return tuple(item.name for item in mine if item.statement == "printed" and _breaks(item.name, label))
+    return tuple(name for name in refuted_by(theorem.statement("printed")) if _breaks(name, label))
 
 
 @cache
