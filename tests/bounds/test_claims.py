@@ -6,9 +6,9 @@ from dataclasses import replace
 from fractions import Fraction as Q
 
 import pytest
-from fedco.bounds import get_paper, papers
 from fedco.bounds.cost import claims
 from fedco.bounds.cost.orders import Order
+from fedco.bounds.registry import get_paper, papers
 
 CHECKED = {claim.id: claims.check(claim) for paper in papers() for claim in paper.claims}
 

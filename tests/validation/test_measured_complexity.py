@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from fedco import theorem
-from fedco.bounds import papers
 from fedco.bounds.cost.resources import MEANING, RESOURCES
+from fedco.bounds.registry import papers
 from fedco.validation.report import rates
 from fedco.validation.report.rates import measure_rates, rates_section
 from fedco.validation.runs.measured_complexity import claimed_exponents, cost_exponents
