@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 
 import pytest
 import torch
-from fedco.algorithms import FCSG, ComFedL, FedDRO, LocalSCGDM, MetaFL, drive
+from fedco.algorithms import FCSG, ComFedL, FedDRO, LocalSCGDM, LocalSGD, MetaFL, drive
 from fedco.algorithms.engine.method import Method, Start
 from fedco.algorithms.engine.metrics import gradient_norm_squared
 from fedco.synthetic.conformance.suite import ConformanceError, check_problem, with_scaled_certificate
@@ -18,6 +18,7 @@ METHODS = {
     "shared_composite": (FedDRO(eta=0.1, beta=0.3, I=2),),
     "conditional": (FCSG(alpha=0.1, q=2, m=1),),
     "meta": (MetaFL(beta=0.1, tau=2),),
+    "federated": (LocalSGD(eta=0.1, tau=2),),
 }
 
 
@@ -73,6 +74,7 @@ def test_an_instance_is_a_certified_problem(kind: str, noisy: bool) -> None:
     ("local_composite", "outer_mean_square_lipschitz"),
     ("shared_composite", "noncompositional_heterogeneity"),
     ("conditional", "inner_value_noise"),
+    ("federated", "local_gradient_heterogeneity"),
     ("meta", "local_gradient_bound"),
     ("meta", "local_hessian_lipschitz"),
 ])  # fmt: skip

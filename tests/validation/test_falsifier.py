@@ -8,9 +8,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from fedco.algorithms import FedDRO, LocalSCGDM, MetaFL, drive
+from fedco.algorithms import FedDRO, LocalSCGDM, LocalSGD, MetaFL, drive
 from fedco.algorithms.engine.method import Start
 from fedco.algorithms.engine.metrics import gradient_norm_squared
+from fedco.bounds.language.definition import define
 from fedco.bounds.registry import get_theorem
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily
 from fedco.validation.falsifier import assert_not_falsified, falsify
@@ -131,6 +132,7 @@ METHODS = {
     "local_composite": lambda f: LocalSCGDM(eta=f(Q(1, 8)), alpha=f(Q(3)), beta=f(Q(1, 4)), gamma=f(Q(5)), p=3),
     "shared_composite": lambda f: FedDRO(eta=f(Q(1, 8)), beta=f(Q(1, 3)), I=2, b=1),
     "meta": lambda f: MetaFL(beta=f(Q(1, 16)), tau=2, m=2),
+    "federated": lambda f: LocalSGD(eta=f(Q(1, 8)), tau=3),
 }
 SHARED = Instance(
     "shared_composite",
@@ -160,6 +162,17 @@ META = Instance(
 )
 
 
+PLAIN = Instance(
+    "federated",
+    {
+        "gradient_noise": [Q(0)] * 2,
+        "knots": [[Q(-1), Q(1, 3), Q(2)], [Q(-2), Q(0), Q(1)]],
+        "slopes": [[Q(-1), Q(1, 2), Q(1)], [Q(-1, 3), Q(-1), Q(2)]],
+        "start": Q(3, 7),
+    },
+)
+
+
 def doubles(instance: Instance):
     shapes = FAMILIES[instance.kind].SHAPES
     tensors = {
@@ -169,7 +182,7 @@ def doubles(instance: Instance):
     return MetaFamily(tensors, instance.settings["nu"]) if instance.kind == "meta" else FAMILIES[instance.kind](tensors)
 
 
-@pytest.mark.parametrize("instance", [OPPOSITE, SHARED, META], ids=lambda i: i.kind)
+@pytest.mark.parametrize("instance", [OPPOSITE, SHARED, META, PLAIN], ids=lambda i: i.kind)
 def test_exact_and_double_runs_agree(instance: Instance) -> None:
     method, family, problem = METHODS[instance.kind], doubles(instance), exact_problem(instance)
     record = {"g": gradient_norm_squared}
@@ -264,6 +277,33 @@ def test_a_true_statement_survives() -> None:
     assert result.to_dict()["bundle"] is None
     with pytest.raises(AssertionError, match="REFUTED"):
         assert_not_falsified("meta_fl.lemma_7", seconds=30)
+
+
+PLAIN_SGD = {
+    "id": "mine.theorem_1",
+    "symbols": {"L": "local_smoothness", "sigma": "local_gradient_noise", "G": "local_gradient_bound",
+                "F_gap": "objective_gap", "eta": "step_size", "p": "communication_period", "N": "clients", "T": "iterations"},
+    "conditions": {"step_size": "eta <= 1/L"},
+    "method": {"name": "local_sgd", "eta": "eta", "tau": "p", "b": 1},
+}  # fmt: skip
+TERMS = {
+    "initialisation": "2*F_gap/(eta*T)",
+    "variance": "L*eta*sigma**2/N",
+    "drift": "4*eta**2*p**2*L**2*(G**2 + sigma**2)",
+}
+
+
+def test_a_theorem_of_ones_own(tmp_path) -> None:
+    """Local SGD without its drift is false; the period is a symbol that the statement then does not have."""
+    whole = define(**PLAIN_SGD, terms=TERMS)
+    result = falsify(whole, seconds=4)
+    assert result.outcome == "SURVIVED"
+    assert 0.3 < result.ratio <= 1
+    without = define(**PLAIN_SGD, terms={name: term for name, term in TERMS.items() if name != "drift"})
+    found = falsify(without, seconds=60)
+    assert found.refuted
+    assert found.found is not None
+    assert found.found.hyperparameters["p"] >= 2
 
 
 def test_a_lemma_that_bounds_nothing_is_not_applicable() -> None:

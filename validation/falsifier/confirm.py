@@ -61,6 +61,10 @@ class Claimed:
     def values(self) -> dict[str, Fraction]:
         return {**self.constants, **self.hyperparameters}
 
+    def stated(self, target: Target) -> dict[str, Fraction]:
+        """The values of the statement's own symbols; a method may need more."""
+        return {name: value for name, value in self.values.items() if name in target.stated}
+
 
 @dataclass(frozen=True)
 class Confirmed:
@@ -153,13 +157,15 @@ def _completed(target: Target, claimed: Claimed) -> dict[str, Ends]:
         InadmissibleError: a condition fails.
     """
     theorem, label = target.theorem, target.label
-    theorem.bound(label, **dict[str, Any](claimed.values))  # decides every condition exactly
-    point = complete(theorem.statement(label), claimed.values)
+    stated = claimed.stated(target)
+    theorem.bound(label, **dict[str, Any](stated))  # decides every condition exactly
+    point = complete(theorem.statement(label), stated)
     for condition in Formula(theorem, label).inherited:
         left, right = condition.left.xreplace(point), condition.right.xreplace(point)
         if not holds(Condition(condition.name, left, condition.relation, right)):
             raise ValueError(f"condition {condition.name} of {theorem.follows_from} fails")
-    return {str(symbol): _enclosed(value) for symbol, value in point.items()}
+    more = {name: (v, v) for name, v in claimed.hyperparameters.items() if name not in target.stated}
+    return {**{str(symbol): _enclosed(value) for symbol, value in point.items()}, **more}
 
 
 def _enclosed(value: sp.Expr) -> Ends:
@@ -209,7 +215,7 @@ def _handed(target: Target, problem: ExactProblem, point: Mapping[str, Ends]) ->
 
 
 def _right(target: Target, claimed: Claimed) -> Ends:
-    total = enclose_bound(target.theorem.statement(target.label), claimed.values, bits=_BITS)["total"]
+    total = enclose_bound(target.theorem.statement(target.label), claimed.stated(target), bits=_BITS)["total"]
     return total.lower, total.upper
 
 

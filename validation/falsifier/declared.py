@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ...algorithms import Method
@@ -11,6 +12,7 @@ from ...bounds.language.notation import Binding
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from ..runs.registry import recipes
+from .method_call import method_of
 
 Values = Mapping[str, Any]
 AT_ONE_POINT = {"(1/N) sum_i ||grad F_i - grad F||^2": "gradient_spread"}
@@ -39,14 +41,41 @@ class Target:
     every: Callable[[Values], int] | None = None
     statistic: str = ""
 
-    @property
-    def symbols(self) -> dict[str, Binding]:
+    @cached_property
+    def stated(self) -> dict[str, Binding]:
         """The symbols of the statement by name."""
         return self.theorem.symbols(self.label)
+
+    @cached_property
+    def symbols(self) -> dict[str, Binding]:
+        """Those of the statement, and those that the method needs besides: a statement may leave out what it holds for."""
+        extra = {name: self.theorem.vocabulary[name] for name in self._needed if name not in self.stated}
+        return {**self.stated, **extra}
+
+    @property
+    def _needed(self) -> list[str]:
+        """The symbols that the method is built from, found by building it once."""
+        if self.method is None:
+            return []
+        probe = _Probe()
+        self.method(probe)
+        return [name for name in probe.asked if name in self.theorem.vocabulary.bindings]
 
     def named(self, quantity: str) -> str | None:
         """The symbol that stands for a quantity."""
         return next((name for name, b in self.symbols.items() if b.quantity.name == quantity), None)
+
+
+class _Probe(dict[str, Any]):
+    """Values that are 1 whatever is asked for, and what was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def __missing__(self, name: str) -> int:
+        self.asked.append(name)
+        return 1
 
 
 def target_of(theorem: Theorem, label: str) -> Target:
@@ -59,6 +88,11 @@ def target_of(theorem: Theorem, label: str) -> Target:
         raise InputError(f"{theorem.id} ({label}): defines constants and bounds nothing")
     if statistic := AT_ONE_POINT.get(theorem.metric.name):
         return Target(theorem, label, theorem.problem, None, statistic=statistic)
+    if theorem.method is not None:
+        length = next((n for n, b in theorem.symbols(label).items() if b.quantity.name == "iterations"), "T")
+        return Target(
+            theorem, label, theorem.problem, method_of(theorem.method), theorem.average, lambda v: int(v[length])
+        )
     recipe = recipes().get(theorem.id)
     if recipe is None:
         raise InputError(f"{theorem.id}: no method and statistic are declared for it")

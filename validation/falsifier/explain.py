@@ -82,7 +82,7 @@ def _ratio(target: Target, formula: Formula, made: Draft) -> float | None:
 
 
 def _shares(target: Target, found: Confirmed) -> list[str]:
-    bound = target.theorem.bound(target.label, strict=False, **found.claimed.values)
+    bound = target.theorem.bound(target.label, strict=False, **found.claimed.stated(target))
     if not bound.total:
         return []
     parts = sorted(bound.terms.items(), key=lambda item: -abs(item[1]))
@@ -95,7 +95,7 @@ def _shares(target: Target, found: Confirmed) -> list[str]:
 def _tight_conditions(target: Target, found: Confirmed) -> list[str]:
     """Conditions that hold with next to nothing to spare."""
     statement = target.theorem.statement(target.label)
-    bound = target.theorem.bound(target.label, strict=False, **found.claimed.values)
+    bound = target.theorem.bound(target.label, strict=False, **found.claimed.stated(target))
     lines = []
     for check, condition in zip(bound.conditions, statement.conditions, strict=True):
         if condition.relation != "==" and abs(check.slack) <= 0.02 * _size(bound, condition):

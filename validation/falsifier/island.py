@@ -30,7 +30,7 @@ FOREVER = 1e60
 """Horizon of a run that stays where it starts."""
 REJECTED, _ASTRAY = -30.0, -12.0
 _BISECTIONS, _STEP_POWERS = 46, 30.0
-_REST_BISECTIONS = 26
+_REST_BISECTIONS = 30
 _STEP = ("step_size",)
 _LENGTHS = ("iterations", "rounds")
 
@@ -125,10 +125,15 @@ class Island:
         if quantity == "fine_tuning_step_size":
             return parameters["alpha"]
         if quantity == "clients":
-            return self.clients * cube.whole(5)
+            return self.clients * (1.0 if self._counts_are_least else cube.whole(5))
         if domain == "positive integer":
-            return cube.whole(9)
+            return 1.0 if self._counts_are_least else cube.whole(9)
         return cube.log(-9.5, -1) if quantity == "difference_step" else cube.log(-2.5, 2.5)
+
+    @cached_property
+    def _counts_are_least(self) -> bool:
+        """Where the statement prescribes whole numbers, those that are free are at their least, so that it does."""
+        return bool(whole_choices(self.target, self.formula))
 
     def _evaluate(self, points: Array) -> tuple[dict[str, Array], Values, Array]:
         parameters, values, step = self._decode(Cube(points))
@@ -298,7 +303,16 @@ class Island:
             middle = (low + high) / 2
             ahead = self._moved(parameters, values, middle) > 0
             low, high = np.where(ahead, middle, low), np.where(ahead, high, middle)
+        astray = np.where(self._is_settled(parameters, low, high), astray, np.maximum(astray, 1e-3))
         return self.space.shifted(parameters, (low + high) / 2), astray
+
+    def _is_settled(self, parameters: dict[str, Array], low: Array, high: Array) -> Array:
+        """Whether the gradient is far larger than what bisection leaves open: else it is nothing but that."""
+        assert self.space.shifted is not None
+        ends = [self._family(self.space.shifted(parameters, shift), len(shift)) for shift in (low, high)]
+        a, b = (family.gradient(family.start.expand(family.runs, 1))[:, 0].numpy() for family in ends)
+        settled: Array = np.abs(a - b) <= 0.01 * np.abs(a + b)
+        return settled
 
     def _moved(self, parameters: dict[str, Array], values: Values, shift: Array) -> Array:
         """How far a round moves the start of the shifted instances."""
@@ -318,6 +332,24 @@ class Island:
         values = self._with_step({**self._constants(family), **values}, step)
         _, state = self._run(family, values, 1, 1)
         return {f.name for f in fields(state)} <= {"x", "active"}
+
+
+def whole_choices(target: Target, formula: Formula) -> list[str]:
+    """The whole numbers that a statement's schedule prescribes."""
+    named = target.stated
+    return [n for n in formula.statement.schedule if n in named and named[n].quantity.domain == "positive integer"]
+
+
+def least_counts(target: Target, formula: Formula, clients: int) -> dict[str, float]:
+    """The free whole numbers at their least: the clients of the instance, batches of one."""
+    return {
+        name: float(clients if binding.quantity.name == "clients" else 1)
+        for name, binding in target.symbols.items()
+        if binding.quantity.role == "hyperparameter"
+        and binding.quantity.domain == "positive integer"
+        and name not in formula.determined
+        and binding.quantity.name not in _LENGTHS
+    }
 
 
 def _doubling(horizon: int, steps_of: Any, period: int) -> list[int]:

@@ -19,7 +19,7 @@ from scipy.stats.qmc import Sobol
 from .confirm import Confirmed, NotConfirmed
 from .declared import Target
 from .formula import Formula
-from .island import REJECTED, Array, Candidate, Island
+from .island import REJECTED, Array, Candidate, Island, least_counts, whole_choices
 from .rounding import Draft, confirmed, drafts
 from .spaces import SPACES
 
@@ -32,6 +32,7 @@ _STALLED = 40
 """Generations without improvement after which an island is left."""
 _PERIODS, _HORIZONS = (2, 1, 4), (16, 64)
 _ENDLESS_HORIZON = 16
+_LONGEST, _MOST_HORIZONS = 1024, 4
 
 
 @dataclass(frozen=True)
@@ -67,30 +68,43 @@ def islands(target: Target, formula: Formula, hidden: float = 1.0) -> list[Islan
     spaces = SPACES.get(target.kind, ())
     steps = [{"nu": nu} for nu in (2, 1)] if target.named("fine_tuning_steps") else [{}]
     made: list[Island] = []
-    for clients, (period, horizon, stays), settings in product((2, 1), _lengths(target, formula), steps):
-        for space in spaces:
+    for clients in (2, 1):
+        for (period, horizon, stays), settings, space in product(_lengths(target, formula, clients), steps, spaces):
             if clients in space.clients:
                 made.append(Island(target, formula, space, clients, period, horizon, settings, stays, hidden))
     return [i for i in made if not i.stays or (i.space.shifted is not None and i.keeps_models_only)]
 
 
-def _lengths(target: Target, formula: Formula) -> Iterator[tuple[int, int, bool]]:
+def _lengths(target: Target, formula: Formula, clients: int) -> Iterator[tuple[int, int, bool]]:
     """(period, horizon, whether the start stays), as the statement leaves them free."""
     period, length = target.named("communication_period"), target.named("iterations") or target.named("rounds")
     if target.method is None or length is None:
         yield 1, 1, False
         return
-    if period is not None and period in formula.determined:
-        for horizon in (16, 256):
-            number = float(formula.complete({length: float(horizon)}).get(period, np.nan))
-            if number == round(number):
-                yield int(number), horizon, False
+    if fixed := whole_choices(target, formula):
+        yield from _scheduled(target, formula, fixed, length, clients)
         return
     periods = _PERIODS if period is not None else (1,)
     if target.average == "before":
         yield from ((p, _ENDLESS_HORIZON, True) for p in periods if p > 1)
     for horizon in _HORIZONS:
         yield from ((p, horizon, False) for p in periods)
+
+
+def _scheduled(
+    target: Target, formula: Formula, fixed: list[str], length: str, clients: int
+) -> Iterator[tuple[int, int, bool]]:
+    """Horizons at which every whole number that the statement prescribes is one, all free whole numbers being least."""
+    period, found = target.named("communication_period"), 0
+    for horizon in range(1, _LONGEST + 1):
+        known = {length: float(horizon), **least_counts(target, formula, clients)}
+        completed = formula.complete(known)
+        numbers = [float(completed.get(name, np.nan)) for name in fixed]
+        is_whole = all(n >= 1 and abs(n - round(n)) < 1e-9 for n in numbers)
+        if is_whole and found < _MOST_HORIZONS and horizon > 1:
+            found += 1
+            local = round(float(completed[period])) if period in fixed and period is not None else 2
+            yield local, horizon, False
 
 
 def search(

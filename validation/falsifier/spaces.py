@@ -112,6 +112,12 @@ def _conditional(decode: Callable[[Cube, int, Mapping[str, int]], Parameters]) -
     return made
 
 
+def _federated(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """Clients whose mean slope rises at both ends and whose difference is free."""
+    parameters = _together(cube, clients, settings)
+    return {name: parameters[name] for name in ("gradient_noise", "knots", "slopes", "start")}
+
+
 def _shared(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """One outer function behind affine inner maps, an extra function per client, a free initial estimate."""
     slope = _per_client(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
@@ -211,6 +217,7 @@ def _started(parameters: Parameters, shift: Array) -> Parameters:
 
 
 SPACES: Mapping[str, tuple[Space, ...]] = {
+    "federated": (Space("clients with piecewise linear slopes that differ", _federated, shifted=_levelled),),
     "local_composite": (
         Space("Huber functions behind inner maps that differ", _huber),
         Space("one inner map, outer functions that differ", _together, shifted=_levelled),

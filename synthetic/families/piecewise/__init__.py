@@ -8,12 +8,14 @@ A family is a problem like any other; methods run on it through `drive`, each in
 from .conditional import ConditionalFamily
 from .curve import PiecewiseLinear
 from .family import Family
+from .federated import FederatedFamily
 from .local_composite import LocalCompositeFamily
 from .meta import MetaFamily
 from .shared_composite import SharedCompositeFamily
 
 FAMILIES: dict[str, type[Family]] = {
-    family.kind: family for family in (LocalCompositeFamily, SharedCompositeFamily, ConditionalFamily, MetaFamily)
+    family.kind: family
+    for family in (LocalCompositeFamily, SharedCompositeFamily, ConditionalFamily, MetaFamily, FederatedFamily)
 }
 """Kind of problem -> its family."""
 
@@ -21,6 +23,7 @@ __all__ = [
     "FAMILIES",
     "ConditionalFamily",
     "Family",
+    "FederatedFamily",
     "LocalCompositeFamily",
     "MetaFamily",
     "PiecewiseLinear",

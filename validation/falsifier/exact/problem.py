@@ -333,6 +333,50 @@ class ExactConditional(_AffineInner):
         }
 
 
+class ExactFederated(ExactProblem):
+    """F(x) = (1/N) sum_i F_i(x) with piecewise linear F_i'."""
+
+    kind: ClassVar[str] = "federated"
+    NAMES: ClassVar[frozenset[str]] = frozenset(("gradient_noise", "knots", "slopes", "start"))
+
+    def _per_client(self) -> list[Any]:
+        listed: list[Any] = self.parameters["gradient_noise"]
+        if any(number != 0 for number in listed):
+            raise ValueError("federated: an instance with noise has no deterministic replay")
+        return listed
+
+    @cached_property
+    def client_slopes(self) -> list[Curve]:
+        """F_i'."""
+        return _curves(self.parameters["knots"], self.parameters["slopes"])
+
+    @cached_property
+    def derivative(self) -> Curve:
+        """F'."""
+        return mean(self.client_slopes)
+
+    def gradient_at(self, x: Any) -> Any:
+        return at(self.derivative, x)
+
+    def local_gradient(self, x: Any, sample: None = None) -> ExactTensor:
+        return per_client(lambda i, t: at(self.client_slopes[i], t), x)
+
+    def constants(self) -> dict[str, Fraction]:
+        spread = max(
+            sum(((curve(t) - self.derivative(t)) ** 2 for curve in self.client_slopes), Q(0)) / self.clients
+            for t in self.derivative.positions
+        )
+        return {
+            "local_gradient_bound": max(curve.bound() for curve in self.client_slopes),
+            "local_smoothness": max(curve.lipschitz() for curve in self.client_slopes),
+            "local_gradient_noise": Q(0),
+            "local_gradient_fourth_moment": Q(0),
+            "local_gradient_heterogeneity": _root_above(spread),
+            "objective_smoothness": self.derivative.lipschitz(),
+            "objective_gap": infimum_gap(self.derivative, self.start),
+        }
+
+
 class ExactMeta(ExactProblem):
     """F(w) = (1/N) sum_i f_i(w_nu^i), f_i' = tilt_i + the integral of one piecewise linear Hessian."""
 
@@ -447,7 +491,8 @@ def _root_above(square: Fraction) -> Fraction:
 
 
 EXACT: Mapping[str, type[ExactProblem]] = {
-    problem.kind: problem for problem in (ExactLocalComposite, ExactSharedComposite, ExactConditional, ExactMeta)
+    problem.kind: problem
+    for problem in (ExactLocalComposite, ExactSharedComposite, ExactConditional, ExactMeta, ExactFederated)
 }
 
 

@@ -1,0 +1,78 @@
+"""Plain federated problems F(x) = (1/N) sum_i F_i(x) whose derivatives F_i' are piecewise linear."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import ClassVar
+
+from torch import Tensor
+
+from ...kinds.problem import AbstractFederated, Draws, Sample, batch_mean
+from .curve import Landscape, PiecewiseLinear, landscape
+from .family import Family
+from .noise import SignPair, paired_atoms, paired_signs
+
+
+class FederatedFamily(Family, AbstractFederated):
+    """F_i'(x; s) = p_i(x) + gradient_noise_i s with fair signs s; p_i is piecewise linear through `knots` and `slopes`."""
+
+    SHAPES: ClassVar[Mapping[str, str]] = {
+        "gradient_noise": "client",
+        "knots": "knots",
+        "slopes": "knots",
+        "start": "run",
+    }
+
+    @cached_property
+    def slope(self) -> PiecewiseLinear:
+        """F_i'."""
+        return PiecewiseLinear(self.parameters["knots"], self.parameters["slopes"])
+
+    @cached_property
+    def _is_noisy(self) -> bool:
+        return bool((self.parameters["gradient_noise"] != 0).any())
+
+    def local_value(self, x: Tensor) -> Tensor:
+        return self.slope.integral(x).squeeze(-1)
+
+    def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+        exact = self.slope.at(x)
+        if not isinstance(sample, SignPair):
+            return exact
+        return exact + self.parameters["gradient_noise"].unsqueeze(-1) * batch_mean(sample.outer).unsqueeze(-1)
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SignPair:
+        return paired_signs(draws, batch, purpose, self._is_noisy)
+
+    def atoms(self) -> tuple[SignPair, Tensor]:
+        return paired_atoms(self.clients, self._is_noisy)
+
+    @cached_property
+    def _at_knots(self) -> tuple[Tensor, Tensor]:
+        """Every knot of every client, `(runs, count)`, and the slopes of all clients there, `(runs, clients, count)`."""
+        points = self.parameters["knots"].flatten(1)
+        return points, self.slope.at(points.unsqueeze(1).expand(-1, self.clients, -1))
+
+    @cached_property
+    def landscape(self) -> Landscape:
+        """Of F: its derivative breaks at the knots of the clients."""
+        points, slopes = self._at_knots
+        values = self.slope.integral(points.unsqueeze(1).expand(-1, self.clients, -1))
+        return landscape(points, values.mean(1), slopes.mean(1))
+
+    def constants(self) -> dict[str, Tensor]:
+        _, slopes = self._at_knots
+        apart = (slopes - slopes.mean(1, keepdim=True)).square().mean(1).amax(-1).sqrt()
+        noise = self.parameters["gradient_noise"].abs().amax(-1)
+        start = self.start.expand(self.runs, 1)
+        return {
+            "gradient_cap": self.landscape.steepest,
+            "local_gradient_bound": self.slope.bound.amax(-1),
+            "local_smoothness": self.slope.lipschitz.amax(-1),
+            "local_gradient_noise": noise,
+            "local_gradient_fourth_moment": noise.square().square(),
+            "local_gradient_heterogeneity": apart,
+            "objective_smoothness": self.landscape.smoothness,
+            "objective_gap": self.objective(start) - self.landscape.infimum,
+        }

@@ -1,0 +1,74 @@
+"""The method that a theorem names, built from the values of the theorem's symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import reduce
+from operator import add, mul
+from pathlib import Path
+from typing import Any
+
+import sympy as sp
+
+from ...algorithms import METHODS, Method
+from ...bounds.language.reading import InputError
+from ...bounds.language.theorem import MethodCall
+from ...outside import run_file, split_file
+from .exact.tensor import ExactTensor
+
+
+def method_of(call: MethodCall) -> Callable[[Mapping[str, Any]], Method]:
+    """Values of the symbols -> the method.
+
+    Raises:
+        InputError: there is no such method.
+    """
+    made = _class_of(call)
+
+    def build(values: Mapping[str, Any]) -> Method:
+        return made(**{name: value_of(expr, values) for name, expr in call.values.items()})
+
+    return build
+
+
+def _class_of(call: MethodCall) -> type[Method]:
+    if call.name in METHODS:
+        return METHODS[call.name]
+    if ".py" not in call.name:
+        raise InputError(f"{call.name[:40]!r}: not a method; wanted FILE.py:NAME or one of {' '.join(METHODS)}")
+    file, name = split_file(call.name)
+    found = getattr(run_file((call.folder or Path()) / file), name, None)
+    if not (isinstance(found, type) and issubclass(found, Method)):
+        raise InputError(f"{call.name}: wanted a class that is a Method")
+    return found
+
+
+def value_of(expr: sp.Expr, values: Mapping[str, Any]) -> Any:
+    """A formula of sums, products and whole powers at numbers, arrays or exact tensors.
+
+    Raises:
+        InputError: another function in the formula, or a symbol without a value.
+    """
+    if expr.is_Symbol:
+        try:
+            return values[str(expr)]
+        except KeyError:
+            raise InputError(f"{expr}: the method needs it, and the theorem has no such symbol") from None
+    if expr.is_Rational:
+        exact = Fraction(int(expr.p), int(expr.q))
+        return int(exact) if exact.denominator == 1 else exact
+    parts = [value_of(part, values) for part in expr.args]
+    if expr.is_Add or expr.is_Mul:
+        return reduce(lambda a, b: _joined(add if expr.is_Add else mul, a, b), parts)
+    if expr.is_Pow and isinstance(parts[1], int):
+        power = reduce(mul, [parts[0]] * abs(parts[1]))
+        return power if parts[1] > 0 else 1 / power
+    raise InputError(f"{expr}: wanted sums, products and whole powers in the hyperparameters of a method")
+
+
+def _joined(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Fractions meet tensors of doubles as doubles, and exact tensors as they are."""
+    if any(isinstance(v, ExactTensor) for v in (a, b)):
+        return operation(a, b)
+    return operation(*(float(v) if isinstance(v, Fraction) else v for v in (a, b)))
