@@ -128,7 +128,10 @@ class Derived:
 
 @dataclass(frozen=True)
 class Statement:
-    """Named conditions, derived constants and terms; `schedule` gives hyperparameters that the user may leave out."""
+    """Named conditions, derived constants and terms; `schedule` gives hyperparameters that the user may leave out.
+
+    `assume` names properties that a problem must have beyond those of the theorem, for this statement alone.
+    """
 
     label: str
     terms: tuple[Term, ...]
@@ -136,6 +139,7 @@ class Statement:
     derived: tuple[Derived, ...] = ()
     schedule: Mapping[str, sp.Expr] = field(default_factory=dict)
     note: str = ""
+    assume: tuple[str, ...] = ()
     owner: Theorem | None = field(default=None, repr=False, compare=False)
     kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What took long to derive from the declaration, for whoever derives it."""

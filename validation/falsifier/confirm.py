@@ -30,6 +30,7 @@ from .exact.run import (
 )
 from .exact.tensor import InexactError
 from .formula import Formula
+from .properties import PROPERTIES
 
 Q = Fraction
 _BITS = 384
@@ -134,7 +135,13 @@ def _check_grows(target: Target, gap: str, claimed: Claimed) -> None:
 
 
 def _check_shape(target: Target, claimed: Claimed, problem: ExactProblem) -> list[str]:
-    """The hyperparameters that are the instance's own: clients in equal groups, everybody taking part, fine-tuning."""
+    """The properties that the theorem assumes, and the hyperparameters that are the instance's own.
+
+    These are clients in equal groups, everybody taking part, and the fine-tuning.
+    """
+    for name in target.assumed:
+        if not PROPERTIES[name].holds(claimed.instance.parameters):
+            raise ValueError(f"the instance does not have the property {name}")
     for name, binding in target.symbols.items():
         value, quantity = claimed.hyperparameters.get(name), binding.quantity.name
         if value is None:

@@ -13,6 +13,7 @@ from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from ..runs.registry import recipes
 from .method_call import method_of
+from .properties import PROPERTIES
 
 Values = Mapping[str, Any]
 AT_ONE_POINT = {"(1/N) sum_i ||grad F_i - grad F||^2": "gradient_spread"}
@@ -49,8 +50,13 @@ class Target:
     @cached_property
     def symbols(self) -> dict[str, Binding]:
         """Those of the statement, and those that the method needs besides: a statement may leave out what it holds for."""
-        extra = {name: self.theorem.vocabulary[name] for name in self._needed if name not in self.stated}
+        extra = {name: self.theorem.notation[name] for name in self._needed if name not in self.stated}
         return {**self.stated, **extra}
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """Named properties that an instance must have."""
+        return tuple(dict.fromkeys((*self.theorem.assume, *self.theorem.statement(self.label).assume)))
 
     @property
     def _needed(self) -> list[str]:
@@ -59,7 +65,7 @@ class Target:
             return []
         probe = _Probe()
         self.method(probe)
-        return [name for name in probe.asked if name in self.theorem.vocabulary.bindings]
+        return [name for name in probe.asked if name in self.theorem.notation.bindings]
 
     def named(self, quantity: str) -> str | None:
         """The symbol that stands for a quantity."""
@@ -86,6 +92,11 @@ def target_of(theorem: Theorem, label: str) -> Target:
     """
     if not theorem.statement(label).terms:
         raise InputError(f"{theorem.id} ({label}): defines constants and bounds nothing")
+    for name in (*theorem.assume, *theorem.statement(label).assume):
+        if name not in PROPERTIES:
+            raise InputError(
+                f"{theorem.id} ({label}): assumes {name}, which no family knows; wanted one of {' '.join(PROPERTIES)}"
+            )
     if statistic := AT_ONE_POINT.get(theorem.metric.name):
         return Target(theorem, label, theorem.problem, None, statistic=statistic)
     if theorem.method is not None:

@@ -17,6 +17,7 @@ from ...synthetic.families.piecewise import FAMILIES, Family, MetaFamily
 from .cube import Cube
 from .declared import Target
 from .formula import Formula
+from .properties import imposing
 from .spaces import Space
 
 Array = np.ndarray
@@ -100,9 +101,17 @@ class Island:
 
     # --- from a point to numbers ---
 
+    def _imposed(self, parameters: dict[str, Array]) -> dict[str, Array]:
+        """Parameters with the properties that the theorem assumes."""
+        return imposing(self.target.assumed)(parameters)
+
+    def _shifted(self, parameters: dict[str, Array], shift: Array) -> dict[str, Array]:
+        assert self.space.shifted is not None
+        return self._imposed(self.space.shifted(parameters, shift))
+
     def _decode(self, cube: Cube) -> tuple[dict[str, Array], Values, _Step]:
         """Parameters, values of the free symbols, and how the step size is chosen."""
-        parameters = self.space.decode(cube, self.clients, self.settings)
+        parameters = self._imposed(self.space.decode(cube, self.clients, self.settings))
         values: Values = {}
         for name, binding in self.target.symbols.items():
             if binding.quantity.role == "hyperparameter" and name not in self.formula.determined:
@@ -291,7 +300,6 @@ class Island:
 
         The second is 0 where a round moves both ends inwards, else a number up to 1.
         """
-        assert self.space.shifted is not None
         low, high = -np.ones(count), np.ones(count)
         at_low, at_high = self._moved(parameters, values, low), self._moved(parameters, values, high)
         wrong = np.maximum(np.maximum(-at_low, at_high), 0.0)
@@ -304,20 +312,18 @@ class Island:
             ahead = self._moved(parameters, values, middle) > 0
             low, high = np.where(ahead, middle, low), np.where(ahead, high, middle)
         astray = np.where(self._is_settled(parameters, low, high), astray, np.maximum(astray, 1e-3))
-        return self.space.shifted(parameters, (low + high) / 2), astray
+        return self._shifted(parameters, (low + high) / 2), astray
 
     def _is_settled(self, parameters: dict[str, Array], low: Array, high: Array) -> Array:
         """Whether the gradient is far larger than what bisection leaves open: else it is nothing but that."""
-        assert self.space.shifted is not None
-        ends = [self._family(self.space.shifted(parameters, shift), len(shift)) for shift in (low, high)]
+        ends = [self._family(self._shifted(parameters, shift), len(shift)) for shift in (low, high)]
         a, b = (family.gradient(family.start.expand(family.runs, 1))[:, 0].numpy() for family in ends)
         settled: Array = np.abs(a - b) <= 0.01 * np.abs(a + b)
         return settled
 
     def _moved(self, parameters: dict[str, Array], values: Values, shift: Array) -> Array:
         """How far a round moves the start of the shifted instances."""
-        assert self.space.shifted is not None
-        family = self._family(self.space.shifted(parameters, shift), len(shift))
+        family = self._family(self._shifted(parameters, shift), len(shift))
         method = self._method(self._with_horizon(values, self.horizon), family.runs)
         state = drive(method, family, steps=self.period, start=Start(x=family.start), average=False).state
         assert state is not None

@@ -351,4 +351,4 @@ def at_schedule(
         Condition(c.name, c.left.xreplace(table), c.relation, c.right.xreplace(table), c.note) for c in base.conditions
     )
     note = f"{main.id} ({label}) with the schedule put in"
-    return Statement(label, terms, (*choices, *conditions), base.derived, dict(schedule), note=note)
+    return Statement(label, terms, (*choices, *conditions), base.derived, dict(schedule), note=note, assume=base.assume)

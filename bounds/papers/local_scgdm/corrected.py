@@ -145,7 +145,8 @@ def corrected(s: SimpleNamespace, l_f: Derived, conditions: tuple[Condition, ...
     drift = chain.coefficient(s.consensus_error)
     rest = sp.expand(chain.expr.xreplace({s.consensus_error: sp.Integer(0)}) + s.gradient_sq)
     terms = (*_sorted(s, rest), Term("drift", sp.factor_terms(drift) * length(s)))
-    return Statement("corrected", terms, conditions, (l_f,), note="; ".join((*chain.steps, _NOTE)))
+    note = "; ".join((*chain.steps, _NOTE))
+    return Statement("corrected", terms, conditions, (l_f,), note=note, assume=("equal_inner_maps",))
 
 
 def _sorted(s: SimpleNamespace, expr: sp.Expr) -> tuple[Term, ...]:

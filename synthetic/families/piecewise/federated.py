@@ -70,6 +70,8 @@ class FederatedFamily(Family, AbstractFederated):
             "gradient_cap": self.landscape.steepest,
             "local_gradient_bound": self.slope.bound.amax(-1),
             "local_smoothness": self.slope.lipschitz.amax(-1),
+            "local_sample_smoothness": self.slope.lipschitz.amax(-1),
+            "local_sample_gradient_bound": (self.slope.bound + self.parameters["gradient_noise"].abs()).amax(-1),
             "local_gradient_noise": noise,
             "local_gradient_fourth_moment": noise.square().square(),
             "local_gradient_heterogeneity": apart,

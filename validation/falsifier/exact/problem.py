@@ -368,7 +368,9 @@ class ExactFederated(ExactProblem):
         )
         return {
             "local_gradient_bound": max(curve.bound() for curve in self.client_slopes),
+            "local_sample_gradient_bound": max(curve.bound() for curve in self.client_slopes),
             "local_smoothness": max(curve.lipschitz() for curve in self.client_slopes),
+            "local_sample_smoothness": max(curve.lipschitz() for curve in self.client_slopes),
             "local_gradient_noise": Q(0),
             "local_gradient_fourth_moment": Q(0),
             "local_gradient_heterogeneity": _root_above(spread),

@@ -1,0 +1,58 @@
+"""Named properties that a theorem may assume: how instances are made to have them, and how it is checked that they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Parameters = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Property:
+    """Parameters in which all clients must agree, or that must vanish."""
+
+    equal: tuple[str, ...] = ()
+    zero: tuple[str, ...] = ()
+
+    def imposed(self, parameters: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Arrays `(count, clients, ...)` changed so that the property holds."""
+        equal = {
+            n: np.repeat(parameters[n][:, :1], parameters[n].shape[1], axis=1) for n in self.equal if n in parameters
+        }
+        zero = {n: np.zeros_like(parameters[n]) for n in self.zero if n in parameters}
+        return {**parameters, **equal, **zero}
+
+    def holds(self, parameters: Parameters) -> bool:
+        """Whether an instance in exact numbers has it."""
+        rows = [parameters[name] for name in self.equal if name in parameters]
+        gone = [number for name in self.zero if name in parameters for number in _flat(parameters[name])]
+        return all(row == listed[0] for listed in rows for row in listed) and not any(gone)
+
+
+def _flat(value: Any) -> list[Any]:
+    return [number for part in value for number in _flat(part)] if isinstance(value, list) else [value]
+
+
+_OUTER = Property(equal=("knots", "slopes"), zero=("gradient_noise",))
+PROPERTIES: Mapping[str, Property] = {
+    "equal_inner_maps": Property(equal=("inner_slope", "inner_offset")),
+    "one_outer_function": _OUTER,
+    "no_extra_term": Property(zero=("extra_slopes",)),
+    "independent_clients": Property(),
+}
+"""Name -> what it says of the parameters of a family. Draws are independent over the clients in every family."""
+
+
+def imposing(names: tuple[str, ...]) -> Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]:
+    """A function that gives instances all of these properties."""
+
+    def impose(parameters: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        for name in names:
+            parameters = PROPERTIES[name].imposed(parameters)
+        return parameters
+
+    return impose
