@@ -94,7 +94,7 @@ def sides(target: Target, claimed: Claimed) -> Confirmed:
         point = _completed(target, claimed)
         left = _left(target, claimed, problem, point)
         right = _right(target, claimed)
-    except (ValueError, InexactError, EnclosureError, ArithmeticError, KeyError) as error:
+    except (ValueError, InputError, InexactError, EnclosureError, ArithmeticError, KeyError) as error:
         raise NotConfirmed(f"{target.theorem.id} ({target.label}): {error}") from error
     return Confirmed(claimed, left, right, tuple(checked))
 

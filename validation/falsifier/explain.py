@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from ...bounds.language.reading import InputError
 from .confirm import Confirmed, NotConfirmed, sides
 from .declared import Target
 from .formula import Formula
@@ -77,7 +78,7 @@ def _ratio(target: Target, formula: Formula, made: Draft) -> float | None:
     """Left side over bound of another draft; None where it is not admissible or cannot be run exactly."""
     try:
         return sides(target, settle(target, formula, made)).ratio
-    except NotConfirmed:
+    except (NotConfirmed, InputError):
         return None
 
 

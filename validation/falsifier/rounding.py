@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...bounds.language.reading import InputError
 from ...synthetic.families.piecewise import FAMILIES
 from .confirm import Claimed, Confirmed, NotConfirmed, confirm, interval_of
 from .declared import Target
@@ -218,6 +219,9 @@ def confirmed(target: Target, formula: Formula, made: Draft) -> Confirmed:
     """The draft settled and checked.
 
     Raises:
-        NotConfirmed: it is no violation.
+        NotConfirmed: it is no violation, or one of its numbers is outside its domain.
     """
-    return confirm(target, settle(target, formula, made))
+    try:
+        return confirm(target, settle(target, formula, made))
+    except InputError as error:
+        raise NotConfirmed(str(error)) from error

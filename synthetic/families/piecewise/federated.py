@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from ...kinds.problem import AbstractFederated, Draws, Sample, batch_mean
+from ...kinds import AbstractFederated, Draws, Sample, batch_mean
 from .curve import Landscape, PiecewiseLinear, landscape
 from .family import Family
 from .noise import SignPair, paired_atoms, paired_signs
