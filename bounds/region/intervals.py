@@ -40,10 +40,6 @@ class Interval:
         below = self.upper is None or value < self.upper or (self.upper_closed and value == self.upper)
         return above and below
 
-    @property
-    def is_point(self) -> bool:
-        return self.upper is not None and self.lower == self.upper
-
     def to_dict(self) -> dict[str, Any]:
         names = ("lower", "upper", "lower_closed", "upper_closed", "binding")
         return {name: getattr(self, name) for name in names}

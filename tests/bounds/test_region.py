@@ -60,11 +60,11 @@ def check_ends(piece, conditions, symbol, named) -> None:
         wrong = failing(conditions, symbol, outside)
         assert wrong and set(piece.binding[side].split(", ")) <= named
         assert set(wrong) >= set(piece.binding[side].split(", "))
-        if not piece.is_point:
+        if piece.lower != piece.upper:
             inside = inner - sign * (0 if whole else min(inner * Q(1, 10**9), width(piece) / 3))
             assert not failing(conditions, symbol, inside)
         shown = piece.upper if sign > 0 else piece.lower
-        if not piece.is_point:
+        if piece.lower != piece.upper:
             assert Q(shown) <= low if sign > 0 else Q(shown) >= high
 
 
@@ -172,7 +172,7 @@ def test_an_equality_gives_a_point():
     values = {k: v for k, v in FEDDRO.items() if k != "sigma_g"}
     region = fedco.theorem("feddro.theorem_5_1").admissible("eta", "printed", **values, I=1, T=10**6)
     piece = region.intervals["eta"]
-    assert piece.is_point and piece.lower == pytest.approx(8**0.5 / 1000)
+    assert piece.lower == piece.upper and piece.lower == pytest.approx(8**0.5 / 1000)
 
 
 def test_results_print_and_convert():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from fedco.validation.statistics.calibration import clopper_pearson
-from fedco.validation.statistics.slopes import bound_slope, local_slopes, log_log_slope, slope_interval
+from fedco.validation.statistics.slopes import bound_slope, log_log_slope, slope_interval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -70,9 +70,6 @@ def test_a_wrong_exponent_is_told_apart():
 def test_a_bound_with_a_floor_is_flatter_than_its_limit_exponent():
     bound = 10 / HORIZONS**0.5 + 0.5
     assert -0.5 < bound_slope(HORIZONS, bound) < -0.1
-    bends = local_slopes(HORIZONS, bound)
-    assert bends.shape == (4,) and np.all(np.diff(bends) > 0) and np.all(bends > -0.5)
-    assert local_slopes(HORIZONS[::-1], bound[::-1]) == pytest.approx(bends)
 
 
 @pytest.mark.parametrize(

@@ -96,13 +96,6 @@ def bound_slope(horizons: Any, bounds: Any) -> float:
     return float(log_log_slope(horizons, bounds))
 
 
-def local_slopes(horizons: Any, values: Any) -> Array:
-    """Slope between neighbouring horizons, `(..., horizons - 1)`: shows where a curve bends to its floor."""
-    t, y = _checked(horizons, values)
-    order = np.argsort(t)
-    return np.asarray(np.diff(np.log(y[..., order]), axis=-1) / np.diff(np.log(t[order])))
-
-
 def _checked(horizons: Any, values: Any) -> tuple[Array, Array]:
     t, y = np.asarray(horizons, dtype=np.float64), np.asarray(values, dtype=np.float64)
     if t.ndim != 1 or len(np.unique(t)) < 2 or len(np.unique(t)) < len(t):

@@ -31,11 +31,6 @@ def _at_most(count: int, *parts: sp.Expr) -> sp.Expr:
     return count * sp.Add(*parts)
 
 
-def below_one(rate: sp.Symbol, eta: sp.Symbol) -> dict[sp.Symbol, sp.Expr]:
-    """Sweeps rate eta < 1."""
-    return {rate: 1 / (eta * (1 + _U))}
-
-
 def meta(s: SimpleNamespace) -> Statement:
     """Lemma 3.9: g = x - lam grad L and f = L, as (18) to (24) combine their constants."""
     gradient = Smooth(s.L_1, s.L_2)
