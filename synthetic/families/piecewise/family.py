@@ -18,6 +18,10 @@ OF_A_START = ("initial_inner_error",)
 """Constants of a run's start, which no certificate of a problem is about."""
 
 
+_OF_A_RUN = ("initial_inner_error",)
+"""Constants that depend on a run's free initial estimate: no certificate of the problem."""
+
+
 class Family(AbstractProblem):
     """Instances of one kind, each run its own.
 
@@ -71,5 +75,5 @@ class Family(AbstractProblem):
         return {
             quantity: Certificate(quantity, float(value), "upper", "A closed formula in the knots of the instance.")
             for quantity, value in self.constants().items()
-            if quantity in QUANTITIES
+            if quantity in QUANTITIES and quantity not in _OF_A_RUN
         }
