@@ -16,20 +16,20 @@ _HOMES = {
     "get_theorems": "registry",
     "paper_keys": "registry",
     "paper_theorems": "registry",
-    "papers": "registry",
+    "all_papers": "registry",
 }
 
 __all__ = [
     "InputError",
     "Paper",
     "Theorem",
+    "all_papers",
     "all_theorems",
     "get_paper",
     "get_theorem",
     "get_theorems",
     "paper_keys",
     "paper_theorems",
-    "papers",
 ]
 
 

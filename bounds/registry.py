@@ -68,7 +68,7 @@ def add_paper(paper: Paper) -> None:
     _added[paper.key] = paper
 
 
-def papers() -> tuple[Paper, ...]:
+def all_papers() -> tuple[Paper, ...]:
     """All papers; an installed one that cannot be loaded is left out with a warning."""
     return tuple(all_that_load(paper_keys(), get_paper).values())
 
@@ -84,7 +84,7 @@ def paper_theorems(key: str) -> dict[str, Theorem]:
 
 def all_theorems() -> dict[str, Theorem]:
     """Every theorem, by id."""
-    return {name: item for paper in papers() for name, item in paper.theorems.items()}
+    return {name: item for paper in all_papers() for name, item in paper.theorems.items()}
 
 
 def get_theorem(name: str | Theorem) -> Theorem:

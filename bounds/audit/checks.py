@@ -15,7 +15,7 @@ from ..language.paper import Paper
 from ..language.reading import InputError
 from ..language.theorem import Condition, Inhomogeneity, Statement, Theorem
 from ..proof.certificates import find_violation, prove_nonnegative, violates
-from ..registry import get_paper, get_theorem, is_paper, papers
+from ..registry import all_papers, get_paper, get_theorem, is_paper
 from .findings import SEVERITIES, Evidence, Finding, confirm
 
 
@@ -39,7 +39,7 @@ def _findings(about: Theorem | Paper | str | None) -> Iterator[Finding]:
         yield from automatic(about)
         yield from (finding for finding in _read(about) if finding.theorem == about.id)
         return
-    for paper in papers() if about is None else (about,):
+    for paper in all_papers() if about is None else (about,):
         yield from of_paper(paper)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..evaluation.enclosure import enclose_bound
 from ..language.theorem import Statement
-from ..registry import get_paper, get_theorem, is_paper, papers
+from ..registry import all_papers, get_paper, get_theorem, is_paper
 
 Number = Fraction | int
 Interval = tuple[Fraction, Fraction]
@@ -201,7 +201,7 @@ def declared_in(names: Mapping[str, Any]) -> tuple[Refutation, ...]:
 @cache
 def refutations() -> dict[str, Refutation]:
     """Every declared refutation by name, in the order of the papers."""
-    return {name: item for paper in papers() for name, item in paper.counterexamples.items()}
+    return {name: item for paper in all_papers() for name, item in paper.counterexamples.items()}
 
 
 def refuted_by(statement: Statement) -> tuple[str, ...]:

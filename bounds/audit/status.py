@@ -18,7 +18,7 @@ from ..evaluation.enclosure import EnclosureError
 from ..language.reading import InputError
 from ..language.theorem import Condition, Statement, Theorem
 from ..proof.derivations import derivation, prove
-from ..registry import papers
+from ..registry import all_papers
 from .checks import compare, never_negative, scheduled
 from .findings import Evidence
 from .refutation import RefutationError, refutations, refuted_by, right_side
@@ -70,7 +70,7 @@ def status(theorem: Theorem, label: str = "printed") -> Status:
 
 @cache
 def _arguments() -> dict[tuple[str, str], Callable[[], Evidence]]:
-    return {key: check for paper in papers() for key, check in paper.holds.items()}
+    return {key: check for paper in all_papers() for key, check in paper.holds.items()}
 
 
 def _bundles(theorem: Theorem, label: str) -> tuple[str, ...]:

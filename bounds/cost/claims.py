@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from ..language.reading import InputError
-from ..registry import get_theorem, papers
+from ..registry import all_papers, get_theorem
 from .orders import Order, Rates, rates
 
 _ORDERS = (("samples", "rounds"), ("rounds", "samples"))
@@ -127,4 +127,6 @@ def _rates(name: str, label: str) -> Rates | None:
 
 def about(name: str) -> tuple[Claim, ...]:
     """The claims that rest on a theorem or on its corollary, by id; none for a theorem without any."""
-    return tuple(claim for paper in papers() for claim in paper.claims if name in (claim.statement_of, claim.general))
+    return tuple(
+        claim for paper in all_papers() for claim in paper.claims if name in (claim.statement_of, claim.general)
+    )

@@ -17,7 +17,7 @@ from ..language.quantities import QUANTITIES
 from ..language.reading import InputError, read_number
 from ..language.theorem import Theorem
 from ..optimum.tuning import Tuned, tune
-from ..registry import papers
+from ..registry import all_papers
 from .orders import Order, rates
 from .resources import RESOURCES
 
@@ -201,7 +201,7 @@ def _check_kind(kind: str | None, theorems: Sequence[Theorem]) -> None:
 
 
 def _main_theorems() -> list[Theorem]:
-    return [theorem for paper in papers() for theorem in paper.main_theorems]
+    return [theorem for paper in all_papers() for theorem in paper.main_theorems]
 
 
 def _known_quantities(theorems: Sequence[Theorem]) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..language.reading import InputError
 from ..language.theorem import Theorem
-from ..registry import get_paper, is_paper, papers
+from ..registry import all_papers, get_paper, is_paper
 from .kernel import Derivation, Reader, Verdict, check
 
 LABEL = "corrected"
@@ -35,4 +35,4 @@ def prove(theorem: Theorem, label: str = LABEL) -> Verdict:
 
 def derived_ids() -> tuple[str, ...]:
     """Ids of the theorems that have a derivation, whether or not it checks."""
-    return tuple(name for paper in papers() for name in paper.derivations)
+    return tuple(name for paper in all_papers() for name in paper.derivations)

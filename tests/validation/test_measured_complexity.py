@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fedco import theorem
 from fedco.bounds.cost.resources import MEANING, RESOURCES
-from fedco.bounds.registry import papers
+from fedco.bounds.registry import all_papers
 from fedco.validation.report import rates
 from fedco.validation.report.rates import measure_rates, rates_section
 from fedco.validation.runs.measured_complexity import claimed_exponents, cost_exponents
@@ -18,7 +18,7 @@ from fedco.validation.runs.registry import complexities, recipe_for
 from fedco.validation.runs.sweeps import SweepResult, evaluate_sweep, run_sweep
 from fedco.validation.statistics.slopes import log_log_slope, slope_interval
 
-ALL_CLAIMS = [claim for paper in papers() for claim in paper.claims]
+ALL_CLAIMS = [claim for paper in all_papers() for claim in paper.claims]
 COMPLEXITIES = complexities()
 
 CONDITIONAL = ("fcsg.corollary_4_2", "fcsg_m.corollary_4_5", "acc_fcsg_m.corollary_4_8")
