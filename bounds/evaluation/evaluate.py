@@ -86,10 +86,18 @@ def sign(expr: sp.Expr) -> int:
     number = sp.N(expr, _DIGITS)
     if not number.is_real:
         raise InputError(f"not a real number: {str(expr)[:60]}; the root of a negative number at these values")
-    scale = max((abs(sp.N(part, 15)) for part in sp.Add.make_args(sp.expand(expr))), default=sp.Integer(1))
+    scale = max((abs(sp.N(part, 15)) for part in sp.Add.make_args(_expanded(expr))), default=sp.Integer(1))
     if abs(number) > scale * sp.Float(10) ** (-_DIGITS // 2):
         return 1 if number > 0 else -1
     return 0 if expr.equals(0) else (1 if sp.N(expr, 4 * _DIGITS) > 0 else -1)
+
+
+def _expanded(expr: sp.Expr) -> sp.Expr:
+    """Expanded, or as it is where sympy cannot simplify one of its roots (see `put_in`)."""
+    try:
+        return sp.expand(expr)
+    except ValueError:
+        return expr
 
 
 def holds(condition: Condition) -> bool:

@@ -219,12 +219,19 @@ class Statement:
         """The base symbols that a user sets (those with a schedule may be left out)."""
         return frozenset().union(*(self.symbols_of(expr) for _, expr in self.expressions()))
 
+    @cached_property
+    def _base_symbols(self) -> dict[sp.Symbol, frozenset[sp.Symbol]]:
+        """Derived symbol -> the base symbols of its formula; a formula may use the derived constants before it."""
+        found: dict[sp.Symbol, frozenset[sp.Symbol]] = {}
+        for constant in self.derived:
+            free = sp.sympify(constant.expr).free_symbols
+            found[constant.symbol] = frozenset().union(*(found.get(symbol, {symbol}) for symbol in free))
+        return found
+
     def symbols_of(self, expr: sp.Expr) -> frozenset[sp.Symbol]:
         """The base symbols of an expression, those of its derived constants included (without expanding anything)."""
-        formulas = {constant.symbol: sp.sympify(constant.expr) for constant in self.derived}
-        found = sp.sympify(expr).free_symbols
-        inner = [self.symbols_of(formulas[symbol]) for symbol in found if symbol in formulas]
-        return frozenset({symbol for symbol in found if symbol not in formulas}.union(*inner))
+        known = self._base_symbols
+        return frozenset().union(*(known.get(symbol, {symbol}) for symbol in sp.sympify(expr).free_symbols))
 
     def at(self, expr: sp.Expr, point: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
         """The exact value of an expression at a point that fixes its base symbols; derived constants are evaluated first."""
@@ -233,7 +240,7 @@ class Statement:
         for constant in self.derived:
             if constant.symbol in needed:
                 known[constant.symbol] = self.at(constant.expr, point)
-        return sp.sympify(expr).xreplace(known)
+        return put_in(sp.sympify(expr), known)
 
     @cached_property
     def total(self) -> sp.Expr:
@@ -247,6 +254,16 @@ class Statement:
 
     def constant(self, name: str) -> Derived:
         return _named(self.derived, name, f"statement {self.label} has no derived constant")
+
+
+def put_in(expr: sp.Expr, known: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
+    """The expression at a point. Roots of numbers that sympy 1.14 cannot simplify (it factors them first, and gives up with a
+    ValueError where two factors are nearly equal) stay as they are."""
+    try:
+        return expr.xreplace(known)
+    except ValueError:
+        with sp.evaluate(False):
+            return expr.xreplace(known)
 
 
 def _named(items: tuple[Any, ...], name: str, message: str) -> Any:

@@ -100,12 +100,10 @@ def registered(theorem: Theorem) -> Iterator[None]:
     """The registry with one theorem exchanged."""
     known, name = paper_theorems(theorem.id.partition(".")[0]), theorem.id
     original, known[name] = known[name], theorem
-    audit._corollary_cache.cache_clear()
     try:
         yield
     finally:
         known[name] = original
-        audit._corollary_cache.cache_clear()
 
 
 @cache

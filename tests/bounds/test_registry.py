@@ -227,7 +227,7 @@ def test_what_has_no_proof_says_why(name):
     if "composed" in theorem.labels:
         assert not theorem.not_composed
     else:
-        with pytest.raises(InputError, match=r"not proved: \w+"):
+        with pytest.raises(InputError, match=r"not composed: \w+"):
             theorem.statement("composed")
 
 

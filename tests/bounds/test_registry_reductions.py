@@ -42,6 +42,10 @@ KNOWN_TO_STAY = {
     ("noise", "meta_fl.theorem_8_FO"): APPROXIMATE,
     ("noise", "meta_fl.theorem_8_HF"): APPROXIMATE,
     ("gap", "fcsg_m.theorem_4_4"): START,
+    (
+        "period",
+        "feddro.corollary_1",
+    ): "the corrected corollary covers I - 1 by I, so that its rate is one power of I and T",
     ("gap", "baselines.scgd"): FIRST_NOISE,
     ("gap", "fcsg_m.corollary_4_5"): START,
     ("gap", "acc_fcsg_m.theorem_4_7"): START,

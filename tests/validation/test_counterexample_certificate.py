@@ -107,13 +107,13 @@ def test_a_box_limit_leaves_an_honest_partial_range():
 
 
 def drop_a_box(found: Certificate) -> Certificate:
-    return replace(found, composed=found.proved[1:])
+    return replace(found, proved=found.proved[1:])
 
 
 def shrink_a_box(found: Certificate) -> Certificate:
     first, *rest = found.proved
     box = replace(first.box, x_upper=(first.box.x_lower + first.box.x_upper) / 2)
-    return replace(found, composed=(replace(first, box=box), *rest))
+    return replace(found, proved=(replace(first, box=box), *rest))
 
 
 def widen_the_claim(found: Certificate) -> Certificate:
@@ -126,7 +126,7 @@ def raise_the_threshold(found: Certificate) -> Certificate:
 
 def one_false_box(found: Certificate) -> Certificate:
     region = certifier.search_region(found.claim)
-    return replace(found, composed=(ProvedBox(region, "drift", Q(1)),))
+    return replace(found, proved=(ProvedBox(region, "drift", Q(1)),))
 
 
 @pytest.mark.parametrize("mutant", [drop_a_box, shrink_a_box, widen_the_claim, raise_the_threshold, one_false_box])
