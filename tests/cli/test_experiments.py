@@ -42,6 +42,8 @@ def test_a_plot_is_written_with_its_data(tmp_path) -> None:
     done = run(
         "plot",
         "feddro.theorem_5_1",
+        "--statement",
+        "printed",
         "--over",
         "T",
         "--from",
@@ -54,7 +56,8 @@ def test_a_plot_is_written_with_its_data(tmp_path) -> None:
         "--json",
     )
     assert out.read_text(encoding="utf-8").lstrip().startswith("<?xml")
-    assert json.loads(done.stdout)["data"]
+    told = json.loads(done.stdout)
+    assert told["data"] and (told["statement"], told["status"]) == ("printed", "refuted")
 
 
 def test_a_refutation_is_replayed(tmp_path) -> None:

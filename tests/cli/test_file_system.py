@@ -44,7 +44,8 @@ def test_a_folder_that_cannot_be_written_is_named_at_once(command, place, capsys
 
 def test_a_figure_goes_into_a_folder_that_is_made_for_it(tmp_path, capsys, monkeypatch):
     path = tmp_path / "new" / "figure.svg"
-    status, _, _ = run(capsys, monkeypatch, "plot", MAIN, "--over", "T", *sets(VALUES), "--out", str(path))
+    drawn = ("--statement", "printed", "--over", "T", *sets(VALUES))
+    status, _, _ = run(capsys, monkeypatch, "plot", MAIN, *drawn, "--out", str(path))
     assert status == 0 and os.listdir(path.parent) == ["figure.svg"]
 
 
