@@ -1,7 +1,7 @@
 """fedco: the convergence theory of federated compositional optimisation, executable.
 
     >>> import fedco
-    >>> bound = fedco.theorem("feddro.theorem_5_1").bound(L_h=1, L_f=1, L_g=1, B_f=1, B_g=1, sigma_h="1/2", sigma_g="1/2",
+    >>> bound = fedco.theorem("feddro.theorem_5_1").bound("printed", L_h=1, L_f=1, L_g=1, B_f=1, B_g=1, sigma_h="1/2", sigma_g="1/2",
     ...     Delta_h=0, Delta_g=0, Phi_gap=1, y_err=0, I=1, K=4, b=1, T=10**6)
     >>> bound.admissible
     True

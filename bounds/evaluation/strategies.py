@@ -1,8 +1,8 @@
 """Hypothesis strategies drawn from the declared domains: values for a statement, for our tests and for a user's own.
 
-    >>> from fedco.bounds import theorem
+    >>> import fedco
     >>> from fedco.bounds.evaluation.strategies import values
-    >>> admissible = values(theorem("feddro.theorem_5_1"), "corrected")
+    >>> admissible = values(fedco.theorem("feddro.theorem_5_1").statement("corrected"))
 
 Hypothesis is needed by whoever calls this, and by nothing else in the package.
 """

@@ -104,7 +104,7 @@ def admissible(statement: Statement, solve: str | tuple[str, ...], values: Mappi
 
     Example:
         >>> import fedco
-        >>> region = fedco.theorem("fcsg.theorem_4_1").admissible("alpha", L_f=1, L_g=1, S_f=1, S_g=1, q=4)
+        >>> region = fedco.theorem("fcsg.theorem_4_1").admissible("alpha", "printed", L_f=1, L_g=1, S_f=1, S_g=1, q=4)
         >>> print(region.intervals["alpha"])
         (0, 0.02083333333]
     """
