@@ -9,7 +9,7 @@ STAMP := $(VENV)/.installed
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "setuptools" "wheel"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e ".[test,lint,distributed,frames,docs]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e ".[test,lint,distributed,frames,experiments,docs]"
 	touch $(STAMP)
 
 report: $(STAMP)  ## the main job: verdicts, counterexample and audit in one self-contained page, report/index.html
