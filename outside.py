@@ -29,6 +29,11 @@ def is_python_file(text: str) -> bool:
     return text.endswith(".py") or ".py:" in text
 
 
+def is_file(text: str) -> bool:
+    """Whether a text names a file of theorems rather than an id: FILE.toml, FILE.py or FILE.py:NAME."""
+    return text.endswith(".toml") or is_python_file(text)
+
+
 def split_file(text: str, folder: Path | None = None) -> tuple[Path, str]:
     """`FILE.py:NAME` as the path, looked for in `folder`, and the name, which may be empty."""
     file, colon, name = text.rpartition(":")

@@ -7,16 +7,13 @@ from pathlib import Path
 from types import ModuleType
 
 from ..errors import InputError
-from ..outside import is_python_file, run_file, split_file
+from ..outside import is_file, run_file, split_file
 from .language.definition import load
 from .language.formula import nearest
 from .language.paper import Paper
 from .language.theorem import Theorem
 
-
-def is_file(text: str) -> bool:
-    """Whether a text names a file of theorems rather than an id: FILE.toml, FILE.py or FILE.py:NAME."""
-    return text.endswith(".toml") or is_python_file(text)
+__all__ = ["is_file", "theorem_of_file", "theorems_of_file"]
 
 
 def theorems_of_file(text: str) -> dict[str, Theorem]:

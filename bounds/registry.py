@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
 
 from ..outside import all_that_load, installed, load_installed
 from . import papers as built_in
@@ -19,11 +18,7 @@ from .language.theorem import Theorem
 _added: dict[str, Paper] = {}
 
 
-@cache
-def _built_in() -> tuple[str, ...]:
-    """Keys in the order that `papers/__init__.py` gives; a folder that is not named there comes last."""
-    found = {module.name for module in iter_modules(built_in.__path__) if module.ispkg}
-    return tuple(sorted(found, key=lambda key: (built_in.ORDER.index(key) if key in built_in.ORDER else 99, key)))
+_built_in = cache(built_in.built_in_keys)
 
 
 def paper_keys() -> tuple[str, ...]:

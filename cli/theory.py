@@ -127,25 +127,34 @@ def audit(
     recheck: Annotated[
         str | None, typer.Option("--recheck", metavar="FINDING", help="Run one finding's check again.")
     ] = None,
-    check: Annotated[bool, typer.Option("--check/--no-check", help="Run every finding's check (the default).")] = True,
+    check: Annotated[
+        bool | None,
+        typer.Option(
+            "--check/--no-check",
+            help="Run every check now, or none; without it only those of papers that changed since their last audit.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Every discrepancy found in the papers, worst first, each with a check that anyone can rerun."""
-    from ..bounds.audit import checks as auditing
+    """Every discrepancy found in the papers, worst first, each with a check that anyone can rerun.
 
+    The findings of a paper are read from its last audit, of which the date is given, as long as its declarations are those of that day.
+    """
     if recheck:
-        evidence = {key: str(value) for key, value in auditing.recheck(recheck, name).items()}
+        from ..bounds.audit.checks import recheck as run_again
+
+        evidence = {key: str(value) for key, value in run_again(recheck, name).items()}
         emit(
             {"finding": recheck, "confirmed": True, "evidence": evidence}, f"{recheck}: confirmed\n{evidence}", as_json
         )
         return
-    found = auditing.audit(name)
-    rows = [finding.to_dict() for finding in found]
-    if check:
-        for row, finding in zip(rows, found, strict=True):
-            row["evidence"] = {key: str(value) for key, value in finding.check().items()}
-    note(f"{len(rows)} findings" + (", every check confirmed" if check else ""))
-    emit({"findings": rows}, "\n\n".join(auditing.describe(finding) for finding in found), as_json)
+    from ..bounds.audit.findings import describe
+    from ..bounds.audit.ledger import findings
+
+    rows, dates = findings(name, check)
+    days = sorted({day for day in dates.values() if day})
+    note(f"{len(rows)} findings, " + (f"every check confirmed on {' to '.join(days)}" if days else "not checked"))
+    emit({"findings": rows, "checked": dates}, "\n\n".join(describe(row) for row in rows), as_json)
 
 
 def prove(name: TheoremId, as_json: Json = False) -> None:

@@ -347,13 +347,3 @@ def _candidates(finding_id: str, name: str | Theorem | None) -> Iterator[Finding
         yield from get_paper(key).findings
     elif theorem in get_paper(key).theorems:
         yield from automatic(get_paper(key).theorems[theorem])
-
-
-def describe(finding: Finding) -> str:
-    """A finding as a paragraph for a person."""
-    lines = [
-        f"[{finding.severity}] {finding.id}: {finding.where}\n  printed:     {finding.printed}\n  instead:     {finding.expected}\n"
-        f"  consequence: {finding.consequence}\n  re-check:    {finding.command}",
-        *(f"  refuted:     fedco replay docs/{name}" for name in finding.bundles),
-    ]
-    return "\n".join(lines)

@@ -83,6 +83,19 @@ class Finding:
         return {**known, "recheck": self.command, "bundle": files[0] if files else None, "bundles": files}
 
 
+def describe(row: Mapping[str, Any]) -> str:
+    """A finding, as `to_dict` gives it, as a paragraph for a person."""
+    lines = [
+        f"[{row['severity']}] {row['id']}: {row['where']}",
+        f"  printed:     {row['printed']}",
+        f"  instead:     {row['expected']}",
+        f"  consequence: {row['consequence']}",
+        f"  re-check:    {row['recheck']}",
+        *(f"  refuted:     fedco replay docs/{name}" for name in row["bundles"]),
+    ]
+    return "\n".join(lines)
+
+
 def confirm(fact: bool, **evidence: Any) -> Evidence:
     """The evidence, if the fact holds.
 

@@ -1,0 +1,78 @@
+"""The kept audits: current, equal to a new audit, and not used when damaged or made from other declarations."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+from fedco.bounds import papers
+from fedco.bounds.audit import ledger
+from fedco.bounds.audit.checks import audit
+from fedco.bounds.audit.findings import SEVERITIES
+
+QUICK = ("fcsg_m", "baselines")
+
+
+@pytest.mark.parametrize("key", papers.built_in_keys())
+def test_every_built_in_paper_has_a_current_ledger(key):
+    assert ledger.read(key) is not None, "its declarations changed: run `make docs`"
+
+
+@pytest.mark.parametrize(
+    "key", [pytest.param(k, marks=() if k in QUICK else pytest.mark.slow) for k in papers.built_in_keys()]
+)
+def test_ledger_equals_a_new_audit(key):
+    assert [dict(row) for row in ledger.read(key).rows] == list(json.loads(json.dumps([*ledger.run(audit(key))])))
+
+
+@pytest.fixture
+def copied(tmp_path, monkeypatch):
+    """`fcsg_m` and the paper beside it that it imports, in a folder of their own."""
+    for key in ("fcsg", "fcsg_m"):
+        shutil.copytree(ledger.folder_of(key), tmp_path / key)
+    monkeypatch.setattr(ledger, "folder_of", lambda key: tmp_path / key)
+    ledger.fingerprint.cache_clear()
+    yield tmp_path
+    ledger.fingerprint.cache_clear()
+
+
+def test_copied_ledger_is_read(copied):
+    assert ledger.read("fcsg_m") is not None
+
+
+@pytest.mark.parametrize("changed", ["fcsg_m/corrected.py", "fcsg/notation.py"])
+def test_ledger_of_changed_declarations_is_not_used(copied, changed):
+    with open(copied / changed, "a") as file:
+        file.write("\n")
+    assert ledger.read("fcsg_m") is None
+
+
+def test_altered_ledger_is_not_used(copied):
+    file = copied / "fcsg_m" / ledger.NAME
+    file.write_text(file.read_text().replace('"slip"', '"breaks"', 1))
+    assert ledger.read("fcsg_m") is None
+
+
+def test_checks_are_run_where_no_ledger_is_valid(copied, monkeypatch):
+    kept, days = ledger.findings("fcsg_m")
+    (copied / "fcsg_m" / ledger.NAME).unlink()
+    made, today = ledger.findings("fcsg_m")
+    assert made == kept and days["fcsg_m"] <= today["fcsg_m"]
+    assert ledger.findings("fcsg_m", check=False)[1] == {"fcsg_m": None}
+    monkeypatch.setattr(ledger, "read", lambda key: pytest.fail("a ledger was read although every check is to run"))
+    assert ledger.findings("fcsg_m", check=True)[0] == kept
+
+
+def test_list_is_worst_first_and_can_be_narrowed():
+    rows, _ = ledger.findings()
+    ranks = [SEVERITIES.index(row["severity"]) for row in rows]
+    assert ranks == sorted(ranks) and len(rows) == len({row["id"] for row in rows})
+    about, _ = ledger.findings("feddro.lemma_f_2")
+    assert about == [row for row in rows if row["theorem"] == "feddro.lemma_f_2"] != []
+
+
+def test_listing_needs_neither_sympy_nor_torch():
+    code = "import sys, fedco.bounds.audit.ledger as l; l.findings(); print(*sorted({'sympy', 'torch'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
