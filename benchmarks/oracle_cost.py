@@ -38,7 +38,7 @@ Call = Callable[[], Any]
 def built(name: str, dim: int) -> Any:
     """The problem at this dimension, or at its own where its data or its definition fix it."""
     try:
-        return problem(name, dim=dim) if "dim" in PRESETS[name].all_dials else problem(name)
+        return problem(name, dim=dim) if "dim" in PRESETS[name].all_parameters else problem(name)
     except ValueError:
         return problem(name)
 

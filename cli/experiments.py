@@ -24,7 +24,7 @@ Out = Annotated[
 
 
 def problems(as_json: Json = False) -> None:
-    """The registered problems: kind, sizes, dials, theorems that fit, certified constants at the default dials."""
+    """The registered problems: kind, sizes, parameters, theorems that fit, certified constants at the default parameters."""
     from ..synthetic import PRESETS, problem
     from ..validation.runs.fit import fitting_theorems
 
@@ -35,7 +35,7 @@ def problems(as_json: Json = False) -> None:
 def _problem_row(made: Any, preset: Any, fitting: Any) -> dict[str, Any]:
     """What one problem is; estimating the constants of one that certifies none would take minutes, so it is left out."""
     certificates = made.certificates if preset.certified else {}
-    dials = {key: value for key, value in preset.all_dials.items() if isinstance(value, (bool, int, float, str))}
+    parameters = {key: value for key, value in preset.all_parameters.items() if isinstance(value, (bool, int, float, str))}
     return {
         "name": made.name,
         "kind": made.kind,
@@ -46,7 +46,7 @@ def _problem_row(made: Any, preset: Any, fitting: Any) -> dict[str, Any]:
         "certified": preset.certified,
         "fits": list(fitting(made)) if preset.certified else [],
         "properties": sorted(made.properties),
-        "dials": dials,
+        "parameters": parameters,
         "constants": {
             quantity: {
                 "value": float(c.value),
@@ -64,10 +64,10 @@ def _problem_text(row: dict[str, Any]) -> str:
     head = f"{row['name']} ({row['kind']}, {row['clients']} clients, dimension {row['dim']}): {row['summary']}"
     constants = [f"  {q:<36} {c['value']:<12.6g} {c['kind']}" for q, c in row["constants"].items()]
     missing = [] if row["certified"] else ["  constants are estimated on request, and never support a bound"]
-    dials = "  dials " + ", ".join(f"{key}={value}" for key, value in row["dials"].items())
+    parameters = "  parameters " + ", ".join(f"{key}={value}" for key, value in row["parameters"].items())
     fits = f"  fits {', '.join(row['fits']) or 'no theorem as it stands'}"
     properties = f"  properties {', '.join(row['properties'])}"
-    return "\n".join([head, fits, properties, dials, *constants, *missing])
+    return "\n".join([head, fits, properties, parameters, *constants, *missing])
 
 
 def algorithms(as_json: Json = False) -> None:

@@ -1,4 +1,4 @@
-"""The registered problems: a name, the family that builds it, and its dials.
+"""The registered problems: a name, the family that builds it, and its parameters.
 
 The FedDRO presets are tuned for Theorem 5.1 with eta = sqrt(bK/T): at the horizons in the comments the printed bound is
 well below gradient_cap^2, so that a verdict can support it.
@@ -35,18 +35,18 @@ from .parts.adversary import Budget
 
 @dataclass(frozen=True)
 class Preset:
-    """How to build a problem: `family(name=..., **dials)`; `certified` unless its constants are estimates."""
+    """How to build a problem: `family(name=..., **parameters)`; `certified` unless its constants are estimates."""
 
     family: Callable[..., AbstractProblem]
     summary: str
-    dials: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     certified: bool = True
 
     @property
-    def all_dials(self) -> dict[str, Any]:
-        """Every dial with its value: the defaults of the family, and what the preset sets."""
+    def all_parameters(self) -> dict[str, Any]:
+        """Every parameter with its value: the defaults of the family, and what the preset sets."""
         defaults = {name: item.default for name, item in signature(self.family).parameters.items() if name != "name"}
-        return {**defaults, **self.dials}
+        return {**defaults, **self.parameters}
 
 
 _FEDDRO = {"B_f": 1.0, "L_f": 0.2, "L_g": 0.1, "B_h": 0.3, "L_h": 0.1, "ripple": 0.8, "target": 2.0, "start": 20.0}
@@ -248,41 +248,41 @@ def problems() -> tuple[str, ...]:
     return tuple(name for name, preset in PRESETS.items() if preset.certified)
 
 
-def problem(name: str, **dials: Any) -> AbstractProblem:
+def problem(name: str, **parameters: Any) -> AbstractProblem:
     """A registered problem, one of an installed package (group `fedco.problems`), or that of `FILE.py:NAME`.
 
     Args:
-        dials: they override those of the preset.
+        parameters: they override those of the preset.
 
     Raises:
-        ValueError: for an unknown name or dial.
+        ValueError: for an unknown name or parameter.
 
     Example:
         >>> problem("feddro_noisy", clients=4).clients
         4
     """
     if is_python_file(name):
-        return _from_outside(name, load_object(name), dials)
+        return _from_outside(name, load_object(name), parameters)
     if name not in PRESETS and name in installed("problems"):
-        return _from_outside(name, load_installed("problems", name), dials)
+        return _from_outside(name, load_installed("problems", name), parameters)
     if name not in PRESETS:
         raise InputError(f"unknown problem {name[:40]!r}; wanted FILE.py:NAME or one of {', '.join(PRESETS)}")
     preset = PRESETS[name]
     known = set(signature(preset.family).parameters)
-    if not dials.keys() <= known:
-        raise ValueError(f"problem {name} has no dial {sorted(dials.keys() - known)}; it has {sorted(known)}")
-    return preset.family(**{"name": name, **preset.dials, **dials})
+    if not parameters.keys() <= known:
+        raise ValueError(f"problem {name} has no parameter {sorted(parameters.keys() - known)}; it has {sorted(known)}")
+    return preset.family(**{"name": name, **preset.parameters, **parameters})
 
 
-def _from_outside(name: str, found: Any, dials: Mapping[str, Any]) -> AbstractProblem:
-    """A problem as it stands, or what a preset, a class or a function makes; `dials` go to it."""
+def _from_outside(name: str, found: Any, parameters: Mapping[str, Any]) -> AbstractProblem:
+    """A problem as it stands, or what a preset, a class or a function makes; `parameters` go to it."""
     try:
         if isinstance(found, Preset):
-            found = found.family(**{"name": name, **found.dials, **dials})
+            found = found.family(**{"name": name, **found.parameters, **parameters})
         elif callable(found):
-            found = found(**dials)
-        elif dials:
-            found = replace(found, **dials)
+            found = found(**parameters)
+        elif parameters:
+            found = replace(found, **parameters)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: {one_line(error)}") from None
     if missing := [part for part in ("kind", "certificates", "gradient", "initial_point") if not hasattr(found, part)]:

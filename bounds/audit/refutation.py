@@ -44,7 +44,7 @@ class Case:
     """An instance with both sides' ingredients.
 
     Args:
-        problem: {"name": ..., "dials": every number that defines the instance}.
+        problem: {"name": ..., "parameters": every number that defines the instance}.
         constants: symbol of the printed statement -> (value, why the instance has this constant).
         hyperparameters: symbol -> value.
         left: the exact left side, or an enclosure (lower, upper); in the unit of the claim's metric.

@@ -36,7 +36,7 @@ from .maml import FederatedMAML
 
 @dataclass(frozen=True)
 class AgnosticMAML(AbstractLocalComposite):
-    """The problem above over tilted `RippledBowl` losses; the dials are those of `FederatedMAML`.
+    """The problem above over tilted `RippledBowl` losses; the parameters are those of `FederatedMAML`.
 
     Args:
         lam: the fine-tuning step size. G, L_1: bounds of the gradient and of the smoothness of the losses; G > Delta.
@@ -45,7 +45,7 @@ class AgnosticMAML(AbstractLocalComposite):
         gamma: weight of the KL penalty. top: the loss up to which the outer function is exp(y / gamma).
 
     Raises:
-        ValueError: for dials that contradict each other, naming them.
+        ValueError: for parameters that contradict each other, naming them.
     """
 
     name: str = "agnostic_maml"
@@ -67,11 +67,11 @@ class AgnosticMAML(AbstractLocalComposite):
     def __post_init__(self) -> None:
         if self.inner_dim != 1:
             raise ValueError(f"inner_dim is 1, got {self.inner_dim}")
-        _ = self._outer, self._tasks  # the parts check their own dials
+        _ = self._outer, self._tasks  # the parts check their own parameters
 
     @cached_property
     def _tasks(self) -> FederatedMAML:
-        """The same tasks without the exponential: what checks the dials and holds the losses."""
+        """The same tasks without the exponential: what checks the parameters and holds the losses."""
         return FederatedMAML(
             clients=self.clients,
             dim=self.dim,

@@ -105,7 +105,7 @@ class AveragePrecision(AbstractConditional):
     def __post_init__(self) -> None:
         if not (math.isfinite(self.margin) and self.margin > 2 * self.saturation > 0):
             raise ValueError(f"need margin > 2 saturation > 0, got margin={self.margin}, saturation={self.saturation}")
-        _ = self._data  # the data check their own dials
+        _ = self._data  # the data check their own parameters
 
     @cached_property
     def _data(self) -> tuple[Tensor, Tensor]:

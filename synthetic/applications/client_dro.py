@@ -55,7 +55,7 @@ class ClientKL(AbstractMarginProblem, AbstractLocalComposite):
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
-        self._check_dials()
+        self._check_parameters()
         _ = self._outer  # checks gamma
 
     @property
@@ -111,7 +111,7 @@ class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
                 f"gamma must be finite and at least M (else the worst case is not inside the simplex), "
                 f"got gamma={self.gamma} and M={self.M}"
             )
-        self._check_dials()
+        self._check_parameters()
 
     @cached_property
     def _inner(self) -> OfLoss:

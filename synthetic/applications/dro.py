@@ -26,7 +26,7 @@ from torch import Tensor
 
 from ..certificate import Certificate, by_quantity
 from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Sample
-from ..parts.dials import require_positive
+from ..parts.parameters import require_positive
 from ..parts.linear_losses import extra_certificates, index_of, map_certificates
 from ..parts.margin_problem import AbstractMarginProblem
 from ..parts.scalar import OfLoss, exponential_of, identity_of, loss_and_half_square
@@ -58,7 +58,7 @@ class RobustLoss(AbstractMarginProblem, AbstractSharedComposite):
                 f"chi2 needs weight >= M (else the worst case is not inside the simplex), "
                 f"got weight={self.weight} and M={self.M}"
             )
-        self._check_dials()
+        self._check_parameters()
 
     @property
     def properties(self) -> frozenset[str]:

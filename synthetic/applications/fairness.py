@@ -25,7 +25,7 @@ from ..certificate import ROUNDED_UP, Certificate, as_point, by_quantity
 from ..kinds import AbstractSharedComposite, Draws, Sample
 from ..parts.blocks import RadialPseudoHuber
 from ..parts.composition import heterogeneity_of_average
-from ..parts.dials import require_positive
+from ..parts.parameters import require_positive
 from ..parts.linear_losses import MEAN_MAP, IndexSample, LinearLosses, combination, extra_certificates, index_of
 from ..parts.margin_problem import chosen_loss
 from ..parts.scalar import OfLoss, identity_of
@@ -72,7 +72,7 @@ class FairClassifier(AbstractSharedComposite):
         require_positive(self, "rho", "width")
         if self.groups < 2:
             raise ValueError(f"groups must be at least 2, got {self.groups}")
-        _ = self._weights, self._loss  # the data and the loss check their own dials
+        _ = self._weights, self._loss  # the data and the loss check their own parameters
 
     @cached_property
     def _dealt(self) -> tuple[Tensor, Tensor, Tensor]:

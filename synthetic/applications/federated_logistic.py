@@ -15,7 +15,7 @@ from torch import Tensor
 from ..certificate import MINIMUM_EXACT_WITNESS, ROUNDED_UP, Certificate, as_point, by_quantity
 from ..kinds import AbstractFederated, Draws, Sample
 from ..parts.data import margins_of
-from ..parts.dials import require_nonnegative
+from ..parts.parameters import require_nonnegative
 from ..parts.linear_losses import IndexSample, LinearLosses, combination, index_of
 from ..parts.scalar import sigmoid, softplus
 from ..parts.whole_certificates import cap_certificate
@@ -56,7 +56,7 @@ class FederatedLogistic(AbstractFederated):
 
     def __post_init__(self) -> None:
         require_nonnegative(self, "ridge", "start")
-        _ = self._data  # checks its own dials
+        _ = self._data  # checks its own parameters
 
     @cached_property
     def _data(self) -> LinearLosses:

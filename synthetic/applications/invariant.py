@@ -23,7 +23,7 @@ from torch.nn.functional import pad
 
 from ..certificate import Certificate, by_quantity
 from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample
-from ..parts.dials import require_nonnegative, require_positive
+from ..parts.parameters import require_nonnegative, require_positive
 from ..parts.invariant_margins import AbstractMargins, Counted, Listed, OneDraw, below
 from ..parts.patterns import equal_weights
 from ..parts.scalar import TANH_CURVATURE, softplus
@@ -60,7 +60,7 @@ class InvariantLogistic(AbstractConditional):
         shift: 0 for clients with one law; else the means of a differ by this much between clients.
 
     Raises:
-        ValueError: for a dial that is not positive (sigma_2, shift and reg may be 0).
+        ValueError: for a parameter that is not positive (sigma_2, shift and reg may be 0).
     """
 
     name: str = "invariant_logistic"

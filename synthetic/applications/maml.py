@@ -20,7 +20,7 @@ from ..families.meta import gap_certificate
 from ..kinds import INDEPENDENT_CLIENTS, AbstractLocalComposite, Draws, Sample
 from ..parts.bowl import RippledBowl
 from ..parts.composition import composite_noise
-from ..parts.dials import require_nonnegative, require_paired, require_positive
+from ..parts.parameters import require_nonnegative, require_paired, require_positive
 from ..parts.loss import Kurtosis, loss_certificates
 from ..parts.patterns import uneven_direction
 from ..parts.whole_certificates import cap_certificate
@@ -36,7 +36,7 @@ class MAMLSample(Sample):
 
 @dataclass(frozen=True)
 class FederatedMAML(AbstractLocalComposite):
-    """One-step MAML over tilted `RippledBowl` losses; the dials are the constants of Assumption 3.8.
+    """One-step MAML over tilted `RippledBowl` losses; the parameters are the constants of Assumption 3.8.
 
     Args:
         lam: the fine-tuning step size.
@@ -46,7 +46,7 @@ class FederatedMAML(AbstractLocalComposite):
         Delta: sup ||grad L_k - grad L||.
 
     Raises:
-        ValueError: for dials that contradict each other, naming them.
+        ValueError: for parameters that contradict each other, naming them.
     """
 
     name: str = "federated_maml"
@@ -70,7 +70,7 @@ class FederatedMAML(AbstractLocalComposite):
         if not self.Delta < self.G:
             raise ValueError(f"G must exceed Delta, got G={self.G} and Delta={self.Delta}")
         require_nonnegative(self, "start")
-        _ = self._bowl, self._law  # the parts check their own dials
+        _ = self._bowl, self._law  # the parts check their own parameters
 
     @cached_property
     def _bowl(self) -> RippledBowl:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..certificate import Certificate, by_quantity
 from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample
-from ..parts.dials import require_nonnegative, require_paired
+from ..parts.parameters import require_nonnegative, require_paired
 from ..parts.inner_certificates import inner_certificates, onto_gap
 from ..parts.inner_map import RippledMap, lipschitz_of_mean_square
 from ..parts.outer import CenteredOuter
@@ -42,7 +42,7 @@ class Conditional(AbstractConditional):
         clients_differ: whether the law of xi differs between clients; else all clients have the same F^n.
 
     Raises:
-        ValueError: for dials that contradict each other, naming them.
+        ValueError: for parameters that contradict each other, naming them.
     """
 
     name: str = "conditional"
@@ -74,7 +74,7 @@ class Conditional(AbstractConditional):
                 f"got {self.S_g} and {self.jacobian_noise * self._noise_wavenumber}"
             )
         require_nonnegative(self, "start")
-        _ = self._map, self._outer  # the parts check their own dials
+        _ = self._map, self._outer  # the parts check their own parameters
 
     @property
     def _noise_wavenumber(self) -> float:

@@ -20,7 +20,7 @@ from torch import Tensor
 from ..certificate import Certificate, as_point, by_quantity
 from ..kinds import AbstractFederated, Draws, Sample
 from ..parts.blocks import LARGEST_WAVENUMBER, Cosine
-from ..parts.dials import require_nonnegative, require_positive
+from ..parts.parameters import require_nonnegative, require_positive
 from ..parts.loss import Kurtosis
 from ..parts.patterns import one_hot, triple_signs, uneven_direction, walsh_directions
 
@@ -52,7 +52,7 @@ class AbstractSeparable(AbstractFederated):
         start: distance of the initial point from the minimiser 0 of F.
 
     Raises:
-        ValueError: for dials that contradict each other, naming them.
+        ValueError: for parameters that contradict each other, naming them.
     """
 
     name: str = "separable"
@@ -76,7 +76,7 @@ class AbstractSeparable(AbstractFederated):
 
     @abstractmethod
     def _check_shape(self) -> None:
-        """Raise ValueError, naming them, for dials of h that contradict each other."""
+        """Raise ValueError, naming them, for parameters of h that contradict each other."""
 
     @abstractmethod
     def _value(self, x: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from torch import Tensor
 from ..certificate import Certificate, as_point, by_quantity
 from ..kinds import AbstractFederated, Draws, Sample
 from ..parts.bowl import RippledBowl
-from ..parts.dials import require_nonnegative
+from ..parts.parameters import require_nonnegative
 from ..parts.loss import Kurtosis, loss_certificates
 from ..parts.patterns import uneven_direction
 from ..parts.whole_certificates import cap_certificate
@@ -34,7 +34,7 @@ class FederatedBowl(AbstractFederated):
         Delta: sup ||grad f_i - grad F|| of a paired client.
 
     Raises:
-        ValueError: for dials that contradict each other, naming them.
+        ValueError: for parameters that contradict each other, naming them.
     """
 
     name: str = "federated_bowl"
@@ -54,7 +54,7 @@ class FederatedBowl(AbstractFederated):
         if not self.Delta < self.G:
             raise ValueError(f"G must exceed Delta, got G={self.G} and Delta={self.Delta}")
         require_nonnegative(self, "start")
-        _ = self._bowl, self._law  # the parts check their own dials
+        _ = self._bowl, self._law  # the parts check their own parameters
 
     @cached_property
     def _bowl(self) -> RippledBowl:

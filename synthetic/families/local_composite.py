@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..certificate import Certificate, by_quantity
 from ..kinds import INDEPENDENT_CLIENTS, AbstractLocalComposite, Draws, Sample, batch_mean
-from ..parts.dials import require_nonnegative, require_paired
+from ..parts.parameters import require_nonnegative, require_paired
 from ..parts.inner_certificates import inner_certificates, onto_gap
 from ..parts.inner_map import RippledMap, lipschitz_of_mean_square
 from ..parts.outer import CenteredOuter
@@ -32,7 +32,7 @@ class LocalSample(Sample):
 
 @dataclass(frozen=True)
 class LocalComposite(AbstractLocalComposite):
-    """The local-composite family: f_k a `CenteredOuter`, g_k a `RippledMap`. The dials are Local-SCGDM's constants.
+    """The local-composite family: f_k a `CenteredOuter`, g_k a `RippledMap`. The parameters are Local-SCGDM's constants.
 
     Args:
         clients, dim, inner_dim: K, and the sizes of x and y; inner_dim divides dim.
@@ -44,7 +44,7 @@ class LocalComposite(AbstractLocalComposite):
         ripple: how non-convex g_k is.
 
     Raises:
-        ValueError: for dials that contradict each other, naming them.
+        ValueError: for parameters that contradict each other, naming them.
     """
 
     name: str = "local_composite"
@@ -70,7 +70,7 @@ class LocalComposite(AbstractLocalComposite):
             raise ValueError(f"C_f must exceed sigma_f, got C_f={self.C_f} and sigma_f={self.sigma_f}")
         require_paired(self, "sigma_g", "delta_g")
         require_nonnegative(self, "start")
-        _ = self._map, self._outer  # the parts check their own dials
+        _ = self._map, self._outer  # the parts check their own parameters
 
     @cached_property
     def _map(self) -> RippledMap:

@@ -16,7 +16,7 @@ from torch import Tensor
 from ..certificate import Certificate, as_point, by_quantity
 from ..kinds import AbstractMeta, Draws, Sample, client_mean
 from ..parts.bowl import RippledBowl
-from ..parts.dials import require_nonnegative, require_paired
+from ..parts.parameters import require_nonnegative, require_paired
 from ..parts.loss import Kurtosis, infimum_of_losses, loss_certificates
 from ..parts.patterns import uneven_direction
 from ..parts.whole_certificates import cap_certificate
@@ -31,7 +31,7 @@ class MetaSample(Sample):
 
 @dataclass(frozen=True)
 class Meta(AbstractMeta):
-    """The meta family: f_i is a tilted `RippledBowl`; the dials are the paper's constants where they can be exact.
+    """The meta family: f_i is a tilted `RippledBowl`; the parameters are the paper's constants where they can be exact.
 
     Args:
         clients, dim: N and the size of w.
@@ -42,7 +42,7 @@ class Meta(AbstractMeta):
         Delta: sup ||grad f_i - grad f|| of a paired client; gamma_G is Delta times the root of the paired share.
 
     Raises:
-        ValueError: for dials that contradict each other, naming them.
+        ValueError: for parameters that contradict each other, naming them.
     """
 
     name: str = "meta"
@@ -68,7 +68,7 @@ class Meta(AbstractMeta):
         if not self.Delta < self.B:
             raise ValueError(f"B must exceed Delta, got B={self.B} and Delta={self.Delta}")
         require_nonnegative(self, "start")
-        _ = self._bowl, self._law  # the parts check their own dials
+        _ = self._bowl, self._law  # the parts check their own parameters
 
     @cached_property
     def _bowl(self) -> RippledBowl:

@@ -1,4 +1,4 @@
-"""Phi(x) = (1/K) sum_k h_k(x) + f((1/K) sum_k g_k(x)) with non-convex h_k and g_k and every FedDRO constant as a dial.
+"""Phi(x) = (1/K) sum_k h_k(x) + f((1/K) sum_k g_k(x)) with non-convex h_k and g_k and every FedDRO constant as a parameter.
 
 Source: Khanduri et al., FedDRO, problem (2), Assumptions 1 to 3.
 """
@@ -18,7 +18,7 @@ from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Draws, Sample,
 from ..parts.bowl import RippledBowl
 from ..parts.composition import no_extra_certificates
 from ..parts.convex import convex_minimum
-from ..parts.dials import require_nonnegative
+from ..parts.parameters import require_nonnegative
 from ..parts.inner_certificates import inner_certificates, onto_gap
 from ..parts.inner_map import RippledMap
 from ..parts.outer import CenteredOuter
@@ -36,7 +36,7 @@ class SharedSample(Sample):
 
 @dataclass(frozen=True)
 class SharedComposite(AbstractSharedComposite):
-    """The shared-composite family. The dials are the paper's constants and the certificates return them exactly.
+    """The shared-composite family. The parameters are the paper's constants and the certificates return them exactly.
 
     f is the radial pseudo-Huber about `target * (1, ..., 1)`, g_k a `RippledMap`, h_k a `RippledBowl` (absent when
     B_h = 0). The start is at distance `start` from 0 on the far side of the target.
@@ -51,7 +51,7 @@ class SharedComposite(AbstractSharedComposite):
         ripple: how non-convex g_k is; the mean map is monotone for ripple <= 1.
 
     Raises:
-        ValueError: for dials that contradict each other, naming them.
+        ValueError: for parameters that contradict each other, naming them.
 
     Example:
         >>> problem = SharedComposite(clients=2, dim=4, B_g=1.25, sigma_g=0.75)
@@ -87,7 +87,7 @@ class SharedComposite(AbstractSharedComposite):
                 f"got {self.L_h}, {self.sigma_h}, {self.Delta_h}"
             )
         require_nonnegative(self, "start")
-        _ = self._map, self._bowl, self._outer  # the parts check their own dials
+        _ = self._map, self._bowl, self._outer  # the parts check their own parameters
 
     @cached_property
     def _map(self) -> RippledMap:

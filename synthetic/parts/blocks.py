@@ -15,7 +15,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from .dials import require_nonnegative, require_paired, require_positive
+from .parameters import require_nonnegative, require_paired, require_positive
 
 LARGEST_WAVENUMBER = 1e3  # of a problem: faster waves lose digits, as sin(q t) has rounding error 1e-16 q t
 _SHORT = 3  # sums over fewer than four numbers take five times as long as over four

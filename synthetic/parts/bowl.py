@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..certificate import Certificate, as_point
 from .blocks import LARGEST_WAVENUMBER, AbstractBlock, Cosine, RadialPseudoHuber, Sine
-from .dials import require_nonnegative, require_positive
+from .parameters import require_nonnegative, require_positive
 from .patterns import pair_index, pair_signs, walsh_directions
 
 _RIPPLE_SHARE = 0.25  # of the smoothness

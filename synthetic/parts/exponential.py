@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..certificate import Certificate
 from .composition import deterministic_outer
-from .dials import require_positive
+from .parameters import require_positive
 
 
 @dataclass(frozen=True)

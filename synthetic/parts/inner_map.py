@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .blocks import LARGEST_WAVENUMBER, Sine
-from .dials import require_nonnegative
+from .parameters import require_nonnegative
 from .patterns import one_hot, pair_index, pair_signs, rows_of, walsh_directions
 from .recall import Recall
 
@@ -38,7 +38,7 @@ class RippledMap:
         ripple: steepness of the ripple relative to the slope; the mean map is monotone for ripple <= 1.
 
     Raises:
-        ValueError: when the dials cannot be met (each message names the dial).
+        ValueError: when the parameters cannot be met (each message names the parameter).
     """
 
     clients: int
@@ -108,7 +108,7 @@ class RippledMap:
 
     @cached_property
     def wavenumber(self) -> float:
-        """q: makes ripple c q + Delta q / sqrt(n), the smoothness constant, equal to the dial."""
+        """q: makes ripple c q + Delta q / sqrt(n), the smoothness constant, equal to the parameter."""
         per_unit = self.ripple * self._slope + self.heterogeneity / math.sqrt(self.group)
         return self.smoothness / per_unit if per_unit > 0 else 0.0
 

@@ -60,10 +60,10 @@ class AbstractMarginProblem(AbstractComposite):
     def _inner(self) -> OfLoss:
         """u of the loss."""
 
-    def _check_dials(self) -> None:
+    def _check_parameters(self) -> None:
         if self.inner_dim != 1:
             raise ValueError(f"inner_dim is 1, got {self.inner_dim}")
-        _ = self._data, self._inner  # the data and the loss check their own dials
+        _ = self._data, self._inner  # the data and the loss check their own parameters
 
     @cached_property
     def _data(self) -> LinearLosses:

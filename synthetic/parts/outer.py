@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..certificate import Certificate, as_point
 from .blocks import RadialPseudoHuber, Sine, short_sum
-from .dials import require_nonnegative, require_positive
+from .parameters import require_nonnegative, require_positive
 from .patterns import pair_signs
 
 _FAR = 1000.0  # widths at which the slope is 0.9999995 of the Lipschitz constant

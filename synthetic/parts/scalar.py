@@ -11,7 +11,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from .dials import require_positive
+from .parameters import require_positive
 
 _CELLS, _SPLITS, _ROUNDS = 2048, 8, 30
 _TOLERANCE = 1e-5

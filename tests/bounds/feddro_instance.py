@@ -23,7 +23,7 @@ def slope(y):
 
 @dataclass(frozen=True)
 class Instance:
-    """The algorithm's parameters and the instance's dials."""
+    """The algorithm's parameters and the instance's parameters."""
 
     eta: float = 0.03
     beta: float = 0.4

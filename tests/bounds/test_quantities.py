@@ -59,7 +59,7 @@ def test_an_unknown_quantity_gets_the_nearest_names():
         Notation("demo", (("a", "a", "outer_smothness"),))
 
 
-@pytest.mark.parametrize("wrong", [{"domain": "real"}, {"role": "dial"}, {"name": "two words"}])
+@pytest.mark.parametrize("wrong", [{"domain": "real"}, {"role": "knob"}, {"name": "two words"}])
 def test_a_malformed_quantity_is_refused(wrong):
     with pytest.raises(ValueError, match="must be"):
         replace(NEW, **wrong)

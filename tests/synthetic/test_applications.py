@@ -61,7 +61,7 @@ def test_the_papers_chi_square_formula_has_the_opposite_sign():
 
 
 @pytest.mark.parametrize(
-    ("dials", "complaint"),
+    ("parameters", "complaint"),
     [
         (dict(penalty="tv"), "penalty must be"),
         (dict(weight=0.0), "weight must be"),
@@ -72,9 +72,9 @@ def test_the_papers_chi_square_formula_has_the_opposite_sign():
         (dict(inner_dim=2), "inner_dim is 1"),
     ],
 )
-def test_dro_refuses(dials, complaint):
+def test_dro_refuses(parameters, complaint):
     with pytest.raises(ValueError, match=complaint):
-        RobustLoss(**dials)
+        RobustLoss(**parameters)
 
 
 @pytest.mark.parametrize(
@@ -126,10 +126,10 @@ def test_invariant_noise_has_the_papers_covariance_and_a_large_saturation_gives_
     assert torch.allclose(instance.objective(x), torch.nn.functional.softplus(-margins).flatten(1).mean(-1), atol=1e-9)
 
 
-@pytest.mark.parametrize("dials", [dict(saturation=0.0), dict(sigma_2=-1.0), dict(points=0), dict(gamma=math.nan)])
-def test_invariant_refuses(dials):
-    with pytest.raises(ValueError, match=next(iter(dials))):
-        InvariantLogistic(**dials)
+@pytest.mark.parametrize("parameters", [dict(saturation=0.0), dict(sigma_2=-1.0), dict(points=0), dict(gamma=math.nan)])
+def test_invariant_refuses(parameters):
+    with pytest.raises(ValueError, match=next(iter(parameters))):
+        InvariantLogistic(**parameters)
 
 
 def wrapped(instance):

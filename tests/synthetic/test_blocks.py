@@ -55,11 +55,11 @@ def test_values_keep_their_digits_near_the_minimum():
     assert math.isclose(PseudoHuber(1.0, 1.0).value(tiny).item(), 0.5e-18, rel_tol=1e-9)
 
 
-@pytest.mark.parametrize("dials", [(-1.0, 1.0), (math.nan, 1.0), (1.0, math.inf)])
+@pytest.mark.parametrize("parameters", [(-1.0, 1.0), (math.nan, 1.0), (1.0, math.inf)])
 @pytest.mark.parametrize("block", [Sine, Cosine, PseudoHuber, LogCosh, RadialPseudoHuber])
-def test_bad_dials_are_refused(block, dials):
+def test_bad_parameters_are_refused(block, parameters):
     with pytest.raises(ValueError, match=block.__name__):
-        block(*dials)
+        block(*parameters)
 
 
 def test_zero_width_and_half_zero_radial_are_refused():

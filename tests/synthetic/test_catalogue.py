@@ -32,13 +32,13 @@ def test_every_preset_is_listed_with_its_kind_sizes_and_theorems(listed):
         assert row["certified"] == (name in problems())
 
 
-def test_listed_dials_are_those_that_rebuild_the_problem(listed):
+def test_listed_parameters_are_those_that_rebuild_the_problem(listed):
     for name in problems():
-        dials = listed[name]["dials"]
-        assert all(getattr(problem(name), key) == value for key, value in dials.items())
-        assert problem(name, **dials) == problem(name)
-    assert listed["feddro_noisy"]["dials"]["sigma_g"] == 0.8  # of the preset
-    assert listed["feddro_noisy"]["dials"]["dim"] == 20  # of the family
+        parameters = listed[name]["parameters"]
+        assert all(getattr(problem(name), key) == value for key, value in parameters.items())
+        assert problem(name, **parameters) == problem(name)
+    assert listed["feddro_noisy"]["parameters"]["sigma_g"] == 0.8  # of the preset
+    assert listed["feddro_noisy"]["parameters"]["dim"] == 20  # of the family
 
 
 def test_listed_constants_are_the_certificates_at_the_defaults(listed):
@@ -53,10 +53,10 @@ def test_listed_constants_are_the_certificates_at_the_defaults(listed):
     assert listed["sinewave_maml"]["constants"] == {}
 
 
-def test_the_text_names_theorems_dials_and_what_is_not_proved():
+def test_the_text_names_theorems_parameters_and_what_is_not_proved():
     shown = CliRunner().invoke(app, ["problems"]).stdout
     assert (
-        "fits feddro.theorem_5_1" in shown and "properties independent_clients" in shown and "dials clients=" in shown
+        "fits feddro.theorem_5_1" in shown and "properties independent_clients" in shown and "parameters clients=" in shown
     )
     assert shown.count("estimated on request") == sum(not preset.certified for preset in PRESETS.values()) == 1
 

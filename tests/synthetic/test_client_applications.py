@@ -85,8 +85,8 @@ def test_comfedl_runs_its_special_form(name):
 
 def test_agnostic_maml_without_noise_is_the_papers_problem():
     """(10) with the exact fine-tuning step, from the pieces of `FederatedMAML`."""
-    dials = dict(clients=4, dim=3, lam=0.2, Delta=0.3, G=1.0, L_1=0.4, sigma_1=0.0, sigma_2=0.0)
-    instance, tasks = AgnosticMAML(gamma=1.5, top=50.0, **dials), FederatedMAML(**dials)
+    parameters = dict(clients=4, dim=3, lam=0.2, Delta=0.3, G=1.0, L_1=0.4, sigma_1=0.0, sigma_2=0.0)
+    instance, tasks = AgnosticMAML(gamma=1.5, top=50.0, **parameters), FederatedMAML(**parameters)
     x = torch.randn(6, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     spread = x.unsqueeze(1).expand(-1, 4, -1)
     losses = tasks.outer(tasks.inner(spread))
@@ -109,7 +109,7 @@ def test_agnostic_maml_with_noise_expects_over_the_fine_tuning_step():
 
 
 @pytest.mark.parametrize(
-    ("family", "dials", "complaint"),
+    ("family", "parameters", "complaint"),
     [
         (ClientKL, dict(gamma=0.0), "gamma must be"),
         (ClientKL, dict(inner_dim=2), "inner_dim is 1"),
@@ -124,9 +124,9 @@ def test_agnostic_maml_with_noise_expects_over_the_fine_tuning_step():
         (AveragePrecision, dict(positives=0.0), "0 < positives < 1"),
     ],
 )
-def test_contradicting_dials_are_refused(family, dials, complaint):
+def test_contradicting_parameters_are_refused(family, parameters, complaint):
     with pytest.raises(ValueError, match=complaint):
-        family(**dials)
+        family(**parameters)
 
 
 def test_the_auprc_surrogate_is_the_papers():

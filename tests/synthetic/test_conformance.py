@@ -65,7 +65,7 @@ def test_presets_describe_themselves(name):
     assert set(KINDS[instance.kind].required) <= set(instance.certificates)
 
 
-def test_unknown_names_and_dials_are_refused():
+def test_unknown_names_and_parameters_are_refused():
     with pytest.raises(ValueError, match="unknown problem 'nonsense'"):
         problem("nonsense")
     with pytest.raises(ValueError, match="colour"):

@@ -1,4 +1,4 @@
-"""The plain federated kind: dials away from 1, refusals, broken oracles, certificates from raw data, meta FL at nu = 0."""
+"""The plain federated kind: parameters away from 1, refusals, broken oracles, certificates from raw data, meta FL at nu = 0."""
 
 import copy
 import math
@@ -24,7 +24,7 @@ SAME = {"local_smoothness": 0.6, "local_sample_smoothness": 0.6, "objective_smoo
         "local_gradient_noise": 0.3, "local_gradient_fourth_moment": 3 * 0.3**4,
         "local_gradient_heterogeneity": SHARE * 0.4}  # fmt: skip
 BOUNDED = {"local_gradient_bound": 1.7, "local_sample_gradient_bound": 1.7 + 0.3 * math.sqrt(3), "gradient_cap": 1.3}
-DIALS = [
+PARAMETERS = [
     (FederatedQuadratic(mu=0.2, **COMMON), SAME),
     (FederatedHuber(G=1.7, **COMMON), SAME | BOUNDED),
     (FederatedSines(G=1.7, **COMMON), SAME | BOUNDED),
@@ -34,7 +34,7 @@ DIALS = [
       "local_sample_smoothness": 0.6 + 0.3 * 0.7 * math.sqrt(3)}),
 ]  # fmt: skip
 UNBOUNDED = {"local_gradient_bound", "local_sample_gradient_bound", "gradient_cap"}
-FAMILIES = [instance for instance, _ in DIALS] + [
+FAMILIES = [instance for instance, _ in PARAMETERS] + [
     FederatedLogistic(clients=3, samples=7, dim=3, shift=0.8),
     FederatedLogistic(clients=4, samples=12, dim=4, ridge=0.3, table="wine", positives=0.25),
     FederatedHuber(clients=4, dim=2, G=0.7, L=2.5, Delta=0.3, sigma=0.1),
@@ -46,8 +46,8 @@ def named(instance):
     return f"{instance.name}-{instance.clients}-{instance.dim}"
 
 
-@pytest.mark.parametrize(("instance", "wanted"), DIALS, ids=lambda v: getattr(v, "name", ""))
-def test_dials_come_back_as_certificates(instance, wanted):
+@pytest.mark.parametrize(("instance", "wanted"), PARAMETERS, ids=lambda v: getattr(v, "name", ""))
+def test_parameters_come_back_as_certificates(instance, wanted):
     for quantity, value in wanted.items():
         assert float(instance.certificates[quantity].value) == pytest.approx(value, rel=1e-9), quantity
 
@@ -75,7 +75,7 @@ def test_only_bounded_gradients_are_certified_as_bounded():
         )
 
 
-@pytest.mark.parametrize(("family", "dials", "complaint"), [
+@pytest.mark.parametrize(("family", "parameters", "complaint"), [
     (FederatedQuadratic, dict(mu=1.5), r"mu must be in \[0, L\]"),
     (FederatedQuadratic, dict(mu=-0.1), r"mu must be in \[0, L\]"),
     (FederatedQuadratic, dict(L=0.0), "L must be finite and positive"),
@@ -90,9 +90,9 @@ def test_only_bounded_gradients_are_certified_as_bounded():
     (FederatedLogistic, dict(ridge=-0.1), "ridge must be finite and at least 0"),
     (FederatedLogistic, dict(table="iris"), "table must be one of"),
 ])  # fmt: skip
-def test_contradicting_dials_are_refused(family, dials, complaint):
+def test_contradicting_parameters_are_refused(family, parameters, complaint):
     with pytest.raises(ValueError, match=complaint):
-        family(**dials)
+        family(**parameters)
 
 
 def mutants(p):

@@ -1,4 +1,4 @@
-"""Local, conditional and meta families, and MAML: dials, fits, refusals, exact identities, broken oracles."""
+"""Local, conditional and meta families, and MAML: parameters, fits, refusals, exact identities, broken oracles."""
 
 import copy
 import math
@@ -20,7 +20,7 @@ from fedco.validation.runs.fit import fits
 
 GLANCE = Budget(lanes=2, steps=2)
 
-DIALS = [
+PARAMETERS = [
     (
         LocalComposite(
             C_f=1.3, sigma_f=0.4, L_f=0.7, C_g=1.6, sigma_g=0.3, delta_g=0.2, L_g=0.4, Delta_g=0.5, inner_dim=2
@@ -72,14 +72,14 @@ DIALS = [
 ]
 
 
-@pytest.mark.parametrize(("instance", "wanted"), DIALS, ids=lambda v: getattr(v, "name", ""))
-def test_dials_come_back_as_certificates(instance, wanted):
+@pytest.mark.parametrize(("instance", "wanted"), PARAMETERS, ids=lambda v: getattr(v, "name", ""))
+def test_parameters_come_back_as_certificates(instance, wanted):
     for quantity, value in wanted.items():
         assert float(instance.certificates[quantity].value) == pytest.approx(value, rel=1e-9), quantity
 
 
 @pytest.mark.parametrize(
-    ("family", "dials", "complaint"),
+    ("family", "parameters", "complaint"),
     [
         (LocalComposite, dict(C_f=0.5, sigma_f=0.5), "C_f must exceed sigma_f"),
         (LocalComposite, dict(C_g=0.1, sigma_g=0.2, delta_g=0.1), "C_g must exceed sigma_g"),
@@ -102,9 +102,9 @@ def test_dials_come_back_as_certificates(instance, wanted):
         (FederatedMAML, dict(G=0.1, Delta=0.2), "G must exceed Delta"),
     ],
 )
-def test_contradicting_dials_are_refused(family, dials, complaint):
+def test_contradicting_parameters_are_refused(family, parameters, complaint):
     with pytest.raises(ValueError, match=complaint):
-        family(**dials)
+        family(**parameters)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The shared-composite family: dials come back as certificates, contradictions are refused, Theorem 5.1 is in reach."""
+"""The shared-composite family: parameters come back as certificates, contradictions are refused, Theorem 5.1 is in reach."""
 
 import math
 
@@ -10,7 +10,7 @@ from fedco.synthetic.families.shared_composite import SharedComposite
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-DIALS = {
+PARAMETERS = {
     "outer_lipschitz": "B_f",
     "outer_smoothness": "L_f",
     "inner_mean_square_lipschitz": "B_g",
@@ -53,20 +53,20 @@ def families(draw):
 
 @settings(max_examples=8, deadline=None, derandomize=True)
 @given(families())
-def test_any_dials_give_a_conforming_problem_with_those_constants(instance):
-    for quantity, dial in DIALS.items():
-        assert float(instance.certificates[quantity].value) == pytest.approx(getattr(instance, dial), rel=1e-12)
+def test_any_parameters_give_a_conforming_problem_with_those_constants(instance):
+    for quantity, parameter in PARAMETERS.items():
+        assert float(instance.certificates[quantity].value) == pytest.approx(getattr(instance, parameter), rel=1e-12)
     check_problem(instance, Budget(lanes=4, steps=2))
 
 
 def test_presets_differ_in_clients_heterogeneity_and_noise():
     seen = [problem(name) for name in PRESETS]
-    for dial in ("clients", "Delta_g", "sigma_g", "inner_dim"):
-        assert len({getattr(p, dial) for p in seen}) > 1
+    for parameter in ("clients", "Delta_g", "sigma_g", "inner_dim"):
+        assert len({getattr(p, parameter) for p in seen}) > 1
 
 
 @pytest.mark.parametrize(
-    ("dials", "complaint"),
+    ("parameters", "complaint"),
     [
         (dict(B_g=0.5, sigma_g=0.5), "B_g must exceed sigma_g"),
         (dict(B_g=1.0, Delta_g=1.0), "must exceed the heterogeneity"),
@@ -85,9 +85,9 @@ def test_presets_differ_in_clients_heterogeneity_and_noise():
         (dict(B_h=1.0, L_h=1.0, sigma_h=-1.0), "noise must be finite and at least 0"),
     ],
 )
-def test_contradicting_dials_are_refused(dials, complaint):
+def test_contradicting_parameters_are_refused(parameters, complaint):
     with pytest.raises(ValueError, match=complaint):
-        SharedComposite(**dials)
+        SharedComposite(**parameters)
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -100,7 +100,7 @@ def test_presets_are_not_convex(name):
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_clients_and_noise_are_felt_where_it_matters(name):
-    """At the start the clients and the samples really disagree as much as the dials say (within a factor 100)."""
+    """At the start the clients and the samples really disagree as much as the parameters say (within a factor 100)."""
     instance = problem(name)
     x = instance.initial_point.expand(1, instance.clients, -1)
     v = torch.ones(1, instance.clients, instance.inner_dim, dtype=torch.float64)

@@ -64,8 +64,8 @@ def test_imbalance_reaches_the_problem():
     assert torch.equal((signs > 0).sum(1), torch.ones(3))
 
 
-def fair(**dials):
-    return FairClassifier(**{"clients": 3, "samples": 8, "dim": 4, "groups": 2, **dials})
+def fair(**parameters):
+    return FairClassifier(**{"clients": 3, "samples": 8, "dim": 4, "groups": 2, **parameters})
 
 
 def test_the_inner_value_is_the_gap_of_opportunity_between_groups():
@@ -91,7 +91,7 @@ def test_equal_losses_have_no_gap():
 
 
 @pytest.mark.parametrize(
-    ("dials", "complaint"),
+    ("parameters", "complaint"),
     [
         (dict(rho=0.0), "rho must be"),
         (dict(width=-1.0), "width must be"),
@@ -102,6 +102,6 @@ def test_equal_losses_have_no_gap():
         (dict(table="adult"), "table must be one of"),
     ],
 )
-def test_fairness_refuses(dials, complaint):
+def test_fairness_refuses(parameters, complaint):
     with pytest.raises(ValueError, match=complaint):
-        fair(**dials)
+        fair(**parameters)

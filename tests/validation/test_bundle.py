@@ -25,7 +25,7 @@ def simulated(**changes):
         "claim": "feddro.theorem_5_1/printed",
         "recipe": "square",
         "mode": "e-value",
-        "problem": {"name": "bowl", "dials": {"K": 8, "Delta_h": F(1, 7), "shape": [1, 2.5]}},
+        "problem": {"name": "bowl", "parameters": {"K": 8, "Delta_h": F(1, 7), "shape": [1, 2.5]}},
         "certificates": CERTIFICATES,
         "hyperparameters": {"eta": 0.1, "T": 1000},
         "seeds": {"root_seed": 7, "seeds": 40},
@@ -57,8 +57,14 @@ def test_written_and_read_again_it_is_the_same_bundle(make, tmp_path):
     bundle = make()
     again = read(write(bundle, tmp_path / "b.json"))
     assert again == bundle
-    assert again.problem["dials"]["Delta_h"] == F(1, 7)
+    assert again.problem["parameters"]["Delta_h"] == F(1, 7)
     assert os.listdir(tmp_path) == ["b.json"]
+
+
+def test_a_file_with_the_former_key_of_the_parameters_is_read():
+    plain = to_dict(exact())
+    plain["problem"]["dials"] = plain["problem"].pop("parameters")
+    assert from_dict(sealed({key: part for key, part in plain.items() if key != "sha256"})) == exact()
 
 
 @pytest.mark.parametrize("make", [simulated, exact])

@@ -113,15 +113,15 @@ def test_a_replay_needs_nothing_but_the_file(target, tmp_path) -> None:
     path = write(bundle_of(target, confirm(target, CLAIMED)), tmp_path / "bundle.json")
     assert replay(read(path), REGISTRY).confirmed
     stored = json.loads(path.read_text())
-    stored["problem"]["dials"]["instance"]["parameters"]["slopes"] = [[-2, 2], [-1, 1]]
+    stored["problem"]["parameters"]["instance"]["parameters"]["slopes"] = [[-2, 2], [-1, 1]]
     with pytest.raises(BundleError, match="sha256"):
         from fedco.validation.runs.bundle import from_dict
 
         from_dict(stored)
     bundle = read(path)
-    dials = {**bundle.problem["dials"], "instance": {**bundle.problem["dials"]["instance"], "kind": "unheard of"}}
+    parameters = {**bundle.problem["parameters"], "instance": {**bundle.problem["parameters"]["instance"], "kind": "unheard of"}}
     with pytest.raises(BundleError, match="instance"):
-        recompute(replace(bundle, problem={**bundle.problem, "dials": dials}))
+        recompute(replace(bundle, problem={**bundle.problem, "parameters": parameters}))
     smaller = {**bundle.certificates, "L_f": {**bundle.certificates["L_f"], "value": Q(1, 2)}}
     with pytest.raises(BundleError, match="L_f: declared"):
         recompute(replace(bundle, certificates=smaller))

@@ -123,8 +123,8 @@ def test_complexities_of_corollary_2():
 
 @pytest.mark.slow
 def test_the_hidden_constant_of_theorem_8_stays_far_below_what_the_proof_gives():
-    for dial in ("D", "r"):
-        found = needed_constant(run_sweep(sweep_for("meta_fl.theorem_8", dial), seeds=64))
+    for parameter in ("D", "r"):
+        found = needed_constant(run_sweep(sweep_for("meta_fl.theorem_8", parameter), seeds=64))
         assert 0 < max(found.needed) < 0.02 and found.largest < found.proved == 10, str(found)
         assert found.slope is not None and found.slope < 0.2
 

@@ -26,7 +26,7 @@ def bundle_of(target: Target, found: Confirmed, why: list[str] | None = None) ->
         claim=f"{target.theorem.id} ({target.label})",
         recipe=FROM_DATA,
         mode="exact",
-        problem={"name": f"{claimed.instance.kind}, {_clients(claimed.instance)} clients", "dials": _dials(claimed)},
+        problem={"name": f"{claimed.instance.kind}, {_clients(claimed.instance)} clients", "parameters": _parameters(claimed)},
         certificates={
             name: {"value": plain(value), "kind": "exact", "argument": _ARGUMENT}
             for name, value in claimed.constants.items()
@@ -49,7 +49,7 @@ def _clients(instance: Instance) -> int:
     return max(len(v) for v in instance.parameters.values() if isinstance(v, list))
 
 
-def _dials(claimed: Claimed) -> dict[str, Any]:
+def _parameters(claimed: Claimed) -> dict[str, Any]:
     interval = None if claimed.interval is None else list(claimed.interval)
     made: dict[str, Any] = plain({"instance": claimed.instance.to_dict(), "interval": interval})
     return made
@@ -84,11 +84,11 @@ def claimed_of(bundle: Bundle) -> Claimed:
         BundleError: data of another form.
     """
     try:
-        dials = bundle.problem["dials"]
-        instance = Instance.from_dict(dials["instance"])
+        parameters = bundle.problem["parameters"]
+        instance = Instance.from_dict(parameters["instance"])
         constants = {name: as_fractions(c["value"]) for name, c in bundle.certificates.items()}
         hyperparameters = {name: as_fractions(value) for name, value in bundle.hyperparameters.items()}
-        return Claimed(instance, constants, hyperparameters, _interval(dials["interval"]))
+        return Claimed(instance, constants, hyperparameters, _interval(parameters["interval"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BundleError(f"problem: wanted an instance as the falsifier writes it ({error})") from error
 

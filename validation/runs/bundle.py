@@ -1,6 +1,6 @@
 """Replayable bundles: everything that a REFUTED verdict rests on, in one JSON file that anyone can re-check.
 
-A bundle holds the problem with its dials, the certificates, the hyperparameters, the seeds, the values, both sides and
+A bundle holds the problem with its parameters, the certificates, the hyperparameters, the seeds, the values, both sides and
 the versions. Numbers are kept without loss: doubles in hexadecimal, exact numbers as fractions. Nothing in a file is
 ever executed: there is no pickle, and `replay` runs a function that the *caller* registered under the bundle's recipe.
 
@@ -36,7 +36,7 @@ class BundleError(ValueError):
 class Bundle:
     """One refutation of `claim` on one instance.
 
-    Fields: `recipe` names the function that recomputes both sides; `problem` = {"name", "dials"}; `certificates` =
+    Fields: `recipe` names the function that recomputes both sides; `problem` = {"name", "parameters"}; `certificates` =
     {quantity: {"value", "kind", ...}}; `hyperparameters` and `seeds` as the recipe reads them. In mode "e-value",
     `values` holds one X per seed and `alpha` the level; in mode "exact" it holds the enclosure (lower, upper) of the
     left side. `bound` is the enclosure of the right side in both. `values`, `bound` and `cap` share the claim's unit.
@@ -61,8 +61,8 @@ class Bundle:
             raise BundleError(
                 f"mode: wanted 'e-value' with alpha or 'exact' without, got {self.mode!r}, {self.alpha!r}"
             )
-        if not {"name", "dials"} <= set(self.problem):
-            raise BundleError(f"problem: wanted the keys name and dials, got {sorted(self.problem)}")
+        if not {"name", "parameters"} <= set(self.problem):
+            raise BundleError(f"problem: wanted the keys name and parameters, got {sorted(self.problem)}")
         if not self.certificates or any(not {"value", "kind"} <= set(c) for c in self.certificates.values()):
             raise BundleError("certificates: wanted at least one, each with value and kind")
         verdict = verdict_of(self, self.values, self.bound)
@@ -165,6 +165,8 @@ def _checked(plain: Mapping[str, Any]) -> Bundle:
     except (LosslessError, RecursionError) as error:
         raise BundleError(f"fields: {error}") from error
     _check_types(decoded)
+    if "dials" in decoded["problem"]:  # the name of this key in files from before it was `parameters`
+        decoded["problem"] = {"parameters" if key == "dials" else key: part for key, part in decoded["problem"].items()}
     return Bundle(**{**decoded, "bound": tuple(decoded["bound"])})
 
 

@@ -140,7 +140,7 @@ class Setting:
     def _known(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters that the family of a registered problem has; a start is not moved further away."""
         preset = PRESETS.get(self.problem) if isinstance(self.problem, str) else None
-        own = preset.all_dials if preset else {}
+        own = preset.all_parameters if preset else {}
         return {name: min(value, own[name]) for name, value in wanted.items() if name in own}
 
     @cached_property

@@ -37,7 +37,7 @@ def bundle_of(item: Refutation) -> Bundle:
         claim=f"{item.claim} ({item.statement})",
         recipe=item.name,
         mode="exact",
-        problem=_plain({**case.problem, "dials": dict(case.problem["dials"])}),
+        problem=_plain({**case.problem, "parameters": dict(case.problem["parameters"])}),
         certificates=certificates,
         hyperparameters=_plain(dict(case.hyperparameters)),
         seeds={},

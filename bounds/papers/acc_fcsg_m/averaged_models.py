@@ -70,7 +70,7 @@ def averaged_models() -> Case:
     return Case(
         {
             "name": "two noiseless clients, one of them curved",
-            "dials": {"offsets": [1, -1], "curvatures": [1, 0], "radius": RADIUS, "start": 0, "u_1_averaged": 0},
+            "parameters": {"offsets": [1, -1], "curvatures": [1, 0], "radius": RADIUS, "start": 0, "u_1_averaged": 0},
         },
         {
             "L_f": (known["L_f"], "|f_1'| <= 1 + 1/2 and |f_2'| = 1"),

@@ -51,7 +51,7 @@ def printed_conditions() -> Case:
     return Case(
         {
             "name": "two groups of equal clients",
-            "dials": {"offsets": [1, -1], "curvatures": [1, 0], "radius": radius, "start": 0},
+            "parameters": {"offsets": [1, -1], "curvatures": [1, 0], "radius": radius, "start": 0},
         },
         scalar_constants(known),
         {"alpha": alpha, "beta": beta, "q": q, "m": 1, "b": b, "B": B, "N": N, "T": T},
@@ -78,7 +78,7 @@ def lost_inner_lipschitz() -> Case:
         )
         error = (1 - beta) ** 2 * error + beta**2 / b
     return Case(
-        {"name": "one client, a steep inner map", "dials": {"radius": 1, "noise": 1, "start": 0}},
+        {"name": "one client, a steep inner map", "parameters": {"radius": 1, "noise": 1, "start": 0}},
         scalar_constants(
             known, L_f="|f'| <= 1 + 1 for every sample", L_g="g(x) = 1000 x", S_g="g is affine; any positive number"
         ),
@@ -102,7 +102,7 @@ def _floor(q: int, radius: Q, averaged: bool, rounds: int, B: int) -> tuple[Case
     case = Case(
         {
             "name": "two clients with multiplicative noise",
-            "dials": {**_CURVED, "offsets": [1, -1], "radius": radius, "start": 0, "u_1_averaged": int(averaged)},
+            "parameters": {**_CURVED, "offsets": [1, -1], "radius": radius, "start": 0, "u_1_averaged": int(averaged)},
         },
         scalar_constants(known),
         {"alpha": alpha, "beta": beta, "q": q, "m": 1, "b": 1, "B": B, "N": 2, "T": steps},
@@ -131,9 +131,9 @@ def corollary() -> Case:
         "T = q^3 N^2 and B = q": q**3 * 4 == T,
         "alpha = N^(2/3)/(12 S_F T^(1/3))": alpha == 1 / (12 * S_F * q),
     }
-    dials = {**case.problem["dials"], "q": q}
+    parameters = {**case.problem["parameters"], "q": q}
     return Case(
-        {**case.problem, "dials": dials},
+        {**case.problem, "parameters": parameters},
         case.constants,
         hyper,
         case.left,
@@ -156,9 +156,9 @@ def corollary_averaged() -> Case:
     hyper = {name: case.hyperparameters[name] for name in ("m", "b", "N", "T")}
     S_F = smoothness({name: value for name, (value, _) in case.constants.items()})
     facts = {**case.facts, "alpha on the schedule": alpha == 1 / (12 * S_F * q)}
-    dials = {**case.problem["dials"], "q": q}
+    parameters = {**case.problem["parameters"], "q": q}
     return Case(
-        {**case.problem, "dials": dials},
+        {**case.problem, "parameters": parameters},
         case.constants,
         hyper,
         case.left,
@@ -201,7 +201,7 @@ def communication_jump() -> Case:
     return Case(
         {
             "name": "four clients with noisy curvature",
-            "dials": {"offsets": list(offsets), "radius": radius, "start": 0},
+            "parameters": {"offsets": list(offsets), "radius": radius, "start": 0},
         },
         _of_lemma(known, "L_f", "L_g", "S_f", "S_g"),
         {"alpha": alpha, "beta": beta, "q": q, "N": N, "b": b},
@@ -220,7 +220,7 @@ def lemma_d_2_units() -> Case:
     alpha = 1 / (12 * q * smoothness(known))
     start = L_g**2 / B
     return Case(
-        {"name": "one linear client", "dials": {"first_batch": B, "noise": 1}},
+        {"name": "one linear client", "parameters": {"first_batch": B, "noise": 1}},
         _of_lemma(
             known,
             "L_f",
@@ -245,7 +245,7 @@ def lost_sum() -> Case:
     models = (Q(1), Q(-1), Q(0))
     ubar = lab.mean([clip(models[0], reach), Q(0), Q(0)])
     return Case(
-        {"name": "three clients, one of them curved", "dials": {"models": list(models), "radius": reach}},
+        {"name": "three clients, one of them curved", "parameters": {"models": list(models), "radius": reach}},
         _of_lemma(known, "L_f", "L_g", "S_f", "S_g", "sigma_g"),
         {"alpha": alpha, "m": 1, "N": 3},
         lab.huber(-alpha * ubar, reach) / 3,

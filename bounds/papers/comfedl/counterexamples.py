@@ -29,7 +29,7 @@ def theorem_1() -> Case:
     return Case(
         {
             "name": "two piecewise linear clients",
-            "dials": {
+            "parameters": {
                 "knots": [[list(knot) for knot in client.knots] for client in case.clients],
                 "start": case.start,
                 "sampled": list(case.sampled),

@@ -35,7 +35,7 @@ def estimate_at_communication() -> Case:
     left = step(square, path[-1], [Q(0), Q(0)])
     at_most_one = [Q(i, 8) for i in range(-32, 33)]
     return Case(
-        {"name": "two clients pulled apart", "dials": {"slopes_of_h": [1, -1], "signs": [1, -1], "start": 0}},
+        {"name": "two clients pulled apart", "parameters": {"slopes_of_h": [1, -1], "signs": [1, -1], "start": 0}},
         {
             "L_h": (TINY, "h_k is linear; the paper wants a positive bound"),
             "L_g": (TINY, "E g_k = 0; the paper wants a positive bound"),
@@ -91,7 +91,7 @@ def varying_steps() -> Case:
     return Case(
         {
             "name": "the counterexample of Theorem 4.1, case II, two local steps",
-            "dials": {
+            "parameters": {
                 "slopes": [4, -2],
                 "offsets": [-4, 4],
                 "start": level,
@@ -194,7 +194,7 @@ def _wrong_start(name: str) -> Case:
     return Case(
         {
             "name": "two equal clients, a flat inner map and a steep outer function",
-            "dials": {"start": 0, "y_start": _SCALE, "scale": _SCALE, "clients": 2},
+            "parameters": {"start": 0, "y_start": _SCALE, "scale": _SCALE, "clients": 2},
         },
         constants,
         hyper,
@@ -260,7 +260,7 @@ def _step_of(name: str, start: Q, y: Q) -> Case:
     return Case(
         {
             "name": "two equal clients, a flat inner map and a steep outer function",
-            "dials": {"start": start, "y_start": y, "scale": _SCALE, "clients": 2},
+            "parameters": {"start": start, "y_start": y, "scale": _SCALE, "clients": 2},
         },
         _small_constants(*(n for n in _ALL if n in symbols)),
         {n: v for n, v in _HYPER.items() if n in symbols},
@@ -296,7 +296,7 @@ def potential_over_the_run() -> Case:
     return Case(
         {
             "name": "two equal clients, a flat inner map and a steep outer function",
-            "dials": {"start": 0, "y_start": _SCALE, "scale": _SCALE, "clients": 2},
+            "parameters": {"start": 0, "y_start": _SCALE, "scale": _SCALE, "clients": 2},
         },
         _small_constants(*(n for n in _ALL if n in symbols)),
         {n: v for n, v in _HYPER.items() if n in symbols},

@@ -180,7 +180,7 @@ def jump(name: str, statement: str = "printed", I: int = 10**6, unit: Q = Q(1)) 
     return Case(
         {
             "name": "two clients pulled apart, behind an inner map with noise that is proportional to the model",
-            "dials": {"B": B, "s": S, "drift": DRIFT, "start": 0, "unit": unit, "signs": [1, -1]},
+            "parameters": {"B": B, "s": S, "drift": DRIFT, "start": 0, "unit": unit, "signs": [1, -1]},
         },
         {n: pair for n, pair in _constants(unit).items() if n in symbols},
         {n: v for n, v in hyper.items() if n in symbols},

@@ -38,7 +38,7 @@ def _certified(case: Instance) -> dict[str, bool]:
     }
 
 
-def _dials(case: Instance) -> dict[str, Any]:
+def _parameters(case: Instance) -> dict[str, Any]:
     return {
         "clients": len(case.clients),
         "start": case.start,
@@ -58,7 +58,7 @@ def _case(name: str, case: Instance, left: Q, facts: Mapping[str, bool] | None =
     if wanted is not None:
         constants = {n: pair for n, pair in constants.items() if n in wanted}
     return Case(
-        {"name": name, "dials": _dials(case)},
+        {"name": name, "parameters": _parameters(case)},
         constants,
         hyper,
         left,
@@ -122,7 +122,7 @@ def one_sample() -> Case:
         "C_f^2 >= 2 and C_g^2 >= 2": values["C_f"] ** 2 >= 2 and values["C_g"] ** 2 >= 2,
     }
     return Case(
-        {"name": "one sample for all of line 4", "dials": {"start": case.start, "width": case.width, "zeta": [1, -1]}},
+        {"name": "one sample for all of line 4", "parameters": {"start": case.start, "width": case.width, "zeta": [1, -1]}},
         {n: (values[n], text) for n, text in why.items()},
         {**case.hyper, "T": case.T},
         case.left(),
@@ -147,7 +147,7 @@ def noisy_start() -> Case:
         "F_gap": "the start is the minimiser; the paper wants a positive gap",
     }
     return Case(
-        {"name": "one client with inner noise", "dials": {"delta": case.delta, "bits": case.bits, "start": 0}},
+        {"name": "one client with inner noise", "parameters": {"delta": case.delta, "bits": case.bits, "start": 0}},
         {
             **{n: (values[n], text) for n, text in why.items()},
             "sigma_f": (values["sigma_f"], _NO_NOISE),

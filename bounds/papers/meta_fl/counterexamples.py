@@ -89,7 +89,7 @@ def _two_sided_case(
     return Case(
         {
             "name": "two clients phi -+ shift w with one in two taking part",
-            "dials": {"shift": case.shift, "curvature": case.curvature, "start": 0, "clients": 2},
+            "parameters": {"shift": case.shift, "curvature": case.curvature, "start": 0, "clients": 2},
         },
         _certificates(known, *(n for n in _CONSTANTS if n in symbols)),
         {n: v for n, v in {**hyper, **more}.items() if n in symbols},
@@ -201,7 +201,7 @@ def _lemma_7(group: list[cases.Client], nu: int, alpha: Q) -> Case:
     return Case(
         {
             "name": "two clients with a common spline",
-            "dials": {
+            "parameters": {
                 "knots_of_the_Hessian": [list(knot) for knot in group[0].phi.knots],
                 "slope": group[0].phi.slope,
                 "shifts": [client.shift for client in group],
@@ -286,7 +286,7 @@ def full_participation() -> Case:
     return Case(
         {
             "name": "two clients with one common hill",
-            "dials": {
+            "parameters": {
                 "knots_of_the_Hessian": [list(knot) for knot in group[0].phi.knots],
                 "slope": 1,
                 "shifts": [client.shift for client in group],

@@ -1,4 +1,4 @@
-"""Checks of dials, with messages that name the dial, the wanted range and the value got."""
+"""Checks of parameters, with messages that name the parameter, the wanted range and the value got."""
 
 from __future__ import annotations
 
