@@ -23,11 +23,11 @@ from .engine.method import (
     Scalar,
     Start,
     State,
+    average,
+    broadcast,
     choice,
     client_mean,
     is_due,
-    share,
-    spread,
 )
 from .engine.parallel import drive_in_processes
 from .engine.result import Result
@@ -89,6 +89,8 @@ __all__ = [
     "Scalar",
     "Start",
     "State",
+    "average",
+    "broadcast",
     "choice",
     "client_mean",
     "deviation",
@@ -97,6 +99,4 @@ __all__ = [
     "is_due",
     "metrics",
     "progress",
-    "share",
-    "spread",
 ]

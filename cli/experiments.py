@@ -35,7 +35,9 @@ def problems(as_json: Json = False) -> None:
 def _problem_row(made: Any, preset: Any, fitting: Any) -> dict[str, Any]:
     """What one problem is; estimating the constants of one that certifies none would take minutes, so it is left out."""
     certificates = made.certificates if preset.certified else {}
-    parameters = {key: value for key, value in preset.all_parameters.items() if isinstance(value, (bool, int, float, str))}
+    parameters = {
+        key: value for key, value in preset.all_parameters.items() if isinstance(value, (bool, int, float, str))
+    }
     return {
         "name": made.name,
         "kind": made.kind,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
-from fedco.algorithms import Messages, Method, Scalar, State, share
+from fedco.algorithms import Messages, Method, Scalar, State, average
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class HalfSGD(Method):
         return replace(state, x=state.x - self.eta * doubled_or_dropped * gradient)
 
     def communicate(self, problem, state, t):
-        return replace(state, x=share(state.x))
+        return replace(state, x=average(state.x))
 
     def messages(self, problem, T):
         return Messages(rounds=T, model_floats=Fraction(T * problem.dim, 2))

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, client_mean, descend, is_due, share, spread
+from ..engine.method import Messages, Method, Scalar, Start, State, average, broadcast, client_mean, descend, is_due
 from .plain import PLAIN_ORACLES, VALUE_ORACLES, plain_gradient, plain_value
 
 
@@ -95,13 +95,13 @@ class DRFA(Method):
     def _raised(self, problem: Any, state: DRFAState, draws: Draws) -> Tensor:
         """lambda + tau gamma v, projected: v_i = (N/m) f_i at the mean snapshot for i in U, else 0."""
         m = self.m or problem.clients
-        at = spread(client_mean(state.snapshot, state.active), problem.clients)
+        at = broadcast(client_mean(state.snapshot, state.active), problem.clients)
         losses = plain_value(problem, at, problem.sample(draws, self.b, purpose="loss"))
         v = draws.subset("loss clients", m) * losses * (problem.clients / m)
         return onto_simplex(state.weights + (self.tau * self.gamma * v.unsqueeze(-1)).squeeze(-1))
 
     def communicate(self, problem: Any, state: DRFAState, t: int) -> DRFAState:
-        return replace(state, x=share(state.x, state.active)) if is_due(t, self.tau) else state
+        return replace(state, x=average(state.x, state.active)) if is_due(t, self.tau) else state
 
     def messages(self, problem: Any, T: int) -> Messages:
         rounds, share_of_clients = T // self.tau, Fraction(self.m or problem.clients, problem.clients)

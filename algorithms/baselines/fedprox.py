@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, descend, is_due, share
+from ..engine.method import Messages, Method, Scalar, Start, State, average, descend, is_due
 from ..engine.participation import at_round_start, fraction, participants
 from .plain import PLAIN_ORACLES, plain_gradient
 
@@ -60,7 +60,7 @@ class FedProx(Method):
     def communicate(self, problem: Any, state: FedProxState, t: int) -> FedProxState:
         if not is_due(t, self.tau):
             return state
-        x = share(state.x, state.active)
+        x = average(state.x, state.active)
         return replace(state, x=x, origin=x)
 
     def messages(self, problem: Any, T: int) -> Messages:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, descend, share
+from ..engine.method import Messages, Method, Scalar, Start, State, average, descend
 
 
 def jacobian(problem: Any, x: Tensor, sample: Any) -> Tensor:
@@ -71,7 +71,7 @@ class GCIVR(Method):
             now, before = (self._oracles(problem, x, sample) for x in (state.x, state.previous))
             y, z = state.y + (now[0] - before[0]), state.z + (now[1] - before[1])
             u = None if state.u is None else state.u + (now[2] - before[2])
-        v = problem.outer_gradient(share(y))
+        v = problem.outer_gradient(average(y))
         gradient = (z * v.unsqueeze(-1)).transpose(2, 3).contiguous().sum(-1)
         x = descend(state.x, self.eta, gradient if u is None else u + gradient)
         return GCIVRState(x=x, previous=state.x, y=y, z=z, u=u)
@@ -80,7 +80,7 @@ class GCIVR(Method):
         return problem.inner(x, sample), jacobian(problem, x, sample), problem.extra_gradient(x, sample)
 
     def communicate(self, problem: Any, state: GCIVRState, t: int) -> GCIVRState:
-        return replace(state, x=share(state.x))
+        return replace(state, x=average(state.x))
 
     def messages(self, problem: Any, T: int) -> Messages:
         return Messages(T, T * problem.dim, T * problem.inner_dim)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, blend, choice, descend, is_due, share
+from ..engine.method import Messages, Method, Scalar, Start, State, average, blend, choice, descend, is_due
 from ..engine.participation import at_round_start, fraction, participants
 
 
@@ -76,7 +76,7 @@ class LocalMOML(Method):
         return x - problem.alpha * problem.local_gradient(x, batch)
 
     def communicate(self, problem: Any, state: LocalMOMLState, t: int) -> LocalMOMLState:
-        return replace(state, x=share(state.x, state.active)) if is_due(t, self.tau) else state
+        return replace(state, x=average(state.x, state.active)) if is_due(t, self.tau) else state
 
     def messages(self, problem: Any, T: int) -> Messages:
         rounds = T // self.tau

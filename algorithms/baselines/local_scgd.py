@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, blend, choice, descend, is_due, share
+from ..engine.method import Messages, Method, Scalar, Start, State, average, blend, choice, descend, is_due
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ class LocalSCGD(Method):
         return LocalSCGDState(x=descend(state.x, self.eta, z), u=new)
 
     def communicate(self, problem: Any, state: LocalSCGDState, t: int) -> LocalSCGDState:
-        return LocalSCGDState(x=share(state.x), u=share(state.u)) if is_due(t, self.p) else state
+        return LocalSCGDState(x=average(state.x), u=average(state.u)) if is_due(t, self.p) else state
 
     def messages(self, problem: Any, T: int) -> Messages:
         rounds = T // self.p

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, descend, is_due, share
+from ..engine.method import Messages, Method, Scalar, Start, State, average, descend, is_due
 from ..engine.participation import at_round_start, fraction, participants
 from .plain import PLAIN_ORACLES, plain_gradient
 
@@ -48,7 +48,7 @@ class LocalSGD(Method):
         return replace(state, x=descend(state.x, self.eta, plain_gradient(problem, state.x, draws, self.b)))
 
     def communicate(self, problem: Any, state: State, t: int) -> State:
-        return replace(state, x=share(state.x, state.active)) if is_due(t, self.tau) else state
+        return replace(state, x=average(state.x, state.active)) if is_due(t, self.tau) else state
 
     def messages(self, problem: Any, T: int) -> Messages:
         rounds = T // self.tau

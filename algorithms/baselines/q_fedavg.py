@@ -19,10 +19,10 @@ from ..engine.method import (
     Scalar,
     Start,
     State,
+    broadcast,
     client_mean,
     descend,
     is_due,
-    spread,
 )
 from ..engine.participation import at_round_start, fraction, participants
 from .plain import PLAIN_ORACLES, VALUE_ORACLES, plain_gradient, plain_value
@@ -89,7 +89,7 @@ class QFedAvg(Method):
         delta = loss_to_q * delta_w
         h = self.q * loss_to_q / loss * delta_w.square().sum(-1, keepdim=True) + L * loss_to_q
         new = client_mean(state.origin) - client_mean(delta, state.active) / client_mean(h, state.active)
-        x = spread(new, problem.clients)
+        x = broadcast(new, problem.clients)
         return replace(state, x=x, origin=x)
 
     def messages(self, problem: Any, T: int) -> Messages:

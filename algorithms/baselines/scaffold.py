@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, choice, client_mean, descend, is_due, spread
+from ..engine.method import Messages, Method, Scalar, Start, State, broadcast, choice, client_mean, descend, is_due
 from ..engine.participation import at_round_start, fraction, participants
 from .plain import PLAIN_ORACLES, plain_gradient
 
@@ -75,11 +75,11 @@ class Scaffold(Method):
         if not is_due(t, self.tau):
             return state
         clients = problem.clients
-        x = state.origin + self.eta_g * (spread(client_mean(state.x, state.active), clients) - state.origin)
+        x = state.origin + self.eta_g * (broadcast(client_mean(state.x, state.active), clients) - state.origin)
         control = state.gathered / self.tau
         if state.active is not None:
             control = torch.where(state.active.unsqueeze(-1) > 0, control, state.control)
-        shared = spread(client_mean(control), clients)
+        shared = broadcast(client_mean(control), clients)
         return ScaffoldState(
             x=x, active=state.active, origin=x, control=control, shared_control=shared, gathered=state.gathered
         )

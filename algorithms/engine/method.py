@@ -39,14 +39,14 @@ def client_mean(v: Tensor, active: Tensor | None = None) -> Tensor:
     return kept.transpose(1, 2).contiguous().sum(-1) / active.sum(-1, keepdim=True)
 
 
-def spread(v: Tensor, clients: int) -> Tensor:
+def broadcast(v: Tensor, clients: int) -> Tensor:
     """The server's broadcast: ``(runs, n)`` -> ``(runs, clients, n)``, one copy per client."""
     return v.unsqueeze(1).expand(-1, clients, -1).contiguous()
 
 
-def share(v: Tensor, active: Tensor | None = None) -> Tensor:
+def average(v: Tensor, active: Tensor | None = None) -> Tensor:
     """One round of averaging: every client gets the mean over the (active) clients. Shape (runs, clients, n)."""
-    return spread(client_mean(v, active), v.shape[1])
+    return broadcast(client_mean(v, active), v.shape[1])
 
 
 def descend(x: Tensor, step: Scalar, direction: Tensor) -> Tensor:
@@ -109,7 +109,7 @@ def _at_clients(name: str, value: Tensor, size: int, draws: Draws) -> Tensor:
             f"start.{name} must be float64 of shape ({size},) or ({draws.runs}, {size}); "
             f"got {value.dtype} of shape {tuple(value.shape)}"
         )
-    return spread(value.expand(draws.runs, size), draws.clients)
+    return broadcast(value.expand(draws.runs, size), draws.clients)
 
 
 @dataclass(frozen=True)

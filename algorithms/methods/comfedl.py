@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, choice, descend, is_due, share
+from ..engine.method import Messages, Method, Scalar, Start, State, average, choice, descend, is_due
 from ..engine.participation import at_round_start, fraction, participants
 
 
@@ -60,7 +60,7 @@ class ComFedL(Method):
         return problem.inner_vjp(x, problem.outer_gradient(y, outer_sample), inner_sample)
 
     def communicate(self, problem: Any, state: State, t: int) -> State:
-        return replace(state, x=share(state.x, state.active)) if is_due(t, self.tau) else state
+        return replace(state, x=average(state.x, state.active)) if is_due(t, self.tau) else state
 
     def messages(self, problem: Any, T: int) -> Messages:
         rounds = T // self.tau

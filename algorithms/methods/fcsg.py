@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, descend, is_due, share
+from ..engine.method import Messages, Method, Scalar, Start, State, average, descend, is_due
 
 CONDITIONAL_ORACLES = ("sample_outer", "sample_inner", "sample_gradient")
 
@@ -69,7 +69,7 @@ class FCSG(Method):
         return replace(state, x=descend(state.x, self.alpha, batch.gradient(problem, state.x)))
 
     def communicate(self, problem: Any, state: State, t: int) -> State:
-        return replace(state, x=share(state.x)) if is_due(t, self.q) else state
+        return replace(state, x=average(state.x)) if is_due(t, self.q) else state
 
     def messages(self, problem: Any, T: int) -> Messages:
         return Messages(T // self.q, T // self.q * problem.dim)

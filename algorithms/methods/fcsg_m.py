@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, blend, descend, is_due, share
+from ..engine.method import Messages, Method, Scalar, Start, State, average, blend, descend, is_due
 from .fcsg import CONDITIONAL_ORACLES, ConditionalBatch
 
 
@@ -60,7 +60,7 @@ class FCSGM(Method):
         return FCSGMState(x=descend(state.x, self.alpha, u), u=u)
 
     def communicate(self, problem: Any, state: FCSGMState, t: int) -> FCSGMState:
-        return FCSGMState(x=share(state.x), u=share(state.u)) if is_due(t, self.q) else state
+        return FCSGMState(x=average(state.x), u=average(state.u)) if is_due(t, self.q) else state
 
     def messages(self, problem: Any, T: int) -> Messages:
         return Messages(T // self.q, T // self.q * 2 * problem.dim)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, choice, descend, is_due, share
+from ..engine.method import Messages, Method, Scalar, Start, State, average, choice, descend, is_due
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class FedAvg(Method):
         x = start.models(problem, draws)
         y = start.embeddings(problem, draws)
         if y is None:
-            y = problem.inner(x) if self.case == "I" else share(problem.inner(x))
+            y = problem.inner(x) if self.case == "I" else average(problem.inner(x))
         return FedAvgState(x=x, y=y)
 
     def local_step(self, problem: Any, state: FedAvgState, draws: Draws, t: int) -> FedAvgState:
@@ -72,9 +72,9 @@ class FedAvg(Method):
     def communicate(self, problem: Any, state: FedAvgState, t: int) -> FedAvgState:
         if not is_due(t, self.I):
             return state
-        x = share(state.x)
+        x = average(state.x)
         if self.case == "II":
-            return FedAvgState(x=x, y=share(problem.inner(x)))
+            return FedAvgState(x=x, y=average(problem.inner(x)))
         return FedAvgState(x=x, y=problem.inner(x)) if self.after_average == "recompute" else replace(state, x=x)
 
     def messages(self, problem: Any, T: int) -> Messages:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, choice, descend, is_due, share
+from ..engine.method import Messages, Method, Scalar, Start, State, average, choice, descend, is_due
 from .fedavg import compositional_gradient
 
 
@@ -54,19 +54,19 @@ class FedDRO(Method):
     def init(self, problem: Any, start: Start, draws: Draws) -> FedDROState:
         x = start.models(problem, draws)
         y = start.embeddings(problem, draws)
-        return FedDROState(x=x, previous=x, y=share(problem.inner(x)) if y is None else y)
+        return FedDROState(x=x, previous=x, y=average(problem.inner(x)) if y is None else y)
 
     def local_step(self, problem: Any, state: FedDROState, draws: Draws, t: int) -> FedDROState:
         sample = problem.sample(draws, self.b)
         y = state.y
         if t > 0 or self.first_update == "update":
             before, now = problem.inner(state.previous, sample), problem.inner(state.x, sample)
-            y = share((1 - self.beta) * (state.y - before) + now)
+            y = average((1 - self.beta) * (state.y - before) + now)
         x = descend(state.x, self.eta, compositional_gradient(problem, state.x, y, sample))
         return FedDROState(x=x, previous=state.x, y=y)
 
     def communicate(self, problem: Any, state: FedDROState, t: int) -> FedDROState:
-        return replace(state, x=share(state.x)) if is_due(t, self.I) else state
+        return replace(state, x=average(state.x)) if is_due(t, self.I) else state
 
     def messages(self, problem: Any, T: int) -> Messages:
         shared_embeddings = T if self.first_update == "update" else T - 1

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, blend, descend, is_due, share
+from ..engine.method import Messages, Method, Scalar, Start, State, average, blend, descend, is_due
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ class LocalSCGDM(Method):
     def communicate(self, problem: Any, state: LocalSCGDMState, t: int) -> LocalSCGDMState:
         if not is_due(t, self.p):
             return state
-        return LocalSCGDMState(x=share(state.x), u=share(state.u), m=share(state.m))
+        return LocalSCGDMState(x=average(state.x), u=average(state.u), m=average(state.m))
 
     def messages(self, problem: Any, T: int) -> Messages:
         rounds = T // self.p

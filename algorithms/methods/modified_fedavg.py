@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, descend, is_due, share
+from ..engine.method import Messages, Method, Scalar, Start, average, descend, is_due
 from .fedavg import FedAvgState, compositional_gradient
 
 
@@ -34,14 +34,14 @@ class ModifiedFedAvg(Method):
 
     def init(self, problem: Any, start: Start, draws: Draws) -> FedAvgState:
         x = start.models(problem, draws)
-        return FedAvgState(x=x, y=share(problem.inner(x)))
+        return FedAvgState(x=x, y=average(problem.inner(x)))
 
     def local_step(self, problem: Any, state: FedAvgState, draws: Draws, t: int) -> FedAvgState:
-        y = share(problem.inner(state.x))
+        y = average(problem.inner(state.x))
         return FedAvgState(x=descend(state.x, self.eta, compositional_gradient(problem, state.x, y)), y=y)
 
     def communicate(self, problem: Any, state: FedAvgState, t: int) -> FedAvgState:
-        return FedAvgState(x=share(state.x), y=state.y) if is_due(t, self.I) else state
+        return FedAvgState(x=average(state.x), y=state.y) if is_due(t, self.I) else state
 
     def messages(self, problem: Any, T: int) -> Messages:
         return Messages(T // self.I, T // self.I * problem.dim, T * problem.inner_dim)

@@ -25,9 +25,9 @@ from ..certificate import ROUNDED_UP, Certificate, as_point, by_quantity
 from ..kinds import AbstractSharedComposite, Draws, Sample
 from ..parts.blocks import RadialPseudoHuber
 from ..parts.composition import heterogeneity_of_average
-from ..parts.parameters import require_positive
 from ..parts.linear_losses import MEAN_MAP, IndexSample, LinearLosses, combination, extra_certificates, index_of
 from ..parts.margin_problem import chosen_loss
+from ..parts.parameters import require_positive
 from ..parts.scalar import OfLoss, identity_of
 from ..parts.tables import deal
 from ..parts.whole_certificates import cap_certificate, gap_above

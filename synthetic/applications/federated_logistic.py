@@ -15,8 +15,8 @@ from torch import Tensor
 from ..certificate import MINIMUM_EXACT_WITNESS, ROUNDED_UP, Certificate, as_point, by_quantity
 from ..kinds import AbstractFederated, Draws, Sample
 from ..parts.data import margins_of
-from ..parts.parameters import require_nonnegative
 from ..parts.linear_losses import IndexSample, LinearLosses, combination, index_of
+from ..parts.parameters import require_nonnegative
 from ..parts.scalar import sigmoid, softplus
 from ..parts.whole_certificates import cap_certificate
 

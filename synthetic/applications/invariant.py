@@ -23,8 +23,8 @@ from torch.nn.functional import pad
 
 from ..certificate import Certificate, by_quantity
 from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample
-from ..parts.parameters import require_nonnegative, require_positive
 from ..parts.invariant_margins import AbstractMargins, Counted, Listed, OneDraw, below
+from ..parts.parameters import require_nonnegative, require_positive
 from ..parts.patterns import equal_weights
 from ..parts.scalar import TANH_CURVATURE, softplus
 from ..parts.whole_certificates import cap_certificate, gap_above

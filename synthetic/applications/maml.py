@@ -20,8 +20,8 @@ from ..families.meta import gap_certificate
 from ..kinds import INDEPENDENT_CLIENTS, AbstractLocalComposite, Draws, Sample
 from ..parts.bowl import RippledBowl
 from ..parts.composition import composite_noise
-from ..parts.parameters import require_nonnegative, require_paired, require_positive
 from ..parts.loss import Kurtosis, loss_certificates
+from ..parts.parameters import require_nonnegative, require_paired, require_positive
 from ..parts.patterns import uneven_direction
 from ..parts.whole_certificates import cap_certificate
 

@@ -14,10 +14,10 @@ from torch import Tensor
 
 from ..certificate import Certificate, by_quantity
 from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample
-from ..parts.parameters import require_nonnegative, require_paired
 from ..parts.inner_certificates import inner_certificates, onto_gap
 from ..parts.inner_map import RippledMap, lipschitz_of_mean_square
 from ..parts.outer import CenteredOuter
+from ..parts.parameters import require_nonnegative, require_paired
 from ..parts.patterns import equal_weights, start_beyond
 from ..parts.recall import Recall
 from ..parts.whole_certificates import cap_certificate

@@ -20,8 +20,8 @@ from torch import Tensor
 from ..certificate import Certificate, as_point, by_quantity
 from ..kinds import AbstractFederated, Draws, Sample
 from ..parts.blocks import LARGEST_WAVENUMBER, Cosine
-from ..parts.parameters import require_nonnegative, require_positive
 from ..parts.loss import Kurtosis
+from ..parts.parameters import require_nonnegative, require_positive
 from ..parts.patterns import one_hot, triple_signs, uneven_direction, walsh_directions
 
 _NEARLY_ALL = 0.9999

@@ -16,8 +16,8 @@ from torch import Tensor
 from ..certificate import Certificate, as_point, by_quantity
 from ..kinds import AbstractFederated, Draws, Sample
 from ..parts.bowl import RippledBowl
-from ..parts.parameters import require_nonnegative
 from ..parts.loss import Kurtosis, loss_certificates
+from ..parts.parameters import require_nonnegative
 from ..parts.patterns import uneven_direction
 from ..parts.whole_certificates import cap_certificate
 from .federated import NoiseSample, mean_noise

@@ -16,8 +16,8 @@ from torch import Tensor
 from ..certificate import Certificate, as_point, by_quantity
 from ..kinds import AbstractMeta, Draws, Sample, client_mean
 from ..parts.bowl import RippledBowl
-from ..parts.parameters import require_nonnegative, require_paired
 from ..parts.loss import Kurtosis, infimum_of_losses, loss_certificates
+from ..parts.parameters import require_nonnegative, require_paired
 from ..parts.patterns import uneven_direction
 from ..parts.whole_certificates import cap_certificate
 

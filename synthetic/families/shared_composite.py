@@ -18,10 +18,10 @@ from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Draws, Sample,
 from ..parts.bowl import RippledBowl
 from ..parts.composition import no_extra_certificates
 from ..parts.convex import convex_minimum
-from ..parts.parameters import require_nonnegative
 from ..parts.inner_certificates import inner_certificates, onto_gap
 from ..parts.inner_map import RippledMap
 from ..parts.outer import CenteredOuter
+from ..parts.parameters import require_nonnegative
 from ..parts.patterns import sign_grid, start_beyond
 from ..parts.whole_certificates import cap_certificate
 

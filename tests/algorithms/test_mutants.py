@@ -27,8 +27,8 @@ from fedco.algorithms import (
     PerFedAvg,
     QFedAvg,
     Scaffold,
+    average,
     is_due,
-    share,
 )
 from fedco.algorithms.baselines.drfa import drawn, onto_simplex
 from fedco.algorithms.methods.fedavg import compositional_gradient
@@ -51,20 +51,20 @@ def mutant(label):
 @mutant("fedavg I")
 class KeepsTheOldEmbedding(FedAvg):
     def communicate(self, problem, state, t):
-        return replace(state, x=share(state.x)) if is_due(t, self.I) else state
+        return replace(state, x=average(state.x)) if is_due(t, self.I) else state
 
 
 @mutant("fedavg II")
 class SharesNoEmbedding(FedAvg):
     def communicate(self, problem, state, t):
-        x = share(state.x) if is_due(t, self.I) else state.x
+        x = average(state.x) if is_due(t, self.I) else state.x
         return replace(state, x=x, y=problem.inner(x))
 
 
 @mutant("fedavg II")
 class SharesTheEmbeddingAlways(FedAvg):
     def local_step(self, problem, state, draws, t):
-        return super().local_step(problem, replace(state, y=share(problem.inner(state.x))), draws, t)
+        return super().local_step(problem, replace(state, y=average(problem.inner(state.x))), draws, t)
 
 
 @mutant("modified_fedavg")
@@ -83,9 +83,9 @@ class _FedDROMutant(FedDRO):
         if t > 0:
             before, now = problem.inner(state.previous, old_sample), problem.inner(state.x, sample)
             y = (1 - self.beta_scale * self.beta) * (state.y - before) + now
-            y = share(y) if self.share_y else y
+            y = average(y) if self.share_y else y
         x = state.x - self.eta * self.gradient_sign * compositional_gradient(problem, state.x, y, sample)
-        return FedDROState(x=x, previous=share(state.x) if self.older_is_average else state.x, y=y)
+        return FedDROState(x=x, previous=average(state.x) if self.older_is_average else state.x, y=y)
 
 
 @mutant("feddro")
@@ -122,7 +122,7 @@ class AveragesOneStepLate(FedDRO):
 @mutant("local_scgdm")
 class SharesOnlyTheModel(LocalSCGDM):
     def communicate(self, problem, state, t):
-        return replace(state, x=share(state.x)) if is_due(t, self.p) else state
+        return replace(state, x=average(state.x)) if is_due(t, self.p) else state
 
 
 @mutant("local_scgdm")
@@ -141,7 +141,7 @@ class UsesOneSampleForBoth(ComFedL):
 @mutant("comfedl, some clients")
 class AveragesEveryone(ComFedL):
     def communicate(self, problem, state, t):
-        return replace(state, x=share(state.x)) if is_due(t, self.tau) else state
+        return replace(state, x=average(state.x)) if is_due(t, self.tau) else state
 
 
 @mutant("comfedl, some clients")
@@ -159,7 +159,7 @@ class SwapsTheWeights(FCSGM):
 @mutant("fcsg_m")
 class SharesNoMomentum(FCSGM):
     def communicate(self, problem, state, t):
-        return replace(state, x=share(state.x)) if is_due(t, self.q) else state
+        return replace(state, x=average(state.x)) if is_due(t, self.q) else state
 
 
 @mutant("acc_fcsg_m")
@@ -242,7 +242,7 @@ class TakesTheNewInnerValue(LocalSCGD):
 @mutant("local_scgd")
 class KeepsItsOwnInnerValue(LocalSCGD):
     def communicate(self, problem, state, t):
-        return replace(state, x=share(state.x)) if is_due(t, self.p) else state
+        return replace(state, x=average(state.x)) if is_due(t, self.p) else state
 
 
 @mutant("scgd")
@@ -297,7 +297,7 @@ class SwapsTheWeightsOfTheMemory(LocalMOML):
 @mutant("local_moml, kept memory")
 class SharesTheMemory(LocalMOML):
     def communicate(self, problem, state, t):
-        return replace(state, x=share(state.x), u=share(state.u)) if is_due(t, self.tau) else state
+        return replace(state, x=average(state.x), u=average(state.u)) if is_due(t, self.tau) else state
 
 
 @mutant("drfa")
@@ -330,7 +330,7 @@ class CountsAClientOnce(DRFA):
 class LosesTheCurvatureTerm(QFedAvg):
     def communicate(self, problem, state, t):
         return (
-            replace(state, x=share(state.x, state.active), origin=share(state.x, state.active))
+            replace(state, x=average(state.x, state.active), origin=average(state.x, state.active))
             if (is_due(t, self.tau))
             else state
         )
@@ -361,7 +361,7 @@ class UpdatesEveryControl(Scaffold):
 class AveragesTheControlsOfTheRound(Scaffold):
     def communicate(self, problem, state, t):
         new = super().communicate(problem, state, t)
-        return replace(new, shared_control=share(new.control, state.active)) if is_due(t, self.tau) else new
+        return replace(new, shared_control=average(new.control, state.active)) if is_due(t, self.tau) else new
 
 
 @mutant("scaffold")

@@ -56,7 +56,9 @@ def test_listed_constants_are_the_certificates_at_the_defaults(listed):
 def test_the_text_names_theorems_parameters_and_what_is_not_proved():
     shown = CliRunner().invoke(app, ["problems"]).stdout
     assert (
-        "fits feddro.theorem_5_1" in shown and "properties independent_clients" in shown and "parameters clients=" in shown
+        "fits feddro.theorem_5_1" in shown
+        and "properties independent_clients" in shown
+        and "parameters clients=" in shown
     )
     assert shown.count("estimated on request") == sum(not preset.certified for preset in PRESETS.values()) == 1
 

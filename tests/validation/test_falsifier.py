@@ -119,7 +119,10 @@ def test_a_replay_needs_nothing_but_the_file(target, tmp_path) -> None:
 
         from_dict(stored)
     bundle = read(path)
-    parameters = {**bundle.problem["parameters"], "instance": {**bundle.problem["parameters"]["instance"], "kind": "unheard of"}}
+    parameters = {
+        **bundle.problem["parameters"],
+        "instance": {**bundle.problem["parameters"]["instance"], "kind": "unheard of"},
+    }
     with pytest.raises(BundleError, match="instance"):
         recompute(replace(bundle, problem={**bundle.problem, "parameters": parameters}))
     smaller = {**bundle.certificates, "L_f": {**bundle.certificates["L_f"], "value": Q(1, 2)}}

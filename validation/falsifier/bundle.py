@@ -26,7 +26,10 @@ def bundle_of(target: Target, found: Confirmed, why: list[str] | None = None) ->
         claim=f"{target.theorem.id} ({target.label})",
         recipe=FROM_DATA,
         mode="exact",
-        problem={"name": f"{claimed.instance.kind}, {_clients(claimed.instance)} clients", "parameters": _parameters(claimed)},
+        problem={
+            "name": f"{claimed.instance.kind}, {_clients(claimed.instance)} clients",
+            "parameters": _parameters(claimed),
+        },
         certificates={
             name: {"value": plain(value), "kind": "exact", "argument": _ARGUMENT}
             for name, value in claimed.constants.items()

@@ -20,7 +20,7 @@ def square_mean(v: Tensor, active: Tensor | None = None) -> Tensor:
     return client_mean(v.square().sum(-1, keepdim=True), active).squeeze(-1)
 
 
-def spread(v: Tensor, active: Tensor | None = None) -> Tensor:
+def dispersion(v: Tensor, active: Tensor | None = None) -> Tensor:
     """Mean over the (active) clients of the squared distance to their mean."""
     return square_mean(v - client_mean(v, active).unsqueeze(1), active)
 
@@ -37,7 +37,7 @@ def gradient_sq(step: Step) -> Tensor:
 
 def consensus(step: Step) -> Tensor:
     """(1/K) sum_k ||x_t^k - xbar_t||^2."""
-    return spread(step.before.x, step.before.active)
+    return dispersion(step.before.x, step.before.active)
 
 
 def client_gradient(problem: Any, x: Tensor) -> Tensor:

@@ -31,7 +31,10 @@ def windows(method: str, count: int, start: Q, alpha: Q, beta: Q, q: int, T: int
     path = lab.run(method, [lab.window_slope], alpha, beta, q, T, start)
     momentum: dict[str, Any] = {"beta": beta} if beta else {}
     return Case(
-        {"name": "disjoint windows of curvature", "parameters": {"outcomes": count, "width": lab.WIDTH, "start": start}},
+        {
+            "name": "disjoint windows of curvature",
+            "parameters": {"outcomes": count, "width": lab.WIDTH, "start": start},
+        },
         {n: (v, WINDOW_WHY[n]) for n, v in {**known, "F_gap": lab.window_height(start)}.items()},
         {"alpha": alpha, **momentum, "q": q, "m": 1, **more, "T": T},
         path.average(lab.window_slope),

@@ -122,7 +122,10 @@ def one_sample() -> Case:
         "C_f^2 >= 2 and C_g^2 >= 2": values["C_f"] ** 2 >= 2 and values["C_g"] ** 2 >= 2,
     }
     return Case(
-        {"name": "one sample for all of line 4", "parameters": {"start": case.start, "width": case.width, "zeta": [1, -1]}},
+        {
+            "name": "one sample for all of line 4",
+            "parameters": {"start": case.start, "width": case.width, "zeta": [1, -1]},
+        },
         {n: (values[n], text) for n, text in why.items()},
         {**case.hyper, "T": case.T},
         case.left(),

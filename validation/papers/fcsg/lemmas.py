@@ -16,11 +16,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ....algorithms.engine.method import client_mean
-from ....algorithms.engine.method import spread as broadcast
+from ....algorithms.engine.method import broadcast, client_mean
 from ....synthetic.kinds import InnerSample
 from ...lemmas.link import LemmaChain, Link
-from ...lemmas.metrics import consensus, gradient_sq, mean_square, objective, spread, square_mean
+from ...lemmas.metrics import consensus, dispersion, gradient_sq, mean_square, objective, square_mean
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 
 
@@ -54,7 +53,7 @@ def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
         "gradient_sq": gradient_sq,
         "consensus": consensus,
         "noise_sq": noise_sq,
-        "gradient_spread": lambda step: spread(plug_in_gradient(step.problem, step.before.x, m)),
+        "gradient_spread": lambda step: dispersion(plug_in_gradient(step.problem, step.before.x, m)),
     }
 
 
@@ -74,7 +73,7 @@ def with_estimate(at_the_mean: bool) -> Any:
             "consensus": consensus,
             "error_sq": error_sq,
             "update_sq": lambda step: mean_square(step.stepped.u),
-            "dispersion_sq": lambda step: spread(step.after.u),
+            "dispersion_sq": lambda step: dispersion(step.after.u),
         }
 
     return build

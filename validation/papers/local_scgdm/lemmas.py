@@ -15,7 +15,7 @@ from torch import Tensor
 from ....bounds.papers.local_scgdm.composed import potential_weights
 from ....bounds.registry import get_theorem
 from ...lemmas.link import LemmaChain, Link
-from ...lemmas.metrics import client_gradient, consensus, gradient_sq, objective, spread, square_mean
+from ...lemmas.metrics import client_gradient, consensus, dispersion, gradient_sq, objective, square_mean
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 from ...runs.values import constants
 
@@ -27,8 +27,8 @@ def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
     def fresh_gradient_spread(step: Step) -> Tensor:
         """Spread of the stochastic gradients z, read off the momentum update."""
         if step.t == 0:
-            return spread(step.stepped.m)
-        return spread((step.stepped.m - (1 - weight) * step.before.m) / weight)
+            return dispersion(step.stepped.m)
+        return dispersion((step.stepped.m - (1 - weight) * step.before.m) / weight)
 
     def potential(step: Step) -> Tensor:
         return objective(step) + for_momentum * momentum_error(step) + for_inner * inner_error(step)
@@ -40,8 +40,8 @@ def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
         "inner_error": inner_error,
         "momentum_error": momentum_error,
         "momentum_sq": lambda step: square_mean(step.stepped.m),
-        "inner_spread": lambda step: spread(step.before.u),
-        "fresh_inner_spread": lambda step: spread(step.stepped.u),
+        "inner_spread": lambda step: dispersion(step.before.u),
+        "fresh_inner_spread": lambda step: dispersion(step.stepped.u),
         "gradient_spread": fresh_gradient_spread,
         "potential": potential,
     }

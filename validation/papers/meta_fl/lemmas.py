@@ -14,10 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ....algorithms.engine.method import client_mean
-from ....algorithms.engine.method import spread as broadcast
+from ....algorithms.engine.method import broadcast, client_mean
 from ...lemmas.link import LemmaChain, Link
-from ...lemmas.metrics import gradient_sq, spread, square_mean
+from ...lemmas.metrics import dispersion, gradient_sq, square_mean
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 from .law import Estimate, gradient_error_sq, hessian_error_sq, noise_moment, path_error
 
@@ -72,7 +71,7 @@ def _along_the_run(numbers: Numbers) -> Mapping[str, StepMetric]:
 
     def heterogeneity(step: Step) -> Tensor:
         everywhere = broadcast(client_mean(step.before.x, step.stepped.active), step.before.x.shape[1])
-        return spread(meta_gradients(step.problem, everywhere))
+        return dispersion(meta_gradients(step.problem, everywhere))
 
     return {
         "gradient_sq": gradient_sq,
