@@ -69,10 +69,10 @@ def automatic(theorem: Theorem) -> Iterator[Finding]:
 
 def _dimension_findings(theorem: Theorem) -> Iterator[Finding]:
     printed = theorem.statement("printed")
-    slips = theorem.inhomogeneities(printed, theorem.unit_choices)
-    if slips:
-        yield _homogeneity(theorem, slips)
-    explained = [s.where for s in theorem.inhomogeneities(printed) if s.where not in {slip.where for slip in slips}]
+    misfits = theorem.inhomogeneities(printed, theorem.unit_choices)
+    if misfits:
+        yield _homogeneity(theorem, misfits)
+    explained = [s.where for s in theorem.inhomogeneities(printed) if s.where not in {item.where for item in misfits}]
     if explained:
         units = ", ".join(str(unit) for unit in theorem.unit_choices)
         yield Finding(
@@ -88,23 +88,23 @@ def _dimension_findings(theorem: Theorem) -> Iterator[Finding]:
         )
 
 
-def _homogeneity(theorem: Theorem, slips: list[Inhomogeneity]) -> Finding:
+def _homogeneity(theorem: Theorem, misfits: list[Inhomogeneity]) -> Finding:
     return Finding(
         f"{theorem.id}:homogeneity",
         theorem.id,
-        ", ".join(slip.where for slip in slips),
+        ", ".join(item.where for item in misfits),
         "homogeneity",
         "constant",
-        f"{slips[0].where} has dimension {slips[0].found}",
-        f"dimension {slips[0].wanted}",
+        f"{misfits[0].where} has dimension {misfits[0].found}",
+        f"dimension {misfits[0].wanted}",
         "the printed expression cannot be right in every system of units: whatever its constant, it is too small in some",
         partial(_check_homogeneity, theorem),
     )
 
 
 def _check_homogeneity(theorem: Theorem) -> Evidence:
-    slips = theorem.inhomogeneities(theorem.statement("printed"), theorem.unit_choices)
-    return confirm(bool(slips), places={slip.where: f"{slip.found}, wanted {slip.wanted}" for slip in slips})
+    misfits = theorem.inhomogeneities(theorem.statement("printed"), theorem.unit_choices)
+    return confirm(bool(misfits), places={item.where: f"{item.found}, wanted {item.wanted}" for item in misfits})
 
 
 def _check_units(theorem: Theorem) -> Evidence:

@@ -363,8 +363,8 @@ class Theorem:
         if unknown:
             raise DeclarationError(f"{self.id}, {label}: symbols {unknown} are not in the notation of the paper")
         self._check_use(statement)
-        if label == "corrected" and (slips := self.inhomogeneities(statement)):
-            raise DeclarationError(f"{self.id}: the corrected statement is not homogeneous: {slips[0]}")
+        if label == "corrected" and (misfits := self.inhomogeneities(statement)):
+            raise DeclarationError(f"{self.id}: the corrected statement is not homogeneous: {misfits[0]}")
         self._cache[label] = statement.of(self)
 
     def _check_use(self, statement: Statement) -> None:
@@ -421,18 +421,18 @@ class Theorem:
     def inhomogeneities(self, statement: Statement, units: tuple[Dimension, ...] = ()) -> list[Inhomogeneity]:
         """Every term whose dimension is not the metric's, every condition or constant that mixes dimensions."""
         known = self.dimensions(statement, units)
-        slips: list[Inhomogeneity] = []
+        misfits: list[Inhomogeneity] = []
 
         def check(where: str, expr: sp.Expr, wanted: Dimension | None) -> Dimension | None:
             try:
                 found = modulo(dimension_of(sp.sympify(expr), known), units)
             except InhomogeneousError as error:
-                slips.append(
+                misfits.append(
                     Inhomogeneity(statement.label, where, str(error), str(wanted) if wanted else "one dimension")
                 )
                 return None
             if wanted is not None and found != wanted and expr != 0:
-                slips.append(Inhomogeneity(statement.label, where, str(found), str(wanted)))
+                misfits.append(Inhomogeneity(statement.label, where, str(found), str(wanted)))
             return found
 
         for constant in statement.derived:
@@ -445,7 +445,7 @@ class Theorem:
             check(f"schedule of {name}", expr, known[self.notation[name].symbol])
         for term in statement.terms:
             check(f"term {term.name}", term.expr, modulo(self.metric.dimension, units))
-        return slips
+        return misfits
 
     # evaluation lives in its own module; these read well at the call site
     def bound(self, statement: str = "", *, strict: bool = True, **values: Any) -> Any:

@@ -1,7 +1,7 @@
 """Slips of the kind that papers and typists make, each planted in a copy of one registered statement.
 
 A slip is (theorem, label, place, what, change): `place` is "term NAME", "constant NAME", "left NAME" or "right NAME"
-(of a condition), "relation NAME" or "schedule NAME"; `change(expr, words)` returns the slipped expression.
+(of a condition), "relation NAME" or "schedule NAME"; `change(expr, notation)` returns the slipped expression.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def planted(theorem: Theorem, label: str, place: str, change) -> Theorem:
     Raises:
         DeclarationError: the copy contradicts itself and cannot be built.
     """
-    statement, words = theorem.statement(label), theorem.notation.namespace()
+    statement, notation = theorem.statement(label), theorem.notation.namespace()
     kind, name = place.split(" ", 1)
     fields = {
         "term": "terms",
@@ -169,12 +169,15 @@ def planted(theorem: Theorem, label: str, place: str, change) -> Theorem:
         "relation": "conditions",
     }
     if kind == "schedule":
-        changed = {**statement.schedule, name: _moved(sp.sympify(statement.schedule[name]), change, words, statement)}
+        changed = {
+            **statement.schedule,
+            name: _moved(sp.sympify(statement.schedule[name]), change, notation, statement),
+        }
         made = replace(statement, schedule=changed)
     else:
         field, part = fields[kind], {"term": "expr", "constant": "expr"}.get(kind, kind)
         items = tuple(
-            replace(item, **{part: _moved(getattr(item, part), change, words, statement)})
+            replace(item, **{part: _moved(getattr(item, part), change, notation, statement)})
             if item.name == name
             else item
             for item in getattr(statement, field)
@@ -184,10 +187,10 @@ def planted(theorem: Theorem, label: str, place: str, change) -> Theorem:
     return replace(theorem, statements={**theorem.statements, label: made})
 
 
-def _moved(expr, change, words, statement: Statement):
+def _moved(expr, change, notation, statement: Statement):
     """The slipped expression; where the slip is inside a derived constant, that constant is written out first."""
-    changed = change(expr, words)
+    changed = change(expr, notation)
     if changed == expr:
-        changed = change(statement.expand(expr), words)
+        changed = change(statement.expand(expr), notation)
         assert changed != statement.expand(expr), f"nothing to slip in {expr}"
     return changed

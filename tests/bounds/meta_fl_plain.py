@@ -135,47 +135,55 @@ def theorem_8_explicit(F_gap, beta, tau, r, n, K, L_F, mu, sigma, gamma):  # doc
 # --- corrected constants, docs/theory/meta_fl.md, part I --------------------------------------------------------------
 
 
-def sharp_h2(l, alpha, L, sigma_G, D):  # M2
+def corrected_h2(l, alpha, L, sigma_G, D):  # M2
     return alpha**2 * sigma_G**2 * sum((1 + alpha * L) ** (2 * (l - 1 - j)) / D[j] for j in range(l))
 
 
-def sharp_mu_F(alpha, nu, B, L, rho, sigma_G, D):  # M3
+def corrected_mu_F(alpha, nu, B, L, rho, sigma_G, D):  # M3
     A = 1 + alpha * L
-    path = sum(sqrt(sharp_h2(j, alpha, L, sigma_G, D)) for j in range(1, nu))
-    return A**nu * L * sqrt(sharp_h2(nu, alpha, L, sigma_G, D)) + B * alpha * rho * A ** (nu - 1) * path
+    path = sum(sqrt(corrected_h2(j, alpha, L, sigma_G, D)) for j in range(1, nu))
+    return A**nu * L * sqrt(corrected_h2(nu, alpha, L, sigma_G, D)) + B * alpha * rho * A ** (nu - 1) * path
 
 
-def sharp_sigma_F(alpha, nu, B, L, rho, sigma_G, sigma_H, D, H):  # M3
-    A, v, S = 1 + alpha * L, sigma_G**2 / D[nu] + L**2 * sharp_h2(nu, alpha, L, sigma_G, D), B**2 + sigma_G**2 / D[nu]
+def corrected_sigma_F(alpha, nu, B, L, rho, sigma_G, sigma_H, D, H):  # M3
+    A, v, S = (
+        1 + alpha * L,
+        sigma_G**2 / D[nu] + L**2 * corrected_h2(nu, alpha, L, sigma_G, D),
+        B**2 + sigma_G**2 / D[nu],
+    )
     for l in range(1, nu + 1):
-        wrong_place = alpha * rho * B * A ** (l - 1) * sqrt(sharp_h2(nu - l, alpha, L, sigma_G, D))
+        wrong_place = alpha * rho * B * A ** (l - 1) * sqrt(corrected_h2(nu - l, alpha, L, sigma_G, D))
         v = (A * sqrt(v) + wrong_place) ** 2 + alpha**2 * sigma_H**2 / H[nu - l] * S
         S = (A**2 + alpha**2 * sigma_H**2 / H[nu - l]) * S
     return sqrt(v)
 
 
-def sharp_gamma_F(alpha, nu, B, L, rho, gamma_G, gamma_H):  # M6
+def corrected_gamma_F(alpha, nu, B, L, rho, gamma_G, gamma_H):  # M6
     A = 1 + alpha * L
     partial = [sum(A**j for j in range(l)) for l in range(nu)]
     return gamma_G * A ** (2 * nu) + alpha * B * A ** (nu - 1) * (nu * gamma_H + alpha * rho * gamma_G * sum(partial))
 
 
-def sharp_first_order(alpha, nu, B, L, sigma_G, D):  # M4
-    mu = L * sqrt(sharp_h2(nu, alpha, L, sigma_G, D)) + B * ((1 + alpha * L) ** nu - 1)
+def corrected_first_order(alpha, nu, B, L, sigma_G, D):  # M4
+    mu = L * sqrt(corrected_h2(nu, alpha, L, sigma_G, D)) + B * ((1 + alpha * L) ** nu - 1)
     return mu, sqrt(sigma_G**2 / D[nu] + mu**2)
 
 
-def sharp_hessian_free(alpha, nu, B, L, rho, sigma_G, sigma_H, delta, D, H):  # M5
-    A, v, T = 1 + alpha * L, sigma_G**2 / D[nu] + L**2 * sharp_h2(nu, alpha, L, sigma_G, D), B**2 + sigma_G**2 / D[nu]
+def corrected_hessian_free(alpha, nu, B, L, rho, sigma_G, sigma_H, delta, D, H):  # M5
+    A, v, T = (
+        1 + alpha * L,
+        sigma_G**2 / D[nu] + L**2 * corrected_h2(nu, alpha, L, sigma_G, D),
+        B**2 + sigma_G**2 / D[nu],
+    )
     added = rest = 0.0
     for l in range(1, nu + 1):
         added = A * added + alpha * rho * delta / 2 * T
         rest = A * rest + alpha * rho * delta / 2 * B**2 * A ** (2 * l - 2)
         noise = min(sigma_G**2 / delta**2, sigma_H**2 * T) / H[nu - l]
-        wrong_place = alpha * rho * B * A ** (l - 1) * sqrt(sharp_h2(nu - l, alpha, L, sigma_G, D))
+        wrong_place = alpha * rho * B * A ** (l - 1) * sqrt(corrected_h2(nu - l, alpha, L, sigma_G, D))
         v = (A * sqrt(v) + wrong_place) ** 2 + alpha**2 * noise
         T = A**2 * T + alpha**2 * noise
-    return sharp_mu_F(alpha, nu, B, L, rho, sigma_G, D) + added, sqrt(v) + rest
+    return corrected_mu_F(alpha, nu, B, L, rho, sigma_G, D) + added, sqrt(v) + rest
 
 
 def per_fedavg(alpha, B, L, rho, sigma_G, sigma_H, gamma_G, gamma_H, D_in, D_out, D_H):

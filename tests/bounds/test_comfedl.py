@@ -273,7 +273,7 @@ def test_moves_that_do_not_follow_are_refused():
 
 
 def test_corrected_is_below_printed_theorem_2_and_below_theorem_1_with_its_sign():
-    smooth, rough = s.G_g * s.L_f + s.L_g * s.G_f**2, comfedl.ROUGH
+    smooth, rough = s.G_g * s.L_f + s.L_g * s.G_f**2, comfedl.DRIFT_COEFFICIENT
     assert sp.expand(2 * rough - smooth**2 - (s.G_f**2 * s.L_g - s.G_g * s.L_f) ** 2) == 0
     corrected, printed = (THEOREM_2.statement(label) for label in ("corrected", "printed"))
     for name in ("initialisation", "inner_value_noise", "mean_drift", "second_order"):

@@ -308,10 +308,10 @@ MUTANTS = {
 @pytest.mark.parametrize("name", ["fcsg.theorem_4_1", "fcsg_m.theorem_4_4", "acc_fcsg_m.theorem_4_7"])
 def test_a_planted_slip_is_noticed(name, mutant):
     theorem = fedco.theorem(name)
-    words, printed = theorem.notation.namespace(), theorem.statement("printed")
+    notation, printed = theorem.notation.namespace(), theorem.statement("printed")
     planted = 0
     for index, term in enumerate(printed.terms):
-        changed = MUTANTS[mutant](term.expr, words)
+        changed = MUTANTS[mutant](term.expr, notation)
         if changed == term.expr:
             continue
         planted += 1

@@ -14,7 +14,7 @@ from fedco.bounds.audit.checks import automatic, compare_terms, corollary_terms,
 from fedco.bounds.audit.findings import RecheckError, confirm
 from fedco.bounds.evaluation.evaluate import complete
 from fedco.bounds.language.notation import slack_symbol
-from fedco.bounds.papers.feddro import findings as errata
+from fedco.bounds.papers.feddro import findings
 from fedco.bounds.proof.certificates import prove_nonnegative
 from feddro_paper import PAPER, corollary_2, period_of_corollary_2, theorem_5_1_corrected
 from registry_cases import number
@@ -46,7 +46,7 @@ def of_fedco(theorem, label, values):
     return numbers, sides
 
 
-def disagreements(theorem, label, formula, seeds=SEEDS):
+def differences(theorem, label, formula, seeds=SEEDS):
     """Names of terms, constants and conditions that differ by more than 1e-12 relative from the paper's formula."""
     wrong = set()
     for seed in seeds:
@@ -70,7 +70,7 @@ def test_every_statement_has_an_independent_formula():
 
 @pytest.mark.parametrize(("name", "label"), CASES)
 def test_agrees_with_the_paper_in_plain_python(name, label):
-    assert disagreements(THEOREMS[name], label, PAPER[name, label]) == set()
+    assert differences(THEOREMS[name], label, PAPER[name, label]) == set()
 
 
 @pytest.mark.parametrize(("name", "label"), CASES)
@@ -221,7 +221,7 @@ def test_the_corrected_rate_is_still_one_over_root_t_for_short_rounds():
 AUTOMATIC = [finding for theorem in THEOREMS.values() for finding in automatic(theorem)]
 
 
-@pytest.mark.parametrize("finding", [*errata.FINDINGS, *AUTOMATIC], ids=lambda finding: finding.id)
+@pytest.mark.parametrize("finding", [*findings.FINDINGS, *AUTOMATIC], ids=lambda finding: finding.id)
 def test_every_finding_survives_its_check(finding):
     assert finding.check()
     assert finding.theorem in paper_theorems("feddro")
@@ -232,37 +232,37 @@ def test_findings_can_be_checked_again_by_their_id():
 
 
 def test_findings_have_unique_ids_and_name_existing_theorems():
-    found = [finding.id for finding in (*errata.FINDINGS, *AUTOMATIC)]
+    found = [finding.id for finding in (*findings.FINDINGS, *AUTOMATIC)]
     assert len(found) == len(set(found)) >= 15
 
 
 def test_mutants_of_the_checks_fail(monkeypatch):
     """Each check is run on an instance in which the paper would be right."""
     with pytest.raises(RecheckError):
-        errata.estimate_jumps_at_communication(rounds=1)
+        findings.estimate_jumps_at_communication(rounds=1)
     with pytest.raises(RecheckError):
         confirm(False, anything=1)
     monkeypatch.setattr(
-        errata, "Q", lambda top, bottom=1: Fraction(0) if (top, bottom) == (1, 4) else Fraction(top, bottom)
+        findings, "Q", lambda top, bottom=1: Fraction(0) if (top, bottom) == (1, 4) else Fraction(top, bottom)
     )
     with pytest.raises(RecheckError):
-        errata.sign_before_13()
+        findings.sign_before_13()
 
 
 def test_a_finding_about_a_repaired_declaration_fails(monkeypatch):
     """With 20 in front of the middle term the check of the lost factor is not confirmed."""
     original = THEOREMS["theorem_f_1"]
-    words = original.notation.namespace()
+    notation = original.notation.namespace()
     printed = original.statement("printed")
     repaired = replace(
-        printed.constant("Lbar_fg"), expr=printed.constant("Lbar_fg").expr + 19 * words.B_f**2 * words.L_g**2
+        printed.constant("Lbar_fg"), expr=printed.constant("Lbar_fg").expr + 19 * notation.B_f**2 * notation.L_g**2
     )
     derived = tuple(repaired if item.name == "Lbar_fg" else item for item in printed.derived)
     mutant = replace(original, statements={**original.statements, "printed": replace(printed, derived=derived)})
     known = paper_theorems("feddro")
     monkeypatch.setitem(known, "feddro.theorem_f_1", mutant)
     with pytest.raises(RecheckError):
-        errata.lost_factor_twenty()
+        findings.lost_factor_twenty()
 
 
 # --- mutants of the independent comparison ---------------------------------------------------------------------------
@@ -279,7 +279,7 @@ def test_a_slip_in_any_term_of_the_corrected_statement_is_caught(term, change):
         statement, terms=tuple(replace(t, expr=change(t.expr)) if t.name == term else t for t in statement.terms)
     )
     mutant = replace(theorem, statements={**theorem.statements, "corrected": changed})
-    assert disagreements(mutant, "corrected", theorem_5_1_corrected, range(2)) == {term}
+    assert differences(mutant, "corrected", theorem_5_1_corrected, range(2)) == {term}
 
 
 def test_a_tenth_added_to_a_step_limit_is_caught():
@@ -291,4 +291,4 @@ def test_a_tenth_added_to_a_step_limit_is_caught():
         mutant = replace(
             theorem, statements={**theorem.statements, "corrected": replace(statement, conditions=tuple(loose))}
         )
-        assert disagreements(mutant, "corrected", theorem_5_1_corrected, range(2)) == {condition.name}
+        assert differences(mutant, "corrected", theorem_5_1_corrected, range(2)) == {condition.name}

@@ -80,7 +80,7 @@ def independent(theorem: Theorem, label: str):
     paper, _, name = theorem.id.partition(".")
     try:
         if paper == "feddro":
-            return sorted(test_feddro.disagreements(theorem, label, PAPER[name, label], range(4)))
+            return sorted(test_feddro.differences(theorem, label, PAPER[name, label], range(4)))
         if paper in STATEMENT_BY_STATEMENT:
             module = STATEMENT_BY_STATEMENT[paper]
             return [module.test_a_statement_is_what_the_paper_says(name, label, seed) for seed in range(3)]

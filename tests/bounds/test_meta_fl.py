@@ -21,7 +21,7 @@ from fedco.bounds.language.quantities import MAX_STEPS
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import DeclarationError, Statement
 from fedco.bounds.papers.meta_fl import constants as constants
-from fedco.bounds.papers.meta_fl import corrected as sharp
+from fedco.bounds.papers.meta_fl import corrected as right
 from fedco.bounds.papers.meta_fl import theorems as paper
 from fedco.bounds.papers.meta_fl.findings import FINDINGS
 
@@ -67,14 +67,14 @@ def expected(values, label: str) -> dict[str, float]:
     smooth, B, delta = (v["alpha"], nu, v["B"], v["L"]), v["B"], v["delta"]
     out = {"L_F": plain.L_F(*smooth, v["rho"])}
     if label == "corrected":
-        out["h2_nu"] = plain.sharp_h2(nu, *path, D)
+        out["h2_nu"] = plain.corrected_h2(nu, *path, D)
         out["h_nu"] = out["h2_nu"] ** 0.5
         out["h4_nu"] = plain.h4(nu, *path, v["kappa_G"], D)
-        out["mu_F"] = plain.sharp_mu_F(*smooth, v["rho"], v["sigma_G"], D)
-        out["sigma_F"] = plain.sharp_sigma_F(*smooth, *hessian, D, H)
-        out["gamma_F"] = plain.sharp_gamma_F(*smooth, v["rho"], v["gamma_G"], v["gamma_H"])
-        out["mu_F_FO"], out["sigma_F_FO"] = plain.sharp_first_order(*smooth, v["sigma_G"], D)
-        out["mu_F_HF"], out["sigma_F_HF"] = plain.sharp_hessian_free(*smooth, *hessian, delta, D, H)
+        out["mu_F"] = plain.corrected_mu_F(*smooth, v["rho"], v["sigma_G"], D)
+        out["sigma_F"] = plain.corrected_sigma_F(*smooth, *hessian, D, H)
+        out["gamma_F"] = plain.corrected_gamma_F(*smooth, v["rho"], v["gamma_G"], v["gamma_H"])
+        out["mu_F_FO"], out["sigma_F_FO"] = plain.corrected_first_order(*smooth, v["sigma_G"], D)
+        out["mu_F_HF"], out["sigma_F_HF"] = plain.corrected_hessian_free(*smooth, *hessian, delta, D, H)
         out["q_nu"] = plain.q(nu, v["alpha"], B, v["L"], v["rho"], delta) / 2
         return out
     out["h_nu"], out["h2_nu"] = plain.h(nu, *path, D), plain.h2(nu, *path, D)
@@ -161,7 +161,7 @@ def test_different_batch_sizes_per_step():
         v = {name: float(value) for name, value in values.items()}
         smooth = (v["alpha"], nu, v["B"], v["L"])
         hessian = (v["rho"], v["sigma_G"], v["sigma_H"])
-        printed, corrected = constants.printed(s, nu), sharp.corrected(s, nu)
+        printed, corrected = constants.printed(s, nu), right.corrected(s, nu)
         wanted = {
             "mu_F": plain.mu_F(*smooth, *hessian, D, H),
             "sigma_F": plain.sigma_F(*smooth, *hessian, v["kappa_G"], v["kappa_H"], D, H),
@@ -172,8 +172,8 @@ def test_different_batch_sizes_per_step():
         }
         assert len(printed) == 11 and len(corrected) == 9
         assert {key: float(printed[key]) for key in wanted} == pytest.approx(wanted, **CLOSE)
-        hessian_free = plain.sharp_hessian_free(*smooth, *hessian, v["delta"], D, H)
-        assert float(corrected["sigma_F"]) == pytest.approx(plain.sharp_sigma_F(*smooth, *hessian, D, H), **CLOSE)
+        hessian_free = plain.corrected_hessian_free(*smooth, *hessian, v["delta"], D, H)
+        assert float(corrected["sigma_F"]) == pytest.approx(plain.corrected_sigma_F(*smooth, *hessian, D, H), **CLOSE)
         assert (float(corrected["mu_F_HF"]), float(corrected["sigma_F_HF"])) == pytest.approx(hessian_free, **CLOSE)
 
 
@@ -190,7 +190,7 @@ CLOSED = {  # recursion, closed form for any batch sizes, closed form for one ba
     "t": (constants.t, constants.closed_t, None, 0),
     "g": (constants.g, constants.closed_g, constants.one_g, 1),
     "q": (constants.q, constants.closed_q, constants.one_q, 0),
-    "sharp_h2": (sharp.h2, None, sharp.one_h2, 0),
+    "corrected_h2": (right.h2, None, right.one_h2, 0),
 }
 
 
@@ -223,7 +223,7 @@ def test_closed_forms_of_whole_statements():
 
 def test_irrational_recursions_are_evaluated_to_any_precision():
     s = constants.at(**{**draw(1), "D": 7, "D_H": 5})
-    for rule in (constants.d, sharp.v, sharp.v_HF, sharp.b_HF, sharp.h_sum):
+    for rule in (constants.d, right.v, right.v_HF, right.b_HF, right.h_sum):
         kept = rule(s, 12)
         unrolled = sp.sympify(rule.rule(3, *(getattr(s, name) for name in rule.reads)))
         assert sp.N(rule(s, 3), 40) == pytest.approx(sp.N(unrolled, 40), rel=1e-35)

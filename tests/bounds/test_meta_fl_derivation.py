@@ -41,10 +41,10 @@ def test_M2_path():
                 error = np.linalg.norm(points[l] - true[l])
                 found[l] += chance * np.array([error, error**2, error**4])
         for l in range(nu + 1):
-            sharp = plain.sharp_h2(l, alpha, loss.L, loss.sG, D)
-            assert found[l, 1] <= sharp + EPS and found[l, 0] <= sharp**0.5 + EPS
-            assert sharp <= plain.h2(l, alpha, loss.L, loss.sG, D) + EPS
-            assert sharp**0.5 <= plain.h(l, alpha, loss.L, loss.sG, D) + EPS
+            corrected = plain.corrected_h2(l, alpha, loss.L, loss.sG, D)
+            assert found[l, 1] <= corrected + EPS and found[l, 0] <= corrected**0.5 + EPS
+            assert corrected <= plain.h2(l, alpha, loss.L, loss.sG, D) + EPS
+            assert corrected**0.5 <= plain.h(l, alpha, loss.L, loss.sG, D) + EPS
             assert found[l, 2] <= plain.h4(l, alpha, loss.L, loss.sG, loss.kG, D) + EPS
 
 
@@ -53,13 +53,13 @@ def test_M3_M4_M5_bias_and_second_moment():
     for loss, alpha, nu, D, H, w, delta in cases(3, 40):
         found = moments(loss, w, alpha, nu, D, H, delta)
         smooth, hessian = (alpha, nu, loss.B, loss.L), (loss.rho, loss.sG, loss.sH)
-        sharp = {
-            "": (plain.sharp_mu_F(*smooth, loss.rho, loss.sG, D), plain.sharp_sigma_F(*smooth, *hessian, D, H)),
-            "_FO": plain.sharp_first_order(*smooth, loss.sG, D),
-            "_HF": plain.sharp_hessian_free(*smooth, *hessian, delta, D, H),
+        corrected = {
+            "": (plain.corrected_mu_F(*smooth, loss.rho, loss.sG, D), plain.corrected_sigma_F(*smooth, *hessian, D, H)),
+            "_FO": plain.corrected_first_order(*smooth, loss.sG, D),
+            "_HF": plain.corrected_hessian_free(*smooth, *hessian, delta, D, H),
         }
         for kind, (bias, square) in found.items():
-            assert bias <= sharp[kind][0] + EPS and square <= sharp[kind][1] ** 2 + EPS, kind
+            assert bias <= corrected[kind][0] + EPS and square <= corrected[kind][1] ** 2 + EPS, kind
         if nu:
             exact = plain.sigma_F(*smooth, *hessian, loss.kG, loss.kH, D, H)
             printed = {
@@ -67,11 +67,11 @@ def test_M3_M4_M5_bias_and_second_moment():
                 "_FO": (plain.mu_F_FO(*smooth, loss.sG, D), plain.sigma_F_FO(*smooth, loss.sG, D)),
             }
             for kind, (bias, root) in printed.items():
-                assert sharp[kind][0] <= bias + EPS and sharp[kind][1] <= root + EPS, kind
+                assert corrected[kind][0] <= bias + EPS and corrected[kind][1] <= root + EPS, kind
         free = (*smooth, loss.rho, loss.sG, delta, D, H)
         assert found["_HF"][0] <= plain.mu_F_HF(*free) + EPS and found["_HF"][1] <= plain.sigma_F_HF(*free) ** 2 + EPS
-        limit = plain.sharp_hessian_free(*smooth, *hessian, 1e-12, D, H)
-        assert np.allclose(limit, sharp[""], rtol=1e-5, atol=1e-6)
+        limit = plain.corrected_hessian_free(*smooth, *hessian, 1e-12, D, H)
+        assert np.allclose(limit, corrected[""], rtol=1e-5, atol=1e-6)
 
 
 def test_M5_central_difference():
@@ -105,10 +105,10 @@ def test_M6_heterogeneity():
         alpha, w = float(rng.choice([0.05, 0.3, 1.0, 3.0])) / L, rng.normal(size=dim)
         found = np.array([meta_gradient(loss, w, alpha, nu) for loss in losses])
         spread = np.mean(np.sum((found - found.mean(axis=0)) ** 2, axis=1))
-        sharp = plain.sharp_gamma_F(alpha, nu, B, L, rho, gamma_G, gamma_H)
-        assert spread <= sharp**2 + EPS
+        corrected = plain.corrected_gamma_F(alpha, nu, B, L, rho, gamma_G, gamma_H)
+        assert spread <= corrected**2 + EPS
         if nu == 1:
-            assert spread <= sharp**2 + EPS <= plain.gamma_F(alpha, 1, B, L, gamma_G, gamma_H) ** 2 + 2 * EPS
+            assert spread <= corrected**2 + EPS <= plain.gamma_F(alpha, 1, B, L, gamma_G, gamma_H) ** 2 + 2 * EPS
 
 
 def test_M6_identities():
@@ -122,7 +122,7 @@ def test_M6_identities():
         assert sp.expand(alpha * L * partial(nu) + 1 - A**nu) == 0
         hessians = sum(alpha * A ** (nu - 1) * (gH + rho * alpha * gG * partial(l)) for l in range(nu))
         assembled = A**nu * (L * alpha * gG * partial(nu) + gG) + B * hessians
-        assert sp.expand(assembled - plain.sharp_gamma_F(alpha, nu, B, L, rho, gG, gH)) == 0
+        assert sp.expand(assembled - plain.corrected_gamma_F(alpha, nu, B, L, rho, gG, gH)) == 0
 
 
 def test_M7_fourth_moment_of_scalars():

@@ -204,11 +204,11 @@ def test_values_at_the_edge_of_the_domain_are_accepted(name, value):
 
 
 def test_steps_of_a_recursion_are_limited():
-    words = theorem("meta_fl.lemma_4").notation
-    assert read_value(words["nu"], 100) == 100
+    notation = theorem("meta_fl.lemma_4").notation
+    assert read_value(notation["nu"], 100) == 100
     for value in (101, -1, "1/2"):
         with pytest.raises(InputError, match="nu: wanted a whole number from 0 to 100"):
-            read_value(words["nu"], value)
+            read_value(notation["nu"], value)
 
 
 @pytest.mark.parametrize("name", ["zeta", "l_f", "__class__", "L_f ", CODE, "a" * 10**4, "\n", "", "L_f\x1b[31m"])

@@ -150,7 +150,7 @@ def test_some_problem_certifies_every_constant_of_every_theorem():
 # --- mutants ---------------------------------------------------------------------------------------------------------
 
 
-def words(paper: str):
+def symbols_of(paper: str):
     """The symbols of a paper."""
     return next(
         t
@@ -170,18 +170,18 @@ def mutant(name: str, label: str, term: str, change) -> tuple[Theorem, Statement
 def test_a_mutant_with_a_wrong_power_is_not_homogeneous():
     from test_registry import directions, misfits
 
-    theorem, _ = mutant("fcsg.theorem_4_1", "printed", "drift", lambda e: e * words("fcsg").L_f)
+    theorem, _ = mutant("fcsg.theorem_4_1", "printed", "drift", lambda e: e * symbols_of("fcsg").L_f)
     point = dict.fromkeys(theorem.symbols("printed"), Fraction(2))
     assert {found for d in directions(theorem) for found in misfits(theorem, "printed", point, d, 2)} == {"term drift"}
 
 
 def test_a_corrected_mutant_with_a_wrong_power_cannot_be_built():
     with pytest.raises(DeclarationError, match="not homogeneous"):
-        mutant("feddro.theorem_4_2", "corrected", "heterogeneity", lambda e: e * words("feddro").eta)
+        mutant("feddro.theorem_4_2", "corrected", "heterogeneity", lambda e: e * symbols_of("feddro").eta)
 
 
 def test_a_mutant_with_a_factor_too_few_keeps_its_drift():
-    theorem, statement = mutant("fcsg.theorem_4_1", "printed", "drift", lambda e: e / (words("fcsg").q - 1))
+    theorem, statement = mutant("fcsg.theorem_4_1", "printed", "drift", lambda e: e / (symbols_of("fcsg").q - 1))
     assert staying(theorem, statement, "period") == {"drift"}
     assert staying(*find("fcsg.theorem_4_1", "printed"), "period") == set()
 

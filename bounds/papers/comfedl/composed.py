@@ -162,25 +162,36 @@ def telescope(s: SimpleNamespace, chain: Chain) -> sp.Expr:
 
 
 def theorem(
-    s: SimpleNamespace, descent_lemma: Theorem, error: Theorem, drift: Theorem, rough: Derived, rounds: Condition
+    s: SimpleNamespace,
+    descent_lemma: Theorem,
+    error: Theorem,
+    drift: Theorem,
+    drift_coefficient: Derived,
+    rounds: Condition,
 ) -> Statement:
     """(32) to (34): the descent lemma with the roots of Lemma 3 (or 4) and of Lemma 2, telescoped."""
     chain = (
         Chain(descent_lemma.statement("printed").total)
         .require(rounds)
-        .insert(s.estimator_error, root(error.statement("printed"), rough), "Jensen, root of the estimator error split")
-        .insert(s.mean_drift, root(drift.statement("printed"), rough), "Jensen, Lemma 2")
+        .insert(
+            s.estimator_error,
+            root(error.statement("printed"), drift_coefficient),
+            "Jensen, root of the estimator error split",
+        )
+        .insert(s.mean_drift, root(drift.statement("printed"), drift_coefficient), "Jensen, Lemma 2")
     )
     groups = {
         "initialisation": (s.F_gap,),
-        "estimator_drift": (rough.symbol,),
+        "estimator_drift": (drift_coefficient.symbol,),
         "outer_noise": (s.b_1,),
         "inner_value_noise": (s.sigma, s.L_g),
         "inner_jacobian_noise": (s.sigma,),
         "mean_drift": (s.L, s.tau),
     }
     terms = split(telescope(s, chain), groups, "second_order")
-    return Statement("composed", _with_roles(terms), chain.conditions, (rough,), note="; ".join(chain.steps))
+    return Statement(
+        "composed", _with_roles(terms), chain.conditions, (drift_coefficient,), note="; ".join(chain.steps)
+    )
 
 
 def corrected(s: SimpleNamespace, descent_lemma: Theorem, rounds: Condition) -> Statement:

@@ -16,7 +16,7 @@ from ...language.dimension import INNER, OBJECTIVE
 from ...registry import get_theorem as find
 from . import instances as cases
 from .checks import THEOREM_1, THEOREM_2, below, shown
-from .theorems import NOTATION, ROUGH, s
+from .theorems import DRIFT_COEFFICIENT, NOTATION, s
 
 Q = Fraction
 
@@ -95,7 +95,7 @@ def no_communication_saving() -> Evidence:
         one = per_step.xreplace({s.tau: sp.Integer(1)}).xreplace(worst)
         gains[name] = one / sp.limit(per_step, s.tau, sp.oo).xreplace(worst)
     small = all(below(gain, Q(121, 100)) for gain in gains.values())
-    square = sp.factor(sp.expand(2 * ROUGH - (s.G_g * s.L_f + s.L_g * s.G_f**2) ** 2))
+    square = sp.factor(sp.expand(2 * DRIFT_COEFFICIENT - (s.G_g * s.L_f + s.L_g * s.G_f**2) ** 2))
     return confirm(
         small and square == (s.G_f**2 * s.L_g - s.G_g * s.L_f) ** 2,
         largest_improvement={name: shown(sp.sqrt(gain)) for name, gain in gains.items()},

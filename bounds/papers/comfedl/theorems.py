@@ -91,7 +91,7 @@ STEP_UNIT = VARIABLE**2 / OBJECTIVE
 """Remarks 1 and 2 give the step size as a pure number."""
 
 H = Derived("H", sp.sqrt(s.G_g**2 * s.L_f**2 + s.G_f**4 * s.L_g**2), "H")
-ROUGH = s.G_g**2 * s.L_f**2 + s.G_f**4 * s.L_g**2
+DRIFT_COEFFICIENT = s.G_g**2 * s.L_f**2 + s.G_f**4 * s.L_g**2
 WHOLE_ROUNDS = Condition("whole_rounds", s.T, ">=", s.tau, "T = S tau with at least one round")
 
 
@@ -181,7 +181,7 @@ LEMMA_3_STEP = _theorem(
     Statement(
         "printed",
         (
-            Term("drift", 5 * ROUGH * s.client_drift_sq),
+            Term("drift", 5 * DRIFT_COEFFICIENT * s.client_drift_sq),
             Term("outer_noise", 5 * s.G_f**2 * s.sigma**2 / s.b_1, "variance"),
             Term("inner_jacobian_noise", 5 * s.G_g**2 * s.sigma**2 / s.b, "variance"),
             Term("inner_value_noise", 5 * _value / s.b, "variance"),
@@ -200,7 +200,7 @@ LEMMA_3 = _theorem(
     Statement(
         "printed",
         (
-            Term("drift", 5 * ROUGH * s.tau**2 * s.eta**2 * s.G_g**2 * s.G_f**2),
+            Term("drift", 5 * DRIFT_COEFFICIENT * s.tau**2 * s.eta**2 * s.G_g**2 * s.G_f**2),
             Term("outer_noise", 5 * s.G_f**2 * s.sigma**2 / s.b_1, "variance"),
             Term("inner_jacobian_noise", 5 * s.G_g**2 * s.sigma**2 / s.b, "variance"),
             Term("inner_value_noise", 5 * _value / s.b, "variance"),
@@ -218,7 +218,7 @@ LEMMA_4_STEP = _theorem(
     Statement(
         "printed",
         (
-            Term("drift", 4 * ROUGH * s.client_drift_sq),
+            Term("drift", 4 * DRIFT_COEFFICIENT * s.client_drift_sq),
             Term("inner_jacobian_noise", 4 * s.G_g**2 * s.sigma**2 / s.b, "variance"),
             Term("inner_value_noise", 4 * _value / s.b, "variance"),
         ),
@@ -237,7 +237,7 @@ LEMMA_4 = _theorem(
     Statement(
         "printed",
         (
-            Term("drift", 4 * ROUGH * s.tau**2 * s.eta**2 * s.G_g**2 * s.G_f**2),
+            Term("drift", 4 * DRIFT_COEFFICIENT * s.tau**2 * s.eta**2 * s.G_g**2 * s.G_f**2),
             Term("inner_jacobian_noise", 4 * s.G_g**2 * s.sigma**2 / s.b, "variance"),
             Term("inner_value_noise", 4 * _value / s.b, "variance"),
         ),

@@ -237,7 +237,7 @@ FINDINGS = (
         "constant",
         "42 (q-1) q",
         "78 (q-1) q from the paper's own lemmas; (q-1)(2q-1)/3 by a direct argument (docs/theory/fcsg.md, section 2)",
-        "the printed term is true, although the proof does not give it; the sharp one is more than sixty times smaller",
+        "the printed term is true, although the proof does not give it; the corrected one is more than sixty times smaller",
         drift_constant,
     ),
     Finding(

@@ -55,8 +55,8 @@ def proof_parameters(
 
 
 def _table(name: str, values: Mapping[str, Any]) -> dict[sp.Symbol, sp.Expr]:
-    words = find(name).notation
-    return {words[key].symbol: exact(Q(value)) for key, value in values.items()}
+    notation = find(name).notation
+    return {notation[key].symbol: exact(Q(value)) for key, value in values.items()}
 
 
 def value(name: str, label: str = "printed", only: str = "", **values: Any) -> Fraction:

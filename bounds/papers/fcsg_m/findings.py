@@ -16,8 +16,8 @@ from ..fcsg.instances import Q, admitted, smoothness, value
 
 def _at_most(smaller: sp.Expr, larger: sp.Expr, name: str) -> bool:
     """Certified for all q, N >= 1."""
-    words = find(name).notation
-    counts = {words[letter].symbol: 1 + slack_symbol(letter) for letter in ("q", "N")}
+    notation = find(name).notation
+    counts = {notation[letter].symbol: 1 + slack_symbol(letter) for letter in ("q", "N")}
     return prove_nonnegative(larger - smaller, counts) is not None
 
 

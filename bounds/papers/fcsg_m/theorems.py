@@ -27,7 +27,7 @@ from . import composed as proof
 
 _smooth = S_F.symbol
 RATE = fcsg.RATE
-SPREAD = PRODUCT * (1 + 1 / s.N) + 12 * PRODUCT
+GRADIENT_DISPERSION = PRODUCT * (1 + 1 / s.N) + 12 * PRODUCT
 """As Lemma C.3 prints it."""
 MOMENTUM_CHOICE = Condition("momentum_choice", s.beta, "==", proof.MOMENTUM["beta"])
 
@@ -91,7 +91,7 @@ LEMMA_C_3 = declare(
     fcsg.CONSENSUS_SUM,
     Statement(
         "printed",
-        (Term("drift", 6 * s.q * (s.q - 1) * s.alpha**2 * s.T / 5 * SPREAD),),
+        (Term("drift", 6 * s.q * (s.q - 1) * s.alpha**2 * s.T / 5 * GRADIENT_DISPERSION),),
         (STEP, MOMENTUM_RANGE),
         (S_F,),
         note="0 < beta < 1 stands in section 4.2",

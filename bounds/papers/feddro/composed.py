@@ -43,10 +43,10 @@ def smoothness(s: SimpleNamespace) -> Statement:
 def _terms_ix_and_x(s: SimpleNamespace, drift: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
     """Terms IX and X, averaged over the clients: own drift, mean drift and heterogeneity, three squares each."""
 
-    def spread(smooth: sp.Symbol, heterogeneity: sp.Symbol) -> sp.Expr:
+    def apart(smooth: sp.Symbol, heterogeneity: sp.Symbol) -> sp.Expr:
         return 3 * smooth**2 * drift + 3 * smooth**2 * drift + 3 * heterogeneity**2
 
-    return spread(s.L_h, s.Delta_h), spread(s.L_g, s.Delta_g)
+    return apart(s.L_h, s.Delta_h), apart(s.L_g, s.Delta_g)
 
 
 def client_drift(s: SimpleNamespace) -> Statement:
@@ -165,7 +165,7 @@ def descent(s: SimpleNamespace, l_phi: Derived) -> Statement:
 
 
 def potential(
-    s: SimpleNamespace, f_2: Theorem, f_4: Theorem, conditions: tuple[Condition, ...], pull: sp.Expr
+    s: SimpleNamespace, f_2: Theorem, f_4: Theorem, conditions: tuple[Condition, ...], consensus: sp.Expr
 ) -> Statement:
     """Lemma F.5 = Lemma F.2 + Lemma F.4 - inner error, with both lemmas as printed."""
     first, second = f_2.statement("printed"), f_4.statement("printed")
@@ -192,7 +192,7 @@ def potential(
         )
         .limit(
             s.consensus_error,
-            2 * s.eta * pull,
+            2 * s.eta * consensus,
             "the drift of Lemma F.4 is at most that of Lemma F.2",
             (step_2,),
             {s.eta: step_2.right / (1 + _U)},
@@ -210,7 +210,9 @@ def potential(
     )
 
 
-def telescoped(s: SimpleNamespace, f_5: Theorem, f_3: Theorem, step_3: Condition, rough: sp.Expr) -> Statement:
+def telescoped(
+    s: SimpleNamespace, f_5: Theorem, f_3: Theorem, step_3: Condition, drift_coefficient: sp.Expr
+) -> Statement:
     """Theorem F.6: T times Lemma F.5 with the average consensus error that Lemma F.3 gives.
 
     Averaging Lemma F.3 over a round: at most I - 1 steps have elapsed, and the sums over the steps so far add up to at most
@@ -279,10 +281,10 @@ def noiseless(s: SimpleNamespace, main: Theorem) -> Statement:
 def modified_fedavg(s: SimpleNamespace) -> Statement:
     """Theorem 4.2 with a rate, derived for the method itself: ybar = mean g_k(x_k) exactly (docs/theory/feddro.md)."""
     smooth = Derived("L_Phi", s.B_f * s.L_g + s.B_g**2 * s.L_f, r"L_\Phi", "with h = 0")
-    pull = s.B_f**2 * s.L_g**2 + s.B_g**4 * s.L_f**2
+    consensus = s.B_f**2 * s.L_g**2 + s.B_g**4 * s.L_f**2
     terms = (
         Term("initialisation", 2 * s.Phi_gap / (s.eta * s.T)),
-        Term("heterogeneity", sp.Rational(27, 4) * pull * s.B_f**2 * s.Delta_g**2 * s.eta**2 * (s.I - 1) ** 2),
+        Term("heterogeneity", sp.Rational(27, 4) * consensus * s.B_f**2 * s.Delta_g**2 * s.eta**2 * (s.I - 1) ** 2),
     )
     conditions = (
         Condition("step_size_descent", s.eta, "<=", 1 / smooth.symbol),
@@ -291,19 +293,19 @@ def modified_fedavg(s: SimpleNamespace) -> Statement:
     return Statement("corrected", terms, conditions, (smooth,), note="derivation: docs/theory/feddro.md")
 
 
-def corrected(s: SimpleNamespace, l_phi: Derived, rough: sp.Expr) -> Statement:
+def corrected(s: SimpleNamespace, l_phi: Derived, drift_coefficient: sp.Expr) -> Statement:
     """Theorem 5.1 with every step right; the derivation is docs/theory/feddro.md, its steps are named as there.
 
     eta and beta are free. The average is over t = 0..T-1; delta_g bounds the noise of the inner value (the paper uses
     sigma_g for both, which has two dimensions), the Jacobian noise is measured in the Frobenius norm.
     """
     at_batch = s.b * s.K
-    n_value, spread, variance, share, weight = _corrected_constants(s, l_phi, at_batch)
+    n_value, heterogeneity, variance, feedback, weight = _corrected_constants(s, l_phi, at_batch)
     period = (s.I - 1) ** 2
     jump = 1 + period / s.I
-    pull = 2 * (s.L_h**2 + s.B_f**2 * s.L_g**2 + 2 * s.B_g**4 * s.L_f**2)
-    drift = sp.Rational(9, 4) * pull * s.eta**2 * period
-    embedding = 2 / s.eta * weight * share * s.eta**2
+    consensus = 2 * (s.L_h**2 + s.B_f**2 * s.L_g**2 + 2 * s.B_g**4 * s.L_f**2)
+    drift = sp.Rational(9, 4) * consensus * s.eta**2 * period
+    embedding = 2 / s.eta * weight * feedback * s.eta**2
     terms = (
         Term("initialisation", 2 * s.Phi_gap / (s.eta * s.T)),
         Term("inner_initialisation", 8 * s.B_g**2 * s.L_f**2 * s.y_err**2 / (s.beta * s.T), "initialisation"),
@@ -314,14 +316,18 @@ def corrected(s: SimpleNamespace, l_phi: Derived, rough: sp.Expr) -> Statement:
             embedding * (6 * variance / at_batch + sp.Rational(9, 2) * variance / s.b * jump),
             "variance",
         ),
-        Term("inner_heterogeneity", embedding * sp.Rational(27, 2) * spread * jump, "heterogeneity"),
+        Term("inner_heterogeneity", embedding * sp.Rational(27, 2) * heterogeneity * jump, "heterogeneity"),
         Term("drift_variance", drift * 4 * variance / s.b, "variance"),
-        Term("drift_heterogeneity", drift * 12 * spread, "heterogeneity"),
+        Term("drift_heterogeneity", drift * 12 * heterogeneity, "heterogeneity"),
     )
     conditions = (
         momentum_at_most_one(s),
         Condition(
-            "step_size_period", s.eta, "<=", 1 / (3 * s.I * sp.sqrt(24 * rough)), "average drift is at most 9/8 forcing"
+            "step_size_period",
+            s.eta,
+            "<=",
+            1 / (3 * s.I * sp.sqrt(24 * drift_coefficient)),
+            "average drift is at most 9/8 forcing",
         ),
         Condition(
             "step_size_embedding",
@@ -332,7 +338,7 @@ def corrected(s: SimpleNamespace, l_phi: Derived, rough: sp.Expr) -> Statement:
         ),
         Condition(
             "step_size_direction",
-            s.eta * l_phi.symbol + 2 * share * s.eta * weight,
+            s.eta * l_phi.symbol + 2 * feedback * s.eta * weight,
             "<=",
             sp.Rational(1, 2),
             "the direction has a nonpositive coefficient",
@@ -343,13 +349,13 @@ def corrected(s: SimpleNamespace, l_phi: Derived, rough: sp.Expr) -> Statement:
 
 
 def _corrected_constants(s: SimpleNamespace, l_phi: Derived, at_batch: sp.Expr) -> tuple[sp.Expr, ...]:
-    """(value noise of the innovation, spread, variance, share, weight W) in the words of docs/theory/feddro.md."""
+    """(value noise of the innovation, heterogeneity, variance, feedback, weight W) in the words of docs/theory/feddro.md."""
     variance = s.sigma_h**2 + s.B_f**2 * s.sigma_g**2
-    spread = s.Delta_h**2 + s.B_f**2 * s.Delta_g**2
-    share = 4 * s.B_g**2 / at_batch
+    heterogeneity = s.Delta_h**2 + s.B_f**2 * s.Delta_g**2
+    feedback = 4 * s.B_g**2 / at_batch
     weight = s.eta * (
         4 * s.B_g**2 * s.L_f**2 / s.beta
         + 2 * s.sigma_g**2 * s.L_f**2 / at_batch
         + 3 * s.eta * l_phi.symbol * s.B_g**2 * s.L_f**2
     )
-    return 4 * s.beta**2 * s.delta_g**2 / at_batch, spread, variance, share, weight
+    return 4 * s.beta**2 * s.delta_g**2 / at_batch, heterogeneity, variance, feedback, weight

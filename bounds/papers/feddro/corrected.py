@@ -33,20 +33,20 @@ def short_rounds(s: SimpleNamespace, main: Theorem) -> Statement:
     eta^2 (I-1)^2 <= I^{1/4}/(sqrt(|b|KT) L_Phi^2)."""
     parent = main.statement("corrected")
     smooth, at_batch = parent.constant("L_Phi").symbol, s.b * s.K
-    fast = 1 / sp.sqrt(at_batch * s.T)
-    rate, slow = s.I ** R(1, 4) * fast, fast / s.I ** R(1, 4)
-    noise, spread = s.sigma_h**2 + s.B_f**2 * s.sigma_g**2, s.Delta_h**2 + s.B_f**2 * s.Delta_g**2
+    statistical = 1 / sp.sqrt(at_batch * s.T)
+    rate, faster = s.I ** R(1, 4) * statistical, statistical / s.I ** R(1, 4)
+    noise, heterogeneity = s.sigma_h**2 + s.B_f**2 * s.sigma_g**2, s.Delta_h**2 + s.B_f**2 * s.Delta_g**2
     inner = 40 * s.B_g**2 * s.L_f / smooth
-    pull = R(9, 2) * (s.L_h**2 + s.B_f**2 * s.L_g**2 + 2 * s.B_g**4 * s.L_f**2) / smooth**2
+    consensus = R(9, 2) * (s.L_h**2 + s.B_f**2 * s.L_g**2 + 2 * s.B_g**4 * s.L_f**2) / smooth**2
     terms = (
         Term("initialisation", 2 * smooth * s.Phi_gap * rate),
-        Term("inner_initialisation", 8 * s.L_f * smooth * s.y_err**2 * slow, "initialisation"),
-        Term("variance", 6 * noise * slow),
+        Term("inner_initialisation", 8 * s.L_f * smooth * s.y_err**2 * faster, "initialisation"),
+        Term("variance", 6 * noise * faster),
         Term("inner_noise", 40 * s.B_g**4 * s.L_f**3 * s.delta_g**2 / smooth * rate, "variance"),
         Term("inner_variance", inner * (6 * noise / (at_batch * s.I) + R(9, 2) * noise / s.b) * rate, "variance"),
-        Term("inner_heterogeneity", inner * R(27, 2) * spread * rate, "heterogeneity"),
-        Term("drift_variance", pull * 4 * noise / s.b * rate, "variance"),
-        Term("drift_heterogeneity", pull * 12 * spread * rate, "heterogeneity"),
+        Term("inner_heterogeneity", inner * R(27, 2) * heterogeneity * rate, "heterogeneity"),
+        Term("drift_variance", consensus * 4 * noise / s.b * rate, "variance"),
+        Term("drift_heterogeneity", consensus * 12 * heterogeneity * rate, "heterogeneity"),
     )
     return Statement(
         "corrected",

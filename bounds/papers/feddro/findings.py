@@ -16,11 +16,11 @@ def lost_factor_twenty() -> Evidence:
 
     printed = theorem("feddro.theorem_f_1").statement("printed")
     chain = theorem("feddro.theorem_f_6").statement("printed")
-    words = theorem("feddro.theorem_5_1").notation.namespace()
+    notation = theorem("feddro.theorem_5_1").notation.namespace()
     lbar = printed.expand(printed.constant("Lbar_fg").expr)
-    middle = lbar.coeff(words.B_f**2 * words.L_g**2)
+    middle = lbar.coeff(notation.B_f**2 * notation.L_g**2)
     long = chain.term("heterogeneity_h").expr
-    at_unit = {s: 1 for s in long.free_symbols} | {words.L_h: 0, words.B_g: 0, words.I: 2, words.L_f: 0}
+    at_unit = {s: 1 for s in long.free_symbols} | {notation.L_h: 0, notation.B_g: 0, notation.I: 2, notation.L_f: 0}
     from_lemma = Q(int(long.subs(at_unit)), 3)
     return confirm(int(middle) == 1 and from_lemma == 20, defined_with=int(middle), theorem_f_6_gives=str(from_lemma))
 

@@ -7,7 +7,18 @@ import sympy as sp
 from ...language.dimension import INNER, OBJECTIVE, VARIABLE
 from ...language.theorem import Condition, Metric, Statement, Term
 from . import composed as proof
-from .notation import C_BETA, L_PHI, NOISE, PULL, ROUGH, SPREAD, UNITS, declare, s, source
+from .notation import (
+    C_BETA,
+    CONSENSUS_COEFFICIENT,
+    DRIFT_COEFFICIENT,
+    HETEROGENEITY,
+    L_PHI,
+    NOISE,
+    UNITS,
+    declare,
+    s,
+    source,
+)
 
 # --- Lemma 3.1 -------------------------------------------------------------------------------------------------------
 
@@ -35,7 +46,7 @@ LEMMA_F_2 = declare(
         (
             Term("descent", -s.eta / 2 * s.gradient_sq),
             Term("direction", -(s.eta / 2 - s.eta**2 * L_PHI.symbol) * s.direction_sq),
-            Term("drift", s.eta * PULL * s.consensus_error),
+            Term("drift", s.eta * CONSENSUS_COEFFICIENT * s.consensus_error),
             Term("inner", 4 * s.B_g**4 * s.L_f**2 * s.eta * s.inner_error),
             Term("variance_h", 2 * s.eta**2 * L_PHI.symbol / _at_batch * s.sigma_h**2, "variance"),
             Term("variance_g", 2 * s.eta**2 * L_PHI.symbol * s.B_f**2 / _at_batch * s.sigma_g**2, "variance"),
@@ -55,11 +66,11 @@ LEMMA_F_3 = declare(
     Statement(
         "printed",
         (
-            Term("drift", (s.I - 1) * 24 * ROUGH * s.eta**2 * s.consensus_sum),
+            Term("drift", (s.I - 1) * 24 * DRIFT_COEFFICIENT * s.eta**2 * s.consensus_sum),
             Term("variance_h", (s.I - 1) * 4 / s.b * NOISE["h"] * s.elapsed * s.eta**2, "variance"),
             Term("variance_g", (s.I - 1) * 4 / s.b * NOISE["g"] * s.elapsed * s.eta**2, "variance"),
-            Term("heterogeneity_h", (s.I - 1) * 12 * SPREAD["h"] * s.elapsed * s.eta**2, "heterogeneity"),
-            Term("heterogeneity_g", (s.I - 1) * 12 * SPREAD["g"] * s.elapsed * s.eta**2, "heterogeneity"),
+            Term("heterogeneity_h", (s.I - 1) * 12 * HETEROGENEITY["h"] * s.elapsed * s.eta**2, "heterogeneity"),
+            Term("heterogeneity_g", (s.I - 1) * 12 * HETEROGENEITY["g"] * s.elapsed * s.eta**2, "heterogeneity"),
         ),
         note="the norm on the left is printed without its square",
     ),
@@ -80,7 +91,7 @@ LEMMA_F_4 = declare(
         (
             Term("inner", _old * s.inner_error),
             Term("direction", 8 * s.eta**2 * _old * s.B_g**2 / _at_batch * s.direction_sq),
-            Term("drift", s.eta**2 * _old * s.B_g**2 * 96 * ROUGH / _at_batch * s.consensus_error),
+            Term("drift", s.eta**2 * _old * s.B_g**2 * 96 * DRIFT_COEFFICIENT / _at_batch * s.consensus_error),
             Term("variance_h", 4 * s.eta**2 * _old * s.B_g**2 / _at_batch * s.sigma_h**2, "variance"),
             Term(
                 "variance_g",
@@ -107,9 +118,13 @@ STEP_1 = Condition(
     "Lemma F.5, first limit",
 )
 STEP_2 = Condition(
-    "step_size_drift", s.eta, "<=", s.b * s.K * PULL / (s.B_g**2 * 96 * ROUGH), "Lemma F.5, second limit"
+    "step_size_drift",
+    s.eta,
+    "<=",
+    s.b * s.K * CONSENSUS_COEFFICIENT / (s.B_g**2 * 96 * DRIFT_COEFFICIENT),
+    "Lemma F.5, second limit",
 )
-STEP_3 = Condition("step_size_period", s.eta, "<=", 1 / (3 * s.I * sp.sqrt(24 * ROUGH)), "Theorem F.6")
+STEP_3 = Condition("step_size_period", s.eta, "<=", 1 / (3 * s.I * sp.sqrt(24 * DRIFT_COEFFICIENT)), "Theorem F.6")
 MOMENTUM = Condition("momentum_choice", s.beta, "==", C_BETA.symbol * s.eta)
 
 LEMMA_F_5 = declare(
@@ -122,7 +137,7 @@ LEMMA_F_5 = declare(
         "printed",
         (
             Term("descent", -s.eta / 2 * s.gradient_sq),
-            Term("drift", s.eta * 2 * PULL * s.consensus_error),
+            Term("drift", s.eta * 2 * CONSENSUS_COEFFICIENT * s.consensus_error),
             Term("variance_h", (2 * L_PHI.symbol + 4 * s.B_g**2) * s.eta**2 / _at_batch * s.sigma_h**2, "variance"),
             Term(
                 "variance_g",
@@ -141,7 +156,7 @@ LEMMA_F_5 = declare(
         note="the two limits on eta are printed inside braces without a min",
     ),
     unit_choices=UNITS,
-    composed=lambda: proof.potential(s, LEMMA_F_2, LEMMA_F_4, (STEP_1, STEP_2, MOMENTUM), PULL),
+    composed=lambda: proof.potential(s, LEMMA_F_2, LEMMA_F_4, (STEP_1, STEP_2, MOMENTUM), CONSENSUS_COEFFICIENT),
 )
 
 
@@ -191,5 +206,5 @@ THEOREM_F_6 = declare(
         note="gradient_sq is here the average over t = 0..T-1",
     ),
     unit_choices=UNITS,
-    composed=lambda: proof.telescoped(s, LEMMA_F_5, LEMMA_F_3, STEP_3, ROUGH),
+    composed=lambda: proof.telescoped(s, LEMMA_F_5, LEMMA_F_3, STEP_3, DRIFT_COEFFICIENT),
 )

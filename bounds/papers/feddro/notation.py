@@ -78,12 +78,12 @@ ASSUMPTIONS = (
 
 L_PHI = Derived("L_Phi", s.L_h + s.B_f * s.L_g + s.B_g**2 * s.L_f, r"L_\Phi", "Lipschitz constant of grad Phi")
 C_BETA = Derived("c_beta", 4 * s.B_g**4 * s.L_f**2, r"c_\beta", "momentum per step size, beta = c_beta eta")
-ROUGH = s.L_h**2 + s.B_f**2 * s.L_g**2
+DRIFT_COEFFICIENT = s.L_h**2 + s.B_f**2 * s.L_g**2
 """L_h^2 + B_f^2 L_g^2, which the drift of one client depends on."""
-PULL = s.L_h**2 + 2 * s.B_f**2 * s.L_g**2 + 4 * s.B_g**4 * s.L_f**2
+CONSENSUS_COEFFICIENT = s.L_h**2 + 2 * s.B_f**2 * s.L_g**2 + 4 * s.B_g**4 * s.L_f**2
 """Coefficient of the consensus error in the descent lemma."""
 NOISE = {"h": s.sigma_h**2, "g": s.B_f**2 * s.sigma_g**2}
-SPREAD = {"h": s.Delta_h**2, "g": s.B_f**2 * s.Delta_g**2}
+HETEROGENEITY = {"h": s.Delta_h**2, "g": s.B_f**2 * s.Delta_g**2}
 
 SCHEDULE = {"eta": sp.sqrt(s.b * s.K / s.T), "beta": C_BETA.symbol * s.eta}
 FOLLOWS_SCHEDULE = (
@@ -92,7 +92,7 @@ FOLLOWS_SCHEDULE = (
 )
 THRESHOLDS = (
     4 * (L_PHI.symbol * s.b * s.K + 8 * s.B_g**2) ** 2 / (s.b * s.K),
-    s.B_g**4 * (96 * s.L_h**2 + 96 * s.B_f**2 * s.L_g**2) ** 2 / (s.b * s.K * PULL**2),
+    s.B_g**4 * (96 * s.L_h**2 + 96 * s.B_f**2 * s.L_g**2) ** 2 / (s.b * s.K * CONSENSUS_COEFFICIENT**2),
     (216 * s.L_h**2 + 216 * s.B_f**2 * s.L_g**2) * s.I**2 * s.b * s.K,
 )
 T_TH = Derived(

@@ -21,11 +21,11 @@ from .lemmas import LEMMA_3_1, LEMMA_F_2, LEMMA_F_3, LEMMA_F_4, LEMMA_F_5, THEOR
 from .notation import (
     ASSUMPTIONS,
     C_BETA,
+    DRIFT_COEFFICIENT,
     FOLLOWS_SCHEDULE,
     GRADIENT_SQ,
     L_PHI,
     LONG_ENOUGH,
-    ROUGH,
     SCHEDULE,
     STATIONARITY,
     T_TH,
@@ -53,14 +53,14 @@ C_SIGMA_G = Derived(
 C_DELTA_H = Derived("C_Delta_h", 6 * _l + 96 * s.B_g**2, r"C_{\Delta_h}", "printed as C with index Delta_f")
 C_DELTA_G = Derived("C_Delta_g", 6 * s.B_f**2 * _l + 96 * s.B_f**2 * s.B_g**2, r"C_{\Delta_g}")
 CONSTANTS = (L_PHI, C_BETA, LBAR_PRINTED, C_SIGMA_H, C_SIGMA_G, C_DELTA_H, C_DELTA_G, T_TH)
-FAST = 1 / sp.sqrt(s.b * s.K * s.T)
-SLOW = s.b * s.K * (s.I - 1) ** 2 / s.T
+STATISTICAL_RATE = 1 / sp.sqrt(s.b * s.K * s.T)
+DRIFT_RATE = s.b * s.K * (s.I - 1) ** 2 / s.T
 
 
 def _headline(factor: sp.Expr) -> tuple[Term, ...]:
     """Initialisation plus `factor` times the four constants."""
     return (
-        Term("initialisation", 2 * (s.Phi_gap + s.y_err**2) * FAST),
+        Term("initialisation", 2 * (s.Phi_gap + s.y_err**2) * STATISTICAL_RATE),
         Term("variance_h", factor * C_SIGMA_H.symbol * s.sigma_h**2, "variance"),
         Term("variance_g", factor * C_SIGMA_G.symbol * s.sigma_g**2, "variance"),
         Term("heterogeneity_h", factor * C_DELTA_H.symbol * s.Delta_h**2, "heterogeneity"),
@@ -76,14 +76,14 @@ THEOREM_5_1 = declare(
     STATIONARITY,
     Statement(
         "printed",
-        _headline(sp.Max(SLOW, FAST, evaluate=False)),
+        _headline(sp.Max(DRIFT_RATE, STATISTICAL_RATE, evaluate=False)),
         conditions=(*FOLLOWS_SCHEDULE, LONG_ENOUGH),
         derived=CONSTANTS,
         schedule=SCHEDULE,
         note="T_th, the constants and c_beta as defined in appendix F",
     ),
     composed=lambda: proof.theorem(s, THEOREM_F_6),
-    corrected=lambda: proof.corrected(s, L_PHI, ROUGH),
+    corrected=lambda: proof.corrected(s, L_PHI, DRIFT_COEFFICIENT),
 )
 
 _F_1_L = LBAR_PRINTED.symbol
@@ -96,25 +96,30 @@ THEOREM_F_1 = declare(
     Statement(
         "printed",
         (
-            Term("initialisation", 2 * (s.Phi_gap + s.y_err**2) * FAST),
+            Term("initialisation", 2 * (s.Phi_gap + s.y_err**2) * STATISTICAL_RATE),
             Term(
                 "variance_h",
-                (s.K * (s.I - 1) ** 2 / s.T * 2 * _F_1_L + FAST * (4 * L_PHI.symbol + 8 * s.B_g**2)) * s.sigma_h**2,
+                (s.K * (s.I - 1) ** 2 / s.T * 2 * _F_1_L + STATISTICAL_RATE * (4 * L_PHI.symbol + 8 * s.B_g**2))
+                * s.sigma_h**2,
                 "variance",
             ),
             Term(
                 "variance_g",
                 (
                     s.K * (s.I - 1) ** 2 / s.T * 2 * s.B_f**2 * _F_1_L
-                    + FAST * (4 * L_PHI.symbol * s.B_f**2 + 4 * C_BETA.symbol**2 + 8 * s.B_f**2 * s.B_g**2)
+                    + STATISTICAL_RATE * (4 * L_PHI.symbol * s.B_f**2 + 4 * C_BETA.symbol**2 + 8 * s.B_f**2 * s.B_g**2)
                 )
                 * s.sigma_g**2,
                 "variance",
             ),
-            Term("heterogeneity_h", (SLOW * 6 * _F_1_L + FAST * 96 * s.B_g**2) * s.Delta_h**2, "heterogeneity"),
+            Term(
+                "heterogeneity_h",
+                (DRIFT_RATE * 6 * _F_1_L + STATISTICAL_RATE * 96 * s.B_g**2) * s.Delta_h**2,
+                "heterogeneity",
+            ),
             Term(
                 "heterogeneity_g",
-                (SLOW * 6 * s.B_f**2 * _F_1_L + FAST * 96 * s.B_f**2 * s.B_g**2) * s.Delta_g**2,
+                (DRIFT_RATE * 6 * s.B_f**2 * _F_1_L + STATISTICAL_RATE * 96 * s.B_f**2 * s.B_g**2) * s.Delta_g**2,
                 "heterogeneity",
             ),
         ),
@@ -134,7 +139,7 @@ COROLLARY_1 = declare(
     STATIONARITY,
     Statement(
         "printed",
-        _headline(FAST),
+        _headline(STATISTICAL_RATE),
         conditions=(*FOLLOWS_SCHEDULE, LONG_ENOUGH, SHORT_ROUNDS),
         derived=CONSTANTS,
         schedule=SCHEDULE,

@@ -1,7 +1,7 @@
 """Local-SCGDM: `composed` statements, composed from the paper's own lines; see docs/theory/local_scgdm.md.
 
 They say what the lemmas give, and inherit what is wrong in them: at communications Lemmas 4.1 and 4.2 fail for clients
-that differ. `corrected` statements are in local_scgdm_sharp.py.
+that differ. `corrected` statements are in corrected.py.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Local-SCGDM: the lemmas and lines of the proof of Theorem 3.4, as printed; composed in local_scgdm_proof.py."""
+"""Local-SCGDM: the lemmas and lines of the proof of Theorem 3.4, as printed; composed in composed.py."""
 
 from __future__ import annotations
 
 from ...language.dimension import INNER, OBJECTIVE, VARIABLE
 from ...language.theorem import Metric, Statement, Term
 from . import composed as proof
-from . import corrected as sharp
+from . import corrected
 from .notation import (
     DESCENT_STEP,
     GRADIENT_SQ,
@@ -54,7 +54,7 @@ LEMMA_4_1 = declare(
         note="(25), its proof, ends with L_F in the momentum term: that is `composed`",
     ),
     composed=lambda: proof.momentum_error(s, L_F, MOMENTUM_RANGE),
-    corrected=lambda: sharp.momentum_error_between(s, L_F, MOMENTUM_RANGE),
+    corrected=lambda: corrected.momentum_error_between(s, L_F, MOMENTUM_RANGE),
 )
 LEMMA_4_2 = declare(
     "lemma_4_2",
@@ -114,7 +114,7 @@ LEMMA_A_2 = declare(
         ),
         note="printed without an expectation, with u_{t+1}, and as a sum over the clients",
     ),
-    corrected=lambda: sharp.gradient_spread(s),
+    corrected=lambda: corrected.gradient_spread(s),
     not_composed="quoted from another paper, without a proof",
 )
 CONSENSUS = Metric(
@@ -158,7 +158,7 @@ LEMMA_4_3 = declare(
         note="printed times T K",
     ),
     composed=lambda: proof.drift(s, LEMMA_4_3_STEP, PERIOD),
-    corrected=lambda: sharp.drift_by_length(s),
+    corrected=lambda: corrected.drift_by_length(s),
 )
 
 # --- the potential ---------------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ START_MOMENTUM = declare(
         ),
     ),
     composed=lambda: proof.start_momentum(s),
-    corrected=lambda: sharp.start_momentum_reordered(s),
+    corrected=lambda: corrected.start_momentum_reordered(s),
 )
 START_INNER = declare(
     "start_inner",

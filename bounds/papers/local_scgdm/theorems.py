@@ -1,7 +1,7 @@
 """Local-SCGDM (Gao, Li, Huang): Theorem 3.4, Corollary 3.5, Lemma 3.9 and the lemmas and lines that the proof composes.
 
 `printed` is what the paper prints. Lemma 4.1 is printed twice, as (11) and, proved, as (25): the theorem uses (25).
-Composed: local_scgdm_proof.py; corrected: local_scgdm_sharp.py; derivation: docs/theory/local_scgdm.md.
+Composed: composed.py; corrected: corrected.py; derivation: docs/theory/local_scgdm.md.
 """
 
 import sympy as sp
@@ -9,7 +9,7 @@ import sympy as sp
 from ...language.dimension import OBJECTIVE, ONE, VARIABLE
 from ...language.theorem import Condition, Derived, Metric, Statement, Term, Theorem
 from . import composed as proof
-from . import corrected as sharp
+from . import corrected
 from .lemmas import (
     DESCENT,
     LEMMA_4_1,
@@ -69,7 +69,7 @@ LEMMA_3_9: Theorem = declare(
         note="printed as squares where a square stands",
     ),
     composed=lambda: proof.meta(s),
-    corrected=lambda: sharp.meta(s, LEMMA_3_9),
+    corrected=lambda: corrected.meta(s, LEMMA_3_9),
     assumptions=META,
 )
 
@@ -129,7 +129,7 @@ THEOREM_3_4 = declare(
         note="(46) is the same; p > 1 is an input of Algorithm 1",
     ),
     composed=lambda: proof.theorem(s, SUMMED, START_MOMENTUM, START_INNER),
-    corrected=lambda: sharp.corrected(s, L_F, (MOMENTUM_RANGE, INNER_RANGE, STEP, SCALE)),
+    corrected=lambda: corrected.corrected(s, L_F, (MOMENTUM_RANGE, INNER_RANGE, STEP, SCALE)),
     note="refuting instances: bounds/papers/local_scgdm/instances.py",
 )
 

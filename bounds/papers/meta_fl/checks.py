@@ -232,10 +232,10 @@ def hessian_free_noise() -> Evidence:
     deltas = (Q(1), Q(1, 1000), Q(1, 10**6))
     moments = {second_moment(delta) for delta in deltas}
     printed = [values_of("lemma_11", "printed", {**at, "delta": delta})["sigma_F_HF"] ** 2 for delta in deltas]
-    sharp = values_of("lemma_11", "corrected", {**at, "delta": deltas[-1]})["sigma_F_HF"] ** 2
+    corrected = values_of("lemma_11", "corrected", {**at, "delta": deltas[-1]})["sigma_F_HF"] ** 2
     (moment,) = moments if len(moments) == 1 else (Q(0),)
     grows = less(10**5 * printed[1], printed[2]) and less(sp.Integer(10**4), printed[1])
-    held = moment > 0 and not less(sharp, moment) and less(sharp, sp.Integer(10))
+    held = moment > 0 and not less(corrected, moment) and less(corrected, sp.Integer(10))
     return confirm(grows and held and _best_delta(), second_moment=str(moment), printed=[float(x) for x in printed])
 
 
@@ -255,15 +255,15 @@ def zero_bias_terms() -> Evidence:
     """f_i = 0 with noisy gradients: every estimate is unbiased, (23) is at least sigma_G/sqrt(D) for every alpha."""
     base = {"B": 1, "rho": 1, "sigma_G": 1, "sigma_H": 1, "kappa_G": 1, "kappa_H": 1, "D": 1, "D_H": 1, "nu": 2}
     tiny = {**base, "L": 1, "alpha": Q(1, 10**9)}
-    printed, sharp = (values_of("lemma_6", label, tiny)["mu_F"] for label in ("printed", "corrected"))
+    printed, corrected = (values_of("lemma_6", label, tiny)["mu_F"] for label in ("printed", "corrected"))
     one_step = {**base, "L": 1, "alpha": Q(1, 10), "nu": 1}
     known = 2 * Q(1, 10)  # Per-FedAvg: 2 alpha L sigma_G / sqrt(D)
     more = less(5 * known, values_of("lemma_6", "composed", one_step)["mu_F"])
     fewer = not less(known, values_of("lemma_6", "corrected", one_step)["mu_F"])
     return confirm(
-        not less(printed, sp.Integer(1)) and less(sharp, Q(1, 10**8)) and more and fewer,
+        not less(printed, sp.Integer(1)) and less(corrected, Q(1, 10**8)) and more and fewer,
         printed_at_tiny_alpha=float(printed),
-        corrected_at_tiny_alpha=float(sharp),
+        corrected_at_tiny_alpha=float(corrected),
     )
 
 
@@ -271,11 +271,11 @@ def fourth_moments() -> Evidence:
     """At fixed variances (24) grows without limit in kappa; the second moment does not (corrected constant)."""
     at = {"B": 1, "L": 1, "rho": 1, "sigma_G": 1, "sigma_H": 1, "D": 1, "D_H": 1, "nu": 2, "alpha": Q(1, 10)}
     printed = [values_of("lemma_6", "printed", {**at, "kappa_G": k, "kappa_H": k})["sigma_F"] ** 2 for k in (1, 10**12)]
-    sharp = values_of("lemma_6", "corrected", at)["sigma_F"] ** 2
+    corrected = values_of("lemma_6", "corrected", at)["sigma_F"] ** 2
     return confirm(
-        less(10**8 * sharp, printed[1]) and less(sharp, printed[0]),
+        less(10**8 * corrected, printed[1]) and less(corrected, printed[0]),
         printed=[float(x) for x in printed],
-        corrected=float(sharp),
+        corrected=float(corrected),
     )
 
 

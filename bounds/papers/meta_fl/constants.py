@@ -10,7 +10,7 @@ list: D = [D_0, ..., D_nu] for gradients, D_H = [D'_0, ..., D'_(nu-1)] for Hessi
 
 Names: h, h2, h4 bound the first, second and fourth moment of the path error (the paper's h, h', h''), d, d4 those
     of the product of Hessian factors (d, d'), p, p2 and q the parts of the Hessian-free error (p, p', q); c, t and
-    g are the paper's. `closed_*` are the sums that the paper prints, `sharp_*` the corrected constants of
+    g are the paper's. `closed_*` are the sums that the paper prints, `corrected_*` the corrected constants of
     docs/theory/meta_fl.md.
 """
 

@@ -139,14 +139,14 @@ def no_steps() -> Evidence:
     ones = dict.fromkeys(("alpha", "B", "L", "rho", "sigma_G", "sigma_H", "gamma_G", "gamma_H", "D", "D_H"), 1)
     s = constants.at(**{**ones, "gamma_H": 0})
     found = constants.printed(s, 0)
-    sharp = {name: values_of(name, "corrected", {**ones, "nu": 0, "delta": 1}) for name in ("lemma_6", "lemma_7")}
+    corrected = {name: values_of(name, "corrected", {**ones, "nu": 0, "delta": 1}) for name in ("lemma_6", "lemma_7")}
     good = (
         constants.closed_g(constants.at(**ones), 0) == sp.Rational(1, 8)
         and found["gamma_F"] ** 2 == 12
         and found["mu_F"] == 1
-        and sharp["lemma_6"]["mu_F"] == 0
-        and sharp["lemma_6"]["sigma_F"] == 1
-        and sharp["lemma_7"]["gamma_F"] == 1
+        and corrected["lemma_6"]["mu_F"] == 0
+        and corrected["lemma_6"]["sigma_F"] == 1
+        and corrected["lemma_7"]["gamma_F"] == 1
     )
     only_above_1 = find("meta_fl.lemma_6").statement("printed").condition("steps")
     return confirm(

@@ -4,7 +4,7 @@ Hessian-free (HF) gradients.
 Problem: F(w) = (1/N) sum_i f_i(w_nu^i), w_nu^i being nu gradient steps of size alpha on f_i from w. `printed` takes
     one batch size D for gradients and D_H for Hessians and the sums as printed, the number of steps nu staying a
     symbol; where the paper gives a recursion only, it stands as a function of nu that is unrolled when nu is a
-    number. Batch sizes that differ from step to step: `meta_fl_constants.printed` and `meta_fl_sharp.corrected`.
+    number. Batch sizes that differ from step to step: `constants.printed` and `corrected.corrected`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...language.notation import Notation
 from ...language.theorem import Assumption, Condition, Derived, Metric, Source, Statement, Term, Theorem
 from . import composed as proof
 from . import constants as constants
-from . import corrected as sharp
+from . import corrected
 from .costs import costs
 
 NOTATION = Notation(
@@ -161,8 +161,8 @@ STEPWISE = (
     Derived("h2_nu", constants.h2(s, nu), r"h'_\nu", "second moment, recursion (82) from (81)"),
     Derived("h4_nu", constants.h4(s, nu), r"h''_\nu", "fourth moment, recursion (86) from (85)"),
 )
-SHARP_H2 = Derived("h2_nu", sharp.one_h2(s, nu), r"h'_\nu", "second moment, step M2")
-SHARP_H = Derived("h_nu", sp.sqrt(SHARP_H2.symbol), r"h_\nu", "first moment, step M2")
+CORRECTED_H2 = Derived("h2_nu", corrected.one_h2(s, nu), r"h'_\nu", "second moment, step M2")
+CORRECTED_H = Derived("h_nu", sp.sqrt(CORRECTED_H2.symbol), r"h_\nu", "first moment, step M2")
 LEMMA_5 = _theorem(
     "lemma_5",
     "lemma",
@@ -172,7 +172,7 @@ LEMMA_5 = _theorem(
     printed=Statement("printed", (), (SOME_STEPS,), (H_NU, H2_NU, H4_NU), note="stated for l = 1..nu, here at l = nu"),
     composed=Statement("composed", (), (SOME_STEPS,), STEPWISE, note="the recursions of Appendix D"),
     corrected=Statement(
-        "corrected", (), (), (SHARP_H2, SHARP_H, STEPWISE[2]), note="step M2 of docs/theory/meta_fl.md"
+        "corrected", (), (), (CORRECTED_H2, CORRECTED_H, STEPWISE[2]), note="step M2 of docs/theory/meta_fl.md"
     ),
 )
 
@@ -194,9 +194,11 @@ SIGMA_F = Derived(
     "root of (24)",
 )
 EXACT = (H_NU, H2_NU, H4_NU, D_NU, D4_NU, MU_F, SIGMA_F)
-SHARP_MU = Derived("mu_F", sharp.bias(s, nu, SHARP_H.symbol, sharp.h_sum(s, nu)), r"\mu_F", "bias, step M3")
-SHARP_SIGMA = Derived("sigma_F", sp.sqrt(sharp.v(s, nu)), r"\sigma_F", "root of the second moment, step M3")
-SHARP_EXACT = (SHARP_H2, SHARP_H, SHARP_MU, SHARP_SIGMA)
+CORRECTED_MU = Derived(
+    "mu_F", corrected.bias(s, nu, CORRECTED_H.symbol, corrected.h_sum(s, nu)), r"\mu_F", "bias, step M3"
+)
+CORRECTED_SIGMA = Derived("sigma_F", sp.sqrt(corrected.v(s, nu)), r"\sigma_F", "root of the second moment, step M3")
+CORRECTED_EXACT = (CORRECTED_H2, CORRECTED_H, CORRECTED_MU, CORRECTED_SIGMA)
 LEMMA_6 = _theorem(
     "lemma_6",
     "lemma",
@@ -211,14 +213,16 @@ LEMMA_6 = _theorem(
         note="(24) is printed without the expectation of its left side",
     ),
     composed=lambda: proof.lemma_6(s, (*STEPWISE, D_NU, D4_NU, T_NU), SOME_STEPS),
-    corrected=Statement("corrected", (), (), SHARP_EXACT, note="step M3 of docs/theory/meta_fl.md; no fourth moment"),
+    corrected=Statement(
+        "corrected", (), (), CORRECTED_EXACT, note="step M3 of docs/theory/meta_fl.md; no fourth moment"
+    ),
 )
 
 # --- Lemma 7: heterogeneity ------------------------------------------------------------------------------------------
 
 G_NU = Derived("g_nu", constants.one_g(s, nu), r"g_\nu", "(28)")
 GAMMA_F = Derived("gamma_F", sp.sqrt(constants.heterogeneity(s, nu, G_NU.symbol)), r"\gamma_F", "root of (27)")
-SHARP_GAMMA = Derived("gamma_F", sharp.heterogeneity(s, nu), r"\gamma_F", "step M6")
+CORRECTED_GAMMA = Derived("gamma_F", corrected.heterogeneity(s, nu), r"\gamma_F", "step M6")
 LEMMA_7 = _theorem(
     "lemma_7",
     "lemma",
@@ -234,9 +238,9 @@ LEMMA_7 = _theorem(
     composed=lambda: proof.lemma_7(s, SOME_STEPS),
     corrected=Statement(
         "corrected",
-        (Term("heterogeneity", SHARP_GAMMA.symbol**2),),
+        (Term("heterogeneity", CORRECTED_GAMMA.symbol**2),),
         (),
-        (SHARP_GAMMA,),
+        (CORRECTED_GAMMA,),
         note="step M6 of docs/theory/meta_fl.md; depends on rho",
     ),
 )
@@ -254,14 +258,16 @@ FIRST_ORDER = (
         "root of (33)",
     ),
 )
-SHARP_MU_FO = Derived("mu_F_FO", sharp.bias_first_order(s, nu, SHARP_H.symbol), r"\mu_F^{FO}", "bias, step M4")
-SHARP_SIGMA_FO = Derived(
+CORRECTED_MU_FO = Derived(
+    "mu_F_FO", corrected.bias_first_order(s, nu, CORRECTED_H.symbol), r"\mu_F^{FO}", "bias, step M4"
+)
+CORRECTED_SIGMA_FO = Derived(
     "sigma_F_FO",
-    sp.sqrt(sharp.second_moment_first_order(s, nu, SHARP_MU_FO.symbol)),
+    sp.sqrt(corrected.second_moment_first_order(s, nu, CORRECTED_MU_FO.symbol)),
     r"\sigma_F^{FO}",
     "root of the second moment, step M4",
 )
-SHARP_FIRST_ORDER = (SHARP_H2, SHARP_H, SHARP_MU_FO, SHARP_SIGMA_FO)
+CORRECTED_FIRST_ORDER = (CORRECTED_H2, CORRECTED_H, CORRECTED_MU_FO, CORRECTED_SIGMA_FO)
 LEMMA_10 = _theorem(
     "lemma_10",
     "lemma",
@@ -270,7 +276,7 @@ LEMMA_10 = _theorem(
     MOMENTS,
     printed=Statement("printed", (), (SOME_STEPS,), FIRST_ORDER),
     composed=lambda: proof.lemma_10(s, STEPWISE, SOME_STEPS),
-    corrected=Statement("corrected", (), (), SHARP_FIRST_ORDER, note="step M4 of docs/theory/meta_fl.md"),
+    corrected=Statement("corrected", (), (), CORRECTED_FIRST_ORDER, note="step M4 of docs/theory/meta_fl.md"),
 )
 
 P_NU = Derived("p_nu", constants.p(s, nu), r"p_\nu", "recursion (39) from p_0 = sigma_G/sqrt(D_nu) + L h_nu")
@@ -285,15 +291,15 @@ HESSIAN_FREE = (
     Derived("mu_F_HF", P_NU.symbol + Q_NU.symbol, r"\mu_F^{HF}", "bias, (37)"),
     Derived("sigma_F_HF", sp.sqrt(2 * P2_NU.symbol + 2 * Q_NU.symbol**2), r"\sigma_F^{HF}", "root of (38)"),
 )
-SHARP_HESSIAN_FREE = (
-    SHARP_H2,
-    SHARP_H,
-    SHARP_MU,
-    Derived("mu_F_HF", SHARP_MU.symbol + sharp.b_HF(s, nu), r"\mu_F^{HF}", "bias, step M5"),
+CORRECTED_HESSIAN_FREE = (
+    CORRECTED_H2,
+    CORRECTED_H,
+    CORRECTED_MU,
+    Derived("mu_F_HF", CORRECTED_MU.symbol + corrected.b_HF(s, nu), r"\mu_F^{HF}", "bias, step M5"),
     Derived("q_nu", constants.one_q(s, nu) / 2, r"q_\nu", "step M5: half of (41)"),
     Derived(
         "sigma_F_HF",
-        sp.sqrt(sharp.v_HF(s, nu)) + Q_NU.symbol,
+        sp.sqrt(corrected.v_HF(s, nu)) + Q_NU.symbol,
         r"\sigma_F^{HF}",
         "root of the second moment, step M5",
     ),
@@ -312,7 +318,7 @@ LEMMA_11 = _theorem(
         note="the left sides are printed with a gradient that is never defined; the proof has grad F_i, as here",
     ),
     composed=lambda: proof.lemma_11(s, (P_NU, P2_NU), constants.q(s, nu), SOME_STEPS),
-    corrected=Statement("corrected", (), (), SHARP_HESSIAN_FREE, note="step M5 of docs/theory/meta_fl.md"),
+    corrected=Statement("corrected", (), (), CORRECTED_HESSIAN_FREE, note="step M5 of docs/theory/meta_fl.md"),
 )
 
 # --- Theorem 8 -------------------------------------------------------------------------------------------------------
@@ -366,14 +372,16 @@ def _theorem_8(
             s, "composed", (L_F, *parts, G_NU, GAMMA_F), (STEP_SIZE, *PARTICIPATION, SOME_STEPS), suffix
         ),
         corrected=lambda: proof.theorem_8(
-            s, "corrected", (L_F, *sharper, SHARP_GAMMA), (STEP_SIZE, *PARTICIPATION), suffix
+            s, "corrected", (L_F, *sharper, CORRECTED_GAMMA), (STEP_SIZE, *PARTICIPATION), suffix
         ),
     )
 
 
-THEOREM_8 = _theorem_8("", "exact gradients", "Theorem 8", EXACT, SHARP_EXACT)
-THEOREM_8_FO = _theorem_8("_FO", "first-order gradients", "Theorem 8 with Lemma 10", FIRST_ORDER, SHARP_FIRST_ORDER)
-THEOREM_8_HF = _theorem_8("_HF", "Hessian-free gradients", "Theorem 8 with Lemma 11", HESSIAN_FREE, SHARP_HESSIAN_FREE)
+THEOREM_8 = _theorem_8("", "exact gradients", "Theorem 8", EXACT, CORRECTED_EXACT)
+THEOREM_8_FO = _theorem_8("_FO", "first-order gradients", "Theorem 8 with Lemma 10", FIRST_ORDER, CORRECTED_FIRST_ORDER)
+THEOREM_8_HF = _theorem_8(
+    "_HF", "Hessian-free gradients", "Theorem 8 with Lemma 11", HESSIAN_FREE, CORRECTED_HESSIAN_FREE
+)
 
 THEOREMS = (
     LEMMA_4,
