@@ -22,22 +22,24 @@ from torch import Tensor
 from .draws import Draws
 from .method import Method, NotApplicable, Start
 
-_OF_SAMPLES = {"slope": "inner_sample_lipschitz", "bend": "inner_sample_smoothness"}
+_OF_SAMPLES = {"lipschitz": "inner_sample_lipschitz", "smoothness": "inner_sample_smoothness"}
 _CONSTANTS: Mapping[str, Mapping[str, str]] = {  # what each kind must certify, for every sample
     "shared_composite": _OF_SAMPLES
     | {
-        "outer_slope": "outer_lipschitz",
-        "outer_bend": "outer_smoothness",
-        "extra_bend": "noncompositional_sample_smoothness",
+        "outer_lipschitz": "outer_lipschitz",
+        "outer_smoothness": "outer_smoothness",
+        "extra_smoothness": "noncompositional_sample_smoothness",
     },
-    "local_composite": _OF_SAMPLES | {"outer_slope": "outer_sample_lipschitz", "outer_bend": "outer_sample_smoothness"},
-    "conditional": _OF_SAMPLES | {"outer_slope": "outer_sample_lipschitz", "outer_bend": "outer_sample_smoothness"},
+    "local_composite": _OF_SAMPLES
+    | {"outer_lipschitz": "outer_sample_lipschitz", "outer_smoothness": "outer_sample_smoothness"},
+    "conditional": _OF_SAMPLES
+    | {"outer_lipschitz": "outer_sample_lipschitz", "outer_smoothness": "outer_sample_smoothness"},
     "meta": {
-        "slope": "local_sample_gradient_bound",
-        "bend": "local_sample_smoothness",
-        "twist": "local_sample_hessian_lipschitz",
+        "lipschitz": "local_sample_gradient_bound",
+        "smoothness": "local_sample_smoothness",
+        "hessian_lipschitz": "local_sample_hessian_lipschitz",
     },
-    "federated": {"bend": "local_sample_smoothness"},
+    "federated": {"smoothness": "local_sample_smoothness"},
 }
 
 
@@ -114,32 +116,32 @@ class _Model:
         """As `sample`."""
 
     def inner(self, x: Tensor, sample: None = None) -> Tensor:
-        return self._passed_on((self.constants["slope"], x))
+        return self._passed_on((self.constants["lipschitz"], x))
 
     def outer_gradient(self, y: Tensor, sample: None = None) -> Tensor:
-        return self._passed_on((self.constants["outer_bend"], y))
+        return self._passed_on((self.constants["outer_smoothness"], y))
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: None = None) -> Tensor:
         c = self.constants
-        return self._passed_on((c["bend"] * c["outer_slope"], x), (c["slope"], v))
+        return self._passed_on((c["smoothness"] * c["outer_lipschitz"], x), (c["lipschitz"], v))
 
     def extra_gradient(self, x: Tensor, sample: None = None) -> Tensor | None:
-        bend = self.constants["extra_bend"]
-        return None if bend == 0 else self._passed_on((bend, x))
+        smoothness = self.constants["extra_smoothness"]
+        return None if smoothness == 0 else self._passed_on((smoothness, x))
 
     def sample_gradient(self, x: Tensor, outer: None, inner: None = None) -> Tensor:
         c = self.constants
-        smoothness = c["bend"] * c["outer_slope"] + c["slope"] ** 2 * c["outer_bend"]
+        smoothness = c["smoothness"] * c["outer_lipschitz"] + c["lipschitz"] ** 2 * c["outer_smoothness"]
         return self._passed_on((smoothness, x)).unsqueeze(2)  # one sample stands for a batch: their mean is no further
 
     def local_gradient(self, x: Tensor, sample: None = None) -> Tensor:
-        return self._passed_on((self.constants["bend"], x))
+        return self._passed_on((self.constants["smoothness"], x))
 
     def local_hvp(self, x: Tensor, v: Tensor, sample: None = None) -> Tensor:
         """v is a gradient times at most `fine_tuning` factors I - alpha Hessian."""
         c = self.constants
-        longest = c["slope"] * (1 + self.alpha * c["bend"]) ** self.fine_tuning
-        return self._passed_on((c["twist"] * longest, x), (c["bend"], v))
+        longest = c["lipschitz"] * (1 + self.alpha * c["smoothness"]) ** self.fine_tuning
+        return self._passed_on((c["hessian_lipschitz"] * longest, x), (c["smoothness"], v))
 
 
 class _Size(Tensor):

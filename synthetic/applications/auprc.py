@@ -215,7 +215,7 @@ class AveragePrecision(AbstractConditional):
 
     def _inner_certificates(self) -> Iterator[Certificate]:
         own, longest = self._sizes
-        steepest, bend = 2 * (self.margin + 2 * self.saturation), TANH_CURVATURE / self.saturation
+        steepest, smoothness = 2 * (self.margin + 2 * self.saturation), TANH_CURVATURE / self.saturation
         rows = "Both rows of the Jacobian are at most grad l = 2 e grad e with |e| <= s + 2r, |grad e| <= |z+| + |z'|"
         lengths, labels = torch.linalg.vector_norm(self._data[0], dim=-1), self._data[1]
         second = float(((1 + labels) * (own + lengths) ** 2).mean(-1).max().sqrt()) * ROUNDED_UP
@@ -226,7 +226,7 @@ class AveragePrecision(AbstractConditional):
             f"{rows}; the first row only where y' = 1, averaged over xi'.",
         )
         yield Certificate("inner_sample_lipschitz", math.sqrt(2) * steepest * (own + longest), "upper", f"{rows}.")
-        of_e = bend * (own**2 + longest**2)
+        of_e = smoothness * (own**2 + longest**2)
         yield Certificate(
             "inner_sample_smoothness",
             math.sqrt(2) * (2 * (own + longest) ** 2 + steepest * of_e),

@@ -166,8 +166,8 @@ class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
         )
 
     def _extra_certificates(self) -> Iterator[Certificate]:
-        slope, size, top = self._inner.lipschitz, self._data.spectrum, 1 + self.M / self.gamma
-        smoothness = (top * self._inner.smoothness + slope**2 / self.gamma) * size.largest**2
+        lipschitz, size, top = self._inner.lipschitz, self._data.spectrum, 1 + self.M / self.gamma
+        smoothness = (top * self._inner.smoothness + lipschitz**2 / self.gamma) * size.largest**2
         yield Certificate(
             "noncompositional_smoothness",
             smoothness,
@@ -176,13 +176,13 @@ class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
         )
         yield Certificate(
             "noncompositional_gradient_noise",
-            top * slope * size.root_mean_square,
+            top * lipschitz * size.root_mean_square,
             "upper",
             "Root of the second moment: |grad l_i| (1 + M/(2 gamma)) + |grad l_j| M/(2 gamma) in L^2.",
         )
         yield Certificate(
             "noncompositional_heterogeneity",
-            top * slope * size.apart,
+            top * lipschitz * size.apart,
             "upper",
             "|u'(f_k) grad f_k| is at most (1 + M/gamma) that of the inner map; deviations as there.",
         )

@@ -130,10 +130,10 @@ class RobustLoss(AbstractMarginProblem, AbstractSharedComposite):
     def _whole_certificates(self) -> Iterator[Certificate]:
         mean = "Phi is a maximum over p that includes p = uniform: at least the mean, and so the least, loss."
         yield gap_above(self, self._loss.smallest, mean)
-        slope, size = self._loss.steepest, self._data.spectrum
+        lipschitz, size = self._loss.steepest, self._data.spectrum
         if self.penalty == "kl":
-            cap, reason = slope * size.longest, "a p-weighted mean of loss gradients"
+            cap, reason = lipschitz * size.longest, "a p-weighted mean of loss gradients"
         else:
-            cap = (1 + self.M / self.weight) * slope * size.pooled
+            cap = (1 + self.M / self.weight) * lipschitz * size.pooled
             reason = "the mean of loss gradients times factors in [0, 1 + M/lambda]"
         yield cap_certificate(self, cap, f"grad Phi is {reason}.")

@@ -160,14 +160,14 @@ class FairClassifier(AbstractSharedComposite):
         return spectral, frobenius, float(lengths.max()) * ROUNDED_UP, lengths
 
     def _inner_certificates(self) -> Iterator[Certificate]:
-        slope, size, high = self._loss.lipschitz, self._data.spectrum, self._loss.range[1]
+        lipschitz, size, high = self._loss.lipschitz, self._data.spectrum, self._loss.range[1]
         spectral, frobenius, longest, lengths = self._sizes
         product = "J_k = W^T diag(l'_i) A / n has norm at most sup |l'| ||W|| ||A|| / n"
         steepest = max(w * a for w, a in zip(spectral, size.per_client, strict=True))
-        yield Certificate("inner_lipschitz", slope * steepest, "upper", f"{product}.")
+        yield Certificate("inner_lipschitz", lipschitz * steepest, "upper", f"{product}.")
         yield Certificate(
             "inner_mean_square_lipschitz",
-            slope * longest * size.largest,
+            lipschitz * longest * size.largest,
             "upper",
             "mean |w_i|^2 (l_i(x) - l_i(x'))^2 <= max |w_i|^2 sup |l'|^2 mean (a_i.(x - x'))^2.",
         )
@@ -178,7 +178,7 @@ class FairClassifier(AbstractSharedComposite):
             f"{MEAN_MAP}, with |w_i| times differences of slopes as c_i.",
         )
         pairs = (lengths * torch.linalg.vector_norm(self._data.features, dim=-1)) ** 2
-        jacobian_noise = slope * math.sqrt(float(pairs.mean(-1).max())) * ROUNDED_UP
+        jacobian_noise = lipschitz * math.sqrt(float(pairs.mean(-1).max())) * ROUNDED_UP
         spread = math.sqrt(float((lengths**2).mean(-1).max())) * ROUNDED_UP
         value_noise = high * spread
         yield Certificate("inner_jacobian_noise", jacobian_noise, "upper", "Root of mean |w_i|^2 |l'_i a_i|^2.")
@@ -189,7 +189,7 @@ class FairClassifier(AbstractSharedComposite):
             "Root of the second moment, mean |w_i|^2 l_i^2, with l_i <= M.",
         )
         yield Certificate("inner_noise", max(jacobian_noise, value_noise), "upper", "The larger of the two.")
-        bounds = tuple(slope * w * a for w, a in zip(frobenius, size.per_client, strict=True))
+        bounds = tuple(lipschitz * w * a for w, a in zip(frobenius, size.per_client, strict=True))
         yield Certificate(
             "inner_jacobian_heterogeneity",
             heterogeneity_of_average(bounds),
@@ -222,10 +222,10 @@ class FairClassifier(AbstractSharedComposite):
         return torch.full((self.groups,), length / math.sqrt(self.groups), dtype=torch.float64)
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        slope, size = self._loss.lipschitz, self._data.spectrum
+        lipschitz, size = self._loss.lipschitz, self._data.spectrum
         nonnegative = "The mean loss is at least the smallest one and the penalty at least 0."
         yield gap_above(self, self._loss.range[0], nonnegative)
         weights = float(torch.linalg.matrix_norm(self._weights.flatten(0, 1), ord=2)) * ROUNDED_UP
-        steepest = slope * size.pooled * weights / math.sqrt(self.clients * self.samples)
-        cap = slope * size.pooled + self.rho * steepest
+        steepest = lipschitz * size.pooled * weights / math.sqrt(self.clients * self.samples)
+        cap = lipschitz * size.pooled + self.rho * steepest
         yield cap_certificate(self, cap, "|grad h| + rho ||J||, both of the pooled data.")

@@ -10,23 +10,23 @@ from .inequalities import (
     WHOLE,
     Inequality,
     Problem,
+    difference_quotient,
     frobenius,
     jacobian,
     largest,
     mean_square,
     norm,
-    slope,
     spectral_norm,
 )
 
 
 def _inner_lipschitz(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    return slope(problem.inner, norm, problem.to_clients(a), problem.to_clients(b))
+    return difference_quotient(problem.inner, norm, problem.to_clients(a), problem.to_clients(b))
 
 
 def _inner_mean_square_lipschitz(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
     a, b = problem.to_clients(a), problem.to_clients(b)
-    return mean_square(problem, lambda atom: slope(lambda x: problem.inner(x, atom), norm, a, b))
+    return mean_square(problem, lambda atom: difference_quotient(lambda x: problem.inner(x, atom), norm, a, b))
 
 
 def _inner_jacobian_mean_square(problem: Problem, x: Tensor) -> Tensor:
@@ -34,7 +34,9 @@ def _inner_jacobian_mean_square(problem: Problem, x: Tensor) -> Tensor:
 
 
 def _inner_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    return slope(lambda x: jacobian(problem, x), spectral_norm, problem.to_clients(a), problem.to_clients(b))
+    return difference_quotient(
+        lambda x: jacobian(problem, x), spectral_norm, problem.to_clients(a), problem.to_clients(b)
+    )
 
 
 def _inner_value_noise(problem: Problem, x: Tensor) -> Tensor:
@@ -64,7 +66,7 @@ def _inner_sample_lipschitz(problem: Problem, x: Tensor) -> Tensor:
 
 def _inner_sample_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
     a, b = problem.to_clients(a), problem.to_clients(b)
-    return largest(problem, lambda atom: slope(lambda x: jacobian(problem, x, atom), spectral_norm, a, b))
+    return largest(problem, lambda atom: difference_quotient(lambda x: jacobian(problem, x, atom), spectral_norm, a, b))
 
 
 def _outer_lipschitz(problem: Problem, y: Tensor) -> Tensor:
@@ -72,7 +74,7 @@ def _outer_lipschitz(problem: Problem, y: Tensor) -> Tensor:
 
 
 def _outer_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    return slope(problem.outer_gradient, norm, problem.to_clients(a), problem.to_clients(b))
+    return difference_quotient(problem.outer_gradient, norm, problem.to_clients(a), problem.to_clients(b))
 
 
 def _outer_mean_square_lipschitz(problem: Problem, y: Tensor) -> Tensor:
@@ -92,7 +94,7 @@ def _outer_sample_lipschitz(problem: Problem, y: Tensor) -> Tensor:
 
 def _outer_sample_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
     a, b = problem.to_clients(a), problem.to_clients(b)
-    return largest(problem, lambda atom: slope(lambda y: problem.outer_gradient(y, atom), norm, a, b))
+    return largest(problem, lambda atom: difference_quotient(lambda y: problem.outer_gradient(y, atom), norm, a, b))
 
 
 def _composite_noise(problem: Problem, x: Tensor) -> Tensor:
@@ -125,12 +127,14 @@ COMPOSITE: dict[str, Inequality] = WHOLE | {
 
 
 def _extra_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    return slope(lambda x: _extra_gradient(problem, x), norm, problem.to_clients(a), problem.to_clients(b))
+    return difference_quotient(
+        lambda x: _extra_gradient(problem, x), norm, problem.to_clients(a), problem.to_clients(b)
+    )
 
 
 def _extra_sample_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
     a, b = problem.to_clients(a), problem.to_clients(b)
-    return largest(problem, lambda atom: slope(lambda x: _extra_gradient(problem, x, atom), norm, a, b))
+    return largest(problem, lambda atom: difference_quotient(lambda x: _extra_gradient(problem, x, atom), norm, a, b))
 
 
 def _extra_noise(problem: Problem, x: Tensor) -> Tensor:

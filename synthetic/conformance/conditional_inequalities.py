@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..kinds import AbstractConditional, InnerSample
-from .inequalities import WHOLE, Inequality, Problem, norm, slope, spectral_norm
+from .inequalities import WHOLE, Inequality, Problem, difference_quotient, norm, spectral_norm
 
 
 def jacobian(problem: AbstractConditional, x: Tensor, inner: InnerSample | None) -> Tensor:
@@ -78,7 +78,7 @@ def _outer_mean_square_lipschitz(problem: Problem, y: Tensor) -> Tensor:
 def _outer_sample_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
     outer, _ = problem.outer_atoms()
     a, b = _at_every_outcome(problem, a), _at_every_outcome(problem, b)
-    return slope(lambda y: problem.outer_gradient(y, outer), norm, a, b).amax(-1)
+    return difference_quotient(lambda y: problem.outer_gradient(y, outer), norm, a, b).amax(-1)
 
 
 CONDITIONAL: dict[str, Inequality] = WHOLE | {

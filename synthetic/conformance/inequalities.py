@@ -73,7 +73,9 @@ def largest(problem: Problem, of_atom: Callable[[Sample], Tensor]) -> Tensor:
     return torch.stack([of_atom(atom) for atom, _ in atom_list(problem)]).amax(0)
 
 
-def slope(map_: Callable[[Tensor], Tensor], size: Callable[[Tensor], Tensor], a: Tensor, b: Tensor) -> Tensor:
+def difference_quotient(
+    map_: Callable[[Tensor], Tensor], size: Callable[[Tensor], Tensor], a: Tensor, b: Tensor
+) -> Tensor:
     """size(map(a) - map(b)) / |a - b|."""
     return size(map_(a) - map_(b)) / norm(a - b)
 
@@ -88,7 +90,7 @@ def _gradient_cap(problem: Problem, x: Tensor) -> Tensor:
 
 
 def _objective_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    return slope(problem.gradient, norm, a, b).unsqueeze(-1)
+    return difference_quotient(problem.gradient, norm, a, b).unsqueeze(-1)
 
 
 WHOLE: dict[str, Inequality] = {

@@ -6,7 +6,17 @@ import torch
 from torch import Tensor
 
 from ..kinds import Sample
-from .inequalities import WHOLE, Inequality, Problem, frobenius, largest, mean_square, norm, slope, spectral_norm
+from .inequalities import (
+    WHOLE,
+    Inequality,
+    Problem,
+    difference_quotient,
+    frobenius,
+    largest,
+    mean_square,
+    norm,
+    spectral_norm,
+)
 
 
 def hessian(problem: Problem, x: Tensor, sample: Sample | None = None) -> Tensor:
@@ -20,11 +30,13 @@ def _gradient_bound(problem: Problem, x: Tensor) -> Tensor:
 
 
 def _smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    return slope(problem.local_gradient, norm, problem.to_clients(a), problem.to_clients(b))
+    return difference_quotient(problem.local_gradient, norm, problem.to_clients(a), problem.to_clients(b))
 
 
 def _hessian_lipschitz(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    return slope(lambda x: hessian(problem, x), spectral_norm, problem.to_clients(a), problem.to_clients(b))
+    return difference_quotient(
+        lambda x: hessian(problem, x), spectral_norm, problem.to_clients(a), problem.to_clients(b)
+    )
 
 
 def _sample_gradient_bound(problem: Problem, x: Tensor) -> Tensor:
@@ -33,12 +45,12 @@ def _sample_gradient_bound(problem: Problem, x: Tensor) -> Tensor:
 
 def _sample_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
     a, b = problem.to_clients(a), problem.to_clients(b)
-    return largest(problem, lambda atom: slope(lambda x: problem.local_gradient(x, atom), norm, a, b))
+    return largest(problem, lambda atom: difference_quotient(lambda x: problem.local_gradient(x, atom), norm, a, b))
 
 
 def _sample_hessian_lipschitz(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
     a, b = problem.to_clients(a), problem.to_clients(b)
-    return largest(problem, lambda atom: slope(lambda x: hessian(problem, x, atom), spectral_norm, a, b))
+    return largest(problem, lambda atom: difference_quotient(lambda x: hessian(problem, x, atom), spectral_norm, a, b))
 
 
 def _gradient_noise(problem: Problem, x: Tensor) -> Tensor:

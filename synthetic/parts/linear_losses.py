@@ -121,22 +121,24 @@ def combination(rates: Tensor, rows: Tensor) -> Tensor:
 
 def map_certificates(function: OfLoss, size: Spectrum) -> Iterator[Certificate]:
     """Of g_k(x) = mean_i u(a_i.x) with one sampled i: its Lipschitz, smoothness, noise and heterogeneity constants."""
-    slope, (low, high) = function.lipschitz, function.range
-    jacobian_noise, value_noise = slope * size.root_mean_square, (high - low) / 2
-    yield Certificate("inner_lipschitz", slope * size.largest, "upper", f"{MEAN_MAP}, with the slopes as c_i.")
+    lipschitz, (low, high) = function.lipschitz, function.range
+    jacobian_noise, value_noise = lipschitz * size.root_mean_square, (high - low) / 2
+    yield Certificate("inner_lipschitz", lipschitz * size.largest, "upper", f"{MEAN_MAP}, with the slopes as c_i.")
     yield Certificate(
         "inner_mean_square_lipschitz",
-        slope * size.largest,
+        lipschitz * size.largest,
         "upper",
         "mean (u(a_i.x) - u(a_i.x'))^2 <= sup |u'|^2 mean (a_i.(x - x'))^2.",
     )
     yield Certificate(
         "inner_jacobian_mean_square",
-        slope * size.root_mean_square,
+        lipschitz * size.root_mean_square,
         "upper",
         "mean |u'(a_i.x) a_i|^2 <= sup |u'|^2 mean |a_i|^2.",
     )
-    yield Certificate("inner_sample_lipschitz", slope * size.longest, "upper", "|u'(a_i.x) a_i| <= sup |u'| max |a_i|.")
+    yield Certificate(
+        "inner_sample_lipschitz", lipschitz * size.longest, "upper", "|u'(a_i.x) a_i| <= sup |u'| max |a_i|."
+    )
     yield Certificate(
         "inner_smoothness",
         function.smoothness * size.largest**2,
@@ -154,7 +156,7 @@ def map_certificates(function: OfLoss, size: Spectrum) -> Iterator[Certificate]:
     yield Certificate("inner_noise", max(jacobian_noise, value_noise), "upper", "The larger of the two.")
     yield Certificate(
         "inner_jacobian_heterogeneity",
-        slope * size.apart,
+        lipschitz * size.apart,
         "upper",
         "J_k - J = (1 - 1/K) J_k - (1/K) sum of the others.",
     )

@@ -58,12 +58,12 @@ class Kurtosis:
 
 def loss_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certificate]:
     """Every `local_...` constant of f_i = a tilted `RippledBowl` whose noise has the given fourth moment."""
-    slope = bowl.lipschitz + bowl.heterogeneity
+    lipschitz = bowl.lipschitz + bowl.heterogeneity
     far = _far_crest(bowl)
-    attained = float(torch.linalg.vector_norm(bowl.gradient(_for_client_0(bowl, far)), dim=-1)[0, 0]) / slope
+    attained = float(torch.linalg.vector_norm(bowl.gradient(_for_client_0(bowl, far)), dim=-1)[0, 0]) / lipschitz
     yield Certificate(
         "local_gradient_bound",
-        slope,
+        lipschitz,
         "upper",
         "Bowl, ripples and client term each at their steepest.",
         witness=min(1.0, attained) * (1 - 1e-12),

@@ -149,8 +149,8 @@ class SaturatedLogistic:
     @property
     def crude(self) -> tuple[float, float, float]:
         """Bounds of the first three derivatives, by the chain rule with |tanh'''| <= 2."""
-        bend, jerk = TANH_CURVATURE / self.saturation, 2 / self.saturation**2
-        return 1.0, 0.25 + bend, _SIGMOID_CURVATURE + 0.75 * bend + jerk
+        curvature, third = TANH_CURVATURE / self.saturation, 2 / self.saturation**2
+        return 1.0, 0.25 + curvature, _SIGMOID_CURVATURE + 0.75 * curvature + third
 
     @property
     def reach(self) -> float:
@@ -229,8 +229,8 @@ class OfLoss:
 
     @property
     def _crude_third(self) -> float:
-        (first, second, third), (slope, curvature, jerk) = self.crude, self.loss.crude
-        return third * slope**3 + 3 * second * slope * curvature + first * jerk
+        (first, second, third), (slope, curvature, loss_third) = self.crude, self.loss.crude
+        return third * slope**3 + 3 * second * slope * curvature + first * loss_third
 
     def _enclosed(self, function: Callable[[Tensor], Tensor], crude: float) -> float:
         """Branch and bound: |function| on a cell of half-width h is at most its value at the middle plus crude * h.

@@ -142,8 +142,8 @@ def round_derivatives(claim: Claim, x: Any, eta: Any, slope: Slope, curvature: S
                 gradient_by_eta = 0 * x
             else:
                 y = a * point + c
-                bend = a * a * curvature(y)
-                gradient, gradient_by_x, gradient_by_eta = a * slope(y), bend * by_x, bend * by_eta
+                curved = a * a * curvature(y)
+                gradient, gradient_by_x, gradient_by_eta = a * slope(y), curved * by_x, curved * by_eta
             drift_by_x = drift_by_x - gradient_by_x
             drift_by_eta = drift_by_eta - gradient_by_eta
             point = point - eta * gradient

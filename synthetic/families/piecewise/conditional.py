@@ -87,12 +87,12 @@ class ConditionalFamily(Family, AbstractConditional):
     def constants(self) -> dict[str, Tensor]:
         slope = self.parameters["inner_slope"].abs().amax(-1)
         value_noise = self.parameters["value_noise"].abs().amax(-1)
-        steepest, bend = self.outer_slope.bound.amax(-1), self.outer_slope.lipschitz.amax(-1)
+        lipschitz, smoothness = self.outer_slope.bound.amax(-1), self.outer_slope.lipschitz.amax(-1)
         flat = torch.zeros_like(slope)
         return {
-            "outer_mean_square_lipschitz": steepest,
-            "outer_sample_lipschitz": steepest,
-            "outer_sample_smoothness": bend,
+            "outer_mean_square_lipschitz": lipschitz,
+            "outer_sample_lipschitz": lipschitz,
+            "outer_sample_smoothness": smoothness,
             "inner_jacobian_mean_square": slope,
             "inner_value_noise": value_noise,
             "inner_sample_lipschitz": slope,

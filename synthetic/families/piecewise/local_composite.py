@@ -81,16 +81,16 @@ class LocalCompositeFamily(Family, AbstractLocalComposite):
     def constants(self) -> dict[str, Tensor]:
         slope, jitter = self.parameters["inner_slope"].abs().amax(-1), self.parameters["gradient_noise"].abs()
         value_noise = self.parameters["value_noise"].abs().amax(-1)
-        steepest, bend = self.outer_slope.bound, self.outer_slope.lipschitz.amax(-1)
+        lipschitz, smoothness = self.outer_slope.bound, self.outer_slope.lipschitz.amax(-1)
         flat = torch.zeros_like(slope)
         gap = self.objective(self.start.expand(self.runs, 1)) - self.landscape.infimum
         return {
-            "outer_lipschitz": steepest.amax(-1),
-            "outer_smoothness": bend,
-            "outer_mean_square_lipschitz": (steepest.square() + jitter.square()).amax(-1).sqrt(),
+            "outer_lipschitz": lipschitz.amax(-1),
+            "outer_smoothness": smoothness,
+            "outer_mean_square_lipschitz": (lipschitz.square() + jitter.square()).amax(-1).sqrt(),
             "outer_gradient_noise": jitter.amax(-1),
-            "outer_sample_lipschitz": (steepest + jitter).amax(-1),
-            "outer_sample_smoothness": bend,
+            "outer_sample_lipschitz": (lipschitz + jitter).amax(-1),
+            "outer_sample_smoothness": smoothness,
             "inner_lipschitz": slope,
             "inner_smoothness": flat,
             "inner_mean_square_lipschitz": slope,
