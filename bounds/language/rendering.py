@@ -9,15 +9,29 @@ import sympy as sp
 
 from .markdown import table
 from .theorem import Condition, Statement, Theorem
+from .typesetting import latex, letters_of, mathml
 
 _LATEX_RELATIONS = {"<": "<", "<=": r"\le", ">=": r"\ge", ">": ">", "==": "="}
 
 
-def latex_of(theorem: Theorem, statement: Statement, expr: sp.Expr) -> str:
-    """LaTeX in the paper's own letters."""
-    names = {binding.symbol: binding.latex for binding in theorem.notation}
-    names |= {constant.symbol: constant.latex for constant in statement.derived}
-    return sp.latex(sp.sympify(expr), symbol_names=names)
+def latex_of(statement: Statement, expr: sp.Expr) -> str:
+    """LaTeX in the paper's own letters, written as a mathematician does; derived constants stay names."""
+    return latex(expr, letters_of(statement))
+
+
+def mathml_of(statement: Statement, expr: sp.Expr, *, display: bool = False) -> str:
+    """The same as a `<math>` element for HTML."""
+    return mathml(latex_of(statement, expr), display=display)
+
+
+def to_mathml(statement: Statement) -> dict[str, Any]:
+    """A statement for HTML: `<math>` elements of the metric, and by name of its derived constants, conditions and terms."""
+    return {
+        "metric": mathml(statement.theorem.metric.latex),
+        "derived": {c.name: mathml(f"{c.latex} = {latex_of(statement, c.expr)}") for c in statement.derived},
+        "conditions": {c.name: mathml(condition_latex(statement, c)) for c in statement.conditions},
+        "terms": {term.name: mathml_of(statement, term.expr) for term in statement.terms},
+    }
 
 
 def to_text(theorem: Theorem) -> str:
@@ -45,28 +59,31 @@ def _statement_text(theorem: Theorem, statement: Statement) -> list[str]:
 
 def to_latex(theorem: Theorem) -> str:
     """Every statement as a LaTeX align block."""
-    return "\n\n".join(_statement_latex(theorem, theorem.statement(label)) for label in theorem.labels)
+    return "\n\n".join(statement_latex(theorem.statement(label)) for label in theorem.labels)
 
 
-def _statement_latex(theorem: Theorem, statement: Statement) -> str:
-    rows = [rf"{theorem.metric.latex} &\le " + _sum_latex(theorem, statement)] if statement.terms else []
-    rows += [f"{c.latex} &= {latex_of(theorem, statement, c.expr)}" for c in statement.derived]
-    rows += [_condition_latex(theorem, statement, c) for c in statement.conditions]
+def statement_latex(statement: Statement) -> str:
+    """The bound, its derived constants and its conditions as one `align*`; needs amsmath and amssymb."""
+    theorem = statement.theorem
+    rows = [rf"{theorem.metric.latex} &\le " + _sum_latex(statement)] if statement.terms else []
+    rows += [f"{c.latex} &= {latex_of(statement, c.expr)}" for c in statement.derived]
+    rows += [condition_latex(statement, c, "&") for c in statement.conditions]
     body = " \\\\\n".join(rows)
     return f"% {theorem.id}, {statement.label}\n\\begin{{align*}}\n{body}\n\\end{{align*}}"
 
 
-def _sum_latex(theorem: Theorem, statement: Statement) -> str:
+def _sum_latex(statement: Statement) -> str:
     parts = [
-        rf"\underbrace{{{latex_of(theorem, statement, t.expr)}}}_{{\text{{{t.name.replace('_', ' ')}}}}}"
+        rf"\underbrace{{{latex_of(statement, t.expr)}}}_{{\text{{{t.name.replace('_', ' ')}}}}}"
         for t in statement.terms
     ]
     return " \\\\\n&\\quad + ".join(parts)
 
 
-def _condition_latex(theorem: Theorem, statement: Statement, condition: Condition) -> str:
-    left, right = (latex_of(theorem, statement, side) for side in (condition.left, condition.right))
-    return f"{left} &{_LATEX_RELATIONS[condition.relation]} {right}"
+def condition_latex(statement: Statement, condition: Condition, before: str = "") -> str:
+    """`left relation right`; `before` goes before the relation, for alignment."""
+    left, right = (latex_of(statement, side) for side in (condition.left, condition.right))
+    return f"{left} {before}{_LATEX_RELATIONS[condition.relation]} {right}"
 
 
 def to_dict(theorem: Theorem) -> dict[str, Any]:
@@ -100,7 +117,7 @@ def _statement_dict(theorem: Theorem, statement: Statement) -> dict[str, Any]:
         "conditions": [{"name": c.name, "relation": str(c), "note": c.note} for c in statement.conditions],
         "schedule": {name: sp.sstr(expr) for name, expr in statement.schedule.items()},
         "terms": {term.name: sp.sstr(term.expr) for term in statement.terms},
-        "latex": _statement_latex(theorem, statement),
+        "latex": statement_latex(statement),
     }
 
 
@@ -164,7 +181,7 @@ def _statement_page(theorem: Theorem, statement: Statement) -> list[str]:
     lines = [f"## {statement.label.capitalize()}", ""]
     if statement.note:
         lines += [f"_{statement.note}._", ""]
-    block = _statement_latex(theorem, statement).split("\n", 1)[1]
+    block = statement_latex(statement).split("\n", 1)[1]
     if r"\begin{align*}" in block and block.count("\n") > 2:
         lines += ["$$", block.replace("align*", "aligned"), "$$", ""]
     symbols = [(f"`{b.name}`", b.quantity) for b in theorem.symbols(statement.label).values()]

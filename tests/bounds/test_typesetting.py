@@ -1,0 +1,209 @@
+"""Formulas as LaTeX and MathML: what is written has the value of what was meant, and reads as a mathematician writes it."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+import pytest
+import sympy as sp
+from fedco.bounds.language.rendering import latex_of, mathml_of, statement_latex, to_mathml
+from fedco.bounds.language.theorem import Statement
+from fedco.bounds.language.typesetting import Letters, latex, letters_of, mathml
+from fedco.bounds.registry import all_theorems
+
+STATEMENTS = [(id, label) for id, theorem in all_theorems().items() for label in theorem.labels]
+
+
+def statement(id: str, label: str) -> Statement:
+    return all_theorems()[id].statement(label)
+
+
+def expressions() -> Iterator[tuple[str, sp.Expr]]:
+    for id, label in STATEMENTS:
+        for where, expr in statement(id, label).expressions():
+            yield f"{id} {label} {where}", expr
+
+
+# --- a reader of what is written, independent of the printer ----------------------------------------------------------
+
+TOKEN = re.compile(r"\\max|\\min|\\frac|\\sqrt|\\left|\\right|\\[{},]|[0-9]+(?:\.[0-9]+)?|v\d+w|[-+^/{}()\[\],]")
+
+
+class Reader:
+    """The value of a formula in `\\frac \\sqrt \\max ^ + - ( ) [ ]` and products without a sign, at a point."""
+
+    def __init__(self, text: str, point: dict[str, float]) -> None:
+        self.tokens = [t for t in TOKEN.findall(text) if t not in (r"\left", r"\right", r"\,")]
+        assert len("".join(self.tokens)) == len(re.sub(r"\\left|\\right|\\,|\s", "", text)), text
+        self.point = point
+
+    def next(self) -> str:
+        return self.tokens.pop(0)
+
+    def peek(self) -> str:
+        return self.tokens[0] if self.tokens else ""
+
+    def sum(self) -> float:
+        sign = -1.0 if self.peek() == "-" and self.next() else 1.0
+        total = sign * self.product()
+        while self.peek() in ("+", "-"):
+            total += (1.0 if self.next() == "+" else -1.0) * self.product()
+        return total
+
+    def product(self) -> float:
+        total = self.power()
+        while self.peek() not in ("", "/", "+", "-", ")", "]", "}", r"\}", ","):
+            total *= self.power()
+        return total
+
+    def power(self) -> float:
+        base = self.atom()
+        if self.peek() != "^":
+            return base
+        self.next()
+        assert self.next() == "{"
+        exponent = self.sum()
+        if self.peek() == "/":
+            self.next()
+            exponent /= self.sum()
+        assert self.next() == "}"
+        return base**exponent
+
+    def group(self) -> float:
+        assert self.next() == "{"
+        value = self.sum()
+        assert self.next() == "}"
+        return value
+
+    def atom(self) -> float:
+        token = self.next()
+        if token == r"\frac":
+            above = self.group()
+            return above / self.group()
+        if token == r"\sqrt":
+            return self.group() ** 0.5
+        if token in (r"\max", r"\min"):
+            return self.listed(max if token == r"\max" else min)
+        if token in ("(", "["):
+            value = self.sum()
+            assert self.next() == {"(": ")", "[": "]"}[token]
+            return value
+        return self.point[token] if token.startswith("v") else float(token)
+
+    def listed(self, pick) -> float:
+        assert self.next() == r"\{"
+        values = [self.sum()]
+        while self.peek() == ",":
+            self.next()
+            values.append(self.sum())
+        assert self.next() == r"\}"
+        return pick(values)
+
+
+def values_agree(expr: sp.Expr, letters: Letters) -> None:
+    """What is written, read again at a random point, has the value of the expression."""
+    kept = {node: sp.Symbol(f"f{i}", positive=True) for i, node in enumerate(sorted(_functions(expr), key=str))}
+    expr = sp.sympify(expr).xreplace(kept)
+    symbols = sorted(expr.free_symbols, key=str)
+    names = {symbol: f"v{i}w" for i, symbol in enumerate(symbols)}
+    source = random.Random(str(expr))
+    point = {symbol: source.uniform(1.1, 3.0) for symbol in symbols}
+    text = latex(expr, Letters(names, letters.rank))
+    reader = Reader(text, {names[symbol]: value for symbol, value in point.items()})
+    wanted = float(expr.evalf(20, subs=point)) if symbols else float(expr)
+    assert reader.sum() == pytest.approx(wanted, rel=1e-9), text
+    assert not reader.tokens, text
+
+
+def _functions(expr: sp.Expr) -> set[sp.Expr]:
+    """Functions of steps, whose LaTeX is a sum sign; the printer does not write them."""
+    return {node for node in sp.sympify(expr).atoms(sp.Function) if not isinstance(node, (sp.Max, sp.Min))}
+
+
+def test_every_formula_of_every_paper_has_its_value():
+    for id, label in STATEMENTS:
+        chosen = statement(id, label)
+        for _, expr in chosen.expressions():
+            values_agree(expr, letters_of(chosen))
+
+
+a, b, c, d = sp.symbols("a b c d", positive=True)
+NONE = Letters({}, {})
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        sp.Rational(9, 2) * (a + 2 * b) * c,
+        (2 * a + 2 * b) ** 2 / (3 * c),
+        sp.sqrt(2) / (4 * sp.sqrt(a + b / c)),
+        sp.sqrt(8 * a * b) / sp.sqrt(c),
+        sp.sqrt(2) / 4 + sp.sqrt(a),
+        a ** sp.Rational(3, 2) / b ** sp.Rational(5, 2),
+        a ** sp.Rational(-1, 2) * (a - 1) / 7,
+        1 - a,
+        -a * b / c,
+        -(a + b) / c - d,
+        (1 + a) ** (b - 1) * (2 - b),
+        sp.Max(a / b, 2 * c, (a - 1) ** 2) * d,
+        sp.Min(a, 1 / b) / (sp.sqrt(3) * c),
+        (a / 2 + b / 3) * (a + b + c) / (d * (a - 1)),
+        sp.Integer(-3),
+        sp.Rational(-2, 7),
+        sp.sqrt(3) / sp.sqrt(5),
+        (a + b) ** -2 * (a + b + 1 / c),
+    ],
+)
+def test_forms_that_the_papers_do_not_have(expr: sp.Expr):
+    values_agree(expr, NONE)
+
+
+def test_it_reads_as_a_mathematician_writes_it():
+    chosen = statement("fcsg.theorem_4_1", "corrected")
+    written = {term.name: latex_of(chosen, term.expr) for term in chosen.terms}
+    assert written["variance"] == r"\frac{\alpha S_F L_f^{2} L_g^{2}}{b N}"
+    assert written["drift"] == r"\frac{1}{3} \alpha^{2} (q - 1) (2 q - 1) S_F^{2} L_f^{2} L_g^{2}"
+    chosen = statement("local_scgdm.theorem_3_4", "printed")
+    assert latex_of(chosen, chosen.condition("step_size").right).startswith(r"\frac{1}{\sqrt{8 \left(\frac{L_F^{2}}")
+    assert latex(sp.sqrt(a) * sp.sqrt(b) / sp.sqrt(c), NONE) == r"\sqrt{\frac{a b}{c}}"
+    assert latex(c * (2 * a + 2 * b), NONE) == "2 c (a + b)"
+
+
+def test_derived_constants_stay_names_and_are_defined_below():
+    text = statement_latex(statement("fcsg.theorem_4_1", "printed"))
+    assert text.count("S_F &= L_f S_g + L_g^{2} S_f") == 1 and text.index("42 ") < text.index("S_F &=")
+
+
+def test_powers_of_letters_that_are_formulas_keep_their_meaning():
+    """A letter such as ||y - g(x)|| takes a power as it is; one with a power of its own needs parentheses."""
+    letters = Letters({a: r"\|y-g\|", b: r"\sigma_F^{FO}", c: "|b|", d: r"\|x\|^2 - \|y\|"}, {})
+    assert [latex(x**2, letters) for x in (a, b, c, d)] == [
+        r"\|y-g\|^{2}",
+        r"(\sigma_F^{FO})^{2}",
+        "|b|^{2}",
+        r"(\|x\|^2 - \|y\|)^{2}",
+    ]
+
+
+def test_mathml_of_every_formula_is_well_formed_and_has_its_letters():
+    for id, label in STATEMENTS[:: max(1, len(STATEMENTS) // 25)]:
+        chosen = statement(id, label)
+        made = to_mathml(chosen)
+        for text in [made["metric"], *made["derived"].values(), *made["conditions"].values(), *made["terms"].values()]:
+            root = ElementTree.fromstring(text)
+            assert root.tag.endswith("math") and "".join(root.itertext()).strip()
+    drift = mathml_of(
+        statement("fcsg.theorem_4_1", "printed"), statement("fcsg.theorem_4_1", "printed").term("drift").expr
+    )
+    assert {"α", "q", "S", "F", "42"} <= set(ElementTree.fromstring(drift).itertext())
+
+
+@pytest.mark.parametrize("text", [r"\text{<script>alert(1)</script>}", "<img src=x onerror=alert(1)>", r"a & b"])
+def test_mathml_carries_no_markup_of_a_stranger(text: str):
+    root = ElementTree.fromstring(mathml(text))
+    allowed = {"math", "mrow", "mi", "mo", "mn", "mtext", "mstyle"}
+    assert {part.tag.rpartition("}")[2] for part in root.iter()} <= allowed
+    assert not any(name.startswith("on") for part in root.iter() for name in part.attrib)
