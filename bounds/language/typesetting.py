@@ -84,7 +84,7 @@ class _Product(NamedTuple):
     powers: tuple[tuple[sp.Expr, sp.Expr], ...]
 
 
-class _Printer(LatexPrinter):  # type: ignore[misc]
+class _Printer(LatexPrinter):
     """Sums, products and powers are our own, the rest is sympy's."""
 
     def __init__(self, letters: Letters) -> None:
