@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -54,6 +55,7 @@ def constants(theorem: Theorem, label: str, rng: Random, *, without: tuple[str, 
     return {name: value for name, value in drawn.items() if name not in without and name not in scheduled}
 
 
+@cache
 def solvable() -> list[tuple[str, str, str]]:
     """(theorem, statement, hyperparameter) for every hyperparameter in some condition."""
     found = []

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction as Q
+from functools import cache
 
 import pytest
 from fedco.bounds.cost import claims
 from fedco.bounds.cost.orders import Order
 from fedco.bounds.registry import all_papers, get_paper
 
-CHECKED = {claim.id: claims.check(claim) for paper in all_papers() for claim in paper.claims}
+CLAIMS = {claim.id: claim for paper in all_papers() for claim in paper.claims}
 
 
-@pytest.mark.parametrize("name", CHECKED)
+@cache
+def checked(name: str):
+    """What the statements give beside what is claimed; computed once, when a test first asks."""
+    return claims.check(CLAIMS[name])
+
+
+@pytest.mark.parametrize("name", CLAIMS)
 def test_the_printed_corollary_gives_what_is_claimed(name):
     """Substituted into the printed statements the arithmetic of every remark is right; the theorems behind it may not be."""
-    row = CHECKED[name]
+    row = checked(name)
     assert row.agrees and row.found is not None, str(row)
     assert row.to_dict()["agrees"] is True
     assert (row.found.eps, row.found.clients) <= (row.claim.order.eps, row.claim.order.clients)
 
 
 def test_every_disagreement_with_a_theorem_is_a_finding_of_the_audit():
-    worse = {name: row.worse for name, row in CHECKED.items() if row.worse}
+    worse = {name: checked(name).worse for name in CLAIMS if checked(name).worse}
     assert worse == {"acc_fcsg_m.samples": ("printed",), "meta_fl.rounds": ("composed", "corrected")}
     for name in worse:
         rates = [f for f in get_paper(name.partition(".")[0]).findings if f.kind == "rate"]
@@ -32,16 +39,18 @@ def test_every_disagreement_with_a_theorem_is_a_finding_of_the_audit():
 
 def test_better_schedules_inside_the_papers_own_theorems():
     """FedDRO with I = 1 and a batch of 1/eps needs only 1/eps rounds for as many samples: printed, 3/2 is not the best."""
-    better = {name for name, row in CHECKED.items() if "printed" in row.better}
+    better = {name for name in CLAIMS if "printed" in checked(name).better}
     messages = {"feddro.model_messages", "feddro.embedding_messages"}
     assert better == {"feddro.rounds", "acc_fcsg_m.iterations", *messages}
-    assert {CHECKED[name].best["printed"].eps for name in ("feddro.rounds", *messages)} == {Q(1)}
+    assert {checked(name).best["printed"].eps for name in ("feddro.rounds", *messages)} == {Q(1)}
 
 
 @pytest.mark.parametrize("change", [Q(-1, 2), Q(-1)])
-@pytest.mark.parametrize("name", [name for name, row in CHECKED.items() if not row.better])
+@pytest.mark.parametrize("name", CLAIMS)
 def test_a_bolder_claim_is_caught(name, change):
-    claim = CHECKED[name].claim
+    if checked(name).better:
+        pytest.skip("a better schedule than the claimed one reaches a smaller order")
+    claim = CLAIMS[name]
     bolder = replace(claim, order=Order(claim.order.eps + change, claim.order.clients))
     assert not claims.check(bolder).agrees
 

@@ -18,11 +18,9 @@ from inverse_cases import constants, seeds, solvable
 from registry_cases import THEOREMS
 
 PAIRS = sorted(
-    {
-        (name, label, *pair)
-        for name, label, _ in solvable()
-        for pair in combinations(sorted(v for n, lab, v in solvable() if (n, lab) == (name, label)), 2)
-    }
+    (*first[:2], *sorted((first[2], second[2])))
+    for first, second in combinations(solvable(), 2)
+    if first[:2] == second[:2]
 )
 FEDDRO = {"L_h": 1, "L_f": 1, "L_g": 1, "B_f": 1, "B_g": 1, "K": 8, "b": 1}
 
