@@ -244,46 +244,32 @@ def _plot_sweep(
 
 
 def counterexample(
-    name: TheoremId = "feddro.theorem_4_1",
-    case: Annotated[str | None, typer.Option("--case", help="I or II; both without it.")] = None,
+    name: Annotated[
+        str, typer.Argument(metavar="[ID]", help="A theorem with a certified counterexample; the only one without it.")
+    ] = "",
+    case: Annotated[str | None, typer.Option("--case", help="I or II; all without it.")] = None,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Certify that vanilla FedAvg stays away from the stationary point, for every step size of the claimed range."""
-    if name != "feddro.theorem_4_1":
-        raise InputError(f"{name[:40]}: has no counterexample; wanted feddro.theorem_4_1")
-    if case not in (None, "I", "II"):
-        raise InputError(f"--case {case[:10]}: wanted I or II")
-    from ..validation.counterexample import figure, summary
+    """Certify a paper's own counterexample: that a method stays away from the stationary point, for every step size claimed."""
+    from ..validation.report.plots import save
+    from ..validation.runs.registry import counterexamples
 
+    known = counterexamples()
+    chosen = name or (next(iter(known)) if len(known) == 1 else "")
+    if chosen not in known:
+        raise InputError(f"{chosen[:40] or 'counterexample'}: has no counterexample; wanted {' or '.join(known)}")
+    shown = known[chosen]
+    if case is not None and case not in shown.cases:
+        raise InputError(f"--case {case[:10]}: wanted {' or '.join(shown.cases)}")
     if out:
         make_folder(out)
-    found = {key: summary(key) for key in ([case] if case else ["I", "II"])}
-    if out:
-        from ..validation.report.companions import converging
-
-        for key in found:
-            figure(key, converging()).save(out / f"counterexample_case_{key}.svg")
-            note(f"wrote {out / f'counterexample_case_{key}.svg'}")
-    emit({"theorem": name, "cases": found}, "\n\n".join(_case_text(item) for item in found.values()), as_json)
-
-
-def _case_text(found: dict[str, Any]) -> str:
-    certificate, limits = found["certificate"], found["limit_points"]
-    points = [
-        f"  eta = {p['eta_upper']:.5f}: xbar -> {p['x_lower']:.9f}, ||grad Phi|| = {p['gradient_norm_lower']:.6f}"
-        for p in limits["points"]
-    ]
-    zero = limits["eta_to_zero"]
-    return "\n".join(
-        [
-            f"Case {found['case']}: {found['claim']['statement']} for 0 < eta <= {found['claim']['eta_upper']}",
-            f"  certificate: {certificate['status']} up to eta = {certificate['eta_certified']}, boxes: {certificate['boxes']}, "
-            f"re-checked with fractions: {certificate['rechecked_with_fractions']}",
-            f"  eta -> 0: xbar -> {zero['x_lower']:.9f}, ||grad Phi|| = {zero['gradient_norm_lower']:.6f} (the minimiser is 0)",
-            *points,
-        ]
-    )
+    found = {key: shown.summary(key) for key in ([case] if case else shown.cases)}
+    for key in found if out else ():
+        assert out is not None
+        save(shown.figure(key), out / f"counterexample_case_{key}.svg")
+        note(f"wrote {out / f'counterexample_case_{key}.svg'}")
+    emit({"theorem": chosen, "cases": found}, "\n\n".join(shown.text(item) for item in found.values()), as_json)
 
 
 def report(
@@ -293,7 +279,8 @@ def report(
     quick: Annotated[
         bool,
         typer.Option(
-            "--quick", help="FedDRO in full, the other theorems on three short runs: a few minutes on two cores."
+            "--quick",
+            help="The theorems that papers name in full, the others on three short runs: a few minutes on two cores.",
         ),
     ] = False,
     jobs: Jobs = None,
@@ -305,7 +292,7 @@ def report(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """One self-contained HTML page: theorems, constants, verdicts, rates, the counterexample, the audit and what was run."""
+    """One self-contained HTML page: theorems, constants, verdicts, rates, counterexamples, the audit and what was run."""
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from ..validation.report.page import write_report
 

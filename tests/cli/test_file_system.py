@@ -33,7 +33,7 @@ def test_a_folder_that_cannot_be_written_is_named_at_once(command, place, capsys
         "runs.campaign.measure",
         "runs.sweeps.evaluate_sweep",
         "lemmas.measure.trace_run",
-        "counterexample.summary",
+        "papers.feddro.counterexample.certify",
     ):
         monkeypatch.setattr(f"fedco.validation.{heavy}", None)  # whatever is computed before the error is an error
     status, out, err = run(capsys, monkeypatch, *(part.format(place=place) for part in command))

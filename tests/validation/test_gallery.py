@@ -41,7 +41,11 @@ def test_there_is_one_page_per_figure_and_no_other():
 
 def test_the_figures_that_are_kept_are_drawn():
     kept = {path.stem for path in FOLDER.glob("*.svg")}
-    wanted = {page.name for page in PAGES if page.name.startswith(("counterexample", *(f"{name}_" for name in SHOWN)))}
+    wanted = {
+        page.name
+        for page in PAGES
+        if "_case_" in page.name or page.name.startswith(tuple(f"{name}_" for name in SHOWN))
+    }
     assert kept == wanted
     for name in kept:
         assert "<svg" in (FOLDER / f"{name}.svg").read_text(encoding="utf-8")[:600]

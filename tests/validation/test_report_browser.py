@@ -44,20 +44,12 @@ def page(tmp_path_factory) -> Path:
         findings = [
             {"severity": "slip", "id": "x", "where": "<b>", "printed": "1 < 2", "expected": "2", "consequence": "none"}
         ]
-        cases = [
-            {
-                "case": "I",
-                "claimed": "1/8",
-                "status": "certified",
-                "css": "SUPPORTED",
-                "boxes": 1,
-                "certified": "1",
-                "limit": "1",
-                "gradient": "1",
-            }
+        row = {"cells": {"case": "I", "certificate": "certified, 1 boxes"}, "css": "SUPPORTED"}
+        shown = [
+            {"theorem": "demo.theorem_1", "title": "It fails", "about": "one client", "rows": [row], "figures": []}
         ]
         lemmas = {THEOREM: {"worst": "", "chains": []}}
-        return report_module._render([found], [rates], lemmas, run_controls("1e-3"), cases, [], [], findings, out)
+        return report_module._render([found], [rates], lemmas, run_controls("1e-3"), shown, [], findings, out)
 
 
 class Page(HTMLParser):

@@ -1,6 +1,6 @@
 """docs/gallery: one page per figure, with the command that makes it; `python -m fedco.validation.report.gallery docs` writes it.
 
-A page is written for every sweep and for the counterexample. The figures lie beside the pages; they are drawn from
+A page is written for every sweep and for every case of a certified counterexample. The figures lie beside the pages; they are drawn from
 measurements that are kept in the cache folder, so a second run costs nothing.
 """
 
@@ -12,25 +12,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...storage import write_text
-from ..runs.registry import declared, sweeps
+from ..runs.declaration import Counterexample
+from ..runs.registry import counterexamples, declared, sweeps
 from ..runs.sweep import Sweep
 from ..runs.sweeps import run_sweep, sweep_figure
-from .plots import Plot, save
+from .plots import save
 
 FOLDER = "gallery"
 SHOWN = declared("in_full")
-"""Theorems whose figures are kept in the repository; pages without a figure say how to make it."""
+"""Theorems whose sweeps are drawn and kept in the repository, as counterexamples are; a page without a figure says how to make it."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the gallery: `name`.md, and `name`.svg when the figure is drawn."""
+    """A page of the gallery: `name`.md, and `name`.svg when the figure is drawn; `is_kept`: always, in the repository."""
 
     name: str
     title: str
     command: str
     text: str
     draw: Callable[[Path, Path | None], str]
+    is_kept: bool
 
     def markdown(self, has_figure: bool) -> str:
         shown = f"\n![{self.title}]({self.name}.svg)\n" if has_figure else ""
@@ -57,36 +59,28 @@ def _sweep_page(sweep: Sweep) -> Page:
         return str(found)
 
     command = f"fedco plot {sweep.theorem} --sweep {sweep.over} --out {name}.svg"
-    return Page(name, f"{sweep.theorem} over {sweep.over}", command, text, draw)
+    return Page(name, f"{sweep.theorem} over {sweep.over}", command, text, draw, sweep.theorem in SHOWN)
 
 
 def _counterexample_pages() -> Iterator[Page]:
-    for case in ("I", "II"):
-        name = f"counterexample_case_{case}"
-        text = (
-            "xbar at each communication of vanilla FedAvg for several step sizes, with certified limit points, and the two "
-            "methods that do reach the stationary point 0 (dashed)."
-        )
+    for theorem, shown in counterexamples().items():
+        for case in shown.cases:
 
-        def draw(target: Path, cache: Path | None, case: str = case) -> str:
-            from ..counterexample import figure
-            from .companions import converging
+            def draw(target: Path, cache: Path | None, shown: Counterexample = shown, case: str = case) -> str:
+                save(shown.figure(case), target)
+                return f"{shown.title}, case {case}"
 
-            drawn = figure(case, converging())
-            save(Plot(drawn.figure, f"case {case}", drawn.data), target)
-            return f"counterexample, case {case}"
-
-        command = f"fedco counterexample feddro.theorem_4_1 --case {case} --out ."
-        yield Page(name, f"Vanilla FedAvg does not converge, case {case}", command, text, draw)
+            command = f"fedco counterexample {theorem} --case {case} --out ."
+            yield Page(f"{theorem}_case_{case}", f"{shown.title}, case {case}", command, shown.caption, draw, True)
 
 
-def write(docs: Path, *, cache: Path | None = None, shown: tuple[str, ...] = SHOWN) -> list[Path]:
-    """Write every page and the index; draw the figures of the theorems in `shown` and of the counterexample."""
+def write(docs: Path, *, cache: Path | None = None) -> list[Path]:
+    """Write every page and the index; draw the figures that are kept."""
     folder = docs / FOLDER
     written, listed = [], []
     for page in pages():
         target = folder / f"{page.name}.svg"
-        if page.name.startswith(("counterexample", *(f"{name}_" for name in shown))):
+        if page.is_kept:
             print(page.draw(target, cache), file=sys.stderr, flush=True)
         path = folder / f"{page.name}.md"
         write_text(path, page.markdown(target.exists()))

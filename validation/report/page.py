@@ -1,4 +1,4 @@
-"""`fedco report`: one self-contained HTML page with theorems, verdicts, the counterexample, the audit and what was run."""
+"""`fedco report`: one self-contained HTML page with theorems, verdicts, counterexamples, the audit and what was run."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ from ..runs.cached_json import cached_json
 from ..runs.campaign import ExperimentResult
 from ..runs.controls import Control, run_controls
 from ..runs.instance import Instance
-from ..runs.registry import chains, declared, recipe_for, recipes
+from ..runs.registry import chains, counterexamples, declared, recipe_for, recipes
 from ..runs.validate import Validation, measured_slope, validate, versions
 from ..statistics.ledger import REPORT_ALPHA, AlphaLedger
 from ..statistics.slopes import bound_slope
 from ..statistics.verdict import Outcome
-from .plots import Plot
 from .rates import Rates, figure_entry, measure_rates, rates_section
 
 BRIEF, BRIEF_SEEDS = 3, 8
@@ -75,17 +74,15 @@ def write_report(out: Path, *, quick: bool = False, jobs: int | None = None, sch
     lemmas = {name: _lemmas(name, name not in in_full, out) for name in known}
     _say("negative controls")
     controls, control_ledger = run_controls(share)
-    _say("counterexample: certificates and figures")
-    cases, case_figures = cached_json(out / "parts", "counterexample", lambda: list(_counterexample()))
+    _say("counterexamples: certificates and figures")
+    shown = cached_json(out / "parts", "counterexamples", _counterexamples)
     _say("exact refutations of printed claims")
     refutations = _refutations(out)
     _say("audit: running every check")
     papers: list[str | None] = sorted({name.partition(".")[0] for name in in_full}) if quick else [None]
     named = "_".join(paper or "all" for paper in papers)
     findings = cached_json(out / "parts", f"audit_{named}", lambda: _findings(papers))
-    page = _render(
-        validations, rates, lemmas, (controls, control_ledger), cases, case_figures, refutations, findings, out
-    )
+    page = _render(validations, rates, lemmas, (controls, control_ledger), shown, refutations, findings, out)
     counts: dict[str, int] = {}
     for validation in validations:
         for verdict in validation.verdicts:
@@ -132,33 +129,24 @@ def _findings(papers: Sequence[str | None]) -> list[dict[str, Any]]:
     return rows
 
 
-def _counterexample() -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
-    from ..counterexample import figure, summary
-    from .companions import converging
-
-    rows, figures = [], []
-    extra = converging()
-    for case in ("I", "II"):
-        found = summary(case)
-        last = found["limit_points"]["points"][-1]
-        rows.append(
-            {
-                "case": case,
-                "claimed": found["claim"]["eta_upper"],
-                "status": found["certificate"]["status"],
-                "css": "SUPPORTED" if found["certificate"]["status"] == "certified" else "INCONCLUSIVE",
-                "boxes": found["certificate"]["boxes"],
-                "certified": found["beyond_the_claim"]["two_local_steps"]["eta_certified"],
-                "limit": f"{last['x_lower']:.9f}",
-                "gradient": f"{last['gradient_norm_lower']:.6f}",
-            }
+def _counterexamples() -> list[dict[str, Any]]:
+    """A section for each counterexample of a paper: its cases as rows, and their figures."""
+    sections = []
+    for theorem, known in counterexamples().items():
+        found = [known.summary(case) for case in known.cases]
+        figures = [
+            figure_entry(known.figure(case), f"case{case}", theorem, f"Case {case}: {known.caption}")
+            for case in known.cases
+        ]
+        certified = [item["certificate"]["status"] == "certified" for item in found]
+        rows = [
+            {"cells": dict(known.row(item)), "css": "SUPPORTED" if is_certified else "INCONCLUSIVE"}
+            for item, is_certified in zip(found, certified, strict=True)
+        ]
+        sections.append(
+            {"theorem": theorem, "title": known.title, "about": known.about, "rows": rows, "figures": figures}
         )
-        drawn = figure(case, extra)
-        methods = "dashed, the two methods that reach the stationary point 0"
-        caption = f"Case {case}: xbar at each communication for several step sizes; {methods}."
-        plot = Plot(drawn.figure, f"case {case}", drawn.data)
-        figures.append(figure_entry(plot, f"case{case}", "feddro.theorem_4_1", caption))
-    return rows, figures
+    return sections
 
 
 def _refutations(out: Path) -> list[dict[str, str]]:
@@ -187,8 +175,7 @@ def _render(
     rates: Sequence[Rates],
     lemmas: Mapping[str, dict[str, Any]],
     controls: tuple[Sequence[Control], AlphaLedger],
-    cases: list[dict[str, Any]],
-    case_figures: list[dict[str, str]],
+    counterexamples: list[dict[str, Any]],
     refutations: list[dict[str, str]],
     findings: list[dict[str, Any]],
     out: Path,
@@ -198,14 +185,13 @@ def _render(
 
     environment = Environment(autoescape=True)
     template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
-    for figure in case_figures:
+    for figure in (figure for shown in counterexamples for figure in shown["figures"]):
         figure["svg"] = Markup(figure["svg"])
     text = template.render(
         summary=_summary(validations, refutations, findings),
         overview=[row for v in validations for row in _overview(v, lemmas[v.theorem]["worst"])],
         sections=[{**_section(v, index), "lemmas": lemmas[v.theorem]} for index, v in enumerate(validations)],
-        cases=cases,
-        case_figures=case_figures,
+        counterexamples=counterexamples,
         refutations=refutations,
         findings=findings,
         rates=[rates_section(item, f"r{index}") for index, item in enumerate(rates)],

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..lemmas.link import LemmaChain
+from ..report.plots import Plot
 from .instance import Instance
 from .recipe import Recipe
 from .sweep import Sweep
@@ -20,6 +22,31 @@ class Probe:
 
 
 @dataclass(frozen=True)
+class Counterexample:
+    """A paper's own counterexample, certified case by case.
+
+    Args:
+        title: what it shows, as a heading.
+        about: the instance and what is certified of it, for the report.
+        cases: their labels, as the command line takes them.
+        summary: case -> everything certified about it, ready for JSON.
+        text: a summary -> the lines that the command prints.
+        row: a summary -> the cells of its row in the report, by heading; the verdict's heading is `certificate`.
+        figure: case -> the figure with its data.
+        caption: what every figure shows, for the report and the gallery.
+    """
+
+    title: str
+    about: str
+    cases: tuple[str, ...]
+    summary: Callable[[str], Mapping[str, Any]]
+    text: Callable[[Mapping[str, Any]], str]
+    row: Callable[[Mapping[str, Any]], Mapping[str, str]]
+    figure: Callable[[str], Plot]
+    caption: str
+
+
+@dataclass(frozen=True)
 class Runs:
     """How the theorems of a paper are run; every mapping is by theorem id.
 
@@ -30,6 +57,7 @@ class Runs:
         complexities: the schedule along which the costs of reaching a target are measured.
         without: why a statement cannot be compared with a run. Lemmas are not listed: they are measured with the chain
             of their theorem.
+        counterexamples: the paper's own counterexamples, certified.
         in_full: theorems that a short report treats in full, and whose figures the gallery keeps.
         sweeps_in_short: theorems whose sweeps a short report measures.
         outside: controls with a step far outside the region.
@@ -41,6 +69,7 @@ class Runs:
     sweeps: Mapping[str, tuple[Sweep, ...]] = field(default_factory=dict)
     complexities: Mapping[str, Sweep] = field(default_factory=dict)
     without: Mapping[str, str] = field(default_factory=dict)
+    counterexamples: Mapping[str, Counterexample] = field(default_factory=dict)
     in_full: tuple[str, ...] = ()
     sweeps_in_short: tuple[str, ...] = ()
     outside: tuple[Probe, ...] = ()

@@ -12,7 +12,7 @@ from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_paper, get_theorem, is_paper, paper_keys
 from ..lemmas.link import LemmaChain
-from .declaration import Runs
+from .declaration import Counterexample, Runs
 from .method_of import Given, build_of, steps_of
 from .recipe import Recipe
 from .sweep import Sweep
@@ -136,6 +136,11 @@ def complexity_of(theorem_id: str) -> Sweep | None:
 def complexities() -> dict[str, Sweep]:
     """The schedules along which costs are measured, by theorem id."""
     return {name: sweep for paper in paper_keys() for name, sweep in runs_of(paper).complexities.items()}
+
+
+def counterexamples() -> dict[str, Counterexample]:
+    """The papers' own counterexamples that are certified, by theorem id."""
+    return {name: found for paper in paper_keys() for name, found in runs_of(paper).counterexamples.items()}
 
 
 def declared(name: str) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ from ...runs.declaration import Probe, Runs, counts_rounds
 from ...runs.instance import Instance
 from ...runs.parameters import NEAR
 from . import lemmas
+from .counterexample.declared import COUNTEREXAMPLE
 from .instances import EQUAL, RECIPES
 from .sweeps import COMPLEXITIES, SWEEPS
 
@@ -39,6 +40,7 @@ RUNS = Runs(
         "feddro.reformulation_kl": _IDENTITY,
         "feddro.reformulation_chi2": _IDENTITY,
     },
+    counterexamples={"feddro.theorem_4_1": COUNTEREXAMPLE},
     in_full=("feddro.theorem_5_1",),
     sweeps_in_short=("feddro.theorem_5_1", "feddro.corollary_1"),
     outside=(Probe("feddro.theorem_4_2", FAR_STEP),),

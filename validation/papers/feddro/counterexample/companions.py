@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...algorithms import FedDRO, Method, ModifiedFedAvg, Start, drive
-from ...synthetic import problem as find_problem
-from ..counterexample.figure import Trajectory
+from .....algorithms import FedDRO, Method, ModifiedFedAvg, Start, drive
+from .....synthetic import problem as find_problem
+from .figure import Trajectory
 
 ETA = 0.04
 ROUNDS = 400

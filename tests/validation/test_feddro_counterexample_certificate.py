@@ -7,10 +7,22 @@ from fractions import Fraction as Q
 
 import numpy as np
 import pytest
-from fedco.validation.counterexample import certificate as certifier
-from fedco.validation.counterexample.certificate import Box, Certificate, Counterexample, ProvedBox, certify
-from fedco.validation.counterexample.instance import PAPER_CLAIMS, Case, Claim, Instance, round_drift
-from fedco.validation.counterexample.recheck import box_holds, covers, is_counterexample, recheck, slope_interval
+from fedco.validation.papers.feddro.counterexample import certificate as certifier
+from fedco.validation.papers.feddro.counterexample.certificate import (
+    Box,
+    Certificate,
+    Counterexample,
+    ProvedBox,
+    certify,
+)
+from fedco.validation.papers.feddro.counterexample.instance import PAPER_CLAIMS, Case, Claim, Instance, round_drift
+from fedco.validation.papers.feddro.counterexample.recheck import (
+    box_holds,
+    covers,
+    is_counterexample,
+    recheck,
+    slope_interval,
+)
 from flint import arb
 
 

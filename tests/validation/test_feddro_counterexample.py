@@ -8,11 +8,16 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from fedco.validation.counterexample import figure, summary
-from fedco.validation.counterexample.certificate import float_above, float_below
-from fedco.validation.counterexample.figure import FIGURE_ETAS, Trajectory, simulate
-from fedco.validation.counterexample.instance import Case, Claim, round_derivatives, round_drift
-from fedco.validation.counterexample.limits import band_is_increasing, contraction, limit_band, limit_point
+from fedco.validation.papers.feddro.counterexample import figure, summary
+from fedco.validation.papers.feddro.counterexample.certificate import float_above, float_below
+from fedco.validation.papers.feddro.counterexample.figure import FIGURE_ETAS, Trajectory, simulate
+from fedco.validation.papers.feddro.counterexample.instance import Case, Claim, round_derivatives, round_drift
+from fedco.validation.papers.feddro.counterexample.limits import (
+    band_is_increasing,
+    contraction,
+    limit_band,
+    limit_point,
+)
 
 ETA_MAX = {Case.I: Q(1, 8), Case.II: Q(1, 22)}
 

@@ -7,11 +7,11 @@ from fractions import Fraction as Q
 
 import numpy as np
 import pytest
-from fedco.validation.counterexample.certificate import certify, slope_ball
-from fedco.validation.counterexample.figure import simulate
-from fedco.validation.counterexample.instance import Case, Claim, round_drift
-from fedco.validation.counterexample.invariance import first_failure, invariance_range
-from fedco.validation.counterexample.lemmas import (
+from fedco.validation.papers.feddro.counterexample.certificate import certify, slope_ball
+from fedco.validation.papers.feddro.counterexample.figure import simulate
+from fedco.validation.papers.feddro.counterexample.instance import Case, Claim, round_drift
+from fedco.validation.papers.feddro.counterexample.invariance import first_failure, invariance_range
+from fedco.validation.papers.feddro.counterexample.lemmas import (
     AFTER_THE_SHARED_STEP,
     ETA_SQUARED,
     LARGE_STEP,
@@ -22,9 +22,9 @@ from fedco.validation.counterexample.lemmas import (
     polynomial,
     times,
 )
-from fedco.validation.counterexample.proof import PROOF_STEPS, slope_below
-from fedco.validation.counterexample.recheck import is_counterexample
-from fedco.validation.counterexample.schedules import envelope, refute_varying_steps
+from fedco.validation.papers.feddro.counterexample.proof import PROOF_STEPS, slope_below
+from fedco.validation.papers.feddro.counterexample.recheck import is_counterexample
+from fedco.validation.papers.feddro.counterexample.schedules import envelope, refute_varying_steps
 from flint import arb
 
 SQRT2_OVER_4 = 2**0.5 / 4

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...storage import write
+from .....storage import write
 from .instance import PAPER, PAPER_LEVEL, Case, Claim, Instance, local_gradients
 
 if TYPE_CHECKING:
