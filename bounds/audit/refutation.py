@@ -16,6 +16,7 @@ from typing import Any
 from ..evaluation.enclosure import enclose_bound
 from ..language.theorem import Statement
 from ..registry import all_papers, get_paper, get_theorem, is_paper
+from .picture import Picture
 
 Number = Fraction | int
 Interval = tuple[Fraction, Fraction]
@@ -52,6 +53,7 @@ class Case:
         observables: for a lemma, the exact values of the run that its right side refers to.
         right: only for a claim that is no sum of terms; otherwise the printed statement is evaluated.
         reading: which reading of the paper the instance uses, where the paper leaves one open; empty if none is needed.
+        picture: how it looks, where it can be drawn over one variable.
     """
 
     problem: Mapping[str, Any]
@@ -62,6 +64,7 @@ class Case:
     observables: Mapping[str, Number] = field(default_factory=dict)
     right: Interval | None = None
     reading: str = ""
+    picture: Picture | None = field(default=None, compare=False)
 
     @property
     def values(self) -> dict[str, Number]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...audit.picture import Picture
 from ...audit.refutation import Case, refutes
 from ...evaluation.enclosure import ends
 from ..fcsg import instances as lab
@@ -85,6 +86,12 @@ def averaged_models() -> Case:
         {
             "the curved client stays within the radius, at every step": inside,
         },
+        picture=Picture(
+            (lambda x: 1 + lab.clip(x, RADIUS), lambda x: Q(-1)),
+            (-2, 2),
+            {"start, the minimiser": 0},
+            (-RADIUS, RADIUS),
+        ),
         reading="x_{t-1} is averaged with x_t at a communication; c = 30 S_F^2/(b N), alpha = 1/(12 q S_F), beta = c alpha^2 as in "
         "the proof; u_1 is not averaged before the first step, as line 2 of Algorithm 2 prints",
     )

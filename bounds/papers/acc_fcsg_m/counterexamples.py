@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from ...audit.picture import Picture
 from ...audit.refutation import Case, declared_in, refutes
 from ...evaluation.enclosure import ends
 from ..fcsg import instances as lab
@@ -26,6 +27,12 @@ _WHY = {
     "sigma_g": "the inner function has no noise; the paper wants a positive bound",
     "F_gap": "the start is the minimiser of F",
 }
+
+
+def clipped(offsets: Sequence[int | Q], curvatures: Sequence[int | Q], radius: Q) -> Picture:
+    """Clients with derivative offset + curvature clip(x, radius), started at the minimiser 0 of their mean."""
+    slopes = tuple(lambda x, a=a, c=c: a + c * clip(x, radius) for a, c in zip(offsets, curvatures, strict=True))
+    return Picture(slopes, (-3 * radius, 3 * radius), {"start, the minimiser": 0}, (-radius, radius))
 
 
 def scalar_constants(known: Mapping[str, Any], **why: str) -> dict[str, tuple[Any, str]]:
@@ -57,6 +64,7 @@ def printed_conditions() -> Case:
         {"alpha": alpha, "beta": beta, "q": q, "m": 1, "b": b, "B": B, "N": N, "T": T},
         path.average(lambda x: clip(x, radius) / 2),
         {"the groups have the same size": N % 2 == 0},
+        picture=clipped((1, -1), (1, 0), radius),
         reading=C_READING,
     )
 
@@ -85,6 +93,7 @@ def lost_inner_lipschitz() -> Case:
         {"alpha": alpha, "beta": beta, "q": q, "m": 1, "b": b, "B": B, "N": N, "T": T},
         Q(L_g**2) * total / T,
         {"|L_g x| <= 1 for ever, as a mean of signs has size at most 1": 0 < step < 1 and 0 < beta < 1},
+        picture=clipped((0,), (L_g**2,), Q(1, L_g)),
         reading=C_READING,
     )
 
@@ -108,6 +117,7 @@ def _floor(q: int, radius: Q, averaged: bool, rounds: int, B: int) -> tuple[Case
         {"alpha": alpha, "beta": beta, "q": q, "m": 1, "b": 1, "B": B, "N": 2, "T": steps},
         (low / steps, high / steps),
         {"every iterate stays where the moments are exact": moments.stays_inside(family, alpha, beta, q, averaged)},
+        picture=clipped((1, -1), (_CURVED["mu"], _CURVED["mu"]), radius),
         reading=C_READING,
     )
     return case, alpha
@@ -138,6 +148,7 @@ def corollary() -> Case:
         hyper,
         case.left,
         facts,
+        picture=case.picture,
         reading="the algorithm as printed: u_1 is not averaged before the first step",
     )
 
@@ -163,6 +174,7 @@ def corollary_averaged() -> Case:
         hyper,
         case.left,
         facts,
+        picture=case.picture,
         reading="u_1 is averaged before the first step, which line 2 of Algorithm 2 does not say",
     )
 
@@ -207,7 +219,8 @@ def communication_jump() -> Case:
         {"alpha": alpha, "beta": beta, "q": q, "N": N, "b": b},
         left,
         {"every model stays inside the radius": max(map(abs, first)) <= radius},
-        {"error_sq": error_sq, "update_sq": error_sq, "dispersion_sq": 0},
+        picture=clipped((1, -1), (0, 0), radius),
+        observables={"error_sq": error_sq, "update_sq": error_sq, "dispersion_sq": 0},
         reading="u_t^n is the averaged estimate, as line 6 sets it, so its dispersion is 0",
     )
 
@@ -251,6 +264,11 @@ def lost_sum() -> Case:
         lab.huber(-alpha * ubar, reach) / 3,
         {"xbar_t = 0, the minimiser": sum(models) == 0},
         {"gradient_sq": 0, "update_sq": ubar**2, "error_sq": 0, "client_deviation_sq": models[2] ** 2},
+        picture=Picture(
+            (lambda x: clip(x, reach), lambda x: Q(0), lambda x: Q(0)),
+            (-3, 3),
+            {f"model {k}": x for k, x in enumerate(models, start=1)},
+        ),
         reading="the deviation is that of one client n: the printed line has no sum over the clients",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...audit.picture import Picture
 from ...audit.refutation import Case, declared_in, refutes
 from . import instances as cases
 
@@ -42,6 +43,13 @@ def theorem_1() -> Case:
             "the constants are those of the knots": case.constants() == values,
             "a round of Algorithm 1 ends where it began": case.round(case.start) == case.start,
         },
+        picture=Picture(
+            case.clients,
+            (-80, 20),
+            {"start, where it stays": case.start},
+            tuple(x for client in case.clients for x, _ in client.knots),
+            "w",
+        ),
     )
 
 

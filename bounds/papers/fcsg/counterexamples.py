@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...audit.picture import Picture
 from ...audit.refutation import Case, declared_in, refutes
 from . import instances as lab
 from .instances import Q, smoothness
@@ -39,6 +40,13 @@ def windows(method: str, count: int, start: Q, alpha: Q, beta: Q, q: int, T: int
         {"alpha": alpha, **momentum, "q": q, "m": 1, **more, "T": T},
         path.average(lab.window_slope),
         {"F_gap >= 0": lab.window_height(start) >= 0},
+        picture=Picture(
+            (lambda shift: lab.window_slope(1 + shift),),
+            (-4 * lab.WIDTH, max(4 * lab.WIDTH, (start - 1) * 5 / 4)),
+            {"start": start - 1, "minimiser": 0},
+            (-lab.WIDTH, lab.WIDTH),
+            "x - 1",
+        ),
         reading=READING,
     )
 

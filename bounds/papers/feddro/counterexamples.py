@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction as Q
 from itertools import pairwise
+from math import sqrt
 from typing import Any
 
+from ...audit.picture import Picture, Slope
 from ...audit.refutation import Case, declared_in, refutes
 from ...evaluation.enclosure import ends
 from . import long_rounds
@@ -54,8 +56,14 @@ def estimate_at_communication() -> Case:
             ),
         },
         {"inner_error": square, "consensus_error": path[-1][1] ** 2, "direction_sq": Q(0)},
+        picture=Picture((lambda x: Q(1), lambda x: Q(-1)), (-1, 1), {"start": 0}),
         reading="t + 1 = I is a communication: x_k^{t+1} = xbar^{t+1}, while x_k^t is the client's own",
     )
+
+
+def _behind(slope: int, offset: int) -> Slope:
+    """The derivative of sqrt(y^2 + 4) behind y = slope x + offset."""
+    return lambda x: slope * (slope * x + offset) / sqrt((slope * x + offset) ** 2 + 4)
 
 
 @refutes(
@@ -110,6 +118,12 @@ def varying_steps() -> Case:
             "what is left goes to 0: |x - eta s(x)| < |x|": rate < 1,
         },
         right=right,
+        picture=Picture(
+            (_behind(4, -4), _behind(-2, 4)),
+            (-1, 4),
+            {"start": level, "stationary point": 0},
+            objective=_behind(1, 0),
+        ),
         reading="'for any 0 < eta^t < C_eta for t = 0, ..., T-1' lets the step size change inside a round, as printed; with "
         "one step size per round the claim is certified (fedco counterexample)",
     )
@@ -204,6 +218,7 @@ def _wrong_start(name: str) -> Case:
             "the average over t = 0..T-1, which the proof bounds, is at least half of it": other > left / 2,
             "with (8) applied at t = 0 already the average is at least an eighth of it": with_update > left / 8,
         },
+        picture=Picture((_clip,), (-2, 2), {"start, the minimiser": 0}),
         reading="line 2 initialises y^0, and the theorem has its error as ||y^0 - g(x^0)||",
     )
 
@@ -267,6 +282,7 @@ def _step_of(name: str, start: Q, y: Q) -> Case:
         left,
         {"equal clients: no drift": _never_apart(start, y, _ETA, _BETA, 2)},
         {n: v for n, v in seen.items() if n in symbols},
+        picture=Picture((_clip,), (-2, 2), {"start": x_0, "after one step": x_1}),
     )
 
 
@@ -303,6 +319,7 @@ def potential_over_the_run() -> Case:
         left,
         {"equal clients: no drift": _never_apart(Q(0), _SCALE, _ETA, _BETA, _T)},
         {"gradient_sq": mean},
+        picture=Picture((_clip,), (-2, 2), {"start, the minimiser": 0}),
     )
 
 

@@ -13,6 +13,7 @@ from fractions import Fraction as Q
 from functools import cache
 from itertools import product
 
+from ...audit.picture import Picture, affine
 from ...audit.refutation import Case, refutes, right_side
 from ...evaluation.enclosure import Enclosure
 from ...evaluation.moments import RandomMap, Recursion
@@ -198,6 +199,11 @@ def jump(name: str, statement: str = "printed", I: int = 10**6, unit: Q = Q(1)) 
                 for side in [item.stationarity(after, update)]
             ),
         },
+        picture=Picture(
+            tuple(affine(B**2 * SLOPE, pull) for pull in (DRIFT, -DRIFT)),
+            (-LEVEL, LEVEL),
+            {"start, the minimiser": 0},
+        ),
         reading=READING,
     )
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction as Q
 from itertools import pairwise
 from typing import Any
 
+from ...audit.picture import Picture
 from ...audit.refutation import Case, declared_in, refutes
 from . import instances as instances
 from .instances import ONE, Client, Instance, constant
@@ -49,6 +51,18 @@ def _parameters(case: Instance) -> dict[str, Any]:
     }
 
 
+def _picture(case: Instance) -> Picture | None:
+    """The clients' objectives around the start and the minimiser; None where no client ever moves."""
+    low, high = sorted((case.start, case.minimiser))
+    reach = max(Q(2), high - low)
+    ends = low - reach, high + reach
+    slopes = tuple(lambda x, c=c: c.inner_slope(x) * c.outer_slope(c.inner(x)) for c in case.clients)
+    if not any(slope(x) for slope in slopes for x in ends):
+        return None
+    marks = {"start": case.start, "minimiser": case.minimiser} if low != high else {"start, a minimiser": low}
+    return Picture(slopes, ends, marks)
+
+
 def _case(name: str, case: Instance, left: Q, facts: Mapping[str, bool] | None = None, **more: Any) -> Case:
     """A noise-free instance of a theorem; `schedule` leaves out what the corollary sets itself."""
     values = case.values()
@@ -63,6 +77,7 @@ def _case(name: str, case: Instance, left: Q, facts: Mapping[str, bool] | None =
         hyper,
         left,
         {**_certified(case), **(facts or {})},
+        picture=_picture(case),
         **more,
     )
 
@@ -130,6 +145,7 @@ def one_sample() -> Case:
         {**case.hyper, "T": case.T},
         case.left(),
         facts,
+        picture=Picture((instances.clip,), (-2, 3), {"start": case.start, "minimiser": 0}),
         reading="one sample zeta_t in lines 3 to 8, as the box of Algorithm 1 prints; Lemma 4.1 calls the inner one xi",
     )
 
@@ -159,6 +175,7 @@ def noisy_start() -> Case:
         {**case.hyper, "T": case.T},
         (left - rounding, left + rounding),
         {"|u_t| < 1 on every path, so that f' is linear there": largest + rounding < 1},
+        picture=Picture((instances.clip,), (-2, 2), {"start, the minimiser": 0}),
     )
 
 
@@ -182,7 +199,7 @@ def _lemma(name: str, claim: str, case: Instance, left: Q, observables: Mapping[
     symbols = theorem(claim).symbols("printed")
     made = _case(name, case, left, symbols=symbols, observables=dict(observables), **more)
     hyper = {n: v for n, v in made.hyperparameters.items() if n in (*symbols, "p", "T", "eta")}
-    return Case(made.problem, made.constants, hyper, made.left, made.facts, made.observables)
+    return replace(made, hyperparameters=hyper)
 
 
 def _mean(values: Any) -> Q:

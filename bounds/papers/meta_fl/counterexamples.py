@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any
 
+from ...audit.picture import Picture, affine
 from ...audit.refutation import Case, Interval, declared_in, refutes
 from ...evaluation.enclosure import ends
 from . import instances as cases
@@ -95,6 +96,12 @@ def _two_sided_case(
         {n: v for n, v in {**hyper, **more}.items() if n in symbols},
         second_moments(case, beta, tau, rounds),
         {**facts, **(checked or {})},
+        picture=Picture(
+            tuple(affine(case.curvature, -case.curvature * s) for s in (case.shift, -case.shift)),
+            (-case.shift, case.shift),
+            {"start, the minimiser": 0},
+            variable="w",
+        ),
         reading=f"the constant hidden in O(.) is taken as c = {c}; the bound grows with c, so every smaller one is refuted "
         "too, and a longer round or a larger alpha refutes any other",
     )
@@ -212,7 +219,15 @@ def _lemma_7(group: list[cases.Client], nu: int, alpha: Q) -> Case:
         {"alpha": alpha, "nu": nu},
         cases.spread(group, Q(0), nu, alpha),
         {"gamma_G^2 is the mean squared shift": known["gamma_G_sq"] == shift**2},
+        picture=_spline_picture(group, {"w": 0}),
     )
+
+
+def _spline_picture(group: list[cases.Client], marks: Mapping[str, Q | int]) -> Picture:
+    """The clients' own functions f_i over all the knots of their Hessian."""
+    knots = [x for x, _ in group[0].phi.knots]
+    ends = min(knots) - 1, max(*knots, Q(1)) + 1
+    return Picture(tuple(client.f1 for client in group), ends, marks, tuple(knots), "w")
 
 
 # --- every client takes part -----------------------------------------------------------------------------------------
@@ -298,6 +313,7 @@ def full_participation() -> Case:
         {"alpha": alpha, "nu": nu, "beta": beta, "tau": tau, "K": rounds, "r": 1, "n": 2, "D": 1, "D_H": 1, "c": c},
         (least, most),
         facts,
+        picture=_spline_picture(group, {"start": low}),
         reading=f"the constant hidden in O(.) is taken as c = {c}; as the shift goes to 0 every constant is refuted. No upper limit "
         "on alpha is stated",
     )
