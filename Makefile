@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: report report-full test test-all lint docs bench clean
+.PHONY: report report-full test test-all lint docs dependencies check-dependencies bench clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -34,6 +34,12 @@ docs: $(STAMP)  ## run every check of the audit and keep it; regenerate docs/the
 	$(BIN)/python -m fedco.bounds.audit.ledger
 	$(BIN)/python -m fedco.validation.report.pages docs
 	$(BIN)/python -m fedco.validation.runs.refutations docs/refutations
+
+dependencies: $(STAMP)  ## write hashes.txt and docs/dependencies.md: the hash and the licence of everything that an installation brings in
+	$(BIN)/python .ci/dependencies.py write
+
+check-dependencies: $(STAMP)  ## compare what pip would install now with hashes.txt
+	$(BIN)/python .ci/dependencies.py check
 
 bench: $(STAMP)  ## every comparison in benchmarks/README.md; installs JAX, which nothing else needs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e ".[bench]"

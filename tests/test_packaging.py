@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
@@ -10,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = ("test", "lint", "distributed")
+EXTRAS = ("test", "lint", "distributed", "frames", "experiments", "docs")
 
 
 def needed(name: str, extras: tuple[str, ...], seen: set[str]) -> set[str]:
@@ -34,3 +38,28 @@ def test_every_version_is_pinned():
     except PackageNotFoundError as error:
         pytest.skip(f"needs an installed package: {error}")
     assert not missing
+
+
+@pytest.mark.slow
+def test_two_builds_of_the_wheel_are_the_same_file(tmp_path):
+    """With SOURCE_DATE_EPOCH set, as packagers set it; the sources are copied at different times to different folders."""
+    found = []
+    for name in ("first", "second"):
+        source = tmp_path / name / "source"
+        ignored = shutil.ignore_patterns(".*", "__pycache__", "docs", "tests", "benchmarks", "build", "*.egg-info")
+        shutil.copytree(ROOT, source, ignore=ignored, copy_function=shutil.copyfile)
+        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
+        environment = os.environ | {"SOURCE_DATE_EPOCH": "1700000000"}
+        subprocess.run([*command, "--wheel-dir", str(source.parent), str(source)], check=True, env=environment)
+        (wheel,) = source.parent.glob("*.whl")
+        found.append(wheel.read_bytes())
+    assert found[0] == found[1]
+
+
+def test_every_pin_but_torch_has_the_hash_of_its_file():
+    """pip and wheel are what installs; jax and what it brings are for benchmarks only."""
+    hashed = {line.partition(" ")[0] for line in (ROOT / "hashes.txt").read_text().splitlines()}
+    pins = {line for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line}
+    assert hashed < pins
+    without = {pin.partition("==")[0] for pin in pins - hashed}
+    assert without == {"torch", "pip", "wheel", "jax", "jaxlib", "ml_dtypes", "opt_einsum"}
