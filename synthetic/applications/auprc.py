@@ -22,7 +22,8 @@ import torch
 from torch import Tensor
 
 from ..certificate import ROUNDED_UP, Certificate, by_quantity
-from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample
+from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample, Predictions
+from ..kinds.predictions import only_training_data
 from ..parts.patterns import equal_weights
 from ..parts.scalar import TANH_CURVATURE
 from ..parts.tables import deal
@@ -177,6 +178,12 @@ class AveragePrecision(AbstractConditional):
     def average_precision(self, x: Tensor) -> Tensor:
         """The surrogate itself, -F, `(runs, dim) -> (runs,)`: between 0 and 1."""
         return -self.objective(x)
+
+    def predict(self, x: Tensor, split: str = "train") -> Predictions:
+        """The scores h of all rows."""
+        only_training_data(self.name, split)
+        everyone = torch.arange(self.samples, device=self.device).expand(1, self.clients, -1)
+        return Predictions(self._scores(x[:, None, None], everyone)[0].unsqueeze(-1), self._data[1].long())
 
     def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> OuterSample:
         return OuterSample(draws.integers(purpose, self._rare, batch))

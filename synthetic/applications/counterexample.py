@@ -69,6 +69,11 @@ class FedAvgCounterexample(AbstractSharedComposite):
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
         return self._slopes * v
 
+    @property
+    def minimiser(self) -> Tensor:
+        """Where Phi is least, `(1,)`."""
+        return torch.zeros(1, dtype=torch.float64, device=self.device)
+
     def inner_mean(self, x: Tensor) -> Tensor:
         return 1.0 * x
 

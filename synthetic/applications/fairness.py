@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import ROUNDED_UP, Certificate, as_point, by_quantity
-from ..kinds import AbstractSharedComposite, Draws, Sample
+from ..kinds import AbstractSharedComposite, Draws, Predictions, Sample
 from ..parts.blocks import RadialPseudoHuber
 from ..parts.composition import heterogeneity_of_average
 from ..parts.linear_losses import MEAN_MAP, IndexSample, LinearLosses, combination, extra_certificates, index_of
@@ -81,7 +81,7 @@ class FairClassifier(AbstractSharedComposite):
     @cached_property
     def _data(self) -> LinearLosses:
         features, labels, _ = self._dealt
-        return LinearLosses((features * labels.unsqueeze(-1)).to(self.device))
+        return LinearLosses((features * labels.unsqueeze(-1)).to(self.device), labels.to(self.device))
 
     @cached_property
     def _weights(self) -> Tensor:
@@ -132,6 +132,9 @@ class FairClassifier(AbstractSharedComposite):
 
     def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         return self._data.average_gradient(self._loss, x, index_of(sample))
+
+    def predict(self, x: Tensor, split: str = "train") -> Predictions:
+        return self._data.predict(self.name, x, split)
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> IndexSample:
         return self._data.sample(draws, batch, purpose)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import MINIMUM_EXACT_WITNESS, ROUNDED_UP, Certificate, as_point, by_quantity
-from ..kinds import AbstractFederated, Draws, Sample
+from ..kinds import AbstractFederated, Draws, Predictions, Sample
 from ..parts.data import margins_of
 from ..parts.linear_losses import IndexSample, LinearLosses, combination, index_of
 from ..parts.parameters import require_nonnegative
@@ -61,7 +61,7 @@ class FederatedLogistic(AbstractFederated):
     @cached_property
     def _data(self) -> LinearLosses:
         sizes, law = (self.clients, self.samples, self.dim), (self.positives, self.shift, self.noise)
-        return LinearLosses(margins_of(self.table, *sizes, *law, self.seed, self.device))
+        return LinearLosses(*margins_of(self.table, *sizes, *law, self.seed, self.device))
 
     @cached_property
     def initial_point(self) -> Tensor:
@@ -74,6 +74,9 @@ class FederatedLogistic(AbstractFederated):
     def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         margins, rows = self._data.margins(x, index_of(sample))
         return combination(-sigmoid(-margins), rows) + self.ridge * x
+
+    def predict(self, x: Tensor, split: str = "train") -> Predictions:
+        return self._data.predict(self.name, x, split)
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> IndexSample:
         return self._data.sample(draws, batch, purpose)

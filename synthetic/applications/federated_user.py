@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -40,6 +41,7 @@ class FederatedFromFunctions(AbstractFederated):
         ValueError: for data or a start of the wrong shape or type.
     """
 
+    certified: ClassVar[bool] = False
     loss: Function
     data: Tensor
     start: Tensor

@@ -22,7 +22,8 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from ..certificate import Certificate, by_quantity
-from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample
+from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample, Predictions
+from ..kinds.predictions import only_training_data
 from ..parts.invariant_margins import AbstractMargins, Counted, Listed, OneDraw, below
 from ..parts.parameters import require_nonnegative, require_positive
 from ..parts.patterns import equal_weights
@@ -202,6 +203,12 @@ class InvariantLogistic(AbstractConditional):
         label = self._labels(outer)
         slope = -label * below(label * _folded(y[..., 0], outer))
         return pad(slope.flatten(0, 1).unsqueeze(-1), (0, 1), value=1.0)
+
+    def predict(self, x: Tensor, split: str = "train") -> Predictions:
+        """a.x of every datum; its sign is the label that a model gives."""
+        only_training_data(self.name, split)
+        a, b = self._data
+        return Predictions((a * x[:, None, None]).sum(-1, keepdim=True), (b > 0).long())
 
     def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> OuterSample:
         return OuterSample(draws.per_seed.integers(purpose, self.points, batch))

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -43,6 +44,7 @@ from ..parts.estimates import estimated_certificates
 class AbstractFromFunctions(AbstractComposite):
     """What both kinds have in common: the inner map, where runs start, and constants that are estimated."""
 
+    certified: ClassVar[bool] = False
     inner_function: Function
     data: Tensor
     start: Tensor

@@ -107,6 +107,11 @@ class AbstractSeparable(AbstractFederated):
     def initial_point(self) -> Tensor:
         return self.start * uneven_direction(self.dim, self.device)
 
+    @property
+    def minimiser(self) -> Tensor:
+        """Where F is least, `(dim,)`."""
+        return torch.zeros(self.dim, dtype=torch.float64, device=self.device)
+
     def local_value(self, x: Tensor) -> Tensor:
         return self._value(x).sum(-1) + self._tilts * (x * self.directions).sum(-1)
 

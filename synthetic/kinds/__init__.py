@@ -5,6 +5,7 @@ from .conditional import AbstractConditional, InnerSample, OuterSample
 from .federated import AbstractFederated
 from .local_composite import AbstractLocalComposite
 from .meta import AbstractMeta
+from .predictions import Predictions
 from .problem import AbstractProblem, AbstractSampled, Draws, Sample, batch_mean, client_mean
 from .properties import INDEPENDENT_CLIENTS, PROPERTIES
 from .shared_composite import AbstractSharedComposite
@@ -23,6 +24,7 @@ __all__ = [
     "Draws",
     "InnerSample",
     "OuterSample",
+    "Predictions",
     "Sample",
     "batch_mean",
     "client_mean",

@@ -49,6 +49,7 @@ class AbstractProblem(ABC):
     """
 
     kind: ClassVar[str]
+    certified: ClassVar[bool] = True  # False where the constants are estimated: that takes long, and supports nothing
     name: str
     clients: int
     dim: int

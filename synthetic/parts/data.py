@@ -11,7 +11,14 @@ from .tables import deal
 def margin_features(
     clients: int, samples: int, dim: int, shift: float, noise: float, seed: int, device: str = "cpu"
 ) -> Tensor:
-    """Features times labels, b_i a_i, of two classes: `(clients, samples, dim)`, each of length at most 1.
+    """Features times labels, b_i a_i, of two classes: `(clients, samples, dim)`, each of length at most 1."""
+    return generated(clients, samples, dim, shift, noise, seed, device)[0]
+
+
+def generated(
+    clients: int, samples: int, dim: int, shift: float, noise: float, seed: int, device: str = "cpu"
+) -> tuple[Tensor, Tensor]:
+    """Features times labels of two classes `(clients, samples, dim)`, each of length at most 1, and the labels +-1.
 
     A class has mean +-e_1 plus a shift of its client's own, and the labels of client k are imbalanced: the share of
     positive ones goes from 1/2 to 1/2 + shift/4 over the clients.
@@ -38,7 +45,7 @@ def margin_features(
     features = mean * labels.unsqueeze(-1) + own
     features = features + noise * torch.randn(clients, samples, dim, generator=generator, dtype=torch.float64)
     margins = features * labels.unsqueeze(-1)
-    return (margins / torch.linalg.vector_norm(margins, dim=-1).max()).to(device)
+    return (margins / torch.linalg.vector_norm(margins, dim=-1).max()).to(device), labels.to(device)
 
 
 def margins_of(
@@ -51,12 +58,12 @@ def margins_of(
     noise: float,
     seed: int,
     device: str = "cpu",
-) -> Tensor:
-    """Features times labels `(clients, samples, dim)`: generated ones for `table=""`, else rows of a real table.
+) -> tuple[Tensor, Tensor]:
+    """Features times labels `(clients, samples, dim)`, and labels +-1: generated for `table=""`, else of a real table.
 
-    `positives` has a meaning for tables only, `noise` for generated data only; see `margin_features` and `tables.deal`.
+    `positives` has a meaning for tables only, `noise` for generated data only; see `generated` and `tables.deal`.
     """
     if not table:
-        return margin_features(clients, samples, dim, shift, noise, seed, device)
+        return generated(clients, samples, dim, shift, noise, seed, device)
     features, labels, _ = deal(table, clients, samples, dim, positives, shift, seed)
-    return (features * labels.unsqueeze(-1)).to(device)
+    return (features * labels.unsqueeze(-1)).to(device), labels.to(device)

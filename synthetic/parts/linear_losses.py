@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from ..certificate import ROUNDED_UP, Certificate
-from ..kinds import Draws, Sample
+from ..kinds import Draws, Predictions, Sample
+from ..kinds.predictions import of_margins, only_training_data
 from .composition import heterogeneity_of_average, no_extra_certificates
 from .patterns import equal_weights
 from .scalar import OfLoss
@@ -66,9 +67,10 @@ class Spectrum:
 
 @dataclass(frozen=True, eq=False)
 class LinearLosses:
-    """Features `(clients, samples, dim)`, already multiplied by their labels, and what is averaged over them."""
+    """Features `(clients, samples, dim)`, already multiplied by their labels +-1 `(clients, samples)`, and averages."""
 
     features: Tensor
+    labels: Tensor
 
     @cached_property
     def spectrum(self) -> Spectrum:
@@ -91,6 +93,11 @@ class LinearLosses:
         """a_i.x `(runs, clients, batch)` and the a_i themselves."""
         rows = self.rows(index)
         return (rows * x.unsqueeze(2)).sum(-1), rows
+
+    def predict(self, name: str, x: Tensor, split: str) -> Predictions:
+        """Scores of all training data at x `(runs, dim)`."""
+        only_training_data(name, split)
+        return of_margins(self.margins(x.unsqueeze(1), None)[0], self.labels)
 
     def average(self, function: OfLoss, x: Tensor, index: Tensor | None = None) -> Tensor:
         """mean_i u(a_i.x), `(runs, clients, dim) -> (runs, clients)`."""

@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..kinds import AbstractComposite, Draws, Sample
+from ..kinds import AbstractComposite, Draws, Predictions, Sample
 from .data import margins_of
 from .linear_losses import IndexSample, LinearLosses, index_of
 from .scalar import OfLoss, SaturatedLogistic, ScalarLoss, Sigmoid
@@ -68,7 +68,7 @@ class AbstractMarginProblem(AbstractComposite):
     @cached_property
     def _data(self) -> LinearLosses:
         sizes, law = (self.clients, self.samples, self.dim), (self.positives, self.shift, self.noise)
-        return LinearLosses(margins_of(self.table, *sizes, *law, self.seed, self.device))
+        return LinearLosses(*margins_of(self.table, *sizes, *law, self.seed, self.device))
 
     @cached_property
     def _loss(self) -> ScalarLoss:
@@ -84,6 +84,9 @@ class AbstractMarginProblem(AbstractComposite):
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
         return self._data.average_gradient(self._inner, x, index_of(sample)) * v
+
+    def predict(self, x: Tensor, split: str = "train") -> Predictions:
+        return self._data.predict(self.name, x, split)
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> IndexSample:
         return self._data.sample(draws, batch, purpose)

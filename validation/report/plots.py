@@ -45,6 +45,8 @@ _STYLE: Any = {
 _SIZE_INCHES = (5.6, 3.8)
 _TITLE_WIDTH, _LABEL_WIDTH = 72, 44  # characters that fit at these sizes
 _FEW_DECADES = 3
+_MOST_MARKERS = 20
+_FEW_CURVES = 4
 _GUIDE_OFFSET = 0.6  # the guide line runs parallel below the curve instead of hiding it
 _ID_USES = re.compile(r'(\bid="|url\(#|href="#)')
 
@@ -107,6 +109,45 @@ def log_log_plot(curves: Sequence[Curve], *, title: str, x_axis: Axis, y_axis: A
         _label_ticks(axes)
         axes.legend()
     return Plot(figure, title, _columns(curves))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One set of axes with its curves; linear or logarithmic scales, a title where there are several panels."""
+
+    curves: Sequence[Curve]
+    x_axis: Axis
+    y_axis: Axis
+    x_log: bool = False
+    y_log: bool = False
+    title: str = ""
+
+
+def panel_plot(panels: Sequence[Panel], *, title: str) -> Plot:
+    """Panels side by side, two in a row, with one title. Values that are not finite, or not positive on a logarithmic
+    scale, are not drawn, but stay in the data."""
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    rows, columns = -(-len(panels) // 2), min(len(panels), 2)
+    data: dict[str, list[float | None]] = {}
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=(_SIZE_INCHES[0] * columns, _SIZE_INCHES[1] * rows), layout="constrained")
+        FigureCanvasAgg(figure)
+        figure.suptitle(textwrap.fill(title, _TITLE_WIDTH * columns), fontsize="medium")
+        for place, panel in enumerate(panels):
+            _check_names(panel.curves)
+            axes = figure.add_subplot(rows, columns, place + 1, xlabel=str(panel.x_axis), ylabel=_fitted(panel.y_axis))
+            axes.set_xscale("log" if panel.x_log else "linear")
+            axes.set_yscale("log" if panel.y_log else "linear")
+            axes.set_title(textwrap.fill(panel.title, _TITLE_WIDTH), fontsize="medium")
+            for index, curve in enumerate(panel.curves):
+                _draw(axes, curve, index, is_log=panel.y_log, is_dense=len(curve.x) > _MOST_MARKERS)
+            _legend(axes, len(panel.curves))
+            prefix = f"{panel.title}: " if panel.title else ""
+            data |= {f"{prefix}{name}": column for name, column in _columns(panel.curves).items()}
+    return Plot(figure, title, data)
 
 
 def convergence_plot(
@@ -186,12 +227,13 @@ def _rendered(plot: Plot, kind: str) -> bytes:
     return target.getvalue()
 
 
-def _draw(axes: Any, curve: Curve, index: int) -> None:
+def _draw(axes: Any, curve: Curve, index: int, *, is_log: bool = True, is_dense: bool = False) -> None:
     colour, look = PALETTE[index % len(PALETTE)], index % len(_MARKERS)
-    marker = "" if curve.theory else _MARKERS[look]
-    axes.plot(curve.x, _drawable(curve.y), label=curve.name, color=colour, marker=marker, linestyle=_DASHES[look])
+    marker = "" if curve.theory or is_dense else _MARKERS[look]
+    shown = _drawable if is_log else _finite
+    axes.plot(curve.x, shown(curve.y), label=curve.name, color=colour, marker=marker, linestyle=_DASHES[look])
     if curve.lower is not None and curve.upper is not None:
-        axes.fill_between(curve.x, _drawable(curve.lower), _drawable(curve.upper), color=colour, alpha=0.2, linewidth=0)
+        axes.fill_between(curve.x, shown(curve.lower), shown(curve.upper), color=colour, alpha=0.2, linewidth=0)
 
 
 def _fitted(axis: Axis) -> str:
@@ -214,6 +256,19 @@ def _label_ticks(axes: Any) -> None:
 def _drawable(values: Sequence[float]) -> Any:
     y = np.asarray(values, dtype=np.float64)
     return np.where(np.isfinite(y) & (y > 0), y, np.nan)
+
+
+def _legend(axes: Any, curves: int) -> None:
+    """Inside the axes where few curves leave room for it, else below."""
+    if curves <= _FEW_CURVES:
+        axes.legend()
+    else:
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=1 if curves <= 2 * _FEW_CURVES else 2)
+
+
+def _finite(values: Sequence[float]) -> Any:
+    y = np.asarray(values, dtype=np.float64)
+    return np.where(np.isfinite(y), y, np.nan)
 
 
 def _columns(curves: Sequence[Curve]) -> dict[str, list[float | None]]:

@@ -1,0 +1,107 @@
+"""fedco run | compare-runs"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import Json, emit, note
+
+
+def run(
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="A name of `fedco algorithms`, or FILE.py:NAME.")],
+    problem: Annotated[str, typer.Option("--problem", help="A name of `fedco problems`, or FILE.py:NAME.")],
+    steps: Annotated[int, typer.Option("--T", min=1, help="Local steps.")],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Folder for the table, run.json and a figure of every metric.")
+    ],
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--grid",
+            metavar="NAME=VALUES",
+            help="What varies: eta=1e-3:1:13log (13 values, logarithmic), eta=0:1:5 (linear), I=1,2,4. A hyperparameter, "
+            "or problem.NAME, a dial. Repeatable: every combination is run, with the same noise.",
+        ),
+    ] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A hyperparameter, or problem.NAME, a dial. Repeatable."),
+    ] = None,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds.")] = 8,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            help="objective (default), gradient_sq, distance, train_loss, test_loss, accuracy, mean_client_accuracy, "
+            "worst_client_accuracy, worst_class_accuracy, average_precision, consensus_error, messages or bytes, as far as "
+            "the problem offers it. Repeatable.",
+        ),
+    ] = None,
+    every: Annotated[
+        int | None, typer.Option("--every", min=1, help="Keep a value each so many steps; about 100 values without it.")
+    ] = None,
+    root_seed: Annotated[int, typer.Option("--root-seed", help="The key of all noise.")] = 0,
+    theorem: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--theorem",
+            metavar="ID",
+            help="Draw the bound of this statement with gradient_sq; all that are about this method, on certified constants, "
+            "without it. Repeatable.",
+        ),
+    ] = None,
+    format: Annotated[
+        str, typer.Option("--format", help="Of the table: csv, or parquet (needs fedco[frames]).")
+    ] = "csv",
+    as_json: Json = False,
+) -> None:
+    """Run any method on any problem over a grid, with seeds. Stopped, it goes on where it was when called again.
+
+    Example: fedco run feddro --problem feddro_noisy --grid eta=1e-3:1:13log --set beta=0.1 --set I=4 --T 500
+    --metric gradient_sq --out runs/eta
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    from ..algorithms import progress
+    from ..algorithms.engine.progress import Interrupted
+    from ..validation.experiments.run import run as start
+
+    try:
+        done = start(
+            method,
+            problem,
+            T=steps,
+            seeds=seeds,
+            metrics=metric or ["objective"],
+            settings=sets,
+            grid=grid,
+            every=every,
+            root_seed=root_seed,
+            theorems=theorem or (),
+            out=out,
+            format=format,
+            progress=lambda label: progress.to_stream(label=label),
+        )
+    except Interrupted:
+        note("fedco: stopped; the same command goes on from here")
+        raise typer.Exit(130) from None
+    emit(done.to_dict(), done, as_json)
+
+
+def compare_runs(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Folders that `fedco run` wrote.")],
+    as_json: Json = False,
+) -> None:
+    """A table of runs: the last values of every grid point, mean over the seeds with a 95% t-interval."""
+    from ..validation.experiments.table import compared, comparison_text
+
+    rows = compared(folders)
+    emit({"runs": rows}, comparison_text(rows), as_json)
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(run)
+    app.command("compare-runs")(compare_runs)

@@ -1,0 +1,274 @@
+"""`fedco run` as a user runs it: grids, metrics, bounds, resume, files; each number against one computed another way."""
+
+import csv
+import io
+import json
+import os
+import signal
+from fractions import Fraction
+
+import fedco
+import numpy as np
+import pytest
+import torch
+from fedco.algorithms import ComFedL, FedDRO, LocalSGD, drive, metrics
+from fedco.algorithms.engine.progress import Interrupted
+from fedco.cli import app
+from fedco.errors import InputError
+from fedco.storage import DamagedWarning
+from fedco.synthetic.kinds.predictions import Predictions
+from fedco.validation.experiments.bounds import matches
+from fedco.validation.experiments.grid import read_axis
+from fedco.validation.experiments.table import compared, read_run
+from fedco.validation.runs.experiments import measure
+from fedco.validation.runs.instance import Instance
+from typer.testing import CliRunner
+
+FAST = {"T": 24, "seeds": 3}
+
+
+def command(*arguments: str):
+    return CliRunner().invoke(app, list(arguments), catch_exceptions=True)
+
+
+def refusal(*arguments: str) -> str:
+    found = command("run", *arguments)
+    assert found.exit_code != 0
+    return str(found.exception)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("eta=0.1,1/4", (0.1, 0.25)),
+        ("I=1,2,8", (1, 2, 8)),
+        ("case=I,II", ("I", "II")),
+        ("eta=0:1:5", (0.0, 0.25, 0.5, 0.75, 1.0)),
+        ("problem.shift=0,1/2", (0, 0.5)),
+    ],
+)
+def test_an_axis_is_read(text, values):
+    assert read_axis(text).values == values
+
+
+def test_a_logarithmic_axis_has_its_ends_and_equal_ratios():
+    values = np.array(read_axis("eta=1e-3:1:13log").values)
+    assert (len(values), values[0], values[-1]) == (13, 1e-3, 1.0)
+    np.testing.assert_allclose(values[1:] / values[:-1], 1000 ** (1 / 12))
+
+
+@pytest.mark.parametrize(
+    "text", ["eta=1:0:3", "eta=0:1:3log", "eta=1:2:1", "eta=", "=3", "eta=1,1", "eta=__import__('os')"]
+)
+def test_a_wrong_axis_is_refused(text):
+    with pytest.raises(InputError, match=r"wanted"):
+        read_axis(text)
+
+
+def test_every_grid_point_is_its_own_run(tmp_path):
+    """Real numbers step together, whole ones apart, dials make another problem; each equals a run of `drive` alone."""
+    done = fedco.run(
+        "local_sgd", "federated_noisy", **FAST, metrics=["objective", "consensus_error", "messages", "bytes"],
+        settings=["problem.dim=3"], grid={"tau": [2, 3], "eta": [0.05, 0.2], "problem.Delta": [0.1, 0.2]}, every=8, out=tmp_path,
+    )  # fmt: skip
+    assert done.table.size == 8 and done.table.times == (0, 8, 16, 24)
+    for index in range(8):
+        point = done.table.point(index)
+        problem = fedco.problem("federated_noisy", dim=3, Delta=point["problem.Delta"])
+        alone = drive(
+            LocalSGD(eta=point["eta"], tau=point["tau"]), problem, steps=24, seeds=3,
+            record={"objective": metrics.objective, "consensus_error": metrics.consensus_error}, every=8,
+        )  # fmt: skip
+        for name in ("objective", "consensus_error"):
+            assert np.array_equal(done.table.values[name][index], alone.values[name].T.numpy())
+        assert (done.final("messages")[index] == 24 // point["tau"]).all()
+        assert (done.final("bytes")[index] == 8 * 3 * (24 // point["tau"])).all()
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "runs.csv").read_text())))
+    assert len(rows) == 8 * 3 * 4
+    frame = done.frame()
+    assert [float(row["objective"]) for row in rows] == frame["objective"].tolist()
+    assert list(frame.columns) == list(rows[0])
+
+
+def test_csv_and_parquet_hold_the_same(tmp_path):
+    import pandas
+
+    arguments = ("run", "fedprox", "--problem", "federated_sines", "--set", "tau=2", "--set", "mu=0.1", "--grid", "eta=0.1,0.2",
+                 "--T", "12", "--seeds", "2", "--metric", "objective", "--metric", "distance")  # fmt: skip
+    assert command(*arguments, "--out", str(tmp_path / "a")).exit_code == 0
+    assert command(*arguments, "--out", str(tmp_path / "b"), "--format", "parquet").exit_code == 0
+    left = pandas.read_csv(tmp_path / "a" / "runs.csv")
+    assert left.equals(pandas.read_parquet(tmp_path / "b" / "runs.parquet"))
+    assert (tmp_path / "a" / "objective.svg").stat().st_size > 1000
+
+
+def test_accuracies_are_those_of_plain_python():
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.randn(2, 3, 5, 4, generator=generator, dtype=torch.float64)
+    labels = torch.randint(4, (3, 5), generator=generator)
+    weights = torch.ones(3, 5, dtype=torch.float64)
+    weights[1, 2:] = 0.0
+
+    class Told:
+        name, has_test_data = "told", True
+
+        def predict(self, x, split):
+            assert split == "test"
+            return Predictions(scores, labels, weights)
+
+    class State:
+        average = torch.zeros(2, 1)
+
+    for run in range(2):
+        rows = [
+            (k, int(labels[k, i]), int(scores[run, k, i].argmax())) for k in range(3) for i in range(2 if k == 1 else 5)
+        ]
+        share = lambda kept: sum(a == b for _, a, b in kept) / len(kept)  # noqa: E731
+        by_client = [share([row for row in rows if row[0] == k]) for k in range(3)]
+        by_class = [share([row for row in rows if row[1] == c]) for c in {row[1] for row in rows}]
+        found = {
+            name: metrics.METRICS[name].function(Told(), State(), 0)[run].item()
+            for name in metrics.METRICS
+            if "acc" in name
+        }
+        assert found["accuracy"] == pytest.approx(share(rows))
+        assert found["mean_client_accuracy"] == pytest.approx(sum(by_client) / 3)
+        assert found["worst_client_accuracy"] == pytest.approx(min(by_client))
+        assert found["worst_class_accuracy"] == pytest.approx(min(by_class))
+
+
+def test_average_precision_is_that_of_scikit_learn():
+    score = pytest.importorskip("sklearn.metrics").average_precision_score
+    generator = torch.Generator().manual_seed(1)
+    scores = torch.randint(6, (4, 2, 9, 1), generator=generator).to(torch.float64)  # with ties
+    labels = torch.randint(2, (2, 9), generator=generator)
+
+    class Told:
+        name = "told"
+
+        def predict(self, x, split):
+            return Predictions(scores, labels)
+
+    class State:
+        average = torch.zeros(4, 1)
+
+    found = metrics.average_precision(Told(), State(), 0)
+    wanted = [score(labels.flatten().numpy(), scores[run].flatten().numpy()) for run in range(4)]
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-12)
+
+
+def test_the_bound_is_the_theorems_and_the_mean_is_its_statistic():
+    """Against `theorem.bound` and `measure`, for a statement about every step and one about the rounds."""
+    cases = (
+        ("feddro", "feddro_homogeneous", "feddro.theorem_5_1", {"eta": 0.01, "beta": 0.1, "I": 4}, FedDRO),
+        ("comfedl", "local_homogeneous", "comfedl.theorem_1", {"eta": 0.01, "tau": 4}, ComFedL),
+    )
+    for name, problem, theorem, hyper, method in cases:
+        done = fedco.run(name, problem, **FAST, metrics=["gradient_sq"], settings=hyper, theorems=[theorem], every=24)
+        (bound,) = done.bounds
+        exact = {key: Fraction(str(value)) for key, value in hyper.items()}
+        label = fedco.theorem(theorem).default
+        measured = measure(
+            theorem, Instance(problem, {**exact, "b": 1}, ""), 24, 3, label=label, method=method(**hyper)
+        )
+        assert bound["T"][-1] == 24 and bound["values"][-1] == pytest.approx(float(measured.bound.total), rel=1e-12)
+        np.testing.assert_allclose(done.final("mean_gradient_sq")[0], measured.statistic, rtol=1e-12)
+
+
+def test_a_bound_needs_the_methods_own_statement_and_certified_constants():
+    problem = fedco.problem("feddro_homogeneous")
+    method = FedDRO(eta=0.01, beta=0.1, I=4)
+    assert "feddro.theorem_5_1" in {match.theorem.id for match in matches(method, problem, 50)}
+    with pytest.raises(InputError, match="kind"):
+        matches(method, problem, 50, only=["comfedl.theorem_1"])
+    with pytest.raises(InputError, match="another method"):
+        matches(LocalSGD(eta=0.01, tau=4), fedco.problem("federated_homogeneous"), 50, only=["baselines.minibatch_sgd"])
+    estimated = fedco.problem("sinewave_maml")
+    assert matches(ComFedL(eta=0.01, tau=1), estimated, 50) == []
+    with pytest.raises(InputError, match="estimate"):
+        matches(ComFedL(eta=0.01, tau=1), estimated, 50, only=["comfedl.theorem_1"])
+
+
+def test_a_stopped_run_goes_on_to_the_same_table(tmp_path, monkeypatch):
+    monkeypatch.setattr("fedco.algorithms.engine.driver._SECONDS_BETWEEN_REPORTS", 0.0)
+    options = dict(T=60, seeds=2, metrics=["objective"], settings={"tau": 3}, grid={"b": [1, 2], "eta": [0.1, 0.2]})
+    whole = fedco.run("local_sgd", "federated_noisy", **options)
+
+    def stop(label):
+        return lambda progress: os.kill(os.getpid(), signal.SIGINT) if (label, progress.step) == ("2/2 ", 41) else None
+
+    with pytest.raises(Interrupted):
+        fedco.run("local_sgd", "federated_noisy", **options, out=tmp_path, progress=stop)
+    assert len(list((tmp_path / "parts").glob("*.npz"))) == 1
+    assert len(list((tmp_path / "parts").glob("*.checkpoint"))) == 1
+    seen = []
+
+    def see(label):
+        return lambda progress: seen.append((label, progress.first_step))
+
+    assert (
+        fedco.run("local_sgd", "federated_noisy", **options, out=tmp_path, progress=see).table.csv()
+        == whole.table.csv()
+    )
+    assert set(seen) == {("2/2 ", 41)}
+    kept = sorted((tmp_path / "parts").glob("*.npz"))
+    assert len(kept) == 2
+    kept[0].write_bytes(kept[0].read_bytes()[:-9])
+    with pytest.warns(DamagedWarning):
+        assert fedco.run("local_sgd", "federated_noisy", **options, out=tmp_path).table.csv() == whole.table.csv()
+
+
+def test_a_run_that_is_kept_is_not_run_again(tmp_path, monkeypatch):
+    options = dict(**FAST, settings={"tau": 3, "eta": 0.1}, out=tmp_path)
+    first = fedco.run("local_sgd", "federated_noisy", **options)
+    import fedco.validation.experiments.run as module
+
+    monkeypatch.setattr(module, "drive", None)
+    assert fedco.run("local_sgd", "federated_noisy", **options).table.csv() == first.table.csv()
+    with pytest.raises(TypeError):
+        fedco.run("local_sgd", "federated_noisy", **{**options, "settings": {"tau": 3, "eta": 0.2}})
+
+
+def test_runs_are_compared_and_a_changed_file_is_refused(tmp_path):
+    for eta in ("0.1", "0.2"):
+        made = command("run", "local_sgd", "--problem", "federated_noisy", "--set", f"eta={eta}", "--set", "tau=2", "--T", "10",
+                       "--seeds", "2", "--out", str(tmp_path / eta), "--json")  # fmt: skip
+        assert made.exit_code == 0
+    rows = json.loads(command("compare-runs", str(tmp_path / "0.1"), str(tmp_path / "0.2"), "--json").stdout)["runs"]
+    assert [row["settings"]["eta"] for row in rows] == [0.1, 0.2]
+    assert rows == compared([tmp_path / "0.1", tmp_path / "0.2"])
+    kept = read_run(tmp_path / "0.1")
+    assert (
+        kept["seeds"] == [0, 1] and kept["versions"]["torch"] and kept["points"][0]["metrics"]["objective"]["mean"] > 0
+    )
+    table = tmp_path / "0.1" / "runs.csv"
+    table.write_text(table.read_text().replace("1", "2", 1))
+    with pytest.raises(InputError, match=r"runs\.csv"):
+        read_run(tmp_path / "0.1")
+
+
+def test_what_cannot_be_run_is_one_line_that_names_it(tmp_path):
+    out = ("--out", str(tmp_path / "never"))
+    base = ("local_sgd", "--problem", "federated_noisy", "--T", "10", *out)
+    assert "tau" in refusal(*base, "--set", "eta=0.1")
+    assert "wanted one of objective gradient_sq" in refusal(
+        *base, "--set", "eta=0.1", "--set", "tau=2", "--metric", "accuracy"
+    )
+    assert "eto" in refusal(*base, "--set", "eto=0.1", "--set", "tau=2")
+    assert "both set and in the grid" in refusal(*base, "--set", "eta=0.1", "--grid", "eta=1,2", "--set", "tau=2")
+    assert "tau must be an integer" in refusal(*base, "--set", "eta=0.1", "--set", "tau=0.5")
+    assert "not defined on problem kind" in refusal("feddro", "--problem", "federated_noisy", "--set", "eta=0.1",
+                                                    "--set", "beta=0.1", "--set", "I=2", "--T", "10", *out)  # fmt: skip
+    assert not (tmp_path / "never").exists()
+
+
+def test_a_method_and_a_problem_of_ones_own(tmp_path):
+    file = tmp_path / "own.py"
+    file.write_text(
+        "from fedco.algorithms import LocalSGD\nfrom fedco.synthetic.families.federated import FederatedQuadratic\n\n\n"
+        "class Mine(LocalSGD):\n    name = 'mine'\n\n\ndef problem(L=1.0):\n    return FederatedQuadratic(name='q', L=L, mu=0.1)\n"
+    )
+    found = command("run", f"{file}:Mine", "--problem", f"{file}:problem", "--set", "problem.L=0.5", "--set", "eta=0.1",
+                    "--set", "tau=1", "--T", "5", "--seeds", "2", "--out", str(tmp_path / "out"), "--json")  # fmt: skip
+    assert found.exit_code == 0, found.exception
+    assert json.loads(found.stdout)["method"] == "mine"

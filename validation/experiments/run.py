@@ -1,0 +1,335 @@
+"""`fedco run`: a method on a problem over a grid with seeds, kept as it goes, with a table, a summary and figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...algorithms import Method, Result, drive
+from ...algorithms.engine import metrics as known
+from ...algorithms.engine.fingerprint import TRAJECTORY, code_fingerprint, source_fingerprint
+from ...algorithms.engine.metrics import METRICS, metrics_of
+from ...algorithms.engine.progress import Progress
+from ...errors import InputError
+from ...storage import DamagedError, digest, make_folder, undamaged
+from ..runs.values import exact_start
+from .bounds import Match, matches
+from .grid import Axis, as_axes, read_setting, split_setting
+from .plan import Group, Plan
+from .table import RunTable, Summary, summarise, write_run
+
+RECORDS = 100
+"""How many times are kept of a run, unless the caller says how often."""
+BYTES = 8
+"""Of one number that a client sends, a float64."""
+SENT = {
+    "messages": "rounds in which a client sends its model",
+    "bytes": "bytes that a client has sent, 8 for each number",
+}
+_BOUND_POINTS = 25
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run gave: one row per grid point, seed and recorded time.
+
+    Attributes:
+        table: the rows, column by column.
+        summary: the last value of every metric at every grid point: mean over the seeds and a 95% t-interval.
+        bounds: for each grid point, the statements that bound it, with their values along the run.
+        out: where it was written; None where it was not.
+    """
+
+    table: RunTable
+    summary: Summary
+    bounds: tuple[Mapping[str, Any], ...]
+    description: Mapping[str, Any]
+    out: Path | None = None
+
+    def frame(self) -> Any:
+        """The rows as a pandas DataFrame. Needs the extra `fedco[frames]`."""
+        return self.table.frame()
+
+    def final(self, metric: str) -> np.ndarray:
+        """The metric at the end, (grid points, seeds)."""
+        return self.table.final(metric)
+
+    def figure(self, metric: str) -> Any:
+        """The figure of one metric, as `fedco run` writes it."""
+        from .figure import run_figure
+
+        return run_figure(self, metric)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.description, "points": self.summary.to_list(), "bounds": [dict(bound) for bound in self.bounds]}
+
+    def __str__(self) -> str:
+        said = [str(self.summary)]
+        for bound in self.bounds:
+            said.append(
+                f"bound {bound['statement']} at {bound['point']}: {bound['values'][-1]:.4g} at T={bound['T'][-1]}"
+            )
+        return "\n".join(said + ([f"written to {self.out}"] if self.out else []))
+
+
+def run(
+    method: str | type[Method] | Method,
+    problem: Any,
+    *,
+    T: int,
+    seeds: int = 8,
+    metrics: Sequence[str] = ("objective",),
+    settings: Mapping[str, Any] | Sequence[str] | None = None,
+    grid: Mapping[str, Sequence[Any]] | Sequence[str] | None = None,
+    every: int | None = None,
+    root_seed: int = 0,
+    theorems: Sequence[str] = (),
+    out: str | Path | None = None,
+    format: str = "csv",
+    progress: Callable[[str], Callable[[Progress], None]] | None = None,
+) -> RunResult:
+    """Run a method on a problem over a grid.
+
+    Args:
+        method: a registered name, `FILE.py:NAME`, a class, or a method object.
+        problem: a registered name, `FILE.py:NAME`, or a problem object.
+        T: local steps. seeds: how many. every: a value is kept each so many steps; about 100 times without it.
+        metrics: names of `fedco.algorithms.metrics.METRICS`, `messages` and `bytes`.
+        settings: hyperparameters and dials (`problem.NAME` is always a dial); a mapping, or texts `NAME=VALUE`.
+        grid: what varies: `{name: values}`, or texts such as `eta=1e-3:1:13log`. All grid points share the noise.
+        theorems: statements whose bound is wanted; all that name this method on certified constants without it. A bound is
+            of the mean of gradient_sq, so it needs that metric.
+        out: a folder for the table, run.json and figures; a run that was stopped there goes on.
+        format: of the table, csv or parquet.
+        progress: makes, from a label, what `drive` reports to.
+
+    Raises:
+        InputError: an unknown name, a value that is refused, a metric that the problem does not offer.
+
+    Example:
+        >>> import fedco
+        >>> done = fedco.run("local_sgd", "federated_quadratic", T=20, seeds=2, settings={"tau": 2}, grid={"eta": [0.01, 0.1]})
+        >>> done.final("objective").shape
+        (2, 2)
+    """
+    if min(T, seeds, every or 1) < 1:
+        raise InputError(f"T, seeds and every: wanted at least 1, got {T}, {seeds} and {every}")
+    if format not in ("csv", "parquet"):
+        raise InputError(f"--format {format[:20]}: wanted csv or parquet")
+    plan = Plan(method, problem, _settings(settings), as_axes(grid))
+    groups = plan.groups()
+    wanted = _checked(metrics, groups[0].problem)
+    step = every or max(1, T // RECORDS)
+    folder = make_folder(out) if out is not None else None
+    tables, bounds, seconds = [], [], 0.0
+    for number, group in enumerate(groups):
+        found = _bounds_of(group, T, theorems) if "gradient_sq" in wanted or theorems else {}
+        label = f"{number + 1}/{len(groups)} " if len(groups) > 1 else ""
+        result = _drive(group, wanted, found, T, seeds, step, root_seed, folder, progress and progress(label))
+        tables.append(_table(group, result, wanted, found, plan.axes))
+        bounds.extend(_drawn(group, found, result))
+        seconds += result.seconds
+    first = groups[0]
+    table = RunTable.joined(tables, tuple(axis.name for axis in plan.axes))
+    description = {
+        "method": first.method.name,
+        "problem": first.problem.name,
+        "kind": first.problem.kind,
+        "settings": {name: _json(value) for name, value in plan.settings.items()},
+        "hyperparameters": {k: v for k, v in first.method.hyperparameters().items() if k not in table.axes},
+        "grid": {axis.name: list(axis.values) for axis in plan.axes},
+        "T": T,
+        "seeds": list(range(seeds)),
+        "root_seed": root_seed,
+        "every": step,
+        "metrics": list(table.metrics),
+        "seconds": round(seconds, 3),
+    }
+    done = RunResult(table, summarise(table), tuple(bounds), description, folder)
+    if folder is not None:
+        write_run(done, folder, format)
+    return done
+
+
+def _json(value: Any) -> Any:
+    return value if isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def _settings(given: Mapping[str, Any] | Sequence[str] | None) -> dict[str, Any]:
+    if given is None or isinstance(given, Mapping):
+        return dict(given or {})
+    pairs = [split_setting(text) for text in given]
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise InputError(f"--set: a name is set twice in {' '.join(name for name, _ in pairs)}")
+    return {name: read_setting(name, value) for name, value in pairs}
+
+
+def _checked(names: Sequence[str], problem: Any) -> tuple[str, ...]:
+    offered = (*metrics_of(problem), *SENT)
+    for name in names:
+        if name not in offered:
+            unknown = "is no metric" if name not in METRICS else f"is not offered by {problem.name}"
+            raise InputError(f"--metric {name[:40]}: {unknown}; wanted one of {' '.join(offered)}")
+    return tuple(dict.fromkeys(names))
+
+
+def _bounds_of(group: Group, T: int, theorems: Sequence[str]) -> dict[int, list[Match]]:
+    """The statements that bound each grid point."""
+    singles = [_single(group.method, index) for index in range(len(group.points))]
+    return {index: matches(single, group.problem, T, theorems) for index, single in enumerate(singles)}
+
+
+def _single(method: Method, index: int) -> Method:
+    """The method of one grid point."""
+    values = {item.name: getattr(method, item.name) for item in fields(method)}
+    return replace(method, **{k: float(v[index]) for k, v in values.items() if isinstance(v, torch.Tensor)})
+
+
+def _statistic(every: int) -> Callable[[Any, Any, int], torch.Tensor]:
+    """||grad F||^2 at every so many steps, else 0: its sum over all steps is a theorem's."""
+
+    def metric(problem: Any, state: Any, t: int) -> torch.Tensor:
+        if t % every:
+            return state.x.new_zeros(state.x.shape[0])
+        return known.gradient_norm_squared(problem, state, t)
+
+    return metric
+
+
+def _drive(
+    group: Group,
+    wanted: Sequence[str],
+    found: Mapping[int, Sequence[Match]],
+    T: int,
+    seeds: int,
+    every: int,
+    root_seed: int,
+    folder: Path | None,
+    progress: Callable[[Progress], None] | None,
+) -> Result:
+    """The group's result, from the folder if it is there, else computed, kept, and gone on with after a stop."""
+    periods = sorted({match.every for each in found.values() for match in each})
+    record = {name: METRICS[name].function for name in wanted if name in METRICS}
+    record |= {f"statistic {period}": _statistic(period) for period in periods}
+    options: dict[str, Any] = {
+        "steps": T,
+        "seeds": seeds,
+        "root_seed": root_seed,
+        "start": exact_start(group.problem),
+        "record": record,
+        "every": every,
+        "average": bool(periods),
+        "progress": progress,
+    }
+    if folder is None:
+        return drive(group.method, group.problem, **options)
+    key = _key(group, record, T, seeds, every, root_seed)
+    kept, checkpoint = folder / "parts" / f"{key}.npz", folder / "parts" / f"{key}.checkpoint"
+    known_result = undamaged(kept, lambda: Result.load(kept))
+    if known_result is not None:
+        return known_result
+    try:
+        result = drive(group.method, group.problem, **options, checkpoint=checkpoint)
+    except ValueError as error:
+        if not str(error).startswith("checkpoint"):
+            raise
+        checkpoint.unlink(missing_ok=True)  # of other code: begin anew
+        result = drive(group.method, group.problem, **options, checkpoint=checkpoint)
+    result.save(kept)
+    checkpoint.unlink(missing_ok=True)
+    return result
+
+
+def _key(group: Group, record: Mapping[str, Any], T: int, seeds: int, every: int, root_seed: int) -> str:
+    """What the numbers depend on: source, method, problem (by its answers too), and the arguments."""
+    problem = group.problem
+    ramp = torch.sin(1 + torch.arange(problem.dim, dtype=torch.float64))
+    points = torch.stack([problem.initial_point, problem.initial_point + 0.1 * ramp])
+    answers = [
+        value.hex() for value in (*problem.objective(points).tolist(), *problem.gradient(points).sum(-1).tolist())
+    ]
+    parts = [source_fingerprint(TRAJECTORY), code_fingerprint(group.method, problem), torch.__version__]
+    arguments = [group.method.name, group.method.hyperparameters(), problem.name, T, seeds, every, root_seed]
+    return digest([parts, arguments, sorted(record), answers])[:24]
+
+
+def _sent(method: Method, problem: Any, times: Sequence[int]) -> dict[str, np.ndarray]:
+    """What a client has sent before each time."""
+    counts = [method.messages(problem, t) if t > 0 else None for t in times]
+    numbers = [0.0 if c is None else float(c.model_floats) + max(0.0, float(c.embedding_floats)) for c in counts]
+    rounds = [0.0 if c is None else float(c.rounds) for c in counts]
+    return {"messages": np.array(rounds), "bytes": BYTES * np.array(numbers)}
+
+
+def _table(
+    group: Group,
+    result: Result,
+    wanted: Sequence[str],
+    found: Mapping[int, Sequence[Match]],
+    axes: Sequence[Axis],
+) -> RunTable:
+    """Rows of one group: grid point slowest, then seed, then time."""
+    times = result.times.tolist()
+    grid, seeds = len(group.points), len(result.seeds)
+    sent = _sent(group.method, group.problem, times)
+    values: dict[str, np.ndarray] = {}
+    for name in wanted:
+        if name in SENT:
+            values[name] = np.broadcast_to(sent[name], (grid, seeds, len(times)))
+        else:
+            values[name] = result.values[name].view(len(times), grid, seeds).permute(1, 2, 0).cpu().numpy()
+    if any(found.values()):
+        index_of = {index: each[0] for index, each in found.items() if each}
+        means = np.full((grid, seeds, len(times)), np.nan)
+        for index, match in index_of.items():
+            means[index] = _running(result, match, index)
+        values["mean_gradient_sq"] = means
+    columns = {axis.name: [point[axis.name] for point in group.points] for axis in axes}
+    return RunTable(tuple(axis.name for axis in axes), columns, tuple(result.seeds), tuple(times), values)
+
+
+def _running(result: Result, match: Match, index: int) -> np.ndarray:
+    """(seeds, times) the average of ||grad F||^2 that the statement speaks of, over the steps before each time."""
+    name = f"statistic {match.every}"
+    seeds = len(result.seeds)
+    sums = result.sums[name].view(len(result.times), -1, seeds)[:, index].cpu().numpy()
+    values = result.values[name].view(len(result.times), -1, seeds)[:, index].cpu().numpy()
+    times = result.times.numpy()
+    counts = -(-times // match.every)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        total = sums - values[0] + values if match.after else sums
+        means = total / counts[:, None]
+    means[(times == 0) | ((times % match.every != 0) & match.after)] = np.nan
+    return means.T
+
+
+def _drawn(group: Group, found: Mapping[int, Sequence[Match]], result: Result) -> Iterator[dict[str, Any]]:
+    """Each bound along the run, at the times at which its conditions hold."""
+    times = [int(t) for t in result.times.tolist() if t > 0]
+    chosen = sorted({times[round(k * (len(times) - 1) / (_BOUND_POINTS - 1))] for k in range(_BOUND_POINTS)})
+    for index, each in found.items():
+        for match in each:
+            pairs = [(t, bound) for t in chosen if (bound := match.at(t)) is not None]
+            kept = [(t, value) for t, (value, holds) in pairs if holds and math.isfinite(value)]
+            if kept and kept[-1][0] == times[-1]:
+                yield {
+                    "statement": match.name,
+                    "status": match.status,
+                    "point": dict(group.points[index]),
+                    "T": [t for t, _ in kept],
+                    "values": [value for _, value in kept],
+                }
+
+
+def stored_result(path: Path) -> Result:
+    """A kept group, for tools that look at a run's folder."""
+    try:
+        return Result.load(path)
+    except DamagedError as error:
+        raise InputError(f"{path}: {error}") from None
