@@ -24,12 +24,16 @@ def run(
             "--grid",
             metavar="NAME=VALUES",
             help="What varies: eta=1e-3:1:13log (13 values, logarithmic), eta=0:1:5 (linear), I=1,2,4. A hyperparameter, "
-            "or problem.NAME, a dial. Repeatable: every combination is run, with the same noise.",
+            "or problem.NAME, a parameter of the problem. Repeatable: every combination is run, with the same noise.",
         ),
     ] = None,
     sets: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A hyperparameter, or problem.NAME, a dial. Repeatable."),
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A hyperparameter, or problem.NAME, a parameter of the problem. Repeatable.",
+        ),
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds.")] = 8,
     metric: Annotated[

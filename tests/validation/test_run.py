@@ -66,7 +66,7 @@ def test_a_wrong_axis_is_refused(text):
 
 
 def test_every_grid_point_is_its_own_run(tmp_path):
-    """Real numbers step together, whole ones apart, dials make another problem; each equals a run of `drive` alone."""
+    """Real numbers step together, whole ones apart, parameters make another problem; each equals a run of `drive` alone."""
     done = fedco.run(
         "local_sgd", "federated_noisy", **FAST, metrics=["objective", "consensus_error", "messages", "bytes"],
         settings=["problem.dim=3"], grid={"tau": [2, 3], "eta": [0.05, 0.2], "problem.Delta": [0.1, 0.2]}, every=8, out=tmp_path,

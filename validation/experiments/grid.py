@@ -36,7 +36,7 @@ def split_setting(text: str) -> tuple[str, str]:
     """
     name, equals, value = text.partition("=")
     if not equals or not _NAME.fullmatch(name.strip()) or not value.strip():
-        raise InputError(f"{text[:40]!r}: wanted NAME=VALUE, or problem.NAME=VALUE for a dial of the problem")
+        raise InputError(f"{text[:40]!r}: wanted NAME=VALUE, or problem.NAME=VALUE for a parameter of the problem")
     return name.strip(), value.strip()
 
 

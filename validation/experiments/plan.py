@@ -1,7 +1,7 @@
-"""What `fedco run` runs: settings sorted into hyperparameters and dials, and a grid cut into groups that step together.
+"""What `fedco run` runs: settings sorted into hyperparameters and parameters, and a grid cut into groups that step together.
 
 Grid points that differ in real hyperparameters only are one batch. Whole numbers (a period, a batch size), words and
-dials of the problem need a run of their own; the same seed has the same noise in all of them.
+parameters of the problem need a run of their own; the same seed has the same noise in all of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ...synthetic import PRESETS
 from ...synthetic import problem as find_problem
 from .grid import Axis, product
 
-_DIAL = "problem."
+_PARAMETER = "problem."
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Plan:
     Args:
         method: a name, `FILE.py:NAME`, a class, or a method whose hyperparameters are then fixed.
         problem: a name, `FILE.py:NAME`, or a problem.
-        settings: hyperparameters of the method, and dials of the problem; `problem.NAME` is always a dial.
+        settings: hyperparameters of the method, and parameters of the problem; `problem.NAME` is always a parameter.
         axes: what varies, named in the same way.
 
     Raises:
@@ -70,17 +70,17 @@ class Plan:
         declared = {item.name for item in fields(self.owner)}
         if twice := {axis.name for axis in self.axes} & set(self.settings):
             raise InputError(f"{', '.join(sorted(twice))}: both set and in the grid; wanted one of the two")
-        dials = self._dials()
+        parameters = self._parameters()
         for name in (*self.settings, *(axis.name for axis in self.axes)):
             if self._is_hyperparameter(name):
                 continue
-            if dials is not None and name.removeprefix(_DIAL) not in dials:
+            if parameters is not None and name.removeprefix(_PARAMETER) not in parameters:
                 raise InputError(
-                    f"{name}: wanted a hyperparameter of {self.owner.name} ({' '.join(sorted(declared))}) or a dial of the "
-                    f"problem ({' '.join(sorted(dials)) or 'it has none'})"
+                    f"{name}: wanted a hyperparameter of {self.owner.name} ({' '.join(sorted(declared))}) or a parameter of the "
+                    f"problem ({' '.join(sorted(parameters)) or 'it has none'})"
                 )
 
-    def _dials(self) -> set[str] | None:
+    def _parameters(self) -> set[str] | None:
         """What the problem can be told; None where it cannot be known without making it."""
         if not isinstance(self.problem, str) or is_python_file(self.problem) or self.problem not in PRESETS:
             return set() if not isinstance(self.problem, str) else None
@@ -97,10 +97,10 @@ class Plan:
     def _group(self, choice: Mapping[str, Any], batch: Sequence[Mapping[str, Any]]) -> Group:
         given = {**self.settings, **choice}
         hyper = {name: value for name, value in given.items() if self._is_hyperparameter(name)}
-        dials = {name.removeprefix(_DIAL): value for name, value in given.items() if name not in hyper}
+        parameters = {name.removeprefix(_PARAMETER): value for name, value in given.items() if name not in hyper}
         for name in batch[0]:
             hyper[name] = torch.tensor([float(point[name]) for point in batch], dtype=torch.float64)
-        method, problem = self._method(hyper), self._problem(dials)
+        method, problem = self._method(hyper), self._problem(parameters)
         try:
             method.check(problem)
         except NotApplicable as error:
@@ -125,12 +125,14 @@ class Plan:
         except ValueError as error:
             raise InputError(str(error)) from None
 
-    def _problem(self, dials: Mapping[str, Any]) -> Any:
+    def _problem(self, parameters: Mapping[str, Any]) -> Any:
         if not isinstance(self.problem, str):
-            if dials:
-                raise InputError(f"{', '.join(dials)}: {self.problem.name} is a ready problem, which has no dials")
+            if parameters:
+                raise InputError(
+                    f"{', '.join(parameters)}: {self.problem.name} is a ready problem, which has no parameters"
+                )
             return self.problem
         try:
-            return find_problem(self.problem, **dials)
+            return find_problem(self.problem, **parameters)
         except (TypeError, ValueError) as error:
             raise InputError(str(error)) from None

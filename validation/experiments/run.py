@@ -101,7 +101,7 @@ def run(
         problem: a registered name, `FILE.py:NAME`, or a problem object.
         T: local steps. seeds: how many. every: a value is kept each so many steps; about 100 times without it.
         metrics: names of `fedco.algorithms.metrics.METRICS`, `messages` and `bytes`.
-        settings: hyperparameters and dials (`problem.NAME` is always a dial); a mapping, or texts `NAME=VALUE`.
+        settings: hyperparameters and parameters (`problem.NAME` is always a parameter); a mapping, or texts `NAME=VALUE`.
         grid: what varies: `{name: values}`, or texts such as `eta=1e-3:1:13log`. All grid points share the noise.
         theorems: statements whose bound is wanted; all that name this method on certified constants without it. A bound is
             of the mean of gradient_sq, so it needs that metric.
