@@ -127,7 +127,9 @@ def run(
     wanted = _checked(metrics, groups[0].problem)
     step = every or max(1, T // RECORDS)
     folder = make_folder(out) if out is not None else None
-    tables, bounds, seconds = [], [], 0.0
+    tables: list[RunTable] = []
+    bounds: list[dict[str, Any]] = []
+    seconds = 0.0
     for number, group in enumerate(groups):
         found = _bounds_of(group, T, theorems) if "gradient_sq" in wanted or theorems else {}
         label = f"{number + 1}/{len(groups)} " if len(groups) > 1 else ""
