@@ -5,12 +5,12 @@ from fractions import Fraction
 
 import pytest
 import torch
+from exact_moments import Chain, NotAffine, contradicts
 from fedco.algorithms import METHODS, Start, drive
 from fedco.algorithms.engine import metrics
-from fedco.validation.exact_moments import Chain, NotAffine, contradicts
-from fedco.validation.linear_quadratic import METHODS as COVERED
-from fedco.validation.linear_quadratic import Numbers, exact_chain, gradient_statistic
 from fedco.validation.statistics.ledger import AlphaLedger
+from linear_quadratic import METHODS as COVERED
+from linear_quadratic import Numbers, exact_chain, gradient_statistic
 
 F = Fraction
 SETTINGS = {

@@ -3,10 +3,10 @@
 from fractions import Fraction
 
 import pytest
+from exact_moments import Chain
 from fedco.bounds.evaluation.enclosure import EnclosureError
 from fedco.bounds.evaluation.moments import RandomMap, Recursion, affine_map
-from fedco.validation.exact_moments import Chain
-from fedco.validation.linear_quadratic import Numbers, exact_chain, gradient_statistic
+from linear_quadratic import Numbers, exact_chain, gradient_statistic
 
 F = Fraction
 METHODS = {

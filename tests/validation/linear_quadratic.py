@@ -23,10 +23,9 @@ from math import comb
 from typing import Any
 
 import torch
+from exact_moments import Chain, Matrix, Vector
+from fedco.synthetic.kinds import AbstractConditional
 from torch import Tensor
-
-from ..synthetic.kinds import AbstractConditional
-from .exact_moments import Chain, Matrix, Vector
 
 _DENOMINATOR = 8
 

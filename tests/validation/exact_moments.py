@@ -17,10 +17,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from fedco.bounds.evaluation.moments import NotAffine, affine_map
+from fedco.validation.statistics.evalues import log_e_refute, log_e_support
 from flint import fmpq, fmpq_mat
-
-from ..bounds.evaluation.moments import NotAffine, affine_map
-from .statistics.evalues import log_e_refute, log_e_support
 
 Vector = Sequence[Fraction]
 Matrix = Sequence[Vector]
