@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: report report-full test test-all lint docs dependencies check-dependencies bench clean
+.PHONY: report report-full test test-all lint docs dependencies check-dependencies bench gpu clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -49,6 +49,11 @@ bench: $(STAMP)  ## every comparison in benchmarks/README.md; installs JAX, whic
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/oracle_cost.py
 	$(BIN)/python benchmarks/grid_evaluation.py
+
+gpu: $(STAMP)  ## where there is a CUDA device: the tests that need one, then the benchmark on it
+	$(BIN)/python -c "import torch; assert torch.cuda.is_available(), 'no CUDA device here'"
+	$(BIN)/python -m pytest -m gpu
+	$(BIN)/python benchmarks/gpu_throughput.py
 
 clean:
 	rm -rf $(VENV) report build *.egg-info

@@ -194,6 +194,7 @@ def test_other_vector_instructions_stay_within_the_bound(method, name, tmp_path)
     )
 
 
+@pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @pytest.mark.parametrize(("method", "name"), REAL, ids=[f"{m.name}-{n}" for m, n in REAL])
 def test_a_gpu_stays_within_the_bound(method, name):
