@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..outside import all_that_load, installed, is_python_file, load_installed, load_object
-from .engine.method import Method
+from .declared import Declared, declared
+
+if TYPE_CHECKING:
+    from .engine.method import Method
 
 
 def get_method(name: str, folder: Path | None = None) -> type[Method]:
@@ -20,25 +24,27 @@ def get_method(name: str, folder: Path | None = None) -> type[Method]:
     Raises:
         InputError: no such method, or what is there is none.
     """
-    from . import METHODS
-
     if is_python_file(name):
         return _checked(name, load_object(name, folder))
-    if name in METHODS:
-        return METHODS[name]
+    if name in declared():
+        own = declared()[name]
+        return _checked(name, getattr(import_module(f".{own.module}", __package__), own.class_name))
     if name in installed("methods"):
         return _checked(name, load_installed("methods", name))
-    raise InputError(f"{name[:40]!r}: not a method; wanted FILE.py:NAME or one of {' '.join(METHODS)}")
+    raise InputError(f"{name[:40]!r}: not a method; wanted FILE.py:NAME or one of {' '.join(declared())}")
 
 
-def methods() -> Mapping[str, type[Method]]:
-    """Every method by name; an installed one that cannot be loaded is left out with a warning."""
-    from . import METHODS
+def listed() -> Mapping[str, Declared | type[Method]]:
+    """What is known of every method, by name: of fedco's own without importing them, of an installed one its class.
 
-    return METHODS | all_that_load(installed("methods"), get_method)
+    One that cannot be loaded is left out with a warning.
+    """
+    return {**declared(), **all_that_load(installed("methods"), get_method)}
 
 
 def _checked(name: str, found: Any) -> type[Method]:
+    from .engine.method import Method
+
     if not (isinstance(found, type) and issubclass(found, Method)):
         raise InputError(f"{name}: wanted a class derived from fedco.algorithms.Method, got {str(found)[:60]}")
     return found

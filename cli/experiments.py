@@ -74,23 +74,29 @@ def _problem_text(row: dict[str, Any]) -> str:
 
 def algorithms(as_json: Json = False) -> None:
     """The methods: problem kinds, oracles that they call, hyperparameters."""
-    from dataclasses import fields
+    from ..algorithms.registry import listed
 
-    from ..algorithms.registry import methods
-
-    rows = [
-        {
-            "name": name,
-            "kinds": list(method.kinds),
-            "needs": list(method.needs),
-            "needs_on": {kind: list(oracles) for kind, oracles in method.needs_on.items()},
-            "hyperparameters": [item.name for item in fields(method)],
-            "summary": (method.__doc__ or "").strip().splitlines()[0],
-        }
-        for name, method in methods().items()
-    ]
+    rows = [_method_row(name, method) for name, method in listed().items()]
     text = "\n".join(f"{r['name']:<16} {', '.join(r['hyperparameters']):<40} {r['summary']}" for r in rows)
     emit({"algorithms": rows}, text, as_json)
+
+
+def _method_row(name: str, method: Any) -> dict[str, Any]:
+    """What is known of a method, from its source or of its class."""
+    if isinstance(method, type):
+        from dataclasses import fields
+
+        hyperparameters, summary = fields(method), (method.__doc__ or "").strip().splitlines()[0]
+    else:
+        hyperparameters, summary = method.hyperparameters, method.summary
+    return {
+        "name": name,
+        "kinds": list(method.kinds),
+        "needs": list(method.needs),
+        "needs_on": {kind: list(oracles) for kind, oracles in method.needs_on.items()},
+        "hyperparameters": [item.name for item in hyperparameters],
+        "summary": summary,
+    }
 
 
 def _check_device(device: str) -> str:

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, broadcast, client_mean, descend, is_due
-from .plain import PLAIN_ORACLES, VALUE_ORACLES, plain_gradient, plain_value
+from ..engine.oracles import VALUE_ORACLES
+from .plain import plain_gradient, plain_value
 
 
 def onto_simplex(v: Tensor) -> Tensor:
@@ -66,9 +67,7 @@ class DRFA(Method):
     name: ClassVar[str] = "drfa"
     kinds: ClassVar[tuple[str, ...]] = tuple(VALUE_ORACLES)
     needs: ClassVar[tuple[str, ...]] = ("sample",)
-    needs_on: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        kind: (*PLAIN_ORACLES[kind], *value) for kind, value in VALUE_ORACLES.items()
-    }
+    needs_on: ClassVar[Mapping[str, tuple[str, ...]]] = VALUE_ORACLES
 
     eta: Scalar
     gamma: Scalar

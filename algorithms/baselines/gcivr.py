@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, descend
+from ..engine.oracles import SHARED_ORACLES
 
 
 def jacobian(problem: Any, x: Tensor, sample: Any) -> Tensor:
@@ -50,7 +51,7 @@ class GCIVR(Method):
 
     name: ClassVar[str] = "gcivr"
     kinds: ClassVar[tuple[str, ...]] = ("shared_composite",)
-    needs: ClassVar[tuple[str, ...]] = ("sample", "inner", "inner_vjp", "outer_gradient", "extra_gradient")
+    needs: ClassVar[tuple[str, ...]] = SHARED_ORACLES
 
     eta: Scalar
     tau: int

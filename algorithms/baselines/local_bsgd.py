@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..engine.method import Method, Scalar
+from ..engine.oracles import CONDITIONAL_ORACLES, LOCAL_ORACLES
 from ..engine.special_case import SpecialCase
 from ..methods.comfedl import ComFedL
 from ..methods.fcsg import FCSG
@@ -30,7 +31,10 @@ class LocalBSGD(SpecialCase):
     name: ClassVar[str] = "local_bsgd"
     kinds: ClassVar[tuple[str, ...]] = ("local_composite", "conditional")
     needs: ClassVar[tuple[str, ...]] = ()
-    needs_on: ClassVar[Mapping[str, tuple[str, ...]]] = {"local_composite": ComFedL.needs, "conditional": FCSG.needs}
+    needs_on: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "local_composite": LOCAL_ORACLES,
+        "conditional": CONDITIONAL_ORACLES,
+    }
 
     eta: Scalar
     tau: int

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, blend, choice, descend, is_due
+from ..engine.oracles import LOCAL_ORACLES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +43,7 @@ class LocalSCGD(Method):
 
     name: ClassVar[str] = "local_scgd"
     kinds: ClassVar[tuple[str, ...]] = ("local_composite",)
-    needs: ClassVar[tuple[str, ...]] = ("sample", "inner", "inner_vjp", "outer_gradient")
+    needs: ClassVar[tuple[str, ...]] = LOCAL_ORACLES
 
     eta: Scalar
     gamma: Scalar

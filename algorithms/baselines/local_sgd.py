@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, descend, is_due
+from ..engine.oracles import PLAIN_ORACLES
 from ..engine.participation import at_round_start, fraction, participants
-from .plain import PLAIN_ORACLES, plain_gradient
+from .plain import plain_gradient
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,12 @@ class LocalSGD(Method):
     kinds: ClassVar[tuple[str, ...]] = tuple(PLAIN_ORACLES)
     needs: ClassVar[tuple[str, ...]] = ()
     needs_on: ClassVar[Mapping[str, tuple[str, ...]]] = PLAIN_ORACLES
+    costs: ClassVar[Mapping[str, str]] = {
+        "iterations": "T",
+        "rounds": "T/tau",
+        "samples": "b*T",
+        "model_messages": "T/tau",
+    }
 
     eta: Scalar
     tau: int

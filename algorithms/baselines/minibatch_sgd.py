@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..engine.method import Method, Scalar
+from ..engine.oracles import CONDITIONAL_ORACLES, LOCAL_ORACLES, LOSS_ORACLES, META_ORACLES, SHARED_ORACLES
 from ..engine.special_case import SpecialCase
 from ..methods.comfedl import ComFedL
-from ..methods.fcsg import CONDITIONAL_ORACLES, FCSG
+from ..methods.fcsg import FCSG
 from ..methods.feddro import FedDRO
 from ..methods.meta_fl import MetaFL
 from .local_sgd import LocalSGD
-from .plain import PLAIN_ORACLES
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +38,13 @@ class MinibatchSGD(SpecialCase):
     kinds: ClassVar[tuple[str, ...]] = ("shared_composite", "local_composite", "conditional", "meta", "federated")
     needs: ClassVar[tuple[str, ...]] = ()
     needs_on: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "shared_composite": FedDRO.needs,
-        "local_composite": ComFedL.needs,
+        "shared_composite": SHARED_ORACLES,
+        "local_composite": LOCAL_ORACLES,
         "conditional": CONDITIONAL_ORACLES,
-        "meta": MetaFL.needs,
-        "federated": PLAIN_ORACLES["federated"],
+        "meta": META_ORACLES,
+        "federated": LOSS_ORACLES,
     }
+    costs: ClassVar[Mapping[str, str]] = {"iterations": "T", "rounds": "T", "samples": "b*T", "model_messages": "T"}
 
     eta: Scalar
     b: int = 1

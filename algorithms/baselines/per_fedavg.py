@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..engine.method import Batches, Method, Scalar, choice
+from ..engine.oracles import META_ORACLES
 from ..engine.special_case import SpecialCase
 from ..methods.meta_fl import MetaFL
 
@@ -26,8 +27,8 @@ class PerFedAvg(SpecialCase):
     """
 
     name: ClassVar[str] = "per_fedavg"
-    kinds: ClassVar[tuple[str, ...]] = MetaFL.kinds
-    needs: ClassVar[tuple[str, ...]] = MetaFL.needs
+    kinds: ClassVar[tuple[str, ...]] = ("meta",)
+    needs: ClassVar[tuple[str, ...]] = META_ORACLES
 
     beta: Scalar
     tau: int

@@ -12,28 +12,15 @@ compositional methods are there to remove.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..methods.fcsg import CONDITIONAL_ORACLES, ConditionalBatch
+from ..methods.fcsg import ConditionalBatch
 from ..methods.fedavg import compositional_gradient
 
-PLAIN_ORACLES: Mapping[str, tuple[str, ...]] = {
-    "shared_composite": ("sample", "inner", "inner_vjp", "outer_gradient", "extra_gradient"),
-    "local_composite": ("sample", "inner", "inner_vjp", "outer_gradient"),
-    "conditional": CONDITIONAL_ORACLES,
-    "meta": ("sample", "local_gradient"),
-    "federated": ("sample", "local_gradient"),
-}
 LOCAL_LOSSES = ("meta", "federated")  # kinds whose clients' losses are no compositions
-VALUE_ORACLES: Mapping[str, tuple[str, ...]] = {
-    "local_composite": ("outer", "inner"),
-    "meta": ("local_value",),
-    "federated": ("local_value",),
-}
 
 
 def plain_gradient(problem: Any, x: Tensor, draws: Draws, b: int) -> Tensor:

@@ -24,8 +24,9 @@ from ..engine.method import (
     descend,
     is_due,
 )
+from ..engine.oracles import VALUE_ORACLES
 from ..engine.participation import at_round_start, fraction, participants
-from .plain import PLAIN_ORACLES, VALUE_ORACLES, plain_gradient, plain_value
+from .plain import plain_gradient, plain_value
 
 SMALLEST_LOSS = 1e-10  # the authors' program adds it to a loss before taking powers
 
@@ -57,9 +58,7 @@ class QFedAvg(Method):
     name: ClassVar[str] = "q_fedavg"
     kinds: ClassVar[tuple[str, ...]] = tuple(VALUE_ORACLES)
     needs: ClassVar[tuple[str, ...]] = ("sample",)
-    needs_on: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        kind: (*PLAIN_ORACLES[kind], *value) for kind, value in VALUE_ORACLES.items()
-    }
+    needs_on: ClassVar[Mapping[str, tuple[str, ...]]] = VALUE_ORACLES
 
     eta: Scalar
     q: Scalar

@@ -5,6 +5,7 @@ Source: Karimireddy et al., "SCAFFOLD: stochastic controlled averaging for feder
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -13,8 +14,9 @@ from torch import Tensor
 
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, broadcast, choice, client_mean, descend, is_due
+from ..engine.oracles import PLAIN_ORACLES
 from ..engine.participation import at_round_start, fraction, participants
-from .plain import PLAIN_ORACLES, plain_gradient
+from .plain import plain_gradient
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +46,12 @@ class Scaffold(Method):
     name: ClassVar[str] = "scaffold"
     kinds: ClassVar[tuple[str, ...]] = ("federated",)
     needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
+    costs: ClassVar[Mapping[str, str]] = {
+        "iterations": "T",
+        "rounds": "T/tau",
+        "samples": "b*T",
+        "model_messages": "2*T/tau",
+    }
 
     eta: Scalar
     tau: int

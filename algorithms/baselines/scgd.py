@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..engine.method import Method, Scalar, choice
+from ..engine.oracles import LOCAL_ORACLES
 from ..engine.special_case import SpecialCase
 from .local_scgd import LocalSCGD
 
@@ -23,8 +24,8 @@ class SCGD(SpecialCase):
     """
 
     name: ClassVar[str] = "scgd"
-    kinds: ClassVar[tuple[str, ...]] = LocalSCGD.kinds
-    needs: ClassVar[tuple[str, ...]] = LocalSCGD.needs
+    kinds: ClassVar[tuple[str, ...]] = ("local_composite",)
+    needs: ClassVar[tuple[str, ...]] = LOCAL_ORACLES
 
     eta: Scalar
     gamma: Scalar

@@ -151,6 +151,9 @@ class Method(ABC):
     kinds: ClassVar[tuple[str, ...]]  # problem kinds that the method is defined for
     needs: ClassVar[tuple[str, ...]]  # oracles that it calls
     needs_on: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # and those that it calls on one kind only
+    costs: ClassVar[
+        Mapping[str, str]
+    ] = {}  # what T local steps cost, by resource: formulas in T and the hyperparameters
 
     @abstractmethod
     def init(self, problem: Any, start: Start, draws: Draws) -> State:

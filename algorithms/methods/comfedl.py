@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, choice, descend, is_due
+from ..engine.oracles import LOCAL_ORACLES
 from ..engine.participation import at_round_start, fraction, participants
 
 
@@ -36,7 +37,7 @@ class ComFedL(Method):
 
     name: ClassVar[str] = "comfedl"
     kinds: ClassVar[tuple[str, ...]] = ("local_composite",)
-    needs: ClassVar[tuple[str, ...]] = ("sample", "inner", "inner_vjp", "outer_gradient")
+    needs: ClassVar[tuple[str, ...]] = LOCAL_ORACLES
 
     eta: Scalar
     tau: int

@@ -12,8 +12,7 @@ from torch import Tensor
 
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, descend, is_due
-
-CONDITIONAL_ORACLES = ("sample_outer", "sample_inner", "sample_gradient")
+from ..engine.oracles import CONDITIONAL_ORACLES
 
 
 @dataclass(frozen=True)

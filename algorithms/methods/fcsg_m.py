@@ -12,7 +12,8 @@ from torch import Tensor
 
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, blend, descend, is_due
-from .fcsg import CONDITIONAL_ORACLES, ConditionalBatch
+from ..engine.oracles import CONDITIONAL_ORACLES
+from .fcsg import ConditionalBatch
 
 
 @dataclass(frozen=True, kw_only=True)

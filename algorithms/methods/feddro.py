@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, choice, descend, is_due
+from ..engine.oracles import SHARED_ORACLES
 from .fedavg import compositional_gradient
 
 
@@ -43,7 +44,7 @@ class FedDRO(Method):
 
     name: ClassVar[str] = "feddro"
     kinds: ClassVar[tuple[str, ...]] = ("shared_composite",)
-    needs: ClassVar[tuple[str, ...]] = ("sample", "inner", "inner_vjp", "outer_gradient", "extra_gradient")
+    needs: ClassVar[tuple[str, ...]] = SHARED_ORACLES
 
     eta: Scalar
     beta: Scalar

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ..engine.draws import Draws
 from ..engine.method import Batches, Messages, Method, Scalar, Start, State, average, choice, descend, is_due
+from ..engine.oracles import META_ORACLES
 from ..engine.participation import at_round_start, fraction, participants
 
 
@@ -37,7 +38,7 @@ class MetaFL(Method):
 
     name: ClassVar[str] = "meta_fl"
     kinds: ClassVar[tuple[str, ...]] = ("meta",)
-    needs: ClassVar[tuple[str, ...]] = ("sample", "local_gradient", "local_hvp", "alpha", "nu")
+    needs: ClassVar[tuple[str, ...]] = META_ORACLES
 
     beta: Scalar
     tau: int

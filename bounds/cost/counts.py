@@ -1,33 +1,23 @@
-"""What the methods of plain federated problems cost by their own count, for theorems that declare no costs.
+"""What a theorem's method costs by its own count, for theorems that declare no costs.
 
-The counts are formulas in the method's own hyperparameters, T (local steps) and nothing else; tests compare them with what
-the methods send and draw. A method from a file or a package says it in a class attribute `costs` of the same form.
+A method says it in a class attribute `costs`: formulas in its hyperparameters, T (local steps) and nothing else; tests compare
+those of fedco's own with what they send and draw.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import sympy as sp
 
+from ...algorithms.declared import declared
 from ...errors import InputError
 from ...outside import installed, is_python_file, load_installed, load_object
 from ..language.formula import FormulaError, read_formula
 from ..language.theorem import MethodCall, Theorem
 
-_LOCAL = {"iterations": "T", "rounds": "T/tau", "samples": "b*T", "model_messages": "T/tau"}
-COUNTS: Mapping[str, Mapping[str, str]] = {
-    "local_sgd": _LOCAL,
-    "minibatch_sgd": {"iterations": "T", "rounds": "T", "samples": "b*T", "model_messages": "T"},
-    "scaffold": {**_LOCAL, "model_messages": "2*T/tau"},
-    "fedprox": _LOCAL,
-}
-"""On a plain federated problem, with every client in every round."""
-COUNTED = ("eta", "eta_g", "mu", "tau", "b")
-"""Hyperparameters for which the counts hold; a method that is given another one declares no costs here."""
 DEFAULTS: Mapping[str, int] = {"b": 1}
-"""What a theorem need not say of a method."""
+"""What a theorem need not say of a method that has no default for it."""
 
 
 def method_costs(theorem: Theorem) -> dict[str, sp.Expr]:
@@ -40,9 +30,10 @@ def method_costs(theorem: Theorem) -> dict[str, sp.Expr]:
     steps = _steps(theorem)
     if call is None or steps is None:
         return {}
-    names = {**{name: sp.Integer(value) for name, value in DEFAULTS.items()}, **call.values, "T": steps}
+    costs, defaults = _declared(call)
+    names = {**{name: sp.Integer(value) for name, value in defaults.items()}, **call.values, "T": steps}
     found = {}
-    for resource, text in _declared(call).items():
+    for resource, text in costs.items():
         try:
             found[resource] = read_formula(text, names)
         except FormulaError as error:
@@ -58,13 +49,17 @@ def _steps(theorem: Theorem) -> sp.Expr | None:
     return None
 
 
-def _declared(call: MethodCall) -> Mapping[str, str]:
-    if call.name in COUNTS:
-        return COUNTS[call.name] if set(call.values) <= set(COUNTED) else {}
+def _declared(call: MethodCall) -> tuple[Mapping[str, str], Mapping[str, int]]:
+    """The formulas of the method that a theorem calls, and the whole numbers that need not be given."""
+    if call.name in declared():
+        own = declared()[call.name]
+        known = {each.name: each for each in own.hyperparameters}
+        named = " ".join(own.costs.values())
+        uncounted = [name for name in call.values if known[name].annotation != "Scalar" and name not in named]
+        defaults = {name: each.default for name, each in known.items() if type(each.default) is int}
+        return ({} if uncounted else own.costs), defaults
     if is_python_file(call.name):
-        return _of(load_object(call.name, call.folder))
-    return _of(load_installed("methods", call.name)) if call.name in installed("methods") else {}
-
-
-def _of(method: Any) -> Mapping[str, str]:
-    return getattr(method, "costs", {})
+        found = load_object(call.name, call.folder)
+    else:
+        found = load_installed("methods", call.name) if call.name in installed("methods") else None
+    return getattr(found, "costs", {}), DEFAULTS

@@ -8,7 +8,7 @@ from pathlib import Path
 import fedco
 import pytest
 from fedco.algorithms import METHODS, drive
-from fedco.bounds.cost.counts import COUNTS
+from fedco.algorithms.declared import declared
 from fedco.bounds.cost.resources import resource, resources
 from fedco.bounds.language.definition import define
 from fedco.bounds.language.reading import InputError
@@ -60,7 +60,7 @@ def measured(kind, **more):
 MORE = {"fedprox": {"mu": 0.5}}
 
 
-@pytest.mark.parametrize("name", sorted(COUNTS))
+@pytest.mark.parametrize("name", sorted(name for name, method in declared().items() if method.costs))
 def test_a_count_is_what_the_method_does(name):
     more = MORE.get(name, {})
     period = {} if name == "minibatch_sgd" else {"tau": P}
@@ -73,7 +73,8 @@ def test_a_method_of_a_file_says_what_it_costs():
 
 
 def test_what_is_not_counted_is_not_claimed():
-    assert formulas("local_sgd", m=2) == {}
+    assert formulas("local_sgd", m=2) == {} == formulas("minibatch_sgd", m=2)
+    assert formulas("fedprox", mu="1/2") != {}
     assert formulas("no_such_method") == {}
     with pytest.raises(InputError, match=r"rounds: not a resource of mine\.theorem_1"):
         resource(theorem({"name": "no_such_method"}).statement("printed"), "rounds")

@@ -1,0 +1,27 @@
+"""The oracles that methods call, by kind of problem: what their `needs` and `needs_on` name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+SHARED_ORACLES = ("sample", "inner", "inner_vjp", "outer_gradient", "extra_gradient")
+LOCAL_ORACLES = ("sample", "inner", "inner_vjp", "outer_gradient")
+CONDITIONAL_ORACLES = ("sample_outer", "sample_inner", "sample_gradient")
+META_ORACLES = ("sample", "local_gradient", "local_hvp", "alpha", "nu")
+LOSS_ORACLES = ("sample", "local_gradient")
+"""Of clients' losses that are no compositions, the meta kind's among them."""
+
+PLAIN_ORACLES: Mapping[str, tuple[str, ...]] = {
+    "shared_composite": SHARED_ORACLES,
+    "local_composite": LOCAL_ORACLES,
+    "conditional": CONDITIONAL_ORACLES,
+    "meta": LOSS_ORACLES,
+    "federated": LOSS_ORACLES,
+}
+"""What the gradient of a client's plain loss takes."""
+VALUE_ORACLES: Mapping[str, tuple[str, ...]] = {
+    "local_composite": (*LOCAL_ORACLES, "outer", "inner"),
+    "meta": (*LOSS_ORACLES, "local_value"),
+    "federated": (*LOSS_ORACLES, "local_value"),
+}
+"""And its value with it."""
