@@ -97,6 +97,21 @@ def equation_25(L_g, **v):
     return lemma_4_1(**v, letter=v["C_g"] ** 2 * v["L_f"] + v["C_f"] * L_g)
 
 
+def lemma_4_1_between_communications(L_g, **v):
+    """docs/theory/local_scgdm.md, section 5: the bias costs 2 alpha eta, the noise (alpha eta)^2, with 2 for the sample Jacobian."""
+    noise = v["C_g"] ** 2 * v["sigma_f"] ** 2 + 2 * v["C_f"] ** 2 * v["sigma_g"] ** 2
+    return equation_25(L_g, **v) | {"gradient_noise": (v["alpha"] * v["eta"]) ** 2 * noise}
+
+
+def lemma_a_2_for_identical_clients(C_f, C_g, L_f, L_g, sigma_f, sigma_g, consensus_error, inner_consensus):
+    return {
+        "drift": 4 * C_f**2 * L_g**2 * consensus_error,
+        "inner_consensus": 4 * C_g**2 * L_f**2 * inner_consensus,
+        "outer_noise": 4 * C_g**2 * sigma_f**2,
+        "jacobian_noise": 4 * C_f**2 * sigma_g**2,
+    }
+
+
 def equation_12(C_g, delta_g, beta, gamma, eta, momentum_sq, inner_error):
     return {
         "momentum": eta * beta**2 * C_g**2 / gamma * momentum_sq,
@@ -178,6 +193,8 @@ PAPER = {
     ("corollary_3_5", "corrected"): scheduled(repaired),
     ("lemma_4_1", "printed"): equation_11,
     ("lemma_4_1", "composed"): equation_25,
+    ("lemma_4_1", "corrected"): lemma_4_1_between_communications,
+    ("lemma_a_2", "corrected"): lemma_a_2_for_identical_clients,
     ("lemma_4_2", "printed"): equation_12,
     ("lemma_4_2", "composed"): equation_12,
     ("lemma_4_3", "printed"): equation_13,
