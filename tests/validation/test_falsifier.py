@@ -17,7 +17,7 @@ from fedco.bounds.registry import get_theorem
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily
 from fedco.validation.falsifier import assert_not_falsified, falsify
 from fedco.validation.falsifier.bundle import bundle_of, recompute
-from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm
+from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm, sides
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.exact.curve import Curve, infimum_gap
 from fedco.validation.falsifier.exact.interval import Interval
@@ -25,7 +25,9 @@ from fedco.validation.falsifier.exact.problem import Instance, exact_problem
 from fedco.validation.falsifier.exact.run import CannotReplay, average_square, endless_square, scalar
 from fedco.validation.falsifier.exact.tensor import ExactTensor, InexactError
 from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.rounding import simplest
+from fedco.validation.falsifier.lemma import balanced
+from fedco.validation.falsifier.rounding import drafts, settle, simplest
+from fedco.validation.falsifier.search import islands
 from fedco.validation.runs.bundle import BundleError, read, replay, write
 from fedco.validation.runs.refutations import REGISTRY
 
@@ -313,4 +315,55 @@ def test_a_theorem_of_ones_own(tmp_path) -> None:
 
 
 def test_a_lemma_that_bounds_nothing_is_not_applicable() -> None:
-    assert falsify("meta_fl.lemma_4").outcome == "NOT_APPLICABLE"
+    assert falsify("meta_fl.lemma_12").outcome == "NOT_APPLICABLE"
+    assert falsify("meta_fl.lemma_5").outcome == "NOT_APPLICABLE"
+
+
+# --- lemmas -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["local_scgdm.descent", "local_scgdm.lemma_4_2", "local_scgdm.lemma_a_1", "feddro.theorem_f_6"]
+)
+def test_a_false_lemma_is_refuted_along_a_run(name: str, tmp_path) -> None:
+    result = falsify(name, seconds=60, out=tmp_path)
+    assert result.refuted
+    bundle = read(result.path)
+    assert replay(bundle, REGISTRY).confirmed
+    place = bundle.problem["parameters"]["place"]
+    other = {**bundle.problem, "parameters": {**bundle.problem["parameters"], "place": {**place, "row": 1000}}}
+    with pytest.raises(BundleError, match="does not speak of it"):
+        recompute(replace(bundle, problem=other))
+    with pytest.raises(BundleError, match="wanted the row"):
+        recompute(
+            replace(bundle, problem={**bundle.problem, "parameters": {**bundle.problem["parameters"], "place": None}})
+        )
+
+
+def test_a_true_lemma_survives() -> None:
+    """Lemma 2's recursion of one step is tight: the search comes close to 1 and stays below."""
+    result = falsify("comfedl.lemma_2_step", seconds=4)
+    assert result.outcome == "SURVIVED"
+    assert 0.5 < result.ratio <= 1
+
+
+def test_both_sides_of_a_lemma_have_only_positive_parts() -> None:
+    lower, upper = balanced(np.array([-2.0, 3.0]), [np.array([-1.0, -5.0]), np.array([4.0, 4.0])])
+    assert lower.tolist() == [1.0, 8.0]
+    assert upper.tolist() == [6.0, 4.0]
+
+
+def test_a_lemma_in_doubles_and_in_exact_numbers() -> None:
+    """The sides that the search scores are those that the exact check finds, at the same row."""
+    target = target_of(get_theorem("local_scgdm.lemma_4_1"), "printed")
+    formula = Formula(target.theorem, "printed")
+    island = next(i for i in islands(target, formula) if i.clients == 2 and i.period == 2)
+    points = np.random.default_rng(3).random((64, island.size))
+    scores, compared = island.score(points), 0
+    for point in points[(scores > -1) & (scores < 2)]:
+        candidate = island.candidate(point)
+        draft = next(d for d in [*drafts(target, formula, candidate, island.settings)][1:])
+        exact = sides(target, settle(target, formula, draft))
+        assert np.log10(exact.ratio) == pytest.approx(candidate.score, abs=1e-2)  # the step size is rounded down
+        compared += 1
+    assert compared > 3

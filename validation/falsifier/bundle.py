@@ -15,6 +15,7 @@ from .confirm import Claimed, Confirmed, NotConfirmed, sides
 from .declared import Target, target_of
 from .exact.interval import Ends
 from .exact.problem import Instance, as_fractions
+from .lemma import Place
 
 _ARGUMENT = "at least the supremum that the instance's knots give"
 
@@ -54,7 +55,8 @@ def _clients(instance: Instance) -> int:
 
 def _parameters(claimed: Claimed) -> dict[str, Any]:
     interval = None if claimed.interval is None else list(claimed.interval)
-    made: dict[str, Any] = plain({"instance": claimed.instance.to_dict(), "interval": interval})
+    place = None if claimed.place is None else {"row": claimed.place.row, "steps": claimed.place.steps}
+    made: dict[str, Any] = plain({"instance": claimed.instance.to_dict(), "interval": interval, "place": place})
     return made
 
 
@@ -91,7 +93,10 @@ def claimed_of(bundle: Bundle) -> Claimed:
         instance = Instance.from_dict(parameters["instance"])
         constants = {name: as_fractions(c["value"]) for name, c in bundle.certificates.items()}
         hyperparameters = {name: as_fractions(value) for name, value in bundle.hyperparameters.items()}
-        return Claimed(instance, constants, hyperparameters, _interval(parameters["interval"]))
+        place = (
+            None if parameters.get("place") is None else Place(**{k: int(v) for k, v in parameters["place"].items()})
+        )
+        return Claimed(instance, constants, hyperparameters, _interval(parameters["interval"]), place)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BundleError(f"problem: wanted an instance as the falsifier writes it ({error})") from error
 

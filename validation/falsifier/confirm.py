@@ -12,33 +12,45 @@ from typing import Any
 
 import sympy as sp
 
+from ...algorithms import Start
 from ...bounds.evaluation.enclosure import EnclosureError, enclose, enclose_bound
 from ...bounds.evaluation.evaluate import InadmissibleError, complete, holds
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Condition
+from ..lemmas.trace import Trace
 from .declared import Target
-from .exact.interval import Ends
+from .exact.interval import Ends, Interval
 from .exact.problem import ExactProblem, Instance, exact_problem
 from .exact.run import (
+    MOST_STEPS,
     CannotReplay,
+    NoNoise,
     average_square,
     constant,
     endless_square,
     invariant_interval,
-    point_spread,
     scalar,
 )
-from .exact.tensor import InexactError
+from .exact.tensor import ExactTensor, InexactError
 from .formula import Formula
+from .lemma import Place, balanced, rows_of, trace_of, unseen
 from .properties import PROPERTIES
 
 Q = Fraction
 _BITS = 384
 _LENGTHS = ("iterations", "rounds")
+_LONGEST_LEMMA = 256
 
 
 class NotConfirmed(ValueError):
-    """A candidate is not what it says: an assumption or a condition fails, or the bound holds."""
+    """A candidate is not what it says: an assumption or a condition fails, or the bound holds.
+
+    `ratio` is left side over bound where both are known exactly.
+    """
+
+    def __init__(self, why: str, ratio: float | None = None) -> None:
+        super().__init__(why)
+        self.ratio = ratio
 
 
 @dataclass(frozen=True)
@@ -50,13 +62,14 @@ class Claimed:
         constants: symbol -> declared constant, at least the true one.
         hyperparameters: symbol -> value, those that the statement determines left out.
         interval: starts that every round keeps, where the run is endless; else None.
-        horizon: the symbol for the length of the run is among the hyperparameters.
+        place: where a lemma is compared.
     """
 
     instance: Instance
     constants: Mapping[str, Fraction]
     hyperparameters: Mapping[str, Fraction]
     interval: Ends | None = None
+    place: Place | None = None
 
     @property
     def values(self) -> dict[str, Fraction]:
@@ -69,12 +82,20 @@ class Claimed:
 
 @dataclass(frozen=True)
 class Confirmed:
-    """Both sides in exact numbers: `left[0] > right[1]`. `checked` says what was found true on the way."""
+    """Both sides in exact numbers: `left[0] > right[1]`. `checked` says what was found true on the way.
+
+    For a lemma every negative part has been moved to the other side, and `seen` are the observables.
+    """
 
     claimed: Claimed
     left: Ends
     right: Ends
     checked: tuple[str, ...] = field(default=())
+    seen: Mapping[str, Fraction] = field(default_factory=dict)
+
+    def stated(self, target: Target) -> dict[str, Fraction]:
+        """The values of the statement's own symbols, observables included."""
+        return {**self.claimed.stated(target), **self.seen}
 
     @property
     def ratio(self) -> float:
@@ -91,7 +112,10 @@ def sides(target: Target, claimed: Claimed) -> Confirmed:
     try:
         problem = exact_problem(claimed.instance)
         checked = [*_check_constants(target, claimed, problem), *_check_shape(target, claimed, problem)]
-        point = _completed(target, claimed)
+        if target.link is not None:
+            left, right, seen = _lemma_sides(target, claimed, problem)
+            return Confirmed(claimed, left, right, tuple(checked), seen)
+        point = _completed(target, claimed.stated(target), claimed)
         left = _left(target, claimed, problem, point)
         right = _right(target, claimed)
     except (ValueError, InputError, InexactError, EnclosureError, ArithmeticError, KeyError) as error:
@@ -107,7 +131,9 @@ def confirm(target: Target, claimed: Claimed) -> Confirmed:
     """
     found = sides(target, claimed)
     if not found.left[0] > found.right[1]:
-        raise NotConfirmed(f"{target.theorem.id} ({target.label}): the bound holds, ratio {found.ratio:.6g}")
+        raise NotConfirmed(
+            f"{target.theorem.id} ({target.label}): the bound holds, ratio {found.ratio:.6g}", found.ratio
+        )
     return found
 
 
@@ -157,14 +183,13 @@ def _check_shape(target: Target, claimed: Claimed, problem: ExactProblem) -> lis
     return ["a group of equal clients moves as one, so that any multiple of the clients is the same run"]
 
 
-def _completed(target: Target, claimed: Claimed) -> dict[str, Ends]:
+def _completed(target: Target, stated: Mapping[str, Fraction], claimed: Claimed) -> dict[str, Ends]:
     """Every symbol of the statement, those that its schedule sets included, as enclosures.
 
     Raises:
         InadmissibleError: a condition fails.
     """
     theorem, label = target.theorem, target.label
-    stated = claimed.stated(target)
     theorem.bound(label, **dict[str, Any](stated))  # decides every condition exactly
     point = complete(theorem.statement(label), stated)
     for condition in Formula(theorem, label).inherited:
@@ -183,8 +208,6 @@ def _enclosed(value: sp.Expr) -> Ends:
 
 
 def _left(target: Target, claimed: Claimed, problem: ExactProblem, point: Mapping[str, Ends]) -> Ends:
-    if target.method is None:
-        return point_spread(problem)
     whole, handed = _handed(target, problem, point)
     method = target.method(handed)
     every = target.every(whole) if target.every else 1
@@ -226,6 +249,58 @@ def _right(target: Target, claimed: Claimed) -> Ends:
     return total.lower, total.upper
 
 
+def _lemma_sides(target: Target, claimed: Claimed, problem: ExactProblem) -> tuple[Ends, Ends, dict[str, Fraction]]:
+    """Both sides of a lemma at its place in a run, negative parts moved, and the observables there.
+
+    Raises:
+        CannotReplay: there is no such row, or the lemma does not speak of it.
+    """
+    link, chain, place = target.link, target.chain, claimed.place
+    assert link is not None and chain is not None
+    if place is None:
+        raise CannotReplay("wanted the row of the run at which a lemma is compared")
+    stated = {**unseen(target), **claimed.stated(target)}
+    point = {str(s): _enclosed(v) for s, v in complete(target.theorem.statement(target.label), stated).items()}
+    point |= {name: (v, v) for name, v in claimed.hyperparameters.items() if name not in target.stated}
+    trace = _exact_trace(target, claimed, problem, {n: e for n, e in point.items() if n in target.symbols}, place)
+    left, observables, keep = rows_of(link, trace)
+    if not (0 <= place.row < len(left) and keep[place.row]):
+        raise CannotReplay(f"row {place.row} of {len(left)}: the lemma does not speak of it")
+    seen = {name: Q(side[min(place.row, len(side) - 1), 0]) for name, side in observables.items()}
+    stated = {**stated, **seen}
+    _completed(target, stated, claimed)
+    parts = enclose_bound(target.theorem.statement(target.label), stated, bits=_BITS)
+    statement = target.theorem.statement(target.label)
+    if link.right is not None:
+        found: Any = link.right({item.name: constant(parts[item.name].pair) for item in statement.derived})
+        ends: list[Ends] = [found.values if isinstance(found, Interval) else (found, found)]
+    else:
+        ends = [parts[term.name].pair for term in statement.terms]
+    number = Q(left[place.row, 0])
+    low = balanced(number, [low for low, _ in ends], max)
+    high = balanced(number, [high for _, high in ends], max)
+    return (min(low[0], high[0]), max(low[0], high[0])), (min(low[1], high[1]), max(low[1], high[1])), seen
+
+
+def _exact_trace(
+    target: Target, claimed: Claimed, problem: ExactProblem, point: Mapping[str, Ends], place: Place
+) -> Trace:
+    """The run of a lemma in exact numbers."""
+    whole, handed = _handed(target, problem, point)
+    numbers: dict[str, Any] = {**{n: scalar(constant(e)) for n, e in point.items()}, **whole}
+    certified = problem.constants()
+    for name, binding in target.theorem.notation.bindings.items():
+        if name not in numbers and binding.quantity.name in certified:
+            numbers[name] = scalar(certified[binding.quantity.name])
+    steps = place.steps if target.length is None else target.steps(whole)
+    if steps > MOST_STEPS or (target.length is None and steps > _LONGEST_LEMMA):
+        raise CannotReplay(f"{steps} steps: wanted at most {_LONGEST_LEMMA}")
+    assert target.chain is not None
+    estimate = problem.parameters.get("estimate")
+    start = Start(x=problem.initial_point, y=None if estimate is None else ExactTensor.of([estimate]))
+    return trace_of(target.chain, target.method(handed), problem, steps, start, numbers, NoNoise(problem.clients))
+
+
 def interval_of(target: Target, claimed: Claimed) -> Ends:
     """An interval around the start of a claimed endless run that every round keeps.
 
@@ -234,9 +309,8 @@ def interval_of(target: Target, claimed: Claimed) -> Ends:
     """
     try:
         problem = exact_problem(claimed.instance)
-        whole, handed = _handed(target, problem, _completed(target, claimed))
+        whole, handed = _handed(target, problem, _completed(target, claimed.stated(target), claimed))
         period = next(whole[n] for n, b in target.symbols.items() if b.quantity.name == "communication_period")
-        assert target.method is not None
         return invariant_interval(target.method(handed), problem, period)
     except (ValueError, InexactError, InadmissibleError, InputError, ArithmeticError) as error:
         raise NotConfirmed(str(error)) from error

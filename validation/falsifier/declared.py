@@ -11,13 +11,12 @@ from ...algorithms import Method
 from ...bounds.language.notation import Binding
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
-from ..runs.registry import recipes
+from ..lemmas.link import LemmaChain, Link
+from ..runs.registry import chains, recipes
 from .method_call import method_of
 from .properties import PROPERTIES
 
 Values = Mapping[str, Any]
-AT_ONE_POINT = {"(1/N) sum_i ||grad F_i - grad F||^2": "gradient_spread"}
-"""Metrics that are a number at each point of the space -> the statistic of a problem that they are."""
 
 
 @dataclass(frozen=True)
@@ -26,21 +25,24 @@ class Target:
 
     Args:
         kind: kind of problem.
-        method: builds the algorithm from the values of the symbols; None for a statement about one point.
+        method: builds the algorithm from the values of the symbols.
         average: "before" averages over t = 0..T-1, "after" over t = 1..T.
         steps: the local steps that the values stand for.
         every: the statistic uses every so many steps; None uses all.
-        statistic: for a statement about one point, which number it bounds.
+        chain, link: for a lemma, the chain of its proof and its place in it, which say what is compared.
+        more: further properties that an instance must have, chosen by the user.
     """
 
     theorem: Theorem
     label: str
     kind: str
-    method: Callable[[Values], Method] | None
+    method: Callable[[Values], Method]
     average: str = "before"
     steps: Callable[[Values], int] = lambda values: int(values["T"])
     every: Callable[[Values], int] | None = None
-    statistic: str = ""
+    chain: LemmaChain | None = None
+    link: Link | None = None
+    more: tuple[str, ...] = ()
 
     @cached_property
     def stated(self) -> dict[str, Binding]:
@@ -56,16 +58,21 @@ class Target:
     @property
     def assumed(self) -> tuple[str, ...]:
         """Named properties that an instance must have."""
-        return tuple(dict.fromkeys((*self.theorem.assume, *self.theorem.statement(self.label).assume)))
+        return tuple(dict.fromkeys((*self.theorem.assume, *self.theorem.statement(self.label).assume, *self.more)))
 
     @property
     def _needed(self) -> list[str]:
         """The symbols that the method is built from, found by building it once."""
-        if self.method is None:
-            return []
         probe = _Probe()
         self.method(probe)
+        if self.chain is not None:
+            probe.asked.append(self.chain.period)
         return [name for name in probe.asked if name in self.theorem.notation.bindings]
+
+    @property
+    def length(self) -> str | None:
+        """The symbol for the length of a run, where the statement has one."""
+        return next((n for n, b in self.symbols.items() if b.quantity.name in ("iterations", "rounds")), None)
 
     def named(self, quantity: str) -> str | None:
         """The symbol that stands for a quantity."""
@@ -90,21 +97,49 @@ def target_of(theorem: Theorem, label: str) -> Target:
     Raises:
         InputError: the declarations do not say what to run, or the statement bounds nothing.
     """
-    if not theorem.statement(label).terms:
+    if not theorem.statement(label).terms and not _is_compared(theorem):
         raise InputError(f"{theorem.id} ({label}): defines constants and bounds nothing")
     for name in (*theorem.assume, *theorem.statement(label).assume):
         if name not in PROPERTIES:
             raise InputError(
                 f"{theorem.id} ({label}): assumes {name}, which no family knows; wanted one of {' '.join(PROPERTIES)}"
             )
-    if statistic := AT_ONE_POINT.get(theorem.metric.name):
-        return Target(theorem, label, theorem.problem, None, statistic=statistic)
     if theorem.method is not None:
         length = next((n for n, b in theorem.symbols(label).items() if b.quantity.name == "iterations"), "T")
         return Target(
             theorem, label, theorem.problem, method_of(theorem.method), theorem.average, lambda v: int(v[length])
         )
     recipe = recipes().get(theorem.id)
-    if recipe is None:
-        raise InputError(f"{theorem.id}: no method and statistic are declared for it")
-    return Target(theorem, label, theorem.problem, recipe.method, recipe.average, recipe.steps, recipe.every)
+    if recipe is not None:
+        return Target(theorem, label, theorem.problem, recipe.method, recipe.average, recipe.steps, recipe.every)
+    for about, chain in chains().items():
+        found = [link for link in chain.links if link.lemma == theorem.id]
+        if found:
+            link = next((link for link in found if link.of_a_run), found[0])
+            return _lemma(theorem, label, about, chain, link)
+    raise InputError(f"{theorem.id}: no method and statistic are declared for it")
+
+
+def _is_compared(theorem: Theorem) -> bool:
+    """Whether a chain compares a constant that the lemma defines with a run."""
+    return any(
+        link.lemma == theorem.id and link.right is not None for chain in chains().values() for link in chain.links
+    )
+
+
+def _lemma(theorem: Theorem, label: str, about: str, chain: LemmaChain, link: Link) -> Target:
+    """A lemma of the chain of a theorem's proof, on runs of that theorem's method.
+
+    Raises:
+        InputError: the chain compares another statement of the lemma, because this one cannot be measured.
+    """
+    if link.statement and link.statement != label:
+        raise InputError(
+            f"{theorem.id} ({label}): cannot be measured along a run; `{link.statement}` can ({link.note})"
+        )
+    if not link.of_a_run:
+        raise InputError(
+            f"{theorem.id} ({label}): about every outcome of a batch, which no family of its kind has noise for"
+        )
+    recipe = recipes()[about]
+    return Target(theorem, label, theorem.problem, recipe.method, steps=recipe.steps, chain=chain, link=link)

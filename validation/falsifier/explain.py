@@ -83,8 +83,8 @@ def _ratio(target: Target, formula: Formula, made: Draft) -> float | None:
 
 
 def _shares(target: Target, found: Confirmed) -> list[str]:
-    bound = target.theorem.bound(target.label, strict=False, **found.claimed.stated(target))
-    if not bound.total:
+    bound = target.theorem.bound(target.label, strict=False, **found.stated(target))
+    if not bound.total or target.link is not None:
         return []
     parts = sorted(bound.terms.items(), key=lambda item: -abs(item[1]))
     shown = ", ".join(f"{name} {value / bound.total:.0%}" for name, value in parts if abs(value) >= 0.01 * bound.total)
@@ -96,7 +96,7 @@ def _shares(target: Target, found: Confirmed) -> list[str]:
 def _tight_conditions(target: Target, found: Confirmed) -> list[str]:
     """Conditions that hold with next to nothing to spare."""
     statement = target.theorem.statement(target.label)
-    bound = target.theorem.bound(target.label, strict=False, **found.claimed.stated(target))
+    bound = target.theorem.bound(target.label, strict=False, **found.stated(target))
     lines = []
     for check, condition in zip(bound.conditions, statement.conditions, strict=True):
         if condition.relation != "==" and abs(check.slack) <= 0.02 * _size(bound, condition):

@@ -113,6 +113,26 @@ class Formula:
         return self._compiled([sp.Add(*(self.statement.expand(term.expr) for term in self.statement.terms))])
 
     @cached_property
+    def _terms(self) -> Any:
+        return self._compiled([self.statement.expand(term.expr) for term in self.statement.terms])
+
+    def terms(self, values: Mapping[str, Any]) -> list[Array]:
+        """The terms one by one, at arrays that broadcast against each other."""
+        with np.errstate(all="ignore"):
+            return [np.asarray(term, dtype=float) for term in self._terms(*self._arrays(values))]
+
+    @cached_property
+    def _derived(self) -> Any:
+        return self._compiled([self.statement.expand(item.expr) for item in self.statement.derived])
+
+    def derived(self, values: Mapping[str, Any]) -> dict[str, Array]:
+        """The derived constants by name."""
+        with np.errstate(all="ignore"):
+            found = self._derived(*self._arrays(values))
+        names = [item.name for item in self.statement.derived]
+        return {name: np.asarray(value, dtype=float) for name, value in zip(names, found, strict=True)}
+
+    @cached_property
     def _ends(self) -> Any:
         return self._compiled([side for condition in self.conditions for side in (condition.left, condition.right)])
 
@@ -132,6 +152,10 @@ class Formula:
     def admits(self, values: Mapping[str, Any]) -> Array:
         """Whether the conditions hold."""
         return self._met(self._arrays(values))[0]
+
+    def met(self, values: Mapping[str, Any]) -> tuple[Array, Array]:
+        """Whether the conditions hold, and the largest excess."""
+        return self._met(self._arrays(values))
 
     def _arrays(self, values: Mapping[str, Any]) -> list[Array]:
         return [np.asarray(values[name], dtype=float) for name in self.names]

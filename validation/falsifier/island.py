@@ -17,6 +17,7 @@ from ...synthetic.families.piecewise import FAMILIES, Family, MetaFamily
 from .cube import Cube
 from .declared import Target
 from .formula import Formula
+from .lemma import Place, balanced, rounding_of, rows_of, trace_of, unseen
 from .properties import imposing
 from .spaces import Space
 
@@ -46,12 +47,26 @@ class _Step:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One point of an island in numbers: parameters of the family, values of every symbol, score log10(left/bound)."""
+    """One point of an island in numbers: parameters of the family, values of every symbol, score log10(left/bound).
+
+    `place` says at which row of a run a lemma is compared.
+    """
 
     parameters: Mapping[str, Array]
     values: Mapping[str, float]
     score: float
     stays: bool = False
+    place: Place | None = None
+
+
+@dataclass(frozen=True)
+class _Evaluated:
+    """A batch of points in numbers; `rows` is where a lemma is compared, one per point."""
+
+    parameters: dict[str, Array]
+    values: Values
+    scores: Array
+    rows: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +105,15 @@ class Island:
 
     def score(self, points: Array) -> Array:
         """log10 of left side over bound of every point `(count, size)`, capped; very negative where inadmissible."""
-        return np.minimum(self._evaluate(points)[2], CAP)
+        return np.minimum(self._evaluate(points).scores, CAP)
 
     def candidate(self, point: Array) -> Candidate:
         """Everything about one point."""
-        parameters, values, scores = self._evaluate(point[None, :])
-        picked = {name: np.asarray(v)[0] for name, v in parameters.items()}
-        numbers = {name: float(np.broadcast_to(v, (1,))[0]) for name, v in values.items()}
-        return Candidate(picked, numbers, float(scores[0]), self.stays)
+        found = self._evaluate(point[None, :])
+        picked = {name: np.asarray(v)[0] for name, v in found.parameters.items()}
+        numbers = {name: float(np.broadcast_to(v, (1,))[0]) for name, v in found.values.items()}
+        place = None if found.rows is None else Place(int(found.rows[0]), self.horizon)
+        return Candidate(picked, numbers, float(found.scores[0]), self.stays, place)
 
     # --- from a point to numbers ---
 
@@ -141,14 +157,20 @@ class Island:
 
     @cached_property
     def _counts_are_least(self) -> bool:
-        """Where the statement prescribes whole numbers, those that are free are at their least, so that it does."""
-        return bool(whole_choices(self.target, self.formula))
+        """Where the statement prescribes whole numbers, those that are free are at their least, so that it does.
 
-    def _evaluate(self, points: Array) -> tuple[dict[str, Array], Values, Array]:
+        So they are along the run of a lemma: its statistics may enumerate a batch.
+        """
+        return self.target.link is not None or bool(whole_choices(self.target, self.formula))
+
+    def _evaluate(self, points: Array) -> _Evaluated:
         parameters, values, step = self._decode(Cube(points))
         family = self._family(parameters, len(points))
         constants = self._constants(family)
-        values = self._with_step({**constants, **values}, step)
+        unknown = {name: float(value) for name, value in unseen(self.target).items()}
+        values = self._with_step({**unknown, **constants, **values}, step)
+        if self.target.link is not None:
+            return self._along_the_run(family, parameters, values)
         astray = np.zeros(len(points))
         if self.stays:
             parameters, astray = self._at_rest(parameters, values, len(points))
@@ -161,7 +183,61 @@ class Island:
             better = score > best
             best, chosen = np.where(better, score, best), np.where(better, horizon, chosen)
         best = np.where(astray > 0, _ASTRAY * (1 + astray), best)
-        return parameters, self._with_horizon(values, chosen), np.where(self._is_valid(parameters), best, REJECTED)
+        scores = np.where(self._is_valid(parameters), best, REJECTED)
+        return _Evaluated(parameters, self._with_horizon(values, chosen), scores)
+
+    # --- lemmas ---
+
+    def _along_the_run(self, family: Family, parameters: dict[str, Array], values: Values) -> _Evaluated:
+        """A lemma at every row of a run, the row where it is worst for each instance."""
+        chain, link = self.target.chain, self.target.link
+        assert chain is not None and link is not None
+        values = self._with_horizon(values, self.horizon)
+        start = Start(x=family.start, y=family.parameters.get("estimate"))
+        numbers = self._numbers(family, values)
+        trace = trace_of(chain, self._method(values, family.runs), family, self._walked, start, numbers)
+        with np.errstate(all="ignore"):
+            left, seen, keep = rows_of(link, trace)
+            known = {**values, **seen}
+            if link.right is None:
+                terms = self.formula.terms(known)
+            else:
+                derived: Any = self.formula.derived(known)
+                terms = [link.right(derived)]  # type: ignore[list-item]
+            lower, upper = balanced(left, terms)
+            ratio = np.log10(np.maximum(lower - rounding_of(link, trace), 0.0) / upper)
+        admissible, excess = self.formula.met(known)
+        admissible, excess = (np.broadcast_to(a, left.shape) for a in (admissible, excess))
+        scores = np.where(admissible & np.isfinite(ratio), ratio, -10.0 - 10.0 * excess)
+        scores = np.where(keep[:, None], scores, REJECTED)
+        rows = scores.argmax(axis=0)
+        best = np.where(self._is_valid(parameters), scores.max(axis=0), REJECTED)
+        shown = {name: array[np.minimum(rows, len(array) - 1), np.arange(family.runs)] for name, array in seen.items()}
+        return _Evaluated(parameters, {**values, **shown}, best, rows)
+
+    @property
+    def _walked(self) -> int:
+        """Steps of the run of a lemma: what its length symbol stands for, where it has one."""
+        return self.steps_of(self.horizon) if self.target.length is not None else self.horizon
+
+    def _numbers(self, family: Family, values: Values) -> dict[str, Any]:
+        """What the statistics of a chain are made of: one number per instance, whole numbers as they are."""
+        found: dict[str, Any] = {}
+        for name, binding in self.target.theorem.notation.bindings.items():
+            quantity = binding.quantity
+            if name in values and quantity.domain == "positive integer":
+                found[name] = self._whole(quantity.name)
+            elif name in values:
+                found[name] = torch.from_numpy(np.broadcast_to(np.asarray(values[name], float), (family.runs,)).copy())
+            elif quantity.name in self._certified(family):
+                found[name] = self._certified(family)[quantity.name]
+        return found
+
+    @staticmethod
+    def _certified(family: Family) -> Mapping[str, torch.Tensor]:
+        return family.constants()
+
+    # --- theorems ---
 
     def _judge(self, left: Array, values: Values) -> Array:
         sides = self.formula.sides(values)
@@ -234,7 +310,6 @@ class Island:
                 filled = np.nan_to_num(np.broadcast_to(value, (count,)), nan=0.0, posinf=0.0, neginf=0.0)
                 handed[name] = torch.from_numpy(np.maximum(filled, 0.0))
         handed |= {n: 1.0 for n, b in self.target.symbols.items() if b.quantity.name == "participation"}
-        assert self.target.method is not None
         return self.target.method(handed)
 
     def _whole(self, quantity: str) -> int:
@@ -283,8 +358,6 @@ class Island:
 
     def _left(self, family: Family, values: Values) -> tuple[list[Array], list[float]]:
         """The left side for one or several horizons."""
-        if self.target.method is None:
-            return [_at_point(family, self.target.statistic)], [1.0]
         every, first = self._every(), 1 if self.target.average == "after" else 0
         if self.stays:
             squares, _ = self._run(family, values, self.period, every)
@@ -362,11 +435,3 @@ def _doubling(horizon: int, steps_of: Any, period: int) -> list[int]:
     """1, 2, 4, ... up to the horizon, those that end a round."""
     listed = [2**j for j in range(horizon.bit_length()) if 2**j <= horizon]
     return [h for h in listed if steps_of(h) % period == 0 and steps_of(h) >= period]
-
-
-def _at_point(family: Family, statistic: str) -> Array:
-    if statistic == "gradient_spread" and isinstance(family, MetaFamily):
-        each = family.client_gradients(family.start.expand(family.runs, 1))[..., 0]
-        spread: Array = (each - each.mean(1, keepdim=True)).square().mean(1).numpy()
-        return spread
-    raise ValueError(f"{statistic}: not a statistic of a point of {family.name}")

@@ -68,7 +68,9 @@ def value_of(expr: sp.Expr, values: Mapping[str, Any]) -> Any:
 
 
 def _joined(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """Fractions meet tensors of doubles as doubles, and exact tensors as they are."""
+    """Fractions meet doubles as doubles, and whatever is exact as they are."""
     if any(isinstance(v, ExactTensor) for v in (a, b)):
+        return operation(*(ExactTensor.of(v) if isinstance(v, Fraction) else v for v in (a, b)))
+    if all(isinstance(v, (Fraction, int)) for v in (a, b)):
         return operation(a, b)
     return operation(*(float(v) if isinstance(v, Fraction) else v for v in (a, b)))

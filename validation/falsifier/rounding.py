@@ -19,6 +19,7 @@ from .exact.problem import Instance, exact_problem
 from .exact.run import CannotReplay, refined_start
 from .formula import Formula
 from .island import _BISECTIONS, _STEP, _STEP_POWERS, FOREVER, Candidate
+from .lemma import Place, unseen
 
 Q = Fraction
 _CLOSE = Q(1, 10**6)
@@ -63,6 +64,7 @@ class Draft:
         play: the step size is the simplest fraction between this part of its limit and the limit.
         tiny: what a positive constant is declared as where the instance has 0.
         stays: the run is endless.
+        place: where a lemma is compared.
     """
 
     kind: str
@@ -72,6 +74,7 @@ class Draft:
     play: Fraction
     tiny: Fraction
     stays: bool
+    place: Place | None = None
 
 
 def drafts(target: Target, formula: Formula, candidate: Candidate, settings: Mapping[str, int]) -> Iterator[Draft]:
@@ -100,7 +103,9 @@ def _draft(
     for name, binding in target.symbols.items():
         if binding.quantity.name == "fine_tuning_step_size":
             free[name] = parameters["alpha"]
-    return Draft(target.kind, parameters, dict(settings), free, Q(999, 1000), Q(1, 10**15), candidate.stays)
+    return Draft(
+        target.kind, parameters, dict(settings), free, Q(999, 1000), Q(1, 10**15), candidate.stays, candidate.place
+    )
 
 
 def _listed(value: Any, shape: str, rounded: Callable[[float], Fraction]) -> Any:
@@ -129,9 +134,9 @@ def settle(target: Target, formula: Formula, made: Draft) -> Claimed:
     steps = [n for n, b in target.symbols.items() if b.quantity.name in _STEP and n in made.free]
     free = dict(made.free)
     for name in steps:
-        free[name] = _step(formula, {**constants, **free}, name, made.free[name], made.play)
+        free[name] = _step(formula, {**unseen(target), **constants, **free}, name, made.free[name], made.play)
     free.update(formula.chosen({**constants, **free}))
-    claimed = Claimed(instance, constants, free)
+    claimed = Claimed(instance, constants, free, place=made.place)
     return _at_rest(target, claimed) if made.stays else claimed
 
 
@@ -177,9 +182,8 @@ def _moved_start(target: Target, claimed: Claimed) -> Claimed:
     from .confirm import _completed, _handed
 
     problem = exact_problem(claimed.instance)
-    whole, handed = _handed(target, problem, _completed(target, claimed))
+    whole, handed = _handed(target, problem, _completed(target, claimed.stated(target), claimed))
     period = next(whole[n] for n, b in target.symbols.items() if b.quantity.name == "communication_period")
-    assert target.method is not None
     method = target.method(handed)
     for power in (20, 14, 8, 4, 1):
         try:

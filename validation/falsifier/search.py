@@ -19,7 +19,7 @@ from scipy.stats.qmc import Sobol
 from .confirm import Confirmed, NotConfirmed
 from .declared import Target
 from .formula import Formula
-from .island import REJECTED, Array, Candidate, Island, least_counts, whole_choices
+from .island import REJECTED, Array, Island, least_counts, whole_choices
 from .rounding import Draft, confirmed, drafts
 from .spaces import SPACES
 
@@ -30,8 +30,10 @@ _MARGIN = 0.005
 """Candidates whose log10 ratio is at most this are not worth an exact check."""
 _STALLED = 40
 """Generations without improvement after which an island is left."""
-_PERIODS, _HORIZONS = (2, 1, 4), (16, 64)
+_PERIODS, _HORIZONS = (2, 1, 4), (16, 64, 256)
 _ENDLESS_HORIZON = 16
+_ROUNDS = (2, 4)
+"""Of the runs along which a lemma is compared."""
 _LONGEST, _MOST_HORIZONS = 1024, 4
 
 
@@ -47,9 +49,13 @@ class Progress:
 
 @dataclass
 class Found:
-    """What a search has found so far."""
+    """What a search has found so far.
 
-    best: Candidate | None = None
+    `ratio` is the largest ratio of which nothing says that it is an artefact of doubles: one above 1 counts as what the
+    exact check makes of it.
+    """
+
+    ratio: float = 0.0
     where: str = ""
     evaluations: int = 0
     violation: Confirmed | None = None
@@ -57,10 +63,10 @@ class Found:
     refused: list[str] = field(default_factory=list)
     families: list[str] = field(default_factory=list)
 
-    @property
-    def ratio(self) -> float:
-        """The largest ratio in floating point."""
-        return 10.0**self.best.score if self.best else 0.0
+    def saw(self, ratio: float, where: str) -> None:
+        """Keep a ratio if it is the largest."""
+        if ratio > self.ratio:
+            self.ratio, self.where = ratio, where
 
 
 def islands(target: Target, formula: Formula, hidden: float = 1.0) -> list[Island]:
@@ -77,8 +83,11 @@ def islands(target: Target, formula: Formula, hidden: float = 1.0) -> list[Islan
 
 def _lengths(target: Target, formula: Formula, clients: int) -> Iterator[tuple[int, int, bool]]:
     """(period, horizon, whether the start stays), as the statement leaves them free."""
-    period, length = target.named("communication_period"), target.named("iterations") or target.named("rounds")
-    if target.method is None or length is None:
+    period, length = target.named("communication_period"), target.length
+    if target.link is not None:
+        yield from _along_a_run(target)
+        return
+    if length is None:
         yield 1, 1, False
         return
     if fixed := whole_choices(target, formula):
@@ -89,6 +98,16 @@ def _lengths(target: Target, formula: Formula, clients: int) -> Iterator[tuple[i
         yield from ((p, _ENDLESS_HORIZON, True) for p in periods if p > 1)
     for horizon in _HORIZONS:
         yield from ((p, horizon, False) for p in periods)
+
+
+def _along_a_run(target: Target) -> Iterator[tuple[int, int, bool]]:
+    """(period, steps or rounds) of the runs along which a lemma is compared: some rounds of one to four steps."""
+    assert target.link is not None
+    periods = _PERIODS if target.named("communication_period") is not None else (1,)
+    for rounds in _ROUNDS:
+        for period in periods:
+            counts_rounds = target.length is not None and target.symbols[target.length].quantity.name == "rounds"
+            yield period, rounds if counts_rounds else rounds * period, False
 
 
 def _scheduled(
@@ -223,8 +242,8 @@ class _Visit:
     def _keep(self, point: Array, score: float) -> None:
         self.stalled = 0 if score > self.best + 1e-6 else self.stalled + 1
         self.best = max(self.best, score)
-        if score > (self.found.best.score if self.found.best else -np.inf):
-            self.found.best, self.found.where = self.island.candidate(point), self.island.name
+        if score <= 0.0:
+            self.found.saw(10.0**score, self.island.name)
         if score > _MARGIN and score > self.tried + 0.05:
             self.tried = score
             self._check(point)
@@ -237,6 +256,8 @@ class _Visit:
                 return
             except NotConfirmed as error:
                 self.found.refused.append(str(error))
+                if error.ratio is not None:
+                    self.found.saw(min(error.ratio, 1.0), self.island.name)
 
     def after_generation(self, intermediate_result: object = None) -> bool:
         """Whether to stop."""

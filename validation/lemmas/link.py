@@ -33,6 +33,7 @@ class Link:
         feeds: the observable of the chain's last descent link that the proof replaces by this lemma's right side.
         fed: from the mean right side to that observable, where they differ by a root or a factor.
         part: which of the lemma's bounds, where it has several.
+        of_a_run: the sides are seen along a run; False for an expectation over every outcome of a batch.
         note: what the statistic is, where that is not obvious.
     """
 
@@ -47,6 +48,7 @@ class Link:
     feeds: str = ""
     fed: Callable[[float, Trace], float] = lambda right, _trace: right
     part: str = ""
+    of_a_run: bool = True
     note: str = ""
 
 

@@ -10,6 +10,11 @@ from ...algorithms.engine.method import client_mean
 from .trace import Step
 
 
+def per_run(number: Any, like: Tensor) -> Any:
+    """A hyperparameter as it multiplies a tensor `(runs, ...)`: a number, or one per run laid out along the first axis."""
+    return number.view(-1, *[1] * (like.dim() - 1)) if isinstance(number, Tensor) else number
+
+
 def mean_square(v: Tensor, active: Tensor | None = None) -> Tensor:
     """Squared norm of the mean over the (active) clients of v `(runs, clients, n)`."""
     return client_mean(v, active).square().sum(-1)

@@ -62,12 +62,13 @@ def walk(
     root_seed: int = 0,
     start: Start | None = None,
     period: int = 1,
+    draws: Draws | None = None,
 ) -> Iterator[Step]:
     """The steps of a run one by one, with the state between the local step and the communication, which `drive` hides.
 
-    The states are those of `drive` to the last bit.
+    The states are those of `drive` to the last bit. `draws` are the random numbers, where they are not those of the seeds.
     """
-    draws = Draws(root_seed, seeds, problem.clients, method.grid, problem.initial_point.device)
+    draws = draws or Draws(root_seed, seeds, problem.clients, method.grid, problem.initial_point.device)
     moves = method.over(len(draws.seed_indices), problem.initial_point.device)
     method.check(problem)
     with torch.no_grad():

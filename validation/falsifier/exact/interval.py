@@ -94,6 +94,12 @@ class Interval:
     def __truediv__(self, other: Any) -> Interval:
         return self * (1 / Q(other))
 
+    def __pow__(self, power: int) -> Interval:
+        found: Interval = self._constant(1)
+        for _ in range(power):
+            found = found * self
+        return found
+
     def __ge__(self, other: Any) -> bool:
         """Certainly at least a number."""
         return self.values[0] >= Q(other)

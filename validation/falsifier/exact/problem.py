@@ -14,7 +14,10 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
+from torch import Tensor
 
+from ....synthetic.kinds import InnerSample
 from .curve import Curve, composed, infimum_gap, mean
 from .interval import Interval
 from .tensor import ExactTensor, raw
@@ -88,6 +91,22 @@ class ExactProblem(ABC):
     @abstractmethod
     def gradient_at(self, x: Any) -> Any:
         """The derivative of the objective at one number."""
+
+    @abstractmethod
+    def objective_at(self, x: Any) -> Any:
+        """The objective at one number, up to a constant."""
+
+    @property
+    def initial_point(self) -> ExactTensor:
+        return ExactTensor.of([self.start])
+
+    def gradient(self, x: Any) -> ExactTensor:
+        """Of the objective, `(runs, 1) -> (runs, 1)`."""
+        return per_client(lambda _, number: self.gradient_at(number), x)
+
+    def objective(self, x: Any) -> ExactTensor:
+        """Up to a constant, `(runs, 1) -> (runs,)`."""
+        return ExactTensor.of(per_client(lambda _, number: self.objective_at(number), x).numbers[:, 0])
 
     @abstractmethod
     def constants(self) -> dict[str, Fraction]:
@@ -203,6 +222,9 @@ class ExactLocalComposite(_AffineInner):
     def gradient_at(self, x: Any) -> Any:
         return at(self.derivative, x)
 
+    def objective_at(self, x: Any) -> Any:
+        return integral_at(self.derivative, x)
+
     def inner(self, x: Any, sample: None = None) -> ExactTensor:
         return per_client(self.inner_number, x)
 
@@ -262,6 +284,9 @@ class ExactSharedComposite(_AffineInner):
     def gradient_at(self, x: Any) -> Any:
         return at(self.derivative, x)
 
+    def objective_at(self, x: Any) -> Any:
+        return integral_at(self.derivative, x)
+
     def inner(self, x: Any, sample: None = None) -> ExactTensor:
         return per_client(self.inner_number, x)
 
@@ -313,14 +338,23 @@ class ExactConditional(_AffineInner):
     def gradient_at(self, x: Any) -> Any:
         return at(self.derivative, x)
 
+    def objective_at(self, x: Any) -> Any:
+        return integral_at(self.derivative, x)
+
     def sample_outer(self, draws: Any, batch: int, purpose: str = "outer") -> None:
         return None
 
     def sample_inner(self, draws: Any, outer: None, m: int, purpose: str = "inner") -> None:
         return None
 
-    def sample_gradient(self, x: Any, outer: None, inner: None = None) -> ExactTensor:
-        """(1, clients, 1 sample, 1): with one outcome every batch is that one."""
+    def outer_atoms(self) -> tuple[None, Tensor]:
+        return None, torch.ones(1, dtype=torch.float64)
+
+    def inner_atoms(self, outer: None) -> tuple[InnerSample, Tensor]:
+        return InnerSample(torch.zeros(1, self.clients, 1, 1)), torch.ones(1, dtype=torch.float64)
+
+    def sample_gradient(self, x: Any, outer: None, inner: InnerSample | None = None) -> ExactTensor:
+        """(runs, clients, 1 sample, 1): with one outcome every batch is that one."""
         slope = per_client(lambda k, t: self.slopes[k] * at(self.outer_slopes[k], self.inner_number(k, t)), x)
         return ExactTensor.of(np.expand_dims(slope.numbers, 2))
 
@@ -357,6 +391,9 @@ class ExactFederated(ExactProblem):
 
     def gradient_at(self, x: Any) -> Any:
         return at(self.derivative, x)
+
+    def objective_at(self, x: Any) -> Any:
+        return integral_at(self.derivative, x)
 
     def local_gradient(self, x: Any, sample: None = None) -> ExactTensor:
         return per_client(lambda i, t: at(self.client_slopes[i], t), x)
@@ -420,6 +457,9 @@ class ExactMeta(ExactProblem):
 
     def gradient_at(self, x: Any) -> Any:
         return sum(self.client_gradients(x)[1:], self.client_gradients(x)[0]) / Q(self.clients)
+
+    def objective_at(self, x: Any) -> Any:
+        return self._objective(x)
 
     def local_gradient(self, x: Any, sample: None = None) -> ExactTensor:
         return per_client(self.slope_number, x)

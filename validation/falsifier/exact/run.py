@@ -26,13 +26,13 @@ class CannotReplay(ValueError):
     """The exact replay does not apply: a run that is too long, or a start that the round does not keep."""
 
 
-class _NoNoise:
+class NoNoise:
     """The draws of a run without randomness: everybody takes part, nothing else may be drawn."""
 
     def __init__(self, clients: int) -> None:
-        self.clients, self.runs = clients, 1
+        self.clients, self.runs, self.seed_indices = clients, 1, (0,)
 
-    def at(self, step: int) -> _NoNoise:
+    def at(self, step: int) -> NoNoise:
         return self
 
     def subset(self, purpose: str, size: int) -> Tensor:
@@ -45,7 +45,7 @@ class _Run:
     """The states of a method on a problem, one step at a time."""
 
     def __init__(self, method: Method, problem: ExactProblem, start: Any) -> None:
-        self.method, self.problem, self.draws, self.t = method.over(1), problem, _NoNoise(problem.clients), 0
+        self.method, self.problem, self.draws, self.t = method.over(1), problem, NoNoise(problem.clients), 0
         estimate = problem.parameters.get("estimate")
         y = None if estimate is None else ExactTensor.of([estimate])
         with torch.no_grad():
@@ -102,14 +102,6 @@ def average_square(method: Method, problem: ExactProblem, steps: int, *, every: 
         if t < steps:
             run.step()
     return low / count, high / count
-
-
-def point_spread(problem: ExactProblem) -> Ends:
-    """The mean over the clients of |F_i' - F'|^2 at the start."""
-    each = problem.client_gradients(problem.start)  # type: ignore[attr-defined]
-    centre = sum(each, Q(0)) / len(each)
-    value = sum(((g - centre) ** 2 for g in each), Q(0)) / len(each)
-    return value, value
 
 
 def _round(method: Method, problem: ExactProblem, start: Any, period: int) -> tuple[Any, list[Any]]:

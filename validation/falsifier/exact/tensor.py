@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,23 @@ def _squeeze(a: Any, dim: int) -> np.ndarray:
     return np.squeeze(numbers, axis=dim) if numbers.shape[dim] == 1 else numbers
 
 
+def _roots(a: Any) -> np.ndarray:
+    """Square roots of squares of fractions.
+
+    Raises:
+        InexactError: another root.
+    """
+    numbers = raw(a)
+    found = np.empty(numbers.shape, dtype=object)
+    for place in np.ndindex(numbers.shape):
+        number = Fraction(numbers[place])
+        top, bottom = isqrt(number.numerator), isqrt(number.denominator)
+        if (top**2, bottom**2) != (number.numerator, number.denominator):
+            raise InexactError(f"sqrt({number}): irrational")
+        found[place] = Fraction(top, bottom)
+    return found
+
+
 def _filled(number: Fraction) -> Callable[..., np.ndarray]:
     def fill(a: Any, *shape: Any, **_: Any) -> np.ndarray:
         size = tuple(a.shape) if not shape else shape[0] if not isinstance(shape[0], int) else shape
@@ -164,8 +182,12 @@ _OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "__rmul__": _binary(lambda a, b: b * a),
     "div": _binary(lambda a, b: a / (Fraction(b) if isinstance(b, int) else b)),
     "__truediv__": _binary(lambda a, b: a / (Fraction(b) if isinstance(b, int) else b)),
+    "__rtruediv__": lambda a, b: _array(Fraction(1) * raw(b) / raw(a)),
+    "__rdiv__": lambda a, b: _array(Fraction(1) * raw(b) / raw(a)),
+    "reciprocal": lambda a: _array(Fraction(1) / raw(a)),
     "neg": lambda a: _array(-raw(a)),
     "__neg__": lambda a: _array(-raw(a)),
+    "sqrt": _roots,
     "square": lambda a: _array(raw(a) * raw(a)),
     "lerp": _lerp,
     "addcmul": _addcmul,

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ....algorithms.engine.method import client_mean
 from ...lemmas.link import LemmaChain, Link
-from ...lemmas.metrics import client_gradient, square_mean
+from ...lemmas.metrics import client_gradient, per_run, square_mean
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 
 
@@ -24,7 +24,8 @@ def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
     def estimator_error(step: Step) -> Tensor:
         """||ubar_{s,t} - U_{s,0}||."""
         active = step.stepped.active
-        used = client_mean(step.before.x - step.stepped.x, active) / eta
+        moved = client_mean(step.before.x - step.stepped.x, active)
+        used = moved / per_run(eta, moved)
         ideal = client_mean(client_gradient(step.problem, step.start.x), active)
         return (used - ideal).square().sum(-1).sqrt()
 

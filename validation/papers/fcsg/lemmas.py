@@ -19,7 +19,7 @@ from torch import Tensor
 from ....algorithms.engine.method import broadcast, client_mean
 from ....synthetic.kinds import InnerSample
 from ...lemmas.link import LemmaChain, Link
-from ...lemmas.metrics import consensus, dispersion, gradient_sq, mean_square, objective, square_mean
+from ...lemmas.metrics import consensus, dispersion, gradient_sq, mean_square, objective, per_run, square_mean
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 
 
@@ -45,7 +45,8 @@ def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
     alpha, m = numbers["alpha"], int(numbers["m"])
 
     def noise_sq(step: Step) -> Tensor:
-        used = (step.before.x - step.stepped.x) / alpha
+        moved = step.before.x - step.stepped.x
+        used = moved / per_run(alpha, moved)
         return square_mean(used - plug_in_gradient(step.problem, step.before.x, m))
 
     return {

@@ -14,8 +14,9 @@ from torch import Tensor
 
 from ....bounds.papers.local_scgdm.composed import potential_weights
 from ....bounds.registry import get_theorem
+from ...falsifier.method_call import value_of
 from ...lemmas.link import LemmaChain, Link
-from ...lemmas.metrics import client_gradient, consensus, dispersion, gradient_sq, objective, square_mean
+from ...lemmas.metrics import client_gradient, consensus, dispersion, gradient_sq, objective, per_run, square_mean
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 from ...runs.values import constants
 
@@ -28,7 +29,8 @@ def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
         """Spread of the stochastic gradients z, read off the momentum update."""
         if step.t == 0:
             return dispersion(step.stepped.m)
-        return dispersion((step.stepped.m - (1 - weight) * step.before.m) / weight)
+        new = per_run(weight, step.stepped.m)
+        return dispersion((step.stepped.m - (1 - new) * step.before.m) / new)
 
     def potential(step: Step) -> Tensor:
         return objective(step) + for_momentum * momentum_error(step) + for_inner * inner_error(step)
@@ -57,12 +59,14 @@ def momentum_error(step: Step) -> Tensor:
     return square_mean(step.after.m - client_gradient(step.problem, step.before.x))
 
 
-def _weights(problem: Any, numbers: Numbers) -> tuple[float, float]:
-    """The weights of the potential (14), from their one declaration."""
+def _weights(problem: Any, numbers: Numbers) -> tuple[Any, Any]:
+    """The weights of the potential (14), from their one declaration; constants come from the numbers or the certificates."""
     theorem = get_theorem("local_scgdm.theorem_3_4")
-    known = {**numbers, **{name: float(value) for name, value in constants(theorem, "printed", problem)[0].items()}}
-    table = {binding.symbol: known[binding.name] for binding in theorem.notation if binding.name in known}
-    momentum, inner = (float(w.xreplace(table)) for w in potential_weights(theorem.notation.namespace()))
+    weights, known = potential_weights(theorem.notation.namespace()), dict(numbers)
+    if any(str(symbol) not in known for weight in weights for symbol in weight.free_symbols):
+        certified = constants(theorem, "printed", problem)[0]
+        known = {**known, **{name: float(value) for name, value in certified.items()}}
+    momentum, inner = (value_of(weight, known) for weight in weights)
     return momentum, inner
 
 

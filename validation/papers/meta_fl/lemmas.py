@@ -8,6 +8,7 @@ batches (`meta_law`) at the clients' models, the largest over the clients, at th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from torch import Tensor
 
 from ....algorithms.engine.method import broadcast, client_mean
 from ...lemmas.link import LemmaChain, Link
-from ...lemmas.metrics import dispersion, gradient_sq, square_mean
+from ...lemmas.metrics import dispersion, gradient_sq, per_run, square_mean
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 from .law import Estimate, gradient_error_sq, hessian_error_sq, noise_moment, path_error
 
@@ -66,7 +67,8 @@ def _along_the_run(numbers: Numbers) -> Mapping[str, StepMetric]:
         return (change / moved.clamp_min(1e-300)).sqrt()
 
     def estimate_error(step: Step) -> Tensor:
-        used = (step.before.x - step.stepped.x) / beta
+        moved = step.before.x - step.stepped.x
+        used = moved / per_run(beta, moved)
         return square_mean(used - meta_gradients(step.problem, step.before.x))
 
     def heterogeneity(step: Step) -> Tensor:
@@ -83,26 +85,26 @@ def _along_the_run(numbers: Numbers) -> Mapping[str, StepMetric]:
 
 def _expectations(problem: Any, numbers: Numbers, variant: str) -> Mapping[str, StepMetric]:
     """Exact expectations, the largest over the clients; NaN at the steps where they are not taken."""
-    estimate = Estimate.of(problem, variant, numbers)
-    start_only = {"mean_error"} if estimate.outcomes > MANY_OUTCOMES else set()
+    law = cache(lambda: Estimate.of(problem, variant, numbers))
     parts: dict[str, Callable[[Tensor], Tensor]] = {
-        "mean_error": lambda w: torch.linalg.vector_norm(estimate.mean(w) - meta_gradients(problem, w), dim=-1),
-        **{name: _moment(estimate, power) for power, name in MOMENTS.items()},
-        "kbar_G": lambda w: noise_moment(estimate.gradients, w, gradient_error_sq(problem)),
-        "kbar_H": lambda w: noise_moment(estimate.hessians, w, hessian_error_sq(problem)),
+        "mean_error": lambda w: torch.linalg.vector_norm(law().mean(w) - meta_gradients(problem, w), dim=-1),
+        **{name: _moment(law, power) for power, name in MOMENTS.items()},
+        "kbar_G": lambda w: noise_moment(law().gradients, w, gradient_error_sq(problem)),
+        "kbar_H": lambda w: noise_moment(law().hessians, w, hessian_error_sq(problem)),
     }
-    return {name: _at_some_steps(part, name in start_only) for name, part in parts.items() if name in _USED[variant]}
+    return {name: _at_some_steps(part, law, name) for name, part in parts.items() if name in _USED[variant]}
 
 
-def _moment(estimate: Estimate, power: int) -> Callable[[Tensor], Tensor]:
-    return lambda w: path_error(estimate, w, fine_tuned(estimate.problem, w)[-1], power)
+def _moment(law: Callable[[], Estimate], power: int) -> Callable[[Tensor], Tensor]:
+    return lambda w: path_error(law(), w, fine_tuned(law().problem, w)[-1], power)
 
 
-def _at_some_steps(per_client: Callable[[Tensor], Tensor], at_start_only: bool = False) -> StepMetric:
+def _at_some_steps(per_client: Callable[[Tensor], Tensor], law: Callable[[], Estimate], name: str) -> StepMetric:
     """The largest over the clients of a function of the models `(runs, clients, dim)`, at the steps 2^k - 1."""
 
     def metric(step: Step) -> Tensor:
         w = step.before.x
+        at_start_only = name == "mean_error" and law().outcomes > MANY_OUTCOMES
         is_taken = step.t == 0 if at_start_only else step.t & (step.t + 1) == 0
         if not is_taken:
             return torch.full((len(w),), torch.nan, dtype=w.dtype, device=w.device)
@@ -124,6 +126,7 @@ def _expectation(lemma: str, name: str, constant: str, part: str) -> Link:
         ends_round=None,
         keeps=_taken(name),
         part=part,
+        of_a_run=False,
         note="exact expectation, largest over the clients",
     )
 

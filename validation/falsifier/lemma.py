@@ -1,0 +1,108 @@
+"""A lemma at the steps of a run: both sides from the statistics that its chain declares, in doubles or in exact numbers.
+
+A lemma bounds one step, one round or a whole run by quantities of the run itself. The chain of its proof says which; a run
+of the method gives them, on a batch of instances in doubles or on one instance in exact numbers, by the same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...algorithms import Method, Start
+from ...bounds.language.quantities import NONNEGATIVE
+from ..lemmas.link import LemmaChain, Link
+from ..lemmas.trace import Step, StepMetric, Trace, walk
+from .exact.tensor import ExactTensor
+
+Array = np.ndarray
+_EPSILON = 1e-13
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a lemma is compared: a row of its left side, in a run of so many steps."""
+
+    row: int
+    steps: int
+
+
+class _Recorded(Mapping[str, Array]):
+    """name -> (steps, runs), each statistic taken when it is first asked for."""
+
+    def __init__(self, metrics: Mapping[str, StepMetric], steps: Sequence[Step]) -> None:
+        self._metrics, self._steps, self._known = metrics, steps, dict[str, Array]()
+        self.asked: set[str] = set()
+
+    def __getitem__(self, name: str) -> Array:
+        self.asked.add(name)
+        if name not in self._known:
+            self._known[name] = np.stack([_numbers(self._metrics[name](step)) for step in self._steps])
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._metrics)
+
+    def __len__(self) -> int:
+        return len(self._metrics)
+
+
+def _numbers(values: Any) -> Array:
+    found: Array = values.numbers if isinstance(values, ExactTensor) else values.numpy()
+    return found
+
+
+def trace_of(
+    chain: LemmaChain,
+    method: Method,
+    problem: Any,
+    steps: int,
+    start: Start,
+    numbers: Mapping[str, Any],
+    draws: Any = None,
+) -> Trace:
+    """The run of one method on one problem, with what the chain declares of it; a batch of instances is one such problem."""
+    period, total = int(numbers[chain.period]), steps + chain.extra_steps
+    walked = list(walk(method, problem, total, 1, start=start, period=period, draws=draws))
+    return Trace(_Recorded(chain.metrics(problem, numbers), walked), numbers, period, steps)
+
+
+def rows_of(link: Link, trace: Trace) -> tuple[Array, dict[str, Array], Array]:
+    """The left side `(rows, runs)`, the observables by symbol, and the rows that the lemma speaks of."""
+    left = np.atleast_2d(link.left(trace))
+    seen = {name: np.atleast_2d(side(trace)) for name, side in link.observables.items()}
+    keep = np.ones(len(left), bool) if link.keeps is None else np.asarray(link.keeps(trace, len(left)))
+    return left, seen, keep
+
+
+def rounding_of(link: Link, trace: Trace) -> Array:
+    """How much the left side may be off in doubles, `(runs,)`: it may be a small difference of large statistics."""
+    recorded = trace.values
+    assert isinstance(recorded, _Recorded)
+    recorded.asked.clear()
+    link.left(trace)
+    return _EPSILON * sum((np.abs(recorded[name]).max(axis=0) for name in tuple(recorded.asked)), np.zeros(1))
+
+
+def balanced(left: Any, terms: Sequence[Any], larger: Any = np.maximum) -> tuple[Any, Any]:
+    """Both sides with every negative part moved to the other one, so that their ratio means something.
+
+    The left side exceeds the sum of the terms exactly if the first exceeds the second.
+    """
+    lower, upper = larger(left, 0), larger(-left, 0)
+    for term in terms:
+        lower, upper = lower + larger(-term, 0), upper + larger(term, 0)
+    return lower, upper
+
+
+def unseen(target: Any) -> dict[str, Fraction]:
+    """A value for every observable before there is a run: what is decided without it does not depend on it."""
+    return {
+        name: Fraction(0 if binding.quantity.domain == NONNEGATIVE else 1)
+        for name, binding in target.stated.items()
+        if binding.quantity.role == "observable"
+    }
