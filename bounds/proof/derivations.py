@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from ..language.reading import InputError
 from ..language.theorem import Theorem
 from ..registry import all_papers, get_paper, is_paper
-from .kernel import Derivation, Reader, Verdict, check
+from .kernel import Corollary, Derivation, Reader, Verdict, check, follow
 
 LABEL = "corrected"
 
 
-def derivation(theorem: Theorem, label: str = LABEL) -> Derivation | None:
+def derivation(theorem: Theorem, label: str = LABEL) -> Derivation | Corollary | None:
     """The derivation of a statement as data, or None where there is none."""
     key = theorem.id.partition(".")[0]
     if label != LABEL or label not in theorem.labels or not is_paper(key):
@@ -30,7 +32,22 @@ def prove(theorem: Theorem, label: str = LABEL) -> Verdict:
         raise InputError(
             f"{theorem.id}: no derivation of the {label} statement; wanted one of {', '.join(derived_ids())}"
         )
-    return check(found, theorem, label)
+    return verdict(found, theorem, label)
+
+
+def verdict(found: Derivation | Corollary, theorem: Theorem, label: str = LABEL) -> Verdict:
+    """What the kernel says of a derivation; for a corollary, with that of its theorem."""
+    if isinstance(found, Derivation):
+        return check(found, theorem, label)
+    return follow(found, theorem, label, _premise(found.theorem, found.label))
+
+
+@cache
+def _premise(theorem: Theorem, label: str) -> Verdict:
+    own = derivation(theorem, label)
+    if own is None:
+        return Verdict(theorem.id, label, False, (), failure="it has no derivation that the kernel checks")
+    return verdict(own, theorem, label)
 
 
 def derived_ids() -> tuple[str, ...]:

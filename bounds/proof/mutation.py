@@ -10,7 +10,8 @@ from typing import Any
 import sympy as sp
 
 from ..language.theorem import Condition, Statement, Term, Theorem
-from .kernel import Derivation, Param, ProofError, Signomial, Verdict, check
+from .derivations import verdict
+from .kernel import Corollary, Derivation, Param, ProofError, Signomial, Verdict
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def mutants(value: Any, where: str = "") -> Iterator[Mutant]:
 
 def _fields(value: Any, where: str) -> Iterator[Mutant]:
     for item in fields(value):
-        if item.init and item.name not in ("why", "inside", "shift"):
+        if item.init and item.name not in ("why", "inside", "shift", "theorem"):
             for mutant in mutants(getattr(value, item.name), f"{where}.{item.name}"):
                 try:
                     yield Mutant(mutant.where, replace(value, **{item.name: mutant.value}))
@@ -85,17 +86,18 @@ def _expressions(expr: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
         yield f"divided by {symbol}", expr / symbol
 
 
-def noticed(derivation: Derivation, theorem: Theorem, label: str, before: Verdict) -> bool:
+def noticed(derivation: Derivation | Corollary, theorem: Theorem, label: str, before: Verdict) -> bool:
     """Whether the check refuses, or leaves out something else than before, or the change is none.
 
     A change is none where every step still says the same, such as another way to write a projected inner product.
     """
-    after = check(derivation, theorem, label)
+    after = verdict(derivation, theorem, label)
     return not after.checked or _signature(after) != _signature(before) or after.facts == before.facts
 
 
 def _signature(verdict: Verdict) -> tuple[Any, ...]:
-    return verdict.dropped, verdict.loose, verdict.assumptions, verdict.conditions, verdict.unused
+    uses = tuple((line.name, line.uses) for line in verdict.lines)
+    return verdict.dropped, verdict.loose, verdict.assumptions, verdict.conditions, verdict.unused, uses
 
 
 def with_statement(theorem: Theorem, statement: Statement) -> Theorem:

@@ -134,10 +134,18 @@ def _cover(value: Signomial, products: list[Row], budget: int) -> Certificate | 
 
 
 def _quotient(above: tuple[Monomial, Fraction], below: tuple[Monomial, Fraction]) -> Signomial | None:
+    exponents = dict(above[0])
+    for param, exponent in below[0]:
+        exponents[param] = exponents.get(param, 0) - exponent
+    monomial = tuple(sorted((param, _exponent(e)) for param, e in exponents.items() if e))
     try:
-        return Signomial([above]) / Signomial([below])
+        return Signomial([(monomial, above[1] / below[1])])
     except ValueError:  # would divide by a parameter that may be 0
         return None
+
+
+def _exponent(value: int | Fraction) -> int | Fraction:
+    return int(value) if value.denominator == 1 else value
 
 
 def _cost(left: Signomial, goal: Signomial) -> int:

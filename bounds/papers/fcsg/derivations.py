@@ -16,6 +16,7 @@ from ...proof.kernel import (
     Bounded,
     Cases,
     Combine,
+    Corollary,
     Definition,
     Derivation,
     Drift,
@@ -55,6 +56,7 @@ from ...proof.kernel import (
     sq,
     value,
 )
+from .theorems import THEOREM_4_1
 
 OUTER, INNER = "not stated: independence of outer samples", "not stated: independence of inner samples"
 PAST = Known.before(("xi", "eta"))
@@ -378,4 +380,19 @@ def theorem_4_1(s: Reader) -> Derivation:
     )
 
 
-DERIVATIONS = (("theorem_4_1", theorem_4_1),)
+def at_schedule(*names: str) -> dict[str, Fraction]:
+    """A point inside for the schedules: T = 16, so that q = 2 for one client."""
+    constants = ("L_f", "L_g", "S_f", "S_g", "sigma_g", "F_gap", "m", "b", "B", "N", *names)
+    return dict.fromkeys(constants, Fraction(1)) | {"T": Fraction(16)}
+
+
+HORIZON = (("horizon", Fraction(1, 2)),)
+"""T^(1/2) >= N^(3/2), for step sizes that are limited by T >= N^3."""
+
+
+def corollary_4_2(_: Reader) -> Corollary:
+    """The schedule put into Theorem 4.1; (q-1)(2q-1) <= 2q^2."""
+    return Corollary(THEOREM_4_1, at_schedule(), HORIZON)
+
+
+DERIVATIONS = (("theorem_4_1", theorem_4_1), ("corollary_4_2", corollary_4_2))

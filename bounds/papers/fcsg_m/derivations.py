@@ -13,6 +13,7 @@ from ...proof.kernel import (
     AtStart,
     Cases,
     Combine,
+    Corollary,
     Definition,
     Derivation,
     Drift,
@@ -41,7 +42,9 @@ from ...proof.kernel import (
 )
 from ...proof.writing import apart, deviation
 from ..fcsg.derivations import (
+    HORIZON,
     PAST,
+    at_schedule,
     axioms,
     batch,
     bias,
@@ -56,6 +59,7 @@ from ..fcsg.derivations import (
     setting,
     smoothness,
 )
+from .theorems import THEOREM_4_4
 
 X, AFTER, BEFORE, U = Var("x"), Var("x", 1), Var("x", -1), Var("u")
 BAR, NEXT = clients(X), clients(AFTER)
@@ -369,4 +373,9 @@ def theorem_4_4(s: Reader) -> Derivation:
     )
 
 
-DERIVATIONS = (("theorem_4_4", theorem_4_4),)
+def corollary_4_5(_: Reader) -> Corollary:
+    """The schedule put into Theorem 4.4: beta = 5 S_F alpha."""
+    return Corollary(THEOREM_4_4, at_schedule(), HORIZON)
+
+
+DERIVATIONS = (("theorem_4_4", theorem_4_4), ("corollary_4_5", corollary_4_5))

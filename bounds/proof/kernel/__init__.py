@@ -6,6 +6,7 @@ algebra      the normal form of vectors and inner products
 scalars      inner products, values, quantities and their sums; facts: what has been established
 region       conditions and certificates; reader: from the declared statement to both
 assumptions  the kinds of assumption with their instances; rules: the rules of inference; derivation: the check of a whole derivation
+corollary    the one rule about whole statements: a schedule put into a theorem
 """
 
 from .assumptions import (
@@ -20,10 +21,12 @@ from .assumptions import (
     StartValue,
     Variance,
 )
+from .corollary import Corollary, follow
 from .derivation import Derivation, Step, Verdict, check
 from .facts import Quantity
 from .known import Known
 from .reader import Reader
+from .region import Certificate
 from .rules import (
     Action,
     Assume,
@@ -78,7 +81,9 @@ __all__ = [
     "Axiom",
     "Bounded",
     "Cases",
+    "Certificate",
     "Combine",
+    "Corollary",
     "Definition",
     "Derivation",
     "Drift",
@@ -125,6 +130,7 @@ __all__ = [
     "at",
     "check",
     "dot",
+    "follow",
     "parameter",
     "quantity",
     "scalar",

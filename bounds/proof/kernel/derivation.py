@@ -162,12 +162,18 @@ def _region(statement: Any, reader: Reader) -> Region:
     return Region(slacks, dict(reader.formulas))
 
 
-def _inhabited(region: Region, reader: Reader, inside: Mapping[str, Fraction]) -> dict[Param, Fraction]:
-    """A rational point at which the conditions hold, so nothing is proved from a contradiction."""
-    point: dict[Param, Fraction] = {reader.params[name]: Fraction(value) for name, value in inside.items()}
+def allowed_point(reader: Reader, values: Mapping[str, Fraction]) -> dict[Param, Fraction]:
+    """Values of symbols as a point; each must be one that its symbol can have."""
+    point: dict[Param, Fraction] = {reader.params[name]: Fraction(value) for name, value in values.items()}
     for param, value in point.items():
         if value < 0 or (param.positive and value == 0) or (param.count and value.denominator != 1):
             raise ProofError(f"the point inside: {param.name} = {value} is not allowed")
+    return point
+
+
+def _inhabited(region: Region, reader: Reader, inside: Mapping[str, Fraction]) -> dict[Param, Fraction]:
+    """A rational point at which the conditions hold, so nothing is proved from a contradiction."""
+    point = allowed_point(reader, inside)
     for param, formula in region.formulas.items():
         point[param] = formula.at(point)
     for name, slack in region.conditions.items():
@@ -251,4 +257,4 @@ def _reading(derivation: Derivation) -> tuple[str, ...]:
     return (*rows, *(f"{q.name} = {q.meaning!r}" for q in derivation.quantities))
 
 
-__all__ = ["Derivation", "Line", "Step", "Verdict", "check"]
+__all__ = ["Derivation", "Line", "Step", "Verdict", "allowed_point", "check"]

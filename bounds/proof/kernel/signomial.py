@@ -125,13 +125,17 @@ class Signomial:
         return total
 
     def at(self, point: Mapping[Param, Fraction]) -> Fraction:
-        """The value at a rational point; whole exponents only."""
+        """The exact value at a rational point.
+
+        Raises:
+            ProofError: a parameter has no value there, or a root of one is not rational.
+        """
+        if missing := sorted(param.name for param in self.params - point.keys()):
+            raise ProofError(f"no value for {missing[0]}")
         total = Fraction(0)
         for monomial, coefficient in self.terms:
             for param, exponent in monomial:
-                if exponent.denominator != 1:
-                    raise ProofError(f"{param.name}^{exponent}: no exact value")
-                coefficient *= Fraction(point[param]) ** int(exponent)
+                coefficient *= _rational_power(Fraction(point[param]), Fraction(exponent))
             total += coefficient
         return total
 

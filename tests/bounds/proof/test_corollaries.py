@@ -1,0 +1,119 @@
+"""The rule for corollaries accepts what follows, and refuses a wrong instance in each way in which it can be wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from fedco.bounds import get_theorem
+from fedco.bounds.language.theorem import Assumption, Condition, Metric, Term
+from fedco.bounds.proof.derivations import derivation, prove
+from fedco.bounds.proof.kernel import Verdict, follow, signomial
+from fedco.bounds.proof.mutation import with_statement
+
+NAME = "fcsg_m.corollary_4_5"
+THEOREM = get_theorem(NAME)
+PLAN = derivation(THEOREM)
+STATEMENT = THEOREM.statement("corrected")
+PREMISE = prove(PLAN.theorem)
+
+
+def verdict(plan=PLAN, theorem=THEOREM, premise=PREMISE):
+    return follow(plan, theorem, "corrected", premise)
+
+
+def refused(message, **given):
+    found = verdict(**given)
+    assert not found.checked and message in found.failure, found.failure
+
+
+def stated(**changes):
+    return with_statement(THEOREM, replace(STATEMENT, **changes))
+
+
+def conditions(**changed):
+    """The statement with other right sides; None drops the condition."""
+    kept = [c for c in STATEMENT.conditions if changed.get(c.name, c) is not None]
+    return stated(conditions=tuple(replace(c, right=changed.get(c.name, c.right)) for c in kept))
+
+
+def test_it_follows():
+    found = verdict()
+    assert found.checked, found.failure
+    assert found.assumptions == PREMISE.assumptions
+    assert {line.name for line in found.lines} >= {"beta_choice", "condition direction", "term drift"}
+
+
+def test_the_theorem_must_be_proved():
+    refused("is not proved: no steps", premise=Verdict(PLAN.theorem.id, "corrected", False, (), failure="no steps"))
+    refused("the premise is not", premise=prove(get_theorem("fcsg.theorem_4_1")))
+    refused("the premise is not", premise=replace(PREMISE, statement="printed"))
+
+
+def test_every_term_is_at_least_that_of_the_theorem():
+    for term in STATEMENT.terms:
+        smaller = tuple(Term(t.name, t.expr * (Fraction(99, 100) if t is term else 1)) for t in STATEMENT.terms)
+        refused(f"term {term.name}", theorem=stated(terms=smaller))
+    refused("other terms", theorem=stated(terms=STATEMENT.terms[:-1]))
+    renamed = (*STATEMENT.terms[:-1], replace(STATEMENT.terms[-1], name="renamed"))
+    assert verdict(theorem=stated(terms=renamed)).checked, "terms that only one side has are compared together"
+    refused("has no terms", theorem=stated(terms=()))
+
+
+def test_the_conditions_of_the_theorem_follow():
+    table = {c.name: c.right for c in STATEMENT.conditions}
+    refused(
+        "condition momentum_range",
+        theorem=conditions(beta_choice=2 * table["beta_choice"], horizon=None),
+        plan=replace(PLAN, powers=()),
+    )
+    refused("condition direction", theorem=conditions(alpha_choice=2 * table["alpha_choice"]))
+    refused("term drift", theorem=conditions(q_choice=2 * table["q_choice"]))
+
+
+def test_a_symbol_is_fixed_once_and_not_by_itself():
+    alpha = STATEMENT.condition("alpha_choice")
+    refused("its own formula", theorem=conditions(alpha_choice=alpha.left * alpha.right))
+    twice = stated(conditions=(*STATEMENT.conditions, replace(alpha, name="again", right=2 * alpha.right)))
+    refused("the point inside violates again", theorem=twice)
+    smoothness = next(b.symbol for b in THEOREM.notation if b.name == "L_f")
+    fixed = stated(conditions=(*STATEMENT.conditions, Condition("unit", smoothness, "==", alpha.right**0)))
+    refused("that of a constant", theorem=fixed)
+
+
+def test_the_constants_are_those_of_the_theorem():
+    (smooth,) = STATEMENT.derived
+    refused("the constant S_F is not that", theorem=stated(derived=(replace(smooth, expr=2 * smooth.expr),)))
+
+
+def test_the_subject_is_that_of_the_theorem():
+    other = Metric("another", "m", THEOREM.metric.dimension)
+    refused("another metric", theorem=replace(THEOREM, metric=other))
+    refused("another metric", theorem=replace(THEOREM, average="after"))
+    refused("other problems", theorem=replace(THEOREM, problem="federated"))
+    refused("which the corollary does not list", theorem=replace(THEOREM, assumptions=THEOREM.assumptions[1:]))
+    stronger = replace(PLAN.theorem, assumptions=(*PLAN.theorem.assumptions, Assumption("more", "something else")))
+    refused("'more', which the corollary", plan=replace(PLAN, theorem=stronger))
+    narrower = with_statement(PLAN.theorem, replace(PLAN.theorem.statement("corrected"), assume=("no_extra_term",)))
+    refused("assumes more of a problem", plan=replace(PLAN, theorem=narrower))
+
+
+def test_the_region_is_not_empty():
+    refused("q = 1/4 is not allowed", plan=replace(PLAN, inside={**PLAN.inside, "N": Fraction(16)}))
+    refused("is not rational", plan=replace(PLAN, inside={**PLAN.inside, "T": Fraction(17)}))
+    refused("L_f = -1 is not allowed", plan=replace(PLAN, inside={**PLAN.inside, "L_f": Fraction(-1)}))
+
+
+def test_a_power_of_a_condition():
+    refused("between single terms", plan=replace(PLAN, powers=(("no such condition", Fraction(1, 2)),)))
+    refused("positive exponent", plan=replace(PLAN, powers=(("horizon", Fraction(-1, 2)),)))
+    two_terms = conditions(horizon=STATEMENT.condition("horizon").right + STATEMENT.condition("beta_choice").right)
+    refused("between single terms", theorem=two_terms)
+
+
+def test_a_certificate_is_re_checked():
+    refused("condition direction", plan=replace(PLAN, certificates={"condition direction": ()}))
+    too_much = ((signomial(10), ("horizon^1/2",)),)
+    refused("condition direction", plan=replace(PLAN, certificates={"condition direction": too_much}))
+    negative = ((signomial(-1), ("horizon^1/2",)),)
+    refused("condition direction", plan=replace(PLAN, certificates={"condition direction": negative}))
