@@ -214,8 +214,8 @@ def plot(
         _plot_sweep(name, sweep, out, seeds, cache, jobs, max_hours, as_json)
         return
     from ..bounds.registry import get_theorem as theorem
+    from ..figures import save
     from ..validation.report.bound_plots import bound_plot
-    from ..validation.report.plots import save
 
     item = theorem(name)
     left = float(read_number("--from", low, "a positive number"))
@@ -238,7 +238,7 @@ def _plot_sweep(
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from ..algorithms.engine.limits import usual_jobs
     from ..bounds.registry import get_theorem as theorem
-    from ..validation.report.plots import save
+    from ..figures import save
     from ..validation.runs.registry import sweep_for
     from ..validation.runs.sweeps import run_sweep, sweep_figure
 
@@ -258,7 +258,7 @@ def counterexample(
     as_json: Json = False,
 ) -> None:
     """Certify a paper's own counterexample: that a method stays away from the stationary point, for every step size claimed."""
-    from ..validation.report.plots import save
+    from ..figures import save
     from ..validation.runs.registry import counterexamples
 
     known = counterexamples()

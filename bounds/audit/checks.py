@@ -16,16 +16,16 @@ from ..language.reading import InputError
 from ..language.theorem import Condition, Inhomogeneity, Statement, Theorem
 from ..proof.certificates import find_violation, prove_nonnegative, violates
 from ..registry import all_papers, get_paper, get_theorem, is_paper
-from .findings import SEVERITIES, Evidence, Finding, confirm
+from .findings import SEVERITIES, Evidence, Finding, Findings, confirm
 
 
-def audit(about: Theorem | Paper | str | None = None) -> list[Finding]:
+def audit(about: Theorem | Paper | str | None = None) -> Findings:
     """All findings about one theorem, one paper, a file's theorems, or everything; worst first. An id or a key will do.
 
     Raises:
         InputError: no such theorem, paper or file.
     """
-    return sorted(_findings(about), key=lambda finding: SEVERITIES.index(finding.severity))
+    return Findings(sorted(_findings(about), key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
 def _findings(about: Theorem | Paper | str | None) -> Iterator[Finding]:

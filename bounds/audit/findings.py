@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from ..language.result import AbstractResult, Sheet, Table
+
+if TYPE_CHECKING:
+    from ...figures import Plot
 
 SEVERITIES = ("breaks", "constant", "slip")
 """breaks: the claim does not follow; constant: it survives with the constant given; slip: notation only."""
@@ -81,6 +87,36 @@ class Finding:
         files = list(self.bundles)
         known = {name: getattr(self, name) for name in names}
         return {**known, "recheck": self.command, "bundle": files[0] if files else None, "bundles": files}
+
+
+class Findings(AbstractResult, list[Finding]):
+    """A list of findings, worst first, that can be shown as a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the command prints it with `--no-check`, but for the day of the checks."""
+        return {"findings": [finding.to_dict() for finding in self]}
+
+    def __str__(self) -> str:
+        return "\n\n".join(describe(finding.to_dict()) for finding in self) or "no findings"
+
+    def sheet(self) -> Sheet:
+        return findings_sheet([finding.to_dict() for finding in self])
+
+    def plot(self) -> Plot:
+        """How many findings of each severity every theorem has."""
+        from ...figures import Axis, bar_plot
+
+        theorems = sorted({finding.theorem for finding in self})
+        count = Counter((finding.severity, finding.theorem) for finding in self)
+        groups = {severity: {name: float(count[severity, name]) for name in theorems} for severity in SEVERITIES}
+        return bar_plot(groups, title="Findings of the audit", axis=Axis("findings", "1"))
+
+
+def findings_sheet(rows: Sequence[Mapping[str, Any]]) -> Sheet:
+    """A table of findings as `to_dict` gives them."""
+    heads = ("severity", "id", "theorem", "where", "printed", "expected", "consequence", "recheck")
+    table = Table("findings", heads, tuple(tuple(row[name] for name in heads) for row in rows))
+    return Sheet(f"Audit: {len(rows)} findings", None, (table,))
 
 
 def describe(row: Mapping[str, Any]) -> str:

@@ -7,19 +7,25 @@ constant of at most 2 too, so a stronger quantity stands in for a weaker one tha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..language.markdown import table
 from ..language.notation import Binding
 from ..language.quantities import QUANTITIES
 from ..language.reading import InputError, read_number
-from ..language.theorem import Theorem
+from ..language.rendering import notes_about
+from ..language.result import AbstractResult, Math, Sheet, Table, shown, tex_number
+from ..language.theorem import Statement, Theorem
 from ..optimum.tuning import Tuned, tune
 from ..registry import all_papers
 from .orders import Order, rates
 from .resources import RESOURCES
+
+if TYPE_CHECKING:
+    from ...figures import Plot
 
 _LABELS = ("corrected", "composed", "printed")
 
@@ -27,6 +33,7 @@ _PLAIN = "federated"
 """The kind without a composition: what the others are measured against."""
 
 _COLUMNS = ("theorem", "statement", "problem")
+_ORDERED = ("samples", "rounds", "iterations")
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,7 @@ class Row:
     tuned: Tuned | None
     reason: str
     assumed: tuple[str, ...]
+    about: Statement | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -48,14 +56,14 @@ class Row:
             "kind": self.kind,
             "metric": self.metric,
             "cost": self.tuned.cost if self.tuned else None,
-            "values": self.tuned.values if self.tuned else None,
+            "values": {name: str(value) for name, value in self.tuned.values.items()} if self.tuned else None,
             "reason": self.reason,
             "assumed": list(self.assumed),
         }
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(AbstractResult):
     """Every theorem on one set of quantities."""
 
     eps: str
@@ -66,6 +74,33 @@ class Comparison:
         against = self.against_plain()
         rows = [{**row.to_dict(), "times_plain": against.get(row.theorem)} for row in self.rows]
         return {"eps": self.eps, "quantities": self.quantities, "rows": rows}
+
+    def sheet(self) -> Sheet:
+        against = self.against_plain()
+        rows = tuple(
+            (
+                row.theorem,
+                row.statement,
+                row.kind,
+                *(row.tuned.cost.get(name) if row.tuned else None for name in RESOURCES),
+                against.get(row.theorem),
+                row.reason,
+            )
+            for row in self.rows
+        )
+        table = Table("costs", (*_COLUMNS, *RESOURCES, "times_plain", "reason"), rows)
+        assumed = sorted({text for row in self.rows for text in row.assumed})
+        notes = (*_cautions(self.rows), *((f"assumed: {', '.join(assumed)}",) if assumed else ()))
+        claim = Math(f"metric <= {self.eps}", rf"\text{{metric}} \le {tex_number(shown(float(Fraction(self.eps))))}")
+        return Sheet("Cost of a target, by theorem", claim, (table,), notes)
+
+    def plot(self) -> Plot:
+        """Samples and rounds of every theorem that reaches the target."""
+        from ...figures import Axis, bar_plot
+
+        reached = {f"{row.theorem} ({row.statement})": row.tuned.cost for row in self.rows if row.tuned}
+        groups = {name: {about: cost.get(name) for about, cost in reached.items()} for name in ("samples", "rounds")}
+        return bar_plot(groups, title=f"Cost of a bound of {self.eps}", axis=Axis("per client", "1"), log=True)
 
     def against_plain(self, cost: str = "samples") -> dict[str, float]:
         """What composition costs: by theorem, its cost in units of the cheapest one about a plain federated problem.
@@ -91,6 +126,13 @@ class Comparison:
 
     def __str__(self) -> str:
         return f"cost of metric <= {self.eps}, each theorem tuned for the fewest samples\n{self.markdown()}"
+
+
+def _cautions(rows: Sequence[Row] | Sequence[OrderRow]) -> tuple[str, ...]:
+    """What has to be said of the statements in a table."""
+    return tuple(
+        f"{row.theorem} ({row.statement}): {text}" for row in rows if row.about for text in notes_about(row.about)
+    )
 
 
 def compare(
@@ -134,6 +176,7 @@ class OrderRow:
     kind: str
     costs: dict[str, Order]
     reason: str = ""
+    about: Statement | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         costs = {name: order.to_dict() for name, order in self.costs.items()}
@@ -146,8 +189,8 @@ class OrderRow:
         }
 
 
-@dataclass(frozen=True)
-class OrderTable:
+@dataclass(frozen=True, repr=False)
+class OrderTable(AbstractResult):
     """The comparison tables of the papers, derived again: least samples per client, then least rounds, as eps -> 0."""
 
     rows: tuple[OrderRow, ...]
@@ -155,8 +198,30 @@ class OrderTable:
     def to_dict(self) -> dict[str, Any]:
         return {"rows": [row.to_dict() for row in self.rows]}
 
+    def sheet(self) -> Sheet:
+        rows = tuple(
+            (
+                row.theorem,
+                row.statement,
+                row.kind,
+                *(row.costs[name].math() if row.costs else None for name in _ORDERED),
+                row.reason,
+            )
+            for row in self.rows
+        )
+        table = Table("orders", (*_COLUMNS, *_ORDERED, "reason"), rows)
+        return Sheet("Orders of the cheapest schedule as the target goes to 0", None, (table,), _cautions(self.rows))
+
+    def plot(self) -> Plot:
+        """The power of 1/eps of samples and rounds."""
+        from ...figures import Axis, bar_plot
+
+        known = {f"{row.theorem} ({row.statement})": row.costs for row in self.rows if row.costs}
+        groups = {name: {about: float(c[name].eps) for about, c in known.items()} for name in ("samples", "rounds")}
+        return bar_plot(groups, title="Orders of the cheapest schedule", axis=Axis(r"power of $1/\epsilon$", "1"))
+
     def markdown(self) -> str:
-        names = ("samples", "rounds", "iterations")
+        names = _ORDERED
         rows = [
             [
                 row.theorem,
@@ -188,9 +253,10 @@ def orders(
     for item in chosen:
         for label in (label for label in labels if label in item.labels and kind in (None, item.problem)):
             try:
-                rows.append(OrderRow(item.id, label, item.problem, dict(rates(item.statement(label)).costs)))
+                found, reason = dict(rates(item.statement(label)).costs), ""
             except InputError as error:
-                rows.append(OrderRow(item.id, label, item.problem, {}, str(error).partition(": ")[2]))
+                found, reason = {}, str(error).partition(": ")[2]
+            rows.append(OrderRow(item.id, label, item.problem, found, reason, item.statement(label)))
     return OrderTable(tuple(rows))
 
 
@@ -225,7 +291,9 @@ def _row(theorem: Theorem, eps: Any, given: Mapping[str, Any], statement: str | 
         tuned, reason = tune(theorem.statement(label), values, eps=eps, cost=cost), ""
     except InputError as error:
         tuned, reason = None, str(error)
-    return Row(theorem.id, label, theorem.problem, theorem.metric.name, tuned, reason, tuple(assumed))
+    return Row(
+        theorem.id, label, theorem.problem, theorem.metric.name, tuned, reason, tuple(assumed), theorem.statement(label)
+    )
 
 
 def _value(binding: Binding, given: Mapping[str, Any], assumed: list[str]) -> Any:
@@ -248,6 +316,7 @@ def figure(
     **options: Any,
 ) -> None:
     """The cost of every theorem over a range of targets."""
+    from ...figures import Axis
     from ..region.pictures import lines_picture
 
     curves: dict[str, tuple[list[float], list[float]]] = {}
@@ -257,4 +326,5 @@ def figure(
                 x, y = curves.setdefault(f"{row.theorem} ({row.statement})", ([], []))
                 x.append(eps)
                 y.append(row.tuned.cost[cost])
-    lines_picture(out, curves, "target", f"{cost} per client", "cost of a target, by theorem")
+    target, spent = Axis(r"target $\epsilon$ for the metric", "1"), Axis(f"{cost.replace('_', ' ')} per client", "1")
+    lines_picture(out, curves, target, spent, "Cost of a target, by theorem")

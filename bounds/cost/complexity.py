@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from ..language.markdown import table
 from ..language.reading import InputError
+from ..language.rendering import notes_about, status_of, titled
+from ..language.result import AbstractResult, Math, Sheet, Table, shown, tex_number
 from ..language.theorem import Statement
 from ..optimum.tuning import Tuned, tune
 from .orders import Rates, rates
 from .resources import MEANING
 
+if TYPE_CHECKING:
+    from ...figures import Plot
 
-@dataclass(frozen=True)
-class Complexity:
-    """Costs to reach `metric <= eps`.
+
+@dataclass(frozen=True, repr=False)
+class Complexity(AbstractResult):
+    """Costs to reach `metric <= eps`; `float` gives the one that was minimised.
 
     Args:
         tuned: the cheapest hyperparameters that are not given.
@@ -39,12 +45,47 @@ class Complexity:
             "theorem": self.theorem,
             "statement": self.statement,
             "eps": self.eps,
-            "tuned": self.tuned.to_dict(),
-            "paper": self.paper.to_dict() if self.paper else None,
+            "tuned": self.tuned.numbers_only(),
+            "paper": self.paper.numbers_only() if self.paper else None,
             "paper_note": self.paper_note,
             "rates": self.rates.to_dict() if self.rates else None,
             "rates_note": self.rates_note,
+            **status_of(self.tuned.bound.statement_itself),
         }
+
+    def __float__(self) -> float:
+        return float(self.tuned)
+
+    def sheet(self) -> Sheet:
+        rows = tuple(
+            (
+                MEANING.get(name, name),
+                value,
+                self.paper.cost[name] if self.paper else None,
+                self.rates.costs[name].math() if self.rates and name in self.rates.costs else None,
+            )
+            for name, value in self.tuned.cost.items()
+        )
+        costs = Table("costs", ("cost", "tuned", "paper's schedule", "order"), rows)
+        tuned = self.tuned.sheet()
+        notes = (*notes_about(self.tuned.bound.statement_itself), *self._notes())
+        about = self.tuned.bound.statement_itself.theorem.metric
+        claim = Math(
+            f"{about.name} <= {self.eps}", rf"{about.latex} \le {tex_number(shown(float(Fraction(self.eps))))}"
+        )
+        return Sheet(f"{self.theorem} ({self.statement}): cost of a target", claim, (costs, *tuned.tables), notes)
+
+    def plot(self) -> Plot:
+        """Every cost, tuned and with the paper's schedule."""
+        from ...figures import Axis, bar_plot
+
+        groups = {"tuned": self.tuned.cost} | ({"paper's schedule": self.paper.cost} if self.paper else {})
+        named = {group: {MEANING.get(n, n): value for n, value in costs.items()} for group, costs in groups.items()}
+        title = f"{titled(self.tuned.bound.statement_itself)}: cost of a bound of {self.eps}"
+        return bar_plot(named, title=title, axis=Axis("amount", "1"), log=True)
+
+    def _notes(self) -> tuple[str, ...]:
+        return tuple(note for note in (self.tuned.note, self.paper_note, self.rates_note) if note)
 
     def markdown(self) -> str:
         """A table: resource, tuned, with the paper's schedule, order."""
@@ -59,8 +100,7 @@ class Complexity:
         rows = [f"{self.theorem} ({self.statement}): cost of {self.tuned.bound.metric} <= {self.eps}", self.markdown()]
         chosen = self.tuned.values
         rows.append("tuned: " + ", ".join(f"{name} = {self.tuned.bound.numbers[name]:.6g}" for name in chosen))
-        notes = [self.tuned.note, self.paper_note, self.rates_note]
-        return "\n".join([*rows, *(note for note in notes if note)])
+        return "\n".join([*rows, *self._notes()])
 
 
 def complexity(statement: Statement, values: Mapping[str, Any], eps: Any, *, cost: Any = None) -> Complexity:

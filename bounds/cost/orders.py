@@ -9,17 +9,23 @@ problem count as 1.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..language.notation import latex_of
 from ..language.quantities import NONNEGATIVE, POSITIVE
 from ..language.reading import InputError
+from ..language.rendering import letter, notes_about, status_of, titled
+from ..language.result import AbstractResult, Math, Sheet, Table
 from ..language.theorem import Statement
 from ..optimum.linear import Row, UnboundedError, minimise
 from ..optimum.model import Model, model
 from ..optimum.posynomial import Converter, NotPosynomialError, Posynomial
 from .resources import instead
+
+if TYPE_CHECKING:
+    from ...figures import Plot
 
 _CLIENTS = Fraction(1, 10**4)
 """Exponent given to the number of clients to read off the speed-up: small enough for the first linear piece."""
@@ -42,12 +48,15 @@ class Order:
         parts = [rf"\epsilon^{{{-self.eps}}}" if self.eps else "", f"K^{{{self.clients}}}" if self.clients else ""]
         return "".join(parts) or "1"
 
+    def math(self) -> Math:
+        return Math(str(self), self.latex())
+
     def to_dict(self) -> dict[str, str]:
         return {"eps": str(-self.eps), "clients": str(self.clients)}
 
 
-@dataclass(frozen=True)
-class Rates:
+@dataclass(frozen=True, repr=False)
+class Rates(AbstractResult):
     """The least order of a cost (then of others, in turn) at which a statement reaches `metric <= eps`.
 
     Args:
@@ -63,6 +72,7 @@ class Rates:
     costs: dict[str, Order]
     schedule: dict[str, Order]
     at_one: tuple[str, ...] = ()
+    about: Statement | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -72,7 +82,30 @@ class Rates:
             "costs": {name: order.to_dict() for name, order in self.costs.items()},
             "schedule": {name: order.to_dict() for name, order in self.schedule.items()},
             "at_one": list(self.at_one),
+            **(status_of(self.about) if self.about else {}),
         }
+
+    def sheet(self) -> Sheet:
+        costs = tuple(
+            (name, order.math(), float(order.eps), float(order.clients)) for name, order in self.costs.items()
+        )
+        heads = ("cost", "order", "power of 1/eps", "power of the clients")
+        symbol = (lambda name: letter(self.about, name)) if self.about else (lambda name: Math(name, latex_of(name)))
+        schedule = tuple((symbol(name), order.math()) for name, order in self.schedule.items())
+        tables = (Table("orders", heads, costs), Table("schedule", ("symbol", "order"), schedule))
+        notes = (
+            *(notes_about(self.about) if self.about else ()),
+            f"least {' then '.join(self.minimised)} as eps goes to 0",
+        )
+        return Sheet(f"{self.theorem} ({self.statement}): orders", None, tables, notes)
+
+    def plot(self) -> Plot:
+        """The power of 1/eps of every cost."""
+        from ...figures import Axis, bar_plot
+
+        powers = {name.replace("_", " "): float(order.eps) for name, order in self.costs.items()}
+        name = titled(self.about) if self.about else f"{self.theorem} ({self.statement})"
+        return bar_plot({"cost": powers}, title=f"{name}: orders", axis=Axis(r"power of $1/\epsilon$", "1"))
 
     def __str__(self) -> str:
         rows = [f"{self.theorem} ({self.statement}), least {' then '.join(self.minimised)}:"]
@@ -104,7 +137,7 @@ def rates(statement: Statement, minimise_first: Sequence[str] = ("samples", "rou
             best = key, found
     if best is None:
         raise InputError(f"{statement.name}: no schedule makes this bound small; it has a floor")
-    return best[1]
+    return replace(best[1], about=statement)
 
 
 def _check_costs(made: Model, names: Sequence[str]) -> None:

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import log
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
 from ..evaluation.evaluate import complete, evaluate, exact
 from ..language.reading import InputError, read_values
+from ..language.rendering import letter, notes_about, titled
+from ..language.result import AbstractResult, Sheet, Table
 from ..language.theorem import Statement
 from ..optimum.tuning import Tuned, tune
+
+if TYPE_CHECKING:
+    from ...figures import Plot
 
 _RELATIVE = Fraction(1, 10**6)
 
 
-@dataclass(frozen=True)
-class Elasticities:
+@dataclass(frozen=True, repr=False)
+class Elasticities(AbstractResult):
     """Percent change of the total per percent change of a symbol, one at a time; scheduled hyperparameters follow."""
 
     theorem: str
     statement: str
     total: float
     values: dict[str, float]
+    about: Statement | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -36,10 +42,32 @@ class Elasticities:
             "elasticities": dict(self.values),
         }
 
+    def __float__(self) -> float:
+        return self.total
+
+    def sheet(self) -> Sheet:
+        symbol = (lambda name: letter(self.about, name)) if self.about else (lambda name: name)
+        rows = tuple((symbol(name), value) for name, value in self._ordered())
+        table = Table("sensitivity", ("symbol", "percent per percent"), rows)
+        notes = notes_about(self.about) if self.about else ()
+        return Sheet(
+            f"{self.theorem} ({self.statement}): sensitivity of the bound {self.total:.6g}", None, (table,), notes
+        )
+
+    def plot(self) -> Plot:
+        """Percent change of the bound per percent of each symbol."""
+        from ...figures import Axis, bar_plot
+
+        name = titled(self.about) if self.about else f"{self.theorem} ({self.statement})"
+        axis = Axis("percent change of the bound per percent", "1")
+        return bar_plot({"sensitivity": dict(self._ordered())}, title=f"{name}: sensitivity", axis=axis)
+
+    def _ordered(self) -> list[tuple[str, float]]:
+        return sorted(self.values.items(), key=lambda item: -abs(item[1]))
+
     def __str__(self) -> str:
-        ordered = sorted(self.values.items(), key=lambda item: -abs(item[1]))
         rows = [f"{self.theorem} ({self.statement}) = {self.total:.6g}; 1% more of"]
-        return "\n".join([*rows, *(f"  {name:<12} changes it by {value:+.3f}%" for name, value in ordered)])
+        return "\n".join([*rows, *(f"  {name:<12} changes it by {value:+.3f}%" for name, value in self._ordered())])
 
 
 def elasticities(statement: Statement, values: Mapping[str, Any]) -> Elasticities:
@@ -75,7 +103,7 @@ def elasticities(statement: Statement, values: Mapping[str, Any]) -> Elasticitie
             width = log((1 + _RELATIVE) / (1 - _RELATIVE))
             found[str(symbol)] = log(up / down) / width if up > 0 and down > 0 else 0.0
     whole = float(sp.N(sp.Add(*(statement.at(term.expr, point) for term in statement.terms)), 25))
-    return Elasticities(statement.theorem.id, statement.label, whole, found)
+    return Elasticities(statement.theorem.id, statement.label, whole, found, statement)
 
 
 def shares(statement: Statement, over: str, grid: Sequence[float], values: Mapping[str, Any]) -> dict[str, list[float]]:
@@ -122,16 +150,12 @@ def pareto(
         found.append(rounds)
     front = _undominated(found)
     if figure is not None:
+        from ...figures import Axis
         from ..region.pictures import lines_picture
 
         curve = ([t.cost["rounds"] for t in front], [t.cost["samples"] for t in front])
-        lines_picture(
-            figure,
-            {f"{statement.name}": curve},
-            "communication rounds",
-            "samples per client",
-            f"bound <= {eps}",
-        )
+        axes = Axis("communication rounds", "1"), Axis("samples per client", "1")
+        lines_picture(figure, {statement.name: curve}, *axes, f"Rounds against samples for a bound of at most {eps}")
     return front
 
 

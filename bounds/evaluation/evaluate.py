@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
 from ..language.reading import InputError, read_values
+from ..language.rendering import condition_math, letter, notes_about, status_of, symbol_table, titled
+from ..language.result import AbstractResult, Math, Sheet, Table, rounded_up, tex_number
 from ..language.theorem import Condition, Statement
+
+if TYPE_CHECKING:
+    from ...figures import Plot
 
 _DIGITS = 60
 _POINTS_PER_BLOCK = 1 << 15
@@ -32,9 +37,9 @@ class ConditionCheck:
     slack: float
 
 
-@dataclass(frozen=True)
-class Bound:
-    """A statement evaluated at one point.
+@dataclass(frozen=True, repr=False)
+class Bound(AbstractResult):
+    """A statement evaluated at one point; `float` gives the total.
 
     `total`, `terms` and `derived` are floats rounded once, from exact values; `total` is None where the statement only
     defines constants. `values` has the exact inputs as text, scheduled hyperparameters included, `numbers` the same as floats.
@@ -50,12 +55,70 @@ class Bound:
     conditions: tuple[ConditionCheck, ...]
     values: dict[str, str]
     numbers: dict[str, float] = field(repr=False, default_factory=dict)
+    about: Statement | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        data = asdict(self)
-        del data["numbers"]
+        return {**self.numbers_only(), **(status_of(self.about) if self.about else {})}
+
+    def numbers_only(self) -> dict[str, Any]:
+        """`to_dict` without what is known of the statement."""
+        data = {item.name: getattr(self, item.name) for item in fields(self)}
+        del data["numbers"], data["about"]
         data["conditions"] = [asdict(check) for check in self.conditions]
         return data
+
+    def __float__(self) -> float:
+        if self.total is None:
+            raise TypeError(f"{self.theorem} only defines constants; they are in `derived`")
+        return self.total
+
+    def sheet(self) -> Sheet:
+        about = self.statement_itself
+        total = self.total
+        shares = tuple((name, value, value / total if total else None) for name, value in self.terms.items())
+        terms = Table("terms", ("term", "value", "share"), (*shares, ("total", total, 1.0 if total else None)))
+        derived = tuple((letter(about, name), value) for name, value in self.derived.items())
+        constants = symbol_table(about, "constants", self.numbers)
+        conditions = tuple((c.name, condition_math(about, c.name), c.holds, c.slack) for c in self.conditions)
+        tables = (
+            *([terms] if self.terms else []),
+            Table("derived constants", ("symbol", "value"), derived),
+            constants,
+            Table("conditions", ("condition", "relation", "holds", "slack"), conditions),
+        )
+        notes = notes_about(about)
+        if not self.admissible:
+            notes = (
+                f"outside the conditions of the statement: {', '.join(self.failed)} fail; it promises nothing here",
+                *notes,
+            )
+        return Sheet(f"{self.theorem} ({self.statement})", self._claim(), tuple(t for t in tables if t.rows), notes)
+
+    def _claim(self) -> Math | None:
+        if self.total is None or not self.admissible:
+            return None
+        latex = rf"{self.statement_itself.theorem.metric.latex} \le {tex_number(rounded_up(self.total))}"
+        return Math(f"{self.metric} <= {self.total}", latex)
+
+    @property
+    def statement_itself(self) -> Statement:
+        """The statement that was evaluated.
+
+        Raises:
+            ValueError: the answer was put together without one.
+        """
+        if self.about is None:
+            raise ValueError(f"{self.theorem}: an answer without its statement")
+        return self.about
+
+    def plot(self) -> Plot:
+        """The terms as bars, largest share first."""
+        from ...figures import Axis, bar_plot, mathtext
+
+        metric = self.statement_itself.theorem.metric
+        shown = dict(sorted((self.terms or self.derived).items(), key=lambda item: -item[1]))
+        axis = Axis(mathtext(metric.latex), str(metric.dimension)) if self.terms else Axis("value", "1")
+        return bar_plot({"terms": shown}, title=f"{titled(self.statement_itself)}: terms of the bound", axis=axis)
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -165,7 +228,17 @@ def bound(statement: Statement, values: Mapping[str, Any], *, strict: bool = Tru
     numbers = {str(symbol): _number(value, str(symbol)) for symbol, value in point.items()}
     about = statement.theorem
     return Bound(
-        about.id, statement.label, about.metric.name, total, terms, derived, not failed, checks, shown, numbers
+        about.id,
+        statement.label,
+        about.metric.name,
+        total,
+        terms,
+        derived,
+        not failed,
+        checks,
+        shown,
+        numbers,
+        statement,
     )
 
 

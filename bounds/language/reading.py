@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Mapping
 from fractions import Fraction
+from numbers import Rational
 from typing import Any
 
 from ...errors import InputError
@@ -35,8 +36,8 @@ def read_number(name: str, value: Any, wanted: str = "a finite number") -> Fract
         value = value.item()
     if isinstance(value, bool) or value is None:
         raise InputError(f"{name}: wanted {wanted}, got {value!r}")
-    if isinstance(value, (int, Fraction)):
-        return Fraction(value)
+    if isinstance(value, Rational):  # int, Fraction, sympy's rationals
+        return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, str):
         return _read_text(name, value.strip(), wanted)
     if isinstance(value, float) and math.isfinite(value):

@@ -8,6 +8,7 @@ from typing import Any
 import sympy as sp
 
 from .markdown import table
+from .result import Cell, Math, Sheet, Table
 from .theorem import Condition, Statement, Theorem
 from .typesetting import latex, letters_of, mathml
 
@@ -32,6 +33,77 @@ def to_mathml(statement: Statement) -> dict[str, Any]:
         "conditions": {c.name: mathml(condition_latex(statement, c)) for c in statement.conditions},
         "terms": {term.name: mathml_of(statement, term.expr) for term in statement.terms},
     }
+
+
+def letter(statement: Statement, name: str) -> Math:
+    """A symbol or a derived constant of a statement, as it is written."""
+    known = {binding.name: binding.latex for binding in statement.theorem.notation}
+    known |= {constant.name: constant.latex for constant in statement.derived}
+    return Math(name, known.get(name) or latex(sp.Symbol(name)))
+
+
+def condition_math(statement: Statement, name: str) -> Math:
+    """A condition of a statement by name."""
+    condition = statement.condition(name)
+    return Math(str(condition), condition_latex(statement, condition))
+
+
+def symbol_table(statement: Statement, name: str, values: Mapping[str, Cell], role: str = "") -> Table:
+    """Symbols of a statement with their meaning and value; only those of one role where one is given."""
+    bindings = {binding.name: binding for binding in statement.theorem.notation}
+    chosen = {n: v for n, v in values.items() if not role or bindings[n].quantity.role == role}
+    rows = tuple((letter(statement, n), bindings[n].quantity.meaning, value) for n, value in chosen.items())
+    return Table(name, ("symbol", "meaning", "value"), rows)
+
+
+def notes_about(statement: Statement) -> tuple[str, ...]:
+    """What has to be said beside a number of this statement."""
+    from ..audit.caution import caution
+
+    text = caution(statement).text
+    return (text,) if text else ()
+
+
+def titled(statement: Statement) -> str:
+    """The name of a statement for the title of a figure, with the word that makes its numbers unsafe."""
+    refuted = status_of(statement)["status"] == "refuted"
+    return f"{statement.theorem.id} ({statement.label}, refuted)" if refuted else statement.name
+
+
+def status_of(statement: Statement) -> dict[str, Any]:
+    """The same as data: `status` and `refuted_by`."""
+    from ..audit.caution import caution
+
+    known = caution(statement)
+    return {"status": known.status, "refuted_by": list(known.bundles)}
+
+
+def statement_sheet(statement: Statement) -> Sheet:
+    """A statement: the bound, its terms, conditions, derived constants and symbols."""
+    theorem = statement.theorem
+    terms = tuple((term.name, term.role, _math(statement, term.expr)) for term in statement.terms)
+    derived = tuple((letter(statement, c.name), _math(statement, c.expr), c.meaning) for c in statement.derived)
+    conditions = tuple((c.name, condition_math(statement, c.name), c.note) for c in statement.conditions)
+    symbols = tuple(
+        (letter(statement, name), binding.quantity.meaning, str(binding.quantity.dimension), binding.quantity.domain)
+        for name, binding in statement.symbols.items()
+    )
+    tables = (
+        Table("terms", ("term", "role", "value"), terms),
+        Table("conditions", ("condition", "relation", "note"), conditions),
+        Table("derived constants", ("symbol", "value", "meaning"), derived),
+        Table("symbols", ("symbol", "meaning", "dimension", "domain"), symbols),
+    )
+    claim = None
+    if statement.terms:
+        right = " + ".join(latex_of(statement, term.expr) for term in statement.terms)
+        claim = Math(f"{theorem.metric.name} <= {statement.total}", rf"{theorem.metric.latex} \le {right}")
+    notes = (*notes_about(statement), *((statement.note,) if statement.note else ()))
+    return Sheet(f"{statement.name}: {theorem.title}", claim, tuple(t for t in tables if t.rows), notes)
+
+
+def _math(statement: Statement, expr: sp.Expr) -> Math:
+    return Math(sp.sstr(expr), latex_of(statement, expr))
 
 
 def to_text(theorem: Theorem) -> str:

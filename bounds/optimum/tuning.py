@@ -8,14 +8,18 @@ evaluated exactly at the rounded values; every condition holds there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
 
 from ..cost.resources import MEANING, instead
-from ..evaluation.evaluate import Bound, bound, exact
+from ..evaluation.evaluate import Bound, bound, complete, exact
 from ..language.reading import InputError
+from ..language.rendering import status_of, symbol_table
+from ..language.result import AbstractResult, Sheet, Table
 from ..language.theorem import Statement
 from .model import model
 from .polish import polish
@@ -25,6 +29,9 @@ from .rounding import objective_at, rounded
 from .search import GAP, Found, minimise, program, relaxed
 from .task import Task, make_task
 
+if TYPE_CHECKING:
+    from ...figures import Plot
+
 GEOMETRIC = "geometric program, global optimum"
 NUMERICAL = "differential evolution, no certificate"
 _VISIBLE = 5e-5
@@ -33,13 +40,14 @@ _PLATEAU = 1e9
 _SOLVED = 1e-8
 
 
-@dataclass(frozen=True)
-class Tuned:
-    """Hyperparameters that minimise a bound under a budget, or a cost under a target.
+@dataclass(frozen=True, repr=False)
+class Tuned(AbstractResult):
+    """Hyperparameters that minimise a bound under a budget, or a cost under a target; `float` gives what was minimised.
 
     Args:
         objective: "bound" or the name of the cost.
-        values: the chosen hyperparameters, exactly, as text; the ones that the statement's own equations fix included.
+        values: the chosen hyperparameters as exact numbers (`float` works on them); the ones that the statement's own
+            equations fix included.
         bound: the statement at these values.
         cost: every resource that the statement determines.
         lower: a proved lower bound of the objective over all admissible choices (None without a certificate).
@@ -54,7 +62,7 @@ class Tuned:
     statement: str
     objective: str
     value: float
-    values: dict[str, str]
+    values: dict[str, sp.Expr]
     bound: Bound
     cost: dict[str, float]
     method: str
@@ -67,14 +75,54 @@ class Tuned:
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "bound": self.bound.to_dict()}
+        about = self.bound.about
+        return {**self.numbers_only(), **(status_of(about) if about else {})}
+
+    def numbers_only(self) -> dict[str, Any]:
+        """`to_dict` without what is known of the statement."""
+        data = {item.name: getattr(self, item.name) for item in fields(self)}
+        values = {name: str(value) for name, value in self.values.items()}
+        return {**data, "values": values, "bound": self.bound.numbers_only()}
+
+    def __float__(self) -> float:
+        return self.value
+
+    def sheet(self) -> Sheet:
+        about = self.bound.statement_itself
+        schedule = symbol_table(about, "schedule", {name: self.bound.numbers[name] for name in self.values})
+        spent = tuple((MEANING.get(name, name), value) for name, value in self.cost.items())
+        given = {name: value for name, value in self.bound.numbers.items() if name not in self.values}
+        limits = tuple((name, price) for name, price in self.prices.items())
+        tables = (
+            schedule,
+            Table("costs", ("cost", "amount"), spent),
+            Table("binding limits", ("limit", "percent gained per percent"), limits),
+            symbol_table(about, "constants", given),
+        )
+        first, *others = tables
+        whole = self.bound.sheet()
+        how = self.method if self.lower is None else f"{self.method}: {self._certificate()}"
+        notes = (*whole.notes, how, *self.advice, *((self.note,) if self.note else ()))
+        title = (
+            f"{about.name}: best hyperparameters"
+            if self.objective == "bound"
+            else f"{about.name}: least {self.objective}"
+        )
+        return Sheet(title, whole.claim, (first, *(t for t in others if t.rows)), notes)
+
+    def plot(self) -> Plot:
+        """The terms of the bound at these values."""
+        return self.bound.plot()
+
+    def _certificate(self) -> str:
+        return f"no choice has {self.objective} below {self.lower:.6g} ({_gap(self.gap)})"
 
     def __str__(self) -> str:
         chosen = ", ".join(f"{name} = {self.bound.numbers[name]:.10g}" for name in self.values)
         rows = [f"{self.theorem} ({self.statement}): {chosen}", f"  {self.bound.metric} <= {self.bound.total:.6g}"]
         rows += [f"  {MEANING.get(name, name)}: {_amount(value)}" for name, value in self.cost.items()]
         if self.lower is not None:
-            rows.append(f"  {self.method}: no choice has {self.objective} below {self.lower:.6g} ({_gap(self.gap)})")
+            rows.append(f"  {self.method}: {self._certificate()}")
         else:
             rows.append(f"  {self.method}")
         rows += [f"  {line}" for line in self.advice]
@@ -217,7 +265,8 @@ def _report(task: Task, point: Mapping[str, float], found: Found | None, note: s
     prices, replaced = ({}, ()) if found is None else _prices(task, chosen)
     lower = None if found is None else min(found.lower, objective)
     chosen_names = {b.name for b in made.free} | set(made.determined)
-    shown = {b.name: result.values[b.name] for b in made.statement.theorem.notation if b.name in chosen_names}
+    point = complete(made.statement, values)
+    shown = {b.name: point[b.symbol] for b in made.statement.theorem.notation if b.name in chosen_names}
     binding = tuple(name for name, price in prices.items() if price > _VISIBLE)
     return Tuned(
         made.statement.theorem.id,

@@ -13,6 +13,7 @@ import sympy as sp
 
 from ..evaluation.evaluate import exact
 from ..language.quantities import MAX_STEPS
+from ..language.result import rounded_down, rounded_up, tex_number
 from ..language.theorem import Condition
 from .roots import Enclosure, crossings, decided_sign
 
@@ -53,16 +54,10 @@ class Interval:
         return f"`{self}` (binding: {self.binding['lower'] or '-'} / {self.binding['upper'] or '-'})"
 
     def latex(self) -> str:
-        """The interval for a paper, as a LaTeX fragment."""
+        """The interval for a paper, as a LaTeX fragment; its ends are rounded to the inside."""
         left, right = "[" if self.lower_closed else "(", "]" if self.upper_closed else ")"
-        return rf"\left{left}{_latex(self.lower)}, {_latex(self.upper)}\right{right}"
-
-
-def _latex(value: float | None) -> str:
-    if value is None:
-        return r"\infty"
-    mantissa, _, exponent = f"{value:.6g}".partition("e")
-    return rf"{mantissa}\cdot 10^{{{int(exponent)}}}" if exponent else mantissa
+        upper = r"\infty" if self.upper is None else tex_number(rounded_down(self.upper))
+        return rf"\left{left}{tex_number(rounded_up(self.lower))}, {upper}\right{right}"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Figures of the inverse questions; matplotlib is imported only here, and only when a figure is asked for."""
+"""Figures of admissible sets: the set of two hyperparameters with the name of each border on it, the intervals of one."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ from typing import Any
 
 import sympy as sp
 
-from ...storage import write
+from ...figures import Axis, Curve, Plot, listed, log_log_plot, mathtext, plain, save, styled
+from ..language.notation import Binding
 from ..language.reading import InputError
-from ..language.theorem import Statement
+from ..language.rendering import titled
+from ..language.theorem import Condition, Statement
+from .intervals import Interval
 from .single import Admissible, admissible, reduced
 
 _POINTS = 400
 _DECADES = 3.0
+_INSIDE = "#cfe8cf"
+_ROW_INCHES = 0.55
+_FRAME = 0.15
+"""Names keep this share of an axis away from its ends."""
+
+Window = tuple[tuple[float, float], tuple[float, float]]
 
 
 def region_picture(
@@ -23,7 +32,7 @@ def region_picture(
     values: Mapping[str, Any],
     out: Path,
     *,
-    window: tuple[tuple[float, float], tuple[float, float]] | None = None,
+    window: Window | None = None,
 ) -> Admissible:
     """Draw the joint admissible set of two hyperparameters, each condition's border with its name.
 
@@ -36,40 +45,129 @@ def region_picture(
     Raises:
         InputError: not two names, or as for `admissible`.
     """
-    import numpy as np
-
     if len(names) != 2:
         raise InputError(f"a picture: wanted two hyperparameters, got {len(names)}")
     region = admissible(statement, names, values)
-    conditions = [c for c in reduced(statement, names, values) if c.relation != "=="]
-    symbols = [statement.symbols[name].symbol for name in names]
-    (x0, x1), (y0, y1) = window or _window(region, names)
-    grid = np.meshgrid(np.geomspace(x0, x1, _POINTS), np.geomspace(y0, y1, _POINTS))
-    figure, axes = _figure()
-    inside = np.ones_like(grid[0], dtype=bool)
-    for number, condition in enumerate(conditions):
-        small, large = (
-            (condition.right, condition.left)
-            if condition.relation in (">", ">=")
-            else (condition.left, condition.right)
-        )
-        ratio = np.broadcast_to(sp.lambdify(symbols, small / large, "numpy")(*grid), grid[0].shape)
-        inside &= ratio <= 1
-        if ratio.min() < 1 < ratio.max():
-            axes.contour(*grid, ratio, levels=[1.0], colors=[f"C{number}"])
-            axes.plot([], [], color=f"C{number}", label=condition.name)
-    axes.contourf(*grid, inside.astype(float), levels=[0.5, 1.5], colors=["#cfe8cf"])
-    wording = [statement.symbols[name] for name in names]
-    xlabel, ylabel = (f"{b.name}: {b.quantity.meaning} ({b.quantity.dimension})" for b in wording)
-    axes.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel, title=f"{statement.name}: admissible set")
-    if all(name in region.interior for name in names):
-        axes.plot(*(float(sp.sympify(region.interior[name])) for name in names), "k.", label="a point inside")
-    axes.legend(fontsize=8, loc="best")
-    _save(figure, out)
+    _save(region_plot(statement, names, values, region, window), out)
     return region
 
 
-def _window(region: Admissible, names: Sequence[str]) -> tuple[tuple[float, float], tuple[float, float]]:
+def region_plot(
+    statement: Statement,
+    names: tuple[str, str],
+    values: Mapping[str, Any],
+    region: Admissible,
+    window: Window | None = None,
+) -> Plot:
+    """The joint admissible set of two hyperparameters; the data are the points of each border."""
+    import numpy as np
+
+    from ...figures import legend_below, look
+
+    conditions = [c for c in reduced(statement, names, values) if c.relation != "=="]
+    (x0, x1), (y0, y1) = window or _window(region, names)
+    grid = np.meshgrid(np.geomspace(x0, x1, _POINTS), np.geomspace(y0, y1, _POINTS))
+    inside = np.ones_like(grid[0], dtype=bool)
+    data: dict[str, list[float | None]] = {}
+    entries: dict[str, Any] = {}
+    title = f"{titled(statement)}: admissible set"
+    with styled(6.0, 4.5, title=title) as figure:
+        axes = figure.add_subplot(xscale="log", yscale="log")
+        drawn = []
+        for condition in conditions:
+            ratio = _ratio(statement, names, condition, grid)
+            inside &= ratio <= 1
+            if ratio.min() < 1 < ratio.max():
+                shape = look(len(drawn))
+                border = axes.contour(
+                    *grid, ratio, levels=[1.0], colors=[shape["color"]], linestyles=[shape["linestyle"]]
+                )
+                drawn.append((condition.name, border))
+                points = np.concatenate([part for part in border.allsegs[0] if len(part)])
+                data |= {f"{condition.name}: {n}": listed(points[:, i]) for i, n in enumerate(names)}
+                (entries[plain(condition.name)],) = axes.plot(
+                    [], [], color=shape["color"], linestyle=shape["linestyle"]
+                )
+        axes.contourf(*grid, inside.astype(float), levels=[0.5, 1.5], colors=[_INSIDE])
+        for name, border in drawn:
+            at = _label_place(border, inside, (x0, x1), (y0, y1))
+            axes.clabel(border, fmt={1.0: plain(name)}, fontsize="small", manual=[at])
+        bindings = [statement.symbols[name] for name in names]
+        axes.set(xlabel=str(_axis(bindings[0])), ylabel=str(_axis(bindings[1])), xlim=(x0, x1), ylim=(y0, y1))
+        if all(name in region.interior for name in names):
+            at = [float(sp.sympify(region.interior[name])) for name in names]
+            (entries["a point inside"],) = axes.plot(*at, "ko", markersize=4, linestyle="none")
+            data |= {f"a point inside: {name}": [value] for name, value in zip(names, at, strict=True)}
+        legend_below(figure, entries)
+    return Plot(figure, title, data)
+
+
+def _label_place(border: Any, inside: Any, xs: tuple[float, float], ys: tuple[float, float]) -> tuple[float, float]:
+    """Where the name of a border stands: the middle of its part along the admissible set, away from the frame."""
+    import numpy as np
+
+    points = np.concatenate([part for part in border.allsegs[0] if len(part)])
+    low, high = np.log([xs[0], ys[0]]), np.log([xs[1], ys[1]])
+    shares = (np.log(points) - low) / (high - low)
+    cells = np.clip((shares * (_POINTS - 1)).round().astype(int), 1, _POINTS - 2)
+    along = np.array([inside[y - 1 : y + 2, x - 1 : x + 2].any() for x, y in cells])
+    away = ((shares > _FRAME) & (shares < 1 - _FRAME)).all(axis=1)
+    for chosen in (along & away, away, along):
+        if chosen.any():
+            points = points[chosen]
+            break
+    x, y = points[len(points) // 2]
+    return float(x), float(y)
+
+
+def _ratio(statement: Statement, names: tuple[str, str], condition: Condition, grid: Any) -> Any:
+    """The side that must be small over the other, on the grid."""
+    import numpy as np
+
+    small, large = condition.left, condition.right
+    if condition.relation in (">", ">="):
+        small, large = large, small
+    symbols = [statement.symbols[name].symbol for name in names]
+    return np.broadcast_to(sp.lambdify(symbols, small / large, "numpy")(*grid), grid[0].shape)
+
+
+def _axis(binding: Binding) -> Axis:
+    return Axis(f"{mathtext(binding.latex)}: {plain(binding.quantity.meaning)}", str(binding.quantity.dimension))
+
+
+def intervals_plot(statement: Statement, intervals: Sequence[tuple[str, Interval]]) -> Plot:
+    """Each interval as a bar on a logarithmic axis, with the conditions that bind at its ends."""
+    from ...figures import PALETTE
+
+    title = f"{titled(statement)}: admissible values"
+    known = [end for _, item in intervals for end in (item.lower, item.upper) if end]
+    low, high = min(known, default=1.0), max(known, default=1.0)
+    left, right = low / 10**_DECADES, high * 10
+    with styled(height=1.2 + _ROW_INCHES * max(1, len(intervals)), title=title) as figure:
+        axes = figure.add_subplot(xscale="log", xlim=(left, right), ylim=(len(intervals) - 0.4, -0.7))
+        for row, (_, item) in enumerate(intervals):
+            ends = item.lower or left, item.upper or right
+            colour = PALETTE[row % len(PALETTE)]
+            axes.plot(ends, (row, row), color=colour, linewidth=5, solid_capstyle="butt")
+            for end, closed, side in (
+                (item.lower, item.lower_closed, "lower"),
+                (item.upper, item.upper_closed, "upper"),
+            ):
+                if end:
+                    axes.plot(end, row, "o", color=colour, markerfacecolor=colour if closed else "white", markersize=7)
+                    text = f"{end:.6g}\n{item.binding[side] or ''}"
+                    axes.annotate(plain(text), (end, row), (0, 9), textcoords="offset points", ha="center", fontsize=7)
+        axes.set_yticks(range(len(intervals)), [_letter(statement, name) for name, _ in intervals])
+        axes.grid(False, axis="y")
+    data = {"lower": listed([i.lower for _, i in intervals]), "upper": [i.upper for _, i in intervals]}
+    return Plot(figure, title, data)
+
+
+def _letter(statement: Statement, name: str) -> str:
+    return mathtext(statement.symbols[name].latex)
+
+
+def _window(region: Admissible, names: Sequence[str]) -> Window:
     """About three decades around the ends of each projection."""
     ranges = []
     for name in names:
@@ -86,28 +184,15 @@ def _window(region: Admissible, names: Sequence[str]) -> tuple[tuple[float, floa
 
 
 def lines_picture(
-    out: Path, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], xlabel: str, ylabel: str, title: str = ""
+    out: Path, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], x_axis: Axis, y_axis: Axis, title: str
 ) -> None:
-    """Curves on logarithmic axes, each labelled."""
-    figure, axes = _figure()
-    for name, (x, y) in curves.items():
-        axes.plot(x, y, marker=".", label=name)
-    axes.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel, title=title)
-    axes.legend(fontsize=8)
-    _save(figure, out)
+    """Curves on logarithmic axes, each with its name."""
+    drawn = [Curve(name, x, y) for name, (x, y) in curves.items()]
+    _save(log_log_plot(drawn, title=title, x_axis=x_axis, y_axis=y_axis), out)
 
 
-def _figure() -> Any:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure, figure.add_subplot()
-
-
-def _save(figure: Any, out: Path) -> None:
+def _save(plot: Plot, out: Path) -> None:
     try:
-        write(out, lambda file: figure.savefig(file, dpi=150, format=out.suffix.lstrip(".") or "png"))
+        save(plot, out)
     except ValueError as error:
         raise InputError(f"{out}: wanted a known ending such as .png or .svg, got {error}") from None

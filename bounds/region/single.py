@@ -6,8 +6,8 @@ One variable is handled here; several in `joint`, which is imported only when as
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
@@ -15,8 +15,13 @@ from ..evaluation.evaluate import exact
 from ..language.markdown import table
 from ..language.notation import Binding
 from ..language.reading import InputError, read_values
+from ..language.rendering import condition_latex, letter, notes_about, status_of, symbol_table
+from ..language.result import AbstractResult, Math, Sheet, Table
 from ..language.theorem import Condition, Statement
 from .intervals import Interval, intersect, minimal_conflict
+
+if TYPE_CHECKING:
+    from ...figures import Plot
 
 __all__ = [
     "Admissible",
@@ -29,9 +34,11 @@ __all__ = [
     "univariate",
 ]
 
+_LONG_FORMULA = 80
 
-@dataclass(frozen=True)
-class Admissible:
+
+@dataclass(frozen=True, repr=False)
+class Admissible(AbstractResult):
     """Admissible intervals of the solved hyperparameters.
 
     Args:
@@ -52,6 +59,9 @@ class Admissible:
     conditions: tuple[str, ...] = ()
     interior: dict[str, str] = field(default_factory=dict)
     note: str = ""
+    about: Statement | None = field(default=None, repr=False, compare=False)
+    solved: tuple[str, ...] = ()
+    given: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         data: dict[str, Any] = {
@@ -65,7 +75,60 @@ class Admissible:
             data["pieces"] = {name: [piece.to_dict() for piece in found] for name, found in self.pieces.items()}
         if self.conditions:
             data |= {"conditions": list(self.conditions), "interior": dict(self.interior)}
-        return data | ({"note": self.note} if self.note else {})
+        data |= {"note": self.note} if self.note else {}
+        return data | (status_of(self.about) if self.about else {})
+
+    def sheet(self) -> Sheet:
+        about = self._statement()
+        rows = tuple(
+            (
+                letter(about, name),
+                Math(str(piece), piece.latex()),
+                piece.lower,
+                piece.upper,
+                piece.binding["lower"],
+                piece.binding["upper"],
+            )
+            for name, piece in self._all()
+        )
+        heads = ("hyperparameter", "admissible", "lower", "upper", "binds below", "binds above")
+        where = tuple((c.name, _as_math(c, about)) for c in self._reduced())
+        inside = tuple((letter(about, name), value) for name, value in self.interior.items())
+        constants = {n: float(v) for n, v in read_values(about.symbols, self.given, about.name).items()}
+        tables = (
+            Table("admissible values", heads, rows),
+            Table("together they satisfy", ("condition", "relation"), where),
+            Table("a point inside", ("symbol", "value"), inside),
+            symbol_table(about, "constants", constants),
+        )
+        notes = notes_about(about) + ((self.note,) if self.note else ())
+        if not self.feasible:
+            notes = (f"no admissible value; conflicting conditions: {', '.join(self.conflict)}", *notes)
+        claim = None
+        if rows:
+            latex = r",\quad ".join(rf"{letter(about, name).latex} \in {piece.latex()}" for name, piece in self._all())
+            claim = Math(", ".join(f"{name} in {piece}" for name, piece in self._all()), latex)
+        first, *others = tables
+        return Sheet(f"{about.name}: admissible values", claim, (first, *(t for t in others if t.rows)), notes)
+
+    def _reduced(self) -> list[Condition]:
+        """What describes the joint set of several hyperparameters."""
+        several = len(self.solved) > 1 and self.feasible
+        return reduced(self._statement(), self.solved, self.given) if several else []
+
+    def plot(self) -> Plot:
+        """The set of two hyperparameters with its borders, or the intervals of each."""
+        from .pictures import intervals_plot, region_plot
+
+        about = self._statement()
+        if len(self.solved) == 2 and self.feasible:
+            return region_plot(about, (self.solved[0], self.solved[1]), self.given, self)
+        return intervals_plot(about, list(self._all()))
+
+    def _statement(self) -> Statement:
+        if self.about is None:
+            raise ValueError(f"{self.theorem}: an answer without its statement")
+        return self.about
 
     def markdown(self) -> str:
         """A table of the intervals."""
@@ -94,6 +157,13 @@ class Admissible:
         return "\n".join([*rows, f"  {self.note}"] if self.note else rows)
 
 
+def _as_math(condition: Condition, about: Statement) -> Math:
+    """A condition with numbers in it, in few digits where they are long."""
+    sides = [side if len(str(side)) <= _LONG_FORMULA else sp.N(side, 8) for side in (condition.left, condition.right)]
+    written = Condition(condition.name, sides[0], condition.relation, sides[1])
+    return Math(str(written), condition_latex(about, written))
+
+
 def admissible(statement: Statement, solve: str | tuple[str, ...], values: Mapping[str, Any]) -> Admissible:
     """The admissible set of `solve` with everything else fixed.
 
@@ -112,8 +182,13 @@ def admissible(statement: Statement, solve: str | tuple[str, ...], values: Mappi
     if len(names) != 1:
         from .joint import admissible_jointly
 
-        return admissible_jointly(statement, names, values)
-    name = names[0]
+        found = admissible_jointly(statement, names, values)
+    else:
+        found = _of_one(statement, names[0], values)
+    return replace(found, about=statement, solved=names, given=dict(values))
+
+
+def _of_one(statement: Statement, name: str, values: Mapping[str, Any]) -> Admissible:
     variable, conditions = univariate(statement, name, values)
     pieces = intersect(conditions, variable)
     if not pieces:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...algorithms.engine.metrics import METRICS
 from ...errors import InputError
-from ..report.plots import Axis, Curve, Panel, Plot, panel_plot
+from ...figures import Axis, Curve, Panel, Plot, panel_plot
 from .table import MEAN, bands, mean_interval
 
 if TYPE_CHECKING:

@@ -196,7 +196,7 @@ def aligned(lines: Sequence[Sequence[str]]) -> str:
 
 def write_run(done: RunResult, folder: Path, format: str) -> Path:
     """The table, a figure of every metric, and run.json with the sha256 of each."""
-    from ..report.plots import save
+    from ...figures import save
 
     files = []
     if format == "csv":

@@ -12,9 +12,9 @@ from ...bounds.evaluation.evaluate import evaluate
 from ...bounds.language.quantities import COUNT
 from ...bounds.language.reading import InputError, read_values
 from ...bounds.language.theorem import Theorem
+from ...figures import Axis, Curve, Plot, log_log_plot, mathtext, plain
 from ...storage import DamagedError, read_json
 from ..runs.validate import RESULTS
-from .plots import Axis, Curve, Plot, log_log_plot
 
 POINTS = 60
 
@@ -57,8 +57,8 @@ def bound_plot(
     return log_log_plot(
         curves,
         title=f"{theorem.id} ({label}) over {over}",
-        x_axis=Axis(f"{over}: {symbols[over].quantity.meaning}", unit),
-        y_axis=Axis(theorem.metric.name, str(theorem.metric.dimension)),
+        x_axis=Axis(f"{mathtext(symbols[over].latex)}: {plain(symbols[over].quantity.meaning)}", unit),
+        y_axis=Axis(mathtext(theorem.metric.latex), str(theorem.metric.dimension)),
     )
 
 

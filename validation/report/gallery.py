@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...figures import save
 from ...storage import write_text
 from ..runs.declaration import Counterexample
 from ..runs.registry import counterexamples, declared, sweeps
 from ..runs.sweep import Sweep
 from ..runs.sweeps import run_sweep, sweep_figure
-from .plots import save
 
 FOLDER = "gallery"
 SHOWN = declared("in_full")

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from ...bounds.cost.resources import MEANING
+from ...figures import Plot, inline_svg
 from ..runs.campaign import run_tasks
 from ..runs.hidden_constant import NeededConstant, hidden_symbol, needed_constant
 from ..runs.measured_complexity import CostExponent, cost_exponents
 from ..runs.registry import complexity_of, sweeps_of
 from ..runs.sweeps import SEEDS, SweepResult, run_sweep, sweep_figure, tasks_of_sweeps
-from .plots import Plot, inline_svg
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,7 @@ class ExperimentResult:
                 "hyperparameters": encode(self.experiment.instance.hyperparameters),
             },
             "hyperparameters": self.bound.values,
-            "bound": self.bound.to_dict(),
+            "bound": self.bound.numbers_only(),
             "statistic_sha256": digest([float(x).hex() for x in self.statistic]),
             "mean_over_1_to_T": float(self.statistic.mean()),
             "mean_over_0_to_T_minus_1": float(self.proof_average.mean()),

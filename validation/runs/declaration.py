@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...figures import Plot
 from ..lemmas.link import LemmaChain
-from ..report.plots import Plot
 from .instance import Instance
 from .recipe import Recipe
 from .sweep import Sweep

@@ -24,7 +24,7 @@ import numpy as np
 from ...algorithms.engine.limits import check_jobs
 from ...bounds.language.reading import InputError
 from ...bounds.registry import get_theorem
-from ..report.plots import Axis, Curve, Plot, log_log_plot
+from ...figures import Axis, Curve, Plot, log_log_plot, mathtext, plain
 from ..statistics.evalues import mean_bracket
 from ..statistics.slopes import EXPONENT_TOLERANCE, SlopeEstimate, bound_slope, slope_interval
 from .campaign import Experiment, Task, chunks_of, run_tasks, tasks_of
@@ -200,8 +200,8 @@ def sweep_figure(result: SweepResult) -> Plot:
     return log_log_plot(
         curves,
         title=f"{result.sweep.theorem} ({result.label}) over {result.sweep.over}",
-        x_axis=Axis(f"{result.sweep.over}: {symbol.quantity.meaning}", str(symbol.quantity.dimension)),
-        y_axis=Axis(f"mean over t of {theorem.metric.name}", str(theorem.metric.dimension)),
+        x_axis=Axis(f"{mathtext(symbol.latex)}: {plain(symbol.quantity.meaning)}", str(symbol.quantity.dimension)),
+        y_axis=Axis(mathtext(theorem.metric.latex), str(theorem.metric.dimension)),
     )
 
 

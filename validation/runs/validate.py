@@ -20,8 +20,9 @@ from ...algorithms.engine.fingerprint import source_fingerprint
 from ...algorithms.engine.limits import check_jobs, usual_jobs
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem
+from ...figures import Axis, Plot, mathtext, save
 from ...storage import make_folder, write_json
-from ..report.plots import Axis, Plot, convergence_plot, save
+from ..report.plots import convergence_plot
 from ..statistics.evalues import mean_bracket
 from ..statistics.ledger import REPORT_ALPHA, AlphaLedger
 from ..statistics.slopes import SlopeEstimate, slope_interval
@@ -222,7 +223,7 @@ def figure(
         [float(r.statistic.mean()) for r in mine],
         [r.bound.total for r in mine],  # type: ignore[misc]
         title=f"{theorem.id} ({label}) on {instance.name}",
-        metric=Axis(f"mean over t of {metric.name}", str(metric.dimension)),
+        metric=Axis(mathtext(metric.latex), str(metric.dimension)),
         band=([b.lower for b in brackets], [b.upper for b in brackets]),
         measured_slope=slopes,
         limit_exponent=limit_exponent,

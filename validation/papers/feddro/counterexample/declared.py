@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ....report.plots import Plot
+from .....figures import Plot
 from ....runs.declaration import Counterexample
 from . import figure, summary
 from .companions import converging

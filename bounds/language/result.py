@@ -1,0 +1,272 @@
+"""What every answer of fedco can do: be printed, shown in a notebook, and put into a paper, a data frame or JSON.
+
+An answer describes itself once, as a `Sheet`: a title, the claim as a formula, tables, and notes. Text, Markdown, LaTeX, HTML and data
+frames are made from it here. Nothing that a user or a stranger's file wrote reaches HTML or LaTeX unescaped.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from .markdown import table as markdown_table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+DIGITS = 6
+"""Significant digits of a number in a table."""
+_FEW_LINES = 6
+_WRITTEN_OUT = 1e9
+"""Whole numbers below it keep all their digits."""
+_TEX_TEXT = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+}
+_MARKDOWN_TEXT = {mark: f"\\{mark}" for mark in r"\`*_|<>$[]"}
+
+
+@dataclass(frozen=True)
+class Math:
+    """Mathematics: as plain text, and as LaTeX without delimiters."""
+
+    text: str
+    latex: str
+
+
+Cell = str | int | float | bool | Math | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under named columns; the names are keys of a data frame and heads of a printed table.
+
+    Raises:
+        ValueError: a row of another length.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def __post_init__(self) -> None:
+        if wrong := [row for row in self.rows if len(row) != len(self.columns)]:
+            raise ValueError(f"table {self.name}: wanted rows of {len(self.columns)} cells, got {wrong[0]}")
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What an answer says.
+
+    Args:
+        title: one line of plain text.
+        claim: the main formula, where there is one.
+        tables: the first is what a data frame holds.
+        notes: sentences of plain text; what makes a number unsafe comes first.
+    """
+
+    title: str
+    claim: Math | None = None
+    tables: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class AbstractResult(ABC):
+    """An answer: `sheet` and `to_dict` are its own, the rest follows. One with numbers has a `plot`, too."""
+
+    @abstractmethod
+    def sheet(self) -> Sheet:
+        """What it says, for every medium."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """What the command prints with `--json`."""
+
+    def __repr__(self) -> str:
+        lines = str(self).splitlines()
+        return "\n".join(lines if len(lines) <= _FEW_LINES else [*lines[: _FEW_LINES - 1], f"  … {len(lines)} lines"])
+
+    def _repr_html_(self) -> str:
+        return to_html(self.sheet())
+
+    def _repr_latex_(self) -> str:
+        claim = self.sheet().claim
+        return rf"$\displaystyle {claim.latex}$" if claim else rf"$\text{{{tex_text(self.sheet().title)}}}$"
+
+    def to_markdown(self) -> str:
+        """Markdown with formulas between dollar signs."""
+        return to_markdown(self.sheet())
+
+    def to_latex(self) -> str:
+        """LaTeX for a paper; needs amsmath and amssymb only."""
+        return to_latex(self.sheet())
+
+    def to_frame(self) -> DataFrame:
+        """The first table as a pandas data frame; numbers keep all their digits.
+
+        Raises:
+            ImportError: pandas is not installed; it comes with the extra `frames`.
+        """
+        return to_frame(self.sheet())
+
+    def to_json(self) -> str:
+        """`to_dict` as text; an infinite number is null."""
+        return json.dumps(finite(self.to_dict()), indent=2, allow_nan=False)
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def shown(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
+    """A number in at most six significant digits: `0.307427`, `1e-07`, `12048`."""
+    if value != value or value in (float("inf"), float("-inf")):
+        return f"{value}"
+    if float(value).is_integer() and abs(value) < _WRITTEN_OUT:
+        return f"{value:.0f}"
+    rounded = Context(prec=DIGITS, rounding=rounding).create_decimal(Decimal(repr(float(value))))
+    return (
+        f"{float(rounded):.{DIGITS}g}" if abs(value) >= 10**DIGITS or abs(value) < 1e-4 else f"{rounded.normalize():f}"
+    )
+
+
+def rounded_up(value: float) -> str:
+    """A number that stands on the larger side of `<=`."""
+    return shown(value, ROUND_CEILING)
+
+
+def rounded_down(value: float) -> str:
+    """A number that stands on the larger side of `>=`, or an upper end that must stay admissible."""
+    return shown(value, ROUND_FLOOR)
+
+
+def tex_number(text: str) -> str:
+    """A printed number as LaTeX: `1.2e-07` as `1.2 \\cdot 10^{-7}`, infinity as its sign."""
+    if text in ("inf", "-inf"):
+        return text.replace("inf", r"\infty")
+    mantissa, mark, exponent = text.partition("e")
+    if not mark:
+        return mantissa
+    power = f"10^{{{int(exponent)}}}"
+    return power if mantissa == "1" else rf"{mantissa} \cdot {power}"
+
+
+def finite(value: Any) -> Any:
+    """JSON has no infinities: they become null."""
+    if isinstance(value, Mapping):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and value - value != 0 else value
+
+
+# --- media -----------------------------------------------------------------------------------------------------------
+
+
+def tex_text(text: str) -> str:
+    """Plain text for LaTeX outside of formulas."""
+    return "".join(_TEX_TEXT.get(character, character) for character in text).replace("--", "-{}-")
+
+
+def markdown_text(text: str) -> str:
+    """Plain text for Markdown, which may hold neither markup nor HTML."""
+    return "".join(_MARKDOWN_TEXT.get(character, character) for character in text)
+
+
+def to_markdown(sheet: Sheet) -> str:
+    parts = [f"**{markdown_text(sheet.title)}**"]
+    parts += [f"$$\n{sheet.claim.latex}\n$$"] if sheet.claim else []
+    parts += [f"> {markdown_text(note)}" for note in sheet.notes]
+    for table in sheet.tables:
+        rows = [[_cell(cell, markdown_text, "${}$") for cell in row] for row in table.rows]
+        parts.append("\n".join(markdown_table([markdown_text(name) for name in table.columns], rows)))
+    return "\n\n".join(parts)
+
+
+def to_latex(sheet: Sheet) -> str:
+    lines = [f"% {' '.join(sheet.title.split())}"]
+    lines += [rf"\[ {sheet.claim.latex} \]"] if sheet.claim else []
+    lines += [rf"\noindent\textbf{{Note.}} {tex_text(note)}\par" for note in sheet.notes]
+    for table in sheet.tables:
+        lines += _tabular(table)
+    return "\n".join(lines)
+
+
+def _tabular(table: Table) -> list[str]:
+    align = (
+        "".join("r" if _is_numeric(column) else "l" for column in zip(*table.rows, strict=True)) if table.rows else ""
+    )
+    head = " & ".join(tex_text(name.replace("_", " ")) for name in table.columns)
+    rows = [" & ".join(_cell(cell, tex_text, "${}$") for cell in row) + r" \\" for row in table.rows]
+    opening = rf"\begin{{tabular}}{{{align or 'l' * len(table.columns)}}}"
+    return [f"% {table.name}", opening, r"\hline", head + r" \\", r"\hline", *rows, r"\hline", r"\end{tabular}"]
+
+
+def _is_numeric(column: tuple[Cell, ...]) -> bool:
+    return all((isinstance(cell, (int, float)) and not isinstance(cell, bool)) or cell is None for cell in column)
+
+
+def _cell(cell: Cell, plain: Any, formula: str) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, Math):
+        return formula.format(cell.latex)
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, (int, float)):
+        return formula.format(tex_number(shown(cell)))
+    return str(plain(cell))
+
+
+def to_html(sheet: Sheet) -> str:
+    """A fragment for a page or a notebook; formulas are MathML, further tables are folded."""
+    from .typesetting import mathml
+
+    parts = [f"<p><strong>{escape(sheet.title)}</strong></p>"]
+    parts += [f"<p>{mathml(sheet.claim.latex, display=True)}</p>"] if sheet.claim else []
+    parts += [f'<p role="note">{escape(note)}</p>' for note in sheet.notes]
+    for place, table in enumerate(sheet.tables):
+        made = "".join(_html_table(table))
+        name = escape(table.name.replace("_", " "))
+        parts.append(f"<details><summary>{name}</summary>{made}</details>" if place else made)
+    return '<div class="fedco">' + "".join(parts) + "</div>"
+
+
+def _html_table(table: Table) -> Iterator[str]:
+    yield "<table><thead><tr>"
+    yield from (f'<th scope="col">{escape(name.replace("_", " "))}</th>' for name in table.columns)
+    yield "</tr></thead><tbody>"
+    for row in table.rows:
+        yield "<tr>" + "".join(f"<td>{_html_cell(cell)}</td>" for cell in row) + "</tr>"
+    yield "</tbody></table>"
+
+
+def _html_cell(cell: Cell) -> str:
+    from .typesetting import mathml
+
+    if isinstance(cell, Math):
+        return mathml(cell.latex)
+    if isinstance(cell, (int, float)) and not isinstance(cell, bool):
+        return escape(shown(cell))
+    return _cell(cell, escape, "")
+
+
+def to_frame(sheet: Sheet) -> DataFrame:
+    try:
+        from pandas import DataFrame
+    except ImportError:
+        raise ImportError("to_frame: wanted pandas, which is not installed; pip install 'fedco[frames]'") from None
+    table = sheet.tables[0]
+    rows = [[cell.text if isinstance(cell, Math) else cell for cell in row] for row in table.rows]
+    frame = DataFrame(rows, columns=list(table.columns))
+    frame.attrs |= {"title": sheet.title, "notes": list(sheet.notes)}
+    return frame
