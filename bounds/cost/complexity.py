@@ -48,7 +48,7 @@ class Complexity(AbstractResult):
             "tuned": self.tuned.numbers_only(),
             "paper": self.paper.numbers_only() if self.paper else None,
             "paper_note": self.paper_note,
-            "rates": self.rates.to_dict() if self.rates else None,
+            "rates": self.rates.numbers_only() if self.rates else None,
             "rates_note": self.rates_note,
             **status_of(self.tuned.bound.statement_itself),
         }

@@ -75,6 +75,10 @@ class Rates(AbstractResult):
     about: Statement | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
+        return {**self.numbers_only(), **(status_of(self.about) if self.about else {})}
+
+    def numbers_only(self) -> dict[str, Any]:
+        """`to_dict` without what is known of the statement."""
         return {
             "theorem": self.theorem,
             "statement": self.statement,
@@ -82,7 +86,6 @@ class Rates(AbstractResult):
             "costs": {name: order.to_dict() for name, order in self.costs.items()},
             "schedule": {name: order.to_dict() for name, order in self.schedule.items()},
             "at_one": list(self.at_one),
-            **(status_of(self.about) if self.about else {}),
         }
 
     def sheet(self) -> Sheet:
@@ -90,8 +93,11 @@ class Rates(AbstractResult):
             (name, order.math(), float(order.eps), float(order.clients)) for name, order in self.costs.items()
         )
         heads = ("cost", "order", "power of 1/eps", "power of the clients")
-        symbol = (lambda name: letter(self.about, name)) if self.about else (lambda name: Math(name, latex_of(name)))
-        schedule = tuple((symbol(name), order.math()) for name, order in self.schedule.items())
+        about = self.about
+        schedule = tuple(
+            (letter(about, name) if about else Math(name, latex_of(name)), order.math())
+            for name, order in self.schedule.items()
+        )
         tables = (Table("orders", heads, costs), Table("schedule", ("symbol", "order"), schedule))
         notes = (
             *(notes_about(self.about) if self.about else ()),

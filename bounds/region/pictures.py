@@ -73,7 +73,7 @@ def region_plot(
     title = f"{titled(statement)}: admissible set"
     with styled(6.0, 4.5, title=title) as figure:
         axes = figure.add_subplot(xscale="log", yscale="log")
-        drawn = []
+        drawn: list[tuple[str, Any]] = []
         for condition in conditions:
             ratio = _ratio(statement, names, condition, grid)
             inside &= ratio <= 1
@@ -84,14 +84,16 @@ def region_plot(
                 )
                 drawn.append((condition.name, border))
                 points = np.concatenate([part for part in border.allsegs[0] if len(part)])
-                data |= {f"{condition.name}: {n}": listed(points[:, i]) for i, n in enumerate(names)}
+                data |= {
+                    f"{condition.name}: {n}": listed([float(x) for x in points[:, i]]) for i, n in enumerate(names)
+                }
                 (entries[plain(condition.name)],) = axes.plot(
                     [], [], color=shape["color"], linestyle=shape["linestyle"]
                 )
         axes.contourf(*grid, inside.astype(float), levels=[0.5, 1.5], colors=[_INSIDE])
         for name, border in drawn:
-            at = _label_place(border, inside, (x0, x1), (y0, y1))
-            axes.clabel(border, fmt={1.0: plain(name)}, fontsize="small", manual=[at])
+            place = _label_place(border, inside, (x0, x1), (y0, y1))
+            axes.clabel(border, fmt={1.0: plain(name)}, fontsize="small", manual=[place])
         bindings = [statement.symbols[name] for name in names]
         axes.set(xlabel=str(_axis(bindings[0])), ylabel=str(_axis(bindings[1])), xlim=(x0, x1), ylim=(y0, y1))
         if all(name in region.interior for name in names):

@@ -159,8 +159,8 @@ def test_figure_has_labels_data_and_the_extra_trajectories(tmp_path):
     drawn = figure("II", extra=(other,))
     axes = drawn.figure.axes[0]
     assert axes.get_xlabel() == "communication round" and "bar" in axes.get_ylabel()
-    assert len(drawn.trajectories) == len(FIGURE_ETAS) + 1 and drawn.trajectories[-1] is other
+    assert len(drawn.data) == len(FIGURE_ETAS) + 1 and drawn.data["modified FedAvg: xbar"] == other.values.tolist()
     np.testing.assert_array_equal(axes.lines[len(FIGURE_ETAS)].get_ydata(), other.values)
-    assert all(one.values.min() >= 0.5 for one in drawn.trajectories[:-1])
+    assert all(min(values) >= 0.5 for name, values in drawn.data.items() if name.startswith("FedAvg"))
     drawn.save(tmp_path / "figure6.png")
     assert (tmp_path / "figure6.png").stat().st_size > 5000

@@ -8,16 +8,8 @@ import xml.etree.ElementTree as ET
 
 import matplotlib.colors
 import pytest
-from fedco.validation.report.plots import (
-    PALETTE,
-    Axis,
-    Curve,
-    convergence_plot,
-    data_uri,
-    inline_svg,
-    log_log_plot,
-    save,
-)
+from fedco.figures import PALETTE, Axis, Curve, data_uri, inline_svg, log_log_plot, save
+from fedco.validation.report.plots import convergence_plot
 from fedco.validation.statistics.slopes import SlopeEstimate
 
 T = [100, 200, 400, 800]
@@ -43,14 +35,14 @@ def plot():
 def test_axes_are_logarithmic_and_carry_units(plot):
     axes = plot.figure.axes[0]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-    assert axes.get_xlabel() == "T  (local steps)" and "[f]²/[x]²" in axes.get_ylabel()
+    assert axes.get_xlabel() == "$T$  (local steps)" and "[f]²/[x]²" in axes.get_ylabel()
     assert str(Axis("K", "1")) == "K"
     with pytest.raises(ValueError, match="unit"):
         Axis("T", "")
 
 
 def test_the_legend_shows_both_slopes(plot):
-    texts = [text.get_text() for text in plot.figure.axes[0].get_legend().get_texts()]
+    texts = [text.get_text() for text in plot.figure.legends[0].get_texts()]
     assert texts[0] == "empirical, slope -0.505 [-0.520, -0.490]"
     assert texts[1].startswith("Theorem 5.1, slope -0.44")
     assert "-0.5" in texts[2] and "guide" in texts[2]

@@ -16,8 +16,9 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+from .....figures import Plot
 from .certificate import Certificate, Counterexample, certify, float_above, float_below
-from .figure import FIGURE_ETAS, FigureData, Trajectory, draw, simulate, trajectories
+from .figure import FIGURE_ETAS, Trajectory, draw, simulate, trajectories
 from .instance import PAPER, PAPER_CLAIMS, Case, Claim, Instance
 from .invariance import InvarianceRange, invariance_range
 from .lemmas import AFTER_THE_SHARED_STEP, LARGE_STEP, LEMMAS, LOCAL_STEP, Lemma
@@ -36,7 +37,6 @@ __all__ = [
     "Claim",
     "Contraction",
     "Counterexample",
-    "FigureData",
     "Instance",
     "InvarianceRange",
     "Lemma",
@@ -102,12 +102,12 @@ def summary(case: str = "I") -> dict[str, Any]:
     }
 
 
-def figure(case: str = "II", extra: tuple[Trajectory, ...] = ()) -> FigureData:
+def figure(case: str = "II", extra: tuple[Trajectory, ...] = ()) -> Plot:
     """The figure that corresponds to the paper's figure 6, certified limit points marked, with other methods' runs."""
     chosen = Case(case)
     drawn = trajectories(chosen)
     limits = [float(limit_point(chosen, Fraction(eta)).lower) for eta in FIGURE_ETAS]
-    return draw(drawn, extra, limits, title=f"Vanilla FedAvg, case {chosen.value}: $I = 2$, $\\bar{{x}}^0 = 1/2$")
+    return draw(drawn, extra, limits, title=f"Vanilla FedAvg, case {chosen.value}: I = 2, xbar^0 = 1/2")
 
 
 def _certificate_dict(found: Certificate) -> dict[str, Any]:

@@ -55,8 +55,7 @@ def row(found: Mapping[str, Any]) -> dict[str, str]:
 
 def plot(case: str) -> Plot:
     """The figure of a case, with the methods that converge beside it."""
-    drawn = figure(case, converging())
-    return Plot(drawn.figure, f"case {case}", drawn.data)
+    return figure(case, converging())
 
 
 COUNTEREXAMPLE = Counterexample(

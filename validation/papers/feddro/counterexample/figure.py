@@ -10,20 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .....storage import write
+from .....figures import Plot, legend_below, listed, look, styled
 from .instance import PAPER, PAPER_LEVEL, Case, Claim, Instance, local_gradients
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-#: Okabe and Ito's palette, distinguishable with any colour vision.
-OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#F0E442")
 #: Step sizes of the figure, all admitted by both of the paper's claims.
 FIGURE_ETAS = (1 / 25, 1 / 50, 1 / 100, 1 / 200)
 FIGURE_ROUNDS = 400
@@ -36,23 +30,6 @@ class Trajectory:
     label: str
     eta: float
     values: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class FigureData:
-    """A drawn figure with the numbers behind it."""
-
-    figure: Figure
-    trajectories: tuple[Trajectory, ...]
-
-    @property
-    def data(self) -> dict[str, list[float | None]]:
-        """xbar by label, one entry per communication round from round 0."""
-        return {f"{one.label}: xbar": [float(value) for value in one.values] for one in self.trajectories}
-
-    def save(self, path: str | Path) -> None:
-        kind = Path(path).suffix.lstrip(".") or "png"
-        write(path, lambda file: self.figure.savefig(file, dpi=150, bbox_inches="tight", format=kind))
 
 
 def simulate(
@@ -102,39 +79,30 @@ def draw(
     extra: Sequence[Trajectory] = (),
     limits: Sequence[float] = (),
     title: str = "",
-) -> FigureData:
-    """xbar against communication rounds: FedAvg solid, `extra` (other methods) dashed.
+) -> Plot:
+    """xbar against communication rounds, FedAvg first, then `extra` (other methods).
 
     Args: limits: certified limit points, one per trajectory of `drawn`, marked at its right end.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.0, 4.8), layout="constrained")
-    axes = figure.add_subplot()
     everything = (*drawn, *extra)
-    for i, one in enumerate(everything):
-        axes.plot(
-            np.arange(one.values.size),
-            one.values,
-            color=OKABE_ITO[i % len(OKABE_ITO)],
-            linestyle="-" if i < len(drawn) else "--",
-            label=one.label,
-        )
-    for i, (one, limit) in enumerate(zip(drawn, limits, strict=False)):
-        label = "certified limit point" if i == 0 else None
-        axes.plot(one.values.size - 1, limit, "o", color=OKABE_ITO[i % len(OKABE_ITO)], markersize=5, label=label)
-    axes.axhline(float(PAPER_LEVEL), color="0.45", linewidth=0.9, linestyle=":")
-    axes.axhline(0.0, color="0.45", linewidth=0.9)
-    note: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom"}
-    note |= {"fontsize": "small", "color": "0.35"}
-    axes.annotate("certified floor 1/2 of FedAvg", (0.99, float(PAPER_LEVEL)), **note)
-    axes.annotate("stationary point $x^* = 0$", (0.99, 0.0), **note)
-    axes.set_xlabel("communication round")
-    axes.set_ylabel(r"$\bar{x}$ at each communication round")
-    if title:
-        axes.set_title(title)
-    figure.legend(loc="outside lower center", ncols=2, fontsize="small", frameon=False)
-    return FigureData(figure, tuple(everything))
+    with styled(7.0, 4.0, title=title) as figure:
+        axes = figure.add_subplot(xlabel="communication round", ylabel=r"$\bar{x}$ at each communication round")
+        for i, one in enumerate(everything):
+            shape = look(i)
+            axes.plot(one.values, label=one.label, color=shape["color"], linestyle=shape["linestyle"])
+        for i, (one, limit) in enumerate(zip(drawn, limits, strict=False)):
+            label = "certified limit point" if i == 0 else None
+            axes.plot(one.values.size - 1, limit, "o", color=look(i)["color"], markersize=5, label=label)
+        axes.axhline(float(PAPER_LEVEL), color="0.45", linewidth=0.9, linestyle=":")
+        axes.axhline(0.0, color="0.45", linewidth=0.9)
+        note: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom"}
+        note |= {"fontsize": "small", "color": "0.35"}
+        axes.annotate("certified floor 1/2 of FedAvg", (0.99, float(PAPER_LEVEL)), **note)
+        axes.annotate("stationary point $x^* = 0$", (0.99, 0.0), **note)
+        legend_below(figure)
+    return Plot(
+        figure, title, {f"{one.label}: xbar": listed([float(value) for value in one.values]) for one in everything}
+    )
 
 
 def _slope(y: NDArray[np.float64]) -> NDArray[np.float64]:
