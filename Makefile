@@ -30,8 +30,9 @@ lint: $(STAMP)
 	@mkdir -p $(VENV)/src && ln -sfn $(CURDIR) $(VENV)/src/fedco  # mypy does not follow an editable install whose root is the package
 	MYPYPATH=$(VENV)/src $(BIN)/mypy $(addprefix -p fedco.,bounds algorithms synthetic validation cli)
 
-docs: $(STAMP)  ## run every check of the audit and keep it; regenerate docs/theorems, docs/audit.md and docs/refutations
+docs: $(STAMP)  ## run every check of the audit and compute every constant of the problems, and keep both; regenerate docs/theorems, docs/audit.md and docs/refutations
 	$(BIN)/python -m fedco.bounds.audit.ledger
+	$(BIN)/python -m fedco.validation.runs.problem_list
 	$(BIN)/python -m fedco.validation.report.pages docs
 	$(BIN)/python -m fedco.validation.runs.refutations docs/refutations
 

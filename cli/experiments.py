@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +13,9 @@ from ..bounds.language.reading import InputError, read_number
 from ..storage import make_folder
 from .common import Constants, Json, Sets, StatementOption, chosen_statement, emit, emit_about, note, read_settings
 from .theory import TheoremId
+
+if TYPE_CHECKING:
+    from ..validation.runs.problem_list import Listed
 
 Device = Annotated[str, typer.Option("--device", help="cpu or cuda.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; all cores without it.")]
@@ -25,41 +29,19 @@ Out = Annotated[
 
 def problems(as_json: Json = False) -> None:
     """The registered problems: kind, sizes, parameters, theorems that fit, certified constants at the default parameters."""
-    from ..synthetic import PRESETS, problem
     from ..validation.runs.fit import fitting_theorems
+    from ..validation.runs.problem_list import listed
 
-    rows = [_problem_row(problem(name), preset, fitting_theorems) for name, preset in PRESETS.items()]
+    rows = [_problem_row(item, fitting_theorems(item) if item.certified else ()) for item in listed()]
     emit({"problems": rows}, "\n\n".join(_problem_text(row) for row in rows), as_json)
 
 
-def _problem_row(made: Any, preset: Any, fitting: Any) -> dict[str, Any]:
-    """What one problem is; estimating the constants of one that certifies none would take minutes, so it is left out."""
-    certificates = made.certificates if preset.certified else {}
-    parameters = {
-        key: value for key, value in preset.all_parameters.items() if isinstance(value, (bool, int, float, str))
+def _problem_row(item: Listed, fits: Sequence[str]) -> dict[str, Any]:
+    row = {
+        name: getattr(item, name) for name in ("name", "kind", "summary", "clients", "dim", "inner_dim", "certified")
     }
-    return {
-        "name": made.name,
-        "kind": made.kind,
-        "summary": preset.summary,
-        "clients": made.clients,
-        "dim": made.dim,
-        "inner_dim": made.inner_dim,
-        "certified": preset.certified,
-        "fits": list(fitting(made)) if preset.certified else [],
-        "properties": sorted(made.properties),
-        "parameters": parameters,
-        "constants": {
-            quantity: {
-                "value": float(c.value),
-                "kind": c.kind,
-                "argument": c.argument,
-                "domain": c.domain,
-                "witness": c.witness,
-            }
-            for quantity, c in certificates.items()
-        },
-    }
+    known = {"properties": list(item.properties), "parameters": item.parameters, "constants": item.certificates}
+    return {**row, "fits": list(fits), **known}
 
 
 def _problem_text(row: dict[str, Any]) -> str:

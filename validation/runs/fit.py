@@ -6,19 +6,23 @@ from typing import Any
 
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import all_theorems, get_theorem
-from ...synthetic import problem as find_problem
-from ...synthetic import problems
-from ...synthetic.catalogue import PRESETS
-from .values import CHOSEN_BY_THE_RUN
+from .problem_list import listed
+
+CHOSEN_BY_THE_RUN = ("initial_inner_error",)
+"""Constants that the start of a run sets, and no problem certifies."""
 
 
 def misfit(theorem: Theorem, problem: Any, label: str = "printed") -> str:
-    """Why a problem does not satisfy the assumptions of a statement; empty where it does."""
+    """Why a problem does not satisfy the assumptions of a statement; empty where it does.
+
+    Args:
+        problem: anything with `kind`, `certificates` by quantity and `properties`.
+    """
     if theorem.problem != problem.kind:
         return f"wanted a problem of the kind {theorem.problem or 'that the theorem does not say'}, got {problem.kind}"
     if missing := [name for name in _constants(theorem, label) if name not in problem.certificates]:
         return f"the problem certifies no {', '.join(missing)}"
-    declared: frozenset[str] = getattr(problem, "properties", frozenset())
+    declared = getattr(problem, "properties", ())
     if missing := [name for name in theorem.assume if name not in declared]:
         return f"the problem is not known to have {', '.join(missing)}"
     return ""
@@ -31,8 +35,7 @@ def fits(theorem: Theorem, problem: Any, label: str = "printed") -> bool:
 
 def fitting_problems(theorem: Theorem, label: str = "printed") -> tuple[str, ...]:
     """The registered problems whose constants are proved and that fit."""
-    wanted = (name for name in problems() if getattr(PRESETS[name].family, "kind", theorem.problem) == theorem.problem)
-    return tuple(name for name in wanted if fits(theorem, find_problem(name), label))
+    return tuple(each.name for each in listed() if each.certified and fits(theorem, each, label))
 
 
 def fitting_theorems(problem: Any) -> tuple[str, ...]:

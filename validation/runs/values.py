@@ -10,11 +10,10 @@ from ...algorithms import Start
 from ...bounds.evaluation.evaluate import Bound
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
+from .fit import CHOSEN_BY_THE_RUN
 from .instance import Instance
 
 Values = dict[str, Fraction]
-CHOSEN_BY_THE_RUN = ("initial_inner_error",)
-"""Constants that the start of a run sets, and no problem certifies."""
 
 
 def constants(theorem: Theorem, label: str, problem: Any, start_error: Fraction = Fraction(0)) -> tuple[Values, str]:
