@@ -18,7 +18,7 @@ from . import startup
 startup.prepare()  # before anything imports sympy
 
 from ..storage import DamagedWarning  # noqa: E402
-from . import experiments, falsify, inverse, run, theory, verify  # noqa: E402
+from . import experiments, explore, falsify, inverse, run, theory, verify  # noqa: E402
 
 app = typer.Typer(
     name="fedco",
@@ -31,6 +31,7 @@ app = typer.Typer(
 theory.register(app)
 inverse.register(app)
 experiments.register(app)
+explore.register(app)
 falsify.register(app)
 run.register(app)
 verify.register(app)

@@ -131,3 +131,13 @@ def overflow(page: Any) -> int:
 def sideways() -> Callable[[Any], int]:
     """A function of a page: by how many pixels it is wider than its window."""
     return overflow
+
+
+@pytest.fixture(scope="session")
+def headline_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The explorer with the headline theorems of all papers."""
+    from fedco.validation.explorer.page import write_explorer
+
+    out = tmp_path_factory.mktemp("explorer") / "explore.html"
+    write_explorer(out)
+    return out

@@ -1,0 +1,230 @@
+"""The generated JavaScript against exact Python: values, conditions, schedules, intervals, elasticities, tuned bounds.
+
+Points are log-uniform, inside and outside the conditions; the browser evaluates all of a statement's points in one call.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sympy as sp
+from fedco.bounds.evaluation.enclosure import Enclosure, EnclosureError, enclose, enclose_bound
+from fedco.bounds.evaluation.evaluate import bound, complete
+from fedco.bounds.language.quantities import COUNT, NONNEGATIVE, STEPS
+from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.theorem import Statement, Theorem
+from fedco.bounds.registry import all_papers, get_theorem
+from fedco.validation.explorer.page import write_explorer
+
+RELATIVE = 1e-9
+FEW, MANY = 100, 1000
+BITS = 256
+LARGEST = Fraction(1.7e308)
+"""Beyond it a double is infinite, and so is what the page says."""
+ROUNDING = 1e-12
+"""Sides this close, relatively, are too close for double precision to tell which is larger."""
+
+
+def drawn(statement: Statement, count: int, seed: int) -> list[dict[str, str]]:
+    """Texts of values for every symbol without a schedule; a scheduled one is set in every third point."""
+    rng = random.Random(seed)
+    points = []
+    for index in range(count):
+        point = {}
+        for name, binding in statement.symbols.items():
+            if name not in statement.schedule or index % 3 == 0:
+                point[name] = value(rng, binding.quantity.domain)
+        points.append(point)
+    return points
+
+
+def value(rng: random.Random, domain: str) -> str:
+    if domain == STEPS:
+        return str(rng.randint(0, 6))
+    if domain == COUNT:
+        return str(round(10 ** rng.uniform(0, 6)))
+    if domain == NONNEGATIVE and rng.random() < 0.1:
+        return "0"
+    return f"{10 ** rng.uniform(-3, 3):.3g}" if rng.random() < 0.9 else f"{rng.randint(1, 30)}/{rng.randint(1, 30)}"
+
+
+def enclosed(statement: Statement, point: Mapping[str, str]) -> list[Fraction | None]:
+    """Terms, both sides of every condition, derived constants, each as the middle of a tiny ball; None where undefined."""
+    known = complete(statement, point)
+
+    def middle(expr: sp.Expr) -> Fraction | None:
+        try:
+            return narrow(enclose(statement.expand(expr), known, bits=BITS))
+        except (EnclosureError, ZeroDivisionError):
+            return None
+
+    sides = [middle(side) for c in statement.conditions for side in (c.left, c.right)]
+    try:
+        whole = {name: narrow(ball) for name, ball in enclose_bound(statement, point, bits=BITS).items()}
+    except (EnclosureError, ZeroDivisionError):
+        terms, derived = [middle(t.expr) for t in statement.terms], [middle(d.expr) for d in statement.derived]
+    else:
+        terms, derived = [whole[t.name] for t in statement.terms], [whole[d.name] for d in statement.derived]
+    return [*terms, *sides, *derived]
+
+
+def narrow(ball: Enclosure) -> Fraction:
+    assert ball.width <= abs(ball.upper) * Fraction(1, 10**20) or ball.width < Fraction(1, 10**60)
+    return (ball.lower + ball.upper) / 2
+
+
+def differs(got: float, wanted: Fraction | None) -> bool:
+    if wanted is None or abs(wanted) > LARGEST:
+        return math.isfinite(got)
+    return not math.isclose(got, float(wanted), rel_tol=RELATIVE, abs_tol=1e-300)
+
+
+def compare(page: Any, statement: Statement, key: int, count: int) -> int:
+    """How many defined values agreed; fails on the first that does not."""
+    points = drawn(statement, count, seed=key)
+    answers = page.evaluate("([key, points]) => fedco.evaluate(key, points)", [key, points])
+    agreed = 0
+    for point, answer in zip(points, answers, strict=True):
+        wanted = enclosed(statement, point)
+        got = [float(text) for text in answer["values"]]
+        assert len(got) == len(wanted)
+        for at, (ours, exact) in enumerate(zip(got, wanted, strict=True)):
+            assert not differs(ours, exact), (statement.name, at, ours, exact and float(exact), point)
+            agreed += exact is not None
+        first = len(statement.terms)
+        for ours, exact in zip(map(float, answer["sides"]), wanted[first:], strict=False):
+            assert not differs(ours, exact), (statement.name, "sides", ours, exact and float(exact), point)
+    return agreed
+
+
+def statements_of(page: Any) -> Iterator[tuple[Statement, int]]:
+    for row in page.evaluate("fedco.data.theorems.map(t => [t.reference, t.statements.map(s => [s.label, s.key])])"):
+        for label, key in row[1]:
+            yield get_theorem(row[0]).statement(label), key
+
+
+def check_all(page: Any, count: int) -> int:
+    checked = 0
+    for statement, key in statements_of(page):
+        agreed = compare(page, statement, key, count)
+        wanted = len(statement.terms) + 2 * len(statement.conditions) + len(statement.derived)
+        assert agreed > 0.5 * count * wanted, statement.name
+        checked += 1
+    return checked
+
+
+def test_values_agree_with_exact_ones(open_page: Any, headline_page: Path) -> None:
+    headlines = [item for paper in all_papers() for item in paper.main_theorems]
+    assert check_all(open_page(headline_page), FEW) == sum(len(item.labels) for item in headlines)
+
+
+@pytest.mark.slow
+def test_values_agree_for_every_statement_of_every_paper(open_page: Any, tmp_path: Path) -> None:
+    out = tmp_path / "all.html"
+    papers = all_papers()
+    write_explorer(out, [paper.key for paper in papers])
+    assert out.stat().st_size < 4_000_000
+    wanted = sum(len(item.labels) for paper in papers for item in paper.theorems.values())
+    assert check_all(open_page(out), MANY) == wanted
+
+
+def test_a_wrong_digit_is_noticed(open_page: Any, headline_page: Path) -> None:
+    page = open_page(headline_page)
+    statement, key = next(statements_of(page))
+    page.evaluate(
+        """key => { const formulas = fedco.formulas[key], right = formulas.all;
+        formulas.all = (v, o) => { right(v, o); o[0] *= 1 + 1e-8; }; }""",
+        key,
+    )
+    with pytest.raises(AssertionError):
+        compare(page, statement, key, 3)
+
+
+def test_enclosures_are_what_bound_answers(open_page: Any, headline_page: Path) -> None:
+    """The balls above against the public exact evaluation, and the verdict on each condition, on a few points each."""
+    page = open_page(headline_page)
+    for statement, key in statements_of(page):
+        for point in drawn(statement, 3, seed=1000 + key):
+            try:
+                found = bound(statement, point, strict=False)
+            except InputError:
+                continue
+            wanted = enclosed(statement, point)
+            n = len(statement.terms)
+            for ours, theirs in zip(found.terms.values(), wanted[:n], strict=True):
+                assert theirs is not None and math.isclose(ours, float(theirs), rel_tol=1e-14)
+            for at, check in enumerate(found.conditions):
+                left, right = wanted[n + 2 * at : n + 2 * at + 2]
+                assert left is not None and right is not None
+                if abs(left - right) > ROUNDING * max(abs(left), abs(right)):
+                    assert check.holds == js_holds(page, statement, key, at, point)
+
+
+def js_holds(page: Any, statement: Statement, key: int, at: int, point: Mapping[str, str]) -> bool:
+    asked = "([key, texts, at]) => fedco.conditions(key, texts)[at].holds"
+    return bool(page.evaluate(asked, [key, dict(point), at]))
+
+
+def starts(page: Any) -> Iterator[tuple[Theorem, str, dict[str, str]]]:
+    """Every statement of the page with the values that the page starts from; the scheduled ones are left out."""
+    for reference, values in page.evaluate("fedco.data.theorems.map(t => [t.reference, t.values])"):
+        theorem = get_theorem(reference)
+        for label in theorem.labels:
+            statement = theorem.statement(label)
+            yield (
+                theorem,
+                label,
+                {n: values[n] for n in statement.symbols if n not in statement.schedule},
+            )
+
+
+def test_intervals_are_those_of_admissible(open_page: Any, headline_page: Path) -> None:
+    page = open_page(headline_page)
+    compared = 0
+    for theorem, label, values in starts(page):
+        for name, binding in theorem.symbols(label).items():
+            statement = theorem.statement(label)
+            if binding.quantity.role != "hyperparameter" or name in statement.schedule or statement.schedule:
+                continue  # with a schedule `admissible` solves for what is missing, the page keeps every value
+            wanted = theorem.admissible(name, label, **{n: v for n, v in values.items() if n != name})
+            got = page.evaluate(
+                "([id, label, texts, name]) => fedco.intervals(id, label, texts, name)",
+                [theorem.id, label, values, name],
+            )
+            pieces = wanted.pieces.get(name, tuple(wanted.intervals.values()))
+            assert len(got) == len(pieces), (theorem.id, label, name, got, pieces)
+            for ours, theirs in zip(got, pieces, strict=True):
+                high = math.inf if theirs.upper is None else theirs.upper
+                assert math.isclose(ours["low"], theirs.lower, rel_tol=RELATIVE, abs_tol=1e-12), (
+                    theorem.id,
+                    label,
+                    name,
+                )
+                assert math.isclose(ours["high"] or math.inf, high, rel_tol=RELATIVE), (theorem.id, label, name)
+                assert ours["lowClosed"] == theirs.lower_closed and ours["highClosed"] == theirs.upper_closed
+                named = theirs.binding["upper"] or ""
+                assert set(ours["highBinds"].split(", ")) == {part.partition("[")[0] for part in named.split(", ")}
+                compared += 1
+    assert compared > 60
+
+
+def test_elasticities_are_those_of_python(open_page: Any, headline_page: Path) -> None:
+    page = open_page(headline_page)
+    for theorem, label, values in starts(page):
+        given = {name: value for name, value in values.items() if Fraction(value) > 0}
+        wanted = theorem.elasticities(label, **{**values, **given}).values
+        got = {
+            row["name"]: row["value"]
+            for row in page.evaluate(
+                "([id, label, texts]) => fedco.elasticities(id, label, texts)", [theorem.id, label, values]
+            )
+        }
+        assert set(got) == set(wanted), (theorem.id, label)
+        for name, value in wanted.items():
+            assert math.isclose(got[name], value, rel_tol=1e-5, abs_tol=1e-6), (theorem.id, label, name)

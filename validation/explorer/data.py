@@ -1,0 +1,265 @@
+"""What the page knows of a theorem besides its formulas: words, units, ranges, status, presets; plain data for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from ...bounds.audit.status import Status, status
+from ...bounds.evaluation.strategies import admissible_hyperparameters
+from ...bounds.language.notation import Binding
+from ...bounds.language.quantities import COUNT, NONNEGATIVE, STEPS
+from ...bounds.language.reading import InputError
+from ...bounds.language.rendering import to_dict
+from ...bounds.language.theorem import Statement, Theorem
+from ...storage import DamagedError, read_json
+from ..runs.fit import fitting_problems
+from ..runs.instance import Instance
+from ..runs.lossless import encode
+from ..runs.registry import recipe_for
+from ..runs.validate import RESULTS
+from ..runs.values import GIVEN_BY_THE_PROBLEM, HORIZONS, constants
+
+Values = dict[str, str]
+
+REALS, SMALL, COUNTS, HORIZON = (1e-4, 1e4), (1e-8, 1e2), (1, 1e6), (1, 1e12)
+"""Ranges of the sliders: constants, real hyperparameters, counts, horizons. Any other value may be typed."""
+UNITS_IN_ALL, NOISE = "1", "1/10"
+"""A constant that nothing certifies: 1, or 1/10 where it may be 0."""
+SEED = 0
+_SHORT = 9
+"""Digits of a fraction that is shown as such."""
+
+
+def theorem_data(theorem: Theorem, reference: str, measured: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A theorem for the page.
+
+    Args:
+        reference: what the command line calls it: its id, or the file that it came from.
+        measured: rows of the results of validations.
+    """
+    presets = presets_of(theorem, measured)
+    horizon = next((b.name for q in HORIZONS for b in _symbols(theorem).values() if b.quantity.name == q), "")
+    return {
+        "id": theorem.id,
+        "reference": reference,
+        "kind": theorem.kind,
+        "title": theorem.title,
+        "source": str(theorem.source),
+        "problem": theorem.problem,
+        "assumptions": [{"name": item.name, "text": item.text} for item in theorem.assumptions],
+        "metric": {
+            "name": theorem.metric.name,
+            "unit": str(theorem.metric.dimension),
+            "meaning": theorem.metric.meaning,
+        },
+        "horizon": horizon,
+        "axes": _axes(theorem.statement()),
+        "default": theorem.default,
+        "symbols": [_symbol(binding) for binding in _symbols(theorem).values()],
+        "values": _starting_values(theorem, presets),
+        "presets": presets,
+        "statements": [_statement(theorem.statement(label)) for label in theorem.labels],
+    }
+
+
+def _symbols(theorem: Theorem) -> dict[str, Binding]:
+    """The symbols of all its statements, in the order of the notation."""
+    used = {name for label in theorem.labels for name in theorem.symbols(label)}
+    return {binding.name: binding for binding in theorem.notation if binding.name in used}
+
+
+def _axes(statement: Statement) -> list[str]:
+    """The two hyperparameters that stand together in most conditions, real ones first."""
+    conditions = [statement.symbols_of(c.left) | statement.symbols_of(c.right) for c in statement.conditions]
+    hyper = [
+        b for b in statement.symbols.values() if b.quantity.role == "hyperparameter" and b.quantity.domain != STEPS
+    ]
+    hyper.sort(key=lambda b: b.quantity.domain == COUNT)
+    pairs = [(a, b) for at, a in enumerate(hyper) for b in hyper[at + 1 :]]
+    if not pairs:
+        return []
+    chosen = max(pairs, key=lambda pair: sum({pair[0].symbol, pair[1].symbol} <= used for used in conditions))
+    return [binding.name for binding in chosen]
+
+
+def _symbol(binding: Binding) -> dict[str, Any]:
+    quantity = binding.quantity
+    low, high = _range(binding)
+    return {
+        "name": binding.name,
+        "quantity": quantity.name,
+        "meaning": quantity.meaning,
+        "unit": str(quantity.dimension),
+        "domain": quantity.domain,
+        "whole": quantity.domain in (COUNT, STEPS),
+        "zero": quantity.domain in (NONNEGATIVE, STEPS),
+        "steps": quantity.domain == STEPS,
+        "role": quantity.role,
+        "low": low,
+        "high": high,
+        "stand_ins": list(quantity.stand_ins),
+        "tuned": quantity.role == "hyperparameter"
+        and quantity.domain not in (COUNT, STEPS)
+        and quantity.default is None,
+        "fallback": _fallback(binding),
+    }
+
+
+def _range(binding: Binding) -> tuple[float, float]:
+    quantity = binding.quantity
+    if quantity.domain == STEPS:
+        return 0, 20
+    if quantity.domain == COUNT:
+        return HORIZON if quantity.name in HORIZONS else COUNTS
+    return SMALL if quantity.role == "hyperparameter" else REALS
+
+
+def _fallback(binding: Binding) -> str:
+    """A value where nothing says one."""
+    quantity = binding.quantity
+    known = quantity.default if quantity.default is not None else quantity.absent
+    if known is not None:
+        return _text(known)
+    return NOISE if quantity.domain == NONNEGATIVE else UNITS_IN_ALL
+
+
+def _statement(statement: Statement) -> dict[str, Any]:
+    known = status(statement.theorem, statement.label)
+    return {
+        "label": statement.label,
+        "note": statement.note,
+        "status": known.outcome,
+        "why": str(known).partition(": ")[2],
+        "commands": _commands(statement, known),
+        "symbols": list(statement.symbols),
+        "order": _order(statement),
+        "fixed": [name for name in statement.schedule if _is_tied(statement, name)],
+        "terms": [{"name": term.name, "role": term.role} for term in statement.terms],
+        "conditions": [{"name": c.name, "relation": c.relation, "note": c.note} for c in statement.conditions],
+        "derived": [{"name": constant.name, "meaning": constant.meaning} for constant in statement.derived],
+        "latex": to_dict(statement.theorem)["statements"][statement.label]["latex"],
+    }
+
+
+def _commands(statement: Statement, known: Status) -> list[str]:
+    """How a reader checks the status again."""
+    if known.bundles:
+        return [f"fedco replay docs/refutations/{name}.json" for name in known.bundles]
+    return [f"fedco prove {statement.theorem.id}"] if known.outcome == "proved" else []
+
+
+def _is_tied(statement: Statement, name: str) -> bool:
+    """Whether an equality among the conditions determines a scheduled hyperparameter."""
+    symbol = statement.symbols[name].symbol
+    return any(
+        c.relation == "==" and symbol in (c.left.free_symbols | c.right.free_symbols) for c in statement.conditions
+    )
+
+
+def _order(statement: Statement) -> list[str]:
+    """The scheduled hyperparameters, each after those that its formula needs.
+
+    Raises:
+        InputError: two need each other.
+    """
+    needs = {
+        name: {str(symbol) for symbol in statement.symbols_of(expr)} & set(statement.schedule)
+        for name, expr in statement.schedule.items()
+    }
+    ordered: list[str] = []
+    while len(ordered) < len(needs):
+        ready = [name for name in needs if name not in ordered and needs[name] <= set(ordered)]
+        if not ready:
+            raise InputError(
+                f"{statement.name}: the schedules of {', '.join(set(needs) - set(ordered))} need each other"
+            )
+        ordered += ready
+    return ordered
+
+
+# --- values to start from --------------------------------------------------------------------------------------------
+
+
+def presets_of(theorem: Theorem, measured: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Certified problems with their constants: the instances on which the theorem is validated, else every problem that fits."""
+    try:
+        instances: Sequence[Instance] = recipe_for(theorem).instances
+    except InputError:
+        instances = ()
+    if not instances and theorem.problem:
+        instances = [Instance(name, {}, "a problem that fits") for name in fitting_problems(theorem, theorem.default)]
+    return [_preset(theorem, instance, measured) for instance in instances]
+
+
+def _preset(theorem: Theorem, instance: Instance, measured: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    problem = instance.made()
+    values: Values = {}
+    for label in theorem.labels:
+        try:
+            certified, _ = constants(theorem, label, problem)
+        except InputError:  # another statement may need a constant that the problem does not certify
+            continue
+        values |= {name: _text(value) for name, value in certified.items()}
+    symbols = _symbols(theorem)
+    for name, binding in symbols.items():
+        if binding.quantity.name in GIVEN_BY_THE_PROBLEM:
+            values[name] = _text(Fraction(getattr(problem, GIVEN_BY_THE_PROBLEM[binding.quantity.name])))
+        elif binding.quantity.name in HORIZONS and instance.horizons:
+            values[name] = str(instance.horizons[0])
+    values |= {name: _text(Fraction(value)) for name, value in instance.hyperparameters.items() if name in symbols}
+    return {
+        "name": instance.name,
+        "why": f"{instance.why} ({instance.case})",
+        "values": values,
+        "measured": _points(theorem, instance, measured),
+    }
+
+
+def _points(theorem: Theorem, instance: Instance, measured: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What a validation measured on the instance: horizon, mean, and the 95% bracket where there is one."""
+    wanted = {"parameters": encode(instance.parameters), "hyperparameters": encode(instance.hyperparameters)}
+    return [
+        {"at": row["T"], "mean": row["verdict"]["empirical"], "bracket": row["verdict"]["bracket"]}
+        for row in measured
+        if (row["theorem"], row["problem"], row["instance"]) == (theorem.id, instance.problem_name, wanted)
+    ]
+
+
+def read_measured(folder: Path) -> list[dict[str, Any]]:
+    """The rows of every results.json in a folder or one level below it.
+
+    Raises:
+        InputError: there is none, or one that cannot be read.
+    """
+    files = [file for file in (folder / "results.json", *sorted(folder.glob("*/results.json"))) if file.is_file()]
+    try:
+        rows = [row for file in files for row in read_json(file, RESULTS)["results"]]
+    except (OSError, KeyError, TypeError, DamagedError) as error:
+        raise InputError(f"--with {folder}: wanted the folder of a validate run, got {error}") from None
+    if not rows:
+        raise InputError(f"--with {folder}: wanted the folder of a validate run, got one without results.json")
+    return rows
+
+
+def _starting_values(theorem: Theorem, presets: Sequence[Mapping[str, Any]]) -> Values:
+    """A value for every symbol that a user sets: the first preset, or constants 1 with admissible hyperparameters."""
+    symbols = _symbols(theorem)
+    plain = {name: _fallback(binding) for name, binding in symbols.items()}
+    if presets:
+        return plain | presets[0]["values"]
+    statement = theorem.statement()
+    hyper = [
+        n for n, b in statement.symbols.items() if b.quantity.role == "hyperparameter" and n not in statement.schedule
+    ]
+    known = {name: Fraction(plain[name]) for name in statement.symbols if name not in {*hyper, *statement.schedule}}
+    found = admissible_hyperparameters(statement, known, tuple(hyper), SEED) if statement.conditions else None
+    return plain | {name: _text(value) for name, value in (found or {}).items()}
+
+
+def _text(value: Fraction) -> str:
+    """A number as one types it: whole, a short fraction, else the shortest decimal of its double."""
+    short = str(value)
+    return short if value.denominator == 1 or len(short) <= _SHORT else repr(float(value))

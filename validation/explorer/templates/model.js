@@ -1,0 +1,234 @@
+// What follows from the generated formulas: values, conditions, intervals, borders, elasticities, the best of a search.
+// All of it in double precision; fedco itself is exact.
+const EQUAL = 1e-9; // an equality holds to this relative distance
+const LOWEST = 1e-12, HIGHEST = 1e12, PER_DECADE = 16;
+const HALVINGS = 48;
+
+const holds = (relation, left, right) => {
+  switch (relation) {
+    case "<": return left < right;
+    case "<=": return left <= right;
+    case ">": return left > right;
+    case ">=": return left >= right;
+    default: return Math.abs(left - right) <= EQUAL * Math.max(Math.abs(left), Math.abs(right));
+  }
+};
+
+// A statement at a point that can be moved. `known` has a number for each symbol; a scheduled one without follows.
+class Point {
+  constructor(statement, known) {
+    this.statement = statement;
+    this.formulas = FORMULAS[statement.key];
+    this.v = new Float64Array(statement.symbols.length);
+    this.o = new Float64Array(statement.terms.length + 2 * statement.conditions.length + statement.derived.length);
+    this.one = new Float64Array(1);
+    this.follows = statement.order.filter((name) => known[name] === undefined);
+    statement.symbols.forEach((name, i) => { this.v[i] = known[name] === undefined ? NaN : known[name]; });
+    this.schedule();
+  }
+  schedule() {
+    for (const name of this.follows) {
+      const place = this.statement.at[name];
+      this.formulas.schedule[place](this.v, this.one);
+      this.v[place] = this.one[0];
+    }
+  }
+  get(name) { return this.v[this.statement.at[name]]; }
+  set(name, value) {
+    const i = this.statement.at[name];
+    if (i === undefined) return;
+    this.v[i] = value;
+    this.schedule();
+  }
+  total() { // of the terms alone, after `all`
+    let sum = 0;
+    for (let i = 0; i < this.statement.terms.length; i++) sum += this.o[i];
+    return sum;
+  }
+  all() { this.formulas.all(this.v, this.o); return this.o; }
+  sides() { this.formulas.sides(this.v, this.o); return this.o; }
+  admissible() {
+    const o = this.sides();
+    return this.statement.conditions.every((c, i) => holds(c.relation, o[2 * i], o[2 * i + 1]));
+  }
+}
+
+const evaluate = (statement, known) => {
+  const point = new Point(statement, known), o = point.all(), n = statement.terms.length, m = statement.conditions.length;
+  const conditions = statement.conditions.map((c, i) => {
+    const left = o[n + 2 * i], right = o[n + 2 * i + 1];
+    return { left, right, holds: holds(c.relation, left, right) };
+  });
+  return {
+    point, conditions, terms: Array.from(o.subarray(0, n)), total: n ? point.total() : NaN,
+    derived: Array.from(o.subarray(n + 2 * m)), admissible: conditions.every((c) => c.holds),
+  };
+};
+
+const logGrid = (low, high, count) => Array.from({ length: count }, (_, i) => low * (high / low) ** (i / (count - 1)));
+
+// The bound and its terms along a symbol.
+const along = (statement, known, name, xs) => {
+  const point = new Point(statement, known);
+  return xs.map((x) => {
+    point.set(name, x);
+    const o = point.all(), n = statement.terms.length;
+    const inside = statement.conditions.every((c, i) => holds(c.relation, o[n + 2 * i], o[n + 2 * i + 1]));
+    return { x, total: point.total(), terms: Array.from(o.subarray(0, n)), inside };
+  });
+};
+
+// The intervals of one symbol on which every condition holds: [{low, high, lowClosed, highClosed, lowBinds, highBinds}].
+const intervals = (statement, known, symbol) => {
+  const point = new Point(statement, known), conditions = statement.conditions;
+  const difference = (i, x) => { point.set(symbol.name, x); const o = point.sides(); return o[2 * i] - o[2 * i + 1]; };
+  const meets = (i, x) => { point.set(symbol.name, x); const o = point.sides(); return holds(conditions[i].relation, o[2 * i], o[2 * i + 1]); };
+  const inside = (x) => { point.set(symbol.name, x); return point.admissible(); };
+  if (symbol.steps) return listed(inside, conditions, meets);
+  const low = symbol.whole ? 1 : LOWEST;
+  const xs = logGrid(low, HIGHEST, Math.round(PER_DECADE * Math.log10(HIGHEST / low)) + 1);
+  const table = xs.map((x) => { point.set(symbol.name, x); return Float64Array.from(point.sides().subarray(0, 2 * conditions.length)); });
+  const marks = [];
+  conditions.forEach((condition, i) => {
+    const equality = condition.relation === "==";
+    const state = (row) => equality ? Math.sign(row[2 * i] - row[2 * i + 1]) : holds(condition.relation, row[2 * i], row[2 * i + 1]);
+    for (let k = 0; k + 1 < xs.length; k++) {
+      const here = state(table[k]);
+      if (here === state(table[k + 1])) continue;
+      const same = equality ? (x) => Math.sign(difference(i, x)) === here : (x) => meets(i, x) === here;
+      let a = xs[k], b = xs[k + 1];
+      for (let step = 0; step < HALVINGS; step++) { const mid = Math.sqrt(a * b); if (same(mid)) a = mid; else b = mid; }
+      marks.push({ x: Math.sqrt(a * b), i, equality, strict: condition.relation === "<" || condition.relation === ">" });
+    }
+  });
+  marks.sort((a, b) => a.x - b.x);
+  const nearly = (m, x) => Math.abs(m.x - x) <= 1e-9 * x;
+  const equalities = marks.filter((m) => m.equality && !table.some((row) => holds("==", row[2 * m.i], row[2 * m.i + 1])));
+  if (equalities.length) {
+    return equalities.filter((m, k) => equalities.findIndex((e) => nearly(e, m.x)) === k && inside(m.x))
+      .map((m) => ({ low: m.x, high: m.x, lowClosed: true, highClosed: true, lowBinds: conditions[m.i].name, highBinds: conditions[m.i].name }));
+  }
+  const ends = [{ x: low, i: -1 }, ...marks, { x: HIGHEST, i: -1 }];
+  const pieces = [];
+  for (let k = 0; k + 1 < ends.length; k++) {
+    const a = ends[k], b = ends[k + 1];
+    if (!(b.x > a.x * (1 + 1e-12)) || !inside(Math.sqrt(a.x * b.x))) continue;
+    const last = pieces[pieces.length - 1];
+    if (last && last.end === k) { last.b = b; last.end = k + 1; } else pieces.push({ a, b, end: k + 1 });
+  }
+  const binds = (x) => [...new Set(marks.filter((m) => nearly(m, x)).map((m) => conditions[m.i].name))].join(", ");
+  const closed = (end) => end.i >= 0 && !marks.some((m) => nearly(m, end.x) && m.strict);
+  return pieces.map(({ a, b }) => finish(symbol, {
+    low: a.i < 0 ? (symbol.whole ? 1 : 0) : a.x, high: b.i < 0 ? Infinity : b.x,
+    lowClosed: a.i < 0 ? symbol.whole : closed(a), highClosed: closed(b), lowBinds: a.i < 0 ? "" : binds(a.x), highBinds: b.i < 0 ? "" : binds(b.x),
+  })).filter(Boolean);
+};
+
+// A whole number's interval ends at whole numbers.
+const finish = (symbol, piece) => {
+  if (!symbol.whole) return piece;
+  const up = (x) => { const near = Math.round(x); return Math.abs(x - near) <= 1e-9 * x ? near : NaN; };
+  const low = Number.isNaN(up(piece.low)) ? Math.ceil(piece.low) : up(piece.low) + (piece.lowClosed ? 0 : 1);
+  const high = !Number.isFinite(piece.high) ? Infinity : Number.isNaN(up(piece.high)) ? Math.floor(piece.high) : up(piece.high) - (piece.highClosed ? 0 : 1);
+  return high < low ? null : { ...piece, low, high, lowClosed: true, highClosed: Number.isFinite(high) };
+};
+
+const listed = (inside, conditions, meets) => {
+  const pieces = [];
+  const failing = (n) => conditions.filter((_, i) => !meets(i, n)).map((c) => c.name).join(", ");
+  for (let n = 0; n <= MOST_STEPS; n++) {
+    if (!inside(n)) continue;
+    const last = pieces[pieces.length - 1];
+    if (last && last.high === n - 1) last.high = n; else pieces.push({ low: n, high: n, lowClosed: true, highClosed: true });
+  }
+  return pieces.map((p) => ({ ...p, lowBinds: p.low ? failing(p.low - 1) : "", highBinds: p.high < MOST_STEPS ? failing(p.high + 1) : "" }));
+};
+
+// log(small side / large side) of each condition on a grid of two symbols: negative where it holds.
+const field = (statement, known, names, xs, ys) => {
+  const point = new Point(statement, known), conditions = statement.conditions;
+  const values = conditions.map(() => new Float64Array(xs.length * ys.length));
+  ys.forEach((y, r) => xs.forEach((x, c) => {
+    point.set(names[0], x);
+    point.set(names[1], y);
+    const o = point.sides();
+    conditions.forEach(({ relation }, i) => {
+      const up = relation === ">" || relation === ">=";
+      const small = up ? o[2 * i + 1] : o[2 * i], large = up ? o[2 * i] : o[2 * i + 1];
+      values[i][r * xs.length + c] = large > 0 ? (small > 0 ? Math.log(small / large) : -1e3) : (small > large ? 1e3 : -1e3);
+    });
+  }));
+  return values;
+};
+
+// Percent change of the bound per percent of each symbol that does not follow a schedule.
+const WIDTH = 1e-4;
+const elasticities = (theorem, statement, known) => {
+  if (!statement.terms.length) return [];
+  const at = (name, factor) => { const point = new Point(statement, { ...known, [name]: known[name] * factor }); point.all(); return point.total(); };
+  return statement.symbols.filter((name) => known[name] > 0 && !theorem.symbol[name].steps)
+    .map((name) => ({ name, value: Math.log(at(name, 1 + WIDTH) / at(name, 1 - WIDTH)) / Math.log((1 + WIDTH) / (1 - WIDTH)) }))
+    .sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+};
+
+// --- several theorems on the same quantities --------------------------------------------------------------------------
+
+// A rival's numbers from the quantities of another theorem; `assumed` says what was not given.
+const translated = (rival, statement, quantities) => {
+  const known = {}, assumed = [];
+  for (const name of statement.symbols) {
+    const symbol = rival.symbol[name];
+    const source = [symbol.quantity, ...symbol.stand_ins].find((quantity) => quantities[quantity] !== undefined);
+    known[name] = source === undefined ? read(symbol.fallback) : quantities[source];
+    if (symbol.role === "constant" && source !== symbol.quantity) assumed.push(`${symbol.quantity} = ${source || symbol.fallback}`);
+  }
+  return { known, assumed };
+};
+
+const STRIDES = [16, 4, 2, 1.3, 1.08, 1.02, 1.005, 1.001];
+const directions = (dimension) => {
+  const found = [];
+  for (let i = 0; i < dimension; i++) {
+    for (const a of [1, -1]) {
+      found.push([[i, a]]);
+      for (let j = 0; j < i; j++) for (const b of [1, -1]) found.push([[i, a], [j, b]]);
+    }
+  }
+  return found;
+};
+
+// The least bound over the real hyperparameters without a value of their own, by a pattern search on a logarithmic scale.
+// What an equality condition ties to a schedule follows it. NaN where the search finds no admissible point.
+const best = (rival, statement, known, start) => {
+  const free = statement.symbols.filter((name) => rival.symbol[name].tuned && !statement.fixed.includes(name));
+  const point = new Point(statement, { ...known, ...Object.fromEntries(statement.fixed.map((name) => [name, undefined])) });
+  const places = free.map((name) => statement.at[name]);
+  const n = statement.terms.length;
+  const score = (at) => {
+    at.forEach((value, i) => { point.v[places[i]] = value; });
+    point.schedule();
+    const o = point.all();
+    let excess = 0;
+    for (let i = 0; i < statement.conditions.length; i++) {
+      const left = o[n + 2 * i], right = o[n + 2 * i + 1];
+      if (!holds(statement.conditions[i].relation, left, right)) excess += 1e-9 + Math.abs(Math.log(Math.abs(left) / Math.abs(right)));
+    }
+    const total = point.total();
+    return Number.isFinite(total) && !Number.isNaN(excess) ? [excess, total] : [Infinity, Infinity];
+  };
+  const better = (a, b) => a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]);
+  let at = start && start.length === free.length ? start : free.map((name) => known[name]), value = score(at);
+  const ways = directions(free.length);
+  for (const stride of STRIDES) {
+    for (let improved = true, rounds = 0; improved && rounds < 200; rounds++) {
+      improved = false;
+      for (const way of ways) {
+        const next = at.slice();
+        for (const [i, sign] of way) next[i] *= sign > 0 ? stride : 1 / stride;
+        const found = score(next);
+        if (better(found, value)) { at = next; value = found; improved = true; }
+      }
+    }
+  }
+  return { at, bound: value[0] === 0 ? value[1] : NaN };
+};
