@@ -214,11 +214,24 @@ def test_every_control_is_reached_by_the_keyboard(page: Any) -> None:
 
 
 def test_a_redraw_takes_less_than_50_ms(page: Any) -> None:
-    """The whole redraw with its layout, for every theorem; the median of eleven, of the best of three attempts."""
+    """The whole redraw with its layout, for every theorem, in the page's own processor time: what it takes where nothing else
+    runs. The median of nine."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def used() -> float:
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return float(next(each["value"] for each in metrics if each["name"] == "TaskDuration"))
+
+    def one() -> float:
+        before = used()
+        page.evaluate("fedco.redraw()")
+        return 1000 * (used() - before)
+
     for theorem in page.evaluate("fedco.data.theorems.map(t => t.id)"):
         chosen(page, theorem)
-        asked = "() => { const t = []; for (let i = 0; i < 11; i++) t.push(fedco.redraw()); return t.sort((a, b) => a - b)[5]; }"
-        assert min(page.evaluate(asked) for _ in range(3)) < REDRAW_MS, theorem
+        times = sorted(one() for _ in range(9))
+        assert 0 < times[4] < REDRAW_MS, (theorem, times)
 
 
 def test_a_hostile_title_stays_text(open_page: Any, own_page: Path) -> None:
