@@ -1,6 +1,7 @@
 """Theory as symbols: theorems with printed, composed and corrected statements, and what follows from them.
 
-Importing the room imports nothing, so that the vocabulary (`language/quantities.py`) can be read without sympy.
+Importing the room imports nothing: each name below is loaded when first used, and the vocabulary (`language/quantities.py`)
+can be read without sympy.
 """
 
 from importlib import import_module
@@ -17,19 +18,32 @@ _HOMES = {
     "paper_keys": "registry",
     "paper_theorems": "registry",
     "all_papers": "registry",
+    "bound": "evaluation.evaluate",
+    "admissible": "region.admissible",
+    "tune": "optimum.tuning",
+    "complexity": "cost.complexity",
+    "rates": "cost.orders",
+    "elasticities": "cost.sensitivity",
 }
+"""Where the names of the room are. The last six are the verbs: functions of a statement, and methods of `Theorem`."""
 
 __all__ = [
     "InputError",
     "Paper",
     "Theorem",
+    "admissible",
     "all_papers",
     "all_theorems",
+    "bound",
+    "complexity",
+    "elasticities",
     "get_paper",
     "get_theorem",
     "get_theorems",
     "paper_keys",
     "paper_theorems",
+    "rates",
+    "tune",
 ]
 
 

@@ -109,7 +109,7 @@ def admissible(
         raise InputError(f"{clash[0]}: both solved for and set; wanted one of the two")
     label = chosen_statement(item, statement)
     if figure is not None:
-        from ..bounds.region.pictures import region_picture
+        from ..bounds.region.admissible import region_picture
 
         if len(names) != 2:
             raise InputError(f"--figure: wanted two names in --solve, got {len(names)}")

@@ -15,7 +15,7 @@ import importlib, pkgutil, sys
 import fedco
 from fedco.bounds import paper_keys
 from fedco.bounds.cost.comparison import orders
-from fedco.bounds.audit.refutation import refutations
+from fedco.bounds.audit.refuted import refutations
 for module in pkgutil.walk_packages(fedco.__path__, "fedco."):
     if not module.name.startswith("fedco.tests") and not module.name.endswith("__main__"):
         importlib.import_module(module.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language.theorem import Statement
-from .refutation import refuted_by
+from .refuted import refuted_by
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class Finding:
     @property
     def bundles(self) -> tuple[str, ...]:
         """Files of the exact refutations that the finding rests on, `refutations/NAME.json`; often none."""
-        from .refutation import bundles_of
+        from .refuted import bundles_of
 
         return tuple(f"refutations/{name}.json" for name in bundles_of(self.id))
 

@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 from ..evaluation.enclosure import enclose_bound
-from ..language.theorem import Statement
-from ..registry import all_papers, get_paper, get_theorem, is_paper
+from ..registry import get_theorem
 from .picture import Picture
 
 Number = Fraction | int
@@ -199,22 +197,3 @@ def declared_in(names: Mapping[str, Any]) -> tuple[Refutation, ...]:
     if twice := {item.name for item in found if sum(other.name == item.name for other in found) > 1}:
         raise RefutationError(f"{min(twice)}: declared twice")
     return found
-
-
-@cache
-def refutations() -> dict[str, Refutation]:
-    """Every declared refutation by name, in the order of the papers."""
-    return {name: item for paper in all_papers() for name, item in paper.counterexamples.items()}
-
-
-def refuted_by(statement: Statement) -> tuple[str, ...]:
-    """Names of the refutations that the statement's own paper declares for it; nothing is rebuilt."""
-    key = statement.theorem.id.partition(".")[0]
-    known = get_paper(key).counterexamples.values() if is_paper(key) else ()
-    about = statement.theorem.id, statement.label
-    return tuple(item.name for item in known if (item.claim, item.statement) == about)
-
-
-def bundles_of(finding: str) -> tuple[str, ...]:
-    """Names of the refutations that a finding of the audit rests on."""
-    return tuple(name for name, item in refutations().items() if finding in item.findings)

@@ -21,7 +21,8 @@ from ..proof.derivations import derivation, prove
 from ..registry import all_papers
 from .checks import compare, never_negative, scheduled
 from .findings import Evidence
-from .refutation import RefutationError, refutations, refuted_by, right_side
+from .refutation import RefutationError, right_side
+from .refuted import refutations, refuted_by
 
 
 @dataclass(frozen=True)

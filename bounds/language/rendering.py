@@ -224,7 +224,7 @@ def to_page(theorem: Theorem, findings: list[Any], validated: Sequence[str]) -> 
 
 
 def _bundle_lines(files: Sequence[str]) -> list[str]:
-    from ..audit.refutation import refutations
+    from ..audit.refuted import refutations
 
     graded = [(file, refutations()[file.removeprefix("refutations/").removesuffix(".json")].grade) for file in files]
     return [f"- Refuted by an exact instance ({grade}): [{b}]({b}), `fedco replay docs/{b}`" for b, grade in graded]
@@ -232,7 +232,7 @@ def _bundle_lines(files: Sequence[str]) -> list[str]:
 
 def _refutation_lines(claim: str) -> list[str]:
     """The exact instances that refute the claim, with the command that re-checks each."""
-    from ..audit.refutation import refutations
+    from ..audit.refuted import refutations
 
     mine = [item for item in refutations().values() if item.claim == claim]
     if not mine:

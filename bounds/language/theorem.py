@@ -13,14 +13,23 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from ... import bounds as face
 from .dimension import Dimension, modulo
 from .homogeneity import InhomogeneousError, dimension_of
 from .notation import Binding, Notation, derived_symbol
 from .reading import InputError
+
+if TYPE_CHECKING:
+    from ..cost.complexity import Complexity
+    from ..cost.orders import Rates
+    from ..cost.sensitivity import Elasticities
+    from ..evaluation.evaluate import Bound
+    from ..optimum.tuning import Tuned
+    from ..region.admissible import Admissible
 
 Costs = Mapping[str, sp.Expr]
 """Resource -> formula in the symbols of a theorem."""
@@ -447,18 +456,14 @@ class Theorem:
             check(f"term {term.name}", term.expr, modulo(self.metric.dimension, units))
         return misfits
 
-    # evaluation lives in its own module; these read well at the call site
-    def bound(self, statement: str = "", *, strict: bool = True, **values: Any) -> Any:
+    # the verbs, which read well at the call site: functions of a statement that the room's face names
+    def bound(self, statement: str = "", *, strict: bool = True, **values: Any) -> Bound:
         """Evaluate a statement exactly; see `fedco.bounds.evaluation.evaluate.bound`."""
-        from ..evaluation.evaluate import bound
+        return face.bound(self.statement(statement), values, strict=strict)
 
-        return bound(self.statement(statement), values, strict=strict)
-
-    def admissible(self, solve: str | tuple[str, ...], statement: str = "", **values: Any) -> Any:
-        """Admissible set of one or several hyperparameters; see `fedco.bounds.region.single.admissible`."""
-        from ..region.single import admissible
-
-        return admissible(self.statement(statement), solve, values)
+    def admissible(self, solve: str | tuple[str, ...], statement: str = "", **values: Any) -> Admissible:
+        """Admissible set of one or several hyperparameters; see `fedco.bounds.region.admissible.admissible`."""
+        return face.admissible(self.statement(statement), solve, values)
 
     def tune(
         self,
@@ -469,29 +474,21 @@ class Theorem:
         cost: Any = None,
         ranges: Any = None,
         **values: Any,
-    ) -> Any:
+    ) -> Tuned:
         """Best hyperparameters under a budget, or cheapest for a target; see `fedco.bounds.optimum.tuning.tune`."""
-        from ..optimum.tuning import tune
+        return face.tune(self.statement(statement), values, budget=budget, eps=eps, cost=cost, ranges=ranges)
 
-        return tune(self.statement(statement), values, budget=budget, eps=eps, cost=cost, ranges=ranges)
-
-    def complexity(self, statement: str = "", *, eps: Any, cost: Any = None, **values: Any) -> Any:
+    def complexity(self, statement: str = "", *, eps: Any, cost: Any = None, **values: Any) -> Complexity:
         """What reaching a target costs, tuned and with the paper's schedule; see `fedco.bounds.cost.complexity.complexity`."""
-        from ..cost.complexity import complexity
+        return face.complexity(self.statement(statement), values, eps, cost=cost)
 
-        return complexity(self.statement(statement), values, eps, cost=cost)
-
-    def rates(self, statement: str = "", minimise: tuple[str, ...] = ("samples", "rounds")) -> Any:
+    def rates(self, statement: str = "", minimise: tuple[str, ...] = ("samples", "rounds")) -> Rates:
         """Exact exponents of the costs as the target goes to 0; see `fedco.bounds.cost.orders.rates`."""
-        from ..cost.orders import rates
+        return face.rates(self.statement(statement), minimise)
 
-        return rates(self.statement(statement), minimise)
-
-    def elasticities(self, statement: str = "", **values: Any) -> Any:
+    def elasticities(self, statement: str = "", **values: Any) -> Elasticities:
         """Percent change of the bound per percent change of each symbol; see `fedco.bounds.cost.sensitivity.elasticities`."""
-        from ..cost.sensitivity import elasticities
-
-        return elasticities(self.statement(statement), values)
+        return face.elasticities(self.statement(statement), values)
 
 
 def _first_consistent(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimension:

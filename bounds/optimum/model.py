@@ -16,7 +16,7 @@ from ..language.notation import Binding
 from ..language.quantities import COUNT
 from ..language.reading import InputError, read_values
 from ..language.theorem import Condition, Statement
-from ..region.single import solved_for, split_extrema
+from ..region.conditions import solved_for, split_extrema
 from .posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
 
 GIVEN = frozenset(

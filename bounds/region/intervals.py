@@ -76,6 +76,18 @@ class _End:
         return self.low, self.high
 
 
+@dataclass(frozen=True)
+class Found:
+    """What one or several hyperparameters may be; the fields are those of `Admissible`. Without intervals nothing is admissible."""
+
+    intervals: dict[str, Interval]
+    conflict: tuple[str, ...] = ()
+    pieces: dict[str, tuple[Interval, ...]] = field(default_factory=dict)
+    conditions: tuple[str, ...] = ()
+    interior: dict[str, str] = field(default_factory=dict)
+    note: str = ""
+
+
 def intersect(conditions: list[Condition], variable: sp.Symbol) -> list[Interval]:
     """The maximal intervals of positive values on which all conditions hold; whole numbers for a count, from 0 for
     steps."""

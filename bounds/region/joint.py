@@ -22,8 +22,8 @@ from ..language.theorem import Condition, Statement
 from ..optimum.posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
 from ..optimum.program import solve
 from ..optimum.search import Box, Maker, minimise, program
-from .intervals import Interval, failing, intersect, minimal_conflict
-from .single import Admissible, reduced, solved_for, split_extrema
+from .conditions import reduced, solved_for, split_extrema
+from .intervals import Found, Interval, failing, intersect, minimal_conflict
 
 _MARGIN = 1e-9
 BROKEN = "not whole inside: an equality fixes it, and an equality between counts is read over the real numbers"
@@ -52,7 +52,7 @@ class Joint:
         return lambda converter: (converter.convert(objective), self.limits(converter))
 
 
-def admissible_jointly(statement: Statement, names: tuple[str, ...], values: Mapping[str, Any]) -> Admissible:
+def of_several(statement: Statement, names: tuple[str, ...], values: Mapping[str, Any]) -> Found:
     """The joint admissible set of several hyperparameters with everything else fixed.
 
     Raises:
@@ -66,12 +66,12 @@ def admissible_jointly(statement: Statement, names: tuple[str, ...], values: Map
     try:
         whole = without_equalities(symbols, conditions)
         if not _feasible(whole):
-            return _infeasible(statement, conflict_of(whole.make(sp.Integer(1)), whole.box()))
+            return Found({}, conflict_of(whole.make(sp.Integer(1)), whole.box()))
         intervals, notes = {}, []
         for symbol in symbols:
             found, clash = projection(symbols, conditions, symbol)
             if found is None:
-                return _infeasible(statement, clash)
+                return Found({}, clash)
             intervals[str(symbol)] = found
             notes += [NUMERICAL] if clash else []
         point = interior(whole, intervals)
@@ -83,13 +83,7 @@ def admissible_jointly(statement: Statement, names: tuple[str, ...], values: Map
     notes += [] if point else ["no point with room in every condition"]
     inside = {str(symbol): str(value) for symbol, value in point.items()}
     intervals |= {str(s): _reaching(intervals[str(s)], float(value)) for s, value in point.items() if not s.is_integer}
-    return Admissible(
-        statement.theorem.id, statement.label, True, intervals, (), {}, shown, inside, "; ".join(dict.fromkeys(notes))
-    )
-
-
-def _infeasible(statement: Statement, conflict: tuple[str, ...]) -> Admissible:
-    return Admissible(statement.theorem.id, statement.label, False, {}, conflict)
+    return Found(intervals, conditions=shown, interior=inside, note="; ".join(dict.fromkeys(notes)))
 
 
 def without_equalities(

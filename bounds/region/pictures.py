@@ -13,8 +13,8 @@ from ..language.notation import Binding
 from ..language.reading import InputError
 from ..language.rendering import titled
 from ..language.theorem import Condition, Statement
+from .conditions import reduced
 from .intervals import Interval
-from .single import Admissible, admissible, reduced
 
 _POINTS = 400
 _DECADES = 3.0
@@ -26,46 +26,26 @@ _FRAME = 0.15
 Window = tuple[tuple[float, float], tuple[float, float]]
 
 
-def region_picture(
-    statement: Statement,
-    names: tuple[str, str],
-    values: Mapping[str, Any],
-    out: Path,
-    *,
-    window: Window | None = None,
-) -> Admissible:
-    """Draw the joint admissible set of two hyperparameters, each condition's border with its name.
-
-    Args:
-        window: ranges of the two axes (both logarithmic); chosen around the set if left out.
-
-    Returns:
-        The set that was drawn.
-
-    Raises:
-        InputError: not two names, or as for `admissible`.
-    """
-    if len(names) != 2:
-        raise InputError(f"a picture: wanted two hyperparameters, got {len(names)}")
-    region = admissible(statement, names, values)
-    _save(region_plot(statement, names, values, region, window), out)
-    return region
-
-
 def region_plot(
     statement: Statement,
     names: tuple[str, str],
     values: Mapping[str, Any],
-    region: Admissible,
+    intervals: Mapping[str, Interval],
+    interior: Mapping[str, str],
     window: Window | None = None,
 ) -> Plot:
-    """The joint admissible set of two hyperparameters; the data are the points of each border."""
+    """The joint admissible set of two hyperparameters; the data are the points of each border.
+
+    Args:
+        intervals, interior: the projections of the set, and a point inside.
+        window: ranges of the two axes (both logarithmic); chosen around the set if left out.
+    """
     import numpy as np
 
     from ...figures import legend_below, look
 
     conditions = [c for c in reduced(statement, names, values) if c.relation != "=="]
-    (x0, x1), (y0, y1) = window or _window(region, names)
+    (x0, x1), (y0, y1) = window or _window(intervals, names)
     grid = np.meshgrid(np.geomspace(x0, x1, _POINTS), np.geomspace(y0, y1, _POINTS))
     inside = np.ones_like(grid[0], dtype=bool)
     data: dict[str, list[float | None]] = {}
@@ -96,8 +76,8 @@ def region_plot(
             axes.clabel(border, fmt={1.0: plain(name)}, fontsize="small", manual=[place])
         bindings = [statement.symbols[name] for name in names]
         axes.set(xlabel=str(_axis(bindings[0])), ylabel=str(_axis(bindings[1])), xlim=(x0, x1), ylim=(y0, y1))
-        if all(name in region.interior for name in names):
-            at = [float(sp.sympify(region.interior[name])) for name in names]
+        if all(name in interior for name in names):
+            at = [float(sp.sympify(interior[name])) for name in names]
             (entries["a point inside"],) = axes.plot(*at, "ko", markersize=4, linestyle="none")
             data |= {f"a point inside: {name}": [value] for name, value in zip(names, at, strict=True)}
         legend_below(figure, entries)
@@ -169,11 +149,11 @@ def _letter(statement: Statement, name: str) -> str:
     return mathtext(statement.symbols[name].latex)
 
 
-def _window(region: Admissible, names: Sequence[str]) -> Window:
+def _window(intervals: Mapping[str, Interval], names: Sequence[str]) -> Window:
     """About three decades around the ends of each projection."""
     ranges = []
     for name in names:
-        interval = region.intervals.get(name)
+        interval = intervals.get(name)
         if interval is None:
             ranges.append((1e-4, 1e4))
             continue
@@ -190,10 +170,15 @@ def lines_picture(
 ) -> None:
     """Curves on logarithmic axes, each with its name."""
     drawn = [Curve(name, x, y) for name, (x, y) in curves.items()]
-    _save(log_log_plot(drawn, title=title, x_axis=x_axis, y_axis=y_axis), out)
+    save_picture(log_log_plot(drawn, title=title, x_axis=x_axis, y_axis=y_axis), out)
 
 
-def _save(plot: Plot, out: Path) -> None:
+def save_picture(plot: Plot, out: Path) -> None:
+    """Write a figure.
+
+    Raises:
+        InputError: an unknown ending of the file's name.
+    """
     try:
         save(plot, out)
     except ValueError as error:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from fedco.bounds.audit.picture import Picture
-from fedco.bounds.audit.refutation import refutations
+from fedco.bounds.audit.refuted import refutations
 
 PICTURED = {name: item.case() for name, item in refutations().items()}
 PICTURED = {name: case for name, case in PICTURED.items() if case.picture is not None}

@@ -10,10 +10,10 @@ import fedco
 import pytest
 import sympy as sp
 from fedco.bounds.language.reading import InputError
+from fedco.bounds.region.admissible import region_picture
+from fedco.bounds.region.conditions import reduced
 from fedco.bounds.region.intervals import failing
 from fedco.bounds.region.joint import holds_at
-from fedco.bounds.region.pictures import region_picture
-from fedco.bounds.region.single import reduced
 from inverse_cases import constants, seeds, solvable
 from registry_cases import THEOREMS
 

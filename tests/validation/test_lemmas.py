@@ -10,7 +10,7 @@ import pytest
 import torch
 from fedco import theorem
 from fedco.algorithms import FedDRO, LocalSCGDM, drive
-from fedco.bounds.audit.refutation import refutations
+from fedco.bounds.audit.refuted import refutations
 from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
 from fedco.validation.lemmas.compare import compare, report_of

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from fedco import theorem
 from fedco.bounds import get_paper, paper_keys
-from fedco.bounds.audit.refutation import Case, Refutation, RefutationError, outward, refutations
+from fedco.bounds.audit.refutation import Case, Refutation, RefutationError, outward
+from fedco.bounds.audit.refuted import refutations
 from fedco.storage import digest
 from fedco.validation.runs import bundle as bundle_module
 from fedco.validation.runs import refutations as refuted

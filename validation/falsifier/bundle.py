@@ -9,8 +9,7 @@ from typing import Any
 from ... import __version__
 from ...bounds.audit.refutation import outward
 from ...bounds.registry import get_theorem as find
-from ..runs.bundle import Bundle, BundleError, Sides
-from ..runs.refutations import FROM_DATA
+from ..runs.bundle import FROM_DATA, Bundle, BundleError, Sides
 from .confirm import Claimed, Confirmed, NotConfirmed, sides
 from .declared import Target, target_of
 from .exact.interval import Ends

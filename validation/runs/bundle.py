@@ -24,6 +24,8 @@ from .lossless import LosslessError, decode, encode
 
 FORMAT = "fedco-refutation/1"
 MODES = ("e-value", "exact")
+FROM_DATA = "falsifier"
+"""The recipe of bundles that hold a whole instance."""
 
 _MOST_BYTES = 64 * 2**20
 

@@ -301,7 +301,7 @@ def _scheduled(tasks: Sequence[Task], scheduler: str, cache: Path | None) -> Ite
     """On the scheduler's workers, kept here as they come."""
     from .scheduler import run_on_scheduler
 
-    for task, data in run_on_scheduler(tasks, scheduler) if tasks else ():
+    for task, data in run_on_scheduler(tasks, scheduler, run_task) if tasks else ():
         keep_chunk(task, cache, data)
         yield task, data
 

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from ... import __version__
-from ...bounds.audit.refutation import Refutation, refutations
-from .bundle import Bundle, BundleError, Sides, write
+from ...bounds.audit.refutation import Refutation
+from ...bounds.audit.refuted import refutations
+from .bundle import FROM_DATA, Bundle, BundleError, Sides, write
 
-FROM_DATA = "falsifier"
-"""The recipe of bundles that hold a whole instance."""
 _COMPARED = ("claim", "mode", "problem", "certificates", "hyperparameters", "seeds", "notes", "values", "bound", "cap")
 
 

@@ -8,11 +8,13 @@ Results come back to the caller, who alone writes the cache; the workers need fe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ...bounds.language.reading import InputError
-from .campaign import Task, run_task
+
+if TYPE_CHECKING:
+    from .campaign import Task
 
 RETRIES = 3
 CONNECT_SECONDS = 30
@@ -34,8 +36,13 @@ def check_address(address: str) -> str:
     return address
 
 
-def run_on_scheduler(tasks: Sequence[Task], address: str) -> Iterator[tuple[Task, dict[str, Any]]]:
+def run_on_scheduler(
+    tasks: Sequence[Task], address: str, run: Callable[[Task, None], dict[str, Any]]
+) -> Iterator[tuple[Task, dict[str, Any]]]:
     """(task, result) as they finish, in any order.
+
+    Args:
+        run: what a worker does with a task; it gets no cache.
 
     Raises:
         InputError: no scheduler answers at the address.
@@ -48,8 +55,7 @@ def run_on_scheduler(tasks: Sequence[Task], address: str) -> Iterator[tuple[Task
         raise InputError(f"--scheduler {address}: wanted a dask scheduler, got {str(error)[:80]}") from None
     with client:
         futures = {
-            client.submit(run_task, task, None, key=f"fedco-{task.key}", pure=True, retries=RETRIES): task
-            for task in tasks
+            client.submit(run, task, None, key=f"fedco-{task.key}", pure=True, retries=RETRIES): task for task in tasks
         }
         for future, data in as_completed(list(futures), with_results=True):
             yield futures[future], data

@@ -35,7 +35,7 @@ def small_inner_lipschitz() -> Evidence:
 
 def wrong_start() -> Evidence:
     """The instance of `feddro_refuted`: inner values in a unit a thousand times larger, everything else the same."""
-    from ...audit.refutation import refutations
+    from ...audit.refuted import refutations
 
     item = refutations()["feddro.theorem_5_1"]
     case = item.case()
@@ -97,7 +97,7 @@ def average_over_other_iterates() -> Evidence:
 
 def long_rounds(claim: str = "feddro.theorem_5_1.long_rounds") -> Evidence:
     """The instance of `long_rounds.py`: both sides with rounds as long as Corollary 1 allows, and the right start."""
-    from ...audit.refutation import refutations
+    from ...audit.refuted import refutations
 
     item = refutations()[claim]
     case = item.case()

@@ -188,7 +188,7 @@ def theorem_8_through_lemma_7() -> Evidence:
 
 def full_participation() -> Evidence:
     """The instance of `meta_fl_refuted` with r = 1: a round maps an interval into itself on which |F'| is large."""
-    from ...audit.refutation import refutations
+    from ...audit.refuted import refutations
 
     item = refutations()["meta_fl.theorem_8.full_participation"]
     case = item.case()

@@ -12,8 +12,8 @@ from .facts import Equation, Fact, Inequality, Moment, State, inequality
 from .known import Known
 from .scalars import At, scalar, sq
 from .setting import FIRST
-from .signomial import ProofError, Signomial
-from .terms import Act, App, Given, Mean, Sum, Term
+from .signomial import ZERO, ProofError, Signomial
+from .terms import Act, App, Given, Mean, Proj, Sum, Term
 
 NOTHING = Known()
 
@@ -190,8 +190,6 @@ class LipschitzOperator(Axiom):
     in_mean: bool = False
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
-        from .rules import sure_bound
-
         _operator_function(state, self.function)
         if len(terms) != 3:
             raise ProofError(f"{self.function}: wanted two values and a vector")
@@ -262,3 +260,28 @@ KINDS = (
     LowerBound,
 )
 __all__ = ["KINDS", *(kind.__name__ for kind in KINDS)]
+
+
+def sure_bound(state: State, term: Term) -> tuple[Signomial, frozenset[str]]:
+    """A bound of |term| that holds for every outcome, and the assumptions that give it."""
+    match term:
+        case Sum(parts):
+            total, uses = ZERO, frozenset[str]()
+            for coefficient, node in parts:
+                bound, more = sure_bound(state, node)
+                size = coefficient if coefficient.nonnegative else -coefficient
+                if not size.nonnegative:
+                    raise ProofError(f"the sign of {coefficient!r} is not known")
+                total, uses = total + size * bound, uses | more
+            return total, uses
+        case App(function, _, _):
+            for axiom in state.axioms.values():
+                if isinstance(axiom, Bounded) and axiom.function == function:
+                    return axiom.constant, frozenset({axiom.assumption})
+        case Proj(_, _, inner):
+            return sure_bound(state, inner)
+        case Act(operator, vector):
+            first, uses = sure_bound(state, operator)
+            second, more = sure_bound(state, vector)
+            return first * second, uses | more
+    raise ProofError(f"{term!r}: no bound for every outcome is assumed")

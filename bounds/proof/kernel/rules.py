@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from .assumptions import Axiom, Bounded
+from .assumptions import Axiom, sure_bound
 from .facts import Equation, Fact, Inequality, Moment, State, fact_form, inequality, phases_of
 from .known import Known
 from .region import Certificate
@@ -496,31 +496,6 @@ class Action(Rule):
         if fact.given is not None and not state.algebra.support(vector).known <= fact.given:
             product = Given(fact.given, product)
         return inequality(state, sq(product), fact.bound * sq(self.vector), fact.uses)
-
-
-def sure_bound(state: State, term: Term) -> tuple[Signomial, frozenset[str]]:
-    """A bound of |term| that holds for every outcome, and the assumptions that give it."""
-    match term:
-        case Sum(parts):
-            total, uses = ZERO, frozenset[str]()
-            for coefficient, node in parts:
-                bound, more = sure_bound(state, node)
-                size = coefficient if coefficient.nonnegative else -coefficient
-                if not size.nonnegative:
-                    raise ProofError(f"the sign of {coefficient!r} is not known")
-                total, uses = total + size * bound, uses | more
-            return total, uses
-        case App(function, _, _):
-            for axiom in state.axioms.values():
-                if isinstance(axiom, Bounded) and axiom.function == function:
-                    return axiom.constant, frozenset({axiom.assumption})
-        case Proj(_, _, inner):
-            return sure_bound(state, inner)
-        case Act(operator, vector):
-            first, uses = sure_bound(state, operator)
-            second, more = sure_bound(state, vector)
-            return first * second, uses | more
-    raise ProofError(f"{term!r}: no bound for every outcome is assumed")
 
 
 @dataclass(frozen=True)

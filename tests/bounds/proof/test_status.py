@@ -3,7 +3,7 @@
 import pytest
 from fedco.bounds import get_theorem, paper_theorems
 from fedco.bounds.audit.caution import caution
-from fedco.bounds.audit.refutation import refuted_by
+from fedco.bounds.audit.refuted import refuted_by
 from fedco.bounds.audit.status import status
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.proof.derivations import derived_ids

@@ -1,15 +1,18 @@
 """FedDRO: how its theorems are run."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 from ...runs.declaration import Probe, Runs, counts_rounds
 from ...runs.instance import Instance
 from ...runs.parameters import NEAR
-from . import lemmas
 from .counterexample.declared import COUNTEREXAMPLE
 from .instances import EQUAL, RECIPES
+from .lemmas import CHAIN as LEMMAS
+from .pulled_apart import estimate_at_communication
 from .sweeps import COMPLEXITIES, SWEEPS
 
+CHAIN = replace(LEMMAS, demonstrations=(estimate_at_communication,))
 _IDENTITY = "it is an identity between problems and bounds no statistic of a run"
 
 FAR_STEP = Instance(
@@ -29,7 +32,7 @@ UNDERSTATED = Instance(
 
 RUNS = Runs(
     RECIPES,
-    chains=dict.fromkeys(("feddro.theorem_5_1", "feddro.theorem_f_1", "feddro.corollary_1"), lemmas.CHAIN),
+    chains=dict.fromkeys(("feddro.theorem_5_1", "feddro.theorem_f_1", "feddro.corollary_1"), CHAIN),
     sweeps=SWEEPS,
     complexities=COMPLEXITIES,
     without={

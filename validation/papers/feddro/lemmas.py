@@ -16,7 +16,6 @@ from ....algorithms.methods.fedavg import compositional_gradient
 from ...lemmas.link import LemmaChain, Link
 from ...lemmas.metrics import consensus, gradient_sq, mean_square, objective
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
-from .pulled_apart import estimate_at_communication
 
 
 def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
@@ -101,5 +100,4 @@ CHAIN = LemmaChain(
         ),
     ),
     period="I",
-    demonstrations=(estimate_at_communication,),
 )

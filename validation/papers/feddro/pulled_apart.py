@@ -10,13 +10,14 @@ import torch
 from torch import Tensor
 
 from ....algorithms import FedDRO
-from ....bounds.audit.refutation import refutations
+from ....bounds.audit.refuted import refutations
 from ....synthetic.certificate import Certificate
 from ....synthetic.kinds import AbstractSharedComposite, Draws, Sample
 from ...lemmas.compare import report_of
 from ...lemmas.link import trace_run
 from ...lemmas.report import LemmaReport
 from ...lemmas.trace import SEEDS
+from .lemmas import CHAIN
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,6 @@ class PulledApart(AbstractSharedComposite):
 def estimate_at_communication(seeds: int = 8 * SEEDS, rounds: int = 4, I: int = 33) -> LemmaReport:
     """Lemmas F.3 and F.4 on the instance of the bundle, in longer rounds: F.4 holds between communications and fails at
     them."""
-    from .lemmas import CHAIN
-
     hyper = refutations()["feddro.lemma_f_4"].case().hyperparameters
     numbers = {name: float(value) for name, value in {**hyper, "I": I}.items()}
     method = FedDRO(eta=numbers["eta"], beta=numbers["beta"], I=I, b=int(numbers["b"]))

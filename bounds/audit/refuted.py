@@ -1,0 +1,31 @@
+"""Which exact refutations the papers declare; nothing is rebuilt here."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from ..language.theorem import Statement
+from ..registry import all_papers, get_paper, is_paper
+
+if TYPE_CHECKING:
+    from .refutation import Refutation
+
+
+@cache
+def refutations() -> dict[str, Refutation]:
+    """Every declared refutation by name, in the order of the papers."""
+    return {name: item for paper in all_papers() for name, item in paper.counterexamples.items()}
+
+
+def refuted_by(statement: Statement) -> tuple[str, ...]:
+    """Names of the refutations that the statement's own paper declares for it."""
+    key = statement.theorem.id.partition(".")[0]
+    known = get_paper(key).counterexamples.values() if is_paper(key) else ()
+    about = statement.theorem.id, statement.label
+    return tuple(item.name for item in known if (item.claim, item.statement) == about)
+
+
+def bundles_of(finding: str) -> tuple[str, ...]:
+    """Names of the refutations that a finding of the audit rests on."""
+    return tuple(name for name, item in refutations().items() if finding in item.findings)
