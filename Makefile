@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: report report-full test test-all lint docs dependencies check-dependencies bench gpu clean
+.PHONY: report report-full test test-all lint docs dependencies check-dependencies bench fuzz gpu clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -50,6 +50,9 @@ bench: $(STAMP)  ## every comparison in benchmarks/README.md; installs JAX, whic
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/oracle_cost.py
 	$(BIN)/python benchmarks/grid_evaluation.py
+
+fuzz: $(STAMP)  ## 20,000 generated inputs to every command, file and Python entry (about twenty minutes)
+	$(BIN)/python tests/fuzz/campaign.py
 
 gpu: $(STAMP)  ## where there is a CUDA device: the tests that need one, then the benchmark on it
 	$(BIN)/python -c "import torch; assert torch.cuda.is_available(), 'no CUDA device here'"

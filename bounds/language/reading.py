@@ -18,6 +18,8 @@ from .quantities import COUNT, MAX_STEPS, NONNEGATIVE, STEPS
 
 MAX_LENGTH = 60
 MAX_EXPONENT = 100
+MAX_BITS = 4096
+"""Of a numerator or denominator that comes as a number; a text is far shorter."""
 _DECIMAL = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d{1,4}))?", re.ASCII)
 _FRACTION = re.compile(r"[+-]?\d+/\d+", re.ASCII)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}", re.ASCII)
@@ -37,12 +39,17 @@ def read_number(name: str, value: Any, wanted: str = "a finite number") -> Fract
     if isinstance(value, bool) or value is None:
         raise InputError(f"{name}: wanted {wanted}, got {value!r}")
     if isinstance(value, Rational):  # int, Fraction, sympy's rationals
-        return Fraction(int(value.numerator), int(value.denominator))
+        above, below = int(value.numerator), int(value.denominator)
+        if max(above.bit_length(), below.bit_length()) > MAX_BITS:
+            raise InputError(
+                f"{name}: wanted {wanted} in at most {MAX_BITS} bits, got {above.bit_length()} over {below.bit_length()}"
+            )
+        return Fraction(above, below)
     if isinstance(value, str):
         return _read_text(name, value.strip(), wanted)
     if isinstance(value, float) and math.isfinite(value):
         return Fraction(repr(value))
-    raise InputError(f"{name}: wanted {wanted}, got {value!r}")
+    raise InputError(f"{name}: wanted {wanted}, got {' '.join(repr(value).split())[:60]}")
 
 
 def _read_text(name: str, text: str, wanted: str) -> Fraction:

@@ -1,0 +1,489 @@
+"""A fuzz campaign over everything that takes a user's text: only results or one-line errors, within a time and a memory limit.
+
+    python tests/fuzz/campaign.py [--inputs 20000] [--seed 0] [--seconds 60] [--gib 4] [--only NAME]
+
+Six targets: the formula reader, TOML theorems, constants, command lines, bundles and the Python entries. Each input is valid in
+part, so that it gets past the first check: a real id with a broken number, a real file with one key replaced. Texts are drawn
+from every class of Unicode characters, lone surrogates included; numbers from every magnitude. What is found is printed with
+the input that shows it; exit status 1 then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import copy
+import io
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+import tomllib
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import fedco
+from fedco import cli, storage
+from fedco.bounds.language.definition import define
+from fedco.bounds.language.formula import nearest
+from fedco.bounds.language.theorem import DeclarationError
+from fedco.bounds.registry import all_theorems
+from fedco.errors import InputError
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+ROOT = Path(fedco.__file__).parent
+TARGETS = ("formula", "toml", "constants", "command", "bundle", "python")
+FIELDS = tomllib.loads((ROOT / "examples" / "pr_sgd.toml").read_text())
+BUNDLES = [json.loads(file.read_text()) for file in sorted((ROOT / "docs" / "refutations").glob("*.json"))]
+LINES_OF_AN_ERROR = 4
+"""fedco's own errors are one line; those of the parser of the command line say how it is used, too."""
+
+# --- inputs ----------------------------------------------------------------------------------------------------------
+
+texts = st.text(st.characters(codec=None, categories=None), max_size=40) | st.text(max_size=8)
+numbers = st.one_of(
+    st.integers(-(10**40), 10**40).map(str),
+    st.floats().map(str),
+    st.fractions().map(str),
+    st.sampled_from(
+        [
+            "0",
+            "-0",
+            "1e400",
+            "1e-400",
+            "1e99",
+            "1e-99",
+            "1e999999999",
+            "1/0",
+            "0/1",
+            "1/" + "9" * 400,
+            "9" * 5000,
+            "1_0",
+            "0x1",
+        ]
+    ),
+    st.sampled_from(
+        [
+            "1e1e1",
+            "１２",
+            "٣",
+            "½",
+            "∞",
+            "nan",
+            "inf",
+            "-inf",
+            "True",
+            "None",
+            "1j",
+            "1//3",
+            "1/3/5",
+            " 1",
+            "1 ",
+            "+1",
+            ".5",
+            "5.",
+        ]
+    ),
+)
+good_numbers = st.sampled_from(["1", "2", "1/3", "0.1", "1e-3", "100", "1000000", "1e8", "7/9", "1e-30", "1e30"])
+ids = st.sampled_from(sorted(all_theorems()))
+names = st.sampled_from(sorted({s for item in all_theorems().values() for s in item.symbols()}))
+pieces = st.sampled_from(
+    [
+        *FIELDS["symbols"],
+        *"+-*/(),.^&|=<>!'\"\\;:[]{}@#$%~`?_ \t\n",
+        "**",
+        "//",
+        "sqrt",
+        "min",
+        "max",
+        "exp",
+        "log",
+        "__import__",
+        "lambda",
+        "0",
+        "1",
+        "2",
+        "1/3",
+        "1e9",
+        "999999999",
+        "**999999",
+        "x" * 300,
+    ]
+)
+formulas = st.lists(pieces, max_size=14).map("".join) | st.lists(pieces | texts, max_size=6).map("".join)
+atoms = st.sampled_from(sorted(FIELDS["symbols"])) | st.sampled_from(["2", "1/3", "0.5", "1000000"])
+regular = st.recursive(
+    atoms,
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from(["+", "-", "*", "/", " * ", "**2 + ", "**(1/2) * "]), inner).map("".join),
+        inner.map("({})".format),
+        inner.map("sqrt({})".format),
+        st.tuples(st.sampled_from(["min", "max"]), inner, inner).map(lambda t: f"{t[0]}({t[1]}, {t[2]})"),
+        st.tuples(inner, st.sampled_from(["2", "-1", "(1/3)", "40", "99999", "(-1/2)"])).map(
+            lambda t: f"({t[0]})**{t[1]}"
+        ),
+    ),
+    max_leaves=8,
+)
+"""Formulas of the grammar; the powers may be absurd."""
+deep = st.integers(1, 3000).map(lambda n: "(" * n + "L" + ")" * n) | st.integers(1, 400).map(
+    lambda n: "sqrt(" * n + "L" + ")" * n
+)
+scalars = st.one_of(texts, numbers, formulas, st.integers(), st.floats(), st.booleans(), st.none())
+plain = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3), max_leaves=6
+)
+objects = st.one_of(
+    st.integers(), st.floats(), st.fractions(), st.booleans(), st.none(), texts, numbers, good_numbers, st.lists(st.integers(), max_size=3),
+    st.decimals(), st.complex_numbers(), st.binary(max_size=4), st.just(object()), st.just(Fraction(1, 3)), st.just(10**5000),
+)  # fmt: skip
+
+
+@st.composite
+def keys(draw: Callable[..., Any]) -> dict[str, Any]:
+    """The keys of a valid theorem with one to three places replaced, removed or added."""
+    fields = copy.deepcopy(FIELDS)
+    for _ in range(draw(st.integers(1, 3))):
+        table = fields
+        name = draw(st.sampled_from(sorted(fields) or ["id"]))
+        if isinstance(fields.get(name), dict) and fields[name] and draw(st.integers(0, 3)):
+            table, name = fields[name], draw(st.sampled_from(sorted(fields[name], key=str)))
+        how = draw(st.integers(0, 5))
+        if how == 0:
+            table.pop(name, None)
+        elif how == 1:
+            table[draw(texts)] = draw(plain)
+        else:
+            table[name] = draw(formulas | deep if how < 4 else plain)
+    return fields
+
+
+@st.composite
+def bundles(draw: Callable[..., Any]) -> bytes:
+    """A bundle with a node replaced or removed, half of the time with the checksum of what it now says; or any bytes."""
+    if not draw(st.integers(0, 9)):
+        return draw(st.binary(max_size=200))
+    data = copy.deepcopy(draw(st.sampled_from(BUNDLES)))
+    node: Any = data
+    for _ in range(draw(st.integers(0, 3))):
+        inside = [
+            k
+            for k in (node if isinstance(node, dict) else range(len(node)))
+            if isinstance(node[k], (dict, list)) and node[k]
+        ]
+        if not inside:
+            break
+        node = node[draw(st.sampled_from(inside))]
+    key = draw(st.sampled_from(sorted(node) if isinstance(node, dict) else list(range(len(node)))))
+    if draw(st.booleans()) and isinstance(node, dict):
+        del node[key]
+    else:
+        node[key] = draw(plain)
+    text = json.dumps(storage.sealed(data) if draw(st.booleans()) else data, default=str)
+    return text.encode(errors="surrogatepass")[: draw(st.sampled_from([None, None, None, 10, 500]))]
+
+
+@st.composite
+def settings_of(draw: Callable[..., Any]) -> list[str]:
+    """`--set NAME=VALUE` for the symbols of a theorem, most of them in order."""
+    name = draw(ids)
+    known = sorted(all_theorems()[name].symbols())
+    broken = draw(st.sets(st.sampled_from(known), max_size=2)) if known else set()
+    values = {s: draw(numbers | texts) if s in broken else draw(good_numbers) for s in known}
+    if not draw(st.integers(0, 4)):
+        values[draw(texts | names)] = draw(numbers)
+    return [name, *(part for s, value in values.items() for part in ("--set", f"{s}={value}"))]
+
+
+@st.composite
+def commands(draw: Callable[..., Any]) -> list[str]:
+    """A command line: one of the quick commands with an id, settings and an option that may be no option."""
+    name = draw(
+        st.sampled_from(
+            [
+                "show",
+                "bound",
+                "bound",
+                "bound",
+                "admissible",
+                "complexity",
+                "audit",
+                "theorems",
+                "compare",
+                "symbols",
+                "constants",
+                "replay",
+                "prove",
+            ]
+        )
+    )
+    line = [name]
+    if name in ("bound", "admissible", "complexity"):
+        line += draw(settings_of())
+    else:
+        line += draw(st.lists(ids | texts, max_size=1))
+    if name == "admissible" and draw(st.integers(0, 3)):
+        line += ["--solve", draw(names | texts)]
+    if not draw(st.integers(0, 2)):
+        extra = st.sampled_from(
+            [
+                "--json",
+                "--statement",
+                "printed",
+                "corrected",
+                "--eps",
+                "-1",
+                "--orders",
+                "--help",
+                "-h",
+                "--version",
+                "--strict",
+                "--latex",
+                "--markdown",
+                "--",
+                "--constants",
+                "/dev/null",
+                "/",
+                "--recheck",
+            ]
+        )
+        line += draw(st.lists(extra | texts | numbers, max_size=3))
+    return [part.replace("\0", "\N{REPLACEMENT CHARACTER}") for part in line]
+
+
+# --- what must hold --------------------------------------------------------------------------------------------------
+
+
+class Finding(AssertionError):
+    """An input for which the answer was neither a result nor a one-line error."""
+
+
+class TooLong(BaseException):
+    """The time limit; not an Exception, so that nothing of fedco takes it for an error of its own."""
+
+
+@contextlib.contextmanager
+def time_limit(seconds: int) -> Iterator[None]:
+    """End what takes longer, as an interrupt would."""
+
+    def stop(*_: object) -> None:
+        raise TooLong
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def call(function: Callable[..., Any], *given: Any, **named: Any) -> str:
+    """Call a Python entry: `answered` or `refused`.
+
+    Raises:
+        Finding: another exception than fedco's own, or one of several lines.
+    """
+    try:
+        function(*given, **named)
+    except (InputError, DeclarationError) as error:
+        if len(str(error).splitlines()) > 1:
+            raise Finding(f"an error of several lines: {error!r}") from error
+        return "refused"
+    except Exception as error:
+        raise Finding(f"{type(error).__name__}: {str(error)[:200]}") from error
+    return "answered"
+
+
+def run_command(line: list[str]) -> str:
+    """Run a command line in this process: `answered` or `refused`.
+
+    Raises:
+        Finding: an exception that would be a traceback, another exit status than 0, 2 and 3, or a long error.
+    """
+    out, err = io.StringIO(), io.StringIO()
+    status: Any = 0
+    with patch.object(sys, "argv", ["fedco", *line]), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            cli.main()
+        except SystemExit as end:
+            status = end.code or 0
+        except Exception as error:
+            raise Finding(f"{type(error).__name__}: {str(error)[:200]}") from error
+    told = err.getvalue()
+    if status not in (0, 1, 2, 3) or "Traceback" in told:
+        raise Finding(f"exit status {status!r}: {told[-300:]}")
+    if status == 2 and not 1 <= len(told.strip().splitlines()) <= LINES_OF_AN_ERROR:
+        raise Finding(f"an error of {len(told.splitlines())} lines: {told[:300]}")
+    if status == 0 and "--json" in line and "--help" not in line and out.getvalue().strip():
+        json.loads(out.getvalue())
+    return "refused" if status else "answered"
+
+
+def to_toml(value: Any) -> str:
+    """A value in TOML, as far as TOML has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(str(k))} = {to_toml(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(to_toml, value)) + "]"
+    return (
+        str(value)
+        if isinstance(value, (int, float))
+        else json.dumps("" if value is None else str(value), ensure_ascii=False)
+    )
+
+
+def write_toml(folder: Path, fields: dict[str, Any]) -> str:
+    """A TOML file with these keys; returns its path."""
+    file = folder / "given.toml"
+    text = "\n".join(f"{json.dumps(str(name))} = {to_toml(value)}" for name, value in fields.items())
+    file.write_bytes(text.encode(errors="surrogatepass"))
+    return str(file)
+
+
+def try_formula(folder: Path, text: str) -> str:
+    fields = {
+        **FIELDS,
+        "units": ["local_smoothness", "local_gradient_noise", "objective_gap"],
+        "terms": {**FIELDS["terms"], "given": text},
+    }
+    return call(define, **fields)
+
+
+def try_toml(folder: Path, fields: dict[str, Any]) -> str:
+    file = write_toml(folder, fields)
+    outcome = run_command(["show", file])
+    run_command(["bound", file, "--set", "L=1", "--set", "eta=1/10"])
+    return outcome
+
+
+def try_constants(folder: Path, given: tuple[str, dict[str, Any]]) -> str:
+    name, values = given
+    return run_command(["bound", name, "--constants", write_toml(folder, values)])
+
+
+def try_bundle(folder: Path, content: bytes) -> str:
+    file = folder / "given.json"
+    file.write_bytes(content)
+    return run_command(["replay", str(file)])
+
+
+def try_python(folder: Path, given: tuple[str, dict[str, Any], str]) -> str:
+    name, values, text = given
+    call(fedco.theorem, text)
+    nearest(text, ["a"])
+    return call(lambda: fedco.theorem(name).bound(strict=False, **values))
+
+
+@st.composite
+def python_calls(draw: Callable[..., Any]) -> tuple[str, dict[str, Any], str]:
+    name = draw(ids)
+    known = sorted(all_theorems()[name].symbols())
+    values = {s: draw(objects) if not draw(st.integers(0, 5)) else draw(good_numbers) for s in known}
+    return name, values, draw(texts)
+
+
+@st.composite
+def constants(draw: Callable[..., Any]) -> tuple[str, dict[str, Any]]:
+    """All constants of a theorem, up to two of them replaced, sometimes with one more."""
+    name = draw(ids)
+    known = sorted(all_theorems()[name].symbols())
+    values: dict[str, Any] = {s: draw(good_numbers) for s in known}
+    for _ in range(draw(st.integers(0, 2)) if known else 0):
+        values[draw(st.sampled_from(known))] = draw(plain)
+    if not draw(st.integers(0, 3)):
+        values[draw(names | texts)] = draw(plain | good_numbers)
+    return name, values
+
+
+INPUTS: dict[str, tuple[st.SearchStrategy[Any], Callable[[Path, Any], str]]] = {
+    "formula": (regular | regular | formulas | deep | texts, try_formula),
+    "toml": (keys(), try_toml),
+    "constants": (constants(), try_constants),
+    "command": (commands(), lambda folder, line: run_command(line)),
+    "bundle": (bundles(), try_bundle),
+    "python": (python_calls(), try_python),
+}
+
+
+def fuzz(target: str, inputs: int, *, start: int = 0, seconds: int = 60) -> tuple[Counter[str], float]:
+    """Try so many inputs of one target; returns how many were answered and refused, and the longest time of one.
+
+    Raises:
+        Finding: with the shortest input found for which the answer is neither.
+    """
+    strategy, attempt = INPUTS[target]
+    counts: Counter[str] = Counter()
+    longest = 0.0
+
+    with tempfile.TemporaryDirectory() as place, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+
+        @seed(start)
+        @settings(
+            max_examples=inputs,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+            phases=[Phase.generate, Phase.shrink],
+        )
+        @given(strategy)
+        def check(value: Any) -> None:
+            nonlocal longest
+            before = time.perf_counter()
+            try:
+                with time_limit(seconds):
+                    counts[attempt(Path(place), value)] += 1
+            except TooLong:
+                raise Finding(f"longer than {seconds} s") from None
+            except MemoryError:
+                raise Finding("more memory than allowed") from None
+            longest = max(longest, time.perf_counter() - before)
+
+        check()
+    return counts, longest
+
+
+def main() -> int:
+    """Run the campaign and print one line for each target; the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--inputs", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--gib", type=float, default=4.0)
+    parser.add_argument("--only", choices=TARGETS)
+    asked = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_AS, (int(asked.gib * 2**30),) * 2)
+    targets = (asked.only,) if asked.only else TARGETS
+    found = 0
+    for target in targets:
+        begin = time.perf_counter()
+        try:
+            counts, longest = fuzz(target, -(-asked.inputs // len(targets)), start=asked.seed, seconds=asked.seconds)
+        except Finding as finding:
+            found += 1
+            print(f"{target}: {finding}\n  " + "\n  ".join(getattr(finding, "__notes__", ())), flush=True)
+            continue
+        told = ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
+        print(
+            f"{target}: {told}; the longest took {longest:.1f} s; {time.perf_counter() - begin:.0f} s in all",
+            flush=True,
+        )
+    return int(found > 0)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("COLUMNS", "200")
+    raise SystemExit(main())
