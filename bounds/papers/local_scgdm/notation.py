@@ -106,6 +106,10 @@ ASSUMPTIONS = (
     Assumption("3.2", "f_k is C_f-Lipschitz, g_k is C_g-Lipschitz; E||grad f_k||^2 <= C_f^2, E||grad g_k||^2 <= C_g^2"),
     Assumption("3.3", "variances at most sigma_f^2 (grad f_k), sigma_g^2 (grad g_k) and delta_g^2 (g_k)"),
     Assumption("not stated: samples", "unbiased, fresh at every step; the sample of f_k is independent of that of g_k"),
+    Assumption("not stated: start", "all clients start from one model, and F is bounded below by F_*"),
+    Assumption(
+        "not stated: chain rule", "F is differentiable, with the gradient (1/K) sum_k (grad g_k)^T grad f_k(g_k)"
+    ),
     Assumption(
         "not stated: clients",
         "for `corrected`: the g_k are equal (the f_k are free), or line 13 of Algorithm 1 is deleted; "

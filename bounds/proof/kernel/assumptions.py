@@ -69,9 +69,16 @@ def _operator_function(state: State, name: str) -> None:
         raise ProofError(f"{name}: its values are no operators")
 
 
+def _averaged(app: App, of_mean: bool) -> None:
+    """With `of_mean` an assumption is about the mean function: no sample is left."""
+    if of_mean and any(step is not None for step in app.samples):
+        raise ProofError(f"{app!r}: the assumption is about the mean over the samples")
+
+
 @dataclass(frozen=True)
 class Lipschitz(Axiom):
-    """|f(y; w) - f(z; w)| <= c |y - z| for every sample; with `mean_square` in mean square, at points free of the sample.
+    """|f(y; w) - f(z; w)| <= c |y - z| for every sample; with `mean_square` in mean square, at points free of the sample;
+    with `of_mean` for the mean function only.
 
     Terms: f(y; w), f(z; w).
     """
@@ -79,10 +86,12 @@ class Lipschitz(Axiom):
     function: str
     constant: Signomial
     mean_square: bool = False
+    of_mean: bool = False
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
         _vector_function(state, self.function)
         left, right = _apps(state, self.function, terms, 2)
+        _averaged(left, self.of_mean)
         if self.mean_square:
             points = [left.argument, right.argument]
             _new_to(state, _drawn(state, left), points, f"{self.function} is Lipschitz in mean square only")
@@ -92,13 +101,18 @@ class Lipschitz(Axiom):
 
 @dataclass(frozen=True)
 class Bounded(Axiom):
-    """|f(y; w)| <= c for every sample, in the operator norm where f is an operator. Terms: f(y; w)."""
+    """|f(y; w)| <= c for every sample (with `of_mean` for the mean function only), in the operator norm where f is an operator.
+
+    Terms: f(y; w).
+    """
 
     function: str
     constant: Signomial
+    of_mean: bool = False
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Fact:
         (app,) = _apps(state, self.function, terms, 1)
+        _averaged(app, self.of_mean)
         uses = frozenset({self.assumption})
         if not isinstance(state.setting.function(self.function).space, str):
             return Moment(state.algebra.normal(app), None, self.constant**2, False, uses, repr(app))
@@ -107,7 +121,7 @@ class Bounded(Axiom):
 
 @dataclass(frozen=True)
 class SecondMoment(Axiom):
-    """E|J(p; w)|^2 <= c^2 (operator norm) at points that do not depend on the sample. Terms: J(p; w).
+    """E|f(p; w)|^2 <= c^2 (operator norm where f is an operator) at points that do not depend on the sample. Terms: f(p; w).
 
     The bound is conditional on everything that neither depends on the sample nor on what comes with it: `given`.
     """
@@ -117,7 +131,6 @@ class SecondMoment(Axiom):
     given: Known = NOTHING
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Moment:
-        _operator_function(state, self.function)
         (app,) = _apps(state, self.function, terms, 1)
         drawn = _drawn(state, app)
         _new_to(state, drawn, [app.argument], f"{self.function} has a bounded second moment only")
@@ -131,12 +144,14 @@ class SecondMoment(Axiom):
 class Variance(Axiom):
     """E|f(p; w) - E_w f(p; w)|^2 <= c^2, where w is the last sample of f and p does not depend on it. Terms: f(p; w).
 
-    For an operator the norm is Hilbert-Schmidt and the bound is conditional on `given`, which must not hold w.
+    For an operator the norm is Hilbert-Schmidt and the bound is conditional on `given`, which must not hold w; so it is for a
+    vector with `conditional`.
     """
 
     function: str
     constant: Signomial
     given: Known = NOTHING
+    conditional: bool = False
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Fact:
         (app,) = _apps(state, self.function, terms, 1)
@@ -148,7 +163,7 @@ class Variance(Axiom):
         _new_to(state, own, [app.argument], f"the variance of {self.function}")
         centre = App(app.function, app.argument, (*app.samples[:-1], None))
         uses = frozenset({self.assumption})
-        if isinstance(state.setting.function(self.function).space, str):
+        if isinstance(state.setting.function(self.function).space, str) and not self.conditional:
             return inequality(state, sq(app - centre), scalar(self.constant**2), uses)
         if own & self.given != Known():
             raise ProofError(f"{self.function}: the bound is not given its own sample")
@@ -181,19 +196,23 @@ class Heterogeneity(Axiom):
 class LipschitzOperator(Axiom):
     """|J(p; w) - J(r; w)| <= c |p - r| in the operator norm, applied to a vector with a sure bound.
 
-    Terms: J(p; w), J(r; w), v. For every sample; with `in_mean` only E[|.| | p, r] <= c |p - r|, so the product is
+    Terms: J(p; w), J(r; w), v. For every sample; with `of_mean` for the mean function only.
+
+    With `in_mean` only E[|.| | p, r] <= c |p - r|, so the product is
     averaged over everything but what p and r depend on, and p and r must not depend on the sample.
     """
 
     function: str
     constant: Signomial
     in_mean: bool = False
+    of_mean: bool = False
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
         _operator_function(state, self.function)
         if len(terms) != 3:
             raise ProofError(f"{self.function}: wanted two values and a vector")
         left, right = _apps(state, self.function, terms[:2], 2)
+        _averaged(left, self.of_mean)
         vector = state.algebra.normal(terms[2])
         bound, uses = sure_bound(state, vector)
         product: Term = Act(left - right, vector)
@@ -248,20 +267,6 @@ class LowerBound(Axiom):
         return inequality(state, fall, scalar(self.gap), frozenset({self.assumption}), phases=None)
 
 
-KINDS = (
-    Lipschitz,
-    Bounded,
-    SecondMoment,
-    Variance,
-    Heterogeneity,
-    LipschitzOperator,
-    Start,
-    StartValue,
-    LowerBound,
-)
-__all__ = ["KINDS", *(kind.__name__ for kind in KINDS)]
-
-
 def sure_bound(state: State, term: Term) -> tuple[Signomial, frozenset[str]]:
     """A bound of |term| that holds for every outcome, and the assumptions that give it."""
     match term:
@@ -274,9 +279,10 @@ def sure_bound(state: State, term: Term) -> tuple[Signomial, frozenset[str]]:
                     raise ProofError(f"the sign of {coefficient!r} is not known")
                 total, uses = total + size * bound, uses | more
             return total, uses
-        case App(function, _, _):
+        case App(function, _, drawn):
             for axiom in state.axioms.values():
-                if isinstance(axiom, Bounded) and axiom.function == function:
+                averaged = all(step is None for step in drawn)
+                if isinstance(axiom, Bounded) and axiom.function == function and (averaged or not axiom.of_mean):
                     return axiom.constant, frozenset({axiom.assumption})
         case Proj(_, _, inner):
             return sure_bound(state, inner)
@@ -285,3 +291,17 @@ def sure_bound(state: State, term: Term) -> tuple[Signomial, frozenset[str]]:
             second, more = sure_bound(state, vector)
             return first * second, uses | more
     raise ProofError(f"{term!r}: no bound for every outcome is assumed")
+
+
+KINDS = (
+    Lipschitz,
+    Bounded,
+    SecondMoment,
+    Variance,
+    Heterogeneity,
+    LipschitzOperator,
+    Start,
+    StartValue,
+    LowerBound,
+)
+__all__ = ["KINDS", "sure_bound", *(kind.__name__ for kind in KINDS)]

@@ -185,13 +185,18 @@ def _inhabited(region: Region, reader: Reader, inside: Mapping[str, Fraction]) -
 def _known_assumptions(derivation: Derivation, theorem: Any) -> None:
     listed = {item.name for item in theorem.assumptions}
     names = {source.independent for source in derivation.setting.sources} | {derivation.time}
-    names |= {objective.assumption for objective in derivation.setting.objectives}
+    names |= {objective.assumption for objective in derivation.setting.objectives} | _structural(derivation)
     for axiom in derivation.axioms.values():
         if type(axiom) not in KINDS:
             raise ProofError(f"{axiom!r} is no kind of assumption that the kernel knows")
         names.add(axiom.assumption)
     if unknown := sorted(names - listed):
         raise ProofError(f"{unknown[0]!r} is not in the theorem's list of assumptions")
+
+
+def _structural(derivation: Derivation) -> frozenset[str]:
+    """Assumptions that the declarations themselves use: equal mean functions."""
+    return frozenset(f.equal for f in derivation.setting.functions if f.equal)
 
 
 def _line(state: State, step: Step) -> Line:
@@ -226,7 +231,7 @@ def _verdict(derivation: Derivation, theorem: Any, label: str, state: State, lin
     if not isinstance(final, Inequality) or final.phases is not None:
         return Verdict(theorem.id, label, False, tuple(lines), failure="the conclusion is not about the whole run")
     listed = [item.name for item in theorem.assumptions]
-    used = final.uses | {derivation.time}
+    used = final.uses | {derivation.time} | _structural(derivation)
     idle = [step.name for step in derivation.steps if step.name not in state.used]
     return Verdict(
         theorem.id,

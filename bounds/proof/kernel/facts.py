@@ -51,8 +51,9 @@ class Equation:
 
 @dataclass(frozen=True)
 class Moment:
-    """E[|term|^2 | given] <= bound for every index, |.| a norm of operators; `given` None means |term|^2 <= bound surely.
+    """E[|term|^2 | given] <= bound for every index; `given` None means |term|^2 <= bound surely.
 
+    |.| is a norm of operators, or that of a vector.
     `trace`: it holds in the Hilbert-Schmidt norm too, so that independent centred operators may be averaged.
     """
 

@@ -46,7 +46,8 @@ class Source:
 class Function:
     """A map from `domain` to `space` (a pair (to, from) for a linear operator), which may depend on samples and on an index.
 
-    `mean_index` is what is left of the index where every sample is averaged.
+    `mean_index` is what is left of the index where every sample is averaged; `equal` names the assumption that the mean
+    function is the same for all values of an index that is not left.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Function:
     sources: tuple[str, ...] = ()
     index: frozenset[str] = frozenset()
     mean_index: frozenset[str] = frozenset()
+    equal: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,9 @@ class Setting:
             )
         if not function.mean_index <= function.index:
             raise ProofError(f"{function.name}: its mean depends on an index that it does not have")
+        gone = function.index - function.mean_index
+        if any(not self.index(i).identical for i in gone) and not function.equal:
+            raise ProofError(f"{function.name}: no assumption says that its mean is the same over {sorted(gone)}")
 
     def _accept_equations(self, variable: Variable, earlier: set[str]) -> None:
         """Explicit recursions only: nothing may define itself, and no phase is covered twice."""

@@ -17,6 +17,8 @@ IDS = derived_ids()
 SAMPLE = 4
 """Mutants for each derivation in the quick suite; all of them under `slow`."""
 PLAIN = "fcsg.theorem_4_1"
+NOT_NEEDED = {"local_scgdm.theorem_3_4": {"step_scale"}}
+"""Conditions of a statement that its derivation does not need; `fedco prove` lists them as not used."""
 
 
 @pytest.mark.parametrize("name", IDS)
@@ -32,7 +34,7 @@ def test_every_derivation_checks(name):
 def test_every_condition_is_used_and_every_term_is_reached(name):
     found = prove(get_theorem(name))
     statement = get_theorem(name).statement("corrected")
-    assert {c.name for c in statement.conditions} <= set(found.conditions)
+    assert {c.name for c in statement.conditions} - set(found.conditions) == NOT_NEEDED.get(name, set())
     assert not [text for text in found.dropped if text.startswith("conclusion: ") and text.endswith(" 1")], (
         "the statement is what the derivation delivers, not more"
     )

@@ -37,6 +37,7 @@ from fedco.bounds.proof.kernel import (
     Mean,
     Objective,
     Open,
+    Product,
     Project,
     ProofError,
     Quantity,
@@ -46,9 +47,11 @@ from fedco.bounds.proof.kernel import (
     Source,
     Start,
     SumOver,
+    Vanishing,
     Var,
     Variable,
     Variance,
+    WithinRound,
     facts,
     parameter,
     quantity,
@@ -478,3 +481,115 @@ def test_a_batch_of_another_size_at_the_start_keeps_its_step():
     now = Given(PAST, App("df", Mean("i", g(old))))
     then = Given(PAST.later(-1), App("df", Mean("i", g(old, -1))))
     assert algebra.normal(now) != algebra.normal(then)
+
+
+# --- products, vectors without length, growth within a round ----------------------------------------------------------
+
+DRAWN = App("sampled", x, (0,))
+WITH_OWN = {
+    "moment v": SecondMoment("2", "sampled", SIGMA, PAST | Known.sample("z")),
+    "noise v": Variance("2", "sampled", SIGMA, PAST | Known.sample("z"), True),
+    "blind v": SecondMoment("2", "sampled", SIGMA, PAST),
+    "own v": SecondMoment("2", "sampled", SIGMA, PAST | Known.sample("shared")),
+    "own noise v": Variance("2", "sampled", SIGMA, PAST | Known.sample("shared"), True),
+    "mean df": Lipschitz("1", "sampled", L, of_mean=True),
+    "mean bound": Bounded("1", "sampled", L, of_mean=True),
+    "mean J": LipschitzOperator("1", "J", L, of_mean=True),
+}
+
+
+def with_own(*rules):
+    """As `apply`, with a vector that has a sample of its own."""
+    setting = make_setting()
+    functions = (*setting.functions, Function("sampled", "x", "dy", ("shared",)))
+    state = make_state(make_setting(functions=functions))
+    state.axioms = {**AXIOMS, **WITH_OWN}
+    for number, rule in enumerate(rules):
+        state.facts[str(number)] = rule.apply(state)
+    return state.facts[str(len(rules) - 1)]
+
+
+def refuse_own(message, *rules):
+    with pytest.raises(ProofError, match=message):
+        with_own(*rules)
+
+
+def test_products():
+    operator, vector = Assume("moment J", (jacobian(x),)), Assume("moment v", (DRAWN,))
+    found = with_own(operator, vector, Product("0", "1"))
+    assert found.form[0][1] == -(L**2) * SIGMA**2 or found.form[1][1] == -(L**2) * SIGMA**2
+    assert with_own(operator, Assume("noise v", (DRAWN,)), Product("0", "1"))
+    refuse_own("is not known given", operator, Assume("blind v", (DRAWN,)), Product("0", "1"))
+    refuse_own("is not known given", operator, vector, Product("1", "0"))
+    known = Assume("blind v", (App("sampled", x, (None,)),))
+    refuse_own("no operator on this space", known, vector, Product("0", "1"))
+    refuse_own("wanted an moment", operator, Assume("bounded df", (df(y),)), Product("0", "1"))
+    refuse_own("not given its own sample", Assume("own v", (DRAWN,)))
+    refuse_own("not given its own sample", Assume("own noise v", (DRAWN,)))
+    refuse_own("depends on the sample", Assume("noise v", (App("sampled", Var("x", 1), (0,)),)))
+
+
+def test_assumptions_about_a_mean_function():
+    mean = App("sampled", x, (None,))
+    assert with_own(Assume("mean bound", (mean,)))
+    refuse_own("about the mean", Assume("mean bound", (DRAWN,)))
+    refuse_own("about the mean", Assume("mean df", (DRAWN, App("sampled", Mean("k", x), (0,)))))
+    refuse_own("about the mean", Assume("mean J", (jacobian(x), jacobian(Mean("k", x)), df(y))))
+    assert with_own(Assume("moment J", (jacobian(x),)), Action("0", mean, True))
+    refuse_own("no bound for every outcome", Assume("moment J", (jacobian(x),)), Action("0", DRAWN, True))
+
+
+def test_a_mean_function_is_equal_by_assumption():
+    functions = (*make_setting().functions[1:], Function("g", "x", "y", ("z",), CLIENT))
+    with pytest.raises(ProofError, match="no assumption says that its mean is the same"):
+        make_setting(functions=functions)
+
+
+def test_a_vector_without_length():
+    zero = Combine(sq(D), scalar(0), pairings=((ONE, "0", D),))
+    found = apply(Assume("start"), zero, Vanishing("1", D))
+    assert found.phases == {"first local", "first communication"}
+    refuse("does not say", SMALL, Vanishing("0", D))
+    refuse("does not say", Assume("start"), zero, Vanishing("1", x))
+    refuse("does not say", Combine(sq(D), sq(D) + 1), Vanishing("0", D))
+    refuse("does not say", Combine(-1 * sq(x), scalar(0)), Vanishing("0", x))
+
+
+def within(changed=(), level=ETA * L, growth=ETA, start=L, factor=1 - ETA * L):
+    """A quantity X with X = 0 after communications, X_1 <= eta L^2, X_{t+1} <= (1 - eta L) X_t + eta L + ..."""
+    state = make_state()
+    claims = {
+        "reset": (quantity("X", 1), COMMUNICATION),
+        "first": (quantity("X", 1) - ETA * L**2, LOCAL - LATER),
+        "later": (quantity("X", 1) - factor * quantity("X") - ETA * L * ETA * L - ETA, LOCAL & LATER),
+    } | dict(changed)
+    for name, (claim, phases) in claims.items():
+        state.facts[name] = facts.Inequality(facts.fact_form(state.form(claim)), False, phases)
+    return WithinRound("X", "reset", "first", "later", level, growth, start).apply(state)
+
+
+def test_growth_within_a_round():
+    assert within().phases is None
+    wrong = {
+        "after a communication": {"reset": (quantity("X", 1), COMMUNICATION & LATER)},
+        "is 0 after": {"reset": (quantity("X", 1) - ETA, COMMUNICATION)},
+        "does not hold at step 0": {"first": (quantity("X", 1) - ETA, LOCAL & LATER)},
+        "by a number": {"first": (quantity("X", 1) - quantity("X"), EVERY)},
+        "every later local": {"later": (quantity("X", 1) - ETA, LOCAL - LATER)},
+        "and a number": {"later": (quantity("X", 1) - quantity("U"), EVERY)},
+        "the factor": {"later": (quantity("X", 1) + quantity("X"), EVERY)},
+        "1 minus the factor": {"later": (quantity("X", 1) - 2 * quantity("X"), EVERY)},
+    }
+    for message, changed in wrong.items():
+        with pytest.raises(ProofError, match=message):
+            within(changed.items())
+    for message, numbers in {
+        "what a step adds": {"growth": ETA / 2},
+        "the level": {"level": -L},
+        "the growth": {"growth": ETA - 2 * L},
+        "the start": {"start": L / 2},
+    }.items():
+        with pytest.raises(ProofError, match=message):
+            within(**numbers)
+    with pytest.raises(ProofError, match="no nonnegative quantity"):
+        WithinRound("F", "reset", "first", "later", L, L, L).apply(make_state())

@@ -39,7 +39,7 @@ SETTING = Setting(
     (Source("z", ("k", "i"), "independent"), Source("shared", (), "independent")),
     (
         Function("f", "x", "x", ("z",), BOTH, BOTH),
-        Function("same", "x", "x", ("z",), BOTH),
+        Function("same", "x", "x", ("z",), BOTH, equal="equal means"),
         Function("two", "x", "x", ("z", "shared"), BOTH, BOTH),
         Function("plain", "x", "x"),
         Function("J", "x", ("x", "x"), ("z",), BOTH, BOTH),

@@ -1,0 +1,181 @@
+"""Rules for inequalities that are algebra: combinations of what is known with squares, meanings, instances."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..facts import Fact, Inequality, State, fact_form, inequality, phases_of
+from ..region import Certificate
+from ..scalars import At, Atom, Inner, Named, One, Scalar, Total, form, later, scalar, sq
+from ..setting import EVERY
+from ..signomial import ONE, ZERO, ProofError, Signomial, signomial
+from ..terms import Sum, Term, Var, replaced
+from .base import Rule, Weights, all_uses
+
+
+@dataclass(frozen=True)
+class Combine(Rule):
+    """left <= right (or left = right) as a combination of earlier statements and squares.
+
+    Inequalities have multipliers that are certified nonnegative; an equation is paired with a vector; a square is a squared
+    norm, at a step or (with a quantity's name) summed. What is left over is certified nonnegative, atom by atom.
+    """
+
+    left: Scalar
+    right: Scalar
+    weights: Weights = ()
+    squares: tuple[tuple[Signomial, Term], ...] = ()
+    pairings: tuple[tuple[Signomial, str, Term], ...] = ()
+    equal: bool = False
+    certificates: tuple[Certificate, ...] = ()
+    title = "combination"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return tuple(name for _, name in self.weights) + tuple(name for _, name, _ in self.pairings)
+
+    def apply(self, state: State) -> Inequality:
+        facts: list[Fact] = [state.inequality(name) for _, name in self.weights]
+        facts += [state.equation(name) for _, name, _ in self.pairings]
+        left, used = self._left_over(state)
+        for atom, coefficient in left.items():
+            used |= self._accept(state, atom, coefficient)
+        phases = phases_of(facts) if facts else self._phases()
+        if phases is None and self.squares:
+            raise ProofError("a square is about a step, not about the run")
+        found = inequality(state, self.left, self.right, all_uses(facts) | used, phases=phases, equal=self.equal)
+        _one_scope(found.table, phases)
+        return found
+
+    def _phases(self) -> frozenset[str] | None:
+        """Without premises: about the run if it speaks of sums, else about every step."""
+        run = any(isinstance(atom, Total | At) for _, atom in (*self.left.parts, *self.right.parts))
+        return None if run else EVERY
+
+    def _left_over(self, state: State) -> tuple[dict[Atom, Signomial], frozenset[str]]:
+        """claim - combination of the premises has to be minus a nonnegative number: returns that number."""
+        used: frozenset[str] = frozenset()
+        total: dict[Atom, Signomial] = {}
+
+        def add(table: Mapping[Atom, Signomial], factor: Signomial) -> None:
+            for atom, c in table.items():
+                total[atom] = total.get(atom, ZERO) + factor * c
+
+        add(state.form(self.left - self.right), signomial(-1))
+        for factor, name in self.weights:
+            fact = state.inequality(name)
+            if self.equal and not fact.equal:
+                raise ProofError(f"{name} is no equation")
+            if not fact.equal:
+                used |= self._certified(state, factor, f"the multiplier {factor!r} of {name}")
+            add(fact.table, factor)
+        for factor, term in self.squares:
+            if self.equal:
+                raise ProofError("no squares in an equation")
+            used |= self._certified(state, factor, f"the coefficient {factor!r} of a square")
+            add(state.form(sq(term)), -factor)
+        for factor, name, term in self.pairings:
+            equation = state.equation(name)
+            add(form(state.algebra, Scalar(((ONE, Inner(equation.term, term)),))), factor)
+        return {atom: c for atom, c in total.items() if c}, used
+
+    def _accept(self, state: State, atom: Atom, coefficient: Signomial) -> frozenset[str]:
+        if self.equal or not state.nonnegative_atom(atom):
+            if state.region.expanded(coefficient):
+                raise ProofError(f"left over: ({coefficient!r}) {atom!r}, which has no sign")
+            return frozenset()
+        if state.region.expanded(coefficient):
+            state.dropped.append(f"({coefficient!r}) {atom!r}")
+        return self._certified(state, coefficient, f"left over: ({coefficient!r}) {atom!r}")
+
+    def _certified(self, state: State, number: Signomial, what: str) -> frozenset[str]:
+        used = state.certify(number, self.certificates)
+        if used is None:
+            raise ProofError(f"{what} is not certified to be nonnegative{state.where_negative(number)}")
+        return used
+
+
+def _one_scope(table: Mapping[Atom, Signomial], phases: frozenset[str] | None) -> None:
+    for atom in table:
+        about_run = isinstance(atom, Total | At)
+        if not isinstance(atom, One) and about_run != (phases is None):
+            raise ProofError(f"{atom!r} in a statement about {'the run' if phases is None else 'a step'}")
+
+
+@dataclass(frozen=True)
+class Open(Rule):
+    """A named quantity is what it was declared to be, at step t + shift for every t (variables before the start are constants)."""
+
+    quantity: str
+    shift: int = 0
+    title = "meaning of a quantity"
+
+    def apply(self, state: State) -> Inequality:
+        if self.quantity not in state.quantities:
+            raise ProofError(f"{self.quantity}: no such quantity")
+        meaning = state.quantities[self.quantity].meaning
+        moved = Scalar(tuple((c, later(atom, self.shift)) for c, atom in meaning.parts))
+        return inequality(state, scalar(Named(self.quantity, self.shift)), moved, equal=True)
+
+
+@dataclass(frozen=True)
+class Instance(Rule):
+    """A statement about free points, at terms that are known as early and have no other indices."""
+
+    step: str
+    points: tuple[tuple[str, Term], ...]
+    title = "instance"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return (self.step,)
+
+    def apply(self, state: State) -> Inequality:
+        fact = state.inequality(self.step)
+        table = {name: state.algebra.normal(term) for name, term in self.points}
+        for name, term in table.items():
+            variable = state.setting.variable(name)
+            if variable.equations:
+                raise ProofError(f"{name} is not free: it has update equations")
+            if state.algebra.space(term) != variable.space:
+                raise ProofError(f"{name}: {term!r} is in another space")
+            if not state.algebra.support(term) <= state.algebra.support(Var(name)):
+                raise ProofError(f"{name}: {term!r} depends on {state.algebra.support(term)!r}")
+        parts = []
+        for atom, c in fact.form:
+            if isinstance(atom, Inner):
+                parts.append((c, Inner(replaced(atom.left, dict(table)), replaced(atom.right, dict(table)))))
+            elif isinstance(atom, One):
+                parts.append((c, atom))  # type: ignore[arg-type]
+            else:
+                raise ProofError(f"{atom!r}: only inner products are instantiated")
+        form_ = state.form(Scalar(tuple(parts)))
+        return Inequality(fact_form(form_), fact.equal, fact.phases, fact.uses)
+
+
+@dataclass(frozen=True)
+class Triangle(Rule):
+    """||a_1 + ... + a_n||^2 <= (r_1 + ... + r_n)^2 R from ||a_i||^2 <= r_i^2 R; `parts` holds (step, a_i, r_i)."""
+
+    parts: tuple[tuple[str, Term, Signomial], ...]
+    common: Scalar
+    title = "triangle inequality"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return tuple(name for name, _, _ in self.parts)
+
+    def apply(self, state: State) -> Inequality:
+        facts = [state.inequality(name) for name in self.uses]
+        total, root = Sum(()), ZERO
+        for fact, (name, term, size) in zip(facts, self.parts, strict=True):
+            if fact.table != state.form(sq(term) - size**2 * self.common):
+                raise ProofError(f"{name} does not say that ||{term!r}||^2 <= ({size!r})^2 {self.common!r}")
+            if not size.nonnegative:
+                raise ProofError(f"the root {size!r} may be negative")
+            total, root = total + term, root + size
+        phases = phases_of(facts)
+        if phases is None:
+            raise ProofError("wanted statements about a step")
+        return inequality(state, sq(total), root**2 * self.common, all_uses(facts), phases=phases)

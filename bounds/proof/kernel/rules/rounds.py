@@ -1,0 +1,159 @@
+"""Rules for what happens within a round, between two communications."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..facts import Inequality, State, fact_form
+from ..scalars import At, Atom, Inner, Named, One, Scalar, Total, sq
+from ..setting import COMMUNICATION, EVERY, FIRST, LOCAL
+from ..signomial import ONE, ZERO, ProofError, Signomial
+from ..terms import Term, shifted
+from .base import Rule, all_uses
+
+
+@dataclass(frozen=True)
+class Drift(Rule):
+    """How far a vector moves that is 0 after each communication and at the start, and moves by e at each local step.
+
+    At j steps into a round ||d||^2 <= j (||e||^2 summed over them). With ||e||^2 <= A + c: summed over t < T at most
+    I(I-1)/2 sum A + (I-1)(2I-1)/6 c T; over communications (I-1) sum A + (I-1)^2 c T/I; at every step (I-1)^2 c if A = 0.
+    """
+
+    quantity: str
+    move: str
+    reset: str
+    start: str
+    growth: str
+    where: str = "all"
+    title = "drift within a round"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return (self.move, self.reset, self.start, self.growth)
+
+    def apply(self, state: State) -> Inequality:
+        d = self._vector(state)
+        move, reset, start = (state.equation(name) for name in (self.move, self.reset, self.start))
+        normal = state.algebra.normal
+        if reset.term != normal(shifted(d, 1)) or not reset.phases >= COMMUNICATION:
+            raise ProofError(f"{self.reset} does not say that the vector is 0 after a communication")
+        if start.term != normal(d) or not start.phases >= FIRST:
+            raise ProofError(f"{self.start} does not say that the vector is 0 at the start")
+        if not move.phases >= LOCAL:
+            raise ProofError(f"{self.move} does not cover every local step")
+        e = normal(shifted(d, 1) - d - move.term)
+        growth = state.inequality(self.growth)
+        if growth.phases is None or not growth.phases >= EVERY:
+            raise ProofError(f"{self.growth} does not hold at every step")
+        parts, constant = self._growth(state, growth, sq(e))
+        uses = all_uses([move, reset, start, growth])
+        return self._conclusion(state, parts, constant, uses)
+
+    def _vector(self, state: State) -> Term:
+        if self.quantity not in state.quantities:
+            raise ProofError(f"{self.quantity}: no such quantity")
+        meaning = state.quantities[self.quantity].meaning
+        if len(meaning.parts) != 1 or meaning.parts[0][0] != ONE or not isinstance(meaning.parts[0][1], Inner):
+            raise ProofError(f"{self.quantity} is not one squared norm")
+        return meaning.parts[0][1].left
+
+    def _growth(self, state: State, fact: Inequality, norm: Scalar) -> tuple[dict[Atom, Signomial], Signomial]:
+        """||e||^2 <= sum of nonnegative multiples of quantities at step t, plus a constant."""
+        rest = dict(fact.form)
+        for atom, c in state.form(norm).items():
+            rest[atom] = rest.get(atom, ZERO) - c
+        bound = {atom: -c for atom, c in rest.items() if c}
+        constant = bound.pop(One(), ZERO)
+        for atom, c in bound.items():
+            if not (isinstance(atom, Named) and atom.shift == 0 and state.nonnegative_atom(atom) and c.nonnegative):
+                raise ProofError(f"{self.growth}: {c!r} {atom!r} is no nonnegative multiple of a quantity at step t")
+        if not constant.nonnegative:
+            raise ProofError(f"{self.growth}: the constant {constant!r} may be negative")
+        return bound, constant
+
+    def _conclusion(
+        self, state: State, parts: dict[Atom, Signomial], constant: Signomial, uses: frozenset[str]
+    ) -> Inequality:
+        n, T = state.period, state.horizon
+        if self.where == "every step":
+            if parts:
+                raise ProofError("at every step: the growth must be bounded by a constant")
+            table: dict[Atom, Signomial] = {Named(self.quantity): ONE, One(): -((n - 1) ** 2) * constant}
+            return Inequality(fact_form(table), False, EVERY, uses)
+        weights = {
+            "all": (n * (n - 1) / 2, (n - 1) * (2 * n - 1) / 6 * T),
+            "communications": (n - 1, (n - 1) ** 2 * T / n),
+        }
+        if self.where not in weights:
+            raise ProofError(f"{self.where!r}: wanted all, communications or every step")
+        growth, flat = weights[self.where]
+        table = {Total(atom.name): -growth * c for atom, c in parts.items() if isinstance(atom, Named)}
+        own = Total(self.quantity, self.where == "communications")
+        table[own] = table.get(own, ZERO) + ONE
+        table[One()] = -flat * constant
+        return Inequality(fact_form(table), False, None, uses)
+
+
+@dataclass(frozen=True)
+class WithinRound(Rule):
+    """The sum over 1 <= t < T of a quantity Q that is 0 after each communication and grows in between.
+
+    Premises: Q_{t+1} <= 0 at communications; Q_{t+1} <= a Q_t + d at local steps t >= 1; Q_1 <= f where step 0 is local.
+    With 0 <= a <= 1, `level` c >= 0 and `growth` e >= 0 such that a c + d <= c + e, induction over the position j in a round
+    gives Q <= c + j e, and Q_t <= a^(t-1) f + c + (t-1) e in the first round: a (c + j e) + d <= c + (j + 1) e. As j <= n - 1 and
+    the powers of a sum to at most 1/(1 - a), the sum is at most (c + (n-1) e)(T - 1) + g for `start` g with (1 - a) g >= f.
+    """
+
+    quantity: str
+    reset: str
+    first: str
+    later: str
+    level: Signomial
+    growth: Signomial
+    start: Signomial
+    title = "growth within a round"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return (self.reset, self.first, self.later)
+
+    def apply(self, state: State) -> Inequality:
+        if self.quantity not in state.quantities or not state.quantities[self.quantity].nonnegative:
+            raise ProofError(f"{self.quantity}: no nonnegative quantity")
+        after, before = Named(self.quantity, 1), Named(self.quantity)
+        reset, first, step = (state.inequality(name) for name in self.uses)
+        if reset.table != {after: ONE} or reset.phases is None or not reset.phases >= COMMUNICATION:
+            raise ProofError(f"{self.reset} does not say that {after!r} is 0 after a communication")
+        if first.phases is None or not first.phases >= LOCAL & FIRST:
+            raise ProofError(f"{self.first} does not hold at step 0")
+        if step.phases is None or not step.phases >= LOCAL - FIRST:
+            raise ProofError(f"{self.later} does not hold at every later local step")
+        rest = first.table
+        if rest.pop(after, ZERO) != ONE or set(rest) - {One()}:
+            raise ProofError(f"{self.first} is no bound of {after!r} by a number")
+        begin = -rest.get(One(), ZERO)
+        rest = step.table
+        if rest.pop(after, ZERO) != ONE or set(rest) - {before, One()}:
+            raise ProofError(f"{self.later} is no bound of {after!r} by {before!r} and a number")
+        factor, constant = -rest.get(before, ZERO), -rest.get(One(), ZERO)
+        needed = {
+            "the factor": factor,
+            "1 minus the factor": 1 - factor,
+            "the level": self.level,
+            "the growth": self.growth,
+            "what a step adds": self.level + self.growth - factor * self.level - constant,
+            "the start": (1 - factor) * self.start - begin,
+        }
+        used = all_uses([reset, first, step])
+        for what, number in needed.items():
+            names = state.certify(number)
+            if names is None:
+                raise ProofError(
+                    f"{what}: ({number!r}) is not certified to be nonnegative{state.where_negative(number)}"
+                )
+            used |= names
+        n, T = state.period, state.horizon
+        bound = (self.level + (n - 1) * self.growth) * (T - 1) + self.start
+        table: dict[Atom, Signomial] = {Total(self.quantity): ONE, At(self.quantity): -ONE, One(): -bound}
+        return Inequality(fact_form(table), False, None, used)
