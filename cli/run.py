@@ -1,4 +1,4 @@
-"""fedco run | compare-runs"""
+"""fedco run | compare-runs | reproduce"""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ..errors import InputError
 from .common import Json, emit, note
 
 
@@ -41,7 +42,8 @@ def run(
         typer.Option(
             "--metric",
             help="objective (default), gradient_sq, distance, train_loss, test_loss, accuracy, mean_client_accuracy, "
-            "worst_client_accuracy, worst_class_accuracy, average_precision, consensus_error, messages or bytes, as far as "
+            "worst_client_accuracy (both also as …_train_accuracy), worst_class_accuracy, train_accuracy, average_precision, "
+            "consensus_error, messages or bytes, as far as "
             "the problem offers it. Repeatable.",
         ),
     ] = None,
@@ -106,6 +108,58 @@ def compare_runs(
     emit({"runs": rows}, comparison_text(rows), as_json)
 
 
+def reproduce(
+    figure: Annotated[
+        str | None, typer.Argument(metavar="[KEY/FIGURE]", help="One of the list, for instance feddro/figure_6.")
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="All that can be run, and a page with them: DIR/index.html.")
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="The paper's sizes; some take hours.")] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="DIR",
+            help="Folder with MNIST's idx files, CIFAR-10's .bin files or Omniglot's image folders, used instead of the tables "
+            "of scikit-learn. Nothing is downloaded.",
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option("--seeds", min=6, help="Runs of each curve; verdicts need at least 6.")] = 8,
+    again: Annotated[
+        bool, typer.Option("--again", help="With --all: run also what an earlier call has left there.")
+    ] = False,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for figures, tables and JSON.")] = Path(
+        "reproduced"
+    ),
+    as_json: Json = False,
+) -> None:
+    """The papers' own experiments: the list of every figure and table without arguments, else run one, or all.
+
+    Each says what is different from the paper, what the paper's figure shows, and whether ours has the same orderings.
+    Needs scikit-learn: pip install 'fedco[experiments]'.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    from ..validation.experiments import reproduce as found
+
+    if every == bool(figure) and (every or figure):
+        raise InputError("reproduce: wanted either KEY/FIGURE or --all, got both")
+    if not every and not figure:
+        emit({"figures": found.listing()}, found.listing_text(), as_json)
+        return
+    from ..validation.experiments.figures import Setup
+
+    setup = Setup(full=full, data=data, seeds=seeds, say=lambda text: note(f"  {text}"))
+    if every:
+        rows = found.run_all(setup, out, note, again)
+        emit({"figures": rows}, f"{len(rows)} figures: {out / 'index.html'}", as_json)
+        return
+    assert figure is not None
+    done = found.run_figure(figure, setup, out)
+    emit(done.to_dict(), f"{done}\nwritten to {out / done.key}", as_json)
+
+
 def register(app: typer.Typer) -> None:
     app.command()(run)
     app.command("compare-runs")(compare_runs)
+    app.command()(reproduce)

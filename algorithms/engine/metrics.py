@@ -16,6 +16,8 @@ from torch import Tensor
 from ...errors import InputError
 from .method import State, client_mean
 
+Metric = Callable[[Any, Any, int], Tensor]
+
 
 def gradient_norm_squared(problem: Any, state: State, t: int) -> Tensor:
     """||grad F(xbar^t)||^2, the quantity whose time average the theorems bound. In [f]^2 / [x]^2."""
@@ -46,14 +48,6 @@ def loss_of(split: str) -> Callable[[Any, State, int], Tensor]:
 # --- classification: of the problem's `predict`, on its test data where it has some --------------------------------------
 
 
-def _predictions(problem: Any, state: State) -> Any:
-    return problem.predict(state.average, "test" if _has_test_data(problem) else "train")
-
-
-def _has_test_data(problem: Any) -> bool:
-    return bool(getattr(problem, "has_test_data", False))
-
-
 def _right(found: Any) -> tuple[Tensor, Tensor]:
     """Which examples are right (runs, clients, samples), and which count (clients, samples), as float64."""
     scores = found.scores
@@ -62,30 +56,18 @@ def _right(found: Any) -> tuple[Tensor, Tensor]:
     return (predicted == found.labels).to(torch.float64), weights if found.weights is None else found.weights
 
 
-def _shares(right: Tensor, weights: Tensor) -> Tensor:
+def _shares(found: Any) -> Tensor:
     """The share of right examples of each client, (runs, clients)."""
+    right, weights = _right(found)
     return (right * weights).sum(-1) / weights.sum(-1)
 
 
-def accuracy(problem: Any, state: State, t: int) -> Tensor:
-    """The share of all examples that are classified rightly, whatever client they lie at."""
-    right, weights = _right(_predictions(problem, state))
+def _accuracy(found: Any) -> Tensor:
+    right, weights = _right(found)
     return (right * weights).flatten(1).sum(-1) / weights.sum()
 
 
-def mean_client_accuracy(problem: Any, state: State, t: int) -> Tensor:
-    """The mean over the clients of their accuracies: a client with few examples counts as much as another."""
-    return _shares(*_right(_predictions(problem, state))).mean(-1)
-
-
-def worst_client_accuracy(problem: Any, state: State, t: int) -> Tensor:
-    """The accuracy at the client where it is lowest."""
-    return _shares(*_right(_predictions(problem, state))).amin(-1)
-
-
-def worst_class_accuracy(problem: Any, state: State, t: int) -> Tensor:
-    """The share of right examples in the class where it is lowest; classes without an example do not count."""
-    found = _predictions(problem, state)
+def _worst_class(found: Any) -> Tensor:
     right, weights = _right(found)
     shares = []
     for label in found.labels[weights > 0].unique().tolist():
@@ -94,25 +76,41 @@ def worst_class_accuracy(problem: Any, state: State, t: int) -> Tensor:
     return torch.stack(shares).amin(0)
 
 
-def average_precision(problem: Any, state: State, t: int) -> Tensor:
+def _average_precision(found: Any) -> Tensor:
     """sum_n (recall_n - recall_{n-1}) precision_n over the distinct scores of class 1 in all data, largest first."""
-    found = _predictions(problem, state)
     if found.scores.shape[-1] != 1:
-        raise InputError(f"average_precision: wanted a problem of two classes with one score, got {problem.name}")
+        raise InputError(f"average_precision: wanted two classes with one score, got {found.scores.shape[-1]} scores")
     counted = torch.ones_like(found.labels, dtype=torch.bool) if found.weights is None else found.weights > 0
     scores, labels = found.scores[:, counted, 0], (found.labels[counted] == 1).to(torch.float64)
     ordered, order = scores.sort(dim=-1, descending=True)
     hits = labels[order].cumsum(-1)
-    last_equal = torch.searchsorted(-ordered, -ordered, right=True)  # how many scores are at least as large
-    precision = hits.gather(-1, last_equal - 1) / last_equal
+    at_least = torch.searchsorted(-ordered, -ordered, right=True)  # how many scores are at least as large
+    precision = hits.gather(-1, at_least - 1) / at_least
     return (precision * labels[order]).sum(-1) / labels.sum()
+
+
+def predicted(measure: Callable[[Any], Tensor], split: str = "") -> Metric:
+    """A metric of the predictions at the averaged model: on `split`, or on test data where there are some."""
+
+    def metric(problem: Any, state: State, t: int) -> Tensor:
+        usual = "test" if getattr(problem, "has_test_data", False) else "train"
+        return measure(problem.predict(state.average, split or usual))
+
+    return metric
+
+
+accuracy = predicted(_accuracy)
+mean_client_accuracy = predicted(lambda found: _shares(found).mean(-1))
+worst_client_accuracy = predicted(lambda found: _shares(found).amin(-1))
+worst_class_accuracy = predicted(_worst_class)
+average_precision = predicted(_average_precision)
 
 
 @dataclass(frozen=True)
 class Offered:
     """A metric, what it needs of a problem beyond the oracles, and what it is in words."""
 
-    function: Callable[[Any, State, int], Tensor]
+    function: Metric
     meaning: str
     needs: str = ""
 
@@ -124,10 +122,23 @@ METRICS: Mapping[str, Offered] = {
     "train_loss": Offered(loss_of("train"), "loss on the training data", "data_loss"),
     "test_loss": Offered(loss_of("test"), "loss on data that no oracle sees", "has_test_data"),
     "accuracy": Offered(accuracy, "share of right examples, on test data where there are some", "predict"),
-    "mean_client_accuracy": Offered(mean_client_accuracy, "mean over the clients of that share", "predict"),
+    "mean_client_accuracy": Offered(
+        mean_client_accuracy, "mean over the clients of their shares, however few examples one has", "predict"
+    ),
     "worst_client_accuracy": Offered(worst_client_accuracy, "that share at the worst client", "predict"),
     "worst_class_accuracy": Offered(worst_class_accuracy, "that share in the worst class", "predict"),
     "average_precision": Offered(average_precision, "area under the precision-recall curve of two classes", "predict"),
+    "train_accuracy": Offered(predicted(_accuracy, "train"), "accuracy on the training data", "predict"),
+    "mean_client_train_accuracy": Offered(
+        predicted(lambda found: _shares(found).mean(-1), "train"),
+        "mean_client_accuracy on the training data",
+        "predict",
+    ),
+    "worst_client_train_accuracy": Offered(
+        predicted(lambda found: _shares(found).amin(-1), "train"),
+        "worst_client_accuracy on the training data",
+        "predict",
+    ),
     "consensus_error": Offered(consensus_error, "mean squared distance of the clients' models from their mean"),
 }
 

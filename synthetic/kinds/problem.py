@@ -31,6 +31,8 @@ class Draws(Protocol):
 
     def counts(self, purpose: str, high: int, *tail: int) -> Tensor: ...
 
+    def uniform(self, purpose: str, *tail: int) -> Tensor: ...
+
 
 @dataclass(frozen=True)
 class Sample:

@@ -109,11 +109,13 @@ def test_accuracies_are_those_of_plain_python():
     weights = torch.ones(3, 5, dtype=torch.float64)
     weights[1, 2:] = 0.0
 
+    splits = []
+
     class Told:
         name, has_test_data = "told", True
 
         def predict(self, x, split):
-            assert split == "test"
+            splits.append(split)
             return Predictions(scores, labels, weights)
 
     class State:
@@ -134,7 +136,9 @@ def test_accuracies_are_those_of_plain_python():
         assert found["accuracy"] == pytest.approx(share(rows))
         assert found["mean_client_accuracy"] == pytest.approx(sum(by_client) / 3)
         assert found["worst_client_accuracy"] == pytest.approx(min(by_client))
+        assert found["train_accuracy"] == found["accuracy"]
         assert found["worst_class_accuracy"] == pytest.approx(min(by_class))
+    assert splits == 2 * ["test", "test", "test", "test", "train", "train", "train"]
 
 
 def test_average_precision_is_that_of_scikit_learn():

@@ -1,0 +1,149 @@
+"""An nn.Module and a loss as functions of one flat float64 vector, over many lanes (run, client) at once.
+
+The module is used as it is, by functional call: its parameters become slices of the vector, in the order of
+`named_parameters`; parameters that want no gradient, and buffers, stay what they are. Whatever its own float type, it
+computes in float64 here. Batched by vmap: a lane's last bits may depend on how many lanes there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, grad, grad_and_value, vmap
+from torch.nn import functional
+
+from ...errors import InputError
+from .data import as_double
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+_OF_TORCH: tuple[Any, ...] = (
+    functional.cross_entropy,
+    functional.mse_loss,
+    functional.l1_loss,
+    functional.nll_loss,
+    functional.smooth_l1_loss,
+    functional.huber_loss,
+    functional.binary_cross_entropy_with_logits,
+)
+_MOST_NUMBERS = 1 << 24
+"""Numbers in the activations and gradients of lanes that are evaluated together: 128 MiB."""
+
+
+@dataclass(frozen=True, eq=False)
+class FlatModel:
+    """The model and its loss.
+
+    Args:
+        model: any nn.Module without batch statistics and without randomness.
+        loss: (outputs, targets) of a batch of one -> scalar; the loss of a batch is the mean over its examples.
+
+    Raises:
+        InputError: a module that keeps batch statistics, or one without parameters.
+    """
+
+    model: nn.Module
+    loss: Loss
+
+    def __post_init__(self) -> None:
+        for name, part in self.model.named_modules():
+            if isinstance(part, nn.modules.batchnorm._BatchNorm) and (part.training or part.running_mean is None):
+                raise InputError(
+                    f"{name}: wanted a model whose loss is a mean over examples; call .eval() or use GroupNorm"
+                )
+            if isinstance(part, nn.modules.dropout._DropoutNd) and part.training and part.p > 0:
+                raise InputError(f"{name}: wanted a model without randomness; call .eval(), or take the dropout out")
+        if not self._slices:
+            raise InputError(f"{type(self.model).__name__}: has no parameter that wants a gradient")
+
+    @cached_property
+    def _slices(self) -> tuple[tuple[str, torch.Size, int], ...]:
+        return tuple((name, p.shape, p.numel()) for name, p in self.model.named_parameters() if p.requires_grad)
+
+    @cached_property
+    def _fixed(self) -> dict[str, Tensor]:
+        fixed = {name: p for name, p in self.model.named_parameters() if not p.requires_grad}
+        return {name: as_double(value) for name, value in (fixed | dict(self.model.named_buffers())).items()}
+
+    @cached_property
+    def _at_once(self) -> Loss | None:
+        """The losses of a batch in one call, where torch's own function has them: half the time of one by one."""
+        function, is_plain = self.loss, getattr(self.loss, "weight", None) is None
+        if isinstance(function, nn.modules.loss._Loss) and function.reduction == "mean" and is_plain:
+            unreduced = copy(function)
+            unreduced.reduction = "none"
+            return unreduced if type(function).__module__ == nn.modules.loss.__name__ else None
+        return partial(function, reduction="none") if function in _OF_TORCH else None
+
+    @property
+    def dim(self) -> int:
+        """How many parameters there are."""
+        return sum(count for *_, count in self._slices)
+
+    @cached_property
+    def start(self) -> Tensor:
+        """The parameters that the module has, `(dim,)`."""
+        values = dict(self.model.named_parameters())
+        return torch.cat([values[name].detach().to(torch.float64).flatten() for name, *_ in self._slices])
+
+    def outputs(self, x: Tensor, inputs: Tensor) -> Tensor:
+        """The module at parameters x `(dim,)` on a batch of inputs."""
+        parts = x.split([count for *_, count in self._slices])
+        parameters = {name: part.view(shape) for (name, shape, _), part in zip(self._slices, parts, strict=True)}
+        return functional_call(self.model, {**self._fixed, **parameters}, (inputs,))
+
+    def examples(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        """The loss of every example, `(batch,)`."""
+        outputs = self.outputs(x, inputs)
+        if self._at_once is not None:
+            return self._at_once(outputs, targets).view(len(outputs), -1).mean(-1)
+        return vmap(lambda o, y: self.loss(o.unsqueeze(0), y.unsqueeze(0)))(outputs, targets)
+
+    # --- over lanes: x `(runs, clients, dim)`, data `(runs or 1, clients, batch, ...)` --------------------------------
+
+    def lanes(self, function: Callable[..., Any], *points: Tensor, data: tuple[Tensor, ...], axis: int = 1) -> Any:
+        """`function(*points, *data)` of one lane, over all lanes; in parts where a whole would not fit the memory."""
+        runs = max(points[0].shape[0], data[0].shape[0])
+        spread = [value.expand(runs, *value.shape[1:]).flatten(0, axis) for value in (*points, *data)]
+        size = sum(value[0].numel() for value in spread) * 4
+        chunk = max(1, _MOST_NUMBERS // max(size, 1))
+        found = vmap(function, chunk_size=chunk if chunk < len(spread[0]) else None)(*spread)
+        shape = (runs, *points[0].shape[1 : axis + 1])
+        if isinstance(found, tuple):
+            return tuple(part.view(*shape, *part.shape[1:]) for part in found)
+        return found.view(*shape, *found.shape[1:])
+
+    def mean_loss(self, x: Tensor, inputs: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
+        """Of one lane: sum of weights times losses."""
+        return (weights * self.examples(x, inputs, targets)).sum()
+
+    def value(self, x: Tensor, data: tuple[Tensor, ...]) -> Tensor:
+        """`(runs, clients)`."""
+        return self.lanes(self.mean_loss, x, data=data)
+
+    def gradient(self, x: Tensor, data: tuple[Tensor, ...]) -> Tensor:
+        """`(runs, clients, dim)`."""
+        return self.lanes(grad(self.mean_loss), x, data=data)
+
+    def value_and_gradient(self, x: Tensor, data: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+        """`(runs, clients)` and `(runs, clients, dim)`."""
+        slope, value = self.lanes(grad_and_value(self.mean_loss), x, data=data)
+        return value, slope
+
+    def hvp(self, x: Tensor, v: Tensor, data: tuple[Tensor, ...]) -> Tensor:
+        """Hessian times v, `(runs, clients, dim)`."""
+
+        def product(at: Tensor, along: Tensor, *rest: Tensor) -> Tensor:
+            return grad(lambda p: (grad(self.mean_loss)(p, *rest) * along).sum())(at)
+
+        return self.lanes(product, x, v, data=data)
+
+    def scores(self, x: Tensor, inputs: Tensor) -> Tensor:
+        """Outputs `(runs, clients, batch, outputs)` at x `(runs, clients, dim)`."""
+        found = self.lanes(self.outputs, x, data=(inputs,))
+        return found.unsqueeze(-1) if found.dim() == 3 else found

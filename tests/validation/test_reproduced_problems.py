@@ -1,0 +1,118 @@
+"""The problems and the method that only the papers' experiments have, against plain torch."""
+
+import math
+
+import pytest
+import torch
+from fedco.algorithms import FCSG, Draws, Start, drive
+from fedco.validation.papers.fcsg.gaussian import GaussianInvariant
+from fedco.validation.papers.local_scgdm.sinewave import SinewaveTasks, TaskMethod
+from torch import nn
+from torch.func import functional_call, grad, jacrev
+
+GENERATOR = torch.Generator().manual_seed(0)
+
+
+def test_the_network_of_the_sines_has_autograds_derivatives():
+    problem = SinewaveTasks(hidden=6)
+    net = nn.Sequential(nn.Linear(1, 6), nn.ReLU(), nn.Linear(6, 1)).double()
+    points = (
+        torch.randn(10, generator=GENERATOR, dtype=torch.float64),
+        torch.randn(10, generator=GENERATOR, dtype=torch.float64),
+    )
+
+    def loss(x):
+        shapes = {"0.weight": (6, 1), "0.bias": (6,), "2.weight": (1, 6), "2.bias": (1,)}
+        parts = dict(zip(shapes, x.split([6, 6, 6, 1]), strict=True))
+        values = functional_call(net, {k: v.view(shapes[k]) for k, v in parts.items()}, (points[0][:, None],))
+        return ((values[:, 0] - points[1]) ** 2).mean()
+
+    x, v = (torch.randn(problem.dim, generator=GENERATOR, dtype=torch.float64) for _ in range(2))
+    torch.testing.assert_close(problem.loss(x, points), loss(x))
+    torch.testing.assert_close(problem.gradient_of(x, points), grad(loss)(x))
+    torch.testing.assert_close(problem.hvp(x, v, points), jacrev(jacrev(loss))(x) @ v)
+    at = torch.randn(2, problem.dim, generator=GENERATOR, dtype=torch.float64).requires_grad_()
+    (wanted,) = torch.autograd.grad(problem.objective(at).sum(), at)
+    torch.testing.assert_close(problem.gradient(at.detach()), wanted)
+
+
+def test_the_tasks_are_the_papers():
+    problem = SinewaveTasks()
+    pairs = {(float(a), float(b)) for a, b in problem.table.flatten(0, 1)}
+    assert pairs == {(float(a), float(b)) for a in range(1, 6) for b in range(1, 6)} and problem.table.shape == (
+        5,
+        5,
+        2,
+    )
+    assert problem.dim == 121 and problem.lam == 0.001
+    seen = problem.episode(Draws(0, 3, 5).at(4))
+    assert seen.drawn.shape == (3, 5, 3) and seen.support[0].shape == (3, 5, 3, 10)
+    assert all(len(set(row)) == 3 for row in seen.drawn.flatten(0, 1).tolist())
+    amplitude, phase = problem.table[2, seen.drawn[1, 2, 0]].tolist()
+    wanted = amplitude * torch.sin(seen.query[0][1, 2, 0] + phase * math.pi / 5)
+    torch.testing.assert_close(seen.query[1][1, 2, 0], wanted)
+
+
+@pytest.mark.parametrize("kind", ["task", "one"])
+def test_the_methods_step_is_the_one_it_states(kind):
+    """One client after another, in plain loops, for three steps and one average."""
+    problem = SinewaveTasks(hidden=4)
+    method = TaskMethod(eta=0.02, gamma=0.7, alpha=0.8, p=2, inner_states=kind)
+    done = drive(method, problem, steps=3, seeds=1, start=Start())
+    draws = Draws(0, 1, 5)
+    x = [problem.initial_point.clone() for _ in range(5)]
+    u = [[None] * 5 if kind == "task" else [None] for _ in range(5)]
+    m = [None] * 5
+    for t in range(3):
+        seen = problem.episode(draws.at(t))
+        for k in range(5):
+            pieces = [(seen.support[0][0, k, j], seen.support[1][0, k, j]) for j in range(3)]
+            judged = [(seen.query[0][0, k, j], seen.query[1][0, k, j]) for j in range(3)]
+            tuned = [x[k] - problem.lam * problem.gradient_of(x[k], one) for one in pieces]
+            if kind == "one":
+                mean = sum(tuned) / 3
+                u[k][0] = mean if u[k][0] is None else 0.3 * u[k][0] + 0.7 * mean
+                used = [u[k][0]] * 3
+            else:
+                used = []
+                for j in range(3):
+                    i = int(seen.drawn[0, k, j])
+                    u[k][i] = tuned[j] if u[k][i] is None else 0.3 * u[k][i] + 0.7 * tuned[j]
+                    used.append(u[k][i])
+            z = 0
+            for at, one, two in zip(used, pieces, judged, strict=True):
+                slope = problem.gradient_of(at, two)
+                z = z + (slope - problem.lam * problem.hvp(x[k], slope, one)) / 3
+            m[k] = z if t == 0 else 0.2 * m[k] + 0.8 * z
+            x[k] = x[k] - 0.02 * m[k]
+        if t == 1:
+            x, m = ([sum(parts) / 5] * 5 for parts in (x, m))
+            if kind == "one":
+                u = [[sum(own[0] for own in u) / 5] for _ in range(5)]
+    torch.testing.assert_close(done.state.x[0], torch.stack(x), rtol=1e-9, atol=1e-12)
+
+
+def test_the_gaussian_problem_is_the_papers():
+    problem = GaussianInvariant(ratio=2.0, clients=2, test=2000)
+    at = torch.randn(2, 10, generator=GENERATOR, dtype=torch.float64).requires_grad_()
+    (wanted,) = torch.autograd.grad(problem.objective(at).sum(), at)
+    torch.testing.assert_close(problem.gradient(at.detach()), wanted)
+    draws = Draws(0, 50, 2).at(0)
+    outer = problem.sample_outer(draws, 40)
+    assert float(outer.a.std()) == pytest.approx(1.0, rel=0.02)
+    assert torch.equal(outer.b, torch.where((outer.a * problem.truth).sum(-1) >= 0, 1.0, -1.0).double())
+    for m in (1, 100):
+        shaken = problem.sample_inner(draws, outer, m).eta - outer.a
+        assert float(shaken.std()) == pytest.approx(2.0 / math.sqrt(m), rel=0.02)
+    one = torch.tensor(0.7, dtype=torch.float64)
+    x = (one * torch.ones(1, 2, 10, dtype=torch.float64)).expand(50, -1, -1)
+    inner = problem.sample_inner(draws, outer, 3)
+    probe = x[:, :, None].expand(-1, -1, 40, -1).clone().requires_grad_()
+    value = torch.nn.functional.softplus(-outer.b * (inner.eta * probe).sum(-1))
+    value = value + problem.lam * (problem.gamma * probe**2 / (1 + problem.gamma * probe**2)).sum(-1)
+    (slope,) = torch.autograd.grad(value.sum(), probe)
+    torch.testing.assert_close(problem.sample_gradient(x, outer, inner), slope)
+    done = drive(FCSG(alpha=0.05, q=5, m=10), problem, steps=100, seeds=2)
+    scores = problem.predict(done.state.average)
+    right = ((scores.scores[..., 0] > 0).long() == scores.labels).double().mean()
+    assert right > 0.7

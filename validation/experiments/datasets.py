@@ -1,0 +1,229 @@
+"""The data of the papers' experiments: what scikit-learn ships, and the real files where they lie on disk.
+
+Nothing is downloaded and nothing is unpickled: MNIST as its idx files, CIFAR-10 in its binary version (not the Python one),
+Omniglot as folders of PNG images.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...errors import InputError
+
+DIGITS_TEST_SHARE = 0.2
+_MNIST = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+_CIFAR = tuple(f"data_batch_{k}.bin" for k in range(1, 6))
+_CIFAR_TEST = "test_batch.bin"
+_CIFAR_ROW = 1 + 3 * 32 * 32
+_MOST_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Examples:
+    """A classification set: float64 inputs in [0, 1] or standardised, int64 labels, and the same held out.
+
+    Args:
+        inputs: `(n, features)` or `(n, channels, height, width)`. labels: `(n,)`.
+    """
+
+    name: str
+    inputs: Tensor
+    labels: Tensor
+    test_inputs: Tensor
+    test_labels: Tensor
+
+    @property
+    def classes(self) -> int:
+        return int(self.labels.max()) + 1
+
+    @property
+    def features(self) -> int:
+        """Numbers in one input."""
+        return self.inputs[0].numel()
+
+    @property
+    def flat(self) -> Examples:
+        """With inputs as vectors."""
+        return Examples(self.name, self.inputs.flatten(1), self.labels, self.test_inputs.flatten(1), self.test_labels)
+
+
+def _sklearn() -> Any:
+    try:
+        import sklearn.datasets as found
+    except ImportError:
+        raise InputError(
+            "experiments: wanted scikit-learn, which is not installed; pip install 'fedco[experiments]'"
+        ) from None
+    return found
+
+
+def digits(seed: int = 0) -> Examples:
+    """scikit-learn's 1797 images of 8 x 8 pixels in 10 classes, a fifth held out."""
+    found = _sklearn().load_digits()
+    return _held_out("digits", torch.tensor(found.images / 16.0).unsqueeze(1), torch.tensor(found.target).long(), seed)
+
+
+def table(name: str, seed: int = 0) -> Examples:
+    """scikit-learn's breast_cancer or wine, columns standardised, a fifth held out."""
+    found = getattr(_sklearn(), f"load_{name}")()
+    columns = torch.tensor(found.data, dtype=torch.float64)
+    columns = (columns - columns.mean(0)) / columns.std(0)
+    return _held_out(name, columns, torch.tensor(found.target).long(), seed)
+
+
+def _held_out(name: str, inputs: Tensor, labels: Tensor, seed: int) -> Examples:
+    order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(seed))
+    cut = round(DIGITS_TEST_SHARE * len(labels))
+    test, train = order[:cut], order[cut:]
+    return Examples(name, inputs[train], labels[train], inputs[test], labels[test])
+
+
+# --- files on disk ---------------------------------------------------------------------------------------------------
+
+
+def images(data: Path | None, seed: int = 0) -> Examples:
+    """The set that lies in a folder, MNIST or CIFAR-10; scikit-learn's digits without one.
+
+    Raises:
+        InputError: the folder holds neither.
+    """
+    if data is None:
+        return digits(seed)
+    if _found(data, _MNIST[0]):
+        return mnist(data)
+    if (data / _CIFAR[0]).is_file():
+        return cifar10(data)
+    raise InputError(
+        f"--data {data}: wanted MNIST's files {_MNIST[0]}(.gz), … or CIFAR-10's {_CIFAR[0]}, … (its binary version)"
+    )
+
+
+def mnist(folder: Path) -> Examples:
+    """MNIST's four idx files, plain or gzip.
+
+    Raises:
+        InputError: a file is missing, or not what its name says.
+    """
+    parts = [_idx(folder, name) for name in _MNIST]
+    for pixels, labels in (parts[:2], parts[2:]):
+        if pixels.ndim != 3 or labels.ndim != 1 or len(pixels) != len(labels):
+            raise InputError(f"--data {folder}: wanted as many images as labels, got {pixels.shape} and {labels.shape}")
+    train, train_labels, test, test_labels = parts
+    return Examples(
+        "MNIST", _scaled(train)[:, None], _labels(train_labels), _scaled(test)[:, None], _labels(test_labels)
+    )
+
+
+def _found(folder: Path, name: str) -> Path | None:
+    return next((place for place in (folder / name, folder / f"{name}.gz") if place.is_file()), None)
+
+
+def _idx(folder: Path, name: str) -> np.ndarray:
+    """An idx file of bytes: two zeros, the type 8, the number of axes, their sizes in four bytes each, the values."""
+    place = _found(folder, name)
+    if place is None:
+        raise InputError(f"--data {folder}: wanted the file {name} or {name}.gz, found none")
+    try:
+        with gzip.open(place) if place.suffix == ".gz" else open(place, "rb") as file:
+            raw = file.read(_MOST_BYTES)
+    except (OSError, EOFError) as error:
+        raise InputError(f"--data {place}: cannot be read ({error})") from None
+    axes = raw[3] if len(raw) > 3 else 0
+    if raw[:3] != b"\0\0\x08" or not 1 <= axes <= 4 or len(raw) < 4 + 4 * axes:
+        raise InputError(f"--data {place}: wanted an idx file of bytes")
+    shape = tuple(int(size) for size in np.frombuffer(raw, ">u4", axes, 4))
+    if len(raw) != 4 + 4 * axes + int(np.prod(shape, dtype=np.int64)):
+        raise InputError(f"--data {place}: wanted {shape} bytes after its head, got {len(raw) - 4 - 4 * axes}")
+    return np.frombuffer(raw, np.uint8, offset=4 + 4 * axes).reshape(shape)
+
+
+def cifar10(folder: Path) -> Examples:
+    """CIFAR-10's binary version: rows of one label and 3 x 32 x 32 bytes.
+
+    Raises:
+        InputError: a file is missing, or not of whole rows.
+    """
+    train = np.concatenate([_rows(folder / name) for name in _CIFAR])
+    test = _rows(folder / _CIFAR_TEST)
+    return Examples("CIFAR-10", _pictures(train), _labels(train[:, 0]), _pictures(test), _labels(test[:, 0]))
+
+
+def _rows(place: Path) -> np.ndarray:
+    try:
+        raw = place.read_bytes()
+    except OSError as error:
+        raise InputError(f"--data {place}: cannot be read ({error.strerror})") from None
+    if len(raw) % _CIFAR_ROW or not raw:
+        raise InputError(f"--data {place}: wanted whole rows of {_CIFAR_ROW} bytes, got {len(raw)} bytes")
+    rows = np.frombuffer(raw, np.uint8).reshape(-1, _CIFAR_ROW)
+    if rows[:, 0].max() > 9:
+        raise InputError(f"--data {place}: wanted labels from 0 to 9, got {rows[:, 0].max()}")
+    return rows
+
+
+def _pictures(rows: np.ndarray) -> Tensor:
+    return _scaled(rows[:, 1:]).view(-1, 3, 32, 32)
+
+
+def _scaled(bytes_: np.ndarray) -> Tensor:
+    return torch.from_numpy(bytes_.astype(np.float64) / 255.0)
+
+
+def _labels(values: np.ndarray) -> Tensor:
+    return torch.from_numpy(values.astype(np.int64))
+
+
+@dataclass(frozen=True)
+class Characters:
+    """Images by character: `(characters, instances, pixels)` in [0, 1], and the alphabet of each character."""
+
+    name: str
+    pixels: Tensor
+    alphabets: tuple[str, ...]
+
+
+def omniglot(folder: Path, size: int = 28) -> Characters:
+    """Omniglot's folders, alphabet / character / image.png, of one part or of both, shrunk to `size` x `size`.
+
+    Raises:
+        InputError: no such folders, an image that is none, or characters with different numbers of images.
+    """
+    found = list(_characters(folder))
+    if not found:
+        raise InputError(f"--data {folder}: wanted Omniglot's folders images_background/ALPHABET/CHARACTER/*.png")
+    most = {len(files) for _, files in found}
+    if len(most) > 1:
+        raise InputError(f"--data {folder}: wanted as many images of every character, got {sorted(most)}")
+    pixels = torch.stack([torch.stack([_png(file, size) for file in files]) for _, files in found])
+    return Characters("Omniglot", pixels, tuple(alphabet for alphabet, _ in found))
+
+
+def _characters(folder: Path) -> Iterator[tuple[str, Sequence[Path]]]:
+    parts = [folder / name for name in ("images_background", "images_evaluation") if (folder / name).is_dir()] or [
+        folder
+    ]
+    for part in parts:
+        for character in sorted(part.glob("*/*/")):
+            files = sorted(character.glob("*.png"))
+            if files:
+                yield character.parent.name, files
+
+
+def _png(file: Path, size: int) -> Tensor:
+    from matplotlib.image import imread
+
+    try:
+        pixels = torch.tensor(np.asarray(imread(file)), dtype=torch.float64)
+    except (OSError, ValueError, SyntaxError) as error:
+        raise InputError(f"--data {file}: wanted a PNG image ({str(error)[:80]})") from None
+    grey = pixels[..., :3].mean(-1) if pixels.dim() == 3 else pixels
+    shrunk = torch.nn.functional.interpolate(1 - grey[None, None], size=(size, size), mode="area")
+    return shrunk.flatten()

@@ -1,0 +1,261 @@
+"""A figure of a paper's experiments as it is declared in `validation/papers/<key>/experiments.py`, and how it is measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...algorithms import Method
+from ...algorithms.engine.metrics import METRICS
+from ...errors import InputError
+from ..report.plots import Axis, Curve, Panel, Plot, panel_plot
+from .orderings import Judged, Ordering, judge
+from .run import run
+from .table import bands
+
+STANDINGS = {
+    "exact": "the paper's own data and sizes (with --full)",
+    "substitute": "other data than the paper's",
+    "needs data": "runs only with --data",
+    "theory": "nothing is measured in it",
+}
+SEEDS = 8
+_TUNING_SEED = 1_000_003
+_TUNING_SEEDS = 2
+_RECORDS = 40
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How large, on which data, and where progress goes."""
+
+    full: bool = False
+    data: Path | None = None
+    seeds: int = SEEDS
+    say: Callable[[str], None] = lambda text: None
+
+    def size(self, small: Any, full: Any) -> Any:
+        """The default's size, or the paper's with `--full`."""
+        return full if self.full else small
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One curve: `values[metric]` is (seeds, times); `over` names the horizontal axis."""
+
+    panel: str
+    name: str
+    times: Sequence[float]
+    values: Mapping[str, np.ndarray]
+    over: str = "steps"
+
+    @property
+    def key(self) -> str:
+        """How orderings name it."""
+        return f"{self.panel}, {self.name}" if self.panel else self.name
+
+
+@dataclass(frozen=True)
+class Made:
+    """What measuring a figure gave: its curves, what was chosen for them, and a drawing of its own where it has one."""
+
+    curves: tuple[Measured, ...]
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+    plot: Plot | None = None
+    data_name: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure or table of a paper.
+
+    Args:
+        name: `figure_3` or `table_2`. title: what it is about.
+        standing: a key of `STANDINGS`.
+        shows: one sentence, what the paper's shows.
+        differences: what ours does differently. orderings: what the paper's shows of pairs of curves.
+        measure: None for one that is only listed.
+        metrics: which are drawn, one panel each for every panel of curves.
+    """
+
+    name: str
+    title: str
+    standing: str
+    shows: str
+    differences: tuple[str, ...] = ()
+    orderings: tuple[Ordering, ...] = ()
+    measure: Callable[[Setup], Made] | None = None
+    metrics: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.standing not in STANDINGS:
+            raise ValueError(f"{self.name}: wanted a standing among {sorted(STANDINGS)}, got {self.standing!r}")
+        if self.standing == "substitute" and not self.differences:
+            raise ValueError(f"{self.name}: a substitute has to say what is different")
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """A measured figure with its verdicts."""
+
+    key: str
+    figure: Figure
+    made: Made
+    judged: tuple[Judged, ...]
+    setup: Setup
+    seconds: float
+
+    @property
+    def id(self) -> str:
+        return f"{self.key}/{self.figure.name}"
+
+    @property
+    def verdict(self) -> str:
+        """One line: how many of the paper's orderings are ours."""
+        if not self.judged:
+            return "no ordering is claimed"
+        same = sum(each.outcome == "same" for each in self.judged)
+        others = [each.outcome for each in self.judged if each.outcome != "same"]
+        if not others:
+            return f"same ordering as the paper's in all {same} comparisons"
+        counts = ", ".join(f"{others.count(outcome)} {outcome}" for outcome in dict.fromkeys(others))
+        return f"same as the paper's in {same} of {len(self.judged)} comparisons, {counts}"
+
+    def plot(self) -> Plot:
+        return self.made.plot or _plot(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "figure": self.id,
+            "title": self.figure.title,
+            "standing": self.figure.standing,
+            "paper_shows": self.figure.shows,
+            "differences": list(self.figure.differences),
+            "verdict": self.verdict,
+            "orderings": [each.to_dict() for each in self.judged],
+            "data": self.made.data_name,
+            "chosen": dict(self.made.chosen),
+            "full": self.setup.full,
+            "seeds": self.setup.seeds,
+            "seconds": round(self.seconds, 1),
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{self.id}: {self.figure.title} ({self.figure.standing})"]
+        lines += [f"  different here: {text}" for text in self.figure.differences]
+        lines += [f"  the paper's figure shows: {self.figure.shows}", f"  ours: {self.verdict}"]
+        lines += [f"    {each}" for each in self.judged]
+        return "\n".join(lines)
+
+
+def reproduce(key: str, figure: Figure, setup: Setup) -> Reproduced:
+    """Measure a figure and judge its orderings.
+
+    Raises:
+        InputError: it is only listed, or wants data that are not given.
+    """
+    if figure.measure is None:
+        raise InputError(f"{key}/{figure.name}: nothing to run: {STANDINGS[figure.standing]}; {figure.shows}")
+    if figure.standing == "needs data" and setup.data is None:
+        raise InputError(f"{key}/{figure.name}: wanted --data DIR with the files that {figure.differences[0]}")
+    began = time.perf_counter()
+    made = figure.measure(setup)
+    curves = {curve.key: curve.values for curve in made.curves}
+    judged = tuple(judge(ordering, curves) for ordering in figure.orderings)
+    return Reproduced(key, figure, made, judged, setup, time.perf_counter() - began)
+
+
+# --- measuring -------------------------------------------------------------------------------------------------------
+
+
+def curve(
+    setup: Setup,
+    name: str,
+    method: Method,
+    problem: Any,
+    T: int,
+    metrics: Sequence[str],
+    *,
+    panel: str = "",
+    period: int = 1,
+    records: int = _RECORDS,
+) -> Measured:
+    """One method on one problem, recorded every so many whole rounds of `period` steps.
+
+    With a period above 1 the horizontal axis counts communication rounds.
+    """
+    every = period * max(1, T // (period * records))
+    setup.say(f"{panel} {name}: {T} steps".strip())
+    done = run(method, problem, T=T, seeds=setup.seeds, metrics=metrics, every=every)
+    values = {metric: np.asarray(done.table.values[metric][0]) for metric in metrics}
+    times = [t / period for t in done.table.times]
+    return Measured(panel, name, times, values, "communication rounds" if period > 1 else "steps")
+
+
+def tuned(
+    setup: Setup,
+    owner: type[Method],
+    settings: Mapping[str, Any],
+    grid: Mapping[str, Sequence[Any]],
+    problem: Any,
+    T: int,
+    metric: str,
+    *,
+    larger: bool,
+) -> tuple[Method, dict[str, Any]]:
+    """The method with the grid point whose mean of the last tenth is best, on seeds that no figure uses."""
+    setup.say(f"tuning {owner.name}")
+    found = run(
+        owner, problem, T=T, seeds=_TUNING_SEEDS, metrics=[metric], settings=settings, grid=grid,
+        every=max(1, T // 20), root_seed=_TUNING_SEED,
+    )  # fmt: skip
+    last = found.table.values[metric][:, :, -3:].mean((1, 2))
+    worst = -np.inf if larger else np.inf
+    scores = np.where(np.isfinite(last), last, worst)
+    best = found.table.point(int(scores.argmax() if larger else scores.argmin()))
+    return owner(**{**settings, **{name: _typed(value) for name, value in best.items()}}), best
+
+
+def _typed(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
+
+
+def with_seeds(setup: Setup, seeds: int) -> Setup:
+    """At most so many seeds, for a figure whose runs are long; at least 6 are needed for any verdict."""
+    return replace(setup, seeds=min(setup.seeds, seeds))
+
+
+# --- drawing ---------------------------------------------------------------------------------------------------------
+
+
+def _plot(done: Reproduced) -> Plot:
+    metrics = done.figure.metrics or tuple(next(iter(done.made.curves)).values)
+    groups = list(dict.fromkeys(curve.panel for curve in done.made.curves))
+    panels = []
+    for group in groups:
+        for metric in metrics:
+            inside = [curve for curve in done.made.curves if curve.panel == group and metric in curve.values]
+            if inside:
+                panels.append(_panel(group, metric, inside))
+    count = next(iter(done.made.curves)).values[metrics[0]].shape[0]
+    noted = f"mean over {count} seeds, bands are 95% t-intervals" if count > 1 else "one run"
+    return panel_plot(panels, title=f"{done.id}: {done.figure.title} ({done.figure.standing}; {noted})")
+
+
+def _panel(group: str, metric: str, curves: Sequence[Measured]) -> Panel:
+    drawn = []
+    for curve in curves:
+        mean, low, high = bands(np.asarray(curve.values[metric]))
+        drawn.append(Curve(curve.name, list(curve.times), mean.tolist(), low.tolist(), high.tolist()))
+    values = np.concatenate([np.asarray(curve.y) for curve in drawn])
+    values = values[np.isfinite(values)]
+    is_share = metric.endswith(("accuracy", "average_precision"))
+    is_log = not is_share and len(values) > 0 and values.min() > 0 and values.max() > 10 * values.min()
+    title = f"{group}: {metric}" if group else metric
+    label = METRICS[metric].meaning.split(",")[0] if metric in METRICS else metric.replace("_", " ")
+    return Panel(drawn, Axis(curves[0].over, "1"), Axis(label, "1"), y_log=is_log, title=title.replace("_", " "))

@@ -1,0 +1,93 @@
+"""One self-contained page with every measured figure beside one sentence on the paper's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ...storage import write_text
+from .figures import STANDINGS
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a; background: #fff; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid #ccc; }
+figure { margin: 1rem 0; }
+figure svg { max-width: 100%; height: auto; }
+li { margin: .2rem 0; }
+.same { color: #00613f; }
+.other { color: #8a2b00; }
+"""
+
+
+def write_page(out: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
+    """`out`/index.html; the figures are read from beside it."""
+    from .reproduce import listing
+
+    measured = {row["figure"]: row for row in rows}
+    everything = listing()
+    parts = [
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>The papers' experiments</title>",
+        f"<style>{_STYLE}</style></head><body><main><h1>The papers' experiments</h1>",
+        "<p>Every figure and table of the five papers; those that were run are shown below beside one sentence on the "
+        "paper's. An ordering is judged on pairs of runs with one seed, by the exact two-sided sign test at level 0.05; "
+        "the interval is a 95% bootstrap interval of the mean advantage.</p>",
+        _table(everything, measured),
+        *(_section(out, measured[row["figure"]]) for row in everything if row["figure"] in measured),
+        "</main></body></html>",
+    ]
+    return write_text(out / "index.html", "\n".join(parts) + "\n")
+
+
+def _table(everything: Sequence[Mapping[str, Any]], measured: Mapping[str, Mapping[str, Any]]) -> str:
+    head = "<tr><th scope='col'>figure or table</th><th scope='col'>about</th><th scope='col'>here</th><th scope='col'>ordering</th></tr>"
+    body = []
+    for row in everything:
+        name = row["figure"]
+        shown = f"<a href='#{_anchor(name)}'>{escape(name)}</a>" if name in measured else escape(name)
+        verdict = escape(measured[name]["verdict"]) if name in measured else escape(row["paper_shows"])
+        body.append(
+            f"<tr><td>{shown}</td><td>{escape(row['title'])}</td><td>{escape(row['standing'])}</td><td>{verdict}</td></tr>"
+        )
+    meanings = "; ".join(f"{escape(name)}: {escape(text)}" for name, text in STANDINGS.items())
+    return f"<table><thead>{head}</thead><tbody>{''.join(body)}</tbody></table><p>{meanings}.</p>"
+
+
+def _section(out: Path, row: Mapping[str, Any]) -> str:
+    name = row["figure"]
+    orderings = "".join(_ordering(each) for each in row["orderings"])
+    differences = "".join(f"<li>{escape(text)}</li>" for text in row["differences"])
+    stated = f"<p>Different from the paper:</p><ul>{differences}</ul>" if differences else "<p>As in the paper.</p>"
+    return (
+        f"<section id='{_anchor(name)}'><h2>{escape(name)}: {escape(row['title'])}</h2>{stated}"
+        f"<p><strong>The paper's figure shows:</strong> {escape(row['paper_shows'])}</p>"
+        f"<p><strong>Ours:</strong> {escape(row['verdict'])}; {row['seeds']} seeds, {row['seconds']:.0f} s"
+        f"{', the paper’s sizes' if row['full'] else ''}.</p>"
+        f"<figure>{_svg(out, row)}</figure><ul>{orderings}</ul></section>"
+    )
+
+
+def _ordering(each: Mapping[str, Any]) -> str:
+    gain = each["advantage"]
+    numbers = ", ".join("∞" if gain[part] is None else f"{gain[part]:.3g}" for part in ("mean", "low", "high"))
+    kind = "same" if each["outcome"] == "same" else "other"
+    why = f" {escape(each['why'])}" if each["why"] else ""
+    return (
+        f"<li><span class='{kind}'>{escape(each['outcome'])}</span>: {escape(each['ordering'])} "
+        f"(advantage, low, high: {numbers}; p = {each['sign_test_p']:.2g}).{why}</li>"
+    )
+
+
+def _svg(out: Path, row: Mapping[str, Any]) -> str:
+    key, name = row["figure"].split("/")
+    text = (out / key / f"{name}.svg").read_text(encoding="utf-8")
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    text = re.sub(r'(\bid="|url\(#|href="#)', lambda match: f"{match.group(1)}{_anchor(row['figure'])}-", text)
+    return re.sub(r"<svg ", f"<svg role='img' aria-label='{escape(row['title'], quote=True)}' ", text, count=1)
+
+
+def _anchor(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())

@@ -1,0 +1,150 @@
+"""`fedco reproduce`: which figures and tables the papers' experiments have, and the files of those that are run."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...bounds.registry import get_paper, paper_keys
+from ...errors import InputError
+from ...storage import make_folder, read_json, undamaged, write_json, write_text
+from ..report.plots import save
+from .figures import STANDINGS, Figure, Reproduced, Setup, reproduce
+from .table import _finite
+
+FORMAT = "fedco-experiment/1"
+
+
+def figures() -> dict[str, Figure]:
+    """`KEY/NAME` -> what is declared, in the order of the papers."""
+    return {f"{key}/{figure.name}": figure for key in paper_keys() for figure in _declared(key)}
+
+
+def _declared(key: str) -> Sequence[Figure]:
+    """The figures of one paper: `FIGURES` of the module `experiments` beside what its runs are declared in."""
+    runs = get_paper(key).runs
+    if not runs or find_spec(runs) is None:
+        return ()
+    package = import_module(runs)
+    if not hasattr(package, "__path__") or find_spec(f"{runs}.experiments") is None:
+        return ()
+    return tuple(import_module(f"{runs}.experiments").FIGURES)
+
+
+def get_figure(name: str) -> tuple[str, Figure]:
+    """The key of a paper and one of its figures.
+
+    Raises:
+        InputError: no such figure; the message lists those of the paper, or all.
+    """
+    known = figures()
+    if name not in known:
+        key = name.partition("/")[0]
+        near = [each for each in known if each.startswith(f"{key}/")] or list(known)
+        raise InputError(f"{name[:60]!r}: no such figure; wanted one of {' '.join(near)}")
+    return name.partition("/")[0], known[name]
+
+
+def listing() -> list[dict[str, Any]]:
+    """One row per figure and table."""
+    return [
+        {
+            "figure": name,
+            "standing": figure.standing,
+            "runs": figure.measure is not None,
+            "title": figure.title,
+            "paper_shows": figure.shows,
+            "differences": list(figure.differences),
+        }
+        for name, figure in figures().items()
+    ]
+
+
+def run_figure(name: str, setup: Setup, out: Path) -> Reproduced:
+    """Measure one figure and write it: the figure, the numbers behind it, and what is said of them.
+
+    Raises:
+        InputError: no such figure, or nothing to run.
+    """
+    key, figure = get_figure(name)
+    done = reproduce(key, figure, setup)
+    folder = make_folder(out / key)
+    write_figure(done, folder)
+    return done
+
+
+def write_figure(done: Reproduced, folder: Path) -> Path:
+    """NAME.svg, NAME.csv and NAME.json, whose sums the last one holds."""
+    from ..runs.validate import versions
+
+    name = done.figure.name
+    drawn = save(done.plot(), folder / f"{name}.svg")
+    table = write_text(folder / f"{name}.csv", as_csv(done))
+    files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (drawn, table)}
+    content = {"format": FORMAT, **_finite(done.to_dict()), "versions": versions(), "files": files}
+    return write_json(folder / f"{name}.json", content)
+
+
+def as_csv(done: Reproduced) -> str:
+    """Panel, curve, seed, time and the metrics, one row for each value kept."""
+    target = io.StringIO()
+    writer = csv.writer(target, lineterminator="\n")
+    metrics = list(dict.fromkeys(metric for curve in done.made.curves for metric in curve.values))
+    writer.writerow(["panel", "curve", "seed", done.made.curves[0].over.replace(" ", "_"), *metrics])
+    for curve in done.made.curves:
+        values = {metric: np.asarray(curve.values[metric]) for metric in metrics if metric in curve.values}
+        for seed in range(len(next(iter(values.values())))):
+            for place, time in enumerate(curve.times):
+                cells = [_cell(values[metric][seed, place]) if metric in values else "" for metric in metrics]
+                writer.writerow([curve.panel, curve.name, seed, time, *cells])
+    return target.getvalue()
+
+
+def _cell(value: float) -> float | str:
+    return float(value) if np.isfinite(value) else ""
+
+
+def run_all(setup: Setup, out: Path, report: Callable[[str], None], again: bool = False) -> list[Mapping[str, Any]]:
+    """Every figure that can be run with what is given, and a page with all of them.
+
+    A figure whose file is there, of the same size, data and source, is not run again unless `again`.
+    """
+    from ..runs.validate import versions
+
+    rows: list[Mapping[str, Any]] = []
+    for name, figure in figures().items():
+        if figure.measure is None or (figure.standing == "needs data" and setup.data is None):
+            continue
+        key = name.partition("/")[0]
+        kept = out / key / f"{figure.name}.json"
+        known = None if again else undamaged(kept, lambda kept=kept: read_json(kept, FORMAT))
+        is_same = known and known["versions"] == versions() and known["full"] == setup.full and setup.data is None
+        if is_same and known["seeds"] == setup.seeds:
+            report(f"{name}: kept from an earlier run")
+            rows.append(known)
+            continue
+        report(f"{name} …")
+        done = run_figure(name, setup, out)
+        report(f"{name}: {done.verdict} ({done.seconds:.0f} s)")
+        rows.append(done.to_dict())
+    from .page import write_page
+
+    write_page(out, rows)
+    return rows
+
+
+def listing_text() -> str:
+    """The list for a person."""
+    rows = listing()
+    width = max(len(row["figure"]) for row in rows)
+    lines = [f"{row['figure']:<{width}}  {row['standing']:<11}  {row['title']}" for row in rows]
+    meanings = [f"{name}: {meaning}" for name, meaning in STANDINGS.items()]
+    return "\n".join([*lines, "", *meanings])
