@@ -73,7 +73,8 @@ class FlatModel:
     @cached_property
     def _at_once(self) -> Loss | None:
         """The losses of a batch in one call, where torch's own function has them: half the time of one by one."""
-        function, is_plain = self.loss, getattr(self.loss, "weight", None) is None
+        function: Any = self.loss
+        is_plain = getattr(function, "weight", None) is None
         if isinstance(function, nn.modules.loss._Loss) and function.reduction == "mean" and is_plain:
             unreduced = copy(function)
             unreduced.reduction = "none"

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -125,9 +126,9 @@ def run_all(setup: Setup, out: Path, report: Callable[[str], None], again: bool 
             continue
         key = name.partition("/")[0]
         kept = out / key / f"{figure.name}.json"
-        known = None if again else undamaged(kept, lambda kept=kept: read_json(kept, FORMAT))
-        is_same = known and known["versions"] == versions() and known["full"] == setup.full and setup.data is None
-        if is_same and known["seeds"] == setup.seeds:
+        known: Mapping[str, Any] = {} if again else undamaged(kept, partial(read_json, kept, FORMAT)) or {}
+        wanted = {"versions": versions(), "full": setup.full, "seeds": setup.seeds}
+        if setup.data is None and all(known.get(part) == value for part, value in wanted.items()):
             report(f"{name}: kept from an earlier run")
             rows.append(known)
             continue

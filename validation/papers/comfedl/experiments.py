@@ -49,7 +49,7 @@ def _kl(setup: Setup, gamma: float) -> Any:
     return _robust(setup, "kl_clients", gamma=gamma, level=finite_level(plain.parts))[0]
 
 
-def _comfedl(setup: Setup, gamma: float, tau: int) -> tuple[Any, ComFedL, float]:
+def _comfedl(setup: Setup, gamma: float, tau: int) -> tuple[Any, Method, float]:
     """ComFedL on the problem with this gamma, its step size the best of a grid at the end of the run."""
     problem = _kl(setup, gamma)
     fixed = {"tau": tau, "b": BATCH, "problem_form": "special"}
@@ -103,10 +103,14 @@ def _against_baselines(setup: Setup) -> Made:
     problem, method, eta = _comfedl(setup, 0.5, tau)
     chosen: dict[str, Any] = {"ComFedL": {"eta": eta}, "one step size": _EQUAL_ETA}
     equal = ComFedL(eta=_EQUAL_ETA, tau=tau, b=BATCH, problem_form="special")
-    runs = [("one step size", "ComFedL", equal, printed), ("tuned steps", "ComFedL", method, problem)]
+    runs: list[tuple[str, str, Method, Any]] = [
+        ("one step size", "ComFedL", equal, printed),
+        ("tuned steps", "ComFedL", method, problem),
+    ]
     for name, owner, own in _BASELINES:
         fixed = {"tau": tau, "b": BATCH, **own}
-        runs.append(("one step size", name, owner(eta=_EQUAL_ETA, **fixed), plain))
+        equal_steps: Any = owner
+        runs.append(("one step size", name, equal_steps(eta=_EQUAL_ETA, **fixed), plain))
         best, chosen[name] = tuned(
             setup, owner, fixed, {"eta": list(ETAS)}, plain, 30 * tau, "mean_client_train_accuracy", larger=True
         )
@@ -137,7 +141,7 @@ def _fine_tuned_fedavg(setup: Setup, rho: float = RHO) -> Any:
     return _personal(setup, "federated", rho, tune_steps=1, tune_rate=LAM)
 
 
-_MAML = {"b": BATCH, "b_1": BATCH}
+_MAML: dict[str, Any] = {"b": BATCH, "b_1": BATCH}
 
 
 def _personal_steps(setup: Setup, tau: int) -> int:

@@ -97,7 +97,7 @@ def _entropy(outputs: Tensor, targets: Tensor) -> Tensor:
 def _precision(setup: Setup) -> Made:
     train, test, features, _, name = _halves(setup)
     model = network((features, 16, 1))
-    tests = splits.equally(*test[0], CLIENTS)
+    tests = splits.equally(test[0][0], test[0][1], CLIENTS)
     parts = ModelParts(FlatModel(model, _entropy), ClientData.of(train), ClientData.of(tests), name=name)
     problem = PrecisionModel(parts)
     plain = from_model(model, _entropy, train, "federated", test_loaders=tests, name=name)
