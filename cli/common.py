@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,9 +15,12 @@ from ..bounds.language.reading import InputError, split_assignment
 from ..bounds.language.theorem import SPELLINGS
 
 if TYPE_CHECKING:
+    from ..bounds.language.result import Sheet
     from ..bounds.language.theorem import Statement
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
+Latex = Annotated[bool, typer.Option("--latex", help="Print LaTeX for a paper; needs amsmath and amssymb only.")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown, formulas between dollar signs.")]
 Sets = Annotated[
     list[str] | None,
     typer.Option(
@@ -87,6 +91,23 @@ def emit_about(statement: Statement, data: dict[str, Any], text: Any, as_json: b
         f"{text}\n  {known.text}" if known.text else text,
         as_json,
     )
+
+
+def emit_written(sheets: Callable[[], Iterable[Sheet]], as_json: bool, latex: bool, markdown: bool) -> bool:
+    """Print an answer as LaTeX or Markdown if one of them is asked for, and say whether it was.
+
+    Raises:
+        InputError: two of JSON, LaTeX and Markdown are asked for.
+    """
+    asked = [name for name, on in (("--json", as_json), ("--latex", latex), ("--markdown", markdown)) if on]
+    if len(asked) > 1:
+        raise InputError(f"{asked[1]}: wanted one way to print, got {' and '.join(asked)}")
+    if not (latex or markdown):
+        return False
+    from ..bounds.language.result import to_latex, to_markdown
+
+    print("\n\n".join(map(to_latex if latex else to_markdown, sheets())))
+    return True
 
 
 def emit(data: dict[str, Any], text: Any, as_json: bool) -> None:

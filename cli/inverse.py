@@ -8,7 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from ..bounds.language.reading import InputError, split_assignment
-from .common import Constants, Json, Sets, StatementOption, chosen_statement, emit, emit_about, read_settings
+from .common import (
+    Constants,
+    Json,
+    Latex,
+    Markdown,
+    Sets,
+    StatementOption,
+    chosen_statement,
+    emit,
+    emit_about,
+    emit_written,
+    read_settings,
+)
 from .theory import TheoremId
 
 Budgets = Annotated[
@@ -43,6 +55,8 @@ def tune(
     weight: Weights = None,
     limits: Ranges = None,
     statement: StatementOption = None,
+    latex: Latex = False,
+    markdown: Markdown = False,
     as_json: Json = False,
 ) -> None:
     """Best hyperparameters: least bound under a budget, or least cost to reach a target.
@@ -63,7 +77,8 @@ def tune(
         ranges={key: _range(key, text) for key, text in _pairs("--range", limits).items()},
         **_names(item, values),
     )
-    emit_about(item.statement(label), result.to_dict(), result, as_json)
+    if not emit_written(lambda: [result.sheet()], as_json, latex, markdown):
+        emit_about(item.statement(label), result.to_dict(), result, as_json)
 
 
 def complexity(
@@ -77,6 +92,8 @@ def complexity(
     weight: Weights = None,
     statement: StatementOption = None,
     figure: Figure = None,
+    latex: Latex = False,
+    markdown: Markdown = False,
     as_json: Json = False,
 ) -> None:
     """Iterations, rounds, samples and messages to reach a target, and their exact orders as it goes to 0.
@@ -98,13 +115,16 @@ def complexity(
 
         found = item.rates(label)
         checked = [claims.check(claim) for claim in claims.about(item.id)]
+        if emit_written(lambda: [found.sheet(), claims.sheet(checked)], as_json, latex, markdown):
+            return
         rows = {**found.to_dict(), "claims": [row.to_dict() for row in checked]}
         emit_about(item.statement(label), rows, "\n".join(map(str, (found, *checked))), as_json)
         return
     result = item.complexity(label, eps=eps, cost=_cost(cost, weight), **_names(item, values))
     if figure is not None:
         pareto(item.statement(label), values, eps, figure=figure)
-    emit_about(item.statement(label), result.to_dict(), result, as_json)
+    if not emit_written(lambda: [result.sheet()], as_json, latex, markdown):
+        emit_about(item.statement(label), result.to_dict(), result, as_json)
 
 
 def compare(
@@ -127,6 +147,8 @@ def compare(
         ),
     ] = None,
     figure: Figure = None,
+    latex: Latex = False,
+    markdown: Markdown = False,
     as_json: Json = False,
 ) -> None:
     """Theorems on the same quantities, named as in the shared vocabulary (outer_smoothness, clients, …).
@@ -142,7 +164,8 @@ def compare(
         if eps is not None or quantities or figure is not None:
             raise InputError("--orders: wanted it alone or with --kind; the orders hold for any constants and targets")
         table = comparing.orders(kind, theorems=chosen)
-        emit(table.to_dict(), table, as_json)
+        if not emit_written(lambda: [table.sheet()], as_json, latex, markdown):
+            emit(table.to_dict(), table, as_json)
         return
     if eps is None:
         raise InputError("--eps: wanted a target, got nothing; or --orders for the orders as it goes to 0")
@@ -151,7 +174,8 @@ def compare(
         target = float(_number("--eps", eps))
         targets = [target * factor for factor in (10.0, 10**0.5, 1.0, 10**-0.5, 0.1)]
         comparing.figure(figure, targets, quantities, theorems=chosen, kind=kind, statement=statement, cost=cost)
-    emit(result.to_dict(), result, as_json)
+    if not emit_written(lambda: [result.sheet()], as_json, latex, markdown):
+        emit(result.to_dict(), result, as_json)
 
 
 def _number(name: str, text: str) -> Any:

@@ -8,7 +8,20 @@ from typing import Annotated
 import typer
 
 from ..bounds.language.reading import InputError
-from .common import Constants, Json, Sets, StatementOption, chosen_statement, emit, emit_about, note, read_settings
+from .common import (
+    Constants,
+    Json,
+    Latex,
+    Markdown,
+    Sets,
+    StatementOption,
+    chosen_statement,
+    emit,
+    emit_about,
+    emit_written,
+    note,
+    read_settings,
+)
 
 TheoremId = Annotated[
     str,
@@ -42,15 +55,25 @@ def theorems(
 
 def show(
     name: TheoremId,
-    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX instead of plain text.")] = False,
+    statement: Annotated[
+        str | None,
+        typer.Option("--statement", metavar="LABEL", help="Only printed, composed or corrected; all without it."),
+    ] = None,
+    latex: Latex = False,
+    markdown: Markdown = False,
     as_json: Json = False,
 ) -> None:
-    """Show a theorem: assumptions, constants with meaning and dimension, conditions, terms."""
-    from ..bounds.language.rendering import to_dict, to_latex, to_text
+    """Show a theorem: assumptions, constants with meaning and dimension, conditions, terms.
+
+    Example: fedco show fcsg.theorem_4_1 --statement corrected --latex
+    """
+    from ..bounds.language.rendering import statement_sheet, to_dict, to_latex, to_text
     from ..bounds.registry import get_theorem as theorem
 
     item = theorem(name)
-    emit(to_dict(item), to_latex(item) if latex else to_text(item), as_json)
+    labels = (chosen_statement(item, statement),) if statement else item.labels
+    if not emit_written(lambda: (statement_sheet(item.statement(x)) for x in labels), as_json, False, markdown):
+        emit(to_dict(item, labels), to_latex(item, labels) if latex else to_text(item, labels), as_json)
 
 
 def bound(
@@ -61,6 +84,8 @@ def bound(
     sensitivity: Annotated[
         bool, typer.Option("--sensitivity", help="Also the percent change of the bound per percent of each symbol.")
     ] = False,
+    latex: Latex = False,
+    markdown: Markdown = False,
     as_json: Json = False,
 ) -> None:
     """Evaluate a bound; outside the conditions the value is printed with "admissible": false and the conditions that fail.
@@ -73,10 +98,12 @@ def bound(
     values = read_settings(sets, constants)
     chosen = item.statement(chosen_statement(item, statement))
     result = item.bound(chosen.label, strict=False, **values)
-    if not sensitivity:
+    found = item.elasticities(chosen.label, **values) if sensitivity else None
+    if emit_written(lambda: (each.sheet() for each in (result, found) if each), as_json, latex, markdown):
+        return
+    if found is None:
         emit_about(chosen, result.to_dict(), result, as_json)
         return
-    found = item.elasticities(chosen.label, **values)
     emit_about(chosen, {**result.to_dict(), "sensitivity": found.to_dict()}, f"{result}\n{found}", as_json)
 
 
@@ -92,6 +119,8 @@ def admissible(
         Path | None,
         typer.Option("--figure", metavar="FILE", help="Also draw the set of two hyperparameters (.png, .svg, .pdf)."),
     ] = None,
+    latex: Latex = False,
+    markdown: Markdown = False,
     as_json: Json = False,
 ) -> None:
     """Exact admissible interval of a hyperparameter, with the condition that binds at each end.
@@ -116,7 +145,8 @@ def admissible(
         result = region_picture(item.statement(label), (names[0], names[1]), values, figure)
     else:
         result = item.admissible(names, label, **values)
-    emit_about(item.statement(label), result.to_dict(), result, as_json)
+    if not emit_written(lambda: [result.sheet()], as_json, latex, markdown):
+        emit_about(item.statement(label), result.to_dict(), result, as_json)
 
 
 def audit(
@@ -134,6 +164,8 @@ def audit(
             help="Run every check now, or none; without it only those of papers that changed since their last audit.",
         ),
     ] = None,
+    latex: Latex = False,
+    markdown: Markdown = False,
     as_json: Json = False,
 ) -> None:
     """Every discrepancy found in the papers, worst first, each with a check that anyone can rerun.
@@ -148,13 +180,14 @@ def audit(
             {"finding": recheck, "confirmed": True, "evidence": evidence}, f"{recheck}: confirmed\n{evidence}", as_json
         )
         return
-    from ..bounds.audit.findings import describe
+    from ..bounds.audit.findings import describe, findings_sheet
     from ..bounds.audit.ledger import findings
 
     rows, dates = findings(name, check)
     days = sorted({day for day in dates.values() if day})
     note(f"{len(rows)} findings, " + (f"every check confirmed on {' to '.join(days)}" if days else "not checked"))
-    emit({"findings": rows, "checked": dates}, "\n\n".join(describe(row) for row in rows), as_json)
+    if not emit_written(lambda: [findings_sheet(rows)], as_json, latex, markdown):
+        emit({"findings": rows, "checked": dates}, "\n\n".join(describe(row) for row in rows), as_json)
 
 
 def prove(name: TheoremId, as_json: Json = False) -> None:

@@ -6,12 +6,14 @@ exponents.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
 from ..language.reading import InputError
+from ..language.result import Sheet, Table
 from ..registry import all_papers, get_theorem
 from .orders import Order, Rates, rates
 
@@ -99,6 +101,23 @@ class Checked:
         best = ", ".join(f"{label}: {order}" for label, order in self.best.items())
         claimed = f"{self.claim.where}: {self.claim.resource} ~ {self.claim.order} {verdict}"
         return f"{claimed}; best inside {self.claim.general}: {best}"
+
+
+def sheet(checked: Sequence[Checked]) -> Sheet:
+    """Claims as a table."""
+    rows = tuple(
+        (
+            row.claim.where,
+            row.claim.resource,
+            row.claim.order.math(),
+            row.found.math() if row.found else None,
+            row.agrees,
+            ", ".join(f"{label}: {order}" for label, order in row.best.items()),
+        )
+        for row in checked
+    )
+    heads = ("where", "cost", "claimed", "printed statement gives", "follows", "least order inside the theorem")
+    return Sheet("Complexity claims of the paper", None, (Table("claims", heads, rows),))
 
 
 def _is_larger(left: Order, right: Order) -> bool:

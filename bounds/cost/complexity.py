@@ -73,7 +73,12 @@ class Complexity(AbstractResult):
         claim = Math(
             f"{about.name} <= {self.eps}", rf"{about.latex} \le {tex_number(shown(float(Fraction(self.eps))))}"
         )
-        return Sheet(f"{self.theorem} ({self.statement}): cost of a target", claim, (costs, *tuned.tables), notes)
+        return Sheet(
+            f"{self.theorem} ({self.statement}): cost of a target",
+            claim,
+            (costs, *(t for t in tuned.tables if t.name != "costs")),
+            notes,
+        )
 
     def plot(self) -> Plot:
         """Every cost, tuned and with the paper's schedule."""

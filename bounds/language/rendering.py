@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy as sp
 
+from .dimension import Dimension
 from .markdown import table
 from .result import Cell, Math, Sheet, Table
+from .result import to_latex as sheet_latex
 from .theorem import Condition, Statement, Theorem
 from .typesetting import latex, letters_of, mathml
 
+_POWER = re.compile(r"\^(-?[0-9/]+)")
 _LATEX_RELATIONS = {"<": "<", "<=": r"\le", ">=": r"\ge", ">": ">", "==": "="}
 
 
@@ -85,7 +89,7 @@ def statement_sheet(statement: Statement) -> Sheet:
     derived = tuple((letter(statement, c.name), _math(statement, c.expr), c.meaning) for c in statement.derived)
     conditions = tuple((c.name, condition_math(statement, c.name), c.note) for c in statement.conditions)
     symbols = tuple(
-        (letter(statement, name), binding.quantity.meaning, str(binding.quantity.dimension), binding.quantity.domain)
+        (letter(statement, name), binding.quantity.meaning, _unit(binding.quantity.dimension), binding.quantity.domain)
         for name, binding in statement.symbols.items()
     )
     tables = (
@@ -102,18 +106,22 @@ def statement_sheet(statement: Statement) -> Sheet:
     return Sheet(f"{statement.name}: {theorem.title}", claim, tuple(t for t in tables if t.rows), notes)
 
 
+def _unit(dimension: Dimension) -> Math:
+    return Math(str(dimension), _POWER.sub(r"^{\1}", str(dimension)))
+
+
 def _math(statement: Statement, expr: sp.Expr) -> Math:
     return Math(sp.sstr(expr), latex_of(statement, expr))
 
 
-def to_text(theorem: Theorem) -> str:
-    """A theorem for a terminal."""
+def to_text(theorem: Theorem, labels: Sequence[str] = ()) -> str:
+    """A theorem for a terminal; all statements without labels."""
     lines = [
         f"{theorem.id}: {theorem.title} ({theorem.source})",
         f"bounds {theorem.metric.name}  [{theorem.metric.dimension}]",
     ]
     lines += [f"  assumption {item.name}: {item.text}" for item in theorem.assumptions]
-    for label in theorem.labels:
+    for label in labels or theorem.labels:
         lines += ["", *_statement_text(theorem, theorem.statement(label))]
     return "\n".join(lines)
 
@@ -129,9 +137,16 @@ def _statement_text(theorem: Theorem, statement: Statement) -> list[str]:
     return lines + [f"  + {term.name}: {sp.sstr(term.expr)}" for term in statement.terms]
 
 
-def to_latex(theorem: Theorem) -> str:
-    """Every statement as a LaTeX align block."""
-    return "\n\n".join(statement_latex(theorem.statement(label)) for label in theorem.labels)
+def to_latex(theorem: Theorem, labels: Sequence[str] = ()) -> str:
+    """Statements as LaTeX, each with what has to be said of it and a table of its symbols; all without labels."""
+    return "\n\n".join(_with_symbols(theorem.statement(label)) for label in labels or theorem.labels)
+
+
+def _with_symbols(statement: Statement) -> str:
+    sheet = statement_sheet(statement)
+    notes = Sheet(statement.name, notes=notes_about(statement))
+    symbols = Sheet(f"{statement.name}: symbols", tables=tuple(t for t in sheet.tables if t.name == "symbols"))
+    return "\n".join([*([sheet_latex(notes)] if notes.notes else []), statement_latex(statement), sheet_latex(symbols)])
 
 
 def statement_latex(statement: Statement) -> str:
@@ -158,8 +173,8 @@ def condition_latex(statement: Statement, condition: Condition, before: str = ""
     return f"{left} {before}{_LATEX_RELATIONS[condition.relation]} {right}"
 
 
-def to_dict(theorem: Theorem) -> dict[str, Any]:
-    """A theorem as JSON-ready data."""
+def to_dict(theorem: Theorem, labels: Sequence[str] = ()) -> dict[str, Any]:
+    """A theorem as JSON-ready data; all statements without labels."""
     return {
         "theorem": theorem.id,
         "kind": theorem.kind,
@@ -168,7 +183,7 @@ def to_dict(theorem: Theorem) -> dict[str, Any]:
         "metric": theorem.metric.name,
         "dimension": str(theorem.metric.dimension),
         "assumptions": [{"name": item.name, "text": item.text} for item in theorem.assumptions],
-        "statements": {label: _statement_dict(theorem, theorem.statement(label)) for label in theorem.labels},
+        "statements": {label: _statement_dict(theorem, theorem.statement(label)) for label in labels or theorem.labels},
     }
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 DIGITS = 6
 """Significant digits of a number in a table."""
 _FEW_LINES = 6
+_LONG_TEXT, _LONG_SHARE = 60, 0.75
+"""In LaTeX a column with a longer text wraps; such columns share so much of the line."""
 _WRITTEN_OUT = 1e9
 """Whole numbers below it keep all their digits."""
 _TEX_TEXT = {
@@ -186,7 +188,7 @@ def to_markdown(sheet: Sheet) -> str:
     parts = [f"**{markdown_text(sheet.title)}**"]
     parts += [f"$$\n{sheet.claim.latex}\n$$"] if sheet.claim else []
     parts += [f"> {markdown_text(note)}" for note in sheet.notes]
-    for table in sheet.tables:
+    for table in map(_without_empty_columns, sheet.tables):
         rows = [[_cell(cell, markdown_text, "${}$") for cell in row] for row in table.rows]
         parts.append("\n".join(markdown_table([markdown_text(name) for name in table.columns], rows)))
     return "\n\n".join(parts)
@@ -196,19 +198,44 @@ def to_latex(sheet: Sheet) -> str:
     lines = [f"% {' '.join(sheet.title.split())}"]
     lines += [rf"\[ {sheet.claim.latex} \]"] if sheet.claim else []
     lines += [rf"\noindent\textbf{{Note.}} {tex_text(note)}\par" for note in sheet.notes]
-    for table in sheet.tables:
+    for table in map(_without_empty_columns, sheet.tables):
         lines += _tabular(table)
     return "\n".join(lines)
 
 
+def _without_empty_columns(table: Table) -> Table:
+    """A printed table leaves out what no row has."""
+    kept = [place for place in range(len(table.columns)) if any(row[place] not in (None, "") for row in table.rows)]
+    if not table.rows or len(kept) == len(table.columns):
+        return table
+    rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
+    return Table(table.name, tuple(table.columns[place] for place in kept), rows)
+
+
 def _tabular(table: Table) -> list[str]:
-    align = (
-        "".join("r" if _is_numeric(column) else "l" for column in zip(*table.rows, strict=True)) if table.rows else ""
-    )
+    columns = list(zip(*table.rows, strict=True))
+    long = [_is_long(column) for column in columns]
+    width = _LONG_SHARE / max(1, sum(long))
+    kinds = ("r" if _is_numeric(column) else "l" for column in columns)
+    align = "".join(rf"p{{{width:.2f}\linewidth}}" if wide else kind for kind, wide in zip(kinds, long, strict=True))
     head = " & ".join(tex_text(name.replace("_", " ")) for name in table.columns)
     rows = [" & ".join(_cell(cell, tex_text, "${}$") for cell in row) + r" \\" for row in table.rows]
     opening = rf"\begin{{tabular}}{{{align or 'l' * len(table.columns)}}}"
-    return [f"% {table.name}", opening, r"\hline", head + r" \\", r"\hline", *rows, r"\hline", r"\end{tabular}"]
+    return [
+        f"% {' '.join(table.name.split())}",
+        r"\par\medskip\noindent",
+        opening,
+        r"\hline",
+        head + r" \\",
+        r"\hline",
+        *rows,
+        r"\hline",
+        r"\end{tabular}",
+    ]
+
+
+def _is_long(column: tuple[Cell, ...]) -> bool:
+    return any(isinstance(cell, str) and len(cell) > _LONG_TEXT for cell in column)
 
 
 def _is_numeric(column: tuple[Cell, ...]) -> bool:

@@ -307,7 +307,7 @@ class Inhomogeneity:
     wanted: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Theorem:
     """A theorem, corollary or lemma with its statements.
 
@@ -455,6 +455,34 @@ class Theorem:
         for term in statement.terms:
             check(f"term {term.name}", term.expr, modulo(self.metric.dimension, units))
         return misfits
+
+    def __repr__(self) -> str:
+        return f"{self.id}: {self.title} ({self.source}); statements {', '.join(self.labels)}"
+
+    def _repr_html_(self) -> str:
+        from .rendering import statement_sheet
+        from .result import to_html
+
+        return "".join(to_html(statement_sheet(self.statement(label))) for label in self.labels)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `fedco show --json` prints."""
+        from .rendering import to_dict
+
+        return to_dict(self)
+
+    def to_latex(self, *labels: str) -> str:
+        """Its statements for a paper, or those with these labels; needs amsmath and amssymb."""
+        from .rendering import to_latex
+
+        return to_latex(self, labels)
+
+    def to_markdown(self, *labels: str) -> str:
+        """Its statements in Markdown, or those with these labels."""
+        from .rendering import statement_sheet
+        from .result import to_markdown
+
+        return "\n\n".join(to_markdown(statement_sheet(self.statement(label))) for label in labels or self.labels)
 
     # the verbs, which read well at the call site: functions of a statement that the room's face names
     def bound(self, statement: str = "", *, strict: bool = True, **values: Any) -> Bound:

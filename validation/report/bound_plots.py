@@ -11,6 +11,7 @@ import numpy as np
 from ...bounds.evaluation.evaluate import evaluate
 from ...bounds.language.quantities import COUNT
 from ...bounds.language.reading import InputError, read_values
+from ...bounds.language.rendering import titled
 from ...bounds.language.theorem import Theorem
 from ...figures import Axis, Curve, Plot, log_log_plot, mathtext, plain
 from ...storage import DamagedError, read_json
@@ -56,7 +57,7 @@ def bound_plot(
     unit = str(symbols[over].quantity.dimension)
     return log_log_plot(
         curves,
-        title=f"{theorem.id} ({label}) over {over}",
+        title=f"{titled(theorem.statement(label))} over {over}",
         x_axis=Axis(f"{mathtext(symbols[over].latex)}: {plain(symbols[over].quantity.meaning)}", unit),
         y_axis=Axis(mathtext(theorem.metric.latex), str(theorem.metric.dimension)),
     )

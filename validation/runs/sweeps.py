@@ -23,6 +23,7 @@ import numpy as np
 
 from ...algorithms.engine.limits import check_jobs
 from ...bounds.language.reading import InputError
+from ...bounds.language.rendering import titled
 from ...bounds.registry import get_theorem
 from ...figures import Axis, Curve, Plot, log_log_plot, mathtext, plain
 from ..statistics.evalues import mean_bracket
@@ -199,7 +200,7 @@ def sweep_figure(result: SweepResult) -> Plot:
     ]
     return log_log_plot(
         curves,
-        title=f"{result.sweep.theorem} ({result.label}) over {result.sweep.over}",
+        title=f"{titled(theorem.statement(result.label))} over {result.sweep.over}",
         x_axis=Axis(f"{mathtext(symbol.latex)}: {plain(symbol.quantity.meaning)}", str(symbol.quantity.dimension)),
         y_axis=Axis(mathtext(theorem.metric.latex), str(theorem.metric.dimension)),
     )

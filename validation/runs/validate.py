@@ -18,6 +18,7 @@ import torch
 from ... import __version__
 from ...algorithms.engine.fingerprint import source_fingerprint
 from ...algorithms.engine.limits import check_jobs, usual_jobs
+from ...bounds.language.rendering import titled
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem
 from ...figures import Axis, Plot, mathtext, save
@@ -222,7 +223,7 @@ def figure(
         horizons,
         [float(r.statistic.mean()) for r in mine],
         [r.bound.total for r in mine],  # type: ignore[misc]
-        title=f"{theorem.id} ({label}) on {instance.name}",
+        title=f"{titled(theorem.statement(label))} on {instance.name}",
         metric=Axis(mathtext(metric.latex), str(metric.dimension)),
         band=([b.lower for b in brackets], [b.upper for b in brackets]),
         measured_slope=slopes,

@@ -12,7 +12,7 @@ from .companions import converging
 
 _CAPTION = (
     "xbar at each communication of vanilla FedAvg for several step sizes, with certified limit points, and the two "
-    "methods that do reach the stationary point 0 (dashed)."
+    "methods that do reach the stationary point 0."
 )
 _ABOUT = (
     "Two clients, g_1 = 4x - 4 and g_2 = -2x + 4, f = sqrt(y^2 + 4): the objective is sqrt(x^2 + 4), minimised at 0. The "

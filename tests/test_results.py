@@ -1,0 +1,265 @@
+"""Answers in Python, in LaTeX, in Markdown, in HTML and as data frames: the same numbers everywhere, and nothing unescaped."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from fractions import Fraction
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+import fedco
+import pytest
+from fedco.bounds.cost.comparison import compare, orders
+from fedco.bounds.language.result import (
+    AbstractResult,
+    Math,
+    Sheet,
+    Table,
+    shown,
+    tex_text,
+    to_html,
+    to_latex,
+    to_markdown,
+)
+from fedco.bounds.registry import all_theorems
+from fedco.cli import main
+
+
+class Done(NamedTuple):
+    status: int
+    stdout: str
+    stderr: str
+
+
+def run(*arguments: str) -> Done:
+    """The command in this process."""
+    status, had, out, errors = 0, sys.argv, StringIO(), StringIO()
+    sys.argv = ["fedco", *arguments]
+    try:
+        with redirect_stdout(out), redirect_stderr(errors):
+            main()
+    except SystemExit as stop:
+        status = int(stop.code or 0)
+    finally:
+        sys.argv = had
+    return Done(status, out.getvalue(), errors.getvalue())
+
+
+ID = "fcsg.theorem_4_1"
+CONSTANTS = {"L_f": 1, "L_g": 1, "S_f": 1, "S_g": 1, "sigma_g": "1/2", "F_gap": 1, "N": 4}
+POINT = {**CONSTANTS, "alpha": "1/100", "q": 4, "m": 100, "b": 2, "B": 2, "T": 10**5}
+OUTSIDE = {**POINT, "alpha": 10}
+SETS = [part for name, value in CONSTANTS.items() for part in ("--set", f"{name}={value}")]
+AT = [part for name, value in POINT.items() for part in ("--set", f"{name}={value}")]
+TWO = (ID, "baselines.biased_sgd")
+QUANTITIES = {"clients": 20, "inner_value_noise": 2}
+
+ANSWERS: dict[str, tuple[Callable[[], Any], list[str]]] = {
+    "bound": (lambda: fedco.theorem(ID).bound(**POINT), ["bound", ID, *AT]),
+    "outside": (
+        lambda: fedco.theorem(ID).bound(strict=False, **OUTSIDE),
+        ["bound", ID, *AT[: AT.index("alpha=1/100")], "alpha=10", *AT[AT.index("alpha=1/100") + 1 :]],
+    ),
+    "printed": (
+        lambda: fedco.theorem(ID).admissible("alpha", "printed", **CONSTANTS, q=4),
+        ["admissible", ID, "--solve", "alpha", "--statement", "printed", *SETS, "--set", "q=4"],
+    ),
+    "region": (
+        lambda: fedco.theorem(ID).admissible(("alpha", "q"), "printed", **CONSTANTS),
+        ["admissible", ID, "--solve", "alpha,q", "--statement", "printed", *SETS],
+    ),
+    "budget": (
+        lambda: fedco.theorem(ID).tune(budget={"samples": 10**5}, **CONSTANTS),
+        ["tune", ID, *SETS, "--budget", "samples=100000"],
+    ),
+    "target": (lambda: fedco.theorem(ID).tune(eps="1/10", **CONSTANTS), ["tune", ID, *SETS, "--eps", "1/10"]),
+    "complexity": (
+        lambda: fedco.theorem(ID).complexity(eps="1/10", **CONSTANTS),
+        ["complexity", ID, *SETS, "--eps", "1/10"],
+    ),
+    "compare": (
+        lambda: compare("1/10", QUANTITIES, theorems=[fedco.theorem(name) for name in TWO]),
+        ["compare", *TWO, "--eps", "1/10", "--set", "clients=20", "--set", "inner_value_noise=2"],
+    ),
+    "orders": (lambda: orders(theorems=[fedco.theorem(name) for name in TWO]), ["compare", *TWO, "--orders"]),
+    "audit": (lambda: fedco.audit(ID), ["audit", ID, "--no-check"]),
+}
+"""name -> the answer in Python, and the command that gives it."""
+OTHERS: dict[str, Callable[[], Any]] = {
+    "rates": lambda: fedco.theorem(ID).rates(),
+    "sensitivity": lambda: fedco.theorem(ID).elasticities(**POINT),
+}
+
+
+@cache
+def answer(name: str) -> Any:
+    return ANSWERS[name][0]() if name in ANSWERS else OTHERS[name]()
+
+
+EVERY = [*ANSWERS, *OTHERS]
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_to_dict_is_what_the_command_prints(name: str):
+    done = run(*ANSWERS[name][1], "--json")
+    printed = json.loads(done.stdout)
+    mine = json.loads(answer(name).to_json())
+    if name == "audit":
+        assert set(printed.pop("checked").values()) == {None}
+    assert mine == printed
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_answer_has_every_face(name: str):
+    found = answer(name)
+    assert isinstance(found, AbstractResult) and len(repr(found).splitlines()) <= 6
+    page = ElementTree.fromstring(found._repr_html_())
+    assert page.find(".//table") is not None and not page.findall(".//script")
+    assert re.fullmatch(r"\$.+\$", found._repr_latex_(), re.DOTALL)
+    assert found.to_markdown().startswith("**") and "\n|" in found.to_markdown()
+    frame, table = found.to_frame(), found.sheet().tables[0]
+    assert list(frame.columns) == list(table.columns) and len(frame) == len(table.rows) > 0
+    text = found.to_latex()
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") >= 1
+
+
+def test_a_frame_keeps_all_digits():
+    found = answer("bound")
+    frame = found.to_frame().set_index("term")
+    assert {name: frame.loc[name, "value"] for name in found.terms} == found.terms
+    assert frame.loc["total", "value"] == found.total
+
+
+def test_without_pandas_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"fedco\[frames\]"):
+        answer("bound").to_frame()
+
+
+def test_float_is_the_number_that_was_asked_for():
+    assert float(answer("bound")) == answer("bound").total
+    assert float(answer("budget")) == answer("budget").bound.total
+    assert float(answer("target")) == float(answer("complexity")) == answer("target").cost["samples"]
+    for name in ("region", "audit", "compare"):
+        with pytest.raises(TypeError):
+            float(answer(name))
+
+
+def test_tuned_values_are_exact_numbers_that_can_be_used_again():
+    best = answer("budget")
+    assert best.values["T"] == int(best.values["T"]) and 0 < float(best.values["alpha"]) < 1
+    again = fedco.theorem(ID).bound(**CONSTANTS, **best.values)
+    assert again.total == best.bound.total
+    assert Fraction(best.to_dict()["values"]["alpha"]) == Fraction(best.values["alpha"])
+
+
+def test_a_printed_number_stays_on_the_safe_side():
+    """A bound is rounded up, the ends of an interval to the inside."""
+    for name in ("bound", "budget", "target"):
+        found = answer(name)
+        bound = found if name == "bound" else found.bound
+        printed = re.search(r"\\le ([0-9.]+)(?: \\cdot 10\^\{(-?\d+)\})?$", found.sheet().claim.latex)
+        assert bound.total <= float(printed[1]) * 10.0 ** int(printed[2] or 0) <= bound.total * (1 + 1e-5)
+    (interval,) = answer("printed").intervals.values()
+    assert 0.999 * interval.upper < float(re.search(r", ([0-9.]+)\\right", interval.latex())[1]) <= interval.upper
+    assert shown(0.2318) == "0.2318" and shown(1e-7) == "1e-07" and shown(12048.0) == "12048"
+
+
+def test_outside_the_conditions_no_inequality_is_claimed():
+    found = answer("outside")
+    assert found.sheet().claim is None and r"\le" not in found.to_latex().partition("% constants")[0]
+    assert any("promises nothing" in note for note in found.sheet().notes)
+    assert answer("bound").sheet().claim is not None
+
+
+@pytest.mark.parametrize("medium", ["--latex", "--markdown"])
+def test_a_refuted_statement_says_so_in_every_medium(medium: str):
+    done = run("bound", "feddro.theorem_4_2", "--statement", "printed", "--json")
+    assert done.status == 2  # nothing is set: the statement wants values
+    for command in (ANSWERS["printed"][1], ["show", ID, "--statement", "printed"]):
+        printed = run(*command, medium).stdout
+        assert "REFUTED" in printed and "fedco replay" in printed
+    assert "REFUTED" not in run(*ANSWERS["bound"][1], medium).stdout
+    assert "refuted" in answer("printed").plot().title and "REFUTED" in answer("printed")._repr_html_()
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_the_command_prints_the_same_latex_and_markdown(name: str):
+    found = answer(name)
+    for medium, text in (("--latex", found.to_latex()), ("--markdown", found.to_markdown())):
+        assert run(*ANSWERS[name][1], medium).stdout.strip() == text.strip()
+
+
+def test_two_media_at_once_are_refused():
+    done = run("bound", ID, *AT, "--latex", "--markdown")
+    assert done.status == 2 and "--markdown: wanted one way to print" in done.stderr
+
+
+def test_show_prints_one_statement():
+    text = run("show", ID, "--statement", "corrected", "--latex").stdout
+    assert "corrected" in text and "printed" not in text and r"\begin{align*}" in text
+    assert list(json.loads(run("show", ID, "--statement", "corrected", "--json").stdout)["statements"]) == ["corrected"]
+    assert run("show", ID, "--statement", "wrong").status == 2
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name != "outside"])
+def test_every_answer_with_numbers_draws_itself(name: str, tmp_path: Path):
+    plot = answer(name).plot()
+    made = plot.save(tmp_path / "figure.svg")
+    assert "<svg" in made.read_text(encoding="utf-8")[:600] and plot.data
+    head = (tmp_path / "figure.data.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert len(head.split(",")) >= len(plot.data) > 0
+    assert plot._repr_svg_().startswith("<?xml")
+
+
+HOSTILE = r"<script>alert(1)</script> \input{x} $x$ `a` | b"
+
+
+def test_a_title_of_a_stranger_is_text_in_every_medium():
+    sheet = Sheet(HOSTILE, Math("x", "x"), (Table(HOSTILE, (HOSTILE, "n"), ((HOSTILE, 1.5),)),), (HOSTILE,))
+    page = to_html(sheet)
+    assert "<script" not in page and ElementTree.fromstring(page).findall(".//script") == []
+    latex = "\n".join(line for line in to_latex(sheet).splitlines() if not line.startswith("%"))
+    assert r"\input{" not in latex and tex_text("50% of a_b") == r"50\% of a\_b"
+    markdown = to_markdown(sheet)
+    assert "<script" not in markdown.replace(r"\<", "") and "$x$" not in markdown.replace(r"\$", "")
+    rows = [line for line in markdown.splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows} == {3}
+
+
+def test_a_comment_in_latex_cannot_end_early():
+    """A title with line breaks stays one comment."""
+    assert to_latex(Sheet("a\n\\evil")).startswith("% a \\evil")
+
+
+TEX = shutil.which("pdflatex")
+PREAMBLE = (
+    r"\documentclass{article}\usepackage{amsmath,amssymb}\usepackage[a4paper,margin=2cm]{geometry}\begin{document}"
+)
+
+
+@pytest.mark.skipif(TEX is None, reason="no LaTeX on this machine: pdflatex is not on the path")
+@pytest.mark.parametrize("what", ["answers", pytest.param("theorems", marks=pytest.mark.slow)])
+def test_everything_compiles_with_a_real_latex(tmp_path: Path, what: str):
+    if what == "answers":
+        parts = [answer(name).to_latex() for name in EVERY]
+        parts += [to_latex(Sheet("title", None, (Table("t", ("a & b", "c"), ((HOSTILE, 1e-9),)),), (HOSTILE,)))]
+    else:
+        parts = [theorem.to_latex() for theorem in all_theorems().values()]
+    source = tmp_path / "all.tex"
+    source.write_text("\n\n".join([PREAMBLE, *parts, r"\end{document}"]), encoding="utf-8")
+    command = [str(TEX), "-interaction=nonstopmode", "-halt-on-error", source.name]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (tmp_path / "all.pdf").stat().st_size > 10_000
