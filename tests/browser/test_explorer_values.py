@@ -185,33 +185,59 @@ def starts(page: Any) -> Iterator[tuple[Theorem, str, dict[str, str]]]:
 
 
 def test_intervals_are_those_of_admissible(open_page: Any, headline_page: Path) -> None:
+    """Of every hyperparameter, from the values that the page starts with; the scheduled ones follow, or are solved for."""
     page = open_page(headline_page)
     compared = 0
     for theorem, label, values in starts(page):
         for name, binding in theorem.symbols(label).items():
-            statement = theorem.statement(label)
-            if binding.quantity.role != "hyperparameter" or name in statement.schedule or statement.schedule:
-                continue  # with a schedule `admissible` solves for what is missing, the page keeps every value
+            if binding.quantity.role != "hyperparameter":
+                continue
+            asked = "([id, label, texts, name]) => fedco.intervals(id, label, texts, name)"
+            got = page.evaluate(asked, [theorem.id, label, values, name])
             wanted = theorem.admissible(name, label, **{n: v for n, v in values.items() if n != name})
-            got = page.evaluate(
-                "([id, label, texts, name]) => fedco.intervals(id, label, texts, name)",
-                [theorem.id, label, values, name],
-            )
             pieces = wanted.pieces.get(name, tuple(wanted.intervals.values()))
-            assert len(got) == len(pieces), (theorem.id, label, name, got, pieces)
+            where = (theorem.id, label, name, got, pieces)
+            assert len(got) == len(pieces), where
             for ours, theirs in zip(got, pieces, strict=True):
                 high = math.inf if theirs.upper is None else theirs.upper
-                assert math.isclose(ours["low"], theirs.lower, rel_tol=RELATIVE, abs_tol=1e-12), (
-                    theorem.id,
-                    label,
-                    name,
-                )
-                assert math.isclose(ours["high"] or math.inf, high, rel_tol=RELATIVE), (theorem.id, label, name)
-                assert ours["lowClosed"] == theirs.lower_closed and ours["highClosed"] == theirs.upper_closed
-                named = theirs.binding["upper"] or ""
-                assert set(ours["highBinds"].split(", ")) == {part.partition("[")[0] for part in named.split(", ")}
+                assert math.isclose(ours["low"], theirs.lower, rel_tol=RELATIVE, abs_tol=1e-12), where
+                assert math.isclose(math.inf if ours["high"] is None else ours["high"], high, rel_tol=RELATIVE), where
+                assert (ours["lowClosed"], ours["highClosed"]) == (theirs.lower_closed, theirs.upper_closed), where
+                for side, end in (("lower", "lowBinds"), ("upper", "highBinds")):
+                    named = theirs.binding[side] or ""
+                    assert set(ours[end].split(", ")) == {part.partition("[")[0] for part in named.split(", ")}, where
                 compared += 1
-    assert compared > 60
+    assert compared > 150
+
+
+def test_the_search_comes_close_to_the_tuned_optimum(open_page: Any, headline_page: Path) -> None:
+    """Never below what `tune` proves to be least, and within a percent above it."""
+    page = open_page(headline_page)
+    compared = 0
+    for theorem, label, values in starts(page):
+        statement = theorem.statement(label)
+        if label != theorem.default:
+            continue
+        symbols = page.evaluate("id => fedco.data.theorems.find(t => t.id === id).symbols", theorem.id)
+        tuned = {each["name"] for each in symbols if each["tuned"]} & set(statement.symbols)
+        quantities = {
+            each["quantity"]: float(Fraction(values[each["name"]])) for each in symbols if each["name"] in values
+        }
+        horizon = page.evaluate("id => fedco.data.theorems.find(t => t.id === id).horizon", theorem.id)
+        steps = 10**5
+        rounds = "rounds" in quantities
+        given = {name: value for name, value in values.items() if name not in tuned}
+        given[horizon] = str(Fraction(steps) / (Fraction(quantities["communication_period"]) if rounds else 1))
+        got = page.evaluate("([id, q, t]) => fedco.best(id, q, t)", [theorem.id, quantities, steps])
+        if Fraction(given[horizon]).denominator != 1 or not tuned:
+            continue
+        try:
+            least = theorem.tune(label, budget={horizon: given.pop(horizon)}, **given).bound.total
+        except InputError:
+            continue
+        assert least is not None and least * (1 - 1e-6) <= got["bound"] <= 1.01 * least, (theorem.id, label, got, least)
+        compared += 1
+    assert compared >= 8
 
 
 def test_elasticities_are_those_of_python(open_page: Any, headline_page: Path) -> None:

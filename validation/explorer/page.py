@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import sympy as sp
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ... import __version__
 from ...bounds.files import is_file
 from ...bounds.language.quantities import MAX_STEPS
 from ...bounds.language.reading import InputError
+from ...bounds.language.rendering import to_mathml
 from ...bounds.language.theorem import Statement, Theorem
+from ...bounds.language.typesetting import mathml
 from ...bounds.registry import all_papers, get_theorems
 from ...storage import write_text
 from .data import read_measured, theorem_data
 from .javascript import Library, statement_source
-from .mathml import RELATIONS, mathml
 
 TEMPLATES = Path(__file__).parent / "templates"
-SCRIPTS = ("numbers.js", "model.js", "charts.js", "app.js")
+SCRIPTS = ("numbers.js", "model.js", "search.js", "charts.js", "app.js")
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,10 @@ def write_explorer(
             entry["key"] = len(sources)
             sources.append(statement_source(theorem.statement(label), library))
             formulas += _statement_formulas(entry["key"], theorem.statement(label))
-        formulas += [(f"m-{number}-{at}", mathml(sp.Symbol(each["name"]))) for at, each in enumerate(data["symbols"])]
+        formulas.append((f"b-{number}", mathml(theorem.metric.latex)))
+        formulas += [
+            (f"m-{number}-{at}", mathml(theorem.notation[s["name"]].latex)) for at, s in enumerate(data["symbols"])
+        ]
         made.append(data)
     page = _render(made, library, sources, formulas)
     write_text(out, page)
@@ -97,11 +100,12 @@ def _repeated(ids: Iterable[str]) -> str:
 
 def _statement_formulas(key: int, statement: Statement) -> list[tuple[str, str]]:
     """Id -> MathML of each term, condition and derived constant."""
-    found = [(f"t-{key}-{at}", mathml(term.expr)) for at, term in enumerate(statement.terms)]
-    found += [
-        (f"c-{key}-{at}", mathml(c.left, RELATIONS[c.relation], c.right)) for at, c in enumerate(statement.conditions)
+    found = to_mathml(statement)
+    return [
+        (f"{kind[0]}-{key}-{at}", formula)
+        for kind in ("terms", "conditions", "derived")
+        for at, formula in enumerate(found[kind].values())
     ]
-    return found + [(f"d-{key}-{at}", mathml(sp.sympify(d.expr))) for at, d in enumerate(statement.derived)]
 
 
 def _render(

@@ -70,7 +70,7 @@ const fillChoice = () => {
   const presets = theorem.presets.map((p, i) => option(String(i), `${p.name}${p.measured.length ? " · measured" : ""}`, i === state.preset));
   $("preset").replaceChildren(...(presets.length ? presets : [option("0", "constants 1, noise 1/10", true)]));
   const preset = theorem.presets[state.preset];
-  $("about").textContent = `${theorem.source}. It bounds ${theorem.metric.name} (${theorem.metric.meaning || "dimension"}; unit ${theorem.metric.unit}).` + (preset ? ` Preset: ${preset.why}.` : "");
+  $("about").replaceChildren(`${theorem.source}. It bounds `, formula(`b-${theorem.number}`, theorem.metric.name), theorem.metric.meaning ? `: ${theorem.metric.meaning}.` : ".", ...(preset ? [` Preset: ${preset.why}.`] : []));
   $("assumptions").replaceChildren(...theorem.assumptions.map((a) => node("li", {}, node("strong", {}, a.name), `: ${a.text}`)));
   const names = theorem.symbols.filter((s) => !s.steps || true).map((s) => s.name);
   const fill = (id, list, chosen) => $(id).replaceChildren(...list.map((name) => option(name, `${name}: ${theorem.symbol[name].meaning}`, name === chosen)));
@@ -92,7 +92,7 @@ const choose = (theorem, { label, preset = 0, texts, over, x, y, rivals } = {}) 
     preset: theorem.presets[preset] ? preset : 0,
     over: is(over) ? over : theorem.horizon || hyper[0] || theorem.symbols[0].name,
     x: hyper.includes(x) ? x : first, y: hyper.includes(y) ? y : second,
-    rivals: rivals || new Set(DATA.theorems.filter((t) => t.problem === theorem.problem && comparable(t, theorem)).map((t) => t.id)),
+    rivals: rivals || usualRivals(theorem),
   });
   state.texts = { ...textsOf(theorem, state.preset), ...(texts || {}) };
   for (const name of Object.keys(state.texts)) if (!is(name)) delete state.texts[name];
@@ -105,6 +105,7 @@ const choose = (theorem, { label, preset = 0, texts, over, x, y, rivals } = {}) 
 // --- inputs ----------------------------------------------------------------------------------------------------------
 
 const rowOf = {};
+const wide = matchMedia("(min-width: 900px)"); // beside the results; below that only the first group is open at first
 const buildInputs = () => {
   const theorem = state.theorem, statement = statementNow();
   const groups = [["Hyperparameters", (s) => s.role === "hyperparameter"], ["Constants of the problem", (s) => s.role === "constant"], ["Measured along a run", (s) => s.role === "observable"]];
@@ -112,7 +113,10 @@ const buildInputs = () => {
   for (const name of Object.keys(rowOf)) delete rowOf[name];
   for (const [title, wanted] of groups) {
     const symbols = theorem.symbols.filter((s) => wanted(s) && s.name in statement.at);
-    if (symbols.length) made.push(node("h3", {}, title), ...symbols.map(inputRow));
+    if (!symbols.length) continue;
+    const group = node("details", { class: "group" }, node("summary", {}, `${title} (${symbols.length})`), ...symbols.map(inputRow));
+    group.open = wide.matches || !made.length;
+    made.push(group);
   }
   const idle = theorem.symbols.filter((s) => !(s.name in statement.at));
   if (idle.length) made.push(node("p", { class: "hint" }, `Not in this statement: ${idle.map((s) => s.name).join(", ")}.`));
@@ -138,7 +142,7 @@ const inputRow = (symbol) => {
   }
   rowOf[symbol.name] = { symbol, range, text, follow };
   return node("div", { class: "symbol" },
-    node("div", { class: "head" }, node("label", { class: "meaning", for: id }, formula(`m-${state.theorem.number}-${state.theorem.symbols.indexOf(symbol)}`, symbol.name), ` ${symbol.name} — ${symbol.meaning}`), node("span", { class: "unit" }, symbol.unit === "1" ? "no unit" : symbol.unit)),
+    node("div", { class: "head" }, node("label", { class: "meaning", for: id }, formula(`m-${state.theorem.number}-${state.theorem.symbols.indexOf(symbol)}`, symbol.name), ` ${symbol.name} — ${symbol.meaning}`), node("span", { class: "unit" }, unit(symbol.unit))),
     node("div", { class: "row" }, range, text), foot, wrong);
 };
 const known = () => numbersFor(state.theorem, statementNow(), state.texts);
@@ -157,6 +161,7 @@ const syncInputs = (found) => {
 // --- drawing ---------------------------------------------------------------------------------------------------------
 
 const number = (value) => node("td", { class: "number" }, show(value));
+const unit = (text) => (text === "1" ? "no unit" : text.replace(/\^(-?\d+)/g, (_, n) => superscript(n)));
 const plain = (name) => name.replaceAll("_", " ");
 const swatch = (i) => node("span", { class: "swatch", style: `background:${hue(i)}` }, String(i + 1));
 
@@ -166,9 +171,10 @@ const drawStatus = () => {
   const better = state.theorem.statement.corrected;
   const children = [node("p", {}, badge(statement.status), ` ${STATUS_WORDS[statement.status]} ${statement.status === "refuted" ? "" : statement.why}`.trimEnd())];
   if (statement.note) children.push(node("p", {}, `Note: ${statement.note}`));
-  for (const command of statement.commands) {
-    children.push(node("p", { class: "command" }, "Check it: ", node("code", {}, command), node("button", { type: "button", onclick: () => copy("the command", command) }, "Copy")));
-  }
+  const check = (command) => node("p", { class: "command" }, node("code", {}, command), node("button", { type: "button", onclick: () => copy("the command", command) }, "Copy"));
+  const [first, ...more] = statement.commands;
+  if (first) children.push(node("p", {}, "Check it again:"), check(first));
+  if (more.length) children.push(node("details", {}, node("summary", {}, `${more.length} more exact instances`), ...more.map(check)));
   if (statement.status === "refuted" && better && statement !== better) {
     children.push(node("p", {}, node("button", { type: "button", onclick: () => { state.label = "corrected"; fillChoice(); buildInputs(); changed(); } }, "Show the corrected statement")));
   }
@@ -179,24 +185,26 @@ const drawStatus = () => {
 let cells = {};
 const buildTables = () => {
   const statement = statementNow(), cell = () => node("td", { class: "number" });
-  const set = (id, rows) => { $(id).tBodies[0].replaceChildren(...rows.map((r) => r.row)); return rows; };
-  const typeset = (id, fallback) => node("td", {}, node("span", { class: "formula" }, formula(id, fallback)));
+  const set = (id, made) => { $(id).tBodies[0].replaceChildren(...made.flatMap((m) => m.rows)); return made; };
+  const typeset = (id, fallback, columns, ...more) => node("tr", { class: "below" }, node("td", { colspan: String(columns) }, node("span", { class: "formula" }, formula(id, fallback)), ...more));
   cells.terms = set("terms", statement.terms.map((term, i) => {
     const value = cell(), share = document.createTextNode(""), meter = node("span", { class: "meter", style: `background:${hue(i)}` });
-    return { value, share, meter, row: node("tr", {}, node("th", { scope: "row" }, swatch(i), plain(term.name)), value, node("td", {}, share, meter), typeset(`t-${statement.key}-${i}`, term.name)) };
+    return { value, share, meter, rows: [node("tr", {}, node("th", { scope: "row" }, swatch(i), plain(term.name)), value, node("td", {}, share, meter)), typeset(`t-${statement.key}-${i}`, term.name, 3)] };
   }));
   cells.derived = set("derived", statement.derived.map((d, i) => {
     const value = cell();
-    return { value, row: node("tr", {}, node("th", { scope: "row" }, d.name, d.meaning ? ` — ${d.meaning}` : ""), value, typeset(`d-${statement.key}-${i}`, d.name)) };
+    return { value, rows: [node("tr", {}, node("th", { scope: "row" }, d.name, d.meaning ? ` — ${d.meaning}` : ""), value), typeset(`d-${statement.key}-${i}`, d.name, 2)] };
   }));
   cells.conditions = set("conditions", statement.conditions.map((c, i) => {
-    const left = cell(), right = cell(), is = node("span"), room = node("td");
-    return { left, right, is, room, row: node("tr", {}, node("th", { scope: "row" }, plain(c.name), ...(c.note ? [node("br"), node("span", { class: "hint" }, c.note)] : [])),
-      typeset(`c-${statement.key}-${i}`, c.relation), left, right, node("td", {}, is), room) };
+    const sides = node("span", { class: "hint" }), is = node("span"), room = node("td");
+    return { sides, is, room, rows: [node("tr", {}, node("th", { scope: "row" }, plain(c.name)), node("td", {}, is), room),
+      typeset(`c-${statement.key}-${i}`, c.relation, 3, sides, ...(c.note ? [node("span", { class: "hint" }, ` — ${c.note}`)] : []))] };
   }));
   $("terms").hidden = !statement.terms.length;
   $("derived").parentElement.hidden = !statement.derived.length;
   $("conditions").closest("section").hidden = !statement.conditions.length;
+  $("now").replaceChildren(`${state.theorem.id} (${state.label}) ≤ `, node("strong", { id: "now-total" }), " ", node("span", { id: "now-outcome" }), " ", badge(statement.status));
+  $("now").hidden = !statement.terms.length;
 };
 // A formula that is wider than its cell can be scrolled with the keyboard too.
 const scrollable = () => {
@@ -211,22 +219,24 @@ const drawBound = (found) => {
   const outcome = node("span");
   verdict(outcome, !failing.length, "admissible", `not admissible: ${failing.join(", ")}`);
   $("value").replaceChildren(
-    ...(statement.terms.length ? [`${state.theorem.metric.name} ≤ `, node("span", { class: "total", id: "total" }, show(found.total)), ` ${state.theorem.metric.unit} `] : ["This statement only defines constants. "]), outcome);
+    ...(statement.terms.length ? [formula(`b-${state.theorem.number}`, state.theorem.metric.name), " ≤ ", node("span", { class: "total", id: "total" }, show(found.total)), " ", node("span", { class: "unit" }, unit(state.theorem.metric.unit)), " "] : ["This statement only defines constants. "]), outcome);
+  $("now-total").textContent = show(found.total);
+  verdict($("now-outcome"), !failing.length, "admissible", "not admissible");
   cells.terms.forEach(({ value, share, meter }, i) => {
     const percent = (100 * found.terms[i]) / found.total;
     value.textContent = show(found.terms[i]);
     share.data = `${show(percent, 3)}% `;
-    meter.style.width = `${Math.max(0, Math.min(100, percent || 0)) * 0.5}px`;
+    meter.style.width = `${Math.max(0, Math.min(100, percent || 0)) * 0.7}px`;
   });
   cells.derived.forEach(({ value }, i) => { value.textContent = show(found.derived[i]); });
 };
 
+const SIGNS = { "<": "<", "<=": "≤", ">": ">", ">=": "≥", "==": "=" };
 const drawConditions = (found) => {
-  cells.conditions.forEach(({ left, right, is, room }, i) => {
+  cells.conditions.forEach(({ sides, is, room }, i) => {
     const { relation } = statementNow().conditions[i], at = found.conditions[i];
     const ratio = relation === ">" || relation === ">=" ? at.left / at.right : at.right / at.left;
-    left.textContent = show(at.left);
-    right.textContent = show(at.right);
+    sides.textContent = `here ${show(at.left)} ${at.holds ? SIGNS[relation] : "against"} ${show(at.right)}`;
     verdict(is, at.holds, "holds", "fails");
     if (relation === "==") room.textContent = at.holds ? "equal" : `differs by ${show(Math.abs(at.left - at.right), 3)}`;
     else if (!Number.isFinite(ratio)) room.textContent = "no limit";
@@ -261,11 +271,11 @@ const drawCurves = (found, now) => {
   axes.frame(`${symbol.name}: ${symbol.meaning}`, "bound");
   outside(axes, mine);
   const ends = [];
+  axes.add("path", { d: axes.path(mine.map((r) => [r.x, r.total])), fill: "none", stroke: hue(0), "stroke-width": 3 });
   others.forEach(({ s, rows }, i) => {
     axes.add("path", { d: axes.path(rows.map((r) => [r.x, r.total])), fill: "none", stroke: hue(i + 1), "stroke-width": 1.8, "stroke-dasharray": DASHES[i + 1] });
     ends.push({ y: rows[rows.length - 1].total, text: s.label, color: hue(i + 1) });
   });
-  axes.add("path", { d: axes.path(mine.map((r) => [r.x, r.total])), fill: "none", stroke: hue(0), "stroke-width": 3 });
   ends.push({ y: mine[mine.length - 1].total, text: statement.label, color: hue(0) });
   for (const point of measured) {
     if (!(point.mean > 0)) continue;
@@ -342,7 +352,7 @@ const drawRegion = (found, now) => {
   const [xs, ys] = windows.map(([low, high], k) => logGrid(low, high, k ? ROWS : COLUMNS));
   const layers = field(statement, now, names, xs, ys);
   const worst = new Float64Array(xs.length * ys.length).fill(-Infinity);
-  layers.forEach((layer, i) => { if (statement.conditions[i].relation !== "==") layer.forEach((v, k) => { const w = Number.isNaN(v) ? 1e3 : v; if (w > worst[k]) worst[k] = w; }); });
+  layers.forEach((layer, i) => { if (statement.conditions[i].relation !== "==" && layer.some((v) => !(v <= 0))) layer.forEach((v, k) => { const w = Number.isNaN(v) ? 1e3 : v; if (w > worst[k]) worst[k] = w; }); });
   const axes = new Axes($("region"), { xs: windows[0], ys: windows[1], height: 330, title: `Admissible set of ${names[0]} and ${names[1]}` });
   const wide = axes.width - axes.left - axes.right, tall = axes.height - axes.top - axes.bottom;
   const px = (c) => (axes.left + (c / (COLUMNS - 1)) * wide).toFixed(1), py = (r) => (axes.height - axes.bottom - (r / (ROWS - 1)) * tall).toFixed(1);
@@ -392,14 +402,18 @@ const drawStatements = () => {
   const rows = names.map((name) => node("tr", {}, node("th", { scope: "row" }, plain(name)), ...theorem.statements.map((s, i) => cell(s, i, name))));
   const last = [["total", (f, s) => (s.terms.length ? show(f.total) : "—")], ["admissible", (f) => (f.admissible ? "✓ yes" : "✗ no")]];
   rows.push(...last.map(([title, text]) => node("tr", {}, node("th", { scope: "row" }, title), ...theorem.statements.map((s, i) => node("td", { class: "number" }, node("strong", {}, text(found[i], s)))))));
-  rows.push(node("tr", {}, node("th", { scope: "row" }, "check it"), ...theorem.statements.map((s) => node("td", { class: "number" }, s.commands.length ? node("code", { style: "white-space:normal" }, s.commands[0]) : "—"))));
   $("statements").tHead.replaceChildren(head);
   $("statements").tBodies[0].replaceChildren(...rows);
+  $("checks").replaceChildren(...theorem.statements.filter((s) => s.commands.length).map((s) => node("li", {}, `${s.label} ${s.status}: `, node("code", {}, s.commands[0]))));
 };
 
 // --- several theorems ------------------------------------------------------------------------------------------------
 
 const comparable = (a, b) => a.horizon && b.horizon && a.metric.unit === b.metric.unit && a.statement[a.default].terms.length > 0;
+const usualRivals = (theorem) => { // those about the same kind of problem; all where there is no other
+  const all = DATA.theorems.filter((t) => comparable(t, theorem)), same = all.filter((t) => t.problem === theorem.problem);
+  return new Set((same.length > 1 ? same : all).map((t) => t.id));
+};
 const fillRivals = () => {
   const rivals = DATA.theorems.filter((t) => comparable(t, state.theorem));
   $("rivals").replaceChildren($("rivals").querySelector("legend"), ...rivals.map((t) => {

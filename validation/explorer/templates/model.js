@@ -38,6 +38,7 @@ class Point {
     const i = this.statement.at[name];
     if (i === undefined) return;
     this.v[i] = value;
+    if (this.follows.includes(name)) this.follows = this.follows.filter((other) => other !== name);
     this.schedule();
   }
   total() { // of the terms alone, after `all`
@@ -169,66 +170,4 @@ const elasticities = (theorem, statement, known) => {
   return statement.symbols.filter((name) => known[name] > 0 && !theorem.symbol[name].steps)
     .map((name) => ({ name, value: Math.log(at(name, 1 + WIDTH) / at(name, 1 - WIDTH)) / Math.log((1 + WIDTH) / (1 - WIDTH)) }))
     .sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-};
-
-// --- several theorems on the same quantities --------------------------------------------------------------------------
-
-// A rival's numbers from the quantities of another theorem; `assumed` says what was not given.
-const translated = (rival, statement, quantities) => {
-  const known = {}, assumed = [];
-  for (const name of statement.symbols) {
-    const symbol = rival.symbol[name];
-    const source = [symbol.quantity, ...symbol.stand_ins].find((quantity) => quantities[quantity] !== undefined);
-    known[name] = source === undefined ? read(symbol.fallback) : quantities[source];
-    if (symbol.role === "constant" && source !== symbol.quantity) assumed.push(`${symbol.quantity} = ${source || symbol.fallback}`);
-  }
-  return { known, assumed };
-};
-
-const STRIDES = [16, 4, 2, 1.3, 1.08, 1.02, 1.005, 1.001];
-const directions = (dimension) => {
-  const found = [];
-  for (let i = 0; i < dimension; i++) {
-    for (const a of [1, -1]) {
-      found.push([[i, a]]);
-      for (let j = 0; j < i; j++) for (const b of [1, -1]) found.push([[i, a], [j, b]]);
-    }
-  }
-  return found;
-};
-
-// The least bound over the real hyperparameters without a value of their own, by a pattern search on a logarithmic scale.
-// What an equality condition ties to a schedule follows it. NaN where the search finds no admissible point.
-const best = (rival, statement, known, start) => {
-  const free = statement.symbols.filter((name) => rival.symbol[name].tuned && !statement.fixed.includes(name));
-  const point = new Point(statement, { ...known, ...Object.fromEntries(statement.fixed.map((name) => [name, undefined])) });
-  const places = free.map((name) => statement.at[name]);
-  const n = statement.terms.length;
-  const score = (at) => {
-    at.forEach((value, i) => { point.v[places[i]] = value; });
-    point.schedule();
-    const o = point.all();
-    let excess = 0;
-    for (let i = 0; i < statement.conditions.length; i++) {
-      const left = o[n + 2 * i], right = o[n + 2 * i + 1];
-      if (!holds(statement.conditions[i].relation, left, right)) excess += 1e-9 + Math.abs(Math.log(Math.abs(left) / Math.abs(right)));
-    }
-    const total = point.total();
-    return Number.isFinite(total) && !Number.isNaN(excess) ? [excess, total] : [Infinity, Infinity];
-  };
-  const better = (a, b) => a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]);
-  let at = start && start.length === free.length ? start : free.map((name) => known[name]), value = score(at);
-  const ways = directions(free.length);
-  for (const stride of STRIDES) {
-    for (let improved = true, rounds = 0; improved && rounds < 200; rounds++) {
-      improved = false;
-      for (const way of ways) {
-        const next = at.slice();
-        for (const [i, sign] of way) next[i] *= sign > 0 ? stride : 1 / stride;
-        const found = score(next);
-        if (better(found, value)) { at = next; value = found; improved = true; }
-      }
-    }
-  }
-  return { at, bound: value[0] === 0 ? value[1] : NaN };
 };
