@@ -278,6 +278,7 @@ def report(
             "--scheduler", metavar="ADDRESS", help="A dask scheduler (tcp://host:port) that spreads the runs."
         ),
     ] = None,
+    show: Annotated[bool, typer.Option("--open", help="Show the page in the browser when it is written.")] = False,
     as_json: Json = False,
 ) -> None:
     """One self-contained HTML page: theorems, constants, verdicts, rates, counterexamples, the audit and what was run."""
@@ -286,6 +287,11 @@ def report(
 
     made = write_report(out, quick=quick, jobs=jobs, scheduler=scheduler)
     emit(made.to_dict(), made, as_json)
+    if show:
+        import webbrowser
+
+        if not webbrowser.open(made.page.resolve().as_uri()):
+            note(f"no browser found: open {made.page} by hand")
 
 
 def replay(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,13 +9,8 @@ from .report import Implied, LemmaReport, Row
 
 
 def section(reports: Sequence[LemmaReport]) -> dict[str, Any]:
-    """{"runs": tables, "worst": the lemma that loses most, "href": the numbers as a data link}."""
-    data = json.dumps([report.to_dict() for report in reports], allow_nan=False)
-    return {
-        "runs": [_run(report) for report in reports],
-        "worst": worst(reports),
-        "href": f"data:application/json;base64,{base64.b64encode(data.encode()).decode()}",
-    }
+    """{"runs": tables, "worst": the lemma that loses most}."""
+    return {"runs": [_run(report) for report in reports], "worst": worst(reports)}
 
 
 def worst(reports: Sequence[LemmaReport]) -> str:

@@ -34,6 +34,10 @@ class Counterexample:
         row: a summary -> the cells of its row in the report, by heading; the verdict's heading is `certificate`.
         figure: case -> the figure with its data.
         caption: what every figure shows, for the report and the gallery.
+        scene: case -> what the report draws and lets a reader play, as plain data: `landscape` (`x`, `y`, `label`),
+            `paths` (each `name`, `values` by round, `converges`, and `limit` where one is certified), `floor` and `target`
+            (each `at` and `text`), `round` and `variable`, the words on the axes, and `story`, what happens in a
+            sentence. None where there is nothing to play.
     """
 
     title: str
@@ -44,6 +48,7 @@ class Counterexample:
     row: Callable[[Mapping[str, Any]], Mapping[str, str]]
     figure: Callable[[str], Plot]
     caption: str
+    scene: Callable[[str], Mapping[str, Any]] | None = None
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .....figures import Plot
 from ....runs.declaration import Counterexample
-from . import figure, summary
+from . import Case, figure, limit_point, summary, trajectories
 from .companions import converging
+from .instance import PAPER_LEVEL
 
 _CAPTION = (
     "xbar at each communication of vanilla FedAvg for several step sizes, with certified limit points, and the two "
@@ -58,6 +63,32 @@ def plot(case: str) -> Plot:
     return figure(case, converging())
 
 
+def scene(case: str) -> dict[str, Any]:
+    """xbar at each communication on the objective: FedAvg at several step sizes, and the methods that converge."""
+    stuck = [
+        (f"FedAvg, step {one.eta:g}", one.values, float(limit_point(Case(case), Fraction(one.eta)).lower))
+        for one in trajectories(Case(case))
+    ]
+    x = np.linspace(-0.6, 1.8, 97)
+    return {
+        "landscape": {"x": x.tolist(), "y": np.sqrt(x**2 + 4).tolist(), "label": "the objective sqrt(x² + 4)"},
+        "paths": [
+            *({"name": n, "values": _short(v), "converges": False, "limit": end} for n, v, end in stuck),
+            *({"name": one.label, "values": _short(one.values), "converges": True} for one in converging()),
+        ],
+        "story": "All start at 1/2. At every step size FedAvg climbs away from the stationary point, and stays there; the two "
+        "other methods (dashed) go down to it.",
+        "floor": {"at": float(PAPER_LEVEL), "text": "FedAvg never comes in here"},
+        "target": {"at": 0.0, "text": "stationary point 0"},
+        "round": "communication round",
+        "variable": "average model",
+    }
+
+
+def _short(values: NDArray[np.float64]) -> list[float]:
+    return [float(f"{value:.6g}") for value in values]
+
+
 COUNTEREXAMPLE = Counterexample(
-    "Vanilla FedAvg does not converge", _ABOUT, ("I", "II"), summary, text, row, plot, _CAPTION
+    "Vanilla FedAvg does not converge", _ABOUT, ("I", "II"), summary, text, row, plot, _CAPTION, scene
 )

@@ -1,0 +1,241 @@
+"""What the report says and how it is drawn, without a browser; `tests/browser/test_report.py` has the page in one."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from fedco.bounds.audit.refuted import refutations
+from fedco.bounds.registry import get_theorem
+from fedco.validation.report import contents, view
+from fedco.validation.report import page as report_module
+from fedco.validation.report.chart_data import figure
+from fedco.validation.report.charts import Axis, Line, Mark, Zone, chart, number, scales
+from fedco.validation.report.rates import Rates
+from fedco.validation.runs.controls import run_controls
+from fedco.validation.runs.parameters import powers
+from fedco.validation.runs.registry import counterexamples, recipes, sweep_for
+from fedco.validation.runs.sweeps import run_sweep
+from fedco.validation.runs.validate import validate
+from fedco.validation.statistics.ledger import AlphaLedger
+
+RECIPES = recipes()
+THEOREM = "feddro.theorem_5_1"
+FIXTURE = json.loads((Path(__file__).parents[1] / "browser" / "report.json").read_text(encoding="utf-8"))
+OUTSIDE = re.compile(
+    r"@import|(?<![a-z])url\((?!['\"]?(#|data:))|<(link|iframe|object|embed|base)\b|<script[^>]*\bsrc", re.IGNORECASE
+)
+
+
+@pytest.fixture(scope="module")
+def card() -> dict:
+    """A real card in seconds: one instance at two short horizons, one sweep of two points."""
+    recipe = RECIPES[THEOREM]
+    first = replace(recipe.instances[0], horizons=powers(2, (8, 10), 4))
+    found = validate(THEOREM, instances=(first,), alpha="1e-3", jobs=1)
+    sweep = sweep_for(THEOREM, "K")
+    rates = Rates(THEOREM, (run_sweep(replace(sweep, points=sweep.points[:2]), seeds=16),), (), ())
+    made = contents.card(get_theorem(THEOREM)) | contents.measured(found, recipe, rates, None, "")
+    return made | {"findings": []}
+
+
+def same_shape(found, wanted, where="") -> list[str]:
+    """Where two JSON values differ in their keys; the first entry of a list stands for all."""
+    if isinstance(found, dict) and isinstance(wanted, dict) and not where.endswith(FREE):
+        wrong = [f"{where}: {key}" for key in set(found) ^ set(wanted)]
+        both = sorted(set(found) & set(wanted))
+        return wrong + [line for key in both for line in same_shape(found[key], wanted[key], f"{where}.{key}")]
+    if isinstance(found, list) and isinstance(wanted, list) and found and wanted:
+        return same_shape(found[0], wanted[0], f"{where}[]")
+    return []
+
+
+FREE = ("parameters", "hyperparameters", "shares", "terms", "numbers", "constants", "alternatives", "rows[]")
+"""Objects whose keys are names of a theorem's own."""
+
+
+def test_the_contents_of_the_browser_tests_are_those_of_a_report(card):
+    assert same_shape(card, FIXTURE["cards"][0], "card") == []
+    item = refutations()["local_scgdm.theorem_3_4"]
+    case = item.case()
+    made = contents.refutation(item, case, "refutations/x.json", case.picture.drawn())
+    assert same_shape(made, FIXTURE["refutations"][0], "refutation") == []
+    theorem, known = next(iter(counterexamples().items()))
+    assert same_shape(contents.exhibit(theorem, known), FIXTURE["exhibits"][0], "exhibit") == []
+
+
+def test_a_card_says_what_refutes_its_claim_and_what_its_runs_say(card):
+    mine = [r for r in FIXTURE["refutations"] if r["claim"] == "first.theorem_5_1"]
+    shown = view.card({**FIXTURE["cards"][0]}, mine)
+    assert shown["printed"] == "refuted" and shown["corrected"] == "proved"
+    assert shown["summary"][0] == "Printed: refuted by 2 exact instances, by a factor 45063."
+    assert shown["summary"][1] == "Corrected: proved in 12 steps that the kernel checks."
+    assert "each verdict is about its own instance" in shown["summary"][2]
+    real = view.card(card, [])
+    assert real["printed"] == "refuted" and real["name"] == "Theorem 5.1"
+    assert "SUPPORTED" in real["summary"][-1] and "printed statement on 1 certified instance" in real["summary"][-1]
+    assert sum(part["percent"] for part in real["shares"][0]["parts"]) == pytest.approx(100, abs=0.5)
+    assert len(real["figure"]["data"]["instance 1: bound"]) == 2
+
+
+def test_counts_are_those_of_the_contents():
+    board = view.dashboard(FIXTURE, [f for c in FIXTURE["cards"] for f in c["findings"]])
+    assert {item["name"]: item["count"] for item in board["printed"]} == {"refuted": 1, "open": 1, "derived": 1}
+    assert {item["name"]: item["count"] for item in board["findings"]} == {"breaks": 1, "constant": 1, "slip": 1}
+    assert sum(item["count"] for item in board["all"]) == sum(len(c["statements"]) for c in FIXTURE["cards"])
+    broken = [{**FIXTURE["controls"][0], "got": "SUPPORTED"}]
+    board = view.dashboard({**FIXTURE, "controls": broken}, [])
+    assert [item["count"] for item in board["controls"]] == [0, 1]
+
+
+class Page(HTMLParser):
+    """The ids of a page and what it links to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[tuple[str, str]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        self.ids += [found["id"]] if "id" in found else []
+        self.links += [(tag, found[name]) for name in ("src", "href", "xlink:href", "srcset", "data") if name in found]
+
+
+def complaints(text: str) -> list[str]:
+    """Everything on a page that a browser would fetch, that leads outside the report's own folder, or nowhere."""
+    found = Page(text)
+    bad = [f"{tag}: {link[:60]}" for tag, link in found.links if not _stays(tag, link)]
+    fragments = {link[1:] for _, link in found.links if link.startswith("#")}
+    bad += [f"no such place: #{name}" for name in sorted(fragments - set(found.ids))]
+    bad += [f"twice: {name}" for name in set(found.ids) if found.ids.count(name) > 1]
+    return bad + [match.group(0) for match in OUTSIDE.finditer(text)]
+
+
+def _stays(tag: str, link: str) -> bool:
+    """A fragment, a data: URI, or (a link that a reader may follow) a file beside the page."""
+    if link.startswith(("#", "data:")):
+        return True
+    return tag == "a" and not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/", link) and ".." not in link
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return report_module.render(FIXTURE)
+
+
+def test_nothing_on_the_page_is_fetched_and_every_link_leads_somewhere(text):
+    assert complaints(text) == []
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        '<img src="https://example.org/a.png">',
+        '<script src="a.js"></script>',
+        "<style>@import 'a.css';</style>",
+        "<p style='background:url(http://example.org/a)'>",
+        '<a href="//example.org">x</a>',
+        '<a href="../secret">x</a>',
+        '<a href="#nowhere">x</a>',
+        '<p id="overview">',
+        '<image xlink:href="http://example.org/a.svg"/>',
+    ],
+)
+def test_the_check_sees_what_it_must(text, planted):
+    assert complaints(text.replace("</body>", f"{planted}</body>"))
+
+
+EVIL = '"><script>alert(1)</script><img src=x onerror=alert(1)> </script> {{ 7 * 7 }}'
+
+
+def hostile(value, key=""):
+    """The same contents with markup in every text that is no formula, number or name that the page works with."""
+    if isinstance(value, dict):
+        return {name: hostile(part, name) for name, part in value.items()}
+    if isinstance(value, list):
+        return [hostile(part, key) for part in value]
+    fixed = {"latex", "symbol", "outcome", "label", "severity", "grade", "kind", "paper", "id", "default", "judged", "claim",
+             "statement", "theorem", "resource", "wanted", "got", "format", "name", "left", "right"}  # fmt: skip
+    return value + EVIL if isinstance(value, str) and key not in fixed else value
+
+
+def test_markup_in_any_text_stays_text(text):
+    page = report_module.render(hostile(FIXTURE))
+    assert "<script>alert(1)" not in page and "<img" not in page
+    assert page.count("<script>") == text.count("<script>") and page.count("</script>") == text.count("</script>")
+    assert page.count("{{ 7 * 7 }}") > 20
+
+
+def test_markup_in_a_formula_stays_text():
+    shown = str(view.math_of(r"\text{<script>alert(1)</script>} < L"))
+    assert "<script" not in shown and shown.startswith("<math") and "&lt;" in shown
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [(0.125, "0.125"), (3200.0, "3200"), (12345.678, "12346"), (1.5e-7, "1.5·10⁻⁷"), (1e6, "10⁶"), (-2e-9, "-2·10⁻⁹"), (0, "0")],
+)  # fmt: skip
+def test_a_number_is_short(value, wanted):
+    assert number(value) == wanted
+
+
+def test_a_chart_puts_points_where_the_axes_say():
+    lines = [Line("a", [1, 10, 100], [1, 0.1, 0.01], lower=[0.5, 0.05, 0.005], upper=[2, 0.2, 0.02], label="1")]
+    axes = Axis("T", log=True), Axis("mean", log=True)
+    across, up = scales(lines, *axes)
+    assert across(10) == pytest.approx((across(1) + across(100)) / 2, abs=0.02)
+    assert up(0.1) == pytest.approx((up(1) + up(0.01)) / 2, abs=0.02) and up(1) < up(0.01)
+    drawn = chart(lines, *axes, title="<T>")
+    assert (
+        f"{across(10):g},{up(0.1):g}" not in drawn.split('class="line"')[1].split("/>")[0]
+    )  # on the line of its neighbours
+    assert drawn.count('class="point"') == 3 and 'aria-label="&lt;T&gt;"' in drawn and 'class="band"' in drawn
+
+
+def test_a_chart_leaves_out_what_an_axis_cannot_show():
+    line = Line("a", [1, 2, 4, 8], [1.0, 0.0, math.nan, 2.0])
+    assert chart([line], Axis("x", log=True), Axis("y", log=True), title="t").count('class="point"') == 2
+    assert chart([Line("a", [1], [0.0])], Axis("x"), Axis("y", log=True), title="t") == ""
+
+
+def test_labels_at_the_right_end_do_not_overlap():
+    lines = [Line(str(k), [0, 1], [0, 1 + k / 1000], k, label=str(k)) for k in range(1, 6)]
+    drawn = chart(lines, Axis("x"), Axis("y"), title="t")
+    places = sorted(float(y) for y in re.findall(r'class="end-label s\d" x="[\d.]+" y="([\d.]+)"', drawn))
+    assert len(places) == 5 and all(b - a >= 11 for a, b in pairwise(places))
+
+
+def test_marks_and_zones_are_inside_the_axes():
+    made = {"marks": [Mark("far", 5, 7)], "zones": [Zone(-3, 0, "never")]}
+    across, up = scales([Line("a", [0, 1], [0, 1])], Axis("x"), Axis("y"), **made)
+    assert across.low <= 5 <= across.high and up.low <= -3 and up.high >= 7
+
+
+def test_a_figure_has_every_number_that_it_shows():
+    lines = [Line("a", [1, 2], [3.0, math.inf]), Line("gap", [1, 1], [1, 2], style="gap")]
+    made = figure(lines, Axis("T"), Axis("y"), title="t", file="a b")
+    assert made["data"] == {"a: T": [1.0, 2.0], "a": [3.0, None]} and made["file"] == "a_b"
+
+
+def test_the_ledger_of_the_controls_is_shared_out_in_advance():
+    controls, ledger = run_controls("1e-3")
+    assert isinstance(ledger, AlphaLedger) and ledger.remaining == 0
+    assert [control.passed for control in controls] == [True, True, True]
+
+
+def test_a_quick_report_judges_every_theorem_on_short_runs():
+    for name, recipe in RECIPES.items():
+        short = report_module._shortest(recipe.instances)
+        assert 1 <= len(short) <= report_module.BRIEF, name
+        longest = max(instance.horizons[0] for instance in short)
+        others = [instance for instance in recipe.instances if instance.name not in {item.name for item in short}]
+        assert all(len(instance.horizons) == 1 for instance in short)
+        assert all(min(instance.horizons) >= longest for instance in others)

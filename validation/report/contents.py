@@ -1,0 +1,256 @@
+"""What the report says, as plain data: the page is drawn from it alone, and `report.json` beside the page is the same.
+
+Every formula is LaTeX here and every number a number; nothing is markup, so a page made from a stranger's declarations has
+no more markup than one made from ours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sympy as sp
+
+from ...bounds.audit.refutation import Case, Refutation
+from ...bounds.audit.status import Status, status
+from ...bounds.language.rendering import condition_latex, latex_of
+from ...bounds.language.theorem import Theorem
+from ...bounds.proof.derivations import derivation, prove
+from ...bounds.registry import get_paper, is_paper
+from ..runs.campaign import ExperimentResult
+from ..runs.declaration import Counterexample
+from ..runs.instance import Instance
+from ..runs.recipe import Recipe
+from ..runs.validate import Validation, measured_slope
+from ..statistics.evalues import mean_bracket
+from ..statistics.slopes import bound_slope
+from .rates import Rates
+
+FORMAT = "fedco-report/2"
+_LONG = 24
+"""A number of more characters is shown as a decimal."""
+
+
+def card(theorem: Theorem) -> dict[str, Any]:
+    """What is declared and known of a theorem; `measured` has what its runs say."""
+    key = theorem.id.partition(".")[0]
+    return {
+        "id": theorem.id,
+        "paper": key,
+        "paper_title": get_paper(key).title if is_paper(key) else "",
+        "kind": theorem.kind,
+        "title": theorem.title,
+        "source": str(theorem.source),
+        "metric": {
+            "name": theorem.metric.name,
+            "latex": theorem.metric.latex,
+            "dimension": str(theorem.metric.dimension),
+            "meaning": theorem.metric.meaning,
+        },
+        "assumptions": [{"name": item.name, "text": item.text} for item in theorem.assumptions],
+        "note": theorem.note,
+        "default": theorem.default,
+        "statements": [statement(theorem, label) for label in theorem.labels],
+        "proof": proof(theorem),
+    }
+
+
+def measured(
+    validation: Validation | None,
+    recipe: Recipe | None,
+    rates: Rates | None,
+    lemmas: Mapping[str, Any] | None,
+    without: str,
+) -> dict[str, Any]:
+    """What the runs of a theorem say; empty where there are none.
+
+    Args:
+        lemmas: the measured chain of its proof (`validation/lemmas/table.py`).
+        without: why it is not compared with runs, where that is declared.
+    """
+    made = {
+        "runs": runs(validation) if validation else [],
+        "judged": validation.label if validation else "",
+        "limit_exponent": recipe.limit_exponent if recipe else None,
+        "without": without,
+        "rates": rates.to_dict() if rates else None,
+        "lemmas": dict(lemmas) if lemmas else None,
+    }
+    plain: dict[str, Any] = _finite(made)
+    return plain
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinite number; None stands for one, as where a run diverged."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {name: _finite(part) for name, part in value.items()}
+    return [_finite(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+def statement(theorem: Theorem, label: str) -> dict[str, Any]:
+    """A statement with its formulas and what is known of it."""
+    said = theorem.statement(label)
+    return {
+        "label": label,
+        "note": said.note,
+        "status": known(status(theorem, label)),
+        "terms": [{"name": term.name, "role": term.role, "latex": latex_of(said, term.expr)} for term in said.terms],
+        "derived": [
+            {
+                "name": item.name,
+                "symbol": item.latex or rf"\text{{{item.name}}}",
+                "latex": latex_of(said, item.expr),
+                "meaning": item.meaning,
+            }
+            for item in said.derived
+        ],
+        "conditions": [
+            {"name": item.name, "latex": condition_latex(said, item), "note": item.note} for item in said.conditions
+        ],
+        "schedule": [
+            {"symbol": theorem.notation[name].latex, "latex": latex_of(said, sp.sympify(expr))}
+            for name, expr in said.schedule.items()
+        ],
+        "symbols": [
+            {
+                "name": name,
+                "latex": binding.latex,
+                "meaning": binding.quantity.meaning,
+                "dimension": str(binding.quantity.dimension),
+                "domain": binding.quantity.domain,
+                "role": binding.quantity.role,
+            }
+            for name, binding in said.symbols.items()
+        ],
+    }
+
+
+def known(found: Status) -> dict[str, Any]:
+    """A status as data; `given` are conditions that the statement leaves out."""
+    return {
+        "outcome": found.outcome,
+        "why": found.why,
+        "given": [str(item) for item in found.given],
+        "bundles": list(found.bundles),
+    }
+
+
+def proof(theorem: Theorem) -> dict[str, Any] | None:
+    """What the kernel says of the derivation of the corrected statement; None where there is no derivation."""
+    if derivation(theorem) is None:
+        return None
+    found = prove(theorem)
+    return {
+        "checked": found.checked,
+        "steps": len(found.to_dict()["steps"]),
+        "assumptions": [str(item) for item in found.to_dict()["assumptions"]],
+        "command": f"fedco prove {theorem.id}",
+    }
+
+
+def runs(validation: Validation) -> list[dict[str, Any]]:
+    """One entry per instance, its horizons in order."""
+    instances: list[Instance] = []
+    for result in validation.results:
+        if not any(result.experiment.instance is seen for seen in instances):
+            instances.append(result.experiment.instance)
+    return [
+        _run(instance, [r for r in validation.results if r.experiment.instance is instance]) for instance in instances
+    ]
+
+
+def _run(instance: Instance, results: Sequence[ExperimentResult]) -> dict[str, Any]:
+    ordered = sorted(results, key=lambda result: result.experiment.T)
+    slope = measured_slope(ordered) if len(ordered) > 1 else None
+    horizons = [result.experiment.T for result in ordered]
+    bounds = [result.bound.total for result in ordered]
+    has_slope = len(ordered) > 1 and all(bounds)
+    return {
+        "problem": instance.problem_name,
+        "parameters": {name: str(value) for name, value in instance.parameters.items()},
+        "hyperparameters": {name: str(value) for name, value in instance.hyperparameters.items()},
+        "case": instance.case,
+        "why": instance.why,
+        "horizons": [_horizon(result) for result in ordered],
+        "measured_slope": None if slope is None else [slope.slope, slope.lower, slope.upper],
+        "bound_slope": bound_slope(horizons, bounds) if has_slope else None,
+        "certificates": [
+            {"quantity": name, "value": float(item.value), "kind": item.kind, "argument": item.argument}
+            for name, item in instance.made().certificates.items()
+        ],
+    }
+
+
+def _horizon(result: ExperimentResult) -> dict[str, Any]:
+    verdict = result.verdict
+    bracket = mean_bracket(result.statistic, result.cap)
+    return {
+        "T": result.experiment.T,
+        "outcome": str(verdict.outcome),
+        "reason": verdict.reason,
+        "mean": verdict.empirical,
+        "lower": bracket.lower,
+        "upper": bracket.upper,
+        "bound": verdict.bound,
+        "tightness": verdict.tightness,
+        "shares": dict(verdict.shares),
+        "seeds": verdict.seeds,
+        "alpha": verdict.alpha,
+        "vacuous": verdict.vacuous,
+    }
+
+
+def refutation(item: Refutation, case: Case, file: str, picture: Mapping[str, Any] | None) -> dict[str, Any]:
+    """An exact instance that breaks a claim.
+
+    Args:
+        case: the instance, rebuilt now.
+        file: its bundle, relative to the page.
+        picture: the instance drawn, where it can be.
+    """
+    (low, _), (_, high) = item.sides(case)
+    return {
+        "name": item.name,
+        "claim": item.claim,
+        "statement": item.statement,
+        "summary": item.summary,
+        "grade": item.grade,
+        "reading": case.reading,
+        "alternatives": dict(item.alternatives),
+        "checked": list(case.facts),
+        "findings": list(item.findings),
+        "left": float(low),
+        "right": float(high),
+        "factor": float(low / high) if high > 0 else None,
+        "problem": str(case.problem["name"]),
+        "numbers": {name: _shown(value) for name, value in case.problem["parameters"].items()},
+        "constants": {name: _shown(value) for name, (value, _) in case.constants.items()},
+        "hyperparameters": {name: _shown(value) for name, value in case.hyperparameters.items()},
+        "file": file,
+        "command": f"fedco replay {file}",
+        "picture": picture,
+    }
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_shown(part) for part in value) + "]"
+    text = str(value)
+    return text if len(text) <= _LONG else f"{float(value):.6g}"
+
+
+def exhibit(theorem: str, known: Counterexample) -> dict[str, Any]:
+    """A paper's own counterexample: its cases as rows, and what can be drawn of each."""
+    found = {case: known.summary(case) for case in known.cases}
+    return {
+        "id": theorem,
+        "title": known.title,
+        "about": known.about,
+        "caption": known.caption,
+        "command": f"fedco counterexample {theorem}",
+        "rows": [dict(known.row(summary)) for summary in found.values()],
+        "scenes": [{"case": case, **known.scene(case)} for case in known.cases] if known.scene else [],
+    }
