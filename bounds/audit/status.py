@@ -54,9 +54,9 @@ def status(theorem: Theorem, label: str = "printed") -> Status:
     statement = theorem.statement(label)
     if broken := _bundles(theorem, label):
         return Status("refuted", "an exact instance breaks it", bundles=broken)
+    if derivation(theorem, label) is not None and prove(theorem, label).checked:
+        return Status("proved", "the kernel checks its derivation")
     if label == "corrected":
-        if derivation(theorem) is not None and prove(theorem).checked:
-            return Status("proved", "the kernel checks its derivation")
         return Status("derived", f"the derivation is in docs/theory, under {theorem.source.paper}")
     if check := _arguments().get((theorem.id, label)):
         check()

@@ -9,19 +9,17 @@ from ..language.theorem import Theorem
 from ..registry import all_papers, get_paper, is_paper
 from .kernel import Corollary, Derivation, Reader, Verdict, check, follow
 
-LABEL = "corrected"
 
-
-def derivation(theorem: Theorem, label: str = LABEL) -> Derivation | Corollary | None:
-    """The derivation of a statement as data, or None where there is none."""
+def derivation(theorem: Theorem, label: str = "") -> Derivation | Corollary | None:
+    """The derivation of a statement as data, or None where there is none; it is always that of the default statement."""
     key = theorem.id.partition(".")[0]
-    if label != LABEL or label not in theorem.labels or not is_paper(key):
+    if label not in ("", theorem.default) or not is_paper(key):
         return None
     build = get_paper(key).derivations.get(theorem.id)
-    return build(Reader(theorem, theorem.statement(label))) if build else None
+    return build(Reader(theorem, theorem.statement())) if build else None
 
 
-def prove(theorem: Theorem, label: str = LABEL) -> Verdict:
+def prove(theorem: Theorem, label: str = "") -> Verdict:
     """Re-check the derivation of a statement.
 
     Raises:
@@ -30,13 +28,14 @@ def prove(theorem: Theorem, label: str = LABEL) -> Verdict:
     found = derivation(theorem, label)
     if found is None:
         raise InputError(
-            f"{theorem.id}: no derivation of the {label} statement; wanted one of {', '.join(derived_ids())}"
+            f"{theorem.id}: no derivation of the {label or theorem.default} statement; wanted one of {', '.join(derived_ids())}"
         )
-    return verdict(found, theorem, label)
+    return verdict(found, theorem)
 
 
-def verdict(found: Derivation | Corollary, theorem: Theorem, label: str = LABEL) -> Verdict:
+def verdict(found: Derivation | Corollary, theorem: Theorem, label: str = "") -> Verdict:
     """What the kernel says of a derivation; for a corollary, with that of its theorem."""
+    label = label or theorem.default
     if isinstance(found, Derivation):
         return check(found, theorem, label)
     return follow(found, theorem, label, _premise(found.theorem, found.label))

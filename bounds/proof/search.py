@@ -27,8 +27,10 @@ def points_near(inside: Point, region: Region) -> tuple[Point, ...]:
         point = {param: inside[param] for param in free}
         for param, factor in chosen:
             point[param] *= factor
-        for param, formula in region.formulas.items():
-            point[param] = formula.at(point)
+        try:
+            point = region.constants_at(point)
+        except ValueError:  # a root is not rational there
+            continue
         if all(slack.at(point) >= 0 for slack in region.conditions.values() if _whole(slack)):
             found.append(point)
     return tuple(found)

@@ -45,14 +45,20 @@ STATIONARITY = Metric(
     "average over t = 0..T-1 of the averaged model",
 )
 
-_INDEPENDENT = Assumption("independence", "samples are fresh at every step and independent over the clients")
+_INDEPENDENT = Assumption(
+    "independence", "samples are fresh at every step, and independent over the clients and within a batch"
+)
+_START = Assumption("start", "all clients start from one model")
+_INFIMUM = Assumption("infimum", "F is bounded below by F_*")
+_GRADIENT = Assumption("gradient", "F is differentiable, with the gradient that the chain rule gives")
 FEDERATED = (
     Assumption("smoothness", "every grad F_i is L-Lipschitz"),
     Assumption(
         "noise", "stochastic gradients of F_i are unbiased, with a standard deviation of at most sigma at every point"
     ),
-    Assumption("infimum", "F is bounded below by F_*"),
+    _INFIMUM,
     _INDEPENDENT,
+    _START,
 )
 BOUNDED = Assumption("bounded gradients", "||grad F_i(x)|| <= G for every client and point")
 SIMILAR = Assumption("heterogeneity", "(1/N) sum_i ||grad F_i(x) - grad F(x)||^2 <= zeta^2 at every point")
@@ -60,19 +66,24 @@ POOLED = (Assumption("smoothness", "grad F is L_bar-Lipschitz"), *FEDERATED[1:])
 COMPOSITE = (
     Assumption("outer functions", "E||grad f_k(y; s)||^2 <= C_f^2; grad f_k is L_f-Lipschitz"),
     Assumption(
-        "inner map", "all g_k are one map g; E||Jacobian of g(x; z)||^2 <= C_g^2; its Jacobian is L_g-Lipschitz"
+        "inner map",
+        "all g_k are one map g; E||Jacobian of g(x; z)||^2 <= C_g^2, so that g is C_g-Lipschitz; its Jacobian is L_g-Lipschitz",
     ),
     Assumption("inner value", "the noise of g(x; z) has a standard deviation of at most delta_g"),
     Assumption(
         "samples", "the outer sample of a step is independent of its inner sample, which value and Jacobian share"
     ),
     _INDEPENDENT,
+    _INFIMUM,
+    _GRADIENT,
 )
 CONDITIONAL = (
     Assumption("outer functions", "every f_xi is B_f-Lipschitz with an S_f-Lipschitz gradient"),
     Assumption("inner maps", "E||Jacobian of g_eta||^2 <= C_g^2; the Jacobian of every g_eta(., xi) is S_g-Lipschitz"),
     Assumption("inner value", "given xi, the noise of g_eta(x, xi) has a standard deviation of at most delta_g"),
     _INDEPENDENT,
+    _INFIMUM,
+    _GRADIENT,
 )
 
 

@@ -42,6 +42,7 @@ from .rules import (
     Later,
     Linear,
     MeanMoment,
+    NoisyDrift,
     Open,
     Part,
     Product,
@@ -53,7 +54,7 @@ from .rules import (
     Weights,
     WithinRound,
 )
-from .scalars import at, dot, quantity, scalar, sq, total, value
+from .scalars import Scalar, at, dot, quantity, scalar, sq, total, value
 from .setting import (
     COMMUNICATION,
     EVERY,
@@ -107,6 +108,7 @@ __all__ = [
     "LowerBound",
     "Mean",
     "MeanMoment",
+    "NoisyDrift",
     "Objective",
     "Open",
     "Param",
@@ -116,6 +118,7 @@ __all__ = [
     "ProofError",
     "Quantity",
     "Reader",
+    "Scalar",
     "SecondMoment",
     "Setting",
     "Signomial",

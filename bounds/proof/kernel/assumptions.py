@@ -69,6 +69,12 @@ def _operator_function(state: State, name: str) -> None:
         raise ProofError(f"{name}: its values are no operators")
 
 
+def _free_of(state: State, index: str, *points: Term) -> None:
+    for point in points:
+        if index in state.algebra.support(state.algebra.normal(point)).index:
+            raise ProofError(f"the point {point!r} depends on {index}")
+
+
 def _averaged(app: App, of_mean: bool) -> None:
     """With `of_mean` an assumption is about the mean function: no sample is left."""
     if of_mean and any(step is not None for step in app.samples):
@@ -78,7 +84,7 @@ def _averaged(app: App, of_mean: bool) -> None:
 @dataclass(frozen=True)
 class Lipschitz(Axiom):
     """|f(y; w) - f(z; w)| <= c |y - z| for every sample; with `mean_square` in mean square, at points free of the sample;
-    with `of_mean` for the mean function only.
+    with `of_mean` for the mean function only; with `over` for its mean over an index, at points free of the index.
 
     Terms: f(y; w), f(z; w).
     """
@@ -87,6 +93,7 @@ class Lipschitz(Axiom):
     constant: Signomial
     mean_square: bool = False
     of_mean: bool = False
+    over: str = ""
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
         _vector_function(state, self.function)
@@ -96,7 +103,11 @@ class Lipschitz(Axiom):
             points = [left.argument, right.argument]
             _new_to(state, _drawn(state, left), points, f"{self.function} is Lipschitz in mean square only")
         gap = self.constant**2 * sq(left.argument - right.argument)
-        return inequality(state, sq(left - right), gap, frozenset({self.assumption}))
+        change: Term = left - right
+        if self.over:
+            _free_of(state, self.over, left.argument, right.argument)
+            change = Mean(self.over, change)
+        return inequality(state, sq(change), gap, frozenset({self.assumption}))
 
 
 @dataclass(frozen=True)
@@ -173,7 +184,10 @@ class Variance(Axiom):
 
 @dataclass(frozen=True)
 class Heterogeneity(Axiom):
-    """|f_k(p) - mean_k f_k(p)| <= c for every k, at points that do not depend on k, for mean functions. Terms: f(p)."""
+    """|f_k(p) - mean_k f_k(p)|^2 <= c^2 for every k, at points that do not depend on k, for mean functions. Terms: f(p).
+
+    Of vectors only the mean over k is bounded, so that for them a bound of that mean is enough.
+    """
 
     function: str
     constant: Signomial
@@ -183,8 +197,7 @@ class Heterogeneity(Axiom):
         (app,) = _apps(state, self.function, terms, 1)
         if any(step is not None for step in app.samples):
             raise ProofError(f"{app!r}: the bound is for the mean over the samples")
-        if self.index in state.algebra.support(state.algebra.normal(app.argument)).index:
-            raise ProofError(f"{app!r}: the point depends on {self.index}")
+        _free_of(state, self.index, app.argument)
         gap = app - Mean(self.index, app)
         uses = frozenset({self.assumption})
         if not isinstance(state.setting.function(self.function).space, str):

@@ -148,11 +148,13 @@ def _prepared(corollary: Corollary, statement: Any, reader: Reader, lines: list[
         lines.append(Line(condition.name, f"{param.name} = {value!r}", "schedule", ()))
         if param.count:
             fixed[f"{param.name}>=1"] = param.name
-    check = _Check(Region({}, dict(reader.formulas)), corollary.certificates, chosen, lines, set(), set(), [])
+    check = _Check(
+        Region({}, dict(reader.formulas), dict(reader.powers)), corollary.certificates, chosen, lines, set(), set(), []
+    )
     table = {name: check.put_in(slack) for name, slack in slacks.items()}
     table |= {name: chosen[reader.params[param]] - 1 for name, param in fixed.items()}
     table |= dict(_powers(corollary, table))
-    check.region = Region(table, dict(reader.formulas))
+    check.region = Region(table, dict(reader.formulas), dict(reader.powers))
     _inhabited(corollary, reader, check)
     return check
 
@@ -178,9 +180,7 @@ def _powers(corollary: Corollary, slacks: Mapping[str, Signomial]) -> Iterator[t
 
 def _inhabited(corollary: Corollary, reader: Reader, check: _Check) -> None:
     """A rational point at which every condition holds."""
-    point = allowed_point(reader, corollary.inside)
-    for param, formula in check.region.formulas.items():
-        point[param] = formula.at(point)
+    point = check.region.constants_at(allowed_point(reader, corollary.inside))
     for param, formula in check.chosen.items():
         point[param] = formula.at(point)
         if point[param] <= 0 or (param.count and point[param].denominator != 1):
@@ -203,7 +203,7 @@ def _parent(corollary: Corollary, check: _Check) -> Reader:
     """The theorem's formulas, whose constants are those of the corollary."""
     reader = Reader(corollary.theorem, corollary.theorem.statement(corollary.label))
     for param, formula in reader.formulas.items():
-        if check.region.formulas.get(param) != formula:
+        if check.region.formulas.get(param) != formula or check.region.powers.get(param) != reader.powers.get(param):
             raise ProofError(f"the constant {param.name} is not that of {corollary.theorem.id}")
     return reader
 

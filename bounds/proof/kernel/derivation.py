@@ -159,7 +159,7 @@ def _region(statement: Any, reader: Reader) -> Region:
         slacks[condition.name] = first
         for other in second:
             slacks[f"{condition.name} reversed"] = other
-    return Region(slacks, dict(reader.formulas))
+    return Region(slacks, dict(reader.formulas), dict(reader.powers))
 
 
 def allowed_point(reader: Reader, values: Mapping[str, Fraction]) -> dict[Param, Fraction]:
@@ -173,9 +173,7 @@ def allowed_point(reader: Reader, values: Mapping[str, Fraction]) -> dict[Param,
 
 def _inhabited(region: Region, reader: Reader, inside: Mapping[str, Fraction]) -> dict[Param, Fraction]:
     """A rational point at which the conditions hold, so nothing is proved from a contradiction."""
-    point = allowed_point(reader, inside)
-    for param, formula in region.formulas.items():
-        point[param] = formula.at(point)
+    point = region.constants_at(allowed_point(reader, inside))
     for name, slack in region.conditions.items():
         if slack.at(point) < 0:
             raise ProofError(f"the point inside violates {name}")

@@ -14,10 +14,21 @@ class Reader:
     def __init__(self, theorem: Any, statement: Any):
         self.params = {binding.name: _param(binding.symbol) for binding in theorem.notation}
         self.formulas: dict[Param, Signomial] = {}
+        self.powers: dict[Param, int] = {}
         for constant in statement.derived:
-            formula = self.read(constant.expr)
-            self.params[constant.name] = Param(constant.name, _is_positive(formula))
-            self.formulas[self.params[constant.name]] = formula
+            formula, power = self._definition(constant.expr)
+            param = self.params[constant.name] = Param(constant.name, _is_positive(formula))
+            self.formulas[param] = formula
+            if power != 1:
+                self.powers[param] = power
+
+    def _definition(self, expr: Any) -> tuple[Signomial, int]:
+        """(formula, n) such that the n-th power of a constant is the formula: n = 2 for the root of a sum."""
+        if expr.is_Pow and expr.exp.is_Rational and expr.exp.p == 1 and expr.base.is_Add:
+            base = self.read(expr.base)
+            if base.nonnegative:
+                return base, int(expr.exp.q)
+        return self.read(expr), 1
 
     def __getattr__(self, name: str) -> Signomial:
         if name.startswith("_") or name not in self.params:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 
-from .signomial import Param, ProofError, Signomial, parameter
+from .signomial import Param, ProofError, Signomial, parameter, signomial
 
 Certificate = tuple[tuple[Signomial, tuple[str, ...]], ...]
 
@@ -18,11 +19,13 @@ Certificate = tuple[tuple[Signomial, tuple[str, ...]], ...]
 class Region:
     """The conditions as slacks (name -> expression that is nonnegative), and constants with their formulas.
 
+    `powers` says which constants are roots: the power of such a constant, not itself, is its formula.
     A count n adds the slacks `n>=1` (n - 1) and `n whole` ((n - 1)(n - 2), nonnegative for whole n).
     """
 
     conditions: Mapping[str, Signomial]
     formulas: Mapping[Param, Signomial] = field(default_factory=dict)
+    powers: Mapping[Param, int] = field(default_factory=dict)
 
     def slack(self, name: str) -> Signomial:
         """The nonnegative expression with this name.
@@ -58,13 +61,27 @@ class Region:
     def expanded(self, value: Signomial) -> Signomial:
         """The value times a positive factor, with the formulas of the constants put in."""
         for param, formula in reversed(list(self.formulas.items())):
-            lowest = min((e for m, _ in value.terms for p, e in m if p == param), default=0)
-            if any(e.denominator != 1 for m, _ in value.terms for p, e in m if p == param):
+            power = self.powers.get(param, 1)
+            exponents = [e for m, _ in value.terms for p, e in m if p == param]
+            if any(Fraction(e, power).denominator != 1 for e in exponents):
                 return value
+            lowest = min(exponents, default=0)
             if lowest < 0:
                 value = value * parameter(param.name, positive=param.positive, count=param.count) ** -lowest
-            value = value.substitute(param, formula)
+            value = value.substitute(param, formula, power)
         return value
+
+    def constants_at(self, point: Mapping[Param, Fraction]) -> dict[Param, Fraction]:
+        """The point with the values of the constants.
+
+        Raises:
+            ProofError: a root is not rational.
+        """
+        found = dict(point)
+        for param, formula in self.formulas.items():
+            root = signomial(formula.at(found)) ** Fraction(1, self.powers.get(param, 1))
+            found[param] = root.at({})
+        return found
 
 
 def used_conditions(certificate: Iterable[tuple[Signomial, tuple[str, ...]]]) -> frozenset[str]:

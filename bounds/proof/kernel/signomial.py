@@ -115,12 +115,12 @@ class Signomial:
         """Whether nothing is subtracted: then the value is nonnegative for all parameters."""
         return all(coefficient >= 0 for _, coefficient in self.terms)
 
-    def substitute(self, param: Param, value: Signomial) -> Signomial:
-        """`value` for `param`; a value of several terms needs whole nonnegative exponents."""
+    def substitute(self, param: Param, value: Signomial, power: int = 1) -> Signomial:
+        """`value` for param^power; a value of several terms needs whole nonnegative exponents."""
         total = ZERO
         for monomial, coefficient in self.terms:
             rest = tuple((p, e) for p, e in monomial if p != param)
-            exponent = dict(monomial).get(param, 0)
+            exponent = _exponent(Fraction(dict(monomial).get(param, 0)) / power)
             total = total + Signomial([(rest, coefficient)]) * (value**exponent if exponent else ONE)
         return total
 

@@ -33,7 +33,7 @@ def test_every_derivation_checks(name):
 @pytest.mark.parametrize("name", IDS)
 def test_every_condition_is_used_and_every_term_is_reached(name):
     found = prove(get_theorem(name))
-    statement = get_theorem(name).statement("corrected")
+    statement = get_theorem(name).statement()
     assert {c.name for c in statement.conditions} - set(found.conditions) == NOT_NEEDED.get(name, set())
     assert not [text for text in found.dropped if text.startswith("conclusion: ") and text.endswith(" 1")], (
         "the statement is what the derivation delivers, not more"
@@ -43,21 +43,21 @@ def test_every_condition_is_used_and_every_term_is_reached(name):
 def survivors(name, chosen):
     theorem = get_theorem(name)
     before = prove(theorem)
-    return [m.where for m in chosen if not noticed(m.value, theorem, "corrected", before)]
+    return [m.where for m in chosen if not noticed(m.value, theorem, theorem.default, before)]
 
 
 def statement_survivors(name, chosen):
     theorem = get_theorem(name)
     plan = derivation(theorem)
     before = verdict(plan, theorem)
-    return [m.where for m in chosen if not noticed(plan, with_statement(theorem, m.value), "corrected", before)]
+    return [m.where for m in chosen if not noticed(plan, with_statement(theorem, m.value), theorem.default, before)]
 
 
 @pytest.mark.parametrize("name", IDS)
 def test_a_sample_of_mutants_is_noticed(name):
     every = list(mutants(derivation(get_theorem(name))))
     assert not survivors(name, Random(name).sample(every, min(SAMPLE, len(every))))
-    changed = list(statement_mutants(get_theorem(name).statement("corrected")))
+    changed = list(statement_mutants(get_theorem(name).statement()))
     assert not statement_survivors(name, Random(name).sample(changed, SAMPLE))
 
 
@@ -67,7 +67,7 @@ def test_every_mutant_is_noticed(name):
     every = list(mutants(derivation(get_theorem(name))))
     left = survivors(name, every)
     assert len(left) <= len(every) / 100, left
-    assert not statement_survivors(name, statement_mutants(get_theorem(name).statement("corrected")))
+    assert not statement_survivors(name, statement_mutants(get_theorem(name).statement()))
 
 
 # --- what a derivation may not do -------------------------------------------------------------------------------------

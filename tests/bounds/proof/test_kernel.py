@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from fedco.bounds.proof.kernel import (
@@ -35,6 +36,7 @@ from fedco.bounds.proof.kernel import (
     Lipschitz,
     LipschitzOperator,
     Mean,
+    NoisyDrift,
     Objective,
     Open,
     Product,
@@ -593,3 +595,88 @@ def test_growth_within_a_round():
             within(**numbers)
     with pytest.raises(ProofError, match="no nonnegative quantity"):
         WithinRound("F", "reset", "first", "later", L, L, L).apply(make_state())
+
+
+# --- drift with noise, a mean over clients, constants that are roots --------------------------------------------------
+
+
+def noisy(noise_term, growth=L, size=SIGMA, weight=ONE, phases=EVERY):
+    """x moves by eta times a known part and fresh noise; both are given bounds."""
+    known = App("dF", p)
+    functions = (
+        *make_setting().functions[:1],
+        Function("dF", "x", "x"),
+        Function("noisy", "x", "x", ("z",), CLIENT, CLIENT),
+    )
+    drawn = Mean("i", App("noisy", p, (0,)))
+    moved = x + known + drawn
+    variables = (
+        Variable("x", "x", CLIENT, ((LOCAL, moved), (COMMUNICATION, Mean("k", moved)))),
+        Variable("p", "x"),
+    )
+    setting = Setting(make_setting().indices, make_setting().sources, functions, variables)
+    state = make_state(setting)
+    state.quantities = {"X": Quantity("X", sq(x - Mean("k", x)))}
+    rules = {
+        "local": Definition("x", "local"),
+        "local.mean": Project("local", ("k",)),
+        "move": Linear(
+            (LATER_X - Mean("k", LATER_X)) - D - (drawn - Mean("k", drawn)), ((ONE, "local"), (-ONE, "local.mean"))
+        ),
+        "communication": Definition("x", "communication"),
+        "communication.mean": Project("communication", ("k",)),
+        "reset": Linear(LATER_X - Mean("k", LATER_X), ((ONE, "communication"), (-ONE, "communication.mean"))),
+        "start": Assume("start"),
+    }
+    for name, rule in rules.items():
+        state.facts[name] = rule.apply(state)
+    given = {
+        "drawn": drawn - Mean("k", drawn),
+        "centred": (drawn - App("noisy", p, (None,))) - Mean("k", drawn - App("noisy", p, (None,))),
+        "next": App("noisy", p, (1,)) - App("noisy", p, (None,)),
+    }[noise_term]
+    rest = state.algebra.normal((drawn - Mean("k", drawn)) - given)
+    for name, term, bound in (("growth", rest, growth), ("size", given, size)):
+        form_ = state.form(sq(term) - (bound if not isinstance(bound, str) else quantity(bound)))
+        state.facts[name] = facts.Inequality(facts.fact_form(form_), False, phases)
+    return NoisyDrift("X", "move", "reset", "start", given, "growth", "size", weight).apply(state)
+
+
+def test_drift_with_noise():
+    found = noisy("centred").table
+    bound = -next(c for atom, c in found.items() if repr(atom) == "1")
+    assert bound == T * (2 * (I - 1) * (2 * I - 1) / 6 * L + 2 * (I - 1) / 2 * SIGMA)
+    for message, given in {
+        "not centred": {"noise_term": "drawn"},
+        "not known after the step": {"noise_term": "next"},
+        "growth: the constant": {"noise_term": "centred", "growth": -L},
+        "size: the constant": {"noise_term": "centred", "size": -SIGMA},
+        "by a constant": {"noise_term": "centred", "size": "X"},
+        "the weight": {"noise_term": "centred", "weight": -ONE},
+        "at every step": {"noise_term": "centred", "phases": LATER},
+    }.items():
+        with pytest.raises(ProofError, match=message):
+            noisy(**given)
+
+
+def test_an_assumption_about_the_mean_over_an_index():
+    state = make_state()
+    state.axioms = {"mean": Lipschitz("1", "g", L, of_mean=True, over="k")}
+    exact = lambda point: App("g", point, (None,))  # noqa: E731
+    state.facts["0"] = Assume("mean", (exact(p), exact(r))).apply(state)
+    assert state.facts["0"].table == state.form(sq(Mean("k", exact(p) - exact(r))) - L**2 * sq(p - r))
+    with pytest.raises(ProofError, match="depends on k"):
+        Assume("mean", (exact(x), exact(p))).apply(state)
+
+
+def test_a_constant_that_is_a_root():
+    root, square = parameter("M"), L**2 + ETA
+    (param,) = root.params
+    region = Region({}, {param: square}, {param: 2})
+    assert region.certified(root**2 - L**2, ())
+    assert not region.certified(root**2 - L**2 - 2 * ETA, ())
+    assert not region.certified(root - L, ()), "an odd power is left as it is"
+    point = {next(iter(L.params)): Fraction(3), next(iter(ETA.params)): Fraction(16)}
+    assert region.constants_at(point)[param] == 5
+    with pytest.raises(ProofError, match="not rational"):
+        region.constants_at({**point, next(iter(ETA.params)): Fraction(1)})

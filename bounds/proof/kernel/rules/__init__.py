@@ -7,7 +7,7 @@ corollaries (corollary.py) this is all that a checked derivation rests on.
 from .base import Rule, Weights
 from .combination import Combine, Instance, Open, Triangle
 from .probability import Action, Assume, IndependentMean, IndependentMoment, MeanMoment, Product
-from .rounds import Drift, WithinRound
+from .rounds import Drift, NoisyDrift, WithinRound
 from .smoothness import SmoothDescent
 from .sums import AtStart, Invariant, Part, SumOver
 from .vectors import Cases, Definition, Later, Linear, Project, Vanishing
@@ -31,6 +31,7 @@ RULES = (
     Triangle,
     SmoothDescent,
     Drift,
+    NoisyDrift,
     WithinRound,
     SumOver,
     Invariant,

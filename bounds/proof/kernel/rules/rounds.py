@@ -8,7 +8,7 @@ from ..facts import Inequality, State, fact_form
 from ..scalars import At, Atom, Inner, Named, One, Scalar, Total, sq
 from ..setting import COMMUNICATION, EVERY, FIRST, LOCAL
 from ..signomial import ONE, ZERO, ProofError, Signomial
-from ..terms import Term, shifted
+from ..terms import Given, Sum, Term, shifted
 from .base import Rule, all_uses
 
 
@@ -33,44 +33,9 @@ class Drift(Rule):
         return (self.move, self.reset, self.start, self.growth)
 
     def apply(self, state: State) -> Inequality:
-        d = self._vector(state)
-        move, reset, start = (state.equation(name) for name in (self.move, self.reset, self.start))
-        normal = state.algebra.normal
-        if reset.term != normal(shifted(d, 1)) or not reset.phases >= COMMUNICATION:
-            raise ProofError(f"{self.reset} does not say that the vector is 0 after a communication")
-        if start.term != normal(d) or not start.phases >= FIRST:
-            raise ProofError(f"{self.start} does not say that the vector is 0 at the start")
-        if not move.phases >= LOCAL:
-            raise ProofError(f"{self.move} does not cover every local step")
-        e = normal(shifted(d, 1) - d - move.term)
-        growth = state.inequality(self.growth)
-        if growth.phases is None or not growth.phases >= EVERY:
-            raise ProofError(f"{self.growth} does not hold at every step")
-        parts, constant = self._growth(state, growth, sq(e))
-        uses = all_uses([move, reset, start, growth])
-        return self._conclusion(state, parts, constant, uses)
-
-    def _vector(self, state: State) -> Term:
-        if self.quantity not in state.quantities:
-            raise ProofError(f"{self.quantity}: no such quantity")
-        meaning = state.quantities[self.quantity].meaning
-        if len(meaning.parts) != 1 or meaning.parts[0][0] != ONE or not isinstance(meaning.parts[0][1], Inner):
-            raise ProofError(f"{self.quantity} is not one squared norm")
-        return meaning.parts[0][1].left
-
-    def _growth(self, state: State, fact: Inequality, norm: Scalar) -> tuple[dict[Atom, Signomial], Signomial]:
-        """||e||^2 <= sum of nonnegative multiples of quantities at step t, plus a constant."""
-        rest = dict(fact.form)
-        for atom, c in state.form(norm).items():
-            rest[atom] = rest.get(atom, ZERO) - c
-        bound = {atom: -c for atom, c in rest.items() if c}
-        constant = bound.pop(One(), ZERO)
-        for atom, c in bound.items():
-            if not (isinstance(atom, Named) and atom.shift == 0 and state.nonnegative_atom(atom) and c.nonnegative):
-                raise ProofError(f"{self.growth}: {c!r} {atom!r} is no nonnegative multiple of a quantity at step t")
-        if not constant.nonnegative:
-            raise ProofError(f"{self.growth}: the constant {constant!r} may be negative")
-        return bound, constant
+        e, uses = _moved(state, self.quantity, self.move, self.reset, self.start)
+        parts, constant, more = _bound(state, self.growth, sq(e))
+        return self._conclusion(state, parts, constant, uses | more)
 
     def _conclusion(
         self, state: State, parts: dict[Atom, Signomial], constant: Signomial, uses: frozenset[str]
@@ -93,6 +58,93 @@ class Drift(Rule):
         table[own] = table.get(own, ZERO) + ONE
         table[One()] = -flat * constant
         return Inequality(fact_form(table), False, None, uses)
+
+
+def _moved(state: State, quantity: str, move: str, reset: str, start: str) -> tuple[Term, frozenset[str]]:
+    """What a vector d moves by at local steps, d = 0 after each communication and at the start; the quantity is ||d||^2."""
+    if quantity not in state.quantities:
+        raise ProofError(f"{quantity}: no such quantity")
+    meaning = state.quantities[quantity].meaning
+    if len(meaning.parts) != 1 or meaning.parts[0][0] != ONE or not isinstance(meaning.parts[0][1], Inner):
+        raise ProofError(f"{quantity} is not one squared norm")
+    d = meaning.parts[0][1].left
+    moves, resets, starts = (state.equation(name) for name in (move, reset, start))
+    normal = state.algebra.normal
+    if resets.term != normal(shifted(d, 1)) or not resets.phases >= COMMUNICATION:
+        raise ProofError(f"{reset} does not say that the vector is 0 after a communication")
+    if starts.term != normal(d) or not starts.phases >= FIRST:
+        raise ProofError(f"{start} does not say that the vector is 0 at the start")
+    if not moves.phases >= LOCAL:
+        raise ProofError(f"{move} does not cover every local step")
+    return normal(shifted(d, 1) - d - moves.term), all_uses([moves, resets, starts])
+
+
+def _bound(state: State, name: str, norm: Scalar) -> tuple[dict[Atom, Signomial], Signomial, frozenset[str]]:
+    """norm <= sum of nonnegative multiples of quantities at step t, plus a constant, at every step."""
+    fact = state.inequality(name)
+    if fact.phases is None or not fact.phases >= EVERY:
+        raise ProofError(f"{name} does not hold at every step")
+    rest = dict(fact.form)
+    for atom, c in state.form(norm).items():
+        rest[atom] = rest.get(atom, ZERO) - c
+    bound = {atom: -c for atom, c in rest.items() if c}
+    constant = bound.pop(One(), ZERO)
+    for atom, c in bound.items():
+        if not (isinstance(atom, Named) and atom.shift == 0 and state.nonnegative_atom(atom) and c.nonnegative):
+            raise ProofError(f"{name}: {c!r} {atom!r} is no nonnegative multiple of a quantity at step t")
+    used = state.certify(constant)
+    if used is None:
+        raise ProofError(f"{name}: the constant {constant!r} may be negative")
+    return bound, constant, fact.uses | used
+
+
+@dataclass(frozen=True)
+class NoisyDrift(Rule):
+    """As `Drift`, summed over t < T, where the move is e = h + z with z centred given the past and known after the step.
+
+    The z of different steps are orthogonal, so at j steps into a round ||sum z||^2 <= j c for ||z||^2 <= c, and with Young's
+    weight a > 0 ||d||^2 <= (1 + a) j (||h||^2 summed) + (1 + 1/a) j c. With ||h||^2 <= A + b the sum over t < T is at most
+    (1 + a) (I(I-1)/2 sum A + (I-1)(2I-1)/6 b T) + (1 + 1/a) (I-1)/2 c T.
+    """
+
+    quantity: str
+    move: str
+    reset: str
+    start: str
+    noise: Term
+    growth: str
+    noise_growth: str
+    weight: Signomial
+    title = "drift and noise within a round"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return (self.move, self.reset, self.start, self.growth, self.noise_growth)
+
+    def apply(self, state: State) -> Inequality:
+        e, uses = _moved(state, self.quantity, self.move, self.reset, self.start)
+        past, noise = state.setting.past(), state.algebra.normal(self.noise)
+        if centre := state.algebra.normal(Given(past, noise)).parts:
+            raise ProofError(f"the noise is not centred: its mean given the past is {Sum(centre)!r}")
+        if not state.algebra.support(noise).known <= state.setting.past(1):
+            raise ProofError("the noise is not known after the step")
+        parts, constant, first = _bound(state, self.growth, sq(e - noise))
+        more, size, second = _bound(state, self.noise_growth, sq(noise))
+        if more:
+            raise ProofError(f"{self.noise_growth}: the noise must be bounded by a constant")
+        if not (self.weight.nonnegative and (1 / self.weight).nonnegative):
+            raise ProofError(f"the weight {self.weight!r} may be negative")
+        n, T = state.period, state.horizon
+        table: dict[Atom, Signomial] = {
+            Total(atom.name): -(1 + self.weight) * n * (n - 1) / 2 * c
+            for atom, c in parts.items()
+            if isinstance(atom, Named)
+        }
+        own = Total(self.quantity)
+        table[own] = table.get(own, ZERO) + ONE
+        steady = (1 + self.weight) * (n - 1) * (2 * n - 1) / 6 * constant
+        table[One()] = -T * (steady + (1 + 1 / self.weight) * (n - 1) / 2 * size)
+        return Inequality(fact_form(table), False, None, uses | first | second)
 
 
 @dataclass(frozen=True)
