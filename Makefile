@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: report report-full test test-all lint docs dependencies check-dependencies bench fuzz gpu clean
+.PHONY: report report-full test test-all lint docs dependencies check-dependencies bench faults fuzz gpu clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -50,6 +50,9 @@ bench: $(STAMP)  ## every comparison in benchmarks/README.md; installs JAX, whic
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/oracle_cost.py
 	$(BIN)/python benchmarks/grid_evaluation.py
+
+faults: $(STAMP)  ## kills at every write and at random moments, damaged files, a full disk, many processes (about half an hour)
+	$(BIN)/python tests/faults/campaign.py
 
 fuzz: $(STAMP)  ## 20,000 generated inputs to every command, file and Python entry (about twenty minutes)
 	$(BIN)/python tests/fuzz/campaign.py
