@@ -20,7 +20,7 @@ NO_ROOM = {"tests", "docs", "benchmarks", "examples", "build", "site"}
 ROOMS = {
     "bounds": {"bounds", "algorithms.declared"},
     "algorithms": {"algorithms"},
-    "synthetic": {"synthetic", "bounds.language.quantities", "bounds.language.quantity", "bounds.language.dimension"},
+    "synthetic": {"synthetic", *(f"bounds.language.{name}" for name in ("quantities", "quantity", "properties"))},
     "validation": {"validation", "bounds", "algorithms", "synthetic"},
     "cli": {"cli", "bounds", "algorithms", "synthetic", "validation"},
 }

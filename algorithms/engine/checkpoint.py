@@ -14,7 +14,7 @@ from torch import Tensor
 from ... import storage
 from . import store
 from .draws import Draws
-from .fingerprint import TRAJECTORY, source_fingerprint
+from .fingerprint import TRAJECTORY, code_fingerprint, source_fingerprint
 from .method import Method, Start, State
 from .recorder import Recorder
 from .result import under
@@ -71,9 +71,11 @@ def identity(method: Method, problem: Any, draws: Draws, start: Start, recorder:
     device = problem.initial_point.device
     processor = torch.cuda.get_device_name(device) if device.type == "cuda" else torch.backends.cpu.get_cpu_capability()
     arithmetic = [source_fingerprint(TRAJECTORY), torch.__version__, processor]
+    code = code_fingerprint(method, problem)  # a user's own lie outside TRAJECTORY
     return {
         "format": 1,
         "arithmetic": arithmetic,
+        "code": code,
         "method": method.name,
         "hyperparameters": method.hyperparameters(),
         "problem": problem.name,

@@ -56,11 +56,13 @@ def _read(theorem: Theorem) -> tuple[Finding, ...]:
 
 def automatic(theorem: Theorem) -> Iterator[Finding]:
     """Findings that follow from the declaration alone."""
+    if "printed" not in theorem.labels:
+        return  # a corrected statement alone is homogeneous, and there is nothing to compare it with
     yield from _dimension_findings(theorem)
     if "composed" in theorem.labels:
         yield from _term_findings(theorem)
         yield from _condition_findings(theorem)
-    if theorem.follows_from:
+    if theorem.follows_from and "printed" in theorem.follows_from[0].labels:
         yield from _corollary_findings(theorem)
 
 

@@ -44,13 +44,14 @@ class Status:
         return f"{self.outcome}: {self.why}{where}"
 
 
-def status(theorem: Theorem, label: str = "printed") -> Status:
-    """What is known of one statement of a theorem.
+def status(theorem: Theorem, label: str = "") -> Status:
+    """What is known of one statement of a theorem; of the first one without a label.
 
     Raises:
         InputError: no such statement.
         RecheckError: a declared argument does not pass its own check.
     """
+    label = label or theorem.first
     statement = theorem.statement(label)
     if broken := _bundles(theorem, label):
         return Status("refuted", "an exact instance breaks it", bundles=broken)
@@ -77,7 +78,7 @@ def _arguments() -> dict[tuple[str, str], Callable[[], Evidence]]:
 def _bundles(theorem: Theorem, label: str) -> tuple[str, ...]:
     """Declared refutations of the statement; for the composed one also those of the printed that break it as well."""
     declared = refuted_by(theorem.statement(label))
-    if declared or label != "composed":
+    if declared or label != "composed" or "printed" not in theorem.labels:
         return declared
     return tuple(name for name in refuted_by(theorem.statement("printed")) if _breaks(name, label))
 

@@ -14,10 +14,13 @@ from typing import Any, NoReturn
 
 import sympy as sp
 
+from ...algorithms.declared import declared
 from ...errors import InputError
+from ...outside import is_python_file, load_object
 from .dimension import OBJECTIVE, VARIABLE, Dimension
 from .formula import FUNCTIONS, FormulaError, nearest, read_formula, read_relation
 from .notation import Notation, derived_symbol, latex_of
+from .properties import PROPERTIES
 from .quantities import QUANTITIES
 from .theorem import (
     AVERAGES,
@@ -230,15 +233,28 @@ class _Definition:
         name = given.pop("name", None)
         if not isinstance(name, str) or not name.strip():
             self.refuse("method", "name is missing; for instance local_sgd, or my_methods.py:MyMethod")
+        options = {key: given.pop(key) for key in self._options(name, folder, given)}
         values = {self.name("method", key): self.formula(f"method, {key}", value) for key, value in given.items()}
-        return MethodCall(name, values, folder)
+        return MethodCall(name, values, folder, options)
+
+    def _options(self, method: str, folder: Path | None, given: Mapping[str, Any]) -> list[str]:
+        """The hyperparameters that get a word, as the method declares them; a file is only run where one seems to be given."""
+        words = [key for key, value in given.items() if isinstance(value, str) and value.isidentifier()]
+        if not any(given[key] not in self.names for key in words):
+            return []
+        if method in declared():
+            texts = {each.name for each in declared()[method].hyperparameters if each.annotation == "str"}
+        else:
+            found = load_object(method, folder) if is_python_file(method) else None
+            texts = {name for name, kind in getattr(found, "__annotations__", {}).items() if kind in ("str", str)}
+        return [key for key in words if key in texts]
 
     def _units(self) -> tuple[Dimension, ...]:
         names = [self.known("units", "a quantity", name, QUANTITIES) for name in self.keys.get("units", ())]
         return tuple(QUANTITIES[name].dimension for name in names)
 
     def _properties(self) -> tuple[str, ...]:
-        return tuple(self.name("assume", name) for name in self.keys.get("assume", ()))
+        return tuple(self.known("assume", "a property", name, PROPERTIES) for name in self.keys.get("assume", ()))
 
     def _assumptions(self) -> tuple[Assumption, ...]:
         """What the constants say about a problem, then the named properties."""

@@ -19,8 +19,10 @@ import sympy as sp
 
 from ... import bounds as face
 from .dimension import Dimension, modulo
+from .formula import nearest
 from .homogeneity import InhomogeneousError, dimension_of
 from .notation import Binding, Notation, derived_symbol
+from .properties import PROPERTIES
 from .reading import InputError
 
 if TYPE_CHECKING:
@@ -289,12 +291,14 @@ class MethodCall:
     Args:
         name: of a known method, or `FILE.py:NAME`.
         values: the method's own hyperparameter -> formula.
+        options: a hyperparameter that chooses between readings of the pseudocode -> the word that it gets.
         folder: where a relative FILE is looked for; the working folder without it.
     """
 
     name: str
     values: Mapping[str, sp.Expr] = field(default_factory=dict)
     folder: Path | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -315,13 +319,13 @@ class Theorem:
         id: `paper.theorem_5_1`; fixed, people script against it.
         kind: "theorem", "corollary", "lemma" (a step of a proof) or "claim" (a remark or a table entry with a check).
         notation: the paper's symbols; a statement may use no other.
-        statements: label -> Statement, or a function that composes it when first asked for.
+        statements: label -> Statement, or a function that composes it when first asked for; `printed` or `corrected`, at least.
         unit_choices: dimensions that the paper silently sets to 1 (the weight of a potential function, the unit of a step
             size that is written as a pure number); the audit separates what they explain from real slips.
         follows_from: for a corollary, its theorem and the schedule to substitute; the audit compares every term.
         not_composed: why there is no `composed` statement, where there is none.
         problem: the kind of problem that it is about, for instance "shared_composite"; empty where it is about none.
-        assume: named properties that a problem must have beyond its kind (`synthetic/kinds`).
+        assume: named properties that a problem must have beyond its kind (`bounds/language/properties.py`).
         costs: resource -> formula, where they are not the method's own; or a function that gives them from the symbols as
             attributes, of which `present` has those that the statement uses.
         compared_where: where the audit compares printed with composed: what the symbols mean (a fraction is at most 1),
@@ -358,8 +362,9 @@ class Theorem:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise DeclarationError(f"{self.id}: kind must be one of {KINDS}, got {self.kind!r}")
-        if "printed" not in self.statements:
-            raise DeclarationError(f"{self.id}: a theorem needs its printed statement")
+        if not {"printed", "corrected"} & set(self.statements):
+            raise DeclarationError(f"{self.id}: a theorem needs its printed statement, or a corrected one")
+        self._check_assumed(self.assume)
         for label, statement in self.statements.items():
             if isinstance(statement, Statement):
                 self._accept(label, statement)
@@ -371,10 +376,18 @@ class Theorem:
         unknown = sorted(str(symbol) for symbol in statement.free_symbols - declared)
         if unknown:
             raise DeclarationError(f"{self.id}, {label}: symbols {unknown} are not in the notation of the paper")
+        self._check_assumed(statement.assume)
         self._check_use(statement)
         if label == "corrected" and (misfits := self.inhomogeneities(statement)):
             raise DeclarationError(f"{self.id}: the corrected statement is not homogeneous: {misfits[0]}")
         self._cache[label] = statement.of(self)
+
+    def _check_assumed(self, names: tuple[str, ...]) -> None:
+        for name in names:
+            if name not in PROPERTIES:
+                raise DeclarationError(
+                    f"{self.id}: assumes {name!r}, which is not a property; {nearest(name, PROPERTIES)}"
+                )
 
     def _check_use(self, statement: Statement) -> None:
         """A derived constant that nothing uses is a slip, except in a lemma whose purpose is to define it."""
@@ -389,6 +402,11 @@ class Theorem:
     def default(self) -> str:
         """The label that is meant where none is given: `corrected` where there is one, because a printed statement may be false."""
         return "corrected" if "corrected" in self.statements else "printed"
+
+    @property
+    def first(self) -> str:
+        """The label of the statement that the paper makes: `printed`, or `corrected` where nothing is printed."""
+        return self.labels[0] if "printed" in self.statements else "corrected"
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -19,8 +19,8 @@ def check_properties(problem: Any, seed: int) -> Iterator[str]:
     """Every declared property has a meaning and, where there is something to try, holds."""
     for name in sorted(problem.properties):
         if name not in PROPERTIES:
-            yield f"{name}: not a property of synthetic/kinds/properties.py"
-        elif not CHECKS[name](problem, seed):
+            yield f"{name}: not a property of bounds/language/properties.py"
+        elif name in CHECKS and not CHECKS[name](problem, seed):
             yield f"{name}: declared, but it does not hold. {PROPERTIES[name]}"
 
 

@@ -1,13 +1,13 @@
 """The kinds of problems, one per file, and the properties that a problem may declare."""
 
+from ...bounds.language.properties import PROPERTIES
 from .composite import AbstractComposite
 from .conditional import AbstractConditional, InnerSample, OuterSample
 from .federated import AbstractFederated
 from .local_composite import AbstractLocalComposite
 from .meta import AbstractMeta
 from .predictions import Predictions
-from .problem import AbstractProblem, AbstractSampled, Draws, Sample, batch_mean, client_mean
-from .properties import INDEPENDENT_CLIENTS, PROPERTIES
+from .problem import INDEPENDENT_CLIENTS, AbstractProblem, AbstractSampled, Draws, Sample, batch_mean, client_mean
 from .shared_composite import AbstractSharedComposite
 
 __all__ = [

@@ -15,7 +15,8 @@ from typing import ClassVar, Protocol, Self
 from torch import Tensor
 
 from ..certificate import Certificate
-from .properties import INDEPENDENT_CLIENTS
+
+INDEPENDENT_CLIENTS = frozenset({"independent_clients"})
 
 
 class Draws(Protocol):

@@ -2,6 +2,7 @@
 
 import doctest
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from fedco.algorithms import (
     drive_in_processes,
 )
 from fedco.algorithms.engine import draws, metrics, progress
+from fedco.outside import load_object
 from fedco.storage import DamagedError, DamagedWarning
 from tiny import TinyData, TinyLocal, TinyMeta, TinyShared
 
@@ -157,6 +159,29 @@ def test_a_checkpoint_of_other_arithmetic_is_refused(where, what, other, monkeyp
     monkeypatch.setattr(where, what, other)
     with pytest.raises(ValueError, match=r"another run: arithmetic .*torch, or the processor changed since"):
         drive(steps=6, **base)
+
+
+@pytest.mark.parametrize("changed", ["method", "problem", None])
+def test_a_checkpoint_of_other_code_of_the_users_is_refused(changed, tmp_path):
+    """A method and a problem of files of the user's own: another line in one of them is another run."""
+    examples = Path(__file__).parents[2] / "examples"
+    names = {"method": "half_sgd", "problem": "ring"}
+    for name in names.values():
+        shutil.copy(examples / f"{name}.py", tmp_path)
+
+    def run(steps):
+        method = load_object("half_sgd.py:HalfSGD", tmp_path)(eta=0.1)
+        drive(method, load_object("ring.py:problem", tmp_path), steps=steps, seeds=2, checkpoint=tmp_path / "run.npz")
+
+    run(4)
+    run(5)
+    if changed is None:
+        run(6)
+        return
+    file = tmp_path / f"{names[changed]}.py"
+    file.write_text(file.read_text() + "\nANOTHER = 1\n")
+    with pytest.raises(ValueError, match="belongs to another run: code"):
+        run(6)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 not really", b"\x80\x04K\x01."])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from copy import deepcopy
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,15 @@ from typing import Any
 import fedco
 import pytest
 import sympy as sp
+from fedco.bounds.audit.checks import automatic
+from fedco.bounds.audit.status import status
 from fedco.bounds.cost.resources import resources
+from fedco.bounds.language import properties
 from fedco.bounds.language.definition import define, load
 from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.theorem import DeclarationError
 from fedco.bounds.language.toml_file import MAX_FILE
+from fedco.validation.runs.method_of import build_of
 
 EXAMPLE = Path(fedco.__file__).parent / "examples" / "pr_sgd.toml"
 TEXT = EXAMPLE.read_text(encoding="utf-8")
@@ -153,7 +159,7 @@ MISTAKES = {
     "id a number": (changed(id=3), ["id", "wanted a text", "'3'"]),
     "symbols a list": (changed(symbols=["L"]), ["symbols", "wanted a table"]),
     "assume a text": (changed(assume="equal_clients"), ["assume", "wanted a list of names"]),
-    "assume no name": (changed(assume=["Not a name!"]), ["assume", "plain name"]),
+    "assume no name": (changed(assume=["Not a name!"]), ["assume", "is not a property", "one_outer_function"]),
     "metric unknown": (changed(metric="mean_gradient"), ["metric", "'mean_gradient'", "nearest is mean_gradient_sq"]),
     "average unknown": (changed(average="afterwards"), ["average", "nearest is after"]),
     "problem no name": (changed(problem="a b"), ["problem", "plain name"]),
@@ -283,3 +289,62 @@ def test_a_root_of_a_negative_number_is_one_line_too(parts: dict[str, Any], name
     with pytest.raises(InputError, match=named):
         theorem.bound(F_gap=1, eta=2, T=1, L=1, strict=False)
     assert theorem.bound(F_gap=1, eta="1/2", T=1, L=1, strict=False).total is not None
+
+
+def test_an_unknown_property_is_refused_with_the_nearest():
+    with pytest.raises(
+        InputError, match=r"assume: 'independant_clients' is not a property; the nearest is independent_clients"
+    ):
+        define(**changed(assume=["independant_clients"]))
+    theorem = define(**changed(assume=["independent_clients"]))
+    with pytest.raises(
+        DeclarationError, match="assumes 'determinstic', which is not a property; the nearest is deterministic"
+    ):
+        replace(theorem, assume=("determinstic",))
+    stricter = replace(theorem.statement("printed"), assume=("no_extra_therm",))
+    with pytest.raises(DeclarationError, match="the nearest is no_extra_term"):
+        replace(theorem, statements={"printed": stricter})
+
+
+def test_a_package_may_add_a_property(monkeypatch):
+    monkeypatch.setattr(properties, "_KNOWN", dict(properties.PROPERTIES))
+    monkeypatch.setattr(properties, "PROPERTIES", properties._KNOWN)
+    properties.register_property("clients_on_a_ring", "Each client has two neighbours.")
+    assert properties.PROPERTIES["clients_on_a_ring"] == "Each client has two neighbours."
+    with pytest.raises(ValueError, match="cannot mean"):
+        properties.register_property("deterministic", "Something else.")
+    with pytest.raises(ValueError, match="letters, digits"):
+        properties.register_property("two words", "Something.")
+
+
+def test_a_method_gets_its_words():
+    scaffold = {"name": "scaffold", "eta": "eta", "tau": "p", "control": "gradient"}
+    theorem = define(
+        **changed(method={**dict.fromkeys(KEYS["method"]), **scaffold}, costs=dict.fromkeys(KEYS["costs"]))
+    )
+    assert theorem.method.options == {"control": "gradient"} and set(theorem.method.values) == {"eta", "tau"}
+    assert resources(theorem.statement("printed")) == {}  # its own count is that of the default reading
+    made = build_of(theorem)({"eta": 0.1, "p": 3, "T": 10})
+    assert (made.name, made.control, made.tau) == ("scaffold", "gradient", 3)
+    with pytest.raises(InputError, match="'gradient'"):
+        define(**changed(method={**dict.fromkeys(KEYS["method"]), **scaffold, "control": None, "eta_g": "gradient"}))
+
+
+def test_a_method_of_a_file_gets_its_words(tmp_path):
+    (tmp_path / "mine.py").write_text("class Mine:\n    mode: str = 'slow'\n    eta: float = 1\n")
+    keys = changed(
+        method={**dict.fromkeys(KEYS["method"]), "name": f"{tmp_path}/mine.py:Mine", "eta": "eta", "mode": "fast"}
+    )
+    assert define(**keys).method.options == {"mode": "fast"}
+
+
+def test_a_corrected_statement_alone_is_a_theorem():
+    printed = load(EXAMPLE)
+    alone = replace(printed, statements={"corrected": replace(printed.statement("printed"), label="corrected")})
+    assert alone.labels == ("corrected",) and alone.default == alone.first == "corrected" and printed.first == "printed"
+    assert alone.bound(**POINT).total == printed.bound(**POINT).total
+    assert alone.admissible("eta", **{k: v for k, v in POINT.items() if k != "eta"}).feasible
+    assert fedco.audit(alone) is not None and list(automatic(alone)) == []
+    assert status(alone).outcome == "derived"
+    with pytest.raises(DeclarationError, match="needs its printed statement, or a corrected one"):
+        replace(printed, statements={"composed": replace(printed.statement("printed"), label="composed")})

@@ -2,6 +2,7 @@
 
 import pytest
 from fedco.synthetic import PRESETS, problem, problems
+from fedco.synthetic.conformance import kinds
 from fedco.synthetic.conformance.kinds import KINDS
 from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem, with_scaled_certificate
 from fedco.synthetic.kinds import PROPERTIES
@@ -63,6 +64,14 @@ def test_presets_describe_themselves(name):
     assert "independent_clients" in instance.properties and instance.properties <= PROPERTIES.keys()
     assert instance.initial_point.shape == (instance.dim,)
     assert set(KINDS[instance.kind].required) <= set(instance.certificates)
+
+
+def test_a_kind_is_a_file_of_the_folder(tmp_path, monkeypatch):
+    """A new kind touches no table: its file is found."""
+    (tmp_path / "rings.py").write_text("from fedco.synthetic.conformance.kinds.federated import KIND\n")
+    monkeypatch.setattr(kinds, "__path__", [*kinds.__path__, str(tmp_path)])
+    found = kinds.kinds_in_folder()
+    assert found == {**KINDS, "rings": KINDS["federated"]} and len(KINDS) >= 5
 
 
 def test_unknown_names_and_parameters_are_refused():

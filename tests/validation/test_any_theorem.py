@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from dataclasses import replace
 from fractions import Fraction
@@ -99,6 +100,18 @@ def test_what_cannot_be_generated_is_said(pr_sgd, ring):
     assert {instance.case for instance in generated.instances} == {"tuned"}
     assert "edge: the bound is not below" in generated.why and "stress: the problem has no parameter" in generated.why
     assert "gradient_cap" in generate(get_theorem("baselines.minibatch_sgd"), "printed", "federated_quadratic").why
+
+
+def test_what_is_missing_is_in_the_results(pr_sgd, ring, tmp_path):
+    found = validate(pr_sgd, problems=[ring], seeds=8, alpha="1/10", jobs=1, out=tmp_path)
+    kept = json.loads((tmp_path / "results.json").read_text())
+    assert (
+        kept["missing"] == list(found.missing) == [f"ring: {why}" for why in generate(pr_sgd, "printed", ring).missing]
+    )
+    assert any("edge: the bound is not below" in line for line in kept["missing"])
+    assert (
+        validate("baselines.local_sgd", problems=["federated_homogeneous"], seeds=8, alpha="1/10", jobs=1).missing == ()
+    )
 
 
 def test_fit_is_computed_from_kind_and_constants(pr_sgd, ring):

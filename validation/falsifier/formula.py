@@ -51,7 +51,8 @@ class Formula:
         """The conditions of the theorem that a corollary follows from, in the corollary's symbols."""
         if self.theorem.follows_from is None:
             return ()
-        parent = find(self.theorem.follows_from[0]).statement("printed")
+        general = find(self.theorem.follows_from[0])
+        parent = general.statement(general.first)
         known = {self.theorem.notation[name].symbol for name in self.names}
         expanded = (self._expanded(parent, condition) for condition in parent.conditions)
         return tuple(c for c in expanded if (c.left.free_symbols | c.right.free_symbols) <= known)

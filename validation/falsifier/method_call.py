@@ -27,7 +27,7 @@ def method_of(call: MethodCall) -> Callable[[Mapping[str, Any]], Method]:
     made = _class_of(call)
 
     def build(values: Mapping[str, Any]) -> Method:
-        return made(**{name: value_of(expr, values) for name, expr in call.values.items()})
+        return made(**{name: value_of(expr, values) for name, expr in call.values.items()}, **call.options)
 
     return build
 

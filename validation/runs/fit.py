@@ -12,41 +12,43 @@ CHOSEN_BY_THE_RUN = ("initial_inner_error",)
 """Constants that the start of a run sets, and no problem certifies."""
 
 
-def misfit(theorem: Theorem, problem: Any, label: str = "printed") -> str:
+def misfit(theorem: Theorem, problem: Any, label: str = "") -> str:
     """Why a problem does not satisfy the assumptions of a statement; empty where it does.
 
     Args:
         problem: anything with `kind`, `certificates` by quantity and `properties`.
+        label: of the statement; the theorem's first one without it.
     """
     if theorem.problem != problem.kind:
         return f"wanted a problem of the kind {theorem.problem or 'that the theorem does not say'}, got {problem.kind}"
     if missing := [name for name in _constants(theorem, label) if name not in problem.certificates]:
         return f"the problem certifies no {', '.join(missing)}"
     declared = getattr(problem, "properties", ())
-    if missing := [name for name in theorem.assume if name not in declared]:
+    assumed = (*theorem.assume, *theorem.statement(label or theorem.first).assume)
+    if missing := [name for name in assumed if name not in declared]:
         return f"the problem is not known to have {', '.join(missing)}"
     return ""
 
 
-def fits(theorem: Theorem, problem: Any, label: str = "printed") -> bool:
+def fits(theorem: Theorem, problem: Any, label: str = "") -> bool:
     """Whether a problem satisfies the assumptions of a statement. Its conditions on hyperparameters are another matter."""
     return not misfit(theorem, problem, label)
 
 
-def fitting_problems(theorem: Theorem, label: str = "printed") -> tuple[str, ...]:
+def fitting_problems(theorem: Theorem, label: str = "") -> tuple[str, ...]:
     """The registered problems whose constants are proved and that fit."""
     return tuple(each.name for each in listed() if each.certified and fits(theorem, each, label))
 
 
 def fitting_theorems(problem: Any) -> tuple[str, ...]:
-    """Ids of the theorems and corollaries whose printed statement fits a problem."""
+    """Ids of the theorems and corollaries whose first statement fits a problem."""
     known = (get_theorem(name) for name in all_theorems())
     return tuple(each.id for each in known if each.kind in ("theorem", "corollary") and fits(each, problem))
 
 
 def _constants(theorem: Theorem, label: str) -> list[str]:
     """The quantities that a problem has to certify."""
-    quantities = (binding.quantity for binding in theorem.symbols(label).values())
+    quantities = (binding.quantity for binding in theorem.symbols(label or theorem.first).values())
     return [
         quantity.name
         for quantity in quantities

@@ -93,8 +93,10 @@ def instances_of(
     declared: Sequence[Instance],
     problems: Sequence[Any] | None = None,
     fixed: Mapping[str, Fraction] | None = None,
-) -> list[Instance]:
+) -> Generated:
     """What a theorem is validated on: the declared instances where there are some, generated ones on every other problem.
+
+    `missing` says of each problem which cases have no instance, and why.
 
     Args:
         declared: those of its recipe.
@@ -105,21 +107,23 @@ def instances_of(
         InputError: a problem that does not fit, or on which nothing can be generated; it says why.
     """
     if problems is None and declared:
-        return list(declared)
+        return Generated(tuple(declared), ())
     found: list[Instance] = []
     reasons: list[str] = []
+    missing: list[str] = []
     for problem in fitting_problems(theorem, label) if problems is None else problems:
         mine = [instance for instance in declared if instance.problem is problem or instance.problem == problem]
         made = Generated(tuple(mine), ()) if mine else generate(theorem, label, problem, fixed)
         found += made.instances
+        name = problem if isinstance(problem, str) else problem.name
+        missing += [f"{name}: {why}" for why in made.missing]
         if not made.instances:
-            name = problem if isinstance(problem, str) else problem.name
             reasons.append(f"--problem {name[:40]}: not an instance of {theorem.id}: {made.why}")
     if problems is not None and reasons:
         raise InputError(reasons[0])
     if not found:
         raise InputError(f"{theorem.id} ({label}): no problem to validate it on; {' | '.join(reasons) or 'none fits'}")
-    return found
+    return Generated(tuple(found), tuple(missing))
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,8 @@ def build_of(theorem: Theorem, given: Given | None = None) -> Build:
     if given is None and call is None:
         raise InputError(f"{theorem.id}: declares no method to run; give one, or a table [method] with its name")
     owner = given or get_method(call.name, call.folder)  # type: ignore[union-attr]
-    formulas = dict(call.values) if call else {}
-    return lambda values: owner(**_hyperparameters(theorem, owner, formulas, values))
+    formulas, options = (dict(call.values), dict(call.options)) if call else ({}, {})
+    return lambda values: owner(**_hyperparameters(theorem, owner, formulas, values), **options)
 
 
 def _hyperparameters(

@@ -51,6 +51,8 @@ class Validation:
     controls: tuple[Verdict, ...]
     ledger: AlphaLedger
     figures: dict[str, Plot]
+    missing: tuple[str, ...] = ()
+    """Where instances were generated: problem and case that have none, and why."""
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -61,6 +63,7 @@ class Validation:
             "theorem": self.theorem,
             "statement": self.label,
             "results": [result.to_dict() for result in self.results],
+            "missing": list(self.missing),
             "negative_controls": [verdict.to_dict() for verdict in self.controls],
             "ledger": self.ledger.to_dict(),
             "versions": versions(),
@@ -116,8 +119,10 @@ def validate(
     jobs = jobs or usual_jobs()
     item, recipe = get_theorem(theorem), recipe_for(theorem, method)
     label = label or recipe.label
+    missing: tuple[str, ...] = ()
     if instances is None:
-        instances = instances_of(item, label, recipe.instances, problems, fixed_by(item, method))
+        made = instances_of(item, label, recipe.instances, problems, fixed_by(item, method))
+        instances, missing = made.instances, made.missing
     ledger = AlphaLedger(alpha)
     experiments = plan(
         item,
@@ -150,7 +155,7 @@ def validate(
         for instance in instances
         if len(instance.horizons) > 1 and _is_drawn(instance, results)
     }
-    validation = Validation(item.id, label, tuple(results), checks, ledger, figures)
+    validation = Validation(item.id, label, tuple(results), checks, ledger, figures, missing)
     if out:
         write(validation, out)
     return validation
