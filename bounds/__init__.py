@@ -24,8 +24,13 @@ _HOMES = {
     "complexity": "cost.complexity",
     "rates": "cost.orders",
     "elasticities": "cost.sensitivity",
+    "theorem_dict": "language.rendering",
+    "theorem_html": "language.rendering",
+    "theorem_latex": "language.rendering",
+    "theorem_markdown": "language.rendering",
 }
-"""Where the names of the room are. The last six are the verbs: functions of a statement, and methods of `Theorem`."""
+"""Where the names of the room are. Those from `bound` on are the verbs, functions of a statement, and the forms in which a
+theorem is shown: methods of `Theorem`, which so needs to know no room that stands on it."""
 
 __all__ = [
     "InputError",
@@ -43,6 +48,10 @@ __all__ = [
     "paper_keys",
     "paper_theorems",
     "rates",
+    "theorem_dict",
+    "theorem_html",
+    "theorem_latex",
+    "theorem_markdown",
     "tune",
 ]
 

@@ -67,13 +67,13 @@ def show(
 
     Example: fedco show fcsg.theorem_4_1 --statement corrected --latex
     """
-    from ..bounds.language.rendering import statement_sheet, to_dict, to_latex, to_text
+    from ..bounds.language.rendering import statement_sheet, theorem_dict, theorem_latex, to_text
     from ..bounds.registry import get_theorem as theorem
 
     item = theorem(name)
     labels = (chosen_statement(item, statement),) if statement else item.labels
     if not emit_written(lambda: (statement_sheet(item.statement(x)) for x in labels), as_json, False, markdown):
-        emit(to_dict(item, labels), to_latex(item, labels) if latex else to_text(item, labels), as_json)
+        emit(theorem_dict(item, labels), theorem_latex(item, labels) if latex else to_text(item, labels), as_json)
 
 
 def bound(

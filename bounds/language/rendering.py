@@ -10,7 +10,7 @@ import sympy as sp
 
 from .dimension import Dimension
 from .markdown import table
-from .result import Cell, Math, Sheet, Table
+from .result import Cell, Math, Sheet, Table, to_html, to_markdown
 from .result import to_latex as sheet_latex
 from .theorem import Condition, Statement, Theorem
 from .typesetting import latex, letters_of, mathml
@@ -137,7 +137,17 @@ def _statement_text(theorem: Theorem, statement: Statement) -> list[str]:
     return lines + [f"  + {term.name}: {sp.sstr(term.expr)}" for term in statement.terms]
 
 
-def to_latex(theorem: Theorem, labels: Sequence[str] = ()) -> str:
+def theorem_html(theorem: Theorem) -> str:
+    """Every statement as a part of a page, for notebooks."""
+    return "".join(to_html(statement_sheet(theorem.statement(label))) for label in theorem.labels)
+
+
+def theorem_markdown(theorem: Theorem, labels: Sequence[str] = ()) -> str:
+    """Statements in Markdown; all without labels."""
+    return "\n\n".join(to_markdown(statement_sheet(theorem.statement(label))) for label in labels or theorem.labels)
+
+
+def theorem_latex(theorem: Theorem, labels: Sequence[str] = ()) -> str:
     """Statements as LaTeX, each with what has to be said of it and a table of its symbols; all without labels."""
     return "\n\n".join(_with_symbols(theorem.statement(label)) for label in labels or theorem.labels)
 
@@ -173,7 +183,7 @@ def condition_latex(statement: Statement, condition: Condition, before: str = ""
     return f"{left} {before}{_LATEX_RELATIONS[condition.relation]} {right}"
 
 
-def to_dict(theorem: Theorem, labels: Sequence[str] = ()) -> dict[str, Any]:
+def theorem_dict(theorem: Theorem, labels: Sequence[str] = ()) -> dict[str, Any]:
     """A theorem as JSON-ready data; all statements without labels."""
     return {
         "theorem": theorem.id,

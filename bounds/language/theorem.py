@@ -478,29 +478,19 @@ class Theorem:
         return f"{self.id}: {self.title} ({self.source}); statements {', '.join(self.labels)}"
 
     def _repr_html_(self) -> str:
-        from .rendering import statement_sheet
-        from .result import to_html
-
-        return "".join(to_html(statement_sheet(self.statement(label))) for label in self.labels)
+        return face.theorem_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """What `fedco show --json` prints."""
-        from .rendering import to_dict
-
-        return to_dict(self)
+        return face.theorem_dict(self)
 
     def to_latex(self, *labels: str) -> str:
         """Its statements for a paper, or those with these labels; needs amsmath and amssymb."""
-        from .rendering import to_latex
-
-        return to_latex(self, labels)
+        return face.theorem_latex(self, labels)
 
     def to_markdown(self, *labels: str) -> str:
         """Its statements in Markdown, or those with these labels."""
-        from .rendering import statement_sheet
-        from .result import to_markdown
-
-        return "\n\n".join(to_markdown(statement_sheet(self.statement(label))) for label in labels or self.labels)
+        return face.theorem_markdown(self, labels)
 
     # the verbs, which read well at the call site: functions of a statement that the room's face names
     def bound(self, statement: str = "", *, strict: bool = True, **values: Any) -> Bound:

@@ -23,12 +23,9 @@ li { margin: .2rem 0; }
 """
 
 
-def write_page(out: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
-    """`out`/index.html; the figures are read from beside it."""
-    from .reproduce import listing
-
+def write_page(out: Path, rows: Sequence[Mapping[str, Any]], everything: Sequence[Mapping[str, Any]]) -> Path:
+    """`out`/index.html: `rows` were run, of `everything` that the papers have; the figures are read from beside it."""
     measured = {row["figure"]: row for row in rows}
-    everything = listing()
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>The papers' experiments</title>",
         f"<style>{_STYLE}</style></head><body><main><h1>The papers' experiments</h1>",

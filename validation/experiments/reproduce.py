@@ -19,6 +19,7 @@ from ...errors import InputError
 from ...storage import make_folder, read_json, undamaged, write_json, write_text
 from ..report.plots import save
 from .figures import STANDINGS, Figure, Reproduced, Setup, reproduce
+from .page import write_page
 from .table import _finite
 
 FORMAT = "fedco-experiment/1"
@@ -136,9 +137,7 @@ def run_all(setup: Setup, out: Path, report: Callable[[str], None], again: bool 
         done = run_figure(name, setup, out)
         report(f"{name}: {done.verdict} ({done.seconds:.0f} s)")
         rows.append(done.to_dict())
-    from .page import write_page
-
-    write_page(out, rows)
+    write_page(out, rows, listing())
     return rows
 
 

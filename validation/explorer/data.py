@@ -12,7 +12,7 @@ from ...bounds.evaluation.strategies import admissible_hyperparameters
 from ...bounds.language.notation import Binding
 from ...bounds.language.quantities import COUNT, NONNEGATIVE, STEPS
 from ...bounds.language.reading import InputError
-from ...bounds.language.rendering import to_dict
+from ...bounds.language.rendering import theorem_dict
 from ...bounds.language.theorem import Statement, Theorem
 from ...storage import DamagedError, read_json
 from ..runs.fit import fitting_problems
@@ -140,7 +140,7 @@ def _statement(statement: Statement) -> dict[str, Any]:
         "terms": [{"name": term.name, "role": term.role} for term in statement.terms],
         "conditions": [{"name": c.name, "relation": c.relation, "note": c.note} for c in statement.conditions],
         "derived": [{"name": constant.name, "meaning": constant.meaning} for constant in statement.derived],
-        "latex": to_dict(statement.theorem)["statements"][statement.label]["latex"],
+        "latex": theorem_dict(statement.theorem)["statements"][statement.label]["latex"],
     }
 
 
