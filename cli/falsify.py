@@ -17,29 +17,81 @@ def falsify(
     statement: Annotated[
         str, typer.Option("--statement", metavar="LABEL", help="Which statement to attack.")
     ] = "printed",
-    seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="Wall time of the search.")] = 60.0,
+    seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="Wall time of each search.")] = 60.0,
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=1, help="Searches beside each other, each with a seed of its own.")
+    ] = 1,
     seed: Annotated[int, typer.Option("--seed", help="Of the search.")] = 0,
     hidden: Annotated[
-        float, typer.Option("--hidden", min=0, help="Value of a constant that the paper hides in O(.).")
-    ] = 1.0,
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the bundle.")] = Path(
+        str,
+        typer.Option(
+            "--hidden",
+            metavar="VALUE|any",
+            help="Value of a constant that the paper hides in O(.); `any` asks whether a larger one would do: 1, 10, 100, ...",
+        ),
+    ] = "1",
+    each_term: Annotated[
+        bool,
+        typer.Option(
+            "--each-term",
+            help="Drop each term, relax each condition: which are necessary? One search for each of them.",
+        ),
+    ] = False,
+    assume: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--assume", metavar="PROPERTY", help="A property that instances must have besides; may be repeated."
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the bundles.")] = Path(
         "falsified"
     ),
     as_json: Json = False,
 ) -> None:
-    """Search an instance on which a theorem is false; a violation is checked in exact numbers and written as a bundle."""
+    """Search an instance on which a theorem or a lemma is false; a violation is checked in exact numbers and kept as a bundle.
+
+    SURVIVED says that this search found nothing, and how close it came: no proof. docs/falsifier.md says what is searched.
+    """
     from ..bounds.registry import get_theorem
     from ..validation.falsifier import falsify as run
+    from ..validation.falsifier.each_term import as_table
+    from ..validation.falsifier.each_term import each_term as weaken
+    from ..validation.falsifier.hidden import any_value
     from .common import chosen_statement
 
-    declared = get_theorem(name)
+    declared, line = get_theorem(name), _Line()
     label = chosen_statement(declared, statement)
-    result = run(declared, label, seconds=seconds, seed=seed, hidden=hidden, out=out, progress=_Line())
-    emit(result.to_dict(), str(result) + (f"\n  bundle: {result.path}" if result.path else ""), as_json)
+    more = tuple(assume or ())
+    if each_term:
+        parts = []
+        for part in weaken(declared, label, seconds=seconds, seed=seed, hidden=_number(hidden), out=out, progress=line):
+            parts.append(part)
+            line.done(f"{part.change}: {part.verdict}, ratio {part.ratio:.4g}")
+        data = {"theorem": declared.id, "statement": label, "parts": [part.to_dict() for part in parts]}
+        emit(data, f"{declared.id} ({label})\n{as_table(parts)}", as_json)
+    elif hidden == "any":
+        found = any_value(declared, label, seconds=seconds, seed=seed, assume=more, out=out, progress=line)
+        emit(found.to_dict(), found, as_json)
+    else:
+        value = _number(hidden)
+        result = run(
+            declared, label, seconds=seconds, seed=seed, hidden=value, assume=more, out=out, progress=line, jobs=jobs
+        )
+        emit(result.to_dict(), str(result) + (f"\n  bundle: {result.path}" if result.path else ""), as_json)
+
+
+def _number(text: str) -> float:
+    from ..bounds.language.reading import read_number
+    from ..errors import InputError
+
+    value = float(read_number("--hidden", text))
+    if value <= 0:
+        raise InputError(f"--hidden: wanted a positive number or `any`, got {text[:30]}")
+    return value
 
 
 class _Line:
-    """One line on stderr that is written over, where it is a terminal."""
+    """One line on stderr that is written over, where it is a terminal; what is done stays."""
 
     def __call__(self, progress: Any) -> None:
         if sys.stderr.isatty():
@@ -47,6 +99,10 @@ class _Line:
                 f"\r{progress.seconds:6.1f} s  {progress.evaluations:>9} instances  best ratio {progress.ratio:.4g}  "
             )
             print(f"{text}{progress.island[:70]:<70}", end="", file=sys.stderr, flush=True)
+
+    def done(self, text: str) -> None:
+        start = "\r" if sys.stderr.isatty() else ""
+        print(f"{start}{text:<120}".rstrip(), file=sys.stderr, flush=True)
 
 
 def register(app: typer.Typer) -> None:

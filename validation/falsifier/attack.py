@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from ...bounds.language.change import Change
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem as find
@@ -20,6 +22,7 @@ from .confirm import Confirmed
 from .declared import Target, target_of
 from .explain import why
 from .formula import Formula
+from .needed import needed
 from .search import Found, Progress, search
 from .shrink import shrunk
 from .spaces import SPACES
@@ -37,6 +40,7 @@ class Falsified:
         why: sentences: what the violation needs, or why nothing could be searched.
         instance: symbol -> number as text, and the problem in one line.
         families: the islands that were searched.
+        needed: where a term was weakened, the part of its coefficient that the instance needs.
         found: the refutation as a bundle, None where there is none.
     """
 
@@ -49,6 +53,7 @@ class Falsified:
     families: tuple[str, ...] = ()
     evaluations: int = 0
     seconds: float = 0.0
+    needed: float = 0.0
     found: Bundle | None = field(default=None, repr=False)
     path: Path | None = None
 
@@ -86,6 +91,9 @@ def falsify(
     seconds: float = 60.0,
     seed: int = 0,
     hidden: float = 1.0,
+    change: Change | None = None,
+    assume: tuple[str, ...] = (),
+    jobs: int = 1,
     out: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Falsified:
@@ -97,6 +105,9 @@ def falsify(
         seconds: wall time of the search; shrinking and explaining come on top.
         seed: of the search.
         hidden: value of a constant that the paper hides in O(.).
+        change: attack the statement with this change.
+        assume: named properties that instances must have besides those that the theorem assumes.
+        jobs: processes that search beside each other, each with a seed of its own; the first refutation ends them.
         out: folder for the bundle.
         progress: called after every generation.
 
@@ -109,19 +120,41 @@ def falsify(
     began = time.perf_counter()
     if out is not None:
         check_folder(out)
+    if jobs > 1:
+        return _beside(
+            jobs, declared, statement, seconds, seed, {"hidden": hidden, "change": change, "assume": assume, "out": out}
+        )
     try:
-        target = target_of(declared, statement)
+        target = target_of(declared, statement, change, assume)
     except InputError as error:
         return Falsified(declared.id, statement, "NOT_APPLICABLE", 0.0, (str(error),))
     if target.kind not in SPACES:
         return Falsified(declared.id, statement, "NOT_APPLICABLE", 0.0, (f"no family of the kind {target.kind!r}",))
-    formula, threads = Formula(declared, statement), torch.get_num_threads()
+    formula, threads = Formula(target.theorem, statement), torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         found = search(target, formula, seconds=seconds, seed=seed, hidden=hidden, progress=progress)
         return _result(target, formula, found, began, out)
     finally:
         torch.set_num_threads(threads)
+
+
+def _beside(jobs: int, theorem: Theorem, statement: str, seconds: float, seed: int, more: dict[str, Any]) -> Falsified:
+    """Searches with seeds of their own: the first that refutes, else the one that came closest."""
+    from joblib import Parallel, delayed
+
+    began = time.perf_counter()
+    calls = (delayed(falsify)(theorem, statement, seconds=seconds, seed=seed + i, **more) for i in range(jobs))
+    results: list[Falsified] = []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*still being processed", category=UserWarning)
+        for result in Parallel(n_jobs=jobs, return_as="generator_unordered")(calls):
+            results.append(result)
+            if result.refuted:
+                break
+    best = next((result for result in results if result.refuted), max(results, key=lambda result: result.ratio))
+    evaluations = sum(result.evaluations for result in results)
+    return replace(best, evaluations=evaluations, seconds=time.perf_counter() - began)
 
 
 def _result(target: Target, formula: Formula, found: Found, began: float, out: Path | None) -> Falsified:
@@ -145,6 +178,7 @@ def _result(target: Target, formula: Formula, found: Found, began: float, out: P
         lines,
         _shown(violation),
         seconds=seconds,
+        needed=needed(target, violation),
         found=bundle,
         path=path,
         **common,
@@ -166,7 +200,9 @@ def _shown(violation: Confirmed) -> dict[str, Any]:
 
 
 def _written(bundle: Bundle, target: Target, out: Path) -> Path:
-    return write(bundle, out / f"{target.theorem.id}.{target.label}.falsified.json")
+    changed = "" if target.change is None else f".{target.change.part}_{target.change.way}"
+    more = "".join(f".{name}" for name in target.more)
+    return write(bundle, out / f"{target.theorem.id}.{target.label}{changed}{more}.falsified.json")
 
 
 def assert_not_falsified(

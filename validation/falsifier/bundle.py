@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import __version__
 from ...bounds.audit.refutation import outward
+from ...bounds.language.change import Change
 from ...bounds.registry import get_theorem as find
 from ..runs.bundle import FROM_DATA, Bundle, BundleError, Sides
 from .confirm import Claimed, Confirmed, NotConfirmed, sides
@@ -28,7 +29,7 @@ def bundle_of(target: Target, found: Confirmed, why: list[str] | None = None) ->
         mode="exact",
         problem={
             "name": f"{claimed.instance.kind}, {_clients(claimed.instance)} clients",
-            "parameters": _parameters(claimed),
+            "parameters": {**_parameters(claimed), **_attacked(target)},
         },
         certificates={
             name: {"value": plain(value), "kind": "exact", "argument": _ARGUMENT}
@@ -41,11 +42,24 @@ def bundle_of(target: Target, found: Confirmed, why: list[str] | None = None) ->
         versions={"fedco": __version__},
         notes={
             "instance": describe(claimed),
-            "reading": "none is needed",
+            "reading": "none is needed" if target.change is None else f"the statement with a change: {target.change}",
             "checked": list(found.checked),
             "why": list(why or []),
         },
     )
+
+
+def _attacked(target: Target) -> dict[str, Any]:
+    """What is attacked instead of the declared statement, and what instances were asked to have besides."""
+    change = {} if target.change is None else {"change": plain(target.change.to_dict())}
+    return {**change, **({"assume": list(target.more)} if target.more else {})}
+
+
+def _target(bundle: Bundle) -> Target:
+    name, _, label = bundle.claim.partition(" (")
+    parameters = bundle.problem["parameters"]
+    change = Change.from_dict(parameters["change"]) if "change" in parameters else None
+    return target_of(find(name), label.rstrip(")"), change, tuple(map(str, parameters.get("assume", ()))))
 
 
 def _clients(instance: Instance) -> int:
@@ -113,9 +127,8 @@ def recompute(bundle: Bundle) -> Sides:
     Raises:
         BundleError: the instance is not what the bundle says.
     """
-    name, _, label = bundle.claim.partition(" (")
     try:
-        found = sides(target_of(find(name), label.rstrip(")")), claimed_of(bundle))
+        found = sides(_target(bundle), claimed_of(bundle))
     except (NotConfirmed, ValueError, KeyError) as error:
         raise BundleError(str(error)) from error
     return Sides(list(outward(found.left)), outward(found.right))

@@ -20,14 +20,15 @@ from ...bounds.language.theorem import Condition
 from ..lemmas.trace import Trace
 from .declared import Target
 from .exact.interval import Ends, Interval
+from .exact.noise import expectation
 from .exact.problem import ExactProblem, Instance, exact_problem
 from .exact.run import (
     MOST_STEPS,
     CannotReplay,
-    NoNoise,
     average_square,
     constant,
     endless_square,
+    expected,
     invariant_interval,
     scalar,
 )
@@ -262,11 +263,17 @@ def _lemma_sides(target: Target, claimed: Claimed, problem: ExactProblem) -> tup
     stated = {**unseen(target), **claimed.stated(target)}
     point = {str(s): _enclosed(v) for s, v in complete(target.theorem.statement(target.label), stated).items()}
     point |= {name: (v, v) for name, v in claimed.hyperparameters.items() if name not in target.stated}
-    trace = _exact_trace(target, claimed, problem, {n: e for n, e in point.items() if n in target.symbols}, place)
-    left, observables, keep = rows_of(link, trace)
-    if not (0 <= place.row < len(left) and keep[place.row]):
-        raise CannotReplay(f"row {place.row} of {len(left)}: the lemma does not speak of it")
-    seen = {name: Q(side[min(place.row, len(side) - 1), 0]) for name, side in observables.items()}
+
+    def take(draws: Any) -> tuple[Fraction, dict[str, Fraction]]:
+        known = {n: e for n, e in point.items() if n in target.symbols}
+        trace = _exact_trace(target, claimed, problem, known, place, draws)
+        left, observables, keep = rows_of(link, trace)
+        if not (0 <= place.row < len(left) and keep[place.row]):
+            raise CannotReplay(f"row {place.row} of {len(left)}: the lemma does not speak of it")
+        seen = {name: _mean(side[min(place.row, len(side) - 1)]) for name, side in observables.items()}
+        return _mean(left[place.row]), seen
+
+    number, seen = expected(problem, place.steps, take)
     stated = {**stated, **seen}
     _completed(target, stated, claimed)
     parts = enclose_bound(target.theorem.statement(target.label), stated, bits=_BITS)
@@ -276,14 +283,18 @@ def _lemma_sides(target: Target, claimed: Claimed, problem: ExactProblem) -> tup
         ends: list[Ends] = [found.values if isinstance(found, Interval) else (found, found)]
     else:
         ends = [parts[term.name].pair for term in statement.terms]
-    number = Q(left[place.row, 0])
     low = balanced(number, [low for low, _ in ends], max)
     high = balanced(number, [high for _, high in ends], max)
     return (min(low[0], high[0]), max(low[0], high[0])), (min(low[1], high[1]), max(low[1], high[1])), seen
 
 
+def _mean(row: Any) -> Fraction:
+    """The expectation of a row of lanes."""
+    return sum((expectation(number) for number in row), Q(0)) / len(row)
+
+
 def _exact_trace(
-    target: Target, claimed: Claimed, problem: ExactProblem, point: Mapping[str, Ends], place: Place
+    target: Target, claimed: Claimed, problem: ExactProblem, point: Mapping[str, Ends], place: Place, draws: Any
 ) -> Trace:
     """The run of a lemma in exact numbers."""
     whole, handed = _handed(target, problem, point)
@@ -298,7 +309,7 @@ def _exact_trace(
     assert target.chain is not None
     estimate = problem.parameters.get("estimate")
     start = Start(x=problem.initial_point, y=None if estimate is None else ExactTensor.of([estimate]))
-    return trace_of(target.chain, target.method(handed), problem, steps, start, numbers, NoNoise(problem.clients))
+    return trace_of(target.chain, target.method(handed), problem, steps, start, numbers, draws)
 
 
 def interval_of(target: Target, claimed: Claimed) -> Ends:

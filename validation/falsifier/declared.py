@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from ...algorithms import Method
+from ...bounds.language.change import Change, changed
 from ...bounds.language.notation import Binding
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
@@ -30,6 +31,7 @@ class Target:
         steps: the local steps that the values stand for.
         every: the statistic uses every so many steps; None uses all.
         chain, link: for a lemma, the chain of its proof and its place in it, which say what is compared.
+        change, declared: how the statement differs from that of the declared theorem; None where it is that.
         more: further properties that an instance must have, chosen by the user.
     """
 
@@ -42,6 +44,8 @@ class Target:
     every: Callable[[Values], int] | None = None
     chain: LemmaChain | None = None
     link: Link | None = None
+    change: Change | None = None
+    declared: Theorem | None = None
     more: tuple[str, ...] = ()
 
     @cached_property
@@ -51,9 +55,13 @@ class Target:
 
     @cached_property
     def symbols(self) -> dict[str, Binding]:
-        """Those of the statement, and those that the method needs besides: a statement may leave out what it holds for."""
+        """Those of the statement, and those that the method needs besides: a statement may leave out what it holds for.
+
+        A changed statement keeps the symbols of the declared one.
+        """
+        kept = {} if self.declared is None else self.declared.symbols(self.label)
         extra = {name: self.theorem.notation[name] for name in self._needed if name not in self.stated}
-        return {**self.stated, **extra}
+        return {**self.stated, **kept, **extra}
 
     @property
     def assumed(self) -> tuple[str, ...]:
@@ -91,19 +99,28 @@ class _Probe(dict[str, Any]):
         return 1
 
 
-def target_of(theorem: Theorem, label: str) -> Target:
-    """The target of a theorem's statement.
+def target_of(theorem: Theorem, label: str, change: Change | None = None, more: tuple[str, ...] = ()) -> Target:
+    """The target of a theorem's statement, or of one with a change.
+
+    Args:
+        more: named properties that an instance must have besides those that the statement assumes.
 
     Raises:
         InputError: the declarations do not say what to run, or the statement bounds nothing.
     """
     if not theorem.statement(label).terms and not _is_compared(theorem):
         raise InputError(f"{theorem.id} ({label}): defines constants and bounds nothing")
-    for name in (*theorem.assume, *theorem.statement(label).assume):
+    for name in (*theorem.assume, *theorem.statement(label).assume, *more):
         if name not in PROPERTIES:
             raise InputError(
                 f"{theorem.id} ({label}): assumes {name}, which no family knows; wanted one of {' '.join(PROPERTIES)}"
             )
+    attacked = theorem if change is None else changed(theorem, label, change)
+    declared = None if change is None else theorem
+    return replace(_target_of(attacked, label), change=change, declared=declared, more=more)
+
+
+def _target_of(theorem: Theorem, label: str) -> Target:
     if theorem.method is not None:
         length = next((n for n, b in theorem.symbols(label).items() if b.quantity.name == "iterations"), "T")
         return Target(

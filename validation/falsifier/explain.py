@@ -54,6 +54,12 @@ def _without(target: Target, made: Draft, found: Confirmed) -> Iterator[tuple[st
         if present:
             equal = {n: [made.parameters[n][0]] * len(made.parameters[n]) for n in present}
             yield ingredient, replace(made, parameters={**made.parameters, **equal})
+    noises = [n for n in made.parameters if n.endswith("noise") and any(made.parameters[n])]
+    if noises:
+        yield (
+            "noise",
+            replace(made, parameters={**made.parameters, **{n: [Q(0)] * len(made.parameters[n]) for n in noises}}),
+        )
     period = target.named("communication_period")
     if period is not None and made.free.get(period, Q(1)) > 1:
         yield "more than one local step", replace(made, free={**made.free, period: Q(1)})

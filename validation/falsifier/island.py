@@ -14,10 +14,13 @@ from ...algorithms import drive
 from ...algorithms.engine.method import Start
 from ...algorithms.engine.metrics import gradient_norm_squared
 from ...synthetic.families.piecewise import FAMILIES, Family, MetaFamily
+from ..lemmas.trace import Trace
+from .bowls import with_noise
 from .cube import Cube
 from .declared import Target
 from .formula import Formula
 from .lemma import Place, balanced, rounding_of, rows_of, trace_of, unseen
+from .noise import Lanes, Run, expected_squares, moments, paths, signs_of
 from .properties import imposing
 from .spaces import Space
 
@@ -33,6 +36,8 @@ FOREVER = 1e60
 REJECTED, _ASTRAY = -30.0, -12.0
 _BISECTIONS, _STEP_POWERS = 46, 30.0
 _REST_BISECTIONS = 30
+_SOME_POINT = 0.65
+"""Of every coordinate, to see what a method keeps and asks for; nothing vanishes there."""
 _STEP = ("step_size",)
 _LENGTHS = ("iterations", "rounds")
 
@@ -79,6 +84,8 @@ class Island:
         settings: further whole numbers of the family (the fine-tuning steps).
         stays: solve for a start that a round maps to itself, and let the run be endless.
         hidden: value of a constant that the paper hides in O(.).
+        law: how expectations are taken where there is noise: "moments" of runs that stay affine in it, or all "paths" of
+            short ones; empty where there is none.
     """
 
     target: Target
@@ -90,11 +97,13 @@ class Island:
     settings: Mapping[str, int] = field(default_factory=dict)
     stays: bool = False
     hidden: float = 1.0
+    law: str = ""
 
     @property
     def name(self) -> str:
         endless = ", a start that stays" if self.stays else f", horizon {self.horizon}"
-        return f"{self.space.name}: {self.clients} clients, rounds of {self.period}{endless}"
+        noise = {"": "", "moments": ", noise in closed moments", "paths": ", all paths of noise"}[self.law]
+        return f"{self.space.name}: {self.clients} clients, rounds of {self.period}{endless}{noise}"
 
     @cached_property
     def size(self) -> int:
@@ -127,7 +136,10 @@ class Island:
 
     def _decode(self, cube: Cube) -> tuple[dict[str, Array], Values, _Step]:
         """Parameters, values of the free symbols, and how the step size is chosen."""
-        parameters = self._imposed(self.space.decode(cube, self.clients, self.settings))
+        parameters = self.space.decode(cube, self.clients, self.settings)
+        if self.law == "paths":
+            parameters = with_noise(cube, parameters)
+        parameters = self._imposed(parameters)
         values: Values = {}
         for name, binding in self.target.symbols.items():
             if binding.quantity.role == "hyperparameter" and name not in self.formula.determined:
@@ -159,9 +171,10 @@ class Island:
     def _counts_are_least(self) -> bool:
         """Where the statement prescribes whole numbers, those that are free are at their least, so that it does.
 
-        So they are along the run of a lemma: its statistics may enumerate a batch.
+        So they are along the run of a lemma, whose statistics may enumerate a batch, and where there is noise: a batch is
+        one sample.
         """
-        return self.target.link is not None or bool(whole_choices(self.target, self.formula))
+        return self.target.link is not None or bool(self.law) or self.schedules
 
     def _evaluate(self, points: Array) -> _Evaluated:
         parameters, values, step = self._decode(Cube(points))
@@ -176,7 +189,11 @@ class Island:
             parameters, astray = self._at_rest(parameters, values, len(points))
             family = self._family(parameters, len(points))
             values = {**values, **self._constants(family)}
-        left, horizons = self._left(family, values)
+        if self.law:
+            squares, astray = self._expected(parameters, values, len(points))
+            left, horizons = self._averaged(squares)
+        else:
+            left, horizons = self._left(family, values)
         best, chosen = np.full(len(points), REJECTED), np.full(len(points), float(self.horizon))
         for lhs, horizon in zip(left, horizons, strict=True):
             score = self._judge(lhs, self._with_horizon(values, horizon))
@@ -190,12 +207,10 @@ class Island:
 
     def _along_the_run(self, family: Family, parameters: dict[str, Array], values: Values) -> _Evaluated:
         """A lemma at every row of a run, the row where it is worst for each instance."""
-        chain, link = self.target.chain, self.target.link
-        assert chain is not None and link is not None
+        link = self.target.link
+        assert link is not None
         values = self._with_horizon(values, self.horizon)
-        start = Start(x=family.start, y=family.parameters.get("estimate"))
-        numbers = self._numbers(family, values)
-        trace = trace_of(chain, self._method(values, family.runs), family, self._walked, start, numbers)
+        trace = self._trace(family, parameters, values)
         with np.errstate(all="ignore"):
             left, seen, keep = rows_of(link, trace)
             known = {**values, **seen}
@@ -214,6 +229,18 @@ class Island:
         best = np.where(self._is_valid(parameters), scores.max(axis=0), REJECTED)
         shown = {name: array[np.minimum(rows, len(array) - 1), np.arange(family.runs)] for name, array in seen.items()}
         return _Evaluated(parameters, {**values, **shown}, best, rows)
+
+    def _trace(self, family: Family, parameters: dict[str, Array], values: Values) -> Trace:
+        assert self.target.chain is not None
+        if not self.law:
+            start = Start(x=family.start, y=family.parameters.get("estimate"))
+            method, numbers = self._method(values, family.runs), self._numbers(family, values)
+            return trace_of(self.target.chain, method, family, self._walked, start, numbers)
+        lanes = self._lanes
+        method, tall, start = self._noisy_run(parameters, values, family.runs).build(len(lanes))
+        wide = {name: np.repeat(np.broadcast_to(v, (family.runs,)), len(lanes)) for name, v in values.items()}
+        draws, numbers = lanes.draws(family.runs, self.clients), self._numbers(tall, wide)
+        return trace_of(self.target.chain, method, tall, self._walked, start, numbers, draws, lanes.expectation)
 
     @property
     def _walked(self) -> int:
@@ -335,6 +362,35 @@ class Island:
         )
         return result.values["gradient_sq"].numpy(), result.state
 
+    def _noisy_run(self, parameters: Mapping[str, Array], values: Values, count: int) -> Run:
+        known = self._with_horizon(values, self.horizon)
+
+        def build(lanes: int) -> tuple[Any, Family, Start]:
+            tall = {name: np.repeat(array, lanes, axis=0) for name, array in parameters.items()}
+            wide = {name: np.repeat(np.broadcast_to(v, (count,)), lanes) for name, v in known.items()}
+            family = self._family(tall, count * lanes)
+            start = Start(x=family.start, y=family.parameters.get("estimate"))
+            return self._method(wide, count * lanes), family, start
+
+        return Run(build, count, self._walked)
+
+    @cached_property
+    def signs(self) -> int:
+        """How many signs a run asks for."""
+        parameters, values, step = self._decode(Cube(np.full((1, self.size), _SOME_POINT)))
+        family = self._family(parameters, 1)
+        unknown = {name: float(value) for name, value in unseen(self.target).items()}
+        values = self._with_step({**unknown, **self._constants(family), **values}, step)
+        return signs_of(self._noisy_run(parameters, values, 1), self.clients)
+
+    @property
+    def _lanes(self) -> Lanes:
+        return {"moments": moments, "paths": paths}[self.law](self.signs)
+
+    def _expected(self, parameters: Mapping[str, Array], values: Values, count: int) -> tuple[Array, Array]:
+        squares, astray = expected_squares(self._noisy_run(parameters, values, count), self.clients, self._lanes)
+        return squares[:: self._every()], astray
+
     def _every(self) -> int:
         whole = {
             n: self._whole(b.quantity.name)
@@ -358,11 +414,16 @@ class Island:
 
     def _left(self, family: Family, values: Values) -> tuple[list[Array], list[float]]:
         """The left side for one or several horizons."""
-        every, first = self._every(), 1 if self.target.average == "after" else 0
+        every = self._every()
         if self.stays:
             squares, _ = self._run(family, values, self.period, every)
             return [squares[: self.period // every].mean(0)], [FOREVER]
         squares, _ = self._run(family, values, self.steps_of(self.horizon), every)
+        return self._averaged(squares)
+
+    def _averaged(self, squares: Array) -> tuple[list[Array], list[float]]:
+        """The means over the horizons that one run gives, from the squares at t = 0, every, ..."""
+        every, first = self._every(), 1 if self.target.average == "after" else 0
         sums = squares[first:].cumsum(0)
         horizons = [self.horizon] if self._horizon_decides else _doubling(self.horizon, self.steps_of, self.period)
         counts = [self.steps_of(h) // every for h in horizons]
@@ -404,10 +465,15 @@ class Island:
         return moved
 
     @property
+    def schedules(self) -> bool:
+        """Whether the statement prescribes whole numbers."""
+        return bool(whole_choices(self.target, self.formula))
+
+    @property
     def keeps_models_only(self) -> bool:
         """Whether the method carries nothing from round to round but the models."""
-        family = self._family(self._decode(Cube(np.full((1, self.size), 0.5)))[0], 1)
-        _parameters, values, step = self._decode(Cube(np.full((1, self.size), 0.5)))
+        parameters, values, step = self._decode(Cube(np.full((1, self.size), _SOME_POINT)))
+        family = self._family(parameters, 1)
         values = self._with_step({**self._constants(family), **values}, step)
         _, state = self._run(family, values, 1, 1)
         return {f.name for f in fields(state)} <= {"x", "active"}

@@ -6,7 +6,7 @@ of the method gives them, on a batch of instances in doubles or on one instance 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -34,14 +34,18 @@ class Place:
 class _Recorded(Mapping[str, Array]):
     """name -> (steps, runs), each statistic taken when it is first asked for."""
 
-    def __init__(self, metrics: Mapping[str, StepMetric], steps: Sequence[Step]) -> None:
-        self._metrics, self._steps, self._known = metrics, steps, dict[str, Array]()
+    def __init__(
+        self, metrics: Mapping[str, StepMetric], steps: Sequence[Step], expectation: Callable[[Array], Array] | None
+    ) -> None:
+        self._metrics, self._steps, self._expectation = metrics, steps, expectation
+        self._known: dict[str, Array] = {}
         self.asked: set[str] = set()
 
     def __getitem__(self, name: str) -> Array:
         self.asked.add(name)
         if name not in self._known:
-            self._known[name] = np.stack([_numbers(self._metrics[name](step)) for step in self._steps])
+            taken = np.stack([_numbers(self._metrics[name](step)) for step in self._steps])
+            self._known[name] = taken if self._expectation is None else self._expectation(taken)
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -64,11 +68,15 @@ def trace_of(
     start: Start,
     numbers: Mapping[str, Any],
     draws: Any = None,
+    expectation: Callable[[Array], Array] | None = None,
 ) -> Trace:
-    """The run of one method on one problem, with what the chain declares of it; a batch of instances is one such problem."""
+    """The run of one method on one problem, with what the chain declares of it; a batch of instances is one such problem.
+
+    `expectation` takes every statistic from the lanes of a noisy run to the instances.
+    """
     period, total = int(numbers[chain.period]), steps + chain.extra_steps
     walked = list(walk(method, problem, total, 1, start=start, period=period, draws=draws))
-    return Trace(_Recorded(chain.metrics(problem, numbers), walked), numbers, period, steps)
+    return Trace(_Recorded(chain.metrics(problem, numbers), walked, expectation), numbers, period, steps)
 
 
 def rows_of(link: Link, trace: Trace) -> tuple[Array, dict[str, Array], Array]:

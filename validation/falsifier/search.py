@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product, zip_longest
 
 import numpy as np
@@ -18,10 +18,11 @@ from scipy.stats.qmc import Sobol
 
 from .confirm import Confirmed, NotConfirmed
 from .declared import Target
+from .exact.run import MOST_SIGNS
 from .formula import Formula
 from .island import REJECTED, Array, Island, least_counts, whole_choices
 from .rounding import Draft, confirmed, drafts
-from .spaces import SPACES
+from .spaces import NOISY, SPACES
 
 _POPULATION, _SAMPLED = 256, 256
 _FIRST_SLICE, _GROWTH = 3.0, 1.5
@@ -32,6 +33,8 @@ _STALLED = 40
 """Generations without improvement after which an island is left."""
 _PERIODS, _HORIZONS = (2, 1, 4), (16, 64, 256)
 _ENDLESS_HORIZON = 16
+_MOST_SIGNS, _SHORT = 160, (8, 4, 2, 1)
+"""Signs of a run in closed moments, and rounds of a run over all paths."""
 _ROUNDS = (2, 4)
 """Of the runs along which a lemma is compared."""
 _LONGEST, _MOST_HORIZONS = 1024, 4
@@ -78,7 +81,29 @@ def islands(target: Target, formula: Formula, hidden: float = 1.0) -> list[Islan
         for (period, horizon, stays), settings, space in product(_lengths(target, formula, clients), steps, spaces):
             if clients in space.clients:
                 made.append(Island(target, formula, space, clients, period, horizon, settings, stays, hidden))
-    return [i for i in made if not i.stays or (i.space.shifted is not None and i.keeps_models_only)]
+    kept = [i for i in made if not i.stays or (i.space.shifted is not None and i.keeps_models_only)]
+    return [*kept, *_noisy(target, kept)]
+
+
+def _noisy(target: Target, silent: list[Island]) -> Iterator[Island]:
+    """The same whole numbers with noise: bowls in closed moments, and the spaces themselves over all paths of short runs."""
+    if target.kind not in NOISY:
+        return
+    first = SPACES[target.kind][-1]
+    for island in [i for i in silent if i.space is first and not i.stays]:
+        for space in NOISY[target.kind]:
+            yield from _affordable(replace(island, space=space, law="moments"), _MOST_SIGNS)
+    shortest = {(i.clients, i.period): i for i in reversed(silent) if not i.stays}
+    if target.link is None and not any(i.schedules for i in silent):
+        for island in shortest.values():
+            for space in SPACES[target.kind]:
+                short = (replace(island, space=space, law="paths", horizon=h * island.period) for h in _SHORT)
+                yield from next(([i] for i in short if i.signs <= MOST_SIGNS), [])
+
+
+def _affordable(island: Island, most: int) -> Iterator[Island]:
+    if 0 < island.signs <= most:
+        yield island
 
 
 def _lengths(target: Target, formula: Formula, clients: int) -> Iterator[tuple[int, int, bool]]:
@@ -172,11 +197,11 @@ class _Search:
 
     def sample(self) -> None:
         """A Sobol sample on every island with a short run; most false statements fail on one of these."""
-        shortest = min((island.horizon for island in self.islands), default=0)
+        shortest = {law: min(i.horizon for i in self.islands if i.law == law) for law in {i.law for i in self.islands}}
         for index, island in enumerate(self.islands):
             if self.is_over:
                 return
-            if island.horizon == shortest:
+            if island.horizon == shortest[island.law]:
                 visit = _Visit(self, island, self.until)
                 visit.objective(Sobol(island.size, rng=np.random.default_rng([self.seed, index])).random(_SAMPLED).T)
                 visit.after_generation()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from . import bowls
 from .cube import Cube
 
 Array = np.ndarray
@@ -233,4 +234,13 @@ SPACES: Mapping[str, tuple[Space, ...]] = {
         Space("one spline, tilted by client, with a kink where a fine-tuning step leads", _coarse, (2,), _started),
     ),
 }
-"""Kind -> the spaces that are searched in turn."""
+"""Kind -> the spaces that are searched in turn, without noise."""
+
+_BOWL = "bowls with noise"
+NOISY: Mapping[str, tuple[Space, ...]] = {
+    "federated": (Space(_BOWL, bowls.federated),),
+    "local_composite": (Space(_BOWL, bowls.local_composite),),
+    "shared_composite": (Space(_BOWL, bowls.shared_composite),),
+    "conditional": (Space(_BOWL, bowls.conditional),),
+}
+"""Kind -> the spaces whose runs are affine in their noise, where the family of the kind has noise."""

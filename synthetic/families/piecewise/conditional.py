@@ -37,10 +37,6 @@ class ConditionalFamily(Family, AbstractConditional):
     def _of(self, name: str) -> Tensor:
         return self.parameters[name].unsqueeze(-1).unsqueeze(-1)
 
-    @cached_property
-    def _is_noisy(self) -> bool:
-        return bool((self.parameters["value_noise"] != 0).any())
-
     def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> OuterSample:
         count = batch if self._is_noisy else 1
         return OuterSample(torch.zeros(1, self.clients, count, dtype=torch.int64))

@@ -59,6 +59,14 @@ class Family(AbstractProblem):
         """One instance as a family of its own."""
         return type(self)({name: tensor[run : run + 1] for name, tensor in self.parameters.items()})
 
+    def _jolted(self, name: str) -> bool:
+        """Whether any instance has this noise."""
+        return name in self.parameters and bool((self.parameters[name] != 0).any())
+
+    @cached_property
+    def _is_noisy(self) -> bool:
+        return self._jolted("value_noise") or self._jolted("gradient_noise")
+
     @abstractmethod
     def constants(self) -> dict[str, Tensor]:
         """The exact constant of every quantity, `(runs,)`; infinite where an assumption fails."""

@@ -29,10 +29,6 @@ class FederatedFamily(Family, AbstractFederated):
         """F_i'."""
         return PiecewiseLinear(self.parameters["knots"], self.parameters["slopes"])
 
-    @cached_property
-    def _is_noisy(self) -> bool:
-        return bool((self.parameters["gradient_noise"] != 0).any())
-
     def local_value(self, x: Tensor) -> Tensor:
         return self.slope.integral(x).squeeze(-1)
 
@@ -43,7 +39,9 @@ class FederatedFamily(Family, AbstractFederated):
         return exact + self.parameters["gradient_noise"].unsqueeze(-1) * batch_mean(sample.outer).unsqueeze(-1)
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SignPair:
-        return paired_signs(draws, batch, purpose, self._is_noisy)
+        return paired_signs(
+            draws, batch, purpose, inner=self._jolted("value_noise"), outer=self._jolted("gradient_noise")
+        )
 
     def atoms(self) -> tuple[SignPair, Tensor]:
         return paired_atoms(self.clients, self._is_noisy)

@@ -54,14 +54,12 @@ class LocalCompositeFamily(Family, AbstractLocalComposite):
         return exact + self._of("gradient_noise") * _mean(sample.outer) if isinstance(sample, SignPair) else exact
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SignPair:
-        return paired_signs(draws, batch, purpose, self._is_noisy)
+        return paired_signs(
+            draws, batch, purpose, inner=self._jolted("value_noise"), outer=self._jolted("gradient_noise")
+        )
 
     def atoms(self) -> tuple[SignPair, Tensor]:
         return paired_atoms(self.clients, self._is_noisy)
-
-    @cached_property
-    def _is_noisy(self) -> bool:
-        return bool((self.parameters["value_noise"] != 0).any() or (self.parameters["gradient_noise"] != 0).any())
 
     @cached_property
     def landscape(self) -> Landscape:

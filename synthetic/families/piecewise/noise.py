@@ -19,11 +19,13 @@ class SignPair(Sample):
     outer: Tensor
 
 
-def paired_signs(draws: Draws, batch: int, purpose: str, is_noisy: bool) -> SignPair:
-    """Independent signs for both; without noise a batch of any size is one sample of zeros."""
-    if not is_noisy:
-        return silent()
-    return SignPair(draws.signs(f"{purpose}.inner", batch), draws.signs(f"{purpose}.outer", batch))
+def paired_signs(draws: Draws, batch: int, purpose: str, *, inner: bool, outer: bool) -> SignPair:
+    """Independent signs for those that are noisy; without noise a batch of any size is one sample of zeros."""
+    pair = silent()
+    return SignPair(
+        draws.signs(f"{purpose}.inner", batch) if inner else pair.inner,
+        draws.signs(f"{purpose}.outer", batch) if outer else pair.outer,
+    )
 
 
 def paired_atoms(clients: int, is_noisy: bool) -> tuple[SignPair, Tensor]:

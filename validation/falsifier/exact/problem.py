@@ -20,7 +20,8 @@ from torch import Tensor
 from ....synthetic.kinds import InnerSample
 from .curve import Curve, composed, infimum_gap, mean
 from .interval import Interval
-from .tensor import ExactTensor, raw
+from .noise import Mean, Noisy
+from .tensor import ExactTensor, InexactError, raw
 
 Q = Fraction
 Parameters = Mapping[str, Any]
@@ -116,9 +117,47 @@ class ExactProblem(ABC):
             ValueError: the objective is unbounded below.
         """
 
-    def sample(self, draws: Any, batch: int, purpose: str = "sample") -> None:
-        """No noise: a batch of any size is the exact oracle."""
-        return None
+    def _jolted(self, name: str) -> bool:
+        return any(number != 0 for number in self.parameters.get(name, ()))
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether an oracle has noise."""
+        return any(self._jolted(name) for name in _NOISES)
+
+    def sample(self, draws: Any, batch: int, purpose: str = "sample") -> Signs | None:
+        """Fair signs for the inner maps and for the gradients, the mean over the batch; nothing where there is no noise."""
+        if not self.is_noisy:
+            return None
+        return Signs(
+            draws.signs(f"{purpose}.inner", batch).mean(-1) if self._jolted("value_noise") else None,
+            draws.signs(f"{purpose}.outer", batch).mean(-1) if self._jolted("gradient_noise") else None,
+        )
+
+    def _jolt(self, name: str, k: int, signs: ExactTensor | None, run: int) -> Any:
+        """What the noise adds at one client in one run."""
+        size = self.parameters[name][k]
+        return Q(0) if signs is None or size == 0 else size * signs.numbers[run, k]
+
+
+@dataclass(frozen=True)
+class Signs:
+    """The means of a batch of signs, `(runs, clients)`: those of the inner maps and those of the gradients, where they act."""
+
+    inner: ExactTensor | None
+    outer: ExactTensor | None
+
+
+_NOISES = ("value_noise", "gradient_noise")
+
+
+def per_lane(function: Callable[[int, int, Any], Any], x: Any) -> ExactTensor:
+    """A function of (run, client, number) on a tensor whose first two axes are those."""
+    numbers = raw(x)
+    result = np.empty(numbers.shape, dtype=object)
+    for place in np.ndindex(numbers.shape):
+        result[place] = function(place[0], place[1], numbers[place])
+    return ExactTensor.of(result)
 
 
 def per_client(function: Callable[[int, Any], Any], x: Any) -> ExactTensor:
@@ -131,12 +170,18 @@ def per_client(function: Callable[[int, Any], Any], x: Any) -> ExactTensor:
 
 
 def at(curve: Curve, t: Any) -> Any:
-    """The curve at a number or an interval."""
+    """The curve at a number, an interval, or a number that is affine in signs."""
+    if isinstance(t, Noisy):
+        return t.at(curve)
+    if isinstance(t, Mean):
+        raise InexactError("a function of an expectation")
     return t.through(curve.range, curve.rates, curve) if isinstance(t, Interval) else curve(t)
 
 
 def integral_at(curve: Curve, t: Any) -> Any:
-    """Its integral at a number or an interval."""
+    """Its integral at a number or an interval; its expectation where the number is random."""
+    if isinstance(t, Noisy):
+        return t.integral(curve)
     return t.through(None, curve.range, curve.integral) if isinstance(t, Interval) else curve.integral(t)
 
 
@@ -149,12 +194,6 @@ class _AffineInner(ExactProblem):
 
     def _per_client(self) -> list[Any]:
         listed: list[Any] = self.parameters["inner_slope"]
-        if any(
-            self.parameters[name] != [0] * len(listed)
-            for name in ("value_noise", "gradient_noise")
-            if name in self.parameters
-        ):
-            raise ValueError(f"{self.kind}: an instance with noise has no deterministic replay")
         return listed
 
     @property
@@ -170,6 +209,13 @@ class _AffineInner(ExactProblem):
     def inner_number(self, k: int, x: Any) -> Any:
         return self.slopes[k] * x + self.offsets[k]
 
+    def inner(self, x: Any, sample: Signs | None = None) -> ExactTensor:
+        signs = sample.inner if sample else None
+        return per_lane(lambda r, k, t: self.inner_number(k, t) + self._jolt("value_noise", k, signs, r), x)
+
+    def inner_vjp(self, x: Any, v: Any, sample: Signs | None = None) -> ExactTensor:
+        return per_client(lambda k, number: self.slopes[k] * number, v)
+
     def _inner_constants(self) -> dict[str, Fraction]:
         steepest = max(map(abs, self.slopes))
         steep = (
@@ -178,27 +224,29 @@ class _AffineInner(ExactProblem):
             "inner_jacobian_mean_square",
             "inner_sample_lipschitz",
         )
-        flat = (
-            "inner_smoothness",
-            "inner_jacobian_noise",
-            "inner_value_noise",
-            "inner_sample_smoothness",
-            "inner_noise",
-            "composite_noise",
-        )
+        flat = ("inner_smoothness", "inner_jacobian_noise", "inner_sample_smoothness")
+        jolted = ("inner_value_noise", "inner_noise", "composite_noise")
         centre = sum(self.slopes, Q(0)) / len(self.slopes)
         return {
             **dict.fromkeys(steep, steepest),
             **dict.fromkeys(flat, Q(0)),
+            **dict.fromkeys(jolted, max(map(abs, self.parameters["value_noise"]))),
             "inner_jacobian_heterogeneity": max(abs(slope - centre) for slope in self.slopes),
         }
 
 
-def _outer_constants(curves: list[Curve]) -> dict[str, Fraction]:
-    steepest, bend = max(c.bound() for c in curves), max(c.lipschitz() for c in curves)
-    steep = ("outer_lipschitz", "outer_mean_square_lipschitz", "outer_sample_lipschitz")
-    bent = ("outer_smoothness", "outer_sample_smoothness")
-    return {**dict.fromkeys(steep, steepest), **dict.fromkeys(bent, bend), "outer_gradient_noise": Q(0)}
+def _outer_constants(curves: list[Curve], noise: list[Fraction] | None = None) -> dict[str, Fraction]:
+    """Of outer functions whose gradients have the noise of one fair sign each."""
+    jolts = [abs(number) for number in noise or [Q(0)] * len(curves)]
+    steepest, bend = [c.bound() for c in curves], max(c.lipschitz() for c in curves)
+    both = list(zip(steepest, jolts, strict=True))
+    return {
+        "outer_lipschitz": max(steepest),
+        "outer_mean_square_lipschitz": _root_above(max(bound**2 + jolt**2 for bound, jolt in both)),
+        "outer_sample_lipschitz": max(bound + jolt for bound, jolt in both),
+        **dict.fromkeys(("outer_smoothness", "outer_sample_smoothness"), bend),
+        "outer_gradient_noise": max(jolts),
+    }
 
 
 class ExactLocalComposite(_AffineInner):
@@ -225,19 +273,15 @@ class ExactLocalComposite(_AffineInner):
     def objective_at(self, x: Any) -> Any:
         return integral_at(self.derivative, x)
 
-    def inner(self, x: Any, sample: None = None) -> ExactTensor:
-        return per_client(self.inner_number, x)
-
-    def inner_vjp(self, x: Any, v: Any, sample: None = None) -> ExactTensor:
-        return per_client(lambda k, number: self.slopes[k] * number, v)
-
-    def outer_gradient(self, y: Any, sample: None = None) -> ExactTensor:
-        return per_client(lambda k, number: at(self.outer_slopes[k], number), y)
+    def outer_gradient(self, y: Any, sample: Signs | None = None) -> ExactTensor:
+        signs = sample.outer if sample else None
+        return per_lane(lambda r, k, t: at(self.outer_slopes[k], t) + self._jolt("gradient_noise", k, signs, r), y)
 
     def constants(self) -> dict[str, Fraction]:
         return {
             **self._inner_constants(),
-            **_outer_constants(self.outer_slopes),
+            **_outer_constants(self.outer_slopes, self.parameters["gradient_noise"]),
+            "composite_noise": max(map(abs, [*self.parameters["value_noise"], *self.parameters["gradient_noise"]])),
             "objective_smoothness": self.derivative.lipschitz(),
             "objective_gap": infimum_gap(self.derivative, self.start),
         }
@@ -287,17 +331,12 @@ class ExactSharedComposite(_AffineInner):
     def objective_at(self, x: Any) -> Any:
         return integral_at(self.derivative, x)
 
-    def inner(self, x: Any, sample: None = None) -> ExactTensor:
-        return per_client(self.inner_number, x)
-
-    def inner_vjp(self, x: Any, v: Any, sample: None = None) -> ExactTensor:
-        return per_client(lambda k, number: self.slopes[k] * number, v)
-
-    def outer_gradient(self, y: Any, sample: None = None) -> ExactTensor:
+    def outer_gradient(self, y: Any, sample: Signs | None = None) -> ExactTensor:
         return per_client(lambda _, number: at(self.outer_slope, number), y)
 
-    def extra_gradient(self, x: Any, sample: None = None) -> ExactTensor:
-        return per_client(lambda k, number: at(self.extra_slopes[k], number), x)
+    def extra_gradient(self, x: Any, sample: Signs | None = None) -> ExactTensor:
+        signs = sample.outer if sample else None
+        return per_lane(lambda r, k, t: at(self.extra_slopes[k], t) + self._jolt("gradient_noise", k, signs, r), x)
 
     def constants(self) -> dict[str, Fraction]:
         average = mean(self.extra_slopes)
@@ -309,7 +348,7 @@ class ExactSharedComposite(_AffineInner):
             **_outer_constants([self.outer_slope]),
             "noncompositional_smoothness": extra_bend,
             "noncompositional_sample_smoothness": extra_bend,
-            "noncompositional_gradient_noise": Q(0),
+            "noncompositional_gradient_noise": max(map(abs, self.parameters["gradient_noise"])),
             "noncompositional_heterogeneity": max(apart),
             "objective_smoothness": self.derivative.lipschitz(),
             "objective_gap": infimum_gap(self.derivative, self.start),
@@ -341,22 +380,31 @@ class ExactConditional(_AffineInner):
     def objective_at(self, x: Any) -> Any:
         return integral_at(self.derivative, x)
 
-    def sample_outer(self, draws: Any, batch: int, purpose: str = "outer") -> None:
-        return None
+    def sample_outer(self, draws: Any, batch: int, purpose: str = "outer") -> int:
+        """How many samples: there is one outcome of xi per client, and without noise every batch is one sample."""
+        return batch if self.is_noisy else 1
 
-    def sample_inner(self, draws: Any, outer: None, m: int, purpose: str = "inner") -> None:
-        return None
+    def sample_inner(self, draws: Any, outer: int, m: int, purpose: str = "inner") -> InnerSample:
+        return InnerSample(draws.signs(purpose, outer, m) if self.is_noisy else torch.zeros(1, self.clients, 1, 1))
 
-    def outer_atoms(self) -> tuple[None, Tensor]:
-        return None, torch.ones(1, dtype=torch.float64)
+    def outer_atoms(self) -> tuple[int, Tensor]:
+        return 1, torch.ones(1, dtype=torch.float64)
 
-    def inner_atoms(self, outer: None) -> tuple[InnerSample, Tensor]:
-        return InnerSample(torch.zeros(1, self.clients, 1, 1)), torch.ones(1, dtype=torch.float64)
+    def inner_atoms(self, outer: int) -> tuple[InnerSample, Tensor]:
+        signs = torch.tensor([1.0, -1.0] if self.is_noisy else [0.0], dtype=torch.float64)
+        weights = torch.full((len(signs),), 1 / len(signs), dtype=torch.float64)
+        return InnerSample(signs.expand(1, self.clients, 1, -1)), weights
 
-    def sample_gradient(self, x: Any, outer: None, inner: InnerSample | None = None) -> ExactTensor:
-        """(runs, clients, 1 sample, 1): with one outcome every batch is that one."""
-        slope = per_client(lambda k, t: self.slopes[k] * at(self.outer_slopes[k], self.inner_number(k, t)), x)
-        return ExactTensor.of(np.expand_dims(slope.numbers, 2))
+    def sample_gradient(self, x: Any, outer: int, inner: InnerSample | None = None) -> ExactTensor:
+        """(runs, clients, batch, 1): the chain rule at the mean of the inner draws of each outer sample."""
+        points, count = raw(x), 1 if inner is None else inner.eta.shape[2]
+        signs = None if inner is None else raw(inner.eta).mean(-1)
+        result = np.empty((len(points), self.clients, count, 1), dtype=object)
+        for r, k, i in np.ndindex(result.shape[:3]):
+            jolt = Q(0) if signs is None else self.parameters["value_noise"][k] * signs[r % len(signs), k, i]
+            y = self.inner_number(k, points[r, k, 0]) + jolt
+            result[r, k, i, 0] = self.slopes[k] * at(self.outer_slopes[k], y)
+        return ExactTensor.of(result)
 
     def constants(self) -> dict[str, Fraction]:
         return {
@@ -375,8 +423,6 @@ class ExactFederated(ExactProblem):
 
     def _per_client(self) -> list[Any]:
         listed: list[Any] = self.parameters["gradient_noise"]
-        if any(number != 0 for number in listed):
-            raise ValueError("federated: an instance with noise has no deterministic replay")
         return listed
 
     @cached_property
@@ -395,21 +441,24 @@ class ExactFederated(ExactProblem):
     def objective_at(self, x: Any) -> Any:
         return integral_at(self.derivative, x)
 
-    def local_gradient(self, x: Any, sample: None = None) -> ExactTensor:
-        return per_client(lambda i, t: at(self.client_slopes[i], t), x)
+    def local_gradient(self, x: Any, sample: Signs | None = None) -> ExactTensor:
+        signs = sample.outer if sample else None
+        return per_lane(lambda r, i, t: at(self.client_slopes[i], t) + self._jolt("gradient_noise", i, signs, r), x)
 
     def constants(self) -> dict[str, Fraction]:
         spread = max(
             sum(((curve(t) - self.derivative(t)) ** 2 for curve in self.client_slopes), Q(0)) / self.clients
             for t in self.derivative.positions
         )
+        noise = [abs(number) for number in self.parameters["gradient_noise"]]
+        bounds = [curve.bound() for curve in self.client_slopes]
         return {
             "local_gradient_bound": max(curve.bound() for curve in self.client_slopes),
-            "local_sample_gradient_bound": max(curve.bound() for curve in self.client_slopes),
+            "local_sample_gradient_bound": max(a + b for a, b in zip(bounds, noise, strict=True)),
             "local_smoothness": max(curve.lipschitz() for curve in self.client_slopes),
             "local_sample_smoothness": max(curve.lipschitz() for curve in self.client_slopes),
-            "local_gradient_noise": Q(0),
-            "local_gradient_fourth_moment": Q(0),
+            "local_gradient_noise": max(noise),
+            "local_gradient_fourth_moment": max(noise) ** 4,
             "local_gradient_heterogeneity": _root_above(spread),
             "objective_smoothness": self.derivative.lipschitz(),
             "objective_gap": infimum_gap(self.derivative, self.start),

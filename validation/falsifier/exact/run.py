@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from torch import Tensor
 from ....algorithms import Method
 from ....algorithms.engine.method import Start, client_mean
 from .interval import Ends, Interval
+from .noise import AffineSigns, AllPaths, Bends, Noisy, expectation
 from .problem import ExactProblem
 from .tensor import ExactTensor
 
@@ -20,6 +21,9 @@ MOST_STEPS = 4096
 """Longer runs are not iterated."""
 _EXACT_STEPS = 256
 """Longer runs keep numbers short by intervals rounded outward."""
+MOST_SIGNS = 10
+"""More signs have too many paths."""
+T = TypeVar("T")
 
 
 class CannotReplay(ValueError):
@@ -44,25 +48,34 @@ class NoNoise:
 class _Run:
     """The states of a method on a problem, one step at a time."""
 
-    def __init__(self, method: Method, problem: ExactProblem, start: Any) -> None:
-        self.method, self.problem, self.draws, self.t = method.over(1), problem, NoNoise(problem.clients), 0
+    def __init__(self, method: Method, problem: ExactProblem, start: Any, draws: Any = None) -> None:
+        self.method, self.problem, self.t = method.over(1), problem, 0
+        self.draws: Any = draws
+        if draws is None:
+            self.draws = NoNoise(problem.clients)
         estimate = problem.parameters.get("estimate")
         y = None if estimate is None else ExactTensor.of([estimate])
+        begin = Start(x=ExactTensor.of([start]), y=y)
         with torch.no_grad():
-            self.state = self.method.init(problem, Start(x=ExactTensor.of([start]), y=y), self.draws)  # type: ignore[arg-type]
+            self.state: Any = self.method.init(problem, begin, self.draws)
 
     def step(self) -> None:
         with torch.no_grad():
-            moved = self.method.local_step(self.problem, self.state, self.draws.at(self.t), self.t)  # type: ignore[arg-type]
+            moved = self.method.local_step(self.problem, self.state, self.draws.at(self.t), self.t)
             self.state = self.method.communicate(self.problem, moved, self.t)
         self.t += 1
 
     @property
-    def average(self) -> Any:
-        """The averaged model, one number."""
+    def averages(self) -> list[Any]:
+        """The averaged model, one number for each lane."""
         mean = client_mean(self.state.x)
         assert isinstance(mean, ExactTensor)
-        return mean.numbers[0, 0]
+        return list(mean.numbers[:, 0])
+
+    @property
+    def average(self) -> Any:
+        """The averaged model of the first lane."""
+        return self.averages[0]
 
 
 def scalar(number: Any) -> ExactTensor:
@@ -77,7 +90,35 @@ def constant(ends: Ends) -> Any:
 
 
 def _square(number: Any) -> Ends:
+    if isinstance(number, Noisy):
+        return expectation(number * number), expectation(number * number)
     return number.squared() if isinstance(number, Interval) else (number**2, number**2)
+
+
+def expected(problem: ExactProblem, steps: int, take: Callable[[Any], T]) -> T:
+    """What `take(draws)` gives for a run of so many steps: with signs in closed form, else over all paths of a short run.
+
+    Raises:
+        CannotReplay: the noise bends the run, and there are too many paths.
+    """
+    if not problem.is_noisy:
+        return take(NoNoise(problem.clients))
+    affine = AffineSigns(problem.clients)
+    try:
+        return take(affine)
+    except Bends as error:
+        count = _signs_of(problem, steps, take)
+        if count > MOST_SIGNS:
+            raise CannotReplay(f"{error}, and {count} signs have too many paths") from error
+        return take(AllPaths(count, problem.clients))
+
+
+def _signs_of(problem: ExactProblem, steps: int, take: Callable[[Any], T]) -> int:
+    """How many signs a run asks for."""
+    counting = AllPaths(0, problem.clients)
+    counting.is_counting = True
+    take(counting)
+    return counting.columns.count
 
 
 def average_square(method: Method, problem: ExactProblem, steps: int, *, every: int = 1, after: bool = False) -> Ends:
@@ -90,18 +131,27 @@ def average_square(method: Method, problem: ExactProblem, steps: int, *, every: 
     if steps > MOST_STEPS:
         raise CannotReplay(f"{steps} steps: wanted at most {MOST_STEPS}")
     start: Any = problem.start
-    if steps > _EXACT_STEPS:
+    if steps > _EXACT_STEPS and not problem.is_noisy:
         start = Interval((start, start), (Q(0), Q(0)), (start, start), Q(0))
-    run = _Run(method, problem, start)
-    low, high, count = Q(0), Q(0), 0
-    for t in range(steps + 1):
-        is_counted = t % every == 0 and (t > 0 if after else t < steps)
-        if is_counted:
-            a, b = _square(problem.gradient_at(run.average))
-            low, high, count = low + a, high + b, count + 1
-        if t < steps:
-            run.step()
-    return low / count, high / count
+
+    def take(draws: Any) -> Ends:
+        run = _Run(method, problem, start, draws)
+        low, high, count = Q(0), Q(0), 0
+        for t in range(steps + 1):
+            is_counted = t % every == 0 and (t > 0 if after else t < steps)
+            if is_counted:
+                a, b = _mean_square(problem, run.averages)
+                low, high, count = low + a, high + b, count + 1
+            if t < steps:
+                run.step()
+        return low / count, high / count
+
+    return expected(problem, steps, take)
+
+
+def _mean_square(problem: ExactProblem, points: list[Any]) -> Ends:
+    squares = [_square(problem.gradient_at(x)) for x in points]
+    return sum((a for a, _ in squares), Q(0)) / len(squares), sum((b for _, b in squares), Q(0)) / len(squares)
 
 
 def _round(method: Method, problem: ExactProblem, start: Any, period: int) -> tuple[Any, list[Any]]:

@@ -145,6 +145,8 @@ def _roots(a: Any) -> np.ndarray:
     numbers = raw(a)
     found = np.empty(numbers.shape, dtype=object)
     for place in np.ndindex(numbers.shape):
+        if not isinstance(numbers[place], (int, Fraction)):
+            raise InexactError("sqrt of a random number")
         number = Fraction(numbers[place])
         top, bottom = isqrt(number.numerator), isqrt(number.denominator)
         if (top**2, bottom**2) != (number.numerator, number.denominator):

@@ -1,0 +1,219 @@
+"""Expectations over noise without drawing any, and which terms of a statement are necessary."""
+
+from fractions import Fraction as Q
+
+import numpy as np
+import pytest
+import torch
+from fedco.algorithms import FedDRO, LocalSCGDM, LocalSGD
+from fedco.algorithms.engine.method import Start
+from fedco.bounds.language.change import Change, changed, weakenings
+from fedco.bounds.language.reading import InputError
+from fedco.bounds.registry import get_theorem
+from fedco.synthetic.families.piecewise import FAMILIES
+from fedco.validation.falsifier import falsify
+from fedco.validation.falsifier.each_term import NECESSARY, as_table, each_term
+from fedco.validation.falsifier.exact.curve import Curve
+from fedco.validation.falsifier.exact.noise import AllPaths, Bends, Mean, Noisy
+from fedco.validation.falsifier.exact.problem import Instance, exact_problem
+from fedco.validation.falsifier.exact.run import CannotReplay, _mean_square, _Run, average_square, scalar
+from fedco.validation.falsifier.exact.tensor import InexactError
+from fedco.validation.falsifier.hidden import any_value
+from fedco.validation.falsifier.noise import Run, expected_squares, moments, paths, signs_of
+from fedco.validation.runs.bundle import read, replay
+from fedco.validation.runs.refutations import REGISTRY
+
+WIDE = [Q(-50), Q(70)]
+INSTANCES = {
+    "federated": Instance(
+        "federated",
+        {
+            "gradient_noise": [Q(1, 3), Q(1, 5)],
+            "knots": [WIDE, WIDE],
+            "slopes": [[Q(-50), Q(70)], [Q(-25), Q(35)]],
+            "start": Q(1),
+        },
+    ),
+    "local_composite": Instance(
+        "local_composite",
+        {
+            "inner_slope": [Q(1), Q(-1, 2)],
+            "inner_offset": [Q(1, 3), Q(0)],
+            "value_noise": [Q(1, 3), Q(1, 7)],
+            "gradient_noise": [Q(0), Q(1, 5)],
+            "knots": [WIDE, WIDE],
+            "slopes": [[Q(-50), Q(70)], [Q(-25), Q(35)]],
+            "start": Q(1),
+        },
+    ),
+    "shared_composite": Instance(
+        "shared_composite",
+        {
+            "inner_slope": [Q(1), Q(1, 2)],
+            "inner_offset": [Q(0), Q(1)],
+            "value_noise": [Q(1, 4), Q(0)],
+            "gradient_noise": [Q(1, 3), Q(1, 6)],
+            "knots": [WIDE],
+            "slopes": [[Q(-50), Q(70)]],
+            "extra_knots": [WIDE, WIDE],
+            "extra_slopes": [[Q(-50), Q(70)], [Q(-25), Q(35)]],
+            "start": Q(1),
+            "estimate": Q(1, 3),
+        },
+    ),
+}
+METHODS = {
+    "federated": lambda f: LocalSGD(eta=f(Q(1, 4)), tau=3),
+    "local_composite": lambda f: LocalSCGDM(eta=f(Q(1, 8)), alpha=f(Q(3)), beta=f(Q(1, 4)), gamma=f(Q(5)), p=2),
+    "shared_composite": lambda f: FedDRO(eta=f(Q(1, 8)), beta=f(Q(1, 3)), I=2, b=1),
+}
+
+
+def in_doubles(instance: Instance, count: int):
+    shapes = FAMILIES[instance.kind].SHAPES
+    rows = {n: [float(v)] if shapes[n] == "run" else np.array(v, dtype=float) for n, v in instance.parameters.items()}
+    return FAMILIES[instance.kind]({n: torch.tensor(np.stack([row] * count)) for n, row in rows.items()})
+
+
+def run_in_doubles(instance: Instance, steps: int) -> Run:
+    def build(lanes: int):
+        family = in_doubles(instance, lanes)
+        return METHODS[instance.kind](float), family, Start(x=family.start, y=family.parameters.get("estimate"))
+
+    return Run(build, 1, steps)
+
+
+@pytest.mark.parametrize("kind", INSTANCES)
+def test_closed_moments_are_the_mean_over_all_paths(kind: str) -> None:
+    """Exact numbers and doubles, by both laws: four computations of one expectation."""
+    instance, steps = INSTANCES[kind], 2
+    problem, method, run = exact_problem(instance), METHODS[kind], run_in_doubles(instance, steps)
+    exact, _ = average_square(method(scalar), problem, steps, after=True)
+    count = signs_of(run, 2)
+    lanes = _Run(method(scalar), problem, problem.start, AllPaths(count, 2))
+    total = Q(0)
+    for _ in range(steps):
+        lanes.step()
+        total += _mean_square(problem, lanes.averages)[0]
+    assert exact == total / steps
+    silent, _ = average_square(
+        method(scalar),
+        exact_problem(
+            Instance(kind, {n: [Q(0)] * 2 if n.endswith("noise") else v for n, v in instance.parameters.items()})
+        ),
+        steps,
+        after=True,
+    )
+    assert exact > silent
+    for law in (moments(count), paths(count)):
+        squares, astray = expected_squares(run, 2, law)
+        assert squares[1:].mean() == pytest.approx(float(exact), rel=1e-10)
+        assert astray[0] == 0
+
+
+@pytest.mark.parametrize("kind", INSTANCES)
+def test_constants_with_noise_agree(kind: str) -> None:
+    certified, exact = in_doubles(INSTANCES[kind], 1).constants(), exact_problem(INSTANCES[kind]).constants()
+    assert {n: float(v) for n, v in exact.items() if n in certified} == pytest.approx(
+        {n: float(v[0]) for n, v in certified.items() if n in exact}, rel=1e-12, abs=1e-15
+    )
+
+
+def test_noise_that_reaches_over_a_kink_is_seen() -> None:
+    """The closed moments do not apply then, in doubles and in exact numbers; all paths do."""
+    narrow = {
+        "knots": [[Q(-1), Q(1)]] * 2,
+        "slopes": [[Q(-1), Q(1)], [Q(-1, 2), Q(3, 5)]],
+        "gradient_noise": [Q(2), Q(1)],
+    }
+    bent = Instance("federated", {**INSTANCES["federated"].parameters, **narrow})
+    _, astray = expected_squares(run_in_doubles(bent, 6), 2, moments(12))
+    assert astray[0] > 0
+    problem = exact_problem(bent)
+    with pytest.raises(CannotReplay, match="12 signs"):
+        average_square(METHODS["federated"](scalar), problem, 6, after=True)
+    exact, _ = average_square(METHODS["federated"](scalar), problem, 3, after=True)
+    squares, astray = expected_squares(run_in_doubles(bent, 3), 2, paths(6))
+    assert squares[1:].mean() == pytest.approx(float(exact), rel=1e-12)
+    assert astray[0] == 0
+    curve = Curve(((Q(-1), Q(-1)), (Q(1), Q(1))))
+    assert Noisy(Q(0), {0: Q(1, 2)}).at(curve) == Noisy(Q(0), {0: Q(1, 2)})
+    with pytest.raises(Bends):
+        Noisy(Q(0), {0: Q(1, 2), 1: Q(3, 4)}).at(curve)
+
+
+def test_expectations_do_not_multiply() -> None:
+    sign = Noisy.sign(0)
+    assert (sign * sign, sign * Noisy.sign(1)) == (Mean(Q(1)), Mean(Q(0)))
+    assert (2 + sign) * (2 + sign) == Mean(Q(5))
+    with pytest.raises(InexactError):
+        (sign * sign) * (sign * sign)
+    with pytest.raises(InexactError):
+        (sign * sign) * sign
+    with pytest.raises(InexactError):
+        _ = (sign * sign) ** 2
+
+
+# --- changed statements -----------------------------------------------------------------------------------------------
+
+SGD = "baselines.local_sgd"
+
+
+def test_a_change_is_what_it_says() -> None:
+    theorem = get_theorem(SGD)
+    known = {"L": 1, "sigma": 2, "G": 3, "F_gap": 5, "eta": Q(1, 8), "p": 4, "N": 2, "T": 16, "b": 1}
+    whole = theorem.bound("printed", **known)
+
+    def terms(change: Change) -> dict[str, float]:
+        statement = changed(theorem, "printed", change).statement("printed")
+        return statement.theorem.bound("printed", **{n: v for n, v in known.items() if n in statement.symbols}).terms
+
+    assert terms(Change("variance", "divided", Q(4)))["variance"] == whole.terms["variance"] / 4
+    assert "variance" not in terms(Change("variance", "dropped"))
+    assert terms(Change("variance", "power", Q(-1), "sigma"))["variance"] == whole.terms["variance"] / 2
+    assert terms(Change("drift", "lowered", symbol="p"))["drift"] == pytest.approx(
+        theorem.bound("printed", **{**known, "p": 3}).terms["drift"]
+    )
+    relaxed = changed(theorem, "printed", Change("step_size", "relaxed", Q(4)))
+    assert relaxed.bound("printed", **{**known, "eta": 4}).admissible
+    assert theorem.bound("printed", **known) == whole
+    for part in ("no_such_term", "step_size"):
+        with pytest.raises(InputError, match="no such part"):
+            Change(part, "dropped").of(theorem.statement("printed"))
+    for change in weakenings(theorem.statement("printed")):
+        assert Change.from_dict(change.to_dict()) == change
+
+
+def test_every_part_of_a_tight_theorem_is_necessary(tmp_path) -> None:
+    """The variance term needs noise: without closed moments it could be dropped unseen."""
+    parts = {part.part: part for part in each_term(SGD, seconds=30, out=tmp_path)}
+    assert set(parts) == {"initialisation", "variance", "drift", "step_size"}
+    assert all(part.verdict == NECESSARY and part.ratio > 1 for part in parts.values())
+    assert all(0 < parts[name].least <= 1 for name in ("initialisation", "variance", "drift"))
+    for part in parts.values():
+        assert replay(read(tmp_path / part.bundle.rpartition("/")[2]), REGISTRY).confirmed
+    assert as_table(list(parts.values())).count("\n") == 4
+
+
+def test_a_property_that_an_instance_must_have(tmp_path) -> None:
+    result = falsify("local_scgdm.descent", seconds=60, assume=("equal_inner_maps",), out=tmp_path)
+    assert result.refuted
+    slopes = read(result.path).problem["parameters"]["instance"]["parameters"]["inner_slope"]
+    assert len(set(slopes)) == 1
+    assert replay(read(result.path), REGISTRY).confirmed
+
+
+def test_searches_beside_each_other() -> None:
+    result = falsify("local_scgdm.descent", seconds=30, jobs=2)
+    assert result.refuted
+
+
+def test_a_hidden_constant_at_growing_values(tmp_path) -> None:
+    """Printed Theorem 8 fails at 1 and at 10; a statement without such a constant is refused."""
+    theorem = get_theorem("meta_fl.theorem_8")
+    found = any_value(theorem, seconds=60, out=tmp_path, values=(1.0, 10.0))
+    assert found.refuted == [1.0, 10.0]
+    assert all(replay(read(search.path), REGISTRY).confirmed for search in found.searches.values())
+    assert found.to_dict()["refuted_up_to"] == 10
+    with pytest.raises(InputError, match="hides no constant"):
+        any_value(get_theorem(SGD))

@@ -1,0 +1,116 @@
+"""Instances with noise, quadratic where their runs stay: one decoder for each kind, the start at the minimiser or beside it.
+
+A bowl is wide against its noise on a log-scale, so that the search finds out how far the run goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .cube import Cube
+
+Array = np.ndarray
+Parameters = dict[str, Array]
+NOISES = ("value_noise", "gradient_noise")
+_OFF = 0.4
+"""Part of a coordinate on which an ingredient is left out."""
+
+
+def with_noise(cube: Cube, parameters: Parameters) -> Parameters:
+    """The same instances with noise on their oracles, each on a log-scale of the function that it disturbs or left out."""
+    reach = np.ptp(parameters["knots"], axis=-1).max(axis=1)
+    height = np.abs(parameters["slopes"]).max(axis=(1, 2))
+    if "extra_slopes" in parameters:
+        height = np.maximum(
+            height * np.abs(parameters["inner_slope"]).max(axis=1), np.abs(parameters["extra_slopes"]).max(axis=(1, 2))
+        )
+    shape = next(parameters[name] for name in ("inner_slope", "gradient_noise") if name in parameters).shape
+    made = dict(parameters)
+    for name, size in (("value_noise", reach), ("gradient_noise", height)):
+        if name in parameters:
+            level = _sometimes(cube) * size * cube.log(-4, 1)
+            second = cube.clipped(0, 1)
+            made[name] = np.stack([level * (second if k % 2 else 1.0) for k in range(shape[1])], axis=1)
+    return made
+
+
+def _sometimes(cube: Cube) -> Array:
+    return (cube.take() > _OFF).astype(float)
+
+
+def _apart(mean: Array, difference: Array, clients: int) -> Array:
+    signs = [0.0] if clients == 1 else [1.0 - 2.0 * (k % 2) for k in range(clients)]
+    return np.stack([mean + sign * difference for sign in signs], axis=1)
+
+
+def _pair(low: Array, high: Array) -> Array:
+    return np.stack([low, high], axis=-1)
+
+
+def local_composite(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """One bowl behind inner maps that differ, the start at the minimiser or off it."""
+    slope = _apart(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
+    level = _apart(np.zeros(len(slope)), _sometimes(cube) * cube.log(-2, 1), clients)
+    width, tall, wide = cube.log(0, 3), cube.unit(3), cube.unit(3)
+    steep = np.maximum((slope**2).sum(1), 1e-300)
+    start = -(slope * level).sum(1) / steep + _sometimes(cube) * cube.clipped(-1, 1) * width
+    ends = np.broadcast_to(width[:, None], slope.shape)
+    made = {
+        "inner_slope": slope * wide[:, None],
+        "inner_offset": level * wide[:, None],
+        "value_noise": np.zeros_like(slope),
+        "gradient_noise": np.zeros_like(slope),
+        "knots": _pair(-ends, ends) * wide[:, None, None],
+        "slopes": _pair(-np.ones_like(ends), np.ones_like(ends)) * (tall / wide)[:, None, None],
+        "start": start,
+    }
+    return with_noise(cube, made)
+
+
+def conditional(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """The same without noise on the outer gradients, which this kind does not have."""
+    made = local_composite(cube, clients, settings)
+    del made["gradient_noise"]
+    return made
+
+
+def federated(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """A bowl for each client, their minimisers apart."""
+    apart = _sometimes(cube) * cube.log(-3, 0)
+    centre = _apart(np.zeros(len(apart)), apart, clients)
+    width, tall = cube.log(0, 2), cube.unit(3)
+    ends = np.broadcast_to(width[:, None], centre.shape)
+    made = {
+        "gradient_noise": np.zeros_like(centre),
+        "knots": _pair(centre - ends, centre + ends),
+        "slopes": _pair(-ends, ends) * tall[:, None, None],
+        "start": _sometimes(cube) * cube.clipped(-1, 1) * width,
+    }
+    return with_noise(cube, made)
+
+
+def shared_composite(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """A bowl behind the mean of inner maps that differ, further bowls of the clients, a free initial estimate."""
+    slope = _apart(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
+    level = _apart(np.zeros(len(slope)), _sometimes(cube) * cube.log(-2, 1), clients)
+    width, tall, wide = cube.log(0, 3), cube.unit(3), cube.unit(3)
+    centre = _apart(np.zeros(len(slope)), _sometimes(cube) * cube.log(-3, 0), clients)
+    weight = _sometimes(cube) * cube.log(-2, 1) * tall
+    ends = np.broadcast_to(width[:, None], slope.shape)
+    start = _sometimes(cube) * cube.clipped(-1, 1) * width
+    estimate = slope.mean(1) * start + _sometimes(cube) * cube.clipped(-1, 1) * cube.log(-2, 1)
+    made = {
+        "inner_slope": slope * wide[:, None],
+        "inner_offset": level * wide[:, None],
+        "value_noise": np.zeros_like(slope),
+        "gradient_noise": np.zeros_like(slope),
+        "knots": (_pair(-width, width) * wide[:, None])[:, None],
+        "slopes": (_pair(-np.ones_like(width), np.ones_like(width)) * (tall / wide)[:, None])[:, None],
+        "extra_knots": _pair(centre - ends, centre + ends),
+        "extra_slopes": _pair(-ends, ends) * (weight / width)[:, None, None],
+        "start": start,
+        "estimate": estimate * wide,
+    }
+    return with_noise(cube, made)

@@ -1,0 +1,201 @@
+"""Numbers that are affine in fair signs, and expectations of what is quadratic in them: second moments in exact numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..columns import Columns
+from .curve import Curve
+from .tensor import ExactTensor, InexactError
+
+Q = Fraction
+
+
+class Bends(ArithmeticError):
+    """A run is not affine in its signs: one of them reaches over a kink."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The expectation of a random number. Expectations add up and scale; they do not multiply."""
+
+    value: Fraction
+
+    def __add__(self, other: Any) -> Mean:
+        return Mean(self.value + expectation(other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Mean:
+        return Mean(self.value - expectation(other))
+
+    def __rsub__(self, other: Any) -> Mean:
+        return Mean(expectation(other) - self.value)
+
+    def __neg__(self) -> Mean:
+        return Mean(-self.value)
+
+    def __mul__(self, other: Any) -> Mean:
+        return Mean(self.value * _number(other))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Mean:
+        return Mean(self.value / _number(other))
+
+    def __pow__(self, power: int) -> Mean:
+        raise InexactError("a power of an expectation is no expectation")
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """centre + sum of parts[j] s_j with independent fair signs s_j."""
+
+    centre: Fraction
+    parts: Mapping[int, Fraction]
+
+    @staticmethod
+    def sign(index: int) -> Noisy:
+        return Noisy(Q(0), {index: Q(1)})
+
+    def _other(self, other: Any) -> Noisy:
+        return other if isinstance(other, Noisy) else Noisy(_number(other), {})
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, Mean):
+            return other + self
+        b, parts = self._other(other), dict(self.parts)
+        for index, part in b.parts.items():
+            parts[index] = parts.get(index, Q(0)) + part
+        return Noisy(self.centre + b.centre, parts)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Noisy:
+        return self._scaled(Q(-1))
+
+    def __sub__(self, other: Any) -> Any:
+        return self + (-other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def _scaled(self, by: Fraction) -> Noisy:
+        return Noisy(by * self.centre, {index: by * part for index, part in self.parts.items()})
+
+    def __mul__(self, other: Any) -> Any:
+        if not isinstance(other, Noisy):
+            return self._scaled(_number(other))
+        common = sum((part * other.parts[j] for j, part in self.parts.items() if j in other.parts), Q(0))
+        return Mean(self.centre * other.centre + common)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Noisy:
+        return self._scaled(1 / _number(other))
+
+    @property
+    def reach(self) -> Fraction:
+        """How far it can be from its centre."""
+        return sum(map(abs, self.parts.values()), Q(0))
+
+    def _rate(self, curve: Curve) -> Fraction:
+        low, high = curve.rates(self.centre - self.reach, self.centre + self.reach)
+        if low != high:
+            raise Bends("the noise reaches over a kink")
+        return low
+
+    def at(self, curve: Curve) -> Noisy:
+        """The curve at it, where one piece covers every value."""
+        if not self.reach:
+            return Noisy(curve(self.centre), {})
+        moved = self._scaled(self._rate(curve))
+        return Noisy(curve(self.centre), moved.parts)
+
+    def integral(self, curve: Curve) -> Mean:
+        """The expectation of the curve's integral."""
+        square = sum((part**2 for part in self.parts.values()), Q(0))
+        rate = self._rate(curve) if square else Q(0)
+        return Mean(curve.integral(self.centre) + rate * square / 2)
+
+
+def _number(value: Any) -> Fraction:
+    if isinstance(value, (int, Fraction)):
+        return Q(value)
+    raise InexactError(f"{type(value).__name__}: wanted a number; a product of random numbers is no second moment")
+
+
+def expectation(value: Any) -> Fraction:
+    """Of a number, of one that is affine in signs, or of an expectation."""
+    if isinstance(value, Mean):
+        return value.value
+    return value.centre if isinstance(value, Noisy) else _number(value)
+
+
+class AffineSigns:
+    """Draws for one run whose numbers are affine in the signs that it asks for."""
+
+    def __init__(self, clients: int, step: int = -1, columns: Columns | None = None) -> None:
+        self.clients, self.runs, self.seed_indices, self.step = clients, 1, (0,), step
+        self.columns = columns or Columns()
+
+    def at(self, step: int) -> AffineSigns:
+        return AffineSigns(self.clients, step, self.columns)
+
+    def signs(self, purpose: str, *tail: int) -> ExactTensor:
+        size = self.clients * prod(tail)
+        first = self.columns.of((self.step, purpose, *tail), size)
+        return ExactTensor.of(_array([Noisy.sign(first + i) for i in range(size)], (1, self.clients, *tail)))
+
+    def subset(self, purpose: str, size: int) -> Tensor:
+        return _everybody(self.runs, self.clients, size)
+
+
+class AllPaths:
+    """Draws for every path of a run with so many signs, `2**signs` lanes; asking for more is an error.
+
+    While `is_counting` one lane gets ones, and `columns.count` is how many signs it asked for.
+    """
+
+    def __init__(self, signs: int, clients: int, step: int = -1, columns: Columns | None = None) -> None:
+        self.count, self.clients, self.step = signs, clients, step
+        self.runs, self.seed_indices, self.columns = 2**signs, (0,), columns or Columns()
+        self.is_counting = False
+
+    def at(self, step: int) -> AllPaths:
+        other = AllPaths(self.count, self.clients, step, self.columns)
+        other.is_counting = self.is_counting
+        return other
+
+    def signs(self, purpose: str, *tail: int) -> ExactTensor:
+        size = self.clients * prod(tail)
+        first = self.columns.of((self.step, purpose, *tail), size)
+        if self.is_counting:
+            return ExactTensor.of(_array([Q(1)] * size, (1, self.clients, *tail)))
+        if first + size > self.count:
+            raise InexactError(f"a run asks for more than {self.count} signs")
+        entries = [Q(1 if (lane >> (first + i)) & 1 else -1) for lane in range(self.runs) for i in range(size)]
+        return ExactTensor.of(_array(entries, (self.runs, self.clients, *tail)))
+
+    def subset(self, purpose: str, size: int) -> Tensor:
+        return _everybody(self.runs, self.clients, size)
+
+
+def _everybody(runs: int, clients: int, size: int) -> Tensor:
+    if size != clients:
+        raise InexactError(f"{size} of {clients} clients take part: the run is random in more than signs")
+    return torch.ones(runs, clients, dtype=torch.float64)
+
+
+def _array(entries: list[Any], shape: tuple[int, ...]) -> np.ndarray:
+    made = np.empty(len(entries), dtype=object)
+    made[:] = entries
+    return made.reshape(shape)

@@ -1,0 +1,160 @@
+"""Expectations over fair signs without drawing any: every path of a short run, or the second moments of a linear one.
+
+A run with n signs is laid out along several lanes. Over all 2^n paths a mean is an expectation. Where the run stays affine in
+the signs, 1 + 2 n lanes do for every statistic that is quadratic in it: for Q(z) = Q(z_0 + sum_j c_j s_j)
+
+    E Q = Q(z_0) + sum_j ((Q(z_0 + c_j) + Q(z_0 - c_j)) / 2 - Q(z_0)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...algorithms import Method, Start
+from ..lemmas.trace import Step, walk
+from .columns import Columns
+
+Array = np.ndarray
+_ROUNDING = 1e-9
+
+
+class SignTable:
+    """Draws whose signs are read off a table.
+
+    Args:
+        table: `(runs, signs)`; one row of zeros to count what a run asks for.
+        clients: of the problem.
+    """
+
+    def __init__(self, table: Tensor, clients: int, step: int = -1, columns: Columns | None = None) -> None:
+        self.table, self.clients, self.step = table, clients, step
+        self.columns = columns or Columns()
+        self.runs, self.seed_indices = len(table), (0,)
+
+    def at(self, step: int) -> SignTable:
+        return SignTable(self.table, self.clients, step, self.columns)
+
+    @property
+    def per_seed(self) -> SignTable:
+        return self
+
+    def signs(self, purpose: str, *tail: int) -> Tensor:
+        size = self.clients * prod(tail)
+        first = self.columns.of((self.step, purpose, *tail), size)
+        if first + size > self.table.shape[1]:
+            return torch.zeros(self.runs, self.clients, *tail, dtype=torch.float64)
+        return self.table[:, first : first + size].reshape(self.runs, self.clients, *tail)
+
+    def subset(self, purpose: str, size: int) -> Tensor:
+        if size != self.clients:
+            raise ValueError(f"{size} of {self.clients} clients take part: no table of signs says which")
+        return torch.ones(self.runs, self.clients, dtype=torch.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Lanes:
+    """Rows of signs and their weights in an expectation: `(lanes, signs)` and `(lanes,)`."""
+
+    table: Tensor
+    weights: Tensor
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def draws(self, instances: int, clients: int) -> SignTable:
+        """Every instance with all lanes: the lanes of one instance lie beside each other."""
+        return SignTable(self.table.repeat(instances, 1), clients)
+
+    def expectation(self, values: Array) -> Array:
+        """`(..., instances * lanes) -> (..., instances)`."""
+        split = values.reshape(*values.shape[:-1], -1, len(self))
+        found: Array = split @ self.weights.numpy()
+        return found
+
+
+@cache
+def moments(signs: int) -> Lanes:
+    """The lanes of second moments: no sign, and each sign alone with both values."""
+    unit = torch.eye(signs, dtype=torch.float64)
+    table = torch.cat([torch.zeros(1, signs, dtype=torch.float64), unit, -unit])
+    weights = torch.full((1 + 2 * signs,), 0.5, dtype=torch.float64)
+    weights[0] = 1 - signs
+    return Lanes(table, weights)
+
+
+@cache
+def paths(signs: int) -> Lanes:
+    """Every path."""
+    bits = torch.arange(2**signs).unsqueeze(1) >> torch.arange(signs)
+    return Lanes((bits & 1).double() * 2 - 1, torch.full((2**signs,), 2.0**-signs, dtype=torch.float64))
+
+
+def extremes(steps: Array) -> Tensor:
+    """Two rows per instance: all signs pushing one number as far as they can, from what each does alone `(instances, signs)`."""
+    signs = torch.from_numpy(np.where(steps < 0, -1.0, 1.0))
+    return torch.stack([signs, -signs], dim=1).flatten(0, 1)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A method on a family, every instance with as many lanes as asked for: `build(lanes)` gives (method, family, start)."""
+
+    build: Callable[[int], tuple[Method, Any, Start]]
+    instances: int
+    steps: int
+
+    def walked(self, lanes: int, draws: SignTable) -> Iterator[Step]:
+        method, family, start = self.build(lanes)
+        return walk(method, family, self.steps, 1, start=start, draws=draws)  # type: ignore[arg-type]
+
+    def averages(self, lanes: int, draws: SignTable) -> tuple[Array, Array]:
+        """The averaged model and the squared gradient there at t = 0, ..., steps, `(steps + 1, instances * lanes)`."""
+        points: list[Array] = []
+        squares: list[Array] = []
+        for step in self.walked(lanes, draws):
+            if not points:
+                _keep(step.problem, step.before.average, points, squares)
+            _keep(step.problem, step.after.average, points, squares)
+        return np.stack(points), np.stack(squares)
+
+
+def _keep(problem: Any, x: Tensor, points: list[Array], squares: list[Array]) -> None:
+    points.append(x[:, 0].numpy())
+    squares.append(problem.gradient(x).square().sum(-1).numpy())
+
+
+def signs_of(run: Run, clients: int) -> int:
+    """How many signs a run asks for."""
+    counting = SignTable(torch.zeros(run.instances, 0, dtype=torch.float64), clients)
+    for _ in run.walked(1, counting):
+        pass
+    return counting.columns.count
+
+
+def expected_squares(run: Run, clients: int, lanes: Lanes) -> tuple[Array, Array]:
+    """E|grad F(xbar_t)|^2 at t = 0, ..., steps, `(steps + 1, instances)`, and how far the runs are from the law of the lanes.
+
+    The second is 0 where the runs are affine in their signs, also when all push one way, or where every path is a lane.
+    """
+    points, squares = run.averages(len(lanes), lanes.draws(run.instances, clients))
+    expected = np.maximum(lanes.expectation(squares), 0.0)
+    if lanes.weights[0] > 0:
+        return expected, np.zeros(run.instances)
+    split = points.reshape(len(points), run.instances, len(lanes))
+    alone = (split - split[..., :1])[..., 1 : 1 + lanes.table.shape[1]]
+    rows = extremes(alone[-1])
+    actual, _ = run.averages(2, SignTable(rows, clients))
+    predicted = split[..., :1] + np.einsum("tij,irj->tir", alone, rows.numpy().reshape(run.instances, 2, -1))
+    off = np.abs(actual.reshape(predicted.shape) - predicted).max(axis=(0, 2))
+    size = np.abs(alone).sum(-1).max(axis=0) + 1e-300
+    return expected, np.where(
+        off > _ROUNDING * (size + np.abs(split).max(axis=(0, 2))), np.minimum(off / size, 1.0), 0.0
+    )
