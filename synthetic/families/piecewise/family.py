@@ -59,13 +59,18 @@ class Family(AbstractProblem):
         """One instance as a family of its own."""
         return type(self)({name: tensor[run : run + 1] for name, tensor in self.parameters.items()})
 
-    def _jolted(self, name: str) -> bool:
-        """Whether any instance has this noise."""
-        return name in self.parameters and bool((self.parameters[name] != 0).any())
-
     @cached_property
+    def _noisy(self) -> tuple[bool, bool]:
+        """Whether any instance has noise on its inner values, and on its gradients."""
+        found = [
+            name in self.parameters and bool((self.parameters[name] != 0).any())
+            for name in ("value_noise", "gradient_noise")
+        ]
+        return found[0], found[1]
+
+    @property
     def _is_noisy(self) -> bool:
-        return self._jolted("value_noise") or self._jolted("gradient_noise")
+        return any(self._noisy)
 
     @abstractmethod
     def constants(self) -> dict[str, Tensor]:

@@ -39,12 +39,10 @@ class FederatedFamily(Family, AbstractFederated):
         return exact + self.parameters["gradient_noise"].unsqueeze(-1) * batch_mean(sample.outer).unsqueeze(-1)
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SignPair:
-        return paired_signs(
-            draws, batch, purpose, inner=self._jolted("value_noise"), outer=self._jolted("gradient_noise")
-        )
+        return paired_signs(draws, batch, purpose, self._noisy)
 
     def atoms(self) -> tuple[SignPair, Tensor]:
-        return paired_atoms(self.clients, self._is_noisy)
+        return paired_atoms(self.clients, self._noisy)
 
     @cached_property
     def _at_knots(self) -> tuple[Tensor, Tensor]:

@@ -54,12 +54,10 @@ class LocalCompositeFamily(Family, AbstractLocalComposite):
         return exact + self._of("gradient_noise") * _mean(sample.outer) if isinstance(sample, SignPair) else exact
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SignPair:
-        return paired_signs(
-            draws, batch, purpose, inner=self._jolted("value_noise"), outer=self._jolted("gradient_noise")
-        )
+        return paired_signs(draws, batch, purpose, self._noisy)
 
     def atoms(self) -> tuple[SignPair, Tensor]:
-        return paired_atoms(self.clients, self._is_noisy)
+        return paired_atoms(self.clients, self._noisy)
 
     @cached_property
     def landscape(self) -> Landscape:

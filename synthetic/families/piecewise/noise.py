@@ -19,21 +19,21 @@ class SignPair(Sample):
     outer: Tensor
 
 
-def paired_signs(draws: Draws, batch: int, purpose: str, *, inner: bool, outer: bool) -> SignPair:
-    """Independent signs for those that are noisy; without noise a batch of any size is one sample of zeros."""
-    pair = silent()
-    return SignPair(
-        draws.signs(f"{purpose}.inner", batch) if inner else pair.inner,
-        draws.signs(f"{purpose}.outer", batch) if outer else pair.outer,
-    )
+def paired_signs(draws: Draws, batch: int, purpose: str, noisy: tuple[bool, bool]) -> SignPair:
+    """Independent signs for those that are noisy, zeros for the other; without noise any batch is one sample of zeros."""
+    if not any(noisy):
+        return silent()
+    pair = [draws.signs(f"{purpose}.{which}", batch) for which, on in zip(("inner", "outer"), noisy, strict=True) if on]
+    still = torch.zeros_like(pair[0])
+    return SignPair(pair[0] if noisy[0] else still, pair[-1] if noisy[1] else still)
 
 
-def paired_atoms(clients: int, is_noisy: bool) -> tuple[SignPair, Tensor]:
+def paired_atoms(clients: int, noisy: tuple[bool, bool]) -> tuple[SignPair, Tensor]:
     """The support and its probabilities."""
-    if not is_noisy:
+    if not any(noisy):
         return silent(clients), torch.ones(1, dtype=torch.float64)
     inner, outer, weights = sign_grid(clients, "cpu")
-    return SignPair(inner, outer), weights
+    return SignPair(inner * noisy[0], outer * noisy[1]), weights
 
 
 def silent(clients: int = 1) -> SignPair:
