@@ -10,31 +10,78 @@ Importing the package imports neither sympy nor torch; each name below is loaded
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what the names below are, for type checkers and editors
+    from .algorithms import drive
+    from .bounds.audit.checks import audit
+    from .bounds.audit.findings import Finding, Findings
+    from .bounds.cost.comparison import Comparison, compare
+    from .bounds.cost.complexity import Complexity
+    from .bounds.evaluation.arrays import BoundArray
+    from .bounds.evaluation.evaluate import Bound, InadmissibleError
+    from .bounds.language.definition import define, load
+    from .bounds.language.paper import Paper
+    from .bounds.language.theorem import Statement, Theorem
+    from .bounds.optimum.tuning import Tuned
+    from .bounds.region.admissible import Admissible
+    from .bounds.registry import all_theorems as theorems
+    from .bounds.registry import get_theorem as theorem
+    from .errors import InputError
+    from .synthetic import problem, problems
+    from .validation.experiments.run import run
+    from .validation.falsifier.attack import assert_not_falsified, falsify
+    from .validation.runs.validate import validate
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Admissible": ("bounds.region.admissible", "Admissible"),
+    "Bound": ("bounds.evaluation.evaluate", "Bound"),
+    "BoundArray": ("bounds.evaluation.arrays", "BoundArray"),
+    "Comparison": ("bounds.cost.comparison", "Comparison"),
+    "Complexity": ("bounds.cost.complexity", "Complexity"),
+    "Finding": ("bounds.audit.findings", "Finding"),
+    "Findings": ("bounds.audit.findings", "Findings"),
+    "InadmissibleError": ("bounds.evaluation.evaluate", "InadmissibleError"),
+    "InputError": ("errors", "InputError"),
     "Paper": ("bounds.language.paper", "Paper"),
-    "theorem": ("bounds.registry", "get_theorem"),
-    "theorems": ("bounds.registry", "all_theorems"),
-    "define": ("bounds.language.definition", "define"),
-    "load": ("bounds.language.definition", "load"),
+    "Statement": ("bounds.language.theorem", "Statement"),
+    "Theorem": ("bounds.language.theorem", "Theorem"),
+    "Tuned": ("bounds.optimum.tuning", "Tuned"),
+    "assert_not_falsified": ("validation.falsifier.attack", "assert_not_falsified"),
     "audit": ("bounds.audit.checks", "audit"),
+    "compare": ("bounds.cost.comparison", "compare"),
+    "define": ("bounds.language.definition", "define"),
+    "drive": ("algorithms", "drive"),
+    "falsify": ("validation.falsifier.attack", "falsify"),
+    "load": ("bounds.language.definition", "load"),
     "problem": ("synthetic", "problem"),
     "problems": ("synthetic", "problems"),
     "run": ("validation.experiments.run", "run"),
-    "drive": ("algorithms", "drive"),
+    "theorem": ("bounds.registry", "get_theorem"),
+    "theorems": ("bounds.registry", "all_theorems"),
     "validate": ("validation", "validate"),
-    "falsify": ("validation.falsifier.attack", "falsify"),
-    "assert_not_falsified": ("validation.falsifier.attack", "assert_not_falsified"),
 }
 
 __all__ = [
+    "Admissible",
+    "Bound",
+    "BoundArray",
+    "Comparison",
+    "Complexity",
+    "Finding",
+    "Findings",
+    "InadmissibleError",
+    "InputError",
     "Paper",
+    "Statement",
+    "Theorem",
+    "Tuned",
     "__version__",
     "assert_not_falsified",
     "audit",
+    "compare",
     "define",
     "drive",
     "falsify",

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import fedco
+import numpy as np
 import pytest
 from fedco.bounds.cost.comparison import compare, orders
 from fedco.bounds.language.result import (
@@ -219,6 +220,57 @@ def test_every_answer_with_numbers_draws_itself(name: str, tmp_path: Path):
     head = (tmp_path / "figure.data.csv").read_text(encoding="utf-8").splitlines()[0]
     assert len(head.split(",")) >= len(plot.data) > 0
     assert plot._repr_svg_().startswith("<?xml")
+
+
+def test_arrays_are_evaluated_point_by_point():
+    theorem, rest = fedco.theorem(ID), {name: value for name, value in POINT.items() if name not in ("alpha", "T")}
+    alphas, horizons = np.array([[0.01], [0.02], [10.0]]), [100, 1000]
+    found = theorem.bound(strict=False, alpha=alphas, T=horizons, **rest)
+    assert isinstance(found, fedco.BoundArray) and found.total.shape == (3, 2)
+    for row, alpha in enumerate(("1/100", "1/50", 10)):
+        for column, T in enumerate(horizons):
+            single = theorem.bound(strict=False, alpha=alpha, T=T, **rest)
+            assert found.total[row, column] == pytest.approx(single.total, rel=1e-12)
+            assert found.admissible[row, column] == single.admissible
+            assert found.terms["drift"][row, column] == pytest.approx(single.terms["drift"], rel=1e-12)
+    frame = found.to_frame()
+    assert len(frame) == 6 and frame["total"].tolist() == found.total.ravel().tolist()
+    assert json.loads(found.to_json())["admissible"] == [[True, True], [True, True], [False, False]]
+    assert "2 of 6 points are outside" in found.to_markdown()
+
+
+def test_a_long_array_has_all_its_points_in_the_frame_and_few_in_print():
+    found = fedco.theorem(ID).bound(**{**POINT, "T": np.arange(1, 1001)})
+    assert len(found.to_frame()) == 1000 and found.to_markdown().count("yes") == 20
+    assert "<svg" in found.plot()._repr_svg_() and len(found.plot().data["bound: x"]) == 1000
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"T": [10, -1]}, "T: wanted a positive integer"),
+        ({"T": [10, 1.5]}, "T: wanted a positive integer"),
+        ({"alpha": [0.1, float("nan")]}, "alpha: wanted a positive real"),
+        ({"alpha": ["a"]}, "alpha: wanted numbers"),
+        ({"nothing": [1.0]}, "nothing: not a symbol"),
+        ({"alpha": [0.1, 0.2], "T": [1, 2, 3]}, "wanted shapes that broadcast"),
+    ],
+)
+def test_arrays_with_bad_values_are_refused_by_name(change: dict[str, Any], said: str):
+    with pytest.raises(fedco.InputError, match=said):
+        fedco.theorem(ID).bound(**{**POINT, **change})
+
+
+def test_outside_the_conditions_an_array_raises_unless_asked_not_to():
+    with pytest.raises(fedco.InadmissibleError, match="1 of 2 points"):
+        fedco.theorem(ID).bound(**{**POINT, "alpha": [0.01, 10.0]})
+
+
+def test_tab_completion_lists_every_public_name_and_each_can_be_had():
+    assert {"theorem", "audit", "compare", "validate", "Bound", "Tuned"} <= set(dir(fedco))
+    for name in dir(fedco):
+        assert getattr(fedco, name) is not None, name
+    assert set(fedco._HOMES) | {"__version__"} == set(fedco.__all__) == set(dir(fedco))
 
 
 HOSTILE = r"<script>alert(1)</script> \input{x} $x$ `a` | b"

@@ -25,7 +25,7 @@ _FRACTION = re.compile(r"[+-]?\d+/\d+", re.ASCII)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}", re.ASCII)
 
 
-__all__ = ["InputError", "read_number", "read_value", "read_values", "split_assignment"]
+__all__ = ["InputError", "is_array", "read_number", "read_value", "read_values", "split_assignment"]
 
 
 def read_number(name: str, value: Any, wanted: str = "a finite number") -> Fraction:
@@ -50,6 +50,11 @@ def read_number(name: str, value: Any, wanted: str = "a finite number") -> Fract
     if isinstance(value, float) and math.isfinite(value):
         return Fraction(repr(value))
     raise InputError(f"{name}: wanted {wanted}, got {' '.join(repr(value).split())[:60]}")
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is many numbers: a list, a tuple, or an array or a series of at least one dimension."""
+    return isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) > 0
 
 
 def _read_text(name: str, text: str, wanted: str) -> Fraction:

@@ -75,12 +75,14 @@ class Sheet:
         claim: the main formula, where there is one.
         tables: the first is what a data frame holds.
         notes: sentences of plain text; what makes a number unsafe comes first.
+        columns: those of the data frame, where the first table is an excerpt.
     """
 
     title: str
     claim: Math | None = None
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
+    columns: Mapping[str, Any] | None = None
 
 
 class AbstractResult(ABC):
@@ -294,6 +296,6 @@ def to_frame(sheet: Sheet) -> DataFrame:
         raise ImportError("to_frame: wanted pandas, which is not installed; pip install 'fedco[frames]'") from None
     table = sheet.tables[0]
     rows = [[cell.text if isinstance(cell, Math) else cell for cell in row] for row in table.rows]
-    frame = DataFrame(rows, columns=list(table.columns))
+    frame = DataFrame(rows, columns=list(table.columns)) if sheet.columns is None else DataFrame(dict(sheet.columns))
     frame.attrs |= {"title": sheet.title, "notes": list(sheet.notes)}
     return frame

@@ -7,13 +7,13 @@ tuple of named conditions and a tuple of named terms whose sum bounds the metric
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import sympy as sp
 
@@ -23,15 +23,26 @@ from .formula import nearest
 from .homogeneity import InhomogeneousError, dimension_of
 from .notation import Binding, Notation, derived_symbol
 from .properties import PROPERTIES
-from .reading import InputError
+from .reading import InputError, is_array
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+    from numbers import Rational
+
+    from numpy.typing import NDArray
+
     from ..cost.complexity import Complexity
     from ..cost.orders import Rates
     from ..cost.sensitivity import Elasticities
+    from ..evaluation.arrays import BoundArray
     from ..evaluation.evaluate import Bound
     from ..optimum.tuning import Tuned
     from ..region.admissible import Admissible
+
+    Number = int | float | str | Fraction | Rational
+    """What is read as one exact number; text such as "1/3" and "1e-3" too."""
+    Numbers = Sequence[float] | NDArray[Any]
+    """Many numbers, read in float64."""
 
 Costs = Mapping[str, sp.Expr]
 """Resource -> formula in the symbols of a theorem."""
@@ -493,11 +504,22 @@ class Theorem:
         return face.theorem_markdown(self, labels)
 
     # the verbs, which read well at the call site: functions of a statement that the room's face names
-    def bound(self, statement: str = "", *, strict: bool = True, **values: Any) -> Bound:
-        """Evaluate a statement exactly; see `fedco.bounds.evaluation.evaluate.bound`."""
+    @overload
+    def bound(self, statement: str = "", *, strict: bool = True, **values: Number) -> Bound: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def bound(self, statement: str = "", *, strict: bool = True, **values: Number | Numbers) -> BoundArray: ...
+
+    def bound(self, statement: str = "", *, strict: bool = True, **values: Any) -> Bound | BoundArray:
+        """Evaluate a statement: exactly at one point, or in float64 on arrays that broadcast where a value is an array.
+
+        See `fedco.bounds.evaluation.evaluate.bound` and `fedco.bounds.evaluation.arrays.bound_on_arrays`.
+        """
+        if any(map(is_array, values.values())):
+            return face.bound_on_arrays(self.statement(statement), values, strict=strict)
         return face.bound(self.statement(statement), values, strict=strict)
 
-    def admissible(self, solve: str | tuple[str, ...], statement: str = "", **values: Any) -> Admissible:
+    def admissible(self, solve: str | tuple[str, ...], statement: str = "", **values: Number) -> Admissible:
         """Admissible set of one or several hyperparameters; see `fedco.bounds.region.admissible.admissible`."""
         return face.admissible(self.statement(statement), solve, values)
 
@@ -505,16 +527,18 @@ class Theorem:
         self,
         statement: str = "",
         *,
-        budget: Any = None,
-        eps: Any = None,
-        cost: Any = None,
-        ranges: Any = None,
-        **values: Any,
+        budget: Mapping[str, Number] | None = None,
+        eps: Number | None = None,
+        cost: str | Mapping[str, Number] | None = None,
+        ranges: Mapping[str, tuple[Number | None, Number | None]] | None = None,
+        **values: Number,
     ) -> Tuned:
         """Best hyperparameters under a budget, or cheapest for a target; see `fedco.bounds.optimum.tuning.tune`."""
         return face.tune(self.statement(statement), values, budget=budget, eps=eps, cost=cost, ranges=ranges)
 
-    def complexity(self, statement: str = "", *, eps: Any, cost: Any = None, **values: Any) -> Complexity:
+    def complexity(
+        self, statement: str = "", *, eps: Number, cost: str | Mapping[str, Number] | None = None, **values: Number
+    ) -> Complexity:
         """What reaching a target costs, tuned and with the paper's schedule; see `fedco.bounds.cost.complexity.complexity`."""
         return face.complexity(self.statement(statement), values, eps, cost=cost)
 
@@ -522,7 +546,7 @@ class Theorem:
         """Exact exponents of the costs as the target goes to 0; see `fedco.bounds.cost.orders.rates`."""
         return face.rates(self.statement(statement), minimise)
 
-    def elasticities(self, statement: str = "", **values: Any) -> Elasticities:
+    def elasticities(self, statement: str = "", **values: Number) -> Elasticities:
         """Percent change of the bound per percent change of each symbol; see `fedco.bounds.cost.sensitivity.elasticities`."""
         return face.elasticities(self.statement(statement), values)
 

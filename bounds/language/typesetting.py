@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import unescape
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
 import sympy as sp
 from sympy.printing.latex import LatexPrinter
 
-from .theorem import Statement
+if TYPE_CHECKING:
+    from .theorem import Statement
 
 HALF = sp.Rational(1, 2)
 _ROLES = ("hyperparameter", "derived", "constant", "observable")

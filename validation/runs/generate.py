@@ -252,7 +252,8 @@ def _tuned(setting: Setting) -> Instance:
     symbols, free = setting.theorem.symbols(setting.label), horizon_of(setting.theorem, setting.label)
     costs = resources(setting.theorem.statement(setting.label))
     cost = next((name for name in ("iterations", "rounds") if name in costs), None)
-    best = setting.theorem.tune(setting.label, eps=setting.cap / 2, cost=cost, **setting.values(hyper))
+    values: dict[str, Any] = dict(setting.values(hyper))
+    best = setting.theorem.tune(setting.label, eps=setting.cap / 2, cost=cost, **values)
     chosen = {name: _rounded(Fraction(text)) for name, text in best.values.items() if name != free and name in symbols}
     instance = setting.instance({**hyper, **chosen}, "least horizon for a bound of half the cap", "tuned")
     first = _round_up(ceil(best.bound.numbers[free]), 2 * PERIOD)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import sympy as sp
 
@@ -17,7 +17,7 @@ from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from .recipe import Build
 
-Given = Method | type[Method] | Build
+Given: TypeAlias = Method | type[Method] | Build
 """What a caller may give: a method with its hyperparameters, its class, or a function of the values of the symbols."""
 
 

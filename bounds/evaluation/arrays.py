@@ -1,0 +1,182 @@
+"""A statement on arrays: the answer of `Theorem.bound` where a value is an array, in float64 and at every point at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..language.notation import Binding
+from ..language.quantities import COUNT, NONNEGATIVE, STEPS
+from ..language.reading import InputError, is_array, read_values
+from ..language.rendering import letter, notes_about, status_of, titled
+from ..language.result import AbstractResult, Sheet, Table
+from .evaluate import InadmissibleError, evaluate
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ...figures import Plot
+    from ..language.theorem import Statement
+
+    Floats = NDArray[np.float64]
+
+_SHOWN = 20
+"""Points in a printed table; a data frame has all of them."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class BoundArray(AbstractResult):
+    """A statement evaluated on arrays that broadcast against each other.
+
+    Args:
+        total, terms, admissible: arrays of the common shape.
+        values: the arrays that were given, and the numbers as floats.
+    """
+
+    theorem: str
+    statement: str
+    metric: str
+    total: Floats
+    terms: dict[str, Floats]
+    admissible: NDArray[np.bool_]
+    values: dict[str, Any]
+    about: Statement = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as nested lists, with what is known of the statement."""
+        return {
+            "theorem": self.theorem,
+            "statement": self.statement,
+            "metric": self.metric,
+            "total": self.total.tolist(),
+            "terms": {name: term.tolist() for name, term in self.terms.items()},
+            "admissible": self.admissible.tolist(),
+            "values": {name: v.tolist() if is_array(v) else v for name, v in self.values.items()},
+            **status_of(self.about),
+        }
+
+    def sheet(self) -> Sheet:
+        columns = self._columns()
+        rows = tuple(zip(*(column[:_SHOWN].tolist() for column in columns.values()), strict=True))
+        count = self.total.size
+        more = (f"the first {_SHOWN} of {count} points",) if count > _SHOWN else ()
+        outside = count - int(self.admissible.sum())
+        wrong = (
+            (f"{outside} of {count} points are outside the conditions; it promises nothing there",) if outside else ()
+        )
+        fixed = tuple((letter(self.about, n), v) for n, v in self.values.items() if not is_array(v))
+        tables = Table("points", tuple(columns), rows), Table("constants", ("symbol", "value"), fixed)
+        return Sheet(self.about.name, None, tables, (*wrong, *notes_about(self.about), *more), columns)
+
+    def _columns(self) -> dict[str, Any]:
+        """One column for each array that was given, the total, each term and whether the conditions hold; flat."""
+        import numpy as np
+
+        shape = self.total.shape
+        given = {name: np.broadcast_to(v, shape).ravel() for name, v in self.values.items() if is_array(v)}
+        terms = {name: term.ravel() for name, term in self.terms.items()}
+        return {**given, "total": self.total.ravel(), **terms, "admissible": self.admissible.ravel()}
+
+    def plot(self) -> Plot:
+        """The total and its terms over the array that was given, where the statement is admissible.
+
+        Raises:
+            InputError: not exactly one array of one dimension was given.
+        """
+        import numpy as np
+
+        from ...figures import Axis, Curve, log_log_plot, mathtext, plain
+
+        arrays = [name for name, value in self.values.items() if is_array(value)]
+        if len(arrays) != 1 or self.total.ndim != 1:
+            raise InputError(f"plot: wanted one array of one dimension, got {', '.join(arrays)}")
+        binding, metric = self.about.symbols[arrays[0]], self.about.theorem.metric
+        x = self.values[arrays[0]].tolist()
+        shown = {"bound": self.total, **self.terms}
+        curves = [Curve(n, x, np.where(self.admissible, y, np.nan).tolist(), theory=True) for n, y in shown.items()]
+        label = f"{mathtext(binding.latex)}: {plain(binding.quantity.meaning)}"
+        return log_log_plot(
+            curves,
+            title=f"{titled(self.about)} over {arrays[0]}",
+            x_axis=Axis(label, str(binding.quantity.dimension)),
+            y_axis=Axis(mathtext(metric.latex), str(metric.dimension)),
+        )
+
+    def __str__(self) -> str:
+        count, good = self.total.size, int(self.admissible.sum())
+        shape = "x".join(map(str, self.total.shape))
+        head = f"{self.theorem} ({self.statement}): {self.metric} at {count} points ({shape}), {good} admissible"
+        inside = self.total[self.admissible]
+        return f"{head}\n  from {inside.min():.6g} to {inside.max():.6g} where admissible" if good else head
+
+
+def bound_on_arrays(statement: Statement, values: Mapping[str, Any], *, strict: bool = True) -> BoundArray:
+    """Evaluate a statement on arrays, in float64; equalities hold to a relative 1e-9.
+
+    Args:
+        values: symbol name -> number, as for `bound`, or an array or list of numbers; the arrays broadcast.
+        strict: raise where a point is outside the conditions; otherwise `admissible` marks those inside.
+
+    Raises:
+        InputError: an unknown or missing symbol, a value outside its domain, or arrays that do not broadcast.
+        InadmissibleError: a condition fails at a point and `strict` is set.
+    """
+    import numpy as np
+
+    bindings = statement.symbols
+    numbers = {name: value for name, value in values.items() if not is_array(value)}
+    known: dict[str, Any] = {n: float(v) for n, v in read_values(bindings, numbers, statement.name).items()}
+    for name in (name for name in values if name not in known):
+        if name not in bindings:
+            raise InputError(f"{name[:30]}: not a symbol of {statement.name}; wanted one of {' '.join(bindings)}")
+        known[name] = _checked(bindings[name], values[name])
+    try:
+        np.broadcast_shapes(*(np.shape(value) for value in known.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {np.shape(v)}" for name, v in known.items() if is_array(v))
+        raise InputError(f"arrays: wanted shapes that broadcast, got {shapes}") from None
+    with np.errstate(all="ignore"):
+        found = evaluate(statement, **known)
+    outside = found["admissible"].size - int(found["admissible"].sum())
+    if outside and strict:
+        count = found["admissible"].size
+        raise InadmissibleError(
+            f"{statement.name}: a condition fails at {outside} of {count} points; pass strict=False"
+        )
+    about = statement.theorem
+    return BoundArray(
+        about.id,
+        statement.label,
+        about.metric.name,
+        found["total"],
+        found["terms"],
+        found["admissible"],
+        known,
+        statement,
+    )
+
+
+def _checked(binding: Binding, value: Any) -> Floats:
+    """Numbers in the domain of a symbol.
+
+    Raises:
+        InputError: one is not; the message has the first.
+    """
+    import numpy as np
+
+    domain = binding.quantity.domain
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{binding.name}: wanted numbers, got {str(value)[:40]!r}") from None
+    good = np.isfinite(array) & (array >= 0 if domain in (NONNEGATIVE, STEPS) else array > 0)
+    if domain in (COUNT, STEPS):
+        good &= array == np.round(array)
+    if not good.all():
+        first = array[~good].flat[0]
+        raise InputError(
+            f"{binding.name}: wanted a {domain} ({binding.quantity.meaning}) at every point, got {first:g}"
+        )
+    return array
