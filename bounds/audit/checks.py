@@ -135,7 +135,9 @@ def _alternatives(expr: sp.Expr) -> list[sp.Expr]:
     return [choice for part in maxima[0].args for choice in _alternatives(expr.xreplace({maxima[0]: part}))]
 
 
-def compare(larger: sp.Expr, smaller: sp.Expr, given: tuple[Condition, ...] = ()) -> tuple[str, dict | None]:
+def compare_expressions(
+    larger: sp.Expr, smaller: sp.Expr, given: tuple[Condition, ...] = ()
+) -> tuple[str, dict | None]:
     """ "equal", "larger" (>= everywhere), "violated" (with exact values) or "open"."""
     if sp.expand(sp.expand_power_base(larger - smaller, force=True)) == 0:
         return "equal", None
@@ -184,7 +186,7 @@ def compare_terms(theorem: Theorem) -> dict[str, tuple[str, dict | None]]:
     """Each term of `printed` against `composed`, both with the schedule put in: equal, larger, violated or open."""
     sides = _sides(theorem)
     names = dict.fromkeys(term.name for label in ("printed", "composed") for term in theorem.statement(label).terms)
-    return {name: compare(*sides(name), theorem.compared_where) for name in names}
+    return {name: compare_expressions(*sides(name), theorem.compared_where) for name in names}
 
 
 def _sides(theorem: Theorem) -> Callable[[str], tuple[sp.Expr, sp.Expr]]:
@@ -299,7 +301,7 @@ def _corollary_terms(theorem: Theorem) -> dict[str, tuple[str, dict | None, tupl
     for name in dict.fromkeys(term.name for statement in (printed, parent) for term in statement.terms):
         right = scheduled(parent, parent.expand(_term_or_zero(parent, name)).xreplace(table)).xreplace(table)
         left = scheduled(printed, printed.expand(_term_or_zero(printed, name))).xreplace(table)
-        result[name] = (*compare(left, right, counts), (left, right))
+        result[name] = (*compare_expressions(left, right, counts), (left, right))
     return result
 
 

@@ -17,7 +17,7 @@ from ..registry import get_theorem
 from .picture import Picture
 
 Number = Fraction | int
-Interval = tuple[Fraction, Fraction]
+Ends = tuple[Fraction, Fraction]
 
 _BITS = 96
 """Enclosures are rounded outward to so many bits: a relative 1e-28, and short files."""
@@ -57,10 +57,10 @@ class Case:
     problem: Mapping[str, Any]
     constants: Mapping[str, tuple[Number, str]]
     hyperparameters: Mapping[str, Number]
-    left: Number | Interval
+    left: Number | Ends
     facts: Mapping[str, bool]
     observables: Mapping[str, Number] = field(default_factory=dict)
-    right: Interval | None = None
+    right: Ends | None = None
     reading: str = ""
     picture: Picture | None = field(default=None, compare=False)
 
@@ -113,7 +113,7 @@ class Refutation:
             raise RefutationError(f"{self.name}: not true of the instance: {wrong[0]}")
         return made
 
-    def sides(self, case: Case) -> tuple[Interval, Interval]:
+    def sides(self, case: Case) -> tuple[Ends, Ends]:
         """Enclosures of the left side and of the claimed right side.
 
         Raises:
@@ -124,7 +124,7 @@ class Refutation:
         return outward(left), case.right or right_side(self.claim, self.statement, case)
 
 
-def right_side(claim: str, statement: str, case: Case) -> Interval:
+def right_side(claim: str, statement: str, case: Case) -> Ends:
     """An enclosure of the claimed bound at the exact numbers of a case."""
     theorem = get_theorem(claim)
     symbols = theorem.symbols(statement)
@@ -136,7 +136,7 @@ def right_side(claim: str, statement: str, case: Case) -> Interval:
     return outward((total.lower, total.upper))
 
 
-def outward(interval: Interval, bits: int = _BITS) -> Interval:
+def outward(interval: Ends, bits: int = _BITS) -> Ends:
     """Dyadic ends of at most `bits` bits that contain the interval; a short exact number stays as it is."""
     low, high = interval
     if low == high and max(low.numerator.bit_length(), low.denominator.bit_length()) <= 512:

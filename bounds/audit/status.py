@@ -19,7 +19,7 @@ from ..language.reading import InputError
 from ..language.theorem import Condition, Statement, Theorem
 from ..proof.derivations import derivation, prove
 from ..registry import all_papers
-from .checks import compare, never_negative, scheduled
+from .checks import compare_expressions, never_negative, scheduled
 from .findings import Evidence
 from .refutation import RefutationError, right_side
 from .refuted import refutations, refuted_by
@@ -106,7 +106,7 @@ def _is_larger(statement: Statement, corrected: Statement) -> bool:
 
 def _at_least(larger: sp.Expr, smaller: sp.Expr) -> bool:
     """Certified: directly, or by squares where roots stand in the way."""
-    if compare(larger, smaller)[0] in ("equal", "larger"):
+    if compare_expressions(larger, smaller)[0] in ("equal", "larger"):
         return True
     return larger.is_nonnegative is True and never_negative(sp.expand(larger**2) - sp.expand(smaller**2))
 

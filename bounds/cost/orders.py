@@ -19,7 +19,7 @@ from ..language.reading import InputError
 from ..language.rendering import letter, notes_about, status_of, titled
 from ..language.result import AbstractResult, Math, Sheet, Table
 from ..language.theorem import Statement
-from ..optimum.linear import Row, UnboundedError, minimise
+from ..optimum.linear import Coefficients, UnboundedError, minimise
 from ..optimum.model import Model, model
 from ..optimum.posynomial import Converter, NotPosynomialError, Posynomial
 from .resources import instead
@@ -222,7 +222,7 @@ def _exponents(
     """The optimum of the linear program, costs minimised in turn; `cost NAME` is the exponent of each cost."""
     box = {name: (1.0, 1.0) for name in ones}
     converter = Converter(box)
-    rows: list[tuple[Row, Fraction]] = []
+    rows: list[tuple[Coefficients, Fraction]] = []
     for term in made.terms.values():
         rows += [(row, Fraction(-1)) for row in _rows(converter.convert(term))]
     for _, part in made.limits(converter):
@@ -258,5 +258,5 @@ def _converted(converter: Converter, expr: Any) -> Posynomial:
         raise InputError(f"no exponents: {reason}") from None
 
 
-def _rows(part: Posynomial) -> list[Row]:
+def _rows(part: Posynomial) -> list[Coefficients]:
     return [dict(exponents) for exponents in part.terms]

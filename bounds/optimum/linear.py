@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-Row = Mapping[str, Fraction]
+Coefficients = Mapping[str, Fraction]
 """Coefficients by name; a missing name is 0."""
 
 
@@ -14,7 +14,7 @@ class UnboundedError(ValueError):
 
 
 def minimise(
-    objective: Row, rows: Sequence[tuple[Row, Fraction]], nonnegative: frozenset[str]
+    objective: Coefficients, rows: Sequence[tuple[Coefficients, Fraction]], nonnegative: frozenset[str]
 ) -> dict[str, Fraction] | None:
     """The minimum of `objective` subject to `row . x <= limit`; names outside `nonnegative` may be negative.
 
@@ -45,7 +45,7 @@ def minimise(
     return point
 
 
-def _distinct(rows: Sequence[tuple[Row, Fraction]]) -> list[tuple[Row, Fraction]]:
+def _distinct(rows: Sequence[tuple[Coefficients, Fraction]]) -> list[tuple[Coefficients, Fraction]]:
     """Rows without repetitions, the strictest limit of each."""
     limits: dict[tuple[tuple[str, Fraction], ...], Fraction] = {}
     for row, limit in rows:
@@ -55,7 +55,7 @@ def _distinct(rows: Sequence[tuple[Row, Fraction]]) -> list[tuple[Row, Fraction]
 
 
 def _tableau(
-    rows: list[tuple[Row, Fraction]], columns: list[tuple[str, int]]
+    rows: list[tuple[Coefficients, Fraction]], columns: list[tuple[str, int]]
 ) -> tuple[list[list[Fraction]], list[int], int]:
     """Rows with slack variables, and an artificial variable for each negative limit; the basis; how many are
     artificial."""

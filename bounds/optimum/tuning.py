@@ -25,9 +25,9 @@ from .model import model
 from .polish import polish
 from .posynomial import Converter, NotPosynomialError
 from .program import Solution, solve
-from .rounding import objective_at, rounded
 from .search import GAP, Found, minimise, program, relaxed
 from .task import Task, make_task
+from .whole_numbers import objective_at, rounded
 
 if TYPE_CHECKING:
     from ...figures import Plot

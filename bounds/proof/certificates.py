@@ -19,7 +19,7 @@ from ..language.theorem import Condition
 
 
 @dataclass(frozen=True)
-class Certificate:
+class PolynomialCertificate:
     """`expr >= 0` because numerator and denominator, after the substitution, have no negative coefficient.
 
     Args:
@@ -67,7 +67,9 @@ def _value(polynomial: tuple[tuple[tuple[int, ...], Fraction], ...], values: lis
     return sum((c * prod(v**n for v, n in zip(values, powers, strict=True)) for powers, c in polynomial), Fraction(0))
 
 
-def prove_nonnegative(expr: sp.Expr, substitution: Mapping[sp.Symbol, sp.Expr] | None = None) -> Certificate | None:
+def prove_nonnegative(
+    expr: sp.Expr, substitution: Mapping[sp.Symbol, sp.Expr] | None = None
+) -> PolynomialCertificate | None:
     """A certificate that `expr >= 0` for all nonnegative values of its symbols, or None where this method finds none.
 
     Args:
@@ -90,7 +92,7 @@ def prove_nonnegative(expr: sp.Expr, substitution: Mapping[sp.Symbol, sp.Expr] |
         return None
     both = tuple(sorted(numerator.free_symbols | denominator.free_symbols, key=str))
     steps = tuple((substitution or {}).items())
-    return Certificate(
+    return PolynomialCertificate(
         expr,
         (*steps, *roots),
         both,

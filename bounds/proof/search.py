@@ -14,7 +14,7 @@ DEPTH = 6
 BUDGET = 120
 """Products tried for one number, so that a claim without a certificate is refused quickly."""
 
-Row = tuple[tuple[str, ...], Signomial]
+Product = tuple[tuple[str, ...], Signomial]
 Point = Mapping[Param, Fraction]
 
 
@@ -100,7 +100,7 @@ def _by_count(value: Signomial, count: Param) -> Certificate | None:
     return certificate
 
 
-def _products(region: Region, value: Signomial, degree: int) -> list[Row]:
+def _products(region: Region, value: Signomial, degree: int) -> list[Product]:
     names = [*region.conditions, *(f"{p.name}{end}" for p in value.params if p.count for end in (">=1", " whole"))]
     rows = []
     for size in range(1, degree + 1):
@@ -112,7 +112,7 @@ def _products(region: Region, value: Signomial, degree: int) -> list[Row]:
     return rows
 
 
-def _cover(value: Signomial, products: list[Row], budget: int) -> Certificate | None:
+def _cover(value: Signomial, products: list[Product], budget: int) -> Certificate | None:
     """Cancel the first negative term by a multiple of a product, the simplest remainder first."""
     if value.nonnegative:
         return ()

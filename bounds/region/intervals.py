@@ -15,7 +15,7 @@ from ..evaluation.evaluate import exact
 from ..language.quantities import MAX_STEPS
 from ..language.result import rounded_down, rounded_up, tex_number
 from ..language.theorem import Condition
-from .roots import Enclosure, crossings, decided_sign
+from .roots import Bracket, crossings, decided_sign
 
 _STEP = Fraction(1, 10**12)
 """How far outside an end point, relatively, the binding condition is looked for."""
@@ -34,7 +34,7 @@ class Interval:
     lower_closed: bool
     upper_closed: bool
     binding: dict[str, str | None]
-    enclosure: dict[str, Enclosure | None] = field(default_factory=dict, repr=False, compare=False)
+    enclosure: dict[str, Bracket | None] = field(default_factory=dict, repr=False, compare=False)
 
     def contains(self, value: float) -> bool:
         above = value > self.lower or (self.lower_closed and value == self.lower)
@@ -72,7 +72,7 @@ class _End:
         return self.low == self.high
 
     @property
-    def enclosure(self) -> Enclosure:
+    def enclosure(self) -> Bracket:
         return self.low, self.high
 
 
@@ -255,7 +255,7 @@ def _count_interval(
     below = failing(conditions, variable, Fraction(low - 1)) if low > lowest else []
     above = failing(conditions, variable, Fraction(high + 1)) if high is not None and high != highest else []
     binding = {"lower": ", ".join(below) or None, "upper": ", ".join(above) or None}
-    ends: dict[str, Enclosure | None] = {
+    ends: dict[str, Bracket | None] = {
         "lower": (Fraction(low), Fraction(low)),
         "upper": None if high is None else (Fraction(high), Fraction(high)),
     }

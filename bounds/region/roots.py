@@ -19,18 +19,18 @@ from ..language.notation import slack_symbol
 from ..language.reading import InputError
 from ..language.theorem import Condition
 
-Enclosure = tuple[Fraction, Fraction]
+Bracket = tuple[Fraction, Fraction]
 _BITS = 192
 _TOLERANCE = 1e-40
 
 
-def crossings(condition: Condition, variable: sp.Symbol) -> list[Enclosure]:
+def crossings(condition: Condition, variable: sp.Symbol) -> list[Bracket]:
     """Enclosures of the positive values at which the two sides are equal or one of them has a pole."""
     left, right = _clear_root(condition.left, condition.right, variable)
     if variable not in (left - right).free_symbols:
         return []
     numerator, denominator = sp.fraction(sp.together(sp.powsimp(left - right)))
-    found: list[Enclosure] = []
+    found: list[Bracket] = []
     for part in (numerator, denominator):
         found += _positive_roots(part, variable)
     return found
@@ -50,7 +50,7 @@ def _clear_root(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[sp.
     return sp.expand_power_base(left**order, force=True), sp.expand_power_base(right**order, force=True)
 
 
-def _positive_roots(expr: sp.Expr, variable: sp.Symbol) -> list[Enclosure]:
+def _positive_roots(expr: sp.Expr, variable: sp.Symbol) -> list[Bracket]:
     """Rational enclosures of the positive roots of a generalised polynomial."""
     terms = sp.collect(sp.expand(sp.expand_power_base(expr, force=True)), variable, evaluate=False)
     exponents = {}
@@ -68,7 +68,7 @@ def _positive_roots(expr: sp.Expr, variable: sp.Symbol) -> list[Enclosure]:
     return [(low**order, high**order) for low, high in roots]
 
 
-def _isolate(powers: Mapping[int, sp.Expr]) -> list[Enclosure]:
+def _isolate(powers: Mapping[int, sp.Expr]) -> list[Bracket]:
     """Enclosures of the positive roots of a polynomial given by exponent -> exact nonzero coefficient."""
     degrees = sorted(powers)
     signs = [decided_sign(powers[d]) for d in degrees]
@@ -86,7 +86,7 @@ def _isolate(powers: Mapping[int, sp.Expr]) -> list[Enclosure]:
     return _positive_real(powers)
 
 
-def _root_of(ratio: sp.Expr, order: int) -> Enclosure:
+def _root_of(ratio: sp.Expr, order: int) -> Bracket:
     """The positive root of x^order = ratio: exact where it is rational."""
     root = ratio ** sp.Rational(1, order)
     if root.is_Rational:
@@ -96,7 +96,7 @@ def _root_of(ratio: sp.Expr, order: int) -> Enclosure:
     return found.lower, found.upper
 
 
-def _positive_real(powers: Mapping[int, sp.Expr]) -> list[Enclosure]:
+def _positive_real(powers: Mapping[int, sp.Expr]) -> list[Bracket]:
     """All complex roots in ball arithmetic; isolated balls that meet their own conjugate are real roots."""
     from flint import acb_poly, arb, ctx, fmpq
 

@@ -14,7 +14,7 @@ import meta_fl_plain as plain
 import numpy as np
 import pytest
 import sympy as sp
-from fedco.bounds.audit.checks import automatic, compare
+from fedco.bounds.audit.checks import automatic, compare_expressions
 from fedco.bounds.audit.findings import SEVERITIES
 from fedco.bounds.evaluation.evaluate import InadmissibleError, evaluate
 from fedco.bounds.language.quantities import MAX_STEPS
@@ -353,8 +353,8 @@ def test_a_smaller_term_of_theorem_8_is_noticed(term):
     changed = planted("theorem_8", term, sp.Rational(1, 10))
     left, right = (changed.statement(label) for label in ("printed", "composed"))
     sides = left.expand(left.term(term).expr), right.expand(right.term(term).expr)
-    assert compare(*sides, changed.compared_where)[0] == "violated"
-    assert compare(10 * sides[0], sides[1], changed.compared_where)[0] != "violated"
+    assert compare_expressions(*sides, changed.compared_where)[0] == "violated"
+    assert compare_expressions(10 * sides[0], sides[1], changed.compared_where)[0] != "violated"
 
 
 def test_a_slip_of_dimension_is_noticed():

@@ -10,7 +10,7 @@ import pytest
 from fedco.validation.papers.feddro.counterexample import certificate as certifier
 from fedco.validation.papers.feddro.counterexample.certificate import (
     Box,
-    Certificate,
+    BoxCertificate,
     Counterexample,
     ProvedBox,
     certify,
@@ -118,25 +118,25 @@ def test_a_box_limit_leaves_an_honest_partial_range():
     assert cut.eta_certified == min(box.eta_lower for box in cut.undecided)
 
 
-def drop_a_box(found: Certificate) -> Certificate:
+def drop_a_box(found: BoxCertificate) -> BoxCertificate:
     return replace(found, proved=found.proved[1:])
 
 
-def shrink_a_box(found: Certificate) -> Certificate:
+def shrink_a_box(found: BoxCertificate) -> BoxCertificate:
     first, *rest = found.proved
     box = replace(first.box, x_upper=(first.box.x_lower + first.box.x_upper) / 2)
     return replace(found, proved=(replace(first, box=box), *rest))
 
 
-def widen_the_claim(found: Certificate) -> Certificate:
+def widen_the_claim(found: BoxCertificate) -> BoxCertificate:
     return replace(found, claim=replace(found.claim, eta_max=found.claim.eta_max * Q(101, 100)))
 
 
-def raise_the_threshold(found: Certificate) -> Certificate:
+def raise_the_threshold(found: BoxCertificate) -> BoxCertificate:
     return replace(found, claim=replace(found.claim, threshold=Q(3), start=Q(3)))
 
 
-def one_false_box(found: Certificate) -> Certificate:
+def one_false_box(found: BoxCertificate) -> BoxCertificate:
     region = certifier.search_region(found.claim)
     return replace(found, proved=(ProvedBox(region, "drift", Q(1)),))
 

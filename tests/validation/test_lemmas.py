@@ -13,10 +13,10 @@ from fedco.algorithms import FedDRO, LocalSCGDM, drive
 from fedco.bounds.audit.refuted import refutations
 from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
-from fedco.validation.lemmas.compare import compare, report_of
 from fedco.validation.lemmas.link import Link, trace_run
 from fedco.validation.lemmas.measure import measure_chain, measure_lemmas
 from fedco.validation.lemmas.report import LemmaReport
+from fedco.validation.lemmas.sides import compare_sides, report_of
 from fedco.validation.lemmas.table import section, worst
 from fedco.validation.lemmas.trace import Trace, walk
 from fedco.validation.papers.fcsg.lemmas import plug_in_gradient
@@ -150,7 +150,7 @@ def test_a_mutated_left_side_is_seen_to_fail(factor, holds) -> None:
     chain, made, trace = _trace("feddro.theorem_5_1")
     link = next(item for item in chain.links if item.lemma == "feddro.lemma_f_3")
     side = link.left
-    rows, _ = compare(replace(link, left=lambda r: factor * side(r)), "printed", trace, made)
+    rows, _ = compare_sides(replace(link, left=lambda r: factor * side(r)), "printed", trace, made)
     assert all(row.holds is holds for row in rows)
     assert all((row.slack > 1) is holds for row in rows)
 
@@ -158,7 +158,7 @@ def test_a_mutated_left_side_is_seen_to_fail(factor, holds) -> None:
 def test_the_implied_bound_solves_the_descent_lemma_for_the_gradient() -> None:
     chain, made, trace = _trace("fcsg.theorem_4_1")
     link = next(item for item in chain.links if item.lemma == "fcsg.lemma_b_2")
-    rows, implied = compare(link, "printed", trace, made)
+    rows, implied = compare_sides(link, "printed", trace, made)
     alpha = trace.numbers["alpha"]
     change = np.diff(trace["objective"], axis=0)
     statement = theorem("fcsg.lemma_b_2").statement("printed")

@@ -12,9 +12,9 @@ from fedco import theorem
 from fedco.algorithms import MetaFL
 from fedco.synthetic import problem
 from fedco.synthetic.families.meta import MetaSample
-from fedco.validation.lemmas.compare import compare
 from fedco.validation.lemmas.link import trace_run
 from fedco.validation.lemmas.measure import measure_chain, measure_lemmas
+from fedco.validation.lemmas.sides import compare_sides
 from fedco.validation.papers.meta_fl import lemmas as meta_fl
 from fedco.validation.papers.meta_fl.law import (
     Estimate,
@@ -193,10 +193,10 @@ def test_a_constant_below_the_expectation_is_seen_to_fail(name):
     chain, recipe = chain_for(name), recipe_for(name)
     trace = trace_run(chain, recipe.method(numbers), made, 4, 3, numbers)
     for link in (link for link in chain.links if link.keeps is not None):
-        ((row,), _) = compare(link, "printed", trace, made)
+        ((row,), _) = compare_sides(link, "printed", trace, made)
         right = link.right
         scaled = replace(link, right=lambda derived, right=right, s=row.slack: 0.99 * right(derived) / s)
-        ((mutant,), _) = compare(scaled, "printed", trace, made)
+        ((mutant,), _) = compare_sides(scaled, "printed", trace, made)
         assert row.holds and not mutant.holds, row.name
 
 

@@ -17,7 +17,7 @@ from fedco.validation.report import contents, view
 from fedco.validation.report import page as report_module
 from fedco.validation.report.chart_data import figure
 from fedco.validation.report.charts import Axis, Line, Mark, Zone, chart, number, scales
-from fedco.validation.report.rates import Rates
+from fedco.validation.report.rates import MeasuredRates
 from fedco.validation.runs.controls import run_controls
 from fedco.validation.runs.parameters import powers
 from fedco.validation.runs.registry import counterexamples, recipes, sweep_for
@@ -40,7 +40,7 @@ def card() -> dict:
     first = replace(recipe.instances[0], horizons=powers(2, (8, 10), 4))
     found = validate(THEOREM, instances=(first,), alpha="1e-3", jobs=1)
     sweep = sweep_for(THEOREM, "K")
-    rates = Rates(THEOREM, (run_sweep(replace(sweep, points=sweep.points[:2]), seeds=16),), (), ())
+    rates = MeasuredRates(THEOREM, (run_sweep(replace(sweep, points=sweep.points[:2]), seeds=16),), (), ())
     made = contents.card(get_theorem(THEOREM)) | contents.measured(found, recipe, rates, None, "")
     return made | {"findings": []}
 

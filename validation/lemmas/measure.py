@@ -13,9 +13,9 @@ from ..runs.fingerprint import LEMMAS
 from ..runs.instance import Instance
 from ..runs.registry import chain_for, recipe_for
 from ..runs.values import evaluate_at, numbers_of
-from .compare import report_of
 from .link import trace_run
 from .report import LemmaReport
+from .sides import report_of
 from .trace import SEEDS
 
 

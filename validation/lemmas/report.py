@@ -16,7 +16,7 @@ _NARROW = 34
 
 
 @dataclass(frozen=True)
-class Row:
+class LemmaRow:
     """A link on one group of steps: "communication", "between" or "run".
 
     `left` and `right` are means over steps and seeds, arranged as the head of this file says; `slack` is their ratio (None
@@ -70,7 +70,7 @@ class LemmaReport:
     seeds: int
     measured: float
     bound: float | None
-    rows: tuple[Row, ...]
+    rows: tuple[LemmaRow, ...]
     implied: tuple[Implied, ...]
 
     @property
@@ -101,7 +101,7 @@ class LemmaReport:
         known = {
             name: _read(data[name]) for name in ("theorem", "statement", "instance", "T", "seeds", "measured", "bound")
         }
-        rows = tuple(Row(**{k: _read(v) for k, v in row.items() if k != "holds"}) for row in data["rows"])
+        rows = tuple(LemmaRow(**{k: _read(v) for k, v in row.items() if k != "holds"}) for row in data["rows"])
         implied = tuple(Implied(**{k: _read(v) for k, v in item.items()}) for item in data["implied"])
         return LemmaReport(**known, rows=rows, implied=implied)
 

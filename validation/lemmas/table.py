@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .report import Implied, LemmaReport, Row
+from .report import Implied, LemmaReport, LemmaRow
 
 
 def section(reports: Sequence[LemmaReport]) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def _run(report: LemmaReport) -> dict[str, Any]:
     }
 
 
-def _row(row: Row) -> dict[str, str]:
+def _row(row: LemmaRow) -> dict[str, str]:
     state = "" if row.holds else "; fails in the mean"
     outside = "" if row.conditions_hold else " (outside its conditions)"
     return {

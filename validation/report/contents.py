@@ -25,7 +25,7 @@ from ..runs.recipe import Recipe
 from ..runs.validate import Validation, measured_slope
 from ..statistics.evalues import mean_bracket
 from ..statistics.slopes import bound_slope
-from .rates import Rates
+from .rates import MeasuredRates
 
 FORMAT = "fedco-report/2"
 _LONG = 24
@@ -59,7 +59,7 @@ def card(theorem: Theorem) -> dict[str, Any]:
 def measured(
     validation: Validation | None,
     recipe: Recipe | None,
-    rates: Rates | None,
+    rates: MeasuredRates | None,
     lemmas: Mapping[str, Any] | None,
     without: str,
 ) -> dict[str, Any]:

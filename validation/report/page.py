@@ -27,7 +27,7 @@ from ..runs.validate import Validation, validate, versions
 from ..statistics.ledger import REPORT_ALPHA, AlphaLedger
 from ..statistics.verdict import Outcome
 from . import contents, view
-from .rates import Rates, measure_rates
+from .rates import MeasuredRates, measure_rates
 
 BRIEF, BRIEF_SEEDS = 3, 8
 """A short report judges every other theorem on so many short runs, and measures its lemmas on so many seeds."""
@@ -171,7 +171,7 @@ def _shortest(instances: Sequence[Instance]) -> list[Instance]:
     return [replace(item, horizons=(min(item.horizons),)) for item in chosen]
 
 
-def _rates(name: str, jobs: int | None, out: Path, scheduler: str | None) -> Rates:
+def _rates(name: str, jobs: int | None, out: Path, scheduler: str | None) -> MeasuredRates:
     _say(f"{name}: rates over its symbols")
     cache = out / name / "measurements"
     return measure_rates(name, jobs=jobs or usual_jobs(), cache=cache, scheduler=scheduler)

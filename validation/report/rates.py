@@ -14,7 +14,7 @@ from ..runs.sweeps import SEEDS, SweepResult, run_sweep, tasks_of_sweeps
 
 
 @dataclass(frozen=True)
-class Rates:
+class MeasuredRates:
     """What a theorem's sweeps found."""
 
     theorem: str
@@ -38,7 +38,7 @@ def measure_rates(
     jobs: int = 1,
     cache: Path | None = None,
     scheduler: str | None = None,
-) -> Rates:
+) -> MeasuredRates:
     """All sweeps of a theorem, and the costs along its schedule; every chunk is taken from `cache` when it is there."""
     sweeps, schedule = sweeps_of(theorem_id), complexity_of(theorem_id)
     wanted = sweeps if schedule is None or schedule in sweeps else (*sweeps, schedule)
@@ -46,4 +46,4 @@ def measure_rates(
     results = tuple(run_sweep(sweep, seeds=seeds, chunks=chunks) for sweep in sweeps)
     costs = () if schedule is None else tuple(cost_exponents(run_sweep(schedule, seeds=seeds, chunks=chunks)))
     hidden = tuple(needed_constant(result) for result in results if hidden_symbol(theorem_id, result.label))
-    return Rates(theorem_id, results, costs, hidden)
+    return MeasuredRates(theorem_id, results, costs, hidden)

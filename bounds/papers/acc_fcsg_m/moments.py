@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 Q = Fraction
-Row = list[Fraction]
+Coefficients = list[Fraction]
 PAIRS = [(i, j) for i in range(5) for j in range(i, 5)]
 PLACE = {pair: k for k, pair in enumerate(PAIRS)}
 _PRECISION = 1200
@@ -46,10 +46,10 @@ def ball(value: Fraction | int) -> Any:
     return arb(fmpq(value.numerator, value.denominator))
 
 
-def _one_step(family: Family, alpha: Fraction, beta: Fraction, communicate: bool) -> list[Row]:
+def _one_step(family: Family, alpha: Fraction, beta: Fraction, communicate: bool) -> list[Coefficients]:
     """E z z^T after one step, as a matrix on the 15 products."""
     zero = [Q(0)] * 5
-    mean: list[Row] = [[Q(1), Q(0), Q(0), Q(0), Q(0)]]
+    mean: list[Coefficients] = [[Q(1), Q(0), Q(0), Q(0), Q(0)]]
     for n in (1, 2):
         model = zero[:]
         if communicate:
@@ -58,7 +58,7 @@ def _one_step(family: Family, alpha: Fraction, beta: Fraction, communicate: bool
         else:
             model[n], model[n + 2] = Q(1), -alpha
         mean.append(model)
-    noise: dict[int, Row] = {}
+    noise: dict[int, Coefficients] = {}
     for n, sign in ((1, 1), (2, -1)):
         moved = mean[n][:]
         moved[n] -= 1 - beta  # x_t - (1-beta) x_{t-1}, which the fresh curvature mu + s xi multiplies
@@ -71,7 +71,7 @@ def _one_step(family: Family, alpha: Fraction, beta: Fraction, communicate: bool
     return _lift(mean, noise, family.s**2)
 
 
-def _lift(mean: Sequence[Row], noise: dict[int, Row], variance: Fraction) -> list[Row]:
+def _lift(mean: Sequence[Coefficients], noise: dict[int, Coefficients], variance: Fraction) -> list[Coefficients]:
     lifted = [[Q(0)] * 15 for _ in range(15)]
     for row, (i, j) in enumerate(PAIRS):
         for a in range(5):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from ...audit.checks import compare
+from ...audit.checks import compare_expressions
 from ...audit.findings import Evidence, confirm
 from ...language.notation import slack_symbol
 from ...proof.certificates import prove_nonnegative
@@ -23,7 +23,7 @@ def theorem_2() -> Evidence:
         return printed.expand(printed.term(name).expr), corrected.expand(corrected.term(name).expr)
 
     others = [term.name for term in corrected.terms if term.name != "estimator_drift"]
-    compared = {name: compare(*sides(name))[0] for name in others}
+    compared = {name: compare_expressions(*sides(name))[0] for name in others}
     left, right = sides("estimator_drift")
     a, b, common = s.G_f**2 * s.L_g, s.G_g * s.L_f, (s.G_f**2 * s.G_g**2 * s.eta) ** 2
     weight = 4 * s.tau**2 - (s.tau - 1) ** 2 / 2

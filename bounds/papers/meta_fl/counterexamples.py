@@ -7,7 +7,7 @@ from math import ceil
 from typing import Any
 
 from ...audit.picture import Picture, affine
-from ...audit.refutation import Case, Interval, declared_in, refutes
+from ...audit.refutation import Case, Ends, declared_in, refutes
 from ...evaluation.enclosure import ends
 from . import instances as cases
 from .instances import Q, TwoSided, fraction, two_sided, values_of
@@ -28,7 +28,7 @@ def _certificates(known: Mapping[str, Any], *names: str) -> dict[str, tuple[Any,
     return {name: (known[name], _WHY.get(name, _NO_NOISE)) for name in names}
 
 
-def second_moments(case: TwoSided, beta: Q, tau: int, rounds: int) -> Interval:
+def second_moments(case: TwoSided, beta: Q, tau: int, rounds: int) -> Ends:
     """Theorem 8's average on two quadratics of which a fair coin picks one per round, enclosed.
 
     With rho = 1 - beta a, q = rho^tau: w_{k+1} = q w_k + (1 - q) s_i and wbar_{k+1,t} = rho^t w_k + (1 - rho^t) s_i, so

@@ -13,9 +13,9 @@ from ....algorithms import FedDRO
 from ....bounds.audit.refuted import refutations
 from ....synthetic.certificate import Certificate
 from ....synthetic.kinds import AbstractSharedComposite, Draws, Sample
-from ...lemmas.compare import report_of
 from ...lemmas.link import trace_run
 from ...lemmas.report import LemmaReport
+from ...lemmas.sides import report_of
 from ...lemmas.trace import SEEDS
 from .lemmas import CHAIN
 

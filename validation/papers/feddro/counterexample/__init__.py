@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from .....figures import Plot
-from .certificate import Certificate, Counterexample, certify, float_above, float_below
+from .certificate import BoxCertificate, Counterexample, certify, float_above, float_below
 from .figure import FIGURE_ETAS, Trajectory, draw, simulate, trajectories
 from .instance import PAPER, PAPER_CLAIMS, Case, Claim, Instance
 from .invariance import InvarianceRange, invariance_range
@@ -32,8 +32,8 @@ __all__ = [
     "PAPER",
     "PAPER_CLAIMS",
     "PROOF_STEPS",
+    "BoxCertificate",
     "Case",
-    "Certificate",
     "Claim",
     "Contraction",
     "Counterexample",
@@ -110,7 +110,7 @@ def figure(case: str = "II", extra: tuple[Trajectory, ...] = ()) -> Plot:
     return draw(drawn, extra, limits, title=f"Vanilla FedAvg, case {chosen.value}: I = 2, xbar^0 = 1/2")
 
 
-def _certificate_dict(found: Certificate) -> dict[str, Any]:
+def _certificate_dict(found: BoxCertificate) -> dict[str, Any]:
     margins = {rule: found.worst_margin(rule) for rule in ("drift", "clearance")}
     faults = recheck(found)
     return {

@@ -76,7 +76,7 @@ class Counterexample:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class BoxCertificate:
     """The outcome for one claim. `status`: certified, refuted, or partial (certified up to `eta_certified` only)."""
 
     claim: Claim
@@ -93,7 +93,7 @@ class Certificate:
         return min((proved.margin for proved in self.proved if proved.rule == rule), default=None)
 
 
-def certify(claim: Claim, box_limit: int = BOX_LIMIT) -> Certificate:
+def certify(claim: Claim, box_limit: int = BOX_LIMIT) -> BoxCertificate:
     """Prove or refute the induction `xbar >= threshold` of `claim`, with its base case start >= threshold.
 
     Example: certify(PAPER_CLAIMS[Case.II]).status == "certified"
@@ -115,7 +115,7 @@ def certify(claim: Claim, box_limit: int = BOX_LIMIT) -> Certificate:
     undecided = tuple(waiting)
     base_case = claim.start >= claim.threshold
     refuted = counterexample is not None or not base_case
-    return Certificate(
+    return BoxCertificate(
         claim=claim,
         status="refuted" if refuted else "partial" if undecided else "certified",
         eta_certified=min((box.eta_lower for box in undecided), default=claim.eta_max) if base_case else Fraction(0),

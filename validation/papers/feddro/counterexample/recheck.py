@@ -13,14 +13,14 @@ from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor, isqrt
 
-from .certificate import Box, Certificate, Counterexample
+from .certificate import Box, BoxCertificate, Counterexample
 from .instance import Case, Claim
 
-Interval = tuple[Fraction, Fraction]
+Ends = tuple[Fraction, Fraction]
 _GRID = 1 << 64
 
 
-def recheck(certificate: Certificate) -> tuple[str, ...]:
+def recheck(certificate: BoxCertificate) -> tuple[str, ...]:
     """What is wrong with a certificate that says `certified`, or with a counterexample; empty when nothing is."""
     claim, faults = certificate.claim, []
     if certificate.counterexample is not None and not is_counterexample(claim, certificate.counterexample):
@@ -83,24 +83,24 @@ def is_counterexample(claim: Claim, found: Counterexample) -> bool:
     return admitted and high < claim.threshold
 
 
-def slope_interval(y: Interval) -> Interval:
+def slope_interval(y: Ends) -> Ends:
     """Bounds of s over an interval: s is increasing."""
     return _slope_bounds(y[0])[0], _slope_bounds(y[1])[1]
 
 
-def _slope_bounds(y: Fraction) -> Interval:
+def _slope_bounds(y: Fraction) -> Ends:
     square = y * y / (y * y + 4)
     root = isqrt(floor(square * _GRID * _GRID))
     low, high = Fraction(root, _GRID), Fraction(root + 1, _GRID)
     return (low, high) if y >= 0 else (-high, -low)
 
 
-def _move(claim: Claim, x: Interval, etas: list[Interval], only_step: int | None = None) -> Interval:
+def _move(claim: Claim, x: Ends, etas: list[Ends], only_step: int | None = None) -> Ends:
     """Bounds of -(1/K) sum of the local gradients over the round's steps (or of one step), iterating every client."""
     slopes, offsets = claim.instance.slopes, claim.instance.offsets
     average_slope, average_offset = Fraction(sum(slopes), len(slopes)), Fraction(sum(offsets), len(offsets))
     shared_slope = slope_interval(_affine(average_slope, x, average_offset))
-    total: Interval = (Fraction(0), Fraction(0))
+    total: Ends = (Fraction(0), Fraction(0))
     for a, c in zip(slopes, offsets, strict=True):
         where = x
         for step, eta in enumerate(etas):
@@ -118,10 +118,10 @@ def _move(claim: Claim, x: Interval, etas: list[Interval], only_step: int | None
     return total
 
 
-def _affine(a: Fraction, x: Interval, c: Fraction) -> Interval:
+def _affine(a: Fraction, x: Ends, c: Fraction) -> Ends:
     ends = (a * x[0] + c, a * x[1] + c)
     return min(ends), max(ends)
 
 
-def _outward(low: Fraction, high: Fraction) -> Interval:
+def _outward(low: Fraction, high: Fraction) -> Ends:
     return Fraction(floor(low * _GRID), _GRID), Fraction(ceil(high * _GRID), _GRID)

@@ -13,7 +13,7 @@ from ...bounds.evaluation.evaluate import evaluate
 from ...bounds.registry import get_theorem
 from ..runs.values import constants
 from .link import Link, Side
-from .report import ROUNDING, SURE, Implied, LemmaReport, Row
+from .report import ROUNDING, SURE, Implied, LemmaReport, LemmaRow
 from .trace import Array, Numbers, Trace
 
 
@@ -29,10 +29,10 @@ def report_of(
 ) -> LemmaReport:
     """Both sides of every link, from a trace; `bound` is that of the theorem, None where its conditions do not matter."""
     measured = float(trace["gradient_sq"][: trace.steps].mean())
-    rows: list[Row] = []
+    rows: list[LemmaRow] = []
     implied: list[tuple[str, float]] = []
     for link in links:
-        made, gives = compare(link, label, trace, problem)
+        made, gives = compare_sides(link, label, trace, problem)
         rows += made
         if gives is not None:
             implied.append((link.lemma, gives))
@@ -53,7 +53,7 @@ def _with_inserted(
     implied: list[tuple[str, float]],
     descent: Link,
     links: Sequence[Link],
-    rows: Sequence[Row],
+    rows: Sequence[LemmaRow],
     label: str,
     trace: Trace,
     problem: Any,
@@ -68,7 +68,7 @@ def _with_inserted(
         mean = sum(row.right * row.steps for row in mine) / sum(row.steps for row in mine)
         value = link.fed(mean, trace)
         observables[link.feeds] = _constant_like(descent.observables[link.feeds], value)
-        _, gives = compare(replace(descent, observables=dict(observables)), label, trace, problem)
+        _, gives = compare_sides(replace(descent, observables=dict(observables)), label, trace, problem)
         if gives is not None:
             made.append((f"{descent.lemma} with {link.lemma}", gives))
     return [*implied[:place], *made, *implied[place:]]
@@ -78,7 +78,7 @@ def _constant_like(side: Side, value: float) -> Side:
     return lambda trace: np.full_like(np.atleast_2d(side(trace)), value)
 
 
-def compare(link: Link, label: str, trace: Trace, problem: Any) -> tuple[list[Row], float | None]:
+def compare_sides(link: Link, label: str, trace: Trace, problem: Any) -> tuple[list[LemmaRow], float | None]:
     """The rows of a link by group of steps, and its implied bound on the mean squared gradient."""
     theorem = get_theorem(link.lemma)
     chosen = link.statement or (label if label in theorem.labels and label != "corrected" else "printed")
@@ -123,7 +123,7 @@ def _groups(link: Link, trace: Trace, count: int, keep: Array) -> list[tuple[str
     return [("communication", ends & keep), ("between", ~ends & keep)]
 
 
-def _row(link: Link, label: str, when: str, left: Array, parts: Mapping[str, Array], admissible: bool) -> Row:
+def _row(link: Link, label: str, when: str, left: Array, parts: Mapping[str, Array], admissible: bool) -> LemmaRow:
     right = sum(parts.values(), np.zeros_like(left))
     moved = parts.get("descent", sum((np.minimum(part, 0.0) for part in parts.values()), np.zeros_like(left)))
     difference = left - right
@@ -135,7 +135,7 @@ def _row(link: Link, label: str, when: str, left: Array, parts: Mapping[str, Arr
         lower, upper = -float(moved.mean()), float((right - moved - left).mean())
     else:
         lower, upper = float((left - moved).mean()), float((right - moved).mean())
-    return Row(
+    return LemmaRow(
         link.lemma,
         label,
         when,
