@@ -13,6 +13,7 @@ from . import papers as built_in
 from .files import is_file, theorem_of_file, theorems_of_file
 from .language.paper import Paper
 from .language.reading import InputError
+from .language.suggestion import instead, nearest
 from .language.theorem import Theorem
 
 _added: dict[str, Paper] = {}
@@ -48,7 +49,7 @@ def get_paper(key: str) -> Paper:
         InputError: no such paper.
     """
     if not is_paper(key):
-        raise InputError(f"{str(key)[:40]!r}: not a paper; wanted one of {' '.join(paper_keys())}")
+        raise InputError(f"{str(key)[:40]!r}: not a paper; {instead(str(key), paper_keys())}")
     return _added[key] if key in _added else _loaded(key)
 
 
@@ -93,9 +94,17 @@ def get_theorem(name: str | Theorem) -> Theorem:
     if isinstance(name, str) and is_file(name):
         return theorem_of_file(name)
     if not isinstance(name, str) or not is_paper(name.partition(".")[0]):
-        keys = " ".join(paper_keys())
-        raise InputError(f"{str(name)[:60]!r}: not a theorem; wanted one of PAPER.NAME, PAPER among {keys}")
+        raise InputError(f"{str(name)[:60]!r}: not a theorem; {_meant(str(name))}")
     return get_paper(name.partition(".")[0]).theorem(name)
+
+
+def _meant(name: str) -> str:
+    """What an id of no paper may have meant: the same name in the paper with the nearest key."""
+    key, _, rest = name.partition(".")
+    near = nearest(key, paper_keys()).removeprefix("the nearest is ")
+    if near in paper_keys() and f"{near}.{rest}" in paper_theorems(near):
+        return f"the nearest is {near}.{rest}"
+    return f"wanted one of PAPER.NAME, PAPER among {' '.join(paper_keys())}"
 
 
 def get_theorems(name: str) -> list[Theorem]:

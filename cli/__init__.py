@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -18,13 +18,13 @@ from . import startup
 startup.prepare()  # before anything imports sympy
 
 from ..storage import DamagedWarning  # noqa: E402
-from . import experiments, explore, falsify, inverse, run, theory, verify  # noqa: E402
+from . import experiments, explore, falsify, inverse, run, theory, verify, vocabulary  # noqa: E402
 
 app = typer.Typer(
     name="fedco",
     help="Convergence theory of federated compositional optimisation: evaluate, invert, audit, validate and plot.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -35,6 +35,24 @@ explore.register(app)
 falsify.register(app)
 run.register(app)
 verify.register(app)
+vocabulary.register(app)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from .. import __version__
+
+        print(f"fedco {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    pass
 
 
 def main() -> None:

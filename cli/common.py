@@ -17,6 +17,7 @@ from ..bounds.language.theorem import SPELLINGS
 if TYPE_CHECKING:
     from ..bounds.language.result import Sheet
     from ..bounds.language.theorem import Statement
+    from ..bounds.settings import Settled
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
 Latex = Annotated[bool, typer.Option("--latex", help="Print LaTeX for a paper; needs amsmath and amssymb only.")]
@@ -24,13 +25,29 @@ Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown, form
 Sets = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="NAME=VALUE", help="A constant; decimals or fractions such as 1/3, read exactly. Repeatable."
+        "--set",
+        metavar="NAME=VALUE",
+        help="A constant by its letter or its quantity; decimals or fractions such as 1/3, read exactly. Repeatable.",
     ),
 ]
 Constants = Annotated[
     Path | None,
-    typer.Option("--constants", metavar="FILE.toml", help="Read constants from a TOML file; --set overrides it."),
+    typer.Option(
+        "--constants",
+        metavar="FILE.toml",
+        help="Read constants from a TOML file, which may serve every statement; --set overrides it. `fedco constants` writes one.",
+    ),
 ]
+Assume = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--assume",
+        metavar="RULE",
+        help="Fill in constants that are not given, and say so: zero_noise, equal_clients, exact_start, no_extra_term, "
+        "bounded_domain, stand_ins or unit_constants. Repeatable.",
+    ),
+]
+Strict = Annotated[bool, typer.Option("--strict", help="End with status 3 where the values are not admissible.")]
 StatementOption = Annotated[
     str | None,
     typer.Option(
@@ -41,31 +58,39 @@ StatementOption = Annotated[
 ]
 
 
-def read_settings(sets: list[str] | None, constants: Path | None) -> dict[str, str]:
-    """NAME -> text of a number, from a TOML file and from --set.
+def read_sets(sets: list[str] | None) -> dict[str, str]:
+    """NAME -> text of a number, from --set.
 
     Raises:
-        InputError: an unreadable file, a repeated name, or an entry that is not NAME=VALUE.
+        InputError: a repeated name, or an entry that is not NAME=VALUE.
     """
-    values = _read_toml(constants) if constants else {}
-    seen: set[str] = set()
+    values: dict[str, str] = {}
     for item in sets or []:
         name, value = split_assignment(item)
-        if name in seen:
+        if name in values:
             raise InputError(f"{name}: set twice; wanted one value")
-        seen.add(name)
         values[name] = value
     return values
 
 
-def _read_toml(path: Path) -> dict[str, str]:
-    from ..bounds.language.toml_file import read_toml
+def settled(
+    statement: Statement,
+    sets: list[str] | None,
+    constants: Path | None,
+    assume: list[str] | None,
+    without: tuple[str, ...] = (),
+) -> Settled:
+    """The values of a statement's symbols from the three options; symbols of `without` are to have none.
 
-    table = read_toml(path)
-    for name, value in table.items():
-        if not isinstance(value, (str, int)) or isinstance(value, bool):
-            raise InputError(f"{name}: wanted a number in {path}, got {value!r}")
-    return {name: str(value) for name, value in table.items()}
+    Raises:
+        InputError: what cannot be read, or is no value for this statement.
+    """
+    from ..bounds.settings import settle, symbol_of
+
+    given = read_sets(sets)
+    if clash := sorted({symbol_of(statement, name) or name for name in given} & set(without)):
+        raise InputError(f"{clash[0]}: both solved for and set; wanted one of the two")
+    return settle(statement, given, constants, assume or (), without)
 
 
 def chosen_statement(theorem: Any, label: str | None) -> str:
@@ -81,14 +106,23 @@ def chosen_statement(theorem: Any, label: str | None) -> str:
     return label
 
 
-def emit_about(statement: Statement, data: dict[str, Any], text: Any, as_json: bool) -> None:
-    """`emit` with what has to be said of the statement: the key `status`, and a line where it is refuted or no promise."""
+def emit_about(
+    statement: Statement, data: dict[str, Any], text: Any, as_json: bool, given: Settled | None = None
+) -> None:
+    """`emit` with what has to be said of the statement (the key `status`, and a line where it is refuted or no promise), and of
+    the values: what was assumed, and what was not used."""
     from ..bounds.audit.caution import caution
 
     known = caution(statement)
+    notes = [*(given.notes if given else ()), *([known.text] if known.text else [])]
     emit(
-        {**data, "status": known.status, "refuted_by": list(known.bundles)},
-        f"{text}\n  {known.text}" if known.text else text,
+        {
+            **data,
+            **(given.to_dict() if given else {}),
+            "status": known.status,
+            "refuted_by": list(known.bundles),
+        },
+        "\n".join([str(text), *(f"  {line}" for line in notes)]),
         as_json,
     )
 
@@ -108,6 +142,13 @@ def emit_written(sheets: Callable[[], Iterable[Sheet]], as_json: bool, latex: bo
 
     print("\n\n".join(map(to_latex if latex else to_markdown, sheets())))
     return True
+
+
+def noted(sheet: Sheet, given: Settled) -> Sheet:
+    """A sheet that says what was assumed of the values too."""
+    from dataclasses import replace
+
+    return replace(sheet, notes=(*sheet.notes, *given.notes))
 
 
 def emit(data: dict[str, Any], text: Any, as_json: bool) -> None:

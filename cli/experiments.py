@@ -11,7 +11,7 @@ import typer
 
 from ..bounds.language.reading import InputError, read_number
 from ..storage import make_folder
-from .common import Constants, Json, Sets, StatementOption, chosen_statement, emit, emit_about, note, read_settings
+from .common import Assume, Constants, Json, Sets, StatementOption, chosen_statement, emit, emit_about, note, settled
 from .theory import TheoremId
 
 if TYPE_CHECKING:
@@ -181,6 +181,7 @@ def plot(
     statement: StatementOption = None,
     sets: Sets = None,
     constants: Constants = None,
+    assume: Assume = None,
     as_json: Json = False,
 ) -> None:
     """Plot a bound over one symbol, log-log: from given constants (--over), or measured on certified problems (--sweep).
@@ -196,21 +197,24 @@ def plot(
         _plot_sweep(name, sweep, out, seeds, cache, jobs, max_hours, as_json)
         return
     from ..bounds.registry import get_theorem as theorem
+    from ..bounds.settings import symbol_of
     from ..figures import save
     from ..validation.report.bound_plots import bound_plot
 
     item = theorem(name)
     left = float(read_number("--from", low, "a positive number"))
     right = float(read_number("--to", high, "a positive number"))
-    values = read_settings(sets, constants)
     chosen = item.statement(chosen_statement(item, statement))
-    figure = bound_plot(item, chosen.label, over, (left, right), values, measured)
+    over = symbol_of(chosen, over) or over
+    given = settled(chosen, sets, constants, assume, (over,))
+    figure, gaps = bound_plot(given.statement, over, (left, right), given.values, measured)
     save(figure, out)
     emit_about(
         chosen,
-        {"theorem": name, "statement": chosen.label, "over": over, "file": str(out), "data": figure.data},
-        f"wrote {out}",
+        {"theorem": name, "statement": chosen.label, "over": over, "file": str(out), "data": figure.data, "gaps": gaps},
+        "\n".join([f"wrote {out}", *(f"  left out: {gap}" for gap in gaps)]),
         as_json,
+        given,
     )
 
 

@@ -9,6 +9,7 @@ import typer
 
 from ..bounds.language.reading import InputError, split_assignment
 from .common import (
+    Assume,
     Constants,
     Json,
     Latex,
@@ -19,7 +20,9 @@ from .common import (
     emit,
     emit_about,
     emit_written,
-    read_settings,
+    noted,
+    read_sets,
+    settled,
 )
 from .theory import TheoremId
 
@@ -49,6 +52,7 @@ def tune(
     name: TheoremId,
     sets: Sets = None,
     constants: Constants = None,
+    assume: Assume = None,
     budget: Budgets = None,
     eps: Annotated[str | None, typer.Option("--eps", help="Target for the bound; minimises the cost.")] = None,
     cost: Cost = None,
@@ -64,27 +68,29 @@ def tune(
     Example: fedco tune fcsg.theorem_4_1 --set L_f=1 --set L_g=1 --set S_f=1 --set S_g=1 --set sigma_g=1 --set F_gap=1
     --set N=4 --budget samples=1000000
     """
+    from ..bounds.optimum.tuning import tune as tuned
     from ..bounds.registry import get_theorem as theorem
 
     item = theorem(name)
-    values = read_settings(sets, constants)
-    label = chosen_statement(item, statement)
-    result = item.tune(
-        label,
+    chosen = item.statement(chosen_statement(item, statement))
+    given = settled(chosen, sets, constants, assume)
+    result = tuned(
+        given.statement,
+        given.values,
         budget=_pairs("--budget", budget) or None,
         eps=eps,
         cost=_cost(cost, weight),
         ranges={key: _range(key, text) for key, text in _pairs("--range", limits).items()},
-        **_names(item, values),
     )
-    if not emit_written(lambda: [result.sheet()], as_json, latex, markdown):
-        emit_about(item.statement(label), result.to_dict(), result, as_json)
+    if not emit_written(lambda: [noted(result.sheet(), given)], as_json, latex, markdown):
+        emit_about(chosen, result.to_dict(), result, as_json, given)
 
 
 def complexity(
     name: TheoremId,
     sets: Sets = None,
     constants: Constants = None,
+    assume: Assume = None,
     eps: Annotated[
         str | None, typer.Option("--eps", help="Target for the bound; without it only the exact orders.")
     ] = None,
@@ -100,14 +106,14 @@ def complexity(
 
     Example: fedco complexity fcsg.theorem_4_1
     """
+    from ..bounds.cost.complexity import complexity as reaching
     from ..bounds.cost.sensitivity import pareto
     from ..bounds.registry import get_theorem as theorem
 
     item = theorem(name)
     label = chosen_statement(item, statement)
-    values = read_settings(sets, constants)
     if eps is None:
-        if values or figure:
+        if sets or constants or assume or figure:
             raise InputError(
                 "--eps: wanted a target, got nothing; without one only the orders are shown, for any constants"
             )
@@ -120,11 +126,12 @@ def complexity(
         rows = {**found.to_dict(), "claims": [row.to_dict() for row in checked]}
         emit_about(item.statement(label), rows, "\n".join(map(str, (found, *checked))), as_json)
         return
-    result = item.complexity(label, eps=eps, cost=_cost(cost, weight), **_names(item, values))
+    given = settled(item.statement(label), sets, constants, assume)
+    result = reaching(given.statement, given.values, eps, cost=_cost(cost, weight))
     if figure is not None:
-        pareto(item.statement(label), values, eps, figure=figure)
-    if not emit_written(lambda: [result.sheet()], as_json, latex, markdown):
-        emit_about(item.statement(label), result.to_dict(), result, as_json)
+        pareto(given.statement, given.values, eps, figure=figure)
+    if not emit_written(lambda: [noted(result.sheet(), given)], as_json, latex, markdown):
+        emit_about(item.statement(label), result.to_dict(), result, as_json, given)
 
 
 def compare(
@@ -157,11 +164,12 @@ def compare(
     """
     from ..bounds.cost import comparison as comparing
     from ..bounds.registry import get_theorems
+    from ..bounds.settings import of_quantities, read_constants
 
-    quantities = read_settings(sets, constants)
+    given, shared = read_sets(sets), read_constants(constants) if constants else {}
     chosen = [item for name in names or () for item in get_theorems(name) if item.kind in ("theorem", "corollary")]
     if orders:
-        if eps is not None or quantities or figure is not None:
+        if eps is not None or given or shared or figure is not None:
             raise InputError("--orders: wanted it alone or with --kind; the orders hold for any constants and targets")
         table = comparing.orders(kind, theorems=chosen)
         if not emit_written(lambda: [table.sheet()], as_json, latex, markdown):
@@ -169,13 +177,16 @@ def compare(
         return
     if eps is None:
         raise InputError("--eps: wanted a target, got nothing; or --orders for the orders as it goes to 0")
+    known, unused = of_quantities(shared, comparing.known_quantities(chosen))
+    quantities = {**known, **given}
     result = comparing.compare(eps, quantities, theorems=chosen, kind=kind, statement=statement, cost=cost)
     if figure is not None:
         target = float(_number("--eps", eps))
         targets = [target * factor for factor in (10.0, 10**0.5, 1.0, 10**-0.5, 0.1)]
         comparing.figure(figure, targets, quantities, theorems=chosen, kind=kind, statement=statement, cost=cost)
     if not emit_written(lambda: [result.sheet()], as_json, latex, markdown):
-        emit(result.to_dict(), result, as_json)
+        text = f"{result}\nnot used: {', '.join(unused)}" if unused else result
+        emit({**result.to_dict(), "unused": list(unused)}, text, as_json)
 
 
 def _number(name: str, text: str) -> Any:
@@ -206,15 +217,6 @@ def _cost(cost: str | None, weight: list[str] | None) -> str | dict[str, str] | 
     if cost and weights:
         raise InputError("--cost: wanted either --cost or --weight, got both")
     return weights or cost
-
-
-def _names(item: Any, values: dict[str, str]) -> dict[str, str]:
-    """Values by symbol; a name that would clash with an option of the Python call is refused as an unknown symbol."""
-    known = {binding.name for binding in item.notation}
-    for name in values:
-        if name not in known:
-            raise InputError(f"{name}: not a symbol of {item.id}; wanted one of {' '.join(sorted(known))}")
-    return values
 
 
 def register(app: typer.Typer) -> None:

@@ -9,25 +9,30 @@ import typer
 
 from ..bounds.language.reading import InputError
 from .common import (
+    Assume,
     Constants,
     Json,
     Latex,
     Markdown,
     Sets,
     StatementOption,
+    Strict,
     chosen_statement,
     emit,
     emit_about,
     emit_written,
     note,
-    read_settings,
+    noted,
+    settled,
 )
+from .completion import theorem_ids
 
 TheoremId = Annotated[
     str,
     typer.Argument(
         metavar="ID|FILE",
         help="For instance feddro.theorem_5_1 (see `fedco theorems`), my_bound.toml, or my_paper.py:theorem_1.",
+        autocompletion=theorem_ids,
     ),
 ]
 
@@ -81,6 +86,8 @@ def bound(
     statement: StatementOption = None,
     sets: Sets = None,
     constants: Constants = None,
+    assume: Assume = None,
+    strict: Strict = False,
     sensitivity: Annotated[
         bool, typer.Option("--sensitivity", help="Also the percent change of the bound per percent of each symbol.")
     ] = False,
@@ -92,19 +99,23 @@ def bound(
 
     Example: fedco bound feddro.lemma_3_1 --set L_h=1 --set L_f=1/2 --set L_g=1 --set B_f=1 --set B_g=2
     """
+    from ..bounds.cost.sensitivity import elasticities
+    from ..bounds.evaluation.evaluate import bound as evaluated
     from ..bounds.registry import get_theorem as theorem
 
     item = theorem(name)
-    values = read_settings(sets, constants)
     chosen = item.statement(chosen_statement(item, statement))
-    result = item.bound(chosen.label, strict=False, **values)
-    found = item.elasticities(chosen.label, **values) if sensitivity else None
-    if emit_written(lambda: (each.sheet() for each in (result, found) if each), as_json, latex, markdown):
-        return
-    if found is None:
-        emit_about(chosen, result.to_dict(), result, as_json)
-        return
-    emit_about(chosen, {**result.to_dict(), "sensitivity": found.to_dict()}, f"{result}\n{found}", as_json)
+    given = settled(chosen, sets, constants, assume)
+    result = evaluated(given.statement, given.values, strict=False)
+    found = elasticities(given.statement, given.values) if sensitivity else None
+    if not emit_written(
+        lambda: (noted(each.sheet(), given) for each in (result, found) if each), as_json, latex, markdown
+    ):
+        more = {"sensitivity": found.to_dict()} if found else {}
+        text = f"{result}\n{found}" if found else str(result)
+        emit_about(chosen, {**result.to_dict(), **more}, text, as_json, given)
+    if strict and not result.admissible:
+        raise typer.Exit(3)
 
 
 def admissible(
@@ -115,6 +126,8 @@ def admissible(
     statement: StatementOption = None,
     sets: Sets = None,
     constants: Constants = None,
+    assume: Assume = None,
+    strict: Strict = False,
     figure: Annotated[
         Path | None,
         typer.Option("--figure", metavar="FILE", help="Also draw the set of two hyperparameters (.png, .svg, .pdf)."),
@@ -127,26 +140,29 @@ def admissible(
 
     Example: fedco admissible feddro.theorem_5_1 --solve I --set T=100000 --set L_h=1 ...
     """
+    from ..bounds.region.admissible import admissible as solved
     from ..bounds.registry import get_theorem as theorem
+    from ..bounds.settings import symbol_of
 
-    names = tuple(part.strip() for part in solve.split(",") if part.strip())
-    if not names:
+    asked = tuple(part.strip() for part in solve.split(",") if part.strip())
+    if not asked:
         raise InputError("--solve: wanted the name of a hyperparameter, got nothing")
     item = theorem(name)
-    values = read_settings(sets, constants)
-    if clash := sorted(set(names) & set(values)):
-        raise InputError(f"{clash[0]}: both solved for and set; wanted one of the two")
-    label = chosen_statement(item, statement)
+    chosen = item.statement(chosen_statement(item, statement))
+    names = tuple(symbol_of(chosen, name) or name for name in asked)
+    given = settled(chosen, sets, constants, assume, names)
     if figure is not None:
         from ..bounds.region.admissible import region_picture
 
         if len(names) != 2:
             raise InputError(f"--figure: wanted two names in --solve, got {len(names)}")
-        result = region_picture(item.statement(label), (names[0], names[1]), values, figure)
+        result = region_picture(given.statement, (names[0], names[1]), given.values, figure)
     else:
-        result = item.admissible(names, label, **values)
-    if not emit_written(lambda: [result.sheet()], as_json, latex, markdown):
-        emit_about(item.statement(label), result.to_dict(), result, as_json)
+        result = solved(given.statement, names, given.values)
+    if not emit_written(lambda: [noted(result.sheet(), given)], as_json, latex, markdown):
+        emit_about(chosen, result.to_dict(), result, as_json, given)
+    if strict and not result.feasible:
+        raise typer.Exit(3)
 
 
 def audit(

@@ -68,6 +68,7 @@ class DRFA(Method):
     kinds: ClassVar[tuple[str, ...]] = tuple(VALUE_ORACLES)
     needs: ClassVar[tuple[str, ...]] = ("sample",)
     needs_on: ClassVar[Mapping[str, tuple[str, ...]]] = VALUE_ORACLES
+    quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
     eta: Scalar
     gamma: Scalar

@@ -49,6 +49,7 @@ class FedProx(Method):
         "samples": "b*T",
         "model_messages": "T/tau",
     }
+    quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
     eta: Scalar
     mu: Scalar

@@ -7,6 +7,7 @@ composite gradient method with incremental variance reduction", NeurIPS 2019, Al
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -52,6 +53,7 @@ class GCIVR(Method):
     name: ClassVar[str] = "gcivr"
     kinds: ClassVar[tuple[str, ...]] = ("shared_composite",)
     needs: ClassVar[tuple[str, ...]] = SHARED_ORACLES
+    quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period"}
 
     eta: Scalar
     tau: int

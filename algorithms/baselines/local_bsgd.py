@@ -35,6 +35,7 @@ class LocalBSGD(SpecialCase):
         "local_composite": LOCAL_ORACLES,
         "conditional": CONDITIONAL_ORACLES,
     }
+    quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period"}
 
     eta: Scalar
     tau: int

@@ -6,6 +6,7 @@ federated learning", JMLR 24 (2023), LocalMOML, and the authors' programs at git
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -46,6 +47,11 @@ class LocalMOML(Method):
     name: ClassVar[str] = "local_moml"
     kinds: ClassVar[tuple[str, ...]] = ("meta",)
     needs: ClassVar[tuple[str, ...]] = ("sample", "local_gradient", "local_hvp", "alpha")
+    quantities: ClassVar[Mapping[str, str]] = {
+        "beta": "momentum",
+        "tau": "communication_period",
+        "m": "sampled_clients",
+    }
 
     eta: Scalar
     beta: Scalar

@@ -6,6 +6,7 @@ machine); Gao, Li, Huang, ICML 2022, equation (2), and section 5.1 for what the 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -44,6 +45,7 @@ class LocalSCGD(Method):
     name: ClassVar[str] = "local_scgd"
     kinds: ClassVar[tuple[str, ...]] = ("local_composite",)
     needs: ClassVar[tuple[str, ...]] = LOCAL_ORACLES
+    quantities: ClassVar[Mapping[str, str]] = {"gamma": "momentum", "p": "communication_period"}
 
     eta: Scalar
     gamma: Scalar

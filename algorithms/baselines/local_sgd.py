@@ -41,6 +41,7 @@ class LocalSGD(Method):
         "samples": "b*T",
         "model_messages": "T/tau",
     }
+    quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
     eta: Scalar
     tau: int

@@ -6,6 +6,7 @@ meta-learning approach", NeurIPS 2020, Algorithm 1, and its first-order and Hess
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -29,6 +30,7 @@ class PerFedAvg(SpecialCase):
     name: ClassVar[str] = "per_fedavg"
     kinds: ClassVar[tuple[str, ...]] = ("meta",)
     needs: ClassVar[tuple[str, ...]] = META_ORACLES
+    quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
     beta: Scalar
     tau: int

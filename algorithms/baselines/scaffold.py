@@ -52,6 +52,7 @@ class Scaffold(Method):
         "samples": "b*T",
         "model_messages": "2*T/tau",
     }
+    quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
     eta: Scalar
     tau: int

@@ -5,6 +5,7 @@ Source: Wang, Fang, Liu, "Stochastic compositional gradient descent", Math. Prog
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,6 +27,7 @@ class SCGD(SpecialCase):
     name: ClassVar[str] = "scgd"
     kinds: ClassVar[tuple[str, ...]] = ("local_composite",)
     needs: ClassVar[tuple[str, ...]] = LOCAL_ORACLES
+    quantities: ClassVar[Mapping[str, str]] = {"gamma": "momentum"}
 
     eta: Scalar
     gamma: Scalar

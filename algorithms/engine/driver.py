@@ -54,7 +54,7 @@ def drive(
     Args:
         method: its tensor-valued hyperparameters are the grid.
         problem: offers the oracles that the method needs.
-        steps: T, at least 1.
+        steps: T, at least 1; part of a round is run too (what measures a theorem asks ``method.check_steps`` first).
         seeds: number of seeds, or their indices; a seed's noise does not depend on which others run beside it.
         root_seed: the key of all noise.
         start: x^0 and y^0; by default the problem's and the method's own.
@@ -71,7 +71,7 @@ def drive(
     Raises:
         NotApplicable: the method is not defined on this problem.
         InputError: the run cannot fit in memory; found before it starts.
-        ValueError: the checkpoint belongs to another run.
+        ValueError: the checkpoint belongs to another run, or the problem has fewer clients than a round of the method.
         Interrupted: Ctrl-C or SIGTERM came; the checkpoint was saved.
     """
     if min(steps, every, threads, 1 if seeds_at_once is None else seeds_at_once) < 1:

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor
 
+from ...ranges import AT_MOST, AtMost
 from .draws import Draws
 
 Scalar = float | Tensor  # one number, or a 1-d float64 tensor with one number per grid point
@@ -144,7 +145,8 @@ class Method(ABC):
 
     A field typed ``Scalar`` takes a number or a 1-d float64 tensor with one value per grid point; the grid points of a
     run share its random numbers. Step sizes outside a theorem's region are allowed: whether a bound then says anything
-    is not for a method to decide.
+    is not for a method to decide. What no run of it can have is refused: a weight above 1 when it is made, more clients
+    in a round than there are by ``check``, a period longer than the run by ``check_steps`` (`fedco/ranges.py`).
     """
 
     name: ClassVar[str]
@@ -154,6 +156,7 @@ class Method(ABC):
     costs: ClassVar[
         Mapping[str, str]
     ] = {}  # what T local steps cost, by resource: formulas in T and the hyperparameters
+    quantities: ClassVar[Mapping[str, str]] = {}  # hyperparameters that have a largest value, as quantities
 
     @abstractmethod
     def init(self, problem: Any, start: Start, draws: Draws) -> State:
@@ -178,6 +181,21 @@ class Method(ABC):
             self._check_field(declared, getattr(self, declared.name))
         if len(self._grid_sizes()) > 1:
             raise ValueError(f"{self.name}: tensors over grid points differ in length: {sorted(self._grid_sizes())}")
+        self._check_range("", 1)
+
+    def _check_range(self, over: str, size: int) -> None:
+        """Raise ValueError if a hyperparameter exceeds its largest value in units of ``over``, which is ``size`` here."""
+        for name, limit in self._limits(over):
+            per = next((h for h, quantity in self.quantities.items() if quantity == limit.per), "")
+            value = getattr(self, name)
+            if value is not None and not _at_most(value * (getattr(self, per) if per else 1), size):
+                shown = f"{name} {per}".strip()
+                wanted = f"at most {size}" + (f", the {limit.over.replace('_', ' ')}" if limit.over else "")
+                raise ValueError(f"{self.name}: {shown} must be {wanted} ({limit.why}); got {value!r}")
+
+    def _limits(self, over: str) -> list[tuple[str, AtMost]]:
+        known = [(name, AT_MOST.get(quantity)) for name, quantity in self.quantities.items()]
+        return [(name, limit) for name, limit in known if limit is not None and limit.over == over]
 
     def _check_field(self, declared: Field[Any], value: Any) -> None:
         annotation, options = annotation_of(declared), declared.metadata.get("options", ())
@@ -216,7 +234,8 @@ class Method(ABC):
         )
 
     def check(self, problem: Any) -> None:
-        """Raise NotApplicable, naming the reason, unless the method is defined on this problem."""
+        """Raise NotApplicable, naming the reason, unless the method is defined on this problem; ValueError if it has too
+        few clients."""
         if problem.kind not in self.kinds:
             raise NotApplicable(
                 f"{self.name} is not defined on problem kind {problem.kind!r} "
@@ -226,6 +245,11 @@ class Method(ABC):
         missing = [oracle for oracle in needs if not hasattr(problem, oracle)]
         if missing:
             raise NotApplicable(f"{self.name} needs {', '.join(missing)}: {problem.name} does not have such an oracle")
+        self._check_range("clients", problem.clients)
+
+    def check_steps(self, steps: int) -> None:
+        """Raise ValueError unless a run of this many steps has at least one round."""
+        self._check_range("iterations", steps)
 
     def hyperparameters(self) -> dict[str, Any]:
         """Names and values as JSON can hold them; a grid tensor becomes a list."""
@@ -261,6 +285,10 @@ def _is_scalar(value: Any) -> bool:
         return is_grid and bool(torch.isfinite(value).all() and (value >= 0).all())
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return is_number and math.isfinite(value) and value >= 0
+
+
+def _at_most(value: Scalar, limit: int) -> bool:
+    return bool((value <= limit).all()) if isinstance(value, Tensor) else value <= limit
 
 
 def is_due(t: int, period: int) -> bool:

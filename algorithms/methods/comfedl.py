@@ -6,6 +6,7 @@ and the outer one g; the names here are the usual ones, F_i = f_i(g_i(.)).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -38,6 +39,7 @@ class ComFedL(Method):
     name: ClassVar[str] = "comfedl"
     kinds: ClassVar[tuple[str, ...]] = ("local_composite",)
     needs: ClassVar[tuple[str, ...]] = LOCAL_ORACLES
+    quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
     eta: Scalar
     tau: int

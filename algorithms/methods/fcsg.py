@@ -5,6 +5,7 @@ Source: Wu et al., "Federated conditional stochastic optimization", NeurIPS 2023
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -53,6 +54,7 @@ class FCSG(Method):
     name: ClassVar[str] = "fcsg"
     kinds: ClassVar[tuple[str, ...]] = ("conditional",)
     needs: ClassVar[tuple[str, ...]] = CONDITIONAL_ORACLES
+    quantities: ClassVar[Mapping[str, str]] = {"q": "communication_period"}
 
     alpha: Scalar
     q: int

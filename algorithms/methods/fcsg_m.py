@@ -5,6 +5,7 @@ Source: Wu et al., "Federated conditional stochastic optimization", NeurIPS 2023
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -40,6 +41,7 @@ class FCSGM(Method):
     name: ClassVar[str] = "fcsg_m"
     kinds: ClassVar[tuple[str, ...]] = ("conditional",)
     needs: ClassVar[tuple[str, ...]] = CONDITIONAL_ORACLES
+    quantities: ClassVar[Mapping[str, str]] = {"beta": "momentum", "q": "communication_period"}
 
     alpha: Scalar
     beta: Scalar

@@ -5,6 +5,7 @@ Source: Khanduri et al., FedDRO, Algorithm 1, with gradient (6) and the proof of
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -52,6 +53,7 @@ class FedAvg(Method):
     name: ClassVar[str] = "fedavg"
     kinds: ClassVar[tuple[str, ...]] = ("shared_composite",)
     needs: ClassVar[tuple[str, ...]] = ("inner", "inner_vjp", "outer_gradient", "extra_gradient")
+    quantities: ClassVar[Mapping[str, str]] = {"I": "communication_period"}
 
     eta: Scalar
     I: int

@@ -5,6 +5,7 @@ Source: Khanduri et al., FedDRO, Algorithm 2, with equations (7) and (8).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -45,6 +46,7 @@ class FedDRO(Method):
     name: ClassVar[str] = "feddro"
     kinds: ClassVar[tuple[str, ...]] = ("shared_composite",)
     needs: ClassVar[tuple[str, ...]] = SHARED_ORACLES
+    quantities: ClassVar[Mapping[str, str]] = {"beta": "momentum", "I": "communication_period"}
 
     eta: Scalar
     beta: Scalar

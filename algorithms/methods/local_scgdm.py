@@ -6,6 +6,7 @@ ICML 2022, Algorithm 1.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -43,6 +44,12 @@ class LocalSCGDM(Method):
     name: ClassVar[str] = "local_scgdm"
     kinds: ClassVar[tuple[str, ...]] = ("local_composite",)
     needs: ClassVar[tuple[str, ...]] = LOCAL_ORACLES
+    quantities: ClassVar[Mapping[str, str]] = {
+        "eta": "step_scale",
+        "alpha": "gradient_momentum",
+        "gamma": "inner_momentum",
+        "p": "communication_period",
+    }
 
     eta: Scalar
     alpha: Scalar

@@ -6,6 +6,7 @@ Source: Jamali, Saber, Bae, "Generalized meta federated learning", Algorithm 1 w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -39,6 +40,7 @@ class MetaFL(Method):
     name: ClassVar[str] = "meta_fl"
     kinds: ClassVar[tuple[str, ...]] = ("meta",)
     needs: ClassVar[tuple[str, ...]] = META_ORACLES
+    quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
     beta: Scalar
     tau: int

@@ -5,6 +5,7 @@ Source: Khanduri et al., FedDRO, Theorem 4.2 and appendix E.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -28,6 +29,7 @@ class ModifiedFedAvg(Method):
     name: ClassVar[str] = "modified_fedavg"
     kinds: ClassVar[tuple[str, ...]] = ("shared_composite",)
     needs: ClassVar[tuple[str, ...]] = ("inner", "inner_vjp", "outer_gradient", "extra_gradient")
+    quantities: ClassVar[Mapping[str, str]] = {"I": "communication_period"}
 
     eta: Scalar
     I: int

@@ -18,6 +18,7 @@ from ..language.quantities import QUANTITIES
 from ..language.reading import InputError, read_number
 from ..language.rendering import notes_about
 from ..language.result import AbstractResult, Math, Sheet, Table, shown, tex_number
+from ..language.suggestion import instead
 from ..language.theorem import Statement, Theorem
 from ..optimum.tuning import Tuned, tune
 from ..registry import all_papers
@@ -157,10 +158,10 @@ def compare(
     """
     given = dict(quantities or {})
     chosen = list(theorems) or _main_theorems()
-    known = _known_quantities(chosen)
+    known = known_quantities(chosen)
     for name, value in given.items():
         if name not in known:
-            raise InputError(f"{name[:40]}: not a quantity of any theorem; wanted one of {' '.join(sorted(known))}")
+            raise InputError(f"{name[:40]}: not a quantity of any theorem; {instead(name, tuple(sorted(known)))}")
         read_number(name, value)
     _check_kind(kind, chosen)
     rows = tuple(_row(theorem, eps, given, statement, cost) for theorem in chosen if kind in (None, theorem.problem))
@@ -270,7 +271,9 @@ def _main_theorems() -> list[Theorem]:
     return [theorem for paper in all_papers() for theorem in paper.main_theorems]
 
 
-def _known_quantities(theorems: Sequence[Theorem]) -> set[str]:
+def known_quantities(theorems: Sequence[Theorem] = ()) -> set[str]:
+    """The quantities that a comparison of these theorems (of the main ones without any) can be given."""
+    theorems = theorems or _main_theorems()
     extra = {binding.quantity.name for t in theorems for binding in t.notation if binding.quantity.role == "constant"}
     constants = {name for name, quantity in QUANTITIES.items() if quantity.role == "constant"}
     fixed = {name for name, quantity in QUANTITIES.items() if quantity.default is not None}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from ..language.reading import InputError, read_values
+from ..language.reading import InputError, missing_values, read_values
 from ..language.rendering import condition_math, letter, notes_about, status_of, symbol_table, titled
 from ..language.result import AbstractResult, Math, Sheet, Table, rounded_up, tex_number
 from ..language.theorem import Condition, Statement
@@ -37,12 +37,26 @@ class ConditionCheck:
     slack: float
 
 
+@dataclass(frozen=True)
+class Failure:
+    """A condition that fails: its left side has the value `got`, `wanted` is the relation with its right side's."""
+
+    name: str
+    condition: str
+    wanted: str
+    got: float
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.condition.replace('**', '^')}: wanted {self.wanted}, got {self.got:.10g}"
+
+
 @dataclass(frozen=True, repr=False)
 class Bound(AbstractResult):
     """A statement evaluated at one point; `float` gives the total.
 
     `total`, `terms` and `derived` are floats rounded once, from exact values; `total` is None where the statement only
     defines constants. `values` has the exact inputs as text, scheduled hyperparameters included, `numbers` the same as floats.
+    `method_range` is what the method can take beyond the conditions; `failures` says of each that fails what was wanted.
     """
 
     theorem: str
@@ -55,6 +69,8 @@ class Bound(AbstractResult):
     conditions: tuple[ConditionCheck, ...]
     values: dict[str, str]
     numbers: dict[str, float] = field(repr=False, default_factory=dict)
+    method_range: tuple[ConditionCheck, ...] = ()
+    failures: tuple[Failure, ...] = ()
     about: Statement | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -64,7 +80,8 @@ class Bound(AbstractResult):
         """`to_dict` without what is known of the statement."""
         data = {item.name: getattr(self, item.name) for item in fields(self)}
         del data["numbers"], data["about"]
-        data["conditions"] = [asdict(check) for check in self.conditions]
+        for name in ("conditions", "method_range", "failures"):
+            data[name] = [asdict(item) for item in getattr(self, name)]
         return data
 
     def __float__(self) -> float:
@@ -79,7 +96,9 @@ class Bound(AbstractResult):
         terms = Table("terms", ("term", "value", "share"), (*shares, ("total", total, 1.0 if total else None)))
         derived = tuple((letter(about, name), value) for name, value in self.derived.items())
         constants = symbol_table(about, "constants", self.numbers)
-        conditions = tuple((c.name, condition_math(about, c.name), c.holds, c.slack) for c in self.conditions)
+        conditions = tuple(
+            (c.name, condition_math(about, c.name), c.holds, c.slack) for c in (*self.conditions, *self.method_range)
+        )
         tables = (
             *([terms] if self.terms else []),
             Table("derived constants", ("symbol", "value"), derived),
@@ -122,13 +141,13 @@ class Bound(AbstractResult):
 
     @property
     def failed(self) -> tuple[str, ...]:
-        return tuple(check.name for check in self.conditions if not check.holds)
+        return tuple(failure.name for failure in self.failures)
 
     def __str__(self) -> str:
         head = f"{self.theorem} ({self.statement}): {self.metric} <= {self.total}" if self.terms else f"{self.theorem}"
         rows = [f"  {name} = {value:.6g}" for name, value in {**self.terms, **self.derived}.items()]
-        verdict = "admissible" if self.admissible else f"NOT admissible: {', '.join(self.failed)} fail"
-        return "\n".join([head, *rows, f"  {verdict}"])
+        verdict = "admissible" if self.admissible else "NOT admissible:"
+        return "\n".join([head, *rows, f"  {verdict}", *(f"    {failure}" for failure in self.failures)])
 
 
 def exact(value: Fraction | int) -> sp.Rational:
@@ -195,11 +214,7 @@ def complete(statement: Statement, values: Mapping[str, Any]) -> dict[sp.Symbol,
     missing = [name for name, binding in bindings.items() if binding.symbol not in point]
     if missing:
         missing = [name for name in missing if name not in pending] or missing  # the schedule gives the others
-        first = bindings[missing[0]]
-        listed = ", ".join(missing)
-        raise InputError(
-            f"{missing[0]}: wanted a {first.quantity.domain} ({first.quantity.meaning}), got nothing; missing: {listed}"
-        )
+        raise missing_values(bindings, missing)
     return point
 
 
@@ -217,9 +232,14 @@ def bound(statement: Statement, values: Mapping[str, Any], *, strict: bool = Tru
     """
     point = complete(statement, values)
     checks = tuple(_check(statement, condition, point) for condition in statement.conditions)
-    failed = [check.name for check in checks if not check.holds]
-    if failed and strict:
-        raise InadmissibleError(f"{statement.name}: condition {', '.join(failed)} fails; pass strict=False to evaluate")
+    ranges = tuple(_check(statement, condition, point) for condition in statement.method_range)
+    pairs = zip((*checks, *ranges), statement.requirements, strict=True)
+    failures = tuple(_failure(statement, condition, point) for check, condition in pairs if not check.holds)
+    if failures and strict:
+        failed = ", ".join(failure.name for failure in failures)
+        raise InadmissibleError(
+            f"{statement.name}: condition {failed} fails ({failures[0]}); pass strict=False to evaluate"
+        )
     exact_terms = {term.name: statement.at(term.expr, point) for term in statement.terms}
     terms = {name: _number(value, name) for name, value in exact_terms.items()}
     total = _number(sp.Add(*exact_terms.values()), "total") if terms else None
@@ -234,10 +254,12 @@ def bound(statement: Statement, values: Mapping[str, Any], *, strict: bool = Tru
         total,
         terms,
         derived,
-        not failed,
+        not failures,
         checks,
         shown,
         numbers,
+        ranges,
+        failures,
         statement,
     )
 
@@ -246,6 +268,12 @@ def _check(statement: Statement, condition: Condition, point: Mapping[sp.Symbol,
     left, right = (statement.at(side, point) for side in (condition.left, condition.right))
     at_point = Condition(condition.name, left, condition.relation, right)
     return ConditionCheck(condition.name, str(condition), holds(at_point), _number(at_point.slack, condition.name))
+
+
+def _failure(statement: Statement, condition: Condition, point: Mapping[sp.Symbol, sp.Expr]) -> Failure:
+    left, right = (_number(statement.at(side, point), condition.name) for side in (condition.left, condition.right))
+    why = f" ({condition.note})" if condition in statement.method_range else ""
+    return Failure(condition.name, str(condition), f"{condition.relation} {right:.10g}{why}", left)
 
 
 def _number(expr: sp.Expr, where: str) -> float:
@@ -261,7 +289,7 @@ def _number(expr: sp.Expr, where: str) -> float:
 
 
 def compiled(statement: Statement) -> tuple[tuple[str, ...], Any]:
-    """A numpy function of the statement's symbols: (terms..., total, slack of each condition..., its right side...)."""
+    """A numpy function of the statement's symbols: (terms..., total, slack of each requirement..., its right side...)."""
     if "compiled" not in statement.kept:
         statement.kept["compiled"] = _compile(statement)
     return statement.kept["compiled"]
@@ -272,8 +300,8 @@ def _compile(statement: Statement) -> tuple[tuple[str, ...], Any]:
     arguments = [binding.symbol for binding in statement.symbols.values()]
     outputs = [statement.expand(term.expr) for term in statement.terms]
     outputs.append(sp.Add(*outputs))
-    outputs += [statement.expand(condition.slack) for condition in statement.conditions]
-    outputs += [statement.expand(c.right) if c.relation == "==" else sp.Integer(0) for c in statement.conditions]
+    outputs += [statement.expand(condition.slack) for condition in statement.requirements]
+    outputs += [statement.expand(c.right) if c.relation == "==" else sp.Integer(0) for c in statement.requirements]
     return names, sp.lambdify(arguments, outputs, modules="numpy", cse=True)
 
 
@@ -328,7 +356,7 @@ def _on_block(statement: Statement, function: Any, known: dict[str, Any]) -> lis
     import numpy as np
 
     values = function(*(known[name] for name in statement.symbols))
-    count, conditions = len(statement.terms) + 1, statement.conditions
+    count, conditions = len(statement.terms) + 1, statement.requirements
     slacks, rights = values[count : count + len(conditions)], values[count + len(conditions) :]
     admissible = np.asarray(True)
     for condition, slack, right in zip(conditions, slacks, rights, strict=True):

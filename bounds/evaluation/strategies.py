@@ -37,7 +37,7 @@ def values(statement: Statement, *, admissible: bool = True) -> SearchStrategy[V
 
     Args:
         statement: a statement of a theorem, for instance `theorem.statement("printed")`.
-        admissible: only values that satisfy every condition, decided exactly.
+        admissible: only values that satisfy every condition and that the method can take, decided exactly.
 
     Returns:
         A strategy of dicts, symbol name -> Fraction. Symbols that the statement's schedule determines are left out.
@@ -47,7 +47,7 @@ def values(statement: Statement, *, admissible: bool = True) -> SearchStrategy[V
     """
     st = _hypothesis()
     drawn = _free_bindings(statement)
-    if not admissible or not statement.conditions:
+    if not admissible or not statement.requirements:
         return st.fixed_dictionaries({name: number(binding) for name, binding in drawn.items()})
     hyper = {name: binding for name, binding in drawn.items() if binding.quantity.role == "hyperparameter"}
     rest = {name: number(binding) for name, binding in drawn.items() if name not in hyper}
@@ -93,14 +93,14 @@ def admissible_hyperparameters(
 
 
 def satisfies(statement: Statement, point: Mapping[str, Any]) -> bool:
-    """Whether every condition of a statement holds at a point, decided exactly."""
+    """Whether every condition of a statement holds at a point and the method can take it, decided exactly."""
     known = complete(statement, point)
 
     def at_point(condition: Condition) -> Condition:
         left, right = statement.at(condition.left, known), statement.at(condition.right, known)
         return Condition(condition.name, left, condition.relation, right)
 
-    return all(holds(at_point(condition)) for condition in statement.conditions)
+    return all(holds(at_point(condition)) for condition in statement.requirements)
 
 
 def _free_bindings(statement: Statement) -> dict[str, Binding]:

@@ -21,6 +21,7 @@ from typing import NoReturn
 import sympy as sp
 
 from .reading import InputError, read_number
+from .suggestion import nearest
 
 MAX_FORMULA = 2000
 """Characters of one formula."""
@@ -94,19 +95,6 @@ def read_relation(text: str, names: Mapping[str, sp.Expr]) -> tuple[sp.Expr, str
     right = reader.formula()
     reader.wants_end("an operator; a chain such as a < b < c is two conditions")
     return left, relation, right
-
-
-def nearest(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
-    """What a mistyped name may have meant, as the end of a message: the nearest known name, or all of a few."""
-    from difflib import get_close_matches  # only a mistake needs it
-
-    listed = [str(item) for item in known]
-    close = get_close_matches(name, listed, n=1, cutoff=0.5) or [
-        item for item in listed if item.lower() == name.lower()
-    ]
-    if close:
-        return f"the nearest is {close[0]}"
-    return f"wanted one of {' '.join(listed)}" if 0 < len(listed) <= 30 else "no known name is near"
 
 
 def _tokens(text: str) -> list[_Token]:

@@ -20,12 +20,21 @@ _ASSUMPTIONS: Mapping[str, Mapping[str, bool]] = {
 
 @dataclass(frozen=True)
 class Binding:
-    """A paper's symbol: its ASCII name (= keyword, CLI name, JSON key), its LaTeX and the quantity it stands for."""
+    """A paper's symbol: its ASCII name (= keyword, CLI name, JSON key), its LaTeX and the quantity it stands for.
+
+    `note` says how this paper uses the letter, where that is not what a reader expects.
+    """
 
     name: str
     latex: str
     quantity: Quantity
     symbol: sp.Symbol
+    note: str = ""
+
+    @property
+    def meaning(self) -> str:
+        """What the symbol is: the meaning of its quantity, and how this paper uses the letter."""
+        return f"{self.quantity.meaning}; {self.note}" if self.note else self.quantity.meaning
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,8 @@ class Notation:
 
     Args:
         paper: the key of the paper.
-        entries: (name, LaTeX, name of the quantity) for each symbol.
+        entries: (name, LaTeX, name of the quantity) for each symbol, and how the paper uses the letter where that is
+            not what a reader expects.
         extra: quantities that only this paper has.
 
     Raises:
@@ -47,17 +57,19 @@ class Notation:
     """
 
     paper: str
-    entries: tuple[tuple[str, str, str], ...]
+    entries: tuple[tuple[str, str, str] | tuple[str, str, str, str], ...]
     extra: tuple[Quantity, ...] = ()
     bindings: Mapping[str, Binding] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        names = [name for name, _, _ in self.entries]
+        names = [entry[0] for entry in self.entries]
         if len(set(names)) != len(names):
             raise ValueError(f"notation {self.paper}: a symbol is declared twice in {names}")
         refuse_contradictions(*self.extra)
         own = {each.name: each for each in self.extra}
-        bound = {name: _bind(name, latex, own.get(of) or quantity(of)) for name, latex, of in self.entries}
+        bound = {
+            name: _bind(name, latex, own.get(of) or quantity(of), *note) for name, latex, of, *note in self.entries
+        }
         object.__setattr__(self, "bindings", bound)
 
     def __getitem__(self, name: str) -> Binding:
@@ -71,8 +83,8 @@ class Notation:
         return SimpleNamespace(**{name: binding.symbol for name, binding in self.bindings.items()})
 
 
-def _bind(name: str, latex: str, of: Quantity) -> Binding:
-    return Binding(name, latex, of, sp.Symbol(name, **_ASSUMPTIONS[of.domain]))
+def _bind(name: str, latex: str, of: Quantity, note: str = "") -> Binding:
+    return Binding(name, latex, of, sp.Symbol(name, **_ASSUMPTIONS[of.domain]), note)
 
 
 def derived_symbol(name: str) -> sp.Symbol:

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from .reading import InputError
+from .suggestion import instead
 from .theorem import Theorem
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Paper:
             InputError: no such theorem; the message lists those of the paper.
         """
         if name not in self.theorems:
-            raise InputError(f"{name[:60]!r}: not a theorem; wanted one of {' '.join(self.theorems)}")
+            raise InputError(f"{name[:60]!r}: not a theorem; {instead(name, tuple(self.theorems))}")
         return self.theorems[name]
 
 

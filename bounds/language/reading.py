@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from numbers import Rational
 from typing import Any
 
 from ...errors import InputError
+from .assumptions import rules_for
 from .notation import Binding
 from .quantities import COUNT, MAX_STEPS, NONNEGATIVE, STEPS
+from .suggestion import instead
 
 MAX_LENGTH = 60
 MAX_EXPONENT = 100
@@ -22,10 +24,19 @@ MAX_BITS = 4096
 """Of a numerator or denominator that comes as a number; a text is far shorter."""
 _DECIMAL = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d{1,4}))?", re.ASCII)
 _FRACTION = re.compile(r"[+-]?\d+/\d+", re.ASCII)
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}", re.ASCII)
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,60}", re.ASCII)
 
 
-__all__ = ["InputError", "is_array", "read_number", "read_value", "read_values", "split_assignment"]
+__all__ = [
+    "InputError",
+    "is_array",
+    "missing_values",
+    "read_number",
+    "read_value",
+    "read_values",
+    "shown_name",
+    "split_assignment",
+]
 
 
 def read_number(name: str, value: Any, wanted: str = "a finite number") -> Fraction:
@@ -84,7 +95,7 @@ def read_value(binding: Binding, value: Any) -> Fraction:
     inside = number >= 0 if domain in (NONNEGATIVE, STEPS) else number > 0
     whole = number.denominator == 1 or domain not in (COUNT, STEPS)
     if not (inside and whole) or (domain == STEPS and number > MAX_STEPS):
-        raise InputError(f"{binding.name}: wanted a {domain} ({binding.quantity.meaning}), got {value}")
+        raise InputError(f"{binding.name}: wanted a {domain} ({binding.meaning}), got {value}")
     return number
 
 
@@ -92,9 +103,24 @@ def read_values(bindings: Mapping[str, Binding], values: Mapping[str, Any], wher
     """Numbers for symbols; a symbol that is not among `bindings` is an error."""
     for name in values:
         if name not in bindings:
-            shown = name if _NAME.fullmatch(str(name)) else repr(str(name)[:30])
-            raise InputError(f"{shown}: not a symbol of {where}; wanted one of {' '.join(bindings)}")
+            raise InputError(f"{shown_name(name)}: not a symbol of {where}; {instead(str(name), tuple(bindings))}")
     return {name: read_value(bindings[name], value) for name, value in values.items()}
+
+
+def missing_values(bindings: Mapping[str, Binding], missing: Iterable[str]) -> InputError:
+    """What to say where symbols have no value: what the first one is, all of them, and what could fill them in."""
+    names = list(missing)
+    first = bindings[names[0]]
+    rules = rules_for(bindings[name].quantity.name for name in names if bindings[name].quantity.role == "constant")
+    hint = f"; rules that may fill some in: --assume {', '.join(rules)}" if rules else ""
+    return InputError(
+        f"{names[0]}: wanted a {first.quantity.domain} ({first.meaning}), got nothing; missing: {', '.join(names)}{hint}"
+    )
+
+
+def shown_name(name: Any) -> str:
+    """A name that a user typed, as a message may print it."""
+    return str(name) if _NAME.fullmatch(str(name)) else repr(str(name)[:30])
 
 
 def split_assignment(text: str) -> tuple[str, str]:

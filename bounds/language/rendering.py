@@ -56,7 +56,7 @@ def symbol_table(statement: Statement, name: str, values: Mapping[str, Cell], ro
     """Symbols of a statement with their meaning and value; only those of one role where one is given."""
     bindings = {binding.name: binding for binding in statement.theorem.notation}
     chosen = {n: v for n, v in values.items() if not role or bindings[n].quantity.role == role}
-    rows = tuple((letter(statement, n), bindings[n].quantity.meaning, value) for n, value in chosen.items())
+    rows = tuple((letter(statement, n), bindings[n].meaning, value) for n, value in chosen.items())
     return Table(name, ("symbol", "meaning", "value"), rows)
 
 
@@ -89,7 +89,7 @@ def statement_sheet(statement: Statement) -> Sheet:
     derived = tuple((letter(statement, c.name), _math(statement, c.expr), c.meaning) for c in statement.derived)
     conditions = tuple((c.name, condition_math(statement, c.name), c.note) for c in statement.conditions)
     symbols = tuple(
-        (letter(statement, name), binding.quantity.meaning, _unit(binding.quantity.dimension), binding.quantity.domain)
+        (letter(statement, name), binding.meaning, _unit(binding.quantity.dimension), binding.quantity.domain)
         for name, binding in statement.symbols.items()
     )
     tables = (
@@ -203,7 +203,7 @@ def _statement_dict(theorem: Theorem, statement: Statement) -> dict[str, Any]:
         "symbols": {
             name: {
                 "quantity": binding.quantity.name,
-                "meaning": binding.quantity.meaning,
+                "meaning": binding.meaning,
                 "dimension": str(binding.quantity.dimension),
                 "domain": binding.quantity.domain,
                 "role": binding.quantity.role,

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, overload
 import sympy as sp
 
 from ... import bounds as face
+from ...ranges import AT_MOST
 from .dimension import Dimension, modulo
 from .formula import nearest
 from .homogeneity import InhomogeneousError, dimension_of
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from ..evaluation.evaluate import Bound
     from ..optimum.tuning import Tuned
     from ..region.admissible import Admissible
+    from ..settings import Settled
 
     Number = int | float | str | Fraction | Rational
     """What is read as one exact number; text such as "1/3" and "1e-3" too."""
@@ -50,6 +52,8 @@ Costs = Mapping[str, sp.Expr]
 LABELS = ("printed", "composed", "corrected")
 SPELLINGS = {"proved": "composed"}
 """Other accepted spellings of a label."""
+RANGE = "method_range_"
+"""How the names of conditions begin that the method has and the statement does not ask for."""
 RELATIONS = ("<", "<=", ">=", ">", "==")
 KINDS = ("theorem", "corollary", "lemma", "claim")
 RESOURCES = ("iterations", "rounds", "samples", "model_messages", "embedding_messages")
@@ -182,7 +186,8 @@ class Statement:
         made = copy(self)
         object.__setattr__(made, "owner", theorem)
         object.__setattr__(made, "kept", {})
-        made.__dict__.pop("symbols", None)
+        for name in ("symbols", "method_range"):
+            made.__dict__.pop(name, None)
         return made
 
     @property
@@ -194,6 +199,28 @@ class Statement:
     def symbols(self) -> dict[str, Binding]:
         """The bindings that it uses, by name, in the order of the notation."""
         return {binding.name: binding for binding in self.theorem.notation if binding.symbol in self.free_symbols}
+
+    @cached_property
+    def method_range(self) -> tuple[Condition, ...]:
+        """What the method can take (`fedco/ranges.py`), as far as the conditions do not ask for it already."""
+        known: dict[str, list[sp.Symbol]] = {"": [sp.Integer(1)]}
+        for binding in self.symbols.values():
+            known.setdefault(binding.quantity.name, []).append(binding.symbol)
+        asked = {_difference(c) for c in self.conditions if c.relation != "=="}
+        found = []
+        for name, binding in self.symbols.items():
+            limit = AT_MOST.get(binding.quantity.name)
+            if limit is None or any(len(known.get(part, ())) != 1 for part in (limit.over, limit.per)):
+                continue  # the statement does not have what it is measured by
+            most = known[limit.over][0] / known[limit.per][0]
+            made = Condition(f"{RANGE}{name}", binding.symbol, "<=", most, limit.why)
+            found += [] if _difference(made) in asked else [made]
+        return tuple(found)
+
+    @property
+    def requirements(self) -> tuple[Condition, ...]:
+        """What admissible values satisfy: the conditions, and what the method can take."""
+        return (*self.conditions, *self.method_range)
 
     def __post_init__(self) -> None:
         if self.label not in LABELS:
@@ -272,7 +299,8 @@ class Statement:
         return _named(self.terms, name, f"statement {self.label} has no term")
 
     def condition(self, name: str) -> Condition:
-        return _named(self.conditions, name, f"statement {self.label} has no condition")
+        own = self.method_range if name.startswith(RANGE) else ()
+        return _named((*self.conditions, *own), name, f"statement {self.label} has no condition")
 
     def constant(self, name: str) -> Derived:
         return _named(self.derived, name, f"statement {self.label} has no derived constant")
@@ -286,6 +314,12 @@ def put_in(expr: sp.Expr, known: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
     except ValueError:
         with sp.evaluate(False):
             return expr.xreplace(known)
+
+
+def _difference(condition: Condition) -> sp.Expr:
+    """What is at most (or less than) 0, by a factor that is positive for symbols of a theorem."""
+    difference = condition.slack
+    return sp.expand(sp.together(difference).as_numer_denom()[0]) if difference.is_rational_function() else difference
 
 
 def _named(items: tuple[Any, ...], name: str, message: str) -> Any:
@@ -503,25 +537,67 @@ class Theorem:
         """Its statements in Markdown, or those with these labels."""
         return face.theorem_markdown(self, labels)
 
-    # the verbs, which read well at the call site: functions of a statement that the room's face names
-    @overload
-    def bound(self, statement: str = "", *, strict: bool = True, **values: Number) -> Bound: ...  # type: ignore[overload-overlap]
+    # the verbs, which read well at the call site: functions of a statement that the room's face names. A value may be named by
+    # its symbol, its quantity or a derived constant; `constants` is a file or a mapping that serves every statement, `assume`
+    # names rules for what is missing (`fedco.bounds.settings.settle`). These two are Any so that a dict of numbers may be spread.
+    def _settled(
+        self, statement: str, values: Mapping[str, Any], constants: Any, assume: Any, *without: str
+    ) -> Settled:
+        return face.settle(self.statement(statement), values, constants, assume, without)
 
     @overload
-    def bound(self, statement: str = "", *, strict: bool = True, **values: Number | Numbers) -> BoundArray: ...
+    def bound(  # type: ignore[overload-overlap]
+        self,
+        statement: str = "",
+        *,
+        strict: bool = True,
+        constants: Any = None,
+        assume: Any = (),
+        **values: Number,
+    ) -> Bound: ...
 
-    def bound(self, statement: str = "", *, strict: bool = True, **values: Any) -> Bound | BoundArray:
+    @overload
+    def bound(
+        self,
+        statement: str = "",
+        *,
+        strict: bool = True,
+        constants: Any = None,
+        assume: Any = (),
+        **values: Number | Numbers,
+    ) -> BoundArray: ...
+
+    def bound(
+        self,
+        statement: str = "",
+        *,
+        strict: bool = True,
+        constants: Any = None,
+        assume: Any = (),
+        **values: Any,
+    ) -> Bound | BoundArray:
         """Evaluate a statement: exactly at one point, or in float64 on arrays that broadcast where a value is an array.
 
         See `fedco.bounds.evaluation.evaluate.bound` and `fedco.bounds.evaluation.arrays.bound_on_arrays`.
         """
-        if any(map(is_array, values.values())):
-            return face.bound_on_arrays(self.statement(statement), values, strict=strict)
-        return face.bound(self.statement(statement), values, strict=strict)
+        given = self._settled(statement, values, constants, assume)
+        if any(map(is_array, given.values.values())):
+            return face.bound_on_arrays(given.statement, given.values, strict=strict)
+        return face.bound(given.statement, given.values, strict=strict)
 
-    def admissible(self, solve: str | tuple[str, ...], statement: str = "", **values: Number) -> Admissible:
+    def admissible(
+        self,
+        solve: str | tuple[str, ...],
+        statement: str = "",
+        *,
+        constants: Any = None,
+        assume: Any = (),
+        **values: Number,
+    ) -> Admissible:
         """Admissible set of one or several hyperparameters; see `fedco.bounds.region.admissible.admissible`."""
-        return face.admissible(self.statement(statement), solve, values)
+        names = (solve,) if isinstance(solve, str) else tuple(solve)
+        given = self._settled(statement, values, constants, assume, *names)
+        return face.admissible(given.statement, names, given.values)
 
     def tune(
         self,
@@ -531,24 +607,38 @@ class Theorem:
         eps: Number | None = None,
         cost: str | Mapping[str, Number] | None = None,
         ranges: Mapping[str, tuple[Number | None, Number | None]] | None = None,
+        constants: Any = None,
+        assume: Any = (),
         **values: Number,
     ) -> Tuned:
         """Best hyperparameters under a budget, or cheapest for a target; see `fedco.bounds.optimum.tuning.tune`."""
-        return face.tune(self.statement(statement), values, budget=budget, eps=eps, cost=cost, ranges=ranges)
+        given = self._settled(statement, values, constants, assume)
+        return face.tune(given.statement, given.values, budget=budget, eps=eps, cost=cost, ranges=ranges)
 
     def complexity(
-        self, statement: str = "", *, eps: Number, cost: str | Mapping[str, Number] | None = None, **values: Number
+        self,
+        statement: str = "",
+        *,
+        eps: Number,
+        cost: str | Mapping[str, Number] | None = None,
+        constants: Any = None,
+        assume: Any = (),
+        **values: Number,
     ) -> Complexity:
         """What reaching a target costs, tuned and with the paper's schedule; see `fedco.bounds.cost.complexity.complexity`."""
-        return face.complexity(self.statement(statement), values, eps, cost=cost)
+        given = self._settled(statement, values, constants, assume)
+        return face.complexity(given.statement, given.values, eps, cost=cost)
 
     def rates(self, statement: str = "", minimise: tuple[str, ...] = ("samples", "rounds")) -> Rates:
         """Exact exponents of the costs as the target goes to 0; see `fedco.bounds.cost.orders.rates`."""
         return face.rates(self.statement(statement), minimise)
 
-    def elasticities(self, statement: str = "", **values: Number) -> Elasticities:
+    def elasticities(
+        self, statement: str = "", *, constants: Any = None, assume: Any = (), **values: Number
+    ) -> Elasticities:
         """Percent change of the bound per percent change of each symbol; see `fedco.bounds.cost.sensitivity.elasticities`."""
-        return face.elasticities(self.statement(statement), values)
+        given = self._settled(statement, values, constants, assume)
+        return face.elasticities(given.statement, given.values)
 
 
 def _first_consistent(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimension:

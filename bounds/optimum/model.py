@@ -14,8 +14,8 @@ from ..cost.resources import resources
 from ..evaluation.evaluate import exact, holds
 from ..language.notation import Binding
 from ..language.quantities import COUNT
-from ..language.reading import InputError, read_values
-from ..language.theorem import Condition, Statement
+from ..language.reading import InputError, missing_values, read_values
+from ..language.theorem import RANGE, Condition, Statement
 from ..region.conditions import solved_for, split_extrema
 from .posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
 
@@ -111,7 +111,7 @@ def model(
     point = {bindings[name].symbol: exact(number) for name, number in numbers.items()}
     conditions = [
         Condition(c.name, statement.at(c.left, point), c.relation, statement.at(c.right, point))
-        for c in statement.conditions
+        for c in statement.requirements
     ]
     if follow_schedule:
         conditions += [
@@ -140,9 +140,7 @@ def _check(statement: Statement, numbers: Mapping[str, Fraction], also_free: fro
         raise InputError(f"{statement.name}: bounds nothing (it has no terms), so there is nothing to minimise")
     missing = [name for name, b in bindings.items() if name not in numbers and not _chosen(b, also_free)]
     if missing:
-        quantity = bindings[missing[0]].quantity
-        wanted = f"wanted a {quantity.domain} ({quantity.meaning}), got nothing"
-        raise InputError(f"{missing[0]}: {wanted}; missing: {', '.join(missing)}")
+        raise missing_values(bindings, missing)
 
 
 def _chosen(binding: Binding, also_free: frozenset[str]) -> bool:
@@ -198,10 +196,13 @@ def _without_extrema(made: Model) -> Model:
         if condition.left.free_symbols | condition.right.free_symbols:
             kept.append(condition)
         elif not holds(condition):
-            raise InputError(f"{condition.name}: the values given violate {_shown(made, condition)}")
+            raise InputError(_violated(made, condition))
     return replace(made, conditions=tuple(kept))
 
 
-def _shown(made: Model, condition: Condition) -> str:
+def _violated(made: Model, condition: Condition) -> str:
     name = condition.name.partition("[")[0]
-    return str(made.statement.condition(name))
+    declared = made.statement.condition(name)
+    sides = f"wanted {condition.relation} {float(condition.right):.10g}, got {float(condition.left):.10g}"
+    why = f" ({declared.note})" if name.startswith(RANGE) else ""
+    return f"{name}: the values given violate {declared}: {sides}{why}"

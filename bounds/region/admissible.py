@@ -13,7 +13,7 @@ from ..language.markdown import table
 from ..language.reading import InputError, read_values
 from ..language.rendering import condition_latex, letter, notes_about, status_of, symbol_table
 from ..language.result import AbstractResult, Math, Sheet, Table
-from ..language.theorem import Condition, Statement
+from ..language.theorem import RANGE, Condition, Statement
 from .conditions import reduced
 from .intervals import Interval
 from .single import of_one
@@ -64,6 +64,7 @@ class Admissible(AbstractResult):
         if self.conditions:
             data |= {"conditions": list(self.conditions), "interior": dict(self.interior)}
         data |= {"note": self.note} if self.note else {}
+        data["remarks"] = list(self.remarks)
         return data | (status_of(self.about) if self.about else {})
 
     def sheet(self) -> Sheet:
@@ -136,13 +137,30 @@ class Admissible(AbstractResult):
 
     def __str__(self) -> str:
         if not self.feasible:
-            return f"{self.theorem} ({self.statement}): infeasible; conflicting conditions: {', '.join(self.conflict)}"
+            head = f"{self.theorem} ({self.statement}): infeasible; conflicting conditions: {', '.join(self.conflict)}"
+            return "\n".join([head, *(f"  {line}" for line in self._explained(self.conflict))])
         rows = [f"{self.theorem} ({self.statement}):"]
         rows += [f"  {name} in {interval.markdown()}" for name, interval in self._all()]
         rows += [f"  where {condition}" for condition in self.conditions]
         if self.interior:
             rows.append("  for instance " + ", ".join(f"{name} = {value}" for name, value in self.interior.items()))
-        return "\n".join([*rows, f"  {self.note}"] if self.note else rows)
+        rows += [f"  {self.note}"] if self.note else []
+        return "\n".join([*rows, *(f"  {line}" for line in self.remarks)])
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What an end of an interval means: that the theorem has no limit there, or that the method has one."""
+        open_ended = [name for name, interval in self.intervals.items() if interval.upper is None]
+        remarks = [f"the theorem does not limit {', '.join(open_ended)} from above"] if open_ended else []
+        ends = [end for _, piece in self._all() for end in piece.binding.values() if end]
+        binding = {name for end in ends for name in end.split(", ") if name.startswith(RANGE)}
+        return (*remarks, *self._explained(sorted(binding)))
+
+    def _explained(self, names: Iterable[str]) -> list[str]:
+        """The conditions with these names, as the statement has them."""
+        known = {c.name: c for c in self.about.requirements} if self.about else {}
+        found = [known[name] for name in names if name in known]
+        return [f"{c.name}: {str(c).replace('**', '^')}" + (f" ({c.note})" if c.note else "") for c in found]
 
 
 def _as_math(condition: Condition, about: Statement) -> Math:

@@ -9,21 +9,28 @@ import sympy as sp
 
 from ..evaluation.evaluate import exact
 from ..language.notation import Binding
-from ..language.reading import InputError, read_values
-from ..language.theorem import Condition, Statement
+from ..language.reading import InputError, missing_values, read_values
+from ..language.suggestion import instead
+from ..language.theorem import RANGE, Condition, Statement
 
 
 def check_solvable(statement: Statement, name: str) -> None:
     """Raises InputError unless the name is a hyperparameter of the statement."""
     bindings = statement.symbols
     if name not in bindings:
-        raise InputError(f"{name[:30]}: not a symbol of {statement.name}; wanted one of {' '.join(bindings)}")
+        chosen = tuple(n for n, b in bindings.items() if b.quantity.role == "hyperparameter")
+        raise InputError(f"{name[:30]}: not a symbol of {statement.name}; {instead(name, chosen)}")
     if bindings[name].quantity.role != "hyperparameter":
         raise InputError(f"{name}: is a {bindings[name].quantity.role}, wanted a hyperparameter to solve for")
 
 
 def reduced(statement: Statement, names: tuple[str, ...], values: Mapping[str, Any]) -> list[Condition]:
-    """The conditions in the symbols of `names` only, with exact numbers for the rest."""
+    """The conditions in the symbols of `names` only, with exact numbers for the rest; and what the method can take, as far
+    as the numbers given decide it.
+
+    Raises:
+        InputError: no such hyperparameter, a bad value, or a symbol of the conditions without one.
+    """
     bindings = statement.symbols
     for name in names:
         check_solvable(statement, name)
@@ -32,15 +39,25 @@ def reduced(statement: Statement, names: tuple[str, ...], values: Mapping[str, A
     point = {bindings[key].symbol: exact(value) for key, value in numbers.items()}
     conditions = [
         Condition(c.name, statement.at(c.left, point), c.relation, statement.at(c.right, point))
-        for c in statement.conditions
+        for c in statement.requirements
     ]
     solved = {bindings[name].symbol for name in names}
     conditions = _eliminate(statement, bindings, solved, conditions, point)
-    left_over = sorted({s for c in conditions for s in (c.left.free_symbols | c.right.free_symbols)} - solved, key=str)
-    if left_over:
-        missing = ", ".join(map(str, left_over))
-        raise InputError(f"{left_over[0]}: wanted a number, got nothing; missing: {missing}")
+    conditions = [c for c in conditions if not c.name.startswith(RANGE) or _symbols(c) <= solved]
+    missing = sorted(map(str, {s for c in conditions for s in _symbols(c)} - solved))
+    chosen = [name for name in missing if bindings[name].quantity.role == "hyperparameter"]
+    if missing and missing == chosen:
+        raise InputError(
+            f"{', '.join(names)}: limited by conditions on {', '.join(chosen)} too, without a value: set them, solve for all"
+            f" together (--solve {','.join((*names, *chosen))}), or let `fedco tune` choose them"
+        )
+    if missing:
+        raise missing_values(bindings, [*(name for name in missing if name not in chosen), *chosen])
     return split_extrema(conditions)
+
+
+def _symbols(c: Condition) -> set[sp.Symbol]:
+    return c.left.free_symbols | c.right.free_symbols
 
 
 def _eliminate(
@@ -52,7 +69,7 @@ def _eliminate(
 ) -> list[Condition]:
     """Remove unknown symbols through the schedule, or through an equality condition solved for them."""
     for _ in range(len(bindings)):
-        used = {s for c in conditions for s in (c.left.free_symbols | c.right.free_symbols)}
+        used = {s for c in conditions for s in _symbols(c)}
         unknown = sorted(used - solved, key=str)
         found = next(
             ((s, f) for s in unknown if (f := _formula_for(statement, conditions, s, solved, point)) is not None), None

@@ -89,7 +89,7 @@ def test_blocks_of_seeds_change_nothing_and_a_resumed_run_may_use_others(label, 
 def test_a_grid_point_is_the_same_alone_and_beside_others(label):
     case = CASES[label]
     numbers = {name: v for name, v in case.example.items() if isinstance(v, float)}
-    grid = {name: torch.tensor([v / 2, v, v * 1.5], dtype=torch.float64) for name, v in numbers.items()}
+    grid = {name: torch.tensor([v / 3, v / 2, v], dtype=torch.float64) for name, v in numbers.items()}
     beside = run(case, 4, **grid)
     assert beside.grid == 3
     for point in range(3):

@@ -38,7 +38,14 @@ def draw(binding: Binding, rng: Random) -> Fraction:
     quantity = binding.quantity
     if quantity.name in FOUR_POINTS:
         return FOUR_POINTS[quantity.name]
-    if quantity.name in ("step_size", "momentum", "fine_tuning_step_size", "difference_step"):
+    if quantity.name in (
+        "step_size",
+        "momentum",
+        "gradient_momentum",
+        "inner_momentum",
+        "fine_tuning_step_size",
+        "difference_step",
+    ):
         return Fraction(rng.randint(1, 9), 10 ** rng.randint(1, 4))
     if quantity.domain == COUNT:
         large = quantity.name in ("iterations", "rounds")

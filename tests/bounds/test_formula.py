@@ -14,10 +14,10 @@ from fedco.bounds.language.formula import (
     MAX_FORMULA,
     MAX_POWER,
     FormulaError,
-    nearest,
     read_formula,
     read_relation,
 )
+from fedco.bounds.language.suggestion import nearest
 from hypothesis import example, given
 from hypothesis import strategies as st
 

@@ -31,7 +31,7 @@ def check_region(name: str, label: str, variable: str, rng: Random, scanned: int
         assert "missing" in str(error)  # a rounded schedule asks for its value
         return False
     symbol, conditions = univariate(theorem.statement(label), variable, values)
-    named = {condition.name for condition in theorem.statement(label).conditions} | {
+    named = {condition.name for condition in theorem.statement(label).requirements} | {
         f"{n}_count" for n in theorem.symbols(label)
     }
     pieces = region.pieces.get(variable, tuple(region.intervals.values()))

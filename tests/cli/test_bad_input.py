@@ -72,6 +72,16 @@ OTHERS = [
     (["bound", MAIN, "--set", f"{CODE}=1"], ("__import__", "NAME=VALUE")),
     (["bound", MAIN], ("L_h", "missing")),
     (["bound", MAIN, *sets(VALUES)[2:]], ("L_h", "nonnegative real", "got nothing")),
+    (["bound", MAIN, *sets(VALUES), "--set", "Lf=1"], ("Lf", "the nearest is L_f")),
+    (
+        ["bound", MAIN, *sets(VALUES), "--set", "inner_smothness=1"],
+        ("inner_smothness", "the nearest is inner_smoothness"),
+    ),
+    (["bound", MAIN, *sets(VALUES), "--set", "outer_smoothness=2"], ("outer_smoothness: is L_f", "another value")),
+    (["bound", MAIN, "--assume", "zero_nois"], ("'zero_nois'", "the nearest is zero_noise")),
+    (["bound", MAIN, "--set", "L_Phi=-1"], ("L_Phi", "nonnegative real")),
+    (["bound", "feddro.lemma_3_1", "--set", "L_Phi=1"], ("L_Phi", "not a symbol")),
+    (["admissible", MAIN, "--solve", "zeta"], ("zeta", "the nearest is")),
     (["bound", MAIN, "--statement", "improved", *sets(VALUES)], ("improved", "printed, composed, corrected")),
     (["bound", "feddro.lemma_3_1", "--statement", "corrected", *sets(LEMMA)], ("corrected", "has printed")),
     (["bound", "feddro.theorem_9_9"], ("feddro.theorem_9_9", "not a theorem")),
@@ -92,7 +102,7 @@ OTHERS = [
     (["admissible", MAIN, "--solve", "zeta", *sets(VALUES)], ("zeta", "not a symbol")),
     (["admissible", MAIN, "--solve", "", *sets(VALUES)], ("--solve", "hyperparameter")),
     (["admissible", MAIN, "--solve", "I,I", *sets(CONSTANTS)], ("I", "different")),
-    (["admissible", MAIN, "--solve", "I"], ("wanted a number", "missing")),
+    (["admissible", MAIN, "--solve", "I"], ("got nothing", "missing")),
     (["bound", MAIN, "--constants", "/does/not/exist.toml"], ("/does/not/exist.toml", "TOML")),
     (["bound", MAIN, "--constants", "/"], ("TOML",)),
 ]
@@ -124,7 +134,7 @@ BAD_FILES = {
     "no value": "L_h =",
     "prose": "let L_h be one",
     "huge exponent": "L_h = 1e5000",
-    "unknown": "zeta = 1",
+    "unknown": "zorro = 1",
     "odd name": '"a b" = 1',
     "negative": "L_h = -1",
     "empty": "",
@@ -212,7 +222,7 @@ try:
     main()
 except SystemExit as stop:
     assert not stop.code, stop.code
-never = ("torch", "matplotlib", "cvxpy", "hypothesis", "fedco.synthetic", "fedco.algorithms")
+never = ("torch", "matplotlib", "cvxpy", "hypothesis", "fedco.synthetic", "fedco.algorithms.engine.method")
 heavy = [name for name in never if name in sys.modules]
 assert not heavy, heavy
 """

@@ -33,7 +33,7 @@ from unittest.mock import patch
 import fedco
 from fedco import cli, storage
 from fedco.bounds.language.definition import define
-from fedco.bounds.language.formula import nearest
+from fedco.bounds.language.suggestion import nearest
 from fedco.bounds.language.theorem import DeclarationError
 from fedco.bounds.registry import all_theorems
 from fedco.errors import InputError

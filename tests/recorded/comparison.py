@@ -42,7 +42,7 @@ def differences(command: str, before: Any, now: Any) -> list[str]:
 
 def _walk(before: Any, now: Any, where: tuple[str, ...], tuned: bool) -> Iterator[str]:
     if isinstance(before, dict) and isinstance(now, dict):
-        if where == ("bound",):  # the answer of another command, inside a tuner's
+        if where[-1:] == ("bound",):  # the answer of another command, inside a tuner's
             now = {name: now[name] for name in now if name in before}
         for name in dict.fromkeys((*before, *now)):
             yield from _walk(before.get(name, "nothing"), now.get(name, "nothing"), (*where, name), tuned)

@@ -133,11 +133,14 @@ def test_an_edge_step_is_within_four_percent_of_the_largest(theorem_id: str, ins
     assert 0.96 < float(instance.hyperparameters[name] / region.intervals[name].upper) <= 1
 
 
+STEPS = ("step_size", "step_scale", "momentum", "gradient_momentum", "inner_momentum")
+
+
 @pytest.mark.parametrize(("theorem_id", "instance"), TUNED)
 def test_a_tuned_instance_has_nearly_the_least_bound(theorem_id: str, instance: Instance):
     """Against the tuner with the same period, batches and horizon; the step sizes (and momenta) are its to choose."""
     symbols = theorem(theorem_id).symbols(recipe_for(theorem_id).label)
-    free = {n for n, b in symbols.items() if b.quantity.name in ("step_size", "step_scale", "momentum")}
+    free = {n for n, b in symbols.items() if b.quantity.name in STEPS}
     best = theorem(theorem_id).tune(
         recipe_for(theorem_id).label,
         budget={"rounds": 10**6},

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ...bounds.evaluation.evaluate import evaluate
+from ...bounds.evaluation.evaluate import bound, evaluate
 from ...bounds.language.quantities import COUNT
 from ...bounds.language.reading import InputError, read_values
 from ...bounds.language.rendering import titled
-from ...bounds.language.theorem import Theorem
+from ...bounds.language.suggestion import nearest
+from ...bounds.language.theorem import Statement
 from ...figures import Axis, Curve, Plot, log_log_plot, mathtext, plain
 from ...storage import DamagedError, read_json
 from ..runs.validate import RESULTS
@@ -21,46 +22,60 @@ POINTS = 60
 
 
 def bound_plot(
-    theorem: Theorem,
-    label: str,
+    statement: Statement,
     over: str,
     ends: tuple[float, float],
     values: Mapping[str, Any],
     measured: Path | None = None,
-) -> Plot:
+) -> tuple[Plot, list[str]]:
     """The total and each term over `over`, where the statement is admissible; the rest of the axis is left blank.
+
+    Returns:
+        The figure, and for each blank end of the axis which condition fails there, what it wants and what it gets.
 
     Raises:
         InputError: an unknown symbol, a missing value, ends out of order, or no admissible point on the axis.
     """
-    symbols = theorem.symbols(label)
+    symbols, theorem = statement.symbols, statement.theorem
     if over not in symbols:
-        raise InputError(f"{over[:30]}: not a symbol of {theorem.id} ({label}); wanted one of {' '.join(symbols)}")
+        raise InputError(f"{over[:30]}: not a symbol of {statement.name}; {nearest(over, tuple(symbols))}")
     if not 0 < ends[0] < ends[1]:
         raise InputError(f"{over}: wanted 0 < from < to, got {ends[0]:g} and {ends[1]:g}")
-    numbers = read_values(symbols, {k: v for k, v in values.items() if k != over}, f"{theorem.id} ({label})")
+    numbers = read_values(symbols, {k: v for k, v in values.items() if k != over}, statement.name)
     axis = np.geomspace(*ends, POINTS)
     if symbols[over].quantity.domain == COUNT:
         axis = np.unique(np.round(axis))
-    found = evaluate(
-        theorem.statement(label), **{name: float(value) for name, value in numbers.items()}, **{over: axis}
-    )
+    found = evaluate(statement, **{name: float(value) for name, value in numbers.items()}, **{over: axis})
     if not found["terms"]:
-        raise InputError(f"{theorem.id} ({label}): has no terms to plot")
+        raise InputError(f"{statement.name}: has no terms to plot")
     curves = [Curve("bound", list(axis), _shown(found["total"], found["admissible"]), theory=True)]
     curves += [
         Curve(name, list(axis), _shown(term, found["admissible"]), theory=True) for name, term in found["terms"].items()
     ]
     if not np.any(found["admissible"]):
-        raise InputError(f"{over}: no admissible value between {ends[0]:g} and {ends[1]:g} for {theorem.id} ({label})")
+        why = min((_failures(statement, numbers, over, end) for end in (axis[0], axis[-1])), key=len)
+        raise InputError(
+            f"{over}: no admissible value between {ends[0]:g} and {ends[1]:g} for {statement.name}; {'; '.join(why)}"
+        )
+    gaps = [
+        f"{over} = {end:g}: {'; '.join(_failures(statement, numbers, over, end))}"
+        for end, shown in ((axis[0], found["admissible"].flat[0]), (axis[-1], found["admissible"].flat[-1]))
+        if not shown
+    ]
     curves += _measured_curves(theorem.id, measured) if measured and over == "T" else []
     unit = str(symbols[over].quantity.dimension)
-    return log_log_plot(
+    figure = log_log_plot(
         curves,
-        title=f"{titled(theorem.statement(label))} over {over}",
+        title=f"{titled(statement)} over {over}",
         x_axis=Axis(f"{mathtext(symbols[over].latex)}: {plain(symbols[over].quantity.meaning)}", unit),
         y_axis=Axis(mathtext(theorem.metric.latex), str(theorem.metric.dimension)),
     )
+    return figure, gaps
+
+
+def _failures(statement: Statement, numbers: Mapping[str, Any], over: str, end: float) -> list[str]:
+    """The conditions that fail at an end of the axis."""
+    return [str(failure) for failure in bound(statement, {**numbers, over: float(end)}, strict=False).failures]
 
 
 def _shown(values: Any, admissible: Any) -> list[float]:

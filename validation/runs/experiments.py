@@ -62,6 +62,7 @@ def measure(
     Raises:
         InputError: the theorem has no recipe, or its conditions fail on this instance.
         NotApplicable: the method is not defined on the problem.
+        ValueError: the run is shorter than one round.
     """
     item, recipe = get_theorem(theorem), recipe_for(theorem, method)
     problem = instance.made(device)
@@ -71,8 +72,10 @@ def measure(
     numbers = numbers_of(instance, bound, recipe.defaults)
     steps = recipe.steps(numbers)
     every = recipe.every(numbers) if recipe.every else None
+    moves = recipe.method(numbers)
+    moves.check_steps(steps)
     result = drive(
-        recipe.method(numbers),
+        moves,
         problem,
         steps=steps,
         seeds=seeds,

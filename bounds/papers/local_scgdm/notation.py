@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import sympy as sp
 
-from ...language.dimension import INNER, OBJECTIVE, ONE, VARIABLE, Dimension
+from ...language.dimension import INNER, OBJECTIVE, VARIABLE, Dimension
 from ...language.notation import Notation
-from ...language.quantities import NONNEGATIVE, POSITIVE, Quantity
+from ...language.quantities import NONNEGATIVE, Quantity
 from ...language.theorem import Assumption, Condition, Derived, Metric, Source, Statement, Theorem
 from .costs import costs
 
@@ -24,7 +24,6 @@ def _observable(name: str, meaning: str, dimension: Dimension) -> Quantity:
 
 
 _EXTRA = (
-    Quantity("step_scale", "common factor of the three step sizes", ONE, POSITIVE, "hyperparameter"),
     _observable("momentum_sq", "(1/K) sum_k E||m_k||^2 of the momentum that makes the step", GRADIENT_SQ),
     _observable("momentum_error", "(1/K) sum_k E||m_k - grad F_k(x_k)||^2", GRADIENT_SQ),
     _observable("momentum_deviation", "(1/K) sum_k E||grad F_k(xbar) - m_k||^2", GRADIENT_SQ),
@@ -48,10 +47,10 @@ NOTATION = Notation(
         ("sigma_g", r"\sigma_g", "inner_jacobian_noise"),
         ("delta_g", r"\delta_g", "inner_value_noise"),
         ("F_gap", r"(F(x_0)-F_*)", "objective_gap"),
-        ("alpha", r"\alpha", "momentum"),
-        ("beta", r"\beta", "step_size"),
-        ("gamma", r"\gamma", "momentum"),
-        ("eta", r"\eta", "step_scale"),
+        ("alpha", r"\alpha", "gradient_momentum", "alpha*eta is the weight of a new gradient"),
+        ("beta", r"\beta", "step_size", "in units of eta: the models move by beta*eta"),
+        ("gamma", r"\gamma", "inner_momentum", "gamma*eta is the weight of a new inner value"),
+        ("eta", r"\eta", "step_scale", "it multiplies beta (the step size), alpha and gamma (the two weights)"),
         ("p", "p", "communication_period"),
         ("T", "T", "iterations"),
         ("L_1", "L_1", "local_smoothness"),

@@ -1,0 +1,256 @@
+"""What a user knows of a problem, as values of one statement's symbols: one set of constants serves every statement.
+
+A name is a symbol of the statement in its paper's letters (`L_f`), the quantity that a symbol stands for
+(`outer_smoothness`), or a derived constant (`L_F`), which then need not be made from its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from .evaluation.evaluate import exact
+from .language.assumptions import RULES
+from .language.quantities import QUANTITIES
+from .language.reading import InputError, is_array, read_number, read_value, shown_name
+from .language.suggestion import nearest
+from .language.theorem import Statement, Theorem
+from .language.toml_file import read_toml
+from .registry import all_theorems
+
+UNKNOWN = "?"
+"""The value of a constant in a file that is still to be filled in."""
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """A value that a rule gave: `symbol` has `value`, which is `source` (a number, or quantities), by `rule`."""
+
+    symbol: str
+    value: str
+    rule: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A statement with the values for its symbols.
+
+    Args:
+        statement: the statement; where a derived constant is given, the same with that number in place of its formula.
+        values: symbol -> value as given.
+        unused: names of `shared` that the statement has no use for.
+        assumed: what rules filled in.
+        replaced: derived constants that were given, with their value.
+    """
+
+    statement: Statement
+    values: dict[str, Any]
+    unused: tuple[str, ...] = ()
+    assumed: tuple[Assumed, ...] = ()
+    replaced: tuple[tuple[str, str], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: `unused`, `assumed` and `replaced`."""
+        return {
+            "unused": list(self.unused),
+            "assumed": [asdict(item) for item in self.assumed],
+            "replaced": dict(self.replaced),
+        }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The same as lines for a person."""
+        lines = [f"{name} = {value} as given, not made from its parts" for name, value in self.replaced]
+        for rule in dict.fromkeys(item.rule for item in self.assumed):
+            filled = [item for item in self.assumed if item.rule == rule]
+            shown = ", ".join(
+                f"{item.symbol} = {item.value}" + ("" if item.source.isdigit() else f" ({item.source})")
+                for item in filled
+            )
+            lines.append(f"assumed by {rule} ({RULES[rule].meaning}): {shown}")
+        return (*lines, *([f"not used: {', '.join(self.unused)}"] if self.unused else []))
+
+
+def settle(
+    statement: Statement,
+    values: Mapping[str, Any],
+    shared: Mapping[str, Any] | Path | str | None = None,
+    assume: str | Sequence[str] = (),
+    without: Collection[str] = (),
+) -> Settled:
+    """Values of the symbols of a statement from what a user knows.
+
+    Args:
+        values: name -> value, for this statement: a name that it does not use is an error. They go before `shared`.
+        shared: name -> value, or a file of them (`read_constants`), for every statement: a name that this one does not use
+            is listed, unless nothing has that name.
+        assume: rules that fill in constants that are not given, in this order (`RULES`).
+        without: symbols that are to have no value, such as those that are solved for.
+
+    Raises:
+        InputError: an unknown name or rule, a name that means two symbols, or two values for one symbol.
+    """
+    shared = read_constants(shared) if isinstance(shared, (str, Path)) else shared or {}
+    assume = (assume,) if isinstance(assume, str) else tuple(assume)
+    for rule in assume:
+        if rule not in RULES:
+            raise InputError(f"{rule[:40]!r}: not an assumption; {nearest(rule, tuple(RULES))}")
+    found, derived = _resolved(statement, values, None)
+    more, more_derived = _resolved(statement, shared, unused := [])
+    found = {**{symbol: value for symbol, value in more.items() if symbol not in without}, **found}
+    derived = {**more_derived, **derived}
+    unused += [symbol for symbol in more if symbol in without]
+    if derived:
+        statement = _with_numbers(statement, derived)
+        unused += [symbol for symbol in found if symbol not in statement.symbols]
+        found = {symbol: value for symbol, value in found.items() if symbol in statement.symbols}
+    assumed = _assumed(statement, found, {**shared, **values}, assume, without)
+    found |= {item.symbol: item.value for item in assumed}
+    replaced = tuple((name, str(value)) for name, value in derived.items())
+    return Settled(statement, found, tuple(dict.fromkeys(unused)), assumed, replaced)
+
+
+def _resolved(
+    statement: Statement, values: Mapping[str, Any], unused: list[str] | None
+) -> tuple[dict[str, Any], dict[str, Fraction]]:
+    """Symbol -> value, and derived constant -> number; a name without use is an error, or joins `unused`."""
+    found: dict[str, Any] = {}
+    named: dict[str, str] = {}
+    derived: dict[str, Fraction] = {}
+    for name, value in values.items():
+        if name in derivable(statement):
+            derived[name] = _read_derived(name, value)
+            continue
+        symbol = symbol_of(statement, name)
+        if symbol is None:
+            _without_use(statement, name, unused)
+            continue
+        if symbol in found and read_number(name, value) != read_number(symbol, found[symbol]):
+            raise InputError(
+                f"{name}: is {symbol} in {statement.name}, and {named[symbol]} has another value; wanted one"
+            )
+        found[symbol], named[symbol] = value, name
+    return found, derived
+
+
+def read_constants(path: str | Path) -> dict[str, str]:
+    """NAME -> text of a number, from a TOML file; what is still "?" there is left out.
+
+    Raises:
+        InputError: an unreadable file, or an entry that is no number.
+    """
+    table = read_toml(Path(path))
+    for name, value in table.items():
+        if not isinstance(value, (str, int)) or isinstance(value, bool):
+            raise InputError(f"{name}: wanted a number in {path}, got {value!r}")
+    return {name: str(value) for name, value in table.items() if value != UNKNOWN}
+
+
+def of_quantities(shared: Mapping[str, Any], known: Collection[str]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What a comparison of theorems can use of the constants for every statement: those that are given as quantities, whose
+    names mean the same in every paper; and the names of the others.
+
+    Raises:
+        InputError: a name that nothing has.
+    """
+    others = tuple(name for name in shared if name not in known)
+    for name in others:
+        if name not in QUANTITIES and name not in _names_anywhere():
+            raise InputError(
+                f"{shown_name(name)}: not a quantity or a symbol of any theorem; {nearest(name, tuple(known))}"
+            )
+    return {name: value for name, value in shared.items() if name in known}, others
+
+
+def symbol_of(statement: Statement, name: str) -> str | None:
+    """The symbol of a statement that a name means, by its letter or by its quantity.
+
+    Raises:
+        InputError: two symbols are of that quantity.
+    """
+    if name in statement.symbols:
+        return name
+    same = [symbol for symbol, binding in statement.symbols.items() if binding.quantity.name == name]
+    if len(same) > 1:
+        raise InputError(f"{name}: is {' and '.join(same)} in {statement.name}; wanted the symbols themselves")
+    return same[0] if same else None
+
+
+def derivable(statement: Statement) -> dict[str, str]:
+    """Derived constants that may be given instead of their parts, with their meaning: those of the problem alone."""
+    if not statement.terms:
+        return {}  # what the lemma gives is no input of it
+    roles = {binding.symbol: binding.quantity.role for binding in statement.theorem.notation}
+    return {
+        item.name: item.meaning
+        for item in statement.derived
+        if item.name not in statement.symbols
+        and all(roles.get(symbol) == "constant" for symbol in statement.symbols_of(item.expr))
+    }
+
+
+def _read_derived(name: str, value: Any) -> Fraction:
+    number = read_number(name, value, "a nonnegative real")
+    if number < 0:
+        raise InputError(f"{name}: wanted a nonnegative real (a derived constant), got {value}")
+    return number
+
+
+def _with_numbers(statement: Statement, numbers: Mapping[str, Fraction]) -> Statement:
+    derived = tuple(
+        replace(item, expr=exact(numbers[item.name])) if item.name in numbers else item for item in statement.derived
+    )
+    return replace(statement, derived=derived)
+
+
+def _without_use(statement: Statement, name: str, unused: list[str] | None) -> None:
+    """Note a name that the statement has no use for, where that is allowed and the name is one of something."""
+    if unused is not None and (name in QUANTITIES or name in _names_of(statement.theorem) or name in _names_anywhere()):
+        unused.append(name)
+        return
+    own = tuple(dict.fromkeys((*statement.symbols, *derivable(statement))))
+    quantities = tuple(binding.quantity.name for binding in statement.symbols.values())
+    close = nearest(str(name), (*own, *quantities))
+    hint = close if close.startswith("the nearest") else f"wanted one of {' '.join(own)}"
+    raise InputError(f"{shown_name(name)}: not a symbol of {statement.name}; {hint}")
+
+
+def _names_of(theorem: Theorem) -> set[str]:
+    """Letters, quantities and derived constants of a theorem; a statement that is composed by code is not composed for it."""
+    made = [statement for statement in theorem.statements.values() if isinstance(statement, Statement)]
+    names = {item.name for statement in made for item in statement.derived}
+    return names | {name for binding in theorem.notation for name in (binding.name, binding.quantity.name)}
+
+
+def _names_anywhere() -> set[str]:
+    return {name for theorem in all_theorems().values() for name in _names_of(theorem)}
+
+
+def _assumed(
+    statement: Statement,
+    found: Mapping[str, Any],
+    given: Mapping[str, Any],
+    assume: tuple[str, ...],
+    without: Collection[str],
+) -> tuple[Assumed, ...]:
+    if not assume:
+        return ()
+    bindings = statement.symbols
+    known = {
+        bindings[name].quantity.name: read_value(bindings[name], v) for name, v in found.items() if not is_array(v)
+    }
+    known |= {name: read_number(name, value) for name, value in given.items() if name in QUANTITIES}
+    made = []
+    for name, binding in bindings.items():
+        if name in found or name in without or binding.quantity.role != "constant":
+            continue
+        for rule in assume:
+            answer = RULES[rule].value(binding.quantity.name, known)
+            if answer is not None:
+                made.append(Assumed(name, str(answer[0]), rule, answer[1]))
+                break
+    return tuple(made)
