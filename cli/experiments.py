@@ -299,19 +299,28 @@ def report(
 
 
 def replay(
-    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A refutation written by fedco.")],
+    bundle: Annotated[
+        str,
+        typer.Argument(
+            metavar="BUNDLE|NAME", help="The file of a refutation, or the name of one that comes with fedco."
+        ),
+    ],
     as_json: Json = False,
 ) -> None:
-    """Re-check a refutation from scratch: recompute both sides and judge again."""
+    """Re-check a refutation from scratch: recompute both sides and judge again.
+
+    Example: fedco replay feddro.theorem_5_1
+    """
     from ..validation.runs.bundle import BundleError, read
     from ..validation.runs.bundle import replay as run
-    from ..validation.runs.refutations import REGISTRY
+    from ..validation.runs.refutations import REGISTRY, bundle_file
 
+    file = bundle_file(bundle)
     try:
-        kept = read(bundle)
+        kept = read(file)
         done = run(kept, REGISTRY)
     except (BundleError, OSError) as error:
-        raise InputError(f"{bundle.name[:60]}: wanted a readable bundle, got {error}") from None
+        raise InputError(f"{file.name[:60]}: wanted a readable bundle, got {error}") from None
     data = {
         "confirmed": done.confirmed,
         "largest_difference": done.largest_difference,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the examples, and beside it an environment that has the wheel and borrows its dependencies here."""
     top = tmp_path_factory.mktemp("wheel")
     shutil.copytree(ROOT, top / "source", ignore=LEFT_OUT)
+    shutil.copytree(ROOT / "docs" / "refutations", top / "source" / "docs" / "refutations")
     pip(sys.executable, "wheel", *OFFLINE, "--no-build-isolation", "--wheel-dir", str(top), str(top / "source"))
     venv.create(top / "environment", with_pip=False)
     (packages,) = (top / "environment" / "lib").glob("python*/site-packages")
@@ -161,6 +163,103 @@ def test_python(folder: Path):
 def test_the_program_itself(folder: Path):
     printed = run(folder, "fedco", "bound", "pr_sgd.toml", *sets(EXAMPLES["pr_sgd.toml"]))
     assert printed.splitlines()[1:4] == ["  initialisation = 0.06", "  variance = 0.0125", "  drift = 0.8"]
+
+
+def test_a_refutation_is_replayed_by_its_name_without_the_repository(folder: Path):
+    assert run(folder, "fedco", "replay", "feddro.theorem_5_1").startswith("confirmed\nREFUTED  feddro.theorem_5_1")
+    said = run(folder, "fedco", "bound", "fcsg.theorem_4_1", "--statement", "printed", *CONSTANTS, "--latex")
+    named = re.search(r"fedco replay (\S+)", said.replace("\\_", "_"))
+    assert named and run(folder, "fedco", "replay", named[1].rstrip(";")).startswith("confirmed")
+
+
+CONSTANTS = [
+    part
+    for name, value in {
+        **dict.fromkeys(["L_f", "L_g", "S_f", "S_g", "sigma_g", "F_gap", "N", "q", "m"], "1"),
+        "alpha": "1/100",
+        "T": "10",
+    }.items()
+    for part in ("--set", f"{name}={value}")
+]
+
+
+def test_the_audit_and_its_dates_come_with_the_wheel(folder: Path):
+    found = json.loads(run(folder, "fedco", "audit", "fcsg", "--json"))
+    assert len(found["findings"]) > 5 and all(found["checked"].values())
+
+
+def test_every_file_that_the_package_reads_is_in_the_wheel(folder: Path):
+    """The marker of types, the style of the figures, templates, tables, refutations: all that is no Python and no test."""
+    (installed,) = (folder.parent / "environment" / "lib").glob("python*/site-packages/fedco")
+    mine = {
+        str(path.relative_to(ROOT))
+        for path in ROOT.rglob("*")
+        if path.is_file() and path.suffix in DATA and path.relative_to(ROOT).parts[0] in ROOMS
+    }
+    mine |= {
+        "py.typed",
+        "fedco.mplstyle",
+        *(f"docs/refutations/{p.name}" for p in (ROOT / "docs/refutations").glob("*.json")),
+    }
+    missing = sorted(name for name in mine if not (installed / name).is_file())
+    assert len(mine) > 50 and not missing
+
+
+ROOMS = {"algorithms", "bounds", "cli", "synthetic", "validation"}
+DATA = {".html", ".css", ".js", ".csv", ".json", ".mplstyle", ".txt", ".toml"}
+
+TYPED = """
+from __future__ import annotations
+
+import fedco
+import numpy as np
+
+
+def chosen(samples: int) -> dict[str, float]:
+    theorem: fedco.Theorem = fedco.theorem("fcsg.theorem_4_1")
+    found: fedco.Tuned = theorem.tune(budget={"samples": samples}, L_f=1, L_g=1, S_f=1, S_g=1, sigma_g="1/2", F_gap=1, N=4)
+    text: str = found.to_latex()
+    return {name: float(value) for name, value in found.values.items()} if text else {}
+
+
+def total(step: str | float) -> float:
+    bound: fedco.Bound = fedco.load("pr_sgd.toml").bound(L=1, sigma=1, G=2, F_gap=3, N=8, p=2, T=1000, eta=step)
+    return float(bound)
+
+
+def curve() -> list[float]:
+    grid = np.geomspace(0.01, 0.1, 5)
+    found: fedco.BoundArray = fedco.load("pr_sgd.toml").bound(L=1, sigma=1, G=2, F_gap=3, N=8, p=2, T=1000, eta=grid)
+    return [float(value) for value in found.total]
+
+
+findings: fedco.Findings = fedco.audit("fcsg")
+first: fedco.Finding = findings[0]
+print(first.id, sorted(chosen(10000)), total("1/10"), len(curve()))
+"""
+WRONG = """
+import fedco
+
+bound: fedco.Tuned = fedco.theorem("fcsg.theorem_4_1").bound(T=1)
+fedco.theorem(3)
+fedco.theorem("fcsg.theorem_4_1").tune(budget=5)
+fedco.audit("fcsg").nothing()
+fedco.compare(eps="1/10").rows[0].total
+"""
+"""One mistake in each of its last five lines."""
+
+
+@pytest.mark.slow
+def test_a_typed_program_is_checked_against_the_installed_package(folder: Path):
+    (folder / "typed.py").write_text(TYPED, encoding="utf-8")
+    (folder / "wrong.py").write_text(WRONG, encoding="utf-8")
+    options = ["-m", "mypy", "--strict", "--cache-dir", str(folder.parent / "types")]
+    assert "Success" in run(folder, "python", *options, "typed.py")
+    assert "fcsg" in run(folder, "python", "typed.py")
+    with pytest.raises(AssertionError) as refused:
+        run(folder, "python", *options, "wrong.py")
+    lines = {int(n) for n in re.findall(r"wrong\.py:(\d+): error", str(refused.value))}
+    assert lines == {4, 5, 6, 7, 8}
 
 
 VALIDATE = ["validate", "half_sgd.toml", "--problem", "ring.py:problem", "--seeds", "64", "--jobs", "1"]

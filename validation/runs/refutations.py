@@ -15,6 +15,8 @@ from typing import Any
 from ... import __version__
 from ...bounds.audit.refutation import Refutation
 from ...bounds.audit.refuted import refutations
+from ...bounds.language.formula import nearest
+from ...errors import InputError
 from .bundle import FROM_DATA, Bundle, BundleError, Sides, write
 
 _COMPARED = ("claim", "mode", "problem", "certificates", "hyperparameters", "seeds", "notes", "values", "bound", "cap")
@@ -106,7 +108,29 @@ class _Registry(Mapping[str, Callable[[Bundle], Sides]]):
         return len(refutations()) + 1
 
 
+KEPT = Path(__file__).parents[2] / "docs" / "refutations"
+"""The bundles that come with fedco, in the repository as in an installed package."""
 REGISTRY: Mapping[str, Callable[[Bundle], Sides]] = _Registry()
+
+
+def bundle_file(given: str) -> Path:
+    """The file of a bundle: the one that is there, else the refutation of this name that comes with fedco.
+
+    Args:
+        given: a path; or a name as in `docs/refutations`, with or without that folder and `.json`.
+
+    Raises:
+        InputError: there is neither; the message has the nearest names.
+    """
+    if Path(given).exists():
+        return Path(given)
+    known = {file.stem: file for file in KEPT.glob("*.json")}
+    name = Path(given).name.removesuffix(".json")
+    if name not in known:
+        raise InputError(
+            f"{given[:60]}: wanted the file of a bundle or the name of a refutation; {nearest(name, known)}"
+        )
+    return known[name]
 
 
 def write_all(folder: Path) -> dict[str, Path]:
