@@ -235,6 +235,7 @@ def _drive(
     kept, checkpoint = folder / "parts" / f"{key}.npz", folder / "parts" / f"{key}.checkpoint"
     known_result = undamaged(kept, lambda: Result.load(kept))
     if known_result is not None:
+        checkpoint.unlink(missing_ok=True)  # of a run that was killed just after it had kept its result
         return known_result
     try:
         result = drive(group.method, group.problem, **options, checkpoint=checkpoint)
