@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fedco.bounds.registry import all_papers
+from fedco.bounds.language.quantities import STEPS
+from fedco.bounds.registry import all_papers, get_theorem
 from fedco.cli import app
 from fedco.validation.explorer.page import as_json, write_explorer
 from typer.testing import CliRunner
@@ -232,6 +233,27 @@ def test_a_redraw_takes_less_than_50_ms(page: Any) -> None:
         chosen(page, theorem)
         times = sorted(one() for _ in range(9))
         assert 0 < times[4] < REDRAW_MS, (theorem, times)
+
+
+def test_the_set_of_two_hyperparameters_is_drawn_for_every_statement(page: Any) -> None:
+    """Where there are two and a condition; shaded somewhere where the dot is admissible, and every border has its name."""
+    drawn = 0
+    asked = """() => ({hidden: document.getElementById('region').closest('section').hidden,
+        shaded: (document.querySelector('#region .inside')?.getAttribute('d') ?? '').length,
+        borders: document.querySelectorAll('#region path.border').length,
+        names: document.querySelectorAll('#region text.halo').length,
+        good: document.getElementById('now-outcome').className.includes('good')})"""
+    for theorem, label in page.evaluate("fedco.data.theorems.flatMap(t => t.statements.map(s => [t.id, s.label]))"):
+        found = chosen(page, theorem, label).evaluate(asked)
+        statement = get_theorem(theorem).statement(label)
+        hyper = [
+            b for b in statement.symbols.values() if b.quantity.role == "hyperparameter" and b.quantity.domain != STEPS
+        ]
+        assert found["hidden"] == (len(hyper) < 2 or not statement.conditions), (theorem, label)
+        assert found["hidden"] or not found["good"] or found["shaded"] > 0, (theorem, label)
+        assert found["borders"] == found["names"], (theorem, label)
+        drawn += not found["hidden"]
+    assert drawn > 30
 
 
 def test_a_hostile_title_stays_text(open_page: Any, own_page: Path) -> None:

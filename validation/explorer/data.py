@@ -56,7 +56,6 @@ def theorem_data(theorem: Theorem, reference: str, measured: Sequence[Mapping[st
             "meaning": theorem.metric.meaning,
         },
         "horizon": horizon,
-        "axes": _axes(theorem.statement()),
         "default": theorem.default,
         "symbols": [_symbol(binding) for binding in _symbols(theorem).values()],
         "values": _starting_values(theorem, presets),
@@ -136,6 +135,7 @@ def _statement(statement: Statement) -> dict[str, Any]:
         "commands": _commands(statement, known),
         "symbols": list(statement.symbols),
         "order": _order(statement),
+        "axes": _axes(statement),
         "fixed": [name for name in statement.schedule if _is_tied(statement, name)],
         "terms": [{"name": term.name, "role": term.role} for term in statement.terms],
         "conditions": [{"name": c.name, "relation": c.relation, "note": c.note} for c in statement.conditions],
@@ -205,8 +205,9 @@ def _preset(theorem: Theorem, instance: Instance, measured: Sequence[Mapping[str
         values |= {name: _text(value) for name, value in certified.items()}
     symbols = _symbols(theorem)
     for name, binding in symbols.items():
-        if binding.quantity.name in GIVEN_BY_THE_PROBLEM:
-            values[name] = _text(Fraction(getattr(problem, GIVEN_BY_THE_PROBLEM[binding.quantity.name])))
+        given = getattr(problem, GIVEN_BY_THE_PROBLEM.get(binding.quantity.name, ""), None)
+        if given is not None:
+            values[name] = _text(Fraction(given))
         elif binding.quantity.name in HORIZONS and instance.horizons:
             values[name] = str(instance.horizons[0])
     values |= {name: _text(Fraction(value)) for name, value in instance.hyperparameters.items() if name in symbols}

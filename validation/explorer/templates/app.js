@@ -72,26 +72,28 @@ const fillChoice = () => {
   const preset = theorem.presets[state.preset];
   $("about").replaceChildren(`${theorem.source}. It bounds `, formula(`b-${theorem.number}`, theorem.metric.name), theorem.metric.meaning ? `: ${theorem.metric.meaning}.` : ".", ...(preset ? [` Preset: ${preset.why}.`] : []));
   $("assumptions").replaceChildren(...theorem.assumptions.map((a) => node("li", {}, node("strong", {}, a.name), `: ${a.text}`)));
-  const names = theorem.symbols.filter((s) => !s.steps || true).map((s) => s.name);
-  const fill = (id, list, chosen) => $(id).replaceChildren(...list.map((name) => option(name, `${name}: ${theorem.symbol[name].meaning}`, name === chosen)));
-  fill("over", names, state.over);
-  const hyper = hypers(theorem).filter((s) => !s.steps).map((s) => s.name);
-  fill("region-x", hyper, state.x);
-  fill("region-y", hyper, state.y);
+  const names = theorem.symbols.map((s) => s.name);
+  fillNames("over", names, state.over);
   fillRivals();
+};
+const fillNames = (id, names, chosen) => $(id).replaceChildren(...names.map((name) => option(name, `${name}: ${state.theorem.symbol[name].meaning}`, name === chosen)));
+const fillAxes = () => { // the two hyperparameters of the picture are among those of the statement
+  const statement = statementNow(), names = hypers(state.theorem).filter((s) => !s.steps && s.name in statement.at).map((s) => s.name);
+  if (!names.includes(state.x) || !names.includes(state.y)) [state.x, state.y] = statement.axes;
+  fillNames("region-x", names, state.x);
+  fillNames("region-y", names, state.y);
+  $("region").closest("section").hidden = names.length < 2 || !statement.conditions.length;
 };
 const badge = (status) => node("span", { class: `badge ${STATUS[status][0]}` }, STATUS[status][1]);
 const hypers = (theorem) => theorem.symbols.filter((s) => s.role === "hyperparameter");
 
 const choose = (theorem, { label, preset = 0, texts, over, x, y, rivals } = {}) => {
   const is = (name) => name !== undefined && theorem.symbol[name] !== undefined;
-  const hyper = hypers(theorem).filter((s) => !s.steps).map((s) => s.name);
-  const [first = "", second = ""] = theorem.axes;
   Object.assign(state, {
     theorem, label: theorem.statement[label] ? label : theorem.default,
     preset: theorem.presets[preset] ? preset : 0,
-    over: is(over) ? over : theorem.horizon || hyper[0] || theorem.symbols[0].name,
-    x: hyper.includes(x) ? x : first, y: hyper.includes(y) ? y : second,
+    over: is(over) ? over : theorem.horizon || theorem.symbols[0].name,
+    x, y,
     rivals: rivals || usualRivals(theorem),
   });
   state.texts = { ...textsOf(theorem, state.preset), ...(texts || {}) };
@@ -121,6 +123,7 @@ const buildInputs = () => {
   const idle = theorem.symbols.filter((s) => !(s.name in statement.at));
   if (idle.length) made.push(node("p", { class: "hint" }, `Not in this statement: ${idle.map((s) => s.name).join(", ")}.`));
   $("inputs").replaceChildren(...made);
+  fillAxes();
 };
 const inputRow = (symbol) => {
   const scheduled = statementNow().order.includes(symbol.name);
@@ -334,15 +337,13 @@ const drawIntervals = (found, now) => {
 
 const COLUMNS = 64, ROWS = 48;
 const drawRegion = (found, now) => {
-  const theorem = state.theorem, statement = statementNow(), host = $("region").closest("section");
-  host.hidden = !(state.x in statement.at && state.y in statement.at && state.x !== state.y) || !statement.conditions.length;
-  if (host.hidden && state.x in statement.at && state.y in statement.at && statement.conditions.length) { // the same symbol twice: keep the choice open
-    host.hidden = false;
+  const theorem = state.theorem, statement = statementNow();
+  if ($("region").closest("section").hidden) return;
+  if (state.x === state.y) {
     $("region").replaceChildren();
     $("region-words").textContent = "Choose two different hyperparameters.";
     return;
   }
-  if (host.hidden) return;
   const names = [state.x, state.y], symbols = names.map((name) => theorem.symbol[name]);
   const values = names.map((name) => found.point.get(name));
   const windows = symbols.map((s, k) => {
@@ -356,14 +357,14 @@ const drawRegion = (found, now) => {
   const axes = new Axes($("region"), { xs: windows[0], ys: windows[1], height: 330, title: `Admissible set of ${names[0]} and ${names[1]}` });
   const wide = axes.width - axes.left - axes.right, tall = axes.height - axes.top - axes.bottom;
   const px = (c) => (axes.left + (c / (COLUMNS - 1)) * wide).toFixed(1), py = (r) => (axes.height - axes.bottom - (r / (ROWS - 1)) * tall).toFixed(1);
-  axes.add("path", { d: filled(worst, COLUMNS, ROWS, px, py), fill: "var(--inside)" });
+  axes.add("path", { d: filled(worst, COLUMNS, ROWS, px, py), fill: "var(--inside)", class: "inside" });
   axes.frame(`${names[0]}: ${symbols[0].meaning}`, names[1]);
   const drawn = [];
   layers.forEach((layer, i) => {
     const d = border(layer, COLUMNS, ROWS, px, py);
     if (!d) return;
     const name = plain(statement.conditions[i].name);
-    axes.add("path", { d, fill: "none", stroke: hue(drawn.length), "stroke-width": 2.2, "stroke-dasharray": DASHES[drawn.length % DASHES.length] });
+    axes.add("path", { d, class: "border", fill: "none", stroke: hue(drawn.length), "stroke-width": 2.2, "stroke-dasharray": DASHES[drawn.length % DASHES.length] });
     const pieces = d.split("M").slice(1), [x, y] = pieces[Math.floor(pieces.length * (0.35 + 0.3 * (drawn.length % 2)))].split("L")[0].split(" ").map(Number);
     const anchor = x > axes.width * 0.6 ? "end" : "start";
     drawn.push({ name, x: x + (anchor === "end" ? -6 : 6), y, anchor, color: hue(drawn.length) });
@@ -528,7 +529,7 @@ const writeAddress = () => {
   const moved = [...names].filter((name) => start[name] !== state.texts[name]).map((name) => `${name}:${state.texts[name] ?? ""}`);
   if (moved.length) parts.set("set", moved.join(","));
   parts.set("over", state.over);
-  parts.set("axes", `${state.x},${state.y}`);
+  parts.set("axes", [state.x, state.y].join(","));
   parts.set("with", [...state.rivals].join(","));
   history.replaceState(null, "", `#${parts}`);
 };
