@@ -84,7 +84,7 @@ const fillAxes = () => { // the two hyperparameters of the picture are among tho
   fillNames("region-y", names, state.y);
   $("region").closest("section").hidden = names.length < 2 || !statement.conditions.length;
 };
-const badge = (status) => node("span", { class: `badge ${STATUS[status][0]}` }, STATUS[status][1]);
+const badge = (status) => { const [kind, text] = STATUS[status] || ["warn", status]; return node("span", { class: `badge ${kind}` }, text); };
 const hypers = (theorem) => theorem.symbols.filter((s) => s.role === "hyperparameter");
 
 const choose = (theorem, { label, preset = 0, texts, over, x, y, rivals } = {}) => {
@@ -172,7 +172,7 @@ const drawStatus = () => {
   const statement = statementNow(), box = $("status");
   box.className = statement.status;
   const better = state.theorem.statement.corrected;
-  const children = [node("p", {}, badge(statement.status), ` ${STATUS_WORDS[statement.status]} ${statement.status === "refuted" ? "" : statement.why}`.trimEnd())];
+  const children = [node("p", {}, badge(statement.status), ` ${STATUS_WORDS[statement.status] || ""} ${statement.status === "refuted" ? "" : statement.why}`.trimEnd())];
   if (statement.note) children.push(node("p", {}, `Note: ${statement.note}`));
   const check = (command) => node("p", { class: "command" }, node("code", {}, command), node("button", { type: "button", onclick: () => copy("the command", command) }, "Copy"));
   const [first, ...more] = statement.commands;
