@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: report report-full test test-all lint docs dependencies check-dependencies bench faults fuzz gpu clean
+.PHONY: report report-full site test test-all lint docs dependencies check-dependencies bench faults fuzz gpu clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -17,6 +17,10 @@ report: $(STAMP)  ## the main job: verdicts, counterexample and audit in one sel
 
 report-full: $(STAMP)  ## every instance, lemma, rate and paper (about twenty minutes on two cores); goes on where it stopped
 	$(BIN)/fedco report --out report
+
+site: $(STAMP)  ## the documentation as a site, site/index.html; a broken link or a formula that cannot be set stops it
+	@mkdir -p $(VENV)/src && ln -sfn $(CURDIR) $(VENV)/src/fedco  # docstrings are read from the source, whose folder must be called fedco
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 test: $(STAMP) lint  ## lint, types and the whole test suite
 	$(BIN)/python -m pytest -n 2 -m "not slow"
@@ -63,4 +67,4 @@ gpu: $(STAMP)  ## where there is a CUDA device: the tests that need one, then th
 	$(BIN)/python benchmarks/gpu_throughput.py
 
 clean:
-	rm -rf $(VENV) report build *.egg-info
+	rm -rf $(VENV) report site build *.egg-info

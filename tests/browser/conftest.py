@@ -22,9 +22,9 @@ FLAGS = (
     "--disable-dev-shm-usage",
     "--disable-background-networking",
     "--disable-component-update",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
-"""No name resolves, so that whatever a page asks for stays on this machine; it is noted all the same."""
+"""No name resolves but this machine's own address, so that whatever a page asks for stays here; it is noted all the same."""
 LOCAL = ("file:", "data:", "blob:", "about:")
 SERIOUS = ("serious", "critical")
 

@@ -1,0 +1,122 @@
+"""What `make site` makes beside the Markdown files: the navigation, the explorer on the start page, and formulas as MathML.
+
+mkdocs calls the functions `on_…` of this file (`hooks` in mkdocs.yml).
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import fedco
+from fedco.bounds.language.typesetting import mathml
+from fedco.bounds.registry import all_papers
+from fedco.validation.explorer.page import write_explorer
+from mkdocs.structure.files import File
+
+DISPLAYED = re.compile(r'<div class="arithmatex">\\\[(.*?)\\\]</div>', re.DOTALL)
+INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
+BARE_LETTER = re.compile(r"\\mathbb +([A-Za-z])")
+EXPLORER = "explore.html"
+ENTRY = re.compile(r"^- \[(.+)\]\((.+\.md)\)$", re.MULTILINE)
+PUBLIC = "<!-- every public name -->"
+
+
+def on_config(config: Any) -> Any:
+    """The navigation: what a reader looks for first stands first; no page is left out, and a new one finds its place."""
+    docs = Path(config.docs_dir)
+    config.nav = [
+        {"Start": "index.md"},
+        {"How to": [{title(path): page(docs, path)} for path in sorted((docs / "howto").glob("*.md"))]},
+        {"Theorems": ["theorems/index.md", *theorems(docs)]},
+        {"Derivations": [{title(path): page(docs, path)} for path in sorted((docs / "theory").glob("*.md"))]},
+        {"Audit": "audit.md"},
+        {"Gallery": ["gallery/index.md", *({title(path): page(docs, path)} for path in figures(docs))]},
+        {"Glossary": "glossary.md"},
+        {"Reference": [{title(path): page(docs, path)} for path in sorted((docs / "reference").glob("*.md"))]},
+        {"Inside": [{title(path): page(docs, path)} for path in sorted(docs.glob("*.md")) if path.stem not in PLACED]},
+    ]
+    return config
+
+
+PLACED = ("index", "audit", "glossary")
+"""Pages with a place of their own; every other page of docs/ stands under the last heading."""
+
+
+def title(path: Path) -> str:
+    """The first heading of a page."""
+    first = next(line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("# "))
+    return first.removeprefix("# ").strip()
+
+
+def page(docs: Path, path: Path) -> str:
+    return path.relative_to(docs).as_posix()
+
+
+def theorems(docs: Path) -> list[dict[str, Any]]:
+    """One group for each paper, its statements in the order in which it declares them."""
+    return [
+        {paper.key: [{name.partition(".")[2]: f"theorems/{name}.md"} for name in paper.theorems]}
+        for paper in all_papers()
+        if any((docs / "theorems" / f"{name}.md").exists() for name in paper.theorems)
+    ]
+
+
+def figures(docs: Path) -> list[Path]:
+    """The pages of the gallery, those with a figure first."""
+    pages = [path for path in sorted((docs / "gallery").glob("*.md")) if path.stem != "index"]
+    return sorted(pages, key=lambda path: not path.with_suffix(".svg").exists())
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """The explorer with the main theorems of every paper."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / EXPLORER
+        write_explorer(made)
+        files.append(File.generated(config, EXPLORER, content=made.read_text(encoding="utf-8")))
+    return files
+
+
+def on_page_markdown(text: str, page: Any, config: Any, **_: Any) -> str:
+    """The public names of the package with their docstrings, the figures of a theorem on its page, pictures in the gallery."""
+    place, gallery = Path(page.file.src_uri), Path(config.docs_dir) / "gallery"
+    if place.as_posix() == "gallery/index.md":
+        return ENTRY.sub(lambda match: entry(gallery, match[1], match[2]), text)
+    if place.parent.name == "theorems":
+        return text + "".join(figure(path) for path in sorted(gallery.glob(f"{place.stem}_*.svg")))
+    return text.replace(PUBLIC, "\n".join(map(documented, public_names())))
+
+
+def entry(gallery: Path, name: str, page: str) -> str:
+    """An entry of the gallery: with its picture, where that is kept."""
+    drawn = Path(page).with_suffix(".svg")
+    return f"- [![{name}]({drawn}) {name}]({page})" if (gallery / drawn).exists() else f"- [{name}]({page})"
+
+
+def figure(path: Path) -> str:
+    """A kept figure of a theorem, which leads to its page in the gallery."""
+    return f"\n[![{path.stem}](../gallery/{path.name})](../gallery/{path.stem}.md)\n"
+
+
+def public_names() -> list[str]:
+    """What `import fedco` offers, where each is defined, in alphabetical order."""
+    homes = {name: place for name, place in fedco._HOMES.items() if name in fedco.__all__}
+    return [f"fedco.{module}.{attribute}" for module, attribute in (homes[name] for name in sorted(homes))]
+
+
+def documented(name: str) -> str:
+    return f"::: {name}\n"
+
+
+def on_page_content(text: str, **_: Any) -> str:
+    """Formulas as MathML; one that cannot be set stops the build."""
+    text = DISPLAYED.sub(lambda match: f'<div class="formula">{formula(match[1], display=True)}</div>', text)
+    return INLINE.sub(lambda match: formula(match[1], display=False), text)
+
+
+def formula(latex: str, *, display: bool) -> str:
+    """A `<math>` element; `\\mathbb E` gets the braces that the converter wants."""
+    return mathml(BARE_LETTER.sub(r"\\mathbb{\1}", html.unescape(latex)), display=display)

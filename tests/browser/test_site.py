@@ -1,0 +1,103 @@
+"""The documentation as a site: built strictly, read over a local server, nothing asked for from outside."""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import fedco
+import pytest
+from fedco.bounds.registry import all_theorems
+
+ROOT = Path(fedco.__file__).parent
+pytestmark = pytest.mark.slow
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """A server that keeps its log to itself."""
+
+    def log_message(self, *_: Any) -> None:
+        return
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    source = tmp_path_factory.mktemp("source")
+    (source / "fedco").symlink_to(ROOT)
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    environment = {**os.environ, "FEDCO_SOURCE": str(source), "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def opened(browser: Any, url: str, asked: list[str], **options: Any) -> Any:
+    """A loaded page; what it asks for elsewhere, and what it complains about, is noted."""
+    page = browser.new_context(**options).new_page()
+    origin = url.split("/", 3)[:3]
+    page.on(
+        "request", lambda r: asked.append(r.url) if r.url.split("/", 3)[:3] != origin and "data:" not in r.url else 0
+    )
+    page.on("console", lambda message: asked.append(message.text) if message.type == "error" else 0)
+    page.on("pageerror", lambda error: asked.append(str(error)))
+    page.goto(url, wait_until="networkidle")
+    return page
+
+
+def test_every_theorem_has_a_page_with_typeset_formulas(site: Path) -> None:
+    for name, theorem in all_theorems().items():
+        text = (site / "theorems" / f"{name}.html").read_text(encoding="utf-8")
+        assert "arithmatex" not in text and "\\frac" not in text
+        assert "<math" in text or theorem.kind not in ("theorem", "corollary"), name
+
+
+def test_no_page_asks_for_anything_outside(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 150
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        assert not [place for place in ('src="http', 'src="//', "@import", 'href="https://fonts') if place in text], (
+            path
+        )
+
+
+def test_the_reference_has_every_public_name(site: Path) -> None:
+    text = (site / "reference" / "python.html").read_text(encoding="utf-8")
+    public = [f"fedco.{module}.{found}" for name, (module, found) in fedco._HOMES.items() if name in fedco.__all__]
+    missing = [name for name in public if f'id="{name}"' not in text]
+    assert missing == []
+
+
+def test_the_start_page_holds_the_explorer_and_the_search_finds(browser: Any, address: str) -> None:
+    asked: list[str] = []
+    page = opened(browser, f"{address}/index.html", asked, viewport={"width": 1300, "height": 900})
+    frame = page.frame_locator("iframe.explorer")
+    frame.locator("select").first.wait_for()
+    page.locator(".md-search__input").click()
+    page.locator(".md-search__input").press_sequentially("consensus")
+    page.locator(".md-search-result__item").first.wait_for(timeout=120_000)
+    assert asked == []
+
+
+@pytest.mark.parametrize("name", ["index", "audit", "theorems/feddro.theorem_5_1", "theory/fcsg", "reference/method"])
+def test_a_page_fits_a_phone(browser: Any, address: str, sideways: Callable[[Any], int], name: str) -> None:
+    asked: list[str] = []
+    page = opened(browser, f"{address}/{name}.html", asked, viewport={"width": 400, "height": 800})
+    assert sideways(page) <= 0 and asked == []
