@@ -130,7 +130,9 @@ def output_is_last() -> Evidence:
     path = {j: start * (1 + eta) ** j for j in (0, 1, steps // 2, steps - 1)}
     grows = all(w - eta * force(w) == start * (1 + eta) ** (j + 1) for j, w in path.items())
     last = start * (1 + eta) ** steps
-    gap = Q(ceil((force.integral(start) - force.integral(Q(2))) * 10**12), 10**12)  # rounded up: each bound grows with it
+    gap = Q(
+        ceil((force.integral(start) - force.integral(Q(2))) * 10**12), 10**12
+    )  # rounded up: each bound grows with it
     shape = {"G_f": 1, "G_g": force.bound(), "L_f": cases.TINY, "L_g": force.lipschitz(), "L": force.lipschitz()}
     values = {**shape, "sigma": cases.TINY, "F_gap": gap, "eta": eta, "tau": 1, "b": 1, "b_1": 1, "T": steps}
     totals = [total(name, label, values) for name, label in EVERY_FORM]
