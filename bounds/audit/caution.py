@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language.theorem import Statement
+from ..registry import get_paper, is_paper
 from .refuted import refuted_by
 
 
@@ -34,3 +35,22 @@ def caution(statement: Statement) -> Caution:
         text = "composed from the paper's lemmas as printed: it inherits their faults and is no promise"
         return Caution("composed", text + instead)
     return Caution("derived" if label == "corrected" else "open")
+
+
+def has_derivation(statement: Statement) -> bool:
+    """Whether the paper declares a derivation of the statement as data, which `fedco prove` checks; nothing is checked here."""
+    theorem = statement.theorem
+    key = theorem.id.partition(".")[0]
+    return statement.label == theorem.default and is_paper(key) and theorem.id in get_paper(key).derivations
+
+
+def standing(statement: Statement) -> str:
+    """The status in words, with what stands behind it."""
+    known = caution(statement)
+    if known.status == "refuted":
+        return f"refuted by {', '.join(known.bundles)}"
+    if has_derivation(statement):
+        return f"has a derivation that a kernel checks: fedco prove {statement.theorem.id}"
+    if known.status == "derived":
+        return f"derived in docs/theory, not checked by the kernel ({statement.theorem.source.paper})"
+    return known.status

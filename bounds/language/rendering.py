@@ -127,7 +127,10 @@ def to_text(theorem: Theorem, labels: Sequence[str] = ()) -> str:
 
 
 def _statement_text(theorem: Theorem, statement: Statement) -> list[str]:
+    from ..audit.caution import standing
+
     lines = [f"{statement.label}:" + (f"  ({statement.note})" if statement.note else "")]
+    lines.append(f"  status: {standing(statement)}")
     for binding in theorem.symbols(statement.label).values():
         quantity = binding.quantity
         lines.append(f"  {binding.name:<18} {quantity.meaning}  [{quantity.dimension}], {quantity.domain}")
@@ -198,7 +201,11 @@ def theorem_dict(theorem: Theorem, labels: Sequence[str] = ()) -> dict[str, Any]
 
 
 def _statement_dict(theorem: Theorem, statement: Statement) -> dict[str, Any]:
+    from ..audit.caution import has_derivation
+
     return {
+        **status_of(statement),
+        "derivation": has_derivation(statement),
         "note": statement.note,
         "symbols": {
             name: {
@@ -218,12 +225,13 @@ def _statement_dict(theorem: Theorem, statement: Statement) -> dict[str, Any]:
     }
 
 
-def to_page(theorem: Theorem, findings: list[Any], validated: Sequence[str]) -> str:
+def to_page(theorem: Theorem, findings: list[Any], validated: Sequence[str], derivation: Sequence[str] = ()) -> str:
     """The documentation page of a theorem, in Markdown with display formulas.
 
     Args:
         findings: those of the audit about it.
         validated: lines that say on which instances it is compared with runs.
+        derivation: lines about the status of its default statement, and the derivation.
     """
     lines = [f"# {theorem.id}", "", f"*{theorem.title}* — {theorem.source}.", ""]
     lines += [
@@ -234,6 +242,8 @@ def to_page(theorem: Theorem, findings: list[Any], validated: Sequence[str]) -> 
         lines += ["## Assumptions", "", *(f"- **{a.name}**: {a.text}." for a in theorem.assumptions), ""]
     for label in theorem.labels:
         lines += _statement_page(theorem, theorem.statement(label))
+    if derivation:
+        lines += ["## Derivation", "", *derivation, ""]
     lines += [
         "## Validated on",
         "",

@@ -10,6 +10,7 @@ from fedco import theorems
 from fedco.bounds import paper_keys
 from fedco.bounds.audit.checks import audit
 from fedco.bounds.language.rendering import audit_page
+from fedco.bounds.proof.derivations import derived_ids, prove
 from fedco.validation.report import pages
 from fedco.validation.runs.registry import recipes
 
@@ -46,3 +47,12 @@ def test_a_page_says_where_its_theorem_is_validated():
     for name, recipe in RECIPES.items():
         text = (DOCS / "theorems" / f"{name}.md").read_text(encoding="utf-8")
         assert all(f"`{item.name}`" in text for item in recipe.instances), name
+
+
+def test_a_page_shows_the_derivation_and_nothing_else_is_called_proved():
+    for name, theorem in theorems().items():
+        text = (DOCS / "theorems" / f"{name}.md").read_text(encoding="utf-8")
+        assert (f"The {theorem.default} statement is **proved**" in text) == (name in derived_ids()), name
+        if name in derived_ids():
+            lines = prove(theorem).lines
+            assert all(f"{number}. **{x.name}**: `{x.claim}`." in text for number, x in enumerate(lines, 1)), name

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from ...bounds.audit.checks import audit
 from ...bounds.audit.findings import Finding
-from ...bounds.audit.status import table
+from ...bounds.audit.status import status, table
 from ...bounds.language.rendering import audit_page, to_page
+from ...bounds.language.theorem import Theorem
+from ...bounds.proof.derivations import derivation, prove
 from ...bounds.registry import all_theorems as theorems
 from ...bounds.registry import paper_keys, paper_theorems
 from ...storage import write_text
@@ -23,7 +25,7 @@ _LEMMA = "a lemma is measured along the runs of its theorem, `fedco validate THE
 def paper_pages(paper: str, findings: list[Finding]) -> dict[str, str]:
     """File name -> text of the pages of one paper key; `findings` are those of its audit."""
     return {
-        f"{name}.md": to_page(item, [f for f in findings if f.theorem == name], validated_on(name))
+        f"{name}.md": to_page(item, [f for f in findings if f.theorem == name], validated_on(name), derived(item))
         for name, item in paper_theorems(paper).items()
     }
 
@@ -34,6 +36,25 @@ def validated_on(name: str) -> list[str]:
         return [f"no run: {why_without(name) or _LEMMA}"]
     recipe = recipes()[name]
     return [f"`{item.name}`, {item.case}: {item.why}; statement `{recipe.label}`" for item in recipe.instances]
+
+
+def derived(theorem: Theorem) -> list[str]:
+    """What stands behind the default statement: its status, and the steps of its derivation where the kernel checks one."""
+    found = status(theorem, theorem.default)
+    lines = [f"The {theorem.default} statement is **{found.outcome}**: {found.why}."]
+    if derivation(theorem) is None:
+        return lines
+    checked = prove(theorem)
+    count = f"{len(checked.lines)} steps, each checked: claim, rule, what it uses"
+    lines += ["", f"<details><summary>{count}</summary>", "", *(f"- `{text}`" for text in checked.reading), ""]
+    for number, x in enumerate(checked.lines, 1):
+        uses = f", from {', '.join(f'`{name}`' for name in x.uses)}" if x.uses else ""
+        lines.append(
+            f"{number}. **{x.name}**: `{x.claim}`. {x.rule.capitalize()}{uses}." + (f" {x.why}." if x.why else "")
+        )
+    parts = (("Assumed", checked.assumptions), ("Conditions used", checked.conditions), ("Not used", checked.unused))
+    lines += ["", *(f"{what}: {', '.join(names)}.  " for what, names in parts if names), "", "</details>"]
+    return lines
 
 
 def index() -> str:

@@ -1,11 +1,12 @@
 """The status of a corrected statement follows from the kernel; the front door's caution agrees with it."""
 
 import pytest
-from fedco.bounds import get_theorem, paper_theorems
+from fedco.bounds import all_theorems, get_theorem, paper_theorems
 from fedco.bounds.audit.caution import caution
 from fedco.bounds.audit.refuted import refuted_by
 from fedco.bounds.audit.status import status
 from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.rendering import theorem_dict, to_text
 from fedco.bounds.proof.derivations import derived_ids
 
 
@@ -31,3 +32,16 @@ def test_a_corrected_statement_without_a_derivation_says_so():
 def test_an_unknown_label_is_refused():
     with pytest.raises(InputError):
         status(get_theorem("fcsg.theorem_4_1"), "wished")
+
+
+def test_show_says_what_stands_behind_a_statement():
+    for theorem in all_theorems().values():
+        if "corrected" not in theorem.labels:
+            continue
+        checked = theorem.id in derived_ids()
+        shown = theorem_dict(theorem)["statements"]
+        assert shown["corrected"]["derivation"] == checked, theorem.id
+        assert not shown["printed"]["derivation"], "a derivation is that of the default statement"
+        own = to_text(theorem).partition("\ncorrected:")[2]
+        assert (f"a derivation that a kernel checks: fedco prove {theorem.id}" in own) == checked
+        assert ("not checked by the kernel" in own) == (not checked)
