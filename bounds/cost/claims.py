@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+from ..audit.refuted import refuted_by
 from ..language.reading import InputError
 from ..language.result import Sheet, Table
 from ..registry import all_papers, get_theorem
@@ -59,11 +60,15 @@ class Checked:
     Args:
         found: the order with the claimed schedule (the printed corollary), samples first.
         best: statement label -> the least order that the general theorem allows without more samples.
+        refuted_by: bundles that break the printed statement: what follows from it does not hold for that.
+        corrected: the order with the schedule of the corrected corollary, where there is one.
     """
 
     claim: Claim
     found: Order | None
     best: dict[str, Order | None]
+    refuted_by: tuple[str, ...] = ()
+    corrected: Order | None = None
 
     @property
     def agrees(self) -> bool:
@@ -91,6 +96,8 @@ class Checked:
             "claimed": str(self.claim.order),
             "found": str(self.found),
             "agrees": self.agrees,
+            "refuted_by": list(self.refuted_by),
+            "corrected": None if self.corrected is None else str(self.corrected),
             "best": {label: str(order) for label, order in self.best.items()},
             "better_schedule_in": list(self.better),
             "does_not_follow_in": list(self.worse),
@@ -98,6 +105,9 @@ class Checked:
 
     def __str__(self) -> str:
         verdict = "follows" if self.agrees else "does not follow"
+        if self.agrees and self.refuted_by:
+            verdict = f"follows only from the printed statement, which is refuted ({self.refuted_by[0]})"
+            verdict += f"; the corrected one gives {self.corrected}" if self.corrected else ""
         best = ", ".join(f"{label}: {order}" for label, order in self.best.items())
         claimed = f"{self.claim.where}: {self.claim.resource} ~ {self.claim.order} {verdict}"
         return f"{claimed}; best inside {self.claim.general}: {best}"
@@ -112,11 +122,22 @@ def sheet(checked: Sequence[Checked]) -> Sheet:
             row.claim.order.math(),
             row.found.math() if row.found else None,
             row.agrees,
+            bool(row.refuted_by),
+            row.corrected.math() if row.corrected else None,
             ", ".join(f"{label}: {order}" for label, order in row.best.items()),
         )
         for row in checked
     )
-    heads = ("where", "cost", "claimed", "printed statement gives", "follows", "least order inside the theorem")
+    heads = (
+        "where",
+        "cost",
+        "claimed",
+        "printed statement gives",
+        "follows",
+        "printed refuted",
+        "corrected statement gives",
+        "least order inside the theorem",
+    )
     return Sheet("Complexity claims of the paper", None, (Table("claims", heads, rows),))
 
 
@@ -128,7 +149,10 @@ def check(claim: Claim) -> Checked:
     """The claim against the printed corollary and against every statement of the theorem behind it."""
     general = get_theorem(claim.general)
     best = {label: _least(claim, claim.general, label) for label in general.labels}
-    return Checked(claim, _least(claim, claim.statement_of, "printed"), best)
+    item = get_theorem(claim.statement_of)
+    corrected = _least(claim, claim.statement_of, "corrected") if "corrected" in item.labels else None
+    broken = refuted_by(item.statement("printed"))
+    return Checked(claim, _least(claim, claim.statement_of, "printed"), best, broken, corrected)
 
 
 def _least(claim: Claim, name: str, label: str) -> Order | None:

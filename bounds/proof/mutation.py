@@ -1,16 +1,23 @@
-"""Every small change of a derivation or of a statement, one at a time, to see that the check notices it."""
+"""Every small change of a derivation or of a statement, one at a time, to see that the check notices it.
+
+python -m fedco.bounds.proof.mutation [SAMPLE] prints the outcomes for every derivation; without a sample it tries every change.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import sympy as sp
 
+from ..language.reading import InputError
 from ..language.theorem import Condition, Statement, Term, Theorem
-from .derivations import verdict
+from ..registry import get_theorem
+from .derivations import derivation, derived_ids, prove, verdict
 from .kernel import Corollary, Derivation, Param, ProofError, Signomial, Verdict
 
 
@@ -86,13 +93,72 @@ def _expressions(expr: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
         yield f"divided by {symbol}", expr / symbol
 
 
-def noticed(derivation: Derivation | Corollary, theorem: Theorem, label: str, before: Verdict) -> bool:
-    """Whether the check refuses, or leaves out something else than before, or the change is none.
+OUTCOMES = ("refused", "reported", "same", "survived")
 
-    A change is none where every step still says the same, such as another way to write a projected inner product.
+
+def outcome(changed: Derivation | Corollary, theorem: Theorem, label: str, before: Verdict) -> str:
+    """What the check makes of a change: one of `OUTCOMES`.
+
+    `refused`: it does not check. `reported`: it checks, and leaves out or uses something else than before, and says so. `same`:
+    every step still says the same, such as another way to write a projected inner product. `survived`: none of these.
     """
-    after = verdict(derivation, theorem, label)
-    return not after.checked or _signature(after) != _signature(before) or after.facts == before.facts
+    after = verdict(changed, theorem, label)
+    if not after.checked:
+        return "refused"
+    if _signature(after) != _signature(before):
+        return "reported"
+    return "same" if after.facts == before.facts else "survived"
+
+
+@dataclass(frozen=True)
+class Survey:
+    """How many changes of a derivation and of its statement had each outcome; `survivors` says where the others were made.
+
+    `of` is the number of all changes there are, of which a sample may have been tried.
+    """
+
+    theorem: str
+    of: int
+    counts: Mapping[str, int]
+    survivors: tuple[str, ...]
+
+    @property
+    def tried(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def share(self) -> Fraction:
+        """Share of the tried changes that did not survive."""
+        return 1 - Fraction(len(self.survivors), self.tried) if self.tried else Fraction(1)
+
+    def __str__(self) -> str:
+        parts = ", ".join(f"{n} {name}" for name, n in self.counts.items())
+        rest = "".join(f"\n  survived: {where}" for where in self.survivors)
+        return (
+            f"{self.theorem}: {self.tried} of {self.of} changes tried: {parts}; noticed {float(self.share):.2%}{rest}"
+        )
+
+
+def survey(theorem: Theorem, sample: int = 0, seed: int = 0) -> Survey:
+    """Try every change of the derivation and of the statement that it proves, or a random sample of them.
+
+    Raises:
+        InputError: the theorem has no derivation, or it does not check.
+    """
+    plan, before = derivation(theorem), prove(theorem)
+    if plan is None or not before.checked:
+        raise InputError(f"{theorem.id}: wanted a derivation that checks, got {before.failure or 'none'}")
+    label = before.statement
+    changes: list[tuple[str, Derivation | Corollary, Theorem]] = [(m.where, m.value, theorem) for m in mutants(plan)]
+    changes += [(m.where, plan, with_statement(theorem, m.value)) for m in statement_mutants(theorem.statement(label))]
+    chosen = Random(f"{theorem.id} {seed}").sample(changes, min(sample, len(changes))) if sample else changes
+    counts, survivors = dict.fromkeys(OUTCOMES, 0), []
+    for where, changed, about in chosen:
+        found = outcome(changed, about, label, before)
+        counts[found] += 1
+        if found == "survived":
+            survivors.append(where)
+    return Survey(theorem.id, len(changes), counts, tuple(survivors))
 
 
 def _signature(verdict: Verdict) -> tuple[Any, ...]:
@@ -105,3 +171,8 @@ def with_statement(theorem: Theorem, statement: Statement) -> Theorem:
     changed = replace(theorem, statements={**theorem.statements, statement.label: lambda: statement})
     changed._cache[statement.label] = statement
     return changed
+
+
+if __name__ == "__main__":
+    for name in derived_ids():
+        print(survey(get_theorem(name), int(sys.argv[1]) if len(sys.argv) > 1 else 0), flush=True)

@@ -61,3 +61,13 @@ def test_claims_are_found_by_theorem_and_by_corollary():
     }
     assert claims.about("fcsg.theorem_4_1") == claims.about("fcsg.corollary_4_2") != ()
     assert claims.about("feddro.lemma_3_1") == ()
+
+
+def test_a_claim_that_rests_on_a_refuted_statement_says_so():
+    (first, *_) = claims.about("feddro.corollary_1")
+    found = claims.check(first)
+    assert found.agrees and "feddro.corollary_1" in found.refuted_by
+    assert "which is refuted (feddro.corollary_1" in str(found)
+    assert found.to_dict()["refuted_by"] == list(found.refuted_by) and found.corrected is not None
+    (sound, *_) = claims.about("fcsg.corollary_4_2")
+    assert not claims.check(sound).refuted_by and "refuted" not in str(claims.check(sound))
