@@ -133,7 +133,8 @@ LEMMA_D_3 = declare(
         ),
         (SHORT_STEP, MOMENTUM_RANGE),
         (S_F,),
-        note="first_block may be left out if u_1 is averaged before the first step; derivation: docs/theory/fcsg.md",
+        note="the sum runs over 1 <= t < T and is divided by T, since u_t exists from t = 1 on; first_block may be left out if "
+        "u_1 is averaged before the first step; derivation: docs/theory/fcsg.md",
     ),
 )
 

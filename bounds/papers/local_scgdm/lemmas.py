@@ -7,8 +7,10 @@ from ...language.theorem import Metric, Statement, Term
 from . import composed as proof
 from . import corrected
 from .notation import (
+    ASSUMPTIONS,
     DESCENT_STEP,
     GRADIENT_SQ,
+    IDENTICAL,
     INNER_RANGE,
     JACOBIAN,
     L_F,
@@ -116,6 +118,7 @@ LEMMA_A_2 = declare(
     ),
     corrected=lambda: corrected.gradient_spread(s),
     not_composed="quoted from another paper, without a proof",
+    assumptions=(*ASSUMPTIONS, IDENTICAL),
 )
 CONSENSUS = Metric(
     "(1/(T K)) sum_t sum_k E||x_k - xbar||^2",

@@ -115,6 +115,7 @@ ASSUMPTIONS = (
         "`printed` and `composed` are false for clients that differ (finding local_scgdm.heterogeneity)",
     ),
 )
+IDENTICAL = Assumption("not stated: identical clients", "for `corrected`: f_k = f and g_k = g for all clients")
 META = (
     Assumption("3.8", "gradients L_1-, Hessians L_2-Lipschitz, variances sigma_1^2 and sigma_2^2, gradients at most G"),
 )

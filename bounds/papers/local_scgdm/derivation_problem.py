@@ -1,0 +1,224 @@
+"""Local-SCGDM, for the kernel: problem, method, assumptions, and what follows from the update equations."""
+
+from __future__ import annotations
+
+from ...proof.kernel import (
+    COMMUNICATION,
+    LOCAL,
+    ONE,
+    Act,
+    Action,
+    App,
+    Assume,
+    Axiom,
+    Bounded,
+    Cases,
+    Combine,
+    Definition,
+    Function,
+    Index,
+    Instance,
+    Known,
+    Linear,
+    Lipschitz,
+    LipschitzOperator,
+    LowerBound,
+    Mean,
+    Objective,
+    Project,
+    Reader,
+    SecondMoment,
+    Setting,
+    Source,
+    Start,
+    Step,
+    Term,
+    Var,
+    Variable,
+    Variance,
+    parameter,
+    signomial,
+    sq,
+)
+from ...proof.writing import deviation
+
+CLIENT = frozenset({"k"})
+PAST = Known.before(("xi", "zeta"))
+PAST_AND_XI = PAST | Known.sample("xi")
+PHASES = ("first local", "first communication", "local", "communication")
+TWO, THREE, FOUR = signomial(2), signomial(3), signomial(4)
+
+
+def clients(term: Term) -> Term:
+    return Mean("k", term)
+
+
+def away(term: Term) -> Term:
+    """The deviation from the mean over the clients."""
+    return term - clients(term)
+
+
+def g(x: Term) -> Term:
+    return App("g", x, (None,))
+
+
+def jacobian(x: Term) -> Term:
+    return App("dg", x, (None,))
+
+
+def df(y: Term) -> Term:
+    return App("df", y, (None,))
+
+
+def client_gradient(x: Term) -> Term:
+    return Act(jacobian(x), df(g(x)))
+
+
+X, U, MOMENTUM = Var("x"), Var("u"), Var("m")
+NEXT_U, NEW, AFTER = Var("u", 1), Var("m", 1), Var("x", 1)
+BAR, NEXT, BEFORE = clients(X), clients(AFTER), clients(Var("x", -1))
+VALUE, JACOBIAN = App("g", X, (0,)), App("dg", X, (0,))
+NOISE, JACOBIAN_NOISE = VALUE - g(X), JACOBIAN - jacobian(X)
+GRADIENT, GRADIENT_BEFORE = clients(client_gradient(BAR)), clients(client_gradient(BEFORE))
+
+
+class Constants:
+    """Abbreviations of docs/theory/local_scgdm.md, and the inner estimate before line 13."""
+
+    def __init__(self, s: Reader):
+        self.w, self.c, self.step = s.gamma * s.eta, s.alpha * s.eta, s.beta * s.eta
+        self.product = s.C_f**2 * s.C_g**2
+        self.by_value = s.C_g**2 * s.L_f**2
+        self.noise = s.C_g**2 * s.sigma_f**2 + 2 * s.C_f**2 * s.sigma_g**2
+        self.far = (s.p - 1) ** 2 * self.step**2 * self.product
+        self.estimate = {"first": VALUE, "later": (1 - self.w) * U + self.w * VALUE}
+        self.known = {"first": g(X), "later": (1 - self.w) * U + self.w * g(X)}
+
+    def direction(self, when: str) -> Term:
+        """z of line 8."""
+        return Act(JACOBIAN, App("df", self.estimate[when], (0,)))
+
+    def momentum(self, when: str) -> Term:
+        return self.direction(when) if when == "first" else (1 - self.c) * MOMENTUM + self.c * self.direction(when)
+
+
+def when(phase: str) -> str:
+    return "first" if phase.startswith("first") else "later"
+
+
+def setting(s: Reader, c: Constants) -> Setting:
+    def equations(term: dict[str, Term]) -> tuple[tuple[frozenset[str], Term], ...]:
+        return tuple(
+            (frozenset({phase}), term[when(phase)] if phase.endswith("local") else clients(term[when(phase)]))
+            for phase in PHASES
+        )
+
+    moved = X - c.step * NEW
+    functions = (
+        Function("df", "y", "dy", ("zeta",), CLIENT, CLIENT),
+        Function("g", "x", "y", ("xi",), CLIENT, equal="not stated: clients"),
+        Function("dg", "x", ("x", "dy"), ("xi",), CLIENT, equal="not stated: clients"),
+    )
+    variables = (
+        Variable("u", "y", CLIENT, equations(c.estimate)),
+        Variable("m", "x", CLIENT, equations({w: c.momentum(w) for w in ("first", "later")})),
+        Variable("x", "x", CLIENT, ((LOCAL, moved), (COMMUNICATION, clients(moved)))),
+        Variable("v", "x", CLIENT),
+        Variable("w", "x", CLIENT),
+        Variable("p", "x"),
+        Variable("r", "x"),
+    )
+    samples = "not stated: samples"
+    objective = Objective("F", "p", clients(client_gradient(Var("p"))), "not stated: chain rule")
+    return Setting(
+        (Index("k", parameter("K", count=True)),),
+        (Source("xi", ("k",), samples), Source("zeta", ("k",), samples)),
+        functions,
+        variables,
+        (objective,),
+    )
+
+
+def axioms(s: Reader) -> dict[str, Axiom]:
+    return {
+        "outer smoothness": Lipschitz("3.1", "df", s.L_f, of_mean=True),
+        "inner smoothness": LipschitzOperator("3.1", "dg", s.L_g, of_mean=True),
+        "outer gradient": Bounded("3.2", "df", s.C_f, of_mean=True),
+        "outer moment": SecondMoment("3.2", "df", s.C_f, PAST_AND_XI),
+        "inner Lipschitz": Lipschitz("3.2", "g", s.C_g, of_mean=True),
+        "inner Jacobian": Bounded("3.2", "dg", s.C_g, of_mean=True),
+        "inner moment": SecondMoment("3.2", "dg", s.C_g, PAST),
+        "outer noise": Variance("3.3", "df", s.sigma_f, PAST_AND_XI, True),
+        "Jacobian noise": Variance("3.3", "dg", s.sigma_g, PAST),
+        "value noise": Variance("3.3", "g", s.delta_g),
+        "common start": Start("not stated: start", X - BAR),
+        "lower bound": LowerBound("not stated: start", "F", s.F_gap),
+    }
+
+
+def smoothness(s: Reader, c: Constants) -> tuple[Step, ...]:
+    """grad F_k and grad F are L_F-Lipschitz."""
+    v, w = Var("v"), Var("w")
+    outer, gap = df(g(v)) - df(g(w)), client_gradient(v) - client_gradient(w)
+    first, second = Act(jacobian(v), outer), Act(jacobian(v) - jacobian(w), df(g(w)))
+    by_outer, by_inner = s.C_g**2 * s.L_f, s.C_f * s.L_g
+    p, r = Var("p"), Var("r")
+    difference = client_gradient(p) - client_gradient(r)
+    return (
+        Step("smooth.outer", Assume("outer smoothness", (df(g(v)), df(g(w))))),
+        Step("smooth.inner", Assume("inner Lipschitz", (g(v), g(w)))),
+        Step("smooth.jacobian", Assume("inner Jacobian", (jacobian(v),))),
+        Step("smooth.first", Action("smooth.jacobian", outer)),
+        Step("smooth.second", Assume("inner smoothness", (jacobian(v), jacobian(w), df(g(w))))),
+        Step(
+            "smooth.client",
+            Combine(
+                sq(gap),
+                s.L_F**2 * sq(v - w),
+                (
+                    (1 + by_inner / by_outer, "smooth.first"),
+                    ((1 + by_inner / by_outer) * s.C_g**2, "smooth.outer"),
+                    ((1 + by_inner / by_outer) * s.C_g**2 * s.L_f**2, "smooth.inner"),
+                    (1 + by_outer / by_inner, "smooth.second"),
+                ),
+                squares=((by_outer / by_inner, by_inner / by_outer * first - second),),
+            ),
+            "Young's inequality with the ratio of the two constants",
+        ),
+        Step("smooth.points", Instance("smooth.client", (("v", p), ("w", r)))),
+        Step(
+            "smooth",
+            Combine(
+                sq(clients(difference)),
+                s.L_F**2 * sq(p - r),
+                ((ONE, "smooth.points"),),
+                squares=deviation("k", difference),
+            ),
+            "Jensen over the clients",
+        ),
+    )
+
+
+def updates() -> tuple[Step, ...]:
+    """The update equations and their means, which hold at communications too."""
+    return tuple(
+        step
+        for name in ("u", "m")
+        for phase in PHASES
+        for step in (
+            Step(f"{name}.{phase}", Definition(name, phase)),
+            Step(f"mean {name}.{phase}", Project(f"{name}.{phase}", ("k",))),
+        )
+    )
+
+
+def means(c: Constants) -> tuple[Step, ...]:
+    """The means of u and m follow one equation at local steps and at communications."""
+    rows = []
+    for name, new, terms in (("u", NEXT_U, c.estimate), ("m", NEW, {w: c.momentum(w) for w in ("first", "later")})):
+        for first in ("first", "later"):
+            phases = [phase for phase in PHASES if when(phase) == first]
+            claim = clients(new) - clients(terms[first])
+            rows += [Step(f"mean {name} {phase}", Linear(claim, ((ONE, f"mean {name}.{phase}"),))) for phase in phases]
+            rows.append(Step(f"mean {name} {first}", Cases(tuple(f"mean {name} {phase}" for phase in phases))))
+    return tuple(rows)
