@@ -1,10 +1,10 @@
-"""What the problems made of a model have in common: data, samples, predictions, losses, and no certified constants."""
+"""What the problems made of a model have in common: data, samples, predictions, losses, and the constants that were found for it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -61,8 +61,13 @@ class ModelParts:
 class AbstractModelProblem(AbstractProblem):
     """The members that do not depend on the form; `parts` is what a form is made of."""
 
-    certified: ClassVar[bool] = False
     parts: ModelParts
+
+    @property
+    def certified(self) -> bool:  # type: ignore[override]
+        """Whether every constant that it carries is proved, as for linear models; then a bound may rest on them."""
+        kinds = {certificate.kind for certificate in self.parts.constants.values()}
+        return bool(kinds) and "estimated" not in kinds
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -86,7 +91,7 @@ class AbstractModelProblem(AbstractProblem):
 
     @property
     def certificates(self) -> Mapping[str, Certificate]:
-        """What was estimated; nothing is certified."""
+        """What was estimated or, for linear models, proved; nothing without `fedco.estimate`."""
         return self.parts.constants
 
     @property

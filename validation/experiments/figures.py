@@ -78,7 +78,8 @@ class Figure:
         name: `figure_3` or `table_2`. title: what it is about.
         standing: a key of `STANDINGS`.
         shows: one sentence, what the paper's shows.
-        differences: what ours does differently. orderings: what the paper's shows of pairs of curves.
+        differences: how ours compares: what is different, and what the paper leaves open.
+        orderings: what the paper's shows of pairs of curves.
         measure: None for one that is only listed.
         metrics: which are drawn, one panel each for every panel of curves.
     """
@@ -147,7 +148,7 @@ class Reproduced:
 
     def __str__(self) -> str:
         lines = [f"{self.id}: {self.figure.title} ({self.figure.standing})"]
-        lines += [f"  different here: {text}" for text in self.figure.differences]
+        lines += [f"  compared with the paper: {text}" for text in self.figure.differences]
         lines += [f"  the paper's figure shows: {self.figure.shows}", f"  ours: {self.verdict}"]
         lines += [f"    {each}" for each in self.judged]
         return "\n".join(lines)

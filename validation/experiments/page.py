@@ -57,7 +57,7 @@ def _section(out: Path, row: Mapping[str, Any]) -> str:
     name = row["figure"]
     orderings = "".join(_ordering(each) for each in row["orderings"])
     differences = "".join(f"<li>{escape(text)}</li>" for text in row["differences"])
-    stated = f"<p>Different from the paper:</p><ul>{differences}</ul>" if differences else "<p>As in the paper.</p>"
+    stated = f"<p>Compared with the paper:</p><ul>{differences}</ul>" if differences else "<p>As in the paper.</p>"
     return (
         f"<section id='{_anchor(name)}'><h2>{escape(name)}: {escape(row['title'])}</h2>{stated}"
         f"<p><strong>The paper's figure shows:</strong> {escape(row['paper_shows'])}</p>"

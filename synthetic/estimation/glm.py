@@ -1,0 +1,104 @@
+"""Certified constants of generalised linear models on given data: nothing is sampled, each value holds everywhere.
+
+The model is one linear layer; z = W a + c are its outputs and t = (a, 1) its inputs with the constant. Cross-entropy has
+slopes softmax(z) - e_y of length at most sqrt 2 and Hessians diag(p) - p p^T of norm at most 1/2, the logistic loss 1 and
+1/4, half of the squared error Hessian 1 in each output. By the Kronecker product with t t^T each constant of the whole is
+one of mean_i t_i t_i^T.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ..certificate import ROUNDED_UP, Certificate
+from ..models.base import ModelParts
+
+
+@dataclass(frozen=True)
+class _Law:
+    """Of the loss in its outputs: the largest slope (None where there is none), and the largest curvature."""
+
+    slope: float | None
+    curvature: float
+    said: str
+
+
+def _law(loss: Any, outputs: int) -> _Law | None:
+    plain = getattr(loss, "weight", None) is None and getattr(loss, "pos_weight", None) is None
+    smoothed = getattr(loss, "label_smoothing", 0.0) != 0.0
+    if not plain or smoothed:
+        return None
+    if loss is functional.cross_entropy or type(loss) is nn.CrossEntropyLoss:
+        return _Law(
+            math.sqrt(2.0), 0.5, "cross-entropy has slopes of length at most sqrt 2 and Hessians of norm at most 1/2"
+        )
+    if outputs == 1 and (loss is functional.binary_cross_entropy_with_logits or type(loss) is nn.BCEWithLogitsLoss):
+        return _Law(1.0, 0.25, "the logistic loss has slopes of at most 1 and curvature of at most 1/4")
+    if loss is functional.mse_loss or type(loss) is nn.MSELoss:
+        return _Law(None, 2.0 / outputs, "the mean squared error has the Hessian 2/outputs in every output")
+    return None
+
+
+def _layer(model: nn.Module) -> nn.Linear | None:
+    """The one linear layer of a model that is nothing else, all of whose parameters are trained."""
+    parts = [
+        part for part in (model if isinstance(model, nn.Sequential) else [model]) if not isinstance(part, nn.Flatten)
+    ]
+    if len(parts) != 1 or type(parts[0]) is not nn.Linear:
+        return None
+    return parts[0] if all(p.requires_grad for p in parts[0].parameters()) else None
+
+
+def certified(parts: ModelParts) -> Iterator[Certificate]:
+    """The constants of the plain form that hold on all of R^d; none for another model or another loss."""
+    layer = _layer(parts.flat.model)
+    law = None if layer is None else _law(parts.flat.loss, layer.out_features)
+    if layer is None or law is None:
+        return
+    rows = _rows(parts, layer.bias is not None)
+    weights = parts.train.weights
+    per_client = torch.stack([_largest(row, weight) for row, weight in zip(rows, weights, strict=True)])
+    pooled = _largest(rows.flatten(0, 1), weights.flatten() / len(rows))
+    lengths = torch.linalg.vector_norm(rows, dim=-1)
+    longest, second = float(lengths.max()), float((lengths.square() * weights).sum(-1).amax().sqrt())
+    said = f"One linear layer: {law.said}, and its Hessians are Kronecker products with t t^T."
+    for name, square in (
+        ("local_smoothness", float(per_client.max())),
+        ("objective_smoothness", float(pooled)),
+        ("local_sample_smoothness", longest**2),
+    ):
+        yield Certificate(name, law.curvature * square * ROUNDED_UP, "upper", said)
+    if law.slope is None:
+        return
+    for name, length in (
+        ("local_sample_gradient_bound", longest),
+        ("local_gradient_bound", second),
+        ("gradient_cap", second),
+        ("local_gradient_noise", second),
+    ):
+        yield Certificate(
+            name, law.slope * length * ROUNDED_UP, "upper", f"{said} Root mean squares bound means and deviations."
+        )
+    root = float((lengths.square() * weights).sum(-1).mean().sqrt())
+    yield Certificate(
+        "local_gradient_heterogeneity", law.slope * root * ROUNDED_UP, "upper",
+        f"{said} Deviations from the mean are at most the root mean square.",
+    )  # fmt: skip
+
+
+def _rows(parts: ModelParts, has_constant: bool) -> Tensor:
+    """t of every example, `(clients, most, inputs + 1)`."""
+    rows = parts.train.inputs.flatten(2)
+    return torch.cat([rows, torch.ones_like(rows[..., :1])], dim=-1) if has_constant else rows
+
+
+def _largest(rows: Tensor, weights: Tensor) -> Tensor:
+    """The largest eigenvalue of sum_i w_i t_i t_i^T."""
+    return torch.linalg.matrix_norm(rows * weights.sqrt().unsqueeze(-1), ord=2).square()

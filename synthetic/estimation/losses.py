@@ -1,0 +1,206 @@
+"""Pointwise constants of mean_i u(l_ki(x)) over whole client data: what their suprema over a region are estimated from.
+
+Every function takes points `(points, dim)` and returns `(points,)`, the largest over the clients. Whole data, no minibatch:
+noise and heterogeneity at a point are exact. Eigenvalues come from Lanczos with its own probability of failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+from torch.func import grad, vmap
+
+from ..models.base import ModelParts
+from .lanczos import spectral_norm
+
+LANCZOS_STEPS = 20
+FAILURE = 1e-4
+"""Of one eigenvalue: some 50 points and 20 clients fail with probability at most 0.1 in all."""
+
+_MOST_NUMBERS = 1 << 22
+"""In the gradients of all examples at the points that are looked at together: 32 MiB."""
+
+Pointwise = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """u of the losses of a model on client data.
+
+    Args:
+        parts: the model and its data. transform: u, elementwise on losses.
+    """
+
+    parts: ModelParts
+    transform: Callable[[Tensor], Tensor] = lambda losses: losses
+
+    @property
+    def _rows(self) -> tuple[Tensor, ...]:
+        return self.parts.train.rows(None)
+
+    @cached_property
+    def _inside(self) -> Tensor:
+        return self.parts.train.weights > 0
+
+    def _everywhere(self, x: Tensor) -> Tensor:
+        return x.unsqueeze(1).expand(-1, self.parts.train.clients, -1)
+
+    def _mean(self, x: Tensor, inputs: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
+        return (weights * self.transform(self.parts.flat.examples(x, inputs, targets))).sum()
+
+    def _one(self, x: Tensor, given: Tensor, target: Tensor) -> Tensor:
+        return self.transform(self.parts.flat.examples(x, given.unsqueeze(0), target.unsqueeze(0)))[0]
+
+    # --- values ----------------------------------------------------------------------------------------------------------
+
+    def values(self, x: Tensor) -> Tensor:
+        """u of every example, `(points, clients, most)`; filling repeats a client's first example."""
+        inputs, targets, _ = self._rows
+
+        def lane(at: Tensor, given: Tensor, target: Tensor) -> Tensor:
+            return self.transform(self.parts.flat.examples(at, given, target))
+
+        return self.parts.flat.lanes(lane, self._everywhere(x), data=(inputs, targets))
+
+    def largest_value(self, x: Tensor) -> Tensor:
+        return self.values(x).flatten(1).amax(-1)
+
+    def smallest_value(self, x: Tensor) -> Tensor:
+        return self.values(x).flatten(1).amin(-1)
+
+    def value_noise(self, x: Tensor) -> Tensor:
+        """The largest standard deviation of u over the examples of a client."""
+        values, weights = self.values(x), self.parts.train.weights
+        means = (values * weights).sum(-1, keepdim=True)
+        return ((values - means).square() * weights).sum(-1).amax(-1).sqrt()
+
+    # --- gradients ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def together(self) -> int:
+        """How many points are evaluated at once: as many as the gradients of all their examples leave room for."""
+        return max(1, min(64, _MOST_NUMBERS // (self._inside.numel() * self.parts.flat.dim)))
+
+    def _examples(self, x: Tensor) -> Tensor:
+        """Gradients of u of every example, `(points, clients, most, dim)`."""
+        inputs, targets, _ = self._rows
+        each = vmap(vmap(vmap(grad(self._one), in_dims=(None, 0, 0)), in_dims=(None, 0, 0)), in_dims=(0, None, None))
+        return each(x, inputs[0], targets[0])
+
+    def _means(self, gradients: Tensor) -> Tensor:
+        return (gradients * self.parts.train.weights.unsqueeze(-1)).sum(2)
+
+    def gradient_noise(self, x: Tensor) -> Tensor:
+        """The largest root of the variance of the gradient of one example of a client."""
+
+        gradients = self._examples(x)
+        apart = (gradients - self._means(gradients).unsqueeze(2)).square().sum(-1)
+        return (apart * self.parts.train.weights).sum(-1).amax(-1).sqrt()
+
+    def gradient_mean_square(self, x: Tensor) -> Tensor:
+        """The largest root mean square of the gradient of one example of a client."""
+        return (self._examples(x).square().sum(-1) * self.parts.train.weights).sum(-1).amax(-1).sqrt()
+
+    def mean_square_stretch(self, x: Tensor) -> Tensor:
+        """The largest root of an eigenvalue of mean_i grad u_i grad u_i^T: how far the samples move in mean square."""
+
+        scaled = self._examples(x) * self.parts.train.weights.sqrt().unsqueeze(-1)
+        gram = scaled @ scaled.transpose(-1, -2)
+        return torch.linalg.eigvalsh(gram)[..., -1].clamp_min(0.0).amax(-1).sqrt()
+
+    def sample_gradient(self, x: Tensor) -> Tensor:
+        """The longest gradient of one example."""
+        return torch.linalg.vector_norm(self._examples(x), dim=-1)[:, self._inside].amax(-1)
+
+    def client_gradient(self, x: Tensor) -> Tensor:
+        """The longest gradient of a client's mean."""
+        return torch.linalg.vector_norm(self._client_gradients(x), dim=-1).amax(-1)
+
+    def whole_gradient(self, x: Tensor) -> Tensor:
+        """The length of the mean over the clients."""
+        return torch.linalg.vector_norm(self._client_gradients(x).mean(1), dim=-1)
+
+    def heterogeneity(self, x: Tensor) -> Tensor:
+        """max_k ||grad_k - mean grad||."""
+        gradients = self._client_gradients(x)
+        return torch.linalg.vector_norm(gradients - gradients.mean(1, keepdim=True), dim=-1).amax(-1)
+
+    def mean_square_heterogeneity(self, x: Tensor) -> Tensor:
+        """Root of mean_k ||grad_k - mean grad||^2."""
+        gradients = self._client_gradients(x)
+        return (gradients - gradients.mean(1, keepdim=True)).square().sum(-1).mean(-1).sqrt()
+
+    def _client_gradients(self, x: Tensor) -> Tensor:
+        return self.parts.flat.lanes(grad(self._mean), self._everywhere(x), data=self._rows)
+
+    # --- curvature -----------------------------------------------------------------------------------------------------------
+
+    def _products(self, x: Tensor, v: Tensor) -> Tensor:
+        """Hessians of the clients' means times v, `(points, clients, dim)`."""
+
+        def product(at: Tensor, along: Tensor, *rows: Tensor) -> Tensor:
+            return grad(lambda p: (grad(self._mean)(p, *rows) * along).sum())(at)
+
+        return self.parts.flat.lanes(product, self._everywhere(x), v, data=self._rows)
+
+    def smoothness(self, x: Tensor) -> Tensor:
+        """max_k ||Hessian of the mean of client k||."""
+        shape = (len(x), self.parts.train.clients, x.shape[-1])
+        return spectral_norm(lambda v: self._products(x, v), shape, LANCZOS_STEPS, FAILURE)[0].amax(-1)
+
+    def whole_smoothness(self, x: Tensor) -> Tensor:
+        """||Hessian of the mean over the clients||."""
+        shape = (len(x), x.shape[-1])
+        clients = self.parts.train.clients
+
+        def product(v: Tensor) -> Tensor:
+            return self._products(x, v.unsqueeze(1).expand(-1, clients, -1)).mean(1)
+
+        return spectral_norm(product, shape, LANCZOS_STEPS, FAILURE)[0]
+
+    def hessian_change(self, x: Tensor, step: Tensor) -> Tensor:
+        """max_k ||Hessian at x + step - Hessian at x|| / |step|, step `(points, dim)`."""
+        shape = (len(x), self.parts.train.clients, x.shape[-1])
+
+        def product(v: Tensor) -> Tensor:
+            return self._products(x + step, v) - self._products(x, v)
+
+        size = torch.linalg.vector_norm(step, dim=-1)
+        return spectral_norm(product, shape, LANCZOS_STEPS, FAILURE)[0].amax(-1) / size
+
+    def sample_smoothness(self, x: Tensor) -> Tensor:
+        """The largest Hessian norm of one example."""
+        inputs, targets, _ = self._rows
+        clients, most = self._inside.shape
+
+        def product(at: Tensor, along: Tensor, given: Tensor, target: Tensor) -> Tensor:
+            return grad(lambda p: (grad(self._one)(p, given, target) * along).sum())(at)
+
+        inside = vmap(vmap(product, in_dims=(None, 0, 0, 0)), in_dims=(None, 0, 0, 0))
+        each = vmap(inside, in_dims=(0, 0, None, None))
+        shape = (len(x), clients, most, x.shape[-1])
+        norms, _ = spectral_norm(lambda v: each(x, v, inputs[0], targets[0]), shape, LANCZOS_STEPS, FAILURE)
+        return norms[:, self._inside].amax(-1)
+
+    def hessian_noise(self, x: Tensor) -> Tensor:
+        """max_k root mean_i ||Hessian_i - mean Hessian||_F^2, by random vectors: E |A z|^2 is the square of the norm."""
+        inputs, targets, weights = self._rows
+        probes = torch.randn(8, x.shape[-1], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+
+        def product(at: Tensor, along: Tensor, given: Tensor, target: Tensor) -> Tensor:
+            return grad(lambda p: (grad(self._one)(p, given, target) * along).sum())(at)
+
+        each = vmap(vmap(product, in_dims=(None, None, 0, 0)), in_dims=(None, None, 0, 0))
+        found = []
+        for point in x:
+            squares = []
+            for probe in probes:
+                moved = each(point, probe, inputs[0], targets[0])
+                apart = moved - (moved * weights[0].unsqueeze(-1)).sum(1, keepdim=True)
+                squares.append((apart.square().sum(-1) * weights[0]).sum(-1))
+            found.append(torch.stack(squares).mean(0).amax().sqrt())
+        return torch.stack(found)
