@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..outside import all_that_load, installed, is_python_file, load_installed, load_object
+from ..suggestion import instead
 from .declared import Declared, declared
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def get_method(name: str, folder: Path | None = None) -> type[Method]:
         return _checked(name, getattr(import_module(f".{own.module}", __package__), own.class_name))
     if name in installed("methods"):
         return _checked(name, load_installed("methods", name))
-    raise InputError(f"{name[:40]!r}: not a method; wanted FILE.py:NAME or one of {' '.join(declared())}")
+    raise InputError(f"{name[:40]!r}: not a method; {instead(name, tuple(declared()))}, or FILE.py:NAME")
 
 
 def listed() -> Mapping[str, Declared | type[Method]]:

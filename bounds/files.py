@@ -8,9 +8,9 @@ from types import ModuleType
 
 from ..errors import InputError
 from ..outside import is_file, run_file, split_file
+from ..suggestion import nearest
 from .language.definition import load
 from .language.paper import Paper
-from .language.suggestion import nearest
 from .language.theorem import Theorem
 
 __all__ = ["is_file", "theorem_of_file", "theorems_of_file"]

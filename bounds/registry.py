@@ -9,11 +9,11 @@ from functools import cache
 from importlib import import_module
 
 from ..outside import all_that_load, installed, load_installed
+from ..suggestion import instead, nearest
 from . import papers as built_in
 from .files import is_file, theorem_of_file, theorems_of_file
 from .language.paper import Paper
 from .language.reading import InputError
-from .language.suggestion import instead, nearest
 from .language.theorem import Theorem
 
 _added: dict[str, Paper] = {}

@@ -12,11 +12,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from ..suggestion import nearest
 from .evaluation.evaluate import exact
 from .language.assumptions import RULES
 from .language.quantities import QUANTITIES
 from .language.reading import InputError, is_array, read_number, read_value, shown_name
-from .language.suggestion import nearest
 from .language.theorem import Statement, Theorem
 from .language.toml_file import read_toml
 from .registry import all_theorems

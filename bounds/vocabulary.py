@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..suggestion import nearest
 from .language.notation import Binding
 from .language.quantities import QUANTITIES
 from .language.quantity import Quantity
 from .language.reading import InputError
-from .language.suggestion import nearest
 from .language.theorem import Statement
 from .registry import all_papers
 from .settings import UNKNOWN, derivable

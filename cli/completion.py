@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 
 
@@ -21,12 +22,12 @@ def theorem_ids(incomplete: str) -> list[str]:
 
 
 def problem_names(incomplete: str) -> list[str]:
-    """The names of registered problems that begin so."""
+    """The names of registered problems that begin so, from the kept list, current or not."""
     found: list[str] = []
     with suppress(Exception):
-        from ..validation.runs.problem_list import listed
+        from ..validation.runs.problem_list import FILE
 
-        found = [item.name for item in listed()]
+        found = [item["name"] for item in json.loads(FILE.read_text(encoding="utf-8"))["problems"]]
     return [name for name in found if name.startswith(incomplete)]
 
 

@@ -12,6 +12,7 @@ import typer
 from ..bounds.language.reading import InputError, read_number
 from ..storage import make_folder
 from .common import Assume, Constants, Json, Sets, StatementOption, chosen_statement, emit, emit_about, note, settled
+from .completion import problem_names, theorem_ids
 from .theory import TheoremId
 
 if TYPE_CHECKING:
@@ -96,7 +97,11 @@ def validate(
     name: TheoremId,
     problem: Annotated[
         list[str] | None,
-        typer.Option("--problem", help="Only this problem: a registered one or FILE.py:NAME. Repeatable."),
+        typer.Option(
+            "--problem",
+            help="Only this problem: a registered one or FILE.py:NAME. Repeatable.",
+            autocompletion=problem_names,
+        ),
     ] = None,
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, help="Seeds per experiment; planned in advance without it.")
@@ -302,25 +307,41 @@ def replay(
     bundle: Annotated[
         str,
         typer.Argument(
-            metavar="BUNDLE|NAME", help="The file of a refutation, or the name of one that comes with fedco."
+            metavar="BUNDLE|NAME|ID",
+            help="The file of a refutation, the name of one that comes with fedco, or the id of a claim: all of its refutations.",
+            autocompletion=theorem_ids,
         ),
     ],
     as_json: Json = False,
 ) -> None:
     """Re-check a refutation from scratch: recompute both sides and judge again.
 
-    Example: fedco replay feddro.theorem_5_1
+    Examples: fedco replay my_bundle.json ; fedco replay feddro.theorem_5_1
     """
     from ..validation.runs.bundle import BundleError, read
-    from ..validation.runs.bundle import replay as run
-    from ..validation.runs.refutations import REGISTRY, bundle_file
+    from ..validation.runs.refutations import bundle_file, names_about
 
-    file = bundle_file(bundle)
+    names = () if Path(bundle).exists() else names_about(bundle)
     try:
-        kept = read(file)
-        done = run(kept, REGISTRY)
+        answers = {name: _replayed(read(bundle_file(name))) for name in names or (bundle,)}
     except (BundleError, OSError) as error:
-        raise InputError(f"{file.name[:60]}: wanted a readable bundle, got {error}") from None
+        raise InputError(f"{Path(bundle).name[:60]}: wanted a readable bundle, got {error}") from None
+    ((data, text), *more) = answers.values()
+    if more:
+        text = "\n".join(f"{name}: {answer}" for name, (_, answer) in answers.items())
+        bundles = [{"name": name, **answer} for name, (answer, _) in answers.items()]
+        data = {"confirmed": all(item["confirmed"] for item in bundles), "claim": bundle, "bundles": bundles}
+    emit(data, text, as_json)
+    if not data["confirmed"]:
+        raise typer.Exit(1)
+
+
+def _replayed(kept: Any) -> tuple[dict[str, Any], str]:
+    """What a replay of one bundle finds, as data and as text."""
+    from ..validation.runs.bundle import replay as run
+    from ..validation.runs.refutations import REGISTRY
+
+    done = run(kept, REGISTRY)
     data = {
         "confirmed": done.confirmed,
         "largest_difference": done.largest_difference,
@@ -328,9 +349,7 @@ def replay(
     }
     lines = ["confirmed" if done.confirmed else "NOT confirmed", str(done.verdict)]
     lines += [f"  {name}: {kept.notes[name]}" for name in ("instance", "reading") if kept.notes.get(name)]
-    emit(data, "\n".join(lines), as_json)
-    if not done.confirmed:
-        raise typer.Exit(1)
+    return data, "\n".join(lines)
 
 
 def register(app: typer.Typer) -> None:

@@ -10,11 +10,20 @@ import typer
 
 from ..errors import InputError
 from .common import Json, emit, note
+from .completion import method_names, problem_names
 
 
 def run(
-    method: Annotated[str, typer.Argument(metavar="METHOD", help="A name of `fedco algorithms`, or FILE.py:NAME.")],
-    problem: Annotated[str, typer.Option("--problem", help="A name of `fedco problems`, or FILE.py:NAME.")],
+    method: Annotated[
+        str,
+        typer.Argument(
+            metavar="METHOD", help="A name of `fedco algorithms`, or FILE.py:NAME.", autocompletion=method_names
+        ),
+    ],
+    problem: Annotated[
+        str,
+        typer.Option("--problem", help="A name of `fedco problems`, or FILE.py:NAME.", autocompletion=problem_names),
+    ],
     steps: Annotated[int, typer.Option("--T", min=1, help="Local steps.")],
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Folder for the table, run.json and a figure of every metric.")

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..outside import installed, is_python_file, load_installed, load_object, one_line
+from ..suggestion import instead
 from .applications.agnostic_maml import AgnosticMAML
 from .applications.auprc import AveragePrecision
 from .applications.client_dro import ClientChi2, ClientKL
@@ -266,7 +267,7 @@ def problem(name: str, **parameters: Any) -> AbstractProblem:
     if name not in PRESETS and name in installed("problems"):
         return _from_outside(name, load_installed("problems", name), parameters)
     if name not in PRESETS:
-        raise InputError(f"unknown problem {name[:40]!r}; wanted FILE.py:NAME or one of {', '.join(PRESETS)}")
+        raise InputError(f"unknown problem {name[:40]!r}; {instead(name, tuple(PRESETS))}, or FILE.py:NAME")
     preset = PRESETS[name]
     known = set(signature(preset.family).parameters)
     if not parameters.keys() <= known:

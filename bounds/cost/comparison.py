@@ -12,13 +12,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...suggestion import instead
 from ..language.markdown import table
 from ..language.notation import Binding
 from ..language.quantities import QUANTITIES
 from ..language.reading import InputError, read_number
 from ..language.rendering import notes_about
 from ..language.result import AbstractResult, Math, Sheet, Table, shown, tex_number
-from ..language.suggestion import instead
 from ..language.theorem import Statement, Theorem
 from ..optimum.tuning import Tuned, tune
 from ..registry import all_papers

@@ -11,8 +11,8 @@ from typing import Any
 
 import sympy as sp
 
+from ...suggestion import nearest
 from ..language.reading import InputError
-from ..language.suggestion import nearest
 from ..language.theorem import RESOURCES, Statement
 from .counts import method_costs
 

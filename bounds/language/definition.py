@@ -17,12 +17,12 @@ import sympy as sp
 from ...algorithms.declared import declared
 from ...errors import InputError
 from ...outside import is_python_file, load_object
+from ...suggestion import nearest
 from .dimension import OBJECTIVE, VARIABLE, Dimension
 from .formula import FUNCTIONS, FormulaError, read_formula, read_relation
 from .notation import Notation, derived_symbol, latex_of
 from .properties import PROPERTIES
 from .quantities import QUANTITIES
-from .suggestion import nearest
 from .theorem import (
     AVERAGES,
     RESOURCES,

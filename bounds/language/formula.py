@@ -20,8 +20,8 @@ from typing import NoReturn
 
 import sympy as sp
 
+from ...suggestion import nearest
 from .reading import InputError, read_number
-from .suggestion import nearest
 
 MAX_FORMULA = 2000
 """Characters of one formula."""

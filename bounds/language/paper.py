@@ -9,8 +9,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from ...suggestion import instead
 from .reading import InputError
-from .suggestion import instead
 from .theorem import Theorem
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from numbers import Rational
 from typing import Any
 
 from ...errors import InputError
+from ...suggestion import instead
 from .assumptions import rules_for
 from .notation import Binding
 from .quantities import COUNT, MAX_STEPS, NONNEGATIVE, STEPS
-from .suggestion import instead
 
 MAX_LENGTH = 60
 MAX_EXPONENT = 100

@@ -133,7 +133,7 @@ def _statement_text(theorem: Theorem, statement: Statement) -> list[str]:
     lines.append(f"  status: {standing(statement)}")
     for binding in theorem.symbols(statement.label).values():
         quantity = binding.quantity
-        lines.append(f"  {binding.name:<18} {quantity.meaning}  [{quantity.dimension}], {quantity.domain}")
+        lines.append(f"  {binding.name:<18} {binding.meaning}  [{quantity.dimension}], {quantity.domain}")
     lines += [f"  where {c.name} = {sp.sstr(c.expr)}" for c in statement.derived]
     lines += [f"  if {c.name}: {c}" for c in statement.conditions]
     lines += [f"  unless set, {name} = {sp.sstr(expr)}" for name, expr in statement.schedule.items()]

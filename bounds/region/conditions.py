@@ -7,10 +7,10 @@ from typing import Any
 
 import sympy as sp
 
+from ...suggestion import instead
 from ..evaluation.evaluate import exact
 from ..language.notation import Binding
 from ..language.reading import InputError, missing_values, read_values
-from ..language.suggestion import instead
 from ..language.theorem import RANGE, Condition, Statement
 
 

@@ -17,7 +17,7 @@ from fedco.bounds.language.formula import (
     read_formula,
     read_relation,
 )
-from fedco.bounds.language.suggestion import nearest
+from fedco.suggestion import nearest
 from hypothesis import example, given
 from hypothesis import strategies as st
 

@@ -33,10 +33,10 @@ from unittest.mock import patch
 import fedco
 from fedco import cli, storage
 from fedco.bounds.language.definition import define
-from fedco.bounds.language.suggestion import nearest
 from fedco.bounds.language.theorem import DeclarationError
 from fedco.bounds.registry import all_theorems
 from fedco.errors import InputError
+from fedco.suggestion import nearest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 

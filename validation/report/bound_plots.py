@@ -12,10 +12,10 @@ from ...bounds.evaluation.evaluate import bound, evaluate
 from ...bounds.language.quantities import COUNT
 from ...bounds.language.reading import InputError, read_values
 from ...bounds.language.rendering import titled
-from ...bounds.language.suggestion import nearest
 from ...bounds.language.theorem import Statement
 from ...figures import Axis, Curve, Plot, log_log_plot, mathtext, plain
 from ...storage import DamagedError, read_json
+from ...suggestion import nearest
 from ..runs.validate import RESULTS
 
 POINTS = 60

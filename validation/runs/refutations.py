@@ -15,8 +15,8 @@ from typing import Any
 from ... import __version__
 from ...bounds.audit.refutation import Refutation
 from ...bounds.audit.refuted import refutations
-from ...bounds.language.formula import nearest
 from ...errors import InputError
+from ...suggestion import nearest
 from .bundle import FROM_DATA, Bundle, BundleError, Sides, write
 
 _COMPARED = ("claim", "mode", "problem", "certificates", "hyperparameters", "seeds", "notes", "values", "bound", "cap")
@@ -131,6 +131,11 @@ def bundle_file(given: str) -> Path:
             f"{given[:60]}: wanted the file of a bundle or the name of a refutation; {nearest(name, known)}"
         )
     return known[name]
+
+
+def names_about(claim: str) -> tuple[str, ...]:
+    """The names of the refutations of a claim; none where it is no claim that is refuted."""
+    return tuple(name for name, item in refutations().items() if item.claim == claim)
 
 
 def write_all(folder: Path) -> dict[str, Path]:
