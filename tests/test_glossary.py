@@ -59,7 +59,6 @@ FORMER = {
 ONE_THING = (
     "Enclosure",
     "Rates",
-    "Row",
     "LemmaChain",
     "compare",
     "Admissible",
