@@ -22,6 +22,7 @@ INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
 BARE_LETTER = re.compile(r"\\mathbb +([A-Za-z])")
 EXPLORER = "explore.html"
 ENTRY = re.compile(r"^- \[(.+)\]\((.+\.md)\)$", re.MULTILINE)
+TOUR = "tour.md"
 PUBLIC = "<!-- every public name -->"
 
 
@@ -30,6 +31,7 @@ def on_config(config: Any) -> Any:
     docs = Path(config.docs_dir)
     config.nav = [
         {"Start": "index.md"},
+        {"Tour": TOUR},
         {"How to": [{title(path): page(docs, path)} for path in sorted((docs / "howto").glob("*.md"))]},
         {"Theorems": ["theorems/index.md", *theorems(docs)]},
         {"Derivations": [{title(path): page(docs, path)} for path in sorted((docs / "theory").glob("*.md"))]},
@@ -72,12 +74,19 @@ def figures(docs: Path) -> list[Path]:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """The explorer with the main theorems of every paper."""
+    """The explorer with the main theorems of every paper, and the README, whose commands a test runs, as a tour."""
+    files.append(File.generated(config, TOUR, content=tour(Path(config.docs_dir))))
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / EXPLORER
         write_explorer(made)
         files.append(File.generated(config, EXPLORER, content=made.read_text(encoding="utf-8")))
     return files
+
+
+def tour(docs: Path) -> str:
+    """The README as a page, its links into docs/ as links between pages."""
+    text = (docs.parent / "README.md").read_text(encoding="utf-8").replace("](docs/", "](")
+    return text.replace("# fedco\n", "# A tour\n", 1)
 
 
 def on_page_markdown(text: str, page: Any, config: Any, **_: Any) -> str:
@@ -118,5 +127,13 @@ def on_page_content(text: str, **_: Any) -> str:
 
 
 def formula(latex: str, *, display: bool) -> str:
-    """A `<math>` element; `\\mathbb E` gets the braces that the converter wants."""
-    return mathml(BARE_LETTER.sub(r"\\mathbb{\1}", html.unescape(latex)), display=display)
+    """A `<math>` element. The converter wants braces after `\\mathbb` and knows `align*`, not `aligned`.
+
+    Raises:
+        ValueError: a sign of alignment is left in the formula.
+    """
+    text = BARE_LETTER.sub(r"\\mathbb{\1}", html.unescape(latex)).replace("{aligned}", "{align*}")
+    made = mathml(text, display=display).replace(">|</mo>", ' lspace="0" rspace="0">|</mo>')
+    if "&amp;</m" in made:
+        raise ValueError(f"not set: {latex[:80]}")
+    return made
