@@ -40,6 +40,8 @@ _KINDS = {"theorem": "Theorem", "corollary": "Corollary", "lemma": "Lemma", "cla
 _NOISE = (' xmlns="http://www.w3.org/1998/Math/MathML"', ' display="inline"')
 """Attributes that HTML does without."""
 _MAIN = ("theorem", "corollary")
+_ALONE = re.compile(r"<mrow>(<(m[ino])>[^<]*</\2>)</mrow>")
+"""A group of one letter or number, which needs no group."""
 _FRACTION = re.compile(r"(-?\d{1,300})/(\d{1,300})")
 _LONG = 7
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -53,7 +55,7 @@ def math_of(latex: str) -> Markup:
     made = mathml(latex) if latex else ""
     for noise in _NOISE:
         made = made.replace(noise, "")
-    return Markup(made.replace(">|</mo>", ' lspace="0" rspace="0">|</mo>'))
+    return Markup(_ALONE.sub(r"\1", made).replace(">|</mo>", ' lspace="0" rspace="0">|</mo>'))
 
 
 def short(value: float | None) -> str:
