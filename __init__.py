@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # what the names below are, for type checkers and editors
     from .synthetic import problem, problems
     from .validation.experiments.run import run
     from .validation.falsifier.attack import assert_not_falsified, falsify
+    from .validation.runs.refutations import replay
     from .validation.runs.validate import validate
 
 __version__ = "0.1.0"
@@ -59,6 +60,7 @@ _HOMES = {
     "problem": ("synthetic", "problem"),
     "problems": ("synthetic", "problems"),
     "estimate": ("validation.experiments.estimates", "estimate"),
+    "replay": ("validation.runs.refutations", "replay"),
     "run": ("validation.experiments.run", "run"),
     "theorem": ("bounds.registry", "get_theorem"),
     "theorems": ("bounds.registry", "all_theorems"),
@@ -90,6 +92,7 @@ __all__ = [
     "load",
     "problem",
     "problems",
+    "replay",
     "run",
     "theorem",
     "theorems",

@@ -99,7 +99,7 @@ class Panel:
     title: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plot:
     """A drawn figure and the data behind it: `data[column]` is a list of numbers (None where not finite)."""
 
@@ -110,6 +110,9 @@ class Plot:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it, and its numbers beside it; see `fedco.figures.save`."""
         return save(self, path)
+
+    def __repr__(self) -> str:
+        return f"Plot({self.title!r}: {', '.join(self.data)})"
 
     def _repr_svg_(self) -> str:
         return _rendered(self, "svg").decode("utf-8")

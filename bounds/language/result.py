@@ -94,7 +94,7 @@ class AbstractResult(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """What the command prints with `--json`."""
+        """What the command prints with `--json`, but for what it says of a file of constants."""
 
     def __repr__(self) -> str:
         lines = str(self).splitlines()

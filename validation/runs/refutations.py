@@ -17,7 +17,8 @@ from ...bounds.audit.refutation import Refutation
 from ...bounds.audit.refuted import refutations
 from ...errors import InputError
 from ...suggestion import nearest
-from .bundle import FROM_DATA, Bundle, BundleError, Sides, write
+from .bundle import FROM_DATA, Bundle, BundleError, Replay, Sides, read, write
+from .bundle import replay as replay_bundle
 
 _COMPARED = ("claim", "mode", "problem", "certificates", "hyperparameters", "seeds", "notes", "values", "bound", "cap")
 
@@ -136,6 +137,19 @@ def bundle_file(given: str) -> Path:
 def names_about(claim: str) -> tuple[str, ...]:
     """The names of the refutations of a claim; none where it is no claim that is refuted."""
     return tuple(name for name, item in refutations().items() if item.claim == claim)
+
+
+def replay(given: str | Path) -> Replay:
+    """Rebuild a refutation and judge it again.
+
+    Args:
+        given: as for `bundle_file`.
+
+    Raises:
+        InputError: there is no such file or name.
+        BundleError: the file is damaged, or not a bundle.
+    """
+    return replay_bundle(read(bundle_file(str(given))), REGISTRY)
 
 
 def write_all(folder: Path) -> dict[str, Path]:
