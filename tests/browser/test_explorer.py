@@ -51,8 +51,13 @@ def own_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "own.html"
 
 
+def settle(page: Any) -> None:
+    """Waits until what was asked for is drawn: a redraw comes with the next frame."""
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def total(page: Any) -> str:
-    page.wait_for_timeout(60)
+    settle(page)
     return str(page.inner_text("#total"))
 
 
@@ -62,7 +67,7 @@ def chosen(page: Any, theorem: str, label: str = "") -> Any:
     page.select_option("#theorem", str(index))
     if label:
         page.check(f"input[name=statement][value={label}]")
-    page.wait_for_timeout(60)
+    settle(page)
     return page
 
 
@@ -106,7 +111,7 @@ def test_fractions_may_be_typed_and_nonsense_is_refused(page: Any) -> None:
     name = page.evaluate("fedco.data.theorems[0].symbols.find(s => s.role === 'constant').name")
     field = page.locator(f"#in-{name}")
     field.fill("1/3")
-    page.wait_for_timeout(60)
+    settle(page)
     assert page.evaluate("fedco.state().texts")[name] == "1/3"
     kept = total(page)
     for wrong in ("abc", "-1", "1e9999", "1/0", ""):
@@ -125,7 +130,7 @@ def test_a_refuted_statement_says_so_with_the_command_that_replays_it(page: Any)
     command = page.inner_text("#status code")
     assert (Path(__file__).parents[2] / command.split()[-1]).is_file()
     page.click("#status button:has-text('corrected')")
-    page.wait_for_timeout(60)
+    settle(page)
     assert page.evaluate("fedco.state().statement") == "corrected" and "refuted" not in page.inner_text("#status")
 
 
@@ -184,7 +189,7 @@ def test_400_pixels_need_no_sideways_scrolling(open_page: Any, headline_page: Pa
         assert sideways(page) <= 0, (theorem, label)
 
 
-@pytest.mark.parametrize("width", [700, 1000, 1600])
+@pytest.mark.parametrize("width", [1000, *(pytest.param(width, marks=pytest.mark.slow) for width in (700, 1600))])
 def test_wider_windows_need_none_either(open_page: Any, headline_page: Path, sideways: Any, width: int) -> None:
     page = open_page(headline_page, width=width)
     for theorem in page.evaluate("fedco.data.theorems.filter((t, i) => i % 3 === 0).map(t => t.id)"):
@@ -215,8 +220,8 @@ def test_every_control_is_reached_by_the_keyboard(page: Any) -> None:
 
 
 def test_a_redraw_takes_less_than_50_ms(page: Any) -> None:
-    """The whole redraw with its layout, for every theorem, in the page's own processor time: what it takes where nothing else
-    runs. The median of nine."""
+    """The whole redraw with its layout, for every other theorem, in the page's own processor time: what it takes where nothing
+    else runs. The median of seven."""
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
 
@@ -229,10 +234,10 @@ def test_a_redraw_takes_less_than_50_ms(page: Any) -> None:
         page.evaluate("fedco.redraw()")
         return 1000 * (used() - before)
 
-    for theorem in page.evaluate("fedco.data.theorems.map(t => t.id)"):
+    for theorem in page.evaluate("fedco.data.theorems.filter((t, i) => i % 2 === 0).map(t => t.id)"):
         chosen(page, theorem)
-        times = sorted(one() for _ in range(9))
-        assert 0 < times[4] < REDRAW_MS, (theorem, times)
+        times = sorted(one() for _ in range(7))
+        assert 0 < times[3] < REDRAW_MS, (theorem, times)
 
 
 def test_the_set_of_two_hyperparameters_is_drawn_for_every_statement(page: Any) -> None:

@@ -23,7 +23,7 @@ from fedco.bounds.registry import all_papers, get_theorem
 from fedco.validation.explorer.page import write_explorer
 
 RELATIVE = 1e-9
-FEW, MANY = 100, 1000
+FEW, MANY = 60, 1000
 BITS = 256
 LARGEST = Fraction(1.7e308)
 """Beyond it a double is infinite, and so is what the page says."""

@@ -172,7 +172,7 @@ const drawStatus = () => {
   const statement = statementNow(), box = $("status");
   box.className = statement.status;
   const better = state.theorem.statement.corrected;
-  const children = [node("p", {}, badge(statement.status), ` ${STATUS_WORDS[statement.status] || ""} ${statement.status === "refuted" ? "" : statement.why}`.trimEnd())];
+  const children = [node("p", {}, badge(statement.status), ` ${STATUS_WORDS[statement.status] || ""} ${["refuted", "proved"].includes(statement.status) ? "" : statement.why}`.trimEnd())];
   if (statement.note) children.push(node("p", {}, `Note: ${statement.note}`));
   const check = (command) => node("p", { class: "command" }, node("code", {}, command), node("button", { type: "button", onclick: () => copy("the command", command) }, "Copy"));
   const [first, ...more] = statement.commands;
@@ -361,11 +361,11 @@ const drawRegion = (found, now) => {
   axes.frame(`${names[0]}: ${symbols[0].meaning}`, names[1]);
   const drawn = [];
   layers.forEach((layer, i) => {
-    const d = border(layer, COLUMNS, ROWS, px, py);
-    if (!d) return;
-    const name = plain(statement.conditions[i].name);
+    const lines = border(layer, COLUMNS, ROWS, px, py);
+    if (!lines.length) return;
+    const name = plain(statement.conditions[i].name), d = lines.map((line) => `M${line.join("L")}`).join("");
     axes.add("path", { d, class: "border", fill: "none", stroke: hue(drawn.length), "stroke-width": 2.2, "stroke-dasharray": DASHES[drawn.length % DASHES.length] });
-    const pieces = d.split("M").slice(1), [x, y] = pieces[Math.floor(pieces.length * (0.35 + 0.3 * (drawn.length % 2)))].split("L")[0].split(" ").map(Number);
+    const [x, y] = lines[0][Math.floor(lines[0].length * (0.35 + 0.3 * (drawn.length % 2)))].split(" ").map(Number);
     const anchor = x > axes.width * 0.6 ? "end" : "start";
     drawn.push({ name, x: x + (anchor === "end" ? -6 : 6), y, anchor, color: hue(drawn.length) });
   });

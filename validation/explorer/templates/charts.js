@@ -123,8 +123,7 @@ const outside = (axes, rows) => {
 
 // Marching squares on a grid of values: the border where they change sign, and the part where all are at most 0.
 const border = (values, columns, rows, px, py) => {
-  let text = "";
-  const cross = (a, b) => a / (a - b);
+  const segments = [], cross = (a, b) => a / (a - b), at = ([c, r]) => `${px(c)} ${py(r)}`;
   for (let r = 0; r + 1 < rows; r++) {
     for (let c = 0; c + 1 < columns; c++) {
       const k = r * columns + c, v = [values[k], values[k + 1], values[k + columns + 1], values[k + columns]];
@@ -133,10 +132,25 @@ const border = (values, columns, rows, px, py) => {
       if (v[1] <= 0 !== v[2] <= 0) hit.push([c + 1, r + cross(v[1], v[2])]);
       if (v[2] <= 0 !== v[3] <= 0) hit.push([c + 1 - cross(v[2], v[3]), r + 1]);
       if (v[3] <= 0 !== v[0] <= 0) hit.push([c, r + 1 - cross(v[3], v[0])]);
-      for (let i = 0; i + 1 < hit.length; i += 2) text += `M${px(hit[i][0])} ${py(hit[i][1])}L${px(hit[i + 1][0])} ${py(hit[i + 1][1])}`;
+      for (let i = 0; i + 1 < hit.length; i += 2) segments.push([at(hit[i]), at(hit[i + 1])]);
     }
   }
-  return text;
+  return joined(segments);
+};
+// Segments that share an end become one line, so that dashes run through.
+const joined = (segments) => {
+  const ends = new Map(), left = new Set(segments);
+  for (const segment of segments) for (const end of segment) ends.set(end, [...(ends.get(end) || []), segment]);
+  const onwards = (line) => {
+    for (let next; (next = (ends.get(line[line.length - 1]) || []).find((s) => left.has(s))); ) {
+      left.delete(next);
+      line.push(next[0] === line[line.length - 1] ? next[1] : next[0]);
+    }
+    return line;
+  };
+  const lines = [];
+  for (const segment of segments) if (left.delete(segment)) lines.push(onwards(onwards([...segment]).reverse()));
+  return lines.sort((a, b) => b.length - a.length);
 };
 const filled = (worst, columns, rows, px, py) => {
   let text = "";
