@@ -254,7 +254,7 @@ def test_the_set_of_two_hyperparameters_is_drawn_for_every_statement(page: Any) 
         hyper = [
             b for b in statement.symbols.values() if b.quantity.role == "hyperparameter" and b.quantity.domain != STEPS
         ]
-        assert found["hidden"] == (len(hyper) < 2 or not statement.conditions), (theorem, label)
+        assert found["hidden"] == (len(hyper) < 2 or not statement.requirements), (theorem, label)
         assert found["hidden"] or not found["good"] or found["shaded"] > 0, (theorem, label)
         assert found["borders"] == found["names"], (theorem, label)
         drawn += not found["hidden"]

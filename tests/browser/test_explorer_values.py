@@ -64,7 +64,7 @@ def enclosed(statement: Statement, point: Mapping[str, str]) -> list[Fraction | 
         except (EnclosureError, ZeroDivisionError):
             return None
 
-    sides = [middle(side) for c in statement.conditions for side in (c.left, c.right)]
+    sides = [middle(side) for c in statement.requirements for side in (c.left, c.right)]
     try:
         whole = {name: narrow(ball) for name, ball in enclose_bound(statement, point, bits=BITS).items()}
     except (EnclosureError, ZeroDivisionError):
@@ -113,7 +113,7 @@ def check_all(page: Any, count: int) -> int:
     checked = 0
     for statement, key in statements_of(page):
         agreed = compare(page, statement, key, count)
-        wanted = len(statement.terms) + 2 * len(statement.conditions) + len(statement.derived)
+        wanted = len(statement.terms) + 2 * len(statement.requirements) + len(statement.derived)
         assert agreed > 0.5 * count * wanted, statement.name
         checked += 1
     return checked
@@ -159,7 +159,7 @@ def test_enclosures_are_what_bound_answers(open_page: Any, headline_page: Path) 
             n = len(statement.terms)
             for ours, theirs in zip(found.terms.values(), wanted[:n], strict=True):
                 assert theirs is not None and math.isclose(ours, float(theirs), rel_tol=1e-14)
-            for at, check in enumerate(found.conditions):
+            for at, check in enumerate((*found.conditions, *found.method_range)):
                 left, right = wanted[n + 2 * at : n + 2 * at + 2]
                 assert left is not None and right is not None
                 if abs(left - right) > ROUNDING * max(abs(left), abs(right)):

@@ -7,6 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from ...bounds.audit.refutation import GRADES, Refutation
+from ...bounds.audit.refuted import refutations
 from ...bounds.audit.status import Status, status
 from ...bounds.evaluation.strategies import admissible_hyperparameters
 from ...bounds.language.notation import Binding
@@ -72,7 +74,7 @@ def _symbols(theorem: Theorem) -> dict[str, Binding]:
 
 def _axes(statement: Statement) -> list[str]:
     """The two hyperparameters that stand together in most conditions, real ones first."""
-    conditions = [statement.symbols_of(c.left) | statement.symbols_of(c.right) for c in statement.conditions]
+    conditions = [statement.symbols_of(c.left) | statement.symbols_of(c.right) for c in statement.requirements]
     hyper = [
         b for b in statement.symbols.values() if b.quantity.role == "hyperparameter" and b.quantity.domain != STEPS
     ]
@@ -132,23 +134,29 @@ def _statement(statement: Statement) -> dict[str, Any]:
         "note": statement.note,
         "status": known.outcome,
         "why": str(known).partition(": ")[2],
-        "commands": _commands(statement, known),
+        "checks": _checks(statement, known),
         "symbols": list(statement.symbols),
         "order": _order(statement),
         "axes": _axes(statement),
         "fixed": [name for name in statement.schedule if _is_tied(statement, name)],
         "terms": [{"name": term.name, "role": term.role} for term in statement.terms],
-        "conditions": [{"name": c.name, "relation": c.relation, "note": c.note} for c in statement.conditions],
+        "conditions": [{"name": c.name, "relation": c.relation, "note": c.note} for c in statement.requirements],
         "derived": [{"name": constant.name, "meaning": constant.meaning} for constant in statement.derived],
         "latex": theorem_dict(statement.theorem)["statements"][statement.label]["latex"],
     }
 
 
-def _commands(statement: Statement, known: Status) -> list[str]:
-    """How a reader checks the status again."""
+def _checks(statement: Statement, known: Status) -> list[dict[str, Any]]:
+    """How a reader checks the status again, and what each refutation is worth."""
     if known.bundles:
-        return [f"fedco replay docs/refutations/{name}.json" for name in known.bundles]
-    return [f"fedco prove {statement.theorem.id}"] if known.outcome == "proved" else []
+        return [_instance(refutations()[name]) for name in known.bundles]
+    return [{"command": f"fedco prove {statement.theorem.id}", "about": ""}] if known.outcome == "proved" else []
+
+
+def _instance(item: Refutation) -> dict[str, Any]:
+    other = "".join(f" With {reading}: {verdict}." for reading, verdict in item.alternatives.items())
+    about = f"{GRADES[item.grade]}: {item.summary}{other}"
+    return {"command": f"fedco replay docs/refutations/{item.name}.json", "about": about}
 
 
 def _is_tied(statement: Statement, name: str) -> bool:

@@ -74,7 +74,7 @@ def _identifier(name: str) -> str:
 
 
 def statement_source(statement: Statement, library: Library) -> str:
-    """An object literal with the functions of a statement.
+    """An object literal with the functions of a statement. Its conditions are its requirements: what the method can take is among them.
 
     `all(v, o)` fills o with the terms, then left and right side of each condition, then the derived constants; `sides(v, o)`
     fills it with left and right sides alone; `schedule` has a function for each scheduled hyperparameter, by its place. v holds
@@ -83,7 +83,7 @@ def statement_source(statement: Statement, library: Library) -> str:
     names = {binding.symbol: f"$s[{at}]" for at, binding in enumerate(statement.symbols.values())}
     derived = [(constant.symbol, sp.sympify(constant.expr)) for constant in statement.derived]
     terms = [term.expr for term in statement.terms]
-    sides = [side for condition in statement.conditions for side in (condition.left, condition.right)]
+    sides = [side for condition in statement.requirements for side in (condition.left, condition.right)]
     whole = _function([*terms, *sides, *(symbol for symbol, _ in derived)], derived, names, library)
     some = _function(sides, derived, names, library)
     places = list(statement.symbols)

@@ -25,7 +25,7 @@ const STATUS = {
   composed: ["warn", "! composed"], open: ["warn", "? open"],
 };
 const STATUS_WORDS = {
-  refuted: "An exact instance satisfies every assumption and condition and exceeds this bound.",
+  refuted: "An exact instance exceeds this bound.",
   proved: "A kernel checks its derivation step by step.",
   derived: "Its derivation was read and tested, not checked by the kernel.",
   composed: "Put together from the paper's lemmas as printed: it inherits their faults and is no promise.",
@@ -174,9 +174,9 @@ const drawStatus = () => {
   const better = state.theorem.statement.corrected;
   const children = [node("p", {}, badge(statement.status), ` ${STATUS_WORDS[statement.status] || ""} ${["refuted", "proved"].includes(statement.status) ? "" : statement.why}`.trimEnd())];
   if (statement.note) children.push(node("p", {}, `Note: ${statement.note}`));
-  const check = (command) => node("p", { class: "command" }, node("code", {}, command), node("button", { type: "button", onclick: () => copy("the command", command) }, "Copy"));
-  const [first, ...more] = statement.commands;
-  if (first) children.push(node("p", {}, "Check it again:"), check(first));
+  const check = ({ command, about }) => node("div", {}, ...(about ? [node("p", {}, about)] : []), node("p", { class: "command" }, node("code", {}, command), node("button", { type: "button", onclick: () => copy("the command", command) }, "Copy")));
+  const [first, ...more] = statement.checks;
+  if (first) children.push(check(first));
   if (more.length) children.push(node("details", {}, node("summary", {}, `${more.length} more exact instances`), ...more.map(check)));
   if (statement.status === "refuted" && better && statement !== better) {
     children.push(node("p", {}, node("button", { type: "button", onclick: () => { state.label = "corrected"; fillChoice(); buildInputs(); changed(); } }, "Show the corrected statement")));
@@ -405,7 +405,7 @@ const drawStatements = () => {
   rows.push(...last.map(([title, text]) => node("tr", {}, node("th", { scope: "row" }, title), ...theorem.statements.map((s, i) => node("td", { class: "number" }, node("strong", {}, text(found[i], s)))))));
   $("statements").tHead.replaceChildren(head);
   $("statements").tBodies[0].replaceChildren(...rows);
-  $("checks").replaceChildren(...theorem.statements.filter((s) => s.commands.length).map((s) => node("li", {}, `${s.label} ${s.status}: `, node("code", {}, s.commands[0]))));
+  $("checks").replaceChildren(...theorem.statements.filter((s) => s.checks.length).map((s) => node("li", {}, `${s.label} ${s.status}: `, node("code", {}, s.checks[0].command))));
 };
 
 // --- several theorems ------------------------------------------------------------------------------------------------
