@@ -130,8 +130,7 @@ def reproduce(
         typer.Option(
             "--data",
             metavar="DIR",
-            help="Folder with MNIST's idx files, CIFAR-10's .bin files or Omniglot's image folders, used instead of the tables "
-            "of scikit-learn. Nothing is downloaded.",
+            help="Folder with MNIST's idx files or CIFAR-10's .bin files, used instead of scikit-learn's digits. Nothing is downloaded.",
         ),
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", min=6, help="Runs of each curve; verdicts need at least 6.")] = 8,

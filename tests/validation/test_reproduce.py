@@ -77,6 +77,18 @@ def test_mnist_is_read_plain_and_gzipped(mnist_files):
     )
 
 
+def test_the_files_of_a_folder_take_the_place_of_the_digits(tmp_path):
+    labels = [k % 10 for k in range(200)]
+    for part, images in (("train", "train-images-idx3-ubyte"), ("t10k", "t10k-images-idx3-ubyte")):
+        (tmp_path / images).write_bytes(_idx((200, 4, 4), [(13 * k) % 256 for k in range(3200)]))
+        (tmp_path / f"{part}-labels-idx1-ubyte").write_bytes(_idx((200,), labels))
+    from fedco.validation.papers.comfedl.experiments import _personal
+
+    problem = _personal(Setup(data=tmp_path), "federated")
+    assert problem.name == "MNIST" and problem.parts.train.inputs.shape == (10, 100, 16)
+    assert problem.objective(problem.initial_point[None]).isfinite().all()
+
+
 @pytest.mark.parametrize("broken", [b"", b"\0\0\x08\x01", b"\0\0\x0d\x01\0\0\0\x01\0", _idx((2,), [1])])
 def test_a_broken_idx_file_is_refused(mnist_files, broken):
     (mnist_files / "train-labels-idx1-ubyte").write_bytes(broken)

@@ -178,13 +178,13 @@ FIGURES = (
         "few-shot classification on Omniglot, 5-way 1-shot and 5-way 5-shot",
         "needs data",
         "Local-SCGDM is clearly better than Local-BSGD and Local-SCGD in training loss and validation accuracy",
-        ("Omniglot's images (images_background and images_evaluation): not run yet",),
+        ("wants Omniglot's images; the loader is there (`datasets.omniglot`), the experiment is not",),
     ),
     Figure(
         "figure_7",
         "few-shot classification on Omniglot, 20-way 1-shot and 20-way 5-shot",
         "needs data",
         "Local-SCGDM is clearly better than Local-BSGD and Local-SCGD in training loss and validation accuracy",
-        ("Omniglot's images (images_background and images_evaluation): not run yet",),
+        ("wants Omniglot's images; the loader is there (`datasets.omniglot`), the experiment is not",),
     ),
 )

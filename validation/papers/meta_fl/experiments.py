@@ -53,7 +53,10 @@ def _schemes(setup: Setup) -> Made:
     return Made(tuple(curves), chosen, data_name=problem.name)
 
 
-_SMALL = "all labels of an agent are nearly one, so that three steps of fine-tuning raise every model to about the same accuracy"
+_SMALL = (
+    "probably because all labels of an agent are nearly one, so that three steps of fine-tuning raise every model to about "
+    "the same accuracy"
+)
 
 FIGURES = (
     Figure(
