@@ -14,29 +14,26 @@ from pathlib import Path
 from ...figures import save
 from ...storage import write_text
 from ..runs.declaration import Counterexample
-from ..runs.registry import counterexamples, declared, sweeps
+from ..runs.registry import counterexamples, sweeps
 from ..runs.sweep import Sweep
 from ..runs.sweeps import run_sweep, sweep_figure
 
 FOLDER = "gallery"
-SHOWN = declared("in_full")
-"""Theorems whose sweeps are drawn and kept in the repository, as counterexamples are; a page without a figure says how to make it."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the gallery: `name`.md, and `name`.svg when the figure is drawn; `is_kept`: always, in the repository."""
+    """A page of the gallery: `name`.md, its figure `name`.svg and the numbers behind it, `name`.data.csv."""
 
     name: str
     title: str
     command: str
     text: str
     draw: Callable[[Path, Path | None], str]
-    is_kept: bool
 
-    def markdown(self, has_figure: bool) -> str:
-        shown = f"\n![{self.title}]({self.name}.svg)\n" if has_figure else ""
-        return f"# {self.title}\n{shown}\n{self.text}\n\n    {self.command}\n"
+    def markdown(self) -> str:
+        shown = f"![{self.title}]({self.name}.svg)\n\n[The numbers]({self.name}.data.csv)."
+        return f"# {self.title}\n\n{shown} {self.text}\n\n    {self.command}\n"
 
 
 def pages() -> list[Page]:
@@ -59,7 +56,7 @@ def _sweep_page(sweep: Sweep) -> Page:
         return str(found)
 
     command = f"fedco plot {sweep.theorem} --sweep {sweep.over} --out {name}.svg"
-    return Page(name, f"{sweep.theorem} over {sweep.over}", command, text, draw, sweep.theorem in SHOWN)
+    return Page(name, f"{sweep.theorem} over {sweep.over}", command, text, draw)
 
 
 def _counterexample_pages() -> Iterator[Page]:
@@ -71,19 +68,18 @@ def _counterexample_pages() -> Iterator[Page]:
                 return f"{shown.title}, case {case}"
 
             command = f"fedco counterexample {theorem} --case {case} --out ."
-            yield Page(f"{theorem}_case_{case}", f"{shown.title}, case {case}", command, shown.caption, draw, True)
+            yield Page(f"{theorem}_case_{case}", f"{shown.title}, case {case}", command, shown.caption, draw)
 
 
 def write(docs: Path, *, cache: Path | None = None) -> list[Path]:
-    """Write every page and the index; draw the figures that are kept."""
+    """Draw every figure, and write its page and the index."""
     folder = docs / FOLDER
     written, listed = [], []
     for page in pages():
         target = folder / f"{page.name}.svg"
-        if page.is_kept:
-            print(page.draw(target, cache), file=sys.stderr, flush=True)
+        print(page.draw(target, cache), file=sys.stderr, flush=True)
         path = folder / f"{page.name}.md"
-        write_text(path, page.markdown(target.exists()))
+        write_text(path, page.markdown())
         written.append(path)
         listed.append(f"- [{page.title}]({path.name})")
     index = folder / "index.md"
