@@ -18,7 +18,7 @@ from ..language.reading import InputError
 from ..language.theorem import Condition, Statement, Term, Theorem
 from ..registry import get_theorem
 from .derivations import derivation, derived_ids, prove, verdict
-from .kernel import Corollary, Derivation, Param, ProofError, Signomial, Verdict
+from .kernel import Corollary, Derivation, Inequality, Param, ProofError, Signomial, Verdict
 
 
 @dataclass(frozen=True)
@@ -100,14 +100,19 @@ def outcome(changed: Derivation | Corollary, theorem: Theorem, label: str, befor
     """What the check makes of a change: one of `OUTCOMES`.
 
     `refused`: it does not check. `reported`: it checks, and leaves out or uses something else than before, and says so. `same`:
-    every step still says the same, such as another way to write a projected inner product. `survived`: none of these.
+    every step still says the same, such as another way to write a projected inner product, up to an equation in the place
+    of an inequality. `survived`: none of these.
     """
     after = verdict(changed, theorem, label)
     if not after.checked:
         return "refused"
     if _signature(after) != _signature(before):
         return "reported"
-    return "same" if after.facts == before.facts else "survived"
+    return "same" if _claims(after) == _claims(before) else "survived"
+
+
+def _claims(found: Verdict) -> tuple[Any, ...]:
+    return tuple(replace(f, equal=False) if isinstance(f, Inequality) else f for f in found.facts)
 
 
 @dataclass(frozen=True)

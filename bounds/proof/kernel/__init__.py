@@ -23,7 +23,7 @@ from .assumptions import (
 )
 from .corollary import Corollary, follow
 from .derivation import Derivation, Step, Verdict, check
-from .facts import Quantity
+from .facts import Inequality, Quantity
 from .known import Known
 from .reader import Reader
 from .region import Certificate
@@ -98,6 +98,7 @@ __all__ = [
     "IndependentMean",
     "IndependentMoment",
     "Index",
+    "Inequality",
     "Instance",
     "Invariant",
     "Known",
