@@ -99,7 +99,6 @@ def bound(
 
     Example: fedco bound feddro.lemma_3_1 --set L_h=1 --set L_f=1/2 --set L_g=1 --set B_f=1 --set B_g=2
     """
-    from ..bounds.cost.sensitivity import elasticities
     from ..bounds.evaluation.evaluate import bound as evaluated
     from ..bounds.registry import get_theorem as theorem
 
@@ -107,7 +106,11 @@ def bound(
     chosen = item.statement(chosen_statement(item, statement))
     given = settled(chosen, sets, constants, assume)
     result = evaluated(given.statement, given.values, strict=False)
-    found = elasticities(given.statement, given.values) if sensitivity else None
+    found = None
+    if sensitivity:
+        from ..bounds.cost.sensitivity import elasticities  # brings in the optimiser
+
+        found = elasticities(given.statement, given.values)
     if not emit_written(
         lambda: (noted(each.sheet(), given) for each in (result, found) if each), as_json, latex, markdown
     ):

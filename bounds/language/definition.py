@@ -14,7 +14,6 @@ from typing import Any, NoReturn
 
 import sympy as sp
 
-from ...algorithms.declared import declared
 from ...errors import InputError
 from ...outside import is_python_file, load_object
 from ...suggestion import nearest
@@ -243,6 +242,8 @@ class _Definition:
         words = [key for key, value in given.items() if isinstance(value, str) and value.isidentifier()]
         if not any(given[key] not in self.names for key in words):
             return []
+        from ...algorithms.declared import declared  # reads the source of every method
+
         if method in declared():
             texts = {each.name for each in declared()[method].hyperparameters if each.annotation == "str"}
         else:

@@ -10,9 +10,7 @@ into a sum is taken out again, and square roots are joined. Derived constants st
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import unescape
 from typing import TYPE_CHECKING, Any, NamedTuple
-from xml.etree import ElementTree
 
 import sympy as sp
 from sympy.printing.latex import LatexPrinter
@@ -70,6 +68,9 @@ def mathml(latex_text: str, *, display: bool = False) -> str:
         latex_text: without delimiters.
         display: on a line of its own.
     """
+    from html import unescape
+    from xml.etree import ElementTree
+
     from latex2mathml.converter import convert_to_element
 
     element = convert_to_element(latex_text, display="block" if display else "inline")
