@@ -13,6 +13,7 @@ import typer
 
 from ..bounds.language.reading import InputError, split_assignment
 from ..bounds.language.theorem import SPELLINGS
+from . import terminal
 
 if TYPE_CHECKING:
     from ..bounds.language.result import Sheet
@@ -152,8 +153,11 @@ def noted(sheet: Sheet, given: Settled) -> Sheet:
 
 
 def emit(data: dict[str, Any], text: Any, as_json: bool) -> None:
-    """One JSON object, or text for a person."""
-    print(json.dumps(finite(data), indent=2, allow_nan=False) if as_json else text)
+    """One JSON object, or text for a person: on a terminal in colours, with a bar for the share of each term."""
+    if as_json:
+        print(json.dumps(finite(data), indent=2, allow_nan=False))
+    else:
+        terminal.show(str(text), data.get("terms"))
 
 
 def finite(value: Any) -> Any:
