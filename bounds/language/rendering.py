@@ -225,13 +225,20 @@ def _statement_dict(theorem: Theorem, statement: Statement) -> dict[str, Any]:
     }
 
 
-def to_page(theorem: Theorem, findings: list[Any], validated: Sequence[str], derivation: Sequence[str] = ()) -> str:
+def to_page(
+    theorem: Theorem,
+    findings: list[Any],
+    validated: Sequence[str],
+    derivation: Sequence[str] = (),
+    searched: Sequence[str] = (),
+) -> str:
     """The documentation page of a theorem, in Markdown with display formulas.
 
     Args:
         findings: those of the audit about it.
         validated: lines that say on which instances it is compared with runs.
         derivation: lines about the status of its default statement, and the derivation.
+        searched: the part of the page about searches for counterexamples, in Markdown.
     """
     lines = [f"# {theorem.id}", "", f"*{theorem.title}* — {theorem.source}.", ""]
     lines += [
@@ -250,7 +257,7 @@ def to_page(theorem: Theorem, findings: list[Any], validated: Sequence[str], der
         *(f"- {line}" for line in validated),
         "",
     ]
-    lines += _refutation_lines(theorem.id)
+    lines += [*searched, *_refutation_lines(theorem.id)]
     lines += ["## Findings", ""]
     lines += [f"- `{f.id}` ({f.severity}, {f.where}): {f.printed} — instead: {f.expected}." for f in findings] or [
         "None."

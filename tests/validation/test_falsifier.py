@@ -347,6 +347,15 @@ def test_a_true_lemma_survives() -> None:
     assert 0.5 < result.ratio <= 1
 
 
+def test_a_lemma_between_communications_is_not_compared_at_them() -> None:
+    """Printed Lemma 4.1 fails at a communication; the corrected one speaks of the steps between them alone."""
+    name = "local_scgdm.lemma_4_1"
+    assert falsify(name, seconds=30).refuted
+    result = falsify(name, "corrected", seconds=6)
+    assert result.outcome == "SURVIVED"
+    assert 0.3 < result.ratio <= 1
+
+
 def test_both_sides_of_a_lemma_have_only_positive_parts() -> None:
     lower, upper = balanced(np.array([-2.0, 3.0]), [np.array([-1.0, -5.0]), np.array([4.0, 4.0])])
     assert lower.tolist() == [1.0, 8.0]

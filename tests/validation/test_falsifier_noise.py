@@ -16,7 +16,7 @@ from fedco.validation.falsifier.each_term import NECESSARY, as_table, each_term
 from fedco.validation.falsifier.exact.curve import Curve
 from fedco.validation.falsifier.exact.noise import AllPaths, Bends, Mean, Noisy
 from fedco.validation.falsifier.exact.problem import Instance, exact_problem
-from fedco.validation.falsifier.exact.run import CannotReplay, _mean_square, _Run, average_square, scalar
+from fedco.validation.falsifier.exact.run import CannotReplay, _mean_square, _Run, average_square, constant, scalar
 from fedco.validation.falsifier.exact.tensor import InexactError
 from fedco.validation.falsifier.hidden import any_value
 from fedco.validation.falsifier.noise import Run, expected_squares, moments, paths, signs_of
@@ -152,6 +152,18 @@ def test_expectations_do_not_multiply() -> None:
         (sign * sign) * sign
     with pytest.raises(InexactError):
         _ = (sign * sign) ** 2
+
+
+def test_an_irrational_step_size_with_noise() -> None:
+    """Enclosures and signs do not mix in closed moments; over all paths they do."""
+    problem = exact_problem(INSTANCES["federated"])
+    low, high = Q(249, 1000), Q(251, 1000)
+    method = LocalSGD(eta=scalar(constant((low, high))), tau=3)
+    below, above = average_square(method, problem, 2, after=True)
+    exact, _ = average_square(METHODS["federated"](scalar), problem, 2, after=True)
+    assert below < exact < above
+    with pytest.raises(CannotReplay, match="enclosure"):
+        average_square(method, problem, 8, after=True)
 
 
 # --- changed statements -----------------------------------------------------------------------------------------------

@@ -94,6 +94,7 @@ def falsify(
     change: Change | None = None,
     assume: tuple[str, ...] = (),
     jobs: int = 1,
+    clock: Callable[[], float] = time.perf_counter,
     out: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Falsified:
@@ -108,6 +109,7 @@ def falsify(
         change: attack the statement with this change.
         assume: named properties that instances must have besides those that the theorem assumes.
         jobs: processes that search beside each other, each with a seed of its own; the first refutation ends them.
+        clock: what the seconds of the search are counted by.
         out: folder for the bundle.
         progress: called after every generation.
 
@@ -133,7 +135,7 @@ def falsify(
     formula, threads = Formula(target.theorem, statement), torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        found = search(target, formula, seconds=seconds, seed=seed, hidden=hidden, progress=progress)
+        found = search(target, formula, seconds=seconds, seed=seed, hidden=hidden, progress=progress, clock=clock)
         return _result(target, formula, found, began, out)
     finally:
         torch.set_num_threads(threads)
@@ -186,6 +188,8 @@ def _result(target: Target, formula: Formula, found: Found, began: float, out: P
 
 
 def _survived(found: Found) -> tuple[str, ...]:
+    if found.ratio == 0:
+        return ("No instance with a positive left side and all conditions met was found: this search tested nothing.",)
     lines = [f"The largest ratio was found on: {found.where}."] if found.where else []
     if found.refused:
         lines.append(f"{len(found.refused)} candidates failed the exact check, the last one: {found.refused[-1]}")

@@ -119,7 +119,7 @@ def sides(target: Target, claimed: Claimed) -> Confirmed:
         point = _completed(target, claimed.stated(target), claimed)
         left = _left(target, claimed, problem, point)
         right = _right(target, claimed)
-    except (ValueError, InputError, InexactError, EnclosureError, ArithmeticError, KeyError) as error:
+    except (ValueError, InputError, InexactError, EnclosureError, ArithmeticError, KeyError, TypeError) as error:
         raise NotConfirmed(f"{target.theorem.id} ({target.label}): {error}") from error
     return Confirmed(claimed, left, right, tuple(checked))
 
@@ -267,7 +267,7 @@ def _lemma_sides(target: Target, claimed: Claimed, problem: ExactProblem) -> tup
     def take(draws: Any) -> tuple[Fraction, dict[str, Fraction]]:
         known = {n: e for n, e in point.items() if n in target.symbols}
         trace = _exact_trace(target, claimed, problem, known, place, draws)
-        left, observables, keep = rows_of(link, trace)
+        left, observables, keep = rows_of(link, target.label, trace)
         if not (0 <= place.row < len(left) and keep[place.row]):
             raise CannotReplay(f"row {place.row} of {len(left)}: the lemma does not speak of it")
         seen = {name: _mean(side[min(place.row, len(side) - 1)]) for name, side in observables.items()}

@@ -7,6 +7,7 @@ have to be there, which is a lower bound of any coefficient that is right.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -65,13 +66,14 @@ def each_term(
     seconds: float = 60.0,
     seed: int = 0,
     hidden: float = 1.0,
+    clock: Callable[[], float] = time.perf_counter,
     out: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Iterator[Part]:
     """Every term dropped and every condition relaxed by 4, one after the other.
 
     Args:
-        seconds: wall time of each search. A term that is necessary gets a second search of the same length, for a larger
+        seconds: of each search, by the clock. A term that is necessary gets a second search of the same length, for a larger
             part of its coefficient that does not suffice either.
 
     Raises:
@@ -87,6 +89,7 @@ def each_term(
             seed=seed,
             hidden=hidden,
             change=change,
+            clock=clock,
             out=out,
             progress=progress,
         )

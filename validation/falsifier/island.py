@@ -212,7 +212,7 @@ class Island:
         values = self._with_horizon(values, self.horizon)
         trace = self._trace(family, parameters, values)
         with np.errstate(all="ignore"):
-            left, seen, keep = rows_of(link, trace)
+            left, seen, keep = rows_of(link, self.target.label, trace)
             known = {**values, **seen}
             if link.right is None:
                 terms = self.formula.terms(known)
@@ -235,15 +235,15 @@ class Island:
         if not self.law:
             start = Start(x=family.start, y=family.parameters.get("estimate"))
             method, numbers = self._method(values, family.runs), self._numbers(family, values)
-            return trace_of(self.target.chain, method, family, self._walked, start, numbers)
+            return trace_of(self.target.chain, method, family, self.walked, start, numbers)
         lanes = self._lanes
         method, tall, start = self._noisy_run(parameters, values, family.runs).build(len(lanes))
         wide = {name: np.repeat(np.broadcast_to(v, (family.runs,)), len(lanes)) for name, v in values.items()}
         draws, numbers = lanes.draws(family.runs, self.clients), self._numbers(tall, wide)
-        return trace_of(self.target.chain, method, tall, self._walked, start, numbers, draws, lanes.expectation)
+        return trace_of(self.target.chain, method, tall, self.walked, start, numbers, draws, lanes.expectation)
 
     @property
-    def _walked(self) -> int:
+    def walked(self) -> int:
         """Steps of the run of a lemma: what its length symbol stands for, where it has one."""
         return self.steps_of(self.horizon) if self.target.length is not None else self.horizon
 
@@ -372,7 +372,7 @@ class Island:
             start = Start(x=family.start, y=family.parameters.get("estimate"))
             return self._method(wide, count * lanes), family, start
 
-        return Run(build, count, self._walked)
+        return Run(build, count, self.walked)
 
     @cached_property
     def signs(self) -> int:

@@ -79,11 +79,18 @@ def trace_of(
     return Trace(_Recorded(chain.metrics(problem, numbers), walked, expectation), numbers, period, steps)
 
 
-def rows_of(link: Link, trace: Trace) -> tuple[Array, dict[str, Array], Array]:
-    """The left side `(rows, runs)`, the observables by symbol, and the rows that the lemma speaks of."""
+def rows_of(link: Link, label: str, trace: Trace) -> tuple[Array, dict[str, Array], Array]:
+    """The left side `(rows, runs)`, the observables by symbol, and the rows that the statement speaks of.
+
+    A statement about the steps between communications speaks of those that neither end nor follow one.
+    """
     left = np.atleast_2d(link.left(trace))
     seen = {name: np.atleast_2d(side(trace)) for name, side in link.observables.items()}
     keep = np.ones(len(left), bool) if link.keeps is None else np.asarray(link.keeps(trace, len(left)))
+    if label in link.between and link.ends_round is not None:
+        ends = np.asarray(link.ends_round(trace, len(left)))
+        follows = np.concatenate([[trace.period == 1], ends[:-1]]) if len(ends) else ends
+        keep = keep & ~ends & ~follows
     return left, seen, keep
 
 

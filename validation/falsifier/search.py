@@ -29,6 +29,8 @@ _FIRST_SLICE, _GROWTH = 3.0, 1.5
 """Seconds that an island gets in the first round, and the factor from round to round."""
 _MARGIN = 0.005
 """Candidates whose log10 ratio is at most this are not worth an exact check."""
+_INADMISSIBLE = -9.0
+"""Scores below are of instances that violate a condition, or whose sides are no numbers."""
 _STALLED = 40
 """Generations without improvement after which an island is left."""
 _PERIODS, _HORIZONS = (2, 1, 4), (16, 64, 256)
@@ -274,7 +276,7 @@ class _Visit:
     def _keep(self, point: Array, score: float) -> None:
         self.stalled = 0 if score > self.best + 1e-6 else self.stalled + 1
         self.best = max(self.best, score)
-        if score <= 0.0:
+        if _INADMISSIBLE < score <= 0.0:
             self.found.saw(10.0**score, self.island.name)
         if score > _MARGIN and score > self.tried + 0.05:
             self.tried = score

@@ -17,6 +17,7 @@ from ...bounds.proof.derivations import derivation, prove
 from ...bounds.registry import all_theorems as theorems
 from ...bounds.registry import paper_keys, paper_theorems
 from ...storage import write_text
+from ..falsifier.record import lines_of
 from ..runs.registry import recipes, why_without
 
 _LEMMA = "a lemma is measured along the runs of its theorem, `fedco validate THEOREM --lemmas`, where it speaks of runs"
@@ -25,7 +26,9 @@ _LEMMA = "a lemma is measured along the runs of its theorem, `fedco validate THE
 def paper_pages(paper: str, findings: list[Finding]) -> dict[str, str]:
     """File name -> text of the pages of one paper key; `findings` are those of its audit."""
     return {
-        f"{name}.md": to_page(item, [f for f in findings if f.theorem == name], validated_on(name), derived(item))
+        f"{name}.md": to_page(
+            item, [f for f in findings if f.theorem == name], validated_on(name), derived(item), lines_of(item)
+        )
         for name, item in paper_theorems(paper).items()
     }
 

@@ -8,6 +8,12 @@ from fractions import Fraction
 from typing import Any
 
 Q = Fraction
+
+
+class Bends(ArithmeticError):
+    """A run is not affine in its signs with rational coefficients: one reaches over a kink, or meets an enclosure."""
+
+
 Ends = tuple[Fraction, Fraction]
 _BITS = 320
 """Ends are rounded outward to so many bits after the leading one."""
@@ -61,6 +67,8 @@ class Interval:
         return Interval(tight, derivative, middle, self.radius)
 
     def _constant(self, number: Any) -> Interval:
+        if not isinstance(number, (int, Fraction)):
+            raise Bends(f"{type(number).__name__}: a random number meets an enclosure")
         value = Q(number)
         return Interval((value, value), (Q(0), Q(0)), (value, value), self.radius)
 
@@ -107,6 +115,14 @@ class Interval:
     def __gt__(self, other: Any) -> bool:
         """Certainly more than a number."""
         return self.values[0] > Q(other)
+
+    def __le__(self, other: Any) -> bool:
+        """Certainly at most a number."""
+        return self.values[1] <= Q(other)
+
+    def __lt__(self, other: Any) -> bool:
+        """Certainly less than a number."""
+        return self.values[1] < Q(other)
 
     def through(
         self,

@@ -14,13 +14,10 @@ from torch import Tensor
 
 from ..columns import Columns
 from .curve import Curve
+from .interval import Bends, Interval
 from .tensor import ExactTensor, InexactError
 
 Q = Fraction
-
-
-class Bends(ArithmeticError):
-    """A run is not affine in its signs: one of them reaches over a kink."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +127,8 @@ class Noisy:
 def _number(value: Any) -> Fraction:
     if isinstance(value, (int, Fraction)):
         return Q(value)
+    if isinstance(value, Interval):
+        raise Bends("a random number meets an enclosure")
     raise InexactError(f"{type(value).__name__}: wanted a number; a product of random numbers is no second moment")
 
 

@@ -212,6 +212,10 @@ _OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "__ge__": _compared(lambda a, b: a >= b),
     "gt": _compared(lambda a, b: a > b),
     "__gt__": _compared(lambda a, b: a > b),
+    "le": _compared(lambda a, b: a <= b),
+    "__le__": _compared(lambda a, b: a <= b),
+    "lt": _compared(lambda a, b: a < b),
+    "__lt__": _compared(lambda a, b: a < b),
     "isfinite": lambda a: torch.ones(tuple(a.shape), dtype=torch.bool),
     "__getitem__": lambda a, index: _array(raw(a)[index]),
 }

@@ -73,6 +73,7 @@ CHAIN = LemmaChain(
                 "direction_sq": lambda r: r["direction_sq"][:-1],
                 "consensus_error": lambda r: r["consensus"][:-1],
             },
+            between=("composed",),
         ),
         Link(
             "feddro.lemma_f_2",

@@ -117,6 +117,7 @@ CHAIN = LemmaChain(
                 "momentum_sq": lambda r: r["momentum_sq"][:-1],
             },
             _later,
+            between=("corrected",),
         ),
         Link(
             "local_scgdm.descent",

@@ -1,0 +1,78 @@
+"""What is kept of searches, and the line that pages and reports print of a statement."""
+
+import json
+import time
+
+import pytest
+from fedco.bounds.language.change import Change, changed
+from fedco.bounds.registry import all_theorems, get_theorem
+from fedco.storage import DamagedError
+from fedco.validation.falsifier import record
+from fedco.validation.report.pages import paper_pages
+
+SGD = get_theorem("baselines.local_sgd")
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    path = tmp_path / "searches.json"
+    monkeypatch.setattr(record, "FILE", path)
+    record._kept.cache_clear()
+    yield path
+    record._kept.cache_clear()
+
+
+def test_a_search_is_kept_and_forgotten_when_its_statement_changes(file) -> None:
+    assert record.searched(SGD, "printed") is None
+    assert record.standing(SGD, "printed") == "not searched"
+    assert record.standing(SGD, "printed", supported=3) == "supported on 3 instances"
+    made = record.keep(SGD, "printed", 1.0, file=file)
+    assert made["outcome"] == "SURVIVED"
+    found = record.searched(SGD, "printed")
+    assert (found.evaluations, found.ratio) == (made["evaluations"], made["ratio"])
+    line = record.standing(SGD, "printed", supported=3)
+    assert f"survived {found.evaluations} instances" in line
+    assert "supported on 3 instances" in line
+    assert any(str(found.evaluations) in text for text in record.lines_of(SGD))
+    page = paper_pages("baselines", [])["baselines.local_sgd.md"]
+    assert "## Searched for counterexamples" in page
+    other = changed(SGD, "printed", Change("drift", "dropped"))
+    assert record.searched(other, "printed") is None
+    assert record.standing(other, "printed") == "not searched"
+
+
+def test_a_refuted_statement_says_so_whatever_a_search_found(file) -> None:
+    theorem = get_theorem("local_scgdm.theorem_3_4")
+    assert record.standing(theorem, "printed", supported=7).startswith("refuted (exact): local_scgdm.theorem_3_4")
+
+
+def test_a_damaged_file_is_refused(file) -> None:
+    record.keep(SGD, "printed", 0.2, file=file)
+    stored = json.loads(file.read_text())
+    stored["searches"]["baselines.local_sgd (printed)"]["ratio"] = 0.1
+    file.write_text(json.dumps(stored))
+    record._kept.cache_clear()
+    with pytest.raises(DamagedError, match="sha256"):
+        record.searched(SGD, "printed")
+
+
+def test_no_kept_search_refutes_what_is_said_to_hold() -> None:
+    """The file in the repository: every corrected statement that was searched survived."""
+    kept = [(t, s) for t in record.searchable("corrected") if (s := record.searched(t, "corrected")) is not None]
+    if not record.FILE.exists():
+        pytest.skip("no search is kept in the repository")
+    assert kept
+    assert [t.id for t, s in kept if s.outcome != "SURVIVED" or s.ratio > 1] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name, t in all_theorems().items() if "corrected" in t.labels])
+def test_no_corrected_statement_is_refuted_in_ten_minutes(name, tmp_path) -> None:
+    """`python -m fedco.validation.falsifier.record --seconds 600` keeps the same; here nothing in the repository changes."""
+    theorem, began = get_theorem(name), time.process_time()
+    if theorem not in record.searchable("corrected"):
+        pytest.skip("nothing says how it is run on a family")
+    made = record.keep(theorem, "corrected", 600.0, file=tmp_path / "searches.json")
+    assert made["outcome"] == "SURVIVED"
+    assert made["ratio"] <= 1
+    assert time.process_time() - began > 590

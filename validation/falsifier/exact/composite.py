@@ -1,0 +1,244 @@
+"""The composite kinds in exact numbers: affine inner maps behind outer functions with piecewise linear slopes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ....synthetic.kinds import InnerSample
+from .base import ExactProblem, Signs, at, curves, integral_at, per_client, per_lane, root_above
+from .curve import Curve, composed, infimum_gap, mean
+from .tensor import ExactTensor, raw
+
+Q = Fraction
+
+
+class _AffineInner(ExactProblem):
+    """What the composite kinds have in common: g_k(x) = slope_k x + offset_k."""
+
+    def _per_client(self) -> list[Any]:
+        listed: list[Any] = self.parameters["inner_slope"]
+        return listed
+
+    @property
+    def slopes(self) -> list[Fraction]:
+        listed: list[Fraction] = self.parameters["inner_slope"]
+        return listed
+
+    @property
+    def offsets(self) -> list[Fraction]:
+        listed: list[Fraction] = self.parameters["inner_offset"]
+        return listed
+
+    def inner_number(self, k: int, x: Any) -> Any:
+        return self.slopes[k] * x + self.offsets[k]
+
+    def inner(self, x: Any, sample: Signs | None = None) -> ExactTensor:
+        signs = sample.inner if sample else None
+        return per_lane(lambda r, k, t: self.inner_number(k, t) + self._jolt("value_noise", k, signs, r), x)
+
+    def inner_vjp(self, x: Any, v: Any, sample: Signs | None = None) -> ExactTensor:
+        return per_client(lambda k, number: self.slopes[k] * number, v)
+
+    def _inner_constants(self) -> dict[str, Fraction]:
+        steepest = max(map(abs, self.slopes))
+        steep = (
+            "inner_lipschitz",
+            "inner_mean_square_lipschitz",
+            "inner_jacobian_mean_square",
+            "inner_sample_lipschitz",
+        )
+        flat = ("inner_smoothness", "inner_jacobian_noise", "inner_sample_smoothness")
+        jolted = ("inner_value_noise", "inner_noise", "composite_noise")
+        centre = sum(self.slopes, Q(0)) / len(self.slopes)
+        return {
+            **dict.fromkeys(steep, steepest),
+            **dict.fromkeys(flat, Q(0)),
+            **dict.fromkeys(jolted, max(map(abs, self.parameters["value_noise"]))),
+            "inner_jacobian_heterogeneity": max(abs(slope - centre) for slope in self.slopes),
+        }
+
+
+def _outer_constants(curves: list[Curve], noise: list[Fraction] | None = None) -> dict[str, Fraction]:
+    """Of outer functions whose gradients have the noise of one fair sign each."""
+    jolts = [abs(number) for number in noise or [Q(0)] * len(curves)]
+    steepest, bend = [c.bound() for c in curves], max(c.lipschitz() for c in curves)
+    both = list(zip(steepest, jolts, strict=True))
+    return {
+        "outer_lipschitz": max(steepest),
+        "outer_mean_square_lipschitz": root_above(max(bound**2 + jolt**2 for bound, jolt in both)),
+        "outer_sample_lipschitz": max(bound + jolt for bound, jolt in both),
+        **dict.fromkeys(("outer_smoothness", "outer_sample_smoothness"), bend),
+        "outer_gradient_noise": max(jolts),
+    }
+
+
+class ExactLocalComposite(_AffineInner):
+    """F(x) = (1/K) sum_k f_k(slope_k x + offset_k)."""
+
+    kind: ClassVar[str] = "local_composite"
+    NAMES: ClassVar[frozenset[str]] = frozenset(
+        ("inner_slope", "inner_offset", "value_noise", "gradient_noise", "knots", "slopes", "start")
+    )
+
+    @cached_property
+    def outer_slopes(self) -> list[Curve]:
+        return curves(self.parameters["knots"], self.parameters["slopes"])
+
+    @cached_property
+    def derivative(self) -> Curve:
+        """F'."""
+        parts = zip(self.outer_slopes, self.slopes, self.offsets, strict=True)
+        return mean([composed(curve, slope, offset) for curve, slope, offset in parts])
+
+    def gradient_at(self, x: Any) -> Any:
+        return at(self.derivative, x)
+
+    def objective_at(self, x: Any) -> Any:
+        return integral_at(self.derivative, x)
+
+    def outer_gradient(self, y: Any, sample: Signs | None = None) -> ExactTensor:
+        signs = sample.outer if sample else None
+        return per_lane(lambda r, k, t: at(self.outer_slopes[k], t) + self._jolt("gradient_noise", k, signs, r), y)
+
+    def constants(self) -> dict[str, Fraction]:
+        return {
+            **self._inner_constants(),
+            **_outer_constants(self.outer_slopes, self.parameters["gradient_noise"]),
+            "composite_noise": max(map(abs, [*self.parameters["value_noise"], *self.parameters["gradient_noise"]])),
+            "objective_smoothness": self.derivative.lipschitz(),
+            "objective_gap": infimum_gap(self.derivative, self.start),
+        }
+
+
+class ExactSharedComposite(_AffineInner):
+    """Phi(x) = (1/K) sum_k h_k(x) + f((1/K) sum_k (slope_k x + offset_k)); `estimate` is y^0."""
+
+    kind: ClassVar[str] = "shared_composite"
+    NAMES: ClassVar[frozenset[str]] = frozenset(
+        (
+            "inner_slope",
+            "inner_offset",
+            "value_noise",
+            "gradient_noise",
+            "knots",
+            "slopes",
+            "extra_knots",
+            "extra_slopes",
+            "start",
+            "estimate",
+        )
+    )
+
+    @cached_property
+    def outer_slope(self) -> Curve:
+        return curves(self.parameters["knots"], self.parameters["slopes"])[0]
+
+    @cached_property
+    def extra_slopes(self) -> list[Curve]:
+        return curves(self.parameters["extra_knots"], self.parameters["extra_slopes"])
+
+    @cached_property
+    def _mean_inner(self) -> tuple[Fraction, Fraction]:
+        return sum(self.slopes, Q(0)) / self.clients, sum(self.offsets, Q(0)) / self.clients
+
+    @cached_property
+    def derivative(self) -> Curve:
+        """Phi'."""
+        of_f, of_h = composed(self.outer_slope, *self._mean_inner), mean(self.extra_slopes)
+        positions = sorted({*of_f.positions, *of_h.positions})
+        return Curve(tuple((t, of_f(t) + of_h(t)) for t in positions))
+
+    def gradient_at(self, x: Any) -> Any:
+        return at(self.derivative, x)
+
+    def objective_at(self, x: Any) -> Any:
+        return integral_at(self.derivative, x)
+
+    def outer_gradient(self, y: Any, sample: Signs | None = None) -> ExactTensor:
+        return per_client(lambda _, number: at(self.outer_slope, number), y)
+
+    def extra_gradient(self, x: Any, sample: Signs | None = None) -> ExactTensor:
+        signs = sample.outer if sample else None
+        return per_lane(lambda r, k, t: at(self.extra_slopes[k], t) + self._jolt("gradient_noise", k, signs, r), x)
+
+    def constants(self) -> dict[str, Fraction]:
+        average = mean(self.extra_slopes)
+        apart = [abs(curve(t) - average(t)) for curve in self.extra_slopes for t in average.positions]
+        slope, offset = self._mean_inner
+        extra_bend = max(curve.lipschitz() for curve in self.extra_slopes)
+        return {
+            **self._inner_constants(),
+            **_outer_constants([self.outer_slope]),
+            "noncompositional_smoothness": extra_bend,
+            "noncompositional_sample_smoothness": extra_bend,
+            "noncompositional_gradient_noise": max(map(abs, self.parameters["gradient_noise"])),
+            "noncompositional_heterogeneity": max(apart),
+            "objective_smoothness": self.derivative.lipschitz(),
+            "objective_gap": infimum_gap(self.derivative, self.start),
+            "initial_inner_error": abs(self.parameters["estimate"] - slope * self.start - offset),
+        }
+
+
+class ExactConditional(_AffineInner):
+    """F(x) = (1/N) sum_n f_n(slope_n x + offset_n), one outcome per client."""
+
+    kind: ClassVar[str] = "conditional"
+    NAMES: ClassVar[frozenset[str]] = frozenset(
+        ("inner_slope", "inner_offset", "value_noise", "knots", "slopes", "start")
+    )
+
+    @cached_property
+    def outer_slopes(self) -> list[Curve]:
+        return curves(self.parameters["knots"], self.parameters["slopes"])
+
+    @cached_property
+    def derivative(self) -> Curve:
+        """F'."""
+        parts = zip(self.outer_slopes, self.slopes, self.offsets, strict=True)
+        return mean([composed(curve, slope, offset) for curve, slope, offset in parts])
+
+    def gradient_at(self, x: Any) -> Any:
+        return at(self.derivative, x)
+
+    def objective_at(self, x: Any) -> Any:
+        return integral_at(self.derivative, x)
+
+    def sample_outer(self, draws: Any, batch: int, purpose: str = "outer") -> int:
+        """How many samples: there is one outcome of xi per client, and without noise every batch is one sample."""
+        return batch if self.is_noisy else 1
+
+    def sample_inner(self, draws: Any, outer: int, m: int, purpose: str = "inner") -> InnerSample:
+        return InnerSample(draws.signs(purpose, outer, m) if self.is_noisy else torch.zeros(1, self.clients, 1, 1))
+
+    def outer_atoms(self) -> tuple[int, Tensor]:
+        return 1, torch.ones(1, dtype=torch.float64)
+
+    def inner_atoms(self, outer: int) -> tuple[InnerSample, Tensor]:
+        signs = torch.tensor([1.0, -1.0] if self.is_noisy else [0.0], dtype=torch.float64)
+        weights = torch.full((len(signs),), 1 / len(signs), dtype=torch.float64)
+        return InnerSample(signs.expand(1, self.clients, 1, -1)), weights
+
+    def sample_gradient(self, x: Any, outer: int, inner: InnerSample | None = None) -> ExactTensor:
+        """(runs, clients, batch, 1): the chain rule at the mean of the inner draws of each outer sample."""
+        points, count = raw(x), 1 if inner is None else inner.eta.shape[2]
+        signs = None if inner is None else raw(inner.eta).mean(-1)
+        result = np.empty((len(points), self.clients, count, 1), dtype=object)
+        for r, k, i in np.ndindex(result.shape[:3]):
+            jolt = Q(0) if signs is None else self.parameters["value_noise"][k] * signs[r % len(signs), k, i]
+            y = self.inner_number(k, points[r, k, 0]) + jolt
+            result[r, k, i, 0] = self.slopes[k] * at(self.outer_slopes[k], y)
+        return ExactTensor.of(result)
+
+    def constants(self) -> dict[str, Fraction]:
+        return {
+            **self._inner_constants(),
+            **_outer_constants(self.outer_slopes),
+            "objective_smoothness": self.derivative.lipschitz(),
+            "objective_gap": infimum_gap(self.derivative, self.start),
+        }
