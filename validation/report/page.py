@@ -145,7 +145,7 @@ def _covered(quick: bool, in_full: Sequence[str], known: Mapping[str, Any]) -> s
     if not quick:
         return f"All {len(known)} theorems with runs were measured on all of their instances."
     return (
-        f"A short report: {', '.join(in_full)} with all instances, each of the {len(known) - len(in_full)} other theorems "
+        f"A short report: {', '.join(in_full) or 'no theorem'} with all instances, each of the {len(known) - len(in_full)} other theorems "
         f"with runs on at most {BRIEF} instances at the shortest horizon. Statuses, refutations and the audit are complete."
     )
 

@@ -137,7 +137,7 @@ def sentence(main: Sequence[Mapping[str, Any]], refutations: Sequence[Mapping[st
     left = len(main) - len(refuted) - len(holding)
     words = (
         f"Of {_many(len(main), 'theorem')} and corollaries, {len(refuted)} are false as printed, {len(holding)} hold and "
-        f"{left} are open; {len(repaired)} of the false ones have a corrected statement. "
+        f"{left or 'none'} are open; {len(repaired)} of the false ones have a corrected statement. "
     )
     return words + f"{_many(len(refutations), 'exact instance')} of false claims, lemmas included, can be replayed."
 
