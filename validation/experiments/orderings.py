@@ -70,6 +70,14 @@ class Judged:
     p: float
     seeds: int
 
+    @property
+    def why(self) -> str:
+        """The reason, as far as it is known, where ours is not the paper's; that none is known where the paper is contradicted."""
+        if self.outcome == "same":
+            return ""
+        unknown = "the reason is not known" if self.outcome in ("opposite", "different") else ""
+        return self.ordering.why or unknown
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "ordering": self.ordering.text,
@@ -77,7 +85,7 @@ class Judged:
             "advantage": dict(zip(("mean", "low", "high"), self.difference, strict=True)),
             "sign_test_p": self.p,
             "seeds": self.seeds,
-            "why": self.ordering.why if self.outcome != "same" else "",
+            "why": self.why,
         }
 
     def __str__(self) -> str:
@@ -85,7 +93,7 @@ class Judged:
         numbers = f"advantage {mean:.3g} [{low:.3g}, {high:.3g}], sign test p = {self.p:.2g}, {self.seeds} seeds"
         if self.ordering.exact:
             numbers = f"advantage {mean:.3g}, nothing is random"
-        reason = f"\n      {self.ordering.why}" if self.outcome != "same" and self.ordering.why else ""
+        reason = f"\n      {self.why}" if self.why else ""
         return f"{self.outcome}: {self.ordering.text} ({numbers}){reason}"
 
 
