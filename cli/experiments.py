@@ -211,7 +211,7 @@ def plot(
     right = float(read_number("--to", high, "a positive number"))
     chosen = item.statement(chosen_statement(item, statement))
     over = symbol_of(chosen, over) or over
-    given = settled(chosen, sets, constants, assume, (over,))
+    given = settled(chosen, sets, constants, assume)
     figure, gaps = bound_plot(given.statement, over, (left, right), given.values, measured)
     save(figure, out)
     emit_about(
