@@ -12,14 +12,18 @@ from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.synthetic.families.piecewise import FAMILIES
 from fedco.validation.falsifier import falsify
+from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import NECESSARY, as_table, each_term
 from fedco.validation.falsifier.exact.curve import Curve
 from fedco.validation.falsifier.exact.noise import AllPaths, Bends, Mean, Noisy
 from fedco.validation.falsifier.exact.problem import Instance, exact_problem
 from fedco.validation.falsifier.exact.run import CannotReplay, _mean_square, _Run, average_square, constant, scalar
 from fedco.validation.falsifier.exact.tensor import InexactError
+from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.hidden import any_value
+from fedco.validation.falsifier.island import REJECTED
 from fedco.validation.falsifier.noise import Run, expected_squares, moments, paths, signs_of
+from fedco.validation.falsifier.search import islands
 from fedco.validation.runs.bundle import read, replay
 from fedco.validation.runs.refutations import REGISTRY
 
@@ -229,3 +233,12 @@ def test_a_hidden_constant_at_growing_values(tmp_path) -> None:
     assert found.to_dict()["refuted_up_to"] == 10
     with pytest.raises(InputError, match="hides no constant"):
         any_value(get_theorem(SGD))
+
+
+def test_hyperparameters_that_a_method_refuses_are_no_candidates() -> None:
+    """A weight above 1 is no instance of the method; other instances of the same batch are not lost by it."""
+    target = target_of(get_theorem("local_scgdm.lemma_4_2"), "printed")
+    island = islands(target, Formula(target.theorem, "printed"))[0]
+    scores = island.score(np.random.default_rng(0).random((256, island.size)))
+    assert (scores == REJECTED).any()
+    assert (scores > -9).any()

@@ -13,6 +13,7 @@ import torch
 from ...algorithms import drive
 from ...algorithms.engine.method import Start
 from ...algorithms.engine.metrics import gradient_norm_squared
+from ...ranges import AT_MOST
 from ...synthetic.families.piecewise import FAMILIES, Family, MetaFamily
 from ..lemmas.trace import Trace
 from .bowls import with_noise
@@ -200,7 +201,7 @@ class Island:
             better = score > best
             best, chosen = np.where(better, score, best), np.where(better, horizon, chosen)
         best = np.where(astray > 0, _ASTRAY * (1 + astray), best)
-        scores = np.where(self._is_valid(parameters), best, REJECTED)
+        scores = np.where(self._is_valid(parameters) & ~self._beyond(values), best, REJECTED)
         return _Evaluated(parameters, self._with_horizon(values, chosen), scores)
 
     # --- lemmas ---
@@ -226,7 +227,7 @@ class Island:
         scores = np.where(admissible & np.isfinite(ratio), ratio, -10.0 - 10.0 * excess)
         scores = np.where(keep[:, None], scores, REJECTED)
         rows = scores.argmax(axis=0)
-        best = np.where(self._is_valid(parameters), scores.max(axis=0), REJECTED)
+        best = np.where(self._is_valid(parameters) & ~self._beyond(values), scores.max(axis=0), REJECTED)
         shown = {name: array[np.minimum(rows, len(array) - 1), np.arange(family.runs)] for name, array in seen.items()}
         return _Evaluated(parameters, {**values, **shown}, best, rows)
 
@@ -336,8 +337,25 @@ class Island:
             else:
                 filled = np.nan_to_num(np.broadcast_to(value, (count,)), nan=0.0, posinf=0.0, neginf=0.0)
                 handed[name] = torch.from_numpy(np.maximum(filled, 0.0))
+        for name, per in self._weights:
+            reach = 1.0 if per is None else handed[per].clamp_min(1e-300)
+            handed[name] = torch.minimum(handed[name], torch.as_tensor((1 - 1e-12) / reach, dtype=torch.float64))
         handed |= {n: 1.0 for n, b in self.target.symbols.items() if b.quantity.name == "participation"}
         return self.target.method(handed)
+
+    @cached_property
+    def _weights(self) -> list[tuple[str, str | None]]:
+        """The symbols that may be at most 1, or at most 1 in units of another: methods refuse larger ones."""
+        limits = {name: AT_MOST.get(b.quantity.name) for name, b in self.target.symbols.items()}
+        return [
+            (n, self.target.named(limit.per)) for n, limit in limits.items() if limit is not None and not limit.over
+        ]
+
+    def _beyond(self, values: Values) -> Array:
+        """Whether a method refuses the hyperparameters of an instance: no statement is about what it would do there."""
+        sizes = [values[name] * (1.0 if per is None else values[per]) for name, per in self._weights if name in values]
+        refused: Array = np.any(np.broadcast_arrays(np.asarray(False), *(size > 1 + 1e-9 for size in sizes)), axis=0)
+        return refused
 
     def _whole(self, quantity: str) -> int:
         return {
