@@ -10,6 +10,7 @@ import sympy as sp
 
 from .dimension import Dimension
 from .markdown import table
+from .notation import latex_of as latex_of_name
 from .result import Cell, Math, Sheet, Table, to_html, to_markdown
 from .result import to_latex as sheet_latex
 from .theorem import Condition, Statement, Theorem
@@ -43,7 +44,7 @@ def letter(statement: Statement, name: str) -> Math:
     """A symbol or a derived constant of a statement, as it is written."""
     known = {binding.name: binding.latex for binding in statement.theorem.notation}
     known |= {constant.name: constant.latex for constant in statement.derived}
-    return Math(name, known.get(name) or latex(sp.Symbol(name)))
+    return Math(name, known.get(name) or latex_of_name(name))
 
 
 def condition_math(statement: Statement, name: str) -> Math:

@@ -46,7 +46,7 @@ def test_a_figure_goes_into_a_folder_that_is_made_for_it(tmp_path, capsys, monke
     path = tmp_path / "new" / "figure.svg"
     drawn = ("--statement", "printed", "--over", "T", *sets(VALUES))
     status, _, _ = run(capsys, monkeypatch, "plot", MAIN, *drawn, "--out", str(path))
-    assert status == 0 and os.listdir(path.parent) == ["figure.svg"]
+    assert status == 0 and sorted(os.listdir(path.parent)) == ["figure.data.csv", "figure.svg"]
 
 
 def test_a_damaged_file_is_one_line(tmp_path, capsys, monkeypatch):
