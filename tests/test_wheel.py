@@ -166,7 +166,8 @@ def test_the_program_itself(folder: Path):
 
 
 def test_a_refutation_is_replayed_by_its_name_without_the_repository(folder: Path):
-    assert run(folder, "fedco", "replay", "feddro.theorem_5_1").startswith("confirmed\nREFUTED  feddro.theorem_5_1")
+    shown = run(folder, "fedco", "replay", "feddro.theorem_5_1")
+    assert shown.startswith("feddro.theorem_5_1: confirmed\nREFUTED  feddro.theorem_5_1")
     said = run(folder, "fedco", "bound", "fcsg.theorem_4_1", "--statement", "printed", *CONSTANTS, "--latex")
     named = re.search(r"fedco replay (\S+)", said.replace("\\_", "_"))
     assert named and run(folder, "fedco", "replay", named[1].rstrip(";")).startswith("confirmed")
