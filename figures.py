@@ -42,8 +42,8 @@ _MOST_MARKERS = 20
 _ID_USES = re.compile(r'(\bid="|url\(#|href="#)')
 _COMMAND = re.compile(r"\\[A-Za-z]+|[{}$^_]")
 _POWER = re.compile(r"\^(-?[0-9/]+)")
-_SHORT_FRACTION = re.compile(r"\\frac(\w)(\w)")
-_MATHTEXT = {r"\text{": r"\mathrm{", r"\left\{": "{", r"\le ": r"\leq ", r"\ge ": r"\geq "}
+_SHORT_FRACTION = re.compile(r"\\frac(\w)(?:(\w)|(?=\{))")
+_MATHTEXT = {r"\mathbf 1": r"\mathbf{1}", r"\text{": r"\mathrm{", r"\left\{": "{", r"\le ": r"\leq ", r"\ge ": r"\geq "}
 KINDS = ("svg", "png", "pdf")
 
 
@@ -123,7 +123,7 @@ class Plot:
 
 def mathtext(latex: str) -> str:
     """A formula for a label, between dollar signs, in the part of LaTeX that matplotlib draws."""
-    text = _SHORT_FRACTION.sub(r"\\frac{\1}{\2}", latex)
+    text = _SHORT_FRACTION.sub(lambda m: rf"\frac{{{m[1]}}}" + (f"{{{m[2]}}}" if m[2] else ""), latex)
     for had, has in _MATHTEXT.items():
         text = text.replace(had, has)
     return f"${text}$"

@@ -8,9 +8,23 @@ import xml.etree.ElementTree as ET
 
 import matplotlib.colors
 import pytest
-from fedco.figures import PALETTE, Axis, Curve, data_uri, inline_svg, log_log_plot, save
+from fedco.bounds.registry import all_theorems
+from fedco.figures import (
+    PALETTE,
+    Axis,
+    Curve,
+    bar_plot,
+    data_file,
+    data_uri,
+    inline_svg,
+    log_log_plot,
+    look,
+    mathtext,
+    save,
+)
 from fedco.validation.report.plots import convergence_plot
 from fedco.validation.statistics.slopes import SlopeEstimate
+from matplotlib.mathtext import MathTextParser
 
 T = [100, 200, 400, 800]
 MEAN, BOUND = [0.4, 0.28, 0.2, 0.14], [4.0, 2.9, 2.1, 1.6]
@@ -133,3 +147,33 @@ def test_values_that_a_log_axis_cannot_show_are_kept_in_the_data():
 def test_importing_the_module_does_not_import_matplotlib():
     code = "import sys, fedco.validation.report.plots; sys.exit('matplotlib' in sys.modules or 'torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=False).returncode == 0
+
+
+def test_no_two_of_many_curves_share_colour_and_dash():
+    shapes = [(shape["color"], str(shape["linestyle"])) for shape in map(look, range(49))]
+    assert len(set(shapes)) == 49
+
+
+def test_the_legend_lies_below_the_axes_and_the_numbers_beside_the_file(plot, tmp_path):
+    made = save(plot, tmp_path / "figure.png")
+    renderer = plot.figure.canvas.get_renderer()
+    plot.figure.draw(renderer)
+    (legend,) = plot.figure.legends
+    assert legend.get_window_extent(renderer).y1 <= plot.figure.axes[0].get_window_extent(renderer).y0
+    head, first, *_ = data_file(made).read_text(encoding="utf-8").splitlines()
+    assert head.count(",") >= 4 and first.split(",")[0] == "100.0"
+
+
+def test_every_letter_of_every_paper_can_stand_on_an_axis():
+    parser = MathTextParser("agg")
+    for theorem in all_theorems().values():
+        letters = {b.latex for label in theorem.labels for b in theorem.symbols(label).values()} | {
+            theorem.metric.latex
+        }
+        for latex in sorted(letters):
+            parser.parse(mathtext(latex))
+
+
+def test_bars_keep_their_numbers_and_leave_out_what_a_log_axis_cannot_show():
+    made = bar_plot({"a": {"x": 1.0, "y": 0.0}, "b": {"x": None, "y": 10.0}}, title="t", axis=METRIC, log=True)
+    assert made.data == {"a": [1.0, 0.0], "b": [None, 10.0]} and len(made.figure.legends) == 1
