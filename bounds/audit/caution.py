@@ -6,12 +6,16 @@ from dataclasses import dataclass
 
 from ..language.theorem import Statement
 from ..registry import get_paper, is_paper
+from . import ledger
 from .refuted import refuted_by
 
 
 @dataclass(frozen=True)
 class Caution:
-    """`status` is refuted, composed, derived or open, as far as the declarations tell; `fedco prove` asks the kernel.
+    """`status` is refuted, proved, composed, derived or open.
+
+    `proved` is what the kept audit of the paper says, of the day on which the kernel accepted the derivation; `fedco prove` asks the
+    kernel again.
 
     Args:
         bundles: names of the refutations that are declared for the statement.
@@ -23,7 +27,7 @@ class Caution:
 
 
 def caution(statement: Statement) -> Caution:
-    """What a user of a statement has to know, read off the declarations of its paper alone, without running a check."""
+    """What a user of a statement has to know, read off its paper's declarations and kept audit, without running a check."""
     theorem, label = statement.theorem, statement.label
     broken = refuted_by(statement)
     instead = "" if label == "corrected" or "corrected" not in theorem.labels else "; --statement corrected holds"
@@ -31,10 +35,18 @@ def caution(statement: Statement) -> Caution:
         more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
         text = f"REFUTED: an exact instance breaks this statement: fedco replay docs/refutations/{broken[0]}.json{more}"
         return Caution("refuted", text + instead, broken)
+    if is_kept_as_proved(statement):
+        return Caution("proved")
     if label == "composed":
         text = "composed from the paper's lemmas as printed: it inherits their faults and is no promise"
         return Caution("composed", text + instead)
     return Caution("derived" if label == "corrected" else "open")
+
+
+def is_kept_as_proved(statement: Statement) -> bool:
+    """Whether the kernel accepted the statement's derivation when its paper, unchanged since, was last audited."""
+    known = ledger.read(statement.theorem.id.partition(".")[0]) if has_derivation(statement) else None
+    return known is not None and f"{statement.theorem.id} {statement.label}" in known.proved
 
 
 def has_derivation(statement: Statement) -> bool:

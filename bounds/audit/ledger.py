@@ -1,7 +1,8 @@
-"""What the last audit of a paper found, kept beside its declarations: read back at once while these are unchanged.
+"""What the last audit of a paper found and proved, kept beside its declarations: read back while these are unchanged.
 
-`python -m fedco.bounds.audit.ledger` runs every check of every built-in paper and writes `audit.json` into each folder. A
-ledger names the sources that it was made from; when one of them has changed it is not used. Reading one needs no sympy.
+`python -m fedco.bounds.audit.ledger` runs every check and every derivation of the built-in papers and writes `audit.json` into
+each folder. A ledger names the sources that it was made from; when one of them has changed it is not used. Reading one needs no
+sympy.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ...storage import DamagedError, read_json, write_json
 from .. import papers as built_in
 from .findings import SEVERITIES, Finding
 
-FORMAT = "fedco-audit/1"
+FORMAT = "fedco-audit/2"
 NAME = "audit.json"
 _OTHER_PAPER = re.compile(r"^\s*from \.\.(\w+)", re.MULTILINE)
 """How a paper imports another one that stands beside it."""
@@ -36,11 +37,13 @@ class Ledger:
         key: of the paper.
         checked: the day, as ISO 8601 writes it, in UTC.
         rows: `Finding.to_dict()` with the key `evidence`, in the order of the audit.
+        proved: `ID STATEMENT` of every statement whose derivation the kernel accepted on that day.
     """
 
     key: str
     checked: str
     rows: tuple[dict[str, Any], ...]
+    proved: tuple[str, ...] = ()
 
 
 def folder_of(key: str) -> Path | None:
@@ -83,7 +86,7 @@ def read(key: str) -> Ledger | None:
         return None
     if content["made_from"] != fingerprint(folder):
         return None
-    return Ledger(key, content["checked"], tuple(content["findings"]))
+    return Ledger(key, content["checked"], tuple(content["findings"]), tuple(content["proved"]))
 
 
 def findings(about: str | None = None, check: bool | None = None) -> tuple[list[dict[str, Any]], dict[str, str | None]]:
@@ -129,7 +132,19 @@ def make(key: str) -> Ledger:
     """
     from .checks import audit
 
-    return Ledger(key, datetime.now(UTC).date().isoformat(), tuple(run(audit(key))))
+    return Ledger(key, datetime.now(UTC).date().isoformat(), tuple(run(audit(key))), tuple(proved(key)))
+
+
+def proved(key: str) -> Iterator[str]:
+    """`ID STATEMENT` of each statement of a paper whose derivation the kernel accepts now."""
+    from ..proof.derivations import prove
+    from ..registry import get_paper
+
+    paper = get_paper(key)
+    for name in paper.derivations:
+        verdict = prove(paper.theorems[name], paper.theorems[name].default)
+        if verdict.checked:
+            yield f"{verdict.theorem} {verdict.statement}"
 
 
 def run(findings: Iterable[Finding]) -> Iterator[dict[str, Any]]:
@@ -155,7 +170,7 @@ def write(key: str) -> Path:
         raise ValueError(f"{key}: no folder in which a ledger could be kept")
     made = make(key)
     content = {"format": FORMAT, "paper": key, "made_from": fingerprint(folder), "checked": made.checked}
-    return write_json(folder / NAME, {**content, "findings": list(made.rows)})
+    return write_json(folder / NAME, {**content, "findings": list(made.rows), "proved": list(made.proved)})
 
 
 if __name__ == "__main__":

@@ -5,9 +5,11 @@ import shutil
 import subprocess
 import sys
 
+import fedco
 import pytest
 from fedco.bounds import papers
 from fedco.bounds.audit import ledger
+from fedco.bounds.audit.caution import caution
 from fedco.bounds.audit.checks import audit
 from fedco.bounds.audit.findings import SEVERITIES
 
@@ -76,3 +78,17 @@ def test_listing_needs_neither_sympy_nor_torch():
     code = "import sys, fedco.bounds.audit.ledger as l; l.findings(); print(*sorted({'sympy', 'torch'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("key", QUICK)
+def test_what_is_kept_as_proved_is_what_the_kernel_accepts(key):
+    assert list(ledger.read(key).proved) == list(ledger.proved(key)) != []
+
+
+def test_a_bound_says_proved_only_while_the_ledger_is_valid(copied):
+    statement = fedco.theorem("fcsg_m.theorem_4_4").statement("corrected")
+    assert caution(statement).status == "proved"
+    with open(copied / "fcsg_m" / "corrected.py", "a") as file:
+        file.write("\n")
+    ledger.fingerprint.cache_clear()
+    assert caution(statement).status == "derived"

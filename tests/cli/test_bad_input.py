@@ -264,7 +264,7 @@ def test_without_a_label_the_corrected_statement_is_meant_and_a_refuted_one_says
         _, out, _ = run(capsys, monkeypatch, "bound", MAIN, *statement, *sets(given), "--json")
         return json.loads(out)
 
-    assert (bound()["statement"], bound()["status"], bound()["refuted_by"]) == ("corrected", "derived", [])
+    assert (bound()["statement"], bound()["status"], bound()["refuted_by"]) == ("corrected", "proved", [])
     printed = bound("--statement", "printed")
     assert printed["status"] == "refuted" and MAIN in printed["refuted_by"]
     _, out, _ = run(capsys, monkeypatch, "bound", MAIN, "--statement", "proved", *sets(VALUES))
