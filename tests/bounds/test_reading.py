@@ -257,7 +257,7 @@ def test_a_bound_names_what_is_missing():
     ],
 )
 def test_an_unknown_theorem_is_refused(name):
-    with pytest.raises(InputError, match="not a theorem; (wanted one of|the nearest is)") as caught:
+    with pytest.raises(InputError, match=r"not a theorem; (wanted one of|the nearest is)") as caught:
         theorem(name)
     assert len(str(caught.value).splitlines()) == 1
 

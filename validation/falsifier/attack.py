@@ -13,6 +13,7 @@ import torch
 
 from ...bounds.language.change import Change
 from ...bounds.language.reading import InputError
+from ...bounds.language.result import AbstractResult, Sheet, Table
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem as find
 from ...storage import check_folder
@@ -30,8 +31,8 @@ from .spaces import SPACES
 OUTCOMES = ("REFUTED", "SURVIVED", "NOT_APPLICABLE")
 
 
-@dataclass(frozen=True)
-class Falsified:
+@dataclass(frozen=True, repr=False)
+class Falsified(AbstractResult):
     """What a search for a counterexample came to.
 
     Args:
@@ -76,6 +77,17 @@ class Falsified:
             "evaluations": self.evaluations,
             "seconds": self.seconds,
         }
+
+    def sheet(self) -> Sheet:
+        """The instance, and what the violation needs; see `AbstractResult`."""
+        rows = tuple((name, str(value)) for name, value in self.instance.items())
+        title = f"{self.theorem} ({self.statement}): {self.outcome}, left side over bound {self.ratio:.6g}"
+        searched = f"{self.evaluations} instances in {self.seconds:.1f} s"
+        return Sheet(title, None, (Table("instance", ("symbol", "value"), rows),), (*self.why, searched))
+
+    def __float__(self) -> float:
+        """The ratio of the left side to the bound."""
+        return float(self.ratio)
 
     def __str__(self) -> str:
         head = f"{self.theorem} ({self.statement}): {self.outcome}, ratio {self.ratio:.6g}"

@@ -18,7 +18,9 @@ import torch
 from ... import __version__
 from ...algorithms.engine.fingerprint import source_fingerprint
 from ...algorithms.engine.limits import check_jobs, usual_jobs
+from ...bounds.language.reading import InputError
 from ...bounds.language.rendering import titled
+from ...bounds.language.result import AbstractResult, Sheet, Table
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem
 from ...figures import Axis, Plot, mathtext, save
@@ -27,7 +29,7 @@ from ..report.plots import convergence_plot
 from ..statistics.evalues import mean_bracket
 from ..statistics.ledger import REPORT_ALPHA, AlphaLedger
 from ..statistics.slopes import SlopeEstimate, slope_interval
-from ..statistics.verdict import Outcome, Verdict, judge
+from ..statistics.verdict import VERDICT_COLUMNS, Outcome, Verdict, judge
 from .campaign import Experiment, ExperimentResult, Task, conclude, plan, run_tasks, tasks_of
 from .fingerprint import MEASUREMENT
 from .generate import instances_of
@@ -41,8 +43,8 @@ GROUP = 8
 """Seeds that are averaged before the logarithm, for a slope."""
 
 
-@dataclass(frozen=True)
-class Validation:
+@dataclass(frozen=True, repr=False)
+class Validation(AbstractResult):
     """Everything that `fedco validate` found about one theorem."""
 
     theorem: str
@@ -68,6 +70,25 @@ class Validation:
             "ledger": self.ledger.to_dict(),
             "versions": versions(),
         }
+
+    def sheet(self) -> Sheet:
+        """One row for each verdict, then the negative controls; see `AbstractResult`."""
+        tables = (
+            Table("verdicts", VERDICT_COLUMNS, tuple(verdict.row() for verdict in self.verdicts)),
+            Table("negative controls", VERDICT_COLUMNS, tuple(verdict.row() for verdict in self.controls)),
+        )
+        notes = ("A verdict is about one instance, not about the theorem.", *self.missing)
+        return Sheet(f"{self.theorem} ({self.label}): verdicts", None, tables, notes)
+
+    def plot(self) -> Plot:
+        """The first of `figures`: what was measured and the bound against the horizon.
+
+        Raises:
+            InputError: nothing was measured.
+        """
+        if not self.figures:
+            raise InputError(f"{self.theorem}: nothing was measured, so there is no figure")
+        return next(iter(self.figures.values()))
 
     def __str__(self) -> str:
         return "\n".join(str(verdict) for verdict in (*self.verdicts, *self.controls))

@@ -10,7 +10,6 @@ No verdict rests on an estimated certificate: an estimate from below makes the b
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -20,6 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...bounds.language.result import AbstractResult, Cell, Sheet, Table
 from .evalues import (
     Array,
     Bracket,
@@ -54,8 +54,22 @@ class Outcome(StrEnum):
     NOT_APPLICABLE = "NOT_APPLICABLE"
 
 
-@dataclass(frozen=True)
-class Verdict:
+VERDICT_COLUMNS = (
+    "outcome",
+    "claim",
+    "instance",
+    "empirical",
+    "lower",
+    "upper",
+    "bound",
+    "tightness",
+    "seeds",
+    "alpha",
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict(AbstractResult):
     """One claim on one instance; build it with `judge`, `judge_exact` or `not_applicable`.
 
     Units: `empirical`, `bracket`, `bound` and `cap` share the unit of the claim's statistic X. `tightness` is
@@ -111,8 +125,16 @@ class Verdict:
         plain["note"] = _ONE_INSTANCE
         return {name: _json_safe(value) for name, value in plain.items()}
 
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+    def row(self) -> tuple[Cell, ...]:
+        """The cells of the verdict under `VERDICT_COLUMNS`."""
+        low, high = self.bracket or (None, None)
+        measured = (self.empirical, low, high, self.bound, self.tightness)
+        return (str(self.outcome), self.claim, self.instance, *measured, self.seeds, self.alpha)
+
+    def sheet(self) -> Sheet:
+        """One row, and why; see `AbstractResult`."""
+        title = f"{self.outcome}: {self.claim}"
+        return Sheet(title, None, (Table("verdict", VERDICT_COLUMNS, (self.row(),)),), (self.reason, _ONE_INSTANCE))
 
     def __str__(self) -> str:
         where = f"{self.claim} on {self.instance}" if self.instance else self.claim
