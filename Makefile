@@ -35,7 +35,7 @@ lint: $(STAMP)
 	MYPYPATH=$(VENV)/src $(BIN)/mypy $(addprefix -p fedco.,bounds algorithms synthetic validation cli)
 
 docs: $(STAMP)  ## run every check of the audit and compute every constant of the problems, and keep both; regenerate docs/theorems, docs/audit.md and docs/refutations
-	$(BIN)/python -m fedco.bounds.audit.ledger
+	$(BIN)/python -m fedco.bounds.audit.keeping
 	$(BIN)/python -m fedco.validation.runs.problem_list
 	$(BIN)/python -m fedco.validation.report.pages docs
 	$(BIN)/python -m fedco.validation.runs.refutations docs/refutations
@@ -56,10 +56,10 @@ bench: $(STAMP)  ## every comparison in benchmarks/README.md; installs JAX, whic
 	$(BIN)/python benchmarks/grid_evaluation.py
 
 faults: $(STAMP)  ## kills at every write and at random moments, damaged files, a full disk, many processes (about half an hour)
-	$(BIN)/python tests/faults/campaign.py
+	$(BIN)/python tests/faults/fault_campaign.py
 
 fuzz: $(STAMP)  ## 20,000 generated inputs to every command, file and Python entry (about twenty minutes)
-	$(BIN)/python tests/fuzz/campaign.py
+	$(BIN)/python tests/fuzz/fuzz_campaign.py
 
 gpu: $(STAMP)  ## where there is a CUDA device: the tests that need one, then the benchmark on it
 	$(BIN)/python -c "import torch; assert torch.cuda.is_available(), 'no CUDA device here'"

@@ -200,7 +200,7 @@ def audit(
         )
         return
     from ..bounds.audit.findings import describe, findings_sheet
-    from ..bounds.audit.ledger import findings
+    from ..bounds.audit.keeping import findings
 
     rows, dates = findings(name, check)
     days = sorted({day for day in dates.values() if day})

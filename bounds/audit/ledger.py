@@ -1,17 +1,13 @@
 """What the last audit of a paper found and proved, kept beside its declarations: read back while these are unchanged.
 
-`python -m fedco.bounds.audit.ledger` runs every check and every derivation of the built-in papers and writes `audit.json` into
-each folder. A ledger names the sources that it was made from; when one of them has changed it is not used. Reading one needs no
-sympy.
+`keeping.py` writes `audit.json` into each paper's folder. A ledger names the sources that it was made from; when one of them has
+changed it is not used. Reading one needs no sympy.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
@@ -19,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ... import outside
-from ...storage import DamagedError, read_json, write_json
+from ...storage import DamagedError, read_json
 from .. import papers as built_in
-from .findings import SEVERITIES, Finding
 
 FORMAT = "fedco-audit/2"
 NAME = "audit.json"
@@ -87,92 +82,3 @@ def read(key: str) -> Ledger | None:
     if content["made_from"] != fingerprint(folder):
         return None
     return Ledger(key, content["checked"], tuple(content["findings"]), tuple(content["proved"]))
-
-
-def findings(about: str | None = None, check: bool | None = None) -> tuple[list[dict[str, Any]], dict[str, str | None]]:
-    """What `fedco audit` lists: findings as JSON, worst first, and the day on which the checks of each paper or file were run.
-
-    Args:
-        about: a theorem's id, a paper's key or a file; everything without it.
-        check: True runs every check now, False runs none (the day is then None), None runs those that no valid ledger holds.
-
-    Raises:
-        InputError: no such theorem, paper or file.
-        RecheckError: a finding is not confirmed.
-    """
-    rows: list[dict[str, Any]] = []
-    dates: dict[str, str | None] = {}
-    for part in _parts(about):
-        key, dot, _ = part.partition(".")
-        known = read(key) if check is None and not outside.is_file(part) else None
-        if known is not None:
-            dates[part] = known.checked
-            mine = [row for row in known.rows if not dot or row["theorem"] == part]
-            if mine or not dot:  # an id without findings may be no theorem: the audit says so
-                rows += mine
-                continue
-        from .checks import audit
-
-        found = audit(part)
-        dates[part] = None if check is False else datetime.now(UTC).date().isoformat()
-        rows += [each.to_dict() for each in found] if check is False else run(found)
-    return sorted(rows, key=lambda row: SEVERITIES.index(row["severity"])), dates
-
-
-def _parts(about: str | None) -> tuple[str, ...]:
-    """What is audited one by one: the papers, or the one thing that was asked for."""
-    return (*built_in.built_in_keys(), *outside.installed("papers")) if about is None else (about,)
-
-
-def make(key: str) -> Ledger:
-    """The audit of a paper, every check run now.
-
-    Raises:
-        RecheckError: a finding is not confirmed.
-    """
-    from .checks import audit
-
-    return Ledger(key, datetime.now(UTC).date().isoformat(), tuple(run(audit(key))), tuple(proved(key)))
-
-
-def proved(key: str) -> Iterator[str]:
-    """`ID STATEMENT` of each statement of a paper whose derivation the kernel accepts now."""
-    from ..proof.derivations import prove
-    from ..registry import get_paper
-
-    paper = get_paper(key)
-    for name in paper.derivations:
-        verdict = prove(paper.theorems[name], paper.theorems[name].default)
-        if verdict.checked:
-            yield f"{verdict.theorem} {verdict.statement}"
-
-
-def run(findings: Iterable[Finding]) -> Iterator[dict[str, Any]]:
-    """Each finding as JSON, with the evidence of its check, run now.
-
-    Raises:
-        RecheckError: a finding is not confirmed.
-    """
-    for finding in findings:
-        evidence = {name: str(value) for name, value in finding.check().items()}
-        yield {**finding.to_dict(), "evidence": evidence}
-
-
-def write(key: str) -> Path:
-    """Run every check of a paper and keep what was found beside its declarations.
-
-    Raises:
-        ValueError: the paper has no folder.
-        RecheckError: a finding is not confirmed.
-    """
-    folder = folder_of(key)
-    if folder is None:
-        raise ValueError(f"{key}: no folder in which a ledger could be kept")
-    made = make(key)
-    content = {"format": FORMAT, "paper": key, "made_from": fingerprint(folder), "checked": made.checked}
-    return write_json(folder / NAME, {**content, "findings": list(made.rows), "proved": list(made.proved)})
-
-
-if __name__ == "__main__":
-    for given in sys.argv[1:] or built_in.built_in_keys():
-        print(write(given))

@@ -224,11 +224,11 @@ def test_each_constant_is_needed(slip):
 def test_declared_constants_are_those_of_the_derivation():
     known = Instance().constants()
     size, L2 = s_f(known), known["L_f"] ** 2
-    v = {"alpha": Q(1, 12 * 7) / size, "beta": Q(1, 9), "q": 7, "T": 5}
+    v = {"alpha": Q(1, 12 * 7) / size, "beta": Q(1, 9), "q": 7, "T": 10}
     lemma = bound_at("acc_fcsg_m.lemma_d_3", Instance(), v, update_sq=1)
     assert lemma.terms["direction"] == pytest.approx(float(Q(583, 100) / 144), rel=1e-12)
     assert lemma.terms["heterogeneity"] == pytest.approx(float(Q(73, 25) * 48 * Q(1, 81) * L2), rel=1e-12)
-    assert lemma.terms["first_block"] == pytest.approx(float(Q(73, 25) * 6 * L2 / 5), rel=1e-12)
+    assert lemma.terms["first_block"] == pytest.approx(float(Q(73, 25) * 6 * L2 / 10), rel=1e-12)
     statement = fedco.theorem("acc_fcsg_m.theorem_4_7").statement("corrected")
     limit = statement.condition("long_round").right
     q, S_F = (next(x for x in limit.free_symbols if str(x) == name) for name in ("q", "S_F"))

@@ -8,7 +8,7 @@ import sys
 import fedco
 import pytest
 from fedco.bounds import papers
-from fedco.bounds.audit import ledger
+from fedco.bounds.audit import keeping, ledger
 from fedco.bounds.audit.caution import caution
 from fedco.bounds.audit.checks import audit
 from fedco.bounds.audit.findings import SEVERITIES
@@ -25,7 +25,7 @@ def test_every_built_in_paper_has_a_current_ledger(key):
     "key", [pytest.param(k, marks=() if k in QUICK else pytest.mark.slow) for k in papers.built_in_keys()]
 )
 def test_ledger_equals_a_new_audit(key):
-    assert [dict(row) for row in ledger.read(key).rows] == list(json.loads(json.dumps([*ledger.run(audit(key))])))
+    assert [dict(row) for row in ledger.read(key).rows] == list(json.loads(json.dumps([*keeping.run(audit(key))])))
 
 
 @pytest.fixture
@@ -57,32 +57,32 @@ def test_altered_ledger_is_not_used(copied):
 
 
 def test_checks_are_run_where_no_ledger_is_valid(copied, monkeypatch):
-    kept, days = ledger.findings("fcsg_m")
+    kept, days = keeping.findings("fcsg_m")
     (copied / "fcsg_m" / ledger.NAME).unlink()
-    made, today = ledger.findings("fcsg_m")
+    made, today = keeping.findings("fcsg_m")
     assert made == kept and days["fcsg_m"] <= today["fcsg_m"]
-    assert ledger.findings("fcsg_m", check=False)[1] == {"fcsg_m": None}
-    monkeypatch.setattr(ledger, "read", lambda key: pytest.fail("a ledger was read although every check is to run"))
-    assert ledger.findings("fcsg_m", check=True)[0] == kept
+    assert keeping.findings("fcsg_m", check=False)[1] == {"fcsg_m": None}
+    monkeypatch.setattr(keeping, "read", lambda key: pytest.fail("a ledger was read although every check is to run"))
+    assert keeping.findings("fcsg_m", check=True)[0] == kept
 
 
 def test_list_is_worst_first_and_can_be_narrowed():
-    rows, _ = ledger.findings()
+    rows, _ = keeping.findings()
     ranks = [SEVERITIES.index(row["severity"]) for row in rows]
     assert ranks == sorted(ranks) and len(rows) == len({row["id"] for row in rows})
-    about, _ = ledger.findings("feddro.lemma_f_2")
+    about, _ = keeping.findings("feddro.lemma_f_2")
     assert about == [row for row in rows if row["theorem"] == "feddro.lemma_f_2"] != []
 
 
 def test_listing_needs_neither_sympy_nor_torch():
-    code = "import sys, fedco.bounds.audit.ledger as l; l.findings(); print(*sorted({'sympy', 'torch'} & set(sys.modules)))"
+    code = "import sys, fedco.bounds.audit.keeping as k; k.findings(); print(*sorted({'sympy', 'torch'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
 
 
 @pytest.mark.parametrize("key", QUICK)
 def test_what_is_kept_as_proved_is_what_the_kernel_accepts(key):
-    assert list(ledger.read(key).proved) == list(ledger.proved(key)) != []
+    assert list(ledger.read(key).proved) == list(keeping.proved(key)) != []
 
 
 def test_a_bound_says_proved_only_while_the_ledger_is_valid(copied):

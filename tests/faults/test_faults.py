@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-import campaign
+import fault_campaign as campaign
 from fedco import storage
 
 JOB = "run"

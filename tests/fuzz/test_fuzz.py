@@ -7,7 +7,7 @@ import pytest
 from fedco.errors import InputError
 
 sys.path.insert(0, str(Path(__file__).parent))
-from campaign import TARGETS, Finding, call, fuzz, run_command
+from fuzz_campaign import TARGETS, Finding, call, fuzz, run_command
 
 INPUTS = 40
 

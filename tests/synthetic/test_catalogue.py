@@ -47,7 +47,9 @@ def test_listed_constants_are_the_certificates_at_the_defaults(listed):
         assert listed[name]["constants"].keys() == certificates.keys()
         for quantity, shown in listed[name]["constants"].items():
             certificate = certificates[quantity]
-            assert shown["value"] == float(certificate.value) and shown["kind"] == certificate.kind != "estimated"
+            # A largest eigenvalue has other last bits with another number of threads.
+            assert shown["value"] == pytest.approx(float(certificate.value), rel=1e-13, abs=0)
+            assert shown["kind"] == certificate.kind != "estimated"
             assert shown["argument"] == certificate.argument and shown["domain"] == certificate.domain
             assert shown["kind"] != "exact" or shown["value"] == 0 or shown["witness"] >= 0.99
     assert listed["sinewave_maml"]["constants"] == {}

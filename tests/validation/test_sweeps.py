@@ -96,8 +96,8 @@ def test_the_figure_carries_both_slopes_units_and_data():
     found = run_sweep(replace(sweep_for(FIVE, "sigma_h"), points=sweep_for(FIVE, "sigma_h").points[:2]), seeds=16)
     figure = sweep_figure(found)
     axes = figure.figure.axes[0]
-    assert "[f] [x]^-1" in axes.get_xlabel() and "[f]^2 [x]^-2" in axes.get_ylabel()
-    texts = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert r"$[f]\,[x]^{-1}$" in axes.get_xlabel() and r"$[f]^{2}\,[x]^{-2}$" in axes.get_ylabel()
+    texts = [text.get_text() for text in figure.figure.legends[0].get_texts()]
     assert texts[0].startswith("measured, slope") and "claimed 2" in texts[1]
     assert figure.data[f"{texts[1]}: y"] == list(found.bounds)
 

@@ -1,6 +1,6 @@
 """A fuzz campaign over everything that takes a user's text: only results or one-line errors, within a time and a memory limit.
 
-    python tests/fuzz/campaign.py [--inputs 20000] [--seed 0] [--seconds 60] [--gib 4] [--only NAME]
+    python tests/fuzz/fuzz_campaign.py [--inputs 20000] [--seed 0] [--seconds 60] [--gib 4] [--only NAME]
 
 Six targets: the formula reader, TOML theorems, constants, command lines, bundles and the Python entries. Each input is valid in
 part, so that it gets past the first check: a real id with a broken number, a real file with one key replaced. Texts are drawn

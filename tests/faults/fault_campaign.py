@@ -1,6 +1,6 @@
 """A fault campaign: what is killed, starved or given damaged files ends with the bits of an undisturbed run, or says why in one line.
 
-    python tests/faults/campaign.py [--kills 100] [--seed 0] [--job validate --job run]
+    python tests/faults/fault_campaign.py [--kills 100] [--seed 0] [--job validate --job run]
 
 Each job is one command with a folder. It is run once undisturbed; then, each time in a folder of its own:
 
