@@ -46,7 +46,7 @@ def test_two_builds_of_the_wheel_are_the_same_file(tmp_path):
     found = []
     for name in ("first", "second"):
         source = tmp_path / name / "source"
-        ignored = shutil.ignore_patterns(".*", "__pycache__", "docs", "tests", "benchmarks", "build", "*.egg-info")
+        ignored = shutil.ignore_patterns(".*", "__pycache__", "tests", "benchmarks", "build", "*.egg-info")
         shutil.copytree(ROOT, source, ignore=ignored, copy_function=shutil.copyfile)
         command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
         environment = os.environ | {"SOURCE_DATE_EPOCH": "1700000000"}

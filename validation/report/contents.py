@@ -18,6 +18,7 @@ from ...bounds.language.rendering import condition_latex, latex_of
 from ...bounds.language.theorem import Theorem
 from ...bounds.proof.derivations import derivation, prove
 from ...bounds.registry import get_paper, is_paper
+from ..falsifier.record import searched
 from ..runs.campaign import ExperimentResult
 from ..runs.declaration import Counterexample
 from ..runs.instance import Instance
@@ -97,6 +98,7 @@ def statement(theorem: Theorem, label: str) -> dict[str, Any]:
         "label": label,
         "note": said.note,
         "status": known(status(theorem, label)),
+        "search": str(searched(theorem, label) or ""),
         "terms": [{"name": term.name, "role": term.role, "latex": latex_of(said, term.expr)} for term in said.terms],
         "derived": [
             {
