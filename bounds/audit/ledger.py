@@ -1,7 +1,7 @@
 """What the last audit of a paper found and proved, kept beside its declarations: read back while these are unchanged.
 
-`keeping.py` writes `audit.json` into each paper's folder. A ledger names the sources that it was made from; when one of them has
-changed it is not used. Reading one needs no sympy.
+`keeping.py` writes `audit.json` into each paper's folder. A ledger names the sources that it was made from, the paper's and those of
+what checks it; when one of them has changed it is not used. Reading one needs no sympy.
 """
 
 from __future__ import annotations
@@ -53,11 +53,16 @@ def folder_of(key: str) -> Path | None:
 
 @cache
 def fingerprint(folder: Path) -> str:
-    """The sha256 of a paper's sources, and of those of the papers beside it that it imports."""
+    """The sha256 of what an audit depends on: a paper's sources, those of the papers beside it that it imports, and the room's own.
+
+    The last are all modules of `bounds/` outside `papers/`: how formulas are compared and findings checked, and the kernel.
+    """
+    room = Path(__file__).parents[1]
+    own = {file for each in _with_imported(folder, set()) for file in each.glob("*.py")}
+    mechanism = {file for file in room.rglob("*.py") if "papers" not in file.relative_to(room).parts}
     total = sha256()
-    for each in sorted(_with_imported(folder, set())):
-        for file in sorted(each.glob("*.py")):
-            total.update(f"{each.name}/{file.name}\n".encode() + file.read_bytes() + b"\n")
+    for file in (*sorted(own), *sorted(mechanism)):
+        total.update(f"{file.parent.name}/{file.name}\n".encode() + file.read_bytes() + b"\n")
     return total.hexdigest()
 
 
@@ -71,7 +76,7 @@ def _with_imported(folder: Path, seen: set[Path]) -> set[Path]:
 
 
 def read(key: str) -> Ledger | None:
-    """The ledger of a paper; None where there is none, or it is damaged, or was made from other declarations."""
+    """The ledger of a paper; None where there is none, or it is damaged, or was made from other sources."""
     folder = folder_of(key)
     if folder is None:
         return None

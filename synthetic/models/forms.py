@@ -51,14 +51,10 @@ def _fine_tuned(parts: ModelParts, x: Tensor, rate: float, steps: int) -> Tensor
     return x
 
 
-@dataclass(frozen=True, eq=False)
-class FederatedModel(AbstractModelProblem, AbstractFederated):
-    """The plain form. With `tune_steps` the clients use models that are fine-tuned first: this changes accuracies only."""
+class _LocalLosses:
+    """The oracles of a kind whose clients have a loss L_k each and nothing is composed."""
 
     parts: ModelParts
-    tune_steps: int = 0
-    tune_rate: float = 0.0
-    inner_dim: ClassVar[int] = 0  # type: ignore[misc]
 
     def local_value(self, x: Tensor) -> Tensor:
         return self.parts.value(x)
@@ -68,6 +64,16 @@ class FederatedModel(AbstractModelProblem, AbstractFederated):
 
     def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
         return self.parts.hvp(x, v, rows_of(sample))
+
+
+@dataclass(frozen=True, eq=False)
+class FederatedModel(_LocalLosses, AbstractModelProblem, AbstractFederated):
+    """The plain form. With `tune_steps` the clients use models that are fine-tuned first: this changes accuracies only."""
+
+    parts: ModelParts
+    tune_steps: int = 0
+    tune_rate: float = 0.0
+    inner_dim: ClassVar[int] = 0  # type: ignore[misc]
 
     def deployed(self, x: Tensor) -> Tensor:
         return _fine_tuned(self.parts, self.to_clients(x), self.tune_rate, self.tune_steps)
@@ -178,22 +184,13 @@ class MAMLModel(AbstractModelProblem, AbstractLocalComposite):
 
 
 @dataclass(frozen=True, eq=False)
-class MetaModel(AbstractModelProblem, AbstractMeta):
+class MetaModel(_LocalLosses, AbstractModelProblem, AbstractMeta):
     """f_k = L_k after nu steps of size alpha."""
 
     parts: ModelParts
     alpha: float = 0.01
     nu: int = 1
     inner_dim: ClassVar[int] = 0  # type: ignore[misc]
-
-    def local_value(self, x: Tensor) -> Tensor:
-        return self.parts.value(x)
-
-    def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.parts.gradient(x, rows_of(sample))
-
-    def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.parts.hvp(x, v, rows_of(sample))
 
     def deployed(self, x: Tensor) -> Tensor:
         return _fine_tuned(self.parts, self.to_clients(x), self.alpha, self.nu)

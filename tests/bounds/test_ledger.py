@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import fedco
 import pytest
@@ -47,6 +48,17 @@ def test_copied_ledger_is_read(copied):
 def test_ledger_of_changed_declarations_is_not_used(copied, changed):
     with open(copied / changed, "a") as file:
         file.write("\n")
+    assert ledger.read("fcsg_m") is None
+
+
+def test_ledger_made_with_another_kernel_is_not_used(copied, monkeypatch, tmp_path_factory):
+    room = tmp_path_factory.mktemp("room") / "bounds"
+    shutil.copytree(Path(ledger.__file__).parents[1], room, ignore=shutil.ignore_patterns("papers", "__pycache__"))
+    monkeypatch.setattr(ledger, "__file__", str(room / "audit" / "ledger.py"))
+    assert ledger.read("fcsg_m") is not None
+    with open(room / "proof" / "kernel" / "algebra.py", "a") as file:
+        file.write("\n")
+    ledger.fingerprint.cache_clear()
     assert ledger.read("fcsg_m") is None
 
 

@@ -321,7 +321,7 @@ def run_command(line: list[str]) -> str:
         except Exception as error:
             raise Finding(f"{type(error).__name__}: {str(error)[:200]}") from error
     told = err.getvalue()
-    if status not in (0, 1, 2, 3) or "Traceback" in told:
+    if status not in (0, 2, 3) or "Traceback" in told:
         raise Finding(f"exit status {status!r}: {told[-300:]}")
     if status == 2 and not 1 <= len(told.strip().splitlines()) <= LINES_OF_AN_ERROR:
         raise Finding(f"an error of {len(told.splitlines())} lines: {told[:300]}")

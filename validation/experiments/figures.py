@@ -13,7 +13,7 @@ import numpy as np
 from ...algorithms import Method
 from ...algorithms.engine.metrics import METRICS
 from ...errors import InputError
-from ..report.plots import Axis, Curve, Panel, Plot, panel_plot
+from ...figures import Axis, Curve, Panel, Plot, panel_plot
 from .orderings import Judged, Ordering, judge
 from .run import run
 from .table import bands

@@ -16,8 +16,8 @@ import numpy as np
 
 from ...bounds.registry import get_paper, paper_keys
 from ...errors import InputError
+from ...figures import save
 from ...storage import make_folder, read_json, undamaged, write_json, write_text
-from ..report.plots import save
 from .figures import STANDINGS, Figure, Reproduced, Setup, reproduce
 from .page import write_page
 from .table import _finite

@@ -4,33 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...figures import (
-    PALETTE,
-    Axis,
-    Curve,
-    Panel,
-    Plot,
-    data_uri,
-    inline_svg,
-    log_log_plot,
-    panel_plot,
-    save,
-)
+from ...figures import Axis, Curve, Plot, log_log_plot
 from ..statistics.slopes import SlopeEstimate, bound_slope
-
-__all__ = [
-    "PALETTE",
-    "Axis",
-    "Curve",
-    "Panel",
-    "Plot",
-    "convergence_plot",
-    "data_uri",
-    "inline_svg",
-    "log_log_plot",
-    "panel_plot",
-    "save",
-]
 
 _GUIDE_OFFSET = 0.6  # the guide line runs parallel below the curve instead of hiding it
 

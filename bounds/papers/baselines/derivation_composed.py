@@ -28,7 +28,6 @@ from ...proof.kernel import (
     Linear,
     Lipschitz,
     LipschitzOperator,
-    Mean,
     MeanMoment,
     Objective,
     Open,
@@ -53,15 +52,14 @@ from ...proof.kernel import (
     total,
     value,
 )
-from ...proof.writing import deviation
+from ...proof.writing import at_point, deviation, mean_over
 from .descent import descent, infimum
 
 CLIENT = frozenset({"n"})
 TWO = signomial(2)
 
 
-def clients(term: Term) -> Term:
-    return Mean("n", term)
+clients = mean_over("n")
 
 
 X, U, AFTER, NEXT_U = Var("x"), Var("u"), Var("x", 1), Var("u", 1)
@@ -73,24 +71,11 @@ PAST = Known.before(("z", "s"))
 PAST_AND_Z = PAST | Known.sample("z")
 
 
-def inner_batch(term: Term) -> Term:
-    return Mean("i", term)
-
-
-def outer_batch(term: Term) -> Term:
-    return Mean("j", term)
-
-
-def g(x: Term) -> Term:
-    return App("g", x, (None,))
-
-
-def jacobian(x: Term) -> Term:
-    return App("dg", x, (None,))
-
-
-def df(y: Term) -> Term:
-    return App("df", y, (None,))
+inner_batch = mean_over("i")
+outer_batch = mean_over("j")
+g = at_point("g", None)
+jacobian = at_point("dg", None)
+df = at_point("df", None)
 
 
 def client_gradient(x: Term) -> Term:

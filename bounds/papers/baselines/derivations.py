@@ -25,7 +25,6 @@ from ...proof.kernel import (
     Known,
     Linear,
     Lipschitz,
-    Mean,
     NoisyDrift,
     Objective,
     Open,
@@ -48,7 +47,7 @@ from ...proof.kernel import (
     total,
     value,
 )
-from ...proof.writing import deviation
+from ...proof.writing import at_point, deviation, mean_over
 from .derivation_composed import biased_sgd, scgd
 from .descent import descent, infimum
 
@@ -56,21 +55,16 @@ CLIENT = frozenset({"n"})
 PAST = Known.before(("xi",))
 
 
-def clients(term: Term) -> Term:
-    return Mean("n", term)
-
-
-def batch(term: Term) -> Term:
-    return Mean("i", term)
+clients = mean_over("n")
+batch = mean_over("i")
 
 
 def away(term: Term) -> Term:
     return term - clients(term)
 
 
-def exact(x: Term) -> Term:
-    """grad F_n at a point."""
-    return App("dF", x, (None,))
+exact = at_point("dF", None)
+"""grad F_n at a point."""
 
 
 X, AFTER = Var("x"), Var("x", 1)

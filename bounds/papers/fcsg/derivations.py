@@ -31,7 +31,6 @@ from ...proof.kernel import (
     Lipschitz,
     LipschitzOperator,
     LowerBound,
-    Mean,
     MeanMoment,
     Objective,
     Open,
@@ -56,6 +55,7 @@ from ...proof.kernel import (
     sq,
     value,
 )
+from ...proof.writing import mean_over
 from .theorems import THEOREM_4_1
 
 OUTER, INNER = "not stated: independence of outer samples", "not stated: independence of inner samples"
@@ -64,16 +64,9 @@ PAST_AND_XI = PAST | Known.sample("xi")
 CLIENT = frozenset({"n"})
 
 
-def clients(term: Term) -> Term:
-    return Mean("n", term)
-
-
-def batch(term: Term) -> Term:
-    return Mean("i", term)
-
-
-def inner_batch(term: Term) -> Term:
-    return Mean("j", term)
+clients = mean_over("n")
+batch = mean_over("i")
+inner_batch = mean_over("j")
 
 
 def chain(jacobian: Term, point: Term) -> Term:

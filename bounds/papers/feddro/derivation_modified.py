@@ -10,7 +10,6 @@ from ...proof.kernel import (
     ONE,
     Act,
     Action,
-    App,
     Assume,
     Bounded,
     Cases,
@@ -25,7 +24,6 @@ from ...proof.kernel import (
     Lipschitz,
     LipschitzOperator,
     LowerBound,
-    Mean,
     MeanMoment,
     Objective,
     Open,
@@ -48,26 +46,16 @@ from ...proof.kernel import (
     total,
     value,
 )
-from ...proof.writing import apart, deviation
+from ...proof.writing import apart, at_point, deviation, mean_over
 
 CLIENT = frozenset({"k"})
 TWO = signomial(2)
 
 
-def mean(term: Term) -> Term:
-    return Mean("k", term)
-
-
-def g(x: Term) -> Term:
-    return App("g", x)
-
-
-def jacobian(x: Term) -> Term:
-    return App("dg", x)
-
-
-def df(y: Term) -> Term:
-    return App("df", y)
+mean = mean_over("k")
+g = at_point("g")
+jacobian = at_point("dg")
+df = at_point("df")
 
 
 def gradient(x: Term) -> Term:

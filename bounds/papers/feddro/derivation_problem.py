@@ -9,7 +9,6 @@ from ...proof.kernel import (
     ONE,
     Act,
     Action,
-    App,
     Assume,
     Axiom,
     Bounded,
@@ -25,7 +24,6 @@ from ...proof.kernel import (
     Lipschitz,
     LipschitzOperator,
     LowerBound,
-    Mean,
     MeanMoment,
     Objective,
     Project,
@@ -43,52 +41,29 @@ from ...proof.kernel import (
     signomial,
     sq,
 )
-from ...proof.writing import deviation
+from ...proof.writing import at_point, deviation, mean_over
 
 CLIENT = frozenset({"k"})
 PAST = Known.before(("zeta",))
 TWO, THREE, FOUR = signomial(2), signomial(3), signomial(4)
 
 
-def clients(term: Term) -> Term:
-    return Mean("k", term)
-
-
-def batch(term: Term) -> Term:
-    return Mean("i", term)
+clients = mean_over("k")
+batch = mean_over("i")
 
 
 def everyone(term: Term) -> Term:
     return clients(batch(term))
 
 
-def g(x: Term) -> Term:
-    """g_k at a point, the mean over its samples."""
-    return App("g", x, (None,))
-
-
-def g_sampled(x: Term) -> Term:
-    return App("g", x, (0,))
-
-
-def jacobian(x: Term) -> Term:
-    return App("dg", x, (None,))
-
-
-def jacobian_sampled(x: Term) -> Term:
-    return App("dg", x, (0,))
-
-
-def dh(x: Term) -> Term:
-    return App("dh", x, (None,))
-
-
-def dh_sampled(x: Term) -> Term:
-    return App("dh", x, (0,))
-
-
-def df(y: Term) -> Term:
-    return App("df", y)
+g = at_point("g", None)
+"""g_k at a point, the mean over its samples."""
+g_sampled = at_point("g", 0)
+jacobian = at_point("dg", None)
+jacobian_sampled = at_point("dg", 0)
+dh = at_point("dh", None)
+dh_sampled = at_point("dh", 0)
+df = at_point("df")
 
 
 def expected(term: Term) -> Term:

@@ -23,7 +23,6 @@ from ...proof.kernel import (
     Lipschitz,
     LipschitzOperator,
     LowerBound,
-    Mean,
     Objective,
     Project,
     Reader,
@@ -40,7 +39,7 @@ from ...proof.kernel import (
     signomial,
     sq,
 )
-from ...proof.writing import deviation
+from ...proof.writing import at_point, deviation, mean_over
 
 CLIENT = frozenset({"k"})
 PAST = Known.before(("xi", "zeta"))
@@ -49,8 +48,7 @@ PHASES = ("first local", "first communication", "local", "communication")
 TWO, THREE, FOUR = signomial(2), signomial(3), signomial(4)
 
 
-def clients(term: Term) -> Term:
-    return Mean("k", term)
+clients = mean_over("k")
 
 
 def away(term: Term) -> Term:
@@ -58,16 +56,9 @@ def away(term: Term) -> Term:
     return term - clients(term)
 
 
-def g(x: Term) -> Term:
-    return App("g", x, (None,))
-
-
-def jacobian(x: Term) -> Term:
-    return App("dg", x, (None,))
-
-
-def df(y: Term) -> Term:
-    return App("df", y, (None,))
+g = at_point("g", None)
+jacobian = at_point("dg", None)
+df = at_point("df", None)
 
 
 def client_gradient(x: Term) -> Term:

@@ -78,13 +78,8 @@ def _outer_constants(curves: list[Curve], noise: list[Fraction] | None = None) -
     }
 
 
-class ExactLocalComposite(_AffineInner):
-    """F(x) = (1/K) sum_k f_k(slope_k x + offset_k)."""
-
-    kind: ClassVar[str] = "local_composite"
-    NAMES: ClassVar[frozenset[str]] = frozenset(
-        ("inner_slope", "inner_offset", "value_noise", "gradient_noise", "knots", "slopes", "start")
-    )
+class _OwnOuter(_AffineInner):
+    """F is the mean over the clients of f_k(slope_k x + offset_k), an outer function each."""
 
     @cached_property
     def outer_slopes(self) -> list[Curve]:
@@ -101,6 +96,15 @@ class ExactLocalComposite(_AffineInner):
 
     def objective_at(self, x: Any) -> Any:
         return integral_at(self.derivative, x)
+
+
+class ExactLocalComposite(_OwnOuter):
+    """F(x) = (1/K) sum_k f_k(slope_k x + offset_k)."""
+
+    kind: ClassVar[str] = "local_composite"
+    NAMES: ClassVar[frozenset[str]] = frozenset(
+        ("inner_slope", "inner_offset", "value_noise", "gradient_noise", "knots", "slopes", "start")
+    )
 
     def outer_gradient(self, y: Any, sample: Signs | None = None) -> ExactTensor:
         signs = sample.outer if sample else None
@@ -185,29 +189,13 @@ class ExactSharedComposite(_AffineInner):
         }
 
 
-class ExactConditional(_AffineInner):
+class ExactConditional(_OwnOuter):
     """F(x) = (1/N) sum_n f_n(slope_n x + offset_n), one outcome per client."""
 
     kind: ClassVar[str] = "conditional"
     NAMES: ClassVar[frozenset[str]] = frozenset(
         ("inner_slope", "inner_offset", "value_noise", "knots", "slopes", "start")
     )
-
-    @cached_property
-    def outer_slopes(self) -> list[Curve]:
-        return curves(self.parameters["knots"], self.parameters["slopes"])
-
-    @cached_property
-    def derivative(self) -> Curve:
-        """F'."""
-        parts = zip(self.outer_slopes, self.slopes, self.offsets, strict=True)
-        return mean([composed(curve, slope, offset) for curve, slope, offset in parts])
-
-    def gradient_at(self, x: Any) -> Any:
-        return at(self.derivative, x)
-
-    def objective_at(self, x: Any) -> Any:
-        return integral_at(self.derivative, x)
 
     def sample_outer(self, draws: Any, batch: int, purpose: str = "outer") -> int:
         """How many samples: there is one outcome of xi per client, and without noise every batch is one sample."""

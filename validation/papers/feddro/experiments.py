@@ -11,13 +11,13 @@ import numpy as np
 from torch.nn.functional import cross_entropy
 
 from ....algorithms import GCIVR, FedDRO, LocalSGD, Method, MinibatchSGD
+from ....figures import Plot
 from ....synthetic.models import from_model
 from ...experiments import splits
 from ...experiments.datasets import Examples, images
 from ...experiments.figures import Figure, Made, Measured, Setup, curve, tuned
 from ...experiments.models import network, softmax_regression
 from ...experiments.orderings import Ordering
-from ...report.plots import Plot
 from .counterexample.figure import FIGURE_ETAS, FIGURE_ROUNDS, draw, trajectories
 from .counterexample.instance import PAPER_LEVEL, Case
 
