@@ -6,6 +6,7 @@ corollaries (corollary.py) this is all that a checked derivation rests on.
 
 from .base import Rule, Weights
 from .combination import Combine, Instance, Open, Triangle
+from .growth import Gronwall
 from .probability import Action, Assume, IndependentMean, IndependentMoment, MeanMoment, Product
 from .rounds import Drift, NoisyDrift, WithinRound
 from .smoothness import SmoothDescent
@@ -33,6 +34,7 @@ RULES = (
     Drift,
     NoisyDrift,
     WithinRound,
+    Gronwall,
     SumOver,
     Invariant,
     AtStart,

@@ -34,11 +34,11 @@ class Drift(Rule):
 
     def apply(self, state: State) -> Inequality:
         e, uses = _moved(state, self.quantity, self.move, self.reset, self.start)
-        parts, constant, more = _bound(state, self.growth, sq(e))
+        parts, constant, more = bounded_by(state, self.growth, sq(e))
         return self._conclusion(state, parts, constant, uses | more)
 
     def _conclusion(
-        self, state: State, parts: dict[Atom, Signomial], constant: Signomial, uses: frozenset[str]
+        self, state: State, parts: dict[Named, Signomial], constant: Signomial, uses: frozenset[str]
     ) -> Inequality:
         n, T = state.period, state.horizon
         if self.where == "every step":
@@ -53,7 +53,7 @@ class Drift(Rule):
         if self.where not in weights:
             raise ProofError(f"{self.where!r}: wanted all, communications or every step")
         growth, flat = weights[self.where]
-        table = {Total(atom.name): -growth * c for atom, c in parts.items() if isinstance(atom, Named)}
+        table = {Total(atom.name): -growth * c for atom, c in parts.items()}
         own = Total(self.quantity, self.where == "communications")
         table[own] = table.get(own, ZERO) + ONE
         table[One()] = -flat * constant
@@ -79,23 +79,27 @@ def _moved(state: State, quantity: str, move: str, reset: str, start: str) -> tu
     return normal(shifted(d, 1) - d - moves.term), all_uses([moves, resets, starts])
 
 
-def _bound(state: State, name: str, norm: Scalar) -> tuple[dict[Atom, Signomial], Signomial, frozenset[str]]:
-    """norm <= sum of nonnegative multiples of quantities at step t, plus a constant, at every step."""
+def bounded_by(
+    state: State, name: str, left: Scalar, phases: frozenset[str] = EVERY
+) -> tuple[dict[Named, Signomial], Signomial, frozenset[str]]:
+    """left <= sum of nonnegative multiples of quantities at step t, plus a nonnegative constant, at every step of `phases`."""
     fact = state.inequality(name)
-    if fact.phases is None or not fact.phases >= EVERY:
-        raise ProofError(f"{name} does not hold at every step")
+    if fact.phases is None or not fact.phases >= phases:
+        raise ProofError(f"{name} does not hold at every {'step' if phases == EVERY else 'such step'}")
     rest = dict(fact.form)
-    for atom, c in state.form(norm).items():
+    for atom, c in state.form(left).items():
         rest[atom] = rest.get(atom, ZERO) - c
     bound = {atom: -c for atom, c in rest.items() if c}
     constant = bound.pop(One(), ZERO)
+    found: dict[Named, Signomial] = {}
     for atom, c in bound.items():
         if not (isinstance(atom, Named) and atom.shift == 0 and state.nonnegative_atom(atom) and c.nonnegative):
             raise ProofError(f"{name}: {c!r} {atom!r} is no nonnegative multiple of a quantity at step t")
+        found[atom] = c
     used = state.certify(constant)
     if used is None:
         raise ProofError(f"{name}: the constant {constant!r} may be negative")
-    return bound, constant, fact.uses | used
+    return found, constant, fact.uses | used
 
 
 @dataclass(frozen=True)
@@ -128,17 +132,15 @@ class NoisyDrift(Rule):
             raise ProofError(f"the noise is not centred: its mean given the past is {Sum(centre)!r}")
         if not state.algebra.support(noise).known <= state.setting.past(1):
             raise ProofError("the noise is not known after the step")
-        parts, constant, first = _bound(state, self.growth, sq(e - noise))
-        more, size, second = _bound(state, self.noise_growth, sq(noise))
+        parts, constant, first = bounded_by(state, self.growth, sq(e - noise))
+        more, size, second = bounded_by(state, self.noise_growth, sq(noise))
         if more:
             raise ProofError(f"{self.noise_growth}: the noise must be bounded by a constant")
         if not (self.weight.nonnegative and (1 / self.weight).nonnegative):
             raise ProofError(f"the weight {self.weight!r} may be negative")
         n, T = state.period, state.horizon
         table: dict[Atom, Signomial] = {
-            Total(atom.name): -(1 + self.weight) * n * (n - 1) / 2 * c
-            for atom, c in parts.items()
-            if isinstance(atom, Named)
+            Total(atom.name): -(1 + self.weight) * n * (n - 1) / 2 * c for atom, c in parts.items()
         }
         own = Total(self.quantity)
         table[own] = table.get(own, ZERO) + ONE

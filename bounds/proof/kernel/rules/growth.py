@@ -1,0 +1,96 @@
+"""The discrete Gronwall inequality within a round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import factorial
+
+from ..facts import Inequality, State, fact_form
+from ..region import Certificate
+from ..scalars import At, Atom, Named, One, Total, quantity
+from ..setting import COMMUNICATION, LOCAL
+from ..signomial import ONE, ZERO, ProofError, Signomial
+from .base import Rule, all_uses
+from .rounds import bounded_by
+
+_TERMS = 24
+
+
+@dataclass(frozen=True)
+class Gronwall(Rule):
+    """The sum over the local steps t < T of a nonnegative quantity Q that grows in a round and starts afresh in the next one.
+
+    Premises: Q_{t+1} <= a Q_t + R_t + c at local steps; Q_{t+1} <= S_t + e at communications; R, S nonnegative combinations of
+    nonnegative quantities, c, e >= 0. With n steps in a round, a <= 1 + r/n for the number r = `rate` and exp(r) <= `growth` = g,
+    induction over the position j in a round that starts with the value P gives
+    Q <= (1 + r/n)^j P + sum of (1 + r/n)^(j-1-i) (R_i + c) over i < j <= g (P + sum of R_i over i < j + j c).
+    A round has at most n - 1 local positions j, the first m of them before T: P and each R are counted at most n - 1 times, and
+    m e + m (m-1)/2 c <= m (e + (n-2)/2 c). So, where e + (n-2)/2 c >= 0 (at n = 1 there is no local step),
+    sum of Q over local t <= g ((n-1) (Q_0 + sum of R over local t + sum of S over communications) + T (e + (n-2)/2 c)).
+    """
+
+    quantity: str
+    local: str
+    reset: str
+    rate: Signomial
+    growth: Signomial
+    certificates: tuple[Certificate, ...] = ()
+    title = "Gronwall's inequality within a round"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return (self.local, self.reset)
+
+    def apply(self, state: State) -> Inequality:
+        if self.quantity not in state.quantities or not state.quantities[self.quantity].nonnegative:
+            raise ProofError(f"{self.quantity}: no nonnegative quantity")
+        after = quantity(self.quantity, 1)
+        grown, c, first = bounded_by(state, self.local, after, LOCAL)
+        begun, e, second = bounded_by(state, self.reset, after, COMMUNICATION)
+        factor = grown.pop(Named(self.quantity), ZERO)
+        n, T, g = state.period, state.horizon, self.growth
+        exceeds_exponential(g, self.rate)
+        steady = e + (n - 2) / 2 * c
+        used = all_uses([state.inequality(name) for name in self.uses]) | first | second
+        for what, number in (("1 + rate/n minus the factor", 1 + self.rate / n - factor), ("the constant", steady)):
+            names = state.certify(number, self.certificates)
+            if names is None:
+                raise ProofError(
+                    f"{what}: ({number!r}) is not certified to be nonnegative{state.where_negative(number)}"
+                )
+            used |= names
+        table: dict[Atom, Signomial] = {}
+
+        def add(name: str, coefficient: Signomial, *, communications: bool) -> None:
+            atom = Total(name, communications)
+            table[atom] = table.get(atom, ZERO) + coefficient
+
+        def add_local(name: str, coefficient: Signomial) -> None:
+            add(name, coefficient, communications=False)
+            add(name, -coefficient, communications=True)
+
+        add_local(self.quantity, ONE)
+        for atom, coefficient in grown.items():
+            add_local(atom.name, -g * (n - 1) * coefficient)
+        for atom, coefficient in begun.items():
+            add(atom.name, -g * (n - 1) * coefficient, communications=True)
+        table |= {At(self.quantity): -g * (n - 1), One(): -g * T * steady}
+        return Inequality(fact_form(table), False, None, used)
+
+
+def exceeds_exponential(bound: Signomial, rate: Signomial) -> None:
+    """Raises unless the number `bound` is at least exp(`rate`), by the series and a geometric bound of its rest."""
+    r, b = _number(rate), _number(bound)
+    if not 0 <= r < _TERMS:
+        raise ProofError(f"the rate {r} is not between 0 and {_TERMS}")
+    series = sum((r**k / factorial(k) for k in range(_TERMS)), Fraction(0))
+    rest = r**_TERMS / factorial(_TERMS) / (1 - r / (_TERMS + 1))
+    if b < series + rest:
+        raise ProofError(f"the growth {b} is not certified to be at least exp({r})")
+
+
+def _number(value: Signomial) -> Fraction:
+    if value.params:
+        raise ProofError(f"{value!r}: wanted a number")
+    return value.at({})
