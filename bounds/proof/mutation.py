@@ -18,7 +18,8 @@ from ..language.reading import InputError
 from ..language.theorem import Condition, Statement, Term, Theorem
 from ..registry import get_theorem
 from .derivations import derivation, derived_ids, prove, verdict
-from .kernel import Corollary, Derivation, Inequality, Param, ProofError, Signomial, Verdict
+from .kernel import Corollary, Derivation, Inequality, Param, ProofError, Signomial, Verdict, check
+from .kernel.derivation import Progress, begin, finish
 
 
 @dataclass(frozen=True)
@@ -93,17 +94,69 @@ def _expressions(expr: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
         yield f"divided by {symbol}", expr / symbol
 
 
+class Resumed:
+    """An accepted derivation with what is established before each step, so that a change is checked from where it was made."""
+
+    def __init__(self, plan: Derivation, theorem: Theorem, label: str):
+        self.plan, self.theorem, self.label = plan, theorem, label
+        self.before = [begin(plan, theorem, label)]
+        for step in plan.steps:
+            self.before.append(self.before[-1].after(step))
+        self.accepted = finish(self.before[-1])
+
+    def verdict(self, changed: Derivation, theorem: Theorem) -> Verdict:
+        """What `check` says of the changed derivation, or of the same one for a theorem with a changed statement."""
+        if not self._declared_alike(changed, theorem):
+            return check(changed, theorem, self.label)
+        pairs = zip(self.plan.steps, changed.steps, strict=True)
+        first = next((i for i, (old, new) in enumerate(pairs) if old is not new), len(self.plan.steps))
+        start = replace(self.before[first], derivation=changed, theorem=theorem)
+        if first == len(self.plan.steps):
+            return finish(start)
+        try:
+            after = start.after(changed.steps[first])
+        except ProofError as error:
+            return Verdict(theorem.id, self.label, False, start.lines, failure=str(error))
+        others = all(
+            old is new for old, new in zip(self.plan.steps[first + 1 :], changed.steps[first + 1 :], strict=True)
+        )
+        if others and _established(after) == _established(self.before[first + 1]):
+            return self.accepted
+        return finish(after)
+
+    def _declared_alike(self, changed: Derivation, theorem: Theorem) -> bool:
+        names = ("setting", "quantities", "axioms", "period", "inside", "time", "horizon")
+        if any(getattr(changed, name) is not getattr(self.plan, name) for name in names):
+            return False
+        mine, other = self.theorem.statement(self.label), theorem.statement(self.label)
+        return len(self.plan.steps) == len(changed.steps) and (mine.conditions, mine.derived) == (
+            other.conditions,
+            other.derived,
+        )
+
+
+def _established(progress: Progress) -> tuple[Any, ...]:
+    """All that later steps and the verdict can see of a step that was just checked."""
+    state, line = progress.state, progress.lines[-1]
+    return state.facts[line.name], line.name, line.uses, state.used, state.dropped, state.exact
+
+
 OUTCOMES = ("refused", "reported", "same", "survived")
 
 
-def outcome(changed: Derivation | Corollary, theorem: Theorem, label: str, before: Verdict) -> str:
-    """What the check makes of a change: one of `OUTCOMES`.
+def outcome(
+    changed: Derivation | Corollary, theorem: Theorem, label: str, before: Verdict, resumed: Resumed | None = None
+) -> str:
+    """What the check makes of a change: one of `OUTCOMES`; `resumed` saves the time for what comes before the change.
 
     `refused`: it does not check. `reported`: it checks, and leaves out or uses something else than before, and says so. `same`:
     every step still says the same, such as another way to write a projected inner product, up to an equation in the place
     of an inequality. `survived`: none of these.
     """
-    after = verdict(changed, theorem, label)
+    if resumed is not None and isinstance(changed, Derivation):
+        after = resumed.verdict(changed, theorem)
+    else:
+        after = verdict(changed, theorem, label)
     if not after.checked:
         return "refused"
     if _signature(after) != _signature(before):
@@ -158,8 +211,9 @@ def survey(theorem: Theorem, sample: int = 0, seed: int = 0) -> Survey:
     changes += [(m.where, plan, with_statement(theorem, m.value)) for m in statement_mutants(theorem.statement(label))]
     chosen = Random(f"{theorem.id} {seed}").sample(changes, min(sample, len(changes))) if sample else changes
     counts, survivors = dict.fromkeys(OUTCOMES, 0), []
+    resumed = Resumed(plan, theorem, label) if isinstance(plan, Derivation) else None
     for where, changed, about in chosen:
-        found = outcome(changed, about, label, before)
+        found = outcome(changed, about, label, before, resumed)
         counts[found] += 1
         if found == "survived":
             survivors.append(where)

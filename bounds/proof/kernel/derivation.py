@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -118,19 +118,58 @@ class Verdict:
         return "\n".join(rows)
 
 
+@dataclass(frozen=True)
+class Progress:
+    """The lines checked so far, and what they established."""
+
+    derivation: Derivation
+    theorem: Any
+    label: str
+    state: State
+    lines: tuple[Line, ...] = ()
+
+    def after(self, step: Step) -> Progress:
+        """With one more step; what is here already stays as it is.
+
+        Raises:
+            ProofError: the step does not follow.
+        """
+        state = self.state.copy()
+        line = _line(state, step)
+        return replace(self, state=state, lines=(*self.lines, line))
+
+
+def begin(derivation: Derivation, theorem: Any, label: str = "corrected") -> Progress:
+    """Before the first step.
+
+    Raises:
+        ProofError: the declarations are not allowed.
+    """
+    statement = theorem.statement(label)
+    return Progress(derivation, theorem, label, _state(derivation, theorem, statement, Reader(theorem, statement)))
+
+
 def check(derivation: Derivation, theorem: Any, label: str = "corrected") -> Verdict:
     """Re-check a derivation of `theorem.statement(label)`; every step, with exact arithmetic."""
-    lines: list[Line] = []
     try:
-        statement = theorem.statement(label)
-        reader = Reader(theorem, statement)
-        state = _state(derivation, theorem, statement, reader)
-        for step in derivation.steps:
+        return finish(begin(derivation, theorem, label))
+    except ProofError as error:
+        return Verdict(theorem.id, label, False, (), failure=str(error))
+
+
+def finish(progress: Progress) -> Verdict:
+    """The verdict after the steps of the derivation that are still to be checked, and the conclusion."""
+    derivation, theorem, label = progress.derivation, progress.theorem, progress.label
+    state, lines = progress.state.copy(), list(progress.lines)
+    try:
+        for step in derivation.steps[len(lines) :]:
             try:
                 lines.append(_line(state, step))
             except ProofError as error:
                 raise ProofError(f"step {step.name}: {error}") from None
-        lines.append(_line(state, Step("conclusion", _conclusion(derivation, statement, reader, state))))
+        statement = theorem.statement(label)
+        final = _conclusion(derivation, statement, Reader(theorem, statement), state)
+        lines.append(_line(state, Step("conclusion", final)))
     except ProofError as error:
         return Verdict(theorem.id, label, False, tuple(lines), failure=str(error))
     return _verdict(derivation, theorem, label, state, lines)
@@ -260,4 +299,4 @@ def _reading(derivation: Derivation) -> tuple[str, ...]:
     return (*rows, *(f"{q.name} = {q.meaning!r}" for q in derivation.quantities))
 
 
-__all__ = ["Derivation", "Line", "Step", "Verdict", "allowed_point", "check"]
+__all__ = ["Derivation", "Line", "Progress", "Step", "Verdict", "allowed_point", "begin", "check", "finish"]

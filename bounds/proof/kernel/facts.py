@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from ..search import certificate_for, negative_at
@@ -115,6 +115,14 @@ class State:
 
     def __post_init__(self) -> None:
         self.algebra = Algebra(self.setting)
+
+    def copy(self) -> State:
+        """The same facts, to go on from; normal forms are remembered together."""
+        copied = replace(
+            self, facts=dict(self.facts), used=set(self.used), dropped=list(self.dropped), exact=set(self.exact)
+        )
+        copied.algebra = self.algebra
+        return copied
 
     def inequality(self, name: str) -> Inequality:
         return self._fact(name, Inequality)
