@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, as_point, by_quantity
-from ..kinds import AbstractMeta, Draws, Sample, client_mean
+from ..kinds import AbstractMeta, Draws, Sample
 from ..parts.bowl import RippledBowl
 from ..parts.loss import Kurtosis, infimum_of_losses, loss_certificates
 from ..parts.parameters import require_nonnegative, require_paired
@@ -101,24 +101,6 @@ class Meta(AbstractMeta):
 
     def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
         return self._bowl.hvp(x, v, sample.noise.mean(-1) if isinstance(sample, MetaSample) else None)
-
-    def fine_tuned(self, x: Tensor) -> list[Tensor]:
-        """w_0^i, ..., w_nu^i from x `(runs, clients, dim)`, with exact gradients."""
-        steps = [x]
-        for _ in range(self.nu):
-            steps.append(steps[-1] - self.alpha * self.local_gradient(steps[-1]))
-        return steps
-
-    def objective(self, x: Tensor) -> Tensor:
-        return client_mean(self.local_value(self.fine_tuned(self.to_clients(x))[-1]))
-
-    def gradient(self, x: Tensor) -> Tensor:
-        """Equation (8): the product of the I - alpha Hessian(w_l) times the gradient at w_nu, averaged over clients."""
-        steps = self.fine_tuned(self.to_clients(x))
-        direction = self.local_gradient(steps[-1])
-        for w in reversed(steps[:-1]):
-            direction = direction - self.alpha * self.local_hvp(w, direction)
-        return client_mean(direction)
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> MetaSample:
         return MetaSample(self._law.draw(draws, batch, purpose))

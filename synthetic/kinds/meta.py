@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from .problem import AbstractSampled, Sample
+from .problem import AbstractSampled, Sample, client_mean
 
 
 class AbstractMeta(AbstractSampled):
@@ -31,3 +31,24 @@ class AbstractMeta(AbstractSampled):
     @abstractmethod
     def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
         """Hessian of f_i at x_i times v_i, `(runs, clients, dim)`; with a sample the mean over its batch."""
+
+    def fine_tuned(self, x: Tensor) -> list[Tensor]:
+        """w_0^i, ..., w_nu^i from x, with exact gradients, `(runs, clients, dim)` each."""
+        steps = [x]
+        for _ in range(self.nu):
+            steps.append(steps[-1] - self.alpha * self.local_gradient(steps[-1]))
+        return steps
+
+    def client_gradients(self, x: Tensor) -> Tensor:
+        """grad F_i(x_i), exact, `(runs, clients, dim)`: equation (8), the I - alpha Hessian(w_l) times the gradient at w_nu."""
+        *steps, last = self.fine_tuned(x)
+        direction = self.local_gradient(last)
+        for w in reversed(steps):
+            direction = direction - self.alpha * self.local_hvp(w, direction)
+        return direction
+
+    def objective(self, x: Tensor) -> Tensor:
+        return client_mean(self.local_value(self.fine_tuned(self.to_clients(x))[-1]))
+
+    def gradient(self, x: Tensor) -> Tensor:
+        return client_mean(self.client_gradients(self.to_clients(x)))

@@ -28,7 +28,6 @@ from ..kinds import (
     AbstractSharedComposite,
     Draws,
     Sample,
-    client_mean,
 )
 from .base import AbstractModelProblem, ModelParts, RowSample, rows_of
 
@@ -193,19 +192,7 @@ class MetaModel(_LocalLosses, AbstractModelProblem, AbstractMeta):
     inner_dim: ClassVar[int] = 0  # type: ignore[misc]
 
     def deployed(self, x: Tensor) -> Tensor:
-        return _fine_tuned(self.parts, self.to_clients(x), self.alpha, self.nu)
-
-    def objective(self, x: Tensor) -> Tensor:
-        return client_mean(self.local_value(self.deployed(x)))
-
-    def gradient(self, x: Tensor) -> Tensor:
-        points = [self.to_clients(x)]
-        for _ in range(self.nu):
-            points.append(points[-1] - self.alpha * self.local_gradient(points[-1]))
-        d = self.local_gradient(points[-1])
-        for point in reversed(points[:-1]):
-            d = d - self.alpha * self.local_hvp(point, d)
-        return client_mean(d)
+        return self.fine_tuned(self.to_clients(x))[-1]
 
 
 class _OfExamples(AbstractModelProblem):

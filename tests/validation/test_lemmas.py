@@ -21,7 +21,6 @@ from fedco.validation.lemmas.table import section, worst
 from fedco.validation.lemmas.trace import Trace, walk
 from fedco.validation.papers.fcsg.lemmas import plug_in_gradient
 from fedco.validation.papers.feddro.pulled_apart import PulledApart, estimate_at_communication
-from fedco.validation.papers.meta_fl.lemmas import meta_gradients
 from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.registry import chain_for, chains, recipe_for
 from fedco.validation.runs.values import evaluate_at, exact_start, numbers_of
@@ -201,7 +200,7 @@ def test_the_plug_in_gradient_is_the_mean_of_the_sampled_ones() -> None:
 def test_the_meta_gradients_average_to_the_gradient() -> None:
     made = problem("meta_heterogeneous")
     w = made.initial_point.expand(3, made.clients, -1).contiguous() * torch.tensor([0.5, 1.0, 2.0]).view(-1, 1, 1)
-    assert torch.allclose(meta_gradients(made, w).mean(1), made.gradient(w[:, 0]), atol=1e-12)
+    assert torch.allclose(made.client_gradients(w).mean(1), made.gradient(w[:, 0]), atol=1e-12)
 
 
 def test_a_report_survives_json_and_the_cache(tmp_path) -> None:

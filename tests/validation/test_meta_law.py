@@ -24,7 +24,6 @@ from fedco.validation.papers.meta_fl.law import (
     noise_moment,
     path_error,
 )
-from fedco.validation.papers.meta_fl.lemmas import fine_tuned, meta_gradients
 from fedco.validation.runs.registry import chain_for, recipe_for
 from fedco.validation.runs.values import evaluate_at, numbers_of
 
@@ -76,7 +75,7 @@ def test_the_mean_of_an_estimate_is_that_of_the_method_over_every_outcome(varian
     w = _models(made)
     mean = Estimate.of(made, variant, {"D": D, "D_H": D, "delta": DELTA}).mean(w)
     assert torch.allclose(mean, _enumerated(made, variant, D, w), rtol=0, atol=1e-13)
-    errors = torch.linalg.vector_norm(mean - meta_gradients(made, w), dim=-1)
+    errors = torch.linalg.vector_norm(mean - made.client_gradients(w), dim=-1)
     assert float(errors.max()) > 1e-6  # there is a mean error to be measured
 
 
@@ -116,9 +115,9 @@ def test_path_errors_are_the_moments_over_every_outcome():
         for z in (z0, z1):
             x = x - made.alpha * made.local_gradient(x, MetaSample(z.expand(2, 2, 1)))
         for power, total in found.items():
-            total += p0 * p1 * torch.linalg.vector_norm(x - fine_tuned(made, w)[-1], dim=-1) ** power
+            total += p0 * p1 * torch.linalg.vector_norm(x - made.fine_tuned(w)[-1], dim=-1) ** power
     for power, wanted in found.items():
-        assert torch.allclose(path_error(estimate, w, fine_tuned(made, w)[-1], power), wanted, rtol=1e-12)
+        assert torch.allclose(path_error(estimate, w, made.fine_tuned(w)[-1], power), wanted, rtol=1e-12)
 
 
 def test_lemma_12_is_attained_so_a_constant_one_percent_smaller_is_caught():

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from ...kinds import AbstractMeta, Draws, Sample, client_mean
+from ...kinds import AbstractMeta, Draws, Sample
 from .curve import PiecewiseLinear
 from .family import Family
 from .noise import SignPair, silent
@@ -56,27 +56,6 @@ class MetaFamily(Family, AbstractMeta):
 
     def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
         return self.hessian.at(x) * v
-
-    def fine_tuned(self, x: Tensor) -> list[Tensor]:
-        """w_0^i, ..., w_nu^i from x `(runs, clients, 1)`."""
-        steps = [x]
-        for _ in range(self.nu):
-            steps.append(steps[-1] - self.alpha * self.local_gradient(steps[-1]))
-        return steps
-
-    def objective(self, x: Tensor) -> Tensor:
-        return client_mean(self.local_value(self.fine_tuned(self.to_clients(x))[-1]))
-
-    def client_gradients(self, x: Tensor) -> Tensor:
-        """grad F_i(x), `(runs, dim) -> (runs, clients, dim)`."""
-        steps = self.fine_tuned(self.to_clients(x))
-        direction = self.local_gradient(steps[-1])
-        for w in reversed(steps[:-1]):
-            direction = direction - self.alpha * self.local_hvp(w, direction)
-        return direction
-
-    def gradient(self, x: Tensor) -> Tensor:
-        return client_mean(self.client_gradients(x))
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SignPair:
         return silent()

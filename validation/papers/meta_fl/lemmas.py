@@ -33,23 +33,6 @@ _USED = {
 """By variant, what its lemma is made of: fourth moments serve the exact estimate alone."""
 
 
-def fine_tuned(problem: Any, w: Tensor) -> list[Tensor]:
-    """w_0^i, ..., w_nu^i with exact gradients, `(runs, clients, dim)` each."""
-    path = [w]
-    for _ in range(problem.nu):
-        path.append(path[-1] - problem.alpha * problem.local_gradient(path[-1]))
-    return path
-
-
-def meta_gradients(problem: Any, w: Tensor) -> Tensor:
-    """grad F_i(w_i), exact, `(runs, clients, dim)`."""
-    path = fine_tuned(problem, w)
-    d = problem.local_gradient(path[-1])
-    for point in reversed(path[:-1]):
-        d = d - problem.alpha * problem.local_hvp(point, d)
-    return d
-
-
 def _metrics(variant: str) -> Callable[[Any, Numbers], Mapping[str, StepMetric]]:
     def build(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
         return {**_along_the_run(numbers), **_expectations(problem, numbers, variant)}
@@ -63,17 +46,19 @@ def _along_the_run(numbers: Numbers) -> Mapping[str, StepMetric]:
     def curvature(step: Step) -> Tensor:
         """||grad F_i(w) - grad F_i(v)|| over ||w - v|| for the two ends of a local step, squares averaged first."""
         moved = square_mean(step.stepped.x - step.before.x)
-        change = square_mean(meta_gradients(step.problem, step.stepped.x) - meta_gradients(step.problem, step.before.x))
+        change = square_mean(
+            step.problem.client_gradients(step.stepped.x) - step.problem.client_gradients(step.before.x)
+        )
         return (change / moved.clamp_min(1e-300)).sqrt()
 
     def estimate_error(step: Step) -> Tensor:
         moved = step.before.x - step.stepped.x
         used = moved / per_run(beta, moved)
-        return square_mean(used - meta_gradients(step.problem, step.before.x))
+        return square_mean(used - step.problem.client_gradients(step.before.x))
 
     def heterogeneity(step: Step) -> Tensor:
         everywhere = broadcast(client_mean(step.before.x, step.stepped.active), step.before.x.shape[1])
-        return dispersion(meta_gradients(step.problem, everywhere))
+        return dispersion(step.problem.client_gradients(everywhere))
 
     return {
         "gradient_sq": gradient_sq,
@@ -87,7 +72,7 @@ def _expectations(problem: Any, numbers: Numbers, variant: str) -> Mapping[str, 
     """Exact expectations, the largest over the clients; NaN at the steps where they are not taken."""
     law = cache(lambda: Estimate.of(problem, variant, numbers))
     parts: dict[str, Callable[[Tensor], Tensor]] = {
-        "mean_error": lambda w: torch.linalg.vector_norm(law().mean(w) - meta_gradients(problem, w), dim=-1),
+        "mean_error": lambda w: torch.linalg.vector_norm(law().mean(w) - problem.client_gradients(w), dim=-1),
         **{name: _moment(law, power) for power, name in MOMENTS.items()},
         "kbar_G": lambda w: noise_moment(law().gradients, w, gradient_error_sq(problem)),
         "kbar_H": lambda w: noise_moment(law().hessians, w, hessian_error_sq(problem)),
@@ -96,7 +81,7 @@ def _expectations(problem: Any, numbers: Numbers, variant: str) -> Mapping[str, 
 
 
 def _moment(law: Callable[[], Estimate], power: int) -> Callable[[Tensor], Tensor]:
-    return lambda w: path_error(law(), w, fine_tuned(law().problem, w)[-1], power)
+    return lambda w: path_error(law(), w, law().problem.fine_tuned(w)[-1], power)
 
 
 def _at_some_steps(per_client: Callable[[Tensor], Tensor], law: Callable[[], Estimate], name: str) -> StepMetric:
