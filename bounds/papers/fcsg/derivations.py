@@ -88,8 +88,8 @@ def client_gradient(x: Term) -> Term:
     return Given(PAST, chain(App("dg", x, (0, None)), App("g", x, (0, None))))
 
 
-def setting(s: Reader, update: tuple[tuple[frozenset[str], Term], ...]) -> Setting:
-    """Problem and method; `update` holds the equations of the estimate u."""
+def setting(s: Reader, update: tuple[tuple[frozenset[str], Term], ...], before: tuple[Variable, ...] = ()) -> Setting:
+    """Problem and method; `update` holds the equations of the estimate u, `before` variables that it is made from."""
     moved = Var("x") - s.alpha * Var("u", 1)
     functions = (
         Function("df", "y", "dy", ("xi",), CLIENT, CLIENT),
@@ -97,6 +97,7 @@ def setting(s: Reader, update: tuple[tuple[frozenset[str], Term], ...]) -> Setti
         Function("dg", "x", ("x", "dy"), ("xi", "eta"), CLIENT, CLIENT),
     )
     variables = (
+        *before,
         Variable("u", "x", CLIENT, update),
         Variable("x", "x", CLIENT, ((LOCAL, moved), (COMMUNICATION, clients(moved)))),
         Variable("v", "x", CLIENT),
@@ -207,9 +208,11 @@ def bias(s: Reader) -> tuple[Step, ...]:
     )
 
 
-def second_moment(s: Reader) -> tuple[Step, ...]:
-    """E||G||^2 <= L_f^2 L_g^2 at the clients' models."""
-    x = Var("x")
+MODEL = Var("x")
+
+
+def second_moment(s: Reader, x: Term = MODEL) -> tuple[Step, ...]:
+    """E||G||^2 <= L_f^2 L_g^2, at the clients' models or at another known point."""
     return (
         Step("moment.jacobian", Assume("inner Jacobian", (App("dg", x, (0, 0)),))),
         Step("moment.mean", MeanMoment("moment.jacobian", ("j",))),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .known import Known
 from .setting import Setting, Space
 from .signomial import ONE, ProofError, Signomial
-from .terms import Act, App, Given, Mean, Proj, Sum, Term, Var
+from .terms import Act, App, Given, Mean, Proj, Sum, Term, Var, variables
 
 _NO_INDEX: frozenset[str] = frozenset()
 AVERAGED = 1_000_000
@@ -200,19 +200,30 @@ class Algebra:
         raise TypeError(f"{node!r} is not in normal form")
 
     def _opaque(self, node: Term, onto: Support) -> Term:
-        """A projection that nothing simplifies; an index that only averaged samples have is not one of the result."""
+        """A projection that nothing simplifies; an index that only averaged samples have is not one of the result.
+
+        E[. | known] = E[E[. | wider] | known] for all that is known or stands in a variable: given that, the node depends on
+        the samples of its functions only, which are averaged first.
+        """
         found = self.support(node)
         if found <= onto:
             return node
         index, known = onto.index & found.index, onto.known & found.known
-        if self._explicit(node, known):
-            left = self._index_given(node, known)
-            fewer = frozenset(i for i in index if i in left or not self.setting.index(i).identical)
-            if fewer != index:
-                return self._project(node, Support(fewer, known))
-            if not self._sized(node):
-                node = self._renamed(node, known, self._averaged_steps(node, known))
+        wider = known | self._in_variables(node)
+        left = self._index_given(node, wider)
+        fewer = frozenset(i for i in index if i in left or not self.setting.index(i).identical)
+        if fewer != index:
+            return self._project(node, Support(fewer, known))
+        if not self._sized(node):
+            node = self._renamed(node, wider, self._averaged_steps(node, wider))
         return Proj(index, known, node)
+
+    def _in_variables(self, node: Term) -> Known:
+        """The sources on which the variables inside depend."""
+        found = Known()
+        for name, shift in variables(node):
+            found = found | self.setting.past(self.setting.levels[name] + shift)
+        return found
 
     def _averaged_steps(self, node: Term, known: Known) -> dict[int, int]:
         """Steps of averaged samples -> their rank, far from all others: samples of different steps have one law."""
@@ -251,21 +262,6 @@ class Algebra:
                 varies = any(self.setting.index(i).first is not None for i in gone)
                 return varies or not self.support(inner).known <= known or self._sized(inner)
         return False
-
-    def _explicit(self, node: Term, known: Known) -> bool:
-        """Whether the node depends on sources outside `known` through the samples of its functions only."""
-        match node:
-            case Sum(parts):
-                return all(self._explicit(inner, known) for _, inner in parts)
-            case Var():
-                return self.support(node).known <= known
-            case App(_, argument, _):
-                return self._explicit(argument, known)
-            case Act(operator, vector):
-                return self._explicit(operator, known) and self._explicit(vector, known)
-            case Proj(_, _, inner):
-                return self._explicit(inner, known)
-        raise TypeError(f"{node!r} is not in normal form")
 
     def _index_given(self, node: Term, known: Known) -> frozenset[str]:
         """The indices that are left when the samples outside `known` are averaged: they are alike over identical indices."""

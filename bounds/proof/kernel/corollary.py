@@ -130,6 +130,7 @@ def _same_subject(corollary: Corollary, theorem: Any, label: str) -> None:
 
 
 def _prepared(corollary: Corollary, statement: Any, reader: Reader, lines: list[Line]) -> _Check:
+    formulas, powers = _constants(corollary, reader)
     chosen: dict[Param, Signomial] = {}
     slacks: dict[str, Signomial] = {}
     fixed: dict[str, str] = {}
@@ -142,21 +143,31 @@ def _prepared(corollary: Corollary, statement: Any, reader: Reader, lines: list[
         value = reader.read(condition.right)
         for earlier, formula in chosen.items():
             value = value.substitute(earlier, formula)
-        if param in value.params or any(param in formula.params for formula in reader.formulas.values()):
+        if param in value.params or any(param in formula.params for formula in formulas.values()):
             raise ProofError(f"{condition.name}: {param.name} stands in its own formula or in that of a constant")
         chosen = {earlier: formula.substitute(param, value) for earlier, formula in chosen.items()} | {param: value}
         lines.append(Line(condition.name, f"{param.name} = {value!r}", "schedule", ()))
         if param.count:
             fixed[f"{param.name}>=1"] = param.name
-    check = _Check(
-        Region({}, dict(reader.formulas), dict(reader.powers)), corollary.certificates, chosen, lines, set(), set(), []
-    )
+    check = _Check(Region({}, formulas, powers), corollary.certificates, chosen, lines, set(), set(), [])
     table = {name: check.put_in(slack) for name, slack in slacks.items()}
     table |= {name: chosen[reader.params[param]] - 1 for name, param in fixed.items()}
     table |= dict(_powers(corollary, table))
-    check.region = Region(table, dict(reader.formulas), dict(reader.powers))
+    check.region = Region(table, formulas, powers)
     _inhabited(corollary, reader, check)
     return check
+
+
+def _constants(corollary: Corollary, reader: Reader) -> tuple[dict[Param, Signomial], dict[Param, int]]:
+    """Formulas and powers of the corollary's constants, and of those of the theorem whose name the corollary does not have."""
+    parent = Reader(corollary.theorem, corollary.theorem.statement(corollary.label))
+    formulas, powers = dict(reader.formulas), dict(reader.powers)
+    for param, formula in parent.formulas.items():
+        if param.name not in reader.params:
+            formulas[param] = formula
+            if param in parent.powers:
+                powers[param] = parent.powers[param]
+    return formulas, powers
 
 
 def _fixed_param(condition: Any, reader: Reader, chosen: Mapping[Param, Signomial]) -> Param | None:

@@ -86,6 +86,23 @@ def test_the_constants_are_those_of_the_theorem():
     refused("the constant S_F is not that", theorem=stated(derived=(replace(smooth, expr=2 * smooth.expr),)))
 
 
+def test_a_constant_that_only_the_theorem_names():
+    """c = 30 S_F^2/(b N) is not a symbol of the corollary; its formula stays that of the theorem."""
+    theorem = get_theorem("acc_fcsg_m.corollary_4_8")
+    own, statement = derivation(theorem), theorem.statement("corrected")
+    premise = prove(own.theorem)
+    assert "c" not in {d.name for d in statement.derived} and follow(own, theorem, "corrected", premise).checked
+    (alpha,) = (c for c in statement.conditions if c.name == "alpha_choice")
+    batch = next(b.symbol for b in theorem.notation if b.name == "b")
+    fixed = Condition("unit", batch, "==", alpha.right**0)
+    changed = with_statement(theorem, replace(statement, conditions=(fixed, *statement.conditions)))
+    assert "that of a constant" in follow(own, changed, "corrected", premise).failure
+    larger = Condition("beta_choice", statement.condition("beta_choice").left, "==", alpha.right**2)
+    others = tuple(larger if c.name == "beta_choice" else c for c in statement.conditions)
+    found = follow(own, with_statement(theorem, replace(statement, conditions=others)), "corrected", premise)
+    assert not found.checked and "momentum_choice" in found.failure
+
+
 def test_the_subject_is_that_of_the_theorem():
     other = Metric("another", "m", THEOREM.metric.dimension)
     refused("another metric", theorem=replace(THEOREM, metric=other))

@@ -176,6 +176,16 @@ def test_supports_hold_what_a_term_depends_on():
         assert np.allclose(averaged(expected(array, support.known), {"k", "i"} - support.index), array), raw
 
 
+@pytest.mark.parametrize("term", [App("f", Var("x"), (0,)), Act(App("J", Var("x"), (0,)), App("f", Var("x"), (0,)))])
+def test_the_tower_rule_below_what_is_in_a_variable(term):
+    """E[G(x; w)] = E[E[G(x; w) | past]] has one form, also where x itself is averaged."""
+    algebra = Algebra(SETTING)
+    for known in (Known(), Known.of({"z": (-1, frozenset())})):
+        both = Given(known, term) - Given(known, Given(PAST, term))
+        assert not algebra.normal(both).parts
+        assert algebra.normal(Given(known, term)).parts
+
+
 def test_the_model_is_not_degenerate():
     """Every rewriting is at work: mean functions, opaque projections, an index that falls away."""
     algebra, model = Algebra(SETTING), Model(0)
