@@ -1,5 +1,6 @@
 """Expectations over noise without drawing any, and which terms of a statement are necessary."""
 
+from dataclasses import replace
 from fractions import Fraction as Q
 
 import numpy as np
@@ -12,6 +13,7 @@ from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.synthetic.families.piecewise import FAMILIES
 from fedco.validation.falsifier import falsify
+from fedco.validation.falsifier.attack import falsify_changes
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import NECESSARY, as_table, each_term
 from fedco.validation.falsifier.exact.curve import Curve
@@ -19,7 +21,7 @@ from fedco.validation.falsifier.exact.noise import AllPaths, Bends, Mean, Noisy
 from fedco.validation.falsifier.exact.problem import Instance, exact_problem
 from fedco.validation.falsifier.exact.run import CannotReplay, _mean_square, _Run, average_square, constant, scalar
 from fedco.validation.falsifier.exact.tensor import InexactError
-from fedco.validation.falsifier.formula import Formula
+from fedco.validation.falsifier.formula import Formula, Panel
 from fedco.validation.falsifier.hidden import any_value
 from fedco.validation.falsifier.island import REJECTED
 from fedco.validation.falsifier.noise import Run, expected_squares, moments, paths, signs_of
@@ -242,3 +244,52 @@ def test_hyperparameters_that_a_method_refuses_are_no_candidates() -> None:
     scores = island.score(np.random.default_rng(0).random((256, island.size)))
     assert (scores == REJECTED).any()
     assert (scores > -9).any()
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "changes"),
+    [
+        (
+            "local_scgdm.theorem_3_4",
+            "corrected",
+            (
+                Change("drift", "dropped"),
+                Change("initial_gap", "divided", Q(4)),
+                Change("drift", "power", Q(-1), "p"),
+                Change("drift", "lowered", symbol="p"),
+            ),
+        ),
+        (
+            "local_scgdm.lemma_4_1",
+            "printed",
+            (Change("momentum", "divided", Q(4)), Change("momentum_error", "divided", Q(100))),
+        ),
+    ],
+)
+def test_one_run_says_the_same_of_a_change_as_a_search_of_its_own(name, label, changes) -> None:
+    theorem = get_theorem(name)
+    target = target_of(theorem, label)
+    island = next(i for i in islands(target, Formula(target.theorem, label)) if i.clients == 2 and i.period == 2)
+    points = np.random.default_rng(5).random((512, island.size))
+    together = island.scores(points, Panel(island.formula, (None, *changes)))
+    assert np.array_equal(together[0], island.score(points))
+    for change, scores in zip(changes, together[1:], strict=True):
+        other = target_of(theorem, label, change)
+        assert list(other.symbols) == list(target.symbols)  # else the coordinates would stand for other numbers
+        alone = replace(island, target=other, formula=Formula(other.theorem, label)).score(points)
+        assert np.allclose(scores, alone, rtol=1e-9, atol=1e-9)
+        assert (scores[scores > -9] > together[0][scores > -9] + 1e-6).any()  # the change is no change of nothing
+    top = int(together[1].argmax())
+    candidate = island.candidate(points[top], Panel(island.formula, (None, *changes)), 1)
+    assert candidate.score == pytest.approx(together[1, top]) or together[1, top] == 2.0
+
+
+def test_one_search_for_several_changes() -> None:
+    """Each with its own exact check: a change that leaves the statement true is not refuted with the others."""
+    dropped, kept = Change("variance", "dropped"), Change("variance", "divided", Q(1, 4))
+    found = falsify_changes(get_theorem(SGD), "printed", [dropped, kept], seconds=6)
+    assert found[dropped].refuted
+    assert found[dropped].needed > 0
+    assert not found[kept].refuted
+    with pytest.raises(InputError, match="by itself"):
+        falsify_changes(get_theorem(SGD), "printed", [Change("step_size", "relaxed", Q(4))], seconds=1)

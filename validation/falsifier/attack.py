@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from .declared import Target, target_of
 from .explain import why
 from .formula import Formula
 from .needed import needed
-from .search import Found, Progress, search
+from .search import Claim, Found, Progress, search, search_together
 from .shrink import shrunk
 from .spaces import SPACES
 
@@ -153,6 +153,49 @@ def falsify(
         torch.set_num_threads(threads)
 
 
+def falsify_changes(
+    theorem: Theorem,
+    statement: str,
+    changes: Sequence[Change],
+    *,
+    seconds: float,
+    seed: int = 0,
+    hidden: float = 1.0,
+    clock: Callable[[], float] = time.perf_counter,
+    out: Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> dict[Change, Falsified]:
+    """One search against a statement with each of several changes of one term: a run says something of all of them.
+
+    Args:
+        changes: of terms; the first refuted change of a term gets a bundle that is shrunk and explained, the others say in
+            `needed` what part of the term their instance needs.
+        seconds: of the whole search, by the clock. The rest is as for `falsify`.
+
+    Raises:
+        InputError: nothing says how the statement is run, or a change is of a condition.
+    """
+    began, base = time.perf_counter(), target_of(theorem, statement)
+    if any(change.way == "relaxed" for change in changes):
+        raise InputError("a relaxed condition has other instances and is searched by itself")
+    if base.kind not in SPACES:
+        raise InputError(f"no family of the kind {base.kind!r}")
+    formula, threads = Formula(base.theorem, statement), torch.get_num_threads()
+    claims = [Claim(target_of(theorem, statement, change), change) for change in changes]
+    torch.set_num_threads(1)
+    try:
+        search_together(
+            base, formula, claims, seconds=seconds, seed=seed, hidden=hidden, progress=progress, clock=clock
+        )
+        found: dict[Change, Falsified] = {}
+        for change, claim in zip(changes, claims, strict=True):
+            known = any(other.part == change.part and result.refuted for other, result in found.items())
+            found[change] = _result(claim.target, formula, claim.found, began, out, brief=known)
+        return found
+    finally:
+        torch.set_num_threads(threads)
+
+
 def _beside(jobs: int, theorem: Theorem, statement: str, seconds: float, seed: int, more: dict[str, Any]) -> Falsified:
     """Searches with seeds of their own: the first that refutes, else the one that came closest."""
     from joblib import Parallel, delayed
@@ -171,7 +214,10 @@ def _beside(jobs: int, theorem: Theorem, statement: str, seconds: float, seed: i
     return replace(best, evaluations=evaluations, seconds=time.perf_counter() - began)
 
 
-def _result(target: Target, formula: Formula, found: Found, began: float, out: Path | None) -> Falsified:
+def _result(
+    target: Target, formula: Formula, found: Found, began: float, out: Path | None, *, brief: bool = False
+) -> Falsified:
+    """`brief`: as it was found, neither shrunk nor explained nor written."""
     common: dict[str, Any] = {"families": tuple(found.families), "evaluations": found.evaluations}
     name, label = target.theorem.id, target.label
     if found.violation is None or found.draft is None:
@@ -179,10 +225,12 @@ def _result(target: Target, formula: Formula, found: Found, began: float, out: P
         return Falsified(
             name, label, "SURVIVED", min(found.ratio, 1.0), lines, seconds=time.perf_counter() - began, **common
         )
-    made, violation = shrunk(target, formula, found.draft, found.violation)
-    lines = tuple(why(target, formula, made, violation))
+    made, violation = found.draft, found.violation
+    if not brief:
+        made, violation = shrunk(target, formula, made, violation)
+    lines = () if brief else tuple(why(target, formula, made, violation))
     bundle = bundle_of(target, violation, list(lines))
-    path = _written(bundle, target, out) if out else None
+    path = _written(bundle, target, out) if out and not brief else None
     seconds = time.perf_counter() - began
     return Falsified(
         name,

@@ -1,14 +1,13 @@
 """Which terms and conditions of a statement are necessary: each taken away or weakened, and the weakened statement attacked.
 
 A refuted weakening shows that the part is necessary, by a bundle. The instance says more than that: how large the term would
-have to be there, which is a lower bound of any coefficient that is right.
+have to be there, which is a lower bound of any coefficient that is right. All changes of terms share one search.
 """
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 from ...bounds.language.change import Change, weakenings
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem
-from .attack import Falsified, falsify
+from .attack import Falsified, falsify, falsify_changes
 from .search import Progress
 
 NECESSARY, NOT_SHOWN = "necessary", "not shown"
@@ -31,6 +30,7 @@ class Part:
         change: the weakening that was tried first, in words.
         verdict: "necessary" where the weakened statement is refuted, else "not shown".
         ratio: left side over the weakened bound: confirmed where refuted, else the largest found.
+        seconds: for a term, its share of the search of all terms.
         least: for a term, the part of its coefficient below which the statement is refuted; 0 where nothing is known.
         relaxed: for a condition, the factor by which relaxing it is refuted.
         bundle: file of the refutation.
@@ -73,30 +73,27 @@ def each_term(
     """Every term dropped and every condition relaxed by 4, one after the other.
 
     Args:
-        seconds: of each search, by the clock. A term that is necessary gets a second search of the same length, for a larger
-            part of its coefficient that does not suffice either.
+        seconds: for each part, by the clock. The terms share one search of so many seconds for each of them, which also looks
+            for the largest part of each coefficient that does not suffice; it ends early where all are refuted.
 
     Raises:
         InputError: there is no such theorem or statement.
     """
     declared = get_theorem(theorem) if isinstance(theorem, str) else theorem
 
-    def attack(change: Change) -> Falsified:
-        return falsify(
-            declared,
-            statement,
-            seconds=seconds,
-            seed=seed,
-            hidden=hidden,
-            change=change,
-            clock=clock,
-            out=out,
-            progress=progress,
-        )
-
-    for change in weakenings(declared.statement(statement)):
-        found = attack(change)
-        yield _term(change, found, attack) if change.way == "dropped" else _condition(change, found)
+    more: dict[str, Any] = {"seed": seed, "hidden": hidden, "clock": clock, "out": out, "progress": progress}
+    listed = list(weakenings(declared.statement(statement)))
+    dropped = [change for change in listed if change.way == "dropped"]
+    less = [Change(change.part, "divided", Fraction(by)) for by in _DIVIDED for change in dropped]
+    if dropped:
+        began = time.perf_counter()
+        found = falsify_changes(declared, statement, [*dropped, *less], seconds=seconds * len(dropped), **more)
+        for change in dropped:
+            of_it = [result for other, result in found.items() if other.part == change.part]
+            yield _term(change, found[change], of_it, (time.perf_counter() - began) / len(dropped))
+    for change in listed:
+        if change.way == "relaxed":
+            yield _condition(change, falsify(declared, statement, seconds=seconds, change=change, **more))
 
 
 def _condition(change: Change, found: Falsified) -> Part:
@@ -114,27 +111,23 @@ def _condition(change: Change, found: Falsified) -> Part:
     )
 
 
-def _term(change: Change, found: Falsified, attack: Callable[[Change], Falsified]) -> Part:
-    least, evaluations, seconds = found.needed, found.evaluations, found.seconds
-    if found.refuted and 0 <= least < _CLOSE:
-        kept = math.sqrt(max(least, _FLOOR))  # halfway on a log scale between what was refuted and what is stated
-        more = attack(Change(change.part, "divided", Fraction(1 / kept).limit_denominator(10**6)))
-        evaluations, seconds = evaluations + more.evaluations, seconds + more.seconds
-        least = max(least, more.needed if more.refuted else 0.0)
+def _term(change: Change, found: Falsified, less: Sequence[Falsified], seconds: float) -> Part:
+    """`less` are the searches of all changes of the term: each refuted one says what part of it its instance needs."""
     return Part(
         change.part,
         "term",
         str(change),
         NECESSARY if found.refuted else NOT_SHOWN,
         found.ratio,
-        least=min(least, 1.0),
-        evaluations=evaluations,
+        least=min(max(result.needed for result in less), 1.0),
+        evaluations=found.evaluations,
         seconds=seconds,
         bundle=str(found.path) if found.path else None,
     )
 
 
-_CLOSE, _FLOOR = 0.5, 1e-4
+_DIVIDED = (100, 10, 4, 2)
+"""Parts of a coefficient that are searched besides the dropped term, so that the table says how much of it is needed."""
 
 
 def as_table(parts: list[Part]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from ...bounds.language.change import Change
 from ...bounds.language.theorem import Condition, Statement, Theorem
 from ...bounds.registry import get_theorem as find
 
@@ -110,55 +111,51 @@ class Formula:
         return known
 
     @cached_property
-    def _bound(self) -> Any:
-        return self._compiled([sp.Add(*(self.statement.expand(term.expr) for term in self.statement.terms))])
-
-    @cached_property
     def _terms(self) -> Any:
-        return self._compiled([self.statement.expand(term.expr) for term in self.statement.terms])
+        return self.compiled([self.statement.expand(term.expr) for term in self.statement.terms])
 
     def terms(self, values: Mapping[str, Any]) -> list[Array]:
         """The terms one by one, at arrays that broadcast against each other."""
         with np.errstate(all="ignore"):
-            return [np.asarray(term, dtype=float) for term in self._terms(*self._arrays(values))]
+            return [np.asarray(term, dtype=float) for term in self._terms(*self.arrays(values))]
 
     @cached_property
     def _derived(self) -> Any:
-        return self._compiled([self.statement.expand(item.expr) for item in self.statement.derived])
+        return self.compiled([self.statement.expand(item.expr) for item in self.statement.derived])
 
     def derived(self, values: Mapping[str, Any]) -> dict[str, Array]:
         """The derived constants by name."""
         with np.errstate(all="ignore"):
-            found = self._derived(*self._arrays(values))
+            found = self._derived(*self.arrays(values))
         names = [item.name for item in self.statement.derived]
         return {name: np.asarray(value, dtype=float) for name, value in zip(names, found, strict=True)}
 
     @cached_property
     def _ends(self) -> Any:
-        return self._compiled([side for condition in self.conditions for side in (condition.left, condition.right)])
+        return self.compiled([side for condition in self.conditions for side in (condition.left, condition.right)])
 
-    def _compiled(self, outputs: list[sp.Expr]) -> Any:
+    def compiled(self, outputs: list[sp.Expr]) -> Any:
         arguments = [self.theorem.notation[name].symbol for name in self.names]
         return sp.lambdify(arguments, outputs, modules="numpy", cse=True)
 
     def sides(self, values: Mapping[str, Any]) -> Sides:
         """The bound and the conditions at arrays that broadcast against each other."""
-        arrays = self._arrays(values)
+        arrays = self.arrays(values)
+        shape = np.broadcast_shapes(*(a.shape for a in arrays))
         with np.errstate(all="ignore"):
-            (bound,) = self._bound(*arrays)
-        bound = np.broadcast_to(np.asarray(bound, dtype=float), np.broadcast_shapes(*(a.shape for a in arrays)))
+            bound = np.broadcast_to(sum(self.terms(values), np.zeros(())), shape)
         admissible, excess = self._met(arrays)
         return Sides(bound, admissible & np.isfinite(bound), excess)
 
     def admits(self, values: Mapping[str, Any]) -> Array:
         """Whether the conditions hold."""
-        return self._met(self._arrays(values))[0]
+        return self._met(self.arrays(values))[0]
 
     def met(self, values: Mapping[str, Any]) -> tuple[Array, Array]:
         """Whether the conditions hold, and the largest excess."""
-        return self._met(self._arrays(values))
+        return self._met(self.arrays(values))
 
-    def _arrays(self, values: Mapping[str, Any]) -> list[Array]:
+    def arrays(self, values: Mapping[str, Any]) -> list[Array]:
         return [np.asarray(values[name], dtype=float) for name in self.names]
 
     def _met(self, arrays: list[Array]) -> tuple[Array, Array]:
@@ -184,3 +181,49 @@ def _judge(relation: str, left: Array, right: Array) -> tuple[Array, Array]:
     if relation in (">", ">="):
         over = -over
     return (over < 0 if relation in ("<", ">") else over <= 0), np.maximum(over, 0.0)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A statement, or several that each differ from it in one term: what one run says of all of them.
+
+    Symbols, schedule and conditions are those of the statement itself, so that its instances are theirs.
+
+    Args:
+        changes: of one term each; None is the statement as it stands.
+    """
+
+    formula: Formula
+    changes: tuple[Change | None, ...] = (None,)
+
+    @cached_property
+    def _places(self) -> tuple[tuple[int, int | None], ...]:
+        """For each change the place of its term, and that of the expression which replaces it; None where it is dropped."""
+        names, used = [term.name for term in self.formula.statement.terms], 0
+        found: list[tuple[int, int | None]] = []
+        for change in self.changes:
+            if change is None:
+                found.append((-1, None))
+            elif change.way == "dropped":
+                found.append((names.index(change.part), None))
+            else:
+                found.append((names.index(change.part), used))
+                used += 1
+        return tuple(found)
+
+    @cached_property
+    def _replacing(self) -> Any:
+        statement = self.formula.statement
+        made = []
+        for change, (place, used) in zip(self.changes, self._places, strict=True):
+            if change is not None and used is not None:
+                made.append(statement.expand(change.of(statement).terms[place].expr))
+        return self.formula.compiled(made)
+
+    def terms(self, values: Mapping[str, Any], terms: Sequence[Array]) -> Iterator[list[Array]]:
+        """For each change the terms of the changed statement, from those of the statement itself at the same values."""
+        with np.errstate(all="ignore"):
+            other = [np.asarray(term, dtype=float) for term in self._replacing(*self.formula.arrays(values))]
+        for place, used in self._places:
+            new = [] if used is None else [other[used]]
+            yield list(terms) if place < 0 else [*terms[:place], *new, *terms[place + 1 :]]

@@ -19,7 +19,7 @@ from ..lemmas.trace import Trace
 from .bowls import with_noise
 from .cube import Cube
 from .declared import Target
-from .formula import Formula
+from .formula import Formula, Panel
 from .lemma import Place, balanced, rounding_of, rows_of, trace_of, unseen
 from .noise import Lanes, Run, expected_squares, moments, paths, signs_of
 from .properties import imposing
@@ -67,12 +67,21 @@ class Candidate:
 
 @dataclass(frozen=True)
 class _Evaluated:
-    """A batch of points in numbers; `rows` is where a lemma is compared, one per point."""
+    """A batch of points in numbers, and what they say of every statement of a panel.
+
+    Args:
+        values: of one number per point, where the length of the run is not what a statement is worst at.
+        scores: `(statements, count)`.
+        horizons: value of the symbol for the length of a run at which a statement is worst, `(statements, count)`.
+        rows: where a lemma is compared, `(statements, count)`; `seen` has its observables, `(rows, count)`.
+    """
 
     parameters: dict[str, Array]
     values: Values
     scores: Array
+    horizons: Array
     rows: Array | None = None
+    seen: Mapping[str, Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,17 +122,34 @@ class Island:
         self._decode(cube)
         return cube.used
 
-    def score(self, points: Array) -> Array:
-        """log10 of left side over bound of every point `(count, size)`, capped; very negative where inadmissible."""
-        return np.minimum(self._evaluate(points).scores, CAP)
+    @cached_property
+    def alone(self) -> Panel:
+        """The statement by itself."""
+        return Panel(self.formula)
 
-    def candidate(self, point: Array) -> Candidate:
-        """Everything about one point."""
-        found = self._evaluate(point[None, :])
+    def scores(self, points: Array, panel: Panel) -> Array:
+        """log10 of left side over bound, `(statements, count)`, of points `(count, size)`; very negative where inadmissible.
+
+        Capped.
+        """
+        return np.minimum(self._evaluate(points, panel).scores, CAP)
+
+    def score(self, points: Array) -> Array:
+        """The same of the statement by itself, `(count,)`."""
+        return self.scores(points, self.alone)[0]
+
+    def candidate(self, point: Array, panel: Panel | None = None, of: int = 0) -> Candidate:
+        """Everything about one point, as a candidate against one statement of a panel."""
+        found = self._evaluate(point[None, :], panel or self.alone)
+        values = self._with_horizon(found.values, found.horizons[of])
+        place = None
+        if found.rows is not None:
+            row = int(found.rows[of, 0])
+            values |= {name: array[min(row, len(array) - 1)] for name, array in found.seen.items()}
+            place = Place(row, self.horizon)
         picked = {name: np.asarray(v)[0] for name, v in found.parameters.items()}
-        numbers = {name: float(np.broadcast_to(v, (1,))[0]) for name, v in found.values.items()}
-        place = None if found.rows is None else Place(int(found.rows[0]), self.horizon)
-        return Candidate(picked, numbers, float(found.scores[0]), self.stays, place)
+        numbers = {name: float(np.broadcast_to(v, (1,))[0]) for name, v in values.items()}
+        return Candidate(picked, numbers, float(found.scores[of, 0]), self.stays, place)
 
     # --- from a point to numbers ---
 
@@ -177,14 +203,14 @@ class Island:
         """
         return self.target.link is not None or bool(self.law) or self.schedules
 
-    def _evaluate(self, points: Array) -> _Evaluated:
+    def _evaluate(self, points: Array, panel: Panel) -> _Evaluated:
         parameters, values, step = self._decode(Cube(points))
         family = self._family(parameters, len(points))
         constants = self._constants(family)
         unknown = {name: float(value) for name, value in unseen(self.target).items()}
         values = self._with_step({**unknown, **constants, **values}, step)
         if self.target.link is not None:
-            return self._along_the_run(family, parameters, values)
+            return self._along_the_run(family, parameters, values, panel)
         astray = np.zeros(len(points))
         if self.stays:
             parameters, astray = self._at_rest(parameters, values, len(points))
@@ -192,21 +218,19 @@ class Island:
             values = {**values, **self._constants(family)}
         if self.law:
             squares, astray = self._expected(parameters, values, len(points))
-            left, horizons = self._averaged(squares)
+            left, listed = self._averaged(squares)
         else:
-            left, horizons = self._left(family, values)
-        best, chosen = np.full(len(points), REJECTED), np.full(len(points), float(self.horizon))
-        for lhs, horizon in zip(left, horizons, strict=True):
-            score = self._judge(lhs, self._with_horizon(values, horizon))
-            better = score > best
-            best, chosen = np.where(better, score, best), np.where(better, horizon, chosen)
-        best = np.where(astray > 0, _ASTRAY * (1 + astray), best)
-        scores = np.where(self._is_valid(parameters) & ~self._beyond(values), best, REJECTED)
-        return _Evaluated(parameters, self._with_horizon(values, chosen), scores)
+            left, listed = self._left(family, values)
+        lengths = np.array(listed)
+        scores = self._judge(np.stack(left), self._with_horizon(values, lengths[:, None]), panel)
+        chosen = scores.argmax(axis=1)
+        best = np.where(astray > 0, _ASTRAY * (1 + astray), scores.max(axis=1))
+        best = np.where(self._is_valid(parameters) & ~self._beyond(values), best, REJECTED)
+        return _Evaluated(parameters, values, best, lengths[chosen])
 
     # --- lemmas ---
 
-    def _along_the_run(self, family: Family, parameters: dict[str, Array], values: Values) -> _Evaluated:
+    def _along_the_run(self, family: Family, parameters: dict[str, Array], values: Values, panel: Panel) -> _Evaluated:
         """A lemma at every row of a run, the row where it is worst for each instance."""
         link = self.target.link
         assert link is not None
@@ -216,20 +240,19 @@ class Island:
             left, seen, keep = rows_of(link, self.target.label, trace)
             known = {**values, **seen}
             if link.right is None:
-                terms = self.formula.terms(known)
-            else:
+                compared: list[Any] = list(panel.terms(known, self.formula.terms(known)))
+            else:  # a constant that the lemma defines, which no change of a term touches
                 derived: Any = self.formula.derived(known)
-                terms = [link.right(derived)]  # type: ignore[list-item]
-            lower, upper = balanced(left, terms)
-            ratio = np.log10(np.maximum(lower - rounding_of(link, trace), 0.0) / upper)
-        admissible, excess = self.formula.met(known)
-        admissible, excess = (np.broadcast_to(a, left.shape) for a in (admissible, excess))
-        scores = np.where(admissible & np.isfinite(ratio), ratio, -10.0 - 10.0 * excess)
+                compared = [[link.right(derived)]] * len(panel.changes)
+            sides = [balanced(left, terms) for terms in compared]
+            rounding = rounding_of(link, trace)
+            ratios = [np.log10(np.maximum(lower - rounding, 0.0) / upper) for lower, upper in sides]
+        admissible, excess = (np.broadcast_to(a, left.shape) for a in self.formula.met(known))
+        scores = self._scored(np.stack([np.broadcast_to(r, left.shape) for r in ratios]), admissible, excess)
         scores = np.where(keep[:, None], scores, REJECTED)
-        rows = scores.argmax(axis=0)
-        best = np.where(self._is_valid(parameters) & ~self._beyond(values), scores.max(axis=0), REJECTED)
-        shown = {name: array[np.minimum(rows, len(array) - 1), np.arange(family.runs)] for name, array in seen.items()}
-        return _Evaluated(parameters, {**values, **shown}, best, rows)
+        fine = self._is_valid(parameters) & ~self._beyond(values)
+        rows, best = scores.argmax(axis=1), np.where(fine, scores.max(axis=1), REJECTED)
+        return _Evaluated(parameters, values, best, np.full(rows.shape, float(self.horizon)), rows, seen)
 
     def _trace(self, family: Family, parameters: dict[str, Array], values: Values) -> Trace:
         assert self.target.chain is not None
@@ -267,12 +290,19 @@ class Island:
 
     # --- theorems ---
 
-    def _judge(self, left: Array, values: Values) -> Array:
-        sides = self.formula.sides(values)
+    def _judge(self, left: Array, values: Values, panel: Panel) -> Array:
+        """The scores of every statement for every horizon, `(statements, horizons, count)`, from `(horizons, count)`."""
+        terms = self.formula.terms(values)
+        admissible, excess = (np.broadcast_to(a, left.shape) for a in self.formula.met(values))
         with np.errstate(all="ignore"):
-            ratio = np.log10(left / sides.bound)
-        known = sides.admissible & np.isfinite(ratio) & (sides.bound > 0)
-        return np.where(known, ratio, -10.0 - 10.0 * sides.excess)
+            bounds = np.stack([np.broadcast_to(sum(t, np.zeros(())), left.shape) for t in panel.terms(values, terms)])
+            ratios = np.where(bounds > 0, np.log10(left / bounds), np.nan)
+        return self._scored(ratios, admissible, excess)
+
+    @staticmethod
+    def _scored(ratios: Array, admissible: Array, excess: Array) -> Array:
+        """Logarithms of ratios, where they are numbers and the conditions hold; else how far the conditions are from it."""
+        return np.where(admissible & np.isfinite(ratios), ratios, -10.0 - 10.0 * excess)
 
     @staticmethod
     def _is_valid(parameters: Mapping[str, Array]) -> Array:

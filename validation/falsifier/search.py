@@ -2,6 +2,10 @@
 
 scipy's differential evolution is used with `vectorized=True`: one call evaluates a whole generation, which is one batch of
 runs here. It starts from a Sobol sample and needs nothing that scipy does not already bring.
+
+Statements that differ from each other in one term have the same instances and the same left side. They are searched together:
+every batch is compared with all of them, each visit of an island follows one of them, and starts from the points at which
+that one came closest, whichever visit met them.
 """
 
 from __future__ import annotations
@@ -16,21 +20,24 @@ import numpy as np
 from scipy.optimize import differential_evolution
 from scipy.stats.qmc import Sobol
 
+from ...bounds.language.change import Change
 from .confirm import Confirmed, NotConfirmed
 from .declared import Target
 from .exact.run import MOST_SIGNS
-from .formula import Formula
+from .formula import Formula, Panel
 from .island import REJECTED, Array, Island, least_counts, whole_choices
 from .rounding import Draft, confirmed, drafts
 from .spaces import NOISY, SPACES
 
 _POPULATION, _SAMPLED = 256, 256
-_FIRST_SLICE, _GROWTH = 3.0, 1.5
-"""Seconds that an island gets in the first round, and the factor from round to round."""
+_FIRST_SLICE, _SHARED_SLICE, _GROWTH = 3.0, 1.0, 1.5
+"""Seconds that an island gets in the first round, alone and for each of several claims, and the factor from round to round."""
 _MARGIN = 0.005
 """Candidates whose log10 ratio is at most this are not worth an exact check."""
 _INADMISSIBLE = -9.0
 """Scores below are of instances that violate a condition, or whose sides are no numbers."""
+_REMEMBERED, _RECALLED = 64, 48
+"""Points of an island that are kept for each statement, and how many of them a visit starts from."""
 _STALLED = 40
 """Generations without improvement after which an island is left."""
 _PERIODS, _HORIZONS = (2, 1, 4), (16, 64, 256)
@@ -153,6 +160,35 @@ def _scheduled(
             yield local, horizon, False
 
 
+@dataclass
+class Claim:
+    """A statement that is attacked: the searched one, or that with a change of one term; and what was found against it.
+
+    Args:
+        target: of the changed statement.
+        change: None for the searched statement itself.
+    """
+
+    target: Target
+    change: Change | None = None
+    found: Found = field(default_factory=Found)
+    best: dict[int, float] = field(default_factory=dict)
+    points: dict[int, tuple[Array, Array]] = field(default_factory=dict)
+
+    @property
+    def is_open(self) -> bool:
+        return self.found.violation is None
+
+    def remember(self, index: int, points: Array, scores: Array) -> None:
+        """Keep the best points of an island, the best first."""
+        if index in self.points:
+            known, before = self.points[index]
+            points, scores = np.concatenate([known, points]), np.concatenate([before, scores])
+        order = np.argsort(-scores, kind="stable")[:_REMEMBERED]
+        self.points[index] = points[order], scores[order]
+        self.best[index] = float(self.points[index][1][0])
+
+
 def search(
     target: Target,
     formula: Formula,
@@ -172,37 +208,60 @@ def search(
         progress: called after every generation.
         clock: of wall time; a benchmark on a busy machine takes that of the processor.
     """
-    listed = islands(target, formula, hidden)
-    run = _Search(listed, seed, seconds, progress, clock)
+    claim = Claim(target)
+    search_together(target, formula, [claim], seconds=seconds, seed=seed, hidden=hidden, progress=progress, clock=clock)
+    return claim.found
+
+
+def search_together(
+    target: Target,
+    formula: Formula,
+    claims: list[Claim],
+    *,
+    seconds: float,
+    seed: int = 0,
+    hidden: float = 1.0,
+    progress: Callable[[Progress], None] | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+) -> None:
+    """One search for several claims until all are refuted or the time is up; each claim holds what was found against it.
+
+    Args:
+        target: of the statement that the claims are changes of; its instances are searched.
+    """
+    run = _Search(islands(target, formula, hidden), formula, claims, seed, seconds, progress, clock)
     try:
         run.sample()
         run.evolve()
     except KeyboardInterrupt:
-        run.found.refused.append("interrupted by the user")
-    return run.found
+        for claim in claims:
+            claim.found.refused.append("interrupted by the user")
 
 
 class _Search:
-    """All islands with one clock."""
+    """All islands and claims with one clock."""
 
     def __init__(
         self,
         listed: list[Island],
+        formula: Formula,
+        claims: list[Claim],
         seed: int,
         seconds: float,
         progress: Callable[[Progress], None] | None,
         clock: Callable[[], float],
     ) -> None:
         self.islands, self.seed, self.progress, self.clock = listed, seed, progress, clock
+        self.claims, self.panel = claims, Panel(formula, tuple(claim.change for claim in claims))
         self.began = clock()
         self.until = self.began + seconds
-        self.found = Found(families=[island.name for island in listed])
-        self.best = dict.fromkeys(range(len(listed)), -np.inf)
-        self.populations: dict[int, Array] = {}
+        self.evaluations = 0
+        for claim in claims:
+            claim.found.families = [island.name for island in listed]
 
     @property
     def is_over(self) -> bool:
-        return self.found.violation is not None or self.clock() > self.until
+        return not any(claim.is_open for claim in self.claims) or self.clock() > self.until
 
     def sample(self) -> None:
         """A Sobol sample on every island with a short run; most false statements fail on one of these."""
@@ -211,93 +270,118 @@ class _Search:
             if self.is_over:
                 return
             if island.horizon == shortest[island.law]:
-                visit = _Visit(self, island, self.until)
+                visit = _Visit(self, index, self.claims[0], self.until)
                 visit.objective(Sobol(island.size, rng=np.random.default_rng([self.seed, index])).random(_SAMPLED).T)
                 visit.after_generation()
-                self.best[index] = visit.best
 
     def evolve(self) -> None:
-        """Differential evolution on the islands in turn, longer from turn to turn, every other turn from where it stopped."""
-        share, turn = _FIRST_SLICE, 0
+        """Differential evolution on the islands in turn, longer from turn to turn; every other turn starts from the best known.
+
+        Every claim that is followed has its own order of the islands: first all claims on their first island, and so on.
+        """
+        share, turn = (_FIRST_SLICE if len(self.claims) == 1 else _SHARED_SLICE), 0
         while self.islands and not self.is_over:
-            for index in self._order():
-                if self.is_over:
-                    return
-                self._visit(index, self.clock() + share, turn)
+            orders = [(claim, self._order(claim)) for claim in self._followed()]
+            for rank in range(max(len(order) for _, order in orders)):
+                for claim, order in orders:
+                    if self.is_over:
+                        return
+                    if rank < len(order) and claim.is_open:
+                        self._visit(order[rank], claim, self.clock() + share, turn)
             share, turn = share * _GROWTH, turn + 1
 
-    def _order(self) -> list[int]:
+    def _followed(self) -> list[Claim]:
+        """Of the open claims about one term the first: where a term cannot be seen to be missing, no less of it can."""
+        first: dict[str, Claim] = {}
+        for claim in self.claims:
+            if claim.is_open:
+                first.setdefault("" if claim.change is None else claim.change.part, claim)
+        return list(first.values())
+
+    def _order(self, claim: Claim) -> list[int]:
         """Endless and finite runs by turns, each kind by its best score; islands where nothing is valid are left out."""
-        alive = [i for i, score in self.best.items() if score > REJECTED or score == -np.inf]
-        ranked = sorted(alive, key=lambda i: -self.best[i])
+        best = {i: claim.best.get(i, -np.inf) for i in range(len(self.islands))}
+        alive = [i for i, score in best.items() if score > REJECTED or score == -np.inf]
+        ranked = sorted(alive, key=lambda i: -best[i])
         endless = [i for i in ranked if self.islands[i].stays]
         finite = [i for i in ranked if not self.islands[i].stays]
         return [i for pair in zip_longest(endless, finite) for i in pair if i is not None]
 
-    def _visit(self, index: int, until: float, turn: int) -> None:
-        island = self.islands[index]
-        visit = _Visit(self, island, min(until, self.until))
-        is_continued = turn % 2 == 1 and index in self.populations
+    def _visit(self, index: int, claim: Claim, until: float, turn: int) -> None:
+        visit = _Visit(self, index, claim, min(until, self.until))
+        size = visit.island.size
+        count = max(5, _POPULATION // size * size)
+        rng = np.random.default_rng([self.seed, index, turn, self.claims.index(claim)])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
-            result = differential_evolution(
+            warnings.simplefilter("ignore")
+            start = Sobol(size, rng=rng).random(count)
+            is_continued = turn % 2 == 1 or len(self.claims) > 1
+            if is_continued and index in claim.points:
+                known = claim.points[index][0][:_RECALLED]
+                start[: len(known)] = known
+            differential_evolution(
                 visit.objective,
-                [(0.0, 1.0)] * island.size,
-                popsize=max(2, _POPULATION // island.size),
+                [(0.0, 1.0)] * size,
                 vectorized=True,
                 updating="deferred",
-                init=self.populations[index] if is_continued else "sobol",
+                init=start,
                 polish=False,
                 tol=0.0,
                 maxiter=10**6,
-                rng=np.random.default_rng([self.seed, index, turn]),
+                rng=rng,
                 callback=visit.after_generation,
             )
-        self.populations[index] = result.population
-        self.best[index] = max(self.best[index], visit.best)
 
 
 class _Visit:
     """The objective of one run, and what happens after each generation."""
 
-    def __init__(self, search: _Search, island: Island, until: float) -> None:
-        self.search, self.island, self.until, self.found = search, island, until, search.found
-        self.best, self.stalled, self.tried = -np.inf, 0, -np.inf
+    def __init__(self, search: _Search, index: int, claim: Claim, until: float) -> None:
+        self.search, self.index, self.claim, self.until = search, index, claim, until
+        self.island, self.best, self.stalled = search.islands[index], -np.inf, 0
+        self.tried = dict.fromkeys(map(id, search.claims), -np.inf)
 
     def objective(self, points: Array) -> Array:
-        """Minus the scores of a generation `(size, count)`."""
+        """Minus the scores of a generation `(size, count)` against the claim that is followed."""
         rows = np.ascontiguousarray(points.reshape(self.island.size, -1).T)
-        self.found.evaluations += len(rows)
-        scores = self.island.score(rows)
-        top = int(scores.argmax())
-        self._keep(rows[top], float(scores[top]))
-        return -scores
+        self.search.evaluations += len(rows)
+        scores = self.island.scores(rows, self.search.panel)
+        for claim, mine in zip(self.search.claims, scores, strict=True):
+            claim.found.evaluations = self.search.evaluations
+            if claim.is_open:
+                claim.remember(self.index, rows, mine)
+                top = int(mine.argmax())
+                self._keep(claim, rows[top], float(mine[top]))
+        followed: Array = scores[self.search.claims.index(self.claim)]
+        best = float(followed.max())
+        self.stalled = 0 if best > self.best + 1e-6 else self.stalled + 1
+        self.best = max(self.best, best)
+        return -followed
 
-    def _keep(self, point: Array, score: float) -> None:
-        self.stalled = 0 if score > self.best + 1e-6 else self.stalled + 1
-        self.best = max(self.best, score)
+    def _keep(self, claim: Claim, point: Array, score: float) -> None:
         if _INADMISSIBLE < score <= 0.0:
-            self.found.saw(10.0**score, self.island.name)
-        if score > _MARGIN and score > self.tried + 0.05:
-            self.tried = score
-            self._check(point)
+            claim.found.saw(10.0**score, self.island.name)
+        if score > _MARGIN and score > self.tried[id(claim)] + 0.05:
+            self.tried[id(claim)] = score
+            self._check(claim, point)
 
-    def _check(self, point: Array) -> None:
-        target, formula = self.island.target, self.island.formula
-        for made in drafts(target, formula, self.island.candidate(point), self.island.settings):
+    def _check(self, claim: Claim, point: Array) -> None:
+        formula, found = self.island.formula, claim.found
+        candidate = self.island.candidate(point, self.search.panel, self.search.claims.index(claim))
+        for made in drafts(claim.target, formula, candidate, self.island.settings):
             try:
-                self.found.violation, self.found.draft = confirmed(target, formula, made), made
+                found.violation, found.draft = confirmed(claim.target, formula, made), made
                 return
             except NotConfirmed as error:
-                self.found.refused.append(str(error))
+                found.refused.append(str(error))
                 if error.ratio is not None:
-                    self.found.saw(min(error.ratio, 1.0), self.island.name)
+                    found.saw(min(error.ratio, 1.0), self.island.name)
 
     def after_generation(self, intermediate_result: object = None) -> bool:
         """Whether to stop."""
-        now = self.search.clock()
+        now, found = self.search.clock(), self.claim.found
         if self.search.progress:
             elapsed = now - self.search.began
-            self.search.progress(Progress(elapsed, self.found.evaluations, self.found.ratio, self.island.name))
+            self.search.progress(Progress(elapsed, self.search.evaluations, found.ratio, self.island.name))
         hopeless = self.best <= REJECTED and self.stalled > 5
-        return self.found.violation is not None or now > self.until or self.stalled > _STALLED or hopeless
+        return not self.claim.is_open or now > self.until or self.stalled > _STALLED or hopeless
