@@ -1,6 +1,7 @@
 """`fedco falsify`: it finds what is false, and nothing that is wrong passes as a violation."""
 
 import json
+import time
 from dataclasses import replace
 from fractions import Fraction as Q
 from itertools import pairwise
@@ -376,3 +377,33 @@ def test_a_lemma_in_doubles_and_in_exact_numbers() -> None:
         assert np.log10(exact.ratio) == pytest.approx(candidate.score, abs=1e-2)  # the step size is rounded down
         compared += 1
     assert compared > 3
+
+
+@pytest.mark.parametrize("name", ["feddro.theorem_5_1", "feddro.corollary_1"])
+def test_a_schedule_in_the_horizon_is_searched_where_its_conditions_hold(name: str) -> None:
+    """With 16 to 256 steps next to no instance meets the conditions, and a search would test nothing."""
+    target = target_of(get_theorem(name), "corrected")
+    listed = islands(target, Formula(target.theorem, "corrected"))
+    island = next(i for i in listed if i.clients == 1 and i.period == 4 and not i.law and i.horizon > 256)
+    points = np.random.default_rng(0).random((64, island.size))
+    assert island.admits(points).sum() >= 2
+    assert np.array_equal(island.score(points) > -9, island.admits(points) & (island.score(points) > -9))
+    assert 10 ** island.score(points).max() > 0.1
+    short = replace(island, horizon=16)
+    assert not short.admits(points).any()
+
+
+def test_what_a_corollary_chooses_for_itself_is_no_condition_of_its_theorem() -> None:
+    formula = Formula(get_theorem("feddro.corollary_1"), "corrected")
+    chosen = [str(c.left) for c in formula.conditions if c.relation == "==" and str(c.left) in formula.determined]
+    assert sorted(chosen) == ["beta", "eta"]
+    assert formula.inherited
+
+
+@pytest.mark.slow
+def test_the_example_comes_close_to_its_bound() -> None:
+    """Theorem 1 of pr_sgd.toml is true; a long quadratic descent comes closest (0.5018). Without its drift term it is false."""
+    whole = define(**PLAIN_SGD, terms=TERMS)
+    result = falsify(whole, seconds=60, clock=time.process_time)
+    assert result.outcome == "SURVIVED"
+    assert 0.5 < result.ratio < 0.6

@@ -49,13 +49,17 @@ class Formula:
 
     @cached_property
     def inherited(self) -> tuple[Condition, ...]:
-        """The conditions of the theorem that a corollary follows from, in the corollary's symbols."""
+        """The conditions of the theorem that a corollary follows from, in the corollary's symbols.
+
+        What the theorem chooses and the corollary chooses for itself is the corollary's choice.
+        """
         if self.theorem.follows_from is None:
             return ()
         general = find(self.theorem.follows_from[0])
         parent = general.statement(general.first)
         known = {self.theorem.notation[name].symbol for name in self.names}
-        expanded = (self._expanded(parent, condition) for condition in parent.conditions)
+        kept = [c for c in parent.conditions if not (c.relation == "==" and str(c.left) in self.determined)]
+        expanded = (self._expanded(parent, condition) for condition in kept)
         return tuple(c for c in expanded if (c.left.free_symbols | c.right.free_symbols) <= known)
 
     @staticmethod

@@ -151,6 +151,14 @@ class Island:
         numbers = {name: float(np.broadcast_to(v, (1,))[0]) for name, v in values.items()}
         return Candidate(picked, numbers, float(found.scores[of, 0]), self.stays, place)
 
+    def admits(self, points: Array) -> Array:
+        """Which points meet the conditions, `(count,)`; for a statement about a run, without running it."""
+        parameters, values, step = self._decode(Cube(points))
+        values = self._with_step({**self._constants(self._family(parameters, len(points))), **values}, step)
+        values = self._with_horizon(values, float(self.horizon))
+        met: Array = np.broadcast_to(self.formula.admits(values), (len(points),))
+        return met & self._is_valid(parameters) & ~self._beyond(values)
+
     # --- from a point to numbers ---
 
     def _imposed(self, parameters: dict[str, Array]) -> dict[str, Array]:
@@ -454,7 +462,7 @@ class Island:
         return self.target.steps({**whole, **lengths})
 
     @cached_property
-    def _horizon_decides(self) -> bool:
+    def horizon_decides(self) -> bool:
         """Whether a determined hyperparameter depends on the length of the run."""
         lengths = {b.symbol for b in self.target.symbols.values() if b.quantity.name in _LENGTHS}
         expand = self.formula.statement.expand
@@ -473,7 +481,7 @@ class Island:
         """The means over the horizons that one run gives, from the squares at t = 0, every, ..."""
         every, first = self._every(), 1 if self.target.average == "after" else 0
         sums = squares[first:].cumsum(0)
-        horizons = [self.horizon] if self._horizon_decides else _doubling(self.horizon, self.steps_of, self.period)
+        horizons = [self.horizon] if self.horizon_decides else _doubling(self.horizon, self.steps_of, self.period)
         counts = [self.steps_of(h) // every for h in horizons]
         return [sums[n - 1] / n for n in counts], [float(h) for h in horizons]
 

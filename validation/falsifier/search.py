@@ -27,9 +27,11 @@ from .exact.run import MOST_SIGNS
 from .formula import Formula, Panel
 from .island import REJECTED, Array, Island, least_counts, whole_choices
 from .rounding import Draft, confirmed, drafts
-from .spaces import NOISY, SPACES
+from .spaces import NOISY, SILENT_BOWL, SPACES
 
-_POPULATION, _SAMPLED = 256, 256
+_POPULATION = 256
+_SAMPLED, _LEAST_SAMPLED, _SAMPLED_STEPS = 256, 32, 64
+"""Points of the first sample of an island: so many up to so many steps, fewer of longer runs."""
 _FIRST_SLICE, _SHARED_SLICE, _GROWTH = 3.0, 1.0, 1.5
 """Seconds that an island gets in the first round, alone and for each of several claims, and the factor from round to round."""
 _MARGIN = 0.005
@@ -41,6 +43,8 @@ _REMEMBERED, _RECALLED = 64, 48
 _STALLED = 40
 """Generations without improvement after which an island is left."""
 _PERIODS, _HORIZONS = (2, 1, 4), (16, 64, 256)
+_SCHEDULED_HORIZONS, _PROBED, _LEAST_ADMITTED = (16, 64, 256, 1024, 4096), 512, 4
+"""Where a schedule depends on the horizon: those that are tried, at so many points, of which so many must be admissible."""
 _ENDLESS_HORIZON = 16
 _MOST_SIGNS, _SHORT = 160, (8, 4, 2, 1)
 """Signs of a run in closed moments, and rounds of a run over all paths."""
@@ -89,9 +93,35 @@ def islands(target: Target, formula: Formula, hidden: float = 1.0) -> list[Islan
     for clients in (2, 1):
         for (period, horizon, stays), settings, space in product(_lengths(target, formula, clients), steps, spaces):
             if clients in space.clients:
-                made.append(Island(target, formula, space, clients, period, horizon, settings, stays, hidden))
+                island = Island(target, formula, space, clients, period, horizon, settings, stays, hidden)
+                made += _admitted(island) if island.horizon_decides else [island]
+    made = list(
+        {(i.space.name, i.clients, i.period, i.horizon, i.stays, i.settings.get("nu")): i for i in made}.values()
+    )
     kept = [i for i in made if not i.stays or (i.space.shifted is not None and i.keeps_models_only)]
     return [*kept, *_noisy(target, kept)]
+
+
+def _admitted(island: Island) -> Iterator[Island]:
+    """The island at the least horizon, of its own and those four times as long, at which its conditions hold at some points.
+
+    Where a schedule fixes the step size, conditions on it are conditions on the length of the run.
+    """
+    if island.schedules or island.target.link is not None:
+        yield island
+        return
+    for horizon in _SCHEDULED_HORIZONS:
+        if horizon >= island.horizon:
+            longer = replace(island, horizon=horizon)
+            if longer.admits(_probe(longer)).sum() >= _LEAST_ADMITTED:
+                yield longer
+                return
+
+
+def _probe(island: Island) -> Array:
+    """Points to see whether the conditions can be met."""
+    points: Array = Sobol(island.size, rng=np.random.default_rng(0)).random(_PROBED)
+    return points
 
 
 def _noisy(target: Target, silent: list[Island]) -> Iterator[Island]:
@@ -105,9 +135,11 @@ def _noisy(target: Target, silent: list[Island]) -> Iterator[Island]:
     shortest = {(i.clients, i.period): i for i in reversed(silent) if not i.stays}
     if target.link is None and not any(i.schedules for i in silent):
         for island in shortest.values():
-            for space in SPACES[target.kind]:
+            for space in [s for s in SPACES[target.kind] if s.name != SILENT_BOWL]:
                 short = (replace(island, space=space, law="paths", horizon=h * island.period) for h in _SHORT)
-                yield from next(([i] for i in short if i.signs <= MOST_SIGNS), [])
+                found = next((i for i in short if i.signs <= MOST_SIGNS), None)
+                if found is not None and (not found.horizon_decides or found.admits(_probe(found)).any()):
+                    yield found
 
 
 def _affordable(island: Island, most: int) -> Iterator[Island]:
@@ -264,15 +296,18 @@ class _Search:
         return not any(claim.is_open for claim in self.claims) or self.clock() > self.until
 
     def sample(self) -> None:
-        """A Sobol sample on every island with a short run; most false statements fail on one of these."""
-        shortest = {law: min(i.horizon for i in self.islands if i.law == law) for law in {i.law for i in self.islands}}
-        for index, island in enumerate(self.islands):
+        """A Sobol sample on every island, those with short runs first: most false statements fail on one of these.
+
+        Long runs get fewer points, so that the sample takes seconds.
+        """
+        for index in sorted(range(len(self.islands)), key=lambda i: self.islands[i].horizon):
             if self.is_over:
                 return
-            if island.horizon == shortest[island.law]:
-                visit = _Visit(self, index, self.claims[0], self.until)
-                visit.objective(Sobol(island.size, rng=np.random.default_rng([self.seed, index])).random(_SAMPLED).T)
-                visit.after_generation()
+            island = self.islands[index]
+            count = max(_LEAST_SAMPLED, min(_SAMPLED, _SAMPLED * _SAMPLED_STEPS // island.horizon))
+            visit = _Visit(self, index, self.claims[0], self.until)
+            visit.objective(Sobol(island.size, rng=np.random.default_rng([self.seed, index])).random(count).T)
+            visit.after_generation()
 
     def evolve(self) -> None:
         """Differential evolution on the islands in turn, longer from turn to turn; every other turn starts from the best known.

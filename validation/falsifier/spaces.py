@@ -217,17 +217,26 @@ def _started(parameters: Parameters, shift: Array) -> Parameters:
     return {**parameters, "start": shift * reach}
 
 
+_BOWL, SILENT_BOWL = "bowls with noise", "bowls"
 SPACES: Mapping[str, tuple[Space, ...]] = {
-    "federated": (Space("clients with piecewise linear slopes that differ", _federated, shifted=_levelled),),
+    "federated": (
+        Space("clients with piecewise linear slopes that differ", _federated, shifted=_levelled),
+        Space(SILENT_BOWL, bowls.silent(bowls.federated)),
+    ),
     "local_composite": (
         Space("Huber functions behind inner maps that differ", _huber),
         Space("one inner map, outer functions that differ", _together, shifted=_levelled),
         Space("inner maps and outer functions that differ", _apart),
+        Space(SILENT_BOWL, bowls.silent(bowls.local_composite)),
     ),
-    "shared_composite": (Space("one outer function, a free initial estimate", _shared),),
+    "shared_composite": (
+        Space("one outer function, a free initial estimate", _shared),
+        Space(SILENT_BOWL, bowls.silent(bowls.shared_composite)),
+    ),
     "conditional": (
         Space("one inner map, outer functions that differ", _conditional(_together), shifted=_levelled),
         Space("inner maps and outer functions that differ", _conditional(_apart)),
+        Space(SILENT_BOWL, bowls.silent(bowls.conditional)),
     ),
     "meta": (
         Space("one spline, tilted by client, with a fine kink where a fine-tuning step leads", _fine, (2,), _started),
@@ -236,7 +245,6 @@ SPACES: Mapping[str, tuple[Space, ...]] = {
 }
 """Kind -> the spaces that are searched in turn, without noise."""
 
-_BOWL = "bowls with noise"
 NOISY: Mapping[str, tuple[Space, ...]] = {
     "federated": (Space(_BOWL, bowls.federated),),
     "local_composite": (Space(_BOWL, bowls.local_composite),),
