@@ -54,6 +54,7 @@ bench: $(STAMP)  ## every comparison in benchmarks/README.md; installs JAX, whic
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/oracle_cost.py
 	$(BIN)/python benchmarks/grid_evaluation.py
+	$(BIN)/python benchmarks/start_up.py
 
 faults: $(STAMP)  ## kills at every write and at random moments, damaged files, a full disk, many processes (about half an hour)
 	$(BIN)/python tests/faults/fault_campaign.py

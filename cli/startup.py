@@ -1,6 +1,6 @@
 """What the command does to start fast, before sympy is imported.
 
-`fedco bound` is to answer in under 0.8 s, and two thirds of that is the import of sympy. Two parts of it are never used here:
+`fedco bound` is to answer in under 0.5 s, and two thirds of that is the import of sympy. Two parts of it are never used here:
 python-flint as sympy's number type, and the tensor module (with combinatorics behind it) that sympy's first sum imports only to
 ask whether a summand is a tensor. The second is replaced by an empty class, so in this process nothing ever is one.
 What is imported stays, so looking for garbage in it at every 700 new objects is wasted, and so is looking for it once more at the

@@ -15,7 +15,10 @@ from math import inf
 
 import sympy as sp
 
-Exponents = tuple[tuple[str, Fraction], ...]
+Exponent = int | Fraction
+"""An int where it is whole: exponents are hashed and added far more often than anything else here."""
+
+Exponents = tuple[tuple[str, Exponent], ...]
 Box = Mapping[str, tuple[float, float]]
 MAX_MONOMIALS = 4000
 MAX_POWER = 24
@@ -42,8 +45,8 @@ class Posynomial:
         return Posynomial({(): value} if value > 0 else {})
 
     @staticmethod
-    def variable(name: str, power: Fraction | int = 1) -> Posynomial:
-        return Posynomial({((name, Fraction(power)),): 1.0} if power else {(): 1.0})
+    def variable(name: str, power: Exponent = 1) -> Posynomial:
+        return Posynomial({((name, _exponent(power)),): 1.0} if power else {(): 1.0})
 
     @property
     def is_monomial(self) -> bool:
@@ -69,7 +72,7 @@ class Posynomial:
                 terms[key] = terms.get(key, 0.0) + a * b
         return Posynomial(terms)
 
-    def power(self, exponent: Fraction) -> Posynomial:
+    def power(self, exponent: Exponent) -> Posynomial:
         """A rational power of a monomial, or a small positive whole power.
 
         Raises:
@@ -79,7 +82,7 @@ class Posynomial:
             return self
         if self.is_monomial:
             ((exponents, coefficient),) = self.terms.items()
-            raised = tuple((name, power * exponent) for name, power in exponents)
+            raised = tuple((name, _exponent(power * exponent)) for name, power in exponents)
             return Posynomial({raised if exponent else (): coefficient ** float(exponent)})
         if exponent.denominator == 1 and 0 < exponent <= MAX_POWER:
             result = Posynomial.number(1.0)
@@ -97,9 +100,13 @@ class Posynomial:
             total += coefficient
         return total
 
-    def exponent(self, name: str) -> set[Fraction]:
+    def exponent(self, name: str) -> set[Exponent]:
         """The exponents with which a variable occurs (0 where a monomial lacks it)."""
-        return {dict(exponents).get(name, Fraction(0)) for exponents in self.terms}
+        return {dict(exponents).get(name, 0) for exponents in self.terms}
+
+
+def _exponent(value: Exponent) -> Exponent:
+    return int(value) if value.denominator == 1 else value
 
 
 def _joined(left: Exponents, right: Exponents) -> Exponents:
@@ -107,8 +114,8 @@ def _joined(left: Exponents, right: Exponents) -> Exponents:
         return left or right
     powers = dict(left)
     for name, power in right:
-        powers[name] = powers.get(name, Fraction(0)) + power
-    return tuple(sorted((name, power) for name, power in powers.items() if power))
+        powers[name] = powers.get(name, 0) + power
+    return tuple(sorted((name, _exponent(power)) for name, power in powers.items() if power))
 
 
 @dataclass

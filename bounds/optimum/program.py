@@ -28,7 +28,8 @@ class Solution:
     Args:
         point: variable -> value.
         value: objective at the point.
-        lower: a proved lower bound of the optimum (minus nothing the solver says); 0 where the projection fails.
+        lower: a proved lower bound of the optimum (minus nothing the solver says); 0 where the projection fails, or where
+            none was asked for.
         prices: constraint name -> relative decrease of the optimum per relative relaxation of the constraint.
         escapes: variables that ran into the far edge of the search range: the optimum is not attained.
     """
@@ -78,10 +79,13 @@ def _log_form(part: Posynomial, names: Sequence[str]) -> tuple[Any, Any]:
     return matrix, np.log(np.fromiter(part.terms.values(), float))
 
 
-def solve(program: Program) -> Solution | None:
+def solve(program: Program, *, proved: bool = True) -> Solution | None:
     """The global optimum, or None where the constraints exclude each other.
 
     A constraint without variables is checked, not passed on.
+
+    Args:
+        proved: whether the lower bound is wanted; it is 0 where it is not.
     """
     import numpy as np
 
@@ -111,7 +115,9 @@ def solve(program: Program) -> Solution | None:
     for (name, _, _), multiplier in zip(kept, multipliers, strict=True):
         prices[name] = prices.get(name, 0.0) + max(float(multiplier), 0.0)
     escapes = tuple(name for name, v in zip(names, x, strict=True) if abs(v) > 0.9 * _WIDE)
-    lower = exp(min(_dual_value(objective, [(a, b) for _, a, b in kept], multipliers, np.asarray(x)), 700.0))
+    lower = 0.0
+    if proved:
+        lower = exp(min(_dual_value(objective, [(a, b) for _, a, b in kept], multipliers, np.asarray(x)), 700.0))
     return Solution(point, value, min(lower, value), prices, escapes)
 
 

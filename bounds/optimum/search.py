@@ -140,7 +140,7 @@ def dive(make: Maker, box: Box, whole: tuple[str, ...], start: Solution) -> tupl
 def _at(make: Maker, box: Box) -> Solution | None:
     """The program from above on a box around fixed whole numbers; None too where a factor such as q - 1 is negative."""
     try:
-        return solve(program(make, box, upper=True)[0])
+        return solve(program(make, box, upper=True)[0], proved=False)
     except (EmptyBoxError, NotPosynomialError):
         return None
 
@@ -156,7 +156,7 @@ def _refined(
         for name in loose:
             low, high = max(box[name][0], point[name] / factor), min(box[name][1], point[name] * factor)
             near[name] = (float(floor(low)), float(ceil(high))) if name in whole and low >= 1 else (low, high)
-        start = solve(program(make, near, upper=True)[0])
+        start = solve(program(make, near, upper=True)[0], proved=False)
         again = dive(make, near, whole, start) if start is not None else ({}, inf)
         if again[1] < value:
             point, value = again
