@@ -259,4 +259,4 @@ def _converted(converter: Converter, expr: Any) -> Posynomial:
 
 
 def _rows(part: Posynomial) -> list[Coefficients]:
-    return [dict(exponents) for exponents in part.terms]
+    return [{name: Fraction(power) for name, power in exponents} for exponents in part.terms]
