@@ -121,11 +121,11 @@ def setting(s: Reader) -> Setting:
 def axioms(s: Reader) -> dict[str, Axiom]:
     return {
         "outer smoothness": Lipschitz("1 (smoothness)", "df", s.L_f),
-        "inner smoothness": LipschitzOperator("1 (smoothness)", "dg", s.L_g),
-        "extra smoothness": Lipschitz("1 (smoothness)", "dh", s.L_h),
+        "inner smoothness": LipschitzOperator("1 (smoothness)", "dg", s.L_g, of_mean=True),
+        "extra smoothness": Lipschitz("1 (smoothness)", "dh", s.L_h, of_mean=True),
         "outer gradient": Bounded("1 (Lipschitz)", "df", s.B_f),
         "inner Lipschitz": Lipschitz("1 (Lipschitz)", "g", s.B_g, True),
-        "inner Jacobian": Bounded("not stated: mean map", "dg", s.B_g),
+        "inner Jacobian": Bounded("not stated: mean map", "dg", s.B_g, of_mean=True),
         "extra noise": Variance("2", "dh", s.sigma_h),
         "Jacobian noise": Variance("2", "dg", s.sigma_g, PAST),
         "value noise": Variance("not stated: value noise", "g", s.delta_g),

@@ -20,13 +20,17 @@ Uses = frozenset[str]
 
 @dataclass(frozen=True)
 class Inequality:
-    """`form <= 0` (or = 0), at the steps of `phases`, or about the whole run where that is None."""
+    """`form <= 0` (or = 0), at the steps of `phases`, or about the whole run where that is None.
+
+    `sides` and `text` keep it as it was written, for a reader and for tests; no rule looks at them.
+    """
 
     form: tuple[tuple[Atom, Signomial], ...]
     equal: bool
     phases: frozenset[str] | None
     uses: Uses = frozenset()
     text: str = field(default="", compare=False)
+    sides: tuple[Scalar, Scalar] | None = field(default=None, compare=False)
 
     @property
     def table(self) -> dict[Atom, Signomial]:
@@ -215,4 +219,4 @@ def inequality(
 ) -> Inequality:
     """left <= right (or =) in normal form; the text keeps it as it was written."""
     text = f"{left!r} {'=' if equal else '<='} {right!r}"
-    return Inequality(fact_form(state.form(left - right)), equal, phases, uses, text)
+    return Inequality(fact_form(state.form(left - right)), equal, phases, uses, text, (left, right))

@@ -1,0 +1,271 @@
+"""The formal vectors of a derivation as random vectors on a finite probability space, evaluated exactly.
+
+A value is a tuple of components (1 for a number, 2 for a vector, 4 for an operator, row by row). A component is an array of
+rational numbers with one axis for each index and then one for each two-valued sample; an axis of length 1: it does not
+depend on this. So a mean over an index, or over samples that are not known, is a mean over axes, and nothing is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import reduce
+from itertools import product
+from typing import Protocol
+
+import numpy as np
+from flint import fmpq
+
+from .kernel import Act, App, Given, Known, Mean, Setting, Signomial, Sum, Term, Var
+from .kernel.algebra import AVERAGED
+from .kernel.scalars import At, Atom, Inner, Named, One, Scalar, Total, Value
+from .kernel.signomial import Param
+from .kernel.terms import Proj, replaced, shifted
+
+Component = np.ndarray
+Vector = tuple[Component, ...]
+LAW = ((fmpq(1, 5), fmpq(2)), (fmpq(4, 5), fmpq(-1, 2)))
+"""(probability, value) of a sample: mean 0, second moment 1, and not symmetric."""
+
+
+class Problem(Protocol):
+    """Concrete functions in the place of the declared ones; `samples` has 0 where a sample is averaged away."""
+
+    def apply(self, function: str, point: Vector, samples: tuple[Component | int, ...]) -> Vector: ...
+
+    def potential(self, function: str, point: Vector, samples: tuple[Component | int, ...]) -> Component: ...
+
+
+def rational(value: Fraction | int) -> fmpq:
+    return fmpq(value.numerator, value.denominator)
+
+
+def padded(array: Component, axes: int) -> Component:
+    return array.reshape(array.shape + (1,) * (axes - array.ndim))
+
+
+def together(*arrays: Component) -> list[Component]:
+    """The arrays with equally many axes; axes for samples come last, so missing ones are added at the end."""
+    axes = max(array.ndim for array in arrays)
+    return [padded(array, axes) for array in arrays]
+
+
+def plus(left: Vector, right: Vector) -> Vector:
+    pairs = [together(a, b) for a, b in zip(left, right, strict=True)]
+    return tuple(a + b for a, b in pairs)
+
+
+def total(arrays: Sequence[Component]) -> Component:
+    """The sum of at least one array."""
+    return reduce(lambda left, right: left + right, together(*arrays))
+
+
+def times(left: Component, right: Component) -> Component:
+    a, b = together(left, right)
+    return a * b
+
+
+class Run:
+    """A run of the update equations of a setting, and the terms of its derivation along it.
+
+    Args:
+        point: values of all parameters, the sizes of the indices, the period and the horizon among them.
+        start: (variable, time) -> value before its first update.
+        free: (variable, time, sample) -> value of a variable without equations; the sample is one of the step before, or 0.
+        quiet: values of the first index without noise: their samples are 0.
+        quantities: meanings of the named quantities.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        problem: Problem,
+        point: Mapping[Param, Fraction],
+        horizon: int,
+        period: int,
+        start: Mapping[tuple[str, int], Vector],
+        free: Callable[[str, int, Component | int], Vector],
+        quiet: frozenset[int] = frozenset(),
+        quantities: Mapping[str, Scalar] | None = None,
+    ):
+        self.setting, self.problem, self.point = setting, problem, point
+        self.horizon, self.period, self.start, self.free, self.quiet = horizon, period, start, free, quiet
+        self.quantities = quantities or {}
+        self.axes = {index.name: i for i, index in enumerate(setting.indices)}
+        self.bits: list[tuple[str, int]] = []
+        self._samples: dict[tuple[str, int, bool], Component] = {}
+        self._variables: dict[tuple[str, int], Vector] = {}
+        self._terms: dict[tuple[Term, int], Vector] = {}
+        self._numbers: dict[tuple[Atom, int], fmpq] = {}
+
+    def number(self, value: Signomial) -> fmpq:
+        return rational(value.at(self.point))
+
+    def phase(self, t: int) -> str:
+        """The kind of step t."""
+        return ("first " if t == 0 else "") + ("communication" if (t + 1) % self.period == 0 else "local")
+
+    def times_of(self, phases: frozenset[str]) -> Iterator[int]:
+        """The steps of these kinds."""
+        return (t for t in range(self.horizon) if self.phase(t) in phases)
+
+    def size(self, index: str, first: bool) -> int:
+        """The size of an index at step 0, or at a later step."""
+        found = self.setting.index(index)
+        value = found.first if first and found.first is not None else found.size
+        return int(self.number(value).p)
+
+    # --- samples and variables ------------------------------------------------------------------------------------
+
+    def sample(self, source: str, step: int, first: bool | None = None) -> Component:
+        """The sample of a step, one for each value of the index of its source; `first`: with the sizes of step 0."""
+        key = (source, step, step == 0 if first is None else first)
+        if key not in self._samples:
+            self._samples[key] = self._drawn(*key)
+        return self._samples[key]
+
+    def _drawn(self, source: str, step: int, first: bool) -> Component:
+        index = self.setting.source(source).index
+        shape = [self.size(name, first) if name in index else 1 for name in self.axes]
+        entries = list(product(*(range(n) for n in shape)))
+        loud = [e for e in entries if e[0] not in self.quiet]
+        earlier = len(self.bits)
+        self.bits += [(source, step)] * len(loud)
+        array = np.empty([*shape, *[1] * earlier, *[2] * len(loud)], dtype=object)
+        array[...] = fmpq(0)
+        for bit, entry in enumerate(loud):
+            values = np.array([value for _, value in LAW], dtype=object)
+            array[entry] = values.reshape([1] * (earlier + bit) + [2] + [1] * (len(loud) - bit - 1))
+        return array
+
+    def variable(self, name: str, time: int) -> Vector:
+        """A variable before step `time`."""
+        if (name, time) not in self._variables:
+            for earlier in range(time):
+                for variable in self.setting.variables:
+                    if variable.equations and (variable.name, earlier) not in self._variables:
+                        self._variables[variable.name, earlier] = self._updated(variable.name, earlier)
+            self._variables[name, time] = self._updated(name, time)
+        return self._variables[name, time]
+
+    def _updated(self, name: str, time: int) -> Vector:
+        variable = self.setting.variable(name)
+        t = time - variable.defined
+        if not variable.equations:
+            return self.free(name, time, self._past_sample(time))
+        if t < 0:
+            return self.start[name, time]
+        (term,) = (term for phases, term in variable.equations if self.phase(t) in phases)
+        return self(term, t)
+
+    def _past_sample(self, time: int) -> Component | int:
+        """One entry of a sample of the step before, for points that depend on the past."""
+        if time <= 0 or not self.setting.sources:
+            return 0
+        array = self.sample(self.setting.source_names[0], time - 1)
+        return array[(slice(0, 1),) * len(self.axes)]
+
+    # --- terms ----------------------------------------------------------------------------------------------------
+
+    def __call__(self, term: Term, t: int) -> Vector:
+        """The value of a term at step t."""
+        if (term, t) not in self._terms:
+            self._terms[term, t] = self._value(term, t)
+        return self._terms[term, t]
+
+    def _value(self, term: Term, t: int) -> Vector:
+        match term:
+            case Sum(parts):
+                zero = np.full([1] * len(self.axes), fmpq(0), dtype=object)
+                rows = [tuple(self.number(c) * x for x in self(inner, t)) for c, inner in parts]
+                return reduce(plus, rows) if rows else (zero, zero)
+            case Var(name, shift):
+                return self.variable(name, t + shift)
+            case App(name, argument, drawn):
+                return self.problem.apply(name, self(argument, t), self._arguments(name, drawn, t))
+            case Act(operator, vector):
+                a, b, c, d = self(operator, t)
+                v, w = self(vector, t)
+                return plus((times(a, v), times(c, v)), (times(b, w), times(d, w)))
+            case Mean(index, inner):
+                return tuple(self._mean(x, frozenset({index})) for x in self(inner, t))
+            case Given(known, inner):
+                return tuple(self.expected(x, known, t) for x in self(inner, t))
+            case Proj(index, known, inner):
+                gone = frozenset(self.axes) - index
+                return tuple(self._mean(self.expected(x, known, t), gone) for x in self(inner, t))
+        raise TypeError(f"{term!r} is no term")
+
+    def _arguments(self, function: str, drawn: tuple[int | None, ...], t: int) -> tuple[Component | int, ...]:
+        """The samples of a function; those that are averaged away come in the sizes of the others at step t."""
+        sources = self.setting.function(function).sources
+        return tuple(
+            0 if s is None else self.sample(source, t + s, t == 0 if s >= AVERAGED else None)
+            for source, s in zip(sources, drawn, strict=True)
+        )
+
+    def _mean(self, array: Component, indices: frozenset[str]) -> Component:
+        for name in indices:
+            size = array.shape[self.axes[name]]
+            if size > 1:
+                array = array.sum(axis=self.axes[name], keepdims=True) / fmpq(size)
+        return array
+
+    def expected(self, array: Component, known: Known, t: int) -> Component:
+        """The conditional expectation, at step t."""
+        for axis in range(len(self.axes), array.ndim):
+            source, step = self.bits[axis - len(self.axes)]
+            if array.shape[axis] > 1 and not known.has(source, step - t):
+                parts = [p * array.take([i], axis=axis) for i, (p, _) in enumerate(LAW)]
+                array = parts[0] + parts[1]
+        return array
+
+    def everywhere(self, array: Component) -> fmpq:
+        """The mean over indices and outcomes."""
+        left = self.expected(self._mean(array, frozenset(self.axes)), Known(), 0)
+        return left.reshape(-1)[0]
+
+    # --- numbers --------------------------------------------------------------------------------------------------
+
+    def atom(self, atom: Atom, t: int) -> fmpq:
+        """The value of a scalar at step t; of a sum over the run, whatever t."""
+        if (atom, t) not in self._numbers:
+            self._numbers[atom, t] = self._atom(atom, t)
+        return self._numbers[atom, t]
+
+    def _atom(self, atom: Atom, t: int) -> fmpq:
+        match atom:
+            case One():
+                return fmpq(1)
+            case Inner(left, right):
+                pairs = zip(self(left, t), self(right, t), strict=True)
+                return sum((self.everywhere(times(a, b)) for a, b in pairs), fmpq(0))
+            case Value(name, point):
+                objective = self.setting.objective(name)
+                fresh, here = shifted(objective.gradient, AVERAGED), shifted(point, -AVERAGED)
+                return self.everywhere(self._potential(replaced(fresh, {objective.at: here}), t))
+            case Named(name, shift):
+                return self.scalar(self.quantities[name], t + shift)
+            case At(name, end, offset):
+                return self.scalar(self.quantities[name], (self.horizon if end else 0) + offset)
+            case Total(name, communications):
+                steps = [s for s in range(self.horizon) if not communications or (s + 1) % self.period == 0]
+                return sum((self.scalar(self.quantities[name], s) for s in steps), fmpq(0))
+        raise TypeError(f"{atom!r} is no scalar")
+
+    def scalar(self, value: Scalar, t: int) -> fmpq:
+        return sum((self.number(c) * self.atom(atom, t) for c, atom in value.parts), fmpq(0))
+
+    def _potential(self, gradient: Term, t: int) -> Component:
+        """The function whose gradient a term is: the outer function where an operator acts on its gradient."""
+        match gradient:
+            case Sum(parts):
+                return total([self.number(c) * self._potential(part, t) for c, part in parts])
+            case Mean(index, part):
+                return self._mean(self._potential(part, t), frozenset({index}))
+            case Given(known, part):
+                return self.expected(self._potential(part, t), known, t)
+            case Act(_, App() as outer) | (App() as outer):
+                samples = self._arguments(outer.function, outer.samples, t)
+                return self.problem.potential(outer.function, self(outer.argument, t), samples)
+        raise TypeError(f"{gradient!r}: no gradient of an objective")

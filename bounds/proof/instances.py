@@ -1,0 +1,413 @@
+"""Small concrete functions in d = 2 for the functions that a derivation declares, with their exact constants.
+
+With R and Q rotations, z = R x, and a function `bump` whose slope is 1 near 0, falls linearly and is 0 from some point on:
+
+    inner map, or gradient of a plain objective (Q = R):  Q^T (l z + (m + sum_s w_s tau_s) bump(z) + o + sum_s w_s nu_s)
+    gradient of an outer function:                        P^T ((c + sum_s w_s tau_s) clip(P y - o, -r, r) + sum_s w_s nu_s)
+
+componentwise, where w_s is the sample of source s. Everything is rational and the maxima over all points are taken at corners
+of a box, so each constant of the vocabulary is exact (a root is rounded up in the 40th digit).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from itertools import product
+from math import isqrt
+
+import numpy as np
+from flint import fmpq
+
+from .finite import LAW, Component, Vector, plus, times, total
+from .kernel import Function, Setting
+
+ZERO, ONE = fmpq(0), fmpq(1)
+Matrix = tuple[fmpq, fmpq, fmpq, fmpq]
+IDENTITY: Matrix = (ONE, ZERO, ZERO, ONE)
+TURNED: Matrix = (fmpq(3, 5), fmpq(4, 5), fmpq(-4, 5), fmpq(3, 5))
+TINY = fmpq(1, 10**6)
+"""In the place of a constant that is 0 and must be positive."""
+
+
+def root(square: fmpq, *, up: bool = True) -> fmpq:
+    """A rational square root, rounded up or down in about the 40th digit."""
+    scale = 10**80
+    scaled = int((square * scale * 10**20).floor() if not up else (square * scale * 10**20).ceil())
+    found = isqrt(scaled)
+    return fmpq(found + (up and found * found < scaled), 10**50)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One function: coefficients are tables (component, client), or (source, component, client) for those of samples.
+
+    `core`, `width`: the bump has slope 1 up to `core` and slope 0 from `core + width` on. For an outer gradient `linear` is c,
+    `core` is r, and the others are not used.
+    """
+
+    linear: np.ndarray
+    curved: np.ndarray
+    offset: np.ndarray
+    tau: np.ndarray
+    nu: np.ndarray
+    core: fmpq
+    width: fmpq
+    before: Matrix
+    after: Matrix
+
+    @property
+    def height(self) -> fmpq:
+        """Largest value of the bump."""
+        return self.core + self.width / 2
+
+
+def _bump(shape: Shape) -> Callable[[fmpq], fmpq]:
+    c, e = shape.core, shape.width
+
+    def value(z: fmpq) -> fmpq:
+        size = abs(z)
+        if size <= c:
+            return z
+        found = c + e / 2 if size >= c + e else size - (size - c) ** 2 / (2 * e)
+        return found if z > 0 else -found
+
+    return value
+
+
+def _slope(shape: Shape) -> Callable[[fmpq], fmpq]:
+    c, e = shape.core, shape.width
+    return lambda z: ONE if abs(z) <= c else ZERO if abs(z) >= c + e else 1 - (abs(z) - c) / e
+
+
+def _under_bump(shape: Shape) -> Callable[[fmpq], fmpq]:
+    """The integral of the bump from 0."""
+    c, e = shape.core, shape.width
+
+    def value(z: fmpq) -> fmpq:
+        size = abs(z)
+        if size <= c:
+            return z * z / 2
+        if size <= c + e:
+            return z * z / 2 - (size - c) ** 3 / (6 * e)
+        return (c + e) ** 2 / 2 - e * e / 6 + (c + e / 2) * (size - c - e)
+
+    return value
+
+
+def _clip(shape: Shape) -> Callable[[fmpq], fmpq]:
+    return lambda z: max(-shape.core, min(shape.core, z))
+
+
+def _huber(shape: Shape) -> Callable[[fmpq], fmpq]:
+    r = shape.core
+    return lambda z: z * z / 2 if abs(z) <= r else r * abs(z) - r * r / 2
+
+
+def each(function: Callable[[fmpq], fmpq], array: Component) -> Component:
+    found = np.frompyfunc(function, 1, 1)(array)
+    return found if isinstance(found, np.ndarray) else np.array(found, dtype=object)
+
+
+def turned(matrix: Matrix, vector: Vector, *, back: bool = False) -> Vector:
+    """The matrix, or its transpose, times a vector."""
+    a, b, c, d = matrix
+    if back:
+        b, c = c, b
+    v, w = vector
+    return plus((a * v, c * v), (b * w, d * w))
+
+
+class Functions:
+    """Concrete functions for the declarations of a setting; `shapes` by name, an operator has that of its map."""
+
+    def __init__(self, setting: Setting, shapes: Mapping[str, Shape]):
+        self.setting, self.shapes = setting, shapes
+
+    def _strength(
+        self, base: np.ndarray, by_sample: np.ndarray, samples: tuple[Component | int, ...], i: int
+    ) -> Component:
+        """base + sum_s w_s by_sample_s of a component, with the first axis for the clients."""
+        axes = len(self.setting.indices)
+        rows = [self._spread(base[i], axes)]
+        for s, w in enumerate(samples):
+            if isinstance(w, np.ndarray):
+                rows.append(times(self._spread(by_sample[s][i], axes), w))
+        return total(rows)
+
+    def _spread(self, row: np.ndarray, axes: int) -> Component:
+        return row.reshape([len(row)] + [1] * (axes - 1))
+
+    def apply(self, function: str, point: Vector, samples: tuple[Component | int, ...]) -> Vector:
+        declared = self.setting.function(function)
+        shape = self.shapes[function]
+        z = turned(shape.before, point)
+        if not isinstance(declared.space, str):
+            return self._operator(shape, z, samples)
+        inside = self._outer if is_outer(declared) else self._inner
+        return turned(shape.after, inside(shape, z, samples), back=True)
+
+    def _inner(self, shape: Shape, z: Vector, samples: tuple[Component | int, ...]) -> Vector:
+        axes, found = len(self.setting.indices), []
+        for i, x in enumerate(z):
+            curved = times(self._strength(shape.curved, shape.tau, samples, i), each(_bump(shape), x))
+            straight = times(self._spread(shape.linear[i], axes), x)
+            shift = self._strength(shape.offset, shape.nu, samples, i)
+            found.append(total([curved, straight, shift]))
+        return tuple(found)
+
+    def _operator(self, shape: Shape, z: Vector, samples: tuple[Component | int, ...]) -> Vector:
+        """R^T diag(slopes) Q, the transposed Jacobian."""
+        axes, slopes = len(self.setting.indices), []
+        for i, x in enumerate(z):
+            curved = times(self._strength(shape.curved, shape.tau, samples, i), each(_slope(shape), x))
+            slopes.append(total([self._spread(shape.linear[i], axes), curved]))
+        (a, b, c, d), (e, f, g, h) = shape.before, shape.after
+        first, second = slopes
+        entries = (((a, e), (c, g)), ((a, f), (c, h)), ((b, e), (d, g)), ((b, f), (d, h)))
+        return tuple(total([p * q * first, r * s * second]) for (p, q), (r, s) in entries)
+
+    def _outer(self, shape: Shape, z: Vector, samples: tuple[Component | int, ...]) -> Vector:
+        axes, found = len(self.setting.indices), []
+        for i, x in enumerate(z):
+            shifted = total([x, -self._spread(shape.offset[i], axes)])
+            force = times(self._strength(shape.linear, shape.tau, samples, i), each(_clip(shape), shifted))
+            noise = self._strength(0 * shape.linear, shape.nu, samples, i)
+            found.append(total([force, noise]))
+        return tuple(found)
+
+    def potential(self, function: str, point: Vector, samples: tuple[Component | int, ...]) -> Component:
+        """The function of which a function is the gradient."""
+        declared, shape, axes = self.setting.function(function), self.shapes[function], len(self.setting.indices)
+        rows: list[Component] = []
+        for i, x in enumerate(turned(shape.before, point)):
+            if is_outer(declared):
+                shifted = total([x, -self._spread(shape.offset[i], axes)])
+                rows.append(times(self._strength(shape.linear, shape.tau, samples, i), each(_huber(shape), shifted)))
+                rows.append(times(self._strength(0 * shape.linear, shape.nu, samples, i), x))
+            else:
+                under = each(_under_bump(shape), x)
+                rows.append(times(self._strength(shape.curved, shape.tau, samples, i), under))
+                rows.append(times(self._spread(shape.linear[i], axes), x * x / 2))
+                rows.append(times(self._strength(shape.offset, shape.nu, samples, i), x))
+        return total(rows)
+
+
+def is_outer(function: Function) -> bool:
+    """Whether the values are gradients at points of another space."""
+    return isinstance(function.space, str) and function.space != function.domain and function.space.startswith("d")
+
+
+# --- constants --------------------------------------------------------------------------------------------------------
+
+CORNERS = tuple(product((0, 1), repeat=2))
+SIGNS = tuple(product((-1, 1), repeat=2))
+
+
+def _samples(shape: Shape) -> list[tuple[fmpq, tuple[fmpq, ...]]]:
+    """(probability, values) of the samples of one index entry."""
+    rows = []
+    for outcome in product(LAW, repeat=len(shape.tau)):
+        probability = reduce(lambda p, q: p * q, (p for p, _ in outcome), ONE)
+        rows.append((probability, tuple(v for _, v in outcome)))
+    return rows
+
+
+def _with(base: np.ndarray, by_sample: np.ndarray, values: tuple[fmpq, ...], i: int, k: int) -> fmpq:
+    return sum((v * by_sample[s][i][k] for s, v in enumerate(values)), base[i][k])
+
+
+def _clients(shape: Shape) -> range:
+    return range(shape.linear.shape[1])
+
+
+def _largest(values) -> fmpq:
+    return max(values, default=ZERO)
+
+
+def jacobian_moment(shape: Shape) -> fmpq:
+    """sup E|J|^2 in the operator norm: convex in the slopes of the bump, so at a corner."""
+    return _largest(
+        sum(
+            (
+                p * max((shape.linear[i][k] + _with(shape.curved, shape.tau, w, i, k) * u[i]) ** 2 for i in (0, 1))
+                for p, w in _samples(shape)
+            ),
+            ZERO,
+        )
+        for k in _clients(shape)
+        for u in CORNERS
+    )
+
+
+def jacobian_size(shape: Shape) -> fmpq:
+    """sup |J|^2 of every sample."""
+    return _largest(
+        (shape.linear[i][k] + _with(shape.curved, shape.tau, w, i, k) * u) ** 2
+        for _, w in _samples(shape)
+        for k in _clients(shape)
+        for i in (0, 1)
+        for u in (0, 1)
+    )
+
+
+def mean_square_slope(shape: Shape) -> fmpq:
+    """sup E|g(p) - g(r)|^2 / |p - r|^2."""
+    return _largest(
+        sum(
+            (p * (shape.linear[i][k] + _with(shape.curved, shape.tau, w, i, k) * u) ** 2 for p, w in _samples(shape)),
+            ZERO,
+        )
+        for k in _clients(shape)
+        for i in (0, 1)
+        for u in (0, 1)
+    )
+
+
+def jacobian_slope(shape: Shape, *, every: bool) -> fmpq:
+    """Lipschitz constant, squared, of the Jacobian; of every sample, or of its mean."""
+    values = [w for _, w in _samples(shape)] if every else [()]
+    steepest = (_with(shape.curved, shape.tau, w, i, k) for w in values for k in _clients(shape) for i in (0, 1))
+    return _largest(abs(x) for x in steepest) ** 2 / shape.width**2
+
+
+def value_noise(shape: Shape) -> fmpq:
+    """sup of the variance by the last sample; the bump at a corner."""
+    if not len(shape.nu):
+        return ZERO
+    return _largest(
+        sum(((shape.nu[-1][i][k] + shape.tau[-1][i][k] * s[i] * _reach(shape)) ** 2 for i in (0, 1)), ZERO)
+        for k in _clients(shape)
+        for s in SIGNS
+    )
+
+
+def _reach(shape: Shape) -> fmpq:
+    """Largest value of what the noise multiplies."""
+    return shape.height if shape.width else shape.core
+
+
+def jacobian_noise(shape: Shape) -> fmpq:
+    """sup of the variance of the Jacobian in the Hilbert-Schmidt norm."""
+    if not len(shape.tau):
+        return ZERO
+    return _largest(sum((shape.tau[-1][i][k] ** 2 for i in (0, 1)), ZERO) for k in _clients(shape))
+
+
+def jacobian_heterogeneity(shape: Shape) -> fmpq:
+    far_linear, far_curved = _from_mean(shape.linear), _from_mean(shape.curved)
+    return _largest(
+        sum(((far_linear[i][k] + far_curved[i][k] * u[i]) ** 2 for i in (0, 1)), ZERO)
+        for k in _clients(shape)
+        for u in CORNERS
+    )
+
+
+def _from_mean(table: np.ndarray) -> np.ndarray:
+    return table - table.sum(axis=1, keepdims=True) / fmpq(table.shape[1])
+
+
+def outer_slope(shape: Shape, *, every: bool) -> fmpq:
+    values = [w for _, w in _samples(shape)] if every else [()]
+    return (
+        _largest(abs(_with(shape.linear, shape.tau, w, i, k)) for w in values for k in _clients(shape) for i in (0, 1))
+        ** 2
+    )
+
+
+def outer_size(shape: Shape, *, every: bool) -> fmpq:
+    """sup |grad f|^2; of every sample, or of the mean."""
+    values = [w for _, w in _samples(shape)] if every else [()]
+    return _largest(_outer_square(shape, w, k, s) for w in values for k in _clients(shape) for s in SIGNS)
+
+
+def outer_moment(shape: Shape) -> fmpq:
+    """sup E|grad f|^2."""
+    return _largest(
+        sum((p * _outer_square(shape, w, k, s) for p, w in _samples(shape)), ZERO)
+        for k in _clients(shape)
+        for s in SIGNS
+    )
+
+
+def _outer_square(shape: Shape, w: tuple[fmpq, ...], k: int, s: tuple[int, ...]) -> fmpq:
+    zero = 0 * shape.linear
+    parts = (
+        _with(shape.linear, shape.tau, w, i, k) * s[i] * shape.core + _with(zero, shape.nu, w, i, k) for i in (0, 1)
+    )
+    return sum((x**2 for x in parts), ZERO)
+
+
+def gradient_slope(shape: Shape, *, mean: bool) -> fmpq:
+    """Lipschitz constant, squared, of the mean gradient of a client, or of the mean over the clients."""
+    tables = [(shape.linear[:, [k]], shape.curved[:, [k]]) for k in _clients(shape)]
+    if mean:
+        size = fmpq(len(tables))
+        tables = [(shape.linear.sum(axis=1, keepdims=True) / size, shape.curved.sum(axis=1, keepdims=True) / size)]
+    return _largest((a[i][0] + b[i][0] * u) ** 2 for a, b in tables for i in (0, 1) for u in (0, 1))
+
+
+def gradient_size(shape: Shape) -> fmpq:
+    """sup |mean gradient|^2 of a client, where nothing is linear."""
+    if any(shape.linear.reshape(-1)):
+        return ZERO
+    return _largest(
+        sum(((shape.curved[i][k] * s[i] * shape.height + shape.offset[i][k]) ** 2 for i in (0, 1)), ZERO)
+        for k in _clients(shape)
+        for s in SIGNS
+    )
+
+
+def gradient_heterogeneity(shape: Shape, *, worst: bool) -> fmpq:
+    """sup |gradient - mean over the clients|^2, of the worst client or as a mean over them; linear parts are equal."""
+    curved, offset = _from_mean(shape.curved), _from_mean(shape.offset)
+    found = []
+    for s in SIGNS:
+        sizes = [
+            sum(((curved[i][k] * s[i] * shape.height + offset[i][k]) ** 2 for i in (0, 1)), ZERO)
+            for k in _clients(shape)
+        ]
+        found.append(max(sizes) if worst else sum(sizes, ZERO) / len(sizes))
+    return max(found)
+
+
+SQUARES: Mapping[str, tuple[str, Callable[[Shape], fmpq]]] = {
+    "outer_mean_square_lipschitz": ("outer", outer_moment),
+    "outer_smoothness": ("outer", lambda s: outer_slope(s, every=False)),
+    "outer_lipschitz": ("outer", lambda s: outer_size(s, every=False)),
+    "outer_sample_lipschitz": ("outer", lambda s: outer_size(s, every=True)),
+    "outer_sample_smoothness": ("outer", lambda s: outer_slope(s, every=True)),
+    "outer_gradient_noise": ("outer", value_noise),
+    "inner_jacobian_mean_square": ("inner", jacobian_moment),
+    "inner_mean_square_lipschitz": ("inner", mean_square_slope),
+    "inner_sample_lipschitz": ("inner", jacobian_size),
+    "inner_smoothness": ("inner", lambda s: jacobian_slope(s, every=False)),
+    "inner_sample_smoothness": ("inner", lambda s: jacobian_slope(s, every=True)),
+    "inner_jacobian_noise": ("inner", jacobian_noise),
+    "inner_noise": ("inner", jacobian_noise),
+    "inner_value_noise": ("inner", value_noise),
+    "inner_jacobian_heterogeneity": ("inner", jacobian_heterogeneity),
+    "noncompositional_smoothness": ("plain", lambda s: gradient_slope(s, mean=False)),
+    "noncompositional_gradient_noise": ("plain", value_noise),
+    "noncompositional_heterogeneity": ("plain", lambda s: gradient_heterogeneity(s, worst=True)),
+    "local_smoothness": ("plain", lambda s: gradient_slope(s, mean=False)),
+    "objective_smoothness": ("plain", lambda s: gradient_slope(s, mean=True)),
+    "local_gradient_noise": ("plain", value_noise),
+    "local_gradient_bound": ("plain", gradient_size),
+    "local_gradient_heterogeneity": ("plain", lambda s: gradient_heterogeneity(s, worst=False)),
+}
+"""Quantity of the vocabulary -> (which function, the square of its smallest value). `inner_noise` is taken for the Jacobian."""
+
+
+def constant(quantity: str, shapes: Mapping[str, Shape]) -> fmpq | None:
+    """The value of a constant of the vocabulary; None where it is not one of these functions'."""
+    if quantity not in SQUARES:
+        return None
+    role, square = SQUARES[quantity]
+    return root(square(shapes[role])) if role in shapes else None
+
+
+def as_fraction(value: fmpq) -> Fraction:
+    return Fraction(int(value.p), int(value.q))

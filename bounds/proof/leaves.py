@@ -1,0 +1,569 @@
+"""Every statement of a derivation on small concrete instances, evaluated exactly: what rests on an assumption above all.
+
+The functions, their constants and the hyperparameters are concrete (`instances.py`), the update equations are run, all
+outcomes are enumerated (`finite.py`), and both sides of each step are compared at every step of the run. The constants come
+from the vocabulary, not from the derivation: an assumption that a derivation formalises too strongly fails here.
+
+python -m fedco.bounds.proof.leaves [ID ...] prints for each assumption how nearly it is attained.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import product
+from random import Random
+
+import numpy as np
+from flint import fmpq
+
+from ..language.reading import InputError
+from ..language.theorem import Theorem
+from ..registry import get_theorem
+from .derivations import derivation, derived_ids
+from .finite import Component, Run, Vector, plus, rational, times, total
+from .instances import IDENTITY, ONE, TINY, TURNED, ZERO, Functions, Shape, as_fraction, constant, each, is_outer, root
+from .kernel import (
+    App,
+    Assume,
+    Bounded,
+    Derivation,
+    Heterogeneity,
+    IndependentMean,
+    IndependentMoment,
+    Inequality,
+    Lipschitz,
+    LipschitzOperator,
+    LowerBound,
+    ProofError,
+    Reader,
+    SecondMoment,
+    Setting,
+    SmoothDescent,
+    Start,
+    StartValue,
+    Term,
+    Var,
+    Variance,
+)
+from .kernel.derivation import Progress, begin
+from .kernel.facts import Equation, Fact, Moment
+from .kernel.scalars import At, One
+from .kernel.setting import Function
+from .kernel.signomial import Param
+
+LEAVES = (Assume, IndependentMean, IndependentMoment, SmoothDescent)
+"""Rules that rest on an assumption about the problem or its samples; all others follow from earlier steps."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """What kind of instance: sizes, and where its functions are nearly as bad as their constants allow.
+
+    Args:
+        where: the models start where the bump is straight (core), bends (edge) or is flat (far); anywhere: at random.
+        line: everything happens along one direction.
+        saturated: the outer gradient is at its bound.
+        opposed: two clients that differ as much as possible from their mean; otherwise identical or (mixed) any clients.
+        curved: whether the inner map and its Jacobian bend noticeably.
+        multiplicative: the noise multiplies the bump; otherwise it is added.
+        scale: size of the inner map, and so of its Lipschitz constant.
+        loud: how many clients have noise.
+        ends: a long run, of which only its start and its end are compared.
+    """
+
+    name: str
+    where: str = "core"
+    line: bool = True
+    mixed: bool = False
+    saturated: bool = False
+    opposed: bool = False
+    curved: bool = False
+    multiplicative: bool = False
+    scale: Fraction = Fraction(1)
+    clients: int = 2
+    loud: int = 2
+    b: int = 1
+    m: int = 1
+    B: int = 1
+    period: int = 2
+    horizon: int = 1
+    ends: bool = False
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {
+            "clients": self.clients,
+            "batch_size": self.b,
+            "inner_batch_size": self.m,
+            "initial_batch_size": self.B,
+            "communication_period": self.period,
+            "iterations": self.horizon,
+        }
+
+
+SMALL, LARGE = Fraction(1, 1000), Fraction(1000)
+STYLES = (
+    Style("straight"),
+    Style("straight, small", scale=SMALL, horizon=2),
+    Style("straight, large", scale=LARGE, horizon=2),
+    Style("bent", "edge", saturated=True, curved=True),
+    Style("bent, large", "edge", saturated=True, curved=True, scale=LARGE, horizon=2),
+    Style("bent apart", "edge", saturated=True, curved=True, opposed=True, loud=0, horizon=2),
+    Style("straight apart", opposed=True, loud=0, horizon=2),
+    Style("bent with noise", "edge", saturated=True, curved=True, multiplicative=True),
+    Style("steep with noise", curved=True, multiplicative=True),
+    Style("descent", loud=0, horizon=256, ends=True),
+    Style("flat alike", "far", saturated=True, curved=True),
+    Style("flat", "far", saturated=True, curved=True, multiplicative=True, opposed=True),
+    Style("unlike", saturated=True, curved=True, multiplicative=True, opposed=True, horizon=2),
+    Style("batches", "anywhere", line=False, mixed=True, curved=True, b=2, m=1, B=3, loud=1, clients=3, horizon=2),
+    Style("inner batches", "anywhere", line=False, mixed=True, curved=True, m=2, B=2, loud=1, clients=3, horizon=2),
+    Style("rounds", "anywhere", line=False, mixed=True, curved=True, loud=1, clients=3, horizon=3),
+    Style("every step", "anywhere", line=False, mixed=True, curved=True, clients=2, period=1, horizon=2),
+    Style("three clients", "anywhere", line=False, mixed=True, curved=True, clients=3, loud=3, horizon=1),
+    Style("small", "anywhere", line=False, mixed=True, curved=True, scale=SMALL, loud=1, horizon=3),
+    Style("large", "anywhere", line=False, mixed=True, curved=True, scale=LARGE, loud=1, horizon=3),
+)
+
+
+# --- an instance ------------------------------------------------------------------------------------------------------
+
+
+class _Maker:
+    """Everything that is chosen for one instance."""
+
+    def __init__(self, style: Style, seed: int, progress: Progress):
+        self.style, self.rng, self.progress = style, Random(f"{style.name} {seed}"), progress
+        self.plan, self.setting = progress.derivation, progress.derivation.setting
+        self.client = self.setting.indices[0].name
+        self.roles = {self._role(f): f for f in self.setting.functions}
+        self.shapes = {role: self._shape(role, f) for role, f in self.roles.items() if role != "operator"}
+
+    def _role(self, function: Function) -> str:
+        if not isinstance(function.space, str):
+            return "operator"
+        return "outer" if is_outer(function) else "plain" if function.space == function.domain else "inner"
+
+    def any(self, *values: Fraction | int) -> fmpq:
+        return rational(Fraction(self.rng.choice(values)))
+
+    def _shape(self, role: str, function: Function) -> Shape:
+        style, scale = self.style, rational(self.style.scale)
+        clients = style.clients if self.client in function.index else 1
+        alike = self.client not in function.mean_index
+        sources = len(function.sources)
+        own = ONE if role == "plain" else scale
+        before, after = (TURNED, IDENTITY) if role != "outer" else (IDENTITY, IDENTITY)
+        if style.mixed:
+            before = self.rng.choice((TURNED, IDENTITY))
+            after = self.rng.choice((TURNED, IDENTITY))
+        if role != "inner":
+            after = before
+        bounded = role == "plain" and self._bounded_gradients()
+        linear, curved, offset = (self._table(clients, alike) for _ in range(3))
+        tau = np.stack([self._table(clients) for _ in range(sources)]) if sources else np.empty((0, 2, clients), object)
+        nu = np.stack([self._table(clients) for _ in range(sources)]) if sources else np.empty((0, 2, clients), object)
+        if role == "outer":
+            core = scale / 4 if style.saturated else scale * (2 if style.mixed else 10**6)
+            offset = (
+                offset
+                * scale
+                * (self.any(0, 1, -1) if style.mixed else -100 if style.saturated else -1 if style.opposed else 0)
+            )
+            if style.opposed and style.where == "edge" and clients == 2:
+                offset = offset * np.array([[ONE, -ONE]], dtype=object)
+            shared = set(function.sources) & {s for f in self.setting.functions if f is not function for s in f.sources}
+            strong = fmpq(1, 2) if style.multiplicative or style.mixed else ZERO
+            quiet = ZERO if shared or style.multiplicative or style.saturated else fmpq(1, 4)
+            return Shape(linear, 0 * linear, offset, strong * tau, quiet * nu, core, ZERO, before, after)
+        if bounded or (style.curved and not style.mixed):
+            linear = 0 * linear
+        if style.opposed and not alike and clients == 2:
+            if role == "inner" and not style.curved:
+                linear = linear * np.array([[ONE, -ONE]], dtype=object)
+            elif role == "inner" and style.where == "edge":
+                linear = linear + np.array([[fmpq(1, 2), fmpq(-1, 2)], [ZERO, ZERO]], dtype=object)
+            else:
+                curved = curved * np.array([[fmpq(3, 2), fmpq(1, 2)]], dtype=object)
+        if not style.curved and not bounded:
+            curved = curved * TINY
+        if role == "plain":
+            offset = self._summing_to_zero(offset)
+            linear = linear[:, :1].repeat(clients, axis=1)
+        else:
+            offset = 0 * offset if style.opposed else offset
+        tau = tau * (fmpq(1, 2) if style.multiplicative or style.mixed else ZERO)
+        nu = nu * (fmpq(1, 3) if style.mixed or not style.multiplicative else ZERO)
+        return Shape(own * linear, own * curved, own * offset, own * tau, own * nu, ONE, fmpq(2), before, after)
+
+    def _bounded_gradients(self) -> bool:
+        return any(isinstance(a, Bounded) for a in self.plan.axioms.values()) and "inner" not in self.roles
+
+    def _summing_to_zero(self, offset: np.ndarray) -> np.ndarray:
+        """Clients whose plain gradients differ by a constant, without a linear part of their mean: it is bounded below."""
+        if self.style.opposed or self.style.mixed:
+            return offset - offset.sum(axis=1, keepdims=True) / fmpq(offset.shape[1])
+        return 0 * offset
+
+    def _table(self, clients: int, alike: bool = True) -> np.ndarray:
+        """(component, client): ones, or anything between 1/3 and 2 where the style is mixed; one component on a line."""
+        table = np.full((2, clients), ONE, dtype=object)
+        if self.style.mixed:
+            for i, k in product(range(2), range(clients)):
+                table[i, k] = self.any(Fraction(1, 3), Fraction(1, 2), 1, Fraction(3, 2), 2)
+            if alike:
+                table[:, 1:] = table[:, :1]
+        if self.style.line:
+            table[1, :] = ZERO
+        return table
+
+    # --- points -----------------------------------------------------------------------------------------------------
+
+    def place(self) -> fmpq:
+        """A coordinate in the region of the bump that the style asks for."""
+        near = self.any(-3, -2, -1, 1, 2, 3) / 16
+        centre = {"core": 0, "edge": 2, "far": 6}.get(self.style.where)
+        return near + centre if centre is not None else self.any(-3, -2, -1, 0, 1, 2, 3) + near
+
+    def point(self, index: frozenset[str], space: str, size: fmpq = ONE) -> Vector:
+        """A vector for each value of an index, in the coordinates in which the style means its places."""
+        shape = [self.style.clients if name == self.client and name in index else 1 for name in self._axes()]
+        flat = [np.array([self.place() * size for _ in range(int(np.prod(shape)))], dtype=object) for _ in range(2)]
+        first, second = (row.reshape(shape) for row in flat)
+        if self.style.line:
+            second = 0 * second
+        if space == "y":
+            return first, second
+        a, b, c, d = self._turn()
+        return plus((a * first, b * first), (c * second, d * second))
+
+    def _turn(self):
+        role = "inner" if "inner" in self.shapes else "plain"
+        return self.shapes[role].before
+
+    def _axes(self) -> list[str]:
+        return [index.name for index in self.setting.indices]
+
+    def free(self, name: str, time: int, sample: Component | int) -> Vector:
+        """A free point that depends on the past."""
+        variable = self.setting.variable(name)
+        self.rng = Random(f"{self.style.name} {name} {time}")
+        here, move = (self.point(variable.index, variable.space) for _ in range(2))
+        if not isinstance(sample, np.ndarray):
+            return here
+        return plus(here, tuple(times(x * fmpq(1, 64), sample) for x in move))
+
+    def start(self, mode: str) -> dict[tuple[str, int], Vector]:
+        """Values before the first update; `mode`: any, common to the clients, or the same at all times too."""
+        found: dict[tuple[str, int], Vector] = {}
+        for variable in self.setting.variables:
+            if not variable.equations:
+                continue
+            size = rational(self.style.scale) if variable.space == "y" else ONE
+            index = variable.index if mode == "any" else frozenset[str]()
+            once = self.point(index, variable.space, size)
+            for time in range(-2, variable.defined):
+                found[variable.name, time] = once if mode == "same" else self.point(index, variable.space, size)
+        return found
+
+
+def instance(style: Style, progress: Progress, seed: int = 0) -> Run:
+    """A run on concrete functions, with which all assumptions and conditions of a derivation hold.
+
+    Raises:
+        InputError: no start or no step size was found for which they do.
+    """
+    style = _with_rational_roots(style, progress)
+    maker = _Maker(style, seed, progress)
+    reader = Reader(progress.theorem, progress.theorem.statement(progress.label))
+    point = _constants(maker, reader, progress)
+    quantities = {name: q.meaning for name, q in progress.state.quantities.items()}
+    functions = Functions(maker.setting, _by_name(maker))
+    for mode in ("any", "common", "same"):
+        start = maker.start(mode)
+
+        def made(values: Mapping[Param, Fraction], start=start) -> Run:
+            quiet = frozenset(range(style.loud, style.clients))
+            sizes = (style.horizon, style.period)
+            return Run(maker.setting, functions, values, *sizes, start, maker.free, quiet, quantities)
+
+        if not all(_vanishes(made(point), a.term) for a in maker.plan.axioms.values() if isinstance(a, Start)):
+            continue
+        point = _with_start(maker.plan, reader, progress, point, made(point))
+        return made(_admissible(style, reader, progress, point))
+    raise InputError(f"{progress.theorem.id}: no start of style {style.name} satisfies the assumptions")
+
+
+def _with_rational_roots(style: Style, progress: Progress) -> Style:
+    """With 4 steps in a round instead of 2 where a condition has a root of their number."""
+    conditions = progress.state.region.conditions.values()
+    rooted = any(
+        p == _period(progress) and Fraction(e).denominator > 1 for c in conditions for m, _ in c.terms for p, e in m
+    )
+    return replace(style, period=4) if rooted and style.period == 2 else style
+
+
+def _period(progress: Progress) -> Param:
+    ((((param, _),), _),) = progress.state.period.terms
+    return param
+
+
+def _by_name(maker: _Maker) -> dict[str, Shape]:
+    return {f.name: maker.shapes["inner" if role == "operator" else role] for role, f in maker.roles.items()}
+
+
+def _vanishes(run: Run, term) -> bool:
+    return not any(x for component in run(term, 0) for x in component.reshape(-1))
+
+
+def _constants(maker: _Maker, reader: Reader, progress: Progress) -> dict[Param, Fraction]:
+    """Sizes, and constants of the functions; 1 for what is not known yet."""
+    point = {param: Fraction(1) for param in reader.params.values()}
+    for index in maker.setting.indices[:1]:
+        point |= {param: Fraction(maker.style.clients) for param in index.size.params}
+    for binding in progress.theorem.notation:
+        name, param = binding.quantity.name, reader.params[binding.name]
+        if name in maker.style.sizes:
+            point[param] = Fraction(maker.style.sizes[name])
+        value = constant(name, maker.shapes)
+        if value is not None:
+            point[param] = as_fraction(value if value or not param.positive else TINY)
+    return point
+
+
+def _with_start(plan: Derivation, reader: Reader, progress: Progress, point, run: Run) -> dict[Param, Fraction]:
+    """The gap of the objective, which is nonnegative by construction, and the error of the start."""
+    found = dict(point)
+    for axiom in plan.axioms.values():
+        if isinstance(axiom, LowerBound):
+            value = run.atom(At(axiom.quantity), 0)
+            if value < 0:
+                raise InputError(f"{progress.theorem.id}: wanted a nonnegative objective, got {value}")
+            _set(found, axiom.gap, as_fraction(value))
+        if isinstance(axiom, StartValue):
+            _set(found, axiom.bound, as_fraction(root(run.atom(At(axiom.quantity, False, axiom.offset), 0))))
+    return found
+
+
+def _set(point: dict[Param, Fraction], bound, value: Fraction) -> None:
+    (param,) = bound.params
+    point[param] = value
+
+
+def _admissible(style: Style, reader: Reader, progress: Progress, point) -> dict[Param, Fraction]:
+    """Hyperparameters that satisfy all conditions: weights at random, the step size the largest power of 2."""
+    rng, statement = Random(style.name), progress.theorem.statement(progress.label)
+    chosen_by = [c for c in statement.conditions if c.relation == "=="]
+    names = {b.name: b.quantity.name for b in progress.theorem.notation}
+    weights = [reader.params[n] for n, q in names.items() if q in WEIGHTS]
+    steps = [reader.params[n] for n, q in names.items() if q == "step_size"]
+    for _ in range(20):
+        chosen = dict(point) | {param: Fraction(1, 2 ** rng.randint(0, 3)) for param in weights}
+        for k in range(80):
+            found = _derived(chosen | {param: Fraction(1, 2**k) for param in steps}, progress)
+            found |= {reader.params[c.left.name]: reader.read(c.right).at(found) for c in chosen_by}
+            if all(slack.at(found) >= 0 for slack in progress.state.region.conditions.values()):
+                return found
+    raise InputError(f"{progress.theorem.id}: no admissible step size for the style {style.name}")
+
+
+WEIGHTS = ("momentum", "gradient_momentum", "inner_momentum", "step_scale")
+
+
+def _derived(point: Mapping[Param, Fraction], progress: Progress) -> dict[Param, Fraction]:
+    found, region = dict(point), progress.state.region
+    for param, formula in region.formulas.items():
+        value = formula.at(found)
+        found[param] = value if region.powers.get(param, 1) == 1 else as_fraction(root(rational(value)))
+    return found
+
+
+# --- comparing --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One statement at one step of a run; `ratio` is left over right, None where the right side is 0."""
+
+    step: str
+    time: int | None
+    holds: bool
+    left: fmpq
+    right: fmpq
+    style: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        return float(as_fraction(self.left / self.right)) if self.right > 0 else None
+
+    def __str__(self) -> str:
+        when = "" if self.time is None else f" at t = {self.time}"
+        left, right = float(as_fraction(self.left)), float(as_fraction(self.right))
+        return f"{self.step}{when} ({self.style}): {left:.12g} against {right:.12g}"
+
+
+def compare(name: str, fact: Fact, run: Run) -> Iterator[Comparison]:
+    """Both sides of a statement at every step at which it is said to hold."""
+    if isinstance(fact, Inequality):
+        for t in [None] if fact.phases is None else run.times_of(fact.phases):
+            yield _inequality(name, fact, run, t)
+    elif isinstance(fact, Equation):
+        for t in run.times_of(fact.phases):
+            size = sum((abs(x) for component in run(fact.term, t) for x in component.reshape(-1)), ZERO)
+            yield Comparison(name, t, size == 0, size, ZERO)
+    else:
+        for t in range(run.horizon):
+            bound = run.number(fact.bound)
+            worst = max(_conditional_square(fact, run, t).reshape(-1))
+            yield Comparison(name, t, worst <= bound, worst, bound)
+
+
+def _inequality(name: str, fact: Inequality, run: Run, t: int | None) -> Comparison:
+    rows = [run.number(c) * run.atom(atom, t or 0) for atom, c in fact.form]
+    over = sum(rows, ZERO)
+    holds = over == 0 if fact.equal else over <= 0
+    if fact.sides is None:
+        below = -sum((x for x in rows if x < 0), ZERO)
+        return Comparison(name, t, holds, over + below, below)
+    left, right = (run.scalar(side, t or 0) for side in fact.sides)
+    if left - right != over:
+        raise AssertionError(f"{name}: the normal form has another value than what was written")
+    return Comparison(name, t, holds, left, right)
+
+
+def _conditional_square(fact: Moment, run: Run, t: int) -> Component:
+    """E[|term|^2 | given] for every index and outcome; a norm of operators is rounded down."""
+    parts = run(fact.term, t)
+    squares = total([times(x, x) for x in parts])
+    if len(parts) == 4 and not fact.trace:
+        a, b, c, d = parts
+        determinant = total([times(a, d), -times(b, c)])
+        spread = total([times(squares, squares), -4 * times(determinant, determinant)])
+        squares = total([squares, each(lambda x: root(x, up=False), spread)]) / fmpq(2)
+    if fact.given is None:
+        return squares
+    return run.expected(squares, fact.given, t)
+
+
+# --- a derivation -----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Leaves:
+    """What was found for the steps of one derivation: how often compared, what failed, the largest ratio of each leaf."""
+
+    theorem: str
+    compared: int = 0
+    failed: list[Comparison] = field(default_factory=list)
+    tightest: dict[str, float] = field(default_factory=dict)
+    where: dict[str, str] = field(default_factory=dict)
+
+    def loose(self, share: float = 0.99) -> dict[str, float]:
+        """The leaves whose largest ratio is below the share, with it."""
+        return {name: ratio for name, ratio in self.tightest.items() if ratio < share}
+
+    def __str__(self) -> str:
+        rows = [f"{self.theorem}: {self.compared} comparisons, {len(self.failed)} failed"]
+        rows += [f"  {name:28} {ratio:.6f}  {self.where[name]}" for name, ratio in self.tightest.items()]
+        return "\n".join([*rows, *(f"  FAILED {one}" for one in self.failed)])
+
+
+def established(theorem: Theorem) -> Progress:
+    """The checked steps of the derivation of a theorem.
+
+    Raises:
+        InputError: it has none of its own (a corollary follows from its theorem).
+        ProofError: a step does not follow.
+    """
+    plan = derivation(theorem)
+    if not isinstance(plan, Derivation):
+        raise InputError(f"{theorem.id}: no derivation of its own")
+    progress = begin(plan, theorem, theorem.default)
+    for step in plan.steps:
+        progress = progress.after(step)
+    return progress
+
+
+def leaf_names(progress: Progress) -> frozenset[str]:
+    """The steps that rest on an assumption."""
+    return frozenset(step.name for step in progress.derivation.steps if isinstance(step.rule, LEAVES))
+
+
+def instances(progress: Progress, styles: tuple[Style, ...] = STYLES) -> dict[Style, Run]:
+    """A run of each style."""
+    return {style: instance(style, progress) for style in styles}
+
+
+def examine(progress: Progress, runs: Mapping[Style, Run], facts: Mapping[str, Fact] | None = None) -> Leaves:
+    """Compare the sides of every step, or of the given statements, along each run."""
+    leaves, found = leaf_names(progress), Leaves(progress.theorem.id)
+    for style, run in runs.items():
+        for name, fact in (progress.state.facts if facts is None else facts).items():
+            if style.ends and not _about_the_ends(fact):
+                continue
+            for one in compare(name, fact, run):
+                _record(found, replace(one, style=style.name), facts is not None or name in leaves)
+    return found
+
+
+def _about_the_ends(fact: Fact) -> bool:
+    return isinstance(fact, Inequality) and all(isinstance(atom, At | One) for atom, _ in fact.form)
+
+
+def _record(found: Leaves, one: Comparison, leaf: bool) -> None:
+    found.compared += 1
+    if not one.holds:
+        found.failed.append(one)
+    if leaf and one.ratio is not None and one.ratio > found.tightest.get(one.step, -1.0):
+        found.tightest[one.step], found.where[one.step] = one.ratio, one.style
+
+
+def allowed(progress: Progress) -> dict[str, Fact]:
+    """Every assumption at free points, with and without its samples, wherever the kernel gives an instance of it.
+
+    So an assumption is tried also where its derivation does not use it, such as for every sample instead of the mean.
+    """
+    state, setting = progress.state.copy(), progress.derivation.setting
+    found: dict[str, Fact] = {}
+    for name, axiom in state.axioms.items():
+        if not isinstance(axiom, FUNCTIONS):
+            continue
+        for drawn in product((0, None), repeat=len(setting.function(axiom.function).sources)):
+            for vectors in _vectors(setting) if isinstance(axiom, LipschitzOperator) else [()]:
+                points = _points(setting, setting.function(axiom.function).domain)
+                values = tuple(App(axiom.function, point, drawn) for point in points[: 1 + isinstance(axiom, TWO)])
+                try:
+                    found[f"{name} {drawn} {vectors}"] = axiom.instance(state, (*values, *vectors))
+                except ProofError:
+                    continue
+    return found
+
+
+FUNCTIONS = (Lipschitz, Bounded, SecondMoment, Variance, Heterogeneity, LipschitzOperator)
+TWO = (Lipschitz, LipschitzOperator)
+
+
+def _points(setting: Setting, domain: str) -> tuple[Term, ...]:
+    """Two free points of a space; in that of inner values, the mean inner map at them."""
+    free = [Var(v.name) for v in setting.variables if not v.equations and v.space == "x"]
+    if domain == "x":
+        return tuple(free[:2])
+    (inner,) = (f for f in setting.functions if f.space == domain)
+    return tuple(App(inner.name, point, (None,) * len(inner.sources)) for point in free[:2])
+
+
+def _vectors(setting: Setting) -> Iterator[tuple[Term, ...]]:
+    for function in setting.functions:
+        if is_outer(function):
+            for drawn in product((0, None), repeat=len(function.sources)):
+                yield (App(function.name, _points(setting, function.domain)[0], drawn),)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or derived_ids():
+        if isinstance(derivation(get_theorem(name)), Derivation):
+            checked = established(get_theorem(name))
+            print(examine(checked, instances(checked)), flush=True)
