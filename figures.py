@@ -35,7 +35,11 @@ _HATCHES = ("", "///", "...", "\\\\\\", "xxx", "+++", "ooo")
 _SIZE_INCHES = (5.6, 3.8)
 _LEGEND_ROW_INCHES = 0.19
 _BAR_INCHES = 0.28
-_TITLE_WIDTH, _LABEL_WIDTH = 72, 44  # characters that fit at these sizes
+_TITLE_WIDTH, _LABEL_WIDTH, _ACROSS = (
+    72,
+    44,
+    68,
+)  # characters that fit at these sizes: titles, vertical and horizontal labels
 _LEGEND_WIDTH = 38  # two entries of so many characters fit side by side
 _FEW_DECADES = 3
 _MOST_MARKERS = 20
@@ -145,6 +149,19 @@ def _fitted(axis: Axis) -> str:
     return text if _width(text) <= _LABEL_WIDTH or axis.unit == "1" else f"{axis.label}\n({axis.unit_text})"
 
 
+def _wrapped(axis: Axis) -> str:
+    """The label of the horizontal axis, on two lines where one is too long; a formula in it stays whole."""
+    words = re.findall(r"(?:\$[^$]*\$|\S)+", str(axis))
+    total, lines = _width(str(axis)), [""]
+    for word in words:
+        joined = f"{lines[-1]} {word}".strip()
+        if total > _ACROSS and lines[-1] and _width(joined) > _ACROSS:
+            lines.append(word)
+        else:
+            lines[-1] = joined
+    return "\n".join(lines) if len(lines) > 1 else str(axis)
+
+
 # --- drawing ---------------------------------------------------------------------------------------------------------
 
 
@@ -208,7 +225,9 @@ def panel_plot(panels: Sequence[Panel], *, title: str) -> Plot:
     with styled(_SIZE_INCHES[0] * columns, _SIZE_INCHES[1] * rows, title=title, across=columns) as figure:
         for place, panel in enumerate(panels):
             _check_names(panel.curves)
-            axes = figure.add_subplot(rows, columns, place + 1, xlabel=str(panel.x_axis), ylabel=_fitted(panel.y_axis))
+            axes = figure.add_subplot(
+                rows, columns, place + 1, xlabel=_wrapped(panel.x_axis), ylabel=_fitted(panel.y_axis)
+            )
             axes.set_xscale("log" if panel.x_log else "linear")
             axes.set_yscale("log" if panel.y_log else "linear")
             axes.set_title(textwrap.fill(plain(panel.title), _TITLE_WIDTH))

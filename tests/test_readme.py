@@ -1,4 +1,6 @@
-"""Every `$ fedco ...` block of README.md and of the how-to pages runs and prints what the page shows.
+"""Every `$ fedco ...` block of README.md and of the pages of docs/ runs and prints what the page shows.
+
+The commands of a block run one after the other in one folder; those of another block start anew.
 
 A line of a block that is only `…` stands for one line or more, whatever they are. A block of TOML whose first line is
 `# NAME.toml` is that file, for the commands of its page. A command shown without output only has to run.
@@ -6,6 +8,7 @@ A line of a block that is only `…` stands for one line or more, whatever they 
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -16,12 +19,16 @@ from pathlib import Path
 
 import fedco
 import pytest
+from fedco.bounds.registry import all_theorems, paper_keys
+from fedco.cli import app
+from typer.main import get_command
 
 ROOT = Path(fedco.__file__).parent
 README = ROOT / "README.md"
 RUN_ELSEWHERE = {"choose-step-sizes.md"}  # tests/cli/test_inverse.py
-PAGES = [README, *sorted(page for page in (ROOT / "docs" / "howto").glob("*.md") if page.name not in RUN_ELSEWHERE)]
-SLOW = ("validate", "report")
+FOLDERS = (ROOT / "docs", ROOT / "docs" / "howto")
+PAGES = [README, *sorted(p for folder in FOLDERS for p in folder.glob("*.md") if p.name not in RUN_ELSEWHERE)]
+SLOW = ("validate", "report", "falsify")
 ELISION = "…"
 RUN = "from fedco.cli import main; main()"
 
@@ -43,6 +50,10 @@ def commands(page: Path) -> list[Shown]:
     return [shown for block in fences(page) for shown in commands_of(page, block)]
 
 
+def blocks(page: Path) -> list[list[Shown]]:
+    return [found for block in fences(page) if (found := commands_of(page, block))]
+
+
 def commands_of(page: Path, block: str) -> list[Shown]:
     """A command goes on after a backslash, its output up to the next command or the end of the block."""
     joined = block.replace("\\\n", "")
@@ -58,33 +69,38 @@ def matches(shown: tuple[str, ...], printed: str) -> bool:
 
 
 def write_files(page: Path, folder: Path) -> None:
-    """What the commands of a page need: its TOML files, and the folder `docs` of the repository."""
+    """What the commands of a page need: its TOML files, and the folders `docs` and `examples` of the repository."""
     for block in fences(page):
         if name := re.match(r"# (\w+\.toml)\n", block):
             (folder / name[1]).write_text(block, encoding="utf-8")
-    (folder / "docs").symlink_to(ROOT / "docs")
+    for name in ("docs", "examples"):
+        (folder / name).symlink_to(ROOT / name)
 
 
 def cases() -> list[object]:
-    found = [shown for page in PAGES for shown in commands(page)]
+    found = [block for page in PAGES for block in blocks(page)]
     return [
         pytest.param(
-            shown,
-            id=f"{shown.page.stem}-{'-'.join(shown.command.split()[1:3])}",
-            marks=[pytest.mark.slow] if shown.command.split()[1] in SLOW else [],
+            block,
+            id=f"{block[0].page.stem}-{'-'.join(block[0].command.split()[1:3])}",
+            marks=[pytest.mark.slow] if {shown.command.split()[1] for shown in block} & {*SLOW} else [],
         )
-        for shown in found
+        for block in found
     ]
 
 
-@pytest.mark.parametrize("shown", cases())
-def test_a_command_prints_what_the_page_shows(shown: Shown, tmp_path: Path):
-    write_files(shown.page, tmp_path)
-    arguments = [sys.executable, "-c", RUN, *shlex.split(shown.command)[1:]]
-    done = subprocess.run(arguments, capture_output=True, text=True, cwd=tmp_path, timeout=600, check=False)
-    assert done.returncode == 0, done.stderr
-    difference = "\n".join(unified_diff(shown.output, done.stdout.splitlines(), "shown", "printed", lineterm=""))
-    assert not shown.output or matches(shown.output, done.stdout), f"{shown.command}\n{difference}"
+@pytest.mark.parametrize("block", cases())
+def test_commands_print_what_the_page_shows(block: list[Shown], tmp_path: Path):
+    write_files(block[0].page, tmp_path)
+    for shown in block:
+        arguments = [sys.executable, "-c", RUN, *shlex.split(shown.command, comments=True)[1:]]
+        environment = {**os.environ, "BROWSER": "true"}  # what `--open` starts: a program that does nothing
+        done = subprocess.run(
+            arguments, capture_output=True, text=True, cwd=tmp_path, timeout=900, check=False, env=environment
+        )
+        assert done.returncode == 0, (shown.command, done.stderr)
+        difference = "\n".join(unified_diff(shown.output, done.stdout.splitlines(), "shown", "printed", lineterm=""))
+        assert not shown.output or matches(shown.output, done.stdout), f"{shown.command}\n{difference}"
 
 
 def test_no_command_is_overlooked():
@@ -136,3 +152,74 @@ def test_every_file_that_a_page_names_is_there(page: str):
     folders = [ROOT, *(folder for room in ROOMS for folder in (ROOT / room, *(ROOT / room).glob("**/")))]
     found = {name: [path for folder in folders for path in folder.glob(patterns[name])] for name in named}
     assert not [name for name, paths in found.items() if not paths]
+
+
+RUN_BY = {
+    "CONTRIBUTING.md": "test_add_a_theorem.py",
+    "docs/falsifier.md": "validation/test_falsifier_record.py",
+    "docs/howto/add-a-method.md": "algorithms/test_add_a_method.py",
+    "docs/howto/choose-step-sizes.md": "cli/test_inverse.py",
+    "docs/howto/from-a-model-to-a-schedule.md": "synthetic/test_from_a_model.py",
+    "docs/howto/test-a-bound.md": "validation/test_testing.py",
+    "docs/howto/your-own-problem.md": "synthetic/test_your_own_problem.py",
+    "docs/howto/your-own-theorem.md": "test_examples.py",
+}
+"""The test that takes the Python and the diffs of a page as they stand and runs or applies them."""
+WRITTEN = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+INSTALLING = {"README.md", "docs/dependencies.md"}
+"""Pages with a block of no kind: how fedco is installed, which `make test` itself and tests/test_wheel.py do."""
+
+
+def test_every_block_of_a_page_is_run_somewhere():
+    """Commands in a block of `console`, here or where RUN_ELSEWHERE says; Python and diffs by the test of their page, which names it."""
+    seen = set()
+    for page in WRITTEN:
+        name, text = page.relative_to(ROOT).as_posix(), page.read_text(encoding="utf-8")
+        kinds = set(re.findall(r"^```(\w*)\n.*?^```", text, re.DOTALL | re.MULTILINE))
+        assert kinds <= {"console", "python", "diff", "toml", *([""] if name in INSTALLING else [])}, name
+        assert "console" not in kinds or page in PAGES or page.name in RUN_ELSEWHERE, name
+        if kinds & {"python", "diff"}:
+            assert page.name in (ROOT / "tests" / RUN_BY[name]).read_text(encoding="utf-8"), name
+            seen.add(name)
+        if page.parent.name != "gallery":
+            outside = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+            assert not re.findall(r"^(?: {4}|\$ )(?:fedco|python|pip) .*$", outside, re.MULTILINE), name
+    assert seen == set(RUN_BY)
+
+
+INLINE = re.compile(r"`(fedco [^`]+)`")
+PLACEHOLDER = re.compile(r"[A-Z]+")
+
+
+def spoken() -> dict[str, str]:
+    """Every command that stands within a sentence of a page, with one page on which it does."""
+    return {command: page.name for page in WRITTEN for command in INLINE.findall(page.read_text(encoding="utf-8"))}
+
+
+def test_a_command_within_a_sentence_is_understood():
+    """The program parses it, and what it names is there: a theorem, a paper, a finding, a file of docs/. Capitals stand for any."""
+    known = {*all_theorems(), *paper_keys()}
+    audit = (ROOT / "docs" / "audit.md").read_text(
+        encoding="utf-8"
+    )  # tests/validation/test_pages.py compares it with an audit
+    findings = {*re.findall(r"^### (.+)$", audit, re.MULTILINE)}
+    read = 0
+    for text, page in spoken().items():
+        _, name, *arguments = shlex.split(text)
+        if name.startswith("-"):
+            continue
+        command = get_command(app).commands[name]
+        is_shown = bool(arguments) and not any(PLACEHOLDER.fullmatch(word) for word in arguments)
+        if not is_shown:
+            continue
+        context = command.make_context(name, list(arguments))
+        read += 1
+        for word in arguments:
+            if word.startswith("docs/"):
+                assert (ROOT / word).exists(), (page, text)
+        wanted = context.params.get("recheck")
+        assert wanted is None or wanted in findings, (page, text)
+        given = context.params.get("name") or context.params.get("theorem")
+        is_file = given is not None and (ROOT / "examples" / given).is_file()
+        assert given is None or given in known or is_file or ":" in given or "/" in given, (page, text)
+    assert read > 200

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..audit.findings import Evidence, Finding
     from ..audit.refutation import Refutation
     from ..cost.claims import Claim
-    from ..proof.kernel import Corollary, Derivation, Reader
+    from ..proof.kernel import Plan, Reader
 
 FILES = {
     "theorems": "THEOREMS",
@@ -74,7 +74,7 @@ class Paper:
         return {item.name: item for item in self.load("counterexamples")}
 
     @cached_property
-    def derivations(self) -> dict[str, Callable[[Reader], Derivation | Corollary]]:
+    def derivations(self) -> dict[str, Callable[[Reader], Plan]]:
         """Id of a theorem -> the derivation of its corrected statement, as a function of the symbols."""
         return {f"{self.key}.{name}": build for name, build in self.load("derivations")}
 

@@ -7,10 +7,10 @@ from functools import cache
 from ..language.reading import InputError
 from ..language.theorem import Theorem
 from ..registry import all_papers, get_paper, is_paper
-from .kernel import Corollary, Derivation, Reader, Verdict, check, follow
+from .kernel import Alternatives, Derivation, Plan, Reader, Verdict, check, check_each, follow
 
 
-def derivation(theorem: Theorem, label: str = "") -> Derivation | Corollary | None:
+def derivation(theorem: Theorem, label: str = "") -> Plan | None:
     """The derivation of a statement as data, or None where there is none; it is always that of the default statement."""
     key = theorem.id.partition(".")[0]
     if label not in ("", theorem.default) or not is_paper(key):
@@ -33,11 +33,13 @@ def prove(theorem: Theorem, label: str = "") -> Verdict:
     return verdict(found, theorem)
 
 
-def verdict(found: Derivation | Corollary, theorem: Theorem, label: str = "") -> Verdict:
+def verdict(found: Plan, theorem: Theorem, label: str = "") -> Verdict:
     """What the kernel says of a derivation; for a corollary, with that of its theorem."""
     label = label or theorem.default
     if isinstance(found, Derivation):
         return check(found, theorem, label)
+    if isinstance(found, Alternatives):
+        return check_each(found, theorem, label)
     return follow(found, theorem, label, _premise(found.theorem, found.label))
 
 

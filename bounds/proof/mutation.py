@@ -18,7 +18,7 @@ from ..language.reading import InputError
 from ..language.theorem import Condition, Statement, Term, Theorem
 from ..registry import get_theorem
 from .derivations import derivation, derived_ids, prove, verdict
-from .kernel import Corollary, Derivation, Inequality, Param, ProofError, Signomial, Verdict, check
+from .kernel import Alternatives, Derivation, Inequality, Param, Plan, ProofError, Signomial, Verdict, check
 from .kernel.derivation import Progress, begin, finish
 
 
@@ -144,9 +144,7 @@ def _established(progress: Progress) -> tuple[Any, ...]:
 OUTCOMES = ("refused", "reported", "same", "survived")
 
 
-def outcome(
-    changed: Derivation | Corollary, theorem: Theorem, label: str, before: Verdict, resumed: Resumed | None = None
-) -> str:
+def outcome(changed: Plan, theorem: Theorem, label: str, before: Verdict, resumed: Resumed | None = None) -> str:
     """What the check makes of a change: one of `OUTCOMES`; `resumed` saves the time for what comes before the change.
 
     `refused`: it does not check. `reported`: it checks, and leaves out or uses something else than before, and says so. `same`:
@@ -200,20 +198,27 @@ class Survey:
 def survey(theorem: Theorem, sample: int = 0, seed: int = 0) -> Survey:
     """Try every change of the derivation and of the statement that it proves, or a random sample of them.
 
+    Each of several cases is tried by itself.
+
     Raises:
         InputError: the theorem has no derivation, or it does not check.
     """
-    plan, before = derivation(theorem), prove(theorem)
-    if plan is None or not before.checked:
-        raise InputError(f"{theorem.id}: wanted a derivation that checks, got {before.failure or 'none'}")
-    label = before.statement
-    changes: list[tuple[str, Derivation | Corollary, Theorem]] = [(m.where, m.value, theorem) for m in mutants(plan)]
-    changes += [(m.where, plan, with_statement(theorem, m.value)) for m in statement_mutants(theorem.statement(label))]
+    plan, proved = derivation(theorem), prove(theorem)
+    if plan is None or not proved.checked:
+        raise InputError(f"{theorem.id}: wanted a derivation that checks, got {proved.failure or 'none'}")
+    label = proved.statement
+    cases = plan.cases if isinstance(plan, Alternatives) else (("", plan),)
+    changes: list[tuple[str, str, Plan, Theorem]] = []
+    for name, case in cases:
+        changes += [(name, f"{name}{m.where}", m.value, theorem) for m in mutants(case)]
+        for m in statement_mutants(theorem.statement(label)):
+            changes.append((name, f"{name} {m.where}".strip(), case, with_statement(theorem, m.value)))
     chosen = Random(f"{theorem.id} {seed}").sample(changes, min(sample, len(changes))) if sample else changes
     counts, survivors = dict.fromkeys(OUTCOMES, 0), []
-    resumed = Resumed(plan, theorem, label) if isinstance(plan, Derivation) else None
-    for where, changed, about in chosen:
-        found = outcome(changed, about, label, before, resumed)
+    known = {name: verdict(case, theorem, label) for name, case in cases}
+    resumed = {name: Resumed(case, theorem, label) for name, case in cases if isinstance(case, Derivation)}
+    for name, where, changed, about in chosen:
+        found = outcome(changed, about, label, known[name], resumed.get(name))
         counts[found] += 1
         if found == "survived":
             survivors.append(where)

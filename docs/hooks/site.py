@@ -1,4 +1,5 @@
-"""What `make site` makes beside the Markdown files: the navigation, the explorer on the start page, and formulas as MathML.
+"""What `make site` makes beside the Markdown files: the navigation, the explorer on the start page, the notebooks as pages, and
+formulas as MathML.
 
 mkdocs calls the functions `on_…` of this file (`hooks` in mkdocs.yml).
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from fedco.bounds.language.typesetting import mathml
 from fedco.bounds.registry import all_papers
 from fedco.validation.explorer.page import write_explorer
 from mkdocs.structure.files import File
+from nbconvert import MarkdownExporter
 
 DISPLAYED = re.compile(r'<div class="arithmatex">\\\[(.*?)\\\]</div>', re.DOTALL)
 INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
@@ -32,6 +35,7 @@ def on_config(config: Any) -> Any:
     config.nav = [
         {"Start": "index.md"},
         {"Tour": TOUR},
+        {"Notebooks": [page(docs, path.with_suffix(".md")) for path in notebooks(docs)]},
         {"How to": [{title(path): page(docs, path)} for path in sorted((docs / "howto").glob("*.md"))]},
         {"Theorems": ["theorems/index.md", *theorems(docs)]},
         {"Derivations": [{title(path): page(docs, path)} for path in sorted((docs / "theory").glob("*.md"))]},
@@ -73,9 +77,17 @@ def figures(docs: Path) -> list[Path]:
     return sorted(pages, key=lambda path: not path.with_suffix(".svg").exists())
 
 
+def notebooks(docs: Path) -> list[Path]:
+    """The notebooks, the tutorial first."""
+    return sorted((docs / "notebooks").glob("*.ipynb"), key=lambda path: (path.stem != "tutorial", path.stem))
+
+
 def on_files(files: Any, config: Any) -> Any:
-    """The explorer with the main theorems of every paper, and the README, whose commands a test runs, as a tour."""
+    """The explorer with the main theorems of every paper, the README, whose commands a test runs, as a tour, and the notebooks."""
     files.append(File.generated(config, TOUR, content=tour(Path(config.docs_dir))))
+    for path in notebooks(Path(config.docs_dir)):
+        for name, content in notebook_files(path):
+            files.append(File.generated(config, f"notebooks/{name}", content=content))
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / EXPLORER
         write_explorer(made)
@@ -84,9 +96,23 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def tour(docs: Path) -> str:
-    """The README as a page, its links into docs/ as links between pages."""
-    text = (docs.parent / "README.md").read_text(encoding="utf-8").replace("](docs/", "](")
+    """The README as a page, its links into docs/ as links between pages; a notebook is a page here."""
+    text = (docs.parent / "README.md").read_text(encoding="utf-8").replace("](docs/", "](").replace(".ipynb)", ".md)")
     return text.replace("# fedco\n", "# A tour\n", 1)
+
+
+def notebook_files(path: Path) -> Iterator[tuple[str, str | bytes]]:
+    """A notebook with its kept outputs as a page, and the figures on it."""
+    text, resources = MarkdownExporter().from_filename(
+        str(path), {"unique_key": path.stem, "output_files_dir": path.stem}
+    )
+    yield from resources["outputs"].items()
+    heading, _, rest = text.partition("\n")
+    note = f"[The notebook]({path.name}). A test runs it from top to bottom and compares every output with those shown here."
+    yield (
+        f"{path.stem}.md",
+        f"{heading}\n\n{note}\n{rest}".replace("![svg](", "![The figure that the cell above draws]("),
+    )
 
 
 def on_page_markdown(text: str, page: Any, config: Any, **_: Any) -> str:

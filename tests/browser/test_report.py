@@ -90,7 +90,7 @@ def test_search_leaves_what_fits(open_page: Callable[..., Any], page_file: Path)
     [
         ("paper", "second", ["second.theorem_1"]),
         ("status", "refuted", ["first.theorem_5_1", "first.lemma_2"]),
-        ("status", "proved", ["first.theorem_5_1"]),
+        ("status", "proved", ["first.theorem_5_1", "first.corollary_1"]),
         ("kind", "claim", ["first.remark_3_7"]),
     ],
 )
@@ -192,6 +192,28 @@ def test_a_statement_is_a_tab(open_page: Callable[..., Any], page_file: Path) ->
     assert page.is_visible(f"{card} [data-label=corrected]")
 
 
+def test_a_proved_statement_has_a_box_with_every_step(open_page: Callable[..., Any], page_file: Path) -> None:
+    """Whatever its label is; the box says on what the proof rests and how it is checked again."""
+    page = open_page(page_file)
+    proved = [(c["id"], s) for c in CONTENTS["cards"] for s in c["statements"] if s["status"]["outcome"] == "proved"]
+    assert {s["label"] for _, s in proved} == {"printed", "corrected"}
+    assert page.locator(".proof").count() == len(proved)
+    for name, statement in proved:
+        box = page.locator(f"[id='{name}-{statement['label']}'] .proof")
+        said = box.text_content()
+        known = statement["proof"]
+        assert "Proof checked by the kernel" in said and f"{known['steps']} steps" in said and known["command"] in said
+        assert all(item in said for key in ("assumptions", "conditions", "loose", "unused") for item in known[key])
+        assert box.locator(".steps li").count() == len(statement["steps"])
+        box.locator("summary").click()
+        assert box.locator(".steps li").last.is_visible()
+
+
+def test_a_search_that_tested_hardly_anything_says_so(open_page: Callable[..., Any], page_file: Path) -> None:
+    page = open_page(page_file)
+    assert "tested hardly anything" in page.inner_text("[id='first.corollary_1']")
+
+
 @pytest.mark.parametrize("place", ["finding-first.drift", "refuted-first.lemma_2", "first.theorem_5_1-printed"])
 def test_an_address_opens_what_holds_it(open_page: Callable[..., Any], page_file: Path, place: str) -> None:
     page = open_page(page_file, f"#{place}")
@@ -235,5 +257,7 @@ def test_print_opens_everything_and_closes_it_again(open_page: Callable[..., Any
     assert page.locator("details:not([open])").count() == 0 < closed
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("details:not([open])").count() == closed
+    page.click("#theme")
     page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not page.is_visible(".top") and page.is_visible("[id='first.theorem_5_1'] [data-label=printed]")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import html
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import fedco
+import nbformat
 import pytest
 from fedco.bounds.registry import all_theorems
 
@@ -66,6 +69,31 @@ def test_every_theorem_has_a_page_with_typeset_formulas(site: Path) -> None:
         text = (site / "theorems" / f"{name}.html").read_text(encoding="utf-8")
         assert "arithmatex" not in text and "\\frac" not in text and "&amp;</mi>" not in text
         assert "<math" in text or theorem.kind not in ("theorem", "corollary"), name
+        assert not re.search(r"^\d+\. \*\*|^\| ---|^- `", text, re.MULTILINE), name  # Markdown that was not set
+
+
+def test_notebooks_are_pages_with_their_outputs(site: Path) -> None:
+    """Every output that is kept in a notebook is on its page: text, tables and figures."""
+    for path in (ROOT / "docs" / "notebooks").glob("*.ipynb"):
+        page = (site / "notebooks" / f"{path.stem}.html").read_text(encoding="utf-8")
+        shown = " ".join(html.unescape(re.sub(r"<[^>]+>", "", page)).split())
+        cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+        outputs = [output for cell in cells for output in cell.outputs]
+        assert outputs and (site / "notebooks" / path.name).exists()
+        figures = sum("image/svg+xml" in output.get("data", {}) for output in outputs)
+        assert (
+            page.count("The figure that the cell above draws")
+            == figures
+            == len([*(site / "notebooks").glob(f"{path.stem}/*.svg")])
+        )
+        for output in outputs:
+            data = output.get("data", {})
+            if data.keys() <= {"text/plain"}:
+                text = output.get("text") or data["text/plain"]
+                assert " ".join(text.split()) in shown, text
+        assert all(" ".join(cell.source.split()) in shown for cell in cells)
+        tables = [output["data"]["text/html"] for output in outputs if "text/html" in output.get("data", {})]
+        assert tables and page.count("<table") >= sum(table.count("<table") for table in tables)
 
 
 def test_no_page_asks_for_anything_outside(site: Path) -> None:
@@ -96,7 +124,20 @@ def test_the_start_page_holds_the_explorer_and_the_search_finds(browser: Any, ad
     assert asked == []
 
 
-@pytest.mark.parametrize("name", ["index", "audit", "theorems/feddro.theorem_5_1", "theory/fcsg", "reference/method"])
+PHONE = (
+    "index",
+    "audit",
+    "theorems/feddro.theorem_5_1",
+    "theory/fcsg",
+    "reference/method",
+    "notebooks/tutorial",
+    "notebooks/is_this_theorem_right",
+    "gallery/index",
+    "glossary",
+)
+
+
+@pytest.mark.parametrize("name", PHONE)
 def test_a_page_fits_a_phone(browser: Any, address: str, sideways: Callable[[Any], int], name: str) -> None:
     asked: list[str] = []
     page = opened(browser, f"{address}/{name}.html", asked, viewport={"width": 400, "height": 800})

@@ -1,8 +1,12 @@
-"""What is kept of searches, and the line that pages and reports print of a statement."""
+"""What is kept of searches, the line that pages and reports print of a statement, and the Python of docs/falsifier.md."""
 
 import json
+import re
 import time
+from dataclasses import replace
+from pathlib import Path
 
+import fedco
 import pytest
 from fedco.bounds.language.change import Change, changed
 from fedco.bounds.registry import all_theorems, get_theorem
@@ -11,6 +15,7 @@ from fedco.validation.falsifier import record
 from fedco.validation.report.pages import paper_pages
 
 SGD = get_theorem("baselines.local_sgd")
+PAGE = Path(fedco.__file__).parent / "docs" / "falsifier.md"
 
 
 @pytest.fixture
@@ -39,6 +44,27 @@ def test_a_search_is_kept_and_forgotten_when_its_statement_changes(file) -> None
     other = changed(SGD, "printed", Change("drift", "dropped"))
     assert record.searched(other, "printed") is None
     assert record.standing(other, "printed") == "not searched"
+
+
+def test_a_search_that_came_nowhere_near_the_bound_says_that_it_tested_hardly_anything() -> None:
+    near = record.Searched("SURVIVED", 0.4, 1000, 5.0, "2026-11-22", "0.1.0")
+    assert str(near).startswith("survived 1000 instances") and not near.tested_little
+    far = replace(near, ratio=1e-12)
+    assert far.tested_little and "survived" not in str(far)
+    assert "no instance came above 1e-12 of the bound, so the search tested hardly anything" in str(far)
+    assert "no admissible instance was found, nothing was tested" in str(replace(near, ratio=0.0))
+    assert not replace(far, outcome="REFUTED").tested_little
+
+
+def test_the_python_of_the_page_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    (program,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    monkeypatch.chdir(PAGE.parents[1] / "examples")
+    names: dict[str, object] = {}
+    exec(compile(program, PAGE.name, "exec"), names)
+    tests = [found for name, found in names.items() if name.startswith("test_")]
+    assert len(tests) == 1
+    for test in tests:
+        test()
 
 
 def test_a_refuted_statement_says_so_whatever_a_search_found(file) -> None:

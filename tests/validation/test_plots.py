@@ -20,6 +20,7 @@ from fedco.figures import (
     log_log_plot,
     look,
     mathtext,
+    plain,
     save,
 )
 from fedco.validation.report.plots import convergence_plot
@@ -177,3 +178,24 @@ def test_every_letter_of_every_paper_can_stand_on_an_axis():
 def test_bars_keep_their_numbers_and_leave_out_what_a_log_axis_cannot_show():
     made = bar_plot({"a": {"x": 1.0, "y": 0.0}, "b": {"x": None, "y": 10.0}}, title="t", axis=METRIC, log=True)
     assert made.data == {"a": [1.0, 0.0], "b": [None, 10.0]} and len(made.figure.legends) == 1
+
+
+def test_a_long_label_of_the_horizontal_axis_is_broken_and_stays_on_the_figure():
+    """The longest meanings of all papers, with their letters and units; a formula in a label stays whole."""
+    axes = {
+        Axis(f"{mathtext(b.latex)}: {plain(b.quantity.meaning)}", str(b.quantity.dimension))
+        for theorem in all_theorems().values()
+        for label in theorem.labels
+        for b in theorem.symbols(label).values()
+    }
+    longest = sorted(axes, key=lambda axis: -len(str(axis)))[:12]
+    broken = 0
+    for axis in longest:
+        figure = log_log_plot([Curve("mean", T, MEAN)], title="", x_axis=axis, y_axis=METRIC).figure
+        figure.canvas.draw()
+        label = figure.axes[0].xaxis.label
+        box = label.get_window_extent()
+        assert box.x0 >= 0 and box.x1 <= figure.bbox.width, label.get_text()
+        assert label.get_text().split() == str(axis).split() and label.get_text().count("$") == str(axis).count("$")
+        broken += "\n" in label.get_text()
+    assert broken > 3

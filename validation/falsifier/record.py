@@ -30,6 +30,8 @@ from .each_term import each_term
 FILE = Path(__file__).with_name("searches.json")
 Entry = dict[str, Any]
 _FORMAT = "fedco searches 1"
+FAR = 1e-3
+"""A search whose worst instance stays below this part of the bound says next to nothing about the statement."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,22 @@ class Searched:
     version: str
     parts: tuple[Entry, ...] = ()
 
+    @property
+    def tested_little(self) -> bool:
+        """Whether no instance came near the bound, so that surviving means next to nothing."""
+        return self.outcome != "REFUTED" and self.ratio < FAR
+
     def __str__(self) -> str:
         if self.outcome == "REFUTED":
             return f"refuted by a search of {self.seconds:.0f} s, ratio {self.ratio:.4g} ({self.day})"
         if self.ratio == 0:
             return (
                 f"searched for {self.seconds:.0f} s ({self.day}): no admissible instance was found, nothing was tested"
+            )
+        if self.tested_little:
+            return (
+                f"searched for {self.seconds:.0f} s ({self.day}, fedco {self.version}): no instance came above {self.ratio:.1g} of "
+                "the bound, so the search tested hardly anything"
             )
         return (
             f"survived {self.evaluations} instances in {self.seconds:.0f} s of processor time, worst ratio {self.ratio:.3g} "
@@ -65,7 +77,7 @@ class Searched:
 def searched(theorem: Theorem, label: str) -> Searched | None:
     """The kept search of a statement as it stands now; None where there is none."""
     entry = _kept(FILE).get(_key(theorem, label))
-    if entry is None or entry["statement"] != _text(theorem, label):
+    if entry is None or entry["statement"] != formulas_digest(theorem, label):
         return None
     return Searched(
         entry["outcome"],
@@ -116,8 +128,8 @@ def _key(theorem: Theorem, label: str) -> str:
     return f"{theorem.id} ({label})"
 
 
-def _text(theorem: Theorem, label: str) -> str:
-    """What a search depends on: every expression of the statement."""
+def formulas_digest(theorem: Theorem, label: str) -> str:
+    """What a search or a measurement of a statement depends on: every expression of it."""
     statement = theorem.statement(label)
     return digest([f"{name}: {expr}" for name, expr in statement.expressions()])[:16]
 
@@ -144,7 +156,7 @@ def keep(theorem: Theorem, label: str, seconds: float, *, seed: int = 0, file: P
         "seconds": round(time.process_time() - began, 1),
         "day": datetime.now(UTC).date().isoformat(),
         "version": __version__,
-        "statement": _text(theorem, label),
+        "statement": formulas_digest(theorem, label),
     }
     _change(file, _key(theorem, label), entry)
     return entry

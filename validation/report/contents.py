@@ -53,7 +53,7 @@ def card(theorem: Theorem) -> dict[str, Any]:
         "note": theorem.note,
         "default": theorem.default,
         "statements": [statement(theorem, label) for label in theorem.labels],
-        "proof": proof(theorem),
+        "proof": proof(theorem, theorem.default),
     }
 
 
@@ -99,6 +99,8 @@ def statement(theorem: Theorem, label: str) -> dict[str, Any]:
         "note": said.note,
         "status": known(status(theorem, label)),
         "search": str(searched(theorem, label) or ""),
+        "proof": proof(theorem, label),
+        "steps": steps(theorem, label),
         "terms": [{"name": term.name, "role": term.role, "latex": latex_of(said, term.expr)} for term in said.terms],
         "derived": [
             {
@@ -140,17 +142,27 @@ def known(found: Status) -> dict[str, Any]:
     }
 
 
-def proof(theorem: Theorem) -> dict[str, Any] | None:
-    """What the kernel says of the derivation of the corrected statement; None where there is no derivation."""
-    if derivation(theorem) is None:
+def proof(theorem: Theorem, label: str) -> dict[str, Any] | None:
+    """What the kernel says of the derivation of a statement, and on what that rests; None where there is no derivation."""
+    if derivation(theorem, label) is None:
         return None
-    found = prove(theorem)
+    found = prove(theorem, label)
     return {
+        "statement": found.statement,
         "checked": found.checked,
-        "steps": len(found.to_dict()["steps"]),
-        "assumptions": [str(item) for item in found.to_dict()["assumptions"]],
+        "failure": found.failure,
+        "steps": len(found.lines),
+        "assumptions": list(found.assumptions),
+        "conditions": list(found.conditions),
+        "loose": list(found.loose),
+        "unused": list(found.unused),
         "command": f"fedco prove {theorem.id}",
     }
+
+
+def steps(theorem: Theorem, label: str) -> list[dict[str, Any]]:
+    """Every step of the derivation of a statement; empty where there is none."""
+    return [] if derivation(theorem, label) is None else list(prove(theorem, label).to_dict()["steps"])
 
 
 def runs(validation: Validation) -> list[dict[str, Any]]:

@@ -11,14 +11,17 @@ from pathlib import Path
 from ...bounds.audit.checks import audit
 from ...bounds.audit.findings import Finding
 from ...bounds.audit.status import status, table
+from ...bounds.language.markdown import table as markdown_table
 from ...bounds.language.rendering import audit_page, to_page
 from ...bounds.language.theorem import Theorem
 from ...bounds.proof.derivations import derivation, prove
+from ...bounds.proof.kernel import Verdict
 from ...bounds.registry import all_theorems as theorems
 from ...bounds.registry import paper_keys, paper_theorems
 from ...storage import write_text
 from ..falsifier.record import lines_of
 from ..runs.registry import recipes, why_without
+from . import tightness
 
 _LEMMA = "a lemma is measured along the runs of its theorem, `fedco validate THEOREM --lemmas`, where it speaks of runs"
 
@@ -27,7 +30,12 @@ def paper_pages(paper: str, findings: list[Finding]) -> dict[str, str]:
     """File name -> text of the pages of one paper key; `findings` are those of its audit."""
     return {
         f"{name}.md": to_page(
-            item, [f for f in findings if f.theorem == name], validated_on(name), derived(item), lines_of(item)
+            item,
+            [f for f in findings if f.theorem == name],
+            validated_on(name),
+            standing(item),
+            proofs(item),
+            [*tightness.lines_of(item), *lines_of(item)],
         )
         for name, item in paper_theorems(paper).items()
     }
@@ -41,23 +49,40 @@ def validated_on(name: str) -> list[str]:
     return [f"`{item.name}`, {item.case}: {item.why}; statement `{recipe.label}`" for item in recipe.instances]
 
 
-def derived(theorem: Theorem) -> list[str]:
-    """What stands behind the default statement: its status, and the steps of its derivation where the kernel checks one."""
-    found = status(theorem, theorem.default)
-    lines = [f"The {theorem.default} statement is **{found.outcome}**: {found.why}."]
-    if derivation(theorem) is None:
-        return lines
-    checked = prove(theorem)
-    count = f"{len(checked.lines)} steps, each checked: claim, rule, what it uses"
-    lines += ["", f"<details><summary>{count}</summary>", "", *(f"- `{text}`" for text in checked.reading), ""]
+def standing(theorem: Theorem) -> list[str]:
+    """What is known of each statement, as a part of its page."""
+    found = {label: status(theorem, label) for label in theorem.labels}
+    rows = [[label, f"**{known.outcome}**", str(known).partition(": ")[2]] for label, known in found.items()]
+    return ["## What is known", "", *markdown_table(["statement", "status", "why"], rows, align=False), ""]
+
+
+def proofs(theorem: Theorem) -> list[str]:
+    """A box for each statement with a derivation: what the kernel says of it, on what it rests, and every step."""
+    labels = [label for label in theorem.labels if derivation(theorem, label) is not None]
+    return [line for label in labels for line in _proof(prove(theorem, label))]
+
+
+def _proof(checked: Verdict) -> list[str]:
+    said = f"**Proved** in {len(checked.lines)} steps, each checked by the kernel"
+    if not checked.checked:
+        said = f"**The kernel does not accept it**: {checked.failure}"
+    parts = (
+        ("Assumes", checked.assumptions),
+        ("Uses the conditions", checked.conditions),
+        ("Uses with room only", checked.loose),
+        ("Does not use", checked.unused),
+    )
+    lines = [f"## Proof of the {checked.statement} statement", "", '<div class="proof" markdown>', ""]
+    lines += [f"{said}; `fedco prove {checked.theorem}` checks it again.", ""]
+    lines += [*(f"- {what}: {', '.join(names)}." for what, names in parts if names), ""]
+    lines += ["<details markdown><summary>Every step: claim, rule, what it uses</summary>", ""]
+    lines += [*(f"- `{text}`" for text in checked.reading), "", "The steps:", ""]
     for number, x in enumerate(checked.lines, 1):
         uses = f", from {', '.join(f'`{name}`' for name in x.uses)}" if x.uses else ""
         lines.append(
             f"{number}. **{x.name}**: `{x.claim}`. {x.rule.capitalize()}{uses}." + (f" {x.why}." if x.why else "")
         )
-    parts = (("Assumed", checked.assumptions), ("Conditions used", checked.conditions), ("Not used", checked.unused))
-    lines += ["", *(f"{what}: {', '.join(names)}.  " for what, names in parts if names), "", "</details>"]
-    return lines
+    return [*lines, "", "</details>", "", "</div>", ""]
 
 
 def index() -> str:

@@ -244,8 +244,8 @@ def _summary(item: Mapping[str, Any], mine: Sequence[Mapping[str, Any]]) -> list
         if broken:
             worst = max((r["factor"] for r in broken if r["factor"]), default=None)
             text += f" by {_many(len(broken), 'exact instance')}" + (f", by a factor {number(worst)}" if worst else "")
-        elif s["status"]["outcome"] == "proved" and item["proof"]:
-            text += f" in {item['proof']['steps']} steps that the kernel checks"
+        elif s["status"]["outcome"] == "proved" and s["proof"]:
+            text += f" in {s['proof']['steps']} steps that the kernel checks"
         elif s["status"]["why"]:
             text += f", {s['status']['why']}"
         said.append(f"{text}.")

@@ -25,6 +25,7 @@ from ...proof.kernel import (
     Project,
     Reader,
     Step,
+    Term,
     Vanishing,
     Weights,
     WithinRound,
@@ -177,18 +178,14 @@ def noise(s: Reader, c: Constants) -> tuple[Step, ...]:
     return tuple(rows)
 
 
-def inner(s: Reader, c: Constants) -> tuple[Step, ...]:
-    """Step 4: the error of the mean inner estimate, and the spread of the estimates within a round."""
-    after, old = clients(NEXT_U), clients(U) - g(BEFORE)
-    moved, off = (1 - c.w) * (g(BEFORE) - g(BAR)), c.w * (clients(g(X)) - g(BAR))
-    spread = away(g(X))
-    second = Fraction(3, 2) * s.eta * s.beta**2 * s.C_g**2 / s.gamma
-    value_gap = g(X) - g(BAR)
+def inner_moves(c: Constants) -> tuple[Step, ...]:
+    """What the inner estimates follow: the inner maps at the clients' models and at the mean model."""
     return (
         Step("X", Open("X")),
         Step("U", Open("U")),
         Step("U.before", Open("U", -1)),
         Step("M.before", Open("M", -1)),
+        Step("together", Combine(quantity("X"), scalar(0), ((ONE, "X"),), pairings=((ONE, "common start", away(X)),))),
         Step("inner.apart", Assume("inner Lipschitz", (g(X), g(BAR)))),
         Step("inner.moved", Assume("inner Lipschitz", (g(BEFORE), g(BAR)))),
         Step(
@@ -201,6 +198,18 @@ def inner(s: Reader, c: Constants) -> tuple[Step, ...]:
                 equal=True,
             ),
         ),
+    )
+
+
+def inner(s: Reader, c: Constants) -> tuple[Step, ...]:
+    """Step 4: the error of the mean inner estimate, and the spread of the estimates within a round."""
+    after, old = clients(NEXT_U), clients(U) - g(BEFORE)
+    moved, off = (1 - c.w) * (g(BEFORE) - g(BAR)), c.w * (clients(g(X)) - g(BAR))
+    spread = away(g(X))
+    second = Fraction(3, 2) * s.eta * s.beta**2 * s.C_g**2 / s.gamma
+    value_gap = g(X) - g(BAR)
+    return (
+        *inner_moves(c),
         Step(
             "inner.error",
             Combine(
@@ -250,7 +259,6 @@ def inner(s: Reader, c: Constants) -> tuple[Step, ...]:
             "spread.reset",
             Combine(quantity("R", 1), scalar(0), ((ONE, "R"),), pairings=((ONE, "u.agree", away(NEXT_U)),)),
         ),
-        Step("together", Combine(quantity("X"), scalar(0), ((ONE, "X"),), pairings=((ONE, "common start", away(X)),))),
         Step(
             "spread.first",
             Combine(
@@ -299,23 +307,31 @@ def inner(s: Reader, c: Constants) -> tuple[Step, ...]:
     )
 
 
-def tracking(s: Reader, c: Constants) -> tuple[Step, ...]:
-    """Steps 2 and 3: the bias of a direction, and the error of the mean momentum."""
-    at = c.estimate["later"]
-    outer = df(at) - df(g(BAR))
+def bias_of(c: Constants) -> Term:
+    """The mean direction, given the past, without the gradient at the mean model."""
+    return Given(PAST, clients(c.direction("later"))) - GRADIENT
+
+
+def bias_parts(c: Constants) -> tuple[tuple[Step, ...], Squares]:
+    """Step 2: the two parts of the bias of a direction, and the squares that join them."""
+    outer = df(c.estimate["later"]) - df(g(BAR))
     first, second = Given(PAST, Act(JACOBIAN, outer)), Act(jacobian(X) - jacobian(BAR), df(g(BAR)))
-    mean_z = clients(c.direction("later"))
-    known_z = Given(PAST, mean_z)
-    bias, old, back = known_z - GRADIENT, clients(MOMENTUM) - GRADIENT_BEFORE, GRADIENT_BEFORE - GRADIENT
-    third = Fraction(1, 3)
+    steps = (
+        Step("bias.action", Action("jacobian.moment", outer), "conditional Cauchy-Schwarz"),
+        Step("bias.outer", Assume("outer smoothness", (df(c.estimate["later"]), df(g(BAR))))),
+        Step("bias.jacobian", Assume("inner smoothness", (jacobian(X), jacobian(BAR), df(g(BAR))))),
+    )
+    return steps, ((signomial(Fraction(1, 3)), first - 3 * second), *deviation("k", first + second))
+
+
+def tracking(s: Reader, c: Constants) -> tuple[Step, ...]:
+    """Step 2: the bias of a direction, with the error of the mean inner estimate and its spread."""
+    at = c.estimate["later"]
+    parts, joined = bias_parts(c)
     four_thirds = Fraction(4, 3)
     spread_ = away(g(X))
     return (
-        Step("E", Open("E")),
-        Step("E.before", Open("E", -1)),
-        Step("bias.action", Action("jacobian.moment", outer), "conditional Cauchy-Schwarz"),
-        Step("bias.outer", Assume("outer smoothness", (df(at), df(g(BAR))))),
-        Step("bias.jacobian", Assume("inner smoothness", (jacobian(X), jacobian(BAR), df(g(BAR))))),
+        *parts,
         Step(
             "estimate.error",
             Combine(
@@ -340,7 +356,7 @@ def tracking(s: Reader, c: Constants) -> tuple[Step, ...]:
         Step(
             "bias",
             Combine(
-                sq(bias),
+                sq(bias_of(c)),
                 four_thirds
                 * c.by_value
                 * (quantity("U") + (1 - c.w) * quantity("R") + c.w * s.C_g**2 * quantity("X") + c.w**2 * s.delta_g**2)
@@ -352,9 +368,18 @@ def tracking(s: Reader, c: Constants) -> tuple[Step, ...]:
                     (FOUR, "bias.jacobian"),
                     (-4 * s.C_f**2 * s.L_g**2, "X"),
                 ),
-                ((signomial(third), first - 3 * second), *deviation("k", first + second)),
+                joined,
             ),
         ),
+    )
+
+
+def error(s: Reader, c: Constants) -> tuple[Step, ...]:
+    """Step 3: the error of the mean momentum."""
+    bias, old, back = bias_of(c), clients(MOMENTUM) - GRADIENT_BEFORE, GRADIENT_BEFORE - GRADIENT
+    return (
+        Step("E", Open("E")),
+        Step("E.before", Open("E", -1)),
         Step("error.moved", Instance("smooth.client", (("v", BEFORE), ("w", BAR)))),
         Step(
             "error",
@@ -385,8 +410,8 @@ def tracking(s: Reader, c: Constants) -> tuple[Step, ...]:
     )
 
 
-def starts(s: Reader, c: Constants) -> tuple[Step, ...]:
-    """E_0 and U_0."""
+def start_error(s: Reader, c: Constants) -> tuple[Step, ...]:
+    """E_0."""
     z = c.direction("first")
     gap = client_gradient(X) - client_gradient(BAR)
     centre = Act(jacobian(X), df(g(X)))
@@ -412,6 +437,12 @@ def starts(s: Reader, c: Constants) -> tuple[Step, ...]:
             ),
         ),
         Step("start.E", AtStart("start.error")),
+    )
+
+
+def start_inner(s: Reader, c: Constants) -> tuple[Step, ...]:
+    """U_0."""
+    return (
         Step(
             "start.inner",
             Combine(
@@ -420,6 +451,70 @@ def starts(s: Reader, c: Constants) -> tuple[Step, ...]:
                 ((ONE, "U"), (ONE, "value.noise"), (ONE, "inner.apart"), (-(s.C_g**2), "X"), (s.C_g**2, "together")),
                 (*deviation("k", NOISE), *deviation("k", g(X) - g(BAR))),
                 pairings=((ONE, "mean u first", clients(NEXT_U) + clients(VALUE) - 2 * g(BAR)),),
+            ),
+        ),
+        Step("start.U", AtStart("start.inner")),
+    )
+
+
+def inner_kept(s: Reader, c: Constants) -> tuple[Step, ...]:
+    """Steps 2 and 4 where no inner estimate is averaged: every client tracks its own inner map at the mean model."""
+    at = c.estimate["later"]
+    old, fresh = U - g(BEFORE), c.w * (g(X) - g(BAR))
+    moved = (1 - c.w) * (g(BEFORE) - g(BAR))
+    second = Fraction(3, 2) * s.eta * s.beta**2 * s.C_g**2 / s.gamma
+    parts, joined = bias_parts(c)
+    four_thirds = Fraction(4, 3)
+    return (
+        *inner_moves(c),
+        Step("u.first", Definition("u", "first local")),
+        Step("u.later", Definition("u", "local")),
+        Step(
+            "inner.error",
+            Combine(
+                quantity("U"),
+                (1 - c.w) * quantity("U", -1)
+                + second * quantity("M", -1)
+                + 3 * c.w * s.C_g**2 * quantity("X")
+                + c.w**2 * s.delta_g**2,
+                (
+                    (ONE, "U"),
+                    (-(1 - c.w), "U.before"),
+                    (c.w**2, "value.noise"),
+                    (3 * c.w, "inner.apart"),
+                    (Fraction(3, 2) * (1 - c.w) ** 2 / c.w, "inner.moved"),
+                    (Fraction(3, 2) * (1 - c.w) ** 2 * s.C_g**2 / c.w, "inner.step"),
+                    (-3 * c.w * s.C_g**2, "X"),
+                ),
+                ((1 / c.w - 1, c.w * old - moved - fresh), (1 / (2 * c.w), moved - 2 * fresh)),
+                pairings=((ONE, "u.later", NEXT_U + at - 2 * g(BAR)),),
+            ),
+            "Young's inequality with w/(1 - w) and 1/2; the fresh noise is orthogonal",
+        ),
+        *parts,
+        Step(
+            "bias",
+            Combine(
+                sq(bias_of(c)),
+                four_thirds * c.by_value * quantity("U") + 4 * s.C_f**2 * s.L_g**2 * quantity("X"),
+                (
+                    (signomial(four_thirds), "bias.action"),
+                    (four_thirds * s.C_g**2, "bias.outer"),
+                    (-four_thirds * c.by_value, "U"),
+                    (FOUR, "bias.jacobian"),
+                    (-4 * s.C_f**2 * s.L_g**2, "X"),
+                ),
+                joined,
+                pairings=((-four_thirds * c.by_value, "u.later", NEXT_U + at - 2 * g(BAR)),),
+            ),
+        ),
+        Step(
+            "start.inner",
+            Combine(
+                quantity("U"),
+                scalar(s.delta_g**2),
+                ((ONE, "U"), (ONE, "value.noise"), (ONE, "inner.apart"), (-(s.C_g**2), "X"), (s.C_g**2, "together")),
+                pairings=((ONE, "u.first", NEXT_U + VALUE - 2 * g(BAR)),),
             ),
         ),
         Step("start.U", AtStart("start.inner")),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ...proof.kernel import (
     COMMUNICATION,
+    FIRST,
+    LATER,
     LOCAL,
     ONE,
     Act,
@@ -44,6 +46,7 @@ from ...proof.writing import at_point, deviation, mean_over
 CLIENT = frozenset({"k"})
 PAST = Known.before(("xi", "zeta"))
 PAST_AND_XI = PAST | Known.sample("xi")
+OWN = "not stated: clients"
 PHASES = ("first local", "first communication", "local", "communication")
 TWO, THREE, FOUR = signomial(2), signomial(3), signomial(4)
 
@@ -74,9 +77,13 @@ GRADIENT, GRADIENT_BEFORE = clients(client_gradient(BAR)), clients(client_gradie
 
 
 class Constants:
-    """Abbreviations of docs/theory/local_scgdm.md, and the inner estimate before line 13."""
+    """Abbreviations of docs/theory/local_scgdm.md, and the inner estimate before line 13.
 
-    def __init__(self, s: Reader):
+    `averaged`: line 13 stands, and the inner maps are equal, case (A); else it is deleted, and they are free, case (B).
+    """
+
+    def __init__(self, s: Reader, averaged: bool = True):
+        self.averaged = averaged
         self.w, self.c, self.step = s.gamma * s.eta, s.alpha * s.eta, s.beta * s.eta
         self.product = s.C_f**2 * s.C_g**2
         self.by_value = s.C_g**2 * s.L_f**2
@@ -98,20 +105,24 @@ def when(phase: str) -> str:
 
 
 def setting(s: Reader, c: Constants) -> Setting:
-    def equations(term: dict[str, Term]) -> tuple[tuple[frozenset[str], Term], ...]:
+    def equations(term: dict[str, Term], averaged: bool = True) -> tuple[tuple[frozenset[str], Term], ...]:
+        if not averaged:
+            return ((FIRST, term["first"]), (LATER, term["later"]))
         return tuple(
             (frozenset({phase}), term[when(phase)] if phase.endswith("local") else clients(term[when(phase)]))
             for phase in PHASES
         )
 
+    inner = {"equal": OWN} if c.averaged else {"mean_index": CLIENT}
+
     moved = X - c.step * NEW
     functions = (
         Function("df", "y", "dy", ("zeta",), CLIENT, CLIENT),
-        Function("g", "x", "y", ("xi",), CLIENT, equal="not stated: clients"),
-        Function("dg", "x", ("x", "dy"), ("xi",), CLIENT, equal="not stated: clients"),
+        Function("g", "x", "y", ("xi",), CLIENT, **inner),
+        Function("dg", "x", ("x", "dy"), ("xi",), CLIENT, **inner),
     )
     variables = (
-        Variable("u", "y", CLIENT, equations(c.estimate)),
+        Variable("u", "y", CLIENT, equations(c.estimate, c.averaged)),
         Variable("m", "x", CLIENT, equations({w: c.momentum(w) for w in ("first", "later")})),
         Variable("x", "x", CLIENT, ((LOCAL, moved), (COMMUNICATION, clients(moved)))),
         Variable("v", "x", CLIENT),
@@ -190,11 +201,11 @@ def smoothness(s: Reader, c: Constants) -> tuple[Step, ...]:
     )
 
 
-def updates() -> tuple[Step, ...]:
+def updates(*names: str) -> tuple[Step, ...]:
     """The update equations and their means, which hold at communications too."""
     return tuple(
         step
-        for name in ("u", "m")
+        for name in names
         for phase in PHASES
         for step in (
             Step(f"{name}.{phase}", Definition(name, phase)),
@@ -203,10 +214,12 @@ def updates() -> tuple[Step, ...]:
     )
 
 
-def means(c: Constants) -> tuple[Step, ...]:
+def means(c: Constants, *names: str) -> tuple[Step, ...]:
     """The means of u and m follow one equation at local steps and at communications."""
     rows = []
-    for name, new, terms in (("u", NEXT_U, c.estimate), ("m", NEW, {w: c.momentum(w) for w in ("first", "later")})):
+    known = {"u": (NEXT_U, c.estimate), "m": (NEW, {w: c.momentum(w) for w in ("first", "later")})}
+    for name in names:
+        new, terms = known[name]
         for first in ("first", "later"):
             phases = [phase for phase in PHASES if when(phase) == first]
             claim = clients(new) - clients(terms[first])

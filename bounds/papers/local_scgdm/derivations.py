@@ -1,4 +1,4 @@
-"""Local-SCGDM: the derivation of the corrected Theorem 3.4 with equal inner maps; the steps are those of docs/theory/local_scgdm.md."""
+"""Local-SCGDM: the derivation of the corrected Theorem 3.4 in both cases; the steps are those of docs/theory/local_scgdm.md."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from fractions import Fraction
 
 from ...proof.kernel import (
     ONE,
+    Alternatives,
     Assume,
+    Certificate,
     Combine,
     Corollary,
     Derivation,
@@ -16,12 +18,23 @@ from ...proof.kernel import (
     SmoothDescent,
     Step,
     SumOver,
+    Weights,
     quantity,
     sq,
     total,
     value,
 )
-from .derivation_estimates import consensus, inner, noise, size, starts, tracking
+from .derivation_estimates import (
+    consensus,
+    error,
+    inner,
+    inner_kept,
+    noise,
+    size,
+    start_error,
+    start_inner,
+    tracking,
+)
 from .derivation_problem import (
     BAR,
     GRADIENT,
@@ -29,6 +42,7 @@ from .derivation_problem import (
     NEW,
     NEXT,
     NEXT_U,
+    OWN,
     Constants,
     U,
     X,
@@ -86,16 +100,9 @@ def descent(s: Reader, c: Constants) -> tuple[Step, ...]:
     )
 
 
-def sums(s: Reader, c: Constants) -> tuple[Step, ...]:
-    """Step 7: the errors of the estimates over the run."""
-    momentum = 2 * s.eta * s.beta**2 * s.L_F**2 / s.alpha
+def inner_sum(s: Reader, c: Constants) -> tuple[Step, ...]:
+    """The error of the inner estimates over the run."""
     second = Fraction(3, 2) * s.eta * s.beta**2 * s.C_g**2 / s.gamma
-    share = Fraction(8, 3) * c.by_value
-    value_noise = c.by_value * s.delta_g**2
-    absorbed = Fraction(64, 3) * s.C_g**2 * c.by_value + 8 * s.C_f**2 * s.L_g**2
-    far = c.step**2 * c.product
-    by_value, by_jacobian = Fraction(8, 3) * s.C_g**2 * c.by_value * far, 8 * s.C_f**2 * s.L_g**2 * far
-    long = ("p>=1", "p>=1")
     return (
         Step(
             "inner.named",
@@ -109,6 +116,60 @@ def sums(s: Reader, c: Constants) -> tuple[Step, ...]:
             ),
         ),
         Step("inner.sum", SumOver("inner.named", start=1)),
+    )
+
+
+def errors(s: Reader, c: Constants, weights: Weights, certificate: Certificate) -> Step:
+    """Step 7: the weights cancel the errors of the estimates; one bound for both cases."""
+    momentum = 2 * s.eta * s.beta**2 * s.L_F**2 / s.alpha
+    second = Fraction(3, 2) * s.eta * s.beta**2 * s.C_g**2 / s.gamma
+    share = Fraction(8, 3) * c.by_value
+    value_noise = c.by_value * s.delta_g**2
+    absorbed = Fraction(64, 3) * s.C_g**2 * c.by_value + 8 * s.C_f**2 * s.L_g**2
+    return Step(
+        "errors",
+        Combine(
+            total("E"),
+            (momentum / c.c + share * second / c.w) * total("M")
+            + (c.noise + 2 * value_noise) / c.c
+            + Fraction(16, 3) * value_noise / c.w
+            + s.T * (Fraction(8, 3) * c.w * value_noise + c.c * c.noise)
+            + s.T * (Fraction(14, 3) + Fraction(16, 3) * s.p) * c.w**2 * value_noise
+            + s.T * absorbed * c.far,
+            (
+                (1 / c.c, "error.sum"),
+                (1 / c.c, "start.E"),
+                (share / c.w, "inner.sum"),
+                (share / c.w, "start.U"),
+                *weights,
+            ),
+            certificates=(certificate,),
+        ),
+        "the weights cancel the errors",
+    )
+
+
+def averaged(s: Reader) -> Derivation:
+    """(A) Line 13 stands and the inner maps are equal: the mean inner estimate, and the spread within a round."""
+    c = Constants(s)
+    momentum, share = 2 * s.eta * s.beta**2 * s.L_F**2 / s.alpha, Fraction(8, 3) * c.by_value
+    value_noise, far = c.by_value * s.delta_g**2, c.step**2 * c.product
+    by_value, by_jacobian = share * s.C_g**2 * far, 8 * s.C_f**2 * s.L_g**2 * far
+    long = ("p>=1", "p>=1")
+    estimates = (
+        *updates("u", "m"),
+        *means(c, "u", "m"),
+        *consensus(s, c),
+        *size(s, c),
+        *noise(s, c),
+        *inner(s, c),
+        *tracking(s, c),
+        *error(s, c),
+        *start_error(s, c),
+        *start_inner(s, c),
+    )
+    sums = (
+        *inner_sum(s, c),
         Step(
             "error.named",
             Combine(
@@ -126,67 +187,83 @@ def sums(s: Reader, c: Constants) -> tuple[Step, ...]:
             ),
         ),
         Step("error.sum", SumOver("error.named", start=1)),
-        Step(
-            "errors",
-            Combine(
-                total("E"),
-                (momentum / c.c + share * second / c.w) * total("M")
-                + (c.noise + 2 * value_noise) / c.c
-                + Fraction(16, 3) * value_noise / c.w
-                + s.T * (Fraction(8, 3) * c.w * value_noise + c.c * c.noise)
-                + s.T * (Fraction(14, 3) + Fraction(16, 3) * s.p) * c.w**2 * value_noise
-                + s.T * absorbed * c.far,
-                (
-                    (1 / c.c, "error.sum"),
-                    (1 / c.c, "start.E"),
-                    (share / c.w, "inner.sum"),
-                    (share / c.w, "start.U"),
-                    (share, "spread"),
-                ),
-                certificates=(
-                    (
-                        (by_value * s.T * s.eta, ("inner_momentum_range", *long)),
-                        (by_value * (3 * s.T + 4 + c.w) + by_jacobian, long),
-                        (2 * s.T * c.w**2 * value_noise * s.eta, ("momentum_range",)),
-                    ),
-                ),
+        errors(
+            s,
+            c,
+            ((share, "spread"),),
+            (
+                (by_value * s.T * s.eta, ("inner_momentum_range", *long)),
+                (by_value * (3 * s.T + 4 + c.w) + by_jacobian, long),
+                (2 * s.T * c.w**2 * value_noise * s.eta, ("momentum_range",)),
             ),
-            "the weights cancel the errors",
         ),
     )
+    own = (Quantity("U", sq(clients(NEXT_U) - g(BAR))), Quantity("R", sq(away(U))))
+    return derivation(s, c, estimates, sums, own)
 
 
-def theorem_3_4(s: Reader) -> Derivation:
-    """Everything is compared at the mean model, whose momentum obeys one recursion at every step."""
-    c = Constants(s)
-    per = 2 / (c.step * s.T)
-    steps = (
-        *smoothness(s, c),
-        *updates(),
-        *means(c),
+def kept(s: Reader) -> Derivation:
+    """(B) Line 13 is deleted and the inner maps are free: every client follows its own."""
+    c = Constants(s, averaged=False)
+    momentum, share = 2 * s.eta * s.beta**2 * s.L_F**2 / s.alpha, Fraction(8, 3) * c.by_value
+    value_noise, far = c.by_value * s.delta_g**2, c.step**2 * c.product
+    by_value, by_jacobian = share * s.C_g**2 * far, 8 * s.C_f**2 * s.L_g**2 * far
+    long = ("p>=1", "p>=1")
+    estimates = (
+        *updates("m"),
+        *means(c, "m"),
         *consensus(s, c),
         *size(s, c),
         *noise(s, c),
-        *inner(s, c),
-        *tracking(s, c),
-        *starts(s, c),
-        *descent(s, c),
-        *sums(s, c),
+        *inner_kept(s, c),
+        *error(s, c),
+        *start_error(s, c),
     )
+    sums = (
+        *inner_sum(s, c),
+        Step(
+            "error.named",
+            Combine(
+                quantity("E"),
+                (1 - c.c) * quantity("E", -1)
+                + momentum * quantity("M", -1)
+                + c.c * (share * quantity("U") + 8 * s.C_f**2 * s.L_g**2 * c.far)
+                + c.c**2 * (c.noise + 2 * c.by_value * c.w**2 * s.delta_g**2),
+                ((ONE, "error"), (2 * c.c, "bias"), (c.c * 8 * s.C_f**2 * s.L_g**2, "drift")),
+            ),
+        ),
+        Step("error.sum", SumOver("error.named", start=1)),
+        errors(
+            s,
+            c,
+            (),
+            (
+                (by_value * (5 * s.T + 3) + by_jacobian, long),
+                (2 * s.T * c.w**2 * value_noise * s.eta, ("momentum_range",)),
+            ),
+        ),
+    )
+    return derivation(s, c, estimates, sums, (Quantity("U", sq(NEXT_U - g(BAR))),))
+
+
+def derivation(
+    s: Reader, c: Constants, estimates: tuple[Step, ...], sums: tuple[Step, ...], own: tuple[Quantity, ...]
+) -> Derivation:
+    """Everything is compared at the mean model, whose momentum obeys one recursion at every step."""
+    per = 2 / (c.step * s.T)
     return Derivation(
         setting(s, c),
         (
             Quantity("X", sq(away(X))),
             Quantity("m^2", sq(MOMENTUM)),
-            Quantity("U", sq(clients(NEXT_U) - g(BAR))),
-            Quantity("R", sq(away(U))),
+            *own,
             Quantity("E", sq(clients(NEW) - GRADIENT)),
             Quantity("M", sq(clients(NEW))),
             Quantity("gradient", sq(GRADIENT)),
             Quantity("F", value("F", BAR)),
         ),
         axioms(s),
-        steps,
+        (*smoothness(s, c), *estimates, *descent(s, c), *sums),
         ((per, "sum"), (per, "bounded"), (1 / s.T, "errors")),
         "gradient",
         "F",
@@ -196,6 +273,11 @@ def theorem_3_4(s: Reader) -> Derivation:
         | {"alpha": Fraction(1), "gamma": Fraction(1), "beta": Fraction(1, 10), "eta": Fraction(1, 2)},
         "not stated: samples",
     )
+
+
+def theorem_3_4(s: Reader) -> Alternatives:
+    """Two ways to repair line 13 of Algorithm 1, with one bound."""
+    return Alternatives(OWN, (("A", averaged(s)), ("B", kept(s))))
 
 
 def corollary_3_5(_: Reader) -> Corollary:

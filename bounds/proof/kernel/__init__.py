@@ -6,9 +6,10 @@ algebra      the normal form of vectors and inner products
 scalars      inner products, values, quantities and their sums; facts: what has been established
 region       conditions and certificates; reader: from the declared statement to both
 assumptions  the kinds of assumption with their instances; rules: the rules of inference; derivation: the check of a whole derivation
-corollary    the one rule about whole statements: a schedule put into a theorem
+alternatives a statement under one of several assumptions; corollary: a schedule put into a theorem
 """
 
+from .alternatives import Alternatives, check_each
 from .assumptions import (
     Axiom,
     Bounded,
@@ -72,6 +73,9 @@ from .setting import (
 from .signomial import ONE, Param, ProofError, Signomial, parameter, signomial
 from .terms import Act, App, Given, Mean, Sum, Term, Var
 
+Plan = Derivation | Alternatives | Corollary
+"""What a paper may give for a statement."""
+
 __all__ = [
     "COMMUNICATION",
     "EVERY",
@@ -81,6 +85,7 @@ __all__ = [
     "ONE",
     "Act",
     "Action",
+    "Alternatives",
     "App",
     "Assume",
     "AtStart",
@@ -116,6 +121,7 @@ __all__ = [
     "Open",
     "Param",
     "Part",
+    "Plan",
     "Product",
     "Project",
     "ProofError",
@@ -143,6 +149,7 @@ __all__ = [
     "WithinRound",
     "at",
     "check",
+    "check_each",
     "dot",
     "follow",
     "parameter",

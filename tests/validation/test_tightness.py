@@ -1,0 +1,70 @@
+"""The table of tightness on a theorem's page: what is kept of a report, what was searched, and what is neither."""
+
+import json
+from pathlib import Path
+
+import pytest
+from fedco.bounds.language.change import Change, changed
+from fedco.bounds.registry import get_theorem
+from fedco.storage import DamagedError
+from fedco.validation.falsifier import record
+from fedco.validation.report import tightness
+from fedco.validation.report.pages import paper_pages
+
+SGD = get_theorem("baselines.local_sgd")
+HORIZON = {"T": 64, "seeds": 8, "outcome": "SUPPORTED", "mean": 0.5, "bound": 1.5, "tightness": 3.0}
+RUN = {
+    "problem": "federated_noisy",
+    "case": "stress",
+    "hyperparameters": {"eta": "1/4", "p": "4"},
+    "horizons": [
+        {**HORIZON, "T": 16, "tightness": 9.0, "shares": {}},
+        {**HORIZON, "shares": {"drift": 0.75, "variance": 0.25}},
+    ],
+}
+DIVERGED = {**RUN, "horizons": [{**HORIZON, "mean": None, "tightness": None, "shares": {"drift": 1.0}}]}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    cards = [
+        {"id": "baselines.local_sgd", "judged": "printed", "runs": [RUN, DIVERGED]},
+        {"id": "baselines.scgd", "judged": "printed", "runs": []},
+    ]
+    path = tmp_path / "tightness.json"
+    tightness.keep({"cards": cards}, path)
+    return path
+
+
+def test_a_run_is_kept_at_its_longest_horizon_and_forgotten_when_the_statement_changes(file: Path) -> None:
+    found = tightness.measured(SGD, "printed", file)
+    assert found is not None and [row["T"] for row in found["runs"]] == [64, 64]
+    text = "\n".join(tightness.lines_of(SGD, file))
+    assert "| federated_noisy | stress | eta = 1/4, p = 4 | 64 | 8 | 0.5 | 1.5 | 3 | drift, 75% |" in text
+    assert "| – | 1.5 | – | drift, 100% |" in text and "| printed | 3, on 1 instances |" in text
+    other = changed(SGD, "printed", Change("drift", "dropped"))
+    assert tightness.measured(other, "printed", file) is None
+    assert "not measured" in "\n".join(tightness.lines_of(other, file))
+
+
+def test_what_is_neither_measured_nor_searched_says_so(file: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(record, "FILE", tmp_path / "none.json")
+    text = "\n".join(tightness.lines_of(get_theorem("baselines.scgd"), file))
+    assert "| printed | not measured | not searched | not searched |" in text
+
+
+def test_a_damaged_file_is_refused(file: Path) -> None:
+    stored = json.loads(file.read_text())
+    stored["theorems"]["baselines.local_sgd"]["runs"][0]["tightness"] = 1.0
+    file.write_text(json.dumps(stored))
+    tightness._kept.cache_clear()
+    with pytest.raises(DamagedError, match="sha256"):
+        tightness.measured(SGD, "printed", file)
+
+
+def test_every_page_of_a_statement_with_terms_has_its_table() -> None:
+    pages = {name: text for paper in ("baselines", "fcsg") for name, text in paper_pages(paper, []).items()}
+    for name, text in pages.items():
+        theorem = get_theorem(name.removesuffix(".md"))
+        has_terms = any(theorem.statement(label).terms for label in theorem.labels)
+        assert ("\n## Tightness\n" in text) == has_terms, name
