@@ -115,6 +115,7 @@ def emit_about(
     from ..bounds.audit.caution import caution
 
     known = caution(statement)
+    lines = [line for line in str(text).split("\n") if not known.text or line.strip() != known.text]
     notes = [*(given.notes if given else ()), *([known.text] if known.text else [])]
     emit(
         {
@@ -123,41 +124,64 @@ def emit_about(
             "status": known.status,
             "refuted_by": list(known.bundles),
         },
-        "\n".join([str(text), *(f"  {line}" for line in notes)]),
+        "\n".join([*lines, *(f"  {line}" for line in notes)]),
         as_json,
     )
 
 
-def emit_written(sheets: Callable[[], Iterable[Sheet]], as_json: bool, latex: bool, markdown: bool) -> bool:
-    """Print an answer as LaTeX or Markdown if one of them is asked for, and say whether it was.
+def emit_sheets(
+    sheets: Callable[[], Iterable[Sheet]], as_json: bool, latex: bool = False, markdown: bool = False
+) -> bool:
+    """Print an answer as LaTeX or Markdown if one of them is asked for, else as tables where a person looks at a terminal.
 
+    Returns:
+        Whether it was printed: not where JSON or, in a pipe, plain text is wanted.
+
+    Raises:
+        InputError: two of JSON, LaTeX and Markdown are asked for.
+    """
+    check_medium(as_json, latex, markdown)
+    if latex or markdown:
+        from ..bounds.language.result import to_latex, to_markdown
+
+        print("\n\n".join(map(to_latex if latex else to_markdown, sheets())))
+    elif not as_json and terminal.is_terminal():
+        terminal.show_sheets(sheets())
+    else:
+        return False
+    return True
+
+
+def listing(title: str, columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Sheet:
+    """A sheet with one table, for commands that list what there is."""
+    from ..bounds.language.result import Sheet, Table
+
+    return Sheet(title, None, (Table(title, columns, tuple(rows)),))
+
+
+def check_medium(as_json: bool, latex: bool, markdown: bool) -> None:
+    """
     Raises:
         InputError: two of JSON, LaTeX and Markdown are asked for.
     """
     asked = [name for name, on in (("--json", as_json), ("--latex", latex), ("--markdown", markdown)) if on]
     if len(asked) > 1:
         raise InputError(f"{asked[1]}: wanted one way to print, got {' and '.join(asked)}")
-    if not (latex or markdown):
-        return False
-    from ..bounds.language.result import to_latex, to_markdown
-
-    print("\n\n".join(map(to_latex if latex else to_markdown, sheets())))
-    return True
 
 
-def noted(sheet: Sheet, given: Settled) -> Sheet:
-    """A sheet that says what was assumed of the values too."""
+def noted(sheet: Sheet, notes: Iterable[str]) -> Sheet:
+    """A sheet with more notes, such as what was assumed of the values."""
     from dataclasses import replace
 
-    return replace(sheet, notes=(*sheet.notes, *given.notes))
+    return replace(sheet, notes=(*sheet.notes, *notes))
 
 
 def emit(data: dict[str, Any], text: Any, as_json: bool) -> None:
-    """One JSON object, or text for a person: on a terminal in colours, with a bar for the share of each term."""
+    """One JSON object, or text for a person, on a terminal in colours."""
     if as_json:
         print(json.dumps(finite(data), indent=2, allow_nan=False))
     else:
-        terminal.show(str(text), data.get("terms"))
+        terminal.show(str(text))
 
 
 def finite(value: Any) -> Any:

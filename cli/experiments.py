@@ -11,11 +11,25 @@ import typer
 
 from ..bounds.language.reading import InputError, read_number
 from ..storage import make_folder
-from .common import Assume, Constants, Json, Sets, StatementOption, chosen_statement, emit, emit_about, note, settled
+from .common import (
+    Assume,
+    Constants,
+    Json,
+    Sets,
+    StatementOption,
+    chosen_statement,
+    emit,
+    emit_about,
+    emit_sheets,
+    listing,
+    note,
+    settled,
+)
 from .completion import problem_names, theorem_ids
 from .theory import TheoremId
 
 if TYPE_CHECKING:
+    from ..bounds.language.result import Sheet
     from ..validation.runs.problem_list import Listed
 
 Device = Annotated[str, typer.Option("--device", help="cpu or cuda.")]
@@ -61,7 +75,9 @@ def algorithms(as_json: Json = False) -> None:
 
     rows = [_method_row(name, method) for name, method in listed().items()]
     text = "\n".join(f"{r['name']:<16} {', '.join(r['hyperparameters']):<40} {r['summary']}" for r in rows)
-    emit({"algorithms": rows}, text, as_json)
+    cells = ((r["name"], ", ".join(r["hyperparameters"]), r["summary"]) for r in rows)
+    if not emit_sheets(lambda: [listing("Methods", ("method", "hyperparameters", "summary"), cells)], as_json):
+        emit({"algorithms": rows}, text, as_json)
 
 
 def _method_row(name: str, method: Any) -> dict[str, Any]:
@@ -145,7 +161,8 @@ def validate(
         out=out,
         quiet=False,
     )
-    emit(found.to_dict(), found, as_json)
+    if not emit_sheets(lambda: [found.sheet()], as_json):
+        emit(found.to_dict(), found, as_json)
 
 
 def _lemmas(
@@ -323,21 +340,23 @@ def replay(
 
     names = () if Path(bundle).exists() else names_about(bundle)
     try:
-        answers = {name: _replayed(read(bundle_file(name))) for name in names or (bundle,)}
+        answers = {name: _replayed(name, read(bundle_file(name))) for name in names or (bundle,)}
     except (BundleError, OSError) as error:
         raise InputError(f"{Path(bundle).name[:60]}: wanted a readable bundle, got {error}") from None
-    ((data, text), *more) = answers.values()
+    ((data, text, _), *more) = answers.values()
     if more:
-        text = "\n".join(f"{name}: {answer}" for name, (_, answer) in answers.items())
-        bundles = [{"name": name, **answer} for name, (answer, _) in answers.items()]
+        text = "\n".join(f"{name}: {answer}" for name, (_, answer, _) in answers.items())
+        bundles = [{"name": name, **answer} for name, (answer, _, _) in answers.items()]
         data = {"confirmed": all(item["confirmed"] for item in bundles), "claim": bundle, "bundles": bundles}
-    emit(data, text, as_json)
+    if not emit_sheets(lambda: [sheet for *_, sheet in answers.values()], as_json):
+        emit(data, text, as_json)
     if not data["confirmed"]:
         raise typer.Exit(1)
 
 
-def _replayed(kept: Any) -> tuple[dict[str, Any], str]:
-    """What a replay of one bundle finds, as data and as text."""
+def _replayed(name: str, kept: Any) -> tuple[dict[str, Any], str, Sheet]:
+    """What a replay of one bundle finds, as data, as text and as a sheet."""
+    from ..bounds.language.result import Sheet
     from ..validation.runs.bundle import replay as run
     from ..validation.runs.refutations import REGISTRY
 
@@ -347,9 +366,13 @@ def _replayed(kept: Any) -> tuple[dict[str, Any], str]:
         "largest_difference": done.largest_difference,
         "verdict": done.verdict.to_dict(),
     }
-    lines = ["confirmed" if done.confirmed else "NOT confirmed", str(done.verdict)]
-    lines += [f"  {name}: {kept.notes[name]}" for name in ("instance", "reading") if kept.notes.get(name)]
-    return data, "\n".join(lines)
+    outcome = "confirmed" if done.confirmed else "NOT confirmed"
+    notes = tuple(f"{about}: {kept.notes[about]}" for about in ("instance", "reading") if kept.notes.get(about))
+    whole = done.verdict.sheet()
+    sheet = Sheet(
+        f"{Path(name).name.removesuffix('.json')}: {outcome}", None, whole.tables, (outcome, *whole.notes, *notes)
+    )
+    return data, "\n".join([outcome, str(done.verdict), *(f"  {note}" for note in notes)]), sheet
 
 
 def register(app: typer.Typer) -> None:

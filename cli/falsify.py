@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .common import Json, emit
+from .common import Json, emit, emit_sheets, noted
 from .theory import TheoremId
 
 
@@ -77,7 +77,9 @@ def falsify(
         result = run(
             declared, label, seconds=seconds, seed=seed, hidden=value, assume=more, out=out, progress=line, jobs=jobs
         )
-        emit(result.to_dict(), str(result) + (f"\n  bundle: {result.path}" if result.path else ""), as_json)
+        bundle = (f"bundle: {result.path}",) if result.path else ()
+        if not emit_sheets(lambda: [noted(result.sheet(), bundle)], as_json):
+            emit(result.to_dict(), "\n".join([str(result), *(f"  {line}" for line in bundle)]), as_json)
 
 
 def _number(text: str) -> float:

@@ -19,7 +19,7 @@ from .common import (
     chosen_statement,
     emit,
     emit_about,
-    emit_written,
+    emit_sheets,
     noted,
     read_sets,
     settled,
@@ -82,7 +82,7 @@ def tune(
         cost=_cost(cost, weight),
         ranges={key: _range(key, text) for key, text in _pairs("--range", limits).items()},
     )
-    if not emit_written(lambda: [noted(result.sheet(), given)], as_json, latex, markdown):
+    if not emit_sheets(lambda: [noted(result.sheet(), given.notes)], as_json, latex, markdown):
         emit_about(chosen, result.to_dict(), result, as_json, given)
 
 
@@ -121,7 +121,7 @@ def complexity(
 
         found = item.rates(label)
         checked = [claims.check(claim) for claim in claims.about(item.id)]
-        if emit_written(lambda: [found.sheet(), claims.sheet(checked)], as_json, latex, markdown):
+        if emit_sheets(lambda: [found.sheet(), claims.sheet(checked)], as_json, latex, markdown):
             return
         rows = {**found.to_dict(), "claims": [row.to_dict() for row in checked]}
         emit_about(item.statement(label), rows, "\n".join(map(str, (found, *checked))), as_json)
@@ -130,7 +130,7 @@ def complexity(
     result = reaching(given.statement, given.values, eps, cost=_cost(cost, weight))
     if figure is not None:
         pareto(given.statement, given.values, eps, figure=figure)
-    if not emit_written(lambda: [noted(result.sheet(), given)], as_json, latex, markdown):
+    if not emit_sheets(lambda: [noted(result.sheet(), given.notes)], as_json, latex, markdown):
         emit_about(item.statement(label), result.to_dict(), result, as_json, given)
 
 
@@ -172,7 +172,7 @@ def compare(
         if eps is not None or given or shared or figure is not None:
             raise InputError("--orders: wanted it alone or with --kind; the orders hold for any constants and targets")
         table = comparing.orders(kind, theorems=chosen)
-        if not emit_written(lambda: [table.sheet()], as_json, latex, markdown):
+        if not emit_sheets(lambda: [table.sheet()], as_json, latex, markdown):
             emit(table.to_dict(), table, as_json)
         return
     if eps is None:
@@ -184,8 +184,9 @@ def compare(
         target = float(_number("--eps", eps))
         targets = [target * factor for factor in (10.0, 10**0.5, 1.0, 10**-0.5, 0.1)]
         comparing.figure(figure, targets, quantities, theorems=chosen, kind=kind, statement=statement, cost=cost)
-    if not emit_written(lambda: [result.sheet()], as_json, latex, markdown):
-        text = f"{result}\nnot used: {', '.join(unused)}" if unused else result
+    left_over = (f"not used: {', '.join(unused)}",) if unused else ()
+    if not emit_sheets(lambda: [noted(result.sheet(), left_over)], as_json, latex, markdown):
+        text = "\n".join([str(result), *left_over])
         emit({**result.to_dict(), "unused": list(unused)}, text, as_json)
 
 

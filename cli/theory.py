@@ -17,10 +17,12 @@ from .common import (
     Sets,
     StatementOption,
     Strict,
+    check_medium,
     chosen_statement,
     emit,
     emit_about,
-    emit_written,
+    emit_sheets,
+    listing,
     note,
     noted,
     settled,
@@ -55,7 +57,9 @@ def theorems(
     text = "\n".join(
         f"{row['id']:<32} {row['kind']:<10} {row['title']}  [{', '.join(row['statements'])}]" for row in rows
     )
-    emit({"theorems": rows}, text, as_json)
+    cells = ((row["id"], row["kind"], row["title"], ", ".join(row["statements"])) for row in rows)
+    if not emit_sheets(lambda: [listing("Theorems", ("id", "kind", "title", "statements"), cells)], as_json):
+        emit({"theorems": rows}, text, as_json)
 
 
 def show(
@@ -72,13 +76,16 @@ def show(
 
     Example: fedco show fcsg.theorem_4_1 --statement corrected --latex
     """
-    from ..bounds.language.rendering import statement_sheet, theorem_dict, theorem_latex, to_text
+    from ..bounds.language.rendering import sheets_of, theorem_dict, theorem_latex, to_text
     from ..bounds.registry import get_theorem as theorem
 
     item = theorem(name)
     labels = (chosen_statement(item, statement),) if statement else item.labels
-    if not emit_written(lambda: (statement_sheet(item.statement(x)) for x in labels), as_json, False, markdown):
-        emit(theorem_dict(item, labels), theorem_latex(item, labels) if latex else to_text(item, labels), as_json)
+    check_medium(as_json, latex, markdown)
+    if latex:
+        print(theorem_latex(item, labels))
+    elif not emit_sheets(lambda: sheets_of(item, labels), as_json, markdown=markdown):
+        emit(theorem_dict(item, labels), to_text(item, labels), as_json)
 
 
 def bound(
@@ -111,8 +118,8 @@ def bound(
         from ..bounds.cost.sensitivity import elasticities  # brings in the optimiser
 
         found = elasticities(given.statement, given.values)
-    if not emit_written(
-        lambda: (noted(each.sheet(), given) for each in (result, found) if each), as_json, latex, markdown
+    if not emit_sheets(
+        lambda: (noted(each.sheet(), given.notes) for each in (result, found) if each), as_json, latex, markdown
     ):
         more = {"sensitivity": found.to_dict()} if found else {}
         text = f"{result}\n{found}" if found else str(result)
@@ -162,7 +169,7 @@ def admissible(
         result = region_picture(given.statement, (names[0], names[1]), given.values, figure)
     else:
         result = solved(given.statement, names, given.values)
-    if not emit_written(lambda: [noted(result.sheet(), given)], as_json, latex, markdown):
+    if not emit_sheets(lambda: [noted(result.sheet(), given.notes)], as_json, latex, markdown):
         emit_about(chosen, result.to_dict(), result, as_json, given)
     if strict and not result.feasible:
         raise typer.Exit(3)
@@ -205,7 +212,7 @@ def audit(
     rows, dates = findings(name, check)
     days = sorted({day for day in dates.values() if day})
     note(f"{len(rows)} findings, " + (f"every check confirmed on {' to '.join(days)}" if days else "not checked"))
-    if not emit_written(lambda: [findings_sheet(rows)], as_json, latex, markdown):
+    if not emit_sheets(lambda: [findings_sheet(rows)], as_json, latex, markdown):
         emit({"findings": rows, "checked": dates}, "\n\n".join(describe(row) for row in rows), as_json)
 
 

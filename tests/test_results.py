@@ -196,7 +196,67 @@ def test_a_refuted_statement_says_so_in_every_medium(medium: str):
         printed = run(*command, medium).stdout
         assert "REFUTED" in printed and "fedco replay" in printed
     assert "REFUTED" not in run(*ANSWERS["bound"][1], medium).stdout
-    assert "refuted" in answer("printed").plot().title and "REFUTED" in answer("printed")._repr_html_()
+    assert f"refuted: fedco replay {ID}" in answer("printed").plot().title
+    assert "REFUTED" in answer("printed")._repr_html_()
+
+
+PRINTED = (
+    "printed",
+    "region",
+    "printed bound",
+    "printed arrays",
+    "printed tuned",
+    "printed rates",
+    "orders",
+    "printed comparison",
+)
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_a_refuted_statement_says_so_in_python_too(name: str):
+    """Printed or looked at, whole or cut to a few lines, and as data."""
+    at = {name: value for name, value in POINT.items() if name not in ("b", "B")}
+    made: dict[str, Callable[[], Any]] = {
+        "printed bound": lambda: fedco.theorem(ID).bound("printed", strict=False, **at),
+        "printed arrays": lambda: fedco.theorem(ID).bound("printed", strict=False, **{**at, "alpha": [0.01, 0.02]}),
+        "printed tuned": lambda: fedco.theorem(ID).tune("printed", eps=1, **CONSTANTS),
+        "printed rates": lambda: fedco.theorem(ID).rates("printed"),
+        "printed comparison": lambda: compare(1, theorems=[fedco.theorem(ID)], statement="printed"),
+    }
+    found = made[name]() if name in made else answer(name)
+    for text in (str(found), repr(found), found.to_latex(), found.to_markdown(), found._repr_html_()):
+        assert "REFUTED" in text and "fedco replay" in text.replace("\\_", "_")
+    assert '"status": "refuted"' in found.to_json() and f'"{ID}.displayed_assumption"' in found.to_json()
+
+
+def test_a_comparison_says_what_it_was_tuned_for():
+    """It said `the fewest samples` whatever the cost was."""
+    found = compare(1, theorems=[fedco.theorem(ID)], cost="rounds")
+    assert "tuned for the fewest rounds" in str(found) and found.to_dict()["cost"] == "rounds"
+    assert "tuned for the fewest samples" in str(answer("compare"))
+    assert "assumed: inner_jacobian_mean_square = 1" in str(answer("compare"))
+
+
+def test_a_condition_that_fails_says_what_was_wanted_and_got():
+    rows = {
+        row[0]: row for table in answer("outside").sheet().tables if table.name == "conditions" for row in table.rows
+    }
+    assert rows["descent_step"][-2:] == ("<= 1", 20.0) and rows["first_batch"][-2:] == (None, None)
+    assert "wanted" in answer("outside").to_latex() and "wanted" not in answer("bound").to_latex()
+
+
+def test_the_assumptions_are_in_every_export_of_a_theorem():
+    for medium in ("--latex", "--markdown"):
+        printed = run("show", ID, "--statement", "corrected", medium).stdout
+        assert "whole space: no algorithm of the paper projects" in printed
+    assert "no algorithm of the paper projects" in fedco.theorem(ID)._repr_html_()
+    assert run("show", ID, "--latex", "--json").status == 2
+
+
+def test_an_empty_interval_says_which_conditions_conflict():
+    found = fedco.theorem(ID).admissible("q", **CONSTANTS, alpha=9, b=1, T=20)
+    assert "descent_step: S_F*alpha <= 1" in found.to_markdown().replace("\\", "")
+    assert any("does not limit q from above" in note for note in answer("region").sheet().notes)
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -346,5 +406,6 @@ def test_what_was_measured_has_the_same_faces(name: str):
     assert found.to_markdown().startswith("**") and r"\begin{tabular}" in found.to_latex()
     assert json.loads(found.to_json())
     if name == "validation":
+        assert "status" in found.to_dict() and found.to_dict()["status"] == "open"
         assert [row[0] for row in table.rows] == [str(verdict.outcome) for verdict in found.verdicts]
         assert found.plot().data

@@ -115,7 +115,9 @@ class Findings(AbstractResult, list[Finding]):
 def findings_sheet(rows: Sequence[Mapping[str, Any]]) -> Sheet:
     """A table of findings as `to_dict` gives them."""
     heads = ("severity", "id", "theorem", "where", "printed", "expected", "consequence", "recheck")
-    table = Table("findings", heads, tuple(tuple(row[name] for name in heads) for row in rows))
+    replays = ("; ".join(f"fedco replay docs/{name}" for name in row["bundles"]) for row in rows)
+    cells = tuple((*(row[name] for name in heads), replay) for row, replay in zip(rows, replays, strict=True))
+    table = Table("findings", (*heads, "refuted"), cells)
     return Sheet(f"Audit: {len(rows)} findings", None, (table,))
 
 

@@ -17,8 +17,8 @@ from ..language.markdown import table
 from ..language.notation import Binding
 from ..language.quantities import QUANTITIES
 from ..language.reading import InputError, read_number
-from ..language.rendering import notes_about
-from ..language.result import AbstractResult, Math, Sheet, Table, shown, tex_number
+from ..language.rendering import notes_about, status_of
+from ..language.result import AbstractResult, Math, Sheet, Table, relative, shown, tex_number
 from ..language.theorem import Statement, Theorem
 from ..optimum.tuning import Tuned, tune
 from ..registry import all_papers
@@ -27,8 +27,6 @@ from .resources import RESOURCES
 
 if TYPE_CHECKING:
     from ...figures import Plot
-
-_LABELS = ("corrected", "composed", "printed")
 
 _PLAIN = "federated"
 """The kind without a composition: what the others are measured against."""
@@ -60,6 +58,7 @@ class Row:
             "values": {name: str(value) for name, value in self.tuned.values.items()} if self.tuned else None,
             "reason": self.reason,
             "assumed": list(self.assumed),
+            **(status_of(self.about) if self.about else {}),
         }
 
 
@@ -70,11 +69,13 @@ class Comparison(AbstractResult):
     eps: str
     quantities: dict[str, str]
     rows: tuple[Row, ...]
+    cost: str = "samples"
+    """What each theorem was tuned for."""
 
     def to_dict(self) -> dict[str, Any]:
         against = self.against_plain()
         rows = [{**row.to_dict(), "times_plain": against.get(row.theorem)} for row in self.rows]
-        return {"eps": self.eps, "quantities": self.quantities, "rows": rows}
+        return {"eps": self.eps, "quantities": self.quantities, "cost": self.cost, "rows": rows}
 
     def sheet(self) -> Sheet:
         against = self.against_plain()
@@ -89,7 +90,8 @@ class Comparison(AbstractResult):
             )
             for row in self.rows
         )
-        table = Table("costs", (*_COLUMNS, *RESOURCES, "times_plain", "reason"), rows)
+        sizes = relative(row.tuned.cost.get(self.cost) if row.tuned else None for row in self.rows)
+        table = Table("costs", (*_COLUMNS, *RESOURCES, "times_plain", "reason"), rows, sizes)
         assumed = sorted({text for row in self.rows for text in row.assumed})
         notes = (*_cautions(self.rows), *((f"assumed: {', '.join(assumed)}",) if assumed else ()))
         claim = Math(f"metric <= {self.eps}", rf"\text{{metric}} \le {tex_number(shown(float(Fraction(self.eps))))}")
@@ -126,7 +128,8 @@ class Comparison(AbstractResult):
         return [*named, *costs, *([f"{against[row.theorem]:.4g}"] if row.theorem in against else [])]
 
     def __str__(self) -> str:
-        return f"cost of metric <= {self.eps}, each theorem tuned for the fewest samples\n{self.markdown()}"
+        head = f"cost of metric <= {self.eps}, each theorem tuned for the fewest {self.cost.replace('_', ' ')}"
+        return "\n".join([head, self.markdown(), *self.sheet().notes])
 
 
 def _cautions(rows: Sequence[Row] | Sequence[OrderRow]) -> tuple[str, ...]:
@@ -151,7 +154,8 @@ def compare(
         theorems: those to compare; the main theorems of all papers without them.
         quantities: quantity name -> value; what is not given (and not implied) counts as 1, clients as 10.
         kind: only theorems about this kind of problem.
-        statement: a label; by default the most trustworthy statement that a theorem has (corrected, composed, printed).
+        statement: a label; the corrected statement of a theorem, the printed one where there is none, without it or where a theorem
+            has no such statement.
 
     Raises:
         InputError: an unknown quantity, kind or label, or a bad number.
@@ -165,7 +169,7 @@ def compare(
         read_number(name, value)
     _check_kind(kind, chosen)
     rows = tuple(_row(theorem, eps, given, statement, cost) for theorem in chosen if kind in (None, theorem.problem))
-    return Comparison(str(eps), {name: str(value) for name, value in given.items()}, rows)
+    return Comparison(str(eps), {name: str(value) for name, value in given.items()}, rows, cost)
 
 
 @dataclass(frozen=True)
@@ -187,6 +191,7 @@ class OrderRow:
             "kind": self.kind,
             "costs": costs,
             "reason": self.reason,
+            **(status_of(self.about) if self.about else {}),
         }
 
 
@@ -235,7 +240,8 @@ class OrderTable(AbstractResult):
         return "\n".join(table([*_COLUMNS, *names], rows))
 
     def __str__(self) -> str:
-        return f"orders of the cheapest schedule for metric <= eps, per client\n{self.markdown()}"
+        head = "orders of the cheapest schedule for metric <= eps, per client"
+        return "\n".join([head, self.markdown(), *_cautions(self.rows)])
 
 
 def orders(
@@ -283,7 +289,7 @@ def known_quantities(theorems: Sequence[Theorem] = ()) -> set[str]:
 def _row(theorem: Theorem, eps: Any, given: Mapping[str, Any], statement: str | None, cost: str) -> Row:
     if statement is not None and statement not in ("printed", "composed", "corrected"):
         raise InputError(f"{statement[:20]}: not a statement; wanted printed, composed or corrected")
-    label = statement if statement in theorem.labels else next(name for name in _LABELS if name in theorem.labels)
+    label = statement if statement in theorem.labels else theorem.default
     values: dict[str, Any] = {}
     assumed: list[str] = []
     for name, binding in theorem.symbols(label).items():

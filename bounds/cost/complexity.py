@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..language.markdown import table
 from ..language.reading import InputError
-from ..language.rendering import notes_about, status_of, titled
+from ..language.rendering import lines_about, notes_about, status_of, titled
 from ..language.result import AbstractResult, Math, Sheet, Table, shown, tex_number
 from ..language.theorem import Statement
 from ..optimum.tuning import Tuned, tune
@@ -105,7 +105,7 @@ class Complexity(AbstractResult):
         rows = [f"{self.theorem} ({self.statement}): cost of {self.tuned.bound.metric} <= {self.eps}", self.markdown()]
         chosen = self.tuned.values
         rows.append("tuned: " + ", ".join(f"{name} = {self.tuned.bound.numbers[name]:.6g}" for name in chosen))
-        return "\n".join([*rows, *self._notes()])
+        return "\n".join([*rows, *self._notes(), *lines_about(self.tuned.bound.about)])
 
 
 def complexity(statement: Statement, values: Mapping[str, Any], eps: Any, *, cost: Any = None) -> Complexity:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from ..language.notation import latex_of
 from ..language.quantities import NONNEGATIVE, POSITIVE
 from ..language.reading import InputError
-from ..language.rendering import letter, notes_about, status_of, titled
-from ..language.result import AbstractResult, Math, Sheet, Table
+from ..language.rendering import letter, lines_about, notes_about, status_of, titled
+from ..language.result import AbstractResult, Math, Sheet, Table, relative
 from ..language.theorem import Statement
 from ..optimum.linear import Coefficients, UnboundedError, minimise
 from ..optimum.model import Model, model
@@ -98,7 +98,10 @@ class Rates(AbstractResult):
             (letter(about, name) if about else Math(name, latex_of(name)), order.math())
             for name, order in self.schedule.items()
         )
-        tables = (Table("orders", heads, costs), Table("schedule", ("symbol", "order"), schedule))
+        tables = (
+            Table("orders", heads, costs, relative(row[2] for row in costs)),
+            Table("schedule", ("symbol", "order"), schedule),
+        )
         notes = (
             *(notes_about(self.about) if self.about else ()),
             f"least {' then '.join(self.minimised)} as eps goes to 0",
@@ -117,7 +120,7 @@ class Rates(AbstractResult):
         rows = [f"{self.theorem} ({self.statement}), least {' then '.join(self.minimised)}:"]
         rows += [f"  {name} ~ {order}" for name, order in self.costs.items()]
         rows.append("  with " + ", ".join(f"{name} ~ {order}" for name, order in self.schedule.items()))
-        return "\n".join(rows)
+        return "\n".join([*rows, *lines_about(self.about)])
 
 
 def rates(statement: Statement, minimise_first: Sequence[str] = ("samples", "rounds")) -> Rates:

@@ -13,8 +13,8 @@ import sympy as sp
 
 from ..evaluation.evaluate import complete, evaluate, exact
 from ..language.reading import InputError, read_values
-from ..language.rendering import letter, notes_about, titled
-from ..language.result import AbstractResult, Sheet, Table
+from ..language.rendering import letter, lines_about, notes_about, titled
+from ..language.result import AbstractResult, Sheet, Table, relative
 from ..language.theorem import Statement
 from ..optimum.tuning import Tuned, tune
 
@@ -48,7 +48,9 @@ class Elasticities(AbstractResult):
     def sheet(self) -> Sheet:
         symbol = (lambda name: letter(self.about, name)) if self.about else (lambda name: name)
         rows = tuple((symbol(name), value) for name, value in self._ordered())
-        table = Table("sensitivity", ("symbol", "percent per percent"), rows)
+        table = Table(
+            "sensitivity", ("symbol", "percent per percent"), rows, relative(value for _, value in self._ordered())
+        )
         notes = notes_about(self.about) if self.about else ()
         return Sheet(
             f"{self.theorem} ({self.statement}): sensitivity of the bound {self.total:.6g}", None, (table,), notes
@@ -67,7 +69,13 @@ class Elasticities(AbstractResult):
 
     def __str__(self) -> str:
         rows = [f"{self.theorem} ({self.statement}) = {self.total:.6g}; 1% more of"]
-        return "\n".join([*rows, *(f"  {name:<12} changes it by {value:+.3f}%" for name, value in self._ordered())])
+        return "\n".join(
+            [
+                *rows,
+                *(f"  {name:<12} changes it by {value:+.3f}%" for name, value in self._ordered()),
+                *lines_about(self.about),
+            ]
+        )
 
 
 def elasticities(statement: Statement, values: Mapping[str, Any]) -> Elasticities:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ..language.notation import Binding
 from ..language.quantities import COUNT, NONNEGATIVE, STEPS
 from ..language.reading import InputError, is_array, read_values
-from ..language.rendering import letter, notes_about, status_of, titled
-from ..language.result import AbstractResult, Sheet, Table
+from ..language.rendering import letter, lines_about, notes_about, status_of, titled
+from ..language.result import CONSTANTS, AbstractResult, Sheet, Table
 from .evaluate import InadmissibleError, evaluate
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class BoundArray(AbstractResult):
             (f"{outside} of {count} points are outside the conditions; it promises nothing there",) if outside else ()
         )
         fixed = tuple((letter(self.about, n), v) for n, v in self.values.items() if not is_array(v))
-        tables = Table("points", tuple(columns), rows), Table("constants", ("symbol", "value"), fixed)
+        tables = Table("points", tuple(columns), rows), Table(CONSTANTS, ("symbol", "value"), fixed)
         return Sheet(self.about.name, None, tables, (*wrong, *notes_about(self.about), *more), columns)
 
     def _columns(self) -> dict[str, Any]:
@@ -109,7 +109,8 @@ class BoundArray(AbstractResult):
         shape = "x".join(map(str, self.total.shape))
         head = f"{self.theorem} ({self.statement}): {self.metric} at {count} points ({shape}), {good} admissible"
         inside = self.total[self.admissible]
-        return f"{head}\n  from {inside.min():.6g} to {inside.max():.6g} where admissible" if good else head
+        values = [f"  from {inside.min():.6g} to {inside.max():.6g} where admissible"] if good else []
+        return "\n".join([head, *values, *lines_about(self.about)])
 
 
 def bound_on_arrays(statement: Statement, values: Mapping[str, Any], *, strict: bool = True) -> BoundArray:

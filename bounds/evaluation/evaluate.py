@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from ..language.reading import InputError, missing_values, read_values
-from ..language.rendering import condition_math, letter, notes_about, status_of, symbol_table, titled
-from ..language.result import AbstractResult, Math, Sheet, Table, rounded_up, tex_number
+from ..language.rendering import condition_math, letter, lines_about, notes_about, status_of, symbol_table, titled
+from ..language.result import CONSTANTS, AbstractResult, Math, Sheet, Table, rounded_up, tex_number
 from ..language.theorem import Condition, Statement
 
 if TYPE_CHECKING:
@@ -93,31 +93,32 @@ class Bound(AbstractResult):
         about = self.statement_itself
         total = self.total
         shares = tuple((name, value, value / total if total else None) for name, value in self.terms.items())
-        terms = Table("terms", ("term", "value", "share"), (*shares, ("total", total, 1.0 if total else None)))
+        rows = (*shares, ("total", total, 1.0 if total else None))
+        terms = Table("terms", ("term", "value", "share"), rows, (*(share for *_, share in shares), None))
         derived = tuple((letter(about, name), value) for name, value in self.derived.items())
-        constants = symbol_table(about, "constants", self.numbers)
+        constants = symbol_table(about, CONSTANTS, self.numbers)
+        wrong = {failure.name: (failure.wanted, failure.got) for failure in self.failures}
         conditions = tuple(
-            (c.name, condition_math(about, c.name), c.holds, c.slack) for c in (*self.conditions, *self.method_range)
+            (c.name, condition_math(about, c.name), c.holds, c.slack, *wrong.get(c.name, (None, None)))
+            for c in (*self.conditions, *self.method_range)
         )
         tables = (
             *([terms] if self.terms else []),
             Table("derived constants", ("symbol", "value"), derived),
             constants,
-            Table("conditions", ("condition", "relation", "holds", "slack"), conditions),
+            Table("conditions", ("condition", "relation", "holds", "slack", "wanted", "got"), conditions),
         )
         notes = notes_about(about)
         if not self.admissible:
-            notes = (
-                f"outside the conditions of the statement: {', '.join(self.failed)} fail; it promises nothing here",
-                *notes,
-            )
+            fail = f"{', '.join(self.failed)} {'fail' if len(self.failed) > 1 else 'fails'}"
+            notes = (f"outside the conditions of the statement: {fail}; it promises nothing here", *notes)
         return Sheet(f"{self.theorem} ({self.statement})", self._claim(), tuple(t for t in tables if t.rows), notes)
 
     def _claim(self) -> Math | None:
         if self.total is None or not self.admissible:
             return None
         latex = rf"{self.statement_itself.theorem.metric.latex} \le {tex_number(rounded_up(self.total))}"
-        return Math(f"{self.metric} <= {self.total}", latex)
+        return Math(f"{self.metric} <= {rounded_up(self.total)}", latex)
 
     @property
     def statement_itself(self) -> Statement:
@@ -147,7 +148,8 @@ class Bound(AbstractResult):
         head = f"{self.theorem} ({self.statement}): {self.metric} <= {self.total}" if self.terms else f"{self.theorem}"
         rows = [f"  {name} = {value:.6g}" for name, value in {**self.terms, **self.derived}.items()]
         verdict = "admissible" if self.admissible else "NOT admissible:"
-        return "\n".join([head, *rows, f"  {verdict}", *(f"    {failure}" for failure in self.failures)])
+        failures = [f"    {failure}" for failure in self.failures]
+        return "\n".join([head, *rows, f"  {verdict}", *failures, *lines_about(self.about)])
 
 
 def exact(value: Fraction | int) -> sp.Rational:

@@ -70,10 +70,17 @@ def notes_about(statement: Statement) -> tuple[str, ...]:
     return (text,) if text else ()
 
 
+def lines_about(statement: Statement | None) -> tuple[str, ...]:
+    """The same as lines of an answer's text."""
+    return tuple(f"  {line}" for line in notes_about(statement)) if statement else ()
+
+
 def titled(statement: Statement) -> str:
-    """The name of a statement for the title of a figure, with the word that makes its numbers unsafe."""
-    refuted = status_of(statement)["status"] == "refuted"
-    return f"{statement.theorem.id} ({statement.label}, refuted)" if refuted else statement.name
+    """The name of a statement for the title of a figure, with what makes its numbers unsafe."""
+    known = status_of(statement)
+    if known["status"] != "refuted":
+        return statement.name
+    return f"{statement.theorem.id} ({statement.label}, refuted: fedco replay {known['refuted_by'][0]})"
 
 
 def status_of(statement: Statement) -> dict[str, Any]:
@@ -106,6 +113,22 @@ def statement_sheet(statement: Statement) -> Sheet:
         claim = Math(f"{theorem.metric.name} <= {statement.total}", rf"{theorem.metric.latex} \le {right}")
     notes = (*notes_about(statement), *((statement.note,) if statement.note else ()))
     return Sheet(f"{statement.name}: {theorem.title}", claim, tuple(t for t in tables if t.rows), notes)
+
+
+def theorem_sheet(theorem: Theorem) -> Sheet:
+    """What all statements of a theorem share: what it bounds, and its assumptions."""
+    metric = theorem.metric
+    assumed = Table(
+        "assumptions", ("assumption", "text"), tuple((item.name, item.text) for item in theorem.assumptions)
+    )
+    meaning = f" ({metric.meaning})" if metric.meaning else ""
+    notes = (f"It bounds {metric.name}, of dimension {metric.dimension}{meaning}.",)
+    return Sheet(f"{theorem.id}: {theorem.title} ({theorem.source})", None, (assumed,) if assumed.rows else (), notes)
+
+
+def sheets_of(theorem: Theorem, labels: Sequence[str] = ()) -> list[Sheet]:
+    """A theorem: what is assumed, then its statements; all without labels."""
+    return [theorem_sheet(theorem), *(statement_sheet(theorem.statement(x)) for x in labels or theorem.labels)]
 
 
 def _unit(dimension: Dimension) -> Math:
@@ -144,17 +167,19 @@ def _statement_text(theorem: Theorem, statement: Statement) -> list[str]:
 
 def theorem_html(theorem: Theorem) -> str:
     """Every statement as a part of a page, for notebooks."""
-    return "".join(to_html(statement_sheet(theorem.statement(label))) for label in theorem.labels)
+    return "".join(map(to_html, sheets_of(theorem)))
 
 
 def theorem_markdown(theorem: Theorem, labels: Sequence[str] = ()) -> str:
     """Statements in Markdown; all without labels."""
-    return "\n\n".join(to_markdown(statement_sheet(theorem.statement(label))) for label in labels or theorem.labels)
+    return "\n\n".join(map(to_markdown, sheets_of(theorem, labels)))
 
 
 def theorem_latex(theorem: Theorem, labels: Sequence[str] = ()) -> str:
-    """Statements as LaTeX, each with what has to be said of it and a table of its symbols; all without labels."""
-    return "\n\n".join(_with_symbols(theorem.statement(label)) for label in labels or theorem.labels)
+    """The assumptions and the statements as LaTeX, each with what has to be said of it and a table of its symbols; all
+    statements without labels."""
+    statements = (_with_symbols(theorem.statement(label)) for label in labels or theorem.labels)
+    return "\n\n".join([sheet_latex(theorem_sheet(theorem)), *statements])
 
 
 def _with_symbols(statement: Statement) -> str:

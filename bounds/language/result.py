@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from html import escape
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 DIGITS = 6
 """Significant digits of a number in a table."""
+CONSTANTS = "constants"
+"""Name of the table that repeats what was given; a terminal leaves it out."""
 _FEW_LINES = 6
 _LONG_TEXT, _LONG_SHARE = 60, 0.75
 """In LaTeX a column with a longer text wraps; such columns share so much of the line."""
@@ -53,17 +55,38 @@ Cell = str | int | float | bool | Math | None
 class Table:
     """Rows under named columns; the names are keys of a data frame and heads of a printed table.
 
+    Args:
+        bars: nothing, or a number between -1 and 1 for each row, which a terminal draws beside it; None for no bar.
+
     Raises:
-        ValueError: a row of another length.
+        ValueError: a row of another length, or another number of bars.
     """
 
     name: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    bars: tuple[float | None, ...] = ()
 
     def __post_init__(self) -> None:
         if wrong := [row for row in self.rows if len(row) != len(self.columns)]:
             raise ValueError(f"table {self.name}: wanted rows of {len(self.columns)} cells, got {wrong[0]}")
+        if len(self.bars) not in (0, len(self.rows)):
+            raise ValueError(f"table {self.name}: wanted a bar for each of {len(self.rows)} rows, got {len(self.bars)}")
+
+    def without_empty_columns(self) -> Table:
+        """A printed table leaves out what no row has."""
+        kept = [at for at in range(len(self.columns)) if any(row[at] not in (None, "") for row in self.rows)]
+        if not self.rows or len(kept) == len(self.columns):
+            return self
+        rows = tuple(tuple(row[at] for at in kept) for row in self.rows)
+        return Table(self.name, tuple(self.columns[at] for at in kept), rows, self.bars)
+
+
+def relative(values: Iterable[float | None]) -> tuple[float | None, ...]:
+    """Bars for numbers: each in units of the largest size; None where it is not finite."""
+    known = [None if value is None or value - value != 0 else float(value) for value in values]
+    largest = max((abs(value) for value in known if value is not None), default=0.0)
+    return tuple(None if value is None or not largest else value / largest for value in known)
 
 
 @dataclass(frozen=True)
@@ -97,8 +120,11 @@ class AbstractResult(ABC):
         """What the command prints with `--json`, but for what it says of a file of constants."""
 
     def __repr__(self) -> str:
+        """A few lines of the text, the last among them: what has to be known of the statement stands there."""
         lines = str(self).splitlines()
-        return "\n".join(lines if len(lines) <= _FEW_LINES else [*lines[: _FEW_LINES - 1], f"  … {len(lines)} lines"])
+        if len(lines) > _FEW_LINES:
+            lines = [*lines[: _FEW_LINES - 2], f"  … {len(lines)} lines", lines[-1]]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         return to_html(self.sheet())
@@ -190,7 +216,7 @@ def to_markdown(sheet: Sheet) -> str:
     parts = [f"**{markdown_text(sheet.title)}**"]
     parts += [f"$$\n{sheet.claim.latex}\n$$"] if sheet.claim else []
     parts += [f"> {markdown_text(note)}" for note in sheet.notes]
-    for table in map(_without_empty_columns, sheet.tables):
+    for table in (each.without_empty_columns() for each in sheet.tables):
         rows = [[_cell(cell, markdown_text, "${}$") for cell in row] for row in table.rows]
         parts.append("\n".join(markdown_table([markdown_text(name) for name in table.columns], rows)))
     return "\n\n".join(parts)
@@ -200,25 +226,16 @@ def to_latex(sheet: Sheet) -> str:
     lines = [f"% {' '.join(sheet.title.split())}"]
     lines += [rf"\[ {sheet.claim.latex} \]"] if sheet.claim else []
     lines += [rf"\noindent\textbf{{Note.}} {tex_text(note)}\par" for note in sheet.notes]
-    for table in map(_without_empty_columns, sheet.tables):
+    for table in (each.without_empty_columns() for each in sheet.tables):
         lines += _tabular(table)
     return "\n".join(lines)
 
 
-def _without_empty_columns(table: Table) -> Table:
-    """A printed table leaves out what no row has."""
-    kept = [place for place in range(len(table.columns)) if any(row[place] not in (None, "") for row in table.rows)]
-    if not table.rows or len(kept) == len(table.columns):
-        return table
-    rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
-    return Table(table.name, tuple(table.columns[place] for place in kept), rows)
-
-
 def _tabular(table: Table) -> list[str]:
     columns = list(zip(*table.rows, strict=True))
-    long = [_is_long(column) for column in columns]
+    long = [is_long(column) for column in columns]
     width = _LONG_SHARE / max(1, sum(long))
-    kinds = ("r" if _is_numeric(column) else "l" for column in columns)
+    kinds = ("r" if is_numeric(column) else "l" for column in columns)
     align = "".join(rf"p{{{width:.2f}\linewidth}}" if wide else kind for kind, wide in zip(kinds, long, strict=True))
     head = " & ".join(tex_text(name.replace("_", " ")) for name in table.columns)
     rows = [" & ".join(_cell(cell, tex_text, "${}$") for cell in row) + r" \\" for row in table.rows]
@@ -236,11 +253,13 @@ def _tabular(table: Table) -> list[str]:
     ]
 
 
-def _is_long(column: tuple[Cell, ...]) -> bool:
+def is_long(column: tuple[Cell, ...]) -> bool:
+    """Whether a cell of a column is text that should wrap."""
     return any(isinstance(cell, str) and len(cell) > _LONG_TEXT for cell in column)
 
 
-def _is_numeric(column: tuple[Cell, ...]) -> bool:
+def is_numeric(column: tuple[Cell, ...]) -> bool:
+    """Whether a column holds numbers and nothing else."""
     return all((isinstance(cell, (int, float)) and not isinstance(cell, bool)) or cell is None for cell in column)
 
 

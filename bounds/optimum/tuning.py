@@ -18,8 +18,8 @@ import sympy as sp
 from ..cost.resources import MEANING, instead
 from ..evaluation.evaluate import Bound, bound, complete, exact
 from ..language.reading import InputError
-from ..language.rendering import status_of, symbol_table
-from ..language.result import AbstractResult, Sheet, Table
+from ..language.rendering import lines_about, status_of, symbol_table
+from ..language.result import CONSTANTS, AbstractResult, Sheet, Table, relative
 from ..language.theorem import Statement
 from .model import model
 from .polish import polish
@@ -96,8 +96,8 @@ class Tuned(AbstractResult):
         tables = (
             schedule,
             Table("costs", ("cost", "amount"), spent),
-            Table("binding limits", ("limit", "percent gained per percent"), limits),
-            symbol_table(about, "constants", given),
+            Table("binding limits", ("limit", "percent gained per percent"), limits, relative(self.prices.values())),
+            symbol_table(about, CONSTANTS, given),
         )
         first, *others = tables
         whole = self.bound.sheet()
@@ -125,8 +125,8 @@ class Tuned(AbstractResult):
             rows.append(f"  {self.method}: {self._certificate()}")
         else:
             rows.append(f"  {self.method}")
-        rows += [f"  {line}" for line in self.advice]
-        return "\n".join([*rows, f"  {self.note}"] if self.note else rows)
+        notes = [*self.advice, *([self.note] if self.note else [])]
+        return "\n".join([*rows, *(f"  {note}" for note in notes), *lines_about(self.bound.about)])
 
 
 def _gap(gap: float | None) -> str:

@@ -11,8 +11,8 @@ import sympy as sp
 
 from ..language.markdown import table
 from ..language.reading import InputError, read_values
-from ..language.rendering import condition_latex, letter, notes_about, status_of, symbol_table
-from ..language.result import AbstractResult, Math, Sheet, Table
+from ..language.rendering import condition_latex, letter, lines_about, notes_about, status_of, symbol_table
+from ..language.result import CONSTANTS, AbstractResult, Math, Sheet, Table
 from ..language.theorem import RANGE, Condition, Statement
 from .conditions import reduced
 from .intervals import Interval
@@ -88,11 +88,14 @@ class Admissible(AbstractResult):
             Table("admissible values", heads, rows),
             Table("together they satisfy", ("condition", "relation"), where),
             Table("a point inside", ("symbol", "value"), inside),
-            symbol_table(about, "constants", constants),
+            symbol_table(about, CONSTANTS, constants),
         )
-        notes = notes_about(about) + ((self.note,) if self.note else ())
+        notes = (*notes_about(about), *((self.note,) if self.note else ()), *self.remarks)
         if not self.feasible:
-            notes = (f"no admissible value; conflicting conditions: {', '.join(self.conflict)}", *notes)
+            notes = (
+                f"no admissible value; conflicting conditions: {'; '.join(self._explained(self.conflict))}",
+                *notes,
+            )
         claim = None
         if rows:
             latex = r",\quad ".join(rf"{letter(about, name).latex} \in {piece.latex()}" for name, piece in self._all())
@@ -138,14 +141,15 @@ class Admissible(AbstractResult):
     def __str__(self) -> str:
         if not self.feasible:
             head = f"{self.theorem} ({self.statement}): infeasible; conflicting conditions: {', '.join(self.conflict)}"
-            return "\n".join([head, *(f"  {line}" for line in self._explained(self.conflict))])
+            explained = [f"  {line}" for line in self._explained(self.conflict)]
+            return "\n".join([head, *explained, *lines_about(self.about)])
         rows = [f"{self.theorem} ({self.statement}):"]
         rows += [f"  {name} in {interval.markdown()}" for name, interval in self._all()]
         rows += [f"  where {condition}" for condition in self.conditions]
         if self.interior:
             rows.append("  for instance " + ", ".join(f"{name} = {value}" for name, value in self.interior.items()))
         rows += [f"  {self.note}"] if self.note else []
-        return "\n".join([*rows, *(f"  {line}" for line in self.remarks)])
+        return "\n".join([*rows, *(f"  {line}" for line in self.remarks), *lines_about(self.about)])
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -1,35 +1,78 @@
-"""Colours and bars on a terminal, plain text in a pipe."""
+"""Tables, colours and bars on a terminal, and in a pipe the plain text of the answer."""
 
 from __future__ import annotations
 
 import io
+import json
 import os
 import pty
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
+import fedco
 import pytest
-from fedco.cli.terminal import bar, styled
+from fedco.bounds.cost.comparison import compare, orders
+from fedco.bounds.language.rendering import sheets_of, to_text
+from fedco.bounds.language.result import CONSTANTS, Math, Sheet, Table, relative, shown
+from fedco.cli.terminal import bar, show_sheets
 from rich.console import Console
 
-BOUND = [
-    "bound",
-    "fcsg.theorem_4_1",
-    *(p for v in ("L_f=1", "L_g=1", "S_f=1", "S_g=1", "sigma_g=1", "F_gap=1", "N=4") for p in ("--set", v)),
-]
-BOUND += [p for v in ("m=4", "b=1", "q=2", "T=1000", "alpha=1/10") for p in ("--set", v)]
-CODE = "import sys; from fedco.cli import main; sys.argv = ['fedco', *sys.argv[1:]]; main()"
+ID = "fcsg.theorem_4_1"
+KNOWN = {"L_f": 1, "L_g": 1, "S_f": 1, "S_g": 1, "sigma_g": "1/2", "F_gap": 1, "N": 4}
+POINT = {**KNOWN, "m": 4, "b": 1, "q": 2, "T": 1000, "alpha": "1/10"}
+SETS = [part for name, value in KNOWN.items() for part in ("--set", f"{name}={value}")]
+AT = [part for name, value in POINT.items() for part in ("--set", f"{name}={value}")]
+TWO = (ID, "baselines.biased_sgd")
+
+COMMANDS: dict[str, tuple[list[str], Callable[[], Any]]] = {
+    "show": (["show", ID], lambda: to_text(fedco.theorem(ID))),
+    "bound": (["bound", ID, *AT], lambda: fedco.theorem(ID).bound(**POINT)),
+    "tune": (["tune", ID, *SETS, "--eps", "1"], lambda: fedco.theorem(ID).tune(eps=1, **KNOWN)),
+    "admissible": (
+        ["admissible", ID, "--solve", "alpha", "--statement", "printed", *SETS, "--set", "q=4"],
+        lambda: fedco.theorem(ID).admissible("alpha", "printed", **KNOWN, q=4),
+    ),
+    "complexity": (["complexity", ID], lambda: fedco.theorem(ID).rates()),
+    "compare": (
+        ["compare", *TWO, "--eps", "1"],
+        lambda: compare(1, theorems=[fedco.theorem(name) for name in TWO]),
+    ),
+    "orders": (["compare", *TWO, "--orders"], lambda: orders(theorems=[fedco.theorem(name) for name in TWO])),
+    "audit": (["audit", ID, "--no-check"], lambda: fedco.audit(ID)),
+    "replay": (["replay", ID], lambda: "confirmed\nREFUTED"),
+    "theorems": (["theorems", "fcsg"], lambda: ""),
+}
+"""name -> a command, and how its plain text begins."""
+CODE = """
+import json, sys
+from fedco.cli import main
+for arguments in json.loads(sys.argv[1]):
+    print("\\f", flush=True)
+    sys.argv = ["fedco", *arguments]
+    try:
+        main()
+    except SystemExit as stop:
+        assert not stop.code, arguments
+"""
+"""Several commands in one process, a form feed before each."""
+VALIDATE = ["validate", "baselines.minibatch_sgd", "--problem", "federated_noisy", "--seeds", "16", "--jobs", "1"]
 
 
-def on_a_terminal(arguments, **environment):
-    """What the command writes to a pseudo-terminal."""
+def on_a_terminal(*commands: list[str], **environment: str) -> list[str]:
+    """What each command writes to a pseudo-terminal of 200 columns."""
     ours, theirs = pty.openpty()
-    env = {n: v for n, v in os.environ.items() if n not in ("NO_COLOR", "FORCE_COLOR")} | {
-        "TERM": "xterm-256color",
-        **environment,
-    }
-    done = subprocess.Popen([sys.executable, "-c", CODE, *arguments], stdout=theirs, stdin=theirs, env=env)
+    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
+    done = subprocess.Popen(
+        [sys.executable, "-c", CODE, json.dumps(commands)],
+        stdout=theirs,
+        stdin=theirs,
+        stderr=subprocess.DEVNULL,
+        env=kept | {"TERM": "xterm-256color", "COLUMNS": "200"} | environment,
+    )
     os.close(theirs)
     parts = []
     while True:
@@ -41,33 +84,106 @@ def on_a_terminal(arguments, **environment):
             break
         parts.append(part)
     os.close(ours)
-    assert done.wait(120) == 0
-    return b"".join(parts).decode()
+    assert done.wait(300) == 0
+    return b"".join(parts).decode().replace("\r\n", "\n").split("\f\n")[1:]
 
 
-def test_a_bound_has_bars_and_colours_on_a_terminal_and_the_same_numbers():
-    shown = on_a_terminal(BOUND)
-    piped = subprocess.run([sys.executable, "-c", CODE, *BOUND], capture_output=True, text=True, check=True).stdout
-    assert "\x1b[" in shown and "█" in shown and "%" in shown
-    assert "\x1b" not in piped and "█" not in piped
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
-    for line in piped.splitlines():
-        for word in line.split():
-            assert word == "=" or word in plain, word
+@cache
+def terminal() -> dict[str, str]:
+    return dict(zip(COMMANDS, on_a_terminal(*(command for command, _ in COMMANDS.values())), strict=True))
 
 
-@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_who_asks_for_no_colours_gets_plain_text(environment):
-    assert "\x1b" not in on_a_terminal(BOUND, **environment)
+@cache
+def pipe() -> dict[str, str]:
+    command = [sys.executable, "-c", CODE, json.dumps([command for command, _ in COMMANDS.values()])]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    return dict(zip(COMMANDS, done.stdout.split("\f\n")[1:], strict=True))
 
 
-def test_bars_are_shares():
-    assert [bar(share) for share in (0, 1e-9, 0.5, 1)] == ["", "▏", "█" * 10, "█" * 20]
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_terminal_has_tables_and_colours_and_a_pipe_the_plain_text(name: str):
+    looked_at, read = terminal()[name], pipe()[name]
+    assert "\x1b[" in looked_at and ("───" in looked_at) == (name != "audit")  # sentences are paragraphs
+    assert not {"\x1b", "─", "█"} & set(read) and read.startswith(str(COMMANDS[name][1]()))
+
+
+@pytest.mark.parametrize("name", ["bound", "tune", "complexity", "compare", "replay"])
+def test_shares_and_sizes_have_bars(name: str):
+    assert "█" * 20 in terminal()[name] or name == "bound"
+    assert "█" in terminal()[name]
+
+
+def test_what_is_wrong_is_red_on_a_terminal_too():
+    for name in ("show", "admissible", "orders", "replay"):
+        assert "\x1b[1;31m" in terminal()[name], name
+    for name in ("show", "admissible", "orders"):
+        assert "fedco replay docs/refutations/fcsg.theorem_4_1" in plain(terminal()[name])
+
+
+@pytest.mark.slow
+def test_verdicts_are_a_table_with_bars():
+    (shown_,) = on_a_terminal(VALIDATE)
+    assert "\x1b[31m" in shown_ or "\x1b[1;31m" in shown_
+    assert "█" * 20 in shown_ and "───" in shown_ and "negative control" in plain(shown_)
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"PYTHONIOENCODING": "ascii"}])
+def test_who_asks_for_no_colours_gets_plain_text(environment: dict[str, str]):
+    (written,) = on_a_terminal(COMMANDS["bound"][0], **environment)
+    assert written == pipe()["bound"]
+
+
+def drawn(sheets: list[Sheet], width: int) -> str:
     out = io.StringIO()
-    console = Console(file=out, force_terminal=True, width=100, color_system="standard")
-    console.print(styled("x <= 4\n  a = 1\n  b = 3\n  L_F = 2\n  NOT admissible:\n    c: q <= 1", {"a": 1.0, "b": 3.0}))
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
-    assert re.fullmatch(r"\s*a\s+1\s+█{5}\s+25\.0%\s*", lines[1]) and re.fullmatch(
-        r"\s*b\s+3\s+█{15}\s+75\.0%\s*", lines[2]
-    )
-    assert lines[3].strip() == "L_F = 2" and "\x1b[1;31m  NOT admissible" in out.getvalue()
+    show_sheets(sheets, Console(file=out, force_terminal=True, width=width, color_system="standard"))
+    return plain(out.getvalue())
+
+
+ANSWERS: dict[str, Callable[[], list[Sheet]]] = {
+    "show": lambda: sheets_of(fedco.theorem("feddro.theorem_5_1")),
+    "tune": lambda: [fedco.theorem(ID).tune(eps=1, **KNOWN).sheet()],
+    "outside": lambda: [fedco.theorem(ID).bound(strict=False, **{**POINT, "alpha": 10}).sheet()],
+    "audit": lambda: [fedco.audit("feddro.lemma_f_2").sheet()],
+    "orders": lambda: [orders(theorems=[fedco.theorem(name) for name in TWO]).sheet()],
+}
+
+
+@pytest.mark.parametrize("width", [60, 100, 200])
+@pytest.mark.parametrize("name", ANSWERS)
+def test_no_word_of_an_answer_is_lost_at_any_width(name: str, width: int):
+    sheets = ANSWERS[name]()
+    text = drawn(sheets, width)
+    squeezed = re.sub(r"\s", "", text)
+    for sheet in sheets:
+        for table in (table for table in sheet.tables if table.name != CONSTANTS):
+            for cell in (cell for row in table.rows for cell in row if cell not in (None, "")):
+                words = cell.text if isinstance(cell, Math) else cell
+                written = words if isinstance(words, str) else "" if isinstance(words, bool) else shown(words)
+                for word in written.replace("**", "^").split():
+                    assert word in text or word in squeezed, (table.name, word)
+        assert all(note in text for note in sheet.notes)
+    assert "…" not in text
+
+
+def test_what_does_not_fit_is_not_cut():
+    rows = (("breaks", "a" * 30, "same", "b " * 40), ("slip", "c" * 30, "same", "d " * 40))
+    sheet = Sheet("title", None, (Table("t", ("severity", "id", "kind", "text"), rows, (1.0, None)),))
+    wide, middle, narrow = (drawn([sheet], width).splitlines() for width in (160, 70, 30))
+    assert any("severity" in line and "kind" in line for line in wide)
+    assert "kind: same" in middle and any("severity" in line and "text" in line for line in middle)
+    assert "breaks" in narrow and sum(line.count("b") for line in narrow) == sum(line.count("b") for line in wide)
+
+
+def test_bars_are_shares_and_sizes():
+    assert [bar(share) for share in (0, 1e-9, 0.5, 1, 7)] == ["", "▏", "█" * 10, "█" * 20, "█" * 20]
+    assert bar(-0.5) == "-" + "█" * 10
+    assert relative([1, None, -4, float("inf")]) == (0.25, None, -1.0, None) and relative([0.0]) == (None,)
+    with pytest.raises(ValueError, match="a bar for each of 1 rows"):
+        Table("t", ("a",), ((1,),), (0.5, 0.5))
+    sheet = Sheet("x", None, (Table("terms", ("term", "value"), (("a", 1.0), ("b", 3.0)), (0.25, 0.75)),))
+    lines = drawn([sheet], 100).splitlines()
+    assert re.fullmatch(r"a\s+1\s+█{5}\s*", lines[-2]) and re.fullmatch(r"b\s+3\s+█{15}\s*", lines[-1])

@@ -7,7 +7,7 @@ import platform
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,9 @@ from ... import __version__
 from ...algorithms.engine.fingerprint import source_fingerprint
 from ...algorithms.engine.limits import check_jobs, usual_jobs
 from ...bounds.language.reading import InputError
-from ...bounds.language.rendering import titled
-from ...bounds.language.result import AbstractResult, Sheet, Table
-from ...bounds.language.theorem import Theorem
+from ...bounds.language.rendering import lines_about, notes_about, status_of, titled
+from ...bounds.language.result import AbstractResult, Sheet
+from ...bounds.language.theorem import Statement, Theorem
 from ...bounds.registry import get_theorem
 from ...figures import Axis, Plot, mathtext, save
 from ...storage import make_folder, write_json
@@ -29,7 +29,7 @@ from ..report.plots import convergence_plot
 from ..statistics.evalues import mean_bracket
 from ..statistics.ledger import REPORT_ALPHA, AlphaLedger
 from ..statistics.slopes import SlopeEstimate, slope_interval
-from ..statistics.verdict import VERDICT_COLUMNS, Outcome, Verdict, judge
+from ..statistics.verdict import Outcome, Verdict, judge, verdict_table
 from .campaign import Experiment, ExperimentResult, Task, conclude, plan, run_tasks, tasks_of
 from .fingerprint import MEASUREMENT
 from .generate import instances_of
@@ -55,6 +55,7 @@ class Validation(AbstractResult):
     figures: dict[str, Plot]
     missing: tuple[str, ...] = ()
     """Where instances were generated: problem and case that have none, and why."""
+    about: Statement | None = field(default=None, repr=False, compare=False)
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -69,15 +70,17 @@ class Validation(AbstractResult):
             "negative_controls": [verdict.to_dict() for verdict in self.controls],
             "ledger": self.ledger.to_dict(),
             "versions": versions(),
+            **(status_of(self.about) if self.about else {}),
         }
 
     def sheet(self) -> Sheet:
         """One row for each verdict, then the negative controls; see `AbstractResult`."""
         tables = (
-            Table("verdicts", VERDICT_COLUMNS, tuple(verdict.row() for verdict in self.verdicts)),
-            Table("negative controls", VERDICT_COLUMNS, tuple(verdict.row() for verdict in self.controls)),
+            verdict_table("verdicts", self.verdicts),
+            verdict_table("negative controls", self.controls),
         )
-        notes = ("A verdict is about one instance, not about the theorem.", *self.missing)
+        known = notes_about(self.about) if self.about else ()
+        notes = (*known, "A verdict is about one instance, not about the theorem.", *self.missing)
         return Sheet(f"{self.theorem} ({self.label}): verdicts", None, tables, notes)
 
     def plot(self) -> Plot:
@@ -91,7 +94,7 @@ class Validation(AbstractResult):
         return next(iter(self.figures.values()))
 
     def __str__(self) -> str:
-        return "\n".join(str(verdict) for verdict in (*self.verdicts, *self.controls))
+        return "\n".join([*map(str, (*self.verdicts, *self.controls)), *lines_about(self.about)])
 
 
 def validate(
@@ -176,7 +179,7 @@ def validate(
         for instance in instances
         if len(instance.horizons) > 1 and _is_drawn(instance, results)
     }
-    validation = Validation(item.id, label, tuple(results), checks, ledger, figures, missing)
+    validation = Validation(item.id, label, tuple(results), checks, ledger, figures, missing, item.statement(label))
     if out:
         write(validation, out)
     return validation

@@ -11,7 +11,7 @@ No verdict rests on an estimated certificate: an estimate from below makes the b
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from fractions import Fraction
@@ -134,7 +134,7 @@ class Verdict(AbstractResult):
     def sheet(self) -> Sheet:
         """One row, and why; see `AbstractResult`."""
         title = f"{self.outcome}: {self.claim}"
-        return Sheet(title, None, (Table("verdict", VERDICT_COLUMNS, (self.row(),)),), (self.reason, _ONE_INSTANCE))
+        return Sheet(title, None, (verdict_table("verdict", [self]),), (self.reason, _ONE_INSTANCE))
 
     def __str__(self) -> str:
         where = f"{self.claim} on {self.instance}" if self.instance else self.claim
@@ -149,6 +149,12 @@ class Verdict(AbstractResult):
         tightness = "" if self.tightness is None else f", tightness {self.tightness:.3g}"
         seeds = "" if self.alpha is None else f", {self.seeds} seeds, alpha {self.alpha:.2g}"
         return f"{self.empirical:.4g}{bracket} against bound {self.bound:.4g}{tightness}{seeds}; "
+
+
+def verdict_table(name: str, verdicts: Sequence[Verdict]) -> Table:
+    """A row for each verdict; its bar is the measured value in units of the bound."""
+    shares = (None if v.empirical is None or not v.bound else min(v.empirical / v.bound, 1.0) for v in verdicts)
+    return Table(name, VERDICT_COLUMNS, tuple(verdict.row() for verdict in verdicts), tuple(shares))
 
 
 def judge(
