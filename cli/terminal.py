@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from ..bounds.language.result import CONSTANTS, Cell, Math, Sheet, Table, is_long, is_numeric, shown
+from ..bounds.language.result import CONSTANTS, NUMBER, Cell, Math, Sheet, Table, is_long, is_numeric, shown
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -178,7 +178,7 @@ def _text(cell: Cell) -> str:
         return "yes" if cell else "no"
     if isinstance(cell, Math):
         return _readable(cell.text)
-    return shown(cell) if isinstance(cell, (int, float)) else _readable(cell)
+    return shown(cell) if isinstance(cell, NUMBER) else _readable(cell)
 
 
 def _readable(formula: str) -> str:

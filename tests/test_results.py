@@ -169,6 +169,25 @@ def test_tuned_values_are_exact_numbers_that_can_be_used_again():
     assert Fraction(best.to_dict()["values"]["alpha"]) == Fraction(best.values["alpha"])
 
 
+TIGHT = {**CONSTANTS, "S_g": 3, "sigma_g": 0, "F_gap": 100}
+"""The tuned step size is 0.04166666662, just below its limit 1/24; in six digits it would be outside."""
+
+
+@pytest.mark.parametrize("medium", ["text", "--latex", "--markdown", "html", "frame"])
+def test_a_printed_schedule_can_be_used_as_it_is_printed(medium: str):
+    best = fedco.theorem(ID).tune("printed", budget={"samples": 1000}, **TIGHT)
+    sets = [part for name, value in TIGHT.items() for part in ("--set", f"{name}={value}")]
+    commands = run(
+        "tune", ID, "--statement", "printed", *sets, "--budget", "samples=1000", *([medium] if "--" in medium else [])
+    )
+    texts = {"text": commands.stdout, "html": best._repr_html_(), "frame": best.to_frame().to_csv()}
+    (alpha,) = set(re.findall(r"(?<![0-9.])0\.041[0-9]+", texts.get(medium, commands.stdout)))
+    again = fedco.theorem(ID).bound("printed", **TIGHT, **{**best.values, "alpha": alpha})
+    assert again.admissible and again.total == best.bound.total
+    target = str(fedco.theorem(ID).complexity(eps=5, statement="printed", **TIGHT))
+    assert fedco.theorem(ID).bound("printed", **TIGHT, **dict(re.findall(r"(\w+) = ([0-9.]+)", target))).admissible
+
+
 def test_a_printed_number_stays_on_the_safe_side():
     """A bound is rounded up, the ends of an interval to the inside."""
     for name in ("bound", "budget", "target"):

@@ -104,7 +104,7 @@ class Complexity(AbstractResult):
     def __str__(self) -> str:
         rows = [f"{self.theorem} ({self.statement}): cost of {self.tuned.bound.metric} <= {self.eps}", self.markdown()]
         chosen = self.tuned.values
-        rows.append("tuned: " + ", ".join(f"{name} = {self.tuned.bound.numbers[name]:.6g}" for name in chosen))
+        rows.append("tuned: " + ", ".join(f"{name} = {self.tuned.bound.numbers[name]:.10g}" for name in chosen))
         return "\n".join([*rows, *self._notes(), *lines_about(self.tuned.bound.about)])
 
 

@@ -19,10 +19,13 @@ from .markdown import table as markdown_table
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+NUMBER = (int, float, Decimal)
 DIGITS = 6
 """Significant digits of a number in a table."""
 CONSTANTS = "constants"
 """Name of the table that repeats what was given; a terminal leaves it out."""
+_ALL_DIGITS = 17
+"""Of a double."""
 _FEW_LINES = 6
 _LONG_TEXT, _LONG_SHARE = 60, 0.75
 """In LaTeX a column with a longer text wraps; such columns share so much of the line."""
@@ -48,7 +51,8 @@ class Math:
     latex: str
 
 
-Cell = str | int | float | bool | Math | None
+Cell = str | int | float | bool | Decimal | Math | None
+"""A Decimal is a number of which every digit counts, such as one that is to be used again."""
 
 
 @dataclass(frozen=True)
@@ -157,8 +161,10 @@ class AbstractResult(ABC):
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
 
-def shown(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
-    """A number in at most six significant digits: `0.307427`, `1e-07`, `12048`."""
+def shown(value: float | Decimal, rounding: str = ROUND_HALF_EVEN) -> str:
+    """A number in at most six significant digits: `0.307427`, `1e-07`, `12048`; a Decimal in all of its own."""
+    if isinstance(value, Decimal):
+        return f"{float(value):.{_ALL_DIGITS}g}"
     if value != value or value in (float("inf"), float("-inf")):
         return f"{value}"
     if float(value).is_integer() and abs(value) < _WRITTEN_OUT:
@@ -260,7 +266,7 @@ def is_long(column: tuple[Cell, ...]) -> bool:
 
 def is_numeric(column: tuple[Cell, ...]) -> bool:
     """Whether a column holds numbers and nothing else."""
-    return all((isinstance(cell, (int, float)) and not isinstance(cell, bool)) or cell is None for cell in column)
+    return all((isinstance(cell, NUMBER) and not isinstance(cell, bool)) or cell is None for cell in column)
 
 
 def _cell(cell: Cell, plain: Any, formula: str) -> str:
@@ -270,7 +276,7 @@ def _cell(cell: Cell, plain: Any, formula: str) -> str:
         return formula.format(cell.latex)
     if isinstance(cell, bool):
         return "yes" if cell else "no"
-    if isinstance(cell, (int, float)):
+    if isinstance(cell, NUMBER):
         return formula.format(tex_number(shown(cell)))
     return str(plain(cell))
 
@@ -282,7 +288,7 @@ def to_html(sheet: Sheet) -> str:
     parts = [f"<p><strong>{escape(sheet.title)}</strong></p>"]
     parts += [f"<p>{mathml(sheet.claim.latex, display=True)}</p>"] if sheet.claim else []
     parts += [f'<p role="note">{escape(note)}</p>' for note in sheet.notes]
-    for place, table in enumerate(sheet.tables):
+    for place, table in enumerate(each.without_empty_columns() for each in sheet.tables):
         made = "".join(_html_table(table))
         name = escape(table.name.replace("_", " "))
         parts.append(f"<details><summary>{name}</summary>{made}</details>" if place else made)
@@ -303,9 +309,13 @@ def _html_cell(cell: Cell) -> str:
 
     if isinstance(cell, Math):
         return mathml(cell.latex)
-    if isinstance(cell, (int, float)) and not isinstance(cell, bool):
+    if isinstance(cell, NUMBER) and not isinstance(cell, bool):
         return escape(shown(cell))
     return _cell(cell, escape, "")
+
+
+def _in_frame(cell: Cell) -> str | float | None:
+    return cell.text if isinstance(cell, Math) else float(cell) if isinstance(cell, Decimal) else cell
 
 
 def to_frame(sheet: Sheet) -> DataFrame:
@@ -314,7 +324,7 @@ def to_frame(sheet: Sheet) -> DataFrame:
     except ImportError:
         raise ImportError("to_frame: wanted pandas, which is not installed; pip install 'fedco[frames]'") from None
     table = sheet.tables[0]
-    rows = [[cell.text if isinstance(cell, Math) else cell for cell in row] for row in table.rows]
+    rows = [[_in_frame(cell) for cell in row] for row in table.rows]
     frame = DataFrame(rows, columns=list(table.columns)) if sheet.columns is None else DataFrame(dict(sheet.columns))
     frame.attrs |= {"title": sheet.title, "notes": list(sheet.notes)}
     return frame

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from decimal import Decimal
 from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -89,7 +90,8 @@ class Tuned(AbstractResult):
 
     def sheet(self) -> Sheet:
         about = self.bound.statement_itself
-        schedule = symbol_table(about, "schedule", {name: self.bound.numbers[name] for name in self.values})
+        chosen = {name: Decimal(_all_digits(self.bound.numbers[name])) for name in self.values}
+        schedule = symbol_table(about, "schedule", chosen)
         spent = tuple((MEANING.get(name, name), value) for name, value in self.cost.items())
         given = {name: value for name, value in self.bound.numbers.items() if name not in self.values}
         limits = tuple((name, price) for name, price in self.prices.items())
@@ -118,7 +120,7 @@ class Tuned(AbstractResult):
         return f"no choice has {self.objective} below {self.lower:.6g} ({_gap(self.gap)})"
 
     def __str__(self) -> str:
-        chosen = ", ".join(f"{name} = {self.bound.numbers[name]:.10g}" for name in self.values)
+        chosen = ", ".join(f"{name} = {_all_digits(self.bound.numbers[name])}" for name in self.values)
         rows = [f"{self.theorem} ({self.statement}): {chosen}", f"  {self.bound.metric} <= {self.bound.total:.6g}"]
         rows += [f"  {MEANING.get(name, name)}: {_amount(value)}" for name, value in self.cost.items()]
         if self.lower is not None:
@@ -132,6 +134,11 @@ class Tuned(AbstractResult):
 def _gap(gap: float | None) -> str:
     """The gap in words; below the solver's own error its digits mean nothing."""
     return f"gap below {_SOLVED:.0e}" if gap is not None and gap < _SOLVED else f"gap {gap:.1e}"
+
+
+def _all_digits(value: float) -> str:
+    """A chosen value as it was chosen (`whole_numbers.py`): with fewer digits it could lie outside a condition."""
+    return f"{value:.10g}"
 
 
 def _amount(value: float) -> str:
