@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # what the names below are, for type checkers and editors
     from .bounds.registry import get_theorem as theorem
     from .errors import InputError
     from .synthetic import problem, problems
+    from .validation.experiments.estimates import estimate
     from .validation.experiments.run import run
     from .validation.falsifier.attack import assert_not_falsified, falsify
     from .validation.runs.refutations import replay
@@ -64,7 +65,7 @@ _HOMES = {
     "run": ("validation.experiments.run", "run"),
     "theorem": ("bounds.registry", "get_theorem"),
     "theorems": ("bounds.registry", "all_theorems"),
-    "validate": ("validation", "validate"),
+    "validate": ("validation.runs.validate", "validate"),
 }
 
 __all__ = [

@@ -9,6 +9,7 @@ from math import lcm
 
 import sympy as sp
 
+from ...suggestion import instead
 from ..files import is_file, theorems_of_file
 from ..language.notation import slack_symbol
 from ..language.paper import Paper
@@ -333,9 +334,8 @@ def recheck(finding_id: str, name: str | Theorem | None = None) -> Evidence:
     """
     known: dict[str, Callable[[], Evidence]] = {finding.id: finding.check for finding in _candidates(finding_id, name)}
     if finding_id not in known:
-        raise InputError(
-            f"{finding_id[:60]!r}: not a finding; wanted one of {' '.join(known) or 'those of fedco audit'}"
-        )
+        near = instead(finding_id, known) if known else "wanted one of those of fedco audit"
+        raise InputError(f"{finding_id[:60]!r}: not a finding; {near}")
     return known[finding_id]()
 
 

@@ -27,6 +27,7 @@ from .resources import RESOURCES
 
 if TYPE_CHECKING:
     from ...figures import Plot
+    from ..language.theorem import Number
 
 _PLAIN = "federated"
 """The kind without a composition: what the others are measured against."""
@@ -140,8 +141,8 @@ def _cautions(rows: Sequence[Row] | Sequence[OrderRow]) -> tuple[str, ...]:
 
 
 def compare(
-    eps: Any,
-    quantities: Mapping[str, Any] | None = None,
+    eps: Number,
+    quantities: Mapping[str, Number] | None = None,
     *,
     theorems: Sequence[Theorem] = (),
     kind: str | None = None,
@@ -158,7 +159,7 @@ def compare(
             has no such statement.
 
     Raises:
-        InputError: an unknown quantity, kind or label, or a bad number.
+        InputError: an unknown quantity, kind, label or resource, or a bad number.
     """
     given = dict(quantities or {})
     chosen = list(theorems) or _main_theorems()
@@ -168,6 +169,8 @@ def compare(
             raise InputError(f"{name[:40]}: not a quantity of any theorem; {instead(name, tuple(sorted(known)))}")
         read_number(name, value)
     _check_kind(kind, chosen)
+    if cost not in RESOURCES:
+        raise InputError(f"{cost[:40]!r}: not a resource; {instead(cost, RESOURCES)}")
     rows = tuple(_row(theorem, eps, given, statement, cost) for theorem in chosen if kind in (None, theorem.problem))
     return Comparison(str(eps), {name: str(value) for name, value in given.items()}, rows, cost)
 
@@ -270,7 +273,7 @@ def orders(
 def _check_kind(kind: str | None, theorems: Sequence[Theorem]) -> None:
     known = dict.fromkeys(theorem.problem for theorem in theorems)
     if kind is not None and kind not in known:
-        raise InputError(f"{kind[:40]!r}: not a kind of problem; wanted one of {', '.join(known)}")
+        raise InputError(f"{kind[:40]!r}: not a kind of problem; {instead(kind, known)}")
 
 
 def _main_theorems() -> list[Theorem]:

@@ -29,6 +29,7 @@ from .reading import InputError, is_array
 if TYPE_CHECKING:
     from fractions import Fraction
     from numbers import Rational
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from ..settings import Settled
 
     Number = int | float | str | Fraction | Rational
+    Constants = str | Path | Mapping[str, Number]
     """What is read as one exact number; text such as "1/3" and "1e-3" too."""
     Numbers = Sequence[float] | NDArray[Any]
     """Many numbers, read in float64."""
@@ -539,9 +541,14 @@ class Theorem:
 
     # the verbs, which read well at the call site: functions of a statement that the room's face names. A value may be named by
     # its symbol, its quantity or a derived constant; `constants` is a file or a mapping that serves every statement, `assume`
-    # names rules for what is missing (`fedco.bounds.settings.settle`). These two are Any so that a dict of numbers may be spread.
+    # names rules for what is missing (`fedco.bounds.settings.settle`). With types, a dict of numbers is handed over as `constants`.
     def _settled(
-        self, statement: str, values: Mapping[str, Any], constants: Any, assume: Any, *without: str
+        self,
+        statement: str,
+        values: Mapping[str, Any],
+        constants: Constants | None,
+        assume: str | Sequence[str],
+        *without: str,
     ) -> Settled:
         return face.settle(self.statement(statement), values, constants, assume, without)
 
@@ -551,8 +558,8 @@ class Theorem:
         statement: str = "",
         *,
         strict: bool = True,
-        constants: Any = None,
-        assume: Any = (),
+        constants: Constants | None = None,
+        assume: str | Sequence[str] = (),
         **values: Number,
     ) -> Bound: ...
 
@@ -562,8 +569,8 @@ class Theorem:
         statement: str = "",
         *,
         strict: bool = True,
-        constants: Any = None,
-        assume: Any = (),
+        constants: Constants | None = None,
+        assume: str | Sequence[str] = (),
         **values: Number | Numbers,
     ) -> BoundArray: ...
 
@@ -572,8 +579,8 @@ class Theorem:
         statement: str = "",
         *,
         strict: bool = True,
-        constants: Any = None,
-        assume: Any = (),
+        constants: Constants | None = None,
+        assume: str | Sequence[str] = (),
         **values: Any,
     ) -> Bound | BoundArray:
         """Evaluate a statement: exactly at one point, or in float64 on arrays that broadcast where a value is an array.
@@ -590,8 +597,8 @@ class Theorem:
         solve: str | tuple[str, ...],
         statement: str = "",
         *,
-        constants: Any = None,
-        assume: Any = (),
+        constants: Constants | None = None,
+        assume: str | Sequence[str] = (),
         **values: Number,
     ) -> Admissible:
         """Admissible set of one or several hyperparameters; see `fedco.bounds.region.admissible.admissible`."""
@@ -607,8 +614,8 @@ class Theorem:
         eps: Number | None = None,
         cost: str | Mapping[str, Number] | None = None,
         ranges: Mapping[str, tuple[Number | None, Number | None]] | None = None,
-        constants: Any = None,
-        assume: Any = (),
+        constants: Constants | None = None,
+        assume: str | Sequence[str] = (),
         **values: Number,
     ) -> Tuned:
         """Best hyperparameters under a budget, or cheapest for a target; see `fedco.bounds.optimum.tuning.tune`."""
@@ -621,8 +628,8 @@ class Theorem:
         *,
         eps: Number,
         cost: str | Mapping[str, Number] | None = None,
-        constants: Any = None,
-        assume: Any = (),
+        constants: Constants | None = None,
+        assume: str | Sequence[str] = (),
         **values: Number,
     ) -> Complexity:
         """What reaching a target costs, tuned and with the paper's schedule; see `fedco.bounds.cost.complexity.complexity`."""
@@ -634,7 +641,12 @@ class Theorem:
         return face.rates(self.statement(statement), minimise)
 
     def elasticities(
-        self, statement: str = "", *, constants: Any = None, assume: Any = (), **values: Number
+        self,
+        statement: str = "",
+        *,
+        constants: Constants | None = None,
+        assume: str | Sequence[str] = (),
+        **values: Number,
     ) -> Elasticities:
         """Percent change of the bound per percent change of each symbol; see `fedco.bounds.cost.sensitivity.elasticities`."""
         given = self._settled(statement, values, constants, assume)

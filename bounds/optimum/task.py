@@ -10,6 +10,7 @@ from typing import Any
 
 import sympy as sp
 
+from ...suggestion import instead
 from ..cost.resources import resource
 from ..evaluation.evaluate import exact
 from ..language.reading import InputError, read_number
@@ -90,7 +91,7 @@ def _positive(name: str, value: Any) -> Fraction:
 def _range(made: Model, name: str, pair: tuple[Any, Any]) -> tuple[Fraction | None, Fraction | None]:
     known = [binding.name for binding in made.free]
     if name not in known:
-        raise InputError(f"{name[:30]}: not free to choose; wanted one of {' '.join(known) or 'none'}")
+        raise InputError(f"{name[:30]}: not free to choose; {instead(name, tuple(known))}")
     low, high = (None if end is None else _positive(f"range of {name}", end) for end in pair)
     if low is not None and high is not None and low > high:
         raise InputError(f"range of {name}: wanted lowest <= highest, got {low} > {high}")

@@ -219,28 +219,6 @@ def test_a_corollary_with_a_hyperparameter_left_open(fedco):
         assert status in (0, 2) and "Traceback" not in err and "KeyError" not in err
 
 
-TYPOS = [
-    (["bound", "fdro.theorem_5_1"], "the nearest is feddro.theorem_5_1"),
-    (["bound", "feddro.theorem_51"], "the nearest is feddro.theorem_5_1"),
-    (["theorems", "fedro"], "the nearest is feddro"),
-    (["bound", "feddro.theorem_5_1", "--set", "Lf=1"], "the nearest is L_f"),
-    (["bound", "feddro.theorem_5_1", "--set", "outer_smothness=1"], "the nearest is outer_smoothness"),
-    (["bound", "feddro.theorem_5_1", "--statement", "printd"], "printed"),
-    (["bound", "feddro.theorem_5_1", "--asume", "zero_noise"], "--assume"),
-    (["bnd", "feddro.theorem_5_1"], "Did you mean 'bound'"),
-    (["tune", "fcsg.theorem_4_1", "--assume", "zero_noice"], "the nearest is zero_noise"),
-    (["compare", "--eps", "1", "--set", "clints=3"], "the nearest is clients"),
-    (["run", "fedro", "--problem", "feddro_noisy", "--T", "9", "--out", "x"], "the nearest is feddro"),
-    (["validate", "feddro.theorem_5_1", "--problem", "feddro_noisi"], "the nearest is feddro_noisy"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "meant"), TYPOS, ids=[" ".join(arguments)[:40] for arguments, _ in TYPOS])
-def test_a_typo_in_each_argument(arguments, meant, fedco):
-    status, out, err = fedco(*arguments)
-    assert (status, out) == (2, "") and meant in " ".join(err.split()), err
-
-
 RUN = [
     "run",
     "feddro",
@@ -257,6 +235,50 @@ RUN = [
     "--set",
     "I=2",
 ]
+TYPOS = [
+    (["bound", "fdro.theorem_5_1"], "the nearest is feddro.theorem_5_1"),
+    (["bound", "feddro.theorem_51"], "the nearest is feddro.theorem_5_1"),
+    (["theorems", "fedro"], "the nearest is feddro"),
+    (["bound", "feddro.theorem_5_1", "--set", "Lf=1"], "the nearest is L_f"),
+    (["bound", "feddro.theorem_5_1", "--set", "outer_smothness=1"], "the nearest is outer_smoothness"),
+    (["bound", "feddro.theorem_5_1", "--statement", "printd"], "printed"),
+    (["bound", "feddro.theorem_5_1", "--asume", "zero_noise"], "--assume"),
+    (["bnd", "feddro.theorem_5_1"], "Did you mean 'bound'"),
+    (["tune", "fcsg.theorem_4_1", "--assume", "zero_noice"], "the nearest is zero_noise"),
+    (["compare", "--eps", "1", "--set", "clints=3"], "the nearest is clients"),
+    (["run", "fedro", "--problem", "feddro_noisy", "--T", "9", "--out", "x"], "the nearest is feddro"),
+    (["validate", "feddro.theorem_5_1", "--problem", "feddro_noisi"], "the nearest is feddro_noisy"),
+    (["compare", "--eps", "1", "--cost", "sampls"], "the nearest is samples"),
+    (["compare", "--orders", "--kind", "condtional"], "the nearest is conditional"),
+    (["audit", "--recheck", "feddro.same_sampel"], "the nearest is feddro.same_sample"),
+    (
+        [
+            "tune",
+            "fcsg.theorem_4_1",
+            "--assume",
+            "unit_constants",
+            "--set",
+            "N=3",
+            "--eps",
+            "1",
+            "--range",
+            "alpah=1:2",
+        ],
+        "the nearest is alpha",
+    ),
+    (["reproduce", "feddro/figre_6"], "the nearest is feddro/figure_6"),
+    ([*RUN, "--set", "eat=1"], "the nearest is eta"),
+    ([*RUN, "--set", "problem.clints=3"], "the nearest is problem.clients"),
+    ([*RUN, "--metric", "gradint_sq"], "the nearest is gradient_sq"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "meant"), TYPOS, ids=[" ".join(arguments)[:40] for arguments, _ in TYPOS])
+def test_a_typo_in_each_argument(arguments, meant, fedco):
+    status, out, err = fedco(*arguments)
+    assert (status, out) == (2, "") and meant in " ".join(err.split()), err
+
+
 ABSURD = [
     (["validate", "feddro.theorem_5_1", "--seeds", "99999999999"], "years"),
     (["validate", "feddro.theorem_5_1", "--jobs", "100000"], "TiB"),

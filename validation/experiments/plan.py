@@ -18,6 +18,7 @@ from ...algorithms.engine.method import annotation_of
 from ...algorithms.registry import get_method
 from ...errors import InputError
 from ...outside import is_python_file
+from ...suggestion import instead
 from ...synthetic import PRESETS
 from ...synthetic import problem as find_problem
 from .grid import Axis, product
@@ -75,9 +76,10 @@ class Plan:
             if self._is_hyperparameter(name):
                 continue
             if parameters is not None and name.removeprefix(_PARAMETER) not in parameters:
+                known = (*sorted(declared), *(f"{_PARAMETER}{each}" for each in sorted(parameters)))
                 raise InputError(
-                    f"{name}: wanted a hyperparameter of {self.owner.name} ({' '.join(sorted(declared))}) or a parameter of the "
-                    f"problem ({' '.join(sorted(parameters)) or 'it has none'})"
+                    f"{name[:40]}: neither a hyperparameter of {self.owner.name} nor a parameter of the problem; "
+                    f"{instead(name, known)}"
                 )
 
     def _parameters(self) -> set[str] | None:

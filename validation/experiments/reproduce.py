@@ -18,6 +18,7 @@ from ...bounds.registry import get_paper, paper_keys
 from ...errors import InputError
 from ...figures import save
 from ...storage import make_folder, read_json, undamaged, write_json, write_text
+from ...suggestion import instead
 from .figures import STANDINGS, Figure, Reproduced, Setup, reproduce
 from .page import write_page
 from .table import _finite
@@ -51,7 +52,7 @@ def get_figure(name: str) -> tuple[str, Figure]:
     if name not in known:
         key = name.partition("/")[0]
         near = [each for each in known if each.startswith(f"{key}/")] or list(known)
-        raise InputError(f"{name[:60]!r}: no such figure; wanted one of {' '.join(near)}")
+        raise InputError(f"{name[:60]!r}: no such figure; {instead(name, tuple(near))}")
     return name.partition("/")[0], known[name]
 
 

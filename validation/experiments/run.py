@@ -18,6 +18,7 @@ from ...algorithms.engine.metrics import METRICS, metrics_of
 from ...algorithms.engine.progress import Progress
 from ...errors import InputError
 from ...storage import DamagedError, digest, make_folder, undamaged, write_json
+from ...suggestion import instead
 from ..runs.values import exact_start
 from .bounds import Match, matches
 from .grid import Axis, as_axes, read_setting, split_setting
@@ -177,7 +178,7 @@ def _checked(names: Sequence[str], problem: Any) -> tuple[str, ...]:
     for name in names:
         if name not in offered:
             unknown = "is no metric" if name not in METRICS else f"is not offered by {problem.name}"
-            raise InputError(f"--metric {name[:40]}: {unknown}; wanted one of {' '.join(offered)}")
+            raise InputError(f"--metric {name[:40]}: {unknown}; {instead(name, offered)}")
     return tuple(dict.fromkeys(names))
 
 

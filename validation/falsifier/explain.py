@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from ...bounds.evaluation.evaluate import bound as evaluated
 from ...bounds.language.reading import InputError
 from .confirm import Confirmed, NotConfirmed, sides
 from .declared import Target
@@ -89,7 +90,7 @@ def _ratio(target: Target, formula: Formula, made: Draft) -> float | None:
 
 
 def _shares(target: Target, found: Confirmed) -> list[str]:
-    bound = target.theorem.bound(target.label, strict=False, **found.stated(target))
+    bound = evaluated(target.theorem.statement(target.label), found.stated(target), strict=False)
     if not bound.total or target.link is not None:
         return []
     parts = sorted(bound.terms.items(), key=lambda item: -abs(item[1]))
@@ -102,7 +103,7 @@ def _shares(target: Target, found: Confirmed) -> list[str]:
 def _tight_conditions(target: Target, found: Confirmed) -> list[str]:
     """Conditions that hold with next to nothing to spare."""
     statement = target.theorem.statement(target.label)
-    bound = target.theorem.bound(target.label, strict=False, **found.stated(target))
+    bound = evaluated(target.theorem.statement(target.label), found.stated(target), strict=False)
     lines = []
     for check, condition in zip(bound.conditions, statement.conditions, strict=True):
         if condition.relation != "==" and abs(check.slack) <= 0.02 * _size(bound, condition):

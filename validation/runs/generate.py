@@ -21,6 +21,7 @@ from ...bounds.cost.resources import resources
 from ...bounds.evaluation.evaluate import Bound
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
+from ...bounds.region.admissible import admissible
 from ...synthetic.catalogue import PRESETS
 from .fit import fitting_problems, misfit
 from .instance import Instance
@@ -269,7 +270,8 @@ def _edge(setting: Setting) -> Instance:
     T = tuned.horizons[0]
     others = {name: value for name, value in tuned.hyperparameters.items() if name != step}
     horizon = {horizon_of(setting.theorem, setting.label): T}
-    interval = setting.theorem.admissible(step, setting.label, **{**setting.values(others), **horizon}).intervals[step]
+    statement = setting.theorem.statement(setting.label)
+    interval = admissible(statement, step, {**setting.values(others), **horizon}).intervals[step]
     if interval.upper is None or not float(interval.upper) < float("inf"):
         raise InputError(f"no condition limits {step}")
     largest = _rounded(EDGE * Fraction(float(interval.upper)))

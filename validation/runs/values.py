@@ -8,6 +8,7 @@ from typing import Any
 
 from ...algorithms import Start
 from ...bounds.evaluation.evaluate import Bound
+from ...bounds.evaluation.evaluate import bound as evaluated
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from .fit import CHOSEN_BY_THE_RUN
@@ -99,7 +100,8 @@ def evaluate_at(
             known[name] = Fraction(T)
         elif quantity in GIVEN_BY_THE_PROBLEM:
             known.setdefault(name, Fraction(getattr(problem, GIVEN_BY_THE_PROBLEM[quantity])))
-    return theorem.bound(label, strict=False, **{k: v for k, v in known.items() if k in symbols}), kind
+    used = {name: value for name, value in known.items() if name in symbols}
+    return evaluated(theorem.statement(label), used, strict=False), kind
 
 
 def numbers_of(
