@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: report report-full site test test-all lint docs dependencies check-dependencies bench faults fuzz gpu clean
+.PHONY: report report-full site test test-all lint docs dependencies check-dependencies bench faults fuzz mutation gpu clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -56,11 +56,15 @@ bench: $(STAMP)  ## every comparison in benchmarks/README.md; installs JAX, whic
 	$(BIN)/python benchmarks/grid_evaluation.py
 	$(BIN)/python benchmarks/start_up.py
 
-faults: $(STAMP)  ## kills at every write and at random moments, damaged files, a full disk, many processes (about half an hour)
+faults: $(STAMP)  ## kills at every write and at random moments, damaged files, a full disk, many processes
 	$(BIN)/python tests/faults/fault_campaign.py
 
-fuzz: $(STAMP)  ## 20,000 generated inputs to every command, file and Python entry (about twenty minutes)
+fuzz: $(STAMP)  ## 20,000 generated inputs to every command, file and Python entry
 	$(BIN)/python tests/fuzz/fuzz_campaign.py
+
+mutation: $(STAMP)  ## small changes of the source, and whether a test notices; stopped, it goes on where it was
+	@mkdir -p out
+	$(BIN)/python tests/mutation/mutation_campaign.py --state out/mutation.json
 
 gpu: $(STAMP)  ## where there is a CUDA device: the tests that need one, then the benchmark on it
 	$(BIN)/python -c "import torch; assert torch.cuda.is_available(), 'no CUDA device here'"

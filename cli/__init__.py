@@ -6,6 +6,7 @@ Bad input ends with exit status 2 and one line that names the symbol, the wanted
 
 from __future__ import annotations
 
+import errno
 import sys
 import warnings
 from collections.abc import Callable
@@ -57,7 +58,7 @@ def _options(
 
 
 def main() -> None:
-    """Entry point: errors of the user and of the file system become one line on stderr and exit status 2."""
+    """Entry point: an error of the user or the file system, or too little memory, becomes one line on stderr and exit status 2."""
     from ..bounds.language.reading import InputError
 
     try:
@@ -66,10 +67,28 @@ def main() -> None:
             app()
     except InputError as error:
         _end(str(error))
-    except OSError as error:
-        if error.filename is None:
+    except SystemError as error:
+        _end(
+            f"Python itself failed ({error}), as it does when memory runs out; the same command goes on from what is finished"
+        )
+    except (MemoryError, OSError, RuntimeError) as error:
+        if _is_out_of_memory(error):
+            _end(
+                "not enough memory; wanted fewer seeds, points or processes (--jobs), or a higher limit. "
+                "What is finished is kept where the command has a folder, and the same command goes on from there"
+            )
+        if not isinstance(error, OSError) or error.filename is None:
             raise
         _end(f"{error.filename}: cannot be read or written ({error.strerror})")
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    """Python's own error, the operating system's, or torch's, which is a RuntimeError known by its words."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    return isinstance(error, MemoryError) or any(
+        words in str(error) for words in ("can't allocate memory", "out of memory")
+    )
 
 
 def _end(message: str) -> NoReturn:

@@ -2,10 +2,12 @@
 
     python tests/fuzz/fuzz_campaign.py [--inputs 20000] [--seed 0] [--seconds 60] [--gib 4] [--only NAME]
 
-Six targets: the formula reader, TOML theorems, constants, command lines, bundles and the Python entries. Each input is valid in
-part, so that it gets past the first check: a real id with a broken number, a real file with one key replaced. Texts are drawn
-from every class of Unicode characters, lone surrogates included; numbers from every magnitude. What is found is printed with
-the input that shows it; exit status 1 then.
+Eight targets: the formula reader, TOML theorems, constants, command lines that answer, command lines that compute or write, the
+explorer's page of a stranger's theorem, bundles and the Python entries. Each input is valid in part, so that it gets past the
+first check: a real id with a broken number, a real file with one key replaced. Texts are drawn from every class of Unicode
+characters, lone surrogates included; numbers from every magnitude. The time limit is one of processor time, so that a loaded
+machine finds nothing more; ten times as much passes on the wall before an input counts as hanging. What is found is printed
+with the input that shows it; exit status 1 then.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -41,7 +44,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 ROOT = Path(fedco.__file__).parent
-TARGETS = ("formula", "toml", "constants", "command", "bundle", "python")
+SHARES = {"formula": 25, "toml": 15, "constants": 15, "command": 15, "work": 5, "page": 2, "bundle": 8, "python": 15}
+"""Per cent of the inputs: a page takes half a second, a formula a hundredth of one."""
+TARGETS = tuple(SHARES)
 FIELDS = tomllib.loads((ROOT / "examples" / "pr_sgd.toml").read_text())
 BUNDLES = [json.loads(file.read_text()) for file in sorted((ROOT / "docs" / "refutations").glob("*.json"))]
 LINES_OF_AN_ERROR = 4
@@ -96,6 +101,8 @@ numbers = st.one_of(
 )
 good_numbers = st.sampled_from(["1", "2", "1/3", "0.1", "1e-3", "100", "1000000", "1e8", "7/9", "1e-30", "1e30"])
 ids = st.sampled_from(sorted(all_theorems()))
+problems = st.sampled_from(["federated_noisy", "feddro_noisy", "invariant", "maml"])
+small_runs = st.sampled_from(["baselines.minibatch_sgd", "baselines.local_sgd"])
 names = st.sampled_from(sorted({s for item in all_theorems().values() for s in item.symbols()}))
 pieces = st.sampled_from(
     [
@@ -261,6 +268,69 @@ def commands(draw: Callable[..., Any]) -> list[str]:
     return [part.replace("\0", "\N{REPLACEMENT CHARACTER}") for part in line]
 
 
+@st.composite
+def work(draw: Callable[..., Any]) -> list[str]:
+    """A command that computes or writes into the folder `{place}`: small where it is valid, otherwise broken or absurdly large."""
+    small, step = st.sampled_from(["1", "2"]), st.sampled_from(["0.1", "1e-3", "1/3", "1"])
+    wild = st.sampled_from(["0", "-1", "99999999999", "1" + "0" * 30, "1e9", "2.5"]) | texts
+    count, number, problem, name = (
+        st.one_of(*([good] * 7), bad)
+        for good, bad in ((small, wild), (step, numbers | texts), (problems, texts), (names, texts))
+    )
+    theorem = st.one_of(*([small_runs] * 4), ids, texts)
+    lines = {
+        "run": lambda: ["run", "local_sgd", "--problem", draw(st.one_of(*([st.just("federated_noisy")] * 5), problem)), "--T", draw(count),
+                "--seeds", draw(count), "--set", f"tau={draw(count)}", "--grid", f"eta={draw(number)}:{draw(number)}:{draw(count)}",
+                *draw(st.sampled_from([[], [], ["--set", "problem.clients=2"], ["--set", "problem.dim=0"]])), "--out", "{place}/run"],
+        "tune": lambda: ["tune", *draw(settings_of()), draw(st.sampled_from(["--eps", "--budget", "--range", "--cost"])), draw(number)],
+        "validate": lambda: ["validate", draw(theorem), "--problem", draw(problem), "--seeds", draw(count), "--alpha", draw(number),
+                     "--max-hours", "0.001", "--jobs", "1", "--out", "{place}/validate"],
+        "plot": lambda: ["plot", *draw(settings_of()), "--over", draw(name), "--from", draw(number), "--to", draw(number),
+                 "--out", "{place}/" + draw(st.sampled_from(["a.svg", "a.png", "a.exe", ".svg"]))],
+        "falsify": lambda: ["falsify", draw(theorem), "--seconds", "0.1", "--hidden", draw(number), "--seed", draw(count),
+                    *draw(st.sampled_from([[], [], ["--assume", "no_extra_term"], ["--assume", "x"]])), "--out", "{place}/falsify"],
+        "verify": lambda: ["verify", draw(texts | st.just("{place}")), "--cases", draw(count), "--seed", draw(count)],
+        "compare-runs": lambda: ["compare-runs", draw(texts | st.just("{place}"))],
+        "reproduce": lambda: ["reproduce", draw(texts), "--seeds", draw(count), "--out", "{place}/reproduce"],
+        "estimate": lambda: ["estimate", draw(texts), "--theorem", draw(ids | texts), "--points", draw(count), "--radius", draw(number)],
+        "counterexample": lambda: ["counterexample", draw(texts), "--case", draw(texts)],
+        "report": lambda: ["report", "--quick", "--scheduler", draw(texts), "--jobs", "0", "--out", "{place}/report"],
+        "constants": lambda: ["constants", draw(ids | texts), *draw(st.sampled_from([[], ["--statement", "printed"], ["--shared"]])),
+                              "--out", "{place}/c.toml"],
+        "problems": lambda: ["problems", *draw(st.lists(texts, max_size=1))],
+        "algorithms": lambda: ["algorithms", *draw(st.lists(texts, max_size=1))],
+    }  # fmt: skip
+    line = lines[draw(st.sampled_from(["run", "run", "tune", "validate", *sorted(lines)]))]()
+    if not draw(st.integers(0, 3)):
+        line = line + draw(
+            st.lists(st.sampled_from(["--json", "--latex", "--device", "cuda", "--statement"]) | texts, max_size=2)
+        )
+    return [part.replace("\0", "\N{REPLACEMENT CHARACTER}") for part in line]
+
+
+MARK = "zzq"
+"""In every piece of markup that a stranger's theorem tries to smuggle in; no page of ours has it."""
+markup = st.sampled_from(
+    [
+        f"<script>{MARK}()</script>", f"</script><script>{MARK}()</script>", f"<img src=x onerror={MARK}()>", f"-->{MARK}<b {MARK}>",
+        f"</template><svg onload={MARK}()>", f"]]><i class={MARK}>", f"</title><p id={MARK}>", f"' onclick='{MARK}", f'" onclick="{MARK}',
+        f"$</span><b {MARK}>$", f"\\href{{javascript:{MARK}}}{{a}}", f"[a](javascript:{MARK})", f"&lt;b {MARK}&gt;", f"<!--{MARK}",
+    ]
+)  # fmt: skip
+
+
+@st.composite
+def hostile(draw: Callable[..., Any]) -> dict[str, Any]:
+    """The keys of a valid theorem whose words are markup."""
+    fields = copy.deepcopy(FIELDS)
+    words = st.lists(markup | texts, min_size=1, max_size=3).map("".join)
+    for name in draw(st.sets(st.sampled_from(["title", "source"]), min_size=1)):
+        fields[name] = draw(words)
+    if not draw(st.integers(0, 5)):
+        fields["id"] = f"stranger.{draw(words)}"
+    return fields
+
+
 # --- what must hold --------------------------------------------------------------------------------------------------
 
 
@@ -274,18 +344,21 @@ class TooLong(BaseException):
 
 @contextlib.contextmanager
 def time_limit(seconds: int) -> Iterator[None]:
-    """End what takes longer, as an interrupt would."""
+    """End what takes more processor time, or ten times as long, as an interrupt would."""
 
     def stop(*_: object) -> None:
         raise TooLong
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    before = {number: signal.signal(number, stop) for number in (signal.SIGPROF, signal.SIGALRM)}
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, 10 * seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def call(function: Callable[..., Any], *given: Any, **named: Any) -> str:
@@ -369,6 +442,41 @@ def try_toml(folder: Path, fields: dict[str, Any]) -> str:
     return outcome
 
 
+def try_work(folder: Path, line: list[str]) -> str:
+    return run_command([part.replace("{place}", str(folder)) for part in line])
+
+
+class _Elements(HTMLParser):
+    """What stands where markup stands: names of elements, and attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append(tag)
+        self.found += [
+            part for name, value in attrs for part in (name, *([value] if _runs(tag, name) and value else []))
+        ]
+
+
+def _runs(tag: str, attribute: str) -> bool:
+    """Whether a browser would do something with the value; elsewhere an attribute may hold any text."""
+    return attribute.startswith("on") or attribute in ("href", "src", "style", "srcdoc", "action")
+
+
+def try_page(folder: Path, fields: dict[str, Any]) -> str:
+    page = folder / "page.html"
+    page.unlink(missing_ok=True)
+    outcome = run_command(["explore", write_toml(folder, fields), "--out", str(page)])
+    if outcome == "answered":
+        seen = _Elements()
+        seen.feed(page.read_text(encoding="utf-8"))
+        if any(MARK in part for part in seen.found):
+            raise Finding(f"markup of a stranger in the page: {[part for part in seen.found if MARK in part][:3]}")
+    return outcome
+
+
 def try_constants(folder: Path, given: tuple[str, dict[str, Any]]) -> str:
     name, values = given
     return run_command(["bound", name, "--constants", write_toml(folder, values)])
@@ -413,19 +521,22 @@ INPUTS: dict[str, tuple[st.SearchStrategy[Any], Callable[[Path, Any], str]]] = {
     "toml": (keys(), try_toml),
     "constants": (constants(), try_constants),
     "command": (commands(), lambda folder, line: run_command(line)),
+    "work": (work(), try_work),
+    "page": (hostile(), try_page),
     "bundle": (bundles(), try_bundle),
     "python": (python_calls(), try_python),
 }
 
 
-def fuzz(target: str, inputs: int, *, start: int = 0, seconds: int = 60) -> tuple[Counter[str], float]:
-    """Try so many inputs of one target; returns how many were answered and refused, and the longest time of one.
+def fuzz(target: str, inputs: int, *, start: int = 0, seconds: int = 60) -> tuple[Counter[str], int, float]:
+    """Try so many inputs of one target; returns how many were answered and refused, how many were different, and the longest time of one.
 
     Raises:
         Finding: with the shortest input found for which the answer is neither.
     """
     strategy, attempt = INPUTS[target]
     counts: Counter[str] = Counter()
+    different: set[int] = set()
     longest = 0.0
 
     with tempfile.TemporaryDirectory() as place, warnings.catch_warnings():
@@ -442,18 +553,19 @@ def fuzz(target: str, inputs: int, *, start: int = 0, seconds: int = 60) -> tupl
         @given(strategy)
         def check(value: Any) -> None:
             nonlocal longest
-            before = time.perf_counter()
+            before = time.process_time()
             try:
                 with time_limit(seconds):
                     counts[attempt(Path(place), value)] += 1
+                    different.add(hash(repr(value)))
             except TooLong:
                 raise Finding(f"longer than {seconds} s") from None
             except MemoryError:
                 raise Finding("more memory than allowed") from None
-            longest = max(longest, time.perf_counter() - before)
+            longest = max(longest, time.process_time() - before)
 
         check()
-    return counts, longest
+    return counts, len(different), longest
 
 
 def main() -> int:
@@ -461,7 +573,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inputs", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--seconds", type=int, default=60, help="processor time of one input")
     parser.add_argument("--gib", type=float, default=4.0)
     parser.add_argument("--only", choices=TARGETS)
     asked = parser.parse_args()
@@ -471,14 +583,15 @@ def main() -> int:
     for target in targets:
         begin = time.perf_counter()
         try:
-            counts, longest = fuzz(target, -(-asked.inputs // len(targets)), start=asked.seed, seconds=asked.seconds)
+            inputs = asked.inputs if asked.only else asked.inputs * SHARES[target] // 100
+            counts, different, longest = fuzz(target, inputs, start=asked.seed, seconds=asked.seconds)
         except Finding as finding:
             found += 1
             print(f"{target}: {finding}\n  " + "\n  ".join(getattr(finding, "__notes__", ())), flush=True)
             continue
         told = ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
         print(
-            f"{target}: {told}; the longest took {longest:.1f} s; {time.perf_counter() - begin:.0f} s in all",
+            f"{target}: {told}; {different} different; the longest took {longest:.1f} s; {time.perf_counter() - begin:.0f} s in all",
             flush=True,
         )
     return int(found > 0)

@@ -1,21 +1,23 @@
 """A short form of the fuzz campaign; `make fuzz` runs it whole."""
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from fedco.errors import InputError
 
 sys.path.insert(0, str(Path(__file__).parent))
-from fuzz_campaign import TARGETS, Finding, call, fuzz, run_command
+import fuzz_campaign
+from fuzz_campaign import FIELDS, MARK, TARGETS, Finding, TooLong, call, fuzz, run_command, time_limit, try_page
 
-INPUTS = 40
+INPUTS = {target: 8 if target in ("work", "page") else 40 for target in TARGETS}
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_only_results_or_one_line_errors(target):
-    counts, _ = fuzz(target, INPUTS)
-    assert sum(counts.values()) >= INPUTS and counts["refused"] > 0
+    counts, different, _ = fuzz(target, INPUTS[target])
+    assert sum(counts.values()) >= INPUTS[target] and counts["refused"] > 0 and different > INPUTS[target] / 4
 
 
 def test_the_campaign_notices_what_it_looks_for():
@@ -30,3 +32,24 @@ def test_the_campaign_notices_what_it_looks_for():
     with pytest.raises(Finding, match="several lines"):
         call(two_lines)
     assert run_command(["bound", "no.theorem"]) == "refused" and run_command(["theorems"]) == "answered"
+
+
+def test_markup_of_a_stranger_is_noticed(tmp_path, monkeypatch):
+    fields = {**FIELDS, "title": f"<b {MARK}>"}
+    assert try_page(tmp_path, fields) == "answered"
+    monkeypatch.setattr(fuzz_campaign, "run_command", lambda line: leaking(Path(line[-1])))
+    with pytest.raises(Finding, match="markup"):
+        try_page(tmp_path, fields)
+
+
+def leaking(page):
+    page.write_text(f"<p><b {MARK}>a title</b></p>")
+    return "answered"
+
+
+def test_a_time_limit_is_one_of_processor_time():
+    with pytest.raises(TooLong), time_limit(1):
+        while True:
+            pass
+    with time_limit(1):
+        time.sleep(1.2)

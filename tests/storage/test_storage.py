@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -289,3 +290,39 @@ def test_a_folder_is_checked_without_being_made(tmp_path, read_only):
             storage.check_folder(place)
     with without_rights(), pytest.raises(PermissionError, match="new"):
         storage.check_folder(read_only / "new")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"format": "f/1", "a": 1, "a": 1, %s}', "a key occurs twice"),
+        ('{"format": "f/1", "a": NaN, %s}', "NaN is not allowed"),
+    ],
+)
+def test_json_that_python_alone_reads_is_damaged_whatever_its_checksum(text, why, tmp_path):
+    plain = json.loads(text % '"b": 0')
+    path = tmp_path / "a.json"
+    path.write_text(text % f'"b": 0, "sha256": "{storage.digest(plain)}"')
+    with pytest.raises(DamagedError, match=why):
+        storage.read_json(path, "f/1")
+
+
+def test_a_file_of_more_than_a_gibibyte_is_not_read(tmp_path):
+    path = tmp_path / "large.json"
+    with open(path, "wb") as file:
+        file.truncate(2**30 + 1)  # takes no space
+    with pytest.raises(DamagedError, match=f"wanted at most {2**30} bytes, got {2**30 + 1}"):
+        storage.read_json(path, "f/1")
+
+
+def test_the_checksum_of_an_archive_is_its_comment(tmp_path):
+    path = archive(tmp_path)
+    content = path.read_bytes()
+    with zipfile.ZipFile(path) as opened:
+        assert opened.comment.decode() == hashlib.sha256(content[:-64]).hexdigest()
+
+
+def test_a_value_that_json_does_not_have_is_no_origin(tmp_path):
+    path = kept(tmp_path)
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        storage.recall(path, {"seeds": float("nan")})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fedco.bounds.language.reading import InputError
@@ -32,6 +34,32 @@ def test_what_is_on_disk_needs_no_scheduler(tmp_path: Path):
     first = run_tasks(TASKS[-1:], jobs=1, cache=tmp_path)
     again = run_tasks(TASKS[-1:], jobs=1, cache=tmp_path, scheduler="tcp://127.0.0.1:1")
     assert again == first
+
+
+def test_a_scheduler_that_goes_away_is_one_line(tmp_path: Path, monkeypatch):
+    class Client:
+        def __init__(self, address, timeout):
+            assert address == "tcp://127.0.0.1:1"
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            return None
+
+        def submit(self, run, task, cache, **named):
+            return Cancelled()
+
+    class Cancelled:
+        status = "cancelled"
+
+    def as_completed(futures, with_results):
+        return ((future, asyncio.CancelledError()) for future in futures)
+
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=Client, as_completed=as_completed))
+    with pytest.raises(InputError, match=r"tcp://127\.0\.0\.1:1: the scheduler went away"):
+        run_tasks(TASKS, jobs=1, cache=tmp_path, scheduler="tcp://127.0.0.1:1")
+    assert not list(tmp_path.rglob("*.json"))
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ Results come back to the caller, who alone writes the cache; the workers need fe
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -45,10 +46,13 @@ def run_on_scheduler(
         run: what a worker does with a task; it gets no cache.
 
     Raises:
-        InputError: no scheduler answers at the address.
+        InputError: no scheduler answers at the address, or it goes away.
     """
     from distributed import Client, as_completed
 
+    for name in ("asyncio", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # a lost connection is told in one line, below
     try:
         client = Client(check_address(address), timeout=CONNECT_SECONDS)
     except OSError as error:
@@ -58,4 +62,9 @@ def run_on_scheduler(
             client.submit(run, task, None, key=f"fedco-{task.key}", pure=True, retries=RETRIES): task for task in tasks
         }
         for future, data in as_completed(list(futures), with_results=True):
+            if future.status != "finished":
+                raise InputError(
+                    f"--scheduler {address}: the scheduler went away during the run; what is finished is kept, and the same "
+                    "command goes on from there once a scheduler answers"
+                )
             yield futures[future], data
