@@ -10,7 +10,8 @@ over. Slow tests do not run.
 
 A mutant is `killed` when a test fails or does not end, `survived` when all pass, and `explained` when it survived and
 `explained.toml` says why no test can see it. The table counts an explained mutant as decided but not as killed. With
-`--state` a campaign that was stopped goes on where it was; what survived is tried again. Exit status 1 when a mutant survived that nobody explained.
+`--state` a campaign that was stopped goes on where it was; what survived is tried again.
+Exit status 1 when a mutant survived that nobody explained.
 """
 
 from __future__ import annotations
