@@ -35,6 +35,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -157,6 +158,7 @@ class Started:
                 sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
                 sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
                 signal.signal(signal.SIGINT, signal.default_int_handler)
+                warnings.simplefilter("default")  # pytest makes errors of them
                 if setup:
                     setup()
                 status = _command([*JOBS[job].line.split(), "--out", str(out), *more], JOBS[job].smaller)
