@@ -8,11 +8,8 @@ A line of a block that is only `…` stands for one line or more, whatever they 
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
@@ -30,7 +27,6 @@ FOLDERS = (ROOT / "docs", ROOT / "docs" / "howto")
 PAGES = [README, *sorted(p for folder in FOLDERS for p in folder.glob("*.md") if p.name not in RUN_ELSEWHERE)]
 SLOW = ("validate", "report", "falsify")
 ELISION = "…"
-RUN = "from fedco.cli import main; main()"
 
 
 @dataclass(frozen=True)
@@ -90,14 +86,13 @@ def cases() -> list[object]:
 
 
 @pytest.mark.parametrize("block", cases())
-def test_commands_print_what_the_page_shows(block: list[Shown], tmp_path: Path):
+def test_commands_print_what_the_page_shows(
+    block: list[Shown], command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     write_files(block[0].page, tmp_path)
+    monkeypatch.setenv("BROWSER", "true")  # what `--open` starts: a program that does nothing
     for shown in block:
-        arguments = [sys.executable, "-c", RUN, *shlex.split(shown.command, comments=True)[1:]]
-        environment = {**os.environ, "BROWSER": "true"}  # what `--open` starts: a program that does nothing
-        done = subprocess.run(
-            arguments, capture_output=True, text=True, cwd=tmp_path, timeout=900, check=False, env=environment
-        )
+        done = command(*shlex.split(shown.command, comments=True)[1:], cwd=tmp_path)
         assert done.returncode == 0, (shown.command, done.stderr)
         difference = "\n".join(unified_diff(shown.output, done.stdout.splitlines(), "shown", "printed", lineterm=""))
         assert not shown.output or matches(shown.output, done.stdout), f"{shown.command}\n{difference}"
@@ -203,12 +198,12 @@ def test_a_command_within_a_sentence_is_understood():
         encoding="utf-8"
     )  # tests/validation/test_pages.py compares it with an audit
     findings = {*re.findall(r"^### (.+)$", audit, re.MULTILINE)}
-    read = 0
+    read, offered = 0, get_command(app).commands
     for text, page in spoken().items():
         _, name, *arguments = shlex.split(text)
         if name.startswith("-"):
             continue
-        command = get_command(app).commands[name]
+        command = offered[name]
         is_shown = bool(arguments) and not any(PLACEHOLDER.fullmatch(word) for word in arguments)
         if not is_shown:
             continue

@@ -21,32 +21,35 @@ FCSG = [part for name in ("L_f", "L_g", "S_f", "S_g", "sigma_g", "F_gap") for pa
 RUN = "from fedco.cli import main; main()"
 
 
-def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", RUN, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=120, check=False)
+def in_a_process(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", RUN, *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
 
 
 def test_tune_prints_one_json_object():
-    done = run("tune", "fcsg.theorem_4_1", *FCSG, "--statement", "printed", "--budget", "samples=100000", "--json")
+    done = in_a_process(
+        "tune", "fcsg.theorem_4_1", *FCSG, "--statement", "printed", "--budget", "samples=100000", "--json"
+    )
     data = json.loads(done.stdout)
     assert done.returncode == 0 and data["bound"]["admissible"] is True
     assert data["objective"] == "bound" and data["gap"] < 1e-3 and data["cost"]["samples"] <= 100000
     assert set(data["values"]) == {"alpha", "q", "m", "T"}
 
 
-def test_complexity_prints_one_json_object():
-    done = run("complexity", "fcsg.corollary_4_2", *FCSG, "--eps", "1/2", "--json")
+def test_complexity_prints_one_json_object(command):
+    done = command("complexity", "fcsg.corollary_4_2", *FCSG, "--eps", "1/2", "--json")
     data = json.loads(done.stdout)
     assert data["tuned"]["bound"]["total"] <= 0.5 and data["rates"]["costs"]["rounds"] == {
         "eps": "-3/2",
         "clients": "0",
     }
-    orders = json.loads(run("complexity", "fcsg.theorem_4_1", "--json").stdout)
+    orders = json.loads(command("complexity", "fcsg.theorem_4_1", "--json").stdout)
     assert orders["costs"]["samples"] == {"eps": "-3", "clients": "-1"}
 
 
-def test_compare_prints_one_json_object():
-    done = run("compare", "--eps", "1/2", "--kind", "conditional", "--json")
+def test_compare_prints_one_json_object(command):
+    done = command("compare", "--eps", "1/2", "--kind", "conditional", "--json")
     rows = {row["theorem"]: row for row in json.loads(done.stdout)["rows"]}
     papers = {"fcsg.theorem_4_1", "fcsg_m.theorem_4_4", "acc_fcsg_m.theorem_4_7"}
     assert set(rows) == {*papers, "baselines.biased_sgd"}
@@ -74,15 +77,15 @@ def test_compare_prints_one_json_object():
         (["compare", "--eps", "1/2", "--kind", "convex"], "not a kind"),
     ],
 )
-def test_user_errors_are_one_line_and_status_two(arguments, message):
-    done = run(*arguments)
+def test_user_errors_are_one_line_and_status_two(command, arguments, message):
+    done = command(*arguments)
     assert done.returncode == 2 and done.stdout == ""
     assert message in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_the_papers_tables_are_derived_again():
+def test_the_papers_tables_are_derived_again(command):
     """Wu et al., Table 1 (their eps is the norm: halve the exponents): Acc-FCSG-M has its orders only when corrected."""
-    rows = json.loads(run("compare", "--orders", "--kind", "conditional", "--json").stdout)["rows"]
+    rows = json.loads(command("compare", "--orders", "--kind", "conditional", "--json").stdout)["rows"]
     found = {(row["theorem"], row["statement"]): row["costs"] for row in rows}
     assert found["fcsg.theorem_4_1", "printed"]["samples"] == {"eps": "-3", "clients": "-1"}
     assert found["fcsg.theorem_4_1", "printed"]["rounds"] == {"eps": "-3/2", "clients": "0"}
@@ -90,22 +93,32 @@ def test_the_papers_tables_are_derived_again():
     assert found["acc_fcsg_m.theorem_4_7", "printed"]["samples"] == {"eps": "-3", "clients": "-1"}
     assert found["acc_fcsg_m.theorem_4_7", "corrected"]["samples"] == {"eps": "-5/2", "clients": "-1"}
     assert found["acc_fcsg_m.theorem_4_7", "corrected"]["rounds"] == {"eps": "-1", "clients": "0"}
-    assert run("compare", "--orders", "--eps", "1").returncode == 2 == run("compare").returncode
+    assert command("compare", "--orders", "--eps", "1").returncode == 2 == command("compare").returncode
 
 
-def test_the_commands_of_the_page_run(tmp_path: Path):
-    text = PAGE.read_text(encoding="utf-8")
-    (constants,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+def code(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+COMMANDS = [line.removeprefix("$ ") for block in code("console") for line in block.splitlines()]
+
+
+def test_no_command_of_the_page_is_overlooked():
+    assert len(COMMANDS) >= 10 and all(line.startswith("fedco ") for line in COMMANDS)
+    assert {"front.png", "compare.png"} <= {word for line in COMMANDS for word in shlex.split(line)}
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_a_command_of_the_page_runs(line: str, command, tmp_path: Path):
+    (constants,) = code("toml")
     (tmp_path / "constants.toml").write_text(constants, encoding="utf-8")
-    commands = [
-        line[2:] for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL) for line in block.splitlines()
-    ]
-    assert len(commands) >= 10 and all(line.startswith("fedco ") for line in commands)
-    for line in commands:
-        done = run(*shlex.split(line)[1:], cwd=tmp_path)
-        assert done.returncode == 0 and done.stdout, (line, done.stderr)
-    assert (tmp_path / "front.png").exists() and (tmp_path / "compare.png").exists()
-    (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    done = command(*shlex.split(line)[1:], cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout, done.stderr
+    assert all((tmp_path / word).exists() for word in shlex.split(line) if word.endswith(".png"))
+
+
+def test_the_program_of_the_page_runs(tmp_path: Path):
+    (program,) = code("python")
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False
     )
@@ -130,5 +143,5 @@ def test_tune_is_quick():
     """Under three seconds of processor time with start-up (wall time depends on what else the machine does)."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
 
-    run("tune", "fcsg.theorem_4_1", *FCSG, "--budget", "samples=1000000")
+    in_a_process("tune", "fcsg.theorem_4_1", *FCSG, "--budget", "samples=1000000")
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 3
