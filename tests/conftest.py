@@ -1,4 +1,8 @@
-"""What every test gets: waiting threads that do not spin, a collector that leaves alone what was collected, the command in this process."""
+"""What every test gets: waiting threads that do not spin, a collector that leaves alone what was collected, torch's own
+generator at a seed, the command in this process.
+
+The order of the tests is random (pytest-randomly): the end of the output says `--randomly-seed=...`, and that option repeats the order.
+"""
 
 import gc
 import os
@@ -14,6 +18,18 @@ gc.disable()  # while modules are imported and cases are made: all of that stays
 def pytest_collection_finish():
     gc.freeze()
     gc.enable()
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if (seed := getattr(config.option, "randomly_seed", None)) is not None:
+        terminalreporter.write_line(f"the order of these tests: --randomly-seed={seed}")
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    """What a test draws from torch's own generator depends on no other test; numpy and random are seeded by pytest-randomly."""
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(0)
 
 
 @pytest.fixture

@@ -39,9 +39,10 @@ def model(dtype=torch.float32) -> nn.Module:
 @pytest.mark.parametrize("form", FORMS)
 def test_each_form_has_the_gradient_of_its_objective_and_its_methods_descend(form):
     options, method = FORMS[form]
+    generator = torch.Generator().manual_seed(1)
     problem = from_model(model(), functional.cross_entropy, PARTS, form, test_loaders=PARTS, **options)
     x = (
-        problem.initial_point + 0.3 * torch.randn(2, problem.dim, generator=GENERATOR, dtype=torch.float64)
+        problem.initial_point + 0.3 * torch.randn(2, problem.dim, generator=generator, dtype=torch.float64)
     ).requires_grad_()
     (wanted,) = torch.autograd.grad(problem.objective(x).sum(), x)
     torch.testing.assert_close(problem.gradient(x.detach()), wanted, rtol=1e-9, atol=1e-12)
