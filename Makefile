@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: report report-full site test test-all lint docs dependencies check-dependencies bench faults fuzz mutation gpu clean
+.PHONY: report report-full site test test-all lint docs dependencies check-dependencies bench faults fuzz mutation gpu clean reproduced
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -39,6 +39,10 @@ docs: $(STAMP)  ## run every check of the audit and compute every constant of th
 	$(BIN)/python -m fedco.validation.runs.problem_list
 	$(BIN)/python -m fedco.validation.report.pages docs
 	$(BIN)/python -m fedco.validation.runs.refutations docs/refutations
+
+reproduced: $(STAMP)  ## run the papers' experiments (about ten minutes of two cores; goes on where it stopped) and keep them in docs/reproduced
+	$(BIN)/fedco reproduce --all --out reproduced
+	$(BIN)/python -m fedco.validation.experiments.keeping reproduced docs/reproduced
 
 dependencies: $(STAMP)  ## write hashes.txt and docs/dependencies.md: the hash and the licence of everything that an installation brings in
 	$(BIN)/python .ci/dependencies.py write

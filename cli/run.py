@@ -124,13 +124,20 @@ def reproduce(
     every: Annotated[
         bool, typer.Option("--all", help="All that can be run, and a page with them: DIR/index.html.")
     ] = False,
-    full: Annotated[bool, typer.Option("--full", help="The paper's sizes; some take hours.")] = False,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="The paper's sizes, networks and step sizes; some take hours or days. A stopped figure goes on.",
+        ),
+    ] = False,
     data: Annotated[
         Path | None,
         typer.Option(
             "--data",
             metavar="DIR",
-            help="Folder with MNIST's idx files or CIFAR-10's .bin files, used instead of scikit-learn's digits. Nothing is downloaded.",
+            help="Folder with MNIST's idx files or the .bin files of CIFAR-10 or CIFAR-100, used instead of scikit-learn's digits, or with "
+            "Omniglot's folders of PNG images. Nothing is downloaded.",
         ),
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", min=6, help="Runs of each curve; verdicts need at least 6.")] = 8,
@@ -144,7 +151,8 @@ def reproduce(
 ) -> None:
     """The papers' own experiments: the list of every figure and table without arguments, else run one, or all.
 
-    Each says what is different from the paper, what the paper's figure shows, and whether ours has the same orderings.
+    Each says what is different from the paper, what the paper's figure shows, and whether ours has the same orderings; where
+    one differs, controls (runs with something changed) test reasons.
     Needs scikit-learn: pip install 'fedco[experiments]'.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

@@ -26,6 +26,7 @@ BARE_LETTER = re.compile(r"\\mathbb +([A-Za-z])")
 EXPLORER = "explore.html"
 ENTRY = re.compile(r"^- \[(.+)\]\((.+\.md)\)$", re.MULTILINE)
 TOUR = "tour.md"
+EXPERIMENTS = "reproduced/index.md"
 PUBLIC = "<!-- every public name -->"
 
 
@@ -41,6 +42,7 @@ def on_config(config: Any) -> Any:
         {"Derivations": [{title(path): page(docs, path)} for path in sorted((docs / "theory").glob("*.md"))]},
         {"Audit": "audit.md"},
         {"Gallery": ["gallery/index.md", *({title(path): page(docs, path)} for path in figures(docs))]},
+        *([{"Experiments": EXPERIMENTS}] if (docs / EXPERIMENTS).exists() else []),
         {"Glossary": "glossary.md"},
         {"Reference": [{title(path): page(docs, path)} for path in sorted((docs / "reference").glob("*.md"))]},
         {"Inside": [{title(path): page(docs, path)} for path in sorted(docs.glob("*.md")) if path.stem not in PLACED]},

@@ -2,13 +2,22 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from fedco.algorithms import FCSG, Draws, Start, drive
+from fedco.errors import InputError
+from fedco.validation.experiments.few_shot import with_rotations
+from fedco.validation.experiments.figures import Setup
+from fedco.validation.experiments.reproduce import run_figure
+from fedco.validation.experiments.tasks import TaskMethod
+from fedco.validation.papers.fcsg.experiments import _tasks
 from fedco.validation.papers.fcsg.gaussian import GaussianInvariant
-from fedco.validation.papers.local_scgdm.sinewave import SinewaveTasks, TaskMethod
+from fedco.validation.papers.local_scgdm.experiments import _characters
+from fedco.validation.papers.local_scgdm.sinewave import SinewaveTasks
 from torch import nn
 from torch.func import functional_call, grad, jacrev
+from torch.nn import functional
 
 GENERATOR = torch.Generator().manual_seed(0)
 
@@ -116,3 +125,92 @@ def test_the_gaussian_problem_is_the_papers():
     scores = problem.predict(done.state.average)
     right = ((scores.scores[..., 0] > 0).long() == scores.labels).double().mean()
     assert right > 0.7
+
+
+# --- few-shot classification -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def omniglot_files(tmp_path_factory):
+    """Six alphabets of four characters with six images, of which no two are alike."""
+    from matplotlib.image import imsave
+
+    folder, rng = tmp_path_factory.mktemp("omniglot"), np.random.default_rng(0)
+    for k in range(6):
+        for c in range(4):
+            place = folder / "images_background" / f"Alphabet{k}" / f"character{c}"
+            place.mkdir(parents=True)
+            drawn = rng.random((12, 12)) > 0.5
+            for j in range(6):
+                imsave(
+                    place / f"{j}.png", np.kron(drawn ^ (rng.random((12, 12)) > 0.95), np.ones((2, 2))), cmap="gray_r"
+                )
+    return folder
+
+
+def test_a_task_is_fine_tuned_and_judged_on_other_images(omniglot_files):
+    problem = _tasks(Setup(data=omniglot_files), 1)
+    assert problem.clients == 3 and [len(own) for own in problem.owned] == [5, 5, 5] and len(problem.held) == 6
+    parts = [set(own.tolist()) for own in (*problem.owned, problem.held)]
+    assert len(set.union(*parts)) == sum(map(len, parts))  # no character is in two parts
+    draws = Draws(0, 2, 3).at(0)
+    outer = problem.sample_outer(draws, 2)
+    for k, own in enumerate(parts[:3]):
+        assert all(set(row) <= own and len(set(row)) == 5 for row in outer.outcome[:, k].flatten(0, 1).tolist())
+    assert all(sorted(row) == list(range(6)) for row in outer.order.flatten(0, 3).tolist())
+    with pytest.raises(ValueError, match="shots of a task"):
+        problem.sample_inner(draws, outer, 2)
+    x = torch.stack([problem.initial_point, problem.initial_point.flip(0)]).unsqueeze(1).expand(-1, 3, -1)
+    found = problem.sample_gradient(x, outer, problem.sample_inner(draws, outer, 1))
+    net = problem.flat.model
+
+    def loss(p, images, labels):
+        return functional.cross_entropy(problem.flat.outputs(p, images), labels)
+
+    at = x[1, 2].clone().requires_grad_()
+    chosen, order = outer.outcome[1, 2, 1], outer.order[1, 2, 1]
+    first = problem.pixels[chosen, order[:, 0]]
+    rest = torch.stack([problem.pixels[chosen[n], order[n, j]] for n in range(5) for j in range(1, 6)])
+    (slope,) = torch.autograd.grad(loss(at, first, torch.arange(5)), at, create_graph=True)
+    judged = loss(at - problem.lam * slope, rest, torch.arange(5).repeat_interleave(5))
+    (wanted,) = torch.autograd.grad(judged, at)
+    torch.testing.assert_close(found[1, 2, 1], wanted)
+    assert isinstance(net, nn.Sequential) and sum(isinstance(part, nn.Conv2d) for part in net) == 4
+
+
+def test_methods_with_and_without_inner_states_learn_tasks(omniglot_files):
+    """Without memory of inner states the method of tasks is the biased gradient of FCSG, on its own draws."""
+    problem = _tasks(Setup(data=omniglot_files), 1)
+    draws = Draws(0, 1, 3).at(0)
+    seen = problem.episode(draws)
+    x = problem.initial_point.view(1, 1, 1, -1).expand(1, 3, 1, -1)
+    slope = problem.gradient_of(x - problem.lam * problem.gradient_of(x, seen.support), seen.query)
+    z = slope - problem.lam * problem.hvp(x, slope, seen.support)
+    outer = problem.sample_outer(draws, 1, purpose="tasks")
+    torch.testing.assert_close(problem.sample_gradient(x[:, :, 0], outer), z)
+    method = TaskMethod(eta=0.1, gamma=1.0, alpha=1.0, p=2, inner_states="one")
+    stepped = drive(method, problem, steps=1, seeds=1)
+    torch.testing.assert_close(stepped.state.x, x[:, :, 0] - 0.1 * z[:, :, 0])
+
+
+def test_characters_are_turned_and_alphabets_stay_together(omniglot_files):
+    problem = _characters(Setup(data=omniglot_files), 5, 1)
+    assert problem.clients == 3 and {len(own) for own in problem.owned} == {16} and len(problem.held) == 16
+    pixels = torch.arange(8.0).view(2, 1, 4)
+    turned = with_rotations(pixels, 2)
+    assert turned.shape == (8, 1, 4) and torch.equal(turned[[0, 4]], pixels)
+    assert turned[1, 0].tolist() == [1.0, 3.0, 0.0, 2.0] and turned[2, 0].tolist() == [3.0, 2.0, 1.0, 0.0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["local_scgdm/figure_6", "fcsg/figure_2", "fcsg/figure_3"])
+def test_the_figures_of_omniglot_run_on_its_files(name, omniglot_files, tmp_path):
+    done = run_figure(name, Setup(seeds=6, data=omniglot_files), tmp_path)
+    assert done.made.data_name == "Omniglot" and done.judged
+    for curve in done.made.curves:
+        assert np.isfinite(curve.values["train_loss"]).all() and (curve.values["accuracy"] >= 0).all()
+
+
+def test_tasks_that_want_more_characters_than_there_are_are_refused(omniglot_files, tmp_path):
+    with pytest.raises(InputError, match=r"tasks of 20 characters: .* only 16"):
+        run_figure("local_scgdm/figure_7", Setup(seeds=6, data=omniglot_files), tmp_path)

@@ -1,13 +1,13 @@
 """The data of the papers' experiments: what scikit-learn ships, and the real files where they lie on disk.
 
-Nothing is downloaded and nothing is unpickled: MNIST as its idx files, CIFAR-10 in its binary version (not the Python one),
+Nothing is downloaded and nothing is unpickled: MNIST as its idx files, CIFAR in its binary versions (not the Python ones),
 Omniglot as folders of PNG images.
 """
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ DIGITS_TEST_SHARE = 0.2
 _MNIST = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 _CIFAR = tuple(f"data_batch_{k}.bin" for k in range(1, 6))
 _CIFAR_TEST = "test_batch.bin"
-_CIFAR_ROW = 1 + 3 * 32 * 32
+_CIFAR100 = ("train.bin", "test.bin")
+_PIXELS = 3 * 32 * 32
 _MOST_BYTES = 1 << 30
 
 
@@ -48,6 +49,11 @@ class Examples:
     def features(self) -> int:
         """Numbers in one input."""
         return self.inputs[0].numel()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one input."""
+        return tuple(self.inputs.shape[1:])
 
     @property
     def flat(self) -> Examples:
@@ -90,10 +96,10 @@ def _held_out(name: str, inputs: Tensor, labels: Tensor, seed: int) -> Examples:
 
 
 def images(data: Path | None, seed: int = 0) -> Examples:
-    """The set that lies in a folder, MNIST or CIFAR-10; scikit-learn's digits without one.
+    """The set that lies in a folder, MNIST, CIFAR-10 or CIFAR-100; scikit-learn's digits without one.
 
     Raises:
-        InputError: the folder holds neither.
+        InputError: the folder holds none of them.
     """
     if data is None:
         return digits(seed)
@@ -101,8 +107,11 @@ def images(data: Path | None, seed: int = 0) -> Examples:
         return mnist(data)
     if (data / _CIFAR[0]).is_file():
         return cifar10(data)
+    if (data / _CIFAR100[0]).is_file():
+        return cifar100(data)
     raise InputError(
-        f"--data {data}: wanted MNIST's files {_MNIST[0]}(.gz), … or CIFAR-10's {_CIFAR[0]}, … (its binary version)"
+        f"--data {data}: wanted MNIST's files {_MNIST[0]}(.gz), … or CIFAR-10's {_CIFAR[0]}, … or CIFAR-100's {_CIFAR100[0]}, … "
+        "(their binary versions)"
     )
 
 
@@ -151,26 +160,39 @@ def cifar10(folder: Path) -> Examples:
     Raises:
         InputError: a file is missing, or not of whole rows.
     """
-    train = np.concatenate([_rows(folder / name) for name in _CIFAR])
-    test = _rows(folder / _CIFAR_TEST)
+    train = np.concatenate([_rows(folder / name, (10,)) for name in _CIFAR])
+    test = _rows(folder / _CIFAR_TEST, (10,))
     return Examples("CIFAR-10", _pictures(train), _labels(train[:, 0]), _pictures(test), _labels(test[:, 0]))
 
 
-def _rows(place: Path) -> np.ndarray:
+def cifar100(folder: Path) -> Examples:
+    """CIFAR-100's binary version: rows of a coarse label, which is not used, a fine one, and 3 x 32 x 32 bytes.
+
+    Raises:
+        InputError: a file is missing, or not of whole rows.
+    """
+    train, test = (_rows(folder / name, (20, 100)) for name in _CIFAR100)
+    return Examples("CIFAR-100", _pictures(train), _labels(train[:, 1]), _pictures(test), _labels(test[:, 1]))
+
+
+def _rows(place: Path, classes: tuple[int, ...]) -> np.ndarray:
+    """Rows of one label for each of `classes`, each below its number, and the pixels."""
+    size = len(classes) + _PIXELS
     try:
         raw = place.read_bytes()
     except OSError as error:
         raise InputError(f"--data {place}: cannot be read ({error.strerror})") from None
-    if len(raw) % _CIFAR_ROW or not raw:
-        raise InputError(f"--data {place}: wanted whole rows of {_CIFAR_ROW} bytes, got {len(raw)} bytes")
-    rows = np.frombuffer(raw, np.uint8).reshape(-1, _CIFAR_ROW)
-    if rows[:, 0].max() > 9:
-        raise InputError(f"--data {place}: wanted labels from 0 to 9, got {rows[:, 0].max()}")
+    if len(raw) % size or not raw:
+        raise InputError(f"--data {place}: wanted whole rows of {size} bytes, got {len(raw)} bytes")
+    rows = np.frombuffer(raw, np.uint8).reshape(-1, size)
+    for place_of, count in enumerate(classes):
+        if rows[:, place_of].max() >= count:
+            raise InputError(f"--data {place}: wanted labels from 0 to {count - 1}, got {rows[:, place_of].max()}")
     return rows
 
 
 def _pictures(rows: np.ndarray) -> Tensor:
-    return _scaled(rows[:, 1:]).view(-1, 3, 32, 32)
+    return _scaled(rows[:, -_PIXELS:]).view(-1, 3, 32, 32)
 
 
 def _scaled(bytes_: np.ndarray) -> Tensor:
@@ -227,3 +249,13 @@ def _png(file: Path, size: int) -> Tensor:
     grey = pixels[..., :3].mean(-1) if pixels.dim() == 3 else pixels
     shrunk = torch.nn.functional.interpolate(1 - grey[None, None], size=(size, size), mode="area")
     return shrunk.flatten()
+
+
+HOLDS: Mapping[str, Callable[[Path], bool]] = {
+    "generated": lambda folder: True,
+    "images": lambda folder: (
+        bool(_found(folder, _MNIST[0])) or any((folder / x[0]).is_file() for x in (_CIFAR, _CIFAR100))
+    ),
+    "omniglot": lambda folder: any(_characters(folder)),
+}
+"""Whether a folder has the files that a figure's data come from."""

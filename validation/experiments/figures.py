@@ -14,19 +14,22 @@ from ...algorithms import Method
 from ...algorithms.engine.metrics import METRICS
 from ...errors import InputError
 from ...figures import Axis, Curve, Panel, Plot, panel_plot
-from .orderings import Judged, Ordering, judge
+from .datasets import HOLDS
+from .orderings import Judged, Ordering, explain, judge
 from .run import run
 from .table import bands
 
 STANDINGS = {
     "exact": "the paper's own data and sizes (with --full)",
     "substitute": "other data than the paper's",
-    "needs data": "needs the paper's own files, and is listed only",
+    "needs data": "runs on the paper's own files only, with --data DIR",
     "theory": "nothing is measured in it",
 }
 SEEDS = 8
 _TUNING_SEED = 1_000_003
 _TUNING_SEEDS = 2
+_CONTROL_SEEDS = 2
+"""A control has so many times the seeds of its figure, as it has to decide."""
 _RECORDS = 40
 
 
@@ -38,9 +41,11 @@ class Setup:
     data: Path | None = None
     seeds: int = SEEDS
     say: Callable[[str], None] = lambda text: None
+    kept: Path | None = None
+    """Folder for finished pieces and checkpoints, from which a stopped figure goes on; None keeps nothing."""
 
     def size(self, small: Any, full: Any) -> Any:
-        """The default's size, or the paper's with `--full`."""
+        """The default's number, or the paper's with `--full`."""
         return full if self.full else small
 
 
@@ -81,6 +86,7 @@ class Figure:
         differences: how ours compares: what is different, and what the paper leaves open.
         orderings: what the paper's shows of pairs of curves.
         measure: None for one that is only listed.
+        source: where its data come from, a key of `datasets.HOLDS`: "generated", "images" or "omniglot".
         metrics: which are drawn, one panel each for every panel of curves.
     """
 
@@ -92,12 +98,25 @@ class Figure:
     orderings: tuple[Ordering, ...] = ()
     measure: Callable[[Setup], Made] | None = None
     metrics: tuple[str, ...] = ()
+    source: str = "images"
 
     def __post_init__(self) -> None:
         if self.standing not in STANDINGS:
             raise ValueError(f"{self.name}: wanted a standing among {sorted(STANDINGS)}, got {self.standing!r}")
         if self.standing == "substitute" and not self.differences:
             raise ValueError(f"{self.name}: a substitute has to say what is different")
+        if self.source not in HOLDS:
+            raise ValueError(f"{self.name}: wanted a source among {sorted(HOLDS)}, got {self.source!r}")
+
+    def missing(self, data: Path | None) -> str:
+        """Why it cannot be run with this folder of data; empty where it can."""
+        if self.measure is None:
+            return "nothing to run"
+        if self.source == "generated" or (data is None and self.standing != "needs data"):
+            return ""
+        if data is None:
+            return f"needs {self.source} files: --data DIR"
+        return "" if HOLDS[self.source](data) else f"{data} has no {self.source} files"
 
 
 @dataclass(frozen=True)
@@ -110,6 +129,7 @@ class Reproduced:
     judged: tuple[Judged, ...]
     setup: Setup
     seconds: float
+    cpu_seconds: float = 0.0
 
     @property
     def id(self) -> str:
@@ -144,6 +164,7 @@ class Reproduced:
             "full": self.setup.full,
             "seeds": self.setup.seeds,
             "seconds": round(self.seconds, 1),
+            "cpu_seconds": round(self.cpu_seconds, 1),
         }
 
     def __str__(self) -> str:
@@ -160,13 +181,27 @@ def reproduce(key: str, figure: Figure, setup: Setup) -> Reproduced:
     Raises:
         InputError: it is only listed.
     """
-    if figure.measure is None:
-        raise InputError(f"{key}/{figure.name}: nothing to run: {STANDINGS[figure.standing]}; {figure.shows}")
+    missing = figure.missing(setup.data)
+    if missing or figure.measure is None:
+        raise InputError(f"{key}/{figure.name}: {missing}; {STANDINGS[figure.standing]}; {figure.shows}")
     began = time.perf_counter()
+    clock = time.process_time()
     made = figure.measure(setup)
-    curves = {curve.key: curve.values for curve in made.curves}
-    judged = tuple(judge(ordering, curves) for ordering in figure.orderings)
-    return Reproduced(key, figure, made, judged, setup, time.perf_counter() - began)
+    curves = _by_name(made)
+    controls: dict[Any, Mapping[str, Mapping[str, np.ndarray]]] = {figure.measure: curves}
+
+    def measured(measure: Callable[[Setup], Made]) -> Mapping[str, Mapping[str, np.ndarray]]:
+        if measure not in controls:
+            setup.say("a control, as an ordering is not the paper's")
+            controls[measure] = _by_name(measure(replace(setup, seeds=_CONTROL_SEEDS * setup.seeds)))
+        return controls[measure]
+
+    judged = tuple(explain(judge(ordering, curves), measured) for ordering in figure.orderings)
+    return Reproduced(key, figure, made, judged, setup, time.perf_counter() - began, time.process_time() - clock)
+
+
+def _by_name(made: Made) -> dict[str, Mapping[str, np.ndarray]]:
+    return {curve.key: curve.values for curve in made.curves}
 
 
 # --- measuring -------------------------------------------------------------------------------------------------------
@@ -190,7 +225,7 @@ def curve(
     """
     every = period * max(1, T // (period * records))
     setup.say(f"{panel} {name}: {T} steps".strip())
-    done = run(method, problem, T=T, seeds=setup.seeds, metrics=metrics, every=every)
+    done = run(method, problem, T=T, seeds=setup.seeds, metrics=metrics, every=every, checkpoints=setup.kept)
     values = {metric: np.asarray(done.table.values[metric][0]) for metric in metrics}
     times = [t / period for t in done.table.times]
     return Measured(panel, name, times, values, "communication rounds" if period > 1 else "steps")
@@ -211,7 +246,7 @@ def tuned(
     setup.say(f"tuning {owner.name}")
     found = run(
         owner, problem, T=T, seeds=_TUNING_SEEDS, metrics=[metric], settings=settings, grid=grid,
-        every=max(1, T // 20), root_seed=_TUNING_SEED,
+        every=max(1, T // 20), root_seed=_TUNING_SEED, checkpoints=setup.kept,
     )  # fmt: skip
     last = found.table.values[metric][:, :, -3:].mean((1, 2))
     worst = -np.inf if larger else np.inf

@@ -9,8 +9,8 @@ in twenty that is not there may appear: a verdict is a description of this figur
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ class Ordering:
             smallest of them.
         exact: nothing is random, so one run decides, no test is made, and equal is enough.
         alike: the paper shows no difference; then `margin` is the largest difference that counts as none.
-        why: where ours shows another ordering, the reason, as far as it is known.
+        controls: reasons why ours may show another ordering, each with the run that tests it.
     """
 
     better: str
@@ -41,7 +41,7 @@ class Ordering:
     alike: bool = False
     margin: float = 0.0
     exact: bool = False
-    why: str = ""
+    controls: tuple[Control, ...] = ()
 
     @property
     def text(self) -> str:
@@ -55,6 +55,21 @@ class Ordering:
 
 
 @dataclass(frozen=True)
+class Control:
+    """A reason why an ordering differs from the paper's, as a run that can refuse it: the figure with something changed.
+
+    Args:
+        change: what is changed, for instance "with step sizes tuned for each method".
+        ordering: what is then seen if the reason is the true one; its curves are those of `measure`.
+        measure: of a `Setup`, the `Made` with the curves; controls that share one share its runs.
+    """
+
+    change: str
+    ordering: Ordering
+    measure: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
 class Judged:
     """An ordering with what the runs say of it.
 
@@ -62,6 +77,7 @@ class Judged:
         outcome: "same", "opposite" or "not distinguishable"; for `alike`: "same", "different" or "not distinguishable".
         difference: mean of better minus worse (or of worse minus better where less is better), with its bootstrap ends.
         p: of the sign test. seeds: how many pairs.
+        tried: the controls that were run as the outcome is not the paper's: what was changed, and what was then seen.
     """
 
     ordering: Ordering
@@ -69,14 +85,31 @@ class Judged:
     difference: tuple[float, float, float]
     p: float
     seeds: int
+    tried: tuple[tuple[str, Judged], ...] = ()
+
+    @property
+    def explained(self) -> bool:
+        """Whether a control confirms its reason."""
+        return any(found.outcome == "same" for _, found in self.tried)
 
     @property
     def why(self) -> str:
-        """The reason, as far as it is known, where ours is not the paper's; that none is known where the paper is contradicted."""
+        """Empty where ours is the paper's; else what the controls say, or that there is none."""
         if self.outcome == "same":
             return ""
-        unknown = "the reason is not known" if self.outcome in ("opposite", "different") else ""
-        return self.ordering.why or unknown
+        if not self.tried:
+            return "not explained: no control was run"
+        said = [f"{change}, {found.said}" for change, found in self.tried]
+        head = "explained by a control" if self.explained else "not explained; tried"
+        return f"{head}: {'; '.join(said)}"
+
+    @property
+    def said(self) -> str:
+        """What was seen, in a phrase."""
+        mean, low, high = self.difference
+        seen = {"same": "it is so", "opposite": "the opposite holds", "different": "it is not so"}
+        outcome = seen.get(self.outcome, "this cannot be told")
+        return f"{self.ordering.text}: {outcome} (advantage {mean:.3g} [{low:.3g}, {high:.3g}], p = {self.p:.2g})"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -86,6 +119,7 @@ class Judged:
             "sign_test_p": self.p,
             "seeds": self.seeds,
             "why": self.why,
+            "controls": [{"change": change, **_without_controls(found)} for change, found in self.tried],
         }
 
     def __str__(self) -> str:
@@ -95,6 +129,10 @@ class Judged:
             numbers = f"advantage {mean:.3g}, nothing is random"
         reason = f"\n      {self.why}" if self.why else ""
         return f"{self.outcome}: {self.ordering.text} ({numbers}){reason}"
+
+
+def _without_controls(found: Judged) -> dict[str, Any]:
+    return {name: value for name, value in found.to_dict().items() if name not in ("why", "controls")}
 
 
 def statistic(values: np.ndarray, when: str, larger: bool) -> np.ndarray:
@@ -126,6 +164,16 @@ def judge(ordering: Ordering, curves: Mapping[str, Mapping[str, np.ndarray]]) ->
             "not distinguishable" if p > LEVEL else ("same" if (gain > 0).sum() > (gain < 0).sum() else "opposite")
         )
     return Judged(ordering, outcome, interval, p, len(gain))
+
+
+def explain(
+    judged: Judged, measured: Callable[[Callable[[Any], Any]], Mapping[str, Mapping[str, np.ndarray]]]
+) -> Judged:
+    """With the controls of its ordering judged, if it is not the paper's; `measured` gives the curves of a control's run."""
+    if judged.outcome == "same":
+        return judged
+    tried = ((one.change, judge(one.ordering, measured(one.measure))) for one in judged.ordering.controls)
+    return replace(judged, tried=tuple(tried))
 
 
 def _alike(gain: np.ndarray, interval: tuple[float, float, float], p: float, margin: float) -> str:

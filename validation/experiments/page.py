@@ -23,20 +23,51 @@ li { margin: .2rem 0; }
 """
 
 
-def write_page(out: Path, rows: Sequence[Mapping[str, Any]], everything: Sequence[Mapping[str, Any]]) -> Path:
-    """`out`/index.html: `rows` were run, of `everything` that the papers have; the figures are read from beside it."""
+def write_page(
+    target: Path,
+    folder: Path,
+    rows: Sequence[Mapping[str, Any]],
+    everything: Sequence[Mapping[str, Any]],
+    note: str = "",
+) -> Path:
+    """The page `target`: `rows` were run, of `everything` that the papers have; their figures are read from `folder`."""
     measured = {row["figure"]: row for row in rows}
     parts = [
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>The papers' experiments</title>",
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'><title>The papers' experiments</title>",
         f"<style>{_STYLE}</style></head><body><main><h1>The papers' experiments</h1>",
         "<p>Every figure and table of the five papers; those that were run are shown below beside one sentence on the "
         "paper's. An ordering is judged on pairs of runs with one seed, by the exact two-sided sign test at level 0.05; "
-        "the interval is a 95% bootstrap interval of the mean advantage.</p>",
+        "the interval is a 95% bootstrap interval of the mean advantage. Where an ordering is not the paper's, a reason is "
+        "tried by a control, a run with something changed on twice as many seeds; without one that confirms its reason it is "
+        "not explained.</p>",
+        f"<p>{escape(measured_on(rows))}{escape(note)}</p>",
         _table(everything, measured),
-        *(_section(out, measured[row["figure"]]) for row in everything if row["figure"] in measured),
+        *(_section(folder, measured[row["figure"]]) for row in everything if row["figure"] in measured),
         "</main></body></html>",
     ]
-    return write_text(out / "index.html", "\n".join(parts) + "\n")
+    return write_text(target, "\n".join(parts) + "\n")
+
+
+def measured_on(rows: Sequence[Mapping[str, Any]]) -> str:
+    """When the rows were measured, with what, and how long it took."""
+    dates = sorted({row["date"] for row in rows if "date" in row})
+    versions = {row["versions"]["fedco"]: row["versions"] for row in rows if "versions" in row}
+    seeds = sorted({row["seeds"] for row in rows})
+    seconds, cpu = (sum(row.get(name, 0.0) for row in rows) for name in ("seconds", "cpu_seconds"))
+    when = f"Measured on {' and '.join(dict.fromkeys((dates[0], dates[-1])))}" if dates else "Measured"
+    return (
+        f"{when} with fedco {', '.join(versions)}, {' or '.join(map(str, seeds))} seeds: {len(rows)} figures and tables in "
+        f"{seconds / 60:.1f} minutes, {cpu / 60:.1f} minutes of processor time. "
+    )
+
+
+def totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """How many orderings are the paper's, and how many of the others a control explains."""
+    every = [each for row in rows for each in row["orderings"]]
+    others = [each for each in every if each["outcome"] != "same"]
+    explained = sum(any(control["outcome"] == "same" for control in each["controls"]) for each in others)
+    return {"figures": len(rows), "orderings": len(every), "same": len(every) - len(others), "explained": explained}
 
 
 def _table(everything: Sequence[Mapping[str, Any]], measured: Mapping[str, Mapping[str, Any]]) -> str:
@@ -53,7 +84,7 @@ def _table(everything: Sequence[Mapping[str, Any]], measured: Mapping[str, Mappi
     return f"<table><thead>{head}</thead><tbody>{''.join(body)}</tbody></table><p>{meanings}.</p>"
 
 
-def _section(out: Path, row: Mapping[str, Any]) -> str:
+def _section(folder: Path, row: Mapping[str, Any]) -> str:
     name = row["figure"]
     orderings = "".join(_ordering(each) for each in row["orderings"])
     differences = "".join(f"<li>{escape(text)}</li>" for text in row["differences"])
@@ -63,7 +94,7 @@ def _section(out: Path, row: Mapping[str, Any]) -> str:
         f"<p><strong>The paper's figure shows:</strong> {escape(row['paper_shows'])}</p>"
         f"<p><strong>Ours:</strong> {escape(row['verdict'])}; {row['seeds']} seeds, {row['seconds']:.0f} s"
         f"{', the paper’s sizes' if row['full'] else ''}.</p>"
-        f"<figure>{_svg(out, row)}</figure><ul>{orderings}</ul></section>"
+        f"<figure>{_svg(folder, row)}</figure><ul>{orderings}</ul></section>"
     )
 
 
@@ -78,9 +109,9 @@ def _ordering(each: Mapping[str, Any]) -> str:
     )
 
 
-def _svg(out: Path, row: Mapping[str, Any]) -> str:
+def _svg(folder: Path, row: Mapping[str, Any]) -> str:
     key, name = row["figure"].split("/")
-    text = (out / key / f"{name}.svg").read_text(encoding="utf-8")
+    text = (folder / key / f"{name}.svg").read_text(encoding="utf-8")
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
     text = re.sub(r'(\bid="|url\(#|href="#)', lambda match: f"{match.group(1)}{_anchor(row['figure'])}-", text)
     return re.sub(r"<svg ", f"<svg role='img' aria-label='{escape(row['title'], quote=True)}' ", text, count=1)

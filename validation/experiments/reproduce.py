@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -74,11 +76,15 @@ def listing() -> list[dict[str, Any]]:
 def run_figure(name: str, setup: Setup, out: Path) -> Reproduced:
     """Measure one figure and write it: the figure, the numbers behind it, and what is said of them.
 
+    With the paper's sizes every finished curve, and a checkpoint of the one that runs, is kept in NAME.parts beside it: the
+    same call goes on after a stop.
+
     Raises:
         InputError: no such figure, or nothing to run.
     """
     key, figure = get_figure(name)
-    done = reproduce(key, figure, setup)
+    parts = out / key / f"{figure.name}.parts"
+    done = reproduce(key, figure, replace(setup, kept=parts) if setup.full else setup)
     folder = make_folder(out / key)
     write_figure(done, folder)
     return done
@@ -92,7 +98,8 @@ def write_figure(done: Reproduced, folder: Path) -> Path:
     drawn = save(done.plot(), folder / f"{name}.svg")
     table = write_text(folder / f"{name}.csv", as_csv(done))
     files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (drawn, table)}
-    content = {"format": FORMAT, **_finite(done.to_dict()), "versions": versions(), "files": files}
+    today = time.strftime("%Y-%m-%d", time.gmtime())
+    content = {"format": FORMAT, **_finite(done.to_dict()), "date": today, "versions": versions(), "files": files}
     return write_json(folder / f"{name}.json", content)
 
 
@@ -105,9 +112,9 @@ def as_csv(done: Reproduced) -> str:
     for curve in done.made.curves:
         values = {metric: np.asarray(curve.values[metric]) for metric in metrics if metric in curve.values}
         for seed in range(len(next(iter(values.values())))):
-            for place, time in enumerate(curve.times):
+            for place, at in enumerate(curve.times):
                 cells = [_cell(values[metric][seed, place]) if metric in values else "" for metric in metrics]
-                writer.writerow([curve.panel, curve.name, seed, time, *cells])
+                writer.writerow([curve.panel, curve.name, seed, at, *cells])
     return target.getvalue()
 
 
@@ -124,7 +131,10 @@ def run_all(setup: Setup, out: Path, report: Callable[[str], None], again: bool 
 
     rows: list[Mapping[str, Any]] = []
     for name, figure in figures().items():
-        if figure.measure is None:
+        missing = figure.missing(setup.data)
+        if missing:
+            if figure.measure is not None:
+                report(f"{name}: not run, {missing}")
             continue
         key = name.partition("/")[0]
         kept = out / key / f"{figure.name}.json"
@@ -136,9 +146,9 @@ def run_all(setup: Setup, out: Path, report: Callable[[str], None], again: bool 
             continue
         report(f"{name} …")
         done = run_figure(name, setup, out)
-        report(f"{name}: {done.verdict} ({done.seconds:.0f} s)")
-        rows.append(done.to_dict())
-    write_page(out, rows, listing())
+        rows.append(read_json(kept, FORMAT))
+        report(f"{name}: {done.verdict} ({done.seconds:.0f} s, {done.cpu_seconds:.0f} s of processor time)")
+    write_page(out / "index.html", out, rows, listing())
     return rows
 
 

@@ -94,6 +94,7 @@ def run(
     out: str | Path | None = None,
     format: str = "csv",
     progress: Callable[[str], Callable[[Progress], None]] | None = None,
+    checkpoints: Path | None = None,
 ) -> RunResult:
     """Run a method on a problem over a grid.
 
@@ -109,6 +110,7 @@ def run(
         out: a folder for the table, run.json and figures; a run that was stopped there goes on.
         format: of the table, csv or parquet.
         progress: makes, from a label, what `drive` reports to.
+        checkpoints: a folder for what a stopped run goes on from, where nothing else is written; `out` has its own.
 
     Raises:
         InputError: an unknown name, a value that is refused, a metric that the problem does not offer.
@@ -128,13 +130,14 @@ def run(
     wanted = _checked(metrics, groups[0].problem)
     step = every or max(1, T // RECORDS)
     folder = make_folder(out) if out is not None else None
+    pieces = folder or (make_folder(checkpoints) if checkpoints is not None else None)
     tables: list[RunTable] = []
     bounds: list[dict[str, Any]] = []
     seconds = 0.0
     for number, group in enumerate(groups):
         found = _bounds_of(group, T, theorems) if "gradient_sq" in wanted or theorems else {}
         label = f"{number + 1}/{len(groups)} " if len(groups) > 1 else ""
-        result = _drive(group, wanted, found, T, seeds, step, root_seed, folder, progress and progress(label))
+        result = _drive(group, wanted, found, T, seeds, step, root_seed, pieces, progress and progress(label))
         tables.append(_table(group, result, wanted, found, plan.axes))
         bounds.extend(_drawn(group, found, result))
         seconds += result.seconds

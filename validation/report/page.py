@@ -1,4 +1,7 @@
-"""`fedco report`: one self-contained HTML page, a dashboard first: what was checked, what holds, what is refuted, what is open."""
+"""`fedco report`: one self-contained HTML page, a dashboard first: what was checked, what holds, what is refuted, what is open.
+
+A second page beside it has the papers' own experiments.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from ...bounds.audit.findings import Finding
 from ...bounds.audit.refuted import refutations as declared_refutations
 from ...bounds.registry import all_theorems
 from ...storage import make_folder, write_json, write_text
+from ..experiments.keeping import write_kept
 from ..runs.bundle import write as write_bundle
 from ..runs.cached_json import cached_json
 from ..runs.controls import Control, run_controls
@@ -32,6 +36,8 @@ from .rates import MeasuredRates, measure_rates
 BRIEF, BRIEF_SEEDS = 3, 8
 """A short report judges every other theorem on so many short runs, and measures its lemmas on so many seeds."""
 TEMPLATES = Path(__file__).parent / "templates"
+EXPERIMENTS = "experiments.html"
+"""The page beside the report with the papers' own experiments, from the results that the repository keeps."""
 _OWN = {"style": "style.css", "script": "script.js"}
 """What goes into the page as it is: our own style sheet and script, and nothing else."""
 
@@ -104,6 +110,7 @@ def write_report(out: Path, *, quick: bool = False, jobs: int | None = None, sch
         "ledger": _ledger([*(found.ledger for found in validations.values()), ledger]),
         "versions": versions(),
         "covered": _covered(quick, in_full, known),
+        "experiments": write_kept(out / EXPERIMENTS),
     }
     write_json(out / "report.json", made)
     page = write_text(out / "index.html", render(made))

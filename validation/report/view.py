@@ -85,6 +85,7 @@ def page(contents: Mapping[str, Any]) -> dict[str, Any]:
         "ledger": contents["ledger"],
         "versions": contents["versions"],
         "covered": contents["covered"],
+        "experiments": contents.get("experiments"),
         "outcomes": OUTCOMES,
         "severities": SEVERITIES,
         "verdict_signs": VERDICTS,

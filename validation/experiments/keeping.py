@@ -1,0 +1,113 @@
+"""The results of a whole `fedco reproduce --all`, kept in the repository: the report and the site show them without a run.
+
+python -m fedco.validation.experiments.keeping reproduced docs/reproduced
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...storage import make_folder, read_json, write_json, write_text
+from .page import measured_on, totals, write_page
+from .reproduce import FORMAT, listing
+
+KEPT = Path(__file__).parents[2] / "docs" / "reproduced"
+_PATHS = re.compile(r'\b(d|x|y)="[^"]*"')
+_LONG = re.compile(r"-?\d+\.\d{3,}")
+
+
+def kept_rows(folder: Path = KEPT) -> list[Mapping[str, Any]]:
+    """What a folder has of the figures and tables, in the order of the papers."""
+    places = [folder / f"{row['figure']}.json" for row in listing()]
+    return [read_json(place, FORMAT) for place in places if place.is_file()]
+
+
+def keep(source: Path, target: Path) -> list[Path]:
+    """Copy what was said of every figure, and its drawing with fewer digits; write the site's page."""
+    written = []
+    for row in kept_rows(source):
+        key, name = row["figure"].split("/")
+        place = make_folder(target / key)
+        drawn = (source / key / f"{name}.svg").read_text(encoding="utf-8")
+        written.append(write_text(place / f"{name}.svg", shortened(drawn)))
+        said = {part: value for part, value in row.items() if part != "files"}
+        written.append(write_json(place / f"{name}.json", said))
+    return [*written, write_text(target / "index.md", as_markdown(kept_rows(target)))]
+
+
+def shortened(svg: str) -> str:
+    """With coordinates to a hundredth of a point."""
+
+    def rounded(number: re.Match[str]) -> str:
+        return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+
+    return _PATHS.sub(lambda found: _LONG.sub(rounded, found[0]), svg)
+
+
+def write_kept(target: Path) -> dict[str, int] | None:
+    """The page of the experiments from what the repository keeps, without a run; None where it keeps nothing.
+
+    It says so where the source has changed since.
+    """
+    from ..runs.validate import versions
+
+    rows = kept_rows()
+    if not rows:
+        return None
+    is_older = any(row["versions"] != versions() for row in rows)
+    note = "The source, or a package, has changed since: `fedco reproduce --all` measures anew." if is_older else ""
+    write_page(target, KEPT, rows, listing(), note)
+    return totals(rows)
+
+
+def as_markdown(rows: list[Mapping[str, Any]]) -> str:
+    """The site's page: the list of all figures and tables, and those that were run."""
+    known = {row["figure"]: row for row in rows}
+    found = totals(rows)
+    lines = [
+        "# The papers' experiments",
+        "",
+        f"{measured_on(rows)}Of {found['orderings']} orderings {found['same']} are the paper's; of the others a control explains "
+        f"{found['explained']}. `fedco reproduce --all` measures them anew, `fedco reproduce KEY/FIGURE` one of them.",
+        "",
+        "| figure or table | about | here | ordering |",
+        "|---|---|---|---|",
+    ]
+    for each in listing():
+        name = each["figure"]
+        verdict = known[name]["verdict"] if name in known else "; ".join((each["paper_shows"], *each["differences"]))
+        shown = f"[{name}](#{_anchor(name)})" if name in known else name
+        lines.append(f"| {shown} | {each['title']} | {each['standing']} | {verdict} |")
+    for row in rows:
+        lines += ["", f"## {row['figure']} {{ #{_anchor(row['figure'])} }}", "", f"{row['title'].capitalize()}.", ""]
+        lines += [f"- {text}" for text in row["differences"]]
+        lines += ["", f"**The paper's figure shows:** {row['paper_shows']}.", "", f"**Ours:** {row['verdict']}.", ""]
+        lines += [
+            f"![{row['title']}]({row['figure']}.svg)",
+            "",
+            "| ordering | outcome | advantage | p | |",
+            "|---|---|---|---|---|",
+        ]
+        for each in row["orderings"]:
+            gain = "{mean} [{low}, {high}]".format(**{k: _short(v) for k, v in each["advantage"].items()})
+            lines.append(
+                f"| {each['ordering']} | {each['outcome']} | {gain} | {each['sign_test_p']:.2g} | {each['why']} |"
+            )
+    return "\n".join([*lines, ""])
+
+
+def _anchor(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())
+
+
+def _short(value: float | None) -> str:
+    return "not finite" if value is None else f"{value:.3g}"
+
+
+if __name__ == "__main__":
+    for made in keep(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else KEPT):
+        print(made)
