@@ -21,10 +21,10 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate
+from ..estimation.functions import estimated_certificates
 from ..kinds import AbstractFederated, Draws, Sample
 from ..parts.adversary import Budget
 from ..parts.averaged import Averaged, Function, checked_data, checked_start
-from ..parts.estimates import estimated_certificates
 from ..parts.linear_losses import IndexSample, index_of
 from ..parts.patterns import equal_weights
 
@@ -36,6 +36,7 @@ class FederatedFromFunctions(AbstractFederated):
     Args:
         loss: (x (dim,), datum) -> scalar. data: float64 `(clients, samples, ...)`. start: `(dim,)` float64.
         factor: safety factor of the estimates. budget: how hard they are sought.
+        lower_bound: of the objective, for its gap; without it the gap is estimated from a descent.
 
     Raises:
         ValueError: for data or a start of the wrong shape or type.
@@ -48,6 +49,7 @@ class FederatedFromFunctions(AbstractFederated):
     name: str = "user_federated"
     factor: float = 2.0
     budget: Budget = field(default_factory=lambda: Budget(farthest=10.0))
+    lower_bound: float | None = None
     clients: int = field(init=False, default=0)
     dim: int = field(init=False, default=0)
     inner_dim: int = field(init=False, default=0)  # nothing is composed
@@ -82,4 +84,4 @@ class FederatedFromFunctions(AbstractFederated):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        return estimated_certificates(self, self.budget, self.factor)
+        return estimated_certificates(self, self.budget, self.factor, self.lower_bound)

@@ -10,11 +10,11 @@
         return torch.log1p(y.sum())
 
     problem = LocalFromFunctions(inner, outer, data, start=torch.zeros(5))    # data: (clients, samples, ...)
-    problem.certificates["inner_smoothness"]  # kind "estimated": the largest ratio that the adversary found, times 2
+    problem.certificates["inner_smoothness"]  # kind "estimated": the largest ratio that gradient ascent found, times 2
 
 Derivatives come from torch.func, batched by vmap: slower than analytic ones, and a run may differ in its last bits
-between batch sizes. An estimate is a lower bound of the true constant times a safety factor: it proves nothing, and a
-verdict that rests on it can never say SUPPORTED.
+between batch sizes. An estimate proves nothing, and a verdict that rests on it can never say SUPPORTED: see
+`synthetic/estimation`, where `fedco.estimate` is too, which does more for a model that is an nn.Module.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate
+from ..estimation.functions import estimated_certificates
 from ..kinds import (
     INDEPENDENT_CLIENTS,
     AbstractComposite,
@@ -38,7 +39,6 @@ from ..kinds import (
 )
 from ..parts.adversary import Budget
 from ..parts.averaged import Averaged, DataSample, Function, all_pairs, checked_data, checked_start
-from ..parts.estimates import estimated_certificates
 
 
 class AbstractFromFunctions(AbstractComposite):
@@ -50,6 +50,7 @@ class AbstractFromFunctions(AbstractComposite):
     start: Tensor
     factor: float
     budget: Budget
+    lower_bound: float | None
 
     def _set_sizes(self) -> None:
         checked_data("data", self.data)
@@ -73,7 +74,7 @@ class AbstractFromFunctions(AbstractComposite):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        return estimated_certificates(self, self.budget, self.factor)
+        return estimated_certificates(self, self.budget, self.factor, self.lower_bound)
 
 
 def _first(sample: Sample | None) -> Tensor | None:
@@ -88,6 +89,7 @@ class LocalFromFunctions(AbstractFromFunctions, AbstractLocalComposite):
         inner: (x (dim,), datum) -> (inner_dim,). outer: (y (inner_dim,), datum or None) -> scalar.
         data, outer_data: float64 `(clients, samples, ...)`; None for an f without data, the same for every client.
         start: `(dim,)` float64. factor: safety factor of the estimates. budget: how hard they are sought.
+        lower_bound: of the objective, for its gap; without it the gap is estimated from a descent.
 
     Raises:
         ValueError: for data or a start of the wrong shape or type.
@@ -101,6 +103,7 @@ class LocalFromFunctions(AbstractFromFunctions, AbstractLocalComposite):
     name: str = "user_local"
     factor: float = 2.0
     budget: Budget = field(default_factory=lambda: Budget(farthest=10.0))
+    lower_bound: float | None = None
     clients: int = field(init=False, default=0)
     dim: int = field(init=False, default=0)
     inner_dim: int = field(init=False, default=0)
@@ -156,6 +159,7 @@ class SharedFromFunctions(AbstractFromFunctions, AbstractSharedComposite):
     name: str = "user_shared"
     factor: float = 2.0
     budget: Budget = field(default_factory=lambda: Budget(farthest=10.0))
+    lower_bound: float | None = None
     clients: int = field(init=False, default=0)
     dim: int = field(init=False, default=0)
     inner_dim: int = field(init=False, default=0)

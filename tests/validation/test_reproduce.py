@@ -4,14 +4,15 @@ import gzip
 import hashlib
 import json
 import sys
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import torch
 from fedco.cli import app
 from fedco.errors import InputError
-from fedco.storage import read_json
-from fedco.validation.experiments import datasets, reproduce, splits
+from fedco.storage import read_json, write_json
+from fedco.validation.experiments import datasets, keeping, reproduce, splits
 from fedco.validation.experiments.figures import STANDINGS, Figure, Made, Measured, Setup
 from fedco.validation.experiments.figures import reproduce as measure
 from fedco.validation.experiments.orderings import Control, Ordering, bootstrap, judge, sign_test
@@ -387,6 +388,40 @@ def test_a_stopped_figure_goes_on(tmp_path, monkeypatch):
     assert np.array_equal(first.values["objective"], again.values["objective"])
     with pytest.raises(TypeError):
         curve(Setup(seeds=6), "x", method, problem("federated_quadratic"), 20, ("objective",))
+
+
+def test_kept_results_make_the_page_of_the_report_and_of_the_site(tmp_path, monkeypatch):
+    only = {"feddro/figure_6": figures()["feddro/figure_6"], "feddro/table_1": figures()["feddro/table_1"]}
+    monkeypatch.setattr(reproduce, "figures", lambda: only)
+    reproduce.run_all(Setup(seeds=6), tmp_path / "run", lambda text: None)
+    keeping.keep(tmp_path / "run", tmp_path / "kept")
+    drawn = (tmp_path / "kept" / "feddro" / "figure_6.svg").read_text()
+    assert len(drawn) < len((tmp_path / "run" / "feddro" / "figure_6.svg").read_text())
+    ElementTree.fromstring(drawn)
+    said = (tmp_path / "kept" / "index.md").read_text()
+    figure = only["feddro/figure_6"]
+    assert (
+        f"The paper's figure shows:** {figure.shows}" in said and "(feddro/figure_6.svg)" in said and "table_1" in said
+    )
+    monkeypatch.setattr(keeping, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(keeping, "kept_rows", lambda folder=tmp_path / "kept", old=keeping.kept_rows: old(folder))
+    assert keeping.write_kept(tmp_path / "page.html") == {"figures": 1, "orderings": 8, "same": 8, "explained": 0}
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<svg ") == 1 and figure.shows in page and "has changed since" not in page
+    kept = tmp_path / "kept" / "feddro" / "figure_6.json"
+    row = read_json(kept, FORMAT)
+    assert row["seeds"] == 6 and row["date"] and row["versions"]["fedco"] and "files" not in row
+    write_json(kept, {**row, "versions": {**row["versions"], "fedco": "0.0.0"}})
+    keeping.write_kept(tmp_path / "page.html")
+    assert "has changed since" in (tmp_path / "page.html").read_text()
+
+
+def test_a_drawing_is_shortened_in_its_coordinates_only():
+    drawn = '<g transform="scale(0.015625)"><path d="M 1.23456 2.5 L -3.10049 4" x="7.12345"/>0.123456</g>'
+    assert (
+        keeping.shortened(drawn)
+        == '<g transform="scale(0.015625)"><path d="M 1.23 2.5 L -3.1 4" x="7.12"/>0.123456</g>'
+    )
 
 
 @pytest.mark.slow
