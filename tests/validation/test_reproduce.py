@@ -268,7 +268,7 @@ def test_the_counterexample_figure_is_made_with_its_files(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["feddro/figure_9"], "feddro/figure_1"),
+        (["feddro/figure_9"], "no such figure; the nearest is feddro/figure_"),
         (["feddro/table_1"], "nothing to run"),
         (["fcsg/figure_2"], "needs omniglot files: --data DIR"),
         (["fcsg/figure_2", "--data", "EMPTY"], "has no omniglot files"),
