@@ -14,7 +14,7 @@ from fedco.synthetic.parts.adversary import Budget
 from torch import nn
 from torch.nn.functional import cross_entropy, log_softmax
 
-CLIENTS, OWN = 4, 30
+CLIENTS, OWN = 3, 12
 
 
 @pytest.fixture(scope="module")
