@@ -100,19 +100,17 @@ def planted(statement: Statement) -> Iterator[tuple[str, Change]]:
 def plans(only: list[str]) -> Iterator[tuple[Theorem, str, list[tuple[str, Change]]]]:
     """What is searched together: (theorem, label, [(class, change)]), theorems before corollaries and lemmas."""
     chosen = [(t, label) for t, label in true_statements() if not only or any(t.id.startswith(o) for o in only)]
-    chosen.sort(key=lambda item: ("theorem", "corollary").index(item[0].kind) if item[0].kind != "lemma" else 2)
-    for theorem, label in chosen:
-        listed = list(planted(theorem.statement(label)))
-        terms = [item for item in listed if item[1].way != "relaxed"]
-        order = list(
-            CLASSES
-        )  # a term that cannot be missed is no use: dropped ones first, then less and less of it missing
-        terms.sort(key=lambda item: order.index(item[0]) if item[1].way == "dropped" else 10 - item[1].factor)
-        yield theorem, label, terms
-    for theorem, label in chosen:
-        for kind, change in planted(theorem.statement(label)):
-            if change.way == "relaxed":
-                yield theorem, label, [(kind, change)]
+    chosen.sort(key=lambda item: [item[0].id.startswith(start) for start in only], reverse=True)
+    for kinds in (("theorem",), ("corollary", "lemma")):
+        now = [(t, label, list(planted(t.statement(label)))) for t, label in chosen if t.kind in kinds]
+        for theorem, label, listed in now:
+            # where a dropped term is not missed no part of it is: dropped ones first, then less and less of it missing
+            terms = sorted(
+                (i for i in listed if i[1].way != "relaxed"), key=lambda i: (i[1].way != "dropped", -i[1].factor)
+            )
+            yield theorem, label, terms
+        for theorem, label, listed in now:
+            yield from ((theorem, label, [item]) for item in listed if item[1].way == "relaxed")
 
 
 def searched(
@@ -197,7 +195,7 @@ def main() -> None:
         "--seconds", type=float, default=60.0, help="processor time for all changes of a statement's terms"
     )
     parser.add_argument("--relaxed", type=float, default=60.0, help="processor time for each relaxed condition")
-    parser.add_argument("--only", nargs="*", default=[], help="starts of theorem ids")
+    parser.add_argument("--only", nargs="*", default=[], help="starts of theorem ids, searched in this order")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--results", type=Path, default=Path("falsifier_power.jsonl"))
     parser.add_argument("--table", action="store_true", help="the table of what there is, without searching")

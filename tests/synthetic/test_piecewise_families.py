@@ -74,6 +74,7 @@ def test_an_instance_is_a_certified_problem(kind: str, noisy: bool) -> None:
     ("local_composite", "outer_mean_square_lipschitz"),
     ("shared_composite", "noncompositional_heterogeneity"),
     ("conditional", "inner_value_noise"),
+    ("conditional", "outer_mean_square_lipschitz"),
     ("federated", "local_gradient_heterogeneity"),
     ("meta", "local_gradient_bound"),
     ("meta", "local_hessian_lipschitz"),

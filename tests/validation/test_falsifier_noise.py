@@ -6,7 +6,7 @@ from fractions import Fraction as Q
 import numpy as np
 import pytest
 import torch
-from fedco.algorithms import FedDRO, LocalSCGDM, LocalSGD
+from fedco.algorithms import FCSG, FedDRO, LocalSCGDM, LocalSGD
 from fedco.algorithms.engine.method import Start
 from fedco.bounds.language.change import Change, changed, weakenings
 from fedco.bounds.language.reading import InputError
@@ -23,7 +23,7 @@ from fedco.validation.falsifier.exact.run import CannotReplay, _mean_square, _Ru
 from fedco.validation.falsifier.exact.tensor import InexactError
 from fedco.validation.falsifier.formula import Formula, Panel
 from fedco.validation.falsifier.hidden import any_value
-from fedco.validation.falsifier.island import REJECTED
+from fedco.validation.falsifier.island import REJECTED, _guided
 from fedco.validation.falsifier.noise import Run, expected_squares, moments, paths, signs_of
 from fedco.validation.falsifier.search import islands
 from fedco.validation.runs.bundle import read, replay
@@ -68,7 +68,9 @@ INSTANCES = {
         },
     ),
 }
+INSTANCES["conditional"] = Instance("conditional", INSTANCES["local_composite"].parameters)
 METHODS = {
+    "conditional": lambda f: FCSG(alpha=f(Q(1, 8)), q=2, m=1),
     "federated": lambda f: LocalSGD(eta=f(Q(1, 4)), tau=3),
     "local_composite": lambda f: LocalSCGDM(eta=f(Q(1, 8)), alpha=f(Q(3)), beta=f(Q(1, 4)), gamma=f(Q(5)), p=2),
     "shared_composite": lambda f: FedDRO(eta=f(Q(1, 8)), beta=f(Q(1, 3)), I=2, b=1),
@@ -282,6 +284,25 @@ def test_one_run_says_the_same_of_a_change_as_a_search_of_its_own(name, label, c
     top = int(together[1].argmax())
     candidate = island.candidate(points[top], Panel(island.formula, (None, *changes)), 1)
     assert candidate.score == pytest.approx(together[1, top]) or together[1, top] == 2.0
+
+
+def test_a_search_is_led_to_where_the_changed_term_is_most_of_the_bound() -> None:
+    """There the scores are the plain ones; elsewhere they are lower, and lower the less the term matters."""
+    scores = np.array([[0.0, -1.0, -0.5, -0.5, -11.0]])
+    whole = np.ones(5)
+    bounds = np.array([[0.4, 0.1, 0.9, 0.99, 0.99]])  # of the whole bound 0.6, 0.9, 0.1, 0.01 and 0.01 are taken away
+    led = _guided(scores, bounds, whole)[0]
+    assert led[:2].tolist() == [0.0, -1.0]
+    assert -9 < led[3] < led[2] < -6
+    assert led[4] == -11  # inadmissible, however much the term matters
+    theorem = get_theorem("local_scgdm.theorem_3_4")
+    target = target_of(theorem, "corrected")
+    island = next(i for i in islands(target, Formula(target.theorem, "corrected")) if i.law == "moments")
+    change = Change("gradient_noise", "dropped")
+    points = np.random.default_rng(8).random((256, island.size))
+    plain, guided = island.judged(points, Panel(island.formula, (change,)))
+    assert ((guided == plain) | (guided < -5.9)).all()
+    assert (guided[plain > -9] < -5.9).any()
 
 
 def test_one_search_for_several_changes() -> None:

@@ -79,13 +79,6 @@ def local_composite(cube: Cube, clients: int, settings: Mapping[str, int]) -> Pa
     return with_noise(cube, made)
 
 
-def conditional(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
-    """The same without noise on the outer gradients, which this kind does not have."""
-    made = local_composite(cube, clients, settings)
-    del made["gradient_noise"]
-    return made
-
-
 def federated(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """A bowl for each client, their minimisers apart."""
     apart = _sometimes(cube) * cube.log(-3, 0)

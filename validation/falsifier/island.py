@@ -37,6 +37,8 @@ FOREVER = 1e60
 REJECTED, _ASTRAY = -30.0, -12.0
 _BISECTIONS, _STEP_POWERS = 46, 30.0
 _REST_BISECTIONS = 30
+_MOST, _LED, _FAR = 0.5, -6.0, -9.0
+"""What a changed term must make up of the bound, and the scores where it does less: between the last two."""
 _SOME_POINT = 0.65
 """Of every coordinate, to see what a method keeps and asks for; nothing vanishes there."""
 _STEP = ("step_size",)
@@ -72,6 +74,7 @@ class _Evaluated:
     Args:
         values: of one number per point, where the length of the run is not what a statement is worst at.
         scores: `(statements, count)`.
+        guided: the same where the changed term makes up most of the bound, else how far it is from that; see `_guided`.
         horizons: value of the symbol for the length of a run at which a statement is worst, `(statements, count)`.
         rows: where a lemma is compared, `(statements, count)`; `seen` has its observables, `(rows, count)`.
     """
@@ -79,6 +82,7 @@ class _Evaluated:
     parameters: dict[str, Array]
     values: Values
     scores: Array
+    guided: Array
     horizons: Array
     rows: Array | None = None
     seen: Mapping[str, Array] = field(default_factory=dict)
@@ -132,7 +136,12 @@ class Island:
 
         Capped.
         """
-        return np.minimum(self._evaluate(points, panel).scores, CAP)
+        return self.judged(points, panel)[0]
+
+    def judged(self, points: Array, panel: Panel) -> tuple[Array, Array]:
+        """The scores, and those by which a search is led to where a changed term matters; both capped."""
+        found = self._evaluate(points, panel)
+        return np.minimum(found.scores, CAP), np.minimum(found.guided, CAP)
 
     def score(self, points: Array) -> Array:
         """The same of the statement by itself, `(count,)`."""
@@ -230,11 +239,14 @@ class Island:
         else:
             left, listed = self._left(family, values)
         lengths = np.array(listed)
-        scores = self._judge(np.stack(left), self._with_horizon(values, lengths[:, None]), panel)
-        chosen = scores.argmax(axis=1)
-        best = np.where(astray > 0, _ASTRAY * (1 + astray), scores.max(axis=1))
-        best = np.where(self._is_valid(parameters) & ~self._beyond(values), best, REJECTED)
-        return _Evaluated(parameters, values, best, lengths[chosen])
+        scores, guided = self._judge(np.stack(left), self._with_horizon(values, lengths[:, None]), panel)
+        fine, settled = self._is_valid(parameters) & ~self._beyond(values), _ASTRAY * (1 + astray)
+
+        def best(of: Array) -> Array:
+            found: Array = np.where(fine, np.where(astray > 0, settled, of.max(axis=1)), REJECTED)
+            return found
+
+        return _Evaluated(parameters, values, best(scores), best(guided), lengths[scores.argmax(axis=1)])
 
     # --- lemmas ---
 
@@ -248,19 +260,26 @@ class Island:
             left, seen, keep = rows_of(link, self.target.label, trace)
             known = {**values, **seen}
             if link.right is None:
-                compared: list[Any] = list(panel.terms(known, self.formula.terms(known)))
+                whole: list[Any] = self.formula.terms(known)
+                compared = list(panel.terms(known, whole))
             else:  # a constant that the lemma defines, which no change of a term touches
                 derived: Any = self.formula.derived(known)
-                compared = [[link.right(derived)]] * len(panel.changes)
+                whole = [link.right(derived)]
+                compared = [whole] * len(panel.changes)
             sides = [balanced(left, terms) for terms in compared]
             rounding = rounding_of(link, trace)
             ratios = [np.log10(np.maximum(lower - rounding, 0.0) / upper) for lower, upper in sides]
         admissible, excess = (np.broadcast_to(a, left.shape) for a in self.formula.met(known))
         scores = self._scored(np.stack([np.broadcast_to(r, left.shape) for r in ratios]), admissible, excess)
-        scores = np.where(keep[:, None], scores, REJECTED)
+        uppers = np.stack([np.broadcast_to(upper, left.shape) for _, upper in sides])
         fine = self._is_valid(parameters) & ~self._beyond(values)
-        rows, best = scores.argmax(axis=1), np.where(fine, scores.max(axis=1), REJECTED)
-        return _Evaluated(parameters, values, best, np.full(rows.shape, float(self.horizon)), rows, seen)
+        scores, guided = (
+            np.where(fine & keep[:, None], of, REJECTED)
+            for of in (scores, _guided(scores, uppers, balanced(left, whole)[1]))
+        )
+        rows = scores.argmax(axis=1)
+        lengths = np.full(rows.shape, float(self.horizon))
+        return _Evaluated(parameters, values, scores.max(axis=1), guided.max(axis=1), lengths, rows, seen)
 
     def _trace(self, family: Family, parameters: dict[str, Array], values: Values) -> Trace:
         assert self.target.chain is not None
@@ -298,14 +317,18 @@ class Island:
 
     # --- theorems ---
 
-    def _judge(self, left: Array, values: Values, panel: Panel) -> Array:
-        """The scores of every statement for every horizon, `(statements, horizons, count)`, from `(horizons, count)`."""
+    def _judge(self, left: Array, values: Values, panel: Panel) -> tuple[Array, Array]:
+        """The scores of every statement for every horizon, `(statements, horizons, count)`, from `(horizons, count)`.
+
+        The second ones are guided.
+        """
         terms = self.formula.terms(values)
         admissible, excess = (np.broadcast_to(a, left.shape) for a in self.formula.met(values))
         with np.errstate(all="ignore"):
             bounds = np.stack([np.broadcast_to(sum(t, np.zeros(())), left.shape) for t in panel.terms(values, terms)])
             ratios = np.where(bounds > 0, np.log10(left / bounds), np.nan)
-        return self._scored(ratios, admissible, excess)
+        scores = self._scored(ratios, admissible, excess)
+        return scores, _guided(scores, bounds, np.broadcast_to(sum(terms, np.zeros(())), left.shape))
 
     @staticmethod
     def _scored(ratios: Array, admissible: Array, excess: Array) -> Array:
@@ -533,6 +556,17 @@ class Island:
         values = self._with_step({**self._constants(family), **values}, step)
         _, state = self._run(family, values, 1, 1)
         return {f.name for f in fields(state)} <= {"x", "active"}
+
+
+def _guided(scores: Array, bounds: Array, whole: Array) -> Array:
+    """The scores where what a change takes away is most of the bound; elsewhere the share of it, below all of those.
+
+    Without this a search stays where the bound is tight for another reason, and never sees that a term is missing.
+    """
+    with np.errstate(all="ignore"):
+        share = np.log10(np.maximum(1 - bounds / whole, 1e-15) / _MOST)
+    led = _LED + (_LED - _FAR) * np.maximum(share / 15, -0.99)
+    return np.where((share < 0) & (scores > _FAR) & ~np.isnan(share), led, scores)
 
 
 def whole_choices(target: Target, formula: Formula) -> list[str]:

@@ -34,6 +34,8 @@ _SAMPLED, _LEAST_SAMPLED, _SAMPLED_STEPS = 256, 32, 64
 """Points of the first sample of an island: so many up to so many steps, fewer of longer runs."""
 _FIRST_SLICE, _SHARED_SLICE, _GROWTH = 3.0, 1.0, 1.5
 """Seconds that an island gets in the first round, alone and for each of several claims, and the factor from round to round."""
+_SHARED_RANKS = 3
+"""How many islands more each of several claims is followed on from round to round."""
 _MARGIN = 0.005
 """Candidates whose log10 ratio is at most this are not worth an exact check."""
 _INADMISSIBLE = -9.0
@@ -192,6 +194,10 @@ def _scheduled(
             yield local, horizon, False
 
 
+_Key = tuple[int, bool]
+"""An island, and whether its scores are guided to where a changed term matters."""
+
+
 @dataclass
 class Claim:
     """A statement that is attacked: the searched one, or that with a change of one term; and what was found against it.
@@ -204,21 +210,21 @@ class Claim:
     target: Target
     change: Change | None = None
     found: Found = field(default_factory=Found)
-    best: dict[int, float] = field(default_factory=dict)
-    points: dict[int, tuple[Array, Array]] = field(default_factory=dict)
+    best: dict[_Key, float] = field(default_factory=dict)
+    points: dict[_Key, tuple[Array, Array]] = field(default_factory=dict)
 
     @property
     def is_open(self) -> bool:
         return self.found.violation is None
 
-    def remember(self, index: int, points: Array, scores: Array) -> None:
+    def remember(self, key: _Key, points: Array, scores: Array) -> None:
         """Keep the best points of an island, the best first."""
-        if index in self.points:
-            known, before = self.points[index]
+        if key in self.points:
+            known, before = self.points[key]
             points, scores = np.concatenate([known, points]), np.concatenate([before, scores])
         order = np.argsort(-scores, kind="stable")[:_REMEMBERED]
-        self.points[index] = points[order], scores[order]
-        self.best[index] = float(self.points[index][1][0])
+        self.points[key] = points[order], scores[order]
+        self.best[key] = float(self.points[key][1][0])
 
 
 def search(
@@ -304,7 +310,7 @@ class _Search:
             if self.is_over:
                 return
             island = self.islands[index]
-            count = max(_LEAST_SAMPLED, min(_SAMPLED, _SAMPLED * _SAMPLED_STEPS // island.horizon))
+            count = max(_LEAST_SAMPLED, min(_SAMPLED, _SAMPLED * _SAMPLED_STEPS // _next_power(island.horizon)))
             visit = _Visit(self, index, self.claims[0], self.until)
             visit.objective(Sobol(island.size, rng=np.random.default_rng([self.seed, index])).random(count).T)
             visit.after_generation()
@@ -312,12 +318,14 @@ class _Search:
     def evolve(self) -> None:
         """Differential evolution on the islands in turn, longer from turn to turn; every other turn starts from the best known.
 
-        Every claim that is followed has its own order of the islands: first all claims on their first island, and so on.
+        Every claim that is followed has its own order of the islands: first all claims on their first island, and so on. Changed
+        terms are followed with guided scores, every third turn with plain ones.
         """
         share, turn = (_FIRST_SLICE if len(self.claims) == 1 else _SHARED_SLICE), 0
         while self.islands and not self.is_over:
-            orders = [(claim, self._order(claim)) for claim in self._followed()]
-            for rank in range(max(len(order) for _, order in orders)):
+            orders = [(claim, self._order(claim, self._is_guided(claim, turn))) for claim in self._followed()]
+            ranks = max(len(order) for _, order in orders)
+            for rank in range(ranks if len(self.claims) == 1 else min(ranks, _SHARED_RANKS * (turn + 1))):
                 for claim, order in orders:
                     if self.is_over:
                         return
@@ -333,9 +341,13 @@ class _Search:
                 first.setdefault("" if claim.change is None else claim.change.part, claim)
         return list(first.values())
 
-    def _order(self, claim: Claim) -> list[int]:
+    @staticmethod
+    def _is_guided(claim: Claim, turn: int) -> bool:
+        return claim.change is not None and turn % 3 != 2
+
+    def _order(self, claim: Claim, guided: bool) -> list[int]:
         """Endless and finite runs by turns, each kind by its best score; islands where nothing is valid are left out."""
-        best = {i: claim.best.get(i, -np.inf) for i in range(len(self.islands))}
+        best = {i: claim.best.get((i, guided), -np.inf) for i in range(len(self.islands))}
         alive = [i for i, score in best.items() if score > REJECTED or score == -np.inf]
         ranked = sorted(alive, key=lambda i: -best[i])
         endless = [i for i in ranked if self.islands[i].stays]
@@ -343,7 +355,8 @@ class _Search:
         return [i for pair in zip_longest(endless, finite) for i in pair if i is not None]
 
     def _visit(self, index: int, claim: Claim, until: float, turn: int) -> None:
-        visit = _Visit(self, index, claim, min(until, self.until))
+        guided = self._is_guided(claim, turn)
+        visit = _Visit(self, index, claim, min(until, self.until), guided)
         size = visit.island.size
         count = max(5, _POPULATION // size * size)
         rng = np.random.default_rng([self.seed, index, turn, self.claims.index(claim)])
@@ -351,8 +364,8 @@ class _Search:
             warnings.simplefilter("ignore")
             start = Sobol(size, rng=rng).random(count)
             is_continued = turn % 2 == 1 or len(self.claims) > 1
-            if is_continued and index in claim.points:
-                known = claim.points[index][0][:_RECALLED]
+            if is_continued and (index, guided) in claim.points:
+                known = claim.points[index, guided][0][:_RECALLED]
                 start[: len(known)] = known
             differential_evolution(
                 visit.objective,
@@ -368,11 +381,16 @@ class _Search:
             )
 
 
+def _next_power(number: int) -> int:
+    """The least power of 2 from a number on: Sobol points come in such counts."""
+    return 1 << (number - 1).bit_length()
+
+
 class _Visit:
     """The objective of one run, and what happens after each generation."""
 
-    def __init__(self, search: _Search, index: int, claim: Claim, until: float) -> None:
-        self.search, self.index, self.claim, self.until = search, index, claim, until
+    def __init__(self, search: _Search, index: int, claim: Claim, until: float, guided: bool = False) -> None:
+        self.search, self.index, self.claim, self.until, self.guided = search, index, claim, until, guided
         self.island, self.best, self.stalled = search.islands[index], -np.inf, 0
         self.tried = dict.fromkeys(map(id, search.claims), -np.inf)
 
@@ -380,14 +398,16 @@ class _Visit:
         """Minus the scores of a generation `(size, count)` against the claim that is followed."""
         rows = np.ascontiguousarray(points.reshape(self.island.size, -1).T)
         self.search.evaluations += len(rows)
-        scores = self.island.scores(rows, self.search.panel)
-        for claim, mine in zip(self.search.claims, scores, strict=True):
+        scores, guided = self.island.judged(rows, self.search.panel)
+        for claim, mine, led in zip(self.search.claims, scores, guided, strict=True):
             claim.found.evaluations = self.search.evaluations
             if claim.is_open:
-                claim.remember(self.index, rows, mine)
+                claim.remember((self.index, False), rows, mine)
+                if claim.change is not None:
+                    claim.remember((self.index, True), rows, led)
                 top = int(mine.argmax())
                 self._keep(claim, rows[top], float(mine[top]))
-        followed: Array = scores[self.search.claims.index(self.claim)]
+        followed: Array = (guided if self.guided else scores)[self.search.claims.index(self.claim)]
         best = float(followed.max())
         self.stalled = 0 if best > self.best + 1e-6 else self.stalled + 1
         self.best = max(self.best, best)

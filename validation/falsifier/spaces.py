@@ -104,15 +104,6 @@ def _in_units(cube: Cube, slope: Array, level: Array, knots: Array, values: Arra
     }
 
 
-def _conditional(decode: Callable[[Cube, int, Mapping[str, int]], Parameters]) -> Callable[..., Parameters]:
-    def made(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
-        parameters = decode(cube, clients, settings)
-        del parameters["gradient_noise"]
-        return parameters
-
-    return made
-
-
 def _federated(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """Clients whose mean slope rises at both ends and whose difference is free."""
     parameters = _together(cube, clients, settings)
@@ -234,9 +225,9 @@ SPACES: Mapping[str, tuple[Space, ...]] = {
         Space(SILENT_BOWL, bowls.silent(bowls.shared_composite)),
     ),
     "conditional": (
-        Space("one inner map, outer functions that differ", _conditional(_together), shifted=_levelled),
-        Space("inner maps and outer functions that differ", _conditional(_apart)),
-        Space(SILENT_BOWL, bowls.silent(bowls.conditional)),
+        Space("one inner map, outer functions that differ", _together, shifted=_levelled),
+        Space("inner maps and outer functions that differ", _apart),
+        Space(SILENT_BOWL, bowls.silent(bowls.local_composite)),
     ),
     "meta": (
         Space("one spline, tilted by client, with a fine kink where a fine-tuning step leads", _fine, (2,), _started),
@@ -249,6 +240,6 @@ NOISY: Mapping[str, tuple[Space, ...]] = {
     "federated": (Space(_BOWL, bowls.federated),),
     "local_composite": (Space(_BOWL, bowls.local_composite),),
     "shared_composite": (Space(_BOWL, bowls.shared_composite),),
-    "conditional": (Space(_BOWL, bowls.conditional),),
+    "conditional": (Space(_BOWL, bowls.local_composite),),
 }
 """Kind -> the spaces whose runs are affine in their noise, where the family of the kind has noise."""

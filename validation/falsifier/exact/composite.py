@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -189,44 +190,65 @@ class ExactSharedComposite(_AffineInner):
         }
 
 
+@dataclass(frozen=True)
+class OuterSigns:
+    """A batch of outcomes of xi: `(runs, clients, batch)` signs, or None where all outcomes are alike."""
+
+    count: int
+    signs: Any = None
+
+
 class ExactConditional(_OwnOuter):
-    """F(x) = (1/N) sum_n f_n(slope_n x + offset_n), one outcome per client."""
+    """F(x) = (1/N) sum_n E_xi f_n(slope_n x + offset_n; xi), f_n' off by gradient_noise_n xi with a fair sign xi."""
 
     kind: ClassVar[str] = "conditional"
     NAMES: ClassVar[frozenset[str]] = frozenset(
-        ("inner_slope", "inner_offset", "value_noise", "knots", "slopes", "start")
+        ("inner_slope", "inner_offset", "value_noise", "gradient_noise", "knots", "slopes", "start")
     )
 
-    def sample_outer(self, draws: Any, batch: int, purpose: str = "outer") -> int:
-        """How many samples: there is one outcome of xi per client, and without noise every batch is one sample."""
-        return batch if self.is_noisy else 1
+    def sample_outer(self, draws: Any, batch: int, purpose: str = "outer") -> OuterSigns:
+        """Without noise every batch is one sample."""
+        if self._jolted("gradient_noise"):
+            return OuterSigns(batch, draws.signs(purpose, batch))
+        return OuterSigns(batch if self.is_noisy else 1)
 
-    def sample_inner(self, draws: Any, outer: int, m: int, purpose: str = "inner") -> InnerSample:
-        return InnerSample(draws.signs(purpose, outer, m) if self.is_noisy else torch.zeros(1, self.clients, 1, 1))
+    def sample_inner(self, draws: Any, outer: OuterSigns, m: int, purpose: str = "inner") -> InnerSample:
+        if self._jolted("value_noise"):
+            return InnerSample(draws.signs(purpose, outer.count, m))
+        return InnerSample(torch.zeros(1, self.clients, outer.count, 1))
 
-    def outer_atoms(self) -> tuple[int, Tensor]:
-        return 1, torch.ones(1, dtype=torch.float64)
+    def outer_atoms(self) -> tuple[OuterSigns, Tensor]:
+        if not self._jolted("gradient_noise"):
+            return OuterSigns(1), torch.ones(1, dtype=torch.float64)
+        signs = torch.tensor([1.0, -1.0], dtype=torch.float64)
+        return OuterSigns(2, signs.expand(1, self.clients, -1)), torch.full((2,), 0.5, dtype=torch.float64)
 
-    def inner_atoms(self, outer: int) -> tuple[InnerSample, Tensor]:
-        signs = torch.tensor([1.0, -1.0] if self.is_noisy else [0.0], dtype=torch.float64)
+    def inner_atoms(self, outer: OuterSigns) -> tuple[InnerSample, Tensor]:
+        signs = torch.tensor([1.0, -1.0] if self._jolted("value_noise") else [0.0], dtype=torch.float64)
         weights = torch.full((len(signs),), 1 / len(signs), dtype=torch.float64)
-        return InnerSample(signs.expand(1, self.clients, 1, -1)), weights
+        return InnerSample(signs.expand(1, self.clients, outer.count, -1)), weights
 
-    def sample_gradient(self, x: Any, outer: int, inner: InnerSample | None = None) -> ExactTensor:
+    def sample_gradient(self, x: Any, outer: OuterSigns, inner: InnerSample | None = None) -> ExactTensor:
         """(runs, clients, batch, 1): the chain rule at the mean of the inner draws of each outer sample."""
-        points, count = raw(x), 1 if inner is None else inner.eta.shape[2]
-        signs = None if inner is None else raw(inner.eta).mean(-1)
-        result = np.empty((len(points), self.clients, count, 1), dtype=object)
+        points = raw(x)
+        within = None if inner is None else raw(inner.eta).mean(-1)
+        without = None if outer.signs is None else raw(outer.signs)
+        result = np.empty((len(points), self.clients, outer.count, 1), dtype=object)
         for r, k, i in np.ndindex(result.shape[:3]):
-            jolt = Q(0) if signs is None else self.parameters["value_noise"][k] * signs[r % len(signs), k, i]
-            y = self.inner_number(k, points[r, k, 0]) + jolt
-            result[r, k, i, 0] = self.slopes[k] * at(self.outer_slopes[k], y)
+            y = self.inner_number(k, points[r, k, 0]) + self._part("value_noise", within, r, k, i)
+            slope = at(self.outer_slopes[k], y) + self._part("gradient_noise", without, r, k, i)
+            result[r, k, i, 0] = self.slopes[k] * slope
         return ExactTensor.of(result)
+
+    def _part(self, name: str, signs: Any, run: int, k: int, i: int) -> Any:
+        """What a noise adds to one sample of one client in one run."""
+        size = self.parameters[name][k]
+        return Q(0) if signs is None or size == 0 else size * signs[run % len(signs), k, i]
 
     def constants(self) -> dict[str, Fraction]:
         return {
             **self._inner_constants(),
-            **_outer_constants(self.outer_slopes),
+            **_outer_constants(self.outer_slopes, self.parameters["gradient_noise"]),
             "objective_smoothness": self.derivative.lipschitz(),
             "objective_gap": infimum_gap(self.derivative, self.start),
         }
