@@ -314,3 +314,14 @@ def test_one_search_for_several_changes() -> None:
     assert not found[kept].refuted
     with pytest.raises(InputError, match="by itself"):
         falsify_changes(get_theorem(SGD), "printed", [Change("step_size", "relaxed", Q(4))], seconds=1)
+
+
+def test_the_bias_of_a_nonlinear_outer_function_is_seen() -> None:
+    """Noise that leads from a peak of the slope to its feet: no step is ever made, and the gradient is not 0."""
+    target = target_of(get_theorem("baselines.biased_sgd"), "printed")
+    formula = Formula(target.theorem, "printed")
+    island = next(i for i in islands(target, formula) if i.space.own_noise and i.clients == 1 and i.horizon == 8)
+    points = np.random.default_rng(2).random((256, island.size))
+    kept, dropped = island.scores(points, Panel(formula, (None, Change("bias", "dropped"))))
+    assert kept.max() < 0
+    assert 10 ** dropped.max() > 1.1

@@ -181,7 +181,7 @@ class Island:
     def _decode(self, cube: Cube) -> tuple[dict[str, Array], Values, _Step]:
         """Parameters, values of the free symbols, and how the step size is chosen."""
         parameters = self.space.decode(cube, self.clients, self.settings)
-        if self.law == "paths":
+        if self.law == "paths" and not self.space.own_noise:
             parameters = with_noise(cube, parameters)
         parameters = self._imposed(parameters)
         values: Values = {}

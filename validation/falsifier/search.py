@@ -27,7 +27,7 @@ from .exact.run import MOST_SIGNS
 from .formula import Formula, Panel
 from .island import REJECTED, Array, Island, least_counts, whole_choices
 from .rounding import Draft, confirmed, drafts
-from .spaces import NOISY, SILENT_BOWL, SPACES
+from .spaces import BENT, NOISY, SILENT_BOWL, SPACES
 
 _POPULATION = 256
 _SAMPLED, _LEAST_SAMPLED, _SAMPLED_STEPS = 256, 32, 64
@@ -137,7 +137,7 @@ def _noisy(target: Target, silent: list[Island]) -> Iterator[Island]:
     shortest = {(i.clients, i.period): i for i in reversed(silent) if not i.stays}
     if target.link is None and not any(i.schedules for i in silent):
         for island in shortest.values():
-            for space in [s for s in SPACES[target.kind] if s.name != SILENT_BOWL]:
+            for space in [*(s for s in SPACES[target.kind] if s.name != SILENT_BOWL), *BENT.get(target.kind, ())]:
                 short = (replace(island, space=space, law="paths", horizon=h * island.period) for h in _SHORT)
                 found = next((i for i in short if i.signs <= MOST_SIGNS), None)
                 if found is not None and (not found.horizon_decides or found.admits(_probe(found)).any()):

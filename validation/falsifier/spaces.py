@@ -26,6 +26,7 @@ class Space:
         name: for people: what the instances are.
         decode: (cube, clients, settings) -> parameters of the family, `(count,)`, `(count, clients)` or
             `(count, clients, knots)`.
+        own_noise: the instances have noise; else it is added where an expectation is taken.
         clients: numbers of clients to try.
         shifted: parameters and numbers in [-1, 1] -> the parameters moved; a round then moves the start to the right at -1
             and to the left at 1, or the instance is left out. Endless runs are looked for along it.
@@ -33,6 +34,7 @@ class Space:
 
     name: str
     decode: Callable[[Cube, int, Mapping[str, int]], Parameters]
+    own_noise: bool = False
     clients: tuple[int, ...] = (2, 1)
     shifted: Callable[[Parameters, Array], Parameters] | None = None
 
@@ -87,6 +89,19 @@ def _huber(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
     level = _per_client(cube.clipped(-3, 3) * cube.log(-1, 1), cube.log(-1, 1.5), clients)
     one = np.broadcast_to(np.array([-1.0, 1.0]), (*slope.shape, 2))
     return _in_units(cube, slope, level, one.copy(), one.copy())
+
+
+def _tent(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """f' rises to a start and falls beyond it, and the noise of the inner value leads to the feet: no step is ever made.
+
+    What the plug-in gradient expects there is 0, and the gradient is not: the bias of a nonlinear outer function, by itself.
+    """
+    foot, around = cube.clipped(0.5, 1.5), np.array([-1.0, 0.0, 1.0])
+    slope = np.ones((len(foot), clients))
+    knots = np.broadcast_to(around, (*slope.shape, 3)) * foot[:, None, None]
+    heights = np.broadcast_to(np.array([0.0, 1.0, 0.0]), (*slope.shape, 3))
+    made = _in_units(cube, slope, _zeros(slope), knots, heights)
+    return {**made, "value_noise": np.ptp(made["knots"], axis=-1) / 2}
 
 
 def _in_units(cube: Cube, slope: Array, level: Array, knots: Array, values: Array) -> Parameters:
@@ -230,8 +245,18 @@ SPACES: Mapping[str, tuple[Space, ...]] = {
         Space(SILENT_BOWL, bowls.silent(bowls.local_composite)),
     ),
     "meta": (
-        Space("one spline, tilted by client, with a fine kink where a fine-tuning step leads", _fine, (2,), _started),
-        Space("one spline, tilted by client, with a kink where a fine-tuning step leads", _coarse, (2,), _started),
+        Space(
+            "one spline, tilted by client, with a fine kink where a fine-tuning step leads",
+            _fine,
+            clients=(2,),
+            shifted=_started,
+        ),
+        Space(
+            "one spline, tilted by client, with a kink where a fine-tuning step leads",
+            _coarse,
+            clients=(2,),
+            shifted=_started,
+        ),
     ),
 }
 """Kind -> the spaces that are searched in turn, without noise."""
@@ -243,3 +268,8 @@ NOISY: Mapping[str, tuple[Space, ...]] = {
     "conditional": (Space(_BOWL, bowls.local_composite),),
 }
 """Kind -> the spaces whose runs are affine in their noise, where the family of the kind has noise."""
+
+BENT: Mapping[str, tuple[Space, ...]] = {
+    "conditional": (Space("a tent as slope, noise that leads to its feet", _tent, own_noise=True),),
+}
+"""Kind -> further spaces for short runs over all paths, whose noise lies where functions bend."""
