@@ -1,5 +1,5 @@
 """What every test gets: waiting threads that do not spin, a collector that leaves alone what was collected, torch's own
-generator at a seed, the command in this process.
+generator at a seed, the command in this process, the package as somebody who installs it has it.
 
 The order of the tests is random (pytest-randomly): the end of the output says `--randomly-seed=...`, and that option repeats the order.
 """
@@ -8,10 +8,12 @@ import gc
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported: the workers share the cores
+sys.path.insert(0, str(Path(__file__).parent))  # with importlib imports pytest does not make helpers importable
 gc.disable()  # while modules are imported and cases are made: all of that stays
 
 
@@ -54,3 +56,11 @@ def command(capsys, monkeypatch):
         return subprocess.CompletedProcess(["fedco", *arguments], status, captured.out, captured.err)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """A folder with the examples, beside an environment that has nothing of this checkout but its wheel."""
+    from installed import install
+
+    return install(tmp_path_factory.mktemp("wheel"))

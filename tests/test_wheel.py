@@ -3,52 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import subprocess
-import sys
-import sysconfig
-import venv
 from pathlib import Path
 from typing import Any
 
 import fedco
 import pytest
+from installed import run
 
 ROOT = Path(fedco.__file__).parent
-LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "docs", "tests", "benchmarks", "build", "*.egg-info")
-OFFLINE = ("--no-deps", "--no-index", "--quiet", "--disable-pip-version-check")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the examples, and beside it an environment that has the wheel and borrows its dependencies here."""
-    top = tmp_path_factory.mktemp("wheel")
-    shutil.copytree(ROOT, top / "source", ignore=LEFT_OUT)
-    shutil.copytree(ROOT / "docs" / "refutations", top / "source" / "docs" / "refutations")
-    pip(sys.executable, "wheel", *OFFLINE, "--no-build-isolation", "--wheel-dir", str(top), str(top / "source"))
-    venv.create(top / "environment", with_pip=False)
-    (packages,) = (top / "environment" / "lib").glob("python*/site-packages")
-    (packages / "borrowed.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
-    (wheel,) = top.glob("fedco-*.whl")
-    pip(str(top / "environment" / "bin" / "python"), "install", "--ignore-installed", *OFFLINE, str(wheel))
-    shutil.rmtree(top / "source")
-    return Path(shutil.copytree(ROOT / "examples", top / "work", ignore=LEFT_OUT))
-
-
-def pip(python: str, *arguments: str) -> None:
-    done = subprocess.run([python, "-m", "pip", *arguments], capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def run(folder: Path, program: str, *arguments: str) -> str:
-    """What a program of the environment prints; nothing of this checkout is on its path."""
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    command = [str(folder.parent / "environment" / "bin" / program), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=variables, timeout=600, check=False)
-    assert done.returncode == 0, f"{' '.join(arguments)[:200]}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
-    return done.stdout
 
 
 def test_the_package_is_that_of_the_wheel(folder: Path):
@@ -209,60 +172,6 @@ def test_every_file_that_the_package_reads_is_in_the_wheel(folder: Path):
 
 ROOMS = {"algorithms", "bounds", "cli", "synthetic", "validation"}
 DATA = {".html", ".css", ".js", ".csv", ".json", ".mplstyle", ".txt", ".toml"}
-
-TYPED = """
-from __future__ import annotations
-
-import fedco
-import numpy as np
-
-
-def chosen(samples: int) -> dict[str, float]:
-    theorem: fedco.Theorem = fedco.theorem("fcsg.theorem_4_1")
-    found: fedco.Tuned = theorem.tune(budget={"samples": samples}, L_f=1, L_g=1, S_f=1, S_g=1, sigma_g="1/2", F_gap=1, N=4)
-    text: str = found.to_latex()
-    return {name: float(value) for name, value in found.values.items()} if text else {}
-
-
-def total(step: str | float) -> float:
-    bound: fedco.Bound = fedco.load("pr_sgd.toml").bound(L=1, sigma=1, G=2, F_gap=3, N=8, p=2, T=1000, eta=step)
-    return float(bound)
-
-
-def curve() -> list[float]:
-    grid = np.geomspace(0.01, 0.1, 5)
-    found: fedco.BoundArray = fedco.load("pr_sgd.toml").bound(L=1, sigma=1, G=2, F_gap=3, N=8, p=2, T=1000, eta=grid)
-    return [float(value) for value in found.total]
-
-
-findings: fedco.Findings = fedco.audit("fcsg")
-first: fedco.Finding = findings[0]
-print(first.id, sorted(chosen(10000)), total("1/10"), len(curve()))
-"""
-WRONG = """
-import fedco
-
-bound: fedco.Tuned = fedco.theorem("fcsg.theorem_4_1").bound(T=1)
-fedco.theorem(3)
-fedco.theorem("fcsg.theorem_4_1").tune(budget=5)
-fedco.audit("fcsg").nothing()
-fedco.compare(eps="1/10").rows[0].total
-"""
-"""One mistake in each of its last five lines."""
-
-
-@pytest.mark.slow
-def test_a_typed_program_is_checked_against_the_installed_package(folder: Path):
-    (folder / "typed.py").write_text(TYPED, encoding="utf-8")
-    (folder / "wrong.py").write_text(WRONG, encoding="utf-8")
-    options = ["-m", "mypy", "--strict", "--cache-dir", str(folder.parent / "types")]
-    assert "Success" in run(folder, "python", *options, "typed.py")
-    assert "fcsg" in run(folder, "python", "typed.py")
-    with pytest.raises(AssertionError) as refused:
-        run(folder, "python", *options, "wrong.py")
-    lines = {int(n) for n in re.findall(r"wrong\.py:(\d+): error", str(refused.value))}
-    assert lines == {4, 5, 6, 7, 8}
-
 
 VALIDATE = ["validate", "half_sgd.toml", "--problem", "ring.py:problem", "--seeds", "64", "--jobs", "1"]
 ASSERTIONS = """
