@@ -125,7 +125,14 @@ def validate(
     alpha: Annotated[
         str, typer.Option("--alpha", help="Total probability of a false verdict, shared by all tests.")
     ] = "1e-6",
-    statement: StatementOption = None,
+    statement: Annotated[
+        str | None,
+        typer.Option(
+            "--statement",
+            metavar="LABEL",
+            help="Which statement is judged; without it that of the paper's own instances, mostly the printed one.",
+        ),
+    ] = None,
     device: Device = "cpu",
     jobs: Jobs = None,
     max_hours: MaxHours = 24.0,
