@@ -148,10 +148,10 @@ def test_tune_is_quick():
 
 
 @pytest.mark.parametrize("label", ["printed", "composed", "corrected"])
-def test_a_corollary_with_a_hyperparameter_left_open(label: str):
+def test_a_corollary_with_a_hyperparameter_left_open(label: str, command):
     """A free weight (gamma) that occurs nowhere in the bound was a KeyError."""
     known = [f"{name}=1" for name in ("C_f", "C_g", "L_f", "L_g", "F_gap", "alpha")]
     known += ["sigma_f=0", "sigma_g=0", "delta_g=0", "beta=1/10"]
     sets = [part for item in known for part in ("--set", item)]
-    done = run("tune", "local_scgdm.corollary_3_5", "--statement", label, *sets, "--eps", "1/2")
+    done = command("tune", "local_scgdm.corollary_3_5", "--statement", label, *sets, "--eps", "1/2")
     assert done.returncode == 0 and "gamma = " in done.stdout, done.stderr
