@@ -428,3 +428,16 @@ def test_what_was_measured_has_the_same_faces(name: str):
         assert "status" in found.to_dict() and found.to_dict()["status"] == "open"
         assert [row[0] for row in table.rows] == [str(verdict.outcome) for verdict in found.verdicts]
         assert found.plot().data
+
+
+@pytest.mark.parametrize("T", [1000, 30, 10**6])
+def test_each_border_of_a_region_has_its_name_inside_the_frame(T: int):
+    """A border that meets the set only near the frame had its name cut off."""
+    found = fedco.theorem(ID).admissible(("alpha", "q"), "printed", **CONSTANTS, T=T)
+    figure = found.plot().figure
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    frame, names = axes.get_window_extent(), {text.get_text(): text.get_window_extent() for text in axes.texts}
+    assert set(names) == {"step_size", "method_range_q"}
+    for box in names.values():
+        assert frame.x0 <= box.x0 and box.x1 <= frame.x1 and frame.y0 <= box.y0 and box.y1 <= frame.y1

@@ -20,8 +20,8 @@ _POINTS = 400
 _DECADES = 3.0
 _INSIDE = "#cfe8cf"
 _ROW_INCHES = 0.55
-_FRAME = 0.15
-"""Names keep this share of an axis away from its ends."""
+_FRAMES = ((0.15, 0.15), (0.15, 0.03), (0.03, 0.15))
+"""Names keep these shares of the two axes away from their ends: the first that a border allows (it may run along the frame)."""
 
 Window = tuple[tuple[float, float], tuple[float, float]]
 
@@ -85,7 +85,8 @@ def region_plot(
 
 
 def _label_place(border: Any, inside: Any, xs: tuple[float, float], ys: tuple[float, float]) -> tuple[float, float]:
-    """Where the name of a border stands: the middle of its part along the admissible set, away from the frame."""
+    """Where the name of a border stands: the middle of its part along the admissible set, or as near to that as the name still
+    lies within the frame."""
     import numpy as np
 
     points = np.concatenate([part for part in border.allsegs[0] if len(part)])
@@ -93,12 +94,11 @@ def _label_place(border: Any, inside: Any, xs: tuple[float, float], ys: tuple[fl
     shares = (np.log(points) - low) / (high - low)
     cells = np.clip((shares * (_POINTS - 1)).round().astype(int), 1, _POINTS - 2)
     along = np.array([inside[y - 1 : y + 2, x - 1 : x + 2].any() for x, y in cells])
-    away = ((shares > _FRAME) & (shares < 1 - _FRAME)).all(axis=1)
-    for chosen in (along & away, away, along):
-        if chosen.any():
-            points = points[chosen]
-            break
-    x, y = points[len(points) // 2]
+    within = (((shares > frame) & (shares < 1 - np.array(frame))).all(axis=1) for frame in _FRAMES)
+    away = next((found for found in within if found.any()), np.ones_like(along))
+    wanted = np.flatnonzero(along & away if (along & away).any() else along if along.any() else away)
+    middle, readable = wanted[len(wanted) // 2], np.flatnonzero(away)
+    x, y = points[readable[np.abs(shares[readable] - shares[middle]).sum(axis=1).argmin()]]
     return float(x), float(y)
 
 
