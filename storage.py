@@ -9,6 +9,7 @@ Imports nothing of fedco: every room may use it.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -47,6 +48,8 @@ def write(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object]) -> P
         OSError: it cannot be written; `filename` is `path`, whatever failed.
     """
     target = Path(path)
+    if not target.name:  # the working folder, or the root
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     part = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
     with _named(target):
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -397,6 +397,7 @@ ABSURD = [
     (["plot", FCSG, "--over", "T", "--out", "/proc/a/b.svg"], "/proc/a"),
     (["constants", FCSG, "--out", "/proc/a/b.toml"], "/proc/a"),
     (["bound", FCSG, "--constants", "missing.toml"], "no such file"),
+    (["counterexample", "--case", "I", "--out", "shared.toml"], "shared.toml"),
 ]
 
 

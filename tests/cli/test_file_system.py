@@ -142,3 +142,10 @@ def test_an_error_of_fedco_itself_keeps_its_traceback(error, capsys, monkeypatch
     monkeypatch.setattr("fedco.cli.app", app)
     with pytest.raises(type(error)):
         run(capsys, monkeypatch, "theorems")
+
+
+def test_a_page_cannot_take_the_place_of_the_working_folder(command, tmp_path):
+    """It was a traceback: the name of `.` is empty."""
+    done = command("explore", "fcsg.theorem_4_1", "--out", ".", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1] == "fedco: .: cannot be read or written (Is a directory)"

@@ -112,8 +112,8 @@ def _search(theorem: Theorem, label: str) -> tuple[str, str]:
 def _cells(row: Mapping[str, Any]) -> list[str]:
     name, share = row["largest"]
     numbers = ["–" if row[key] is None else f"{row[key]:.4g}" for key in ("mean", "bound", "tightness")]
-    dials = ", ".join(f"{symbol} = {value}" for symbol, value in row["hyperparameters"].items())
-    return [row["problem"], row["case"], dials, str(row["T"]), str(row["seeds"]), *numbers, f"{name}, {share:.0%}"]
+    chosen = ", ".join(f"{symbol} = {value}" for symbol, value in row["hyperparameters"].items())
+    return [row["problem"], row["case"], chosen, str(row["T"]), str(row["seeds"]), *numbers, f"{name}, {share:.0%}"]
 
 
 @cache
