@@ -48,6 +48,26 @@ Assume = Annotated[
         "bounded_domain, stand_ins or unit_constants. Repeatable.",
     ),
 ]
+
+
+def _checked_address(address: str | None) -> str | None:
+    """Refused before anything runs."""
+    if address is not None:
+        from ..validation.runs.scheduler import check_address
+
+        check_address(address)
+    return address
+
+
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        callback=_checked_address,
+        help="A dask scheduler (tcp://host:port) that spreads the runs; the results are the same.",
+    ),
+]
 Strict = Annotated[bool, typer.Option("--strict", help="End with status 3 where the values are not admissible.")]
 StatementOption = Annotated[
     str | None,

@@ -15,6 +15,7 @@ from .common import (
     Assume,
     Constants,
     Json,
+    Scheduler,
     Sets,
     StatementOption,
     chosen_statement,
@@ -135,6 +136,7 @@ def validate(
     ] = None,
     device: Device = "cpu",
     jobs: Jobs = None,
+    scheduler: Scheduler = None,
     max_hours: MaxHours = 24.0,
     out: Out = None,
     lemmas: Annotated[
@@ -164,6 +166,7 @@ def validate(
         alpha=level,
         device=_check_device(device),
         jobs=jobs,
+        scheduler=scheduler,
         hours=max_hours,
         out=out,
         quiet=False,
@@ -305,12 +308,7 @@ def report(
         ),
     ] = False,
     jobs: Jobs = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            "--scheduler", metavar="ADDRESS", help="A dask scheduler (tcp://host:port) that spreads the runs."
-        ),
-    ] = None,
+    scheduler: Scheduler = None,
     show: Annotated[bool, typer.Option("--open", help="Show the page in the browser when it is written.")] = False,
     as_json: Json = False,
 ) -> None:

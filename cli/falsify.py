@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .common import Json, emit, emit_sheets, noted
+from ..errors import InputError
+from .common import Json, Scheduler, emit, emit_sheets, noted
 from .theory import TheoremId
 
 
@@ -21,6 +22,7 @@ def falsify(
     jobs: Annotated[
         int, typer.Option("--jobs", min=1, help="Searches beside each other, each with a seed of its own.")
     ] = 1,
+    scheduler: Scheduler = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the search.")] = 0,
     hidden: Annotated[
         str,
@@ -62,6 +64,10 @@ def falsify(
     declared, line = get_theorem(name), _Line()
     label = chosen_statement(declared, statement)
     more = tuple(assume or ())
+    if scheduler is not None and (each_term or hidden == "any"):
+        raise InputError(
+            "--scheduler: spreads searches with seeds of their own (--jobs), not --each-term or --hidden any"
+        )
     if each_term:
         parts = []
         for part in weaken(declared, label, seconds=seconds, seed=seed, hidden=_number(hidden), out=out, progress=line):
@@ -75,7 +81,16 @@ def falsify(
     else:
         value = _number(hidden)
         result = run(
-            declared, label, seconds=seconds, seed=seed, hidden=value, assume=more, out=out, progress=line, jobs=jobs
+            declared,
+            label,
+            seconds=seconds,
+            seed=seed,
+            hidden=value,
+            assume=more,
+            out=out,
+            progress=line,
+            jobs=jobs,
+            scheduler=scheduler,
         )
         bundle = (f"bundle: {result.path}",) if result.path else ()
         if not emit_sheets(lambda: [noted(result.sheet(), bundle)], as_json):

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ..errors import InputError
-from .common import Json, emit, note
+from .common import Json, Scheduler, emit, note
 from .completion import method_names, problem_names
 
 
@@ -60,6 +60,7 @@ def run(
         int | None, typer.Option("--every", min=1, help="Keep a value each so many steps; about 100 values without it.")
     ] = None,
     root_seed: Annotated[int, typer.Option("--root-seed", help="The key of all noise.")] = 0,
+    scheduler: Scheduler = None,
     theorem: Annotated[
         list[str] | None,
         typer.Option(
@@ -99,6 +100,7 @@ def run(
             out=out,
             format=format,
             progress=lambda label: progress.to_stream(label=label),
+            scheduler=scheduler,
         )
     except Interrupted:
         note("fedco: stopped; the same command goes on from here")
@@ -144,6 +146,7 @@ def reproduce(
     again: Annotated[
         bool, typer.Option("--again", help="With --all: run also what an earlier call has left there.")
     ] = False,
+    scheduler: Scheduler = None,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for figures, tables and JSON.")] = Path(
         "reproduced"
     ),
@@ -167,11 +170,11 @@ def reproduce(
 
     setup = Setup(full=full, data=data, seeds=seeds, say=lambda text: note(f"  {text}"))
     if every:
-        rows = found.run_all(setup, out, note, again)
+        rows = found.run_all(setup, out, note, again, scheduler)
         emit({"figures": rows}, f"{len(rows)} figures: {out / 'index.html'}", as_json)
         return
     assert figure is not None
-    done = found.run_figure(figure, setup, out)
+    done = found.run_figure(figure, setup, out, scheduler)
     emit(done.to_dict(), f"{done}\nwritten to {out / done.key}", as_json)
 
 

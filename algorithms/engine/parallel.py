@@ -64,17 +64,18 @@ def drive_in_processes(
     from joblib import Parallel, delayed  # here, so that a machine without joblib can run everything else
 
     with torch.no_grad():
-        work = (delayed(_drive_alone)(method, problem, **options, **mine) for mine in own)
-        return _gathered(Parallel(n_jobs=len(hands), mmap_mode=None)(work), indices)
+        work = (delayed(drive_alone)(method, problem, **options, **mine) for mine in own)
+        return gathered(Parallel(n_jobs=len(hands), mmap_mode=None)(work), indices)
 
 
-def _drive_alone(method: Method, problem: Any, **options: Any) -> Result:
+def drive_alone(method: Method, problem: Any, **options: Any) -> Result:
+    """`drive` in a process of its own, with one thread."""
     torch.set_num_threads(1)
     return drive(method, problem, **options)
 
 
-def _gathered(results: list[Result], indices: list[int]) -> Result:
-    """The results of the processes as one, its seeds in the order asked for."""
+def gathered(results: list[Result], indices: list[int]) -> Result:
+    """The results of several runs over parts of the seeds as one, its seeds in the order asked for."""
     dealt = [seed for result in results for seed in result.seeds]
     position = {seed: place for place, seed in enumerate(dealt)}
     order = torch.tensor([position[seed] for seed in indices])

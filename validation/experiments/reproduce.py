@@ -6,13 +6,14 @@ import csv
 import hashlib
 import io
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from ...errors import InputError
 from ...figures import save
 from ...storage import make_folder, read_json, undamaged, write_json, write_text
 from ...suggestion import instead
+from ..runs.scheduler import run_on_scheduler
 from .figures import STANDINGS, Figure, Reproduced, Setup, reproduce
 from .page import write_page
 from .table import _finite
@@ -73,21 +75,37 @@ def listing() -> list[dict[str, Any]]:
     ]
 
 
-def run_figure(name: str, setup: Setup, out: Path) -> Reproduced:
-    """Measure one figure and write it: the figure, the numbers behind it, and what is said of them.
+def run_figure(name: str, setup: Setup, out: Path, scheduler: str | None = None) -> Reproduced:
+    """Measure one figure, here or on a worker of a dask scheduler, and write it: the figure, the numbers behind it, and what
+    is said of them.
 
-    With the paper's sizes every finished curve, and a checkpoint of the one that runs, is kept in NAME.parts beside it: the
+    With the paper's sizes, and here, every finished curve and a checkpoint of the one that runs are kept in NAME.parts beside it: the
     same call goes on after a stop.
 
     Raises:
         InputError: no such figure, or nothing to run.
     """
     key, figure = get_figure(name)
-    parts = out / key / f"{figure.name}.parts"
-    done = reproduce(key, figure, replace(setup, kept=parts) if setup.full else setup)
-    folder = make_folder(out / key)
-    write_figure(done, folder)
+    if scheduler is None:
+        parts = out / key / f"{figure.name}.parts"
+        done = reproduce(key, figure, replace(setup, kept=parts) if setup.full else setup)
+    else:
+        ((_, done),) = _on_workers([name], setup, scheduler)
+    write_figure(done, make_folder(out / key))
     return done
+
+
+def _on_workers(names: Sequence[str], setup: Setup, scheduler: str) -> Iterator[tuple[str, Reproduced]]:
+    """Figures as they are done, one to a worker at a time; a folder of data has to be there under the same name."""
+    silent = replace(setup, say=Setup.say)
+    unique = uuid4().hex
+    calls = {f"{unique} {name}": partial(_measured, name, silent) for name in names}
+    for key, done in run_on_scheduler(calls, scheduler):
+        yield key.removeprefix(f"{unique} "), replace(done, setup=setup)
+
+
+def _measured(name: str, setup: Setup) -> Reproduced:
+    return reproduce(*get_figure(name), setup)
 
 
 def write_figure(done: Reproduced, folder: Path) -> Path:
@@ -122,34 +140,56 @@ def _cell(value: float) -> float | str:
     return float(value) if np.isfinite(value) else ""
 
 
-def run_all(setup: Setup, out: Path, report: Callable[[str], None], again: bool = False) -> list[Mapping[str, Any]]:
+def run_all(
+    setup: Setup, out: Path, report: Callable[[str], None], again: bool = False, scheduler: str | None = None
+) -> list[Mapping[str, Any]]:
     """Every figure that can be run, and a page with all of them.
 
     A figure whose file is there, of the same size, data and source, is not run again unless `again`.
     """
     from ..runs.validate import versions
 
-    rows: list[Mapping[str, Any]] = []
+    rows: dict[str, Mapping[str, Any]] = {}
+    unmade: list[str] = []
     for name, figure in figures().items():
         missing = figure.missing(setup.data)
         if missing:
             if figure.measure is not None:
                 report(f"{name}: not run, {missing}")
             continue
-        key = name.partition("/")[0]
-        kept = out / key / f"{figure.name}.json"
+        kept = _file(out, name)
         known: Mapping[str, Any] = {} if again else undamaged(kept, partial(read_json, kept, FORMAT)) or {}
         wanted = {"versions": versions(), "full": setup.full, "seeds": setup.seeds}
+        rows[name] = known  # keeps its place in the page
         if setup.data is None and all(known.get(part) == value for part, value in wanted.items()):
             report(f"{name}: kept from an earlier run")
-            rows.append(known)
-            continue
-        report(f"{name} …")
-        done = run_figure(name, setup, out)
-        rows.append(read_json(kept, FORMAT))
+        else:
+            unmade.append(name)
+    for name, done in _each(unmade, setup, out, report, scheduler):
         report(f"{name}: {done.verdict} ({done.seconds:.0f} s, {done.cpu_seconds:.0f} s of processor time)")
-    write_page(out / "index.html", out, rows, listing())
-    return rows
+        rows[name] = read_json(_file(out, name), FORMAT)
+    write_page(out / "index.html", out, list(rows.values()), listing())
+    return list(rows.values())
+
+
+def _file(out: Path, name: str) -> Path:
+    """Where a figure's numbers are kept."""
+    key, _, figure = name.partition("/")
+    return out / key / f"{figure}.json"
+
+
+def _each(
+    names: Sequence[str], setup: Setup, out: Path, report: Callable[[str], None], scheduler: str | None
+) -> Iterator[tuple[str, Reproduced]]:
+    """The figures measured and written one after another, or as a scheduler's workers have them."""
+    if scheduler is None:
+        for name in names:
+            report(f"{name} …")
+            yield name, run_figure(name, setup, out)
+        return
+    for name, done in _on_workers(names, setup, scheduler):
+        write_figure(done, make_folder(out / name.partition("/")[0]))
+        yield name, done
 
 
 def listing_text() -> str:

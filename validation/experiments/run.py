@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ from ...algorithms import Method, Result, drive
 from ...algorithms.engine import metrics as known
 from ...algorithms.engine.fingerprint import TRAJECTORY, code_fingerprint, source_fingerprint
 from ...algorithms.engine.metrics import METRICS, metrics_of
+from ...algorithms.engine.parallel import drive_alone, gathered
 from ...algorithms.engine.progress import Progress
 from ...errors import InputError
 from ...storage import DamagedError, digest, make_folder, undamaged, write_json
 from ...suggestion import instead
+from ..runs.scheduler import run_on_scheduler
 from ..runs.values import exact_start
 from .bounds import Match, matches
 from .grid import Axis, as_axes, read_setting, split_setting
@@ -34,6 +37,8 @@ SENT = {
     "bytes": "bytes that a client has sent, 8 for each number",
 }
 _BOUND_POINTS = 25
+SEEDS_PER_CALL = 4
+"""What a worker of a scheduler gets at once."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,7 @@ def run(
     format: str = "csv",
     progress: Callable[[str], Callable[[Progress], None]] | None = None,
     checkpoints: Path | None = None,
+    scheduler: str | None = None,
 ) -> RunResult:
     """Run a method on a problem over a grid.
 
@@ -111,6 +117,7 @@ def run(
         format: of the table, csv or parquet.
         progress: makes, from a label, what `drive` reports to.
         checkpoints: a folder for what a stopped run goes on from, where nothing else is written; `out` has its own.
+        scheduler: address of a dask scheduler that spreads the seeds; the numbers are the same to the last bit.
 
     Raises:
         InputError: an unknown name, a value that is refused, a metric that the problem does not offer.
@@ -137,7 +144,9 @@ def run(
     for number, group in enumerate(groups):
         found = _bounds_of(group, T, theorems) if "gradient_sq" in wanted or theorems else {}
         label = f"{number + 1}/{len(groups)} " if len(groups) > 1 else ""
-        result = _drive(group, wanted, found, T, seeds, step, root_seed, pieces, progress and progress(label))
+        result = _drive(
+            group, wanted, found, T, seeds, step, root_seed, pieces, progress and progress(label), scheduler
+        )
         tables.append(_table(group, result, wanted, found, plan.axes))
         bounds.extend(_drawn(group, found, result))
         seconds += result.seconds
@@ -218,6 +227,7 @@ def _drive(
     root_seed: int,
     folder: Path | None,
     progress: Callable[[Progress], None] | None,
+    scheduler: str | None,
 ) -> Result:
     """The group's result, from the folder if it is there, else computed, kept, and gone on with after a stop."""
     periods = sorted({match.every for each in found.values() for match in each})
@@ -233,14 +243,20 @@ def _drive(
         "average": bool(periods),
         "progress": progress,
     }
+    key = _key(group, record, T, seeds, every, root_seed) if folder or scheduler else ""
     if folder is None:
+        if scheduler is not None:
+            return _spread(group, options, key, scheduler)
         return drive(group.method, group.problem, **options)
-    key = _key(group, record, T, seeds, every, root_seed)
     kept, checkpoint = folder / "parts" / f"{key}.npz", folder / "parts" / f"{key}.checkpoint"
     known_result = undamaged(kept, lambda: Result.load(kept))
     if known_result is not None:
         checkpoint.unlink(missing_ok=True)  # of a run that was killed just after it had kept its result
         return known_result
+    if scheduler is not None:
+        result = _spread(group, options, key, scheduler)
+        result.save(kept)
+        return result
     try:
         result = drive(group.method, group.problem, **options, checkpoint=checkpoint)
     except ValueError as error:
@@ -251,6 +267,19 @@ def _drive(
     result.save(kept)
     checkpoint.unlink(missing_ok=True)
     return result
+
+
+def _spread(group: Group, options: Mapping[str, Any], key: str, scheduler: str) -> Result:
+    """The seeds dealt out over the workers of a scheduler, a few for each call; no lane depends on who computes it."""
+    indices = list(range(options["seeds"]))
+    hands = [indices[i : i + SEEDS_PER_CALL] for i in range(0, len(indices), SEEDS_PER_CALL)]
+    calls = {
+        f"{key}-{number}": partial(
+            drive_alone, group.method, group.problem, **{**options, "seeds": hand, "progress": None}
+        )
+        for number, hand in enumerate(hands)
+    }
+    return gathered([result for _, result in run_on_scheduler(calls, scheduler)], indices)
 
 
 def _key(group: Group, record: Mapping[str, Any], T: int, seeds: int, every: int, root_seed: int) -> str:

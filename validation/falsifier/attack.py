@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import torch
 
@@ -18,6 +20,7 @@ from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem as find
 from ...storage import check_folder
 from ..runs.bundle import Bundle, write
+from ..runs.scheduler import run_on_scheduler
 from .bundle import bundle_of, describe, plain
 from .confirm import Confirmed
 from .declared import Target, target_of
@@ -106,6 +109,7 @@ def falsify(
     change: Change | None = None,
     assume: tuple[str, ...] = (),
     jobs: int = 1,
+    scheduler: str | None = None,
     clock: Callable[[], float] = time.perf_counter,
     out: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -121,6 +125,7 @@ def falsify(
         change: attack the statement with this change.
         assume: named properties that instances must have besides those that the theorem assumes.
         jobs: processes that search beside each other, each with a seed of its own; the first refutation ends them.
+        scheduler: address of a dask scheduler on whose workers these searches run instead of local processes.
         clock: what the seconds of the search are counted by.
         out: folder for the bundle.
         progress: called after every generation.
@@ -134,10 +139,14 @@ def falsify(
     began = time.perf_counter()
     if out is not None:
         check_folder(out)
-    if jobs > 1:
-        return _beside(
-            jobs, declared, statement, seconds, seed, {"hidden": hidden, "change": change, "assume": assume, "out": out}
+    if jobs > 1 or scheduler is not None:
+        search_with = partial(
+            falsify, declared, statement, seconds=seconds, hidden=hidden, change=change, assume=assume
         )
+        best = _beside([partial(search_with, seed=seed + i) for i in range(jobs)], scheduler)
+        if out is not None and best.found is not None:
+            best = replace(best, path=_written(best.found, target_of(declared, statement, change, assume), out))
+        return replace(best, seconds=time.perf_counter() - began)
     try:
         target = target_of(declared, statement, change, assume)
     except InputError as error:
@@ -196,22 +205,27 @@ def falsify_changes(
         torch.set_num_threads(threads)
 
 
-def _beside(jobs: int, theorem: Theorem, statement: str, seconds: float, seed: int, more: dict[str, Any]) -> Falsified:
-    """Searches with seeds of their own: the first that refutes, else the one that came closest."""
-    from joblib import Parallel, delayed
-
-    began = time.perf_counter()
-    calls = (delayed(falsify)(theorem, statement, seconds=seconds, seed=seed + i, **more) for i in range(jobs))
+def _beside(searches: Sequence[Callable[[], Falsified]], scheduler: str | None) -> Falsified:
+    """The first search that refutes, else the one that came closest; with the instances that all of them tried."""
     results: list[Falsified] = []
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*still being processed", category=UserWarning)
-        for result in Parallel(n_jobs=jobs, return_as="generator_unordered")(calls):
+        for result in _as_they_end(searches, scheduler):
             results.append(result)
             if result.refuted:
                 break
     best = next((result for result in results if result.refuted), max(results, key=lambda result: result.ratio))
-    evaluations = sum(result.evaluations for result in results)
-    return replace(best, evaluations=evaluations, seconds=time.perf_counter() - began)
+    return replace(best, evaluations=sum(result.evaluations for result in results))
+
+
+def _as_they_end(searches: Sequence[Callable[[], Falsified]], scheduler: str | None) -> Iterator[Falsified]:
+    if scheduler is not None:
+        calls = {uuid4().hex: search for search in searches}  # a search depends on the clock: none stands for another
+        yield from (result for _, result in run_on_scheduler(calls, scheduler))
+        return
+    from joblib import Parallel, delayed
+
+    yield from Parallel(n_jobs=len(searches), return_as="generator_unordered")(delayed(each)() for each in searches)
 
 
 def _result(

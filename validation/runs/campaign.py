@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -301,9 +302,10 @@ def _scheduled(tasks: Sequence[Task], scheduler: str, cache: Path | None) -> Ite
     """On the scheduler's workers, kept here as they come."""
     from .scheduler import run_on_scheduler
 
-    for task, data in run_on_scheduler(tasks, scheduler, run_task) if tasks else ():
-        keep_chunk(task, cache, data)
-        yield task, data
+    by_key = {task.key: task for task in tasks}
+    for key, data in run_on_scheduler({key: partial(run_task, task, None) for key, task in by_key.items()}, scheduler):
+        keep_chunk(by_key[key], cache, data)
+        yield by_key[key], data
 
 
 def _parallel(tasks: Sequence[Task], jobs: int, cache: Path | None) -> Iterator[tuple[Task, dict[str, Any]]]:

@@ -1,7 +1,7 @@
-"""The same chunks on many machines: a dask scheduler instead of local processes.
+"""The same work on many machines: a dask scheduler instead of local processes.
 
-A chunk depends on its task alone, so a worker that dies costs its chunk and nothing else: dask gives it to another worker.
-Results come back to the caller, who alone writes the cache; the workers need fedco and no shared disk. Needs the extra
+A call depends on its arguments alone, so a worker that dies costs its call and nothing else: dask gives it to another worker.
+Results come back to the caller, who alone writes files; the workers need fedco and no shared disk. Needs the extra
 `fedco[distributed]`. Whoever reaches a dask scheduler can run code on its workers: keep the address on a trusted network.
 """
 
@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from ...bounds.language.reading import InputError
-
-if TYPE_CHECKING:
-    from .campaign import Task
 
 RETRIES = 3
 CONNECT_SECONDS = 30
@@ -37,17 +34,18 @@ def check_address(address: str) -> str:
     return address
 
 
-def run_on_scheduler(
-    tasks: Sequence[Task], address: str, run: Callable[[Task, None], dict[str, Any]]
-) -> Iterator[tuple[Task, dict[str, Any]]]:
-    """(task, result) as they finish, in any order.
+def run_on_scheduler(calls: Mapping[str, Callable[[], Any]], address: str) -> Iterator[tuple[str, Any]]:
+    """(key, result) of every call, as they finish, in any order.
 
     Args:
-        run: what a worker does with a task; it gets no cache.
+        calls: key -> what a worker calls. A key names its call among those of everybody on the scheduler: what the call
+            depends on, as a hash, or something unique.
 
     Raises:
-        InputError: no scheduler answers at the address, or it goes away.
+        InputError: no scheduler answers at the address, or it goes away. What a call raises, it raises here.
     """
+    if not calls:
+        return
     from distributed import Client, as_completed
 
     for name in ("asyncio", *logging.root.manager.loggerDict):
@@ -59,7 +57,7 @@ def run_on_scheduler(
         raise InputError(f"--scheduler {address}: wanted a dask scheduler, got {str(error)[:80]}") from None
     with client:
         futures = {
-            client.submit(run, task, None, key=f"fedco-{task.key}", pure=True, retries=RETRIES): task for task in tasks
+            client.submit(call, key=f"fedco-{key}", pure=True, retries=RETRIES): key for key, call in calls.items()
         }
         for future, data in as_completed(list(futures), with_results=True):
             if future.status != "finished":
