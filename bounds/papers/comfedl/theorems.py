@@ -78,6 +78,8 @@ ASSUMPTIONS = (
     Assumption("2", "every sample has ||grad f^i|| <= G_f (spectral norm) and ||grad g^i|| <= G_g, everywhere"),
     Assumption("3", "the noises of grad f^i, f^i and grad g^i have standard deviations of at most sigma"),
     Assumption("4", "F is bounded below"),
+    Assumption("11", "grad F^i(w) = (grad f^i(w))^T grad g^i(f^i(w)), and grad F is the mean over the clients"),
+    Assumption("not stated: start", "all sampled clients start a round from the server's model"),
     Assumption("not stated: clients", "C_s is drawn uniformly among the sets of m clients, independently of the past"),
     Assumption(
         "not stated: batches",

@@ -18,6 +18,7 @@ from .assumptions import (
     LipschitzOperator,
     LowerBound,
     SecondMoment,
+    Smooth,
     Start,
     StartValue,
     Variance,
@@ -33,10 +34,12 @@ from .rules import (
     Assume,
     AtStart,
     Cases,
+    CauchySchwarz,
     Combine,
     Definition,
     Drift,
     Gronwall,
+    Held,
     IndependentMean,
     IndependentMoment,
     Instance,
@@ -50,6 +53,7 @@ from .rules import (
     Product,
     Project,
     SmoothDescent,
+    Substitute,
     SumOver,
     Triangle,
     Vanishing,
@@ -70,8 +74,8 @@ from .setting import (
     Source,
     Variable,
 )
-from .signomial import ONE, Param, ProofError, Signomial, parameter, signomial
-from .terms import Act, App, Given, Mean, Sum, Term, Var
+from .signomial import ONE, POSITION, Param, ProofError, Signomial, parameter, signomial
+from .terms import Act, App, Given, Mean, Pair, Sum, Term, Var
 
 Plan = Derivation | Alternatives | Corollary
 """What a paper may give for a statement."""
@@ -83,6 +87,7 @@ __all__ = [
     "LATER",
     "LOCAL",
     "ONE",
+    "POSITION",
     "Act",
     "Action",
     "Alternatives",
@@ -92,6 +97,7 @@ __all__ = [
     "Axiom",
     "Bounded",
     "Cases",
+    "CauchySchwarz",
     "Certificate",
     "Combine",
     "Corollary",
@@ -101,6 +107,7 @@ __all__ = [
     "Function",
     "Given",
     "Gronwall",
+    "Held",
     "Heterogeneity",
     "IndependentMean",
     "IndependentMoment",
@@ -119,6 +126,7 @@ __all__ = [
     "NoisyDrift",
     "Objective",
     "Open",
+    "Pair",
     "Param",
     "Part",
     "Plan",
@@ -131,11 +139,13 @@ __all__ = [
     "SecondMoment",
     "Setting",
     "Signomial",
+    "Smooth",
     "SmoothDescent",
     "Source",
     "Start",
     "StartValue",
     "Step",
+    "Substitute",
     "Sum",
     "SumOver",
     "Term",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .known import Known
 from .setting import Setting, Space
 from .signomial import ONE, ProofError, Signomial
-from .terms import Act, App, Given, Mean, Proj, Sum, Term, Var, variables
+from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, variables
 
 _NO_INDEX: frozenset[str] = frozenset()
 AVERAGED = 1_000_000
@@ -61,9 +61,20 @@ class Algebra:
                 function = self.setting.function(name)
                 if len(samples) != len(function.sources):
                     raise ProofError(f"{term!r}: {name} takes {len(function.sources)} samples")
-                if not (isinstance(argument, Sum) and not argument.parts) and self.space(argument) != function.domain:
+                point = argument
+                if isinstance(argument, Pair):
+                    point = argument.point
+                    if self.space(argument.label) != function.label:
+                        raise ProofError(
+                            f"{term!r}: the label is not in {function.label or 'the domain, which has none'}"
+                        )
+                elif function.label:
+                    raise ProofError(f"{term!r}: {name} takes a point and a label")
+                if not (isinstance(point, Sum) and not point.parts) and self.space(point) != function.domain:
                     raise ProofError(f"{term!r}: the argument is not in {function.domain}")
                 return function.space
+            case Pair():
+                raise ProofError(f"({term!r}) is the argument of a function, and no vector")
             case Act(operator, vector):
                 space = self.space(operator)
                 if isinstance(space, str) or self.space(vector) != space[1]:
@@ -85,11 +96,11 @@ class Algebra:
                 return _join(self.support(inner) for _, inner in parts)
             case Var(name, shift):
                 variable = self.setting.variable(name)
-                return Support(variable.index, self.setting.past(self.setting.levels[name] + shift))
+                return Support(variable.index, self.setting.known(name, shift))
             case App(name, argument, samples):
                 return self.support(argument) | self._own(name, samples)
-            case Act(operator, vector):
-                return self.support(operator) | self.support(vector)
+            case Act(first, second) | Pair(first, second):
+                return self.support(first) | self.support(second)
             case Proj(index, known, inner):
                 return Support(index, known) & self.support(inner)
             case Mean(index, inner):
@@ -118,6 +129,12 @@ class Algebra:
             self._normal[term] = self._reduced(term)
         return self._normal[term]
 
+    def argument(self, term: Term) -> Term:
+        """The normal form of what a function is applied to."""
+        if isinstance(term, Pair):
+            return Pair(self.normal(term.point), self.normal(term.label))
+        return self.normal(term)
+
     def _reduced(self, term: Term) -> Sum:
         match term:
             case Sum(parts):
@@ -125,7 +142,7 @@ class Algebra:
             case Var():
                 return Sum(((ONE, term),))
             case App(name, argument, samples):
-                return Sum(((ONE, self._one_step(App(name, self.normal(argument), samples))),))
+                return Sum(((ONE, self._one_step(App(name, self.argument(argument), samples))),))
             case Act(operator, vector):
                 pairs = [
                     (c * d, self._one_step(Act(m, v)))
@@ -157,8 +174,8 @@ class Algebra:
                 drawn = zip(self.setting.function(name).sources, samples, strict=True)
                 own = {s for source, s in drawn if s is not None and index in self.setting.source(source).index}
                 return self._steps(argument, index) | own
-            case Act(operator, vector):
-                return self._steps(operator, index) | self._steps(vector, index)
+            case Act(first, second) | Pair(first, second):
+                return self._steps(first, index) | self._steps(second, index)
             case Proj(kept, _, inner):
                 return self._steps(inner, index) if index in kept else frozenset()
         return frozenset()
@@ -222,7 +239,7 @@ class Algebra:
         """The sources on which the variables inside depend."""
         found = Known()
         for name, shift in variables(node):
-            found = found | self.setting.past(self.setting.levels[name] + shift)
+            found = found | self.setting.known(name, shift)
         return found
 
     def _averaged_steps(self, node: Term, known: Known) -> dict[int, int]:
@@ -243,6 +260,8 @@ class Algebra:
                 return App(name, self._renamed(argument, known, table), steps)
             case Act(operator, vector):
                 return Act(self._renamed(operator, known, table), self._renamed(vector, known, table))
+            case Pair(point, label):
+                return Pair(self._renamed(point, known, table), self._renamed(label, known, table))
             case Proj(index, _, inner) if self.support(inner).known <= self.support(node).known:
                 changed = self._renamed(inner, known, table)
                 return Proj(index, self.support(changed).known, changed)
@@ -255,8 +274,8 @@ class Algebra:
                 return any(self._sized(inner) for _, inner in parts)
             case App(_, argument, _):
                 return self._sized(argument)
-            case Act(operator, vector):
-                return self._sized(operator) or self._sized(vector)
+            case Act(first, second) | Pair(first, second):
+                return self._sized(first) or self._sized(second)
             case Proj(index, known, inner):
                 gone = self.support(inner).index - index
                 varies = any(self.setting.index(i).first is not None for i in gone)
@@ -277,8 +296,8 @@ class Algebra:
                     if step is not None and known.has(source, step):
                         own |= set(self.setting.source(source).index)
                 return frozenset(own)
-            case Act(operator, vector):
-                return self._index_given(operator, known) | self._index_given(vector, known)
+            case Act(first, second) | Pair(first, second):
+                return self._index_given(first, known) | self._index_given(second, known)
             case Proj(index, _, inner):
                 return self._index_given(inner, known) & index
         raise TypeError(f"{node!r} is not in normal form")
@@ -317,9 +336,9 @@ def _collect_steps(setting: Setting, node: Term, known: Known, found: set[int]) 
             drawn = zip(setting.function(name).sources, samples, strict=True)
             found |= {s for source, s in drawn if s is not None and not known.has(source, s)}
             _collect_steps(setting, argument, known, found)
-        case Act(operator, vector):
-            _collect_steps(setting, operator, known, found)
-            _collect_steps(setting, vector, known, found)
+        case Act(first, second) | Pair(first, second):
+            _collect_steps(setting, first, known, found)
+            _collect_steps(setting, second, known, found)
         case Proj(_, _, inner):
             _collect_steps(setting, inner, known, found)
 

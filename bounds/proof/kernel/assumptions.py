@@ -6,6 +6,7 @@ Where an instance needs a point that does not depend on a sample, that is checke
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .facts import Equation, Fact, Inequality, Moment, State, inequality
@@ -13,7 +14,7 @@ from .known import Known
 from .scalars import At, scalar, sq
 from .setting import FIRST
 from .signomial import ZERO, ProofError, Signomial
-from .terms import Act, App, Given, Mean, Proj, Sum, Term
+from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, replaced, variables
 
 NOTHING = Known()
 
@@ -51,10 +52,31 @@ def _drawn(state: State, app: App) -> Known:
     return known
 
 
+def _explicit(state: State, term: Term) -> Known:
+    """The samples that stand in a term itself, not those in its variables."""
+    match term:
+        case Sum(parts):
+            return _union(_explicit(state, inner) for _, inner in parts)
+        case App(_, argument, _):
+            return _explicit(state, argument) | _drawn(state, term)
+        case Act(first, second) | Pair(first, second):
+            return _explicit(state, first) | _explicit(state, second)
+        case Mean(_, inner) | Given(_, inner) | Proj(_, _, inner):
+            return _explicit(state, inner)
+    return NOTHING
+
+
+def _union(found: Iterable[Known]) -> Known:
+    total = NOTHING
+    for known in found:
+        total = total | known
+    return total
+
+
 def _new_to(state: State, known: Known, terms: list[Term], what: str) -> None:
     """Raises unless no term depends on any of the sources."""
     for term in terms:
-        common = state.algebra.support(state.algebra.normal(term)).known & known
+        common = state.algebra.support(state.algebra.argument(term)).known & known
         if common != Known():
             raise ProofError(f"{what}: the point {term!r} depends on the sample {common!r} itself")
 
@@ -71,8 +93,18 @@ def _operator_function(state: State, name: str) -> None:
 
 def _free_of(state: State, index: str, *points: Term) -> None:
     for point in points:
-        if index in state.algebra.support(state.algebra.normal(point)).index:
+        if index in state.algebra.support(state.algebra.argument(point)).index:
             raise ProofError(f"the point {point!r} depends on {index}")
+
+
+def _apart(state: State, left: App, right: App) -> Term:
+    """The difference of two points; a function is Lipschitz in its point for one label."""
+    first, second = state.algebra.argument(left.argument), state.algebra.argument(right.argument)
+    if isinstance(first, Pair) and isinstance(second, Pair):
+        if first.label != second.label:
+            raise ProofError(f"{left!r} and {right!r} have different labels")
+        return first.point - second.point
+    return left.argument - right.argument
 
 
 def _averaged(app: App, of_mean: bool) -> None:
@@ -102,7 +134,7 @@ class Lipschitz(Axiom):
         if self.mean_square:
             points = [left.argument, right.argument]
             _new_to(state, _drawn(state, left), points, f"{self.function} is Lipschitz in mean square only")
-        gap = self.constant**2 * sq(left.argument - right.argument)
+        gap = self.constant**2 * sq(_apart(state, left, right))
         change: Term = left - right
         if self.over:
             _free_of(state, self.over, left.argument, right.argument)
@@ -232,15 +264,33 @@ class LipschitzOperator(Axiom):
         if self.in_mean:
             points: list[Term] = [left.argument, right.argument]
             _new_to(state, _drawn(state, left), points, f"{self.function} is Lipschitz in the mean only")
-            supports = [state.algebra.support(state.algebra.normal(point)).known for point in points]
+            supports = [state.algebra.support(state.algebra.argument(point)).known for point in points]
             product = Given(supports[0] | supports[1], product)
-        gap = (self.constant * bound) ** 2 * sq(left.argument - right.argument)
+        gap = (self.constant * bound) ** 2 * sq(_apart(state, left, right))
         return inequality(state, sq(product), gap, uses | {self.assumption})
 
 
 @dataclass(frozen=True)
+class Smooth(Axiom):
+    """The gradient of an objective is c-Lipschitz. Terms: none; the points are two free variables, the objective's own and `other`."""
+
+    objective: str
+    constant: Signomial
+    other: str
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
+        objective = state.setting.objective(self.objective)
+        points = [state.setting.variable(name) for name in (objective.at, self.other)]
+        if terms or self.other == objective.at or any(point.equations or point.index for point in points):
+            raise ProofError("the gradient is Lipschitz at two free points without an index")
+        p, r = Var(objective.at), Var(self.other)
+        change = objective.gradient - replaced(objective.gradient, {objective.at: r})
+        return inequality(state, sq(change), self.constant**2 * sq(p - r), frozenset({self.assumption}))
+
+
+@dataclass(frozen=True)
 class Start(Axiom):
-    """A linear combination of variables vanishes at t = 0."""
+    """A linear combination of variables vanishes at t = 0; with samples of earlier steps, which the variables then may depend on."""
 
     term: Term
 
@@ -248,6 +298,9 @@ class Start(Axiom):
         term: Sum = state.algebra.normal(self.term)
         if terms:
             raise ProofError("the start takes no terms")
+        for name, shift in variables(term):
+            if not _explicit(state, term) <= state.setting.known(name, shift):
+                raise ProofError(f"the start {term!r} depends on samples that {name} does not depend on")
         return Equation(term, FIRST, frozenset({self.assumption}), f"{self.term!r} = 0 at t = 0")
 
 
@@ -313,6 +366,7 @@ KINDS = (
     Variance,
     Heterogeneity,
     LipschitzOperator,
+    Smooth,
     Start,
     StartValue,
     LowerBound,

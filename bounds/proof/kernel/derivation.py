@@ -12,10 +12,10 @@ from .assumptions import KINDS, Axiom
 from .facts import Fact, Inequality, Quantity, State
 from .reader import Reader
 from .region import Region
-from .rules import RULES, Combine, Rule, Weights
+from .rules import POSITIONAL, RULES, Combine, Rule, Weights
 from .scalars import Inner, One, Scalar, Total
 from .setting import Setting
-from .signomial import ONE, Param, ProofError, Signomial
+from .signomial import ONE, POSITION, Param, ProofError, Signomial, mentions
 from .terms import Term, replaced
 
 
@@ -179,6 +179,8 @@ def _state(derivation: Derivation, theorem: Any, statement: Any, reader: Reader)
     region = _region(statement, reader)
     inside = _inhabited(region, reader, derivation.inside)
     _known_assumptions(derivation, theorem)
+    if any(mentions(each, POSITION) for each in (derivation.setting, derivation.quantities, derivation.axioms)):
+        raise ProofError("a declaration does not depend on the position in the round")
     names = [q.name for q in derivation.quantities]
     if len(set(names)) != len(names):
         raise ProofError("a quantity is declared twice")
@@ -239,6 +241,8 @@ def _structural(derivation: Derivation) -> frozenset[str]:
 def _line(state: State, step: Step) -> Line:
     if type(step.rule) not in RULES:
         raise ProofError(f"{step.rule!r} is no rule")
+    if type(step.rule) not in POSITIONAL and mentions(step.rule, POSITION):
+        raise ProofError(f"{step.rule.title}: not for statements about the position in the round")
     if step.name in state.facts:
         raise ProofError("there is a step of this name already")
     before = len(state.dropped)

@@ -12,7 +12,7 @@ from .known import Known
 from .region import Certificate, Region, used_conditions
 from .scalars import At, Atom, Inner, Named, One, Scalar, Total, Value, form
 from .setting import EVERY, Setting
-from .signomial import ONE, Param, ProofError, Signomial
+from .signomial import ONE, POSITION, Param, ProofError, Signomial, mentions
 from .terms import Sum
 
 Uses = frozenset[str]
@@ -128,8 +128,12 @@ class State:
         copied.algebra = self.algebra
         return copied
 
-    def inequality(self, name: str) -> Inequality:
-        return self._fact(name, Inequality)
+    def inequality(self, name: str, *, position: bool = False) -> Inequality:
+        """An inequality established before; one that holds for the position in the round only where the rule says so."""
+        fact: Inequality = self._fact(name, Inequality)
+        if not position and mentions(fact.form, POSITION):
+            raise ProofError(f"{name} speaks of the position in the round")
+        return fact
 
     def equation(self, name: str) -> Equation:
         return self._fact(name, Equation)

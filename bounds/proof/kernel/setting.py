@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from .known import Known
 from .signomial import ProofError, Signomial
-from .terms import Act, App, Given, Mean, Proj, Sum, Term, Var, variables
+from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, variables
 
 PHASES = ("first local", "first communication", "local", "communication")
 """Kinds of step: step 0 or a later one, without or with communication at its end."""
@@ -47,7 +47,7 @@ class Function:
     """A map from `domain` to `space` (a pair (to, from) for a linear operator), which may depend on samples and on an index.
 
     `mean_index` is what is left of the index where every sample is averaged; `equal` names the assumption that the mean
-    function is the same for all values of an index that is not left.
+    function is the same for all values of an index that is not left. `label`: the space of the label of its argument, if any.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Function:
     index: frozenset[str] = frozenset()
     mean_index: frozenset[str] = frozenset()
     equal: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Setting:
     functions: tuple[Function, ...]
     variables: tuple[Variable, ...]
     objectives: tuple[Objective, ...] = ()
-    levels: Mapping[str, int] = field(init=False, repr=False)
+    levels: Mapping[str, Mapping[str, int]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         groups = (self.indices, self.sources, self.functions, self.variables, self.objectives)
@@ -127,18 +128,27 @@ class Setting:
                 if shift > limit or (shift == limit and name not in earlier):
                     raise ProofError(f"{variable.name}: its equation uses {name}[{shift:+d}], which is not known yet")
 
-    def _least_levels(self) -> dict[str, int]:
-        """Variable -> level l such that the variable at step t is determined by the samples before t + l."""
-        levels = {variable.name: 0 for variable in self.variables}
-        for _ in range(4 * len(levels) + 1):
-            raised = {v.name: max([levels[v.name], *self._levels_of(v, levels)]) for v in self.variables}
+    def _least_levels(self) -> dict[str, dict[str, int]]:
+        """Variable -> source -> level l such that the variable at step t is determined by its samples before t + l.
+
+        A variable that follows equations at all steps starts as a constant; another one may be made from all that is past.
+        """
+        names = self.source_names
+        levels = {v.name: dict.fromkeys(names, -1 if _at_all_steps(v) else 0) for v in self.variables}
+        for _ in range(8 * (len(levels) + 1) * (len(names) + 1)):
+            raised = {v.name: _highest([levels[v.name], *self._levels_of(v, levels)]) for v in self.variables}
             if raised == levels:
                 return levels
             levels = raised
         raise ProofError("the update equations do not determine when the variables are known")
 
-    def _levels_of(self, variable: Variable, levels: Mapping[str, int]) -> list[int]:
-        return [_latest(self, term, levels) - variable.defined for _, term in variable.equations]
+    def _levels_of(self, variable: Variable, levels: Mapping[str, Mapping[str, int]]) -> list[dict[str, int]]:
+        found = [_latest(self, term, levels) for _, term in variable.equations]
+        return [{source: level - variable.defined for source, level in each.items()} for each in found]
+
+    def known(self, name: str, shift: int) -> Known:
+        """What determines a variable at step t + shift."""
+        return Known.of({source: (level + shift, frozenset()) for source, level in self.levels[name].items()})
 
     @property
     def source_names(self) -> tuple[str, ...]:
@@ -171,18 +181,34 @@ def _find(items: tuple, name: str, what: str):
     raise ProofError(f"{name}: no such {what}; there are {[item.name for item in items]}")
 
 
-def _latest(setting: Setting, term: Term, levels: Mapping[str, int]) -> int:
-    """Smallest l such that the term is determined by the samples before t + l."""
+def _at_all_steps(variable: Variable) -> bool:
+    return frozenset().union(*(phases for phases, _ in variable.equations)) == EVERY
+
+
+def _highest(tables: list[Mapping[str, int]] | list[dict[str, int]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for table in tables:
+        for source, level in table.items():
+            found[source] = max(level, found.get(source, level))
+    return found
+
+
+def _latest(setting: Setting, term: Term, levels: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    """Source -> smallest l such that the term is determined by its samples before t + l; only sources on which it depends."""
     match term:
         case Sum(parts):
-            return max((_latest(setting, inner, levels) for _, inner in parts), default=-(10**6))
+            return _highest([_latest(setting, inner, levels) for _, inner in parts])
         case Var(name, shift):
-            return levels[name] + shift
-        case App(_, argument, samples):
-            drawn = [s + 1 for s in samples if s is not None]
-            return max([_latest(setting, argument, levels), *drawn])
-        case Act(operator, vector):
-            return max(_latest(setting, operator, levels), _latest(setting, vector, levels))
+            return {source: level + shift for source, level in levels[name].items()}
+        case App(name, argument, samples):
+            drawn = [
+                {source: s + 1}
+                for source, s in zip(setting.function(name).sources, samples, strict=True)
+                if s is not None
+            ]
+            return _highest([_latest(setting, argument, levels), *drawn])
+        case Act(first, second) | Pair(first, second):
+            return _highest([_latest(setting, first, levels), _latest(setting, second, levels)])
         case Mean(_, inner):
             return _latest(setting, inner, levels)
         case Given() | Proj():

@@ -6,7 +6,7 @@ A parameter is a nonnegative real; one that may be 0 never gets a negative expon
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import Union
 
@@ -205,6 +205,23 @@ def _power_text(param: Param, exponent: Exponent) -> str:
     if exponent == 1:
         return param.name
     return f"{param.name}^{exponent if exponent.denominator == 1 else f'({exponent})'}"
+
+
+POSITION = Param("position in the round", positive=False)
+"""In a statement about step t: how many steps the round is old, t mod n for n steps in a round."""
+
+
+def mentions(value: object, param: Param) -> bool:
+    """Whether a parameter stands anywhere in a declaration, a rule or a fact."""
+    if isinstance(value, Signomial):
+        return param in value.params
+    if isinstance(value, Mapping):
+        return any(mentions(item, param) for item in (*value.keys(), *value.values()))
+    if isinstance(value, tuple | list | frozenset):
+        return any(mentions(item, param) for item in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return any(mentions(getattr(value, item.name), param) for item in fields(value))
+    return value == param
 
 
 ZERO = Signomial()

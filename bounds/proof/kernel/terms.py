@@ -106,6 +106,18 @@ class App(Term):
 
 @remembered
 @dataclass(frozen=True, repr=False)
+class Pair(Term):
+    """The argument of a function that also depends on a random label, such as the client that holds a place: (point, label)."""
+
+    point: Term
+    label: Term
+
+    def __repr__(self) -> str:
+        return f"{self.point!r}, {self.label!r}"
+
+
+@remembered
+@dataclass(frozen=True, repr=False)
 class Act(Term):
     """A linear operator applied to a vector."""
 
@@ -168,6 +180,8 @@ def shifted(term: Term, by: int) -> Term:
             return Var(name, shift + by)
         case App(function, argument, samples):
             return App(function, shifted(argument, by), tuple(None if s is None else s + by for s in samples))
+        case Pair(point, label):
+            return Pair(shifted(point, by), shifted(label, by))
         case Act(operator, vector):
             return Act(shifted(operator, by), shifted(vector, by))
         case Mean(index, inner):
@@ -181,21 +195,28 @@ def shifted(term: Term, by: int) -> Term:
 
 def replaced(term: Term, table: dict[str, Term]) -> Term:
     """Terms put in for variables, at the variable's own shift."""
+    return put_in(term, lambda var: shifted(table[var.name], var.shift) if var.name in table else var)
+
+
+def put_in(term: Term, new: Callable[[Var], Term]) -> Term:
+    """The term with new(v) in the place of each variable v."""
     match term:
         case Sum(parts):
-            return Sum(tuple((c, replaced(inner, table)) for c, inner in parts))
-        case Var(name, shift):
-            return shifted(table[name], shift) if name in table else term
+            return Sum(tuple((c, put_in(inner, new)) for c, inner in parts))
+        case Var():
+            return new(term)
         case App(function, argument, samples):
-            return App(function, replaced(argument, table), samples)
+            return App(function, put_in(argument, new), samples)
+        case Pair(point, label):
+            return Pair(put_in(point, new), put_in(label, new))
         case Act(operator, vector):
-            return Act(replaced(operator, table), replaced(vector, table))
+            return Act(put_in(operator, new), put_in(vector, new))
         case Mean(index, inner):
-            return Mean(index, replaced(inner, table))
+            return Mean(index, put_in(inner, new))
         case Given(known, inner):
-            return Given(known, replaced(inner, table))
+            return Given(known, put_in(inner, new))
         case Proj(index, known, inner):
-            return Proj(index, known, replaced(inner, table))
+            return Proj(index, known, put_in(inner, new))
     raise TypeError(f"{term!r} is no term")
 
 
@@ -208,8 +229,8 @@ def variables(term: Term) -> frozenset[tuple[str, int]]:
             return frozenset({(name, shift)})
         case App(_, argument, _):
             return variables(argument)
-        case Act(operator, vector):
-            return variables(operator) | variables(vector)
+        case Act(first, second) | Pair(first, second):
+            return variables(first) | variables(second)
         case Mean(_, inner) | Given(_, inner) | Proj(_, _, inner):
             return variables(inner)
     raise TypeError(f"{term!r} is no term")
@@ -224,8 +245,8 @@ def samples(term: Term) -> frozenset[int]:
             return frozenset()
         case App(_, argument, drawn):
             return samples(argument) | {step for step in drawn if step is not None}
-        case Act(operator, vector):
-            return samples(operator) | samples(vector)
+        case Act(first, second) | Pair(first, second):
+            return samples(first) | samples(second)
         case Mean(_, inner) | Given(_, inner) | Proj(_, _, inner):
             return samples(inner)
     raise TypeError(f"{term!r} is no term")

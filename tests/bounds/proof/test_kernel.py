@@ -160,7 +160,13 @@ def refuse(message, *rules):
 
 
 def test_what_is_made_from_the_samples_of_a_step_is_not_known_before_it():
-    assert make_setting().levels == {"x": 0, "y": 1, "p": 0, "r": 0}
+    assert {name: table["z"] for name, table in make_setting().levels.items()} == {"x": 0, "y": 1, "p": 0, "r": 0}
+    assert {name: table["shared"] for name, table in make_setting().levels.items()} == {
+        "x": -1,
+        "y": -1,
+        "p": 0,
+        "r": 0,
+    }
 
 
 def test_the_error_of_the_paper_is_refused():
@@ -528,7 +534,8 @@ def test_products():
     refuse_own("wanted an moment", operator, Assume("bounded df", (df(y),)), Product("0", "1"))
     refuse_own("not given its own sample", Assume("own v", (DRAWN,)))
     refuse_own("not given its own sample", Assume("own noise v", (DRAWN,)))
-    refuse_own("depends on the sample", Assume("noise v", (App("sampled", Var("x", 1), (0,)),)))
+    refuse_own("depends on the sample", Assume("noise v", (App("sampled", Var("p", 1), (0,)),)))
+    assert with_own(Assume("noise v", (App("sampled", Var("x", 1), (0,)),))), "x is made from other samples only"
 
 
 def test_assumptions_about_a_mean_function():

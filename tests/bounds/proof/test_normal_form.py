@@ -16,6 +16,7 @@ from fedco.bounds.proof.kernel import (
     Index,
     Known,
     Mean,
+    Pair,
     ProofError,
     Setting,
     Source,
@@ -42,6 +43,7 @@ SETTING = Setting(
         Function("same", "x", "x", ("z",), BOTH, equal="equal means"),
         Function("two", "x", "x", ("z", "shared"), BOTH, BOTH),
         Function("plain", "x", "x"),
+        Function("labelled", "x", "x", ("z",), BOTH, BOTH, label="x"),
         Function("J", "x", ("x", "x"), ("z",), BOTH, BOTH),
     ),
     (
@@ -50,7 +52,7 @@ SETTING = Setting(
         Variable("y", "x", frozenset(), ((frozenset({"local"}), App("f", Var("p"), (0,))),), 0),
     ),
 )
-LEVELS = {"x": 0, "p": 0, "y": 1}
+LEVELS = {"x": {"z": 0, "shared": 0}, "p": {"z": 0, "shared": 0}, "y": {"z": 1, "shared": 0}}
 
 
 def sample(source, step):
@@ -71,7 +73,8 @@ class Model:
         self.variables = {
             "x": rng.normal(size=(4, K, 1))[past],
             "p": rng.normal(size=(4, 1, 1))[past],
-            "y": rng.normal(size=(len(OUTCOMES) >> (K * B + 1), 1, 1)).repeat(2 ** (K * B + 1), axis=0),
+            # made from the past and the samples z of step 0, not from the shared one
+            "y": rng.normal(size=(len(OUTCOMES) >> (K * B + 2), 1, 1)).repeat(2 ** (K * B + 2), axis=0),
         }
         self.coefficients = {f.name: rng.normal(size=(6, K if f.index else 1, 1)) for f in SETTING.functions}
         self.coefficients["same"][:4] = self.coefficients["same"][:4, :1]  # the mean over the sample has no index
@@ -82,6 +85,9 @@ class Model:
                 return sum((float(c.at({})) * self(inner) for c, inner in parts), np.zeros((1, 1, 1)))
             case Var(name, 0):
                 return self.variables[name]
+            case App(name, Pair(point, label), samples):
+                whole = self.applied(name, self(point), SETTING.function(name).sources, samples)
+                return whole * (1 + self(label)) + self(label) ** 2
             case App(name, argument, samples):
                 return self.applied(name, self(argument), SETTING.function(name).sources, samples)
             case Act(operator, vector):
@@ -141,6 +147,8 @@ def random_term(rng, depth):
         return signomial(rng.randint(1, 3)) * inner - random_term(rng, depth - 1)
     if kind == "app":
         function = rng.choice(SETTING.functions[:4])
+        if rng.random() < 0.3:
+            return App("labelled", Pair(inner, random_term(rng, depth - 1)), (rng.choice([0, 0, None]),))
         return App(function.name, inner, tuple(rng.choice([0, 0, None]) for _ in function.sources))
     if kind == "act":
         operator = App("J", random_term(rng, depth - 1), (rng.choice([0, None]),))

@@ -5,13 +5,13 @@ corollaries (corollary.py) this is all that a checked derivation rests on.
 """
 
 from .base import Rule, Weights
-from .combination import Combine, Instance, Open, Triangle
+from .combination import CauchySchwarz, Combine, Instance, Open, Triangle
 from .growth import Gronwall
 from .probability import Action, Assume, IndependentMean, IndependentMoment, MeanMoment, Product
-from .rounds import Drift, NoisyDrift, WithinRound
+from .rounds import Drift, Held, NoisyDrift, WithinRound
 from .smoothness import SmoothDescent
 from .sums import AtStart, Invariant, Part, SumOver
-from .vectors import Cases, Definition, Later, Linear, Project, Vanishing
+from .vectors import Cases, Definition, Later, Linear, Project, Substitute, Vanishing
 
 RULES = (
     Definition,
@@ -20,6 +20,7 @@ RULES = (
     Cases,
     Later,
     Vanishing,
+    Substitute,
     Combine,
     Open,
     Instance,
@@ -30,14 +31,18 @@ RULES = (
     Action,
     Product,
     Triangle,
+    CauchySchwarz,
     SmoothDescent,
     Drift,
     NoisyDrift,
     WithinRound,
     Gronwall,
+    Held,
     SumOver,
     Invariant,
     AtStart,
     Part,
 )
-__all__ = ["RULES", "Rule", "Weights", *(rule.__name__ for rule in RULES)]
+POSITIONAL = (Combine, Triangle, CauchySchwarz, SumOver)
+"""Rules for statements about a step that may speak of its position in the round."""
+__all__ = ["POSITIONAL", "RULES", "Rule", "Weights", *(rule.__name__ for rule in RULES)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..facts import Fact, Inequality, State, fact_form, inequality, phases_of
 from ..region import Certificate
-from ..scalars import At, Atom, Inner, Named, One, Scalar, Total, form, later, scalar, sq
+from ..scalars import At, Atom, Inner, Named, One, Scalar, Total, dot, form, later, scalar, sq
 from ..setting import EVERY
 from ..signomial import ONE, ZERO, ProofError, Signomial, signomial
 from ..terms import Sum, Term, Var, replaced
@@ -36,7 +36,7 @@ class Combine(Rule):
         return tuple(name for _, name in self.weights) + tuple(name for _, name, _ in self.pairings)
 
     def apply(self, state: State) -> Inequality:
-        facts: list[Fact] = [state.inequality(name) for _, name in self.weights]
+        facts: list[Fact] = [state.inequality(name, position=True) for _, name in self.weights]
         facts += [state.equation(name) for _, name, _ in self.pairings]
         left, used = self._left_over(state)
         for atom, coefficient in left.items():
@@ -64,7 +64,7 @@ class Combine(Rule):
 
         add(state.form(self.left - self.right), signomial(-1))
         for factor, name in self.weights:
-            fact = state.inequality(name)
+            fact = state.inequality(name, position=True)
             if self.equal and not fact.equal:
                 raise ProofError(f"{name} is no equation")
             if not fact.equal:
@@ -167,7 +167,7 @@ class Triangle(Rule):
         return tuple(name for name, _, _ in self.parts)
 
     def apply(self, state: State) -> Inequality:
-        facts = [state.inequality(name) for name in self.uses]
+        facts = [state.inequality(name, position=True) for name in self.uses]
         total, root = Sum(()), ZERO
         for fact, (name, term, size) in zip(facts, self.parts, strict=True):
             if fact.table != state.form(sq(term) - size**2 * self.common):
@@ -179,3 +179,28 @@ class Triangle(Rule):
         if phases is None:
             raise ProofError("wanted statements about a step")
         return inequality(state, sq(total), root**2 * self.common, all_uses(facts), phases=phases)
+
+
+@dataclass(frozen=True)
+class CauchySchwarz(Rule):
+    """<a, b> <= r s from ||a||^2 <= r^2 and ||b||^2 <= s^2; `parts` holds (step, a, r) and (step, b, s)."""
+
+    parts: tuple[tuple[str, Term, Signomial], tuple[str, Term, Signomial]]
+    title = "Cauchy-Schwarz inequality"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return tuple(name for name, _, _ in self.parts)
+
+    def apply(self, state: State) -> Inequality:
+        facts = [state.inequality(name, position=True) for name in self.uses]
+        for fact, (name, term, size) in zip(facts, self.parts, strict=True):
+            if fact.table != state.form(sq(term) - size**2):
+                raise ProofError(f"{name} does not say that ||{term!r}||^2 <= ({size!r})^2")
+            if not size.nonnegative:
+                raise ProofError(f"the root {size!r} may be negative")
+        phases = phases_of(facts)
+        if phases is None:
+            raise ProofError("wanted statements about a step")
+        (_, a, r), (_, b, s) = self.parts
+        return inequality(state, dot(a, b), scalar(r * s), all_uses(facts), phases=phases)

@@ -10,7 +10,7 @@ from ..known import Known
 from ..scalars import scalar, sq
 from ..setting import EVERY, FIRST, LATER
 from ..signomial import ProofError
-from ..terms import Act, App, Given, Mean, Proj, Sum, Term
+from ..terms import Act, App, Given, Mean, Pair, Proj, Sum, Term
 from .base import Rule
 
 
@@ -83,9 +83,9 @@ def _own_samples(state: State, term: Term, index: str, given: Known, names: set[
                         raise ProofError(f"{source} is the same for all values of {index}")
                     names.add(state.setting.source(source).independent)
             _own_samples(state, argument, index, given, names)
-        case Act(operator, vector):
-            _own_samples(state, operator, index, given, names)
-            _own_samples(state, vector, index, given, names)
+        case Act(first, second) | Pair(first, second):
+            _own_samples(state, first, index, given, names)
+            _own_samples(state, second, index, given, names)
         case Proj(kept, _, inner):
             if index in state.algebra.support(inner).index and index not in kept:
                 raise ProofError(f"{term!r} mixes the samples of all values of {index}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..facts import Inequality, State, fact_form
 from ..scalars import At, Atom, Inner, Named, One, Scalar, Total, sq
 from ..setting import COMMUNICATION, EVERY, FIRST, LOCAL
-from ..signomial import ONE, ZERO, ProofError, Signomial
+from ..signomial import ONE, POSITION, ZERO, ProofError, Signomial
 from ..terms import Given, Sum, Term, shifted
 from .base import Rule, all_uses
 
@@ -17,7 +17,8 @@ class Drift(Rule):
     """How far a vector moves that is 0 after each communication and at the start, and moves by e at each local step.
 
     At j steps into a round ||d||^2 <= j (||e||^2 summed over them). With ||e||^2 <= A + c: summed over t < T at most
-    I(I-1)/2 sum A + (I-1)(2I-1)/6 c T; over communications (I-1) sum A + (I-1)^2 c T/I; at every step (I-1)^2 c if A = 0.
+    I(I-1)/2 sum A + (I-1)(2I-1)/6 c T; over communications (I-1) sum A + (I-1)^2 c T/I; at every step (I-1)^2 c if A = 0,
+    or j^2 c for the position j in the round.
     """
 
     quantity: str
@@ -41,17 +42,18 @@ class Drift(Rule):
         self, state: State, parts: dict[Named, Signomial], constant: Signomial, uses: frozenset[str]
     ) -> Inequality:
         n, T = state.period, state.horizon
-        if self.where == "every step":
+        if self.where in ("every step", "position"):
             if parts:
                 raise ProofError("at every step: the growth must be bounded by a constant")
-            table: dict[Atom, Signomial] = {Named(self.quantity): ONE, One(): -((n - 1) ** 2) * constant}
+            longest = Signomial([(((POSITION, 1),), 1)]) if self.where == "position" else n - 1
+            table: dict[Atom, Signomial] = {Named(self.quantity): ONE, One(): -(longest**2) * constant}
             return Inequality(fact_form(table), False, EVERY, uses)
         weights = {
             "all": (n * (n - 1) / 2, (n - 1) * (2 * n - 1) / 6 * T),
             "communications": (n - 1, (n - 1) ** 2 * T / n),
         }
         if self.where not in weights:
-            raise ProofError(f"{self.where!r}: wanted all, communications or every step")
+            raise ProofError(f"{self.where!r}: wanted all, communications, every step or position")
         growth, flat = weights[self.where]
         table = {Total(atom.name): -growth * c for atom, c in parts.items()}
         own = Total(self.quantity, self.where == "communications")
@@ -211,3 +213,44 @@ class WithinRound(Rule):
         bound = (self.level + (n - 1) * self.growth) * (T - 1) + self.start
         table: dict[Atom, Signomial] = {Total(self.quantity): ONE, At(self.quantity): -ONE, One(): -bound}
         return Inequality(fact_form(table), False, None, used)
+
+
+@dataclass(frozen=True)
+class Held(Rule):
+    """A relation between quantities that do not change within a round holds at every step.
+
+    Premises: the relation at step 0; the relation between the next values at communications; Q_{t+1} = Q_t at local steps for
+    each of the quantities. By induction over t: at a local step nothing changes, after a communication it holds anew.
+    """
+
+    start: str
+    renewed: str
+    kept: tuple[str, ...]
+    title = "unchanged within a round"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return (self.start, self.renewed, *self.kept)
+
+    def apply(self, state: State) -> Inequality:
+        start, renewed = state.inequality(self.start), state.inequality(self.renewed)
+        if start.phases is None or not start.phases >= FIRST:
+            raise ProofError(f"{self.start} does not hold at step 0")
+        if renewed.phases is None or not renewed.phases >= COMMUNICATION:
+            raise ProofError(f"{self.renewed} does not hold at every communication")
+        names = []
+        for atom, _ in start.form:
+            if not isinstance(atom, One):
+                if not isinstance(atom, Named) or atom.shift:
+                    raise ProofError(f"{self.start}: {atom!r} is no quantity at step t")
+                names.append(atom.name)
+        following = {atom if isinstance(atom, One) else Named(atom.name, 1): c for atom, c in start.form}  # type: ignore[attr-defined]
+        if renewed.table != following:
+            raise ProofError(f"{self.renewed} is not the same relation between the next values")
+        facts = [state.inequality(name) for name in self.kept]
+        for quantity in names:
+            change = {Named(quantity, 1): ONE, Named(quantity): -ONE}
+            if not any(f.equal and f.table == change and f.phases is not None and f.phases >= LOCAL for f in facts):
+                raise ProofError(f"no step says that {quantity} does not change at local steps")
+        equal = start.equal and renewed.equal
+        return Inequality(start.form, equal, EVERY, all_uses([start, renewed, *facts]))

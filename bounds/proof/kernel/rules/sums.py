@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..facts import Inequality, State, fact_form, inequality
 from ..scalars import At, Atom, Named, One, Total, scalar
 from ..setting import COMMUNICATION, EVERY, FIRST, LATER, LOCAL
-from ..signomial import ONE, ZERO, ProofError, Signomial
+from ..signomial import ONE, POSITION, ZERO, ProofError, Signomial, mentions
 from .base import Rule, all_uses
 
 
@@ -15,7 +15,8 @@ from .base import Rule, all_uses
 class SumOver(Rule):
     """The sum over start <= t < T - drop of a statement about a step; shifts become values at the ends.
 
-    `communication` is another statement for the steps with communication, where it differs.
+    `communication` is another statement for the steps with communication, where it differs. The position j in a round of n steps
+    may stand in a bound: j and j^2 sum to at most T (n-1)/2 and T (n-1)(2n-1)/6, as they grow within a round.
     """
 
     step: str
@@ -31,7 +32,7 @@ class SumOver(Rule):
     def apply(self, state: State) -> Inequality:
         if self.start + self.drop > 1 or min(self.start, self.drop) < 0:
             raise ProofError("at most one step is left out, since T >= 1")
-        fact = state.inequality(self.step)
+        fact = state.inequality(self.step, position=True)
         needed = EVERY if self.start == 0 else LATER
         special = state.inequality(self.communication) if self.communication else fact
         local, other = (needed & LOCAL, needed & COMMUNICATION) if self.communication else (needed, needed)
@@ -43,7 +44,7 @@ class SumOver(Rule):
             self._add(state, table, atom, c)
         for atom, c in _difference(special, fact).items():
             self._add_communications(state, table, atom, c)
-        equal = fact.equal and special is fact
+        equal = fact.equal and special is fact and not mentions(fact.form, POSITION)
         return Inequality(fact_form(table), equal, None, all_uses([fact, special]))
 
     def _add(self, state: State, table: dict[Atom, Signomial], atom: Atom, c: Signomial) -> None:
@@ -51,16 +52,37 @@ class SumOver(Rule):
             table[what] = table.get(what, ZERO) + factor
 
         if isinstance(atom, One):
-            put(atom, c * (state.horizon - self.start - self.drop))
+            steady = Signomial([(m, k) for m, k in c.terms if POSITION not in dict(m)])
+            put(atom, steady * (state.horizon - self.start - self.drop))
+            put(atom, self._positions(state, c - steady))
             return
         if not isinstance(atom, Named):
             raise ProofError(f"{atom!r} is not a named quantity: only those are summed")
+        if POSITION in c.params:
+            raise ProofError(f"({c!r}) {atom!r}: the position may stand beside a number only")
         low, high = self.start + atom.shift, atom.shift - self.drop
         put(Total(atom.name), c)
         for step in range(min(low, 0), max(low, 0)):
             put(At(atom.name, False, step), -c if low > 0 else c)
         for step in range(min(high, 0), max(high, 0)):
             put(At(atom.name, True, step), c if high > 0 else -c)
+
+    def _positions(self, state: State, c: Signomial) -> Signomial:
+        """At least the sum of c over t, for c <= 0 of which every term has the position in it."""
+        if not c:
+            return ZERO
+        n, T = state.period, state.horizon
+        means = {1: (n - 1) / 2, 2: (n - 1) * (2 * n - 1) / 6}
+        if self.communication or self.start or self.drop or not (-c).nonnegative:
+            raise ProofError("the position in the round: wanted a bound of every step, with a sum over all t < T")
+        found = ZERO
+        for monomial, k in c.terms:
+            power = dict(monomial)[POSITION]
+            if power not in means:
+                raise ProofError(f"only the position and its square are summed, not its power {power}")
+            rest = tuple((p, e) for p, e in monomial if p != POSITION)
+            found = found + Signomial([(rest, k)]) * means[int(power)] * T
+        return found
 
     def _add_communications(self, state: State, table: dict[Atom, Signomial], atom: Atom, c: Signomial) -> None:
         if self.start or self.drop:

@@ -8,8 +8,8 @@ from ..facts import Equation, Fact, Inequality, State, fact_form, phases_of
 from ..known import Known
 from ..scalars import Scalar, later, sq
 from ..setting import EVERY, LATER
-from ..signomial import ProofError
-from ..terms import Given, Mean, Sum, Term, Var, shifted
+from ..signomial import POSITION, ProofError, mentions
+from ..terms import Given, Mean, Sum, Term, Var, put_in, shifted
 from .base import Rule, Weights, all_uses
 
 
@@ -127,6 +127,8 @@ class Later(Rule):
         fact = state.facts.get(self.step)
         if not isinstance(fact, Equation | Inequality) or fact.phases is None:
             raise ProofError(f"{self.step}: wanted a statement about a step")
+        if mentions(fact, POSITION):
+            raise ProofError(f"{self.step} speaks of the position in the round")
         phases = _moved(fact.phases, self.by)
         if isinstance(fact, Equation):
             return Equation(state.algebra.normal(shifted(fact.term, self.by)), phases, fact.uses)
@@ -161,3 +163,33 @@ class Vanishing(Rule):
         if fact.phases is None:
             raise ProofError("wanted a statement about a step")
         return Equation(state.algebra.normal(self.term), fact.phases, fact.uses, f"{self.term!r} = 0")
+
+
+@dataclass(frozen=True)
+class Substitute(Rule):
+    """A term does not change when equal vectors are put in for variables: term - term[v -> w] = 0 from v - w = 0 for each.
+
+    `table` holds (v, w, step), v at one step of time. A conditional expectation stays that given the same samples.
+    """
+
+    term: Term
+    table: tuple[tuple[Var, Term, str], ...]
+    title = "equal vectors put in"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return tuple(name for _, _, name in self.table)
+
+    def apply(self, state: State) -> Equation:
+        facts = [state.equation(name) for name in self.uses]
+        for fact, (old, new, name) in zip(facts, self.table, strict=True):
+            if fact.term != state.algebra.normal(old - new):
+                raise ProofError(f"{name} does not say that {old!r} = {new!r}")
+        put = {old: new for old, new, _ in self.table}
+        if len(put) != len(self.table) or not facts:
+            raise ProofError("wanted each variable once")
+        changed = put_in(self.term, lambda var: put.get(var, var))
+        phases = phases_of(facts)
+        assert phases is not None
+        text = f"{self.term!r} = {changed!r}"
+        return Equation(state.algebra.normal(self.term - changed), phases, all_uses(facts), text)

@@ -1,0 +1,323 @@
+"""Rules about rounds and labels refuse what does not follow: positions, what is kept within a round, who holds a place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction as Q
+
+import pytest
+from fedco.bounds import get_theorem
+from fedco.bounds.proof.derivations import derivation
+from fedco.bounds.proof.kernel import (
+    COMMUNICATION,
+    EVERY,
+    FIRST,
+    LATER,
+    LOCAL,
+    ONE,
+    POSITION,
+    App,
+    AtStart,
+    CauchySchwarz,
+    Definition,
+    Drift,
+    Function,
+    Held,
+    Index,
+    Instance,
+    Invariant,
+    Later,
+    Lipschitz,
+    Pair,
+    ProofError,
+    Quantity,
+    Setting,
+    Signomial,
+    Source,
+    Start,
+    Substitute,
+    Sum,
+    SumOver,
+    Var,
+    Variable,
+    check,
+    dot,
+    facts,
+    parameter,
+    quantity,
+    scalar,
+    signomial,
+    sq,
+    value,
+)
+from fedco.bounds.proof.kernel.facts import State
+from fedco.bounds.proof.kernel.region import Region
+from fedco.bounds.proof.kernel.scalars import One, Total
+
+N, T = parameter("n", count=True), parameter("T", count=True)
+L = parameter("L")
+J = Signomial([(((POSITION, 1),), 1)])
+X, A, C, E = Var("x"), Var("a"), Var("c"), Var("e")
+NOWHERE = Sum(())
+
+
+def draw(step):
+    return App("draw", NOWHERE, (step,))
+
+
+def f(point, label, step=0):
+    return App("f", Pair(point, label), (step,))
+
+
+SETTING = Setting(
+    (Index("k", parameter("m", count=True), True),),
+    (Source("z", ("k",), "independent"), Source("draw", ("k",), "independent")),
+    (Function("f", "x", "x", ("z",), label="c"), Function("plain", "x", "x"), Function("draw", "x", "c", ("draw",))),
+    (
+        Variable("a", "x", frozenset(), ((LOCAL, A), (COMMUNICATION, App("plain", A)))),
+        Variable("x", "x", frozenset({"k"}), ((LOCAL, X + f(X, C)), (COMMUNICATION, App("plain", A)))),
+        Variable("c", "c", frozenset({"k"}), ((LOCAL, C), (COMMUNICATION, draw(0)))),
+        Variable("e", "c"),
+        Variable("p", "x"),
+    ),
+)
+AXIOMS = {
+    "f": Lipschitz("1", "f", L),
+    "start": Start("2", X - A),
+    "drawn": Start("2", C - draw(-1)),
+    "late": Start("2", A - App("plain", f(A, E, -1))),
+}
+
+
+def make_state():
+    quantities = {
+        "Q": Quantity("Q", sq(X)),
+        "R": Quantity("R", sq(A)),
+        "D": Quantity("D", sq(X - A)),
+        "F": Quantity("F", value("F", A)),
+    }
+    return State(SETTING, quantities, AXIOMS, Region({}), T, N)
+
+
+def put(state, name, claim, phases=EVERY, equal=False):
+    state.facts[name] = facts.Inequality(facts.fact_form(state.form(claim)), equal, phases)
+    return state
+
+
+def refused(message, rule, state=None):
+    with pytest.raises(ProofError, match=message):
+        rule.apply(state or make_state())
+
+
+# --- labels -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_pair_is_an_argument_and_no_vector():
+    algebra = make_state().algebra
+    for term in (Pair(X, C), Pair(X, C) + Pair(X, C), App("plain", Pair(X, C))):
+        with pytest.raises(ProofError, match=r"no vector|label is not in the domain"):
+            algebra.normal(term)
+    for argument in (X, Pair(X, X), Pair(C, C)):
+        with pytest.raises(ProofError, match=r"a point and a label|label is not in c|argument is not in x"):
+            algebra.normal(App("f", argument, (0,)))
+    with pytest.raises(ProofError):
+        make_state().form(sq(Pair(X, C)))
+
+
+def test_a_function_is_lipschitz_for_one_label():
+    axiom = AXIOMS["f"]
+    found = axiom.instance(make_state(), (f(X, C), f(A, C)))
+    assert found.table == make_state().form(sq(f(X, C) - f(A, C)) - L**2 * sq(X - A))
+    with pytest.raises(ProofError, match="different labels"):
+        axiom.instance(make_state(), (f(X, C), f(A, E)))
+    with pytest.raises(ProofError, match="different labels"):
+        axiom.instance(make_state(), (f(X, draw(0)), f(A, draw(1))))
+
+
+def test_when_a_variable_is_known_is_derived_for_each_source():
+    assert SETTING.levels["c"] == {"z": -1, "draw": 0}
+    assert SETTING.levels["x"] == {"z": 0, "draw": -1}
+    algebra = make_state().algebra
+    new = dot(Var("x", 1), f(A, draw(0)))
+    assert make_state().form(new) == make_state().form(dot(Var("x", 1), f(A, draw(5)))), "drawn after x"
+    assert not algebra.support(Var("x", 1)).known.has("draw", 0) and algebra.support(Var("c", 1)).known.has("draw", 0)
+
+
+def test_a_start_is_made_from_what_the_variable_depends_on():
+    assert AXIOMS["drawn"].instance(make_state(), ()).phases == FIRST
+    with pytest.raises(ProofError, match="that a does not depend on"):
+        AXIOMS["late"].instance(make_state(), ())
+    with pytest.raises(ProofError, match="that c does not depend on"):
+        Start("2", C - draw(0)).instance(make_state(), ())
+
+
+# --- equal vectors put in ---------------------------------------------------------------------------------------------
+
+
+def test_equal_vectors():
+    state = make_state()
+    state.facts["a"], state.facts["c"] = (Definition(name, "local").apply(state) for name in "ac")
+    term, kept = f(Var("a", 1), Var("c", 1), 1), ((Var("a", 1), A, "a"), (Var("c", 1), C, "c"))
+    found = Substitute(term, kept).apply(state)
+    assert found.phases == LOCAL and found.term == state.algebra.normal(term - f(A, C, 1))
+    refused("does not say that a", Substitute(term, ((Var("a", 1), X, "a"),)), state)
+    refused("does not say that a", Substitute(term, ((Var("a", 2), A, "a"),)), state)
+    refused("each variable once", Substitute(term, (kept[0], kept[0])), state)
+    refused("each variable once", Substitute(term, ()), state)
+    state.facts["shared"] = Definition("c", "communication").apply(state)
+    table = (kept[0], (Var("c", 1), draw(0), "shared"))
+    refused("no step at which", Substitute(term, table), state)
+
+
+# --- what is kept for a round -----------------------------------------------------------------------------------------
+
+
+def held(**changed):
+    state = make_state()
+    claims = {
+        "start": (quantity("Q") - quantity("R"), FIRST, True),
+        "renewed": (quantity("Q", 1) - quantity("R", 1), COMMUNICATION, True),
+        "Q": (quantity("Q", 1) - quantity("Q"), LOCAL, True),
+        "R": (quantity("R", 1) - quantity("R"), EVERY, True),
+    } | changed
+    for name, (claim, phases, equal) in claims.items():
+        put(state, name, claim, phases, equal)
+    return Held("start", "renewed", ("Q", "R")).apply(state)
+
+
+def test_what_is_kept_within_a_round():
+    found = held()
+    assert found.phases == EVERY and found.equal
+    assert not held(start=(quantity("Q") - quantity("R"), FIRST, False)).equal
+    kept, begun = quantity("Q", 1) - quantity("Q"), quantity("Q") - quantity("R")
+    for message, changed in {
+        "at step 0": {"start": (begun, LATER, True)},
+        "at every communication": {"renewed": (quantity("Q", 1) - quantity("R", 1), COMMUNICATION & LATER, True)},
+        "same relation": {"renewed": (quantity("Q", 1) - 2 * quantity("R", 1), EVERY, True)},
+        "same relation between": {"renewed": (begun, EVERY, True)},
+        "Q does not change": {"Q": (kept, LOCAL & LATER, True)},
+        "that Q does not": {"Q": (kept, LOCAL, False)},
+        "says that Q": {"Q": (quantity("Q", 1) - 2 * quantity("Q"), EVERY, True)},
+        "R does not change": {"R": (quantity("R", 1) - quantity("R"), COMMUNICATION, True)},
+        "no quantity at step t": {"start": (quantity("Q", 1) - quantity("R"), FIRST, True)},
+        "is no quantity": {"start": (sq(X) - quantity("R"), FIRST, True)},
+    }.items():
+        with pytest.raises(ProofError, match=message):
+            held(**changed)
+
+
+# --- the position in the round ----------------------------------------------------------------------------------------
+
+
+def positional(claim=None, **more):
+    """Q <= F[+1]-like claims with the position in them."""
+    return put(make_state(), "0", quantity("Q") - J * L if claim is None else claim, **more)
+
+
+def test_the_position_does_not_leave_its_step():
+    for rule in (
+        Later("0", 1),
+        AtStart("0"),
+        Invariant("Q", L, "0", "0"),
+        Instance("0", (("p", A),)),
+        Held("0", "0", ("0",)),
+    ):
+        refused("speaks of the position", rule, positional())
+    refused("speaks of the position", SumOver("1", "0"), put(positional(), "1", quantity("Q") - L))
+
+
+def test_sums_over_positions():
+    found = SumOver("0").apply(positional(quantity("Q") - J * L - 3 * J**2 - 2))
+    expected = L * T * (N - 1) / 2 + 3 * T * (N - 1) * (2 * N - 1) / 6 + 2 * T
+    assert found.table == {Total("Q"): ONE, One(): -expected} and not found.equal
+    assert not SumOver("0").apply(positional(equal=True)).equal, "the positions of an unfinished round are smaller"
+    refused("a bound of every step", SumOver("0"), positional(quantity("Q") + J))
+    refused("a bound of every step", SumOver("0"), positional(quantity("Q") - J + J**2))
+    refused("a bound of every step", SumOver("0", start=1), positional())
+    refused("a bound of every step", SumOver("0", drop=1), positional())
+    refused("not its power 3", SumOver("0"), positional(quantity("Q") - J**3))
+    refused("beside a number only", SumOver("0"), positional(quantity("Q") - J * quantity("R")))
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_the_sums_are_bounds_and_attained(n):
+    for horizon in range(1, 4 * n + 1):
+        for power, mean in ((1, Q(n - 1, 2)), (2, Q((n - 1) * (2 * n - 1), 6))):
+            exact = sum((t % n) ** power for t in range(horizon))
+            assert exact <= mean * horizon and (exact == mean * horizon or horizon % n)
+
+
+def test_a_declaration_does_not_depend_on_the_position():
+    theorem = get_theorem("comfedl.theorem_1")
+    plan = derivation(theorem)
+    grown = tuple(replace(q, meaning=J * q.meaning) if q.name == "X" else q for q in plan.quantities)
+    assert "does not depend on the position" in check(replace(plan, quantities=grown), theorem).failure
+    invariant = replace(plan.steps[0], rule=Invariant("X", J, "drift", "drift"))
+    found = check(replace(plan, steps=(*plan.steps, replace(invariant, name="induction"))), theorem)
+    assert "not for statements about the position" in found.failure
+
+
+def drift(growth, where="position"):
+    state = make_state()
+    state.facts["move"] = Definition("x", "local").apply(state)
+    state.facts["a"] = Definition("a", "local").apply(state)
+    move = (Var("x", 1) - Var("a", 1)) - (X - A) - f(X, C)
+    state.facts["move"] = facts.Equation(state.algebra.normal(move), LOCAL)
+    state.facts["reset"] = facts.Equation(state.algebra.normal(Var("x", 1) - Var("a", 1)), COMMUNICATION)
+    state.facts["start"] = facts.Equation(state.algebra.normal(X - A), FIRST)
+    put(state, "growth", sq(f(X, C)) - growth)
+    return Drift("D", "move", "reset", "start", "growth", where).apply(state)
+
+
+def test_drift_at_a_position():
+    found = drift(scalar(L))
+    assert found.table == make_state().form(quantity("D") - J**2 * L) and found.phases == EVERY
+    with pytest.raises(ProofError, match="bounded by a constant"):
+        drift(quantity("Q"))
+    with pytest.raises(ProofError, match="wanted all"):
+        drift(scalar(L), "anywhere")
+    with pytest.raises(ProofError, match="speaks of the position"):
+        drift(scalar(J * L))
+
+
+# --- Cauchy-Schwarz ---------------------------------------------------------------------------------------------------
+
+
+def test_cauchy_schwarz():
+    state = put(put(make_state(), "x", sq(X) - (J * L) ** 2), "a", sq(A) - 4)
+    found = CauchySchwarz((("x", X, J * L), ("a", A, signomial(2)))).apply(state)
+    assert found.table == state.form(dot(X, A) - 2 * J * L) and found.phases == EVERY
+    for message, parts in {
+        r"\|\|x\|\|\^2 <= \(": (("x", X, L), ("a", A, signomial(2))),
+        r"\|\|a\|\|\^2 <= \(": (("x", X, J * L), ("a", A, ONE)),
+        r"\|\|a - x\|\|": (("x", X, J * L), ("a", A - X, signomial(2))),
+        "the root -2 may be negative": (("x", X, J * L), ("a", A, signomial(-2))),
+    }.items():
+        refused(message, CauchySchwarz(parts), state)
+    put(state, "first", sq(A) - 4, FIRST)
+    put(state, "later", sq(X) - 1, LATER)
+    refused("no step at which", CauchySchwarz((("first", A, signomial(2)), ("later", X, ONE))), state)
+
+
+# --- the derivation that needs all of it ------------------------------------------------------------------------------
+
+
+def sampled(equations):
+    theorem = get_theorem("comfedl.theorem_1")
+    plan = derivation(theorem)
+    clients = next(v for v in plan.setting.variables if v.name == "c")
+    changed = tuple(replace(v, equations=equations) if v is clients else v for v in plan.setting.variables)
+    return check(replace(plan, setting=replace(plan.setting, variables=changed)), theorem)
+
+
+def test_clients_that_are_not_drawn_as_assumed_are_refused():
+    """The same for ever, drawn at every step, drawn at local steps only."""
+    drawn = App("draw", NOWHERE, (0,))
+    assert sampled(((LOCAL, C), (COMMUNICATION, drawn))).checked
+    for equations, step in (
+        (((EVERY, C),), "first clients"),
+        (((EVERY, drawn),), "S.same"),
+        (((LOCAL, drawn), (COMMUNICATION, C)), "S.same"),
+    ):
+        found = sampled(equations)
+        assert not found.checked and f"step {step}:" in found.failure, found.failure
