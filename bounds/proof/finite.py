@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 from flint import fmpq
 
-from .kernel import Act, App, Given, Known, Mean, Setting, Signomial, Sum, Term, Var
+from .kernel import POSITION, Act, App, Given, Known, Mean, Pair, Setting, Signomial, Sum, Term, Var
 from .kernel.algebra import AVERAGED
 from .kernel.scalars import At, Atom, Inner, Named, One, Scalar, Total, Value
 from .kernel.signomial import Param
@@ -70,7 +70,7 @@ class Run:
 
     Args:
         point: values of all parameters, the sizes of the indices, the period and the horizon among them.
-        start: (variable, time) -> value before its first update.
+        start: (variable, time) -> value before its first update, or a term whose value it is at step 0.
         free: (variable, time, sample) -> value of a variable without equations; the sample is one of the step before, or 0.
         quiet: values of the first index without noise: their samples are 0.
         quantities: meanings of the named quantities.
@@ -83,7 +83,7 @@ class Run:
         point: Mapping[Param, Fraction],
         horizon: int,
         period: int,
-        start: Mapping[tuple[str, int], Vector],
+        start: Mapping[tuple[str, int], Vector | Term],
         free: Callable[[str, int, Component | int], Vector],
         quiet: frozenset[int] = frozenset(),
         quantities: Mapping[str, Scalar] | None = None,
@@ -98,8 +98,10 @@ class Run:
         self._terms: dict[tuple[Term, int], Vector] = {}
         self._numbers: dict[tuple[Atom, int], fmpq] = {}
 
-    def number(self, value: Signomial) -> fmpq:
-        return rational(value.at(self.point))
+    def number(self, value: Signomial, t: int = 0) -> fmpq:
+        """The value of a number; the position in the round is that of step t."""
+        place = {POSITION: Fraction(t % self.period)} if POSITION in value.params else {}
+        return rational(value.at({**self.point, **place}))
 
     def phase(self, t: int) -> str:
         """The kind of step t."""
@@ -154,7 +156,8 @@ class Run:
         if not variable.equations:
             return self.free(name, time, self._past_sample(time))
         if t < 0:
-            return self.start[name, time]
+            first = self.start[name, time]
+            return self(first, 0) if isinstance(first, Term) else first
         (term,) = (term for phases, term in variable.equations if self.phase(t) in phases)
         return self(term, t)
 
@@ -181,8 +184,8 @@ class Run:
                 return reduce(plus, rows) if rows else (zero, zero)
             case Var(name, shift):
                 return self.variable(name, t + shift)
-            case App(name, argument, drawn):
-                return self.problem.apply(name, self(argument, t), self._arguments(name, drawn, t))
+            case App(name):
+                return self.problem.apply(name, *self._called(term, t))
             case Act(operator, vector):
                 a, b, c, d = self(operator, t)
                 v, w = self(vector, t)
@@ -195,6 +198,13 @@ class Run:
                 gone = frozenset(self.axes) - index
                 return tuple(self._mean(self.expected(x, known, t), gone) for x in self(inner, t))
         raise TypeError(f"{term!r} is no term")
+
+    def _called(self, app: App, t: int) -> tuple[Vector, tuple[Component | int, ...]]:
+        """The point and the samples of a function; a label counts as its first sample."""
+        samples = self._arguments(app.function, app.samples, t)
+        if isinstance(app.argument, Pair):
+            return self(app.argument.point, t), (self(app.argument.label, t)[0], *samples)
+        return self(app.argument, t), samples
 
     def _arguments(self, function: str, drawn: tuple[int | None, ...], t: int) -> tuple[Component | int, ...]:
         """The samples of a function; those that are averaged away come in the sizes of the others at step t."""
@@ -254,7 +264,7 @@ class Run:
         raise TypeError(f"{atom!r} is no scalar")
 
     def scalar(self, value: Scalar, t: int) -> fmpq:
-        return sum((self.number(c) * self.atom(atom, t) for c, atom in value.parts), fmpq(0))
+        return sum((self.number(c, t) * self.atom(atom, t) for c, atom in value.parts), fmpq(0))
 
     def _potential(self, gradient: Term, t: int) -> Component:
         """The function whose gradient a term is: the outer function where an operator acts on its gradient."""
@@ -266,6 +276,5 @@ class Run:
             case Given(known, part):
                 return self.expected(self._potential(part, t), known, t)
             case Act(_, App() as outer) | (App() as outer):
-                samples = self._arguments(outer.function, outer.samples, t)
-                return self.problem.potential(outer.function, self(outer.argument, t), samples)
+                return self.problem.potential(outer.function, *self._called(outer, t))
         raise TypeError(f"{gradient!r}: no gradient of an objective")

@@ -142,6 +142,9 @@ class Functions:
 
     def apply(self, function: str, point: Vector, samples: tuple[Component | int, ...]) -> Vector:
         declared = self.setting.function(function)
+        if is_draw(self.setting, declared):
+            drawn = total([self._spread(np.array([ZERO], dtype=object), len(self.setting.indices)), *_arrays(samples)])
+            return drawn, 0 * drawn
         shape = self.shapes[function]
         z = turned(shape.before, point)
         if not isinstance(declared.space, str):
@@ -198,6 +201,15 @@ class Functions:
 def is_outer(function: Function) -> bool:
     """Whether the values are gradients at points of another space."""
     return isinstance(function.space, str) and function.space != function.domain and function.space.startswith("d")
+
+
+def _arrays(samples: tuple[Component | int, ...]) -> list[Component]:
+    return [sample for sample in samples if isinstance(sample, np.ndarray)]
+
+
+def is_draw(setting: Setting, function: Function) -> bool:
+    """Whether the values are labels: the sample itself is taken."""
+    return any(other.label == function.space for other in setting.functions)
 
 
 # --- constants --------------------------------------------------------------------------------------------------------
@@ -397,12 +409,20 @@ SQUARES: Mapping[str, tuple[str, Callable[[Shape], fmpq]]] = {
     "local_gradient_noise": ("plain", value_noise),
     "local_gradient_bound": ("plain", gradient_size),
     "local_gradient_heterogeneity": ("plain", lambda s: gradient_heterogeneity(s, worst=False)),
+    "composite_noise": ("inner", value_noise),
 }
 """Quantity of the vocabulary -> (which function, the square of its smallest value). `inner_noise` is taken for the Jacobian."""
 
 
 def constant(quantity: str, shapes: Mapping[str, Shape]) -> fmpq | None:
-    """The value of a constant of the vocabulary; None where it is not one of these functions'."""
+    """The value of a constant of the vocabulary; None where it is not one of these functions'.
+
+    The smoothness of an objective that is a composition is bounded by the product rule, not exact.
+    """
+    if quantity == "objective_smoothness" and {"inner", "outer"} <= shapes.keys():
+        inner, outer = shapes["inner"], shapes["outer"]
+        bent = root(outer_size(outer, every=True)) * root(jacobian_slope(inner, every=True))
+        return bent + root(outer_slope(outer, every=True)) * jacobian_size(inner)
     if quantity not in SQUARES:
         return None
     role, square = SQUARES[quantity]

@@ -20,12 +20,27 @@ import numpy as np
 from flint import fmpq
 
 from ..language.reading import InputError
-from ..language.theorem import Theorem
 from ..registry import get_theorem
 from .derivations import derivation, derived_ids
+from .finite import LAW as LABELS
 from .finite import Component, Run, Vector, plus, rational, times, total
-from .instances import IDENTITY, ONE, TINY, TURNED, ZERO, Functions, Shape, as_fraction, constant, each, is_outer, root
+from .instances import (
+    IDENTITY,
+    ONE,
+    TINY,
+    TURNED,
+    ZERO,
+    Functions,
+    Shape,
+    as_fraction,
+    constant,
+    each,
+    is_draw,
+    is_outer,
+    root,
+)
 from .kernel import (
+    Alternatives,
     App,
     Assume,
     Bounded,
@@ -37,6 +52,7 @@ from .kernel import (
     Lipschitz,
     LipschitzOperator,
     LowerBound,
+    Pair,
     ProofError,
     Reader,
     SecondMoment,
@@ -44,6 +60,7 @@ from .kernel import (
     SmoothDescent,
     Start,
     StartValue,
+    Sum,
     Term,
     Var,
     Variance,
@@ -53,6 +70,7 @@ from .kernel.facts import Equation, Fact, Moment
 from .kernel.scalars import At, One
 from .kernel.setting import Function
 from .kernel.signomial import Param
+from .kernel.terms import variables
 
 LEAVES = (Assume, IndependentMean, IndependentMoment, SmoothDescent)
 """Rules that rest on an assumption about the problem or its samples; all others follow from earlier steps."""
@@ -140,9 +158,12 @@ class _Maker:
         self.plan, self.setting = progress.derivation, progress.derivation.setting
         self.client = self.setting.indices[0].name
         self.roles = {self._role(f): f for f in self.setting.functions}
-        self.shapes = {role: self._shape(role, f) for role, f in self.roles.items() if role != "operator"}
+        self.shapes = {role: self._shape(role, f) for role, f in self.roles.items() if role not in ("operator", "draw")}
+        self.labels = {f.label for f in self.setting.functions if f.label}
 
     def _role(self, function: Function) -> str:
+        if is_draw(self.setting, function):
+            return "draw"
         if not isinstance(function.space, str):
             return "operator"
         return "outer" if is_outer(function) else "plain" if function.space == function.domain else "inner"
@@ -154,7 +175,7 @@ class _Maker:
         style, scale = self.style, rational(self.style.scale)
         clients = style.clients if self.client in function.index else 1
         alike = self.client not in function.mean_index
-        sources = len(function.sources)
+        sources = len(function.sources) + bool(function.label)
         own = ONE if role == "plain" else scale
         before, after = (TURNED, IDENTITY) if role != "outer" else (IDENTITY, IDENTITY)
         if style.mixed:
@@ -178,7 +199,10 @@ class _Maker:
             shared = set(function.sources) & {s for f in self.setting.functions if f is not function for s in f.sources}
             strong = fmpq(1, 2) if style.multiplicative or style.mixed else ZERO
             quiet = ZERO if shared or style.multiplicative or style.saturated else fmpq(1, 4)
-            return Shape(linear, 0 * linear, offset, strong * tau, quiet * nu, core, ZERO, before, after)
+            tau, nu = strong * tau, quiet * nu
+            if function.label:  # the strength of no client is negative, so that the objective is bounded below
+                tau[0], nu[0] = linear / 4, 0 * nu[0]
+            return Shape(linear, 0 * linear, offset, tau, nu, core, ZERO, before, after)
         if bounded or (style.curved and not style.mixed):
             linear = 0 * linear
         if style.opposed and not alike and clients == 2:
@@ -230,6 +254,9 @@ class _Maker:
 
     def point(self, index: frozenset[str], space: str, size: fmpq = ONE) -> Vector:
         """A vector for each value of an index, in the coordinates in which the style means its places."""
+        if space in self.labels:
+            label = np.full([1] * len(self._axes()), self.rng.choice([v for _, v in LABELS]), object)
+            return label, 0 * label
         shape = [self.style.clients if name == self.client and name in index else 1 for name in self._axes()]
         flat = [np.array([self.place() * size for _ in range(int(np.prod(shape)))], dtype=object) for _ in range(2)]
         first, second = (row.reshape(shape) for row in flat)
@@ -252,13 +279,13 @@ class _Maker:
         variable = self.setting.variable(name)
         self.rng = Random(f"{self.style.name} {name} {time}")
         here, move = (self.point(variable.index, variable.space) for _ in range(2))
-        if not isinstance(sample, np.ndarray):
+        if not isinstance(sample, np.ndarray) or variable.space in self.labels:
             return here
         return plus(here, tuple(times(x * fmpq(1, 64), sample) for x in move))
 
-    def start(self, mode: str) -> dict[tuple[str, int], Vector]:
+    def start(self, mode: str) -> dict[tuple[str, int], Vector | Term]:
         """Values before the first update; `mode`: any, common to the clients, or the same at all times too."""
-        found: dict[tuple[str, int], Vector] = {}
+        found: dict[tuple[str, int], Vector | Term] = {}
         for variable in self.setting.variables:
             if not variable.equations:
                 continue
@@ -267,6 +294,17 @@ class _Maker:
             once = self.point(index, variable.space, size)
             for time in range(-2, variable.defined):
                 found[variable.name, time] = once if mode == "same" else self.point(index, variable.space, size)
+        return found | self._solved()
+
+    def _solved(self) -> dict[tuple[str, int], Term]:
+        """Variables that start as a term in others, by an assumption about the start."""
+        found: dict[tuple[str, int], Term] = {}
+        for axiom in self.plan.axioms.values():
+            if isinstance(axiom, Start) and isinstance(axiom.term, Sum):
+                (_, first), *rest = axiom.term.parts
+                other = Sum(tuple((-c, term) for c, term in rest))
+                if isinstance(first, Var) and first.name not in {name for name, _ in variables(other)}:
+                    found[first.name, first.shift] = other
         return found
 
 
@@ -276,7 +314,7 @@ def instance(style: Style, progress: Progress, seed: int = 0) -> Run:
     Raises:
         InputError: no start or no step size was found for which they do.
     """
-    style = _with_rational_roots(style, progress)
+    style = _adapted(style, progress)
     maker = _Maker(style, seed, progress)
     reader = Reader(progress.theorem, progress.theorem.statement(progress.label))
     point = _constants(maker, reader, progress)
@@ -297,13 +335,23 @@ def instance(style: Style, progress: Progress, seed: int = 0) -> Run:
     raise InputError(f"{progress.theorem.id}: no start of style {style.name} satisfies the assumptions")
 
 
-def _with_rational_roots(style: Style, progress: Progress) -> Style:
-    """With 4 steps in a round instead of 2 where a condition has a root of their number."""
+def _adapted(style: Style, progress: Progress) -> Style:
+    """Sizes with which the derivation can be run.
+
+    With 4 steps in a round instead of 2 where a condition has a root of their number; with a whole round where one is wanted.
+    Where labels are drawn, all places draw or none, and there are two of them for two steps: the outcomes are too many else.
+    """
     conditions = progress.state.region.conditions.values()
     rooted = any(
         p == _period(progress) and Fraction(e).denominator > 1 for c in conditions for m, _ in c.terms for p, e in m
     )
-    return replace(style, period=4) if rooted and style.period == 2 else style
+    if rooted and style.period == 2:
+        style = replace(style, period=4)
+    if progress.state.horizon - progress.state.period in conditions:
+        style = replace(style, horizon=max(style.horizon, style.period))
+    if any(function.label for function in progress.derivation.setting.functions) and style.loud:
+        style = replace(style, clients=2, loud=2, horizon=min(style.horizon, 2))
+    return style
 
 
 def _period(progress: Progress) -> Param:
@@ -312,7 +360,8 @@ def _period(progress: Progress) -> Param:
 
 
 def _by_name(maker: _Maker) -> dict[str, Shape]:
-    return {f.name: maker.shapes["inner" if role == "operator" else role] for role, f in maker.roles.items()}
+    shapes = {role: maker.shapes["inner" if role == "operator" else role] for role in maker.roles if role != "draw"}
+    return {maker.roles[role].name: shape for role, shape in shapes.items()}
 
 
 def _vanishes(run: Run, term) -> bool:
@@ -422,7 +471,7 @@ def compare(name: str, fact: Fact, run: Run) -> Iterator[Comparison]:
 
 
 def _inequality(name: str, fact: Inequality, run: Run, t: int | None) -> Comparison:
-    rows = [run.number(c) * run.atom(atom, t or 0) for atom, c in fact.form]
+    rows = [run.number(c, t or 0) * run.atom(atom, t or 0) for atom, c in fact.form]
     over = sum(rows, ZERO)
     holds = over == 0 if fact.equal else over <= 0
     if fact.sides is None:
@@ -471,16 +520,32 @@ class Leaves:
         return "\n".join([*rows, *(f"  FAILED {one}" for one in self.failed)])
 
 
-def established(theorem: Theorem) -> Progress:
-    """The checked steps of the derivation of a theorem.
+def derivation_names() -> tuple[str, ...]:
+    """Ids of the theorems with a derivation of their own (a corollary follows from its theorem); with several cases, "ID CASE" each."""
+    found: list[str] = []
+    for name in derived_ids():
+        plan = derivation(get_theorem(name))
+        if isinstance(plan, Alternatives):
+            found += [f"{name} {case}" for case, _ in plan.cases]
+        elif isinstance(plan, Derivation):
+            found.append(name)
+    return tuple(found)
+
+
+def established(name: str) -> Progress:
+    """The checked steps of a derivation, one of `derivation_names`.
 
     Raises:
-        InputError: it has none of its own (a corollary follows from its theorem).
+        InputError: there is none of this name.
         ProofError: a step does not follow.
     """
+    theorem_id, _, case = name.partition(" ")
+    theorem = get_theorem(theorem_id)
     plan = derivation(theorem)
+    if isinstance(plan, Alternatives):
+        plan = dict(plan.cases).get(case)
     if not isinstance(plan, Derivation):
-        raise InputError(f"{theorem.id}: no derivation of its own")
+        raise InputError(f"{name}: no derivation of its own; there are {', '.join(derivation_names())}")
     progress = begin(plan, theorem, theorem.default)
     for step in plan.steps:
         progress = progress.after(step)
@@ -533,7 +598,7 @@ def allowed(progress: Progress) -> dict[str, Fact]:
             continue
         for drawn in product((0, None), repeat=len(setting.function(axiom.function).sources)):
             for vectors in _vectors(setting) if isinstance(axiom, LipschitzOperator) else [()]:
-                points = _points(setting, setting.function(axiom.function).domain)
+                points = _points(setting, setting.function(axiom.function))
                 values = tuple(App(axiom.function, point, drawn) for point in points[: 1 + isinstance(axiom, TWO)])
                 try:
                     found[f"{name} {drawn} {vectors}"] = axiom.instance(state, (*values, *vectors))
@@ -546,24 +611,24 @@ FUNCTIONS = (Lipschitz, Bounded, SecondMoment, Variance, Heterogeneity, Lipschit
 TWO = (Lipschitz, LipschitzOperator)
 
 
-def _points(setting: Setting, domain: str) -> tuple[Term, ...]:
-    """Two free points of a space; in that of inner values, the mean inner map at them."""
-    free = [Var(v.name) for v in setting.variables if not v.equations and v.space == "x"]
-    if domain == "x":
-        return tuple(free[:2])
-    (inner,) = (f for f in setting.functions if f.space == domain)
-    return tuple(App(inner.name, point, (None,) * len(inner.sources)) for point in free[:2])
+def _points(setting: Setting, function: Function) -> tuple[Term, ...]:
+    """Two arguments of a function: free points of its space, or the mean inner map at them; with a free label where it has one."""
+    points: tuple[Term, ...] = tuple(Var(v.name) for v in setting.variables if not v.equations and v.space == "x")[:2]
+    if function.domain != "x":
+        (inner,) = (f for f in setting.functions if f.space == function.domain)
+        points = tuple(App(inner.name, point, (None,) * len(inner.sources)) for point in _points(setting, inner))
+    labels = [Var(v.name) for v in setting.variables if not v.equations and v.space == function.label]
+    return tuple(Pair(point, labels[0]) for point in points) if function.label else points
 
 
 def _vectors(setting: Setting) -> Iterator[tuple[Term, ...]]:
     for function in setting.functions:
         if is_outer(function):
             for drawn in product((0, None), repeat=len(function.sources)):
-                yield (App(function.name, _points(setting, function.domain)[0], drawn),)
+                yield (App(function.name, _points(setting, function)[0], drawn),)
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or derived_ids():
-        if isinstance(derivation(get_theorem(name)), Derivation):
-            checked = established(get_theorem(name))
-            print(examine(checked, instances(checked)), flush=True)
+    for name in sys.argv[1:] or derivation_names():
+        checked = established(name)
+        print(examine(checked, instances(checked)), flush=True)

@@ -7,15 +7,14 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
-from fedco.bounds import get_theorem
-from fedco.bounds.proof.derivations import derivation, derived_ids
-from fedco.bounds.proof.kernel import Derivation, Source
+from fedco.bounds.proof.kernel import Source
 from fedco.bounds.proof.kernel.facts import Equation
 from fedco.bounds.proof.leaves import (
     FUNCTIONS,
     STYLES,
     allowed,
     compare,
+    derivation_names,
     established,
     examine,
     instance,
@@ -23,17 +22,22 @@ from fedco.bounds.proof.leaves import (
     leaf_names,
 )
 
-IDS = tuple(name for name in derived_ids() if isinstance(derivation(get_theorem(name)), Derivation))
+IDS = derivation_names()
 QUICK = tuple(s for s in STYLES if s.horizon == 1 or s.loud == 0 or s.name == "straight, large")
 NEARLY = 0.98
 """Share of its bound that each assumption attains on some instance."""
-NOT_ATTAINED = {("feddro.theorem_5_1", "bounded"): 0.6}
-"""Leaves that no instance nearly attains, with what was measured: the infimum is far after 256 admissible steps."""
+NOT_ATTAINED = {("feddro.theorem_5_1", "bounded"): 0.6} | {
+    (f"comfedl.theorem_{i}", leaf): ratio for i in (1, 2) for leaf, ratio in (("bias.outer", 0.47), ("smooth", 0.19))
+}
+"""Leaves that no instance nearly attains, with what was measured.
+
+FedDRO: the infimum is far after 256 admissible steps. ComFedL: the smoothness of F is taken from the product rule, which is not
+exact, and no instance is at the edge of the outer function for all its samples."""
 
 
 @cache
 def checked(name):
-    return established(get_theorem(name))
+    return established(name)
 
 
 @cache
