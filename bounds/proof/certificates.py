@@ -112,6 +112,8 @@ def _without_roots(expr: sp.Expr) -> tuple[sp.Expr, tuple[tuple[sp.Symbol, sp.Ex
     """Replace each symbol that stands under a fractional power by a power of a new nonnegative symbol."""
     from ..language.notation import slack_symbol
 
+    if all(power.exp.is_Integer for power in expr.atoms(sp.Pow)):
+        return expr, ()
     expr = sp.powdenest(sp.expand_power_base(expr), force=True)
     needed: dict[sp.Symbol, int] = {}
     for power in expr.atoms(sp.Pow):
