@@ -6,6 +6,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from html import escape
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 from fedco.bounds.audit.refuted import refutations
 from fedco.bounds.registry import get_theorem
+from fedco.validation.experiments.keeping import write_kept
+from fedco.validation.experiments.reproduce import listing
 from fedco.validation.report import contents, view
 from fedco.validation.report import page as report_module
 from fedco.validation.report.chart_data import figure
@@ -133,6 +136,19 @@ def text() -> str:
 
 def test_nothing_on_the_page_is_fetched_and_every_link_leads_somewhere(text):
     assert complaints(text) == []
+
+
+def test_the_kept_experiments_have_a_page_that_fetches_nothing(tmp_path):
+    page = tmp_path / "experiments.html"
+    found = write_kept(page)
+    made = page.read_text(encoding="utf-8")
+    assert complaints(made) == [] and len(made) < 3_000_000
+    runs = [row for row in listing() if row["runs"] and row["standing"] != "needs data"]
+    assert found is not None and found["figures"] == len(runs) == made.count("<figure>")
+    for row in listing():
+        assert escape(row["title"]) in made and escape(row["paper_shows"]) in made, row["figure"]
+    shown = report_module.render({**FIXTURE, "experiments": found})
+    assert complaints(shown) == [] and f"{found['figures']} figures and tables that were run" in shown
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,13 @@ def as_markdown(rows: list[Mapping[str, Any]]) -> str:
         shown = f"[{name}](#{_anchor(name)})" if name in known else name
         lines.append(f"| {shown} | {each['title']} | {each['standing']} | {verdict} |")
     for row in rows:
-        lines += ["", f"## {row['figure']} {{ #{_anchor(row['figure'])} }}", "", f"{row['title'].capitalize()}.", ""]
+        lines += [
+            "",
+            f"## {row['figure']} {{ #{_anchor(row['figure'])} }}",
+            "",
+            f"{row['title'][:1].upper()}{row['title'][1:]}.",
+            "",
+        ]
         lines += [f"- {text}" for text in row["differences"]]
         lines += ["", f"**The paper's figure shows:** {row['paper_shows']}.", "", f"**Ours:** {row['verdict']}.", ""]
         lines += [

@@ -52,7 +52,8 @@ def write_page(
 def measured_on(rows: Sequence[Mapping[str, Any]]) -> str:
     """When the rows were measured, with what, and how long it took."""
     dates = sorted({row["date"] for row in rows if "date" in row})
-    versions = {row["versions"]["fedco"]: row["versions"] for row in rows if "versions" in row}
+    made = (row["versions"] for row in rows if "versions" in row)
+    versions = dict.fromkeys(f"{one['fedco']} (source {one['source']}, {one['machine']})" for one in made)
     seeds = sorted({row["seeds"] for row in rows})
     seconds, cpu = (sum(row.get(name, 0.0) for row in rows) for name in ("seconds", "cpu_seconds"))
     when = f"Measured on {' and '.join(dict.fromkeys((dates[0], dates[-1])))}" if dates else "Measured"
