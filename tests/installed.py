@@ -20,7 +20,8 @@ OFFLINE = ("--no-deps", "--no-index", "--quiet", "--disable-pip-version-check")
 def install(top: Path) -> Path:
     """A folder with the examples, and beside it an environment that has the wheel and borrows its dependencies here."""
     shutil.copytree(ROOT, top / "source", ignore=LEFT_OUT)
-    shutil.copytree(ROOT / "docs" / "refutations", top / "source" / "docs" / "refutations")
+    for kept in ("refutations", "reproduced"):
+        shutil.copytree(ROOT / "docs" / kept, top / "source" / "docs" / kept)
     pip(sys.executable, "wheel", *OFFLINE, "--no-build-isolation", "--wheel-dir", str(top), str(top / "source"))
     venv.create(top / "environment", with_pip=False)
     (packages,) = (top / "environment" / "lib").glob("python*/site-packages")
