@@ -169,6 +169,13 @@ def test_tuned_values_are_exact_numbers_that_can_be_used_again():
     assert Fraction(best.to_dict()["values"]["alpha"]) == Fraction(best.values["alpha"])
 
 
+@pytest.mark.parametrize("samples", [10**3, 10**4, 10**5, 10**6])
+def test_the_bound_of_a_tuned_schedule_is_rounded_up(samples: int):
+    best = fedco.theorem(ID).tune(budget={"samples": samples}, **CONSTANTS)
+    printed = float(str(best).splitlines()[1].rpartition(" <= ")[2])
+    assert best.bound.total <= printed <= best.bound.total * (1 + 1e-5)
+
+
 TIGHT = {**CONSTANTS, "S_g": 3, "sigma_g": 0, "F_gap": 100}
 """The tuned step size is 0.04166666662, just below its limit 1/24; in six digits it would be outside."""
 
@@ -262,6 +269,17 @@ def test_a_condition_that_fails_says_what_was_wanted_and_got():
     }
     assert rows["descent_step"][-2:] == ("<= 1", 20.0) and rows["first_batch"][-2:] == (None, None)
     assert "wanted" in answer("outside").to_latex() and "wanted" not in answer("bound").to_latex()
+
+
+def test_what_was_wanted_does_not_look_like_what_was_got():
+    """A schedule asks for an irrational step size, of which ten digits are not enough: both were printed as 0.04811252243."""
+    known = {
+        **dict.fromkeys(("L_h", "L_f", "L_g", "B_f", "B_g", "sigma_h", "sigma_g", "Delta_h", "Delta_g", "Phi_gap"), 1)
+    }
+    at = {**known, "y_err": 0, "K": 4, "I": 1, "b": 1340, "T": 2315520, "eta": "0.04811252243"}
+    (failure, *_) = fedco.theorem("feddro.theorem_5_1").bound("printed", strict=False, **at).failures
+    wanted, got = re.findall(r"[0-9.]{5,}", str(failure))
+    assert wanted != got and wanted.startswith(got[:-1]) and float(wanted) == pytest.approx(3**0.5 / 36, rel=1e-15)
 
 
 def test_the_assumptions_are_in_every_export_of_a_theorem():

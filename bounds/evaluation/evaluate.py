@@ -275,7 +275,8 @@ def _check(statement: Statement, condition: Condition, point: Mapping[sp.Symbol,
 def _failure(statement: Statement, condition: Condition, point: Mapping[sp.Symbol, sp.Expr]) -> Failure:
     left, right = (_number(statement.at(side, point), condition.name) for side in (condition.left, condition.right))
     why = f" ({condition.note})" if condition in statement.method_range else ""
-    return Failure(condition.name, str(condition), f"{condition.relation} {right:.10g}{why}", left)
+    limit = f"{right:.10g}" if f"{left:.10g}" != f"{right:.10g}" else f"{right:.17g}"
+    return Failure(condition.name, str(condition), f"{condition.relation} {limit}{why}", left)
 
 
 def _number(expr: sp.Expr, where: str) -> float:

@@ -20,7 +20,7 @@ from ..cost.resources import MEANING, instead
 from ..evaluation.evaluate import Bound, bound, complete, exact
 from ..language.reading import InputError
 from ..language.rendering import lines_about, status_of, symbol_table
-from ..language.result import CONSTANTS, AbstractResult, Sheet, Table, relative
+from ..language.result import CONSTANTS, AbstractResult, Sheet, Table, relative, rounded_up
 from ..language.theorem import Statement
 from .model import model
 from .polish import polish
@@ -121,7 +121,10 @@ class Tuned(AbstractResult):
 
     def __str__(self) -> str:
         chosen = ", ".join(f"{name} = {_all_digits(self.bound.numbers[name])}" for name in self.values)
-        rows = [f"{self.theorem} ({self.statement}): {chosen}", f"  {self.bound.metric} <= {self.bound.total:.6g}"]
+        rows = [
+            f"{self.theorem} ({self.statement}): {chosen}",
+            f"  {self.bound.metric} <= {rounded_up(float(self.bound))}",
+        ]
         rows += [f"  {MEANING.get(name, name)}: {_amount(value)}" for name, value in self.cost.items()]
         if self.lower is not None:
             rows.append(f"  {self.method}: {self._certificate()}")
