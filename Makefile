@@ -40,7 +40,7 @@ docs: $(STAMP)  ## run every check of the audit and compute every constant of th
 	$(BIN)/python -m fedco.validation.report.pages docs
 	$(BIN)/python -m fedco.validation.runs.refutations docs/refutations
 
-reproduced: $(STAMP)  ## run the papers' experiments (about ten minutes of two cores; goes on where it stopped) and keep them in docs/reproduced
+reproduced: $(STAMP)  ## run the papers' experiments (a quarter of an hour of one core; goes on where it stopped) and keep them in docs/reproduced
 	$(BIN)/fedco reproduce --all --out reproduced
 	$(BIN)/python -m fedco.validation.experiments.keeping reproduced docs/reproduced
 
