@@ -290,6 +290,7 @@ def condition_parts(left: sp.Expr, right: sp.Expr, converter: Converter) -> Posy
     return converter.convert(left_top) * converter.convert(right_bottom) * large.power(Fraction(-1))
 
 
+@lru_cache(maxsize=4096)
 def _split(expr: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
     """Numerator and denominator of a product; a sum stays a numerator."""
     top, bottom = sp.Integer(1), sp.Integer(1)
