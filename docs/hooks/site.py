@@ -154,6 +154,13 @@ def on_page_content(text: str, **_: Any) -> str:
     return INLINE.sub(lambda match: formula(match[1], display=False), text)
 
 
+def on_post_page(text: str, **_: Any) -> str:
+    """The theme's search is a dialog, which needs a name for a screen reader."""
+    return text.replace(
+        'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
+    )
+
+
 def formula(latex: str, *, display: bool) -> str:
     """A `<math>` element. The converter wants braces after `\\mathbb` and knows `align*`, not `aligned`.
 

@@ -142,3 +142,44 @@ def test_a_page_fits_a_phone(browser: Any, address: str, sideways: Callable[[Any
     asked: list[str] = []
     page = opened(browser, f"{address}/{name}.html", asked, viewport={"width": 400, "height": 800})
     assert sideways(page) <= 0 and asked == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_serious_for_a_screen_reader(
+    browser: Any, address: str, accessibility: Callable[[Any], list[str]], scheme: str
+) -> None:
+    asked: list[str] = []
+    backgrounds = set()
+    for name in (*PHONE, "tour", "howto/your-own-theorem", "reference/python"):
+        page = opened(browser, f"{address}/{name}.html", asked, color_scheme=scheme)
+        backgrounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        assert accessibility(page) == [], name
+    assert asked == [] and len(backgrounds) == 1 and ("rgb(255, 255, 255)" in backgrounds) == (scheme == "light")
+
+
+def test_dark_is_a_button_and_code_can_be_copied(browser: Any, address: str) -> None:
+    asked: list[str] = []
+    allowed = ["clipboard-read", "clipboard-write"]
+    page = opened(browser, f"{address}/howto/explore.html", asked, color_scheme="light", permissions=allowed)
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.locator("label[for=__palette_1]").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+    page.locator(".highlight").first.hover()
+    page.locator("button[data-md-type=copy], .md-clipboard").first.click()
+    page.wait_for_timeout(200)
+    assert "fedco explore" in page.evaluate("navigator.clipboard.readText()") and asked == []
+
+
+def test_links_search_and_code_are_reached_by_the_keyboard(browser: Any, address: str) -> None:
+    asked: list[str] = []
+    page = opened(browser, f"{address}/howto/explore.html", asked, viewport={"width": 1300, "height": 900})
+    reached = set()
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.className + ' ' + (document.activeElement.href ?? '')"))
+    assert any("md-tabs__link" in each for each in reached) and any("your-own-theorem" in each for each in reached)
+    page.keyboard.press("Escape")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("/")
+    page.wait_for_timeout(200)
+    assert "md-search__input" in page.evaluate("document.activeElement.className") and asked == []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from fedco.bounds.language.change import Change, changed
-from fedco.bounds.registry import get_theorem
+from fedco.bounds.registry import all_theorems, get_theorem
 from fedco.storage import DamagedError
 from fedco.validation.falsifier import record
 from fedco.validation.report import tightness
@@ -68,3 +68,11 @@ def test_every_page_of_a_statement_with_terms_has_its_table() -> None:
         theorem = get_theorem(name.removesuffix(".md"))
         has_terms = any(theorem.statement(label).terms for label in theorem.labels)
         assert ("\n## Tightness\n" in text) == has_terms, name
+
+
+def test_kept_runs_lie_below_the_bound_that_they_support() -> None:
+    """The file in the repository: of every theorem whose statement has not changed since, all instances that were judged."""
+    kept = [e for t in all_theorems().values() for label in t.labels if (e := tightness.measured(t, label)) is not None]
+    rows = [row for entry in kept for row in entry["runs"] if row["outcome"] == "SUPPORTED"]
+    assert rows and all(row["tightness"] > 1 and row["bound"] > row["mean"] > 0 for row in rows)
+    assert not [row for entry in kept for row in entry["runs"] if row["outcome"] == "REFUTED"]
