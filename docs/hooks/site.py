@@ -23,6 +23,8 @@ from nbconvert import MarkdownExporter
 DISPLAYED = re.compile(r'<div class="arithmatex">\\\[(.*?)\\\]</div>', re.DOTALL)
 INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
 BARE_LETTER = re.compile(r"\\mathbb +([A-Za-z])")
+WIDE = re.compile(r'<(div class="fedco"|p(?=><math [^>]*display="block"))')
+"""Outputs of notebooks that scroll sideways."""
 EXPLORER = "explore.html"
 ENTRY = re.compile(r"^- \[(.+)\]\((.+\.md)\)$", re.MULTILINE)
 TOUR = "tour.md"
@@ -149,8 +151,11 @@ def documented(name: str) -> str:
 
 
 def on_page_content(text: str, **_: Any) -> str:
-    """Formulas as MathML; one that cannot be set stops the build."""
-    text = DISPLAYED.sub(lambda match: f'<div class="formula">{formula(match[1], display=True)}</div>', text)
+    """Formulas as MathML; one that cannot be set stops the build. What may be too wide for a page is scrolled with the keyboard, too."""
+    text = WIDE.sub(r'<\1 tabindex="0"', text)
+    text = DISPLAYED.sub(
+        lambda match: f'<div class="formula" tabindex="0">{formula(match[1], display=True)}</div>', text
+    )
     return INLINE.sub(lambda match: formula(match[1], display=False), text)
 
 
