@@ -23,7 +23,7 @@ from nbconvert import MarkdownExporter
 DISPLAYED = re.compile(r'<div class="arithmatex">\\\[(.*?)\\\]</div>', re.DOTALL)
 INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
 BARE_LETTER = re.compile(r"\\mathbb +([A-Za-z])")
-WIDE = re.compile(r'<(div class="fedco"|p(?=><math [^>]*display="block"))')
+WIDE = re.compile(r'<(div class="fedco"|div(?=>\s*<style scoped)|p(?=><math [^>]*display="block"))')
 """Outputs of notebooks that scroll sideways."""
 EXPLORER = "explore.html"
 ENTRY = re.compile(r"^- \[(.+)\]\((.+\.md)\)$", re.MULTILINE)
