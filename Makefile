@@ -15,7 +15,7 @@ $(STAMP): pyproject.toml constraints.txt
 report: $(STAMP)  ## the main job: verdicts, counterexample and audit in one self-contained page, report/index.html
 	$(BIN)/fedco report --quick --out report
 
-report-full: $(STAMP)  ## every instance, lemma, rate and paper (about twenty minutes on two cores); goes on where it stopped
+report-full: $(STAMP)  ## every instance, lemma, rate and paper; goes on where it stopped
 	$(BIN)/fedco report --out report
 
 site: $(STAMP)  ## the documentation as a site, site/index.html; a broken link or a formula that cannot be set stops it
@@ -25,7 +25,7 @@ site: $(STAMP)  ## the documentation as a site, site/index.html; a broken link o
 test: $(STAMP) lint  ## lint, types and the whole test suite
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-test-all: $(STAMP) lint  ## the slow tests too (about half an hour)
+test-all: $(STAMP) lint  ## the slow tests too
 	$(BIN)/python -m pytest -n 2
 
 lint: $(STAMP)

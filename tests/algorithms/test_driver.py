@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from fedco.algorithms import (
     drive,
     drive_in_processes,
 )
-from fedco.algorithms.engine import draws, metrics, progress
+from fedco.algorithms.engine import draws, metrics, parallel, progress
 from fedco.outside import load_object
 from fedco.storage import DamagedError, DamagedWarning
 from tiny import TinyData, TinyLocal, TinyMeta, TinyShared
@@ -306,3 +307,24 @@ def test_a_start_with_one_row_per_run_is_cut_along_the_seeds():
     for wrong in (dict(threads=0), dict(seeds_at_once=0), dict(every=0)):
         with pytest.raises(ValueError, match="must be at least 1"):
             drive(method, PROBLEM, **{"steps": 4, **wrong})
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_interrupts_at_once(number):
+    with progress.stop_request() as asked:
+        assert not asked()
+        os.kill(os.getpid(), number)
+        assert asked()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+
+
+def test_results_of_several_processes_took_as_long_as_the_slowest():
+    whole = drive(METHOD, PROBLEM, steps=2, seeds=[0, 1, 2])
+    parts = [
+        replace(drive(METHOD, PROBLEM, steps=2, seeds=seeds), seconds=seconds)
+        for seeds, seconds in (([0, 2], 1.0), ([1], 3.0))
+    ]
+    together = parallel._gathered(parts, [0, 1, 2])
+    assert together.seconds == 3.0 and together.seeds == (0, 1, 2)
+    assert torch.equal(together.state.x, whole.state.x)

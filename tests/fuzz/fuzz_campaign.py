@@ -18,6 +18,7 @@ import copy
 import io
 import json
 import os
+import pickle
 import resource
 import signal
 import sys
@@ -557,7 +558,7 @@ def fuzz(target: str, inputs: int, *, start: int = 0, seconds: int = 60) -> tupl
             try:
                 with time_limit(seconds):
                     counts[attempt(Path(place), value)] += 1
-                    different.add(hash(repr(value)))
+                    different.add(hash(pickle.dumps(value)))
             except TooLong:
                 raise Finding(f"longer than {seconds} s") from None
             except MemoryError:

@@ -100,7 +100,12 @@ class Copy:
 
     def __init__(self, place: Path) -> None:
         self.place, self.root = place, place / "fedco"
-        unwanted = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "site", "report")
+        compiled = shutil.ignore_patterns("__pycache__", ".*_cache", ".hypothesis")
+
+        def unwanted(folder: str, names: list[str]) -> set[str]:
+            made = {".git", ".venv", "site", "report", "out", "build"} if Path(folder) == ROOT else set()
+            return {*compiled(folder, names), *(made & set(names))}
+
         shutil.copytree(ROOT, self.root, ignore=unwanted)
 
     def write(self, file: str, source: str) -> None:

@@ -255,3 +255,10 @@ def test_a_quick_report_judges_every_theorem_on_short_runs():
         others = [instance for instance in recipe.instances if instance.name not in {item.name for item in short}]
         assert all(len(instance.horizons) == 1 for instance in short)
         assert all(min(instance.horizons) >= longest for instance in others)
+
+
+def test_the_table_of_constants_has_their_values():
+    page = report_module.render(FIXTURE)
+    shown = [constant["values"] for item in FIXTURE["cards"] for constant in view.card(item, [])["certificates"]]
+    assert shown and all(f"<td>{value}</td>" in page for value in shown)
+    assert "built-in method" not in page
