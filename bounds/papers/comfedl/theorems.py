@@ -85,6 +85,7 @@ ASSUMPTIONS = (
         "not stated: batches",
         "batches are unbiased and fresh at every step; the outer batch is independent of the inner one",
     ),
+    Assumption("not stated: whole rounds", "T is a multiple of tau: there are S = T/tau rounds"),
 )
 ONE_OUTER = (*ASSUMPTIONS, Assumption("special problem", "all g^i are one deterministic function g"))
 SIGMA_UNITS = (OBJECTIVE / INNER**2, VARIABLE)
