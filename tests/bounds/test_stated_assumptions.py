@@ -71,7 +71,7 @@ def test_a_period_rounded_down_keeps_the_bound_of_the_corollary(name, T):
 
 def test_a_period_rounded_up_does_not():
     theorem, corollary = at_schedule("fcsg.corollary_4_2", 100, ceil)
-    assert theorem > corollary * (1 + 1e-3)
+    assert theorem > corollary * (1 + 1e-6)
 
 
 def at_schedule(name, T, rounding):
