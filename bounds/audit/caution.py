@@ -1,4 +1,4 @@
-"""What has to be said beside a number: that its statement is refuted, or that nobody promises it."""
+"""What has to be said beside a number: that its statement is refuted, that nobody promises it, or that no kernel checked it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,19 @@ def caution(statement: Statement) -> Caution:
     if label == "composed":
         text = "composed from the paper's lemmas as printed: it inherits their faults and is no promise"
         return Caution("composed", text + instead)
-    return Caution("derived" if label == "corrected" else "open")
+    return Caution("derived", _unchecked(statement)) if label == "corrected" else Caution("open")
+
+
+def _unchecked(statement: Statement) -> str:
+    """What is said of a corrected statement without a derivation as data; nothing where it has one that `fedco prove` checks."""
+    if has_derivation(statement):
+        return ""
+    paper = statement.theorem.id.partition(".")[0]
+    return (
+        "derived "
+        + (f"in docs/theory ({paper})" if is_paper(paper) else "by its author")
+        + ", not checked by the kernel"
+    )
 
 
 def is_kept_as_proved(statement: Statement) -> bool:
@@ -63,6 +75,4 @@ def standing(statement: Statement) -> str:
         return f"refuted by {', '.join(known.bundles)}"
     if has_derivation(statement):
         return f"has a derivation that a kernel checks: fedco prove {statement.theorem.id}"
-    if known.status == "derived":
-        return f"derived in docs/theory, not checked by the kernel ({statement.theorem.source.paper})"
-    return known.status
+    return known.text or known.status if known.status == "derived" else known.status

@@ -65,7 +65,7 @@ from .kernel import (
     Var,
     Variance,
 )
-from .kernel.derivation import Progress, begin
+from .kernel.derivation import Progress, begin, finish
 from .kernel.facts import Equation, Fact, Moment
 from .kernel.scalars import At, One
 from .kernel.setting import Function
@@ -552,6 +552,18 @@ def established(name: str) -> Progress:
     return progress
 
 
+def conclusion(progress: Progress) -> Fact:
+    """The statement itself, after the last step.
+
+    Raises:
+        ProofError: it does not follow.
+    """
+    verdict = finish(progress)
+    if not verdict.checked:
+        raise ProofError(verdict.failure)
+    return verdict.facts[-1]
+
+
 def leaf_names(progress: Progress) -> frozenset[str]:
     """The steps that rest on an assumption."""
     return frozenset(step.name for step in progress.derivation.steps if isinstance(step.rule, LEAVES))
@@ -563,10 +575,11 @@ def instances(progress: Progress, styles: tuple[Style, ...] = STYLES) -> dict[St
 
 
 def examine(progress: Progress, runs: Mapping[Style, Run], facts: Mapping[str, Fact] | None = None) -> Leaves:
-    """Compare the sides of every step, or of the given statements, along each run."""
+    """Compare the sides of every step and of the conclusion, or of the given statements, along each run."""
     leaves, found = leaf_names(progress), Leaves(progress.theorem.id)
+    chosen = {**progress.state.facts, "conclusion": conclusion(progress)} if facts is None else facts
     for style, run in runs.items():
-        for name, fact in (progress.state.facts if facts is None else facts).items():
+        for name, fact in chosen.items():
             if style.ends and not _about_the_ends(fact):
                 continue
             for one in compare(name, fact, run):

@@ -7,13 +7,14 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
-from fedco.bounds.proof.kernel import Source
+from fedco.bounds.proof.kernel import FIRST, LATER, Source, Var
 from fedco.bounds.proof.kernel.facts import Equation
 from fedco.bounds.proof.leaves import (
     FUNCTIONS,
     STYLES,
     allowed,
     compare,
+    conclusion,
     derivation_names,
     established,
     examine,
@@ -120,6 +121,23 @@ def test_noise_shared_by_the_clients_is_caught():
     run = instance(STYLES[0], replace(progress, state=state, derivation=replace(progress.derivation, setting=shared)))
     failed = {n for n in leaf_names(progress) for one in compare(n, progress.state.facts[n], run) if not one.holds}
     assert failed == {"noise.clients"}
+
+
+def test_feddro_may_keep_its_first_estimate():
+    """The other reading of the start: step 0 uses the given estimate. No step about step 0 holds then, but the statement does."""
+    progress, given = checked("feddro.theorem_5_1"), Var("y", -1)
+    setting = progress.derivation.setting
+    y = setting.variable("y")
+    kept = replace(y, equations=((FIRST, given), *((phases & LATER, term) for phases, term in y.equations)))
+    other = replace(setting, variables=(kept, *(v for v in setting.variables if v.name != "y")))
+    state = replace(progress.state.copy(), setting=other)
+    changed = replace(progress, state=state, derivation=replace(progress.derivation, setting=other))
+    fact, ratios = conclusion(progress), []
+    for style in QUICK:
+        (one,) = compare("conclusion", fact, instance(style, changed))
+        assert one.holds, str(one)
+        ratios.append(one.ratio)
+    assert max(ratios) > 0.04
 
 
 def test_a_wrong_size_is_caught():

@@ -1,12 +1,14 @@
 """The status of a corrected statement follows from the kernel; the front door's caution agrees with it."""
 
+from dataclasses import replace
+
 import pytest
 from fedco.bounds import all_theorems, get_theorem, paper_theorems
 from fedco.bounds.audit.caution import caution
 from fedco.bounds.audit.refuted import refuted_by
 from fedco.bounds.audit.status import status
 from fedco.bounds.language.reading import InputError
-from fedco.bounds.language.rendering import theorem_dict, to_text
+from fedco.bounds.language.rendering import notes_about, status_of, theorem_dict, to_text
 from fedco.bounds.proof.derivations import derived_ids
 
 
@@ -45,3 +47,17 @@ def test_show_says_what_stands_behind_a_statement():
         own = to_text(theorem).partition("\ncorrected:")[2]
         assert (f"a derivation that a kernel checks: fedco prove {theorem.id}" in own) == checked
         assert ("not checked by the kernel" in own) == (not checked)
+
+
+def test_a_number_of_an_unchecked_statement_says_so():
+    """In text and as data, beside every number; a paper's corrected statement and one of a user's own."""
+    for theorem in all_theorems().values():
+        if "corrected" not in theorem.labels:
+            continue
+        statement = theorem.statement("corrected")
+        unchecked = theorem.id not in derived_ids()
+        assert any("not checked by the kernel" in note for note in notes_about(statement)) == unchecked, theorem.id
+        assert status_of(statement)["status"] in (("derived",) if unchecked else ("derived", "proved"))
+    typed = replace(get_theorem("comfedl.theorem_1"), id="mine.theorem_1")
+    known = caution(typed.statement("corrected"))
+    assert known.status == "derived" and known.text == "derived by its author, not checked by the kernel"
