@@ -570,9 +570,11 @@ def _guided(scores: Array, bounds: Array, whole: Array) -> Array:
 
 
 def whole_choices(target: Target, formula: Formula) -> list[str]:
-    """The whole numbers that a statement's schedule prescribes."""
-    named = target.stated
-    return [n for n in formula.statement.schedule if n in named and named[n].quantity.domain == "positive integer"]
+    """The whole numbers that a statement's schedule prescribes for a length of the run."""
+    named, schedule = target.stated, formula.statement.schedule
+    lengths = {b.symbol for b in named.values() if b.quantity.name in _LENGTHS}
+    whole = [n for n in schedule if n in named and named[n].quantity.domain == "positive integer"]
+    return [n for n in whole if formula.statement.expand(schedule[n]).free_symbols & lengths]
 
 
 def least_counts(target: Target, formula: Formula, clients: int) -> dict[str, float]:
