@@ -145,5 +145,12 @@ def test_impossible_plans_say_so():
             seeds_to_support(**arguments)
 
 
+@pytest.mark.parametrize("cap", [None, 4])
+@pytest.mark.parametrize("ratio", [1.0, 0.5, float("inf"), float("nan")])
+def test_what_is_no_violation_has_no_plan(ratio, cap):
+    with pytest.raises(ValueError, match="ratio: wanted a number strictly between 1"):
+        seeds_to_refute(1, ratio, ALPHA, cap=cap)
+
+
 def test_the_plan_does_not_depend_on_the_unit():
     assert seeds_to_support(1, 4, 3, ALPHA) == seeds_to_support(1e-7, 4e-7, 3, ALPHA)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from fedco.validation.statistics.calibration import clopper_pearson
-from fedco.validation.statistics.slopes import bound_slope, log_log_slope, slope_interval
+from fedco.validation.statistics.slopes import SlopeEstimate, bound_slope, log_log_slope, slope_interval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -95,3 +95,9 @@ def test_an_interval_needs_two_groups_and_a_coverage():
         slope_interval(HORIZONS, np.ones(5))
     with pytest.raises(ValueError, match="coverage"):
         slope_interval(HORIZONS, np.ones((5, 5)), coverage=95)
+
+
+def test_a_claim_at_the_end_of_the_interval_is_allowed():
+    estimate = SlopeEstimate(-0.5, -0.75, -0.25, 0.95, 8)
+    assert estimate.no_slower_than(-0.75) and not estimate.no_slower_than(-0.76)
+    assert estimate.contains(-0.75) and estimate.contains(-0.25) and not estimate.contains(-0.24)
