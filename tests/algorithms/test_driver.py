@@ -325,6 +325,6 @@ def test_results_of_several_processes_took_as_long_as_the_slowest():
         replace(drive(METHOD, PROBLEM, steps=2, seeds=seeds), seconds=seconds)
         for seeds, seconds in (([0, 2], 1.0), ([1], 3.0))
     ]
-    together = parallel._gathered(parts, [0, 1, 2])
+    together = parallel.gathered(parts, [0, 1, 2])
     assert together.seconds == 3.0 and together.seeds == (0, 1, 2)
     assert torch.equal(together.state.x, whole.state.x)
