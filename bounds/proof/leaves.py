@@ -454,7 +454,7 @@ class Comparison:
         return f"{self.step}{when} ({self.style}): {left:.12g} against {right:.12g}"
 
 
-def compare(name: str, fact: Fact, run: Run) -> Iterator[Comparison]:
+def both_sides(name: str, fact: Fact, run: Run) -> Iterator[Comparison]:
     """Both sides of a statement at every step at which it is said to hold."""
     if isinstance(fact, Inequality):
         for t in [None] if fact.phases is None else run.times_of(fact.phases):
@@ -582,7 +582,7 @@ def examine(progress: Progress, runs: Mapping[Style, Run], facts: Mapping[str, F
         for name, fact in chosen.items():
             if style.ends and not _about_the_ends(fact):
                 continue
-            for one in compare(name, fact, run):
+            for one in both_sides(name, fact, run):
                 _record(found, replace(one, style=style.name), facts is not None or name in leaves)
     return found
 

@@ -13,7 +13,7 @@ from fedco.bounds.proof.leaves import (
     FUNCTIONS,
     STYLES,
     allowed,
-    compare,
+    both_sides,
     conclusion,
     derivation_names,
     established,
@@ -119,7 +119,7 @@ def test_noise_shared_by_the_clients_is_caught():
     shared = replace(setting, sources=(Source("xi", ("i",), "independence"),))
     state = replace(progress.state.copy(), setting=shared)
     run = instance(STYLES[0], replace(progress, state=state, derivation=replace(progress.derivation, setting=shared)))
-    failed = {n for n in leaf_names(progress) for one in compare(n, progress.state.facts[n], run) if not one.holds}
+    failed = {n for n in leaf_names(progress) for one in both_sides(n, progress.state.facts[n], run) if not one.holds}
     assert failed == {"noise.clients"}
 
 
@@ -134,7 +134,7 @@ def test_feddro_may_keep_its_first_estimate():
     changed = replace(progress, state=state, derivation=replace(progress.derivation, setting=other))
     fact, ratios = conclusion(progress), []
     for style in QUICK:
-        (one,) = compare("conclusion", fact, instance(style, changed))
+        (one,) = both_sides("conclusion", fact, instance(style, changed))
         assert one.holds, str(one)
         ratios.append(one.ratio)
     assert max(ratios) > 0.04
@@ -147,8 +147,8 @@ def test_a_wrong_size_is_caught():
     run = instance(style, progress)
     later, first = (progress.state.facts[f"noise.batch.{when}"] for when in ("later", "first"))
     for fact, other in ((later, first), (first, later)):
-        assert all(one.holds for one in compare("batch", fact, run))
-        assert not all(one.holds for one in compare("batch", replace(fact, phases=other.phases), run))
+        assert all(one.holds for one in both_sides("batch", fact, run))
+        assert not all(one.holds for one in both_sides("batch", replace(fact, phases=other.phases), run))
 
 
 def test_the_instances_are_not_degenerate():
