@@ -190,6 +190,8 @@ def run_tests(targets: Iterable[str], without: Iterable[str], *more: str) -> dic
     given = [
         "-p",
         "no:cacheprovider",
+        "-p",
+        "no:randomly",
         "-q",
         "-W",
         "ignore::pytest.PytestAssertRewriteWarning",
