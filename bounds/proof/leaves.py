@@ -580,11 +580,19 @@ def examine(progress: Progress, runs: Mapping[Style, Run], facts: Mapping[str, F
     chosen = {**progress.state.facts, "conclusion": conclusion(progress)} if facts is None else facts
     for style, run in runs.items():
         for name, fact in chosen.items():
-            if style.ends and not _about_the_ends(fact):
+            if (style.ends and not _about_the_ends(fact)) or (name == "conclusion" and not _is_rational(fact, run)):
                 continue
             for one in both_sides(name, fact, run):
                 _record(found, replace(one, style=style.name), facts is not None or name in leaves)
     return found
+
+
+def _is_rational(fact: Fact, run: Run) -> bool:
+    """Whether the numbers of a statement have a value along a run: a bound may hold the root of a size that is no square."""
+    try:
+        return isinstance(fact, Inequality) and all(run.number(c) is not None for c, _ in fact.form)
+    except ProofError:
+        return False
 
 
 def _about_the_ends(fact: Fact) -> bool:
