@@ -590,7 +590,7 @@ def examine(progress: Progress, runs: Mapping[Style, Run], facts: Mapping[str, F
 def _is_rational(fact: Fact, run: Run) -> bool:
     """Whether the numbers of a statement have a value along a run: a bound may hold the root of a size that is no square."""
     try:
-        return isinstance(fact, Inequality) and all(run.number(c) is not None for c, _ in fact.form)
+        return isinstance(fact, Inequality) and all(run.number(c) is not None for _, c in fact.form)
     except ProofError:
         return False
 
