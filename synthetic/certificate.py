@@ -18,7 +18,16 @@ from ..bounds.language.quantities import quantity
 CERTIFICATE_KINDS = ("exact", "upper", "estimated")
 MINIMUM_EXACT_WITNESS = 0.99  # what "exact" promises: stated points attain at least this fraction
 EVERYWHERE = "all of R^d"
-ROUNDED_UP = 1 + 1e-12  # a factor that covers the rounding of sizes computed from data
+_BITS = 34
+
+
+def rounded_up(size: float) -> float:
+    """A size computed from data, rounded up to 34 bits, at least by 1e-12 of it: rounding errors are covered.
+
+    Singular values differ in their last bits between processes and machines; on this grid they hardly ever do.
+    """
+    mantissa, exponent = math.frexp(size * (1 + 1e-12))
+    return math.ldexp(math.ceil(math.ldexp(mantissa, _BITS)), exponent - _BITS)
 
 
 @dataclass(frozen=True)

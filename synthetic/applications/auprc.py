@@ -21,7 +21,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import ROUNDED_UP, Certificate, by_quantity
+from ..certificate import Certificate, by_quantity, rounded_up
 from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample, Predictions
 from ..kinds.predictions import only_training_data
 from ..parts.patterns import equal_weights
@@ -218,14 +218,14 @@ class AveragePrecision(AbstractConditional):
     def _sizes(self) -> tuple[float, float]:
         """max |z+| and the longest row of all."""
         lengths = torch.linalg.vector_norm(self._data[0], dim=-1)
-        return float(lengths[:, : self._rare].max()) * ROUNDED_UP, float(lengths.max()) * ROUNDED_UP
+        return rounded_up(float(lengths[:, : self._rare].max())), rounded_up(float(lengths.max()))
 
     def _inner_certificates(self) -> Iterator[Certificate]:
         own, longest = self._sizes
         steepest, smoothness = 2 * (self.margin + 2 * self.saturation), TANH_CURVATURE / self.saturation
         rows = "Both rows of the Jacobian are at most grad l = 2 e grad e with |e| <= s + 2r, |grad e| <= |z+| + |z'|"
         lengths, labels = torch.linalg.vector_norm(self._data[0], dim=-1), self._data[1]
-        second = float(((1 + labels) * (own + lengths) ** 2).mean(-1).max().sqrt()) * ROUNDED_UP
+        second = rounded_up(float(((1 + labels) * (own + lengths) ** 2).mean(-1).max().sqrt()))
         yield Certificate(
             "inner_jacobian_mean_square",
             steepest * second,

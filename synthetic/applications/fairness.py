@@ -21,7 +21,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import ROUNDED_UP, Certificate, as_point, by_quantity
+from ..certificate import Certificate, as_point, by_quantity, rounded_up
 from ..kinds import AbstractSharedComposite, Draws, Predictions, Sample
 from ..parts.blocks import RadialPseudoHuber
 from ..parts.composition import heterogeneity_of_average
@@ -156,11 +156,11 @@ class FairClassifier(AbstractSharedComposite):
     @cached_property
     def _sizes(self) -> tuple[tuple[float, ...], tuple[float, ...], float, Tensor]:
         """Per client ||W||/sqrt(n) in spectral and in Frobenius norm; the largest |w_i|; the |w_i|."""
-        scale = math.sqrt(self.samples) / ROUNDED_UP
-        spectral = tuple(float(s) / scale for s in torch.linalg.matrix_norm(self._weights, ord=2))
-        frobenius = tuple(float(s) / scale for s in torch.linalg.matrix_norm(self._weights))
+        scale = math.sqrt(self.samples)
+        spectral = tuple(rounded_up(float(s) / scale) for s in torch.linalg.matrix_norm(self._weights, ord=2))
+        frobenius = tuple(rounded_up(float(s) / scale) for s in torch.linalg.matrix_norm(self._weights))
         lengths = torch.linalg.vector_norm(self._weights, dim=-1)
-        return spectral, frobenius, float(lengths.max()) * ROUNDED_UP, lengths
+        return spectral, frobenius, rounded_up(float(lengths.max())), lengths
 
     def _inner_certificates(self) -> Iterator[Certificate]:
         lipschitz, size, high = self._loss.lipschitz, self._data.spectrum, self._loss.range[1]
@@ -181,8 +181,8 @@ class FairClassifier(AbstractSharedComposite):
             f"{MEAN_MAP}, with |w_i| times differences of slopes as c_i.",
         )
         pairs = (lengths * torch.linalg.vector_norm(self._data.features, dim=-1)) ** 2
-        jacobian_noise = lipschitz * math.sqrt(float(pairs.mean(-1).max())) * ROUNDED_UP
-        spread = math.sqrt(float((lengths**2).mean(-1).max())) * ROUNDED_UP
+        jacobian_noise = rounded_up(lipschitz * math.sqrt(float(pairs.mean(-1).max())))
+        spread = rounded_up(math.sqrt(float((lengths**2).mean(-1).max())))
         value_noise = high * spread
         yield Certificate("inner_jacobian_noise", jacobian_noise, "upper", "Root of mean |w_i|^2 |l'_i a_i|^2.")
         yield Certificate(
@@ -228,7 +228,7 @@ class FairClassifier(AbstractSharedComposite):
         lipschitz, size = self._loss.lipschitz, self._data.spectrum
         nonnegative = "The mean loss is at least the smallest one and the penalty at least 0."
         yield gap_above(self, self._loss.range[0], nonnegative)
-        weights = float(torch.linalg.matrix_norm(self._weights.flatten(0, 1), ord=2)) * ROUNDED_UP
+        weights = rounded_up(float(torch.linalg.matrix_norm(self._weights.flatten(0, 1), ord=2)))
         steepest = lipschitz * size.pooled * weights / math.sqrt(self.clients * self.samples)
         cap = lipschitz * size.pooled + self.rho * steepest
         yield cap_certificate(self, cap, "|grad h| + rho ||J||, both of the pooled data.")

@@ -12,7 +12,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import MINIMUM_EXACT_WITNESS, ROUNDED_UP, Certificate, as_point, by_quantity
+from ..certificate import MINIMUM_EXACT_WITNESS, Certificate, as_point, by_quantity, rounded_up
 from ..kinds import AbstractFederated, Draws, Predictions, Sample
 from ..parts.data import margins_of
 from ..parts.linear_losses import IndexSample, LinearLosses, combination, index_of
@@ -120,13 +120,13 @@ class FederatedLogistic(AbstractFederated):
         own = float(torch.tensor(size.per_client, dtype=torch.float64).square().mean().sqrt())
         yield Certificate(
             "local_gradient_noise",
-            deviation * ROUNDED_UP,
+            rounded_up(deviation),
             "upper",
             "A deviation is at most that of m/2 plus the root of mean |m|^2 / 4.",
         )
         yield Certificate(
             "local_gradient_heterogeneity",
-            0.5 * (apart + own) * ROUNDED_UP,
+            rounded_up(0.5 * (apart + own)),
             "upper",
             "That of the mean m/2 plus the root of the mean over clients of ||mean u m||^2 / 4.",
         )
@@ -137,10 +137,10 @@ class FederatedLogistic(AbstractFederated):
         local = max(0.5 * (float(mean) + own) for mean, own in zip(means, size.per_client, strict=True))
         pooled = 0.5 * (float(torch.linalg.vector_norm(rows.mean((0, 1)))) + size.pooled)
         yield Certificate(
-            "local_gradient_bound", local * ROUNDED_UP, "upper", "||mean m||/2 plus ||mean u m||/2, |u| <= 1."
+            "local_gradient_bound", rounded_up(local), "upper", "||mean m||/2 plus ||mean u m||/2, |u| <= 1."
         )
         yield Certificate("local_sample_gradient_bound", size.longest, "upper", "The slope of the loss is below 1.")
-        yield cap_certificate(self, pooled * ROUNDED_UP, "||mean m||/2 plus ||mean u m||/2 over all clients.")
+        yield cap_certificate(self, rounded_up(pooled), "||mean m||/2 plus ||mean u m||/2 over all clients.")
 
     def _gap(self) -> Certificate:
         rows = self._data.features.flatten(0, 1)
@@ -154,7 +154,7 @@ class FederatedLogistic(AbstractFederated):
                 _dual_bound(rows, best),
                 ("log(1 + exp(-t)) >= H(p) - p t for p in [0, 1]; with sum p_i m_i = 0 the mean of H(p_i) is below F."),
             )
-        gap = (start - infimum) * ROUNDED_UP
+        gap = rounded_up(start - infimum)
         attained = (start - least) / gap * (1 - 1e-9)
         return Certificate(
             "objective_gap",

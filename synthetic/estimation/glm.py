@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ..certificate import ROUNDED_UP, Certificate
+from ..certificate import Certificate, rounded_up
 from ..models.base import ModelParts
 
 
@@ -74,7 +74,7 @@ def certified(parts: ModelParts) -> Iterator[Certificate]:
         ("objective_smoothness", float(pooled)),
         ("local_sample_smoothness", longest**2),
     ):
-        yield Certificate(name, law.curvature * square * ROUNDED_UP, "upper", said)
+        yield Certificate(name, rounded_up(law.curvature * square), "upper", said)
     if law.slope is None:
         return
     for name, length in (
@@ -84,11 +84,11 @@ def certified(parts: ModelParts) -> Iterator[Certificate]:
         ("local_gradient_noise", second),
     ):
         yield Certificate(
-            name, law.slope * length * ROUNDED_UP, "upper", f"{said} Root mean squares bound means and deviations."
+            name, rounded_up(law.slope * length), "upper", f"{said} Root mean squares bound means and deviations."
         )
     root = float((lengths.square() * weights).sum(-1).mean().sqrt())
     yield Certificate(
-        "local_gradient_heterogeneity", law.slope * root * ROUNDED_UP, "upper",
+        "local_gradient_heterogeneity", rounded_up(law.slope * root), "upper",
         f"{said} Deviations from the mean are at most the root mean square.",
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import ROUNDED_UP, Certificate
+from ..certificate import Certificate, rounded_up
 from ..kinds import Draws, Predictions, Sample
 from ..kinds.predictions import of_margins, only_training_data
 from .composition import heterogeneity_of_average, no_extra_certificates
@@ -42,16 +42,16 @@ class Spectrum:
 
     @staticmethod
     def of(features: Tensor) -> Spectrum:
-        """From `(clients, samples, dim)`; each is rounded up by 1e-12."""
+        """From `(clients, samples, dim)`; each is rounded up."""
         scale = features.shape[1] ** 0.5
         own = torch.linalg.matrix_norm(features, ord=2) / scale
         pooled = float(torch.linalg.matrix_norm(features.flatten(0, 1), ord=2)) / (scale * features.shape[0] ** 0.5)
         lengths = torch.linalg.vector_norm(features, dim=-1)
         return Spectrum(
-            tuple(float(s) * ROUNDED_UP for s in own),
-            pooled * ROUNDED_UP,
-            float((lengths**2).mean(-1).amax().sqrt()) * ROUNDED_UP,
-            float(lengths.amax()) * ROUNDED_UP,
+            tuple(rounded_up(float(s)) for s in own),
+            rounded_up(pooled),
+            rounded_up(float((lengths**2).mean(-1).amax().sqrt())),
+            rounded_up(float(lengths.amax())),
         )
 
     @property
