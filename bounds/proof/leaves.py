@@ -580,7 +580,7 @@ def examine(progress: Progress, runs: Mapping[Style, Run], facts: Mapping[str, F
     chosen = {**progress.state.facts, "conclusion": conclusion(progress)} if facts is None else facts
     for style, run in runs.items():
         for name, fact in chosen.items():
-            if (style.ends and not _about_the_ends(fact)) or (name == "conclusion" and not _is_rational(fact, run)):
+            if (style.ends and not _about_the_ends(fact)) or not _is_rational(fact, run):
                 continue
             for one in both_sides(name, fact, run):
                 _record(found, replace(one, style=style.name), facts is not None or name in leaves)
@@ -590,7 +590,8 @@ def examine(progress: Progress, runs: Mapping[Style, Run], facts: Mapping[str, F
 def _is_rational(fact: Fact, run: Run) -> bool:
     """Whether the numbers of a statement have a value along a run: a bound may hold the root of a size that is no square."""
     try:
-        return isinstance(fact, Inequality) and all(run.number(c) is not None for _, c in fact.form)
+        numbers = [c for _, c in fact.form] if isinstance(fact, Inequality) else []
+        return all(run.number(c) is not None for c in numbers)
     except ProofError:
         return False
 
