@@ -99,11 +99,13 @@ class ExactMeta(ExactProblem):
             direction = direction * (1 - self.step * at(self.hessian, point))
         return direction
 
-    def client_gradients(self, w: Any) -> list[Any]:
-        return [self.client_gradient(i, w) for i in range(self.clients)]
+    def client_gradients(self, w: Any) -> ExactTensor:
+        """F_i' at the model of client i, `(runs, clients, 1)`: what the kind calls so."""
+        return per_client(self.client_gradient, w)
 
     def gradient_at(self, x: Any) -> Any:
-        return sum(self.client_gradients(x)[1:], self.client_gradients(x)[0]) / Q(self.clients)
+        first, *others = (self.client_gradient(i, x) for i in range(self.clients))
+        return sum(others, first) / Q(self.clients)
 
     def objective_at(self, x: Any) -> Any:
         return self._objective(x)
