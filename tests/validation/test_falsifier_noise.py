@@ -316,6 +316,15 @@ def test_one_search_for_several_changes() -> None:
         falsify_changes(get_theorem(SGD), "printed", [Change("step_size", "relaxed", Q(4))], seconds=1)
 
 
+def test_a_limit_in_units_of_a_scheduled_step_size() -> None:
+    """The corollary's eta follows from T, and a weight is limited in its units."""
+    target = target_of(get_theorem("local_scgdm.corollary_3_5"), "printed")
+    island = islands(target, Formula(target.theorem, "printed"))[0]
+    scores = island.score(np.random.default_rng(0).random((256, island.size)))
+    assert (scores == REJECTED).any()
+    assert (scores > -9).any()
+
+
 def test_the_bias_of_a_nonlinear_outer_function_is_seen() -> None:
     """Noise that leads from a peak of the slope to its feet: no step is ever made, and the gradient is not 0."""
     target = target_of(get_theorem("baselines.biased_sgd"), "printed")

@@ -240,7 +240,8 @@ class Island:
             left, listed = self._left(family, values)
         lengths = np.array(listed)
         scores, guided = self._judge(np.stack(left), self._with_horizon(values, lengths[:, None]), panel)
-        fine, settled = self._is_valid(parameters) & ~self._beyond(values), _ASTRAY * (1 + astray)
+        known = self._with_horizon(values, float(self.horizon))
+        fine, settled = self._is_valid(parameters) & ~self._beyond(known), _ASTRAY * (1 + astray)
 
         def best(of: Array) -> Array:
             found: Array = np.where(fine, np.where(astray > 0, settled, of.max(axis=1)), REJECTED)
