@@ -443,7 +443,7 @@ def test_what_was_measured_has_the_same_faces(name: str):
     assert found.to_markdown().startswith("**") and r"\begin{tabular}" in found.to_latex()
     assert json.loads(found.to_json())
     if name == "validation":
-        assert "status" in found.to_dict() and found.to_dict()["status"] == "open"
+        assert "status" in found.to_dict() and found.to_dict()["status"] == "proved"
         assert [row[0] for row in table.rows] == [str(verdict.outcome) for verdict in found.verdicts]
         assert found.plot().data
 

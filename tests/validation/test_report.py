@@ -78,7 +78,7 @@ def test_a_card_says_what_refutes_its_claim_and_what_its_runs_say(card):
     shown = view.card({**FIXTURE["cards"][0]}, mine)
     assert shown["printed"] == "refuted" and shown["corrected"] == "proved"
     assert shown["summary"][0] == "Printed: refuted by 2 exact instances, by a factor 45063."
-    assert shown["summary"][1] == "Corrected: proved in 12 steps that the kernel checks."
+    assert shown["summary"][1] == "Corrected: proved in 3 steps that the kernel checks."
     assert "each verdict is about its own instance" in shown["summary"][2]
     real = view.card(card, [])
     assert real["printed"] == "refuted" and real["name"] == "Theorem 5.1"
@@ -89,7 +89,7 @@ def test_a_card_says_what_refutes_its_claim_and_what_its_runs_say(card):
 
 def test_counts_are_those_of_the_contents():
     board = view.dashboard(FIXTURE, [f for c in FIXTURE["cards"] for f in c["findings"]])
-    assert {item["name"]: item["count"] for item in board["printed"]} == {"refuted": 1, "open": 1, "derived": 1}
+    assert {item["name"]: item["count"] for item in board["printed"]} == {"refuted": 1, "open": 1, "proved": 1}
     assert {item["name"]: item["count"] for item in board["findings"]} == {"breaks": 1, "constant": 1, "slip": 1}
     assert sum(item["count"] for item in board["all"]) == sum(len(c["statements"]) for c in FIXTURE["cards"])
     broken = [{**FIXTURE["controls"][0], "got": "SUPPORTED"}]
