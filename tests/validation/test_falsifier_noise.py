@@ -91,6 +91,16 @@ def run_in_doubles(instance: Instance, steps: int) -> Run:
     return Run(build, 1, steps)
 
 
+def test_a_conditional_bundle_from_before_outer_noise_has_none():
+    now = INSTANCES["conditional"].parameters
+    old = {name: value for name, value in now.items() if name != "gradient_noise"}
+    silent = exact_problem(Instance("conditional", {**now, "gradient_noise": [Q(0)] * 2}))
+    read = exact_problem(Instance("conditional", old))
+    assert read.constants() == silent.constants() != exact_problem(INSTANCES["conditional"]).constants()
+    with pytest.raises(ValueError, match="wanted the parameters"):
+        exact_problem(Instance("conditional", {name: value for name, value in old.items() if name != "value_noise"}))
+
+
 @pytest.mark.parametrize("kind", INSTANCES)
 def test_closed_moments_are_the_mean_over_all_paths(kind: str) -> None:
     """Exact numbers and doubles, by both laws: four computations of one expectation."""

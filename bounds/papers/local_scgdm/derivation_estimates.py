@@ -24,6 +24,7 @@ from ...proof.kernel import (
     Product,
     Project,
     Reader,
+    Signomial,
     Step,
     Term,
     Vanishing,
@@ -201,41 +202,51 @@ def inner_moves(c: Constants) -> tuple[Step, ...]:
     )
 
 
+def inner_error(s: Reader, c: Constants, squares: Squares, pairing: tuple[Signomial, str, Term]) -> Step:
+    """U after a step from U before it, in both cases; `squares` complete Young's inequality, `pairing` puts the update in."""
+    second = Fraction(3, 2) * s.eta * s.beta**2 * s.C_g**2 / s.gamma
+    return Step(
+        "inner.error",
+        Combine(
+            quantity("U"),
+            (1 - c.w) * quantity("U", -1)
+            + second * quantity("M", -1)
+            + 3 * c.w * s.C_g**2 * quantity("X")
+            + c.w**2 * s.delta_g**2,
+            (
+                (ONE, "U"),
+                (-(1 - c.w), "U.before"),
+                (c.w**2, "value.noise"),
+                (3 * c.w, "inner.apart"),
+                (Fraction(3, 2) * (1 - c.w) ** 2 / c.w, "inner.moved"),
+                (Fraction(3, 2) * (1 - c.w) ** 2 * s.C_g**2 / c.w, "inner.step"),
+                (-3 * c.w * s.C_g**2, "X"),
+            ),
+            squares,
+            pairings=(pairing,),
+        ),
+        "Young's inequality with w/(1 - w) and 1/2; the fresh noise is orthogonal",
+    )
+
+
 def inner(s: Reader, c: Constants) -> tuple[Step, ...]:
     """Step 4: the error of the mean inner estimate, and the spread of the estimates within a round."""
     after, old = clients(NEXT_U), clients(U) - g(BEFORE)
     moved, off = (1 - c.w) * (g(BEFORE) - g(BAR)), c.w * (clients(g(X)) - g(BAR))
     spread = away(g(X))
-    second = Fraction(3, 2) * s.eta * s.beta**2 * s.C_g**2 / s.gamma
     value_gap = g(X) - g(BAR)
     return (
         *inner_moves(c),
-        Step(
-            "inner.error",
-            Combine(
-                quantity("U"),
-                (1 - c.w) * quantity("U", -1)
-                + second * quantity("M", -1)
-                + 3 * c.w * s.C_g**2 * quantity("X")
-                + c.w**2 * s.delta_g**2,
-                (
-                    (ONE, "U"),
-                    (-(1 - c.w), "U.before"),
-                    (c.w**2, "value.noise"),
-                    (3 * c.w, "inner.apart"),
-                    (Fraction(3, 2) * (1 - c.w) ** 2 / c.w, "inner.moved"),
-                    (Fraction(3, 2) * (1 - c.w) ** 2 * s.C_g**2 / c.w, "inner.step"),
-                    (-3 * c.w * s.C_g**2, "X"),
-                ),
-                (
-                    (1 / c.w - 1, c.w * old - moved - off),
-                    (1 / (2 * c.w), moved - 2 * off),
-                    *deviation("k", NOISE, weight=c.w**2),
-                    *deviation("k", value_gap, weight=3 * c.w),
-                ),
-                pairings=((ONE, "mean u later", after + clients(c.estimate["later"]) - 2 * g(BAR)),),
+        inner_error(
+            s,
+            c,
+            (
+                (1 / c.w - 1, c.w * old - moved - off),
+                (1 / (2 * c.w), moved - 2 * off),
+                *deviation("k", NOISE, weight=c.w**2),
+                *deviation("k", value_gap, weight=3 * c.w),
             ),
-            "Young's inequality with w/(1 - w) and 1/2; the fresh noise is orthogonal",
+            (ONE, "mean u later", after + clients(c.estimate["later"]) - 2 * g(BAR)),
         ),
         Step("R", Open("R", 1)),
         Step("R.now", Open("R")),
@@ -462,34 +473,17 @@ def inner_kept(s: Reader, c: Constants) -> tuple[Step, ...]:
     at = c.estimate["later"]
     old, fresh = U - g(BEFORE), c.w * (g(X) - g(BAR))
     moved = (1 - c.w) * (g(BEFORE) - g(BAR))
-    second = Fraction(3, 2) * s.eta * s.beta**2 * s.C_g**2 / s.gamma
     parts, joined = bias_parts(c)
     four_thirds = Fraction(4, 3)
     return (
         *inner_moves(c),
         Step("u.first", Definition("u", "first local")),
         Step("u.later", Definition("u", "local")),
-        Step(
-            "inner.error",
-            Combine(
-                quantity("U"),
-                (1 - c.w) * quantity("U", -1)
-                + second * quantity("M", -1)
-                + 3 * c.w * s.C_g**2 * quantity("X")
-                + c.w**2 * s.delta_g**2,
-                (
-                    (ONE, "U"),
-                    (-(1 - c.w), "U.before"),
-                    (c.w**2, "value.noise"),
-                    (3 * c.w, "inner.apart"),
-                    (Fraction(3, 2) * (1 - c.w) ** 2 / c.w, "inner.moved"),
-                    (Fraction(3, 2) * (1 - c.w) ** 2 * s.C_g**2 / c.w, "inner.step"),
-                    (-3 * c.w * s.C_g**2, "X"),
-                ),
-                ((1 / c.w - 1, c.w * old - moved - fresh), (1 / (2 * c.w), moved - 2 * fresh)),
-                pairings=((ONE, "u.later", NEXT_U + at - 2 * g(BAR)),),
-            ),
-            "Young's inequality with w/(1 - w) and 1/2; the fresh noise is orthogonal",
+        inner_error(
+            s,
+            c,
+            ((1 / c.w - 1, c.w * old - moved - fresh), (1 / (2 * c.w), moved - 2 * fresh)),
+            (ONE, "u.later", NEXT_U + at - 2 * g(BAR)),
         ),
         *parts,
         Step(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ....synthetic.kinds import InnerSample
-from .base import ExactProblem, Signs, at, curves, integral_at, per_client, per_lane, root_above
+from .base import ExactProblem, Instance, Signs, at, curves, integral_at, per_client, per_lane, root_above
 from .curve import Curve, composed, infimum_gap, mean
 from .tensor import ExactTensor, raw
 
@@ -205,6 +205,11 @@ class ExactConditional(_OwnOuter):
     NAMES: ClassVar[frozenset[str]] = frozenset(
         ("inner_slope", "inner_offset", "value_noise", "gradient_noise", "knots", "slopes", "start")
     )
+
+    def __init__(self, instance: Instance) -> None:
+        """Bundles that were written before outer noise was searched have none."""
+        silent = [Q(0)] * len(instance.parameters.get("inner_slope", ()))
+        super().__init__(replace(instance, parameters={"gradient_noise": silent, **instance.parameters}))
 
     def sample_outer(self, draws: Any, batch: int, purpose: str = "outer") -> OuterSigns:
         """Without noise every batch is one sample."""
