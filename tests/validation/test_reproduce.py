@@ -285,7 +285,7 @@ def test_what_cannot_be_run_is_said_in_one_line(arguments, said, tmp_path):
 
 
 def test_a_page_shows_every_figure_that_was_run(tmp_path, monkeypatch):
-    only = {"feddro/figure_6": figures()["feddro/figure_6"], "feddro/table_1": figures()["feddro/table_1"]}
+    only = {name: figures()[name] for name in ("fcsg/figure_2", "feddro/figure_6", "feddro/table_1")}
     monkeypatch.setattr(reproduce, "figures", lambda: only)
     said = []
     rows = reproduce.run_all(Setup(seeds=6), tmp_path, said.append)
@@ -294,6 +294,8 @@ def test_a_page_shows_every_figure_that_was_run(tmp_path, monkeypatch):
         len(rows) == 1
         and page.count("<svg ") == 1
         and "feddro/table_1" in page
+        and "<td>not run; the paper shows: " in page
+        and "<td>nothing to run; the paper shows: " in page
         and only["feddro/figure_6"].shows in page
     )
     assert "Measured on 2" in page and rows[0]["date"] and rows[0]["cpu_seconds"] >= 0

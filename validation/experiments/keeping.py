@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...storage import make_folder, read_json, write_json, write_text
-from .page import measured_on, totals, write_page
+from .page import measured_on, outcome, totals, write_page
 from .reproduce import FORMAT, listing
 
 KEPT = Path(__file__).parents[2] / "docs" / "reproduced"
@@ -79,7 +79,7 @@ def as_markdown(rows: list[Mapping[str, Any]]) -> str:
     ]
     for each in listing():
         name = each["figure"]
-        verdict = known[name]["verdict"] if name in known else "; ".join((each["paper_shows"], *each["differences"]))
+        verdict = "; ".join((outcome(each, known), *(() if name in known else each["differences"])))
         shown = f"[{name}](#{_anchor(name)})" if name in known else name
         lines.append(f"| {shown} | {each['title']} | {each['standing']} | {verdict} |")
     for row in rows:

@@ -71,13 +71,20 @@ def totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     return {"figures": len(rows), "orderings": len(every), "same": len(every) - len(others), "explained": explained}
 
 
+def outcome(row: Mapping[str, Any], measured: Mapping[str, Mapping[str, Any]]) -> str:
+    """What came out of one figure; of one that was not run, that it was not, and what the paper's shows."""
+    if (name := row["figure"]) in measured:
+        return str(measured[name]["verdict"])
+    return f"{'nothing to run' if row['standing'] == 'theory' else 'not run'}; the paper shows: {row['paper_shows']}"
+
+
 def _table(everything: Sequence[Mapping[str, Any]], measured: Mapping[str, Mapping[str, Any]]) -> str:
     head = "<tr><th scope='col'>figure or table</th><th scope='col'>about</th><th scope='col'>here</th><th scope='col'>ordering</th></tr>"
     body = []
     for row in everything:
         name = row["figure"]
         shown = f"<a href='#{_anchor(name)}'>{escape(name)}</a>" if name in measured else escape(name)
-        verdict = escape(measured[name]["verdict"]) if name in measured else escape(row["paper_shows"])
+        verdict = escape(outcome(row, measured))
         body.append(
             f"<tr><td>{shown}</td><td>{escape(row['title'])}</td><td>{escape(row['standing'])}</td><td>{verdict}</td></tr>"
         )
