@@ -17,7 +17,7 @@ from ...errors import InputError
 from ...outside import load_object
 from ...storage import write_text
 from ...synthetic.estimation import Estimate, Estimates, estimate_constants
-from ...synthetic.estimation.estimate import POINTS
+from ...synthetic.estimation.search import POINTS
 from ...synthetic.models import from_model
 from ...synthetic.models.flat import Loss
 from ..runs.values import CHOSEN_BY_THE_RUN, GIVEN_BY_THE_PROBLEM

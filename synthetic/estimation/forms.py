@@ -1,0 +1,350 @@
+"""What each form of `synthetic/models` needs estimated, from whole client data or by composition rules from its parts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..models.forms import Chi2OverExamples, FederatedModel, KLOverClients, KLOverExamples, MAMLModel, MetaModel
+from .glm import certified
+from .lanczos import spectral_norm
+from .losses import FAILURE, LANCZOS_STEPS, Losses, Pointwise
+from .search import Estimate, Search, capped, proved
+
+FEW = 14
+"""Points for what needs every example's Hessian."""
+_WHOLE = "the largest over the clients, from all their data,"
+_LANCZOS = f"{_WHOLE} by Lanczos on Hessian products, enlarged by what 20 steps may miss,"
+
+
+def _federated(problem: FederatedModel, search: Search) -> Iterator[Estimate]:
+    losses = Losses(problem.parts)
+    known = {each.quantity: each for each in certified(problem.parts)}
+    yield from (proved(name, float(each.value), each.argument) for name, each in known.items())
+    table: tuple[tuple[str, Pointwise, str, int | None], ...] = (
+        ("local_smoothness", losses.smoothness, f"Norm of the Hessian of a client, {_LANCZOS} at random points", None),
+        (
+            "objective_smoothness",
+            losses.whole_smoothness,
+            "Norm of the Hessian of the whole, by Lanczos, at random points",
+            None,
+        ),
+        ("local_sample_smoothness", losses.sample_smoothness, "Norm of the Hessian of an example, by Lanczos", FEW),
+        (
+            "local_gradient_noise",
+            losses.gradient_noise,
+            f"Deviation of an example's gradient, {_WHOLE} at random points",
+            None,
+        ),
+        (
+            "local_gradient_bound",
+            losses.client_gradient,
+            f"Length of a client's gradient, {_WHOLE} at random points",
+            None,
+        ),
+        (
+            "local_sample_gradient_bound",
+            losses.sample_gradient,
+            "Length of an example's gradient, at random points",
+            None,
+        ),
+        ("local_gradient_heterogeneity", losses.mean_square_heterogeneity, "Root of mean_k ||grad_k - grad||^2", None),
+        ("gradient_cap", losses.whole_gradient, "Length of the whole gradient, at random points", None),
+    )
+    found: dict[str, Estimate] = {}
+    for name, function, what, count in table:
+        if name not in known and search.wants(name):
+            found[name] = search.largest(name, function, what, count)
+    if {"local_smoothness", "objective_smoothness"} <= found.keys():
+        found["objective_smoothness"] = capped(
+            found["objective_smoothness"],
+            found["local_smoothness"].value,
+            "The mean of Hessians has at most the norm of the largest",
+        )
+    yield from found.values()
+
+
+def _inner(losses: Losses, search: Search, sampled: bool = True) -> dict[str, Estimate]:
+    """Of g_k = mean_i u(l_ki) with one sampled i."""
+    table: tuple[tuple[str, Pointwise, str, int | None], ...] = (
+        ("inner_lipschitz", losses.client_gradient, f"Length of the inner gradient, {_WHOLE} at random points", None),
+        (
+            "inner_mean_square_lipschitz",
+            losses.mean_square_stretch,
+            "Root of the largest eigenvalue of mean_i grad u_i grad u_i^T",
+            None,
+        ),
+        (
+            "inner_jacobian_mean_square",
+            losses.gradient_mean_square,
+            "Root mean square of an example's inner gradient",
+            None,
+        ),
+        (
+            "inner_sample_lipschitz",
+            losses.sample_gradient,
+            "Length of an example's inner gradient, at random points",
+            None,
+        ),
+        ("inner_smoothness", losses.smoothness, f"Norm of the inner Hessian, {_LANCZOS} at random points", None),
+        ("inner_sample_smoothness", losses.sample_smoothness, "Norm of an example's inner Hessian, by Lanczos", FEW),
+        ("inner_jacobian_noise", losses.gradient_noise, f"Deviation of an example's inner gradient, {_WHOLE}", None),
+        ("inner_value_noise", losses.value_noise, f"Deviation of an example's inner value, {_WHOLE}", None),
+        ("inner_jacobian_heterogeneity", losses.heterogeneity, "max_k ||grad g_k - grad g||, from all data", None),
+    )
+    used = {
+        "inner_lipschitz": ("objective_smoothness", "gradient_cap"),
+        "inner_smoothness": ("objective_smoothness",),
+        "inner_jacobian_noise": ("inner_noise", "composite_noise"),
+        "inner_value_noise": ("inner_noise", "composite_noise"),
+    }
+    found = {}
+    for name, function, what, count in table:
+        if search.wants(name, *used.get(name, ())):
+            found[name] = search.largest(name, function, what, count)
+    if {"inner_jacobian_noise", "inner_value_noise"} <= found.keys():
+        noises = (found["inner_jacobian_noise"], found["inner_value_noise"])
+        found["inner_noise"] = replace(max(noises, key=lambda one: one.value), quantity="inner_noise")
+    return found
+
+
+def _whole(
+    problem: Any, found: Mapping[str, Estimate], search: Search, slope: float, bend: float, extra: float = 0.0
+) -> Iterator[Estimate]:
+    """Smoothness and cap of f(g) + h, directly and by the chain rule from the parts, whichever is less."""
+    L_g, J = found.get("inner_smoothness"), found.get("inner_lipschitz")
+    if search.wants("objective_smoothness") and L_g and J:
+        direct = search.largest(
+            "objective_smoothness",
+            _smoothness_of(problem),
+            "Norm of the Hessian of the objective, by Lanczos on differences of its gradient, at random points",
+        )
+        rule = J.value**2 * bend + slope * L_g.value + extra
+        yield capped(direct, rule, "Chain rule, |J|^2 L_f + |f'| L_g (+ L_h) of the estimated parts")
+    if search.wants("gradient_cap"):
+        cap = search.largest(
+            "gradient_cap",
+            lambda x: torch.linalg.vector_norm(problem.gradient(x), dim=-1),
+            "Length of the gradient of the objective",
+        )
+        yield cap
+
+
+def _smoothness_of(problem: Any) -> Pointwise:
+    """||Hessian of the objective||, its products by central differences of the exact gradient."""
+
+    def norm(x: Tensor) -> Tensor:
+        step = 1e-5 * (1 + torch.linalg.vector_norm(x, dim=-1, keepdim=True))
+
+        def product(v: Tensor) -> Tensor:
+            return (problem.gradient(x + step * v) - problem.gradient(x - step * v)) / (2 * step)
+
+        return spectral_norm(product, x.shape, LANCZOS_STEPS, FAILURE)[0]
+
+    return norm
+
+
+def _outer(lipschitz: Estimate, smoothness: Estimate) -> Iterator[Estimate]:
+    """All outer constants of an f without noise."""
+    yield lipschitz
+    yield smoothness
+    yield replace(lipschitz, quantity="outer_mean_square_lipschitz")
+    yield replace(lipschitz, quantity="outer_sample_lipschitz")
+    yield replace(smoothness, quantity="outer_sample_smoothness")
+    yield proved("outer_gradient_noise", 0.0, "The outer function has no noise")
+
+
+def _kl_clients(problem: KLOverClients, search: Search) -> Iterator[Estimate]:
+    losses = Losses(problem.parts)
+    found = _inner(losses, search)
+    top = search.largest(
+        "outer_lipschitz", losses.largest_value, "exp at the largest loss of an example, at random points"
+    )
+
+    def exponential(value: float, order: int) -> float:
+        return math.exp((value - problem.level) / problem.gamma) / problem.gamma**order
+
+    def of(name: str, order: int) -> Estimate:
+        growth = tuple((count, exponential(value, order)) for count, value in top.growth)
+        return replace(top, quantity=name, value=exponential(top.value, order), growth=growth)
+
+    lipschitz, smoothness = of("outer_lipschitz", 1), of("outer_smoothness", 2)
+    yield from found.values()
+    yield from _outer(lipschitz, smoothness)
+    if "inner_noise" in found:
+        yield replace(found["inner_noise"], quantity="composite_noise")
+    yield from _whole(problem, found, search, lipschitz.value, smoothness.value)
+
+
+def _no_extra() -> Iterator[Estimate]:
+    for name in ("smoothness", "gradient_noise", "heterogeneity"):
+        yield proved(f"noncompositional_{name}", 0.0, "There is no h")
+
+
+def _kl_dro(problem: KLOverExamples, search: Search) -> Iterator[Estimate]:
+    weight = problem.weight
+    found = _inner(Losses(problem.parts, lambda losses: torch.exp(losses / weight)), search)
+    yield from found.values()
+    yield from _outer(
+        proved("outer_lipschitz", weight, "lambda log y has slope lambda / y, and is linear below y = 1"),
+        proved("outer_smoothness", weight, "lambda log y curves by lambda / y^2, and not below y = 1"),
+    )
+    yield from _no_extra()
+    yield from _whole(problem, found, search, weight, weight)
+
+
+def _chi2_dro(problem: Chi2OverExamples, search: Search) -> Iterator[Estimate]:
+    losses, weight = Losses(problem.parts), problem.weight
+    squared = Losses(problem.parts, lambda values: values + values * values / (2 * weight))
+    found = _inner(losses, search)
+    top = search.largest("outer_lipschitz", losses.largest_value, "|y| / lambda at the largest loss of an example")
+    lipschitz = replace(
+        top, value=top.value / weight, growth=tuple((count, value / weight) for count, value in top.growth)
+    )
+    yield from found.values()
+    yield from _outer(lipschitz, proved("outer_smoothness", 1 / weight, "-y^2 / (2 lambda) curves by 1 / lambda"))
+    table: tuple[tuple[str, Pointwise, str], ...] = (
+        ("noncompositional_smoothness", squared.smoothness, f"Norm of the Hessian of h_k, {_LANCZOS} at random points"),
+        (
+            "noncompositional_gradient_noise",
+            squared.gradient_noise,
+            f"Deviation of an example's gradient of h_k, {_WHOLE}",
+        ),
+        ("noncompositional_heterogeneity", squared.heterogeneity, "max_k ||grad h_k - grad h||, from all data"),
+    )
+    extra = 0.0
+    for name, function, what in table:
+        if search.wants(name, *(("objective_smoothness",) if name.endswith("smoothness") else ())):
+            one = search.largest(name, function, what)
+            extra = one.value if name.endswith("smoothness") else extra
+            yield one
+    yield from _whole(problem, found, search, lipschitz.value, 1 / weight, extra)
+
+
+def _local(problem: Any, search: Search, names: tuple[str, ...]) -> dict[str, Estimate]:
+    """Of the losses before any fine-tuning."""
+    losses = Losses(problem.parts)
+    steps = search.region.draw(2 * search.points, search.seed + 7)
+    unit = 1e-3 * max(search.region.radius, 1e-6)
+
+    def change(x: Tensor) -> Tensor:
+        away = steps[: len(x)] - steps[len(x) : 2 * len(x)] + 1e-12
+        return losses.hessian_change(x, unit * away / torch.linalg.vector_norm(away, dim=-1, keepdim=True))
+
+    table: dict[str, tuple[Pointwise, str, int | None]] = {
+        "local_gradient_bound": (
+            losses.client_gradient,
+            f"Length of a client's gradient, {_WHOLE} at random points",
+            None,
+        ),
+        "local_smoothness": (losses.smoothness, f"Norm of the Hessian of a client, {_LANCZOS} at random points", None),
+        "local_hessian_lipschitz": (
+            change,
+            "Norm of the change of a client's Hessian over a short random step, by Lanczos",
+            FEW,
+        ),
+        "local_gradient_noise": (losses.gradient_noise, f"Deviation of an example's gradient, {_WHOLE}", None),
+        "local_hessian_noise": (
+            losses.hessian_noise,
+            "Frobenius deviation of an example's Hessian, by 8 random vectors",
+            FEW,
+        ),
+        "local_gradient_heterogeneity": (losses.mean_square_heterogeneity, "Root of mean_k ||grad_k - grad||^2", None),
+    }
+    return {name: search.largest(name, *table[name]) for name in names}
+
+
+def _meta(problem: MetaModel, search: Search) -> Iterator[Estimate]:
+    wanted = (
+        "local_gradient_bound", "local_smoothness", "local_hessian_lipschitz", "local_gradient_noise", "local_hessian_noise",
+        "local_gradient_heterogeneity",
+    )  # fmt: skip
+    found = _local(problem, search, tuple(name for name in wanted if search.wants(name)))
+    yield from found.values()
+    if search.wants("local_hessian_heterogeneity"):
+        smoothness = found.get("local_smoothness") or next(
+            iter(_local(problem, search, ("local_smoothness",)).values())
+        )
+        yield replace(
+            smoothness, quantity="local_hessian_heterogeneity",
+            method=f"Not above the norm of the clients' Hessians: root of mean ||H_k - H||^2 <= max ||H_k||. {smoothness.method}",
+        )  # fmt: skip
+
+
+def _maml(problem: MAMLModel, search: Search) -> Iterator[Estimate]:
+    """By the composition rules from the constants of the losses, with the inner step lam."""
+    lam = problem.lam
+    local = _local(
+        problem, search,
+        ("local_gradient_bound", "local_smoothness", "local_hessian_lipschitz", "local_gradient_noise", "local_hessian_noise"),
+    )  # fmt: skip
+    G, L, rho, noise, shake = local.values()
+    longest = search.largest(
+        "outer_sample_lipschitz", Losses(problem.parts).sample_gradient, "Length of an example's gradient"
+    )
+    sample = search.largest(
+        "outer_sample_smoothness", Losses(problem.parts).sample_smoothness, "Norm of an example's Hessian", FEW
+    )
+
+    def made(name: str, value: float, rule: str, of: Estimate) -> Estimate:
+        return replace(
+            of, quantity=name, value=value, method=f"{rule} of the estimated constants of the losses", growth=()
+        )
+
+    steep = 1 + lam * L.value
+    yield made("inner_lipschitz", steep, "1 + lam L_1", L)
+    yield made(
+        "inner_jacobian_mean_square",
+        math.hypot(steep, lam * shake.value),
+        "root of (1 + lam L_1)^2 + (lam sigma_2)^2, spectral norm by Frobenius,",
+        shake,
+    )
+    yield made(
+        "inner_mean_square_lipschitz",
+        math.hypot(steep, lam * shake.value),
+        "root of (1 + lam L_1)^2 + (lam sigma_2)^2",
+        shake,
+    )
+    yield made(
+        "inner_sample_lipschitz", 1 + lam * sample.value, "1 + lam times the largest Hessian of an example", sample
+    )
+    yield made("inner_smoothness", lam * rho.value, "lam times the Lipschitz constant of the Hessian", rho)
+    yield made("inner_jacobian_noise", lam * shake.value, "lam times the Hessian noise", shake)
+    yield made("inner_value_noise", lam * noise.value, "lam times the gradient noise", noise)
+    yield replace(G, quantity="outer_lipschitz")
+    yield replace(L, quantity="outer_smoothness")
+    yield replace(noise, quantity="outer_gradient_noise")
+    yield longest
+    yield sample
+    yield made("outer_mean_square_lipschitz", math.hypot(G.value, noise.value), "root of G^2 + sigma_1^2", G)
+    noises = (
+        made("composite_noise", lam * shake.value, "lam times the Hessian noise", shake),
+        replace(noise, quantity="composite_noise"),
+    )
+    yield max(noises, key=lambda one: one.value)
+    if search.wants("objective_smoothness"):
+        direct = search.largest(
+            "objective_smoothness",
+            _smoothness_of(problem),
+            "Norm of the Hessian of the objective, by Lanczos on differences of its gradient",
+        )
+        yield capped(
+            direct,
+            steep**2 * L.value + lam * G.value * rho.value,
+            "(1 + lam L_1)^2 L_1 + lam G rho of the estimated parts",
+        )
+
+
+FORMS: Mapping[type, Callable[[Any, Search], Iterator[Estimate]]] = {
+    FederatedModel: _federated,
+    KLOverClients: _kl_clients,
+    KLOverExamples: _kl_dro,
+    Chi2OverExamples: _chi2_dro,
+    MAMLModel: _maml,
+    MetaModel: _meta,
+}

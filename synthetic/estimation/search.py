@@ -1,0 +1,138 @@
+"""One estimated constant, several of them, and the search of the largest pointwise value over a region."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...errors import InputError
+from ..certificate import Certificate, as_point
+from .losses import Pointwise
+from .region import Region, share_above
+
+POINTS = 59
+"""The fewest whose largest value leaves at most 5% of a law above it, at 95% confidence."""
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One constant.
+
+    Attributes:
+        kind: "estimated"; "upper" for what is proved, which holds everywhere or follows from a bound of the loss.
+        method: how it was found, in a sentence. where: the region, or where it was attained.
+        confidence: of the statement that at most a share `above` of the region's law has more; None for what is proved.
+        growth: (points tried, largest so far): if it still grows at the end, search longer.
+    """
+
+    quantity: str
+    value: float
+    kind: str
+    method: str
+    where: str
+    confidence: float | None = None
+    above: float | None = None
+    growth: tuple[tuple[int, float], ...] = ()
+    point: tuple[float, ...] = field(default=(), repr=False)
+
+    @property
+    def certificate(self) -> Certificate:
+        """As a problem declares it; an estimated one leads to no support."""
+        return Certificate(self.quantity, self.value, self.kind, self.said, self.where)
+
+    @property
+    def said(self) -> str:
+        """The method with what is promised."""
+        if self.confidence is None:
+            return self.method
+        promise = f"at {self.confidence:.0%} confidence at most a share {self.above:.2g} of the region has more"
+        grown = ", ".join(f"{value:.4g} after {count}" for count, value in self.growth)
+        return f"No proof. {self.method}; {promise}. Growth with the search: {grown} points."
+
+
+@dataclass(frozen=True)
+class Estimates(Mapping[str, Estimate]):
+    """The estimates by quantity, the region, and the problem that carries them as its constants."""
+
+    found: Mapping[str, Estimate]
+    region: Region
+    problem: Any
+
+    def __getitem__(self, name: str) -> Estimate:
+        if name not in self.found:
+            raise InputError(f"{name[:40]}: not estimated for this form; wanted one of {' '.join(self.found)}")
+        return self.found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.found)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<32} {one.value:<12.6g} {one.kind}: {one.said}" for name, one in self.found.items())
+
+
+@dataclass(frozen=True)
+class Search:
+    """The points, and how the largest value over them is sought."""
+
+    region: Region
+    points: int
+    seed: int
+    say: Callable[[str], None]
+    only: frozenset[str] | None
+    together: int
+
+    def wants(self, *names: str) -> bool:
+        return self.only is None or not self.only.isdisjoint(names)
+
+    def largest(self, name: str, function: Pointwise, what: str, count: int | None = None) -> Estimate:
+        """The largest of the pointwise values: random points first, then the run, then about the best."""
+        count = min(count or self.points, self.points)
+        self.say(name)
+        random = self.region.draw(count, self.seed)
+        run = self.region.run[:: max(1, len(self.region.run) // max(2, count // 6))]
+        values = in_chunks(function, random, self.together)
+        growth = [
+            (share, float(values[:share].max())) for share in sorted({max(1, count // 4), max(1, count // 2), count})
+        ]
+        tried, everything = random, values
+        for more in (run, None):
+            best = tried[int(everything.argmax())]
+            extra = self.region.about(best, max(4, count // 6), self.seed + 1) if more is None else more
+            tried, everything = (
+                torch.cat([tried, extra]),
+                torch.cat([everything, in_chunks(function, extra, self.together)]),
+            )
+            growth.append((len(tried), float(everything.max())))
+        place = int(everything.argmax())
+        if not bool(everything.isfinite().all()):
+            raise InputError(f"{name}: is not finite at a point of the region; wanted a smaller radius or another run")
+        return Estimate(
+            name, float(everything.max()), "estimated", what, self.region.text(), CONFIDENCE, share_above(count, CONFIDENCE),
+            tuple(growth), as_point(tried[place]),
+        )  # fmt: skip
+
+
+def in_chunks(function: Pointwise, x: Tensor, together: int) -> Tensor:
+    with torch.no_grad():
+        return torch.cat([function(part) for part in x.split(together)])
+
+
+def proved(name: str, value: float, why: str, where: str = "everywhere") -> Estimate:
+    return Estimate(name, value, "upper", why, where)
+
+
+def capped(one: Estimate, rule: float, why: str) -> Estimate:
+    """Not above what the rule gives; the rule's inputs are estimates themselves."""
+    return (
+        one
+        if one.value <= rule
+        else replace(one, value=rule, method=f"{why}, which is below the {one.value:.4g} of: {one.method}")
+    )
