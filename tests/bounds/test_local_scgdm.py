@@ -65,9 +65,9 @@ def repaired(C_f, C_g, L_f, L_g, sigma_f, sigma_g, delta_g, F_gap, alpha, beta, 
         "initial_inner": 16 * k / (3 * w * T),
         "inner_noise": 8 * k * w / 3,
         "gradient_noise": c * noise,
-        "inner_noise_second": 14 * k * w**2 / 3,
-        "inner_disagreement": 16 * p * k * w**2 / 3,
-        "drift": (64 * C_g**4 * L_f**2 / 3 + 8 * (C_f * L_g) ** 2) * ((p - 1) * beta * eta * C_f * C_g) ** 2,
+        "inner_noise_second": 2 * k * w**2,
+        "inner_disagreement": 8 * p * k * w**2 / 3,
+        "drift": (32 * C_g**4 * L_f**2 / 3 + 8 * (C_f * L_g) ** 2) * ((p - 1) * beta * eta * C_f * C_g) ** 2,
     }
 
 

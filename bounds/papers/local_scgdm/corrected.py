@@ -103,13 +103,14 @@ def corrected(s: SimpleNamespace, l_f: Derived, conditions: tuple[Condition, ...
     """
     names = ("mean_error", "mean_momentum", "mean_inner", "next_mean_inner", "bias", "spread", "fresh")
     error, momentum, inner, next_inner, bias, spread, fresh = map(slack_symbol, names)
-    in_range, inner_range, small, scale = conditions
+    in_range, _, small, scale = conditions
     smooth = l_f.symbol
     sweep = {s.beta: small.right / (1 + _U), s.alpha: 1 / (s.eta * (1 + _V)), s.eta: 1 / (1 + _W)}
     _check_descent(s, smooth, sweep)
     c, w, step = s.alpha * s.eta, s.gamma * s.eta, s.beta * s.eta
     lipschitz = s.C_g**2 * s.L_f**2
-    weight_e, weight_u = s.beta / (2 * s.alpha), R(4, 3) * s.beta * lipschitz / s.gamma
+    weight_e, full_u = s.beta / (2 * s.alpha), R(4, 3) * s.beta * lipschitz / s.gamma
+    weight_u = full_u * (1 - w)  # with the share of step 2 it cancels the inner error
 
     noise = s.C_g**2 * s.sigma_f**2 + 2 * s.C_f**2 * s.sigma_g**2  # step 1
     mean_bias = R(4, 3) * lipschitz * (next_inner + spread) + 4 * s.C_f**2 * s.L_g**2 * s.consensus_error  # step 2
@@ -118,7 +119,7 @@ def corrected(s: SimpleNamespace, l_f: Derived, conditions: tuple[Condition, ...
     step_4 = (1 - w) * inner + R(3, 2) * s.eta * s.beta**2 * s.C_g**2 / s.gamma * momentum
     step_4 += 3 * w * s.C_g**2 * s.consensus_error + w**2 * s.delta_g**2
     at_start = s.delta_g**2 / (w * s.T)  # the first block, averaged over T steps
-    step_4_spread = 2 * s.C_g**2 * s.consensus_error + 2 * s.p * w**2 * s.delta_g**2 + at_start
+    step_4_spread = s.C_g**2 * s.consensus_error + s.p * w**2 * s.delta_g**2 + at_start
     start_e = noise + 2 * lipschitz * s.delta_g**2
 
     chain = Chain(-step / 2 * s.gradient_sq - step / 4 * momentum + step / 2 * error)  # step 6
@@ -130,14 +131,13 @@ def corrected(s: SimpleNamespace, l_f: Derived, conditions: tuple[Condition, ...
     )
     if sp.cancel(chain.coefficient(error)) != 0:
         raise DeclarationError("the weight beta/(2 alpha) does not cancel the momentum error")
+    if sp.cancel(chain.coefficient(inner)) != 0:
+        raise DeclarationError("the weight of the inner error does not cancel it")
     drop = {s.beta: sweep[s.beta], s.eta: 1 / (1 + _V)}
-    first = (s.F_gap + weight_e * start_e + weight_u * s.delta_g**2) * 2 / (step * s.T)
-    absorbed = 16 * s.C_g**4 * s.L_f**2 + 8 * s.C_f**2 * s.L_g**2
+    first = (s.F_gap + weight_e * start_e + full_u * s.delta_g**2) * 2 / (step * s.T)
     chain = (
-        chain.limit(inner, sp.Integer(0), "the inner error has a nonpositive coefficient")
-        .limit(momentum, sp.Integer(0), "the momentum has a nonpositive coefficient", (small, scale), drop)
+        chain.limit(momentum, sp.Integer(0), "the momentum has a nonpositive coefficient", (small, scale), drop)
         .limit(fresh, 2 * lipschitz, "alpha eta < 1", (in_range,), {s.alpha: 1 / (s.eta * (1 + _U))})
-        .limit(s.consensus_error, absorbed, "gamma eta < 1", (inner_range,), {s.gamma: 1 / (s.eta * (1 + _U))})
         .insert(fresh, w**2 * s.delta_g**2, "the fresh part of the inner estimate")
         .insert(spread, step_4_spread, "step 4, Y")
         .plus(first, "the start")

@@ -125,7 +125,7 @@ def errors(s: Reader, c: Constants, weights: Weights, certificate: Certificate) 
     second = Fraction(3, 2) * s.eta * s.beta**2 * s.C_g**2 / s.gamma
     share = Fraction(8, 3) * c.by_value
     value_noise = c.by_value * s.delta_g**2
-    absorbed = Fraction(64, 3) * s.C_g**2 * c.by_value + 8 * s.C_f**2 * s.L_g**2
+    absorbed = Fraction(32, 3) * s.C_g**2 * c.by_value + 8 * s.C_f**2 * s.L_g**2
     return Step(
         "errors",
         Combine(
@@ -134,7 +134,7 @@ def errors(s: Reader, c: Constants, weights: Weights, certificate: Certificate) 
             + (c.noise + 2 * value_noise) / c.c
             + Fraction(16, 3) * value_noise / c.w
             + s.T * (Fraction(8, 3) * c.w * value_noise + c.c * c.noise)
-            + s.T * (Fraction(14, 3) + Fraction(16, 3) * s.p) * c.w**2 * value_noise
+            + s.T * (2 + Fraction(8, 3) * s.p) * c.w**2 * value_noise
             + s.T * absorbed * c.far,
             (
                 (1 / c.c, "error.sum"),
@@ -176,7 +176,7 @@ def averaged(s: Reader) -> Derivation:
                 quantity("E"),
                 (1 - c.c) * quantity("E", -1)
                 + momentum * quantity("M", -1)
-                + c.c * share * (quantity("U") + quantity("R"))
+                + c.c * share * (quantity("U") + (1 - c.w) * quantity("R"))
                 + c.c * (share * (c.w * s.C_g**2 * c.far + c.w**2 * s.delta_g**2) + 8 * s.C_f**2 * s.L_g**2 * c.far)
                 + c.c**2 * (c.noise + 2 * c.by_value * c.w**2 * s.delta_g**2),
                 (
@@ -190,10 +190,11 @@ def averaged(s: Reader) -> Derivation:
         errors(
             s,
             c,
-            ((share, "spread"),),
+            ((share * (1 - c.w), "spread"),),
             (
-                (by_value * s.T * s.eta, ("inner_momentum_range", *long)),
-                (by_value * (3 * s.T + 4 + c.w) + by_jacobian, long),
+                (4 * by_value + by_jacobian, long),
+                (share * c.w**3 * s.delta_g**2 * s.T, ("p>=1",)),
+                (share * c.w**2 * s.delta_g**2 * s.p * s.eta, ("inner_momentum_range",)),
                 (2 * s.T * c.w**2 * value_noise * s.eta, ("momentum_range",)),
             ),
         ),
@@ -238,7 +239,7 @@ def kept(s: Reader) -> Derivation:
             c,
             (),
             (
-                (by_value * (5 * s.T + 3) + by_jacobian, long),
+                (by_value * (s.T + 3) + by_jacobian, long),
                 (2 * s.T * c.w**2 * value_noise * s.eta, ("momentum_range",)),
             ),
         ),
