@@ -45,6 +45,14 @@ def falsify(
             "--assume", metavar="PROPERTY", help="A property that instances must have besides; may be repeated."
         ),
     ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where",
+            metavar="CONDITION",
+            help="Search a part of the region: `nu=3`, `alpha<=1/(100*L)`, `r=1`; may be repeated.",
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the bundles.")] = Path(
         "falsified"
     ),
@@ -63,7 +71,9 @@ def falsify(
 
     declared, line = get_theorem(name), _Line()
     label = chosen_statement(declared, statement)
-    more = tuple(assume or ())
+    more, narrower = tuple(assume or ()), tuple(where or ())
+    if each_term and (more or narrower):
+        raise InputError("--each-term: takes neither --assume nor --where")
     if scheduler is not None and (each_term or hidden == "any"):
         raise InputError(
             "--scheduler: spreads searches with seeds of their own (--jobs), not --each-term or --hidden any"
@@ -76,7 +86,9 @@ def falsify(
         data = {"theorem": declared.id, "statement": label, "parts": [part.to_dict() for part in parts]}
         emit(data, f"{declared.id} ({label})\n{as_table(parts)}", as_json)
     elif hidden == "any":
-        found = any_value(declared, label, seconds=seconds, seed=seed, assume=more, out=out, progress=line)
+        found = any_value(
+            declared, label, seconds=seconds, seed=seed, assume=more, where=narrower, out=out, progress=line
+        )
         emit(found.to_dict(), found, as_json)
     else:
         value = _number(hidden)
@@ -87,6 +99,7 @@ def falsify(
             seed=seed,
             hidden=value,
             assume=more,
+            where=narrower,
             out=out,
             progress=line,
             jobs=jobs,

@@ -1,14 +1,19 @@
-"""One change of a statement, as data: a term dropped or divided, a power or a symbol in it lowered, a condition relaxed."""
+"""One change of a statement, as data: a term dropped or divided, a power or a symbol in it lowered, a condition relaxed.
+
+And a statement with further conditions: what it says of a part of its region.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import sympy as sp
 
+from .formula import read_relation
 from .reading import InputError
 from .theorem import Condition, Statement, Term, Theorem
 
@@ -103,10 +108,43 @@ def _with(items: tuple[Any, ...], place: int, *new: Any) -> tuple[Any, ...]:
 
 def changed(theorem: Theorem, label: str, change: Change) -> Theorem:
     """The theorem with one statement changed; the change is not checked for dimensions, which it may break."""
+    return _restated(theorem, change.of(theorem.statement(label)))
+
+
+def _restated(theorem: Theorem, statement: Statement) -> Theorem:
+    """The theorem with another statement of the same label."""
     other = replace(theorem, statements={**theorem.statements})
     other._cache.update(theorem._cache)
-    other._cache[label] = change.of(theorem.statement(label)).of(other)
+    other._cache[statement.label] = statement.of(other)
     return other
+
+
+def narrowed(theorem: Theorem, label: str, conditions: Sequence[str]) -> Theorem:
+    """The theorem with further conditions on one statement, which is true wherever the statement is.
+
+    Args:
+        conditions: relations in the names of the theorem, such as `nu == 3` (or `nu = 3`) and `alpha <= 1/(100*L)`.
+
+    Raises:
+        InputError: one cannot be read, or has a name that the theorem does not have.
+    """
+    statement = theorem.statement(label)
+    names = {name: binding.symbol for name, binding in theorem.notation.bindings.items()}
+    names |= {constant.name: constant.symbol for constant in statement.derived}
+    more = []
+    for number, text in enumerate(conditions, 1):
+        try:
+            left, relation, right = read_relation(_ALONE.sub("==", text), names)
+        except InputError as error:
+            raise InputError(f"condition {text[:60]!r}: {error}") from None
+        if relation == "==" and right.is_Symbol and not left.is_Symbol:
+            left, right = right, left
+        more.append(Condition(f"where_{number}", left, relation, right, "chosen by the user"))
+    return _restated(theorem, replace(statement, conditions=(*statement.conditions, *more)))
+
+
+_ALONE = re.compile(r"(?<![<>=!])=(?!=)")
+"""An equals sign as people type it."""
 
 
 def weakenings(statement: Statement) -> Iterator[Change]:

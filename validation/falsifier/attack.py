@@ -13,12 +13,12 @@ from uuid import uuid4
 
 import torch
 
-from ...bounds.language.change import Change
+from ...bounds.language.change import Change, narrowed
 from ...bounds.language.reading import InputError
 from ...bounds.language.result import AbstractResult, Sheet, Table
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem as find
-from ...storage import check_folder
+from ...storage import check_folder, digest
 from ..runs.bundle import Bundle, write
 from ..runs.scheduler import run_on_scheduler
 from .bundle import bundle_of, describe, plain
@@ -108,6 +108,7 @@ def falsify(
     hidden: float = 1.0,
     change: Change | None = None,
     assume: tuple[str, ...] = (),
+    where: tuple[str, ...] = (),
     jobs: int = 1,
     scheduler: str | None = None,
     clock: Callable[[], float] = time.perf_counter,
@@ -124,6 +125,8 @@ def falsify(
         hidden: value of a constant that the paper hides in O(.).
         change: attack the statement with this change.
         assume: named properties that instances must have besides those that the theorem assumes.
+        where: conditions besides those of the statement, such as `nu == 3` or `alpha <= 1/(100*L)`: only a part of its
+            region is searched. A violation there is one of the statement.
         jobs: processes that search beside each other, each with a seed of its own; the first refutation ends them.
         scheduler: address of a dask scheduler on whose workers these searches run instead of local processes.
         clock: what the seconds of the search are counted by.
@@ -131,24 +134,24 @@ def falsify(
         progress: called after every generation.
 
     Raises:
-        InputError: there is no such theorem or statement.
+        InputError: there is no such theorem or statement, or a condition cannot be read.
         OSError: nothing can be written to `out`; found before the search.
     """
     declared = find(theorem) if isinstance(theorem, str) else theorem
-    declared.statement(statement)
+    narrowed(declared, statement, where)
     began = time.perf_counter()
     if out is not None:
         check_folder(out)
     if jobs > 1 or scheduler is not None:
         search_with = partial(
-            falsify, declared, statement, seconds=seconds, hidden=hidden, change=change, assume=assume
+            falsify, declared, statement, seconds=seconds, hidden=hidden, change=change, assume=assume, where=where
         )
         best = _beside([partial(search_with, seed=seed + i) for i in range(jobs)], scheduler)
         if out is not None and best.found is not None:
-            best = replace(best, path=_written(best.found, target_of(declared, statement, change, assume), out))
+            best = replace(best, path=_written(best.found, target_of(declared, statement, change, assume, where), out))
         return replace(best, seconds=time.perf_counter() - began)
     try:
-        target = target_of(declared, statement, change, assume)
+        target = target_of(declared, statement, change, assume, where)
     except InputError as error:
         return Falsified(declared.id, statement, "NOT_APPLICABLE", 0.0, (str(error),))
     if target.kind not in SPACES:
@@ -280,6 +283,8 @@ def _shown(violation: Confirmed) -> dict[str, Any]:
 def _written(bundle: Bundle, target: Target, out: Path) -> Path:
     changed = "" if target.change is None else f".{target.change.part}_{target.change.way}"
     more = "".join(f".{name}" for name in target.more)
+    if target.where:
+        more += f".where_{digest(sorted(target.where))[:8]}"
     return write(bundle, out / f"{target.theorem.id}.{target.label}{changed}{more}.falsified.json")
 
 

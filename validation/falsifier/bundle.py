@@ -52,14 +52,16 @@ def bundle_of(target: Target, found: Confirmed, why: list[str] | None = None) ->
 def _attacked(target: Target) -> dict[str, Any]:
     """What is attacked instead of the declared statement, and what instances were asked to have besides."""
     change = {} if target.change is None else {"change": plain(target.change.to_dict())}
-    return {**change, **({"assume": list(target.more)} if target.more else {})}
+    more = {"assume": list(target.more), "where": list(target.where)}
+    return {**change, **{name: listed for name, listed in more.items() if listed}}
 
 
 def _target(bundle: Bundle) -> Target:
     name, _, label = bundle.claim.partition(" (")
     parameters = bundle.problem["parameters"]
     change = Change.from_dict(parameters["change"]) if "change" in parameters else None
-    return target_of(find(name), label.rstrip(")"), change, tuple(map(str, parameters.get("assume", ()))))
+    more, where = (tuple(map(str, parameters.get(part, ()))) for part in ("assume", "where"))
+    return target_of(find(name), label.rstrip(")"), change, more, where)
 
 
 def _clients(instance: Instance) -> int:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ...algorithms import Method
-from ...bounds.language.change import Change, changed
+from ...bounds.language.change import Change, changed, narrowed
 from ...bounds.language.notation import Binding
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
@@ -33,6 +33,7 @@ class Target:
         chain, link: for a lemma, the chain of its proof and its place in it, which say what is compared.
         change, declared: how the statement differs from that of the declared theorem; None where it is that.
         more: further properties that an instance must have, chosen by the user.
+        where: further conditions on the statement, chosen by the user: a part of its region is searched.
     """
 
     theorem: Theorem
@@ -47,6 +48,7 @@ class Target:
     change: Change | None = None
     declared: Theorem | None = None
     more: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
 
     @cached_property
     def stated(self) -> dict[str, Binding]:
@@ -99,14 +101,22 @@ class _Probe(dict[str, Any]):
         return 1
 
 
-def target_of(theorem: Theorem, label: str, change: Change | None = None, more: tuple[str, ...] = ()) -> Target:
+def target_of(
+    theorem: Theorem,
+    label: str,
+    change: Change | None = None,
+    more: tuple[str, ...] = (),
+    where: tuple[str, ...] = (),
+) -> Target:
     """The target of a theorem's statement, or of one with a change.
 
     Args:
         more: named properties that an instance must have besides those that the statement assumes.
+        where: conditions besides those of the statement, as `narrowed` reads them.
 
     Raises:
-        InputError: the declarations do not say what to run, or the statement bounds nothing.
+        InputError: the declarations do not say what to run, the statement bounds nothing, or a condition is about
+            nothing that an instance has.
     """
     if not theorem.statement(label).terms and not _is_compared(theorem):
         raise InputError(f"{theorem.id} ({label}): defines constants and bounds nothing")
@@ -117,7 +127,27 @@ def target_of(theorem: Theorem, label: str, change: Change | None = None, more: 
             )
     attacked = theorem if change is None else changed(theorem, label, change)
     declared = None if change is None else theorem
-    return replace(_target_of(attacked, label), change=change, declared=declared, more=more)
+    target = replace(_target_of(attacked, label), change=change, declared=declared, more=more)
+    return _narrowed(target, where) if where else target
+
+
+def _narrowed(target: Target, where: tuple[str, ...]) -> Target:
+    """The same statement on a part of its region; the conditions are about what an instance of it has.
+
+    Raises:
+        InputError: another symbol in a condition.
+    """
+    found = replace(target, theorem=narrowed(target.theorem, target.label, where), where=where)
+    statement = found.theorem.statement(target.label)
+    own = {n: b for n, b in target.symbols.items() if b.quantity.role != "observable"}
+    for condition in statement.conditions[-len(where) :]:
+        binding = own.get(str(condition.left))
+        if condition.relation == "==" and binding is not None and binding.quantity.name == "fine_tuning_step_size":
+            raise InputError(f"{condition}: instances have {binding.name} of their own; wanted an inequality")
+        asked = statement.symbols_of(condition.left) | statement.symbols_of(condition.right)
+        if other := sorted({str(symbol) for symbol in asked} - set(own)):
+            raise InputError(f"{condition}: no instance has {other[0]} before it runs; wanted {' '.join(own)}")
+    return found
 
 
 def _target_of(theorem: Theorem, label: str) -> Target:

@@ -81,6 +81,12 @@ class Formula:
                 fixed[str(condition.left)] = condition.right
         return fixed
 
+    @cached_property
+    def fixed(self) -> dict[str, Fraction]:
+        """The symbols that the statement sets to a number."""
+        expanded = {name: self.statement.expand(expr) for name, expr in self.determined.items()}
+        return {name: Fraction(int(e.p), int(e.q)) for name, e in expanded.items() if e.is_Rational}
+
     def chosen(self, values: Mapping[str, Fraction]) -> dict[str, Fraction]:
         """The symbols that an equality fixes and no schedule sets, exactly; those that come out irrational are left out."""
         found: dict[str, Fraction] = {}

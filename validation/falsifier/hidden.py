@@ -62,6 +62,7 @@ def any_value(
     seconds: float = 60.0,
     seed: int = 0,
     assume: tuple[str, ...] = (),
+    where: tuple[str, ...] = (),
     out: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
     values: tuple[float, ...] = VALUES,
@@ -78,7 +79,15 @@ def any_value(
     for value in values:
         folder = None if out is None else out / f"hidden_{value:g}"
         found[value] = falsify(
-            theorem, statement, seconds=seconds, seed=seed, hidden=value, assume=assume, out=folder, progress=progress
+            theorem,
+            statement,
+            seconds=seconds,
+            seed=seed,
+            hidden=value,
+            assume=assume,
+            where=where,
+            out=folder,
+            progress=progress,
         )
         if not found[value].refuted:
             break

@@ -356,12 +356,12 @@ class Island:
         return MetaFamily(tensors, self.settings["nu"]) if kind is MetaFamily else kind(tensors)
 
     def _constants(self, family: Family) -> Values:
-        """What the instance certifies, by symbol; a positive constant is at least TINY."""
+        """What the instance certifies, by symbol; at least TINY, and what the statement sets where that is more."""
         certified = {name: tensor.numpy() for name, tensor in family.constants().items()}
         found: Values = {}
         for name, binding in self.target.symbols.items():
             if binding.quantity.role == "constant":
-                found[name] = np.maximum(certified[binding.quantity.name], TINY)
+                found[name] = np.maximum(certified[binding.quantity.name], float(self.formula.fixed.get(name, TINY)))
         return found
 
     def _with_horizon(self, values: Values, horizon: Any) -> Values:
@@ -505,9 +505,14 @@ class Island:
         """The means over the horizons that one run gives, from the squares at t = 0, every, ..."""
         every, first = self._every(), 1 if self.target.average == "after" else 0
         sums = squares[first:].cumsum(0)
-        horizons = [self.horizon] if self.horizon_decides else _doubling(self.horizon, self.steps_of, self.period)
+        horizons = [self.horizon] if self.horizon_decides else self._ends()
         counts = [self.steps_of(h) // every for h in horizons]
         return [sums[n - 1] / n for n in counts], [float(h) for h in horizons]
+
+    def _ends(self) -> list[int]:
+        """Where one run is compared: at powers of two that end a round, and at its end."""
+        doubling = [2**j for j in range(self.horizon.bit_length()) if self.steps_of(2**j) % self.period == 0]
+        return sorted({h for h in (*doubling, self.horizon) if self.steps_of(h) >= self.period})
 
     def _at_rest(self, parameters: dict[str, Array], values: Values, count: int) -> tuple[dict[str, Array], Array]:
         """Parameters for which a round ends where it began, found by bisection, and how far the ends are from allowing it.
@@ -588,9 +593,3 @@ def least_counts(target: Target, formula: Formula, clients: int) -> dict[str, fl
         and name not in formula.determined
         and binding.quantity.name not in _LENGTHS
     }
-
-
-def _doubling(horizon: int, steps_of: Any, period: int) -> list[int]:
-    """1, 2, 4, ... up to the horizon, those that end a round."""
-    listed = [2**j for j in range(horizon.bit_length()) if 2**j <= horizon]
-    return [h for h in listed if steps_of(h) % period == 0 and steps_of(h) >= period]

@@ -126,8 +126,8 @@ def settle(target: Target, formula: Formula, made: Draft) -> Claimed:
         certified = exact_problem(instance).constants()
     except (ValueError, ZeroDivisionError) as error:
         raise NotConfirmed(str(error)) from error
-    constants = {
-        name: certified[b.quantity.name] or made.tiny  # papers ask for positive bounds, and every positive one holds
+    constants = {  # papers ask for positive bounds, and every positive one holds
+        name: max(certified[b.quantity.name], formula.fixed.get(name, Q(0))) or made.tiny
         for name, b in target.symbols.items()
         if b.quantity.role == "constant"
     }

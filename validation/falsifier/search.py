@@ -90,9 +90,10 @@ class Found:
 def islands(target: Target, formula: Formula, hidden: float = 1.0) -> list[Island]:
     """The islands of a statement, those that most often succeed first."""
     spaces = SPACES.get(target.kind, ())
-    steps = [{"nu": nu} for nu in (2, 1)] if target.named("fine_tuning_steps") else [{}]
+    tuning = _whole(target, formula, "fine_tuning_steps")
+    steps = [{"nu": nu} for nu in tuning or (2, 1)] if target.named("fine_tuning_steps") else [{}]
     made: list[Island] = []
-    for clients in (2, 1):
+    for clients in [n for n in (2, 1) if all(total % n == 0 for total in _whole(target, formula, "clients"))]:
         for (period, horizon, stays), settings, space in product(_lengths(target, formula, clients), steps, spaces):
             if clients in space.clients:
                 island = Island(target, formula, space, clients, period, horizon, settings, stays, hidden)
@@ -101,7 +102,13 @@ def islands(target: Target, formula: Formula, hidden: float = 1.0) -> list[Islan
         {(i.space.name, i.clients, i.period, i.horizon, i.stays, i.settings.get("nu")): i for i in made}.values()
     )
     kept = [i for i in made if not i.stays or (i.space.shifted is not None and i.keeps_models_only)]
-    return [*kept, *_noisy(target, kept)]
+    return [*kept, *_noisy(target, formula, kept)]
+
+
+def _whole(target: Target, formula: Formula, quantity: str) -> tuple[int, ...]:
+    """The whole number that the statement sets a quantity to; none where it is free."""
+    fixed = formula.fixed.get(target.named(quantity) or "")
+    return () if fixed is None else (int(fixed),)
 
 
 def _admitted(island: Island) -> Iterator[Island]:
@@ -126,9 +133,9 @@ def _probe(island: Island) -> Array:
     return points
 
 
-def _noisy(target: Target, silent: list[Island]) -> Iterator[Island]:
+def _noisy(target: Target, formula: Formula, silent: list[Island]) -> Iterator[Island]:
     """The same whole numbers with noise: bowls in closed moments, and the spaces themselves over all paths of short runs."""
-    if target.kind not in NOISY:
+    if target.kind not in NOISY or _has_batches(target, formula):
         return
     first = SPACES[target.kind][-1]
     for island in [i for i in silent if i.space is first and not i.stays]:
@@ -144,6 +151,13 @@ def _noisy(target: Target, silent: list[Island]) -> Iterator[Island]:
                     yield found
 
 
+def _has_batches(target: Target, formula: Formula) -> bool:
+    """Whether the statement sets a batch to more than one sample, which no run with noise has here."""
+    counts = [n for n, b in target.symbols.items() if b.quantity.domain == "positive integer"]
+    known = {target.named(quantity) for quantity in ("communication_period", "clients", "fine_tuning_steps")}
+    return any(formula.fixed.get(n, 1) != 1 for n in counts if n not in known and n != target.length)
+
+
 def _affordable(island: Island, most: int) -> Iterator[Island]:
     if 0 < island.signs <= most:
         yield island
@@ -151,9 +165,9 @@ def _affordable(island: Island, most: int) -> Iterator[Island]:
 
 def _lengths(target: Target, formula: Formula, clients: int) -> Iterator[tuple[int, int, bool]]:
     """(period, horizon, whether the start stays), as the statement leaves them free."""
-    period, length = target.named("communication_period"), target.length
+    length = target.length
     if target.link is not None:
-        yield from _along_a_run(target)
+        yield from _along_a_run(target, formula)
         return
     if length is None:
         yield 1, 1, False
@@ -161,19 +175,28 @@ def _lengths(target: Target, formula: Formula, clients: int) -> Iterator[tuple[i
     if fixed := whole_choices(target, formula):
         yield from _scheduled(target, formula, fixed, length, clients)
         return
-    periods = _PERIODS if period is not None else (1,)
+    periods = _periods(target, formula)
     if target.average == "before":
-        yield from ((p, _ENDLESS_HORIZON, True) for p in periods if p > 1)
-    for horizon in _HORIZONS:
+        yield from ((p, _ENDLESS_HORIZON, True) for p in periods if p > 1 and length not in formula.fixed)
+    for horizon in _fixed_length(target, formula) or _HORIZONS:
         yield from ((p, horizon, False) for p in periods)
 
 
-def _along_a_run(target: Target) -> Iterator[tuple[int, int, bool]]:
+def _periods(target: Target, formula: Formula) -> tuple[int, ...]:
+    if target.named("communication_period") is None:
+        return (1,)
+    return _whole(target, formula, "communication_period") or _PERIODS
+
+
+def _fixed_length(target: Target, formula: Formula) -> tuple[int, ...]:
+    return () if target.length is None else _whole(target, formula, target.symbols[target.length].quantity.name)
+
+
+def _along_a_run(target: Target, formula: Formula) -> Iterator[tuple[int, int, bool]]:
     """(period, steps or rounds) of the runs along which a lemma is compared: some rounds of one to four steps."""
     assert target.link is not None
-    periods = _PERIODS if target.named("communication_period") is not None else (1,)
     for rounds in _ROUNDS:
-        for period in periods:
+        for period in _periods(target, formula):
             counts_rounds = target.length is not None and target.symbols[target.length].quantity.name == "rounds"
             yield period, rounds if counts_rounds else rounds * period, False
 
@@ -183,7 +206,7 @@ def _scheduled(
 ) -> Iterator[tuple[int, int, bool]]:
     """Horizons at which every whole number that the statement prescribes is one, all free whole numbers being least."""
     period, found = target.named("communication_period"), 0
-    for horizon in range(1, _LONGEST + 1):
+    for horizon in _fixed_length(target, formula) or range(1, _LONGEST + 1):
         known = {length: float(horizon), **least_counts(target, formula, clients)}
         completed = formula.complete(known)
         numbers = [float(completed.get(name, np.nan)) for name in fixed]

@@ -83,6 +83,16 @@ def _together(cube: Cube, clients: int, settings: Mapping[str, int]) -> Paramete
     return _in_units(cube, slope, _zeros(slope), _per_client(around, _zeros(around), clients), values)
 
 
+def _centred(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """The same with a start at which the mean slope vanishes: neither a gap nor a first gradient hides what a round does."""
+    made = _together(cube, clients, settings)
+    knots, slopes = made["knots"], made["slopes"]
+    left, right = slopes[..., 1], slopes[..., 2]
+    part = -knots[..., 1] / (knots[..., 2] - knots[..., 1])
+    level = (left + part * (right - left)).mean(1)[:, None, None]
+    return {**made, "slopes": slopes - level}
+
+
 def _huber(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """Equal Huber functions behind inner maps of any slopes, levels apart."""
     slope = _per_client(cube.clipped(-1, 1), cube.clipped(-1, 1), clients)
@@ -159,12 +169,17 @@ def _fine(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
     return _spline(cube, cube.log(-9, -5), clients)
 
 
-def _spline(cube: Cube, gap: Array, clients: int) -> Parameters:
+def _short(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """Splines whose fine-tuning steps are short against the scale on which the Hessian is 1."""
+    return _spline(cube, cube.log(-5, -0.5), clients, cube.log(-4, -0.7))
+
+
+def _spline(cube: Cube, gap: Array, clients: int, alpha: Array | None = None) -> Parameters:
     """A Hessian with a kink where one fine-tuning step leads, in widths of the clients' difference; far hills that bound f.
 
     With slope 1 at the start 0 the first step leads to -alpha, and to -alpha (1 +- gap) for the two clients.
     """
-    alpha = cube.log(-0.7, 1.2)
+    alpha = cube.log(-0.7, 1.2) if alpha is None else alpha
     width = alpha * gap
     curvatures = np.stack([cube.clipped(-1, 1) for _ in range(2)], axis=-1)
     at_start = cube.clipped(-1, 1) * (cube.take() > 0.5)
@@ -232,6 +247,7 @@ SPACES: Mapping[str, tuple[Space, ...]] = {
     "local_composite": (
         Space("Huber functions behind inner maps that differ", _huber),
         Space("one inner map, outer functions that differ", _together, shifted=_levelled),
+        Space("one inner map, outer functions that differ, a stationary start", _centred, clients=(2,)),
         Space("inner maps and outer functions that differ", _apart),
         Space(SILENT_BOWL, bowls.silent(bowls.local_composite)),
     ),
@@ -254,6 +270,12 @@ SPACES: Mapping[str, tuple[Space, ...]] = {
         Space(
             "one spline, tilted by client, with a kink where a fine-tuning step leads",
             _coarse,
+            clients=(2,),
+            shifted=_started,
+        ),
+        Space(
+            "one spline, tilted by client, with a kink where a short fine-tuning step leads",
+            _short,
             clients=(2,),
             shifted=_started,
         ),

@@ -1,0 +1,98 @@
+"""`fedco falsify --where`: a part of the region of a statement."""
+
+from dataclasses import replace
+from fractions import Fraction as Q
+
+import fedco
+import pytest
+from fedco.bounds.language.change import narrowed
+from fedco.bounds.language.reading import InputError
+from fedco.bounds.registry import get_theorem
+from fedco.cli import main
+from fedco.validation.falsifier import falsify
+from fedco.validation.falsifier.bundle import recompute
+from fedco.validation.falsifier.confirm import NotConfirmed, confirm
+from fedco.validation.falsifier.declared import target_of
+from fedco.validation.falsifier.formula import Formula
+from fedco.validation.falsifier.search import islands
+from fedco.validation.runs.bundle import BundleError, read, replay
+from fedco.validation.runs.refutations import REGISTRY
+from test_falsifier import CLAIMED, THEOREM
+
+
+def test_a_condition_of_the_user_is_one_of_the_statement() -> None:
+    theorem = get_theorem("meta_fl.lemma_7")
+    point = {"gamma_G": Q(1), "gamma_H": Q(0), "B": Q(1), "L": Q(1), "alpha": Q(1, 100), "nu": Q(3)}
+    for text in ("nu=3", "nu == 3", "3 = nu", "alpha<=1/(100*L)", "nu >= 3"):
+        assert narrowed(theorem, "printed", (text,)).bound("printed", **point).admissible
+    for text in ("nu=2", "alpha<1/(100*L)", "nu > 3"):
+        assert not narrowed(theorem, "printed", (text,)).bound("printed", strict=False, **point).admissible
+    assert theorem.statement("printed").conditions == narrowed(theorem, "printed", ()).statement("printed").conditions
+
+
+@pytest.mark.parametrize("text", ["nu", "nu = ", "mu=3", "nu=3=3", "__import__=3"])
+def test_a_condition_that_cannot_be_read_is_an_error(text: str, monkeypatch, capsys) -> None:
+    with pytest.raises(InputError, match="condition"):
+        falsify("meta_fl.lemma_7", seconds=1, where=(text,))
+    monkeypatch.setattr("sys.argv", ["fedco", "falsify", "meta_fl.lemma_7", "--seconds", "1", "--where", text])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("meta_fl.lemma_7", "alpha=1"), ("meta_fl.lemma_7", "kappa_G=0"), ("local_scgdm.lemma_4_1", "gradient_sq=0")],
+)
+def test_what_no_instance_has_before_it_runs_is_not_applicable(name: str, text: str) -> None:
+    assert falsify(name, seconds=1, where=(text,)).outcome == "NOT_APPLICABLE"
+
+
+def test_whole_numbers_that_are_set_are_those_of_the_search() -> None:
+    where = ("p=3", "T=10", "C_g=7")
+    target = target_of(get_theorem(THEOREM), "printed", where=where)
+    listed = islands(target, Formula(target.theorem, "printed"))
+    assert {(i.period, i.horizon, i.stays) for i in listed if i.law != "paths"} == {(3, 10, False)}
+    assert {island.period for island in listed} == {3}
+    one = target_of(get_theorem("acc_fcsg_m.theorem_4_7"), "printed", where=("N=1",))
+    assert {island.clients for island in islands(one, Formula(one.theorem, "printed"))} == {1}
+
+
+def test_a_violation_elsewhere_is_none_of_the_narrower_statement() -> None:
+    """The known counterexample has p = 4, T = 256 and C_g = 1."""
+    for where in (("p=4",), ("T >= 256", "p <= 4"), ("C_g <= 1",)):
+        narrow = target_of(get_theorem(THEOREM), "printed", where=where)
+        assert confirm(narrow, CLAIMED).ratio > 1
+    for where in (("p=2",), ("T < 256",), ("C_g >= 2",)):
+        narrow = target_of(get_theorem(THEOREM), "printed", where=where)
+        with pytest.raises(NotConfirmed):
+            confirm(narrow, CLAIMED)
+
+
+@pytest.mark.parametrize("where", [("nu=3",), ("alpha<=1/(100*L)",)])
+def test_lemma_7_is_refuted_on_a_part_of_its_region(where: tuple[str, ...], tmp_path) -> None:
+    result = fedco.falsify("meta_fl.lemma_7", seconds=60, where=where, out=tmp_path)
+    assert result.refuted
+    bundle = read(result.path)
+    assert replay(bundle, REGISTRY).confirmed
+    values = {name: Q(value) for name, value in bundle.hyperparameters.items()}
+    assert values["nu"] == 3 if where == ("nu=3",) else values["alpha"] * bundle.certificates["L"]["value"] <= Q(1, 100)
+    parameters = {**bundle.problem["parameters"], "where": ["nu=1"]}
+    with pytest.raises(BundleError):
+        recompute(replace(bundle, problem={**bundle.problem, "parameters": parameters}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        (THEOREM, {"assume": ("equal_inner_maps",)}),
+        ("meta_fl.theorem_8", {"where": ("nu=2",), "hidden": 1e6}),
+        ("meta_fl.theorem_8", {"where": ("r=1",), "hidden": 1e6}),
+    ],
+)
+def test_variants_of_refuted_theorems_are_refuted(name: str, options: dict, tmp_path) -> None:
+    result = falsify(name, seconds=300, out=tmp_path, **options)
+    assert result.refuted
+    assert replay(read(result.path), REGISTRY).confirmed
