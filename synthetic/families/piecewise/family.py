@@ -14,10 +14,6 @@ from ....bounds.language.quantities import QUANTITIES
 from ...certificate import Certificate
 from ...kinds import AbstractProblem
 
-OF_A_START = ("initial_inner_error",)
-"""Constants of a run's start, which no certificate of a problem is about."""
-
-
 _OF_A_RUN = ("initial_inner_error",)
 """Constants that depend on a run's free initial estimate: no certificate of the problem."""
 
