@@ -226,13 +226,15 @@ def _numerical(joint: Joint, on: sp.Symbol) -> Interval:
 
 
 def _reaching(interval: Interval, inside: float) -> Interval:
-    """The interval with an end that lost the point inside to the margin moved out again to it, on the safe side."""
-    room = 2 * _MARGIN * inside
-    if interval.upper is not None and interval.upper < inside <= interval.upper + room:
-        return replace(interval, upper=nextafter(inside, 0.0))
-    if interval.lower - room <= inside < interval.lower:
-        return replace(interval, lower=nextafter(inside, inf))
-    return interval
+    """The interval with ends that lost the point inside to the margin moved out again to it, on the safe side."""
+    lower, upper = interval.lower, interval.upper
+    if upper is not None and upper < inside:
+        upper = nextafter(inside, 0.0)
+    if inside < lower:
+        lower = nextafter(inside, inf)
+    if upper is not None and lower > upper:
+        lower = upper = inside
+    return replace(interval, lower=lower, upper=upper)
 
 
 def _binding_at(joint: Joint, objective: sp.Expr) -> str | None:

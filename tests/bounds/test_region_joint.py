@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from itertools import combinations
+from math import inf, nextafter
 from pathlib import Path
 
 import fedco
 import pytest
 import sympy as sp
+from fedco.bounds.language.definition import define
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Statement
 from fedco.bounds.region.admissible import region_picture
@@ -179,3 +182,104 @@ def test_failing_is_exact_at_an_irrational_border():
     symbol = fedco.theorem("feddro.theorem_5_1").notation["eta"].symbol
     below, above = Fraction("0.0481125224324688"), Fraction("0.0481125224324689")
     assert not failing(conditions, symbol, below) and failing(conditions, symbol, above) == ["step_size_period"]
+
+
+# --- sets whose ends are known by hand -----------------------------------------------------------------------------------
+
+SYMBOLS = {
+    "F_gap": "objective_gap",
+    "L": "local_smoothness",
+    "eta": "step_size",
+    "beta": "momentum",
+    "p": "communication_period",
+    "N": "clients",
+    "T": "iterations",
+}
+
+
+def solved(*names: str, **conditions: str):
+    """The admissible set of these hyperparameters under these conditions, with L = 1."""
+    words = {"F_gap", "eta", "T", *(w for text in conditions.values() for w in re.findall(r"[A-Za-z_]+", text))}
+    symbols = {name: quantity for name, quantity in SYMBOLS.items() if name in words}
+    theorem = define(id="joint.case", symbols=symbols, terms={"all": "F_gap/(eta*T)"}, conditions=conditions)
+    return theorem.admissible(names, "printed", **({"L": 1} if "L" in words else {}))
+
+
+def test_numerical_ends_lie_inside_by_a_billionth():
+    """Some beta satisfies both where eta <= max beta (1 - beta) = 1/4 and eta >= 1/(100/4) = 1/25; beta: both at eta = 1/10."""
+    region = solved("eta", "beta", a="beta + eta*L/beta <= 1", b="beta + 1/(100*eta*L*beta) <= 1")
+    low, high = (1 - 0.6**0.5) / 2, (1 + 0.6**0.5) / 2
+    for name, lower, upper in (("eta", 0.04, 0.25), ("beta", low, high)):
+        found = region.intervals[name]
+        assert lower < found.lower < lower * (1 + 3e-9) and upper * (1 - 3e-9) < found.upper < upper, name
+    assert "programming" in region.note
+    assert region.intervals["eta"].binding == {"lower": "b", "upper": "a"}
+
+
+@pytest.mark.parametrize("least", ["1/4", "1/4 - 1/10**10"], ids=["one point", "narrower than the margin"])
+def test_a_set_as_narrow_as_the_margin_keeps_its_point(least):
+    region = solved("eta", "beta", a="beta + eta*L/beta <= 1", b=f"eta*L >= {least}")
+    assert region.interior == {"eta": "1/4", "beta": "1/2"}
+    assert region.intervals["eta"].lower == region.intervals["eta"].upper == 0.25
+    assert region.intervals["beta"].lower <= 0.5 <= region.intervals["beta"].upper
+
+
+def test_an_end_that_lost_the_point_to_the_margin_is_moved_out_to_it():
+    """The set is wider than the margins of both ends and has its one decimal of two digits at an end."""
+    wide = solved("eta", "beta", a="beta + eta*L/beta <= 1", b="eta*L >= 1/4 - 1/10**9")
+    assert wide.interior["eta"] == "1/4" and wide.intervals["eta"].upper == nextafter(0.25, 0.0)
+    assert 0.25 - 1e-9 < wide.intervals["eta"].lower < 0.25 - 1e-10
+    wide = solved("eta", "beta", a="beta + 1/(100*eta*L*beta) <= 1", b="eta*L <= 1/25 + 1/(5*10**9)")
+    assert wide.interior["eta"] == "1/25" and wide.intervals["eta"].lower == nextafter(0.04, inf)
+    assert 0.04 + 1e-10 < wide.intervals["eta"].upper < 0.04 + 2e-10
+
+
+def test_the_point_inside_has_a_factor_two_where_there_is_one():
+    """The middles of the two projections, eta = 10 and beta = 1/10, lie on the border eta beta = 1."""
+    region = solved("eta", "beta", a="eta*L*beta <= 1", b="eta*L >= 1", c="beta >= 1/100")
+    eta, beta = (Fraction(region.interior[name]) for name in ("eta", "beta"))
+    assert eta * beta <= Fraction(51, 100) and eta >= Fraction(199, 100) and beta >= Fraction(199, 10000)
+    assert eta * beta >= Fraction(1, 3)  # no farther from the middles than it has to be
+
+
+def test_the_point_inside_has_the_most_room_where_there_is_less():
+    """25/36 <= eta <= 1: at the middle, 5/6, both conditions have the factor 6/5 and nowhere both have more."""
+    region = solved("eta", "beta", a="eta*L <= 1", b="eta*L >= 25/36", c="beta <= 1")
+    eta = Fraction(region.interior["eta"])
+    assert eta <= Fraction(85, 100) and Fraction(25, 36) / eta <= Fraction(85, 100)
+
+
+def test_nothing_is_admissible_together_and_the_conflict_is_minimal():
+    region = solved("eta", "beta", a="eta*L*beta <= 1", b="eta*L >= 2", c="beta >= 1", d="eta*L <= 100")
+    assert not region.feasible and set(region.conflict) == {"a", "b", "c"}
+    assert region.intervals == {} and region.interior == {} and region.conditions == ()
+    assert "infeasible; conflicting conditions: a, b, c" in str(region)
+
+
+def test_a_strict_condition_is_in_conflict_where_its_border_is_not():
+    region = solved("eta", "beta", a="eta*L < 1", b="eta*L >= 1", c="beta <= 1")
+    assert not region.feasible and set(region.conflict) == {"a", "b"} and region.intervals == {}
+    assert solved("eta", "beta", a="eta*L <= 1", b="eta*L >= 1", c="beta <= 1").feasible
+
+
+def test_an_equality_is_solved_for_the_real_number_so_that_the_count_stays_whole():
+    region = solved("eta", "p", a="eta*L*p == 1", b="eta*L <= 1/3")
+    count = int(region.interior["p"])
+    assert Fraction(region.interior["eta"]) * count == 1 and count >= 3 and region.note == ""
+    assert (region.intervals["p"].lower, region.intervals["p"].upper) == (3, None)
+
+
+def test_a_count_that_an_equality_determines_is_at_least_one():
+    region = solved("p", "N", a="p*N == 12")
+    for name, other in (("p", "N"), ("N", "p")):
+        found = region.intervals[name]
+        assert (found.lower, found.upper, found.binding["upper"]) == (1, 12, f"{other}_count")
+    assert int(region.interior["p"]) * int(region.interior["N"]) == 12
+
+
+@pytest.mark.parametrize(("relation", "closed"), [("<", False), ("<=", True)])
+def test_an_end_is_open_where_one_of_the_conditions_behind_it_is_strict(relation, closed):
+    for first, second in (("<=", relation), (relation, "<=")):
+        found = solved("eta", "beta", a=f"eta*L {first} beta", b=f"beta {second} 1/2").intervals["eta"]
+        assert (found.upper, found.upper_closed) == (0.5, closed)
+        assert set(found.binding["upper"].split(", ")) == {"a", "b"}

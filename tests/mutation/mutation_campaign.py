@@ -1,16 +1,19 @@
 """A mutation campaign: small changes of the source, and whether a test notices.
 
-    python tests/mutation/mutation_campaign.py [--each 20] [--seed 0] [--room bounds/region] [--minutes 2] [--state FILE]
+    python tests/mutation/mutation_campaign.py [--each 20] [--seed 0] [--room bounds/region] [--seconds 60] [--state FILE]
 
-The package is copied to a scratch folder. First every test file runs once on a copy in which each function notes that it was
-called: which files call which function, and how long each takes. Tests that fail on a copy with one more comment in every module
-look at the source itself, not at what it does, and are left out. Then, one mutant at a time and room by room, the files that
-call the changed function run, the quickest first, until a test fails or the time that `--minutes` allows for one mutant is
-over. Slow tests do not run.
+The package is copied to a scratch folder. First every test file runs once on a copy in which each block of statements notes
+that it ran: which tests run which block, and the processor time of each test. Tests that fail on a copy with one more comment in
+every module look at the source itself, not at what it does, and are left out. Then, one mutant at a time and room by room, the
+tests that ran the changed block run, and after them the other tests of their files (they may have met a value that was kept):
+first those named after the room's modules, the quickest first, until one fails or the processor time that `--seconds` allows for
+one mutant is spent. Slow tests do not run. Each mutant has a process of its own, a copy of one that has imported the libraries
+but nothing of fedco. At the end of a room every test that killed a mutant runs once on the unchanged source; where it fails,
+its mutants are tried again without it.
 
 A mutant is `killed` when a test fails or does not end, `survived` when all pass, and `explained` when it survived and
 `explained.toml` says why no test can see it. The table counts an explained mutant as decided but not as killed. With
-`--state` a campaign that was stopped goes on where it was; what survived is tried again.
+`--state` a campaign that was stopped goes on where it was; what survived is tried again, with the tests as they are now.
 Exit status 1 when a mutant survived that nobody explained.
 """
 
@@ -18,11 +21,13 @@ from __future__ import annotations
 
 import argparse
 import ast
+import hashlib
 import json
 import math
 import os
 import platform
 import random
+import re
 import resource
 import shutil
 import signal
@@ -31,7 +36,7 @@ import tempfile
 import time
 import tomllib
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,6 +63,7 @@ STATISTICS = tuple(
         "testing",
     )
 )
+VALIDATION = ("tests/validation", "tests/storage")
 ROOMS = {
     "bounds/language": BOUNDS,
     "bounds/evaluation": BOUNDS,
@@ -65,23 +71,34 @@ ROOMS = {
     "bounds/optimum": BOUNDS,
     "bounds/cost": BOUNDS,
     "bounds/proof": BOUNDS,
-    "validation/statistics": STATISTICS,
-    "storage.py": ("tests/storage", "tests/faults"),
     "bounds/audit": BOUNDS,
     "bounds/papers": BOUNDS,
-    "algorithms": ("tests/algorithms",),
+    "validation/statistics": STATISTICS,
+    "storage.py": ("tests/storage", "tests/faults"),
     "synthetic": ("tests/synthetic",),
-    "validation/runs": ("tests/validation", "tests/storage"),
+    "algorithms": ("tests/algorithms",),
+    "validation/runs": VALIDATION,
+    "validation/lemmas": VALIDATION,
+    "validation/falsifier": VALIDATION,
+    "validation/experiments": VALIDATION,
+    "validation/report": VALIDATION,
+    "validation/explorer": VALIDATION,
+    "validation/papers": VALIDATION,
+    "cli": ("tests/cli",),
 }
 """Where the tests of each room are looked for."""
 EXPLAINED = Path(__file__).parent / "explained.toml"
 LEFT_OUT = ("tests/bounds/test_ledger.py", "tests/mutation")
 """The kept audits name the sources that they were made from: any change would count as killed."""
-SLOWER = 4
-"""A test that takes so many times what it took before, and a minute, does not end."""
+SLOWER = 3
+"""A mutant whose tests take so many times the processor time that they took before, and 20 s, does not end."""
+WAITING = 8
+"""A process of so many times the processor time that it may take is stopped, by the clock."""
+FIRST = 6.0
+"""Seconds of tests that run before the others are so much as collected."""
 MEMORY = 16 << 30
 _SEEN = "fedco._called"
-_SEEN_SOURCE = '''"""Which functions were called."""
+_SEEN_SOURCE = '''"""Which blocks ran."""
 import atexit, os
 SEEN = set()
 def _write():
@@ -130,13 +147,13 @@ class Copy:
         self.run(lambda: exec(code, {}), 60)
 
     def run(self, work: Callable[[], Any], seconds: float) -> Any:
-        """Do this in a process in which fedco is this copy; its JSON answer, or None where it does not end well in time."""
+        """Do this in a process in which fedco is this copy; its JSON answer, or None where it takes more processor time."""
         answer = self.place / "answer.json"
         answer.unlink(missing_ok=True)
         child = os.fork()
         if child == 0:
-            self._work(work, answer)
-        end = time.monotonic() + seconds
+            self._work(work, answer, seconds)
+        end = time.monotonic() + WAITING * seconds
         while os.waitpid(child, os.WNOHANG)[0] == 0:
             if time.monotonic() > end:
                 os.killpg(child, signal.SIGKILL)
@@ -145,7 +162,7 @@ class Copy:
             time.sleep(0.02)
         return json.loads(answer.read_text()) if answer.exists() else None
 
-    def _work(self, work: Callable[[], Any], answer: Path) -> None:
+    def _work(self, work: Callable[[], Any], answer: Path, seconds: float) -> None:
         status = 1
         try:
             os.setsid()
@@ -153,6 +170,8 @@ class Copy:
             sys.path.insert(0, str(self.place))
             os.environ["PYTHONPATH"] = str(self.place)
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            limit = math.ceil(sum(os.times()[:2]) + seconds)
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
             silence = os.open(self.place / "log.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(silence, 1)
             os.dup2(silence, 2)
@@ -168,25 +187,80 @@ class Copy:
             os._exit(status)
 
 
-def run_tests(targets: Iterable[str], without: Iterable[str], *more: str) -> dict[str, Any]:
-    """Run tests in this process: the exit status of pytest, the tests that failed, the functions that were called."""
+class Noted:
+    """What pytest tells: the tests that failed, the processor time of each and the blocks that it ran; only the chosen tests run."""
+
+    def __init__(self, chosen: Mapping[str, int] | None) -> None:
+        self.chosen, self.failed = chosen, dict[str, None]()
+        self.seconds, self.ran = dict[str, float](), dict[str, list[str]]()
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_collection_modifyitems(self, items: list[Any]) -> Iterator[None]:
+        yield
+        if (chosen := self.chosen) is not None:
+            items[:] = sorted((i for i in items if i.nodeid in chosen), key=lambda i: chosen[i.nodeid])
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
+        if self.chosen is None:
+            self._take("")
+        begin = _processor()
+        yield
+        self.seconds[item.nodeid] = round(_processor() - begin, 3)
+        if self.chosen is None:
+            self._take(item.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        if self.chosen is None:
+            self._take("")
+
+    def _take(self, test: str) -> None:
+        """Give the blocks that ran since the last time, in this process and in those that it started, to a test."""
+        seen = getattr(sys.modules.get(_SEEN), "SEEN", set())
+        found = {*seen, *self.ran.get(test, ())}
+        seen.clear()
+        if "FEDCO_CALLED" in os.environ:
+            notes = Path(os.environ["FEDCO_CALLED"])
+            found |= {*notes.read_text().split("\n")} - {""}
+            notes.write_text("")
+        self.ran[test] = sorted(found)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self.failed[report.nodeid] = None
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed:
+            self.failed[report.nodeid] = None
+
+
+def _processor() -> float:
+    """Processor time of this process and of those that it waited for."""
+    return sum(os.times()[:4])
+
+
+def run_tests(
+    targets: Iterable[str], without: Iterable[str], *more: str, chosen: Mapping[str, int] | None = None
+) -> dict[str, Any]:
+    """Run tests in this process: the exit status of pytest, the tests that failed, what each took and the blocks that it ran.
+
+    Args:
+        targets: test files.
+        without: tests that do not run.
+        more: options of pytest.
+        chosen: the tests that run, with their places in the order; every test of the files where it is not given.
+    """
     import hypothesis
 
     hypothesis.settings.register_profile(
-        "mutation", database=None, phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate)
+        "mutation",
+        database=None,
+        derandomize=True,
+        phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate),
     )
     hypothesis.settings.load_profile("mutation")
-    failed: list[str] = []
-
-    class Noted:
-        def pytest_runtest_logreport(self, report: Any) -> None:
-            if report.failed:
-                failed.append(report.nodeid)
-
-        def pytest_collectreport(self, report: Any) -> None:
-            if report.failed:
-                failed.append(report.nodeid)
-
+    noted = Noted(chosen)
+    begin = _processor()
     given = [
         "-p",
         "no:cacheprovider",
@@ -200,67 +274,105 @@ def run_tests(targets: Iterable[str], without: Iterable[str], *more: str) -> dic
         "--tb=short",
         *more,
     ]
-    status = pytest.main([*given, *(f"--deselect={each}" for each in without), *targets], plugins=[Noted()])
-    called = getattr(sys.modules.get(_SEEN), "SEEN", ())
-    return {"status": int(status), "failed": failed, "called": sorted(called)}
+    status = pytest.main([*given, *(f"--deselect={each}" for each in without), *targets], plugins=[noted])
+    return {
+        "status": int(status),
+        "failed": list(noted.failed),
+        "seconds": noted.seconds,
+        "ran": noted.ran,
+        "whole": _processor() - begin,
+    }
 
 
-# --- who calls what ----------------------------------------------------------------------------------------------------------------
+# --- which test runs what ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Tested:
+    """One test file: its checksum, the processor time around its tests and of each, and by block the tests that run it.
+
+    The block's tests are places in `tests`; an empty list says that the block ran outside the tests (while they were
+    collected, or in a fixture of the module).
+    """
+
+    checksum: str
+    around: float
+    tests: dict[str, float]
+    ran: dict[str, list[int]]
 
 
 @dataclass
 class Map:
-    """By test file its seconds and the functions that it calls, and the tests that look at the source."""
+    """What is known of each test file, and the tests that look at the source."""
 
-    seconds: dict[str, float] = field(default_factory=dict)
-    calls: dict[str, list[str]] = field(default_factory=dict)
+    files: dict[str, Tested] = field(default_factory=dict)
     without: list[str] = field(default_factory=list)
 
-    def tests_of(self, mutant: Mutant, most: float) -> list[str]:
-        """The test files that call the changed function, the quickest first, as long as they fit into the time."""
-        where = f"{mutant.file}::{mutant.function}" if _in_function(mutant) else f"{mutant.file}::"
-        chosen, total = [], 0.0
-        for test in sorted(self.seconds, key=self.seconds.__getitem__):
-            called = any(
-                each == where or (where.endswith("::") and each.startswith(where)) for each in self.calls[test]
-            )
-            if called and (total + self.seconds[test] <= most or not chosen):
-                chosen.append(test)
-                total += self.seconds[test]
+    def tests_of(self, mutant: Mutant, files: Iterable[str], most: float) -> list[tuple[str, str, float]]:
+        """Tests that can notice a mutant as file, name and seconds, in the order in which they run, as long as they fit into the time."""
+        block = block_of(mutant)
+        words = {*re.split(r"[/._]", mutant.file)} - {"bounds", "py", "test", "validation", ""}
+        found = []
+        for file in files:
+            if (tested := self.files[file]) and block in tested.ran:
+                own, tests = {*tested.ran[block]}, list(tested.tests)
+                named = len(words & {*re.split(r"[/._]", file)})
+                for n, test in enumerate(tests):
+                    if test not in self.without:
+                        found.append((n not in own, -named, tested.tests[test], file, test))
+        chosen, total, opened = list[tuple[str, str, float]](), 0.0, set[str]()
+        for *_, seconds, file, test in sorted(found):
+            cost = seconds + (0.0 if file in opened else self.files[file].around)
+            if total + cost <= most or not chosen:
+                chosen.append((file, test, cost))
+                total += cost
+                opened.add(file)
         return chosen
 
 
-def _in_function(mutant: Mutant) -> bool:
-    """Whether the change is in a function that notes its calls: not at the level of a module or a class."""
-    return mutant.function in {name for name, _ in functions(ast.parse((ROOT / mutant.file).read_text()))}
+def blocks(source: str) -> tuple[ast.Module, list[tuple[str, int, int, list[ast.stmt]]]]:
+    """The blocks of statements in a module's functions, each with its name, its lines and its statements; outer ones first."""
+    tree = ast.parse(source)
+    found: list[tuple[str, int, int, list[ast.stmt]]] = []
+    seen: dict[str, int] = {}
+
+    def visit(node: ast.AST, around: str, inside: bool) -> None:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            around = f"{around}.{node.name}" if around else node.name
+            inside = not isinstance(node, ast.ClassDef)
+        for part in ("body", "orelse", "finalbody"):
+            statements = getattr(node, part, None)
+            if inside and isinstance(statements, list) and statements and isinstance(statements[0], ast.stmt):
+                number = seen[around] = seen.get(around, -1) + 1
+                found.append((f"{around}#{number}", statements[0].lineno, statements[-1].end_lineno or 0, statements))
+        for child in ast.iter_child_nodes(node):
+            visit(child, around, inside)
+
+    visit(tree, "", False)
+    return tree, found
 
 
-def functions(node: ast.AST, around: str = "") -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """Every function by its qualified name."""
-    found = []
-    for child in ast.iter_child_nodes(node):
-        name = around
-        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            name = f"{around}.{child.name}" if around else child.name
-        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            found.append((name, child))
-        found += functions(child, name)
-    return found
+def block_of(mutant: Mutant) -> str:
+    """The innermost block around a change; the module's own where it is in no function."""
+    _, found = blocks((ROOT / mutant.file).read_text())
+    around = [(last - first, name) for name, first, last, _ in found if first <= mutant.line <= last]
+    return f"{mutant.file}::{min(around)[1] if around else ''}"
 
 
 def noting(file: str, source: str) -> str:
-    """The source of a module whose functions note that they were called."""
-    tree = ast.parse(source)
-    for name, function in functions(tree):
-        place = 1 if ast.get_docstring(function, clean=False) is not None else 0
-        function.body.insert(place, ast.parse(f"_called_here.add({f'{file}::{name}'!r})").body[0])
+    """The source of a module whose blocks note that they ran."""
+    tree, found = blocks(source)
+    for name, _, _, statements in found:
+        words = isinstance(statements[0], ast.Expr) and isinstance(statements[0].value, ast.Constant)
+        statements.insert(int(words), ast.parse(f"_called_here.add({f'{file}::{name}'!r})").body[0])
     last = max(
         (n for n, s in enumerate(tree.body[:6]) if isinstance(s, ast.ImportFrom) and s.module == "__future__"),
         default=-1,
     )
     if last < 0 and ast.get_docstring(tree, clean=False) is not None:
         last = 0
-    tree.body.insert(last + 1, ast.parse(f"from {_SEEN} import SEEN as _called_here").body[0])
+    start = f"from {_SEEN} import SEEN as _called_here; _called_here.add({f'{file}::'!r})"
+    tree.body[last + 1 : last + 1] = ast.parse(start).body
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
@@ -282,9 +394,13 @@ def test_files(rooms: Iterable[str]) -> list[str]:
     return [name for name in names if not name.startswith(LEFT_OUT)]
 
 
-def make_map(copy: Copy, files: Iterable[str], rooms: Iterable[str], known: Map, keep: Callable[[], None]) -> None:
-    """Run each of these test files once, and add to what is known which functions of the rooms it calls and how long it takes."""
-    missing = [test for test in files if test not in known.seconds]
+def _checksum(test: str) -> str:
+    return hashlib.sha256((ROOT / test).read_bytes()).hexdigest()
+
+
+def make_map(copy: Copy, files: Iterable[str], rooms: Iterable[str], known: Map, keep: Callable[[Any], None]) -> None:
+    """Run each of these test files once where it is not known as it is now, and add what it says about the rooms."""
+    missing = [test for test in files if test not in known.files or known.files[test].checksum != _checksum(test)]
     if not missing:
         return
     modules = [file for room in rooms for file in sources(room)]
@@ -292,35 +408,41 @@ def make_map(copy: Copy, files: Iterable[str], rooms: Iterable[str], known: Map,
     for file in modules:
         copy.write(file, noting(file, (ROOT / file).read_text()))
     copy.sign()
+    notes = copy.place / "called.txt"
     failing: list[str] = []
     for number, test in enumerate(missing, 1):
-        notes = copy.place / "called.txt"
         notes.write_text("")
         os.environ["FEDCO_CALLED"] = str(notes)
-        begin = time.monotonic()
-        found = copy.run(lambda test=test: run_tests([test], known.without), 900)
+        found = copy.run(lambda test=test: run_tests([test], known.without), 600)
         if found is None:
             raise SystemExit(
                 f"{test} does not run on a copy of the package: {(copy.place / 'log.txt').read_text()[-1000:]}"
             )
-        known.seconds[test] = time.monotonic() - begin
-        known.calls[test] = sorted({*found["called"], *notes.read_text().split("\n")})
+        seconds = found["seconds"]
+        places = {name: n for n, name in enumerate(seconds)}
+        ran: dict[str, list[int]] = {}
+        for name, its in found["ran"].items():
+            for block in its:
+                ran.setdefault(block, []).extend([places[name]] if name else [])
+        known.files[test] = Tested(_checksum(test), found["whole"] - sum(seconds.values()), seconds, ran)
         failing += found["failed"]
-        print(f"map {number}/{len(missing)}: {test}, {known.seconds[test]:.1f} s", flush=True)
+        print(f"map {number}/{len(missing)}: {test}, {found['whole']:.1f} s", flush=True)
+        keep({"test": test, "tested": vars(known.files[test])})
     del os.environ["FEDCO_CALLED"]
     for file in modules:
         copy.write(file, (ROOT / file).read_text() + "# one more comment\n")
     copy.sign()
     for test in dict.fromkeys(each.partition("::")[0] for each in failing):
-        found = copy.run(lambda test=test: run_tests([test], known.without), 900)
+        chosen = {each: 0 for each in failing if each.partition("::")[0] == test}
+        found = copy.run(lambda test=test, chosen=chosen: run_tests([test], known.without, chosen=chosen), 600)
         if found is None:
             raise SystemExit(f"{test} does not run on a copy of the package")
         known.without += found["failed"]
+        keep({"without": found["failed"]})
     for file in modules:
         copy.put_back(file)
     (copy.root / "_called.py").unlink()
     copy.sign()
-    keep()
 
 
 # --- the campaign ------------------------------------------------------------------------------------------------------------------
@@ -333,26 +455,37 @@ def sample(room: str, number: int, seed: int) -> list[Mutant]:
     return every[:number]
 
 
-def attempt(copy: Copy, mutant: Mutant, known: Map, most: float) -> tuple[str, str]:
-    """How a mutant ended (`killed`, `survived`, `not run` when no test calls it), and the test that noticed."""
-    tests = known.tests_of(mutant, most)
+def attempt(copy: Copy, mutant: Mutant, known: Map, files: Iterable[str], most: float) -> tuple[str, str]:
+    """How a mutant ended (`killed`, `survived`), and the test that noticed."""
+    tests = known.tests_of(mutant, files, most)
     if not tests:
-        return "survived", "no test calls it"
+        return "survived", "no test runs it"
+    total, first = 0.0, 0
+    while first < len(tests) and total + tests[first][2] <= FIRST:
+        total += tests[first][2]
+        first += 1
     copy.write(mutant.file, mutant.source)
     try:
         if mutant.file.startswith("bounds"):
             copy.sign()
-        limit = SLOWER * sum(known.seconds[test] for test in tests) + 60
-        found = copy.run(lambda: run_tests(tests, known.without, "-x"), limit)
+        for part in (tests[:first], tests[first:]):
+            if not part:
+                continue
+            chosen = {name: n for n, (_, name, _) in enumerate(part)}
+            limit = SLOWER * sum(seconds for *_, seconds in part) + 20
+            found = copy.run(
+                lambda part=part, chosen=chosen: run_tests(
+                    dict.fromkeys(file for file, *_ in part), known.without, "-x", chosen=chosen
+                ),
+                limit,
+            )
+            if found is None:
+                return "killed", "did not end, or ended the process"
+            if found["status"] not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+                return "killed", (found["failed"] or ["pytest could not start"])[0]
     finally:
         copy.put_back(mutant.file)
-    if found is None:
-        return "killed", "did not end, or ended the process"
-    if found["status"] == pytest.ExitCode.OK:
-        return "survived", f"{len(tests)} test files"
-    if found["status"] == pytest.ExitCode.NO_TESTS_COLLECTED:
-        return "survived", "no test calls it"
-    return "killed", (found["failed"] or ["pytest could not start"])[0]
+    return "survived", f"{len(tests)} tests"
 
 
 def wilson(killed: int, decided: int, z: float = 1.96) -> tuple[float, float]:
@@ -396,29 +529,53 @@ def campaign(
     state: Path | None = None,
 ) -> dict[str, list[dict[str, str]]]:
     """Every sampled mutant of every room, one after the other; how each ended is printed at once."""
-    kept = json.loads(state.read_text()) if state and state.exists() else {"map": {}, "ended": {}}
-    known, ended = Map(**kept["map"]), kept["ended"]
+    known, ended = Map(), dict[str, dict[str, dict[str, str]]]()
 
-    def keep() -> None:
+    def keep(item: Any) -> None:
         if state:
-            state.write_text(json.dumps({"map": vars(known), "ended": ended}))
+            with state.open("a") as file:
+                file.write(json.dumps(item) + "\n")
 
-    make_map(copy, tests or test_files(rooms), rooms if tests else ROOMS, known, keep)
+    for item in map(json.loads, state.read_text().splitlines() if state and state.exists() else ()):
+        if "test" in item:
+            known.files[item["test"]] = Tested(**item["tested"])
+        elif "without" in item:
+            known.without += item["without"]
+        else:
+            ended.setdefault(item["room"], {})[item["mutant"]] = item
+    why = explanations()
     for room in rooms:
-        done = {item["mutant"]: item for item in ended.get(room, [])}
-        ended[room] = []
-        for mutant in sample(room, each, seed):
-            if done.get(mutant.name, {}).get("outcome") == "killed":
-                ended[room].append(done[mutant.name])
-                continue
-            begin = time.monotonic()
-            outcome, by = attempt(copy, mutant, known, most)
-            ended[room].append({"mutant": mutant.name, "outcome": outcome, "by": by})
-            keep()
-            print(
-                f"{outcome} in {time.monotonic() - begin:.0f} s: {mutant.name} (line {mutant.line}) [{by}]", flush=True
-            )
-    return {room: ended[room] for room in rooms}
+        files = list(tests) or test_files([room])
+        make_map(copy, files, [room] if tests else ROOMS, known, keep)
+        done = ended.setdefault(room, {})
+        sampled = sample(room, each, seed)
+        while True:
+            for mutant in sampled:
+                before = done.get(mutant.name, {}).get("outcome")
+                if before == "killed" or (before and mutant.name in why):
+                    continue
+                begin = _processor()
+                outcome, by = attempt(copy, mutant, known, files, most)
+                spent = _processor() - begin
+                done[mutant.name] = {"room": room, "mutant": mutant.name, "outcome": outcome, "by": by}
+                keep(done[mutant.name])
+                print(f"{outcome} in {spent:.0f} s: {mutant.name} (line {mutant.line}) [{by}]", flush=True)
+            killers = {done[m.name]["by"]: 0 for m in sampled if "::" in done[m.name]["by"]}
+            targets = dict.fromkeys(name.partition("::")[0] for name in killers)
+            found = copy.run(lambda t=targets, k=killers: run_tests(t, known.without, chosen=k), 600) if killers else {}
+            if found is None:
+                raise SystemExit("the tests that killed do not end on the unchanged source")
+            if not found or not found["failed"]:
+                break
+            print(f"fails on the unchanged source, and is left out: {', '.join(found['failed'])}", flush=True)
+            known.without += found["failed"]
+            keep({"without": found["failed"]})
+            for mutant in sampled:
+                if done[mutant.name]["by"] in found["failed"]:
+                    keep(done[mutant.name] | {"outcome": "undecided"})
+                    del done[mutant.name]
+        ended[room] = {m.name: done[m.name] for m in sampled}
+    return {room: list(ended[room].values()) for room in rooms}
 
 
 def main() -> int:
@@ -428,7 +585,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--room", action="append", choices=list(ROOMS))
     parser.add_argument(
-        "--minutes", type=float, default=2.0, help="tests of one mutant, as long as they take undisturbed"
+        "--seconds",
+        type=float,
+        default=60.0,
+        help="tests of one mutant, by the processor time that they take undisturbed",
     )
     parser.add_argument(
         "--tests", nargs="+", default=(), metavar="FILE", help="these test files instead of those of the rooms"
@@ -447,7 +607,7 @@ def main() -> int:
             asked.room or list(ROOMS),
             asked.each,
             asked.seed,
-            60 * asked.minutes,
+            asked.seconds,
             tests=asked.tests,
             state=asked.state,
         )

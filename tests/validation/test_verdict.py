@@ -14,6 +14,7 @@ from fedco.validation.statistics.verdict import (
     judge,
     judge_exact,
     not_applicable,
+    verdict_table,
     weakest_certificate,
 )
 from hypothesis import given, settings
@@ -73,6 +74,29 @@ def test_a_zero_bound_with_zero_values_is_inconclusive_and_any_positive_value_re
 
 def test_a_negative_bound_on_a_nonnegative_statistic_is_refuted():
     assert judged([0.0], -1).outcome is Outcome.REFUTED
+    for verdict in (
+        judged([0.5, 0.5], -1),
+        judged([0.5, 0.5], -1, cap=None),
+        judge_exact(F(1, 2), F(-1), certificates_kind="exact"),
+        judge_exact(F(1, 2), (F(-3, 2), F(-1, 2)), certificates_kind="exact", cap=4),
+    ):
+        assert verdict.outcome is Outcome.REFUTED and "exceeds" in verdict.reason
+        assert (verdict.bound, verdict.tightness, verdict.vacuous) == (-1.0, None, False)
+        assert "tightness" not in str(verdict) and "against bound -1" in str(verdict)
+        assert verdict_table("t", [verdict]).bars == (None,)
+
+
+def test_a_negative_bound_that_the_enclosures_do_not_settle_is_inconclusive():
+    verdict = judge_exact((F(-2), F(1)), (F(-3, 2), F(-1, 2)), certificates_kind="exact")
+    assert verdict.outcome is Outcome.INCONCLUSIVE and verdict.tightness is None
+
+
+def test_a_bar_is_the_measured_value_in_units_of_the_bound():
+    verdicts = [judged(SMALL, 1), judged(SMALL, 2), judged(np.full(9, 3.0), 1), judged(np.zeros(5), 0)]
+    verdicts += [judged(SMALL, math.inf, cap=None), not_applicable("claim", "reason")]
+    table = verdict_table("t", verdicts)
+    assert table.bars == pytest.approx((0.1, 0.05, 1.0, None, 0.0, None))
+    assert table.rows == tuple(verdict.row() for verdict in verdicts)
 
 
 @pytest.mark.parametrize("kind", ["estimated", ("exact", "estimated", "upper")])

@@ -152,9 +152,9 @@ class Verdict(AbstractResult):
 
 
 def verdict_table(name: str, verdicts: Sequence[Verdict]) -> Table:
-    """A row for each verdict; its bar is the measured value in units of the bound."""
-    shares = (None if v.empirical is None or not v.bound else min(v.empirical / v.bound, 1.0) for v in verdicts)
-    return Table(name, VERDICT_COLUMNS, tuple(verdict.row() for verdict in verdicts), tuple(shares))
+    """A row for each verdict; its bar is the measured value in units of the bound, and none where the bound is not positive."""
+    rows, bars = tuple(v.row() for v in verdicts), tuple(_bar(v.empirical, v.bound) for v in verdicts)
+    return Table(name, VERDICT_COLUMNS, rows, bars)
 
 
 def judge(
@@ -326,6 +326,10 @@ def _rounding_interval(x: Array, resolution: float, cap: Number | None) -> tuple
         return low, x + resolution
     check_cap(low, cap)
     return low, np.minimum(x + resolution, round_up(cap))
+
+
+def _bar(empirical: float | None, bound: float | None) -> float | None:
+    return None if empirical is None or bound is None or bound <= 0 else min(empirical / bound, 1.0)
 
 
 def _tightness(bound: float, empirical: float) -> float | None:

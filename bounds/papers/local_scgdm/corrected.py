@@ -40,9 +40,11 @@ def momentum_error_between(s: SimpleNamespace, l_f: Derived, in_range: Condition
     noise = s.C_g**2 * s.sigma_f**2 + 2 * s.C_f**2 * s.sigma_g**2
     sweep = {s.alpha: 1 / (s.eta * (1 + _U))}
     rest = slack_symbol("rest")
+    whole = Chain(moved + c * (1 + theta) * bias + c**2 * (2 * (bias + rest) - bias))
+    if sp.cancel(whole.coefficient(bias) - 2 * c) != 0:
+        raise DeclarationError("the weights of the bias do not add up to 2 alpha eta")
     chain = (
-        Chain(moved + c * (1 + theta) * bias + c**2 * (2 * (bias + rest) - bias))
-        .limit(bias, 2 * c, "the bias costs at most 2 alpha eta", (in_range,), sweep)
+        whole.limit(bias, 2 * c, "the bias costs at most 2 alpha eta", (in_range,), sweep)
         .limit(rest, 2 * c, "what the inner error exceeds the bias by", (in_range,), sweep)
         .limit(s.momentum_sq, 2 * s.eta * s.beta**2 * l_f.symbol**2 / s.alpha, "the move", (in_range,), sweep)
     )
