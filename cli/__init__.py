@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.exceptions import TyperException
 
 from . import startup
 
@@ -64,7 +65,8 @@ def main() -> None:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _one_line(warnings.showwarning)
-            app()
+            status = app(standalone_mode=False)
+        raise SystemExit(status if isinstance(status, int) else 0)
     except InputError as error:
         _end(str(error))
     except SystemError as error:
@@ -80,6 +82,20 @@ def main() -> None:
         if not isinstance(error, OSError) or error.filename is None:
             raise
         _end(f"{error.filename}: cannot be read or written ({error.strerror})")
+    except typer.Abort:
+        _end("stopped")
+    except TyperException as error:
+        _end_by_usage(error)
+
+
+def _end_by_usage(error: Any) -> NoReturn:
+    """What the parser of the command line refuses, in one line; help where nothing was asked."""
+    message, context = error.format_message(), getattr(error, "ctx", None)
+    if "\n" in message:
+        error.show()
+        raise SystemExit(error.exit_code)
+    asked = "" if context is None else f" (see {context.command_path} --help)"
+    _end(f"{message.rstrip('.')}{asked}")
 
 
 def _is_out_of_memory(error: BaseException) -> bool:

@@ -269,3 +269,25 @@ def test_without_a_label_the_corrected_statement_is_meant_and_a_refuted_one_says
     assert printed["status"] == "refuted" and MAIN in printed["refuted_by"]
     _, out, _ = run(capsys, monkeypatch, "bound", MAIN, "--statement", "proved", *sets(VALUES))
     assert "composed from the paper's lemmas as printed" in out or "REFUTED" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["bound"], "bound --help)"),
+        (["tun"], "Did you mean 'tune'"),
+        (["bound", MAIN, "--constant", "x"], "No such option: --constant"),
+        (["reproduce", "--seeds", "3"], "3 is not in the range x>=6"),
+        (["show", MAIN, "more"], "unexpected extra argument"),
+    ],
+)
+def test_what_the_parser_refuses_is_one_line(capsys, monkeypatch, arguments, said) -> None:
+    status, out, err = run(capsys, monkeypatch, *arguments)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("fedco: ") and said in err
+
+
+def test_nothing_asked_is_answered_with_help(capsys, monkeypatch) -> None:
+    status, out, err = run(capsys, monkeypatch)
+    assert status == 2
+    assert "Commands:" in out + err
