@@ -2,9 +2,10 @@
 
 import json
 import time
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction as Q
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from fedco.algorithms.engine.metrics import gradient_norm_squared
 from fedco.bounds.language.definition import define
 from fedco.bounds.registry import get_theorem
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily
-from fedco.validation.falsifier import assert_not_falsified, falsify
+from fedco.validation.falsifier import assert_not_falsified, falsify, shrink
 from fedco.validation.falsifier.bundle import bundle_of, recompute
 from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm, sides
 from fedco.validation.falsifier.declared import target_of
@@ -27,8 +28,8 @@ from fedco.validation.falsifier.exact.run import CannotReplay, average_square, e
 from fedco.validation.falsifier.exact.tensor import ExactTensor, InexactError
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.lemma import balanced
-from fedco.validation.falsifier.rounding import drafts, settle, simplest
-from fedco.validation.falsifier.search import islands
+from fedco.validation.falsifier.rounding import confirmed, drafts, settle, simplest
+from fedco.validation.falsifier.search import Progress, islands, search
 from fedco.validation.runs.bundle import BundleError, read, replay, write
 from fedco.validation.runs.refutations import REGISTRY
 
@@ -275,6 +276,46 @@ def test_a_false_statement_is_refuted(name: str, statement: str, tmp_path) -> No
     assert result.why
     assert replay(read(result.path), REGISTRY).confirmed
     assert result.to_dict()["confirmed"] == "exact"
+
+
+def visited(tick: float) -> list[tuple[str, int]]:
+    """Island and instances so far of each generation of a search whose clock ticks so many seconds each time it is read."""
+    seen: list[tuple[str, int]] = []
+
+    def progress(now: Progress) -> None:
+        seen.append((now.island, now.evaluations))
+        if len(seen) == 130:
+            raise KeyboardInterrupt
+
+    theorem = get_theorem("baselines.local_sgd")
+    target, clock = target_of(theorem, "printed"), count(0.0, tick)
+    search(target, Formula(theorem, "printed"), seconds=1e9, progress=progress, clock=lambda: next(clock))
+    return seen
+
+
+def test_a_search_visits_the_same_points_however_fast_it_runs() -> None:
+    slow, fast = visited(0.001), visited(1.0)
+    assert slow == fast and len(slow) == 130
+    assert max(Counter(name for name, _ in slow).values()) > 5  # past the first sample, generations of one island
+
+
+def test_a_violation_is_shrunk_by_tries_and_not_by_the_clock(monkeypatch) -> None:
+    """Else the same search gives another instance each time."""
+    theorem = get_theorem("local_scgdm.lemma_4_2")
+    target, formula, checked = target_of(theorem, "printed"), Formula(theorem, "printed"), 0
+    found = search(target, formula, seconds=60)
+    assert found.draft is not None and found.violation is not None
+
+    def counted(*given: Any) -> Any:
+        nonlocal checked
+        checked += 1
+        return confirmed(*given)
+
+    monkeypatch.setattr(shrink, "confirmed", counted)
+    for tries in (0, 3):
+        checked = 0
+        simpler, _ = shrink.shrunk(target, formula, found.draft, found.violation, tries=tries)
+        assert checked == tries and shrink.cost(simpler) <= shrink.cost(found.draft)
 
 
 def test_a_true_statement_survives() -> None:

@@ -33,7 +33,8 @@ _POPULATION = 256
 _SAMPLED, _LEAST_SAMPLED, _SAMPLED_STEPS = 256, 32, 64
 """Points of the first sample of an island: so many up to so many steps, fewer of longer runs."""
 _FIRST_SLICE, _SHARED_SLICE, _GROWTH = 3.0, 1.0, 1.5
-"""Seconds that an island gets in the first round, alone and for each of several claims, and the factor from round to round."""
+"""What an island gets in the first round, alone and for each of several claims, in seconds by `Island.effort`, and the factor from
+round to round."""
 _SHARED_RANKS = 3
 """How many islands more each of several claims is followed on from round to round."""
 _MARGIN = 0.005
@@ -264,7 +265,7 @@ def search(
 
     Args:
         seconds: by the clock.
-        seed: of the search; the same seed visits the same points.
+        seed: of the search; the same seed visits the same points, as many as the seconds allow.
         hidden: value of a constant that the paper hides in O(.).
         progress: called after every generation.
         clock: of wall time; a benchmark on a busy machine takes that of the processor.
@@ -334,7 +335,7 @@ class _Search:
                 return
             island = self.islands[index]
             count = max(_LEAST_SAMPLED, min(_SAMPLED, _SAMPLED * _SAMPLED_STEPS // _next_power(island.horizon)))
-            visit = _Visit(self, index, self.claims[0], self.until)
+            visit = _Visit(self, index, self.claims[0])
             visit.objective(Sobol(island.size, rng=np.random.default_rng([self.seed, index])).random(count).T)
             visit.after_generation()
 
@@ -353,7 +354,7 @@ class _Search:
                     if self.is_over:
                         return
                     if rank < len(order) and claim.is_open:
-                        self._visit(order[rank], claim, self.clock() + share, turn)
+                        self._visit(order[rank], claim, share, turn)
             share, turn = share * _GROWTH, turn + 1
 
     def _followed(self) -> list[Claim]:
@@ -377,11 +378,12 @@ class _Search:
         finite = [i for i in ranked if not self.islands[i].stays]
         return [i for pair in zip_longest(endless, finite) for i in pair if i is not None]
 
-    def _visit(self, index: int, claim: Claim, until: float, turn: int) -> None:
+    def _visit(self, index: int, claim: Claim, share: float, turn: int) -> None:
         guided = self._is_guided(claim, turn)
-        visit = _Visit(self, index, claim, min(until, self.until), guided)
+        visit = _Visit(self, index, claim, guided)
         size = visit.island.size
         count = max(5, _POPULATION // size * size)
+        generations = max(1, round(share / visit.island.effort(count)))
         rng = np.random.default_rng([self.seed, index, turn, self.claims.index(claim)])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -398,7 +400,7 @@ class _Search:
                 init=start,
                 polish=False,
                 tol=0.0,
-                maxiter=10**6,
+                maxiter=generations,
                 rng=rng,
                 callback=visit.after_generation,
             )
@@ -412,8 +414,8 @@ def _next_power(number: int) -> int:
 class _Visit:
     """The objective of one run, and what happens after each generation."""
 
-    def __init__(self, search: _Search, index: int, claim: Claim, until: float, guided: bool = False) -> None:
-        self.search, self.index, self.claim, self.until, self.guided = search, index, claim, until, guided
+    def __init__(self, search: _Search, index: int, claim: Claim, guided: bool = False) -> None:
+        self.search, self.index, self.claim, self.guided = search, index, claim, guided
         self.island, self.best, self.stalled = search.islands[index], -np.inf, 0
         self.tried = dict.fromkeys(map(id, search.claims), -np.inf)
 
@@ -462,4 +464,4 @@ class _Visit:
             elapsed = now - self.search.began
             self.search.progress(Progress(elapsed, self.search.evaluations, found.ratio, self.island.name))
         hopeless = self.best <= REJECTED and self.stalled > 5
-        return not self.claim.is_open or now > self.until or self.stalled > _STALLED or hopeless
+        return not self.claim.is_open or now > self.search.until or self.stalled > _STALLED or hopeless
