@@ -68,6 +68,9 @@ Scheduler = Annotated[
         help="A dask scheduler (tcp://host:port) that spreads the runs; the results are the same.",
     ),
 ]
+MaxHours = Annotated[
+    float, typer.Option("--max-hours", min=0, help="Refuse a run that would take longer by an estimate made at once.")
+]
 Strict = Annotated[bool, typer.Option("--strict", help="End with status 3 where the values are not admissible.")]
 StatementOption = Annotated[
     str | None,

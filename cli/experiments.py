@@ -15,6 +15,7 @@ from .common import (
     Assume,
     Constants,
     Json,
+    MaxHours,
     Scheduler,
     Sets,
     StatementOption,
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
 
 Device = Annotated[str, typer.Option("--device", help="cpu or cuda.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; all cores without it.")]
-MaxHours = Annotated[
-    float, typer.Option("--max-hours", min=0, help="Refuse a run that would take longer by an estimate made at once.")
-]
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Folder for measurements, figures and results.json.")
 ]

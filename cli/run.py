@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ..errors import InputError
-from .common import Json, Scheduler, emit, note
+from .common import Json, MaxHours, Scheduler, emit, note
 from .completion import method_names, problem_names
 
 
@@ -61,6 +61,7 @@ def run(
     ] = None,
     root_seed: Annotated[int, typer.Option("--root-seed", help="The key of all noise.")] = 0,
     scheduler: Scheduler = None,
+    max_hours: MaxHours = 24.0,
     theorem: Annotated[
         list[str] | None,
         typer.Option(
@@ -101,6 +102,7 @@ def run(
             format=format,
             progress=lambda label: progress.to_stream(label=label),
             scheduler=scheduler,
+            hours=max_hours,
         )
     except Interrupted:
         note("fedco: stopped; the same command goes on from here")
@@ -147,6 +149,14 @@ def reproduce(
         bool, typer.Option("--again", help="With --all: run also what an earlier call has left there.")
     ] = False,
     scheduler: Scheduler = None,
+    max_hours: Annotated[
+        float,
+        typer.Option(
+            "--max-hours",
+            min=0,
+            help="Refuse a figure of which one curve, or its tuning, would take longer by an estimate.",
+        ),
+    ] = 24.0,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for figures, tables and JSON.")] = Path(
         "reproduced"
     ),
@@ -168,7 +178,7 @@ def reproduce(
         return
     from ..validation.experiments.figures import Setup
 
-    setup = Setup(full=full, data=data, seeds=seeds, say=lambda text: note(f"  {text}"))
+    setup = Setup(full=full, data=data, seeds=seeds, hours=max_hours, say=lambda text: note(f"  {text}"))
     if every:
         rows = found.run_all(setup, out, note, again, scheduler)
         emit({"figures": rows}, f"{len(rows)} figures: {out / 'index.html'}", as_json)

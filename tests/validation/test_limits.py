@@ -6,14 +6,18 @@ import json
 import os
 import time
 from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
 
+import fedco
 import pytest
 import torch
-from fedco.algorithms import FedDRO, drive, drive_in_processes
+from fedco.algorithms import FedDRO, LocalSGD, drive, drive_in_processes
 from fedco.algorithms.engine import limits, metrics
 from fedco.bounds.registry import get_theorem
 from fedco.errors import InputError
 from fedco.synthetic import problem
+from fedco.validation.experiments.figures import Setup, curve, tuned
 from fedco.validation.runs import limits as run_limits
 from fedco.validation.runs.campaign import Experiment, measure
 from fedco.validation.runs.limits import check_experiments, duration, seconds_per_step
@@ -77,6 +81,72 @@ def test_the_estimate_is_of_the_size_of_the_run():
     estimated = min(seconds_per_step(made) for _ in range(4)) * 32 * 256
     took = min(measure(THEOREM, INSTANCE, 256, 32).seconds for _ in range(2))
     assert took / 10 < estimated < 10 * took
+
+
+LOCAL_SGD = {"settings": {"tau": 2, "eta": 0.01}}
+short = partial(fedco.run, "local_sgd", "federated_quadratic", **LOCAL_SGD)
+
+
+def test_an_endless_run_is_refused_at_once_with_the_estimate(tmp_path):
+    with pytest.raises(InputError, match=r"at most 24 hours, got one of at least .* years .*--max-hours allows more"):
+        short(T=MANY, seeds=1000, every=MANY, out=tmp_path)
+    assert not list(tmp_path.rglob("*.*"))
+
+
+def test_a_run_is_timed_before_it_starts_and_every_group_counts(monkeypatch):
+    """Two values of tau are two groups; the seconds of a few steps of each are added up."""
+    timed = []
+
+    def timed_drive(method, made, *, steps, seeds, **options):
+        timed.append((method.tau, steps, seeds))
+        return SimpleNamespace(seconds=1.0)
+
+    runs = [(LocalSGD(eta=0.01, tau=tau), problem("federated_quadratic")) for tau in (2, 4)]
+    monkeypatch.setattr(run_limits, "drive", timed_drive)
+    run_limits.check_runs(runs, 800, 1000, hours=0.435)  # 100 times the steps and 7.8 times the seeds of what takes 2 s
+    assert timed == [(2, 8, 128), (4, 8, 128)]
+    with pytest.raises(InputError, match="got one of about 1562 seconds"):
+        run_limits.check_runs(runs, 800, 1000, hours=0.433)
+    timed.clear()
+    run_limits.check_runs(runs, 80, 10, hours=24)
+    assert not timed
+
+
+def test_what_is_kept_needs_no_time(tmp_path):
+    short(T=20, seeds=2, out=tmp_path)
+    short(T=20, seeds=2, out=tmp_path, hours=1e-12)
+    with pytest.raises(InputError, match="--max-hours"):
+        short(T=30, seeds=2, out=tmp_path, hours=1e-12)
+
+
+def test_a_curve_of_a_figure_is_refused_too():
+    made = problem("federated_quadratic")
+    setup = Setup(hours=1e-12)
+    with pytest.raises(InputError, match="--max-hours"):
+        curve(setup, "one", LocalSGD(eta=0.01, tau=2), made, 20, ["objective"])
+    with pytest.raises(InputError, match="--max-hours"):
+        tuned(setup, LocalSGD, {"tau": 2}, {"eta": [0.01, 0.1]}, made, 20, "objective", larger=False)
+
+
+def test_absurdly_many_seeds_or_searches_are_refused_before_a_list_of_them_is_made():
+    with pytest.raises(InputError, match=r"seeds: .* at least .* TiB"):
+        short(T=2, seeds=MANY, scheduler="tcp://127.0.0.1:1")
+    with pytest.raises(InputError, match="jobs: wanted at most"):
+        fedco.falsify(THEOREM, jobs=MANY)
+    with pytest.raises(InputError, match="at most 10000 searches"):
+        fedco.falsify(THEOREM, jobs=MANY, scheduler="tcp://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "run local_sgd --problem federated_noisy --set eta=0.01 --set tau=4 --T 99999999999 --every 99999999999 --out r",
+        "reproduce fcsg/figure_1 --seeds 9999999 --out r",
+    ],
+)
+def test_the_commands_refuse_in_one_line_that_says_what_allows_more(command, tmp_path, line):
+    done = command(*line.split(), cwd=tmp_path)
+    assert done.returncode == 2 and "--max-hours allows more" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from ...algorithms import Method
 from ...algorithms.engine.metrics import METRICS
 from ...errors import InputError
 from ...figures import Axis, Curve, Panel, Plot, panel_plot
+from ..runs.limits import HOURS
 from .datasets import HOLDS
 from .orderings import Judged, Ordering, explain, judge
 from .run import run
@@ -41,6 +42,8 @@ class Setup:
     data: Path | None = None
     seeds: int = SEEDS
     say: Callable[[str], None] = lambda text: None
+    hours: float = HOURS
+    """A curve, or a tuning, that would take longer by an estimate is refused."""
     kept: Path | None = None
     """Folder for finished pieces and checkpoints, from which a stopped figure goes on; None keeps nothing."""
 
@@ -225,7 +228,9 @@ def curve(
     """
     every = period * max(1, T // (period * records))
     setup.say(f"{panel} {name}: {T} steps".strip())
-    done = run(method, problem, T=T, seeds=setup.seeds, metrics=metrics, every=every, checkpoints=setup.kept)
+    done = run(
+        method, problem, T=T, seeds=setup.seeds, metrics=metrics, every=every, checkpoints=setup.kept, hours=setup.hours
+    )  # fmt: skip
     values = {metric: np.asarray(done.table.values[metric][0]) for metric in metrics}
     times = [t / period for t in done.table.times]
     return Measured(panel, name, times, values, "communication rounds" if period > 1 else "steps")
@@ -246,7 +251,7 @@ def tuned(
     setup.say(f"tuning {owner.name}")
     found = run(
         owner, problem, T=T, seeds=_TUNING_SEEDS, metrics=[metric], settings=settings, grid=grid,
-        every=max(1, T // 20), root_seed=_TUNING_SEED, checkpoints=setup.kept,
+        every=max(1, T // 20), root_seed=_TUNING_SEED, checkpoints=setup.kept, hours=setup.hours,
     )  # fmt: skip
     last = found.table.values[metric][:, :, -3:].mean((1, 2))
     worst = -np.inf if larger else np.inf

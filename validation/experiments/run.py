@@ -15,12 +15,14 @@ import torch
 from ...algorithms import Method, Result, drive
 from ...algorithms.engine import metrics as known
 from ...algorithms.engine.fingerprint import TRAJECTORY, code_fingerprint, source_fingerprint
+from ...algorithms.engine.limits import BYTES_PER_INDEX, check_memory
 from ...algorithms.engine.metrics import METRICS, metrics_of
 from ...algorithms.engine.parallel import drive_alone, gathered
 from ...algorithms.engine.progress import Progress
 from ...errors import InputError
 from ...storage import DamagedError, digest, make_folder, undamaged, write_json
 from ...suggestion import instead
+from ..runs.limits import HOURS, check_runs
 from ..runs.scheduler import run_on_scheduler
 from ..runs.values import exact_start
 from .bounds import Match, matches
@@ -101,6 +103,7 @@ def run(
     progress: Callable[[str], Callable[[Progress], None]] | None = None,
     checkpoints: Path | None = None,
     scheduler: str | None = None,
+    hours: float = HOURS,
 ) -> RunResult:
     """Run a method on a problem over a grid.
 
@@ -118,9 +121,12 @@ def run(
         progress: makes, from a label, what `drive` reports to.
         checkpoints: a folder for what a stopped run goes on from, where nothing else is written; `out` has its own.
         scheduler: address of a dask scheduler that spreads the seeds; the numbers are the same to the last bit.
+        hours: a run that would take longer by an estimate is refused before it starts; what is kept in the folder does not count.
+            Not looked at with a scheduler, whose workers nobody has counted.
 
     Raises:
-        InputError: an unknown name, a value that is refused, a metric that the problem does not offer.
+        InputError: an unknown name, a value that is refused, a metric that the problem does not offer, a run that takes too long
+            or does not fit in memory.
 
     Example:
         >>> import fedco
@@ -137,18 +143,34 @@ def run(
     wanted = _checked(metrics, groups[0].problem)
     step = every or max(1, T // RECORDS)
     folder = make_folder(out) if out is not None else None
-    pieces = folder or (make_folder(checkpoints) if checkpoints is not None else None)
+    place = folder or (make_folder(checkpoints) if checkpoints is not None else None)
+    check_memory(BYTES_PER_INDEX * seeds, "seeds")
+    bounded = "gradient_sq" in wanted or bool(theorems)
+    pieces = [
+        _piece(
+            group,
+            _bounds_of(group, T, theorems) if bounded else {},
+            wanted,
+            T,
+            seeds,
+            step,
+            root_seed,
+            place,
+            scheduler,
+        )
+        for group in groups
+    ]
+    if scheduler is None:
+        unmade = [(piece.group.method, piece.group.problem) for piece in pieces if not piece.is_kept]
+        check_runs(unmade, T, seeds, hours)
     tables: list[RunTable] = []
     bounds: list[dict[str, Any]] = []
     seconds = 0.0
-    for number, group in enumerate(groups):
-        found = _bounds_of(group, T, theorems) if "gradient_sq" in wanted or theorems else {}
-        label = f"{number + 1}/{len(groups)} " if len(groups) > 1 else ""
-        result = _drive(
-            group, wanted, found, T, seeds, step, root_seed, pieces, progress and progress(label), scheduler
-        )
-        tables.append(_table(group, result, wanted, found, plan.axes))
-        bounds.extend(_drawn(group, found, result))
+    for number, piece in enumerate(pieces):
+        label = f"{number + 1}/{len(pieces)} " if len(pieces) > 1 else ""
+        result = _drive(piece, progress and progress(label), scheduler)
+        tables.append(_table(piece.group, result, wanted, piece.found, plan.axes))
+        bounds.extend(_drawn(piece.group, piece.found, result))
         seconds += result.seconds
     first = groups[0]
     table = RunTable.joined(tables, tuple(axis.name for axis in plan.axes))
@@ -217,19 +239,36 @@ def _statistic(every: int) -> Callable[[Any, Any, int], torch.Tensor]:
     return metric
 
 
-def _drive(
+@dataclass(frozen=True)
+class _Piece:
+    """What is run of one group, the statements that bound it, and where its result is kept."""
+
+    group: Group
+    found: Mapping[int, Sequence[Match]]
+    options: Mapping[str, Any]
+    key: str
+    folder: Path | None
+
+    @property
+    def kept(self) -> Path | None:
+        return self.folder and self.folder / "parts" / f"{self.key}.npz"
+
+    @property
+    def is_kept(self) -> bool:
+        return self.kept is not None and self.kept.exists()
+
+
+def _piece(
     group: Group,
-    wanted: Sequence[str],
     found: Mapping[int, Sequence[Match]],
+    wanted: Sequence[str],
     T: int,
     seeds: int,
     every: int,
     root_seed: int,
     folder: Path | None,
-    progress: Callable[[Progress], None] | None,
     scheduler: str | None,
-) -> Result:
-    """The group's result, from the folder if it is there, else computed, kept, and gone on with after a stop."""
+) -> _Piece:
     periods = sorted({match.every for each in found.values() for match in each})
     record = {name: METRICS[name].function for name in wanted if name in METRICS}
     record |= {f"statistic {period}": _statistic(period) for period in periods}
@@ -241,29 +280,35 @@ def _drive(
         "record": record,
         "every": every,
         "average": bool(periods),
-        "progress": progress,
     }
     key = _key(group, record, T, seeds, every, root_seed) if folder or scheduler else ""
-    if folder is None:
+    return _Piece(group, found, options, key, folder)
+
+
+def _drive(piece: _Piece, progress: Callable[[Progress], None] | None, scheduler: str | None) -> Result:
+    """The group's result, from the folder if it is there, else computed, kept, and gone on with after a stop."""
+    kept, method, problem = piece.kept, piece.group.method, piece.group.problem
+    options = {**piece.options, "progress": progress}
+    if kept is None:
         if scheduler is not None:
-            return _spread(group, options, key, scheduler)
-        return drive(group.method, group.problem, **options)
-    kept, checkpoint = folder / "parts" / f"{key}.npz", folder / "parts" / f"{key}.checkpoint"
+            return _spread(piece.group, options, piece.key, scheduler)
+        return drive(method, problem, **options)
+    checkpoint = kept.with_suffix(".checkpoint")
     known_result = undamaged(kept, lambda: Result.load(kept))
     if known_result is not None:
         checkpoint.unlink(missing_ok=True)  # of a run that was killed just after it had kept its result
         return known_result
     if scheduler is not None:
-        result = _spread(group, options, key, scheduler)
+        result = _spread(piece.group, options, piece.key, scheduler)
         result.save(kept)
         return result
     try:
-        result = drive(group.method, group.problem, **options, checkpoint=checkpoint)
+        result = drive(method, problem, **options, checkpoint=checkpoint)
     except ValueError as error:
         if not str(error).startswith("checkpoint"):
             raise
         checkpoint.unlink(missing_ok=True)  # of other code: begin anew
-        result = drive(group.method, group.problem, **options, checkpoint=checkpoint)
+        result = drive(method, problem, **options, checkpoint=checkpoint)
     result.save(kept)
     checkpoint.unlink(missing_ok=True)
     return result

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 import torch
 
+from ...algorithms.engine.limits import check_jobs
 from ...bounds.language.change import Change, narrowed
 from ...bounds.language.reading import InputError
 from ...bounds.language.result import AbstractResult, Sheet, Table
@@ -31,6 +32,8 @@ from .search import Claim, Found, Progress, search, search_together
 from .shrink import shrunk
 from .spaces import SPACES
 
+_MOST_SEARCHES = 10_000
+"""On a scheduler, whose workers nobody has counted; each search is a call that is sent to it."""
 OUTCOMES = ("REFUTED", "SURVIVED", "NOT_APPLICABLE")
 
 
@@ -142,6 +145,10 @@ def falsify(
     began = time.perf_counter()
     if out is not None:
         check_folder(out)
+    if scheduler is None:
+        check_jobs(jobs)
+    elif jobs > _MOST_SEARCHES:
+        raise InputError(f"jobs: wanted at most {_MOST_SEARCHES} searches on a scheduler, got {jobs}")
     if jobs > 1 or scheduler is not None:
         search_with = partial(
             falsify, declared, statement, seconds=seconds, hidden=hidden, change=change, assume=assume, where=where

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
-from ...algorithms import drive
+from ...algorithms import Method, drive
 from ...algorithms.engine import metrics
 from ...algorithms.engine.limits import check_memory
 from ...errors import InputError
@@ -18,7 +19,9 @@ HOURS = 24.0
 _LEAST_SECONDS = 1e-6
 """One seed, one step, one core: a fifth of the least that was measured over all recipes (5 to 20 microseconds)."""
 _MOST_TIMES_LEAST = 1000.0
-"""How much slower than that a method may be before its estimate is looked at."""
+"""How much slower than that a recipe may be before its estimate is looked at."""
+_ANY_TIMES_LEAST = 1e6
+"""The same of a run of any method on any problem, networks and a user's own among them: a second for a step of a seed."""
 _PROBE_STEPS = 8
 _BYTES_PER_SEED = 80
 """Two statistics as Python's and as NumPy's numbers."""
@@ -36,19 +39,41 @@ def check_experiments(
     Raises:
         InputError: says the estimate, and that `hours` may be raised.
     """
-    if scheduled:
-        _check_fit(experiments)
-        return
     work = sum(experiment.T * experiment.seeds for experiment in experiments) / min(jobs, os.cpu_count() or 1)
-    allowed = hours * 3600
-    if work * _LEAST_SECONDS > allowed:
-        _refuse(work * _LEAST_SECONDS, "at least", hours)
+    if not scheduled:
+        _check_least(work, hours)
     _check_fit(experiments)
-    if work * _LEAST_SECONDS * _MOST_TIMES_LEAST > allowed:
+    if not scheduled and work * _LEAST_SECONDS * _MOST_TIMES_LEAST > hours * 3600:
         longest = max(experiments, key=lambda experiment: experiment.T * experiment.seeds)
-        seconds = work * seconds_per_step(longest)
-        if seconds > allowed:
-            _refuse(seconds, "about", hours)
+        _check_about(work * seconds_per_step(longest), hours)
+
+
+def check_runs(runs: Sequence[tuple[Method, Any]], steps: int, seeds: int, hours: float, **options: Any) -> None:
+    """Refuse runs that together would take longer than `hours` on one core.
+
+    Args:
+        runs: methods, whose grid points step together, each with its problem.
+        options: of `drive`, for the few steps that are timed where the least estimate does not decide.
+
+    Raises:
+        InputError: says the estimate, and that `hours` may be raised.
+    """
+    work = steps * seeds * sum(method.grid for method, _ in runs)
+    _check_least(work, hours)
+    if work * _LEAST_SECONDS * _ANY_TIMES_LEAST > hours * 3600:
+        tried, few = min(_PROBE_STEPS, steps), min(CHUNK, seeds)
+        once = sum(drive(*run, steps=tried, seeds=few, every=tried, **options).seconds for run in runs)
+        _check_about(once / (tried * few) * steps * seeds, hours)
+
+
+def _check_least(work: float, hours: float) -> None:
+    if work * _LEAST_SECONDS > hours * 3600:
+        _refuse(work * _LEAST_SECONDS, "at least", hours)
+
+
+def _check_about(seconds: float, hours: float) -> None:
+    if seconds > hours * 3600:
+        _refuse(seconds, "about", hours)
 
 
 def _check_fit(experiments: Sequence[Experiment]) -> None:
