@@ -33,6 +33,7 @@ class StepFunction(sp.Function):
     """A constant given by a rule in a number of steps, its first argument."""
 
     rule: ClassVar[Callable[..., Any]]
+    recurrence: ClassVar[Recurrence | None] = None
     letter: ClassVar[str]
     lazy: ClassVar[bool]
     is_nonnegative = True
@@ -90,8 +91,60 @@ def checked(steps: int) -> int:
     return steps
 
 
+@dataclass(frozen=True)
+class Recurrence:
+    """A rule as data: how its values start, and how they go on at step l.
+
+    Args:
+        start, after: the first values, and the next ones as a function of the last ones, each followed by the arguments of the
+            rule, of which a list holds one entry for each step.
+        along: a rule whose value at l is put in front, for l = steps - 1, ..., 0: the rule goes back through what that one made.
+            `start` then has its value at l = steps in front, and the entries of that step.
+        result: which of the values the rule gives.
+    """
+
+    start: Callable[..., tuple[Any, ...]]
+    after: Callable[..., tuple[Any, ...]]
+    along: Recurrence | None = None
+    result: int = 0
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of the arguments."""
+        code = self.start.__code__
+        return code.co_varnames[self.along is not None : code.co_argcount]
+
+    @property
+    def states(self) -> int:
+        """How many values there are."""
+        return int(self.after.__code__.co_argcount) - len(self.reads) - (self.along is not None)
+
+    def values(self, steps: int, *arguments: Any) -> list[tuple[Any, ...]]:
+        """The values after 0, 1, ..., steps steps."""
+        if self.along is None:
+            found = [self.start(*(entry(a, 0) for a in arguments))]
+            for l in range(steps):
+                found.append(self.after(*found[-1], *(entry(a, l) for a in arguments)))
+            return found
+        given = [arguments[self.reads.index(name)] for name in self.along.reads]
+        path = [values[self.along.result] for values in self.along.values(steps, *given)]
+        found = [self.start(path[steps], *(_last(a, steps) for a in arguments))]
+        for l in reversed(range(steps)):
+            found.append(self.after(path[l], *found[-1], *(entry(a, l) for a in arguments)))
+        return found
+
+    def __call__(self, steps: int, *arguments: Any) -> Any:
+        return self.values(max(steps, 0), *arguments)[-1][self.result]
+
+
+def _last(values: Any, steps: int) -> Any:
+    """The entry of the last step; of a list without one, the last entry, which no rule may then use."""
+    many = isinstance(values, (list, tuple, sp.Tuple))
+    return values[min(steps, len(values) - 1)] if many else values
+
+
 def step_function(name: str, rule: Callable[..., Any], letter: str, *, lazy: bool = False) -> type[StepFunction]:
-    """A StepFunction with this rule.
+    """A StepFunction with this rule, which may be a `Recurrence`.
 
     Args:
         letter: its LaTeX, in which <steps>, <last> and <first> stand for the number of steps, that minus 1, and the
@@ -99,6 +152,7 @@ def step_function(name: str, rule: Callable[..., Any], letter: str, *, lazy: boo
         lazy: do not unroll nested radicals.
     """
     parts = {"rule": staticmethod(rule), "letter": letter, "lazy": lazy, "_imp_": staticmethod(_on_arrays(rule))}
+    parts["recurrence"] = rule if isinstance(rule, Recurrence) else None
     return type(name, (StepFunction,), parts)
 
 
@@ -115,6 +169,8 @@ class Recursion:
     @property
     def reads(self) -> tuple[str, ...]:
         """The symbols that the rule needs."""
+        if isinstance(self.rule, Recurrence):
+            return self.rule.reads
         return self.rule.__code__.co_varnames[1 : self.rule.__code__.co_argcount]
 
     def __call__(self, s: SimpleNamespace, nu: Any) -> sp.Expr:
@@ -133,6 +189,24 @@ def recursion(equation: str, *, lazy: bool = False) -> Callable[[Callable[..., A
         return Recursion(rule, step_function(rule.__name__, rule, letter, lazy=lazy))
 
     return wrap
+
+
+def stepwise(
+    name: str,
+    equation: str,
+    start: Callable[..., tuple[Any, ...]],
+    after: Callable[..., tuple[Any, ...]],
+    *,
+    along: Recursion | None = None,
+    result: int = 0,
+    lazy: bool = False,
+) -> Recursion:
+    """A Recursion given by how it starts and goes on, see `Recurrence`; `equation` is what stands for it in LaTeX."""
+    if along is not None and not isinstance(along.rule, Recurrence):
+        raise TypeError(f"{name}: wanted a stepwise rule to go along")
+    rule = Recurrence(start, after, along.rule if along else None, result)  # type: ignore[arg-type]
+    letter = rf"\operatorname{{rec}}_{{{equation}}}(<steps>)"
+    return Recursion(rule, step_function(name, rule, letter, lazy=lazy))
 
 
 def _on_arrays(rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -196,21 +270,10 @@ def least(left: Any, right: Any) -> Any:
 # --- sums of powers --------------------------------------------------------------------------------------------------
 
 
-def _geometric(steps: int, ratio: Any) -> Any:
-    total = 0 * ratio
-    for _ in range(steps):
-        total = 1 + ratio * total
-    return total
-
-
-def _nested(steps: int, ratio: Any) -> Any:
-    total, power_sum = 0 * ratio, 0 * ratio
-    for _ in range(1, steps):
-        power_sum = 1 + ratio * power_sum
-        total = total + power_sum
-    return total
-
-
+_geometric = Recurrence(lambda ratio: (0 * ratio,), lambda total, ratio: (1 + ratio * total,))
+_nested = Recurrence(
+    lambda ratio: (0 * ratio, 0 * ratio), lambda total, power_sum, ratio: (total + power_sum, 1 + ratio * power_sum)
+)
 Geometric = step_function("Geometric", _geometric, r"\sum_{l=0}^{<last>}\left(<first>\right)^l")
 """Geometric(nu, a) = 1 + a + ... + a^(nu-1); 0 for nu <= 0."""
 Nested = step_function("Nested", _nested, r"\sum_{j=1}^{<last>}\sum_{i=0}^{j-1}\left(<first>\right)^i")

@@ -7,7 +7,7 @@ from functools import cache
 from ..language.reading import InputError
 from ..language.theorem import Theorem
 from ..registry import all_papers, get_paper, is_paper
-from .kernel import Alternatives, Derivation, Plan, Reader, Verdict, check, check_each, follow
+from .kernel import Alternatives, Derivation, Loop, Plan, Reader, Verdict, check, check_each, follow, run_through
 
 
 def derivation(theorem: Theorem, label: str = "") -> Plan | None:
@@ -38,6 +38,8 @@ def verdict(found: Plan, theorem: Theorem, label: str = "") -> Verdict:
     label = label or theorem.default
     if isinstance(found, Derivation):
         return check(found, theorem, label)
+    if isinstance(found, Loop):
+        return run_through(found, theorem, label)
     if isinstance(found, Alternatives):
         return check_each(found, theorem, label)
     return follow(found, theorem, label, _premise(found.theorem, found.label))

@@ -74,6 +74,7 @@ class Run:
         free: (variable, time, sample) -> value of a variable without equations; the sample is one of the step before, or 0.
         quiet: values of the first index without noise: their samples are 0.
         quantities: meanings of the named quantities.
+        moving: the values of numbers that depend on the step, for the steps 0, 1, ....
     """
 
     def __init__(
@@ -87,10 +88,11 @@ class Run:
         free: Callable[[str, int, Component | int], Vector],
         quiet: frozenset[int] = frozenset(),
         quantities: Mapping[str, Scalar] | None = None,
+        moving: Sequence[Mapping[Param, Fraction]] = (),
     ):
         self.setting, self.problem, self.point = setting, problem, point
         self.horizon, self.period, self.start, self.free, self.quiet = horizon, period, start, free, quiet
-        self.quantities = quantities or {}
+        self.quantities, self.moving = quantities or {}, moving
         self.axes = {index.name: i for i, index in enumerate(setting.indices)}
         self.bits: list[tuple[str, int]] = []
         self._samples: dict[tuple[str, int, bool], Component] = {}
@@ -99,9 +101,10 @@ class Run:
         self._numbers: dict[tuple[Atom, int], fmpq] = {}
 
     def number(self, value: Signomial, t: int = 0) -> fmpq:
-        """The value of a number; the position in the round is that of step t."""
+        """The value of a number; one that depends on the step has its value at step t."""
         place = {POSITION: Fraction(t % self.period)} if POSITION in value.params else {}
-        return rational(value.at({**self.point, **place}))
+        here = self.moving[t] if t < len(self.moving) else {}
+        return rational(value.at({**self.point, **here, **place}))
 
     def phase(self, t: int) -> str:
         """The kind of step t."""
@@ -154,18 +157,19 @@ class Run:
         variable = self.setting.variable(name)
         t = time - variable.defined
         if not variable.equations:
-            return self.free(name, time, self._past_sample(time))
+            return self.free(name, time, self._past_sample(variable.sources, time))
         if t < 0:
             first = self.start[name, time]
             return self(first, 0) if isinstance(first, Term) else first
         (term,) = (term for phases, term in variable.equations if self.phase(t) in phases)
         return self(term, t)
 
-    def _past_sample(self, time: int) -> Component | int:
-        """One entry of a sample of the step before, for points that depend on the past."""
-        if time <= 0 or not self.setting.sources:
+    def _past_sample(self, sources: tuple[str, ...] | None, time: int) -> Component | int:
+        """One entry of a sample of the step before, for points that depend on the past; on these sources, or on all."""
+        names = self.setting.source_names if sources is None else sources
+        if time <= 0 or not names:
             return 0
-        array = self.sample(self.setting.source_names[0], time - 1)
+        array = self.sample(names[0], time - 1)
         return array[(slice(0, 1),) * len(self.axes)]
 
     # --- terms ----------------------------------------------------------------------------------------------------

@@ -317,6 +317,21 @@ def jacobian_heterogeneity(shape: Shape) -> fmpq:
     )
 
 
+def hessian_noise(shape: Shape) -> fmpq:
+    """sup of the second moment of the error of a sample's Hessian in the operator norm."""
+    return _largest(shape.tau[-1][i][k] ** 2 for k in _clients(shape) for i in (0, 1)) if len(shape.tau) else ZERO
+
+
+def hessian_heterogeneity(shape: Shape) -> fmpq:
+    """sup of the mean over the clients of |Hessian - its mean|^2 in the operator norm; slopes of the bump at a corner."""
+    linear, curved = _from_mean(shape.linear), _from_mean(shape.curved)
+    n = fmpq(linear.shape[1])
+    return _largest(
+        sum((max((linear[i][k] + curved[i][k] * u[i]) ** 2 for i in (0, 1)) for k in _clients(shape)), ZERO) / n
+        for u in CORNERS
+    )
+
+
 def _from_mean(table: np.ndarray) -> np.ndarray:
     return table - table.sum(axis=1, keepdims=True) / fmpq(table.shape[1])
 
@@ -409,6 +424,9 @@ SQUARES: Mapping[str, tuple[str, Callable[[Shape], fmpq]]] = {
     "local_gradient_noise": ("plain", value_noise),
     "local_gradient_bound": ("plain", gradient_size),
     "local_gradient_heterogeneity": ("plain", lambda s: gradient_heterogeneity(s, worst=False)),
+    "local_hessian_lipschitz": ("plain", lambda s: jacobian_slope(s, every=False)),
+    "local_hessian_noise": ("plain", hessian_noise),
+    "local_hessian_heterogeneity": ("plain", hessian_heterogeneity),
     "composite_noise": ("inner", value_noise),
 }
 """Quantity of the vocabulary -> (which function, the square of its smallest value). `inner_noise` is taken for the Jacobian."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
@@ -51,6 +52,7 @@ from .kernel import (
     Inequality,
     Lipschitz,
     LipschitzOperator,
+    Loop,
     LowerBound,
     Pair,
     ProofError,
@@ -67,6 +69,7 @@ from .kernel import (
 )
 from .kernel.derivation import Progress, begin, finish
 from .kernel.facts import Equation, Fact, Moment
+from .kernel.loop import loops, settled
 from .kernel.scalars import At, One
 from .kernel.setting import Function
 from .kernel.signomial import Param
@@ -119,6 +122,8 @@ class Style:
             "initial_batch_size": self.B,
             "communication_period": self.period,
             "iterations": self.horizon,
+            "fine_tuning_steps": self.horizon,
+            "hessian_batch_size": self.m,
         }
 
 
@@ -326,7 +331,8 @@ def instance(style: Style, progress: Progress, seed: int = 0) -> Run:
         def made(values: Mapping[Param, Fraction], start=start) -> Run:
             quiet = frozenset(range(style.loud, style.clients))
             sizes = (style.horizon, style.period)
-            return Run(maker.setting, functions, values, *sizes, start, maker.free, quiet, quantities)
+            moving = sequence_values(progress, values, style.horizon)
+            return Run(maker.setting, functions, values, *sizes, start, maker.free, quiet, quantities, moving)
 
         if not all(_vanishes(made(point), a.term) for a in maker.plan.axioms.values() if isinstance(a, Start)):
             continue
@@ -360,7 +366,10 @@ def _period(progress: Progress) -> Param:
 
 
 def _by_name(maker: _Maker) -> dict[str, Shape]:
-    shapes = {role: maker.shapes["inner" if role == "operator" else role] for role in maker.roles if role != "draw"}
+    differentiated = "inner" if "inner" in maker.shapes else "plain"
+    shapes = {
+        role: maker.shapes[differentiated if role == "operator" else role] for role in maker.roles if role != "draw"
+    }
     return {maker.roles[role].name: shape for role, shape in shapes.items()}
 
 
@@ -417,6 +426,23 @@ def _admissible(style: Style, reader: Reader, progress: Progress, point) -> dict
             if all(slack.at(found) >= 0 for slack in progress.state.region.conditions.values()):
                 return found
     raise InputError(f"{progress.theorem.id}: no admissible step size for the style {style.name}")
+
+
+def sequence_values(progress: Progress, point: Mapping[Param, Fraction], horizon: int) -> list[dict[Param, Fraction]]:
+    """The sequences of a loop at its steps; one that is irrational, or bounds what an earlier loop made, has no value."""
+    numbers = progress.state.numbers
+    if numbers is None:
+        return []
+    here = {param: s.start for s in numbers.own for param in s.now.params}
+    found: list[dict[Param, Fraction]] = []
+    for _ in range(horizon + 1):
+        values: dict[Param, Fraction] = {}
+        for param, value in here.items():
+            with suppress(ProofError):
+                values[param] = value.at({**point, **(found[-1] if found else {})})
+        found.append(values)
+        here = {param: s.after for s in numbers.own for param in s.now.params}
+    return found
 
 
 WEIGHTS = ("momentum", "gradient_momentum", "inner_momentum", "step_scale")
@@ -527,6 +553,8 @@ def derivation_names() -> tuple[str, ...]:
         plan = derivation(get_theorem(name))
         if isinstance(plan, Alternatives):
             found += [f"{name} {case}" for case, _ in plan.cases]
+        elif isinstance(plan, Loop):
+            found += [f"{name} {prefix}".strip() for prefix, _ in loops(plan)]
         elif isinstance(plan, Derivation):
             found.append(name)
     return tuple(found)
@@ -544,6 +572,10 @@ def established(name: str) -> Progress:
     plan = derivation(theorem)
     if isinstance(plan, Alternatives):
         plan = dict(plan.cases).get(case)
+    if isinstance(plan, Loop):
+        loop = {prefix.strip(): each for prefix, each in loops(plan)}[case]
+        state = settled(loop, theorem, theorem.statement(), Reader(theorem, theorem.statement()))
+        return Progress(loop, theorem, theorem.default, state)  # type: ignore[arg-type]
     if not isinstance(plan, Derivation):
         raise InputError(f"{name}: no derivation of its own; there are {', '.join(derivation_names())}")
     progress = begin(plan, theorem, theorem.default)
@@ -577,7 +609,8 @@ def instances(progress: Progress, styles: tuple[Style, ...] = STYLES) -> dict[St
 def examine(progress: Progress, runs: Mapping[Style, Run], facts: Mapping[str, Fact] | None = None) -> Leaves:
     """Compare the sides of every step and of the conclusion, or of the given statements, along each run."""
     leaves, found = leaf_names(progress), Leaves(progress.theorem.id)
-    chosen = {**progress.state.facts, "conclusion": conclusion(progress)} if facts is None else facts
+    last = {} if isinstance(progress.derivation, Loop) else {"conclusion": conclusion(progress)}
+    chosen = {**progress.state.facts, **last} if facts is None else facts
     for style, run in runs.items():
         for name, fact in chosen.items():
             if (style.ends and not _about_the_ends(fact)) or not _is_rational(fact, run):
@@ -635,7 +668,8 @@ TWO = (Lipschitz, LipschitzOperator)
 
 def _points(setting: Setting, function: Function) -> tuple[Term, ...]:
     """Two arguments of a function: free points of its space, or the mean inner map at them; with a free label where it has one."""
-    points: tuple[Term, ...] = tuple(Var(v.name) for v in setting.variables if not v.equations and v.space == "x")[:2]
+    vectors = sorted((v for v in setting.variables if v.space == "x"), key=lambda v: (bool(v.equations), len(v.index)))
+    points: tuple[Term, ...] = tuple(Var(v.name) for v in vectors)[:2]
     if function.domain != "x":
         (inner,) = (f for f in setting.functions if f.space == function.domain)
         points = tuple(App(inner.name, point, (None,) * len(inner.sources)) for point in _points(setting, inner))

@@ -18,7 +18,7 @@ from ..language.reading import InputError
 from ..language.theorem import Condition, Statement, Term, Theorem
 from ..registry import get_theorem
 from .derivations import derivation, derived_ids, prove, verdict
-from .kernel import Alternatives, Derivation, Inequality, Param, Plan, ProofError, Signomial, Verdict, check
+from .kernel import Alternatives, Derivation, Inequality, Loop, Param, Plan, ProofError, Signomial, Verdict, check
 from .kernel.derivation import Progress, begin, finish
 
 
@@ -83,6 +83,27 @@ def statement_mutants(statement: Statement) -> Iterator[Mutant]:
             yield Mutant(
                 f"condition {condition.name}: {text}", replace(statement, conditions=(*others[0], changed, *others[1]))
             )
+
+
+def constant_mutants(statement: Statement) -> Iterator[Mutant]:
+    """Each derived constant of a statement, and each number, power and term inside its formula, changed one at a time."""
+    for i, constant in enumerate(statement.derived):
+        for text, expr in (*_expressions(constant.expr), *_inside(constant.expr)):
+            changed = replace(constant, expr=expr)
+            others = (*statement.derived[:i], changed, *statement.derived[i + 1 :])
+            yield Mutant(f"constant {constant.name}: {text}", replace(statement, derived=others))
+
+
+def _inside(expr: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
+    """An exponent larger or smaller by 1, a factor or a term left out, anywhere in an expression."""
+    for i, part in enumerate(expr.args):
+        others = (*expr.args[:i], *expr.args[i + 1 :])
+        if expr.is_Add or expr.is_Mul:
+            yield f"without {part}", expr.func(*others)
+        if expr.is_Pow and i == 1:
+            yield from ((f"exponent {part + by}", expr.func(expr.base, part + by)) for by in (1, -1))
+        elif not isinstance(part, sp.Tuple):
+            yield from ((text, expr.func(*expr.args[:i], inner, *expr.args[i + 1 :])) for text, inner in _inside(part))
 
 
 def _expressions(expr: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
@@ -211,7 +232,8 @@ def survey(theorem: Theorem, sample: int = 0, seed: int = 0) -> Survey:
     changes: list[tuple[str, str, Plan, Theorem]] = []
     for name, case in cases:
         changes += [(name, f"{name}{m.where}", m.value, theorem) for m in mutants(case)]
-        for m in statement_mutants(theorem.statement(label)):
+        statement = theorem.statement(label)
+        for m in (*statement_mutants(statement), *(constant_mutants(statement) if isinstance(case, Loop) else ())):
             changes.append((name, f"{name} {m.where}".strip(), case, with_statement(theorem, m.value)))
     chosen = Random(f"{theorem.id} {seed}").sample(changes, min(sample, len(changes))) if sample else changes
     counts, survivors = dict.fromkeys(OUTCOMES, 0), []

@@ -9,8 +9,9 @@ from math import ceil
 import pytest
 from fedco.bounds import all_theorems, get_theorem
 from fedco.bounds.evaluation.evaluate import bound
-from fedco.bounds.proof.kernel import ProofError
+from fedco.bounds.proof.kernel import Loop, ProofError, Reader
 from fedco.bounds.proof.kernel.derivation import begin
+from fedco.bounds.proof.kernel.loop import settled
 from fedco.bounds.proof.leaves import derivation_names, established
 
 
@@ -19,13 +20,25 @@ def test_a_derivation_uses_nothing_that_is_not_listed(name):
     """Without the entry of any assumption, of the independence of any sample, or of time, it is refused."""
     checked = established(name)
     theorem, plan = checked.theorem, checked.derivation
-    used = {axiom.assumption for axiom in plan.axioms.values()} | {plan.time}
+    used = {axiom.assumption for axiom in plan.axioms.values()} | {plan.time} - {""}
     used |= {source.independent for source in plan.setting.sources}
-    begin(plan, theorem, theorem.default)
+    _declared(plan, theorem)
     for dropped in used:
         left = tuple(item for item in theorem.assumptions if item.name != dropped)
         with pytest.raises(ProofError, match="not in the theorem's list"):
-            begin(plan, replace(theorem, assumptions=left), theorem.default)
+            _declared(plan, replace(theorem, assumptions=left))
+
+
+def _declared(plan, theorem):
+    if isinstance(plan, Loop):
+        settled(
+            replace(plan, steps=(), before=None, reversed={}, sequences=()),
+            theorem,
+            theorem.statement(),
+            Reader(theorem, theorem.statement()),
+        )
+    else:
+        begin(plan, theorem, theorem.default)
 
 
 @pytest.mark.parametrize(

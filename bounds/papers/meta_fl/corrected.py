@@ -13,39 +13,56 @@ from typing import Any
 
 import sympy as sp
 
-from ...language.recursion import Geometric, Nested, entry, least, recursion, root
+from ...language.recursion import Geometric, Nested, entry, least, recursion, root, stepwise
 from .constants import available, growth, q
 
 
-@recursion("(M2)")
-def h2(nu: int, alpha: Any, L: Any, sigma_G: Any, D: Any) -> Any:
-    """Step M2: E||w~_nu - w_nu||^2; the noise is orthogonal to the past, so that squares add."""
-    value = 0 * alpha
-    for l in range(nu):
-        value = (1 + alpha * L) ** 2 * value + alpha**2 * sigma_G**2 / entry(D, l)
-    return value
+def _h2_after(value: Any, alpha: Any, L: Any, sigma_G: Any, D: Any) -> tuple[Any]:
+    return ((1 + alpha * L) ** 2 * value + alpha**2 * sigma_G**2 / D,)
 
 
-@recursion("(M2)", lazy=True)
-def h_sum(nu: int, alpha: Any, L: Any, sigma_G: Any, D: Any) -> Any:
-    """h_1 + ... + h_(nu-1), h being the root of h2."""
-    total, value = 0 * alpha, 0 * alpha
-    for l in range(nu - 1):
-        value = (1 + alpha * L) ** 2 * value + alpha**2 * sigma_G**2 / entry(D, l)
-        total = total + root(value)
-    return total
+h2 = stepwise("h2", "(M2)", lambda alpha, L, sigma_G, D: (0 * alpha,), _h2_after)
+"""Step M2: E||w~_nu - w_nu||^2; the noise is orthogonal to the past, so that squares add."""
 
 
-@recursion("(M3)", lazy=True)
-def v(nu: int, alpha: Any, B: Any, L: Any, rho: Any, sigma_G: Any, sigma_H: Any, D: Any, D_H: Any) -> Any:
-    """Step M3: second moment of the error of the exact method."""
-    size = B**2 + sigma_G**2 / entry(D, nu)
-    value = sigma_G**2 / entry(D, nu) + L**2 * h2.rule(nu, alpha, L, sigma_G, D)
-    for l in reversed(range(nu)):
-        noise = alpha**2 * sigma_H**2 / entry(D_H, l) * size
-        value = _carried(value, nu - 1 - l, l, alpha, B, L, rho, sigma_G, D) + noise
-        size = (1 + alpha * L) ** 2 * size + noise
-    return value
+def _h_sum_after(total: Any, value: Any, alpha: Any, L: Any, sigma_G: Any, D: Any) -> tuple[Any, Any]:
+    return (total + root(value), *_h2_after(value, alpha, L, sigma_G, D))
+
+
+h_sum = stepwise("h_sum", "(M2)", lambda alpha, L, sigma_G, D: (0 * alpha, 0 * alpha), _h_sum_after, lazy=True)
+"""h_0 + h_1 + ... + h_(nu-1), h being the root of h2, and h_0 = 0."""
+
+
+def _v_start(
+    path: Any, alpha: Any, B: Any, L: Any, rho: Any, sigma_G: Any, sigma_H: Any, D: Any, D_H: Any
+) -> tuple[Any, Any, Any]:
+    return sigma_G**2 / D + L**2 * path, B**2 + sigma_G**2 / D, 1 + 0 * alpha
+
+
+def _v_after(
+    path: Any,
+    value: Any,
+    size: Any,
+    power: Any,
+    alpha: Any,
+    B: Any,
+    L: Any,
+    rho: Any,
+    sigma_G: Any,
+    sigma_H: Any,
+    D: Any,
+    D_H: Any,
+) -> tuple[Any, Any, Any]:
+    A, noise = 1 + alpha * L, alpha**2 * sigma_H**2 / D_H * size
+    carried = (A * root(value) + alpha * rho * B * power * root(path)) ** 2
+    return carried + noise, A**2 * size + noise, A * power
+
+
+v = stepwise("v", "(M3)", _v_start, _v_after, along=h2, lazy=True)
+"""Step M3: second moment of the error of the exact method; then that of the vector that enters a factor, and a power of A.
+
+(A sqrt(v) + alpha rho B A^l h)^2 is the error so far, and the Hessian taken at the wrong point of the path.
+"""
 
 
 @recursion("(M5)", lazy=True)

@@ -85,6 +85,7 @@ ASSUMPTIONS = (
         "the batches of a local step are independent of each other, of everything before and of the choice of clients; "
         "samples in a batch are independent and unbiased",
     ),
+    Assumption("start", "the fine-tuning of every client, with and without noise, starts at the model w"),
     Assumption("participation", "in each round a uniform random set of r n clients, r n a whole number, takes part"),
     Assumption(
         "not stated: sample losses", "every sample's loss is twice continuously differentiable (Hessian-free only)"
@@ -172,7 +173,7 @@ LEMMA_5 = _theorem(
     printed=Statement("printed", (), (SOME_STEPS,), (H_NU, H2_NU, H4_NU), note="stated for l = 1..nu, here at l = nu"),
     composed=Statement("composed", (), (SOME_STEPS,), STEPWISE, note="the recursions of Appendix D"),
     corrected=Statement(
-        "corrected", (), (), (CORRECTED_H2, CORRECTED_H, STEPWISE[2]), note="step M2 of docs/theory/meta_fl.md"
+        "corrected", (), (), (CORRECTED_H2, CORRECTED_H), note="step M2 of docs/theory/meta_fl.md; no fourth moment"
     ),
 )
 

@@ -6,6 +6,7 @@ algebra      the normal form of vectors and inner products
 scalars      inner products, values, quantities and their sums; facts: what has been established
 region       conditions and certificates; reader: from the declared statement to both
 assumptions  the kinds of assumption with their instances; rules: the rules of inference; derivation: the check of a whole derivation
+sequences    numbers given by a recursion; loop: statements about a loop of nu steps inside one step of a method
 alternatives a statement under one of several assumptions; corollary: a schedule put into a theorem
 """
 
@@ -27,10 +28,12 @@ from .corollary import Corollary, follow
 from .derivation import Derivation, Step, Verdict, check
 from .facts import Inequality, Quantity
 from .known import Known
+from .loop import Delivery, Loop, named, run_through
 from .reader import Reader
 from .region import Certificate
 from .rules import (
     Action,
+    Along,
     Assume,
     AtStart,
     Cases,
@@ -40,8 +43,10 @@ from .rules import (
     Drift,
     Gronwall,
     Held,
+    Identity,
     IndependentMean,
     IndependentMoment,
+    Induction,
     Instance,
     Invariant,
     Later,
@@ -52,15 +57,19 @@ from .rules import (
     Part,
     Product,
     Project,
+    ReversedPower,
     SmoothDescent,
     Substitute,
     SumOver,
+    Suppose,
+    Sure,
     Triangle,
     Vanishing,
     Weights,
     WithinRound,
 )
 from .scalars import Scalar, at, dot, quantity, scalar, sq, total, value
+from .sequences import Numbers, Sequence
 from .setting import (
     COMMUNICATION,
     EVERY,
@@ -77,7 +86,7 @@ from .setting import (
 from .signomial import ONE, POSITION, Param, ProofError, Signomial, parameter, signomial
 from .terms import Act, App, Given, Mean, Pair, Sum, Term, Var
 
-Plan = Derivation | Alternatives | Corollary
+Plan = Derivation | Alternatives | Corollary | Loop
 """What a paper may give for a statement."""
 
 __all__ = [
@@ -90,6 +99,7 @@ __all__ = [
     "POSITION",
     "Act",
     "Action",
+    "Along",
     "Alternatives",
     "App",
     "Assume",
@@ -102,6 +112,7 @@ __all__ = [
     "Combine",
     "Corollary",
     "Definition",
+    "Delivery",
     "Derivation",
     "Drift",
     "Function",
@@ -109,9 +120,11 @@ __all__ = [
     "Gronwall",
     "Held",
     "Heterogeneity",
+    "Identity",
     "IndependentMean",
     "IndependentMoment",
     "Index",
+    "Induction",
     "Inequality",
     "Instance",
     "Invariant",
@@ -120,10 +133,12 @@ __all__ = [
     "Linear",
     "Lipschitz",
     "LipschitzOperator",
+    "Loop",
     "LowerBound",
     "Mean",
     "MeanMoment",
     "NoisyDrift",
+    "Numbers",
     "Objective",
     "Open",
     "Pair",
@@ -135,8 +150,10 @@ __all__ = [
     "ProofError",
     "Quantity",
     "Reader",
+    "ReversedPower",
     "Scalar",
     "SecondMoment",
+    "Sequence",
     "Setting",
     "Signomial",
     "Smooth",
@@ -148,6 +165,8 @@ __all__ = [
     "Substitute",
     "Sum",
     "SumOver",
+    "Suppose",
+    "Sure",
     "Term",
     "Triangle",
     "Vanishing",
@@ -162,8 +181,10 @@ __all__ = [
     "check_each",
     "dot",
     "follow",
+    "named",
     "parameter",
     "quantity",
+    "run_through",
     "scalar",
     "signomial",
     "sq",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 
 from .facts import Equation, Fact, Inequality, Moment, State, inequality
 from .known import Known
@@ -187,14 +188,15 @@ class SecondMoment(Axiom):
 class Variance(Axiom):
     """E|f(p; w) - E_w f(p; w)|^2 <= c^2, where w is the last sample of f and p does not depend on it. Terms: f(p; w).
 
-    For an operator the norm is Hilbert-Schmidt and the bound is conditional on `given`, which must not hold w; so it is for a
-    vector with `conditional`.
+    For an operator the norm is Hilbert-Schmidt (with `spectral` the operator norm) and the bound is conditional on `given`, which
+    must not hold w; so it is for a vector with `conditional`.
     """
 
     function: str
     constant: Signomial
     given: Known = NOTHING
     conditional: bool = False
+    spectral: bool = False
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Fact:
         (app,) = _apps(state, self.function, terms, 1)
@@ -211,27 +213,37 @@ class Variance(Axiom):
         if own & self.given != Known():
             raise ProofError(f"{self.function}: the bound is not given its own sample")
         noise = app - centre
-        return Moment(state.algebra.normal(noise), self.given, self.constant**2, True, uses, repr(noise))
+        return Moment(state.algebra.normal(noise), self.given, self.constant**2, not self.spectral, uses, repr(noise))
 
 
 @dataclass(frozen=True)
 class Heterogeneity(Axiom):
     """|f_k(p) - mean_k f_k(p)|^2 <= c^2 for every k, at points that do not depend on k, for mean functions. Terms: f(p).
 
-    Of vectors only the mean over k is bounded, so that for them a bound of that mean is enough.
+    Of vectors only the mean over k is bounded, so that for them a bound of that mean is enough. So it is for operators with
+    `in_mean`: then they are applied to a vector that does not depend on k and has a sure bound. Terms: f(p), v.
     """
 
     function: str
     constant: Signomial
     index: str
+    in_mean: bool = False
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Fact:
-        (app,) = _apps(state, self.function, terms, 1)
+        (app,) = _apps(state, self.function, terms[:1], 1)
+        if len(terms) != 1 + self.in_mean:
+            raise ProofError(f"{self.function}: wanted {1 + self.in_mean} terms")
         if any(step is not None for step in app.samples):
             raise ProofError(f"{app!r}: the bound is for the mean over the samples")
         _free_of(state, self.index, app.argument)
         gap = app - Mean(self.index, app)
         uses = frozenset({self.assumption})
+        if self.in_mean:
+            _operator_function(state, self.function)
+            vector = state.algebra.normal(terms[1])
+            _free_of(state, self.index, vector)
+            bound, more = sure_bound(state, vector)
+            return inequality(state, sq(Act(gap, vector)), scalar((self.constant * bound) ** 2), uses | more)
         if not isinstance(state.setting.function(self.function).space, str):
             return Moment(state.algebra.normal(gap), None, self.constant**2, False, uses, repr(gap))
         return inequality(state, sq(gap), scalar(self.constant**2), uses)
@@ -298,10 +310,20 @@ class Start(Axiom):
         term: Sum = state.algebra.normal(self.term)
         if terms:
             raise ProofError("the start takes no terms")
+        restricted = any(state.setting.variable(name).sources is not None for name, _ in variables(term))
+        if restricted and not _determines(state, term):
+            raise ProofError(f"the start {term!r} depends on samples on which no variable in it may depend")
         for name, shift in variables(term):
-            if not _explicit(state, term) <= state.setting.known(name, shift):
+            if not restricted and not _explicit(state, term) <= state.setting.known(name, shift):
                 raise ProofError(f"the start {term!r} depends on samples that {name} does not depend on")
         return Equation(term, FIRST, frozenset({self.assumption}), f"{self.term!r} = 0 at t = 0")
+
+
+def _determines(state: State, term: Sum) -> bool:
+    """Whether a variable with equations may depend on everything on which the combination depends: it starts as the others say."""
+    whole = state.algebra.support(term)
+    nodes = [node for _, node in term.parts if isinstance(node, Var) and state.setting.variable(node.name).equations]
+    return any(whole <= state.algebra.support(node) for node in nodes)
 
 
 @dataclass(frozen=True)
@@ -335,6 +357,9 @@ class LowerBound(Axiom):
 
 def sure_bound(state: State, term: Term) -> tuple[Signomial, frozenset[str]]:
     """A bound of |term| that holds for every outcome, and the assumptions that give it."""
+    if isinstance(term, Sum) and term in state.sizes:
+        known = state.sizes[term]
+        return known.bound ** Fraction(1, 2), known.uses
     match term:
         case Sum(parts):
             total, uses = ZERO, frozenset[str]()

@@ -15,7 +15,7 @@ from .region import Region
 from .rules import POSITIONAL, RULES, Combine, Rule, Weights
 from .scalars import Inner, One, Scalar, Total
 from .setting import Setting
-from .signomial import ONE, POSITION, Param, ProofError, Signomial, mentions
+from .signomial import ONE, Param, ProofError, Signomial, moves
 from .terms import Term, replaced
 
 
@@ -135,7 +135,7 @@ class Progress:
             ProofError: the step does not follow.
         """
         state = self.state.copy()
-        line = _line(state, step)
+        line = checked_line(state, step)
         return replace(self, state=state, lines=(*self.lines, line))
 
 
@@ -164,12 +164,12 @@ def finish(progress: Progress) -> Verdict:
     try:
         for step in derivation.steps[len(lines) :]:
             try:
-                lines.append(_line(state, step))
+                lines.append(checked_line(state, step))
             except ProofError as error:
                 raise ProofError(f"step {step.name}: {error}") from None
         statement = theorem.statement(label)
         final = _conclusion(derivation, statement, Reader(theorem, statement), state)
-        lines.append(_line(state, Step("conclusion", final)))
+        lines.append(checked_line(state, Step("conclusion", final)))
     except ProofError as error:
         return Verdict(theorem.id, label, False, tuple(lines), failure=str(error))
     return _verdict(derivation, theorem, label, state, lines)
@@ -179,7 +179,7 @@ def _state(derivation: Derivation, theorem: Any, statement: Any, reader: Reader)
     region = _region(statement, reader)
     inside = _inhabited(region, reader, derivation.inside)
     _known_assumptions(derivation, theorem)
-    if any(mentions(each, POSITION) for each in (derivation.setting, derivation.quantities, derivation.axioms)):
+    if any(moves(each) for each in (derivation.setting, derivation.quantities, derivation.axioms)):
         raise ProofError("a declaration does not depend on the position in the round")
     names = [q.name for q in derivation.quantities]
     if len(set(names)) != len(names):
@@ -238,10 +238,10 @@ def _structural(derivation: Derivation) -> frozenset[str]:
     return frozenset(f.equal for f in derivation.setting.functions if f.equal)
 
 
-def _line(state: State, step: Step) -> Line:
+def checked_line(state: State, step: Step) -> Line:
     if type(step.rule) not in RULES:
         raise ProofError(f"{step.rule!r} is no rule")
-    if type(step.rule) not in POSITIONAL and mentions(step.rule, POSITION):
+    if type(step.rule) not in POSITIONAL and moves(step.rule):
         raise ProofError(f"{step.rule.title}: not for statements about the position in the round")
     if step.name in state.facts:
         raise ProofError("there is a step of this name already")

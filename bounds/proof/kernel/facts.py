@@ -11,11 +11,16 @@ from .algebra import Algebra
 from .known import Known
 from .region import Certificate, Region, used_conditions
 from .scalars import At, Atom, Inner, Named, One, Scalar, Total, Value, form
+from .sequences import Numbers
 from .setting import EVERY, Setting
-from .signomial import ONE, POSITION, Param, ProofError, Signomial, mentions
+from .signomial import ONE, Param, ProofError, Signomial, moves
 from .terms import Sum
 
 Uses = frozenset[str]
+SUPPOSED = "supposed: "
+"""Begins the mark, among what a fact uses, of the hypothesis of an induction over the steps, which only the induction removes."""
+BEFORE_THE_END = "before the end"
+"""The mark of what holds at the steps t < nu of a loop only, not where it ends; an induction removes it."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +102,21 @@ class Quantity:
         )
 
 
+@dataclass(frozen=True)
+class Earlier:
+    """What was proved of a loop whose steps are gone through in reverse: the variable that is each of its variables, reversed."""
+
+    state: State
+    reversed: Mapping[str, str]
+
+
 @dataclass
 class State:
     """Declarations, which are frozen, and the facts established so far.
 
     `points` lie in the region: a number that is negative at one of them has no certificate, and is refused at once.
     `dropped`: nonnegative numbers that some step left out; `exact`: conditions that some certificate uses without room.
+    `numbers`: the sequences of a loop, `earlier` what was proved of the loop before it, `sizes` sure bounds of vectors; see loop.py.
     """
 
     setting: Setting
@@ -116,6 +130,9 @@ class State:
     used: set[str] = field(default_factory=set)
     dropped: list[str] = field(default_factory=list)
     exact: set[str] = field(default_factory=set)
+    numbers: Numbers | None = None
+    earlier: Earlier | None = None
+    sizes: Mapping[Sum, Moment] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.algebra = Algebra(self.setting)
@@ -129,10 +146,10 @@ class State:
         return copied
 
     def inequality(self, name: str, *, position: bool = False) -> Inequality:
-        """An inequality established before; one that holds for the position in the round only where the rule says so."""
+        """An inequality established before; one that speaks of a number that depends on the step only where the rule says so."""
         fact: Inequality = self._fact(name, Inequality)
-        if not position and mentions(fact.form, POSITION):
-            raise ProofError(f"{name} speaks of the position in the round")
+        if not position and at_one_step(fact):
+            raise ProofError(f"{name} speaks of the position in the round, or of the step itself")
         return fact
 
     def equation(self, name: str) -> Equation:
@@ -187,6 +204,12 @@ class State:
             return ""
         values = ", ".join(f"{p.name} = {point[p]}" for p in sorted(number.params))
         return f"; it is {number.at(point)} at {values}"
+
+
+def at_one_step(fact: Fact) -> bool:
+    """Whether a fact is about the step t at which it stands only, and cannot be read at another one or summed."""
+    marked = any(name.startswith(SUPPOSED) or name == BEFORE_THE_END for name in fact.uses)
+    return marked or moves(fact.form if isinstance(fact, Inequality) else fact)
 
 
 def phases_of(facts: Iterable[Fact]) -> frozenset[str] | None:

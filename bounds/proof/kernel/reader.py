@@ -1,4 +1,7 @@
-"""From a declared statement to signomials: terms, conditions, and formulas of derived constants, read and never retyped."""
+"""From a declared statement to signomials: terms, conditions, and formulas of derived constants, read and never retyped.
+
+A derived constant whose formula is no signomial stands for any nonnegative number: `opaque`.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,16 @@ class Reader:
         self.params = {binding.name: _param(binding.symbol) for binding in theorem.notation}
         self.formulas: dict[Param, Signomial] = {}
         self.powers: dict[Param, int] = {}
+        self.opaque: tuple[str, ...] = ()
         for constant in statement.derived:
-            formula, power = self._definition(constant.expr)
+            try:
+                formula, power = self._definition(constant.expr)
+            except ProofError:
+                if not constant.symbol.is_nonnegative:
+                    raise
+                self.opaque += (constant.name,)
+                self.params[constant.name] = Param(constant.name, positive=False)
+                continue
             param = self.params[constant.name] = Param(constant.name, _is_positive(formula))
             self.formulas[param] = formula
             if power != 1:

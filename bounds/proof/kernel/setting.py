@@ -62,13 +62,17 @@ class Function:
 
 @dataclass(frozen=True)
 class Variable:
-    """A process with its update equations, (phases, term) each, for the value at step t + `defined`; free without any."""
+    """A process with its update equations, (phases, term) each, for the value at step t + `defined`; free without any.
+
+    `sources`: those on which a free one, or its start, may depend, where these are not all.
+    """
 
     name: str
     space: str
     index: frozenset[str] = frozenset()
     equations: tuple[tuple[frozenset[str], Term], ...] = ()
     defined: int = 1
+    sources: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -134,13 +138,20 @@ class Setting:
         A variable that follows equations at all steps starts as a constant; another one may be made from all that is past.
         """
         names = self.source_names
-        levels = {v.name: dict.fromkeys(names, -1 if _at_all_steps(v) else 0) for v in self.variables}
+        levels = {v.name: dict.fromkeys(self._possible(v), -1 if _at_all_steps(v) else 0) for v in self.variables}
         for _ in range(8 * (len(levels) + 1) * (len(names) + 1)):
             raised = {v.name: _highest([levels[v.name], *self._levels_of(v, levels)]) for v in self.variables}
             if raised == levels:
                 return levels
             levels = raised
         raise ProofError("the update equations do not determine when the variables are known")
+
+    def _possible(self, variable: Variable) -> tuple[str, ...]:
+        if variable.sources is None:
+            return self.source_names
+        for source in variable.sources:
+            self.source(source)
+        return variable.sources
 
     def _levels_of(self, variable: Variable, levels: Mapping[str, Mapping[str, int]]) -> list[dict[str, int]]:
         found = [_latest(self, term, levels) for _, term in variable.equations]

@@ -17,11 +17,15 @@ class ProofError(ValueError):
 
 @dataclass(frozen=True, order=True)
 class Param:
-    """A nonnegative parameter; `positive` excludes 0, `count` makes it a whole number of at least 1."""
+    """A nonnegative parameter; `positive` excludes 0, `count` makes it a whole number of at least 1.
+
+    `moving`: in a statement about step t it stands for a number that depends on t.
+    """
 
     name: str
     positive: bool = True
     count: bool = False
+    moving: bool = False
 
     def __post_init__(self) -> None:
         if self.count and not self.positive:
@@ -207,21 +211,45 @@ def _power_text(param: Param, exponent: Exponent) -> str:
     return f"{param.name}^{exponent if exponent.denominator == 1 else f'({exponent})'}"
 
 
-POSITION = Param("position in the round", positive=False)
+POSITION = Param("position in the round", positive=False, moving=True)
 """In a statement about step t: how many steps the round is old, t mod n for n steps in a round."""
 
 
 def mentions(value: object, param: Param) -> bool:
     """Whether a parameter stands anywhere in a declaration, a rule or a fact."""
+    return param in _params_in(value)
+
+
+def moves(value: object) -> bool:
+    """Whether a number that depends on the step stands anywhere in a declaration, a rule or a fact."""
+    return any(param.moving for param in _params_in(value))
+
+
+def _params_in(value: object) -> frozenset[Param]:
+    if isinstance(value, Param):
+        return frozenset({value})
     if isinstance(value, Signomial):
-        return param in value.params
+        return value.params
+    parts: Iterable[object] = ()
     if isinstance(value, Mapping):
-        return any(mentions(item, param) for item in (*value.keys(), *value.values()))
-    if isinstance(value, tuple | list | frozenset):
-        return any(mentions(item, param) for item in value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return any(mentions(getattr(value, item.name), param) for item in fields(value))
-    return value == param
+        parts = (*value.keys(), *value.values())
+    elif isinstance(value, tuple | list | frozenset):
+        parts = value
+    elif is_dataclass(value) and not isinstance(value, type):
+        parts = (getattr(value, item.name) for item in fields(value))
+    return frozenset().union(*(_params_in(part) for part in parts))
+
+
+def put_in_numbers(value: Signomial, table: Mapping[Param, Signomial]) -> Signomial:
+    """Numbers put in for parameters, all at once; one of several terms needs whole nonnegative exponents."""
+    total = ZERO
+    for monomial, coefficient in value.terms:
+        product = Signomial([(tuple((p, e) for p, e in monomial if p not in table), coefficient)])
+        for param, exponent in monomial:
+            if param in table:
+                product = product * table[param] ** exponent
+        total = total + product
+    return total
 
 
 ZERO = Signomial()

@@ -7,6 +7,7 @@ corollaries (corollary.py) this is all that a checked derivation rests on.
 from .base import Rule, Weights
 from .combination import CauchySchwarz, Combine, Instance, Open, Triangle
 from .growth import Gronwall
+from .loops import Along, Identity, Induction, ReversedPower, Suppose, Sure
 from .probability import Action, Assume, IndependentMean, IndependentMoment, MeanMoment, Product
 from .rounds import Drift, Held, NoisyDrift, WithinRound
 from .smoothness import SmoothDescent
@@ -42,7 +43,29 @@ RULES = (
     Invariant,
     AtStart,
     Part,
+    Suppose,
+    Induction,
+    Identity,
+    Along,
+    ReversedPower,
+    Sure,
 )
-POSITIONAL = (Combine, Triangle, CauchySchwarz, SumOver)
-"""Rules for statements about a step that may speak of its position in the round."""
-__all__ = ["POSITIONAL", "RULES", "Rule", "Weights", *(rule.__name__ for rule in RULES)]
+LOOP = (Suppose, Induction, Identity, Along, ReversedPower, Sure)
+POSITIONAL = (Combine, Triangle, CauchySchwarz, SumOver, *LOOP)
+"""Rules for statements about a step that may speak of numbers that depend on it, such as its position in the round."""
+IN_A_LOOP = (
+    *LOOP,
+    Definition,
+    Project,
+    Linear,
+    Vanishing,
+    Combine,
+    Assume,
+    IndependentMean,
+    MeanMoment,
+    Action,
+    Triangle,
+    CauchySchwarz,
+)
+"""Rules that may be used in a loop, which may have no steps."""
+__all__ = ["IN_A_LOOP", "POSITIONAL", "RULES", "Rule", "Weights", *(rule.__name__ for rule in RULES)]

@@ -16,17 +16,29 @@ from .base import Rule
 
 @dataclass(frozen=True)
 class Assume(Rule):
-    """An instance of an assumption."""
+    """An instance of an assumption; `sizes` names steps that bound surely the vectors to which operators are applied."""
 
     axiom: str
     terms: tuple[Term, ...] = ()
+    sizes: tuple[str, ...] = ()
     title = "assumption"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return self.sizes
 
     def apply(self, state: State) -> Fact:
         axiom = state.axioms.get(self.axiom)
         if not isinstance(axiom, Axiom):
             raise ProofError(f"{self.axiom}: no such assumption was declared")
-        return axiom.instance(state, self.terms)
+        moments = [state.moment(name) for name in self.sizes]
+        if any(moment.given is not None for moment in moments):
+            raise ProofError("wanted sure bounds of vectors")
+        state.sizes = {moment.term: moment for moment in moments}
+        try:
+            return axiom.instance(state, self.terms)
+        finally:
+            state.sizes = {}
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..facts import Inequality, State, fact_form, inequality
+from ..facts import Inequality, State, at_one_step, fact_form, inequality
 from ..scalars import At, Atom, Named, One, Total, scalar
 from ..setting import COMMUNICATION, EVERY, FIRST, LATER, LOCAL
 from ..signomial import ONE, POSITION, ZERO, ProofError, Signomial, mentions
@@ -33,6 +33,8 @@ class SumOver(Rule):
         if self.start + self.drop > 1 or min(self.start, self.drop) < 0:
             raise ProofError("at most one step is left out, since T >= 1")
         fact = state.inequality(self.step, position=True)
+        if at_one_step(fact) and not mentions(fact.form, POSITION):
+            raise ProofError(f"{self.step} speaks of the step itself")
         needed = EVERY if self.start == 0 else LATER
         special = state.inequality(self.communication) if self.communication else fact
         local, other = (needed & LOCAL, needed & COMMUNICATION) if self.communication else (needed, needed)

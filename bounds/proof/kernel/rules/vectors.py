@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..facts import Equation, Fact, Inequality, State, fact_form, phases_of
+from ..facts import Equation, Fact, Inequality, State, at_one_step, fact_form, phases_of
 from ..known import Known
 from ..scalars import Scalar, later, sq
 from ..setting import EVERY, LATER
-from ..signomial import POSITION, ProofError, mentions
+from ..signomial import ProofError
 from ..terms import Given, Mean, Sum, Term, Var, put_in, shifted
 from .base import Rule, Weights, all_uses
 
@@ -127,8 +127,8 @@ class Later(Rule):
         fact = state.facts.get(self.step)
         if not isinstance(fact, Equation | Inequality) or fact.phases is None:
             raise ProofError(f"{self.step}: wanted a statement about a step")
-        if mentions(fact, POSITION):
-            raise ProofError(f"{self.step} speaks of the position in the round")
+        if at_one_step(fact):
+            raise ProofError(f"{self.step} speaks of the position in the round, or of the step itself")
         phases = _moved(fact.phases, self.by)
         if isinstance(fact, Equation):
             return Equation(state.algebra.normal(shifted(fact.term, self.by)), phases, fact.uses)

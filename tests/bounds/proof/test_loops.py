@@ -1,0 +1,201 @@
+"""The rules for a loop inside one step of a method: inductions over its steps, and what they refuse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import sympy as sp
+from fedco.bounds import get_theorem
+from fedco.bounds.proof.derivations import derivation
+from fedco.bounds.proof.kernel import (
+    EVERY,
+    ONE,
+    Assume,
+    Combine,
+    Delivery,
+    Induction,
+    Later,
+    Loop,
+    Numbers,
+    ProofError,
+    Sequence,
+    Start,
+    Step,
+    SumOver,
+    Suppose,
+    Sure,
+    Var,
+    Variable,
+    parameter,
+    run_through,
+    scalar,
+    signomial,
+    sq,
+)
+from fedco.bounds.proof.mutation import with_statement
+
+LEMMA_5 = get_theorem("meta_fl.lemma_5")
+U, W = Var("u"), Var("w")
+ZERO = signomial(0)
+
+
+def plan(theorem=LEMMA_5) -> Loop:
+    found = derivation(theorem)
+    assert isinstance(found, Loop)
+    return found
+
+
+def changed(loop, name, rule):
+    """Another rule in the place of the one of a step."""
+    assert name in {step.name for step in loop.steps}
+    return replace(loop, steps=tuple(replace(s, rule=rule) if s.name == name else s for s in loop.steps))
+
+
+def added(loop, *steps):
+    return replace(loop, steps=(*loop.steps, *steps))
+
+
+def refused(loop, message, theorem=LEMMA_5):
+    found = run_through(loop, theorem)
+    assert not found.checked and message in found.failure, found.failure
+
+
+def rule(loop, name):
+    return next(step.rule for step in loop.steps if step.name == name)
+
+
+def test_a_hypothesis_alone_proves_nothing():
+    loop = plan()
+    named = {s.name: s for s in loop.sequences}
+    claim = Delivery("h2_nu", "supposed", sq(U - W), 1)
+    refused(replace(loop, delivers=(claim, *loop.delivers[1:])), "rests on what is supposed")
+    weaker = Combine(sq(U - W), scalar(2 * named["h2"].now), ((ONE, "supposed"),))
+    claim = Delivery("h2_nu", "more", sq(U - W), 1)
+    refused(
+        replace(added(loop, Step("more", weaker)), delivers=(claim, *loop.delivers[1:])), "rests on what is supposed"
+    )
+
+
+def test_an_induction_needs_its_own_hypothesis_and_the_next_value():
+    loop = plan()
+    h2 = loop.sequences[0].now
+    good = rule(loop, "path")
+    refused(changed(loop, "supposed", Suppose(sq(U - W), h2 / 2)), "rests on what is supposed")
+    larger = (
+        Step("other", Suppose(sq(U - W), 2 * h2)),
+        Step("twice", Combine(sq(U - W), scalar(2 * h2), ((ONE, "other"),))),
+    )
+    refused(added(loop, *larger, Step("wrong", Induction(sq(U - W), 2 * h2, "first", "twice"))), "does not say")
+    refused(changed(loop, "path", replace(good, base="supposed")), "supposed does not say")
+    refused(changed(loop, "path", replace(good, step="step")), "step does not say")
+    refused(changed(loop, "path", replace(good, bound=h2 + 1)), "does not say")
+
+
+def test_the_base_may_not_rest_on_a_hypothesis():
+    loop = plan()
+    empty = Sequence("Z", ZERO, ZERO)
+    steps = (
+        Step("none", Suppose(sq(U - W), ZERO)),
+        Step("always", Induction(sq(U - W), empty.now, "none", "none")),
+    )
+    refused(replace(added(loop, *steps), sequences=(*loop.sequences, empty)), "does not say")
+    claim = Step("always", Induction(sq(U - W), ZERO, "none", "still"))
+    still = Step("still", Combine(sq(Var("u", 1) - Var("w", 1)), scalar(ZERO), ((ONE, "none"),)))
+    refused(added(loop, steps[0], still, claim), "step still")
+
+
+def test_what_holds_at_one_step_is_not_moved_or_summed():
+    loop = plan()
+    for name in ("supposed", "path"):
+        refused(added(loop, Step("moved", Later(name, 1))), "no rule for a loop")
+        refused(added(loop, Step("all", SumOver(name))), "no rule for a loop")
+
+
+@pytest.mark.parametrize("slip", ["ratio", "noise", "start"])
+def test_a_wrong_sequence_is_refused(slip):
+    loop = plan()
+    h2 = loop.sequences[0]
+    wrong = {
+        "ratio": replace(h2, after=h2.after - h2.now),
+        "noise": replace(h2, after=h2.after * signomial(1) / 2),
+        "start": replace(h2, start=signomial(1)),
+    }[slip]
+    refused(replace(loop, sequences=(wrong, *loop.sequences[1:])), "")
+
+
+def test_a_sequence_is_nonnegative_and_its_numbers_are_declared():
+    nu, x = parameter("nu", positive=False), Sequence("X", ZERO, ZERO)
+    for wrong, message in (
+        (Sequence("X", signomial(-1), ZERO), "may be negative"),
+        (Sequence("X", ZERO, x.now - 1), "may be negative"),
+        (Sequence("X", ZERO, ONE, positive=True), "may be 0"),
+        (Sequence("X", ZERO, Sequence("Y", ZERO, ZERO).now), "no such sequence"),
+        (Sequence("X", ZERO, x.now + 1, ends="Y"), "no such sequence"),
+    ):
+        with pytest.raises(ProofError, match=message):
+            Numbers(nu, (wrong,))
+    with pytest.raises(ProofError, match="another number"):
+        Numbers(nu, (x, x))
+
+
+def test_a_sum_in_reverse_ends_as_the_sum_does():
+    nu, x = parameter("nu", positive=False), Sequence("X", ONE, ONE)
+    total = Sequence("S", ZERO, Sequence("S", ZERO, ZERO).now + x.now)
+    own = Sequence("R", ZERO, Sequence("R", ZERO, ZERO).now + x.reversed, ends="S")
+    assert Numbers(nu, (own,), (x, total)).at_end(own.now) == total.end
+    for wrong in (replace(own, after=own.now + 2 * x.reversed), replace(own, ends="X"), replace(own, start=ONE)):
+        with pytest.raises(ProofError):
+            Numbers(nu, (wrong,), (x, total))
+
+
+def test_two_forms_of_a_sequence_start_alike_and_go_on_alike():
+    loop = plan()
+    good = rule(loop, "closed")
+    refused(changed(loop, "closed", replace(good, factor=good.factor + 1)), "left over")
+    refused(changed(loop, "closed", replace(good, right=good.right + 1)), "at the start")
+    refused(changed(loop, "closed", replace(good, right=2 * good.right)), "left over")
+
+
+def test_a_random_vector_has_no_sure_bound():
+    loop = plan()
+    own = Sequence("Z", ZERO, ZERO)
+    u_is_random = Step("sure", Sure("sum", U - W, ONE))
+    refused(replace(added(loop, u_is_random), sequences=(*loop.sequences, own)), "depends on")
+
+
+def test_a_start_may_not_hide_a_sample():
+    """w is declared to depend on nothing: it may not start where a random point is."""
+    loop = plan()
+    variables = (*loop.setting.variables, Variable("z", "x"))
+    setting = replace(loop.setting, variables=variables)
+    axioms = {**loop.axioms, "hidden": Start("start", W - Var("z"))}
+    refused(
+        added(replace(loop, setting=setting, axioms=axioms), Step("hidden", Assume("hidden"))),
+        "no variable in it may depend",
+    )
+    assert all(phases == EVERY for v in loop.setting.variables for phases, _ in v.equations)
+
+
+@pytest.mark.parametrize("name", ["h2_nu", "h_nu"])
+def test_a_wrong_constant_of_lemma_5_is_refused(name):
+    """A power less, the batch size left out, and a constant of which nothing is proved."""
+    statement = LEMMA_5.statement("corrected")
+    constant = next(d for d in statement.derived if d.name == name)
+    symbols = {str(symbol): symbol for symbol in constant.expr.free_symbols}
+    h2 = next(d for d in statement.derived if d.name == "h2_nu").expr
+    wrong = [constant.expr / 2]
+    if name == "h2_nu":
+        nu, L, alpha = (symbols[n] for n in ("nu", "L", "alpha"))
+        wrong += [h2.subs(nu, nu - 1), h2 * symbols["D"], h2.subs((1 + alpha * L) ** 2, 1 + alpha * L)]
+    for expr in wrong:
+        slipped = replace(
+            statement, derived=tuple(replace(d, expr=expr) if d is constant else d for d in statement.derived)
+        )
+        refused(plan(), "", with_statement(LEMMA_5, slipped))
+    more = replace(constant, name="other", expr=sp.Integer(1))
+    refused(
+        plan(),
+        "nothing is proved of other",
+        with_statement(LEMMA_5, replace(statement, derived=(*statement.derived, more))),
+    )
