@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import sympy as sp
 
-from ..evaluation.evaluate import InadmissibleError, bound, exact, sign
+from ..evaluation.evaluate import InadmissibleError, bound, complete, exact, sign
 from ..language.reading import InputError
 from .model import Model
 from .posynomial import NotPosynomialError
@@ -22,6 +22,10 @@ def rounded(task: Task, point: Mapping[str, float]) -> dict[str, Fraction]:
     Raises:
         InputError: none is found (the admissible set has no interior).
     """
+    return _on_schedule(task, _exact(task, point))
+
+
+def _exact(task: Task, point: Mapping[str, float]) -> dict[str, Fraction]:
     made = task.model
     whole = {name: Fraction(round(point[name])) for name in made.whole}
     levels = ((1e-9, 10), (1e-7, 8), (1e-5, 7), (0.0, 15))
@@ -36,6 +40,21 @@ def rounded(task: Task, point: Mapping[str, float]) -> dict[str, Fraction]:
         if accepts(task, chosen):
             return chosen
     raise InputError(f"{made.statement.name}: no admissible values with finitely many digits were found")
+
+
+def _on_schedule(task: Task, chosen: dict[str, Fraction]) -> dict[str, Fraction]:
+    """Of whole numbers that the objective does not tell apart, the schedule's, rounded down where it is not whole."""
+    made = task.model
+    for name in made.whole:
+        if name in made.statement.schedule:
+            others = {key: value for key, value in chosen.items() if key != name}
+            scheduled = sp.floor(
+                complete(made.statement, {**made.values, **others})[made.statement.symbols[name].symbol]
+            )
+            candidate = {**chosen, name: Fraction(int(scheduled))}
+            if objective_at(task, candidate) == objective_at(task, chosen) and accepts(task, candidate):
+                chosen = candidate
+    return chosen
 
 
 def objective_at(task: Task, chosen: Mapping[str, Fraction]) -> float:

@@ -23,6 +23,14 @@ CASES = tunable()
 every_bound = pytest.mark.parametrize(("name", "label"), CASES, ids=["-".join(case) for case in CASES])
 
 
+@pytest.mark.parametrize(("name", "rounds"), [("fcsg.corollary_4_2", 5), ("fcsg_m.corollary_4_5", 5)])
+def test_a_whole_number_that_the_bound_does_not_know_is_the_schedules(name, rounds):
+    """q <= T^(1/4)/N^(3/4) = 5.05: of the admissible q, which all have one bound, the largest."""
+    values = dict.fromkeys(("L_f", "L_g", "S_f", "S_g", "sigma_g", "F_gap", "b", "B", "m"), 1) | {"N": 2, "T": 5206}
+    found = tune(THEOREMS[name].statement("corrected"), values, budget={"samples": 10**9})
+    assert found.values["q"] == rounds and found.bound.admissible
+
+
 def instance(name: str, label: str, rng: Random):
     """Constants and a budget, or None where the statement has nothing to choose or to spend."""
     theorem = THEOREMS[name]

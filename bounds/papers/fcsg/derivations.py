@@ -382,13 +382,13 @@ def at_schedule(*names: str) -> dict[str, Fraction]:
     return dict.fromkeys(constants, Fraction(1)) | {"T": Fraction(16)}
 
 
-HORIZON = (("horizon", Fraction(1, 2)),)
-"""T^(1/2) >= N^(3/2), for step sizes that are limited by T >= N^3."""
+HORIZON_AND_ROUNDS = (("horizon", Fraction(1, 2)), ("q_choice", Fraction(2)))
+"""T^(1/2) >= N^(3/2), for step sizes that are limited by T >= N^3; q^2 <= (T/N^3)^(1/2), for the drift."""
 
 
 def corollary_4_2(_: Reader) -> Corollary:
     """The schedule put into Theorem 4.1; (q-1)(2q-1) <= 2q^2."""
-    return Corollary(THEOREM_4_1, at_schedule(), HORIZON)
+    return Corollary(THEOREM_4_1, at_schedule("q"), HORIZON_AND_ROUNDS)
 
 
 DERIVATIONS = (("theorem_4_1", theorem_4_1), ("corollary_4_2", corollary_4_2))

@@ -125,9 +125,12 @@ ROOT_SCHEDULE = {"alpha": sp.sqrt(s.N / s.T) / (6 * S_F.symbol), "q": (s.T / s.N
 WHOLE_PERIOD = Condition("whole_period", s.q, ">=", sp.Integer(1), "a communication period is at least one step")
 
 
-def follows(schedule: dict[str, sp.Expr]) -> tuple[Condition, ...]:
-    """`alpha == ...` and so on, for the choices of a corollary."""
-    return tuple(Condition(f"{name}_choice", getattr(s, name), "==", value) for name, value in schedule.items())
+def follows(schedule: dict[str, sp.Expr], at_most: tuple[str, ...] = ()) -> tuple[Condition, ...]:
+    """`alpha == ...` and so on, for the choices of a corollary; those of `at_most` may also be smaller."""
+    return tuple(
+        Condition(f"{name}_choice", getattr(s, name), "<=" if name in at_most else "==", value)
+        for name, value in schedule.items()
+    )
 
 
 def declare(

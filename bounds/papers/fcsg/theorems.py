@@ -199,13 +199,13 @@ COROLLARY_4_2 = declare(
             Term("drift", PRODUCT / 54 * RATE),
         ),
         (
-            *follows(ROOT_SCHEDULE),
+            *follows(ROOT_SCHEDULE, at_most=("q",)),
             Condition("horizon", s.T, ">=", s.N**3, "at least one step between communications"),
             Condition("first_batch", s.b, "<=", s.B),
         ),
         (S_F,),
         {**ROOT_SCHEDULE, "B": s.b},
-        note="the corrected Theorem 4.1 with (q-1)(2q-1) <= 2q^2",
+        note="the corrected Theorem 4.1 with (q-1)(2q-1) <= 2q^2; shorter rounds are covered",
     ),
     follows_from=(THEOREM_4_1, ROOT_SCHEDULE),
 )

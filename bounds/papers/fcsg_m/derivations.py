@@ -42,7 +42,7 @@ from ...proof.kernel import (
 )
 from ...proof.writing import apart, deviation
 from ..fcsg.derivations import (
-    HORIZON,
+    HORIZON_AND_ROUNDS,
     PAST,
     at_schedule,
     axioms,
@@ -375,7 +375,7 @@ def theorem_4_4(s: Reader) -> Derivation:
 
 def corollary_4_5(_: Reader) -> Corollary:
     """The schedule put into Theorem 4.4: beta = 5 S_F alpha."""
-    return Corollary(THEOREM_4_4, at_schedule(), HORIZON)
+    return Corollary(THEOREM_4_4, at_schedule("q"), HORIZON_AND_ROUNDS)
 
 
 DERIVATIONS = (("theorem_4_4", theorem_4_4), ("corollary_4_5", corollary_4_5))

@@ -281,10 +281,14 @@ def theorem_3_4(s: Reader) -> Alternatives:
     return Alternatives(OWN, (("A", averaged(s)), ("B", kept(s))))
 
 
-def corollary_3_5(_: Reader) -> Corollary:
-    """eta = T^(-1/2), p = T^(1/4), put into Theorem 3.4."""
+def corollary_3_5(s: Reader) -> Corollary:
+    """eta = T^(-1/2), p <= T^(1/4), put into Theorem 3.4: (a - 1)^2 - (p - 1)^2 = (a - p)^2 + 2 (a - p)(p - 1)."""
+    far = 8 * s.eta**2 * s.beta**2 * s.C_f**2 * s.C_g**2
+    drift = far * (s.C_f**2 * s.L_g**2 + Fraction(4, 3) * s.C_g**4 * s.L_f**2)
+    rounds = ((drift, ("p_choice", "p_choice")), (2 * drift, ("p_choice", "p>=1")))
     ones = ("C_f", "C_g", "L_f", "L_g", "sigma_f", "sigma_g", "delta_g", "F_gap", "alpha", "gamma")
-    return Corollary(THEOREM_3_4, dict.fromkeys(ones, Fraction(1)) | {"beta": Fraction(1, 10), "T": Fraction(16)})
+    inside = dict.fromkeys(ones, Fraction(1)) | {"beta": Fraction(1, 10), "T": Fraction(16), "p": Fraction(2)}
+    return Corollary(THEOREM_3_4, inside, certificates={"term drift": rounds})
 
 
 DERIVATIONS = (("theorem_3_4", theorem_3_4), ("corollary_3_5", corollary_3_5))

@@ -4,6 +4,8 @@
 Composed: composed.py; corrected: corrected.py; derivation: docs/theory/local_scgdm.md.
 """
 
+from dataclasses import replace
+
 import sympy as sp
 
 from ...language.dimension import OBJECTIVE, ONE, VARIABLE
@@ -135,6 +137,7 @@ THEOREM_3_4 = declare(
 
 SCHEDULE = {"eta": s.T ** sp.Rational(-1, 2), "p": s.T ** sp.Rational(1, 4)}
 _CHOICES = tuple(Condition(f"{name}_choice", getattr(s, name), "==", value) for name, value in SCHEDULE.items())
+_SHORTER = (_CHOICES[0], replace(_CHOICES[1], relation="<="))
 _ROOT = sp.sqrt(s.T)
 COROLLARY_3_5 = declare(
     "corollary_3_5",
@@ -159,7 +162,7 @@ COROLLARY_3_5 = declare(
         note="printed without any condition on alpha, beta, gamma and T",
     ),
     composed=lambda: proof.at_schedule(s, THEOREM_3_4, "composed", SCHEDULE, _CHOICES),
-    corrected=lambda: proof.at_schedule(s, THEOREM_3_4, "corrected", SCHEDULE, _CHOICES),
+    corrected=lambda: proof.at_schedule(s, THEOREM_3_4, "corrected", SCHEDULE, _SHORTER),
     follows_from=(THEOREM_3_4, SCHEDULE),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import pytest
 from fedco.bounds import get_theorem
 from fedco.bounds.language.theorem import Assumption, Condition, Metric, Term
 from fedco.bounds.proof.derivations import derivation, prove
@@ -71,6 +72,22 @@ def test_the_conditions_of_the_theorem_follow():
     refused("term drift", theorem=conditions(q_choice=2 * table["q_choice"]))
 
 
+@pytest.mark.parametrize("name", ["fcsg.corollary_4_2", NAME, "local_scgdm.corollary_3_5"])
+def test_rounds_may_be_shorter_than_the_schedule_and_not_longer(name):
+    """`<=` for the printed `==`: twice the schedule's rounds are refused, and so is any number of steps in a round."""
+    theorem = get_theorem(name)
+    own, statement = derivation(theorem), theorem.statement("corrected")
+    premise = prove(own.theorem)
+    (rounds,) = (c for c in statement.conditions if c.name in ("q_choice", "p_choice"))
+    assert rounds.relation == "<=" and theorem.statement("printed").condition(rounds.name).relation == "=="
+    assert follow(own, theorem, "corrected", premise).checked
+    for change in ([replace(rounds, right=2 * rounds.right)], []):
+        others = [c for c in statement.conditions if c is not rounds]
+        changed = with_statement(theorem, replace(statement, conditions=(*others, *change)))
+        assert not follow(replace(own, powers=own.powers[:1]), changed, "corrected", premise).checked
+        assert not follow(own, changed, "corrected", premise).checked
+
+
 def test_a_symbol_is_fixed_once_and_not_by_itself():
     alpha = STATEMENT.condition("alpha_choice")
     refused("its own formula", theorem=conditions(alpha_choice=alpha.left * alpha.right))
@@ -116,7 +133,12 @@ def test_the_subject_is_that_of_the_theorem():
 
 
 def test_the_region_is_not_empty():
-    refused("q = 1/4 is not allowed", plan=replace(PLAN, inside={**PLAN.inside, "N": Fraction(16)}))
+    refused("violates q_choice", plan=replace(PLAN, inside={**PLAN.inside, "N": Fraction(16)}))
+    theorem = get_theorem("acc_fcsg_m.corollary_4_8")
+    own = derivation(theorem)
+    half = replace(own, inside={**own.inside, "N": Fraction(8)})
+    found = follow(half, theorem, "corrected", prove(own.theorem))
+    assert "B = 1/2 is not allowed" in found.failure
     refused("is not rational", plan=replace(PLAN, inside={**PLAN.inside, "T": Fraction(17)}))
     refused("L_f = -1 is not allowed", plan=replace(PLAN, inside={**PLAN.inside, "L_f": Fraction(-1)}))
 
