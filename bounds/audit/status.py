@@ -63,11 +63,18 @@ def status(theorem: Theorem, label: str = "") -> Status:
         check()
         return Status("derived", " ".join((check.__doc__ or "").split()))
     if "corrected" in theorem.labels and statement.terms and _is_larger(statement, theorem.statement("corrected")):
-        extra = tuple(c for c in theorem.statement("corrected").conditions if c not in statement.conditions)
+        needed = theorem.statement("corrected").conditions
+        extra = tuple(c for c in needed if not any(_gives(own, c) for own in statement.conditions))
         return Status("derived", "term by term at least the corrected statement", given=extra)
     if label == "composed":
         return Status("composed", "it has the faults of the lemmas that it is composed from, and is no promise")
     return Status("open", "neither derived nor refuted")
+
+
+def _gives(own: Condition, wanted: Condition) -> bool:
+    """Whether one condition is the other, or the equation between its sides where that is weak."""
+    sides = (own.left, own.right) == (wanted.left, wanted.right)
+    return own == wanted or (sides and own.relation == "==" and wanted.relation in ("<=", ">="))
 
 
 @cache
