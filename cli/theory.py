@@ -219,6 +219,9 @@ def audit(
 def prove(name: TheoremId, as_json: Json = False) -> None:
     """Check the derivation of a corrected statement step by step, and print it; exit status 1 if it does not check.
 
+    A derivation may take lemmas as true. Those that the kernel has not checked are listed under "given"; `checked` is then
+    false, `accepted` says that every step follows, and the exit status is 1.
+
     Example: fedco prove fcsg.theorem_4_1
     """
     from ..bounds import get_theorem

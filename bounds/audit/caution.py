@@ -45,9 +45,11 @@ def caution(statement: Statement) -> Caution:
 
 def _unchecked(statement: Statement) -> str:
     """What is said of a corrected statement without a derivation as data; nothing where it has one that `fedco prove` checks."""
+    paper = statement.theorem.id.partition(".")[0]
+    if lemmas := rests_on(statement):
+        return f"the kernel checks its derivation given {', '.join(lemmas)}: derived in docs/theory ({paper}), not checked by the kernel"
     if has_derivation(statement):
         return ""
-    paper = statement.theorem.id.partition(".")[0]
     return (
         "derived "
         + (f"in docs/theory ({paper})" if is_paper(paper) else "by its author")
@@ -68,11 +70,19 @@ def has_derivation(statement: Statement) -> bool:
     return statement.label == theorem.default and is_paper(key) and theorem.id in get_paper(key).derivations
 
 
+def rests_on(statement: Statement) -> tuple[str, ...]:
+    """The lemmas without a derivation as data on which that of the statement rests; none for a statement that has none."""
+    theorem = statement.theorem
+    return get_paper(theorem.id.partition(".")[0]).unchecked(theorem.id) if has_derivation(statement) else ()
+
+
 def standing(statement: Statement) -> str:
     """The status in words, with what stands behind it."""
     known = caution(statement)
     if known.status == "refuted":
         return f"refuted by {', '.join(known.bundles)}"
-    if has_derivation(statement):
+    if has_derivation(statement) and not rests_on(statement):
         return f"has a derivation that a kernel checks: fedco prove {statement.theorem.id}"
+    if has_derivation(statement):
+        return f"{known.text}: fedco prove {statement.theorem.id}"
     return known.text or known.status if known.status == "derived" else known.status

@@ -1,8 +1,9 @@
 """What is known of a statement: refuted by an exact instance, proved, derived, composed, or open.
 
-Computed and never typed. `refuted`: a bundle breaks the statement. `proved`: the kernel checks the derivation. `derived`: it
-is a corrected statement, whose derivation is in docs/theory; or each of its terms is certified to be at least that of the
-corrected statement, so that it holds wherever that one does; or the paper's `holds.py` gives an argument and a check of it.
+Computed and never typed. `refuted`: a bundle breaks the statement. `proved`: the kernel checks the derivation, and that of each
+lemma which it takes as true. `derived`: it is a corrected statement, whose derivation is in docs/theory; or each of its terms
+is certified to be at least that of the corrected statement, so that it holds wherever that one does; or the paper's `holds.py`
+gives an argument and a check of it.
 `composed`: put together from the paper's lemmas as printed, and none of these. `open`: none of these.
 """
 
@@ -55,8 +56,13 @@ def status(theorem: Theorem, label: str = "") -> Status:
     statement = theorem.statement(label)
     if broken := _bundles(theorem, label):
         return Status("refuted", "an exact instance breaks it", bundles=broken)
-    if derivation(theorem, label) is not None and prove(theorem, label).checked:
+    verdict = prove(theorem, label) if derivation(theorem, label) is not None else None
+    if verdict is not None and verdict.checked:
         return Status("proved", "the kernel checks its derivation")
+    if verdict is not None and verdict.accepted:
+        return Status(
+            "derived", f"the kernel checks its derivation given {', '.join(verdict.given)}, derived in docs/theory"
+        )
     if label == "corrected":
         return Status("derived", f"the derivation is in docs/theory, under {theorem.source.paper}")
     if check := _arguments().get((theorem.id, label)):

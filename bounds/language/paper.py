@@ -76,7 +76,19 @@ class Paper:
     @cached_property
     def derivations(self) -> dict[str, Callable[[Reader], Plan]]:
         """Id of a theorem -> the derivation of its corrected statement, as a function of the symbols."""
-        return {f"{self.key}.{name}": build for name, build in self.load("derivations")}
+        return {f"{self.key}.{name}": build for name, build, *_ in self.load("derivations")}
+
+    @cached_property
+    def lemmas(self) -> dict[str, tuple[str, ...]]:
+        """Id of a theorem -> ids of the lemmas that its derivation takes as true."""
+        rows = ((name, given) for name, _, *rest in self.load("derivations") for given in rest)
+        return {f"{self.key}.{name}": tuple(f"{self.key}.{lemma}" for lemma in given) for name, given in rows}
+
+    def unchecked(self, name: str) -> tuple[str, ...]:
+        """The lemmas without a derivation of their own on which a derivation rests, directly or by other lemmas."""
+        found = [left for lemma in self.lemmas.get(name, ()) for left in self.unchecked(lemma)]
+        own = [lemma for lemma in self.lemmas.get(name, ()) if lemma not in self.derivations]
+        return tuple(dict.fromkeys((*own, *found)))
 
     @cached_property
     def holds(self) -> dict[tuple[str, str], Callable[[], Evidence]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from ..language.reading import InputError
@@ -37,12 +38,32 @@ def verdict(found: Plan, theorem: Theorem, label: str = "") -> Verdict:
     """What the kernel says of a derivation; for a corollary, with that of its theorem."""
     label = label or theorem.default
     if isinstance(found, Derivation):
-        return check(found, theorem, label)
+        return _with_lemmas(found, check(found, theorem, label))
     if isinstance(found, Loop):
         return run_through(found, theorem, label)
     if isinstance(found, Alternatives):
         return check_each(found, theorem, label)
     return follow(found, theorem, label, _premise(found.theorem, found.label))
+
+
+def _with_lemmas(found: Derivation, accepted: Verdict) -> Verdict:
+    """Without the lemmas that the kernel has checked among what is given; with what those assume."""
+    left, assumed = [], set(accepted.assumptions)
+    for lemma in found.lemmas:
+        name = f"{lemma.theorem.id} {lemma.label}"
+        if name not in accepted.given:
+            continue
+        known = _premise(lemma.theorem, lemma.label)
+        if not known.checked:
+            left.append(name)
+        assumed |= set(known.assumptions)
+    listed = dict.fromkeys((*accepted.assumptions, *accepted.unused))
+    return replace(
+        accepted,
+        given=tuple(left),
+        assumptions=tuple(name for name in listed if name in assumed),
+        unused=tuple(name for name in accepted.unused if name not in assumed),
+    )
 
 
 @cache

@@ -26,6 +26,7 @@ Component = np.ndarray
 Vector = tuple[Component, ...]
 LAW = ((fmpq(1, 5), fmpq(2)), (fmpq(4, 5), fmpq(-1, 2)))
 """(probability, value) of a sample: mean 0, second moment 1, and not symmetric."""
+Law = Sequence[tuple[fmpq, fmpq]]
 
 
 class Problem(Protocol):
@@ -75,6 +76,7 @@ class Run:
         quiet: values of the first index without noise: their samples are 0.
         quantities: meanings of the named quantities.
         moving: the values of numbers that depend on the step, for the steps 0, 1, ....
+        laws: source -> its law, where it is another one than `LAW`; it has an outcome whatever is quiet.
     """
 
     def __init__(
@@ -89,10 +91,11 @@ class Run:
         quiet: frozenset[int] = frozenset(),
         quantities: Mapping[str, Scalar] | None = None,
         moving: Sequence[Mapping[Param, Fraction]] = (),
+        laws: Mapping[str, Law] | None = None,
     ):
         self.setting, self.problem, self.point = setting, problem, point
         self.horizon, self.period, self.start, self.free, self.quiet = horizon, period, start, free, quiet
-        self.quantities, self.moving = quantities or {}, moving
+        self.quantities, self.moving, self.laws = quantities or {}, moving, laws or {}
         self.axes = {index.name: i for i, index in enumerate(setting.indices)}
         self.bits: list[tuple[str, int]] = []
         self._samples: dict[tuple[str, int, bool], Component] = {}
@@ -133,15 +136,20 @@ class Run:
         index = self.setting.source(source).index
         shape = [self.size(name, first) if name in index else 1 for name in self.axes]
         entries = list(product(*(range(n) for n in shape)))
-        loud = [e for e in entries if e[0] not in self.quiet]
+        loud = [e for e in entries if e[0] not in self.quiet or source in self.laws]
+        if len(self.law(source)) == 1:
+            return np.full(shape, self.law(source)[0][1], dtype=object)
         earlier = len(self.bits)
         self.bits += [(source, step)] * len(loud)
-        array = np.empty([*shape, *[1] * earlier, *[2] * len(loud)], dtype=object)
+        values = np.array([value for _, value in self.law(source)], dtype=object)
+        array = np.empty([*shape, *[1] * earlier, *[len(values)] * len(loud)], dtype=object)
         array[...] = fmpq(0)
         for bit, entry in enumerate(loud):
-            values = np.array([value for _, value in LAW], dtype=object)
-            array[entry] = values.reshape([1] * (earlier + bit) + [2] + [1] * (len(loud) - bit - 1))
+            array[entry] = values.reshape([1] * (earlier + bit) + [len(values)] + [1] * (len(loud) - bit - 1))
         return array
+
+    def law(self, source: str) -> Law:
+        return self.laws.get(source, LAW)
 
     def variable(self, name: str, time: int) -> Vector:
         """A variable before step `time`."""
@@ -230,8 +238,8 @@ class Run:
         for axis in range(len(self.axes), array.ndim):
             source, step = self.bits[axis - len(self.axes)]
             if array.shape[axis] > 1 and not known.has(source, step - t):
-                parts = [p * array.take([i], axis=axis) for i, (p, _) in enumerate(LAW)]
-                array = parts[0] + parts[1]
+                parts = [p * array.take([i], axis=axis) for i, (p, _) in enumerate(self.law(source))]
+                array = reduce(lambda left, right: left + right, parts)
         return array
 
     def everywhere(self, array: Component) -> fmpq:

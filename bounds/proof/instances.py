@@ -26,6 +26,7 @@ from .kernel import Function, Setting
 
 ZERO, ONE = fmpq(0), fmpq(1)
 Matrix = tuple[fmpq, fmpq, fmpq, fmpq]
+Sets = tuple[tuple[int, ...], ...]
 IDENTITY: Matrix = (ONE, ZERO, ZERO, ONE)
 TURNED: Matrix = (fmpq(3, 5), fmpq(4, 5), fmpq(-4, 5), fmpq(3, 5))
 TINY = fmpq(1, 10**6)
@@ -121,10 +122,13 @@ def turned(matrix: Matrix, vector: Vector, *, back: bool = False) -> Vector:
 
 
 class Functions:
-    """Concrete functions for the declarations of a setting; `shapes` by name, an operator has that of its map."""
+    """Concrete functions for the declarations of a setting; `shapes` by name, an operator has that of its map.
 
-    def __init__(self, setting: Setting, shapes: Mapping[str, Shape]):
-        self.setting, self.shapes = setting, shapes
+    `sets`: name of the weights of a random set -> all sets, of which the sample gives the number.
+    """
+
+    def __init__(self, setting: Setting, shapes: Mapping[str, Shape], sets: Mapping[str, Sets] | None = None):
+        self.setting, self.shapes, self.sets = setting, shapes, sets or {}
 
     def _strength(
         self, base: np.ndarray, by_sample: np.ndarray, samples: tuple[Component | int, ...], i: int
@@ -145,6 +149,8 @@ class Functions:
         if is_draw(self.setting, declared):
             drawn = total([self._spread(np.array([ZERO], dtype=object), len(self.setting.indices)), *_arrays(samples)])
             return drawn, 0 * drawn
+        if function in self.sets:
+            return self._weights(self.sets[function], samples[0])
         shape = self.shapes[function]
         z = turned(shape.before, point)
         if not isinstance(declared.space, str):
@@ -160,6 +166,18 @@ class Functions:
             shift = self._strength(shape.offset, shape.nu, samples, i)
             found.append(total([curved, straight, shift]))
         return tuple(found)
+
+    def _weights(self, sets: Sets, number: Component | int) -> Vector:
+        """n/m times the identity for the values in the set, 0 for the others; the identity where the set is averaged away."""
+        n = 1 + max(max(chosen) for chosen in sets)
+        if not isinstance(number, np.ndarray):
+            found = np.full([n] + [1] * (len(self.setting.indices) - 1), ONE, object)
+        else:
+            size = fmpq(n, len(sets[0]))
+            numbers = np.frompyfunc(lambda j: int(j.p), 1, 1)(number).astype(int)
+            table = np.array([[size if k in chosen else ZERO for chosen in sets] for k in range(n)], dtype=object)
+            found = np.concatenate([row[numbers] for row in table], axis=0)
+        return found, 0 * found, 0 * found, found
 
     def _operator(self, shape: Shape, z: Vector, samples: tuple[Component | int, ...]) -> Vector:
         """R^T diag(slopes) Q, the transposed Jacobian."""
@@ -387,6 +405,22 @@ def gradient_size(shape: Shape) -> fmpq:
     )
 
 
+def error_size(shape: Shape) -> fmpq:
+    """sup of the second moment of an error of one sample, where nothing is linear; the bump at a corner."""
+    return _largest(
+        sum(
+            (
+                (shape.curved[i][k] * s[i] * shape.height + shape.offset[i][k]) ** 2
+                + (shape.nu[-1][i][k] + shape.tau[-1][i][k] * s[i] * shape.height) ** 2
+                for i in (0, 1)
+            ),
+            ZERO,
+        )
+        for k in _clients(shape)
+        for s in SIGNS
+    )
+
+
 def gradient_heterogeneity(shape: Shape, *, worst: bool) -> fmpq:
     """sup |gradient - mean over the clients|^2, of the worst client or as a mean over them; linear parts are equal."""
     curved, offset = _from_mean(shape.curved), _from_mean(shape.offset)
@@ -430,6 +464,13 @@ SQUARES: Mapping[str, tuple[str, Callable[[Shape], fmpq]]] = {
     "composite_noise": ("inner", value_noise),
 }
 """Quantity of the vocabulary -> (which function, the square of its smallest value). `inner_noise` is taken for the Jacobian."""
+GIVEN: Mapping[str, tuple[str, Callable[[Shape], fmpq]]] = {
+    "Lipschitz constant of every grad F_i": ("plain", lambda s: gradient_slope(s, mean=False)),
+    "heterogeneity of the grad F_i": ("plain", lambda s: gradient_heterogeneity(s, worst=False)),
+    "norm of the mean error": ("error", gradient_size),
+    "root mean square error": ("error", error_size),
+}
+"""The same for what a lemma gives, by what it says of it; the error is that of an estimate of a plain gradient."""
 
 
 def constant(quantity: str, shapes: Mapping[str, Shape]) -> fmpq | None:
@@ -441,9 +482,10 @@ def constant(quantity: str, shapes: Mapping[str, Shape]) -> fmpq | None:
         inner, outer = shapes["inner"], shapes["outer"]
         bent = root(outer_size(outer, every=True)) * root(jacobian_slope(inner, every=True))
         return bent + root(outer_slope(outer, every=True)) * jacobian_size(inner)
-    if quantity not in SQUARES:
+    table = {**SQUARES, **GIVEN}
+    if quantity not in table:
         return None
-    role, square = SQUARES[quantity]
+    role, square = table[quantity]
     return root(square(shapes[role])) if role in shapes else None
 
 

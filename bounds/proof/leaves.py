@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from random import Random
 
 import numpy as np
@@ -56,6 +56,7 @@ from .kernel import (
     LowerBound,
     Pair,
     ProofError,
+    RandomSet,
     Reader,
     SecondMoment,
     Setting,
@@ -93,6 +94,7 @@ class Style:
         scale: size of the inner map, and so of its Lipschitz constant.
         loud: how many clients have noise.
         ends: a long run, of which only its start and its end are compared.
+        left_out: how many clients are not in a random set.
     """
 
     name: str
@@ -112,9 +114,10 @@ class Style:
     period: int = 2
     horizon: int = 1
     ends: bool = False
+    left_out: int = 1
 
     @property
-    def sizes(self) -> dict[str, int]:
+    def sizes(self) -> dict[str, int | Fraction]:
         return {
             "clients": self.clients,
             "batch_size": self.b,
@@ -124,6 +127,8 @@ class Style:
             "iterations": self.horizon,
             "fine_tuning_steps": self.horizon,
             "hessian_batch_size": self.m,
+            "rounds": Fraction(self.horizon, self.period),
+            "participation": Fraction(self.clients - self.left_out, self.clients),
         }
 
 
@@ -145,7 +150,7 @@ STYLES = (
     Style("batches", "anywhere", line=False, mixed=True, curved=True, b=2, m=1, B=3, loud=1, clients=3, horizon=2),
     Style("inner batches", "anywhere", line=False, mixed=True, curved=True, m=2, B=2, loud=1, clients=3, horizon=2),
     Style("rounds", "anywhere", line=False, mixed=True, curved=True, loud=1, clients=3, horizon=3),
-    Style("every step", "anywhere", line=False, mixed=True, curved=True, clients=2, period=1, horizon=2),
+    Style("every step", "anywhere", line=False, mixed=True, curved=True, clients=2, period=1, horizon=2, left_out=0),
     Style("three clients", "anywhere", line=False, mixed=True, curved=True, clients=3, loud=3, horizon=1),
     Style("small", "anywhere", line=False, mixed=True, curved=True, scale=SMALL, loud=1, horizon=3),
     Style("large", "anywhere", line=False, mixed=True, curved=True, scale=LARGE, loud=1, horizon=3),
@@ -162,15 +167,21 @@ class _Maker:
         self.style, self.rng, self.progress = style, Random(f"{style.name} {seed}"), progress
         self.plan, self.setting = progress.derivation, progress.derivation.setting
         self.client = self.setting.indices[0].name
+        self.weights = {a.function for a in self.plan.axioms.values() if isinstance(a, RandomSet)}
         self.roles = {self._role(f): f for f in self.setting.functions}
-        self.shapes = {role: self._shape(role, f) for role, f in self.roles.items() if role not in ("operator", "draw")}
+        self.shapes = {role: self._shape(role, f) for role, f in self.roles.items() if role not in NO_SHAPE}
         self.labels = {f.label for f in self.setting.functions if f.label}
 
     def _role(self, function: Function) -> str:
         if is_draw(self.setting, function):
             return "draw"
+        if function.name in self.weights:
+            return "weights"
         if not isinstance(function.space, str):
             return "operator"
+        exact = [f for f in self.setting.functions if f.space == f.domain == function.space and not f.sources]
+        if function.sources and function.space == function.domain and exact:
+            return "error"
         return "outer" if is_outer(function) else "plain" if function.space == function.domain else "inner"
 
     def any(self, *values: Fraction | int) -> fmpq:
@@ -181,14 +192,14 @@ class _Maker:
         clients = style.clients if self.client in function.index else 1
         alike = self.client not in function.mean_index
         sources = len(function.sources) + bool(function.label)
-        own = ONE if role == "plain" else scale
+        own = ONE if role in ("plain", "error") else scale
         before, after = (TURNED, IDENTITY) if role != "outer" else (IDENTITY, IDENTITY)
         if style.mixed:
             before = self.rng.choice((TURNED, IDENTITY))
             after = self.rng.choice((TURNED, IDENTITY))
         if role != "inner":
             after = before
-        bounded = role == "plain" and self._bounded_gradients()
+        bounded = role == "plain" and self._bounded_gradients(function)
         linear, curved, offset = (self._table(clients, alike) for _ in range(3))
         tau = np.stack([self._table(clients) for _ in range(sources)]) if sources else np.empty((0, 2, clients), object)
         nu = np.stack([self._table(clients) for _ in range(sources)]) if sources else np.empty((0, 2, clients), object)
@@ -208,7 +219,7 @@ class _Maker:
             if function.label:  # the strength of no client is negative, so that the objective is bounded below
                 tau[0], nu[0] = linear / 4, 0 * nu[0]
             return Shape(linear, 0 * linear, offset, tau, nu, core, ZERO, before, after)
-        if bounded or (style.curved and not style.mixed):
+        if bounded or role == "error" or (style.curved and not style.mixed):
             linear = 0 * linear
         if style.opposed and not alike and clients == 2:
             if role == "inner" and not style.curved:
@@ -223,13 +234,14 @@ class _Maker:
             offset = self._summing_to_zero(offset)
             linear = linear[:, :1].repeat(clients, axis=1)
         else:
-            offset = 0 * offset if style.opposed else offset
+            offset = 0 * offset if style.opposed or (role == "error" and not style.mixed) else offset
         tau = tau * (fmpq(1, 2) if style.multiplicative or style.mixed else ZERO)
         nu = nu * (fmpq(1, 3) if style.mixed or not style.multiplicative else ZERO)
         return Shape(own * linear, own * curved, own * offset, own * tau, own * nu, ONE, fmpq(2), before, after)
 
-    def _bounded_gradients(self) -> bool:
-        return any(isinstance(a, Bounded) for a in self.plan.axioms.values()) and "inner" not in self.roles
+    def _bounded_gradients(self, function: Function) -> bool:
+        bounds = (a for a in self.plan.axioms.values() if isinstance(a, Bounded))
+        return any(a.function == function.name for a in bounds) and "inner" not in self.roles
 
     def _summing_to_zero(self, offset: np.ndarray) -> np.ndarray:
         """Clients whose plain gradients differ by a constant, without a linear part of their mean: it is bounded below."""
@@ -324,7 +336,10 @@ def instance(style: Style, progress: Progress, seed: int = 0) -> Run:
     reader = Reader(progress.theorem, progress.theorem.statement(progress.label))
     point = _constants(maker, reader, progress)
     quantities = {name: q.meaning for name, q in progress.state.quantities.items()}
-    functions = Functions(maker.setting, _by_name(maker))
+    every = tuple(combinations(range(style.clients), style.clients - style.left_out))
+    functions = Functions(maker.setting, _by_name(maker), dict.fromkeys(maker.weights, every))
+    drawn = {source for name in maker.weights for source in maker.setting.function(name).sources}
+    laws = {source: [(rational(Fraction(1, len(every))), rational(i)) for i in range(len(every))] for source in drawn}
     for mode in ("any", "common", "same"):
         start = maker.start(mode)
 
@@ -332,7 +347,7 @@ def instance(style: Style, progress: Progress, seed: int = 0) -> Run:
             quiet = frozenset(range(style.loud, style.clients))
             sizes = (style.horizon, style.period)
             moving = sequence_values(progress, values, style.horizon)
-            return Run(maker.setting, functions, values, *sizes, start, maker.free, quiet, quantities, moving)
+            return Run(maker.setting, functions, values, *sizes, start, maker.free, quiet, quantities, moving, laws)
 
         if not all(_vanishes(made(point), a.term) for a in maker.plan.axioms.values() if isinstance(a, Start)):
             continue
@@ -344,6 +359,7 @@ def instance(style: Style, progress: Progress, seed: int = 0) -> Run:
 def _adapted(style: Style, progress: Progress) -> Style:
     """Sizes with which the derivation can be run.
 
+    With whole rounds where their number is a symbol of its own; with everyone in the random sets of a long run.
     With 4 steps in a round instead of 2 where a condition has a root of their number; with a whole round where one is wanted.
     Where labels are drawn, all places draw or none, and there are two of them for two steps: the outcomes are too many else.
     """
@@ -355,6 +371,10 @@ def _adapted(style: Style, progress: Progress) -> Style:
         style = replace(style, period=4)
     if progress.state.horizon - progress.state.period in conditions:
         style = replace(style, horizon=max(style.horizon, style.period))
+    if len(progress.state.horizon.params) > 1:
+        style = replace(style, horizon=style.period * -(-style.horizon // style.period))
+    if style.ends:
+        style = replace(style, left_out=0)
     if any(function.label for function in progress.derivation.setting.functions) and style.loud:
         style = replace(style, clients=2, loud=2, horizon=min(style.horizon, 2))
     return style
@@ -367,9 +387,8 @@ def _period(progress: Progress) -> Param:
 
 def _by_name(maker: _Maker) -> dict[str, Shape]:
     differentiated = "inner" if "inner" in maker.shapes else "plain"
-    shapes = {
-        role: maker.shapes[differentiated if role == "operator" else role] for role in maker.roles if role != "draw"
-    }
+    shaped = [role for role in maker.roles if role not in ("draw", "weights")]
+    shapes = {role: maker.shapes[differentiated if role == "operator" else role] for role in shaped}
     return {maker.roles[role].name: shape for role, shape in shapes.items()}
 
 
@@ -380,6 +399,11 @@ def _vanishes(run: Run, term) -> bool:
 def _constants(maker: _Maker, reader: Reader, progress: Progress) -> dict[Param, Fraction]:
     """Sizes, and constants of the functions; 1 for what is not known yet."""
     point = {param: Fraction(1) for param in reader.params.values()}
+    for name, meaning in _given(progress):
+        value = constant(meaning, maker.shapes)
+        if value is None:
+            raise InputError(f"{progress.theorem.id}: no instance has a {meaning}")
+        point[reader.params[name]] = as_fraction(value)
     for index in maker.setting.indices[:1]:
         point |= {param: Fraction(maker.style.clients) for param in index.size.params}
     for binding in progress.theorem.notation:
@@ -390,6 +414,12 @@ def _constants(maker: _Maker, reader: Reader, progress: Progress) -> dict[Param,
         if value is not None:
             point[param] = as_fraction(value if value or not param.positive else TINY)
     return point
+
+
+def _given(progress: Progress) -> list[tuple[str, str]]:
+    """The constants that lemmas give, with what they are: here they are not computed but taken from the functions."""
+    lemmas = () if isinstance(progress.derivation, Loop) else progress.derivation.lemmas
+    return [pair for lemma in lemmas for pair in lemma.constants]
 
 
 def _with_start(plan: Derivation, reader: Reader, progress: Progress, point, run: Run) -> dict[Param, Fraction]:
@@ -445,14 +475,19 @@ def sequence_values(progress: Progress, point: Mapping[Param, Fraction], horizon
     return found
 
 
+NO_SHAPE = ("operator", "draw", "weights")
 WEIGHTS = ("momentum", "gradient_momentum", "inner_momentum", "step_scale")
 
 
 def _derived(point: Mapping[Param, Fraction], progress: Progress) -> dict[Param, Fraction]:
     found, region = dict(point), progress.state.region
+    given = {name for name, _ in _given(progress)}
     for param, formula in region.formulas.items():
-        value = formula.at(found)
-        found[param] = value if region.powers.get(param, 1) == 1 else as_fraction(root(rational(value)))
+        if param.name not in given:
+            value = formula.at(found)
+            found[param] = value if region.powers.get(param, 1) == 1 else as_fraction(root(rational(value)))
+    for param, (above, below) in region.quotients.items():
+        found[param] = above.at(found) / below.at(found) if above.at(found) else Fraction(0)
     return found
 
 
@@ -591,7 +626,7 @@ def conclusion(progress: Progress) -> Fact:
         ProofError: it does not follow.
     """
     verdict = finish(progress)
-    if not verdict.checked:
+    if not verdict.accepted:
         raise ProofError(verdict.failure)
     return verdict.facts[-1]
 

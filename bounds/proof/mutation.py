@@ -176,7 +176,7 @@ def outcome(changed: Plan, theorem: Theorem, label: str, before: Verdict, resume
         after = resumed.verdict(changed, theorem)
     else:
         after = verdict(changed, theorem, label)
-    if not after.checked:
+    if not after.accepted:
         return "refused"
     if _signature(after) != _signature(before):
         return "reported"
@@ -225,7 +225,7 @@ def survey(theorem: Theorem, sample: int = 0, seed: int = 0) -> Survey:
         InputError: the theorem has no derivation, or it does not check.
     """
     plan, proved = derivation(theorem), prove(theorem)
-    if plan is None or not proved.checked:
+    if plan is None or not proved.accepted:
         raise InputError(f"{theorem.id}: wanted a derivation that checks, got {proved.failure or 'none'}")
     label = proved.statement
     cases = plan.cases if isinstance(plan, Alternatives) else (("", plan),)

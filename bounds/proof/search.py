@@ -20,7 +20,7 @@ Point = Mapping[Param, Fraction]
 
 def points_near(inside: Point, region: Region) -> tuple[Point, ...]:
     """The given point, and others that have one or two coordinates larger or smaller and satisfy every condition."""
-    free = [param for param in inside if param not in region.formulas]
+    free = [param for param in inside if param not in region.formulas and param not in region.quotients]
     changes = [(param, factor) for param in free for factor in (Fraction(3), Fraction(1, 3)) if _allowed(param, factor)]
     found = []
     for chosen in ((), *((c,) for c in changes), *pairwise(changes)):

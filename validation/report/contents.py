@@ -150,6 +150,8 @@ def proof(theorem: Theorem, label: str) -> dict[str, Any] | None:
     return {
         "statement": found.statement,
         "checked": found.checked,
+        "accepted": found.accepted,
+        "given": list(found.given),
         "failure": found.failure,
         "steps": len(found.lines),
         "assumptions": list(found.assumptions),

@@ -64,7 +64,9 @@ def proofs(theorem: Theorem) -> list[str]:
 
 def _proof(checked: Verdict) -> list[str]:
     said = f"**Proved** in {len(checked.lines)} steps, each checked by the kernel"
-    if not checked.checked:
+    if checked.given:
+        said = f"**Proved given {', '.join(checked.given)}**, which no kernel has checked, in {len(checked.lines)} steps, each checked"
+    if not checked.accepted:
         said = f"**The kernel does not accept it**: {checked.failure}"
     parts = (
         ("Assumes", checked.assumptions),

@@ -68,6 +68,12 @@ class sampling(sp.Function):
     is_nonnegative = True
     _imp_ = staticmethod(_take_part)
 
+    @property
+    def quotient(self) -> tuple[sp.Expr, sp.Expr]:
+        """Numerator and denominator."""
+        r, n = self.args
+        return 1 - r, r * (n - 1)
+
     @classmethod
     def eval(cls, r: sp.Expr, n: sp.Expr) -> sp.Expr | None:
         return _take_part(r, n) if r == 1 or (r.is_number and n.is_number) else None

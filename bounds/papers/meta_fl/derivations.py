@@ -1,7 +1,24 @@
-"""What the kernel checks of meta FL; docs/theory/meta_fl.md comments on it."""
+"""Generalised meta FL: what the kernel checks; docs/theory/meta_fl.md comments on it."""
 
 from __future__ import annotations
 
-from .derivation_loops import lemma_5
+from collections.abc import Callable
 
-DERIVATIONS = (("lemma_5", lemma_5),)
+from ...language.theorem import Theorem
+from ...proof.kernel import Derivation, Reader
+from .derivation_loops import lemma_5
+from .derivation_theorem import lemmas, theorem
+from .theorems import LEMMA_4, LEMMA_6, LEMMA_7, LEMMA_10, LEMMA_11
+
+
+def _theorem_8(suffix: str, estimate: Theorem) -> Callable[[Reader], Derivation]:
+    return lambda s: theorem(s, suffix, lemmas(suffix, LEMMA_4, estimate, LEMMA_7))
+
+
+DERIVATIONS = (
+    ("lemma_5", lemma_5),
+    ("theorem_8", _theorem_8("", LEMMA_6), ("lemma_4", "lemma_6", "lemma_7")),
+    ("theorem_8_FO", _theorem_8("_FO", LEMMA_10), ("lemma_4", "lemma_10", "lemma_7")),
+    ("theorem_8_HF", _theorem_8("_HF", LEMMA_11), ("lemma_4", "lemma_11", "lemma_7")),
+)
+"""Statement, its derivation, and the lemmas that this takes as true, if any."""

@@ -86,7 +86,10 @@ ASSUMPTIONS = (
         "samples in a batch are independent and unbiased",
     ),
     Assumption("start", "the fine-tuning of every client, with and without noise, starts at the model w"),
-    Assumption("participation", "in each round a uniform random set of r n clients, r n a whole number, takes part"),
+    Assumption(
+        "drawn clients",
+        "in each round a uniform random set of r n clients, r n a whole number, takes part; they start from one model",
+    ),
     Assumption(
         "not stated: sample losses", "every sample's loss is twice continuously differentiable (Hessian-free only)"
     ),

@@ -18,6 +18,7 @@ from .assumptions import (
     Lipschitz,
     LipschitzOperator,
     LowerBound,
+    RandomSet,
     SecondMoment,
     Smooth,
     Start,
@@ -25,7 +26,7 @@ from .assumptions import (
     Variance,
 )
 from .corollary import Corollary, follow
-from .derivation import Derivation, Step, Verdict, check
+from .derivation import Derivation, Lemma, Step, Verdict, check
 from .facts import Inequality, Quantity
 from .known import Known
 from .loop import Delivery, Loop, named, run_through
@@ -130,6 +131,7 @@ __all__ = [
     "Invariant",
     "Known",
     "Later",
+    "Lemma",
     "Linear",
     "Lipschitz",
     "LipschitzOperator",
@@ -149,6 +151,7 @@ __all__ = [
     "Project",
     "ProofError",
     "Quantity",
+    "RandomSet",
     "Reader",
     "ReversedPower",
     "Scalar",

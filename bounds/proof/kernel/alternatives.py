@@ -32,7 +32,7 @@ def check_each(found: Alternatives, theorem: Any, label: str) -> Verdict:
         for name, verdict in verdicts.items()
         for x in verdict.lines
     )
-    failures = [f"{name}: {verdict.failure}" for name, verdict in verdicts.items() if not verdict.checked]
+    failures = [f"{name}: {verdict.failure}" for name, verdict in verdicts.items() if not verdict.accepted]
     if found.assumption not in listed:
         failures.append(f"{found.assumption!r} is not in the theorem's list of assumptions")
     if failures:
@@ -53,6 +53,7 @@ def check_each(found: Alternatives, theorem: Any, label: str) -> Verdict:
         tuple(sorted(conditions - exact)),
         reading=_named(verdicts, "reading"),
         facts=tuple(fact for verdict in each for fact in verdict.facts),
+        given=tuple(dict.fromkeys(name for verdict in each for name in verdict.given)),
     )
 
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from .facts import Equation, Fact, Inequality, Moment, State, inequality
 from .known import Known
 from .scalars import At, scalar, sq
-from .setting import FIRST
+from .setting import EVERY, FIRST
 from .signomial import ZERO, ProofError, Signomial
 from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, replaced, variables
 
@@ -355,6 +355,81 @@ class LowerBound(Axiom):
         return inequality(state, fall, scalar(self.gap), frozenset({self.assumption}), phases=None)
 
 
+@dataclass(frozen=True)
+class RandomSet(Axiom):
+    """A uniform set of m = `size` of the n values of an index is drawn at a step, independently of all other samples.
+
+    `function` holds the weights W: n/m for the values in the set, 0 for the others, as multiples of the identity. Each has mean 1,
+    W_i^2 the mean n/m and W_i W_j the mean n(m-1)/(m(n-1)) for i != j. `share` is s = (n-m)/(m(n-1)), and 0 where m = n: for a
+    vector v that does not depend on the set, whatever else it depends on,
+    ||mean W v||^2 = s ||v||^2 + (1 - s) ||mean v||^2: the mean over the set has the mean of all as its mean, and s times their
+    variance as its variance. Terms: W(w) v. Where W is averaged: W(.) v = v, for every v. Without terms: s m <= 1, as m >= 1.
+    """
+
+    function: str
+    index: str
+    size: Signomial
+    share: Signomial
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Fact:
+        uses = frozenset({self.assumption}) | self._declared(state)
+        if not terms:
+            return inequality(state, scalar(self.share * self.size), scalar(1), uses, phases=None)
+        if len(terms) != 1 or not isinstance(terms[0], Act):
+            raise ProofError(f"{self.function}: wanted the weights applied to a vector")
+        term, vector = terms[0], terms[0].vector
+        (app,) = _apps(state, self.function, (term.operator,), 1)
+        if state.algebra.argument(app.argument) != Sum(()):
+            raise ProofError(f"{app!r}: the weights depend on the set alone")
+        if app.samples == (None,):
+            return Equation(state.algebra.normal(term - vector), EVERY, uses, f"{term!r} = {vector!r}")
+        _new_to(state, _drawn(state, app), [vector], "the mean over a random set")
+        right = self.share * sq(vector) + (1 - self.share) * sq(Mean(self.index, vector))
+        return inequality(state, sq(Mean(self.index, term)), right, uses, equal=True)
+
+    def _declared(self, state: State) -> frozenset[str]:
+        """The conditions by which 1 <= m <= n; raises where the declarations are not those of a random set."""
+        function, index = state.setting.function(self.function), state.setting.index(self.index)
+        spaces = {function.domain, *function.space} if not isinstance(function.space, str) else set()
+        if (
+            len(spaces) != 1
+            or len(function.sources) != 1
+            or function.index != frozenset({self.index})
+            or function.label
+        ):
+            raise ProofError(f"{self.function}: wanted operators on one space, of one sample, for each {self.index}")
+        source = state.setting.source(function.sources[0])
+        if source.index or source.independent != self.assumption:
+            raise ProofError(f"{source.name}: one set is drawn, by the assumption {self.assumption!r}")
+        if sum(source.name in other.sources for other in state.setting.functions) != 1 or index.first is not None:
+            raise ProofError(f"{source.name} stands for the set alone, and {self.index} has one size")
+        n, m = index.size, self.size
+        quotients = [
+            pair for param, pair in state.region.quotients.items() if self.share == Signomial([(((param, 1),), 1)])
+        ]
+        if not any(_same_quotient(*pair, n - m, m * (n - 1)) for pair in quotients):
+            raise ProofError(f"{self.share!r} is not ({n - m!r})/({m * (n - 1)!r})")
+        used = frozenset[str]()
+        for what, number in (("the set may be empty", m - 1), ("the set may be larger than all", n - m)):
+            names = state.certify(number)
+            if names is None:
+                raise ProofError(f"{what}: ({number!r}) is not certified to be nonnegative")
+            used |= names
+        return used
+
+
+def _same_quotient(above: Signomial, below: Signomial, numerator: Signomial, denominator: Signomial) -> bool:
+    """Whether both parts of a quotient are those of another one times one positive factor."""
+    if not (above and below and numerator and denominator):
+        return False
+    for monomial, coefficient in numerator.terms:
+        factor = Signomial(above.terms[:1]) / Signomial([(monomial, coefficient)])
+        positive = factor.nonnegative and all(param.positive for param in factor.params)
+        if positive and above == factor * numerator and below == factor * denominator:
+            return True
+    return False
+
+
 def sure_bound(state: State, term: Term) -> tuple[Signomial, frozenset[str]]:
     """A bound of |term| that holds for every outcome, and the assumptions that give it."""
     if isinstance(term, Sum) and term in state.sizes:
@@ -395,5 +470,6 @@ KINDS = (
     Start,
     StartValue,
     LowerBound,
+    RandomSet,
 )
 __all__ = ["KINDS", "sure_bound", *(kind.__name__ for kind in KINDS)]

@@ -92,7 +92,8 @@ def follow(corollary: Corollary, theorem: Any, label: str, premise: Verdict) -> 
         if premise.theorem != corollary.theorem.id or premise.statement != corollary.label:
             raise ProofError(f"the premise is not {corollary.theorem.id}, {corollary.label}")
         if not premise.checked:
-            raise ProofError(f"it follows from {corollary.theorem.id}, which is not proved: {premise.failure}")
+            why = premise.failure or f"it rests on {', '.join(premise.given)}"
+            raise ProofError(f"it follows from {corollary.theorem.id}, which is not proved: {why}")
     except ProofError as error:
         return Verdict(theorem.id, label, False, tuple(lines), failure=str(error))
     conditions = {name.removesuffix(" reversed").partition("^")[0] for name in check.used}

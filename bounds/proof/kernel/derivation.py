@@ -29,6 +29,21 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Lemma:
+    """A statement that a derivation takes as true: an axiom whose assumption is its id is what it says.
+
+    Args:
+        constants: those of the theorem's statement that the lemma gives, each with what it bounds; both define them alike.
+        assumes: entries of the theorem's list of assumptions on which the lemma rests.
+    """
+
+    theorem: Any
+    label: str
+    constants: tuple[tuple[str, str], ...]
+    assumes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Derivation:
     """Everything the kernel needs to re-check a statement.
 
@@ -36,9 +51,11 @@ class Derivation:
         metric: the quantity whose average over 0 <= t < T the statement bounds; it must be the squared gradient of an
             objective at `point`.
         conclusion: multipliers and earlier steps that add up to the statement, whose terms are read off the declaration.
-        period: name of the symbol for the number of local steps in a round; horizon: for the number of all steps.
+        period: name of the symbol for the number of local steps in a round; horizon: for the number of all steps, or the names
+            of two whole numbers whose product it is, such as "tau*K".
         inside: rational values that satisfy every condition, to show that the region is not empty.
         time: name of the assumption that samples of different steps are independent, on which conditional expectations rest.
+        lemmas: statements that are taken as true; the verdict says so.
     """
 
     setting: Setting
@@ -53,6 +70,7 @@ class Derivation:
     inside: Mapping[str, Fraction]
     time: str
     horizon: str = "T"
+    lemmas: tuple[Lemma, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,12 +88,14 @@ class Line:
 class Verdict:
     """Whether the kernel accepts a derivation; if not, the step where it stopped and why.
 
-    `dropped`: the nonnegative numbers that single steps leave out; `loose`: conditions that are used with room only.
+    `accepted`: every step follows; `given`: the statements that are taken as true and that the kernel has not checked, so that
+    the theorem is `checked` only where there are none. `dropped`: the nonnegative numbers that single steps leave out; `loose`:
+    conditions that are used with room only.
     """
 
     theorem: str
     statement: str
-    checked: bool
+    accepted: bool
     lines: tuple[Line, ...]
     assumptions: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
@@ -85,12 +105,20 @@ class Verdict:
     failure: str = ""
     reading: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = field(default=(), repr=False)
+    given: tuple[str, ...] = ()
+
+    @property
+    def checked(self) -> bool:
+        """Whether the kernel has checked the theorem and every statement on which it rests."""
+        return self.accepted and not self.given
 
     def to_dict(self) -> dict[str, Any]:
         data: dict[str, Any] = {
             "theorem": self.theorem,
             "statement": self.statement,
             "checked": self.checked,
+            "accepted": self.accepted,
+            "given": list(self.given),
             "steps": [
                 {"name": x.name, "claim": x.claim, "rule": x.rule, "uses": list(x.uses), "why": x.why}
                 for x in self.lines
@@ -102,7 +130,7 @@ class Verdict:
             "loose": list(self.loose),
             "definitions": list(self.reading),
         }
-        return data if self.checked else {**data, "failure": self.failure}
+        return data if self.accepted else {**data, "failure": self.failure}
 
     def __str__(self) -> str:
         rows = [f"{self.theorem}, {self.statement}", *(f"  {text}" for text in self.reading), ""]
@@ -114,7 +142,9 @@ class Verdict:
         rows += ["", *(f"assumed: {name}" for name in self.assumptions), *(f"used: {name}" for name in self.conditions)]
         rows += [f"not used: {name}" for name in self.unused] + [f"left out in {text}" for text in self.dropped]
         rows += [f"used with room only: {name}" for name in self.loose]
-        rows.append(f"checked: {len(self.lines)} steps" if self.checked else f"NOT CHECKED: {self.failure}")
+        rows += [f"given, not checked by the kernel: {name}" for name in self.given]
+        found = f"checked given {', '.join(self.given)}" if self.given else "checked"
+        rows.append(f"{found}: {len(self.lines)} steps" if self.accepted else f"NOT CHECKED: {self.failure}")
         return "\n".join(rows)
 
 
@@ -178,19 +208,28 @@ def finish(progress: Progress) -> Verdict:
 def _state(derivation: Derivation, theorem: Any, statement: Any, reader: Reader) -> State:
     region = _region(statement, reader)
     inside = _inhabited(region, reader, derivation.inside)
-    _known_assumptions(derivation, theorem)
+    _known_assumptions(derivation, theorem, statement)
+    for lemma in derivation.lemmas:
+        _applies(lemma, statement, theorem)
     if any(moves(each) for each in (derivation.setting, derivation.quantities, derivation.axioms)):
         raise ProofError("a declaration does not depend on the position in the round")
     names = [q.name for q in derivation.quantities]
     if len(set(names)) != len(names):
         raise ProofError("a quantity is declared twice")
     quantities = {q.name: q for q in derivation.quantities}
-    horizon, period = getattr(reader, derivation.horizon), getattr(reader, derivation.period)
-    for count in (derivation.horizon, derivation.period):
-        if not reader.params[count].count:
-            raise ProofError(f"{count} is not a whole number")
+    horizon, period = _count(reader, derivation.horizon), _count(reader, derivation.period)
     points = points_near(inside, region)
     return State(derivation.setting, quantities, dict(derivation.axioms), region, horizon, period, points)
+
+
+def _count(reader: Reader, text: str) -> Signomial:
+    """A whole number, or a product of whole numbers."""
+    found = ONE
+    for name in text.split("*"):
+        if not reader.params[name].count:
+            raise ProofError(f"{name} is not a whole number")
+        found = found * getattr(reader, name)
+    return found
 
 
 def _region(statement: Any, reader: Reader) -> Region:
@@ -200,7 +239,7 @@ def _region(statement: Any, reader: Reader) -> Region:
         slacks[condition.name] = first
         for other in second:
             slacks[f"{condition.name} reversed"] = other
-    return Region(slacks, dict(reader.formulas), dict(reader.powers))
+    return Region(slacks, dict(reader.formulas), dict(reader.powers), dict(reader.quotients))
 
 
 def allowed_point(reader: Reader, values: Mapping[str, Fraction]) -> dict[Param, Fraction]:
@@ -221,16 +260,43 @@ def _inhabited(region: Region, reader: Reader, inside: Mapping[str, Fraction]) -
     return point
 
 
-def _known_assumptions(derivation: Derivation, theorem: Any) -> None:
+def _known_assumptions(derivation: Derivation, theorem: Any, statement: Any) -> None:
     listed = {item.name for item in theorem.assumptions}
+    if both := sorted(listed & {condition.name for condition in statement.conditions}):
+        raise ProofError(f"{both[0]!r} is the name of an assumption and of a condition")
     names = {source.independent for source in derivation.setting.sources} | {derivation.time}
     names |= {objective.assumption for objective in derivation.setting.objectives} | _structural(derivation)
     for axiom in derivation.axioms.values():
         if type(axiom) not in KINDS:
             raise ProofError(f"{axiom!r} is no kind of assumption that the kernel knows")
         names.add(axiom.assumption)
+    for lemma in derivation.lemmas:
+        names = (names - {lemma.theorem.id}) | set(lemma.assumes)
     if unknown := sorted(names - listed):
         raise ProofError(f"{unknown[0]!r} is not in the theorem's list of assumptions")
+
+
+def _applies(lemma: Lemma, statement: Any, theorem: Any) -> None:
+    """Raises unless a lemma is about the same problems, needs no more than the statement, and defines its constants alike."""
+    said = lemma.theorem.statement(lemma.label)
+    if lemma.theorem.problem != theorem.problem or lemma.theorem.notation != theorem.notation:
+        raise ProofError(f"{lemma.theorem.id} is about other problems or in other symbols")
+    if not {*lemma.theorem.assume, *said.assume} <= {*theorem.assume, *statement.assume}:
+        raise ProofError(f"{lemma.theorem.id} assumes more of a problem")
+    if missing := [c.name for c in said.conditions if c not in statement.conditions]:
+        raise ProofError(f"{lemma.theorem.id} needs {missing[0]}, which the statement does not state")
+    own, other = ({d.name: d for d in each.derived} for each in (statement, said))
+    for name, _ in lemma.constants:
+        if name not in own or name not in other or _unfolded(name, own) != _unfolded(name, other):
+            raise ProofError(f"the constant {name} is not that of {lemma.theorem.id}")
+
+
+def _unfolded(name: str, derived: Mapping[str, Any]) -> Any:
+    """The formula of a derived constant with those of the others in their places."""
+    expr = derived[name].expr
+    while inner := [d for d in derived.values() if d.name != name and d.symbol in expr.free_symbols]:
+        expr = expr.xreplace({d.symbol: d.expr for d in inner})
+    return expr
 
 
 def _structural(derivation: Derivation) -> frozenset[str]:
@@ -273,6 +339,10 @@ def _verdict(derivation: Derivation, theorem: Any, label: str, state: State, lin
         return Verdict(theorem.id, label, False, tuple(lines), failure="the conclusion is not about the whole run")
     listed = [item.name for item in theorem.assumptions]
     used = final.uses | {derivation.time} | _structural(derivation)
+    lemmas = {lemma.theorem.id: lemma for lemma in derivation.lemmas}
+    given = tuple(f"{name} {lemma.label}" for name, lemma in lemmas.items() if name in used)
+    idle_lemmas = [name for name in lemmas if name not in used]
+    used = (used - lemmas.keys()).union(*(lemmas[name].assumes for name in lemmas if name in used))
     idle = [step.name for step in derivation.steps if step.name not in state.used]
     return Verdict(
         theorem.id,
@@ -283,12 +353,13 @@ def _verdict(derivation: Derivation, theorem: Any, label: str, state: State, lin
         tuple(sorted(used - set(listed))),
         tuple(
             [name for name in (*listed, *state.region.conditions) if name not in used]
-            + [f"step {name}" for name in idle]
+            + [*idle_lemmas, *(f"step {name}" for name in idle)]
         ),
         tuple(state.dropped),
         tuple(sorted(used - set(listed) - state.exact)),
-        reading=_reading(derivation),
+        reading=(*_reading(derivation), *_given(derivation, theorem, label)),
         facts=tuple(state.facts.values()),
+        given=given,
     )
 
 
@@ -303,4 +374,11 @@ def _reading(derivation: Derivation) -> tuple[str, ...]:
     return (*rows, *(f"{q.name} = {q.meaning!r}" for q in derivation.quantities))
 
 
-__all__ = ["Derivation", "Line", "Progress", "Step", "Verdict", "allowed_point", "begin", "check", "finish"]
+def _given(derivation: Derivation, theorem: Any, label: str) -> tuple[str, ...]:
+    """What is taken from elsewhere: constants without a formula that the kernel reads, and what the lemmas say of them."""
+    meanings = {name: f", {text}, by {e.theorem.id}" for e in derivation.lemmas for name, text in e.constants}
+    names = Reader(theorem, theorem.statement(label)).opaque
+    return tuple(f"{name}: any nonnegative number{meanings[name]}" for name in names if name in meanings)
+
+
+__all__ = ["Derivation", "Lemma", "Line", "Progress", "Step", "Verdict", "allowed_point", "begin", "check", "finish"]

@@ -1,12 +1,15 @@
 """From a declared statement to signomials: terms, conditions, and formulas of derived constants, read and never retyped.
 
-A derived constant whose formula is no signomial stands for any nonnegative number: `opaque`.
+A derived constant whose formula is no signomial stands for any nonnegative number: `opaque`. A function with a `quotient`
+(numerator, denominator) is a parameter of its own: the quotient, and 0 where the numerator is 0.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 from typing import Any
+
+import sympy as sp
 
 from .signomial import ONE, Param, ProofError, Signomial, signomial
 
@@ -18,6 +21,7 @@ class Reader:
         self.params = {binding.name: _param(binding.symbol) for binding in theorem.notation}
         self.formulas: dict[Param, Signomial] = {}
         self.powers: dict[Param, int] = {}
+        self.quotients: dict[Param, tuple[Signomial, Signomial]] = {}
         self.opaque: tuple[str, ...] = ()
         for constant in statement.derived:
             try:
@@ -32,6 +36,19 @@ class Reader:
             self.formulas[param] = formula
             if power != 1:
                 self.powers[param] = power
+        for term in statement.terms:
+            for function in sorted(term.expr.atoms(sp.Function), key=str):
+                if hasattr(function, "quotient"):
+                    self._quotient(function)
+
+    def _quotient(self, function: Any) -> Signomial:
+        if not function.is_nonnegative:
+            raise ProofError(f"{function} may be negative")
+        param = Param(str(function), positive=False)
+        if param not in self.quotients:
+            above, below = function.quotient
+            self.quotients[param] = self.read(above), self.read(below)
+        return Signomial([(((param, 1),), 1)])
 
     def _definition(self, expr: Any) -> tuple[Signomial, int]:
         """(formula, n) such that the n-th power of a constant is the formula: n = 2 for the root of a sum."""
@@ -65,6 +82,8 @@ class Reader:
             return total
         if expr.is_Pow and expr.exp.is_Rational:
             return self.read(expr.base) ** Fraction(int(expr.exp.p), int(expr.exp.q))
+        if hasattr(expr, "quotient"):
+            return self._quotient(expr)
         raise ProofError(f"{expr}: wanted sums, products and rational powers")
 
     def slack(self, condition: Any) -> tuple[Signomial, ...]:

@@ -19,13 +19,15 @@ Certificate = tuple[tuple[Signomial, tuple[str, ...]], ...]
 class Region:
     """The conditions as slacks (name -> expression that is nonnegative), and constants with their formulas.
 
-    `powers` says which constants are roots: the power of such a constant, not itself, is its formula.
+    `powers` says which constants are roots: the power of such a constant, not itself, is its formula. `quotients`: parameters
+    that are (above, below), above over below, and 0 where above is 0.
     A count n adds the slacks `n>=1` (n - 1) and `n whole` ((n - 1)(n - 2), nonnegative for whole n).
     """
 
     conditions: Mapping[str, Signomial]
     formulas: Mapping[Param, Signomial] = field(default_factory=dict)
     powers: Mapping[Param, int] = field(default_factory=dict)
+    quotients: Mapping[Param, tuple[Signomial, Signomial]] = field(default_factory=dict)
 
     def slack(self, name: str) -> Signomial:
         """The nonnegative expression with this name.
@@ -81,6 +83,11 @@ class Region:
         for param, formula in self.formulas.items():
             root = signomial(formula.at(found)) ** Fraction(1, self.powers.get(param, 1))
             found[param] = root.at({})
+        for param, (above, below) in self.quotients.items():
+            number = above.at(found)
+            if number and not below.at(found):
+                raise ProofError(f"{param.name} is a division by 0")
+            found[param] = number / below.at(found) if number else Fraction(0)
         return found
 
 

@@ -111,6 +111,8 @@ class NoisyDrift(Rule):
     The z of different steps are orthogonal, so at j steps into a round ||sum z||^2 <= j c for ||z||^2 <= c, and with Young's
     weight a > 0 ||d||^2 <= (1 + a) j (||h||^2 summed) + (1 + 1/a) j c. With ||h||^2 <= A + b the sum over t < T is at most
     (1 + a) (I(I-1)/2 sum A + (I-1)(2I-1)/6 b T) + (1 + 1/a) (I-1)/2 c T.
+    `end`: a quantity ||d + e||^2, what the round would end with if nothing were communicated. Its sum over the communications, of
+    which there are at most T/I, each after I steps, is at most (1 + a) I (sum A + b T) + (1 + 1/a) c T.
     """
 
     quantity: str
@@ -121,6 +123,7 @@ class NoisyDrift(Rule):
     growth: str
     noise_growth: str
     weight: Signomial
+    end: str = ""
     title = "drift and noise within a round"
 
     @property
@@ -141,14 +144,23 @@ class NoisyDrift(Rule):
         if not (self.weight.nonnegative and (1 / self.weight).nonnegative):
             raise ProofError(f"the weight {self.weight!r} may be negative")
         n, T = state.period, state.horizon
-        table: dict[Atom, Signomial] = {
-            Total(atom.name): -(1 + self.weight) * n * (n - 1) / 2 * c for atom, c in parts.items()
-        }
+        longest, steady, random = n * (n - 1) / 2, (n - 1) * (2 * n - 1) / 6, (n - 1) / 2
         own = Total(self.quantity)
+        if self.end:
+            self._ends(state, e)
+            longest, steady, random, own = n, n, ONE, Total(self.end, True)
+        table: dict[Atom, Signomial] = {Total(atom.name): -(1 + self.weight) * longest * c for atom, c in parts.items()}
         table[own] = table.get(own, ZERO) + ONE
-        steady = (1 + self.weight) * (n - 1) * (2 * n - 1) / 6 * constant
-        table[One()] = -T * (steady + (1 + 1 / self.weight) * (n - 1) / 2 * size)
+        table[One()] = -T * ((1 + self.weight) * steady * constant + (1 + 1 / self.weight) * random * size)
         return Inequality(fact_form(table), False, None, uses | first | second)
+
+    def _ends(self, state: State, e: Term) -> None:
+        (_, inner), *_ = state.quantities[self.quantity].meaning.parts
+        assert isinstance(inner, Inner)
+        if self.end not in state.quantities:
+            raise ProofError(f"{self.end}: no such quantity")
+        if state.form(state.quantities[self.end].meaning) != state.form(sq(inner.left + e)):
+            raise ProofError(f"{self.end} is not the squared norm after another step")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,290 @@
+"""A uniform set drawn at a step, the end of a round, lemmas taken as true: what the kernel refuses, and what is true by enumeration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction as Q
+from functools import cache
+from itertools import combinations, product
+from random import Random
+
+import pytest
+from fedco.bounds import get_theorem
+from fedco.bounds.proof.derivations import derivation
+from fedco.bounds.proof.kernel import (
+    Act,
+    App,
+    Assume,
+    Function,
+    Index,
+    Mean,
+    NoisyDrift,
+    Param,
+    ProofError,
+    Quantity,
+    RandomSet,
+    Reader,
+    Setting,
+    Signomial,
+    Source,
+    Sum,
+    Var,
+    Variable,
+    check,
+    parameter,
+)
+from fedco.bounds.proof.kernel.derivation import begin
+from fedco.bounds.proof.kernel.facts import Equation, State
+from fedco.bounds.proof.kernel.region import Region
+from fedco.bounds.proof.kernel.scalars import One
+from fedco.bounds.proof.mutation import with_statement
+
+N, M, T = parameter("n", count=True), parameter("m"), parameter("T", count=True)
+SHARE = Param("share", positive=False)
+S = Signomial([(((SHARE, 1),), 1)])
+SIZES = {"few": N - M, "some": M - 1}
+X = Var("x")
+
+
+def weights(step=0):
+    return App("chosen", Sum(()), (step,))
+
+
+def setting(**changes):
+    told = {
+        "indices": (Index("i", N), Index("b", N, True)),
+        "sources": (Source("set", (), "drawn"), Source("z", ("i",), "z")),
+        "chosen": Function("chosen", "x", ("x", "x"), ("set",), frozenset({"i"}), frozenset({"i"})),
+        "others": (Function("f", "x", "x", ("z",), frozenset({"i"}), frozenset({"i"})),),
+    } | changes
+    free = (Variable("x", "x", frozenset({"i"})), Variable("y", "x"))
+    return Setting(told["indices"], told["sources"], (told["chosen"], *told["others"]), free)
+
+
+def state(axiom=None, quotient=(N - M, M * (N - 1)), conditions=SIZES, **changes):
+    region = Region(dict(conditions), quotients={SHARE: quotient} if quotient else {})
+    axiom = axiom or RandomSet("drawn", "chosen", "i", M, S)
+    return State(setting(**changes), {}, {"set": axiom}, region, T, N)
+
+
+def test_the_mean_over_a_set():
+    found = Assume("set", (Act(weights(), X),)).apply(state())
+    assert found.equal and found.uses == {"drawn", "few", "some"}
+    assert found.form == Assume("set", (Act(weights(), 1 * X),)).apply(state()).form
+    mean = Assume("set", (Act(weights(None), X),)).apply(state())
+    assert isinstance(mean, Equation) and "few" in mean.uses
+    small = Assume("set").apply(state())
+    assert small.phases is None and small.table == {One(): S * M - 1}
+
+
+REFUSED = {
+    "is not": [
+        {"quotient": (N - M, M * N)},
+        {"quotient": (N - M, N - 1)},
+        {"quotient": (M - N, M * (N - 1))},
+        {"quotient": (N - M + 1, M * (N - 1))},
+        {"quotient": (Signomial(), Signomial())},
+        {"quotient": (T * (N - M), M * (N - 1))},
+        {"quotient": None},
+        {"axiom": RandomSet("drawn", "chosen", "i", M, 2 * S)},
+        {"axiom": RandomSet("drawn", "chosen", "i", M, (N - M) / M)},
+        {"axiom": RandomSet("drawn", "chosen", "i", M - 1, S)},
+    ],
+    "may be empty": [{"conditions": {"few": N - M}}],
+    "may be larger": [{"conditions": {"some": M - 1}}],
+    "one set is drawn": [
+        {"sources": (Source("set", ("i",), "drawn"), Source("z", ("i",), "z"))},
+        {"axiom": RandomSet("z", "chosen", "i", M, S)},
+    ],
+    "wanted operators": [
+        {"axiom": RandomSet("drawn", "chosen", "b", M, S)},
+        {"axiom": RandomSet("drawn", "f", "i", M, S)},
+        {"chosen": Function("chosen", "x", ("x", "d"), ("set",), frozenset({"i"}), frozenset({"i"}))},
+        {"chosen": Function("chosen", "x", ("x", "x"), ("set", "z"), frozenset({"i"}), frozenset({"i"}))},
+    ],
+    "stands for the set alone": [
+        {"others": (Function("f", "x", "x", ("set",), frozenset({"i"}), frozenset({"i"})),)},
+        {"indices": (Index("i", N, first=N), Index("b", N, True))},
+    ],
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_a_wrong_declaration_is_refused(message):
+    for changes in REFUSED[message]:
+        with pytest.raises(ProofError, match=message):
+            Assume("set", (Act(weights(), X),)).apply(state(**changes))
+
+
+def test_a_vector_that_depends_on_the_set_is_refused():
+    """Its mean over the set need not be that of all: the vector could be 0 outside the set."""
+    drawn = Act(weights(), X)
+    for vector in (drawn, Mean("i", drawn), X + App("f", Mean("i", drawn), (0,))):
+        with pytest.raises(ProofError, match="depends on the sample"):
+            Assume("set", (Act(weights(), vector),)).apply(state())
+    later = App("f", Mean("i", Act(weights(-1), X)), (0,))
+    assert Assume("set", (Act(weights(), later),)).apply(state()).equal, "an earlier set is another one"
+
+
+def test_other_terms_are_refused():
+    for terms in ((X,), (Act(weights(), X), X), (Act(App("chosen", Var("y"), (0,)), X),)):
+        with pytest.raises(ProofError):
+            Assume("set", terms).apply(state())
+
+
+def test_the_mean_over_a_set_by_enumeration():
+    """Every n to 5 and m to n: mean, second moment and s m <= 1, attained by m = 1; n = 1 has no variance."""
+    rng, fact = Random(0), Assume("set", (Act(weights(), X),)).apply(state())
+    largest = Q(0)
+    for n in range(1, 6):
+        for m in range(1, n + 1):
+            share = Q(n - m, m * (n - 1)) if n > m else Q(0)
+            values = {p: v for p, v in (*((q, Q(n)) for q in N.params), *((q, Q(m)) for q in M.params))} | {
+                SHARE: share
+            }
+            v = [Q(rng.randint(-9, 9)) for _ in range(n)]
+            means = [sum(chosen) / Q(m) for chosen in combinations(v, m)]
+            exact = sum(each**2 for each in means) / len(means)
+            _, right = fact.sides
+            (_, first), (_, second) = right.parts
+            assert repr(second) == "||mean_i(x)||^2" and repr(first) == "||x||^2"
+            squares = sum(each**2 for each in v) / n, (sum(v) / n) ** 2
+            bound = sum(c.at(values) * number for (c, _), number in zip(right.parts, squares, strict=True))
+            assert exact == bound and sum(means) / len(means) == sum(v) / n
+            largest = max(largest, share * m)
+    assert largest == 1
+
+
+# --- what a round would end with --------------------------------------------------------------------------------------
+
+MAIN = "meta_fl.theorem_8"
+
+
+@cache
+def plan():
+    return derivation(get_theorem(MAIN))
+
+
+@cache
+def established():
+    progress = begin(plan(), get_theorem(MAIN))
+    for step in plan().steps:
+        progress = progress.after(step)
+    return progress
+
+
+def test_another_end_is_refused():
+    (step,) = (s for s in plan().steps if s.name == "drift.end")
+    state = established().state.copy()
+    for end, message in (("Lambda", "not the squared norm after another step"), ("wished", "no such quantity")):
+        with pytest.raises(ProofError, match=message):
+            replace(step.rule, end=end).apply(state)
+    half = Quantity("half", Q(1, 2) * state.quantities["Lambda_end"].meaning)
+    state.quantities = {**state.quantities, "half": half}
+    with pytest.raises(ProofError, match="not the squared norm after another step"):
+        replace(step.rule, end="half").apply(state)
+    assert isinstance(step.rule, NoisyDrift) and step.rule.apply(established().state.copy())
+
+
+def test_the_end_of_a_round_by_numbers():
+    """Moves h with noise z of variance c, in one dimension: nearly attained where h^2 equals (1 + 1/a) c / ((1 + a) n)."""
+    best = Q(0)
+    for n, horizon, c, weight in product((1, 2, 5), (1, 4, 10, 11), (Q(0), Q(1), Q(4)), (Q(1, 2), Q(1))):
+        for moves in ([Q(1)] * horizon, [Q(t % n) for t in range(horizon)], [Q((-1) ** t) for t in range(horizon)]):
+            exact, moved, steps = Q(0), Q(0), 0
+            for t in range(horizon):
+                moved, steps = moved + moves[t], steps + 1
+                if (t + 1) % n == 0:
+                    exact, moved, steps = exact + moved**2 + steps * c, Q(0), 0
+            squares = sum(h**2 for h in moves)
+            bound = (1 + weight) * n * squares + (1 + 1 / weight) * c * horizon
+            assert exact <= bound
+            best = max(best, exact / bound if bound else Q(0))
+    assert best >= Q(2, 3)
+
+
+# --- lemmas, whole numbers, constants without a formula ---------------------------------------------------------------
+
+
+def refused(message, **changes):
+    found = check(replace(plan(), **changes), get_theorem(MAIN))
+    assert not found.accepted and not found.checked and message in found.failure, found.failure
+
+
+def test_a_lemma_must_be_about_the_same_constants():
+    smooth, estimate, similar = plan().lemmas
+    for i, lemma in enumerate(plan().lemmas):
+        said = lemma.theorem.statement(lemma.label)
+        doubled = tuple(replace(d, expr=2 * d.expr) for d in said.derived)
+        other = replace(lemma, theorem=with_statement(lemma.theorem, replace(said, derived=doubled)))
+        lemmas = (*plan().lemmas[:i], other, *plan().lemmas[i + 1 :])
+        refused(f"the constant {lemma.constants[0][0]} is not that", lemmas=lemmas)
+    refused("needs steps", lemmas=(smooth, replace(estimate, label="printed"), similar))
+    refused("is not in the theorem's list", lemmas=(smooth, estimate))
+    refused("is not in the theorem's list", lemmas=(smooth, estimate, replace(similar, assumes=("wished for",))))
+    other = replace(similar.theorem, problem="federated")
+    refused("other problems", lemmas=(smooth, estimate, replace(similar, theorem=other)))
+
+
+def test_what_is_given_is_said():
+    found = check(plan(), get_theorem(MAIN))
+    assert found.accepted and not found.checked
+    assert found.given == ("meta_fl.lemma_4 printed", "meta_fl.lemma_6 corrected", "meta_fl.lemma_7 corrected")
+    data = found.to_dict()
+    assert data["checked"] is False and data["accepted"] is True and data["given"] == list(found.given)
+    assert "checked given meta_fl.lemma_4 printed" in str(found)
+    assert any(row.startswith("gamma_F: any nonnegative number") for row in found.reading)
+    used = replace(plan().lemmas[0], assumes=("1",))
+    fewer = check(replace(plan(), lemmas=(used, *plan().lemmas[1:])), get_theorem(MAIN))
+    assert fewer.accepted and "3" in fewer.assumptions, "Lemma 6 assumes it too"
+
+
+def test_the_number_of_steps_is_a_product_of_whole_numbers():
+    refused("is not a whole number", horizon="tau*beta")
+    refused("is not", horizon="K")  # the initialisation would be larger
+    assert established().state.horizon == established().state.period * Reader(
+        get_theorem(MAIN), get_theorem(MAIN).statement()
+    ).read(get_theorem(MAIN).notation.namespace().K)
+
+
+def test_a_name_of_an_assumption_and_of_a_condition_is_refused():
+    theorem = get_theorem(MAIN)
+    statement = theorem.statement()
+    renamed = tuple(replace(c, name="batches") if c.name == "step_size" else c for c in statement.conditions)
+    found = check(plan(), with_statement(theorem, replace(statement, conditions=renamed)))
+    assert not found.accepted and "is the name of an assumption and of a condition" in found.failure
+
+
+# --- the virtual clients ----------------------------------------------------------------------------------------------
+
+
+def test_one_set_for_a_round_is_as_good_as_one_for_each_step():
+    """All sets and signs: clients with gradients a_i w + b_i + noise, two rounds of two steps, the set of the round or a fresh one."""
+    slopes, shifts, beta, n, m = (Q(1), Q(2), Q(-1, 2)), (Q(1), Q(-1), Q(1, 3)), Q(1, 10), 3, 2
+    sets = list(combinations(range(n), m))
+
+    def gradient(w):
+        return sum(a * w + b for a, b in zip(slopes, shifts, strict=True)) / n
+
+    def local(models, sign):
+        return [w - beta * (a * w + b + sign) for w, a, b in zip(models, slopes, shifts, strict=True)]
+
+    def over(models, chosen):
+        return sum(models[i] for i in chosen) / m
+
+    def metric(fresh):
+        total = Q(0)
+        draws = product(sets, sets, product((-1, 1), repeat=4), *([sets] * (4 if fresh else 0)))
+        count = 0
+        for first, second, signs, *each in draws:
+            models = [Q(1)] * n
+            for t, sign in enumerate(signs):
+                mine = (first, second)[t // 2]
+                total += gradient(over(models, each[t] if fresh else mine)) ** 2
+                models = local(models, sign)
+                if t % 2:
+                    models = [over(models, mine)] * n
+            count += 1
+        return total / count
+
+    assert metric(True) == metric(False) > 0
