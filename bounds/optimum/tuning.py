@@ -204,15 +204,19 @@ def _search(task: Task) -> tuple[Found, Task, str]:
         raise InputError(_infeasible(task))
     safe = solve(program(task.make, box, upper=True)[0])
     if safe and (safe.escapes or any(safe.point.get(name, 0.0) > _PLATEAU for name in whole)):
-        return _plateau(task, replace(safe, lower=root.lower), root.value)
+        nearby = _plateau(task, replace(safe, lower=root.lower), root.value)
+        if nearby is not None:
+            return nearby
+        if safe.escapes or task.cost is None:
+            _refuse_endless(task, safe)
     found = minimise(task.make, box, whole)
     if found.value == inf:
         raise InputError(_infeasible(task))
     return (polish(task, found) if found.gap > GAP else found), task, ""
 
 
-def _plateau(task: Task, root: Solution, least: float) -> tuple[Found, Task, str]:
-    """The infimum is not attained: say so, or step back to a point within 0.1% (1%, 10%) of it that costs least."""
+def _plateau(task: Task, root: Solution, least: float) -> tuple[Found, Task, str] | None:
+    """The infimum is approached far out only: a point within 0.1% (1%, 10%) of it that costs least, None where none was found."""
     known = [name for name in ("samples", "iterations") if name in task.model.costs and name != task.objective]
     for share in (0.001, 0.01, 0.1, root.value / least - 0.999) if known and not _vanishes(root) else ():
         within = Fraction(least * (1 + share))
@@ -226,6 +230,10 @@ def _plateau(task: Task, root: Solution, least: float) -> tuple[Found, Task, str
             cheapest = f"these are the fewest {known[0]} within {share:.1%} of it"
             note = f"the least {task.objective} is only approached; {cheapest}"
             return replace(again, lower=root.lower), task, note
+    return None
+
+
+def _refuse_endless(task: Task, root: Solution) -> None:
     free = [binding.name for binding in task.model.free]
     guilty = [name for name in root.escapes if name in free] or free
     raise InputError(

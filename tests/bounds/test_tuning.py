@@ -219,3 +219,15 @@ def test_the_numerical_fallback_agrees_with_the_geometric_program():
     exact = tune(theorem.statement("composed"), {**FEDDRO, "b": 1}, budget={"T": 10**5})
     value = theorem.bound("composed", **FEDDRO, b=1, T=round(point["T"]), I=round(point["I"]), eta=point["eta"]).total
     assert value == pytest.approx(exact.bound.total, rel=1e-3) and value >= exact.lower * (1 - 1e-9)
+
+
+def test_the_fewest_samples_are_found_where_they_take_more_than_a_billion_steps():
+    """A/(eta T) + B eta/b <= 1 asks for T b >= 4 A B; b = 280 and T = 1.06e9 are within 1e-6 of it."""
+    target, smoothness, noise = Fraction(1, 10**6), Fraction(1, 3), Fraction(1, 3)
+    found = tune(
+        THEOREMS["baselines.minibatch_sgd"].statement("printed"),
+        {"L_bar": smoothness, "sigma": noise, "F_gap": 1, "N": 1},
+        eps=target,
+    )
+    least = 4 * (2 / target) * (smoothness * noise**2 / target)
+    assert found.values["T"] > 10**9 and 1 <= found.values["T"] * found.values["b"] / least < 1 + Fraction(1, 10**6)

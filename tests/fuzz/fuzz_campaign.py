@@ -103,6 +103,12 @@ numbers = st.one_of(
 good_numbers = st.sampled_from(["1", "2", "1/3", "0.1", "1e-3", "100", "1000000", "1e8", "7/9", "1e-30", "1e30"])
 ids = st.sampled_from(sorted(all_theorems()))
 problems = st.sampled_from(["federated_noisy", "feddro_noisy", "invariant", "maml"])
+SMALL_METHODS = [
+    ["local_sgd", "--problem", "federated_noisy", "--set", "tau=2"],
+    ["scaffold", "--problem", "federated_noisy", "--set", "tau=3"],
+    ["feddro", "--problem", "feddro_noisy", "--set", "beta=0.1", "--set", "I=2"],
+    ["fcsg", "--problem", "invariant", "--set", "m=2", "--set", "q=2"],
+]
 small_runs = st.sampled_from(["baselines.minibatch_sgd", "baselines.local_sgd"])
 names = st.sampled_from(sorted({s for item in all_theorems().values() for s in item.symbols()}))
 pieces = st.sampled_from(
@@ -309,6 +315,49 @@ def work(draw: Callable[..., Any]) -> list[str]:
     return [part.replace("\0", "\N{REPLACEMENT CHARACTER}") for part in line]
 
 
+@st.composite
+def sound(draw: Callable[..., Any]) -> list[str]:
+    """A small command line of which every part is in order, so that it is tried how a command computes; figures and numbers vary."""
+    few, step = (
+        draw(st.sampled_from(["1", "2", "3"])),
+        draw(st.sampled_from(["0.1", "1e-3", "0.01", "0", "1e-30", "1e9"])),
+    )
+    usual, any_size = st.sampled_from(["1", "2", "1/3", "0.1", "100", "7/9"]), good_numbers
+    given = {name: draw(st.one_of(usual, usual, any_size)) for name in ("L_bar", "sigma", "F_gap")}
+    constants = [part for name, value in given.items() for part in ("--set", f"{name}={value}")]
+    clients = ["--set", f"N={draw(st.sampled_from(['1', '4', '1000000']))}"]
+    targets = st.sampled_from(
+        ["--eps 0.1", "--eps 1e-6", "--budget samples=1000", "--budget rounds=50 --budget samples=1e9"]
+    )
+    searched = st.sampled_from(
+        ["local_scgdm.lemma_4_2", "baselines.local_sgd", "feddro.theorem_f_6", "meta_fl.lemma_12"]
+    )
+    figure = st.sampled_from(["", "", "feddro/figure_6 --seeds 6 --out {place}/reproduce"])
+    metric = st.sampled_from(["objective", "gradient_sq", "bytes", "consensus_error"])
+    few_or_16 = st.sampled_from(["1", "2", "16"])
+    level, end = st.sampled_from(["0.1", "1e-3", "1e-30"]), st.sampled_from(["11", "1e9"])
+    lines = {
+        "run": lambda: ["run", *draw(st.sampled_from(SMALL_METHODS)), "--T", draw(st.sampled_from(["1", "7", "40"])), "--seeds", few,
+                "--grid", f"eta={step},0.05", "--metric", draw(metric), "--every", few, "--out", "{place}/run"],
+        "tune": lambda: ["tune", "baselines.minibatch_sgd", *constants, *clients, *draw(targets).split()],
+        "validate": lambda: ["validate", draw(small_runs), "--problem", "federated_noisy", "--seeds", draw(few_or_16),
+                     "--alpha", draw(level), "--jobs", "1", "--out", "{place}/validate"],
+        "plot": lambda: ["plot", "baselines.minibatch_sgd", *constants, *clients, "--set", "b=1", "--set", f"eta={step}", "--over", "T",
+                 "--from", draw(st.sampled_from(["1", "10"])), "--to", draw(end), "--out", "{place}/a.svg"],
+        "falsify": lambda: ["falsify", draw(searched), "--seconds", draw(st.sampled_from(["0.1", "0.5"])), "--seed", few,
+                    "--hidden", draw(usual), "--out", "{place}/falsify"],
+        "verify": lambda: ["verify", "{place}/made/validate", "--cases", few, "--seed", few],
+        "compare-runs": lambda: ["compare-runs", *(["{place}/made/run"] * int(few))],
+        "reproduce": lambda: ["reproduce", *draw(figure).split()],
+        "counterexample": lambda: ["counterexample", "feddro.theorem_4_1", "--case", draw(st.sampled_from(["I", "II"]))],
+        "constants": lambda: ["constants", draw(ids), *draw(st.sampled_from([[], ["--shared"]])), "--out", "{place}/c.toml"],
+        "problems": lambda: ["problems"],
+        "algorithms": lambda: ["algorithms"],
+    }  # fmt: skip
+    line = lines[draw(st.sampled_from(["run", "run", "run", "tune", "tune", "validate", *sorted(lines)]))]()
+    return line + draw(st.sampled_from([[], ["--json"]]))
+
+
 MARK = "zzq"
 """In every piece of markup that a stranger's theorem tries to smuggle in; no page of ours has it."""
 markup = st.sampled_from(
@@ -444,6 +493,12 @@ def try_toml(folder: Path, fields: dict[str, Any]) -> str:
 
 
 def try_work(folder: Path, line: list[str]) -> str:
+    if not (folder / "made").exists():  # for the commands that read what others wrote
+        made = str(folder / "made")
+        run_command(["run", *SMALL_METHODS[0], "--set", "eta=0.1", "--T", "4", "--seeds", "2", "--out", f"{made}/run"])
+        run_command(["validate", "baselines.minibatch_sgd", "--problem", "federated_noisy", "--seeds", "4", "--jobs", "1",
+                     "--out", f"{made}/validate"])  # fmt: skip
+    (folder / "c.toml").unlink(missing_ok=True)  # a file that is there is not written over
     return run_command([part.replace("{place}", str(folder)) for part in line])
 
 
@@ -522,7 +577,7 @@ INPUTS: dict[str, tuple[st.SearchStrategy[Any], Callable[[Path, Any], str]]] = {
     "toml": (keys(), try_toml),
     "constants": (constants(), try_constants),
     "command": (commands(), lambda folder, line: run_command(line)),
-    "work": (work(), try_work),
+    "work": (sound() | work(), try_work),
     "page": (hostile(), try_page),
     "bundle": (bundles(), try_bundle),
     "python": (python_calls(), try_python),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from fedco.errors import InputError
+from hypothesis import HealthCheck, Phase, given, seed, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 import fuzz_campaign
@@ -18,6 +19,22 @@ INPUTS = {target: 8 if target in ("work", "page") else 40 for target in TARGETS}
 def test_only_results_or_one_line_errors(target):
     counts, different, _ = fuzz(target, INPUTS[target])
     assert sum(counts.values()) >= INPUTS[target] and counts["refused"] > 0 and different > INPUTS[target] / 4
+
+
+def test_sound_commands_are_answered(tmp_path):
+    """So that the row of commands that compute tries how they compute, and not only how they refuse."""
+    answered = []
+
+    @settings(
+        max_examples=6, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
+    )
+    @seed(1)
+    @given(fuzz_campaign.sound())
+    def check(line):
+        answered.append(fuzz_campaign.try_work(tmp_path, line))
+
+    check()
+    assert answered.count("answered") >= 5
 
 
 def test_the_campaign_notices_what_it_looks_for():
