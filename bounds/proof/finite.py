@@ -106,7 +106,7 @@ class Run:
     def number(self, value: Signomial, t: int = 0) -> fmpq:
         """The value of a number; one that depends on the step has its value at step t."""
         place = {POSITION: Fraction(t % self.period)} if POSITION in value.params else {}
-        here = self.moving[t] if t < len(self.moving) else {}
+        here = self.moving[t] if 0 <= t < len(self.moving) else {}
         return rational(value.at({**self.point, **here, **place}))
 
     def phase(self, t: int) -> str:
