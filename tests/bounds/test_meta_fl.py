@@ -283,6 +283,7 @@ def test_constants_grow_with_the_number_of_steps():
     values = draw(4)
     pairs = [
         ("lemma_4", "L_F"),
+        ("lemma_5", "h2_nu"),
         ("lemma_5", "h4_nu"),
         ("lemma_6", "mu_F"),
         ("lemma_6", "sigma_F"),
@@ -290,7 +291,7 @@ def test_constants_grow_with_the_number_of_steps():
     ]
     for name, key in pairs:
         for label in ("printed", "corrected"):
-            if has(name, label):
+            if has(name, label) and (key, label) != ("h4_nu", "corrected"):  # nothing corrected needs fourth moments
                 found = [evaluated(name, label, {**values, "nu": Fraction(nu)}).derived[key] for nu in (2, 3, 4, 6)]
                 assert all(later > earlier for earlier, later in pairwise(found)), (name, label)
 

@@ -22,6 +22,8 @@ def test_a_derivation_uses_nothing_that_is_not_listed(name):
     theorem, plan = checked.theorem, checked.derivation
     used = {axiom.assumption for axiom in plan.axioms.values()} | {plan.time} - {""}
     used |= {source.independent for source in plan.setting.sources}
+    for lemma in () if isinstance(plan, Loop) else plan.lemmas:
+        used = (used - {lemma.theorem.id}) | set(lemma.assumes)
     _declared(plan, theorem)
     for dropped in used:
         left = tuple(item for item in theorem.assumptions if item.name != dropped)
