@@ -117,6 +117,32 @@ def test_cifar_is_read_in_its_binary_version_only(tmp_path):
         datasets.images(tmp_path)
 
 
+def test_cifar100_is_read_with_its_fine_labels(tmp_path):
+    def row(coarse, fine, red, green, blue):
+        return bytes([coarse, fine]) + bytes([red] * 1024 + [green] * 1024 + [blue] * 1024)
+
+    (tmp_path / "train.bin").write_bytes(row(0, 99, 1, 2, 3) + row(19, 7, 51, 102, 255))
+    (tmp_path / "test.bin").write_bytes(row(4, 42, 0, 0, 0))
+    found = datasets.images(tmp_path)
+    assert (found.name, found.classes) == ("CIFAR-100", 100)
+    assert found.inputs.shape == (2, 3, 32, 32) and found.test_inputs.shape == (1, 3, 32, 32)
+    assert found.labels.tolist() == [99, 7] and found.test_labels.tolist() == [42]
+    assert found.inputs[1, :, 31, 0].tolist() == [51 / 255, 102 / 255, 1.0] and not found.test_inputs.any()
+    for broken, said in (
+        (row(20, 1, 0, 0, 0), "labels from 0 to 19, got 20"),
+        (row(1, 100, 0, 0, 0), "labels from 0 to 99, got 100"),
+        (row(1, 1, 0, 0, 0)[1:], "whole rows of 3074 bytes"),
+        (b"", "whole rows"),
+    ):
+        (tmp_path / "train.bin").write_bytes(broken)
+        with pytest.raises(InputError, match=said):
+            datasets.images(tmp_path)
+    (tmp_path / "train.bin").write_bytes(row(0, 0, 0, 0, 0))
+    (tmp_path / "test.bin").unlink()
+    with pytest.raises(InputError, match=r"test\.bin: cannot be read"):
+        datasets.images(tmp_path)
+
+
 def test_omniglot_is_read_from_its_folders(tmp_path):
     from matplotlib.image import imsave
 
@@ -243,13 +269,21 @@ def test_a_reason_counts_only_where_its_control_confirms_it():
         "x", _figure(confirmed, Control("with them swapped again", less, swapped), larger=False), Setup()
     ).judged
     assert found.outcome == "opposite" and found.explained and len(runs) == 1
-    assert found.why.startswith("explained by a control: with the lines swapped, a below b in m at the end: it is so")
+    assert found.why.startswith("explained by a control: with the lines swapped, it is so (advantage 1 [1, 1]")
     assert [each["outcome"] for each in found.to_dict()["controls"]] == ["same", "same"]
     refused = Control("with the lines swapped", Ordering("a", "b", "m"), swapped)
     (found,) = measure("x", _figure(refused, larger=False), Setup()).judged
     assert not found.explained and found.why.startswith("not explained; tried: with the lines swapped")
+    done = measure("x", _figure(refused, confirmed, larger=False), Setup())
+    (found,) = done.judged
+    assert found.why.startswith("explained by a control: with the lines swapped, it is so")
+    assert (
+        "; tried too, without showing it: with the lines swapped, a above b in m at the end: the opposite holds"
+        in found.why
+    )
+    assert done.verdict.endswith("0 of 1 comparisons, 1 opposite; a control explains all of these")
     (found,) = measure("x", _figure(confirmed), Setup()).judged
-    assert found.outcome == "same" and found.why == "" and found.tried == () and len(runs) == 2
+    assert found.outcome == "same" and found.why == "" and found.tried == () and len(runs) == 3
 
 
 # --- figures -----------------------------------------------------------------------------------------------------------

@@ -31,6 +31,8 @@ _TUNING_SEED = 1_000_003
 _TUNING_SEEDS = 2
 _CONTROL_SEEDS = 2
 """A control has so many times the seeds of its figure, as it has to decide."""
+MORE_SEEDS = "with twice as many seeds, those of the figure among them, and nothing else changed"
+"""What a control changes that is the figure's own run once more."""
 _RECORDS = 40
 
 
@@ -140,7 +142,7 @@ class Reproduced:
 
     @property
     def verdict(self) -> str:
-        """One line: how many of the paper's orderings are ours."""
+        """One line: how many of the paper's orderings are ours, and how many of the others a control explains."""
         if not self.judged:
             return "no ordering is claimed"
         same = sum(each.outcome == "same" for each in self.judged)
@@ -148,7 +150,9 @@ class Reproduced:
         if not others:
             return f"same ordering as the paper's in all {same} comparisons"
         counts = ", ".join(f"{others.count(outcome)} {outcome}" for outcome in dict.fromkeys(others))
-        return f"same as the paper's in {same} of {len(self.judged)} comparisons, {counts}"
+        explained = sum(each.explained for each in self.judged)
+        found = "all of these" if explained == len(others) else f"{explained} of these {len(others)}"
+        return f"same as the paper's in {same} of {len(self.judged)} comparisons, {counts}; a control explains {found}"
 
     def plot(self) -> Plot:
         return self.made.plot or _plot(self)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...storage import make_folder, read_json, write_json, write_text
-from .page import measured_on, outcome, totals, write_page
+from .page import JUDGED, counted, measured_on, outcome, totals, write_page
 from .reproduce import FORMAT, listing
 
 KEPT = Path(__file__).parents[2] / "docs" / "reproduced"
@@ -67,12 +67,12 @@ def write_kept(target: Path) -> dict[str, int] | None:
 def as_markdown(rows: list[Mapping[str, Any]]) -> str:
     """The site's page: the list of all figures and tables, and those that were run."""
     known = {row["figure"]: row for row in rows}
-    found = totals(rows)
     lines = [
         "# The papers' experiments",
         "",
-        f"{measured_on(rows)}Of {found['orderings']} orderings {found['same']} are the paper's; of the others a control explains "
-        f"{found['explained']}. `fedco reproduce --all` measures them anew, `fedco reproduce KEY/FIGURE` one of them.",
+        f"{measured_on(rows)}{counted(rows)}`fedco reproduce --all` measures them anew, `fedco reproduce KEY/FIGURE` one of them.",
+        "",
+        JUDGED,
         "",
         "| figure or table | about | here | ordering |",
         "|---|---|---|---|",
@@ -95,7 +95,7 @@ def as_markdown(rows: list[Mapping[str, Any]]) -> str:
         lines += [
             f"![{row['title']}]({row['figure']}.svg)",
             "",
-            "| ordering | outcome | advantage | p | |",
+            "| ordering | outcome | advantage | p | why it differs |",
             "|---|---|---|---|---|",
         ]
         for each in row["orderings"]:

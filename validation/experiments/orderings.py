@@ -99,17 +99,25 @@ class Judged:
             return ""
         if not self.tried:
             return "not explained: no control was run"
-        said = [f"{change}, {found.said}" for change, found in self.tried]
-        head = "explained by a control" if self.explained else "not explained; tried"
-        return f"{head}: {'; '.join(said)}"
+        confirmed, others = (
+            "; ".join(
+                f"{change}, {found.said(self.ordering)}"
+                for change, found in self.tried
+                if (found.outcome == "same") == is_confirmed
+            )
+            for is_confirmed in (True, False)
+        )
+        if not confirmed:
+            return f"not explained; tried: {others}"
+        return f"explained by a control: {confirmed}" + (f"; tried too, without showing it: {others}" if others else "")
 
-    @property
-    def said(self) -> str:
-        """What was seen, in a phrase."""
+    def said(self, wanted: Ordering) -> str:
+        """What was seen, in a phrase, by one who looks for `wanted`."""
         mean, low, high = self.difference
         seen = {"same": "it is so", "opposite": "the opposite holds", "different": "it is not so"}
         outcome = seen.get(self.outcome, "this cannot be told")
-        return f"{self.ordering.text}: {outcome} (advantage {mean:.3g} [{low:.3g}, {high:.3g}], p = {self.p:.2g})"
+        which = "" if self.ordering.text == wanted.text else f"{self.ordering.text}: "
+        return f"{which}{outcome} (advantage {mean:.3g} [{low:.3g}, {high:.3g}], p = {self.p:.2g})"
 
     def to_dict(self) -> dict[str, Any]:
         return {

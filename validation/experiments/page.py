@@ -37,16 +37,32 @@ def write_page(
         "<meta name='viewport' content='width=device-width, initial-scale=1'><title>The papers' experiments</title>",
         f"<style>{_STYLE}</style></head><body><main><h1>The papers' experiments</h1>",
         "<p>Every figure and table of the five papers; those that were run are shown below beside one sentence on the "
-        "paper's. An ordering is judged on pairs of runs with one seed, by the exact two-sided sign test at level 0.05; "
-        "the interval is a 95% bootstrap interval of the mean advantage. Where an ordering is not the paper's, a reason is "
-        "tried by a control, a run with something changed on twice as many seeds; without one that confirms its reason it is "
-        "not explained.</p>",
-        f"<p>{escape(measured_on(rows))}{escape(note)}</p>",
+        f"paper's. {escape(JUDGED)}</p>",
+        f"<p>{escape(measured_on(rows))}{escape(counted(rows))}{escape(note)}</p>",
         _table(everything, measured),
         *(_section(folder, measured[row["figure"]]) for row in everything if row["figure"] in measured),
         "</main></body></html>",
     ]
     return write_text(target, "\n".join(parts) + "\n")
+
+
+JUDGED = (
+    "An ordering is judged on pairs of runs with one seed, by the exact two-sided sign test at level 0.05, whose p-value is given; the "
+    "advantage is by how much the first is better than the second in the mean, with a 95% bootstrap interval. Not distinguishable: the "
+    "test does not tell. Where an ordering is not the paper's, reasons are tried by controls, runs with something changed on twice as "
+    "many seeds. It is explained where the paper's ordering, or what else the reason predicts, is then seen: this says what the "
+    "ordering depends on in our runs, not what was done in the paper's."
+)
+"""How the orderings are to be read."""
+
+
+def counted(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many of the paper's orderings are ours."""
+    found = totals(rows)
+    return (
+        f"Of {found['orderings']} orderings {found['same']} are the paper's; of the {found['orderings'] - found['same']} others a control "
+        f"explains {found['explained']}. "
+    )
 
 
 def measured_on(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -165,6 +165,29 @@ def _multiplied(setup: Setup) -> Made:
     return Made(tuple(curve(setup, name, one, at, steps, ROBUST, period=5, records=20) for name, one, at in runs))
 
 
+_TINY_L = 1e-6
+
+
+def _not_shortened(setup: Setup) -> Made:
+    """q-FedAvg's server takes its weighted mean of the models as it is: as L -> 0 the first term of h, which shortens the step, goes."""
+    plain, _ = _robust(setup, "federated")
+    runs: tuple[tuple[str, Method], ...] = (
+        ("q-FedAvg", QFedAvg(eta=1.0, q=0.2, tau=5, b=BATCH, L=_TINY_L)),
+        ("FedAvg", LocalSGD(eta=1.0, tau=5, b=BATCH)),
+    )
+    steps = 5 * setup.size(ROUNDS, PAPER_ROUNDS)
+    return Made(tuple(curve(setup, name, one, plain, steps, ROBUST, period=5, records=20) for name, one in runs))
+
+
+def _weights_alone(metric: str, more: str = "") -> Control:
+    """What tests the reason that q-FedAvg's step is shorter than FedAvg's, which the weights of the clients do not make up for."""
+    return Control(
+        f"with L = {_TINY_L:g} instead of 1/eta in q-FedAvg, so that its server's step is not shortened{more}",
+        Ordering("q-FedAvg", "FedAvg", metric, when="along"),
+        _not_shortened,
+    )
+
+
 _ONE_STEP = "with one step size for all methods, as in the other panel"
 _SAME_FACTOR = "with the baselines' steps multiplied by exp(loss/gamma)/gamma of the start, as ComFedL's is"
 
@@ -205,8 +228,16 @@ def _of_tuned(better: str, worse: str, metric: str) -> tuple[Control, ...]:
     )
     if better != "ComFedL":
         one_step = Ordering(f"one step size, {better}", f"one step size, {worse}", metric, when="along")
-        return (Control(_ONE_STEP, one_step, _against_baselines), apart)
+        alone = (_weights_alone(metric),) if better == "q-FedAvg" else ()
+        return (Control(_ONE_STEP, one_step, _against_baselines), apart, *alone)
     return (Control(_SAME_FACTOR, Ordering(worse, better, metric, when="along"), _multiplied), apart)
+
+
+def _of_one_step(better: str, metric: str) -> tuple[Control, ...]:
+    """What tests the reason that a small step leaves q-FedAvg and FedAvg the same model."""
+    if better != "q-FedAvg":
+        return ()
+    return (_weights_alone(metric, f", and with the step 1 instead of {_EQUAL_ETA}, so that the two models differ"),)
 
 
 def _model(setup: Setup, found: Examples) -> nn.Module:
@@ -377,6 +408,28 @@ def _tuned_agnostic(
 _agnostic_penalties = partial(_tuned_agnostic, (0.25, 0.5, 1.0, 2.0), 1)
 _AGNOSTIC_LONGER = partial(_tuned_agnostic, (0.25, 0.5, 1.0, 2.0), 4)
 _AGNOSTIC_WIDER = partial(_tuned_agnostic, (0.25, 0.5, 1.0, 2.0), 1, small=(0.0125, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6))
+_AGNOSTIC_STEPS = (0.2, 0.01)
+"""The one step size of all penalties, and the paper's."""
+
+
+def _agnostic_one_step(setup: Setup) -> Made:
+    """One step size for all penalties."""
+    eta = setup.size(*_AGNOSTIC_STEPS)
+    method, steps = ComFedL(eta=eta, tau=5, **_SPECIAL), _personal_steps(setup, 5)
+    curves = [
+        curve(
+            setup,
+            f"gamma={gamma:g}",
+            method,
+            _agnostic(setup, gamma, divided=not setup.full),
+            steps,
+            PERSONAL,
+            period=5,
+            records=20,
+        )
+        for gamma in (0.25, 0.5, 1.0, 2.0)
+    ]
+    return Made(tuple(curves), {"eta": eta})
 
 
 def _alike_later(gamma: float) -> tuple[Control, ...]:
@@ -384,6 +437,11 @@ def _alike_later(gamma: float) -> tuple[Control, ...]:
     return (
         Control("with a finer grid of step sizes, 0.0125 to 1.6", one, _AGNOSTIC_WIDER),
         Control("with four times as many rounds", one, _AGNOSTIC_LONGER),
+        Control(
+            "with one step size for all penalties, as the paper has, instead of the best for each",
+            one,
+            _agnostic_one_step,
+        ),
     )
 
 
@@ -459,7 +517,7 @@ FIGURES = (
                 f"{panel}, {worse}",
                 metric,
                 when="along",
-                controls=_of_tuned(better, worse, metric) if panel == "tuned steps" else (),
+                controls=_of_tuned(better, worse, metric) if panel == "tuned steps" else _of_one_step(better, metric),
             )
             for panel in ("one step size", "tuned steps")
             for metric in ("mean_client_train_accuracy", "worst_client_train_accuracy")

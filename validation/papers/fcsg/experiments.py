@@ -74,8 +74,8 @@ def _with_swing(made: Measured) -> Measured:
 
 
 def _with_equal_steps(setup: Setup) -> Made:
-    """FCSG and FCSG-M with one step size at m = 1."""
-    T, curves = Q * setup.size(40, 200), []
+    """FCSG and FCSG-M with one step size at m = 1, looked at after every round."""
+    rounds, curves = setup.size(40, 200), []
     for ratio in RATIOS:
         problem = GaussianInvariant(ratio, test=setup.size(5_000, 50_000))
         runs: tuple[tuple[str, Method], ...] = (
@@ -83,7 +83,17 @@ def _with_equal_steps(setup: Setup) -> Made:
             ("FCSG-M, m=1", FCSGM(alpha=0.01, beta=0.01, q=Q, m=1)),
         )
         for name, method in runs:
-            made = curve(setup, name, method, problem, T, ("accuracy",), panel=f"ratio {ratio:g}", period=Q, records=20)
+            made = curve(
+                setup,
+                name,
+                method,
+                problem,
+                Q * rounds,
+                ("accuracy",),
+                panel=f"ratio {ratio:g}",
+                period=Q,
+                records=rounds,
+            )
             curves.append(_with_swing(made))
     return Made(tuple(curves), data_name="generated")
 
@@ -91,7 +101,10 @@ def _with_equal_steps(setup: Setup) -> Made:
 def _steadier(ratio: float) -> Ordering:
     better, worse = (f"ratio {ratio:g}, {name}, m=1" for name in ("FCSG-M", "FCSG"))
     plain = Ordering(better, worse, "swing of accuracy", larger=False)
-    change = "with the step 0.01 for both and beta = 0.01 instead of what is best for accuracy"
+    change = (
+        "with the step 0.01 for both and beta = 0.01 instead of what is best for accuracy, and accuracies after every round instead of "
+        "every second"
+    )
     return replace(plain, controls=(Control(change, plain, _with_equal_steps),))
 
 
@@ -197,13 +210,20 @@ def _entropy(outputs: Tensor, targets: Tensor) -> Tensor:
     return binary_cross_entropy_with_logits(outputs.flatten(), targets.to(outputs.dtype))
 
 
-def _precision(setup: Setup, b: int = 2, m: int = 16, noise: float = 0.0, baseline_b: int | None = None) -> Made:
+ONE_STEP = 0.01
+
+
+def _precision_problems(setup: Setup, noise: float = 0.0) -> tuple[PrecisionModel, Any]:
+    """The surrogate of average precision, and the mean cross-entropy of the same network."""
     train, test, features, _, name = _halves(setup, noise)
     model = network((features, 16, 1))
     tests = splits.equally(test[0][0], test[0][1], CLIENTS)
     parts = ModelParts(FlatModel(model, _entropy), ClientData.of(train), ClientData.of(tests), name=name)
-    problem = PrecisionModel(parts)
-    plain = from_model(model, _entropy, train, "federated", test_loaders=tests, name=name)
+    return PrecisionModel(parts), from_model(model, _entropy, train, "federated", test_loaders=tests, name=name)
+
+
+def _precision(setup: Setup, b: int = 2, m: int = 16, noise: float = 0.0, baseline_b: int | None = None) -> Made:
+    problem, plain = _precision_problems(setup, noise)
     T, q = 10 * setup.size(40, 400), 10
     curves, chosen = [], {}
     baseline, chosen["FedAvg"] = tuned(
@@ -223,7 +243,24 @@ def _precision(setup: Setup, b: int = 2, m: int = 16, noise: float = 0.0, baseli
             setup, owner, {"q": q, "m": m, "b": b}, grid, problem, T // 2, "average_precision", larger=True
         )
         curves.append(curve(setup, label, method, problem, T, ("average_precision",), period=q, records=20))
-    return Made(tuple(curves), chosen, data_name=name)
+    return Made(tuple(curves), chosen, data_name=plain.name)
+
+
+def _precision_with_one_step(setup: Setup) -> Made:
+    """One step size for all methods, and one beta."""
+    problem, plain, b, m = *_precision_problems(setup), 2, 16
+    T, q = 10 * setup.size(40, 400), 10
+    common: dict[str, Any] = {"alpha": ONE_STEP, "q": q, "m": m, "b": b}
+    runs: tuple[tuple[str, Method, Any], ...] = (
+        ("FedAvg", LocalSGD(eta=ONE_STEP, tau=q, b=b * (m + 1)), plain),
+        ("FCSG", FCSG(**common), problem),
+        ("FCSG-M", FCSGM(beta=0.5, **common), problem),
+        ("Acc-FCSG-M", AccFCSGM(beta=0.5, **common), problem),
+    )
+    curves = [
+        curve(setup, name, method, at, T, ("average_precision",), period=q, records=20) for name, method, at in runs
+    ]
+    return Made(tuple(curves), {"step size": ONE_STEP}, data_name=plain.name)
 
 
 _LARGER, _NOISY = partial(_precision, b=8, m=32), partial(_precision, noise=0.5)
@@ -231,12 +268,17 @@ _FEWER = partial(_precision, baseline_b=2)
 
 
 def _ranked(better: str, worse: str) -> Ordering:
-    """With runs that test whether few examples a step, as many for FedAvg, or easy images are the reason."""
+    """With runs that test whether few examples a step, as many for FedAvg, easy images, or tuned step sizes are the reason."""
     plain = Ordering(better, worse, "average_precision")
     tried = (
         Control("with 8 positive examples and 32 partners a step instead of 2 and 16", plain, _LARGER),
         Control("with 2 examples a step for FedAvg instead of as many as the others see", plain, _FEWER),
         Control("with normal noise of deviation 0.5 on every pixel, which makes the images hard", plain, _NOISY),
+        Control(
+            f"with one step size for all methods, {ONE_STEP}, instead of the best for each",
+            plain,
+            _precision_with_one_step,
+        ),
     )
     return replace(plain, controls=tried)
 
