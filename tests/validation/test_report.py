@@ -87,6 +87,19 @@ def test_a_card_says_what_refutes_its_claim_and_what_its_runs_say(card):
     assert len(real["figure"]["data"]["instance 1: bound"]) == 2
 
 
+def test_a_proof_that_rests_on_a_lemma_names_it():
+    made = json.loads(json.dumps(FIXTURE))
+    known = next(s["proof"] for card in made["cards"] for s in card["statements"] if s["proof"])
+    before = report_module.render(made).count("Proof checked by the kernel given")
+    known |= {"checked": False, "given": ["first.lemma_1 printed"]}
+    text = report_module.render(made)
+    assert (
+        before == 0
+        and text.count("Proof checked by the kernel given first.lemma_1 printed, which it has not checked") == 1
+    )
+    assert "does not accept" not in text
+
+
 def test_counts_are_those_of_the_contents():
     board = view.dashboard(FIXTURE, [f for c in FIXTURE["cards"] for f in c["findings"]])
     assert {item["name"]: item["count"] for item in board["printed"]} == {"refuted": 1, "open": 1, "proved": 1}

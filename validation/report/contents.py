@@ -150,7 +150,6 @@ def proof(theorem: Theorem, label: str) -> dict[str, Any] | None:
     return {
         "statement": found.statement,
         "checked": found.checked,
-        "accepted": found.accepted,
         "given": list(found.given),
         "failure": found.failure,
         "steps": len(found.lines),

@@ -21,7 +21,11 @@ OUTCOMES = {
     "refuted": ("✗", "refuted", "an exact instance satisfies its conditions and breaks it"),
     "open": ("○", "open", "neither derived nor refuted"),
     "composed": ("◇", "composed", "put together by code from the paper's lemmas as printed; no promise"),
-    "derived": ("◆", "derived", "follows by a derivation that was read and tested"),
+    "derived": (
+        "◆",
+        "derived",
+        "follows by a derivation that was read and tested, of which the kernel has not checked all",
+    ),
     "proved": ("✓", "proved", "the kernel checks its derivation step by step"),
 }
 """What can be known of a statement, worst first: sign, word, meaning."""

@@ -278,6 +278,8 @@ def _known_assumptions(derivation: Derivation, theorem: Any, statement: Any) -> 
 
 def _applies(lemma: Lemma, statement: Any, theorem: Any) -> None:
     """Raises unless a lemma is about the same problems, needs no more than the statement, and defines its constants alike."""
+    if lemma.theorem.id == theorem.id:
+        raise ProofError(f"{theorem.id} does not rest on itself")
     said = lemma.theorem.statement(lemma.label)
     if lemma.theorem.problem != theorem.problem or lemma.theorem.notation != theorem.notation:
         raise ProofError(f"{lemma.theorem.id} is about other problems or in other symbols")

@@ -45,9 +45,9 @@ class Reader:
         if not function.is_nonnegative:
             raise ProofError(f"{function} may be negative")
         param = Param(str(function), positive=False)
-        if param not in self.quotients:
-            above, below = function.quotient
-            self.quotients[param] = self.read(above), self.read(below)
+        above, below = (self.read(part) for part in function.quotient)
+        if self.quotients.setdefault(param, (above, below)) != (above, below):
+            raise ProofError(f"{function}: two quotients of one name")
         return Signomial([(((param, 1),), 1)])
 
     def _definition(self, expr: Any) -> tuple[Signomial, int]:

@@ -219,6 +219,7 @@ def test_a_lemma_must_be_about_the_same_constants():
         other = replace(lemma, theorem=with_statement(lemma.theorem, replace(said, derived=doubled)))
         lemmas = (*plan().lemmas[:i], other, *plan().lemmas[i + 1 :])
         refused(f"the constant {lemma.constants[0][0]} is not that", lemmas=lemmas)
+    refused("does not rest on itself", lemmas=(*plan().lemmas, replace(smooth, theorem=get_theorem(MAIN))))
     refused("needs steps", lemmas=(smooth, replace(estimate, label="printed"), similar))
     refused("is not in the theorem's list", lemmas=(smooth, estimate))
     refused("is not in the theorem's list", lemmas=(smooth, estimate, replace(similar, assumes=("wished for",))))

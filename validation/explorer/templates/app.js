@@ -27,7 +27,7 @@ const STATUS = {
 const STATUS_WORDS = {
   refuted: "An exact instance exceeds this bound.",
   proved: "A kernel checks its derivation step by step.",
-  derived: "Its derivation was read and tested, not checked by the kernel.",
+  derived: "Its derivation was read and tested; the kernel has not checked all of it.",
   composed: "Put together from the paper's lemmas as printed: it inherits their faults and is no promise.",
   open: "Neither derived nor refuted.",
 };
