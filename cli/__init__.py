@@ -99,11 +99,11 @@ def _end_by_usage(error: Any) -> NoReturn:
 
 
 def _is_out_of_memory(error: BaseException) -> bool:
-    """Python's own error, the operating system's, or torch's, which is a RuntimeError known by its words."""
+    """Python's own error, the operating system's, or a RuntimeError that is known by its words: torch's, and no room for a thread."""
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
     return isinstance(error, MemoryError) or any(
-        words in str(error) for words in ("can't allocate memory", "out of memory")
+        words in str(error) for words in ("can't allocate memory", "out of memory", "can't start new thread")
     )
 
 

@@ -105,15 +105,22 @@ def test_what_cannot_fit_or_end_is_refused_at_once(command, tmp_path, capsys, mo
     assert "wanted" in line and any(unit in line for unit in ("years", "days", "TiB"))
 
 
+THREAD = RuntimeError("can't start new thread")
 TORCH = RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8000 bytes. Error code 12")
 
 
 @pytest.mark.parametrize(
     "error",
-    [MemoryError(), OSError(errno.ENOMEM, "Cannot allocate memory"), TORCH, RuntimeError("CUDA out of memory.")],
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        TORCH,
+        THREAD,
+        RuntimeError("CUDA out of memory."),
+    ],
 )
 def test_too_little_memory_is_one_line_that_says_what_to_do(error, capsys, monkeypatch):
-    def app():
+    def app(**options):
         raise error
 
     monkeypatch.setattr("fedco.cli.app", app)
@@ -124,7 +131,7 @@ def test_too_little_memory_is_one_line_that_says_what_to_do(error, capsys, monke
 
 
 def test_a_failure_of_python_itself_is_one_line(capsys, monkeypatch):
-    def app():
+    def app(**options):
         raise SystemError("error return without exception set")
 
     monkeypatch.setattr("fedco.cli.app", app)
@@ -136,7 +143,7 @@ def test_a_failure_of_python_itself_is_one_line(capsys, monkeypatch):
 
 @pytest.mark.parametrize("error", [RuntimeError("a size that does not fit"), OSError(errno.EIO, "without a name")])
 def test_an_error_of_fedco_itself_keeps_its_traceback(error, capsys, monkeypatch):
-    def app():
+    def app(**options):
         raise error
 
     monkeypatch.setattr("fedco.cli.app", app)

@@ -53,6 +53,9 @@ BUNDLES = [json.loads(file.read_text()) for file in sorted((ROOT / "docs" / "ref
 LINES_OF_AN_ERROR = 4
 """fedco's own errors are one line; those of the parser of the command line say how it is used, too."""
 
+_WORTH_SHOWING, _SHOWN = 2.0, 300
+"""Seconds from which on the input that took longest is shown, and how much of it."""
+
 # --- inputs ----------------------------------------------------------------------------------------------------------
 
 texts = st.text(st.characters(codec=None, categories=None), max_size=40) | st.text(max_size=8)
@@ -584,8 +587,9 @@ INPUTS: dict[str, tuple[st.SearchStrategy[Any], Callable[[Path, Any], str]]] = {
 }
 
 
-def fuzz(target: str, inputs: int, *, start: int = 0, seconds: int = 60) -> tuple[Counter[str], int, float]:
-    """Try so many inputs of one target; returns how many were answered and refused, how many were different, and the longest time of one.
+def fuzz(target: str, inputs: int, *, start: int = 0, seconds: int = 60) -> tuple[Counter[str], int, tuple[float, Any]]:
+    """Try so many inputs of one target; returns how many were answered and refused, how many were different, and the longest time of one
+    with that input.
 
     Raises:
         Finding: with the shortest input found for which the answer is neither.
@@ -593,7 +597,7 @@ def fuzz(target: str, inputs: int, *, start: int = 0, seconds: int = 60) -> tupl
     strategy, attempt = INPUTS[target]
     counts: Counter[str] = Counter()
     different: set[int] = set()
-    longest = 0.0
+    longest: tuple[float, Any] = (0.0, None)
 
     with tempfile.TemporaryDirectory() as place, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -618,7 +622,7 @@ def fuzz(target: str, inputs: int, *, start: int = 0, seconds: int = 60) -> tupl
                 raise Finding(f"longer than {seconds} s") from None
             except MemoryError:
                 raise Finding("more memory than allowed") from None
-            longest = max(longest, time.process_time() - before)
+            longest = max(longest, (time.process_time() - before, value), key=lambda each: each[0])
 
         check()
     return counts, len(different), longest
@@ -646,8 +650,10 @@ def main() -> int:
             print(f"{target}: {finding}\n  " + "\n  ".join(getattr(finding, "__notes__", ())), flush=True)
             continue
         told = ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
+        seconds, value = longest
+        which = f" ({str(value)[:_SHOWN]})" if seconds > _WORTH_SHOWING else ""
         print(
-            f"{target}: {told}; {different} different; the longest took {longest:.1f} s; {time.perf_counter() - begin:.0f} s in all",
+            f"{target}: {told}; {different} different; the longest took {seconds:.1f} s{which}; {time.perf_counter() - begin:.0f} s in all",
             flush=True,
         )
     return int(found > 0)
