@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: report report-full site test test-all lint docs dependencies check-dependencies bench faults fuzz mutation gpu clean reproduced
+.PHONY: report report-full site test test-all lint docs dependencies check-dependencies check-vulnerabilities bench faults fuzz mutation gpu clean reproduced
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -49,6 +49,11 @@ dependencies: $(STAMP)  ## write hashes.txt and docs/dependencies.md: the hash a
 
 check-dependencies: $(STAMP)  ## compare what pip would install now with hashes.txt
 	$(BIN)/python .ci/dependencies.py check
+
+check-vulnerabilities: $(STAMP)  ## ask the package index for known vulnerabilities of what is pinned, and keep its answer in docs/dependencies.md
+	$(PYTHON) -m venv $(VENV)/audit
+	$(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
+	$(BIN)/python .ci/dependencies.py vulnerabilities $(VENV)/audit/bin/pip-audit
 
 bench: $(STAMP)  ## every comparison in benchmarks/README.md; installs JAX, which nothing else needs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e ".[bench]"

@@ -2,6 +2,10 @@
 
 python .ci/dependencies.py write    asks pip what it would install, and writes hashes.txt and docs/dependencies.md
 python .ci/dependencies.py check    asks again and compares: exit status 1 and one line for each difference
+python .ci/dependencies.py vulnerabilities PIP_AUDIT
+                                    asks the package index, through the program pip-audit at that path, for known vulnerabilities
+                                    of every pin, and keeps the answer with the day in docs/dependencies.md: exit status 1 where
+                                    there is one, 2 where the index does not say
 
 The hashes are those of the files for the platform on which `write` ran. torch is left out: which of its builds is installed
 depends on the machine.
@@ -14,6 +18,8 @@ import platform
 import re
 import subprocess
 import sys
+import tempfile
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
@@ -22,6 +28,8 @@ EXTRAS = "test,lint,distributed,frames,experiments,docs"
 HASHES = ROOT / "hashes.txt"
 PAGE = ROOT / "docs" / "dependencies.md"
 WITHOUT_HASH = ("torch",)
+ANSWER = "Known vulnerabilities, `make check-vulnerabilities`: "
+NOT_ASKED = "not asked yet."
 
 
 def wanted() -> list[dict]:
@@ -80,8 +88,9 @@ def page(items: list[dict]) -> str:
         "pip install --no-deps --no-build-isolation .",
         "```",
         "",
-        "Known vulnerabilities are not listed here: that takes an index that answers the question.",
-        "Where yours does, `pip-audit -r hashes.txt` asks it.",
+        f"{ANSWER}{last_answer()}",
+        "Where an index has no advisories, ask one that has, from another machine:",
+        "`pip-audit -r constraints.txt --no-deps --disable-pip --strict`.",
         "",
         "| package | version | licence |",
         "|---|---|---|",
@@ -92,8 +101,73 @@ def page(items: list[dict]) -> str:
     return "\n".join([*lines, *rows, ""])
 
 
+def last_answer() -> str:
+    """What the page says of the last time that the index was asked."""
+    known = PAGE.read_text().splitlines() if PAGE.exists() else []
+    return next((line.removeprefix(ANSWER) for line in known if line.startswith(ANSWER)), NOT_ASKED)
+
+
+def advisories(pip_audit: str, pins: list[str]) -> list[dict]:
+    """What pip-audit says of each pin: its `vulns`, or a `skip_reason` where the index knows nothing of it."""
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as asked:
+        asked.write("\n".join(pins) + "\n")
+        asked.flush()
+        command = [
+            pip_audit,
+            "-r",
+            asked.name,
+            "--no-deps",
+            "--disable-pip",
+            "--progress-spinner",
+            "off",
+            "--format",
+            "json",
+        ]
+        done = subprocess.run(command, capture_output=True, text=True)
+    try:
+        found: list[dict] = json.loads(done.stdout)["dependencies"]
+    except (ValueError, KeyError):
+        raise SystemExit(
+            done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "pip-audit said nothing"
+        ) from None
+    return found
+
+
+def answer(found: list[dict], pins: int) -> tuple[int, str]:
+    """Exit status and one sentence. A package of which the index does not know is no package without vulnerabilities."""
+    told = {item["name"]: [each["id"] for each in item.get("vulns", ())] for item in found if "skip_reason" not in item}
+    bad = [f"{name} ({', '.join(ids)})" for name, ids in sorted(told.items()) if ids]
+    if bad:
+        return 1, f"{len(bad)} of {pins} pins have one: {', '.join(bad)}."
+    if len(told) < pins:
+        return (
+            2,
+            f"the package index that was used gave no advisories for {pins - len(told)} of {pins} pins, so nothing is known of these.",
+        )
+    return 0, f"none of {pins} pins has one."
+
+
+def vulnerabilities(pip_audit: str) -> int:
+    """Ask for one pin, for all where the index answers; keep the sentence in the page."""
+    pins = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line]
+    (first,) = advisories(pip_audit, pins[:1])
+    if "skip_reason" in first:
+        status, sentence = (
+            2,
+            f"asked for {pins[0]}, the package index that was used had no answer, so nothing is known.",
+        )
+    else:
+        status, sentence = answer(advisories(pip_audit, pins), len(pins))
+    dated = f"{datetime.now(UTC).date().isoformat()}: {sentence}"
+    PAGE.write_text(PAGE.read_text().replace(f"{ANSWER}{last_answer()}", f"{ANSWER}{dated}"))
+    print(dated)
+    return status
+
+
 def main() -> int:
-    """Write, or compare; the exit status."""
+    """Write, compare, or ask; the exit status."""
+    if sys.argv[1:2] == ["vulnerabilities"]:
+        return vulnerabilities(sys.argv[2])
     items = wanted()
     lines = [line for item in items if (line := hash_line(item))]
     if sys.argv[1:] == ["write"]:
