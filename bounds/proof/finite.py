@@ -90,7 +90,7 @@ class Run:
         free: Callable[[str, int, Component | int], Vector],
         quiet: frozenset[int] = frozenset(),
         quantities: Mapping[str, Scalar] | None = None,
-        moving: Sequence[Mapping[Param, Fraction]] = (),
+        moving: Sequence[dict[Param, Fraction]] = (),
         laws: Mapping[str, Law] | None = None,
     ):
         self.setting, self.problem, self.point = setting, problem, point

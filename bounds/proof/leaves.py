@@ -60,6 +60,7 @@ from .kernel import (
     Reader,
     SecondMoment,
     Setting,
+    Signomial,
     SmoothDescent,
     Start,
     StartValue,
@@ -67,11 +68,13 @@ from .kernel import (
     Term,
     Var,
     Variance,
+    sq,
 )
 from .kernel.derivation import Progress, begin, finish
 from .kernel.facts import Equation, Fact, Moment
 from .kernel.loop import loops, settled
 from .kernel.scalars import At, One
+from .kernel.sequences import number
 from .kernel.setting import Function
 from .kernel.signomial import Param
 from .kernel.terms import variables
@@ -352,7 +355,7 @@ def instance(style: Style, progress: Progress, seed: int = 0) -> Run:
         if not all(_vanishes(made(point), a.term) for a in maker.plan.axioms.values() if isinstance(a, Start)):
             continue
         point = _with_start(maker.plan, reader, progress, point, made(point))
-        return made(_admissible(style, reader, progress, point))
+        return _with_sizes(progress, made(_admissible(style, reader, progress, point)))
     raise InputError(f"{progress.theorem.id}: no start of style {style.name} satisfies the assumptions")
 
 
@@ -476,6 +479,24 @@ def sequence_values(progress: Progress, point: Mapping[Param, Fraction], horizon
 
 
 NO_SHAPE = ("operator", "draw", "weights")
+def _with_sizes(progress: Progress, run: Run) -> Run:
+    """With the sizes of the free vectors of a loop that depend on no sample, rounded up."""
+    for t, values in enumerate(run.moving):
+        for vector, size in _sized_vectors(progress).items():
+            ((((param, _),), _),) = size.terms
+            values[param] = as_fraction(root(run.scalar(sq(vector), t)))  # type: ignore[index]
+    return run
+
+
+def _sized_vectors(progress: Progress) -> dict[Var, Signomial]:
+    """The free vectors of a loop that depend on no sample and no index, each with a name for its size."""
+    if progress.state.numbers is None:
+        return {}
+    setting = progress.derivation.setting
+    free = [v for v in setting.variables if not v.equations and not v.index and not setting.known(v.name, 0).entries]
+    return {Var(v.name): number(f"size of {v.name}") for v in free}
+
+
 WEIGHTS = ("momentum", "gradient_momentum", "inner_momentum", "step_scale")
 
 
@@ -683,11 +704,14 @@ def allowed(progress: Progress) -> dict[str, Fact]:
     """
     state, setting = progress.state.copy(), progress.derivation.setting
     found: dict[str, Fact] = {}
+    sized = {state.algebra.normal(v): size for v, size in _sized_vectors(progress).items()}
+    state.sizes = {v: Moment(v, None, size**2) for v, size in sized.items()}
     for name, axiom in state.axioms.items():
         if not isinstance(axiom, FUNCTIONS):
             continue
         for drawn in product((0, None), repeat=len(setting.function(axiom.function).sources)):
-            for vectors in _vectors(setting) if isinstance(axiom, LipschitzOperator) else [()]:
+            acting = isinstance(axiom, LipschitzOperator) or (isinstance(axiom, Heterogeneity) and axiom.in_mean)
+            for vectors in [*_vectors(setting), *((v,) for v in sized)] if acting else [()]:
                 points = _points(setting, setting.function(axiom.function))
                 values = tuple(App(axiom.function, point, drawn) for point in points[: 1 + isinstance(axiom, TWO)])
                 try:

@@ -10,18 +10,26 @@ from fractions import Fraction
 from ...proof.kernel import (
     EVERY,
     ONE,
+    Act,
+    Action,
+    Along,
+    App,
     Assume,
+    Bounded,
     Combine,
     Definition,
     Delivery,
     Function,
+    Heterogeneity,
     Identity,
     IndependentMean,
     Index,
     Induction,
     Known,
     Lipschitz,
+    LipschitzOperator,
     Loop,
+    MeanMoment,
     Numbers,
     Reader,
     Scalar,
@@ -32,6 +40,7 @@ from ...proof.kernel import (
     Start,
     Step,
     Suppose,
+    Sure,
     Term,
     Triangle,
     Var,
@@ -42,7 +51,7 @@ from ...proof.kernel import (
     signomial,
     sq,
 )
-from ...proof.writing import at_point, mean_over
+from ...proof.writing import at_point, deviation, mean_over
 
 ZERO, A = signomial(0), named("A")
 U, W, U_NEXT, W_NEXT = Var("u"), Var("w"), Var("u", 1), Var("w", 1)
@@ -134,3 +143,256 @@ def lemma_5(s: Reader) -> Loop:
     found, apart = path(s), sq(U - W)
     delivers = (Delivery("h2_nu", "sum", apart, 1), Delivery("h_nu", "sum", apart))
     return Loop(**{**found.__dict__, "delivers": delivers})
+
+
+# --- heterogeneity ----------------------------------------------------------------------------------------------------
+
+CLIENT = frozenset({"i"})
+clients = mean_over("i")
+P, Q, END_P, END_Q = Var("p"), Var("q"), Var("p", -1), Var("q", -1)
+"""The two paths in reverse, at nu - 1 - t; END: at nu, where step 0 begins."""
+E, S, N = (Sequence(name, ONE, ONE, positive=name == "E").now for name in ("E", "S", "N"))
+POWER = Sequence("E", ONE, A * E, positive=True)
+SUM = Sequence("S", ZERO, 1 + A * S)
+
+
+def hessian(point: Term) -> Term:
+    return App("ddf", point)
+
+
+def apart_paths(s: Reader) -> Loop:
+    """M6, step 1: w is the path of client i, v that of f."""
+    w, v = U, Var("v")
+    mean = clients(exact_of(v))
+    jump, own = -s.alpha * (exact_of(w) - exact_of(v)), -s.alpha * (exact_of(v) - mean)
+    apart, size = sq(w - v), s.alpha * s.gamma_G * S
+    next_ = Var("u", 1) - Var("v", 1)
+    sequences = (POWER, SUM, Sequence("N", ZERO, N + S))
+    numbers = Numbers(s.nu, sequences)
+    steps = (
+        Step("start", Assume("start")),
+        Step("u", Definition("u", "local")),
+        Step("v", Definition("v", "local")),
+        Step("supposed", Suppose(apart, size**2)),
+        Step("lipschitz", Assume("lipschitz", (exact_of(w), exact_of(v)))),
+        Step(
+            "move",
+            Combine(
+                sq(jump),
+                scalar((s.alpha * s.L * size) ** 2),
+                ((s.alpha**2, "lipschitz"), ((s.alpha * s.L) ** 2, "supposed")),
+            ),
+        ),
+        Step("heterogeneity", Assume("heterogeneity", (exact_of(v),))),
+        Step("own", Combine(sq(own), scalar((s.alpha * s.gamma_G) ** 2), ((s.alpha**2, "heterogeneity"),))),
+        Step(
+            "grown",
+            triangle(
+                ("supposed", w - v, size), ("move", jump, s.alpha * s.L * size), ("own", own, s.alpha * s.gamma_G)
+            ),
+        ),
+        Step(
+            "next",
+            Combine(
+                sq(next_),
+                scalar(numbers.after(size**2)),
+                ((ONE, "grown"),),
+                pairings=_squared("u", "v", next_, w - v + jump + own),
+            ),
+        ),
+        Step("first", Combine(apart, scalar(ZERO), pairings=((ONE, "start", w - v),))),
+        Step("path", Induction(apart, size**2, "first", "next")),
+        Step("power", Identity(1 + s.alpha * s.L * S, E, A)),
+    )
+    setting = Setting(
+        (Index("i", s.n),),
+        (),
+        (Function("df", "x", "x", (), CLIENT, CLIENT),),
+        (
+            Variable("u", "x", CLIENT, ((EVERY, w - s.alpha * exact_of(w)),)),
+            Variable("v", "x", equations=((EVERY, v - s.alpha * mean),)),
+        ),
+    )
+    axioms = {
+        "start": Start("start", w - v),
+        "lipschitz": Lipschitz("2", "df", s.L),
+        "heterogeneity": Heterogeneity("5", "df", s.gamma_G, "i"),
+    }
+    return Loop(setting, axioms, sequences, steps, constants=growth(s), inside=inside(s))
+
+
+def exact_of(point: Term) -> Term:
+    """The gradient, where no samples are declared."""
+    return App("df", point)
+
+
+def triangle(*parts: tuple[str, Term, Signomial]) -> Triangle:
+    return Triangle(parts, scalar(ONE))
+
+
+def lemma_7(s: Reader) -> Loop:
+    """M6: a is the gradient through the path of client i, r that through the path of f, both from the end of the path on."""
+    a, r = Var("a"), Var("r")
+    before = apart_paths(s)
+    mean = clients(hessian(Q))
+    E_end, S_end = POWER.end, SUM.end
+    k, R = (Sequence(name, ZERO, ZERO).now for name in ("k", "R"))
+    sequences = (POWER, Sequence("k", ZERO, k + 1), Sequence("R", ZERO, R + SUM.reversed, ends="N"))
+    numbers = Numbers(s.nu, sequences, before.sequences)
+    size = s.gamma_G * E_end * E + s.alpha * s.B * E / A * (k * s.gamma_H + s.alpha * s.rho * s.gamma_G * R)
+    away = s.alpha * s.gamma_G * SUM.reversed
+    at_end = s.alpha * s.gamma_G * S_end
+    error, r_size = a - r, s.B * E
+    first_jump, first_own = exact_of(END_P) - exact_of(END_Q), exact_of(END_Q) - clients(exact_of(END_Q))
+    turned, unlike, moved = (
+        -s.alpha * Act(hessian(P), error),
+        -s.alpha * Act(hessian(Q) - mean, r),
+        -s.alpha * Act(hessian(P) - hessian(Q), r),
+    )
+    steps = (
+        # the gradient through the path of f is at most B A^t
+        Step("r.start", Assume("start of r")),
+        Step("r", Definition("r", "local")),
+        Step("r.supposed", Suppose(sq(r), r_size**2)),
+        Step("r.end", Assume("gradient", (exact_of(END_Q),))),
+        Step(
+            "r.first",
+            Combine(
+                sq(r),
+                scalar(s.B**2),
+                ((ONE, "r.end"),),
+                deviation("i", exact_of(END_Q)),
+                pairings=((ONE, "r.start", r + clients(exact_of(END_Q))),),
+            ),
+        ),
+        Step("hessian.q", Assume("hessian", (hessian(Q),))),
+        Step("hessian.mean", MeanMoment("hessian.q", ("i",))),
+        Step("r.hessian", Action("hessian.mean", r)),
+        Step(
+            "r.move",
+            Combine(
+                sq(-s.alpha * Act(mean, r)),
+                scalar((s.alpha * s.L * r_size) ** 2),
+                ((s.alpha**2, "r.hessian"), ((s.alpha * s.L) ** 2, "r.supposed")),
+            ),
+        ),
+        Step(
+            "r.grown", triangle(("r.supposed", r, r_size), ("r.move", -s.alpha * Act(mean, r), s.alpha * s.L * r_size))
+        ),
+        Step(
+            "r.next",
+            Combine(
+                sq(Var("r", 1)),
+                scalar(numbers.after(r_size**2)),
+                ((ONE, "r.grown"),),
+                pairings=((ONE, "r", Var("r", 1) + r - s.alpha * Act(mean, r)),),
+            ),
+        ),
+        Step("r.size", Induction(sq(r), r_size**2, "r.first", "r.next")),
+        Step("sure", Sure("r.size", r, r_size)),
+        # where the paths end
+        Step("end", Along("path", sq(U - Var("v")), (s.alpha * s.gamma_G * S) ** 2, end=True)),
+        Step("end.lipschitz", Assume("lipschitz", (exact_of(END_P), exact_of(END_Q)))),
+        Step(
+            "end.moved",
+            Combine(sq(first_jump), scalar((s.L * at_end) ** 2), ((ONE, "end.lipschitz"), (s.L**2, "end"))),
+        ),
+        Step("end.unlike", Assume("heterogeneity", (exact_of(END_Q),))),
+        Step("end.apart", triangle(("end.moved", first_jump, s.L * at_end), ("end.unlike", first_own, s.gamma_G))),
+        Step("power", Along("power", Scalar(), E - 1 - s.alpha * s.L * S, end=True)),
+        Step("a.start", Assume("start of a")),
+        Step(
+            "first",
+            Combine(
+                sq(error),
+                scalar(numbers.at_start(size**2)),
+                ((ONE, "end.apart"), (s.gamma_G**2 * (E_end + 1 + s.alpha * s.L * S_end), "power")),
+                pairings=_squared("a.start", "r.start", error, first_jump + first_own),
+            ),
+            "1 + alpha L S = A^nu",
+        ),
+        # back along the paths
+        Step("a", Definition("a", "local")),
+        Step("supposed", Suppose(sq(error), size**2)),
+        Step("hessian.p", Assume("hessian", (hessian(P),))),
+        Step("turned.hessian", Action("hessian.p", error)),
+        Step(
+            "turned",
+            Combine(
+                sq(turned),
+                scalar((s.alpha * s.L * size) ** 2),
+                ((s.alpha**2, "turned.hessian"), ((s.alpha * s.L) ** 2, "supposed")),
+            ),
+        ),
+        Step("unlike.hessian", Assume("hessian heterogeneity", (hessian(Q), r), ("sure",))),
+        Step(
+            "unlike",
+            Combine(sq(unlike), scalar((s.alpha * s.gamma_H * r_size) ** 2), ((s.alpha**2, "unlike.hessian"),)),
+        ),
+        Step("apart", Along("path", sq(U - Var("v")), (s.alpha * s.gamma_G * S) ** 2)),
+        Step("moved.hessian", Assume("hessian lipschitz", (hessian(P), hessian(Q), r), ("sure",))),
+        Step(
+            "moved",
+            Combine(
+                sq(moved),
+                scalar((s.alpha * s.rho * r_size * away) ** 2),
+                ((s.alpha**2, "moved.hessian"), ((s.alpha * s.rho * r_size) ** 2, "apart")),
+            ),
+        ),
+        Step(
+            "grown",
+            triangle(
+                ("supposed", error, size),
+                ("turned", turned, s.alpha * s.L * size),
+                ("unlike", unlike, s.alpha * s.gamma_H * r_size),
+                ("moved", moved, s.alpha * s.rho * r_size * away),
+            ),
+        ),
+        Step(
+            "next",
+            Combine(
+                sq(Var("a", 1) - Var("r", 1)),
+                scalar(numbers.after(size**2)),
+                ((ONE, "grown"),),
+                pairings=_squared("a", "r", Var("a", 1) - Var("r", 1), error + turned + unlike + moved),
+            ),
+        ),
+        Step("error", Induction(sq(error), size**2, "first", "next")),
+        Step(
+            "heterogeneity",
+            Combine(sq(a - clients(a)), scalar(size**2), ((ONE, "error"),), ((ONE, clients(a) - r),)),
+            "what is subtracted is the same for all clients",
+        ),
+    )
+    setting = Setting(
+        (Index("i", s.n),),
+        (),
+        (Function("df", "x", "x", (), CLIENT, CLIENT), Function("ddf", "x", ("x", "x"), (), CLIENT, CLIENT)),
+        (
+            Variable("p", "x", CLIENT),
+            Variable("q", "x"),
+            Variable("a", "x", CLIENT, ((EVERY, a - s.alpha * Act(hessian(P), a)),)),
+            Variable("r", "x", equations=((EVERY, r - s.alpha * Act(mean, r)),)),
+        ),
+    )
+    axioms = {
+        "start of a": Start("start", a - exact_of(END_P)),
+        "start of r": Start("start", r - clients(exact_of(END_Q))),
+        "gradient": Bounded("2", "df", s.B),
+        "lipschitz": Lipschitz("2", "df", s.L),
+        "hessian": Bounded("2", "ddf", s.L),
+        "hessian lipschitz": LipschitzOperator("3", "ddf", s.rho),
+        "heterogeneity": Heterogeneity("5", "df", s.gamma_G, "i"),
+        "hessian heterogeneity": Heterogeneity("5", "ddf", s.gamma_H, "i", in_mean=True),
+    }
+    return Loop(
+        setting,
+        axioms,
+        sequences,
+        steps,
+        (Delivery("", "heterogeneity", sq(a - clients(a))),),
+        growth(s),
+        inside(s),
+        before=before,
+        reversed={"u": "p", "v": "q"},
+    )

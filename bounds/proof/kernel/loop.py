@@ -297,10 +297,10 @@ def _last_value(node: Any, loop: Loop, reader: Reader, state: State) -> Signomia
     if getattr(count, "name", "") != loop.steps_symbol:
         raise ProofError(f"{node}: wanted the number of steps")
     values = [reader.read(argument) for argument in arguments]
-    chosen = loop.sequences
-    for states in permutations(chosen, recurrence.states):
-        if _goes_on(recurrence, values, states, loop, state):
-            return state.numbers.at_end(states[recurrence.result].now)
+    for declared in (loop.sequences, loop.before.sequences if loop.before else ()):
+        for states in permutations(declared, recurrence.states):
+            if _goes_on(recurrence, values, states, loop, state):
+                return state.numbers.at_end(states[recurrence.result].now)
     raise ProofError(f"{type(node).__name__}: no sequences start and go on as it does")
 
 

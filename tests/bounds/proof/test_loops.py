@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import sympy as sp
 from fedco.bounds import get_theorem
+from fedco.bounds.language.recursion import Geometric, Nested
 from fedco.bounds.proof.derivations import derivation
 from fedco.bounds.proof.kernel import (
     EVERY,
@@ -175,6 +176,69 @@ def test_a_start_may_not_hide_a_sample():
         "no variable in it may depend",
     )
     assert all(phases == EVERY for v in loop.setting.variables for phases, _ in v.equations)
+
+
+def statement_with(theorem, name, change):
+    """The theorem with another formula of a derived constant."""
+    statement = theorem.statement()
+    derived = tuple(replace(d, expr=change(d.expr)) if d.name == name else d for d in statement.derived)
+    assert derived != statement.derived
+    return with_statement(theorem, replace(statement, derived=derived))
+
+
+def put(**values):
+    """Other expressions in the place of symbols."""
+    return lambda expr: expr.subs(
+        {symbol: values[str(symbol)] for symbol in expr.free_symbols if str(symbol) in values}
+    )
+
+
+def lowered(expr):
+    """A power of A less wherever nu stands in the exponent."""
+    return expr.replace(lambda e: e.is_Pow and e.exp.free_symbols, lambda e: e / e.base)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lowered,
+        lambda e: e.replace(lambda p: p.is_Pow and p.exp.coeff(nu_of(e)) == 2, lambda p: p.base ** (p.exp / 2)),
+        lambda e: e.replace(lambda p: p == nu_of(e), lambda p: sp.Integer(1)),
+        put(rho=sp.Integer(0)),
+        put(gamma_H=sp.Integer(0)),
+        lambda e: e.replace(Nested, lambda nu, a: Nested(nu - 1, a)),
+        lambda e: e.replace(Nested, Geometric),
+    ],
+    ids=["A^nu", "A^(2 nu)", "nu", "rho", "gamma_H", "sum", "another sum"],
+)
+def test_a_wrong_heterogeneity_is_refused(change):
+    theorem = get_theorem("meta_fl.lemma_7")
+    refused(plan(theorem), "", statement_with(theorem, "gamma_F", change))
+
+
+def nu_of(expr):
+    return next(symbol for symbol in expr.free_symbols if str(symbol) == "nu")
+
+
+def test_what_holds_along_the_path_is_not_read_after_the_last_step():
+    """At nu - 1 - t a step lies on the path only for t < nu."""
+    theorem = get_theorem("meta_fl.lemma_7")
+    loop = plan(theorem)
+    apart = Delivery("", "apart", sq(Var("p") - Var("q")))
+    refused(replace(loop, delivers=(apart,)), "before the end", theorem)
+    good = rule(loop, "apart")
+    refused(changed(loop, "apart", replace(good, step="supposed")), "does not hold at every step", theorem)
+    refused(changed(loop, "apart", replace(good, bound=2 * good.bound)), "does not say", theorem)
+    refused(changed(loop, "power", replace(rule(loop, "power"), end=False)), "", theorem)
+
+
+def test_a_path_is_read_in_reverse_by_free_variables_that_are_as_random():
+    theorem = get_theorem("meta_fl.lemma_7")
+    loop = plan(theorem)
+    refused(replace(loop, reversed={"u": "q", "v": "q"}), "", theorem)
+    refused(replace(loop, reversed={"u": "a", "v": "q"}), "is not free", theorem)
+    refused(replace(loop, reversed={}), "together", theorem)
+    refused(replace(loop, constants=()), "other constants", theorem)
 
 
 @pytest.mark.parametrize("name", ["h2_nu", "h_nu"])
