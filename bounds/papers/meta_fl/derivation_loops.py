@@ -8,8 +8,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ...proof.kernel import (
-    EVERY,
-    ONE,
     Act,
     Action,
     Along,
@@ -19,7 +17,9 @@ from ...proof.kernel import (
     Combine,
     Definition,
     Delivery,
+    EVERY,
     Function,
+    Given,
     Heterogeneity,
     Identity,
     IndependentMean,
@@ -31,6 +31,8 @@ from ...proof.kernel import (
     Loop,
     MeanMoment,
     Numbers,
+    ONE,
+    Project,
     Reader,
     Scalar,
     Sequence,
@@ -43,6 +45,7 @@ from ...proof.kernel import (
     Sure,
     Term,
     Triangle,
+    Vanishing,
     Var,
     Variable,
     Variance,
@@ -53,7 +56,7 @@ from ...proof.kernel import (
 )
 from ...proof.writing import at_point, deviation, mean_over
 
-ZERO, A = signomial(0), named("A")
+ZERO, HALF, A = signomial(0), Fraction(1, 2), named("A")
 U, W, U_NEXT, W_NEXT = Var("u"), Var("w"), Var("u", 1), Var("w", 1)
 exact, sampled = at_point("df", None), at_point("df", 0)
 batch = mean_over("j")
@@ -80,7 +83,12 @@ def path(s: Reader) -> Loop:
     moved = U - W - s.alpha * (exact(U) - exact(W))
     apart, spread = sq(U - W), s.alpha**2 * s.sigma_G**2 / s.D
     h2, G = (Sequence(n, ZERO, ZERO).now for n in ("h2", "G"))
-    sequences = (Sequence("h2", ZERO, A**2 * h2 + spread), Sequence("G", ZERO, 1 + A**2 * G))
+    total = Sequence("H", ZERO, ZERO).now
+    sequences = (
+        Sequence("h2", ZERO, A**2 * h2 + spread),
+        Sequence("G", ZERO, 1 + A**2 * G),
+        Sequence("H", ZERO, total + h2**HALF),
+    )
     numbers = Numbers(s.nu, sequences)
     after = numbers.after(h2)
     steps = (
@@ -395,4 +403,305 @@ def lemma_7(s: Reader) -> Loop:
         inside(s),
         before=before,
         reversed={"u": "p", "v": "q"},
+    )
+
+
+# --- the gradient estimate --------------------------------------------------------------------------------------------
+
+PATH, PAST = Known.before(("path",)), Known.before(("path", "zeta", "xi"))
+M, R_, A_ = Var("m"), Var("r"), Var("a")
+BEFORE_LOOP = -2
+"""A step before the loop, of which the last gradient batch is."""
+places = mean_over("h")
+
+
+def curved(point: Term, sample: int | None = None) -> Term:
+    """The Hessian, of one sample or its mean."""
+    return App("ddf", point, (sample,))
+
+
+def lemma_6(s: Reader) -> Loop:
+    """M3: a is the estimate, r the gradient, m the gradient along the noisy path; all go back along the paths."""
+    before = path(s)
+    h2, G, T, v = (Sequence(name, ONE, ONE).now for name in ("h2", "G", "T", "v"))
+    R = Sequence("R", ZERO, ZERO).now
+    h2_end, h2_reversed = Sequence("h2", ZERO, ZERO).end, Sequence("h2", ZERO, ZERO).reversed
+    start, noise = s.sigma_G**2 / s.D, (s.alpha * s.sigma_H) ** 2 / s.D_H
+    carried = A * v**HALF + s.alpha * s.rho * s.B * E * h2_reversed**HALF
+    sequences = (
+        Sequence("v", start + s.L**2 * h2_end, carried**2 + noise * T),
+        Sequence("T", s.B**2 + start, A**2 * T + noise * T),
+        POWER,
+        Sequence("R", ZERO, R + h2_reversed**HALF, ends="H"),
+    )
+    numbers = Numbers(s.nu, sequences, before.sequences)
+    closed = s.alpha**2 * s.sigma_G**2 / s.D * G
+    h_end = (s.alpha**2 * s.sigma_G**2 / s.D * Sequence("G", ZERO, ZERO).end) ** HALF
+    r_size, bias = s.B * E, s.L * h_end * E + s.alpha * s.rho * s.B * E / A * R
+    first_noise = App("df", END_P, (BEFORE_LOOP,)) - exact(END_P)
+    own = Act(curved(P, 0) - curved(P), A_)
+    jump = exact(END_P) - exact(END_Q)
+    moved = -s.alpha * Act(curved(P) - curved(Q), R_)
+
+    def turned(vector: Term) -> Term:
+        return -s.alpha * Act(curved(P), vector)
+
+    def grown(name: str, vector: Term, root: Signomial) -> tuple[Step, ...]:
+        """||v - alpha H v||^2 <= (A root)^2 from the step `name`.supposed."""
+        return (
+            Step(f"{name}.hessian", Action("hessian.p", vector)),
+            Step(
+                f"{name}.turned",
+                Combine(
+                    sq(turned(vector)),
+                    scalar((s.alpha * s.L * root) ** 2),
+                    ((s.alpha**2, f"{name}.hessian"), ((s.alpha * s.L) ** 2, f"{name}.supposed")),
+                ),
+            ),
+        )
+
+    error, mean_error = A_ - R_, Given(PATH, A_ - M)
+    a_next, m_next, r_next = (Var(name, 1) for name in ("a", "m", "r"))
+    mean_next = Given(PATH.later(1), a_next - m_next)
+    steps = (
+        Step("a.start", Assume("start of a")),
+        Step("m.start", Assume("start of m")),
+        Step("r.start", Assume("start of r")),
+        Step("a", Definition("a", "local")),
+        Step("m", Definition("m", "local")),
+        Step("r", Definition("r", "local")),
+        Step("hessian.p", Assume("hessian", (curved(P),))),
+        # the gradient is at most B A^t
+        Step("hessian.q", Assume("hessian", (curved(Q),))),
+        Step("r.supposed", Suppose(sq(R_), r_size**2)),
+        Step("r.end", Assume("gradient", (exact(END_Q),))),
+        Step(
+            "r.first",
+            Combine(sq(R_), scalar(s.B**2), ((ONE, "r.end"),), pairings=((ONE, "r.start", R_ + exact(END_Q)),)),
+        ),
+        Step("r.hessian", Action("hessian.q", R_)),
+        Step(
+            "r.turned",
+            Combine(
+                sq(-s.alpha * Act(curved(Q), R_)),
+                scalar((s.alpha * s.L * r_size) ** 2),
+                ((s.alpha**2, "r.hessian"), ((s.alpha * s.L) ** 2, "r.supposed")),
+            ),
+        ),
+        Step(
+            "r.grown",
+            triangle(("r.supposed", R_, r_size), ("r.turned", -s.alpha * Act(curved(Q), R_), s.alpha * s.L * r_size)),
+        ),
+        Step(
+            "r.next",
+            Combine(
+                sq(r_next),
+                scalar(numbers.after(r_size**2)),
+                ((ONE, "r.grown"),),
+                pairings=((ONE, "r", r_next + R_ - s.alpha * Act(curved(Q), R_)),),
+            ),
+        ),
+        Step("r.size", Induction(sq(R_), r_size**2, "r.first", "r.next")),
+        Step("sure", Sure("r.size", R_, r_size)),
+        # the noise of the batches
+        Step("first.batch", IndependentMean(first_noise, "j", PATH)),
+        Step("first.sample", Assume("noise", (App("df", END_P, (BEFORE_LOOP,)),))),
+        Step("own.batch", IndependentMean(own, "h", PAST)),
+        Step("own.sample", Assume("hessian noise", (curved(P, 0),))),
+        Step("own.action", Action("own.sample", A_)),
+        # the estimate has the second moment T
+        Step("a.supposed", Suppose(sq(A_), T)),
+        Step("a.end", Assume("gradient", (exact(END_P),))),
+        Step(
+            "a.first",
+            Combine(
+                sq(A_),
+                scalar(numbers.at_start(T)),
+                ((ONE, "a.end"), (ONE, "first.batch"), (1 / s.D, "first.sample")),
+                pairings=((ONE, "a.start", A_ + batch(App("df", END_P, (BEFORE_LOOP,)))),),
+            ),
+        ),
+        *grown("a", A_, T**HALF),
+        Step("a.grown", triangle(("a.supposed", A_, T**HALF), ("a.turned", turned(A_), s.alpha * s.L * T**HALF))),
+        Step(
+            "a.next",
+            Combine(
+                sq(a_next),
+                scalar(numbers.after(T)),
+                (
+                    (ONE, "a.grown"),
+                    (s.alpha**2, "own.batch"),
+                    (s.alpha**2 / s.D_H, "own.action"),
+                    (noise, "a.supposed"),
+                ),
+                pairings=((ONE, "a", a_next + A_ + turned(A_) - s.alpha * places(own)),),
+            ),
+            "the noise is orthogonal to the past: squares add",
+        ),
+        Step("a.size", Induction(sq(A_), T, "a.first", "a.next")),
+        # where the paths end
+        Step("end", Along("path", sq(U - W), h2, end=True)),
+        Step("end.lipschitz", Assume("lipschitz", (exact(END_P), exact(END_Q)))),
+        Step("end.moved", Combine(sq(jump), scalar(s.L**2 * h2_end), ((ONE, "end.lipschitz"), (s.L**2, "end")))),
+        Step("end.closed", Along("sum", sq(U - W), closed, end=True), "one batch size for all steps"),
+        Step(
+            "end.closed.moved",
+            Combine(sq(jump), scalar((s.L * h_end) ** 2), ((ONE, "end.lipschitz"), (s.L**2, "end.closed"))),
+        ),
+        # a Hessian at the wrong point of the path
+        Step("apart", Along("path", sq(U - W), h2)),
+        Step("moved.hessian", Assume("hessian lipschitz", (curved(P), curved(Q), R_), ("sure",))),
+        Step(
+            "moved",
+            Combine(
+                sq(moved),
+                scalar((s.alpha * s.rho * r_size) ** 2 * h2_reversed),
+                ((s.alpha**2, "moved.hessian"), ((s.alpha * s.rho * r_size) ** 2, "apart")),
+            ),
+        ),
+        # second moment
+        Step("error.supposed", Suppose(sq(error), v)),
+        Step(
+            "error.first",
+            Combine(
+                sq(error),
+                scalar(numbers.at_start(v)),
+                ((ONE, "end.moved"), (ONE, "first.batch"), (1 / s.D, "first.sample")),
+                pairings=_squared("a.start", "r.start", error, jump + batch(first_noise)),
+            ),
+        ),
+        *grown("error", error, v**HALF),
+        Step(
+            "error.grown",
+            triangle(
+                ("error.supposed", error, v**HALF),
+                ("error.turned", turned(error), s.alpha * s.L * v**HALF),
+                ("moved", moved, s.alpha * s.rho * r_size * h2_reversed**HALF),
+            ),
+        ),
+        Step(
+            "error.next",
+            Combine(
+                sq(a_next - r_next),
+                scalar(numbers.after(v)),
+                (
+                    (ONE, "error.grown"),
+                    (s.alpha**2, "own.batch"),
+                    (s.alpha**2 / s.D_H, "own.action"),
+                    (noise, "a.size"),
+                ),
+                pairings=_squared("a", "r", a_next - r_next, error + turned(error) + moved - s.alpha * places(own)),
+            ),
+            "the noise is orthogonal to the past: squares add",
+        ),
+        Step("error", Induction(sq(error), v, "error.first", "error.next")),
+        # given the path, the estimate has the mean m
+        Step("mean.supposed", Suppose(sq(mean_error), ZERO)),
+        Step("mean.start", Project("a.start", given=PATH)),
+        Step(
+            "mean.first",
+            Combine(
+                sq(mean_error), scalar(ZERO), pairings=((ONE, "mean.start", mean_error), (-ONE, "m.start", mean_error))
+            ),
+        ),
+        Step("mean.here", Combine(sq(mean_error), sq(mean_error))),
+        Step("mean.hessian", Action("hessian.p", mean_error)),
+        Step(
+            "mean.turned",
+            Combine(sq(turned(mean_error)), (s.alpha * s.L) ** 2 * sq(mean_error), ((s.alpha**2, "mean.hessian"),)),
+        ),
+        Step(
+            "mean.grown",
+            Triangle(
+                (("mean.here", mean_error, ONE), ("mean.turned", turned(mean_error), s.alpha * s.L)), sq(mean_error)
+            ),
+        ),
+        Step("mean.a", Project("a", given=PATH.later(1))),
+        Step(
+            "mean.next",
+            Combine(
+                sq(mean_next),
+                scalar(ZERO),
+                ((ONE, "mean.grown"), (A**2, "mean.supposed")),
+                pairings=_squared("mean.a", "m", mean_next, mean_error + turned(mean_error)),
+            ),
+        ),
+        Step("mean.zero", Induction(sq(mean_error), ZERO, "mean.first", "mean.next")),
+        Step("mean", Vanishing("mean.zero", mean_error)),
+        # bias
+        Step("bias.supposed", Suppose(sq(M - R_), bias**2)),
+        Step(
+            "bias.first",
+            Combine(
+                sq(M - R_),
+                scalar(numbers.at_start(bias**2)),
+                ((ONE, "end.closed.moved"),),
+                pairings=_squared("m.start", "r.start", M - R_, jump),
+            ),
+        ),
+        *grown("bias", M - R_, bias),
+        Step(
+            "bias.grown",
+            triangle(
+                ("bias.supposed", M - R_, bias),
+                ("bias.turned", turned(M - R_), s.alpha * s.L * bias),
+                ("moved", moved, s.alpha * s.rho * r_size * h2_reversed**HALF),
+            ),
+        ),
+        Step(
+            "bias.next",
+            Combine(
+                sq(m_next - r_next),
+                scalar(numbers.after(bias**2)),
+                ((ONE, "bias.grown"),),
+                pairings=_squared("m", "r", m_next - r_next, M - R_ + turned(M - R_) + moved),
+            ),
+        ),
+        Step("bias.path", Induction(sq(M - R_), bias**2, "bias.first", "bias.next")),
+        Step("mean.all", Project("mean", given=Known())),
+        Step(
+            "bias",
+            Combine(
+                sq(Given(Known(), error)),
+                scalar(bias**2),
+                ((ONE, "bias.path"),),
+                ((ONE, M - R_ - Given(Known(), M - R_)),),
+                ((ONE, "mean.all", Given(Known(), error) + Given(Known(), M - R_)),),
+            ),
+        ),
+    )
+    setting = Setting(
+        (Index("i", s.n), Index("j", s.D, True), Index("h", s.D_H, True)),
+        (Source("path", (), "batches"), Source("zeta", ("j",), "batches"), Source("xi", ("h",), "batches")),
+        (Function("df", "x", "x", ("zeta",)), Function("ddf", "x", ("x", "x"), ("xi",))),
+        (
+            Variable("p", "x", sources=("path",)),
+            Variable("q", "x", sources=()),
+            Variable("a", "x", equations=((EVERY, A_ - s.alpha * places(Act(curved(P, 0), A_))),)),
+            Variable("m", "x", equations=((EVERY, M + turned(M)),), sources=("path",)),
+            Variable("r", "x", equations=((EVERY, R_ - s.alpha * Act(curved(Q), R_)),), sources=()),
+        ),
+    )
+    axioms = {
+        "start of a": Start("start", A_ - batch(App("df", END_P, (BEFORE_LOOP,)))),
+        "start of m": Start("start", M - exact(END_P)),
+        "start of r": Start("start", R_ - exact(END_Q)),
+        "gradient": Bounded("2", "df", s.B, of_mean=True),
+        "lipschitz": Lipschitz("2", "df", s.L, of_mean=True),
+        "hessian": Bounded("2", "ddf", s.L, of_mean=True),
+        "hessian lipschitz": LipschitzOperator("3", "ddf", s.rho, of_mean=True),
+        "noise": Variance("4", "df", s.sigma_G),
+        "hessian noise": Variance("4", "ddf", s.sigma_H, PAST, spectral=True),
+    }
+    return Loop(
+        setting,
+        axioms,
+        sequences,
+        steps,
+        (Delivery("mu_F", "bias", sq(Given(Known(), error))), Delivery("sigma_F", "error", sq(error))),
+        growth(s),
+        inside(s),
+        "batches",
+        before=before,
+        reversed={"u": "p", "w": "q"},
     )

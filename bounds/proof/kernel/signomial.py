@@ -107,6 +107,10 @@ class Signomial:
         raised = tuple((p, _exponent(e * power)) for p, e in monomial)
         return Signomial([(raised, _rational_power(coefficient, power))])
 
+    def sqrt(self) -> Signomial:
+        """The root of a single term."""
+        return self ** Fraction(1, 2)
+
     def __repr__(self) -> str:
         return _text(self)
 
