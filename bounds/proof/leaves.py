@@ -479,6 +479,8 @@ def sequence_values(progress: Progress, point: Mapping[Param, Fraction], horizon
 
 
 NO_SHAPE = ("operator", "draw", "weights")
+
+
 def _with_sizes(progress: Progress, run: Run) -> Run:
     """With the sizes of the free vectors of a loop that depend on no sample, rounded up."""
     for t, values in enumerate(run.moving):

@@ -8,6 +8,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ...proof.kernel import (
+    EVERY,
+    ONE,
     Act,
     Action,
     Along,
@@ -17,7 +19,6 @@ from ...proof.kernel import (
     Combine,
     Definition,
     Delivery,
-    EVERY,
     Function,
     Given,
     Heterogeneity,
@@ -31,7 +32,6 @@ from ...proof.kernel import (
     Loop,
     MeanMoment,
     Numbers,
-    ONE,
     Project,
     Reader,
     Scalar,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 import sympy as sp
 from fedco.bounds import get_theorem
-from fedco.bounds.language.recursion import Geometric, Nested
+from fedco.bounds.language.recursion import Geometric, Nested, step_function
+from fedco.bounds.papers.meta_fl import corrected
 from fedco.bounds.proof.derivations import derivation
 from fedco.bounds.proof.kernel import (
     EVERY,
@@ -214,6 +216,64 @@ def lowered(expr):
 def test_a_wrong_heterogeneity_is_refused(change):
     theorem = get_theorem("meta_fl.lemma_7")
     refused(plan(theorem), "", statement_with(theorem, "gamma_F", change))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("mu_F", lowered),
+        ("mu_F", put(rho=sp.Integer(0))),
+        ("mu_F", lambda e: e.replace(corrected.h_sum.node, lambda nu, *rest: corrected.h_sum.node(nu - 1, *rest))),
+        ("mu_F", lambda e: e.replace(corrected.h_sum.node, lambda *rest: corrected.h2.node(*rest))),
+        ("sigma_F", lambda e: e / 2),
+        (
+            "sigma_F",
+            lambda e: e.replace(corrected.v.node, lambda nu, a, B, *rest: corrected.v.node(nu, a, 2 * B, *rest) / 4),
+        ),
+        ("h2_nu", lambda e: e.subs(nu_of(e), nu_of(e) - 1)),
+    ],
+)
+def test_a_wrong_bias_or_second_moment_is_refused(name, change):
+    theorem = get_theorem("meta_fl.lemma_6")
+    refused(plan(theorem), "", statement_with(theorem, name, change))
+
+
+SLIPS = {
+    "start": lambda start, after: (lambda path, *r: (start(path, *r)[0] - path, *start(path, *r)[1:]), after),
+    "noise": lambda start, after: (start, lambda *r: (after(*r)[0] / 2, *after(*r)[1:])),
+    "size": lambda start, after: (start, lambda *r: (after(*r)[0], after(*r)[1] - r[2], after(*r)[2])),
+    "power": lambda start, after: (start, lambda *r: (*after(*r)[:2], r[3])),
+    "path": lambda start, after: (start, lambda path, *r: after(path / 2, *r)),
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_in_the_code_of_the_second_moment_is_refused(slip):
+    """The kernel runs what the code of `corrected.v` says of one step, for every nu."""
+    theorem, rule = get_theorem("meta_fl.lemma_6"), corrected.v.rule
+    start, after = SLIPS[slip](rule.start, rule.after)
+    slipped = Slipped(start, after, rule.along, 0, rule.reads, rule.states)
+    node = step_function("slipped", slipped, "s")
+    node.recurrence = slipped
+    found = statement_with(theorem, "sigma_F", lambda e: e.replace(corrected.v.node, lambda *a: node(*a)))
+    refused(plan(theorem), "no sequences start and go on", found)
+    same = Slipped(rule.start, rule.after, rule.along, 0, rule.reads, rule.states)
+    node = step_function("same", same, "s")
+    node.recurrence = same
+    found = statement_with(theorem, "sigma_F", lambda e: e.replace(corrected.v.node, lambda *a: node(*a)))
+    assert run_through(plan(theorem), found).checked
+
+
+@dataclass(frozen=True)
+class Slipped:
+    """A recurrence whose functions do not say how many arguments they have."""
+
+    start: Any
+    after: Any
+    along: Any
+    result: int
+    reads: tuple[str, ...]
+    states: int
 
 
 def nu_of(expr):
