@@ -486,7 +486,7 @@ def _with_sizes(progress: Progress, run: Run) -> Run:
     for t, values in enumerate(run.moving):
         for vector, size in _sized_vectors(progress).items():
             ((((param, _),), _),) = size.terms
-            values[param] = as_fraction(root(run.scalar(sq(vector), t)))  # type: ignore[index]
+            values[param] = as_fraction(root(run.scalar(sq(vector), t)))
     return run
 
 
