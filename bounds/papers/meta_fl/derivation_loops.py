@@ -5,6 +5,7 @@ t is the position in the loop of nu steps. u is the path with noise and w that w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from ...proof.kernel import (
@@ -27,6 +28,7 @@ from ...proof.kernel import (
     Index,
     Induction,
     Known,
+    Length,
     Lipschitz,
     LipschitzOperator,
     Loop,
@@ -34,6 +36,7 @@ from ...proof.kernel import (
     Numbers,
     Project,
     Reader,
+    ReversedPower,
     Scalar,
     Sequence,
     Setting,
@@ -54,7 +57,7 @@ from ...proof.kernel import (
     signomial,
     sq,
 )
-from ...proof.writing import at_point, deviation, mean_over
+from ...proof.writing import Written, at_point, deviation, mean_over
 
 ZERO, HALF, A = signomial(0), Fraction(1, 2), named("A")
 U, W, U_NEXT, W_NEXT = Var("u"), Var("w"), Var("u", 1), Var("w", 1)
@@ -420,6 +423,49 @@ def curved(point: Term, sample: int | None = None) -> Term:
     return App("ddf", point, (sample,))
 
 
+def sure_gradient(
+    s: Reader,
+    numbers: Numbers,
+    exact: Written = exact,
+    curved: Callable[[Term], Term] = lambda point: App("ddf", point, (None,)),
+) -> tuple[Step, ...]:
+    """The gradient r through the path without noise is at most B A^t."""
+    r_size, turned, r_next = s.B * E, -s.alpha * Act(curved(Q), R_), Var("r", 1)
+    return (
+        Step("hessian.q", Assume("hessian", (curved(Q),))),
+        Step("r.supposed", Suppose(sq(R_), r_size**2)),
+        Step("r.end", Assume("gradient", (exact(END_Q),))),
+        Step(
+            "r.first",
+            Combine(sq(R_), scalar(s.B**2), ((ONE, "r.end"),), pairings=((ONE, "r.start", R_ + exact(END_Q)),)),
+        ),
+        Step("r.hessian", Action("hessian.q", R_)),
+        Step(
+            "r.turned",
+            Combine(
+                sq(turned),
+                scalar((s.alpha * s.L * r_size) ** 2),
+                ((s.alpha**2, "r.hessian"), ((s.alpha * s.L) ** 2, "r.supposed")),
+            ),
+        ),
+        Step(
+            "r.grown",
+            triangle(("r.supposed", R_, r_size), ("r.turned", turned, s.alpha * s.L * r_size)),
+        ),
+        Step(
+            "r.next",
+            Combine(
+                sq(r_next),
+                scalar(numbers.after(r_size**2)),
+                ((ONE, "r.grown"),),
+                pairings=((ONE, "r", r_next + R_ + turned),),
+            ),
+        ),
+        Step("r.size", Induction(sq(R_), r_size**2, "r.first", "r.next")),
+        Step("sure", Sure("r.size", R_, r_size)),
+    )
+
+
 def lemma_6(s: Reader) -> Loop:
     """M3: a is the estimate, r the gradient, m the gradient along the noisy path; all go back along the paths."""
     before = path(s)
@@ -471,38 +517,7 @@ def lemma_6(s: Reader) -> Loop:
         Step("m", Definition("m", "local")),
         Step("r", Definition("r", "local")),
         Step("hessian.p", Assume("hessian", (curved(P),))),
-        # the gradient is at most B A^t
-        Step("hessian.q", Assume("hessian", (curved(Q),))),
-        Step("r.supposed", Suppose(sq(R_), r_size**2)),
-        Step("r.end", Assume("gradient", (exact(END_Q),))),
-        Step(
-            "r.first",
-            Combine(sq(R_), scalar(s.B**2), ((ONE, "r.end"),), pairings=((ONE, "r.start", R_ + exact(END_Q)),)),
-        ),
-        Step("r.hessian", Action("hessian.q", R_)),
-        Step(
-            "r.turned",
-            Combine(
-                sq(-s.alpha * Act(curved(Q), R_)),
-                scalar((s.alpha * s.L * r_size) ** 2),
-                ((s.alpha**2, "r.hessian"), ((s.alpha * s.L) ** 2, "r.supposed")),
-            ),
-        ),
-        Step(
-            "r.grown",
-            triangle(("r.supposed", R_, r_size), ("r.turned", -s.alpha * Act(curved(Q), R_), s.alpha * s.L * r_size)),
-        ),
-        Step(
-            "r.next",
-            Combine(
-                sq(r_next),
-                scalar(numbers.after(r_size**2)),
-                ((ONE, "r.grown"),),
-                pairings=((ONE, "r", r_next + R_ - s.alpha * Act(curved(Q), R_)),),
-            ),
-        ),
-        Step("r.size", Induction(sq(R_), r_size**2, "r.first", "r.next")),
-        Step("sure", Sure("r.size", R_, r_size)),
+        *sure_gradient(s, numbers),
         # the noise of the batches
         Step("first.batch", IndependentMean(first_noise, "j", PATH)),
         Step("first.sample", Assume("noise", (App("df", END_P, (BEFORE_LOOP,)),))),
@@ -699,6 +714,324 @@ def lemma_6(s: Reader) -> Loop:
         sequences,
         steps,
         (Delivery("mu_F", "bias", sq(Given(Known(), error))), Delivery("sigma_F", "error", sq(error))),
+        growth(s),
+        inside(s),
+        "batches",
+        before=before,
+        reversed={"u": "p", "w": "q"},
+    )
+
+
+# --- smoothness -------------------------------------------------------------------------------------------------------
+
+
+def two_paths(s: Reader) -> Loop:
+    """Two paths without noise, from two models."""
+    apart, jump = sq(U - W), -s.alpha * (exact_of(U) - exact_of(W))
+    length = Length(U - W)
+    size = E * length.size
+    numbers = Numbers(s.nu, (POWER,))
+    next_ = U_NEXT - W_NEXT
+    steps = (
+        Step("u", Definition("u", "local")),
+        Step("w", Definition("w", "local")),
+        Step("first", length),
+        Step("supposed", Suppose(apart, size**2)),
+        Step("lipschitz", Assume("lipschitz", (exact_of(U), exact_of(W)))),
+        Step(
+            "move",
+            Combine(
+                sq(jump),
+                scalar((s.alpha * s.L * size) ** 2),
+                ((s.alpha**2, "lipschitz"), ((s.alpha * s.L) ** 2, "supposed")),
+            ),
+        ),
+        Step("grown", triangle(("supposed", U - W, size), ("move", jump, s.alpha * s.L * size))),
+        Step(
+            "next",
+            Combine(
+                sq(next_),
+                scalar(numbers.after(size**2)),
+                ((ONE, "grown"),),
+                pairings=_squared("u", "w", next_, U - W + jump),
+            ),
+        ),
+        Step("path", Induction(apart, size**2, "first", "next")),
+    )
+    setting = Setting(
+        (Index("i", s.n),),
+        (),
+        (Function("df", "x", "x"),),
+        (
+            Variable("u", "x", equations=((EVERY, U - s.alpha * exact_of(U)),)),
+            Variable("w", "x", equations=((EVERY, W - s.alpha * exact_of(W)),)),
+        ),
+    )
+    return Loop(setting, {"lipschitz": Lipschitz("2", "df", s.L)}, (POWER,), steps, (), growth(s), inside(s))
+
+
+def lemma_4(s: Reader) -> Loop:
+    """M1: a and r are the gradients through the paths from two models; so is their mean over the clients."""
+    before = two_paths(s)
+    distance = Length(U - W).size
+    G = Sequence("G", ZERO, ZERO).now
+    sequences = (POWER, Sequence("G", ZERO, 1 + A * G))
+    numbers = Numbers(s.nu, sequences, before.sequences)
+    r_size, error, per = s.B * E, A_ - R_, s.alpha * s.rho * s.B * distance / A
+    size = s.L * POWER.end * E * distance + per * POWER.end * G
+    away = POWER.reversed * distance
+    turned, moved = -s.alpha * Act(hessian(P), error), -s.alpha * Act(hessian(P) - hessian(Q), R_)
+    jump = exact_of(END_P) - exact_of(END_Q)
+    reached = (1 + s.alpha * s.L) * size + per * A * E * POWER.reversed
+    wanted = A * size + per * POWER.end
+    next_ = Var("a", 1) - Var("r", 1)
+    steps = (
+        Step("a.start", Assume("start of a")),
+        Step("r.start", Assume("start of r")),
+        Step("a", Definition("a", "local")),
+        Step("r", Definition("r", "local")),
+        *sure_gradient(s, numbers, exact_of, hessian),
+        Step("end", Along("path", sq(U - W), (E * distance) ** 2, end=True)),
+        Step("end.lipschitz", Assume("lipschitz", (exact_of(END_P), exact_of(END_Q)))),
+        Step(
+            "first",
+            Combine(
+                sq(error),
+                scalar(numbers.at_start(size**2)),
+                ((ONE, "end.lipschitz"), (s.L**2, "end")),
+                pairings=_squared("a.start", "r.start", error, jump),
+            ),
+        ),
+        Step("supposed", Suppose(sq(error), size**2)),
+        Step("hessian.p", Assume("hessian", (hessian(P),))),
+        Step("turned.hessian", Action("hessian.p", error)),
+        Step(
+            "turned",
+            Combine(
+                sq(turned),
+                scalar((s.alpha * s.L * size) ** 2),
+                ((s.alpha**2, "turned.hessian"), ((s.alpha * s.L) ** 2, "supposed")),
+            ),
+        ),
+        Step("apart", Along("path", sq(U - W), (E * distance) ** 2)),
+        Step("moved.hessian", Assume("hessian lipschitz", (hessian(P), hessian(Q), R_), ("sure",))),
+        Step(
+            "moved",
+            Combine(
+                sq(moved),
+                scalar((s.alpha * s.rho * r_size * away) ** 2),
+                ((s.alpha**2, "moved.hessian"), ((s.alpha * s.rho * r_size) ** 2, "apart")),
+            ),
+        ),
+        Step(
+            "grown",
+            triangle(
+                ("supposed", error, size),
+                ("turned", turned, s.alpha * s.L * size),
+                ("moved", moved, s.alpha * s.rho * r_size * away),
+            ),
+        ),
+        Step("power", ReversedPower("E")),
+        Step(
+            "next",
+            Combine(
+                sq(next_),
+                scalar(numbers.after(size**2)),
+                ((ONE, "grown"), (per * (reached + wanted), "power")),
+                pairings=_squared("a", "r", next_, error + turned + moved),
+            ),
+        ),
+        Step("error", Induction(sq(error), size**2, "first", "next")),
+    )
+    setting = Setting(
+        (Index("i", s.n),),
+        (),
+        (Function("df", "x", "x"), Function("ddf", "x", ("x", "x"))),
+        (
+            Variable("p", "x"),
+            Variable("q", "x"),
+            Variable("a", "x", equations=((EVERY, A_ - s.alpha * Act(hessian(P), A_)),)),
+            Variable("r", "x", equations=((EVERY, R_ - s.alpha * Act(hessian(Q), R_)),)),
+        ),
+    )
+    axioms = {
+        "start of a": Start("start", A_ - exact_of(END_P)),
+        "start of r": Start("start", R_ - exact_of(END_Q)),
+        "gradient": Bounded("2", "df", s.B),
+        "lipschitz": Lipschitz("2", "df", s.L),
+        "hessian": Bounded("2", "ddf", s.L),
+        "hessian lipschitz": LipschitzOperator("3", "ddf", s.rho),
+    }
+    return Loop(
+        setting,
+        axioms,
+        sequences,
+        steps,
+        (Delivery("L_F", "error", sq(error), times=distance**2),),
+        growth(s),
+        inside(s),
+        before=before,
+        reversed={"u": "p", "w": "q"},
+    )
+
+
+# --- the first-order estimate -----------------------------------------------------------------------------------------
+
+
+def lemma_10(s: Reader) -> Loop:
+    """M4: the estimate g stays what it is at the end of the noisy path, and so does its mean m; r goes back along the path."""
+    before = path(s)
+    g, closed = Var("g"), s.alpha**2 * s.sigma_G**2 / s.D * Sequence("G", ZERO, ZERO).now
+    X, h_end = Sequence("X", ZERO, ZERO).now, (s.alpha**2 * s.sigma_G**2 / s.D * Sequence("G", ZERO, ZERO).end) ** HALF
+    sequences = (POWER, Sequence("X", ZERO, X + E))
+    numbers = Numbers(s.nu, sequences, before.sequences)
+    r_size, spread = s.B * E, s.sigma_G**2 / s.D
+    bias, wanted = s.L * h_end + s.B * s.alpha * s.L * X, s.L * h_end + s.B * (E - 1)
+    sampled_end = App("df", END_P, (BEFORE_LOOP,))
+    noise, jump = sampled_end - exact(END_P), exact(END_P) - exact(END_Q)
+    left_out = s.alpha * Act(curved(Q), R_)
+    g_next, m_next, r_next = (Var(name, 1) for name in ("g", "m", "r"))
+    mean_noise, mean_next = Given(PATH, g - M), Given(PATH.later(1), g_next - m_next)
+    error = g - R_
+    steps = (
+        Step("g.start", Assume("start of g")),
+        Step("m.start", Assume("start of m")),
+        Step("r.start", Assume("start of r")),
+        Step("g", Definition("g", "local")),
+        Step("m", Definition("m", "local")),
+        Step("r", Definition("r", "local")),
+        *sure_gradient(s, numbers)[:-1],
+        # bias
+        Step("end.closed", Along("sum", sq(U - W), closed, end=True)),
+        Step("end.lipschitz", Assume("lipschitz", (exact(END_P), exact(END_Q)))),
+        Step("bias.supposed", Suppose(sq(M - R_), bias**2)),
+        Step(
+            "bias.first",
+            Combine(
+                sq(M - R_),
+                scalar(numbers.at_start(bias**2)),
+                ((ONE, "end.lipschitz"), (s.L**2, "end.closed")),
+                pairings=_squared("m.start", "r.start", M - R_, jump),
+            ),
+        ),
+        Step(
+            "left_out",
+            Combine(
+                sq(left_out),
+                scalar((s.alpha * s.L * r_size) ** 2),
+                ((s.alpha**2, "r.hessian"), ((s.alpha * s.L) ** 2, "r.size")),
+            ),
+        ),
+        Step("bias.grown", triangle(("bias.supposed", M - R_, bias), ("left_out", left_out, s.alpha * s.L * r_size))),
+        Step(
+            "bias.next",
+            Combine(
+                sq(m_next - r_next),
+                scalar(numbers.after(bias**2)),
+                ((ONE, "bias.grown"),),
+                pairings=_squared("m", "r", m_next - r_next, M - R_ + left_out),
+            ),
+        ),
+        Step("bias.path", Induction(sq(M - R_), bias**2, "bias.first", "bias.next")),
+        Step("power", Identity(1 + s.alpha * s.L * X, E, ONE)),
+        Step(
+            "bias.closed",
+            Combine(sq(M - R_), scalar(wanted**2), ((ONE, "bias.path"), (s.B * (bias + wanted), "power"))),
+            "alpha L (1 + A + ... + A^(nu-1)) = A^nu - 1",
+        ),
+        # given the path, the noise has the mean 0
+        Step("mean.supposed", Suppose(sq(mean_noise), ZERO)),
+        Step("mean.start", Project("g.start", given=PATH)),
+        Step(
+            "mean.first",
+            Combine(
+                sq(mean_noise), scalar(ZERO), pairings=((ONE, "mean.start", mean_noise), (-ONE, "m.start", mean_noise))
+            ),
+        ),
+        Step("mean.g", Project("g", given=PATH.later(1))),
+        Step(
+            "mean.next",
+            Combine(
+                sq(mean_next),
+                scalar(ZERO),
+                ((ONE, "mean.supposed"),),
+                pairings=_squared("mean.g", "m", mean_next, mean_noise),
+            ),
+        ),
+        Step("mean.zero", Induction(sq(mean_noise), ZERO, "mean.first", "mean.next")),
+        Step("mean", Vanishing("mean.zero", mean_noise)),
+        Step("mean.all", Project("mean", given=Known())),
+        Step(
+            "bias",
+            Combine(
+                sq(Given(Known(), error)),
+                scalar(wanted**2),
+                ((ONE, "bias.closed"),),
+                ((ONE, M - R_ - Given(Known(), M - R_)),),
+                ((ONE, "mean.all", Given(Known(), error) + Given(Known(), M - R_)),),
+            ),
+        ),
+        # second moment
+        Step("noise.batch", IndependentMean(noise, "j", PATH)),
+        Step("noise.sample", Assume("noise", (sampled_end,))),
+        Step("noise.supposed", Suppose(sq(g - M), spread)),
+        Step(
+            "noise.first",
+            Combine(
+                sq(g - M),
+                scalar(spread),
+                ((ONE, "noise.batch"), (1 / s.D, "noise.sample")),
+                pairings=_squared("g.start", "m.start", g - M, batch(noise)),
+            ),
+        ),
+        Step(
+            "noise.next",
+            Combine(
+                sq(g_next - m_next),
+                scalar(spread),
+                ((ONE, "noise.supposed"),),
+                pairings=_squared("g", "m", g_next - m_next, g - M),
+            ),
+        ),
+        Step("noise", Induction(sq(g - M), spread, "noise.first", "noise.next")),
+        Step(
+            "error",
+            Combine(
+                sq(error),
+                scalar(spread + wanted**2),
+                ((ONE, "noise"), (ONE, "bias.closed")),
+                pairings=((signomial(2), "mean", M - R_),),
+            ),
+            "given the path, the noise has mean 0: squares add",
+        ),
+    )
+    setting = Setting(
+        (Index("i", s.n), Index("j", s.D, True)),
+        (Source("path", (), "batches"), Source("zeta", ("j",), "batches")),
+        (Function("df", "x", "x", ("zeta",)), Function("ddf", "x", ("x", "x"), ("zeta",))),
+        (
+            Variable("p", "x", sources=("path",)),
+            Variable("q", "x", sources=()),
+            Variable("g", "x", equations=((EVERY, g),)),
+            Variable("m", "x", equations=((EVERY, M),), sources=("path",)),
+            Variable("r", "x", equations=((EVERY, R_ - left_out),), sources=()),
+        ),
+    )
+    axioms = {
+        "start of g": Start("start", g - batch(sampled_end)),
+        "start of m": Start("start", M - exact(END_P)),
+        "start of r": Start("start", R_ - exact(END_Q)),
+        "gradient": Bounded("2", "df", s.B, of_mean=True),
+        "lipschitz": Lipschitz("2", "df", s.L, of_mean=True),
+        "hessian": Bounded("2", "ddf", s.L, of_mean=True),
+        "noise": Variance("4", "df", s.sigma_G),
+    }
+    return Loop(
+        setting,
+        axioms,
+        sequences,
+        steps,
+        (Delivery("mu_F_FO", "bias", sq(Given(Known(), error))), Delivery("sigma_F_FO", "error", sq(error))),
         growth(s),
         inside(s),
         "batches",

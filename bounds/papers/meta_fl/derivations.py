@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ...language.theorem import Theorem
 from ...proof.kernel import Derivation, Reader
-from .derivation_loops import lemma_5, lemma_6, lemma_7
+from .derivation_loops import lemma_4, lemma_5, lemma_6, lemma_7, lemma_10
 from .derivation_theorem import lemmas, theorem
 from .theorems import LEMMA_4, LEMMA_6, LEMMA_7, LEMMA_10, LEMMA_11
 
@@ -16,9 +16,11 @@ def _theorem_8(suffix: str, estimate: Theorem) -> Callable[[Reader], Derivation]
 
 
 DERIVATIONS = (
+    ("lemma_4", lemma_4),
     ("lemma_5", lemma_5),
     ("lemma_6", lemma_6),
     ("lemma_7", lemma_7),
+    ("lemma_10", lemma_10),
     ("theorem_8", _theorem_8("", LEMMA_6), ("lemma_4", "lemma_6", "lemma_7")),
     ("theorem_8_FO", _theorem_8("_FO", LEMMA_10), ("lemma_4", "lemma_10", "lemma_7")),
     ("theorem_8_HF", _theorem_8("_HF", LEMMA_11), ("lemma_4", "lemma_11", "lemma_7")),

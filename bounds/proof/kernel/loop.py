@@ -30,7 +30,7 @@ from .terms import variables
 
 @dataclass(frozen=True)
 class Delivery:
-    """What a loop gives: step `step` says left <= bound, and after the last step the bound is at most target^power.
+    """What a loop gives: step `step` says left <= bound, and after the last step the bound is at most target^power * times.
 
     `target` is a derived constant of the statement, or empty for the sum of its terms.
     """
@@ -39,6 +39,7 @@ class Delivery:
     step: str
     left: Scalar
     power: int = 2
+    times: Signomial = ONE
 
 
 @dataclass(frozen=True)
@@ -200,14 +201,15 @@ def _delivered(
         raise ProofError("wanted the values at the step itself")
     assert state.numbers is not None
     wanted, text = _wanted(each, statement)
-    room = state.region.expanded(_at_the_end(wanted, loop, reader, state) - state.numbers.at_end(bound))
+    if moves(each.times):
+        raise ProofError("wanted a factor that does not depend on the step")
+    room = state.region.expanded(_at_the_end(wanted, loop, reader, state) * each.times - state.numbers.at_end(bound))
     if not room.nonnegative:
         raise ProofError(f"{each.target or 'the terms'}: left over {room!r}, which is not certified to be nonnegative")
     if room:
         state.dropped.append(f"{each.target or 'the terms'}: {room!r}")
-    lines.append(
-        Line(each.target or "terms", f"{each.left!r} <= {text} after the last step", "the last step", (each.step,))
-    )
+    claim = f"{each.left!r} <= {text}" + ("" if each.times == ONE else f" * {each.times!r}") + " after the last step"
+    lines.append(Line(each.target or "terms", claim, "the last step", (each.step,)))
     return fact
 
 

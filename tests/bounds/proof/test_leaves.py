@@ -7,6 +7,8 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
+from fedco.bounds import get_theorem
+from fedco.bounds.proof.derivations import derivation
 from fedco.bounds.proof.kernel import FIRST, LATER, Loop, Source, Var
 from fedco.bounds.proof.kernel.facts import Equation
 from fedco.bounds.proof.leaves import (
@@ -25,6 +27,7 @@ from fedco.bounds.proof.leaves import (
 
 IDS = derivation_names()
 QUICK = tuple(s for s in STYLES if s.horizon == 1 or s.loud == 0 or s.name == "straight, large")
+LOOPS = tuple(name for name in IDS if isinstance(derivation(get_theorem(name.partition(" ")[0])), Loop))
 NEARLY = 0.98
 """Share of its bound that each assumption attains on some instance."""
 NOT_ATTAINED = (
@@ -34,7 +37,7 @@ NOT_ATTAINED = (
         for i in (1, 2)
         for leaf, ratio in (("bias.outer", 0.47), ("smooth", 0.19))
     }
-    | {(f"meta_fl.lemma_{i}", "moved.hessian"): 0.81 for i in (6, 7)}
+    | {(f"meta_fl.lemma_{i}", "moved.hessian"): 0.81 for i in (4, 6, 7)}
     | {("meta_fl.lemma_7", "unlike.hessian"): 0.06}
 )
 """Leaves that no instance nearly attains, with what was measured.
@@ -94,7 +97,7 @@ def test_what_the_assumptions_allow_is_true(name):
     assert not found.failed, str(found.failed[0])
 
 
-@pytest.mark.parametrize("name", [name for name in IDS if isinstance(checked(name).derivation, Loop)])
+@pytest.mark.parametrize("name", LOOPS)
 def test_every_assumption_of_a_loop_is_nearly_attained_at_free_points(name):
     progress = checked(name)
     found = examine(progress, runs(name), allowed(progress))

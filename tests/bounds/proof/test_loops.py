@@ -19,6 +19,7 @@ from fedco.bounds.proof.kernel import (
     Delivery,
     Induction,
     Later,
+    Length,
     Loop,
     Numbers,
     ProofError,
@@ -60,7 +61,7 @@ def added(loop, *steps):
 
 
 def refused(loop, message, theorem=LEMMA_5):
-    found = run_through(loop, theorem)
+    found = run_through(loop, theorem, theorem.default)
     assert not found.checked and message in found.failure, found.failure
 
 
@@ -274,6 +275,45 @@ class Slipped:
     result: int
     reads: tuple[str, ...]
     states: int
+
+
+@pytest.mark.parametrize(
+    ("lemma", "name", "change"),
+    [
+        (4, "L_F", lowered),
+        (
+            4,
+            "L_F",
+            lambda e: e.replace(lambda p: p.is_Pow and p.exp.coeff(nu_of(e)) == 2, lambda p: p.base ** (p.exp / 2)),
+        ),
+        (4, "L_F", put(rho=sp.Integer(0))),
+        (4, "L_F", lambda e: e.replace(Geometric, lambda nu, a: nu)),
+        (10, "mu_F_FO", lowered),
+        (10, "mu_F_FO", lambda e: e.subs(nu_of(e), 1)),
+        (10, "sigma_F_FO", lambda e: e / 2),
+    ],
+)
+def test_a_wrong_smoothness_or_first_order_constant_is_refused(lemma, name, change):
+    theorem = get_theorem(f"meta_fl.lemma_{lemma}")
+    refused(plan(theorem), "", statement_with(theorem, name, change))
+
+
+def test_the_length_at_the_start_is_that_of_the_first_loop():
+    theorem = get_theorem("meta_fl.lemma_4")
+    loop = plan(theorem)
+    refused(added(loop, Step("again", Length(Var("a") - Var("r")))), "the first loop", theorem)
+    first = Delivery("L_F", "error", sq(Var("a") - Var("r")))
+    refused(replace(loop, delivers=(first,)), "left over", theorem)
+    moving = replace(loop.delivers[0], times=loop.sequences[0].now)
+    refused(replace(loop, delivers=(moving,)), "does not depend on the step", theorem)
+
+
+def test_only_a_power_is_read_in_reverse_as_a_power():
+    theorem = get_theorem("meta_fl.lemma_4")
+    loop = plan(theorem)
+    refused(changed(loop, "power", replace(rule(loop, "power"), name="G")), "no such sequence", theorem)
+    squares = replace(loop.sequences[0], after=2 * loop.sequences[0].now)
+    refused(replace(loop, sequences=(squares, *loop.sequences[1:])), "another sequence in the loop before", theorem)
 
 
 def nu_of(expr):

@@ -7,7 +7,7 @@ corollaries (corollary.py) this is all that a checked derivation rests on.
 from .base import Rule, Weights
 from .combination import CauchySchwarz, Combine, Instance, Open, Triangle
 from .growth import Gronwall
-from .loops import Along, Identity, Induction, ReversedPower, Suppose, Sure
+from .loops import Along, Identity, Induction, Length, ReversedPower, Suppose, Sure
 from .probability import Action, Assume, IndependentMean, IndependentMoment, MeanMoment, Product
 from .rounds import Drift, Held, NoisyDrift, WithinRound
 from .smoothness import SmoothDescent
@@ -48,9 +48,10 @@ RULES = (
     Identity,
     Along,
     ReversedPower,
+    Length,
     Sure,
 )
-LOOP = (Suppose, Induction, Identity, Along, ReversedPower, Sure)
+LOOP = (Suppose, Induction, Identity, Along, ReversedPower, Length, Sure)
 POSITIONAL = (Combine, Triangle, CauchySchwarz, SumOver, *LOOP)
 """Rules for statements about a step that may speak of numbers that depend on it, such as its position in the round."""
 IN_A_LOOP = (

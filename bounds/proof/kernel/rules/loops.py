@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..facts import BEFORE_THE_END, SUPPOSED, Inequality, Moment, State, Uses, inequality
 from ..scalars import Inner, Scalar, later, scalar, sq
-from ..sequences import Numbers
+from ..sequences import Numbers, number
 from ..setting import EVERY, FIRST
 from ..signomial import ONE, ProofError, Signomial, moves
 from ..terms import Sum, Term, Var, put_in, variables
@@ -150,6 +150,25 @@ class ReversedPower(Rule):
             raise ProofError(f"{self.name} is no power in both loops")
         product = own.now * own.reversed * factor
         return inequality(state, scalar(product), scalar(own.end), frozenset({BEFORE_THE_END}), equal=True)
+
+
+@dataclass(frozen=True)
+class Length(Rule):
+    """||v||^2 = l^2 at step 0: a name l for the length with which the loop starts."""
+
+    vector: Term
+    title = "a name for a length"
+
+    @property
+    def size(self) -> Signomial:
+        """The name."""
+        return number(f"|{self.vector!r}|", moving=False)
+
+    def apply(self, state: State) -> Inequality:
+        _numbers(state)
+        if state.earlier is not None:
+            raise ProofError("the length is that of the first loop")
+        return inequality(state, sq(self.vector), scalar(self.size**2), phases=FIRST, equal=True)
 
 
 @dataclass(frozen=True)
