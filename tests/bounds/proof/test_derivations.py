@@ -21,8 +21,10 @@ from fedco.bounds.proof.kernel import (
     check_each,
     sq,
 )
+from fedco.bounds.proof.kernel.derivation import begin
 from fedco.bounds.proof.kernel.rules import Rule
-from fedco.bounds.proof.mutation import outcome, survey, with_statement
+from fedco.bounds.proof.leaves import STYLES, derivation_names, established, examine, instance
+from fedco.bounds.proof.mutation import mutants, outcome, survey, with_statement
 from fedco.bounds.registry import get_paper
 
 IDS = derived_ids()
@@ -66,7 +68,38 @@ def test_every_condition_is_used_and_every_term_is_reached(name):
 @pytest.mark.parametrize("name", IDS)
 def test_a_sample_of_changes_is_noticed(name):
     found = survey(get_theorem(name), SAMPLE)
-    assert found.tried == SAMPLE and not found.survivors, str(found)
+    assert found.tried == SAMPLE and set(found.survivors) <= set(SLACK.get(name, ())), str(found)
+
+
+GIVEN_MORE = {
+    "baselines.scgd": (
+        ".axioms[outer moment].given.entries[1][1]",
+        ".axioms[inner moment].given.entries[0][1]",
+        *(f".steps[{i}].rule.given.entries[{j}][1]" for i in (18, 30) for j in (0, 1)),
+    ),
+    "local_scgdm.theorem_3_4": tuple(
+        f"{case}.axioms[{axiom}].given.entries[{i}][1]"
+        for case in "AB"
+        for axiom, i in (
+            ("outer moment", 0),
+            ("inner moment", 1),
+            ("outer noise", 0),
+            ("Jacobian noise", 0),
+            ("Jacobian noise", 1),
+        )
+    ),
+}
+_CLIENTS_DRAWN = (
+    ".setting.objectives[0].gradient.known.entries[0][1]",
+    ".steps[51].rule.term.known.entries[0][1]",
+    ".steps[55].rule.term.parts[0][1].known.entries[0][1]",
+)
+SLACK = GIVEN_MORE | {f"comfedl.theorem_{i}": _CLIENTS_DRAWN for i in (1, 2)}
+"""Changes that survive, because what they say is true as well.
+
+A second moment, a variance or an expectation is taken given samples that the vector is independent of: those of the other source
+at the same step or of the next step, or without those of the step before. For ComFedL: the mean over a fresh draw of clients is taken given
+more draws, or one draw less, at a point that does not depend on them."""
 
 
 @pytest.mark.slow
@@ -75,6 +108,31 @@ def test_every_change_is_noticed(name):
     found = survey(get_theorem(name))
     print(found)
     assert found.tried == found.of and found.share >= Fraction(99, 100), str(found)
+    assert set(found.survivors) == set(SLACK.get(name, ())), str(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in derivation_names() if name.partition(" ")[0] in SLACK])
+def test_what_survives_is_true(name):
+    """The steps that such a change makes different hold on exact instances."""
+    before = established(name)
+    theorem, case = name.partition(" ")[::2]
+    styles = [style for style in STYLES if style.name in ("straight, small", "bent apart", "bent with noise")]
+    tried = set()
+    for mutant in mutants(before.derivation):
+        if case + mutant.where not in SLACK[theorem]:
+            continue
+        try:
+            changed = begin(mutant.value, before.theorem, before.label)
+            for step in mutant.value.steps:
+                changed = changed.after(step)
+        except ProofError:
+            continue  # the change the other way is refused
+        facts = {step: f for step, f in changed.state.facts.items() if f != before.state.facts[step]}
+        found = examine(changed, {style: instance(style, changed) for style in styles}, facts)
+        assert not found.failed and (found.compared or not facts), f"{mutant.where}: {found}"
+        tried.add(case + mutant.where)
+    assert tried == {place for place in SLACK[theorem] if place.startswith(case)}
 
 
 def test_outcomes():
