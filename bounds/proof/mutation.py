@@ -1,6 +1,7 @@
 """Every small change of a derivation or of a statement, one at a time, to see that the check notices it.
 
-python -m fedco.bounds.proof.mutation [SAMPLE] prints the outcomes for every derivation; without a sample it tries every change.
+python -m fedco.bounds.proof.mutation [SAMPLE] [ID ...] prints the outcomes for every derivation, or for those named; without a
+sample it tries every change.
 """
 
 from __future__ import annotations
@@ -260,5 +261,7 @@ def with_statement(theorem: Theorem, statement: Statement) -> Theorem:
 
 
 if __name__ == "__main__":
-    for name in derived_ids():
-        print(survey(get_theorem(name), int(sys.argv[1]) if len(sys.argv) > 1 else 0), flush=True)
+    given = sys.argv[1:]
+    size = int(given.pop(0)) if given and given[0].isdigit() else 0
+    for name in given or derived_ids():
+        print(survey(get_theorem(name), size), flush=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import combinations_with_replacement, pairwise
+from typing import Any
 
 from .kernel.region import Certificate, Region
 from .kernel.signomial import Monomial, Param, Signomial
@@ -52,7 +54,14 @@ def negative_at(value: Signomial, points: Iterable[Point]) -> Point | None:
 
 
 def certificate_for(value: Signomial, region: Region) -> Certificate | None:
-    """Products of conditions that leave nothing negative, or None where none was found."""
+    """Products of conditions that leave nothing negative, or None where none was found; remembered."""
+    parts = (region.conditions, region.formulas, region.powers, region.quotients)
+    return _looked_for(value, *(tuple(part.items()) for part in parts))
+
+
+@lru_cache(maxsize=4096)
+def _looked_for(value: Signomial, *parts: tuple[Any, ...]) -> Certificate | None:
+    region = Region(*(dict(part) for part in parts))
     for attempt in (_by_counts, _single, _expanded, _double):
         found = attempt(value, region)
         if found is not None and region.certified(value, found):
