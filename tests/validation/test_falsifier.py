@@ -444,7 +444,7 @@ def test_what_a_corollary_chooses_for_itself_is_no_condition_of_its_theorem() ->
 def test_a_whole_number_that_does_not_depend_on_the_horizon_prescribes_none() -> None:
     """FCSG's first batch is as large as the others; Corollary 4.2's period is a root of the horizon."""
     theorem = target_of(get_theorem("fcsg.theorem_4_1"), "corrected")
-    assert max(i.horizon for i in islands(theorem, Formula(theorem.theorem, "corrected"))) == 256
+    assert max(i.stepped for i in islands(theorem, Formula(theorem.theorem, "corrected"))) == 256
     corollary = target_of(get_theorem("fcsg.corollary_4_2"), "corrected")
     for island in islands(corollary, Formula(corollary.theorem, "corrected")):
         assert island.clients**3 * island.period**4 == island.horizon

@@ -14,9 +14,12 @@ from fedco.bounds.registry import get_theorem
 from fedco.synthetic.families.piecewise import FAMILIES
 from fedco.validation.falsifier import falsify
 from fedco.validation.falsifier.attack import falsify_changes
+from fedco.validation.falsifier.confirm import NotConfirmed, confirm
+from fedco.validation.falsifier.cube import Cube
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import NECESSARY, as_table, each_term
 from fedco.validation.falsifier.exact.curve import Curve
+from fedco.validation.falsifier.exact.long_run import long_average_square
 from fedco.validation.falsifier.exact.noise import AllPaths, Bends, Mean, Noisy
 from fedco.validation.falsifier.exact.problem import Instance, exact_problem
 from fedco.validation.falsifier.exact.run import CannotReplay, _mean_square, _Run, average_square, constant, scalar
@@ -24,8 +27,11 @@ from fedco.validation.falsifier.exact.tensor import InexactError
 from fedco.validation.falsifier.formula import Formula, Panel
 from fedco.validation.falsifier.hidden import any_value
 from fedco.validation.falsifier.island import REJECTED, _guided
+from fedco.validation.falsifier.long_run import Counted, long_squares
 from fedco.validation.falsifier.noise import Run, expected_squares, moments, paths, signs_of
+from fedco.validation.falsifier.rounding import confirmed, drafts
 from fedco.validation.falsifier.search import islands
+from fedco.validation.falsifier.spaces import in_unit
 from fedco.validation.runs.bundle import read, replay
 from fedco.validation.runs.refutations import REGISTRY
 
@@ -344,3 +350,118 @@ def test_the_bias_of_a_nonlinear_outer_function_is_seen() -> None:
     kept, dropped = island.scores(points, Panel(formula, (None, Change("bias", "dropped"))))
     assert kept.max() < 0
     assert 10 ** dropped.max() > 1.1
+
+
+# --- long runs, in powers of what a round does ---
+
+
+@pytest.mark.parametrize(("every", "after"), [(1, False), (1, True), (2, True)])
+@pytest.mark.parametrize("kind", ["local_composite", "shared_composite"])
+def test_a_long_run_in_powers_is_the_run_step_by_step(kind: str, every: int, after: bool) -> None:
+    """In balls and in doubles, for numbers of rounds that are and are not 1 + 2^j."""
+    instance, period = INSTANCES[kind], 2
+    problem, method, run = exact_problem(instance), METHODS[kind](scalar), run_in_doubles(instance, 8)
+    for rounds in (2, 4):
+        stepped, _ = average_square(method, problem, rounds * period, every=every, after=after)
+        low, high = long_average_square(method, problem, rounds * period, period, every=every, after=after)
+        assert low <= stepped <= high and high - low < Q(1, 10**100)
+        squares, astray = long_squares(run, run, 2, Counted(period, every, after), [rounds])
+        assert squares[0, 0] == pytest.approx(float(stepped), rel=1e-10)
+        assert astray[0] == 0
+
+
+def test_sums_over_many_rounds_are_the_limit_of_a_linear_recursion() -> None:
+    """x -> (1 - eta a) x - eta s: E F'^2 tends to a eta s^2 / (2 - eta a), here far beyond what can be stepped through."""
+    parameters = {"gradient_noise": [Q(1)], "knots": [[Q(-9), Q(9)]], "slopes": [[Q(-9), Q(9)]], "start": Q(0)}
+    problem = exact_problem(Instance("federated", parameters))
+    low, high = long_average_square(LocalSGD(eta=scalar(Q(1, 4)), tau=1), problem, 2**40, 1)
+    assert float(low) == pytest.approx(float(high)) == pytest.approx(float(Q(1, 4) / (2 - Q(1, 4))))
+
+
+def test_a_long_run_that_leaves_the_bowl_in_the_end_is_refused() -> None:
+    """The noise of one round stays inside the bowl, that of many together does not."""
+    for width, is_left in ((Q(9, 10), True), (Q(13, 10), False)):
+        parameters = {"gradient_noise": [Q(1)], "knots": [[-width, width]], "slopes": [[-width, width]], "start": Q(0)}
+        instance = Instance("federated", parameters)
+        problem, method = exact_problem(instance), LocalSGD(eta=scalar(Q(1, 4)), tau=1)
+
+        def build(lanes: int, instance: Instance = instance):
+            family = in_doubles(instance, lanes)
+            return LocalSGD(eta=0.25, tau=1), family, Start(x=family.start)
+
+        linear = in_doubles(Instance("federated", {**parameters, "knots": [[-9, 9]], "slopes": [[-9, 9]]}), 1)
+
+        def unbent(lanes: int, linear=linear):
+            tall = {name: tensor.repeat_interleave(lanes, 0) for name, tensor in linear.parameters.items()}
+            family = type(linear)(tall)
+            return LocalSGD(eta=0.25, tau=1), family, Start(x=family.start)
+
+        _, astray = long_squares(Run(build, 1, 1), Run(unbent, 1, 1), 1, Counted(1, 1, False), [2, 2**20 + 1])
+        assert (astray[0] > 0) == is_left
+        long_average_square(method, problem, 2, 1)
+        if is_left:
+            with pytest.raises(Bends, match="kink"):
+                long_average_square(method, problem, 2**20, 1)
+        else:
+            assert long_average_square(method, problem, 2**20, 1)[0] > 0
+
+
+def test_rounds_that_differ_are_not_run_in_powers() -> None:
+    class Decaying(LocalSGD):
+        def local_step(self, problem, state, draws, t):
+            return replace(self, eta=scalar(Q(1, 4 + t))).over(1).plain(problem, state, draws, t)
+
+        def plain(self, problem, state, draws, t):
+            return LocalSGD.local_step(self, problem, state, draws, t)
+
+    problem = exact_problem(INSTANCES["federated"])
+    with pytest.raises(CannotReplay, match="does not do the same in every round"):
+        long_average_square(Decaying(eta=scalar(Q(1, 4)), tau=3), problem, 3 * 2**20, 3)
+    assert long_average_square(LocalSGD(eta=scalar(Q(1, 400)), tau=3), problem, 3 * 2**20, 3)[0] > 0
+
+
+def test_what_depends_on_one_sign_is_affine_in_it_whatever_bends() -> None:
+    """A sign has two values; a part of a state, which has a whole range, has not."""
+    tent = Curve(((Q(-1), Q(0)), (Q(0), Q(1)), (Q(1), Q(0))))
+    assert Noisy(Q(0), {3: Q(1)}).at(tent) == Noisy(Q(0), {})
+    assert Noisy(Q(1, 2), {3: Q(1, 2)}).at(tent) == Noisy(Q(1, 2), {3: Q(-1, 2)})
+    for parts in ({-1: Q(1)}, {3: Q(1), 4: Q(1)}):
+        with pytest.raises(Bends):
+            Noisy(Q(0), parts).at(tent)
+
+
+def test_a_noise_term_is_missed_at_the_end_of_a_very_long_run() -> None:
+    """No short run shows that the variance of Theorem 3.4 is needed; a long one does, and the theorem as stated holds on it."""
+    target = target_of(get_theorem("local_scgdm.theorem_3_4"), "corrected")
+    formula = Formula(target.theorem, "corrected")
+    change = Change("gradient_noise", "dropped")
+    panel = Panel(formula, (change, None))
+    listed = [i for i in islands(target, formula) if i.law == "powers" and i.clients == 1 and i.period == 1]
+    island = next(i for i in listed if i.space.name.startswith("bowls"))
+    points = np.random.default_rng(0).random((256, island.size))
+    missing, whole = island.scores(points, panel)
+    assert missing.max() > 1.9 and whole.max() < 1e-3
+    weaker = target_of(target.theorem, "corrected", change)
+    candidate = island.candidate(points[missing.argmax()], panel)
+    for made in drafts(weaker, formula, candidate, {}):
+        found = confirmed(weaker, formula, made)
+        assert found.ratio > 50 and found.claimed.hyperparameters["T"] > 10**9
+        with pytest.raises(NotConfirmed, match="the bound holds"):
+            confirm(target, found.claimed)
+        break
+
+
+def test_another_unit_of_the_variable_changes_no_value() -> None:
+    for kind, instance in INSTANCES.items():
+        plain = in_doubles(instance, 1)
+        numbers = {name: tensor.numpy() for name, tensor in plain.parameters.items()}
+        cube = Cube(np.full((1, 1), 0.9))
+        unit = float(Cube(np.full((1, 1), 0.9)).unit(3)[0])
+        other = FAMILIES[kind]({n: torch.from_numpy(v) for n, v in in_unit(kind, numbers, cube).items()})
+        now, before = other.constants(), plain.constants()
+        assert unit > 1
+        assert now["objective_gap"].item() == pytest.approx(before["objective_gap"].item())
+        assert now["objective_smoothness"].item() == pytest.approx(unit**2 * before["objective_smoothness"].item())
+        for name in ("noncompositional_gradient_noise", "local_gradient_noise"):
+            if name in now:
+                assert now[name].item() == pytest.approx(unit * before[name].item())

@@ -20,6 +20,7 @@ from ...bounds.language.theorem import Condition
 from ..lemmas.trace import Trace
 from .declared import Target
 from .exact.interval import Ends, Interval
+from .exact.long_run import long_average_square
 from .exact.noise import expectation
 from .exact.problem import ExactProblem, Instance, exact_problem
 from .exact.run import (
@@ -41,6 +42,8 @@ Q = Fraction
 _BITS = 384
 _LENGTHS = ("iterations", "rounds")
 _LONGEST_LEMMA = 256
+_STEPPED = 160
+"""Longer runs with noise are not stepped through; MOST_STEPS is the limit of those without."""
 
 
 class NotConfirmed(ValueError):
@@ -219,7 +222,11 @@ def _left(target: Target, claimed: Claimed, problem: ExactProblem, point: Mappin
         if not low <= problem.start <= high:
             raise CannotReplay("the start is not in the interval")
         return endless_square(method, problem, period, claimed.interval, every=every)
-    return average_square(method, problem, target.steps(whole), every=every, after=target.average == "after")
+    steps, after = target.steps(whole), target.average == "after"
+    if steps > (_STEPPED if problem.is_noisy else MOST_STEPS):
+        period = next((whole[n] for n, b in target.symbols.items() if b.quantity.name == "communication_period"), 1)
+        return long_average_square(method, problem, steps, period, every=every, after=after)
+    return average_square(method, problem, steps, every=every, after=after)
 
 
 def _whole_rounds(target: Target, whole: Mapping[str, int], period: int) -> None:

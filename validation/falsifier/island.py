@@ -13,7 +13,7 @@ import torch
 from ...algorithms import drive
 from ...algorithms.engine.method import Start
 from ...algorithms.engine.metrics import gradient_norm_squared
-from ...ranges import AT_MOST
+from ...ranges import AT_MOST, AtMost
 from ...synthetic.families.piecewise import FAMILIES, Family, MetaFamily
 from ..lemmas.trace import Trace
 from .bowls import with_noise
@@ -21,9 +21,10 @@ from .cube import Cube
 from .declared import Target
 from .formula import Formula, Panel
 from .lemma import Place, balanced, rounding_of, rows_of, trace_of, unseen
+from .long_run import Counted, floor_of, long_squares, stretched
 from .noise import Lanes, Run, expected_squares, moments, paths, signs_of
 from .properties import imposing
-from .spaces import Space
+from .spaces import Space, in_unit
 
 Array = np.ndarray
 Values = dict[str, Any]
@@ -48,6 +49,10 @@ _EACH_GENERATION, _EACH_STEP, _EACH_LANE_STEP = 6e-3, 9e-5, 1.1e-7
 the islands of eight statements on one core, of which 90% took between half and four times that."""
 _EACH_RUN_BEGUN = 10
 """Steps that take as long as it takes to begin a run: the start that stays is solved for in many short ones."""
+_LEAST_WEIGHT = 4
+"""A weight of what is new in a moving average is 1 for half of the coordinate, else down to ten to minus this."""
+_LONGER, _STATE_PARTS = 3, 3
+"""A run in powers is compared at lengths that double so often from one to the next; numbers that a client keeps, about."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +108,8 @@ class Island:
         settings: further whole numbers of the family (the fine-tuning steps).
         stays: solve for a start that a round maps to itself, and let the run be endless.
         hidden: value of a constant that the paper hides in O(.).
-        law: how expectations are taken where there is noise: "moments" of runs that stay affine in it, or all "paths" of
-            short ones; empty where there is none.
+        law: how expectations are taken where there is noise: "moments" of runs that stay affine in it, by "powers" of what
+            a round does where they are long, or all "paths" of short ones; empty where there is none.
     """
 
     target: Target
@@ -121,8 +126,13 @@ class Island:
     @property
     def name(self) -> str:
         endless = ", a start that stays" if self.stays else f", horizon {self.horizon}"
-        noise = {"": "", "moments": ", noise in closed moments", "paths": ", all paths of noise"}[self.law]
+        noise = {"": "", "paths": ", all paths of noise"}.get(self.law, f", noise in closed {self.law}")
         return f"{self.space.name}: {self.clients} clients, rounds of {self.period}{endless}{noise}"
+
+    @property
+    def stepped(self) -> int:
+        """What its runs are stepped through, in the unit of the horizon: of a long run in powers the first few rounds."""
+        return self.period * self.clients if self.law == "powers" else self.horizon
 
     @cached_property
     def size(self) -> int:
@@ -136,6 +146,10 @@ class Island:
 
         What is searched next must not depend on how fast this machine is at the moment.
         """
+        if self.law == "powers":
+            lanes = count * self.clients * (1 + self.clients * (_STATE_PARTS + 2 * self.period))
+            begun = len(self._powers) * _EACH_RUN_BEGUN * _EACH_STEP
+            return _EACH_GENERATION + begun + 3 * self.period * (_EACH_STEP + lanes * _EACH_LANE_STEP)
         rest = (_REST_BISECTIONS + 3) * (self.period + _EACH_RUN_BEGUN)
         steps = rest if self.stays else self.walked
         lanes = count * (len(self._lanes) if self.law else 1) * self.clients
@@ -198,7 +212,7 @@ class Island:
         parameters = self.space.decode(cube, self.clients, self.settings)
         if self.law == "paths" and not self.space.own_noise:
             parameters = with_noise(cube, parameters)
-        parameters = self._imposed(parameters)
+        parameters = self._imposed(in_unit(self.target.kind, parameters, cube))
         values: Values = {}
         for name, binding in self.target.symbols.items():
             if binding.quantity.role == "hyperparameter" and name not in self.formula.determined:
@@ -224,6 +238,8 @@ class Island:
             return self.clients * (1.0 if self._counts_are_least else cube.whole(5))
         if domain == "positive integer":
             return 1.0 if self._counts_are_least else cube.whole(9)
+        if quantity in AT_MOST and AT_MOST[quantity] == AtMost(why=AT_MOST[quantity].why):
+            return cube.limit(_LEAST_WEIGHT)  # at most 1
         return cube.log(-9.5, -1) if quantity == "difference_step" else cube.log(-2.5, 2.5)
 
     @cached_property
@@ -248,7 +264,9 @@ class Island:
             parameters, astray = self._at_rest(parameters, values, len(points))
             family = self._family(parameters, len(points))
             values = {**values, **self._constants(family)}
-        if self.law:
+        if self.law == "powers":
+            left, listed, astray = self._long(parameters, values, len(points))
+        elif self.law:
             squares, astray = self._expected(parameters, values, len(points))
             left, listed = self._averaged(squares)
         else:
@@ -415,8 +433,8 @@ class Island:
                 filled = np.nan_to_num(np.broadcast_to(value, (count,)), nan=0.0, posinf=0.0, neginf=0.0)
                 handed[name] = torch.from_numpy(np.maximum(filled, 0.0))
         for name, per in self._weights:
-            reach = 1.0 if per is None else handed[per].clamp_min(1e-300)
-            handed[name] = torch.minimum(handed[name], torch.as_tensor((1 - 1e-12) / reach, dtype=torch.float64))
+            most = torch.ones(1, dtype=torch.float64) if per is None else (1 - 1e-12) / handed[per].clamp_min(1e-300)
+            handed[name] = torch.minimum(handed[name], most)
         handed |= {n: 1.0 for n, b in self.target.symbols.items() if b.quantity.name == "participation"}
         return self.target.method(handed)
 
@@ -485,6 +503,26 @@ class Island:
     def _expected(self, parameters: Mapping[str, Array], values: Values, count: int) -> tuple[Array, Array]:
         squares, astray = expected_squares(self._noisy_run(parameters, values, count), self.clients, self._lanes)
         return squares[:: self._every()], astray
+
+    def _long(
+        self, parameters: Mapping[str, Array], values: Values, count: int
+    ) -> tuple[list[Array], list[float], Array]:
+        """The left side for lengths up to the longest, and how far the runs are from affine."""
+        counted = Counted(self.period, self._every(), self.target.average == "after")
+        rounds = self._powers
+        linear = stretched(parameters)
+        runs = [self._noisy_run(p, values, count) for p in (parameters, linear)]
+        squares, astray = long_squares(runs[0], runs[1], self.clients, counted, rounds)
+        squares = np.maximum(squares - floor_of(linear), 0.0)
+        return list(squares), [float(self.horizon // rounds[-1] * number) for number in rounds], astray
+
+    @cached_property
+    def _powers(self) -> list[int]:
+        """The rounds of the runs that are compared in powers of a round, the longest last."""
+        longest = self.steps_of(self.horizon) // self.period
+        doublings = (longest - 1).bit_length()
+        fewer = [] if self.horizon_decides else [1 + 2**j for j in range(doublings % _LONGER, doublings, _LONGER)]
+        return [*(number for number in fewer if number < longest), longest]
 
     def _every(self) -> int:
         whole = {

@@ -51,6 +51,8 @@ _SCHEDULED_HORIZONS, _PROBED, _LEAST_ADMITTED = (16, 64, 256, 1024, 4096), 512, 
 _ENDLESS_HORIZON = 16
 _MOST_SIGNS, _SHORT = 160, (8, 4, 2, 1)
 """Signs of a run in closed moments, and rounds of a run over all paths."""
+_MANY, _LONGEST_POWER, _SCHEDULED_POWERS = 8, 31, (5, 8, 11, 14)
+"""Of runs in powers of what a round does: clients; the power of 2 in rounds; powers of 4 in steps where a schedule has them."""
 _ROUNDS = (2, 4)
 """Of the runs along which a lemma is compared."""
 _LONGEST, _MOST_HORIZONS = 1024, 4
@@ -143,6 +145,13 @@ def _noisy(target: Target, formula: Formula, silent: list[Island]) -> Iterator[I
         for space in NOISY[target.kind]:
             yield from _affordable(replace(island, space=space, law="moments"), _MOST_SIGNS)
     shortest = {(i.clients, i.period): i for i in reversed(silent) if not i.stays}
+    is_length_free = target.length is not None and target.length not in formula.fixed
+    if target.link is None and is_length_free and not any(i.schedules for i in silent):
+        many = () if any(total % _MANY for total in _whole(target, formula, "clients")) else (_MANY,)
+        for island in shortest.values():
+            for clients in (island.clients, *many) if island.clients > 1 else (island.clients,):
+                for space in (*NOISY[target.kind], *BENT.get(target.kind, ())):
+                    yield from _in_powers(replace(island, space=space, law="powers", clients=clients))
     if target.link is None and not any(i.schedules for i in silent):
         for island in shortest.values():
             for space in [*(s for s in SPACES[target.kind] if s.name != SILENT_BOWL), *BENT.get(target.kind, ())]:
@@ -157,6 +166,21 @@ def _has_batches(target: Target, formula: Formula) -> bool:
     counts = [n for n, b in target.symbols.items() if b.quantity.domain == "positive integer"]
     known = {target.named(quantity) for quantity in ("communication_period", "clients", "fine_tuning_steps")}
     return any(formula.fixed.get(n, 1) != 1 for n in counts if n not in known and n != target.length)
+
+
+def _in_powers(island: Island) -> Iterator[Island]:
+    """A long run, of which every length is compared; where a schedule depends on the length, the lengths that are admissible.
+
+    These are clients times powers of 4: schedules have roots of clients over the length, which are rational then.
+    """
+    of_a_round = next(h for h in range(1, island.period + 1) if island.steps_of(h) >= island.period)
+    if not island.horizon_decides:
+        yield replace(island, horizon=of_a_round * (1 + 2**_LONGEST_POWER))
+        return
+    for power in _SCHEDULED_POWERS:
+        longer = replace(island, horizon=island.clients * 4**power)
+        if longer.admits(_probe(longer)).sum() >= _LEAST_ADMITTED:
+            yield longer
 
 
 def _affordable(island: Island, most: int) -> Iterator[Island]:
@@ -330,11 +354,11 @@ class _Search:
 
         Long runs get fewer points, so that the sample takes seconds.
         """
-        for index in sorted(range(len(self.islands)), key=lambda i: self.islands[i].horizon):
+        for index in sorted(range(len(self.islands)), key=lambda i: self.islands[i].stepped):
             if self.is_over:
                 return
             island = self.islands[index]
-            count = max(_LEAST_SAMPLED, min(_SAMPLED, _SAMPLED * _SAMPLED_STEPS // _next_power(island.horizon)))
+            count = max(_LEAST_SAMPLED, min(_SAMPLED, _SAMPLED * _SAMPLED_STEPS // _next_power(island.stepped)))
             visit = _Visit(self, index, self.claims[0])
             visit.objective(Sobol(island.size, rng=np.random.default_rng([self.seed, index])).random(count).T)
             visit.after_generation()

@@ -238,6 +238,28 @@ def _started(parameters: Parameters, shift: Array) -> Parameters:
     return {**parameters, "start": shift * reach}
 
 
+_BY_UNIT: Mapping[str, Mapping[str, int]] = {
+    "federated": {"knots": -1, "slopes": 1, "gradient_noise": 1, "start": -1},
+    "local_composite": {"inner_slope": 1, "start": -1},
+    "conditional": {"inner_slope": 1, "start": -1},
+    "shared_composite": {"inner_slope": 1, "extra_knots": -1, "extra_slopes": 1, "gradient_noise": 1, "start": -1},
+}
+"""Kind -> the power of the unit of the variable in each parameter."""
+
+
+def in_unit(kind: str, parameters: Parameters, cube: Cube) -> Parameters:
+    """The same instances with the variable measured in another unit, where a kind has one that is free."""
+    powers = _BY_UNIT.get(kind)
+    if powers is None:
+        return parameters
+    unit = cube.unit(3)
+    made = dict(parameters)
+    for name, power in powers.items():
+        array = made[name]
+        made[name] = array * (unit**power).reshape(-1, *[1] * (array.ndim - 1))
+    return made
+
+
 _BOWL, SILENT_BOWL = "bowls with noise", "bowls"
 SPACES: Mapping[str, tuple[Space, ...]] = {
     "federated": (
@@ -291,7 +313,6 @@ NOISY: Mapping[str, tuple[Space, ...]] = {
 }
 """Kind -> the spaces whose runs are affine in their noise, where the family of the kind has noise."""
 
-BENT: Mapping[str, tuple[Space, ...]] = {
-    "conditional": (Space("a tent as slope, noise that leads to its feet", _tent, own_noise=True),),
-}
-"""Kind -> further spaces for short runs over all paths, whose noise lies where functions bend."""
+_FEET = Space("a tent as slope, noise that leads to its feet", _tent, own_noise=True)
+BENT: Mapping[str, tuple[Space, ...]] = {"conditional": (_FEET,), "local_composite": (_FEET,)}
+"""Kind -> further spaces whose noise lies where functions bend: runs over all paths, or long ones that stay where they are."""

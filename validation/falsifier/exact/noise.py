@@ -54,7 +54,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Noisy:
-    """centre + sum of parts[j] s_j with independent fair signs s_j."""
+    """centre + sum of parts[j] s_j with independent fair signs s_j; those below 0 stand for any number from -1 to 1."""
 
     centre: Fraction
     parts: Mapping[int, Fraction]
@@ -86,6 +86,8 @@ class Noisy:
         return -self + other
 
     def _scaled(self, by: Fraction) -> Noisy:
+        if by == 0:
+            return Noisy(Q(0), {})
         return Noisy(by * self.centre, {index: by * part for index, part in self.parts.items()})
 
     def __mul__(self, other: Any) -> Any:
@@ -111,9 +113,13 @@ class Noisy:
         return low
 
     def at(self, curve: Curve) -> Noisy:
-        """The curve at it, where one piece covers every value."""
+        """The curve at it: one piece covers every value, or there are only two, and whatever has two is affine in the sign."""
         if not self.reach:
             return Noisy(curve(self.centre), {})
+        index, part = next(iter(self.parts.items()))
+        if len(self.parts) == 1 and index >= 0:
+            up, down = curve(self.centre + part), curve(self.centre - part)
+            return Noisy((up + down) / 2, {} if up == down else {index: (up - down) / 2})
         moved = self._scaled(self._rate(curve))
         return Noisy(curve(self.centre), moved.parts)
 

@@ -1,0 +1,307 @@
+"""Second moments of runs of any length, where a round is affine in its state and in its signs: by powers of what a round does.
+
+The first round is run with each sign alone. Every later round does the same: with z the state less that after the first round,
+
+    z -> A z + b + C xi,    gradients  H z + h + G xi,
+
+so that the sum of squared gradients over R rounds needs log2(R) products of small matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .columns import Columns
+from .noise import Run, SignTable
+
+Array = np.ndarray
+_STRETCH = 100.0
+"""How far the kinks of a bowl are moved, so that what a round does is read off an affine map."""
+_MOVED = 3
+"""Rounds in which it is seen by how much every part of the state moves."""
+_ROUNDING, _FLOOR = 1e-6, 1e-14
+"""Relative: how far an affine round may be off, and what of a gradient is nothing but rounding."""
+NO_STATE = ("active",)
+"""Fields of a state that no step moves."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Which steps of a round count: those before which, or after which, a gradient is taken, every so many."""
+
+    period: int
+    every: int
+    after: bool
+
+    def at(self, t: int) -> bool:
+        """Whether the time t counts, in a round that begins at 0."""
+        within = 0 < t <= self.period if self.after else 0 <= t < self.period
+        return within and t % self.every == 0
+
+    @property
+    def number(self) -> int:
+        return sum(self.at(t) for t in range(self.period + 1))
+
+
+def stretched(parameters: Mapping[str, Array]) -> dict[str, Array]:
+    """Bowls whose two kinks are moved far away; the slopes of every other function stay as they are."""
+    made = dict(parameters)
+    for knots, slopes in (("knots", "slopes"), ("extra_knots", "extra_slopes")):
+        if knots in made and made[knots].shape[-1] == 2:
+            for name in (knots, slopes):
+                middle = made[name].mean(axis=-1, keepdims=True)
+                made[name] = middle + _STRETCH * (made[name] - middle)
+    return made
+
+
+def floor_of(linear: Mapping[str, Array]) -> Array:
+    """Squared gradients that are nothing but rounding, `(instances,)`, for stretched parameters."""
+    steep = np.abs(linear["slopes"]).max(axis=(1, 2))
+    if "inner_slope" in linear:
+        steep = steep * np.abs(linear["inner_slope"]).max(axis=1)
+    if "extra_slopes" in linear:
+        steep = steep + np.abs(linear["extra_slopes"]).max(axis=(1, 2))
+    found: Array = (_FLOOR * steep) ** 2
+    return found
+
+
+class _Lanes:
+    """A method on a family, every instance with some lanes, from its start or from states that are handed in."""
+
+    def __init__(self, run: Run, table: Tensor, clients: int) -> None:
+        self.instances, self.lanes, self.table, self.clients = run.instances, table.shape[-2], table, clients
+        method, self.family, self.start = run.build(self.lanes)
+        method.check(self.family)
+        self.method = method.over(1)
+        self.columns = Columns()
+        self.state: Any = None
+
+    def draws(self, step: int = -1) -> SignTable:
+        return SignTable(self._rows, self.clients, step, self.columns)
+
+    @property
+    def _rows(self) -> Tensor:
+        return self.table.repeat(self.instances, 1) if self.table.ndim == 2 else self.table.flatten(0, 1)
+
+    def begin(self) -> None:
+        self.state = self.method.init(self.family, self.start, self.draws())  # type: ignore[arg-type]
+
+    def gradient(self) -> Array:
+        """Of the objective at the averaged model, `(instances, lanes)`."""
+        found: Array = self.family.gradient(self.state.average)[:, 0].numpy().reshape(self.instances, self.lanes)
+        return found
+
+    def round(self, first: int, counted: Counted) -> Array:
+        """One round from time `first` on; the gradients that count, `(times, instances, lanes)`."""
+        seen = []
+        for t in range(counted.period + 1):
+            if counted.at(t):
+                seen.append(self.gradient())
+            if t < counted.period:
+                draws: Any = self.draws(first + t)
+                stepped = self.method.local_step(self.family, self.state, draws, first + t)
+                self.state = self.method.communicate(self.family, stepped, first + t)
+        return np.stack(seen)
+
+    def flat(self) -> Array:
+        """The state as numbers, `(instances, lanes, size)`."""
+        parts = [value.reshape(self.instances, self.lanes, -1) for _, value in moving(self.state)]
+        return torch.cat(parts, dim=-1).numpy()
+
+    def put(self, like: Any, numbers: Array) -> None:
+        """A state of the form of another, with these numbers `(instances, lanes, size)`."""
+        first, made = 0, {}
+        for name, value in moving(like):
+            size = value[0].numel()
+            part = torch.from_numpy(np.ascontiguousarray(numbers[..., first : first + size]))
+            made[name], first = part.reshape(-1, *value.shape[1:]), first + size
+        still = {f.name: getattr(like, f.name) for f in fields(like) if f.name in NO_STATE}
+        kept = {n: v if v is None else v[:1].repeat(len(numbers) * self.lanes, 1) for n, v in still.items()}
+        self.state = replace(like, **made, **kept)
+
+
+def moving(state: Any) -> Iterator[tuple[str, Any]]:
+    """The parts of a state that steps move, by name."""
+    for declared in fields(state):
+        if declared.name not in NO_STATE:
+            yield declared.name, getattr(state, declared.name)
+
+
+@dataclass(frozen=True)
+class _Affine:
+    """What a round does, `(instances, ...)`, the constant 1 being the last coordinate of the state."""
+
+    step: Array
+    noise: Array
+    seen: Array
+    seen_noise: Array
+
+
+def long_squares(true: Run, linear: Run, clients: int, counted: Counted, rounds: Sequence[int]) -> tuple[Array, Array]:
+    """The mean of E|grad F(xbar)|^2 over numbers of rounds, `(numbers, instances)`, and how far the runs are from affine.
+
+    Args:
+        true, linear: the instances, and the same with kinks far away.
+        rounds: rising, each at least 2.
+
+    The second is 0 where a run stays, for the most rounds, where the true instance is the linear one.
+    """
+    with torch.no_grad(), np.errstate(all="ignore"):
+        first, at, like, spread, unit = _first_round(linear, clients, counted)
+        affine = _affine(linear, clients, counted, at, like, unit)
+        start = np.zeros((len(at), at.shape[1] + 1, at.shape[1] + 1))
+        start[:, :-1, :-1] = spread @ spread.swapaxes(1, 2)
+        start[:, -1, -1] = 1.0
+        found = [
+            (first + total) / (count * counted.number)
+            for count, total in zip(rounds, _totals(affine, start, [r - 1 for r in rounds]), strict=True)
+        ]
+        reach = _reach(affine, spread, (rounds[-1] - 1).bit_length())
+        astray = _astray(true, clients, counted, at, like, unit, affine, reach)
+    return np.maximum(np.stack(found), 0.0), astray
+
+
+def _counts(run: Run, clients: int, counted: Counted) -> tuple[int, Any]:
+    """Signs of the first round, and what a state looks like after it."""
+    lanes = _Lanes(run, torch.zeros(1, 0, dtype=torch.float64), clients)
+    lanes.begin()
+    lanes.round(0, counted)
+    return lanes.columns.count, lanes.state
+
+
+def _first_round(run: Run, clients: int, counted: Counted) -> tuple[Array, Array, Any, Array, Array]:
+    """Its summed squares, the state after it without noise, its form, what each sign does to it, and units of the state."""
+    count, like = _counts(run, clients, counted)
+    mixed = torch.from_numpy(np.random.default_rng(0).choice([-1.0, 1.0], size=(1, count)))
+    lanes = _Lanes(run, torch.cat([_one_turned(count), mixed]), clients)
+    lanes.begin()
+    base, alone = _split(lanes.round(0, counted)[..., :-1])
+    squares = (base**2 + (alone**2).sum(-1)).sum(0)
+    at, spread = _split(lanes.flat()[:, :-1].swapaxes(1, 2))
+    moved = np.abs(lanes.flat() - at[:, None]).max(axis=1)
+    lanes.table = mixed.expand(count + 2, -1)
+    for more in range(1, _MOVED):
+        lanes.columns = Columns()
+        lanes.round(more * counted.period, counted)
+        moved = np.maximum(moved, np.abs(lanes.flat() - at[:, None]).max(axis=1))
+    unit = np.where(moved > 1e-13 * np.abs(at), moved, 0.0)
+    return squares, at, like, np.where(unit[..., None] > 0, spread / np.where(unit > 0, unit, 1)[..., None], 0.0), unit
+
+
+def _one_turned(count: int) -> Tensor:
+    """All signs up, and each of them alone down: a run need only be affine in signs, not defined without them."""
+    return torch.ones(1 + count, count, dtype=torch.float64) - 2 * torch.cat(
+        [torch.zeros(1, count, dtype=torch.float64), torch.eye(count, dtype=torch.float64)]
+    )
+
+
+def _split(values: Array) -> tuple[Array, Array]:
+    """The mean `(...)` and what each sign adds `(..., signs)`, from lanes `(..., 1 + signs)` with one sign turned in each."""
+    each = (values[..., :1] - values[..., 1:]) / 2
+    return values[..., 0] - each.sum(-1), each
+
+
+def _affine(run: Run, clients: int, counted: Counted, at: Array, like: Any, unit: Array) -> _Affine:
+    """A later round, from the state after the first, each part of it moved by its unit, and with each sign alone."""
+    size = at.shape[1]
+    count = _later_signs(run, clients, counted, at, like)
+    up = torch.ones(size, count, dtype=torch.float64)
+    lanes = _Lanes(run, torch.cat([up, _one_turned(count)]), clients)
+    moved = np.zeros((len(at), lanes.lanes, size))
+    moved[:, :size] = np.eye(size) * unit[:, None, :]
+    lanes.put(like, at[:, None] + moved)
+    seen = np.moveaxis(lanes.round(counted.period, counted), 0, 1)
+    ends = ((lanes.flat() - at[:, None]) / np.where(unit > 0, unit, np.inf)[:, None]).swapaxes(1, 2)
+    (shift, pushes), (level, jitter) = _split(ends[..., size:]), _split(seen[..., size:])
+    step = np.zeros((len(at), size + 1, size + 1))
+    step[:, :-1, :-1] = ends[..., :size] - ends[..., size : size + 1]
+    step[:, :-1, -1], step[:, -1, -1] = shift, 1.0
+    noise = np.zeros((len(at), size + 1, count))
+    noise[:, :-1] = pushes
+    rows = np.concatenate([seen[..., :size] - seen[..., size : size + 1], level[..., None]], axis=-1)
+    return _Affine(step, noise, rows, jitter)
+
+
+def _later_signs(run: Run, clients: int, counted: Counted, at: Array, like: Any) -> int:
+    lanes = _Lanes(run, torch.zeros(1, 0, dtype=torch.float64), clients)
+    lanes.put(like, at[:, None])
+    lanes.round(counted.period, counted)
+    return lanes.columns.count
+
+
+def _totals(affine: _Affine, start: Array, rounds: Sequence[int]) -> Iterator[Array]:
+    """The summed squares over so many rounds, from second moments M of the state: with W_R = sum_{r<R} A'^r Q A^r
+
+    <W_R, M> + <V_R, C C'> + R |G|^2,    V_R = sum_{r<R} W_r.
+    """
+    jitter, each = affine.noise @ affine.noise.swapaxes(1, 2), (affine.seen_noise**2).sum(axis=(1, 2))
+    doubled = [_Sums(1, affine.seen.swapaxes(1, 2) @ affine.seen, np.zeros_like(affine.step), affine.step)]
+    for count in rounds:
+        while 2 * doubled[-1].rounds <= count:
+            doubled.append(doubled[-1].then(doubled[-1]))
+        listed = [part for part in doubled if part.rounds & count]
+        whole = listed[0]
+        for part in listed[1:]:
+            whole = whole.then(part)
+        yield (whole.weight * start).sum(axis=(1, 2)) + (whole.later * jitter).sum(axis=(1, 2)) + count * each
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """W_R, V_R and A^R for R rounds, `(instances, size, size)`."""
+
+    rounds: int
+    weight: Array
+    later: Array
+    power: Array
+
+    def then(self, more: _Sums) -> _Sums:
+        """Of these rounds and more after them."""
+        back = self.power.swapaxes(1, 2)
+        return _Sums(
+            self.rounds + more.rounds,
+            self.weight + back @ more.weight @ self.power,
+            self.later + more.rounds * self.weight + back @ more.later @ self.power,
+            more.power @ self.power,
+        )
+
+
+def _reach(affine: _Affine, spread: Array, most: int) -> Array:
+    """How far each part of the state can be from where it was after the first round, at most, in up to 2^most rounds."""
+    power, ever = np.abs(affine.step[:, :-1, :-1]), affine.step[:, :-1, :-1]
+    largest = np.abs(spread)
+    summed = np.abs(affine.step[:, :-1, -1]) + np.abs(affine.noise[:, :-1]).sum(-1)
+    for _ in range(most):
+        largest = np.maximum(largest, power @ largest)
+        summed = summed + (power @ summed[..., None])[..., 0]
+        ever = ever @ ever
+        power = np.abs(ever)
+    found: Array = largest.sum(-1) + summed
+    return found
+
+
+def _astray(
+    run: Run, clients: int, counted: Counted, at: Array, like: Any, unit: Array, affine: _Affine, reach: Array
+) -> Array:
+    """How far a round of the true instances, from states and with signs that push one way, is from the affine one."""
+    inside = np.concatenate([affine.step[:, :-1, :-1], affine.noise[:, :-1]], axis=-1)
+    signs = np.where(inside < 0, -1.0, 1.0)
+    signs = np.concatenate([signs, -signs], axis=1)
+    size = at.shape[1]
+    far = np.nan_to_num(reach, nan=1e300, posinf=1e300)[:, None]
+    lanes = _Lanes(run, torch.from_numpy(signs[..., size:].copy()), clients)
+    states, pushed = signs[..., :size] * far, signs[..., size:]
+    lanes.put(like, at[:, None] + states * unit[:, None])
+    lanes.round(counted.period, counted)
+    ends = (lanes.flat() - at[:, None]) / np.where(unit > 0, unit, np.inf)[:, None]
+    expected = states @ affine.step[:, :-1, :-1].swapaxes(1, 2) + affine.step[:, None, :-1, -1]
+    expected = expected + pushed @ affine.noise[:, :-1].swapaxes(1, 2)
+    off = (np.abs(ends - expected) / (far + 1)).max(axis=(1, 2))
+    off = np.where(np.isfinite(off), off, 1.0)
+    return np.where(off > _ROUNDING, np.clip(off, 1e-3, 1.0), 0.0)
