@@ -409,7 +409,7 @@ def test_a_lemma_in_doubles_and_in_exact_numbers() -> None:
     target = target_of(get_theorem("local_scgdm.lemma_4_1"), "printed")
     formula = Formula(target.theorem, "printed")
     island = next(i for i in islands(target, formula) if i.clients == 2 and i.period == 2)
-    points = np.random.default_rng(3).random((64, island.size))
+    points = np.random.default_rng(3).random((128, island.size))
     scores, compared = island.score(points), 0
     for point in points[(scores > -1) & (scores < 2)]:
         candidate = island.candidate(point)
@@ -426,7 +426,7 @@ def test_a_schedule_in_the_horizon_is_searched_where_its_conditions_hold(name: s
     target = target_of(get_theorem(name), "corrected")
     listed = islands(target, Formula(target.theorem, "corrected"))
     island = next(i for i in listed if i.clients == 1 and i.period == 4 and not i.law and i.horizon > 256)
-    points = np.random.default_rng(0).random((64, island.size))
+    points = np.random.default_rng(0).random((256, island.size))
     assert island.admits(points).sum() >= 2
     assert np.array_equal(island.score(points) > -9, island.admits(points) & (island.score(points) > -9))
     assert 10 ** island.score(points).max() > 0.1
