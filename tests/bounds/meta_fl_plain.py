@@ -124,11 +124,11 @@ def theorem_8_explicit(F_gap, beta, tau, r, n, K, L_F, mu, sigma, gamma):  # doc
     x = beta * L_F
     return {
         "initialisation": 4 * F_gap / (beta * tau * K),
-        "noise": (2 + 400 / 81 * s) * x * sigma**2,
-        "drift_noise": 200 / 27 * x**2 * tau * (tau - 1) * sigma**2,
-        "sampling": 800 / 81 * s * tau * x * gamma**2,
+        "noise": (2 + 40 / 9 * s) * x * sigma**2,
+        "drift_noise": 20 / 3 * x**2 * (tau - 1) * sigma**2,
+        "sampling": 2320 / 243 * s * tau * x * gamma**2,
         "drift_heterogeneity": 800 / 81 * x**2 * tau * (tau - 1) * gamma**2,
-        "bias": 412 / 81 * mu**2,
+        "bias": 1228 / 243 * mu**2,
     }
 
 

@@ -387,7 +387,7 @@ def test_a_proof_with_a_smaller_constant_is_refused(monkeypatch):
     from fedco.bounds.papers.meta_fl import composed as proof
 
     monkeypatch.setattr(
-        proof, "R", lambda p, q: sp.Rational(p, q) * (1 if (p, q) != (412, 81) else sp.Rational(99, 100))
+        proof, "R", lambda p, q: sp.Rational(p, q) * (1 if (p, q) != (1228, 243) else sp.Rational(99, 100))
     )
     with pytest.raises(DeclarationError, match="does not follow"):
         proof.theorem_8(

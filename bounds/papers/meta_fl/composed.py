@@ -125,16 +125,17 @@ def theorem_8(
     squares = {slack_symbol(f"{name}_sq"): table[f"{name}_F{end}"] ** 2 for name, end in _suffixes(suffix)}
     mu, sigma, gamma = squares
     x, apart = s.beta * l_f, s.tau * (s.tau - 1)
+    steady, ended = R(400, 243) * (gamma + mu), R(1160, 243) * (gamma + mu)
     descent = s.K * (
         s.beta * s.tau * (l_f**2 * drift + mu) + l_f * s.beta**2 / 2 * s.tau * sigma + l_f / 2 * share * last
     )
     kept = {
         "initialisation": (sp.Integer(1), 4 * s.F_gap / (s.beta * s.tau * s.K), ""),
-        "noise": (sigma, (2 + R(400, 81) * share) * x, "variance"),
-        "drift_noise": (sigma, R(200, 27) * x**2 * apart, "drift"),
-        "sampling": (gamma, R(800, 81) * share * s.tau * x, "heterogeneity"),
+        "noise": (sigma, (2 + R(40, 9) * share) * x, "variance"),
+        "drift_noise": (sigma, R(20, 3) * x**2 * (s.tau - 1), "drift"),
+        "sampling": (gamma, R(2320, 243) * share * s.tau * x, "heterogeneity"),
         "drift_heterogeneity": (gamma, R(800, 81) * x**2 * apart, "drift"),
-        "bias": (mu, R(412, 81), ""),
+        "bias": (mu, R(1228, 243), ""),
     }
     limits = {square: sum(c for owner, c, _ in kept.values() if owner == square) for square in squares}
     small = {s.beta: conditions[0].right / (1 + slack_symbol("u"))}  # the step size condition comes first
@@ -143,8 +144,10 @@ def theorem_8(
         Chain(2 * virtual + 2 * l_f**2 * share * drift, steps=("T8: at the mean of a random set of clients",))
         .insert(virtual, (s.F_gap + descent) / (s.beta * s.tau * s.K / 2), "T3, T7: descent over a round, telescoped")
         .require(*conditions)
-        .insert(drift, _drift(s, apart / 3, apart / 2, *squares), "T5, T6: average drift, beta L_F tau <= 1/10")
-        .insert(last, _drift(s, s.tau**2, s.tau, *squares), "T5: drift after tau steps")
+        .insert(
+            drift, s.beta**2 * (steady * apart + R(10, 9) * (s.tau - 1) * sigma), "T5: average drift, x tau <= 1/10"
+        )
+        .insert(last, s.beta**2 * (ended * s.tau**2 + R(20, 9) * s.tau * sigma), "T6: drift after tau steps")
         .limit(sigma, limits[sigma], "share <= 1 beside the drift", (), range_of)
         .limit(gamma, limits[gamma], "share <= 1 beside the drift", (), range_of)
         .limit(mu, limits[mu], "share <= 1, beta L_F tau <= 1/10", (), {**small, **range_of})
@@ -158,14 +161,3 @@ def theorem_8(
 
 def _suffixes(suffix: str) -> tuple[tuple[str, str], ...]:
     return (("mu", suffix), ("sigma", suffix), ("gamma", ""))
-
-
-def _drift(
-    s: SimpleNamespace, squared: sp.Expr, single: sp.Expr, mu: sp.Expr, sigma: sp.Expr, gamma: sp.Expr
-) -> sp.Expr:
-    """T5: 2 P_t^2 + 2 Q_t^2, P_t <= (10/9) beta (gamma_F + mu_F) t and Q_t^2 <= (100/81) beta^2 sigma_F^2 t.
-
-    `squared` and `single` stand for t^2 and t, or for bounds of their means (step T6).
-    """
-    growth_bound = R(10, 9)
-    return 2 * growth_bound**2 * s.beta**2 * (2 * (gamma + mu) * squared + sigma * single)
