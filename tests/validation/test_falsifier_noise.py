@@ -465,3 +465,11 @@ def test_another_unit_of_the_variable_changes_no_value() -> None:
         for name in ("noncompositional_gradient_noise", "local_gradient_noise"):
             if name in now:
                 assert now[name].item() == pytest.approx(unit * before[name].item())
+
+
+def test_a_lemma_without_the_term_that_names_an_observable(tmp_path) -> None:
+    """The run still gives the observable; the changed lemma does not name it any more."""
+    change = Change("momentum_error", "dropped")
+    found = falsify("local_scgdm.lemma_4_1", "corrected", seconds=60, change=change, out=tmp_path)
+    assert found.refuted and found.ratio > 1 and found.needed > 0
+    assert replay(read(found.path), REGISTRY).confirmed

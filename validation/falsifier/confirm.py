@@ -99,7 +99,7 @@ class Confirmed:
 
     def stated(self, target: Target) -> dict[str, Fraction]:
         """The values of the statement's own symbols, observables included."""
-        return {**self.claimed.stated(target), **self.seen}
+        return {**self.claimed.stated(target), **_of(target, self.seen)}
 
     @property
     def ratio(self) -> float:
@@ -267,7 +267,7 @@ def _lemma_sides(target: Target, claimed: Claimed, problem: ExactProblem) -> tup
     assert link is not None and chain is not None
     if place is None:
         raise CannotReplay("wanted the row of the run at which a lemma is compared")
-    stated = {**unseen(target), **claimed.stated(target)}
+    stated = {**unseen(target.stated), **claimed.stated(target)}
     point = {str(s): _enclosed(v) for s, v in complete(target.theorem.statement(target.label), stated).items()}
     point |= {name: (v, v) for name, v in claimed.hyperparameters.items() if name not in target.stated}
 
@@ -281,7 +281,7 @@ def _lemma_sides(target: Target, claimed: Claimed, problem: ExactProblem) -> tup
         return _mean(left[place.row]), seen
 
     number, seen = expected(problem, place.steps, take)
-    stated = {**stated, **seen}
+    stated = {**stated, **_of(target, seen)}
     _completed(target, stated, claimed)
     parts = enclose_bound(target.theorem.statement(target.label), stated, bits=_BITS)
     statement = target.theorem.statement(target.label)
@@ -293,6 +293,11 @@ def _lemma_sides(target: Target, claimed: Claimed, problem: ExactProblem) -> tup
     low = balanced(number, [low for low, _ in ends], max)
     high = balanced(number, [high for _, high in ends], max)
     return (min(low[0], high[0]), max(low[0], high[0])), (min(low[1], high[1]), max(low[1], high[1])), seen
+
+
+def _of(target: Target, seen: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """The observables that the statement names: one without a term has fewer than its chain gives."""
+    return {name: value for name, value in seen.items() if name in target.stated}
 
 
 def _mean(row: Any) -> Fraction:

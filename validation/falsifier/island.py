@@ -255,7 +255,7 @@ class Island:
         parameters, values, step = self._decode(Cube(points))
         family = self._family(parameters, len(points))
         constants = self._constants(family)
-        unknown = {name: float(value) for name, value in unseen(self.target).items()}
+        unknown = {name: float(value) for name, value in unseen(self.target.stated).items()}
         values = self._with_step({**unknown, **constants, **values}, step)
         if self.target.link is not None:
             return self._along_the_run(family, parameters, values, panel)
@@ -492,7 +492,7 @@ class Island:
         """How many signs a run asks for."""
         parameters, values, step = self._decode(Cube(np.full((1, self.size), _SOME_POINT)))
         family = self._family(parameters, 1)
-        unknown = {name: float(value) for name, value in unseen(self.target).items()}
+        unknown = {name: float(value) for name, value in unseen(self.target.stated).items()}
         values = self._with_step({**unknown, **self._constants(family), **values}, step)
         return signs_of(self._noisy_run(parameters, values, 1), self.clients)
 

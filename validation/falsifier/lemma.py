@@ -114,10 +114,10 @@ def balanced(left: Any, terms: Sequence[Any], larger: Any = np.maximum) -> tuple
     return lower, upper
 
 
-def unseen(target: Any) -> dict[str, Fraction]:
+def unseen(symbols: Mapping[str, Any]) -> dict[str, Fraction]:
     """A value for every observable before there is a run: what is decided without it does not depend on it."""
     return {
         name: Fraction(0 if binding.quantity.domain == NONNEGATIVE else 1)
-        for name, binding in target.stated.items()
+        for name, binding in symbols.items()
         if binding.quantity.role == "observable"
     }

@@ -134,7 +134,7 @@ def settle(target: Target, formula: Formula, made: Draft) -> Claimed:
     steps = [n for n, b in target.symbols.items() if b.quantity.name in _STEP and n in made.free]
     free = dict(made.free)
     for name in steps:
-        free[name] = _step(formula, {**unseen(target), **constants, **free}, name, made.free[name], made.play)
+        free[name] = _step(formula, {**unseen(target.symbols), **constants, **free}, name, made.free[name], made.play)
     free.update(formula.chosen({**constants, **free}))
     claimed = Claimed(instance, constants, free, place=made.place)
     return _at_rest(target, claimed) if made.stays else claimed

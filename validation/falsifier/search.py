@@ -49,7 +49,7 @@ _PERIODS, _HORIZONS = (2, 1, 4), (16, 64, 256)
 _SCHEDULED_HORIZONS, _PROBED, _LEAST_ADMITTED = (16, 64, 256, 1024, 4096), 512, 4
 """Where a schedule depends on the horizon: those that are tried, at so many points, of which so many must be admissible."""
 _ENDLESS_HORIZON = 16
-_MOST_SIGNS, _SHORT = 160, (8, 4, 2, 1)
+_MOST_SIGNS, _SHORT = 64, (8, 4, 2, 1)
 """Signs of a run in closed moments, and rounds of a run over all paths."""
 _MANY, _LONGEST_POWER, _SCHEDULED_POWERS = 8, 31, (5, 8, 11, 14)
 """Of runs in powers of what a round does: clients; the power of 2 in rounds; powers of 4 in steps where a schedule has them."""
