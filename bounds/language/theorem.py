@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, overload
@@ -308,14 +308,31 @@ class Statement:
         return _named(self.derived, name, f"statement {self.label} has no derived constant")
 
 
+_LONGEST_ROOT = 2048
+"""Bits of a number under a root above which the root stays as it is: sympy looks for factors of the number, and a test for a prime
+of 2048 bits takes milliseconds, of 40,000 bits ten seconds."""
+
+
 def put_in(expr: sp.Expr, known: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
-    """The expression at a point. Roots of numbers that sympy 1.14 cannot simplify (it factors them first, and gives up with a
-    ValueError where two factors are nearly equal) stay as they are."""
-    try:
-        return expr.xreplace(known)
-    except ValueError:
-        with sp.evaluate(False):
+    """The expression at a point. Roots that sympy 1.14 cannot simplify stay as they are: those of long numbers, and those with which
+    it gives up with a ValueError, as two factors are nearly equal."""
+    if not any(_is_long(base.xreplace(known)) for base in _under_roots(expr)):
+        try:
             return expr.xreplace(known)
+        except ValueError:
+            pass
+    with sp.evaluate(False):
+        return expr.xreplace(known)
+
+
+@lru_cache(maxsize=4096)
+def _under_roots(expr: sp.Expr) -> tuple[sp.Expr, ...]:
+    """What stands under a root, the inner ones first."""
+    return tuple(sorted((p.base for p in expr.atoms(sp.Pow) if not p.exp.is_integer), key=sp.count_ops))
+
+
+def _is_long(number: sp.Expr) -> bool:
+    return bool(number.is_Rational) and max(number.p.bit_length(), number.q.bit_length()) > _LONGEST_ROOT
 
 
 def _difference(condition: Condition) -> sp.Expr:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 
+import fedco
 import pytest
 import sympy as sp
 from fedco.bounds.evaluation.enclosure import Enclosure, EnclosureError, enclose, enclose_bound
 from fedco.bounds.evaluation.evaluate import bound, complete
+from fedco.bounds.language.theorem import put_in
 from hypothesis import given
 from hypothesis import strategies as st
 from registry_cases import anywhere, every_statement, few, find
@@ -95,3 +98,17 @@ def test_a_mutant_that_returns_the_middle_only_is_caught():
     middle = (ball.lower + ball.upper) / 2
     assert not Enclosure(middle, middle).lower ** 2 <= 2 <= middle**2 or middle**2 == 2
     assert ball.lower**2 <= 2 <= ball.upper**2
+
+
+def test_a_root_of_a_long_number_is_not_factored():
+    """sympy would look for prime factors of a number of 40,000 bits: minutes."""
+    size = 10**3000 + 7
+    began = time.process_time()
+    found = put_in(3 * sp.sqrt(x**4 + 1) + sp.sqrt(sp.sqrt(x**4 + 1) + 2), {x: sp.Integer(size)})
+    theorem = fedco.theorem("meta_fl.lemma_5")
+    theorem.bound(
+        "corrected", strict=False, **{name: "100" if name == "nu" else "1e30" for name in theorem.symbols("corrected")}
+    )
+    assert time.process_time() - began < 5
+    assert abs(sp.log(found.evalf(30)) - sp.log(sp.Float(3, 30)) - 2 * sp.log(sp.Float(size, 30))) < 1e-20
+    assert put_in(sp.sqrt(x**2 + 1), {x: sp.Rational(3, 4)}) == sp.Rational(5, 4)
