@@ -5,8 +5,11 @@ import math
 import numpy as np
 import pytest
 import torch
-from fedco.algorithms import FCSG, Draws, Start, drive
+from fedco.algorithms import FCSG, Draws, MinibatchSGD, Start, drive
 from fedco.errors import InputError
+from fedco.synthetic.models import from_model
+from fedco.synthetic.models.data import ClientData
+from fedco.validation.experiments.area import CodaPlus, area
 from fedco.validation.experiments.few_shot import with_rotations
 from fedco.validation.experiments.figures import Setup
 from fedco.validation.experiments.reproduce import run_figure
@@ -214,3 +217,92 @@ def test_the_figures_of_omniglot_run_on_its_files(name, omniglot_files, tmp_path
 def test_tasks_that_want_more_characters_than_there_are_are_refused(omniglot_files, tmp_path):
     with pytest.raises(InputError, match=r"tasks of 20 characters: .* only 16"):
         run_figure("local_scgdm/figure_7", Setup(seeds=6, data=omniglot_files), tmp_path)
+
+
+def test_coda_plus_is_a_plain_loop_of_descent_and_ascent():
+    """By hand: one client and example at a time, autograd of F, the dual variable up and all others down."""
+    rng = np.random.default_rng(0)
+    net = nn.Linear(3, 1).double()
+    parts = [(torch.tensor(rng.normal(size=(n, 3))), torch.tensor([1] + [0] * (n - 2) + [1])) for n in (4, 6)]
+    data = ClientData.of(parts)
+    problem = area(net, data, data, "tiny")
+    method = CodaPlus(eta=0.1, prox=0.5, tau=2, stage=4, b=3)
+    found = drive(method, problem, steps=8, seeds=2, start=Start(x=problem.initial_point + 0.2)).state
+    p = 4 / 10
+
+    def surrogate(x, inputs, y):
+        a, b, alpha, w, bias = x[0], x[1], x[2], x[3:6], x[6]
+        h = inputs @ w + bias
+        if y == 1:
+            return (1 - p) * (h - a) ** 2 - 2 * (1 + alpha) * (1 - p) * h - p * (1 - p) * alpha**2
+        return p * (h - b) ** 2 + 2 * (1 + alpha) * p * h - p * (1 - p) * alpha**2
+
+    for run in range(2):
+        centre = (problem.initial_point + 0.2).numpy().copy()
+        x = [centre.copy(), centre.copy()]
+        for t in range(8):
+            index = problem.sample(Draws(0, 2, 2).at(t), 3).index[run]
+            for k in range(2):
+                at = torch.tensor(x[k], requires_grad=True)
+                loss = sum(surrogate(at, parts[k][0][i], int(parts[k][1][i])) for i in index[k].tolist()) / 3
+                (slope,) = torch.autograd.grad(loss, at)
+                for j in range(7):
+                    step = 0.1 / 3 ** (t // 4)
+                    if j == 2:
+                        x[k][j] += step * slope[j].item()
+                    else:
+                        x[k][j] -= step * (slope[j].item() + 0.5 * (x[k][j] - centre[j]))
+            if t % 2 == 1:
+                x = [(x[0] + x[1]) / 2, (x[0] + x[1]) / 2]
+            if t == 3:
+                centre = x[0].copy()
+        np.testing.assert_allclose(found.x[run].numpy(), np.stack(x), rtol=1e-10, atol=1e-12)
+    with pytest.raises(ValueError, match="multiple of tau"):
+        CodaPlus(eta=0.1, prox=0.5, tau=2, stage=3)
+
+
+def test_the_saddle_problem_has_the_area_in_its_scores():
+    """At the best a, b and alpha the value is p (1 - p) (E (1 - h(z+) + h(z-))^2 - 1), the square surrogate of the area."""
+    rng = np.random.default_rng(1)
+    inputs, labels = torch.tensor(rng.normal(size=(12, 3))), torch.tensor([1] * 4 + [0] * 8)
+    data = ClientData.of([(inputs, labels)])
+    net = nn.Linear(3, 1).double()
+    problem = area(net, data, data, "tiny")
+    h = net(inputs).detach().view(-1)
+    plus, minus = h[:4], h[4:]
+    x = problem.initial_point.clone()
+    x[0], x[1], x[2] = plus.mean(), minus.mean(), minus.mean() - plus.mean()
+    p = 4 / 12
+    pairs = ((1 - plus[:, None] + minus[None]) ** 2).mean()
+    torch.testing.assert_close(problem.objective(x[None])[0], p * (1 - p) * (pairs - 1))
+    assert problem.descent_ascent(x.expand(1, 1, -1))[0, 0, :3].abs().max() < 1e-12
+    found = problem.predict(x[None], "test")
+    torch.testing.assert_close(found.scores[0, 0, :, 0], h)
+
+
+def test_minibatch_sgd_is_fastdro_with_the_kl_divergence_and_no_cap():
+    """FastDRO's minibatch step weights the gradients of a batch by the worst law on it: here the law is searched for."""
+    from scipy.optimize import minimize
+
+    rng = np.random.default_rng(2)
+    inputs, labels, weight = torch.tensor(rng.normal(size=(12, 3))), torch.tensor([0, 1] * 6), 0.7
+    net = nn.Linear(3, 2).double()
+    parts = [(inputs[:6], labels[:6]), (inputs[6:], labels[6:])]
+    problem = from_model(net, functional.cross_entropy, parts, "kl_dro", weight=weight)
+    moved = drive(MinibatchSGD(eta=0.3, b=3), problem, steps=1, seeds=1).state.x[0, 0]
+    index = problem.sample(Draws(0, 1, 2).at(0), 3).index[0]
+    rows = torch.cat([index[0], 6 + index[1]])
+    losses = functional.cross_entropy(net(inputs[rows]), labels[rows], reduction="none")
+    values = losses.detach().numpy()
+
+    def minus_worst(logits):
+        q = np.exp(logits - logits.max())
+        q /= q.sum()
+        return -(q @ values - weight * (q * np.log(len(q) * q)).sum())
+
+    logits = minimize(minus_worst, np.zeros(6), options={"gtol": 1e-12}).x
+    q = np.exp(logits - logits.max())
+    slopes = torch.autograd.grad((torch.tensor(q / q.sum()) * losses).sum(), list(net.parameters()))
+    start = torch.cat([value.detach().flatten() for value in net.parameters()])
+    wanted = start - 0.3 * torch.cat([slope.flatten() for slope in slopes])
+    torch.testing.assert_close(moved, wanted, rtol=1e-5, atol=1e-6)
