@@ -501,7 +501,8 @@ FIGURES = (
         "figure_3",
         "ComFedL, DRFA, q-FedAvg and FedAvg: accuracy on average and at the worst worker",
         "substitute",
-        "ComFedL is clearly best, then DRFA and q-FedAvg, then FedAvg, in average and in worst-worker accuracy",
+        "with one step size for all, ComFedL is clearly best, then DRFA and q-FedAvg, then FedAvg, in average and in worst-worker "
+        "accuracy; our second panel asks the same of tuned steps, of which the paper says nothing",
         (
             _DIGITS,
             _SMALLER,
