@@ -300,5 +300,11 @@ def _panel(group: str, metric: str, curves: Sequence[Measured]) -> Panel:
     is_share = metric.endswith(("accuracy", "average_precision"))
     is_log = not is_share and len(values) > 0 and values.min() > 0 and values.max() > 10 * values.min()
     title = f"{group}: {metric}" if group else metric
-    label = METRICS[metric].meaning.split(",")[0] if metric in METRICS else metric.replace("_", " ")
-    return Panel(drawn, Axis(curves[0].over, "1"), Axis(label, "1"), y_log=is_log, title=title.replace("_", " "))
+    label = METRICS[metric].meaning.split(",")[0] if metric in METRICS else metric
+    return Panel(
+        drawn,
+        Axis(curves[0].over, "1"),
+        Axis(label.replace("_", " "), "1"),
+        y_log=is_log,
+        title=title.replace("_", " "),
+    )

@@ -18,6 +18,7 @@ th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bot
 figure { margin: 1rem 0; }
 figure svg { max-width: 100%; height: auto; }
 li { margin: .2rem 0; }
+.orderings { font-size: .85em; overflow-wrap: anywhere; }
 .same { color: #00613f; }
 .other { color: #8a2b00; }
 """
@@ -59,9 +60,12 @@ JUDGED = (
 def counted(rows: Sequence[Mapping[str, Any]]) -> str:
     """How many of the paper's orderings are ours."""
     found = totals(rows)
+    others = found["orderings"] - found["same"]
+    if not others:
+        return f"All {found['orderings']} orderings are the paper's. "
     return (
-        f"Of {found['orderings']} orderings {found['same']} are the paper's; of the {found['orderings'] - found['same']} others a control "
-        f"explains {found['explained']}. "
+        f"Of {found['orderings']} orderings {found['same']} are the paper's; of the {others} others a control explains "
+        f"{found['explained']}. "
     )
 
 
@@ -108,6 +112,18 @@ def _table(everything: Sequence[Mapping[str, Any]], measured: Mapping[str, Mappi
     return f"<table><thead>{head}</thead><tbody>{''.join(body)}</tbody></table><p>{meanings}.</p>"
 
 
+_ORDERINGS = "".join(
+    (
+        "<tr>",
+        *(
+            f"<th scope='col'>{name}</th>"
+            for name in ("the paper's ordering", "ours", "advantage", "p", "why it differs")
+        ),
+        "</tr>",
+    )
+)
+
+
 def _section(folder: Path, row: Mapping[str, Any]) -> str:
     name = row["figure"]
     orderings = "".join(_ordering(each) for each in row["orderings"])
@@ -115,21 +131,22 @@ def _section(folder: Path, row: Mapping[str, Any]) -> str:
     stated = f"<p>Compared with the paper:</p><ul>{differences}</ul>" if differences else "<p>As in the paper.</p>"
     return (
         f"<section id='{_anchor(name)}'><h2>{escape(name)}: {escape(row['title'])}</h2>{stated}"
-        f"<p><strong>The paper's figure shows:</strong> {escape(row['paper_shows'])}</p>"
+        f"<p><strong>The paper's figure shows:</strong> {escape(row['paper_shows'])}.</p>"
         f"<p><strong>Ours:</strong> {escape(row['verdict'])}; {row['seeds']} seeds, {row['seconds']:.0f} s"
         f"{', the paper’s sizes' if row['full'] else ''}.</p>"
-        f"<figure>{_svg(folder, row)}</figure><ul>{orderings}</ul></section>"
+        f"<figure>{_svg(folder, row)}</figure>"
+        f"<table class='orderings'><thead>{_ORDERINGS}</thead><tbody>{orderings}</tbody></table></section>"
     )
 
 
 def _ordering(each: Mapping[str, Any]) -> str:
     gain = each["advantage"]
-    numbers = ", ".join("∞" if gain[part] is None else f"{gain[part]:.3g}" for part in ("mean", "low", "high"))
+    mean, low, high = ("∞" if gain[part] is None else f"{gain[part]:.3g}" for part in ("mean", "low", "high"))
+    numbers = f"{mean} [{low}, {high}]"
     kind = "same" if each["outcome"] == "same" else "other"
-    why = f" {escape(each['why'])}" if each["why"] else ""
     return (
-        f"<li><span class='{kind}'>{escape(each['outcome'])}</span>: {escape(each['ordering'])} "
-        f"(advantage, low, high: {numbers}; p = {each['sign_test_p']:.2g}).{why}</li>"
+        f"<tr><td>{escape(each['ordering'])}</td><td class='{kind}'>{escape(each['outcome'])}</td>"
+        f"<td>{numbers}</td><td>{each['sign_test_p']:.2g}</td><td>{escape(each['why'])}</td></tr>"
     )
 
 
