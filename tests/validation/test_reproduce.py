@@ -332,7 +332,7 @@ def test_a_page_shows_every_figure_that_was_run(tmp_path, monkeypatch):
         and "<td>nothing to run; the paper shows: " in page
         and f"{only['feddro/figure_6'].shows}.</p>" in page
         and page.count("<td>eta=0.04 not below level 1/2 in xbar at its smallest</td><td class='same'>same</td>") == 1
-        and "All 8 orderings are the paper's." in page
+        and "All 8 orderings are the paper" in page
     )
     assert "Measured on 2" in page and rows[0]["date"] and rows[0]["cpu_seconds"] >= 0
     again = reproduce.run_all(Setup(seeds=6), tmp_path, said.append)
