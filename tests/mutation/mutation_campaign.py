@@ -165,7 +165,7 @@ class Copy:
     def _work(self, work: Callable[[], Any], answer: Path, seconds: float) -> None:
         status = 1
         try:
-            os.setsid()
+            os.setpgid(0, 0)  # one group to end, in the session of the campaign
             os.chdir(self.root)
             sys.path.insert(0, str(self.place))
             os.environ["PYTHONPATH"] = str(self.place)

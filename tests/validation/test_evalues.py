@@ -256,3 +256,13 @@ def test_bracket_edge_cases():
         mean_bracket([1.0], coverage=1.0)
     with pytest.raises(ValueError, match="one axis"):
         mean_bracket([[1.0]])
+
+
+@pytest.mark.parametrize("bad", [math.inf, -math.inf, math.nan])
+def test_a_bound_and_a_cap_are_finite_numbers(bad):
+    for refused in (lambda: log_e_refute([0.5], bad), lambda: log_e_support([0.5], bad, 4)):
+        with pytest.raises(ValueError, match="bound: wanted a finite number"):
+            refused()
+    for refused in (lambda: log_e_support([0.5], 1, bad), lambda: mean_bracket([0.5], bad)):
+        with pytest.raises(ValueError, match="cap: wanted a finite number"):
+            refused()

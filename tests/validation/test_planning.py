@@ -154,3 +154,17 @@ def test_what_is_no_violation_has_no_plan(ratio, cap):
 
 def test_the_plan_does_not_depend_on_the_unit():
     assert seeds_to_support(1, 4, 3, ALPHA) == seeds_to_support(1e-7, 4e-7, 3, ALPHA)
+
+
+@pytest.mark.parametrize("scale", [8.0, 2.0**-20])
+def test_a_plan_does_not_depend_on_the_unit(scale):
+    """Only bound / cap enters: bound and cap times a power of two give the same numbers, digit for digit."""
+    for cap in (4.0, None):
+        for seeds in (1, 30, 200):
+            scaled = None if cap is None else scale * cap
+            assert detectable(seeds, scale, scaled, ALPHA) == detectable(seeds, 1.0, cap, ALPHA)
+    assert seeds_to_support(scale, 4 * scale, 3, ALPHA) == seeds_to_support(1, 4, 3, ALPHA)
+    assert seeds_to_refute(scale, 2, ALPHA, cap=4 * scale) == seeds_to_refute(1, 2, ALPHA, cap=4)
+    assert seeds_to_refute(scale, 2, ALPHA) == seeds_to_refute(1, 2, ALPHA)
+    assert growth_to_support(scale, 4 * scale, 3) == growth_to_support(1, 4, 3)
+    assert growth_to_refute(scale, 4 * scale, 2) == growth_to_refute(1, 4, 2)
