@@ -9,6 +9,7 @@ import fedco
 import pytest
 import sympy as sp
 from fedco.bounds.evaluation.evaluate import exact
+from fedco.bounds.language.definition import define
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition
 from fedco.bounds.region.intervals import failing, intersect
@@ -198,3 +199,80 @@ def test_a_mutant_condition_moves_the_end():
     (piece,) = intersect([wrong], x)
     with pytest.raises(AssertionError):
         check_ends(piece, [right], x, {"c"})
+
+
+# --- sets whose pieces are known by hand -----------------------------------------------------------------------------------
+
+SYMBOLS = {"F_gap": "objective_gap", "eta": "step_size", "T": "iterations", "L": "local_smoothness"}
+COUNTS = {"p": "communication_period", "N": "clients"}
+
+
+def solved(name: str, **conditions: str):
+    """The admissible values of one hyperparameter under these conditions, with L = 1."""
+    symbols = SYMBOLS | {n: q for n, q in COUNTS.items() if any(n in text for text in conditions.values())}
+    if not any("L" in text for text in conditions.values()):
+        del symbols["L"]
+    theorem = define(id="region.case", symbols=symbols, terms={"all": "F_gap/(eta*T)"}, conditions=conditions)
+    return theorem.admissible(name, "printed", **({"L": 1} if "L" in symbols else {}))
+
+
+OUTSIDE = "(eta*L)**2 + 2 >= 3*eta*L"  # (eta L - 1)(eta L - 2) >= 0
+
+
+@pytest.mark.parametrize(
+    ("more", "ends", "largest"),
+    [
+        ({}, [(0.0, 1.0), (2.0, None)], (2.0, None)),
+        ({"b": "eta*L <= 5"}, [(0.0, 1.0), (2.0, 5.0)], (2.0, 5.0)),
+        ({"b": "eta*L <= 5/2"}, [(0.0, 1.0), (2.0, 2.5)], (0.0, 1.0)),
+    ],
+)
+def test_every_piece_is_given_and_the_largest_first(more, ends, largest):
+    region = solved("eta", a=OUTSIDE, **more)
+    first, pieces = region.intervals["eta"], region.pieces["eta"]
+    assert (first.lower, first.upper) == largest and first in pieces
+    assert [(piece.lower, piece.upper) for piece in pieces] == ends
+    assert [(p["lower"], p["upper"]) for p in region.to_dict()["pieces"]["eta"]] == ends
+    assert len([line for line in str(region).splitlines() if "eta in" in line]) == len(ends)
+    assert all(piece.binding["upper"] == "a" for piece in pieces[:1]) and pieces[1].binding["lower"] == "a"
+
+
+def test_one_piece_is_not_listed_twice():
+    region = solved("eta", a=OUTSIDE, b="eta*L <= 3/2")
+    assert region.pieces == {} and "pieces" not in region.to_dict()
+    assert (region.intervals["eta"].lower, region.intervals["eta"].upper) == (0.0, 1.0)
+
+
+def test_a_strict_border_between_two_pieces_belongs_to_neither():
+    """(eta L - 1)^2 > 0 leaves out one point; with >= there is one piece."""
+    region = solved("eta", a="(eta*L)**2 + 1 > 2*eta*L")
+    assert [(p.lower, p.upper, p.lower_closed, p.upper_closed) for p in region.pieces["eta"]] == [
+        (0.0, 1.0, False, False),
+        (1.0, None, False, False),
+    ]
+    assert solved("eta", a="(eta*L)**2 + 1 >= 2*eta*L").pieces == {}
+    assert solved("eta", a="(eta*L)**2 + 1 <= 2*eta*L").intervals["eta"].upper == 1.0
+
+
+@pytest.mark.parametrize(
+    ("equality", "name", "upper", "binding"),
+    [
+        ("p*N == 12", "p", 12, "N_count"),
+        ("p**2*N == 48", "p", 6, "N_count"),
+        ("p**2*N == 48", "N", 48, "p_count"),
+        ("12 == p*N", "N", 12, "p_count"),
+    ],
+)
+def test_a_missing_count_that_an_equality_determines_is_at_least_one(equality, name, upper, binding):
+    found = solved(name, a=equality).intervals[name]
+    assert (found.lower, found.upper, found.binding) == (1, upper, {"lower": None, "upper": binding})
+
+
+def test_an_equality_between_counts_is_a_point_or_a_conflict():
+    found = solved("p", a="p == 5").intervals["p"]
+    assert (found.lower, found.upper, found.lower_closed, found.upper_closed) == (5, 5, True, True)
+    for conditions in ({"a": "p == 5", "b": "p <= 4"}, {"b": "p <= 4", "a": "p == 5", "c": "p >= 2"}):
+        region = solved("p", **conditions)
+        assert not region.feasible and set(region.conflict) == {"a", "b"} and region.intervals == {}
+    half = solved("p", a="2*p == 5")
+    assert not half.feasible and half.conflict == ("a",)
