@@ -152,7 +152,7 @@ def pareto(
     found = [samples]
     high, low = samples.cost["rounds"], rounds.cost["rounds"]
     for step in range(1, points - 1):
-        weight = Fraction(samples.cost["samples"] / high) * Fraction(10) ** (3 * step // (points - 1) - 1)
+        weight = Fraction(samples.cost["samples"] / high * 10 ** (3 * step / (points - 1) - 1))
         found.append(tune(statement, values, eps=eps, cost={"samples": 1, "rounds": weight}))
     if low < high:
         found.append(rounds)

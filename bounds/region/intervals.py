@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-from math import ceil, floor, inf, nextafter
+from math import ceil, inf, nextafter
 from typing import Any
 
 import sympy as sp
@@ -211,7 +211,7 @@ def _safe_float(value: Fraction, *, up: bool) -> float:
 
 def _integer_pieces(conditions: list[Condition], variable: sp.Symbol, ends: list[_End]) -> list[Interval]:
     """Runs of positive integers on which all conditions hold; between two end points one integer decides for all."""
-    marks = sorted({1, *(max(1, n) for end in ends for value in end.enclosure for n in (floor(value), ceil(value)))})
+    marks = sorted({1, *(max(1, ceil(value)) for end in ends for value in end.enclosure)})
     cells: list[tuple[int, int | None]] = []
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
         cells.append((mark, mark))
