@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import fedco
@@ -11,9 +12,12 @@ from fedco.bounds.cost.comparison import orders
 from fedco.bounds.cost.orders import rates
 from fedco.bounds.cost.sensitivity import pareto
 from fedco.bounds.language.reading import InputError
+from fedco.bounds.optimum import tuning
+from fedco.bounds.optimum.polish import polish
 from fedco.bounds.optimum.posynomial import Posynomial
 from fedco.bounds.optimum.program import Program
 from fedco.bounds.optimum.search import minimise
+from inverse_cases import FCSG
 
 X = sp.Symbol("x", positive=True)
 
@@ -61,3 +65,18 @@ def test_orders_are_printed_with_their_schedule():
     (line,) = [line for line in str(found).splitlines() if line.startswith("  with ")]
     assert line == "  with " + ", ".join(f"{name} ~ {order}" for name, order in found.schedule.items())
     assert set(found.schedule) >= {"alpha", "q", "m", "T"} and "  samples ~ " in str(found)
+
+
+def test_whole_numbers_some_steps_away_are_led_back(monkeypatch):
+    """From other whole numbers within the budget the polish finds those of the optimum again."""
+    met = []
+    monkeypatch.setattr(tuning, "GAP", -1.0)
+    monkeypatch.setattr(tuning, "polish", lambda task, found: met.append((task, found)) or found)
+    fedco.theorem("fcsg.theorem_4_1").tune("printed", budget={"samples": 1009}, **FCSG)
+    ((task, best),) = met
+    for moved in ({"m": 12.0, "T": 84.0}, {"m": 5.0, "T": 150.0}):
+        away = replace(best, point={**best.point, **moved}, value=1.1 * best.value)
+        found = polish(task, away)
+        assert found.value == pytest.approx(best.value, rel=1e-6)
+        assert {name: found.point[name] for name in moved} == {name: best.point[name] for name in moved}
+    assert polish(task, best).value == best.value

@@ -153,13 +153,15 @@ class Copy:
         child = os.fork()
         if child == 0:
             self._work(work, answer, seconds)
-        end = time.monotonic() + WAITING * seconds
-        while os.waitpid(child, os.WNOHANG)[0] == 0:
-            if time.monotonic() > end:
+        end, running = time.monotonic() + WAITING * seconds, True
+        try:
+            while running and time.monotonic() < end:
+                time.sleep(0.02)
+                running = os.waitpid(child, os.WNOHANG)[0] == 0
+        finally:  # also where the campaign itself is ended
+            if running:
                 os.killpg(child, signal.SIGKILL)
                 os.waitpid(child, 0)
-                break
-            time.sleep(0.02)
         return json.loads(answer.read_text()) if answer.exists() else None
 
     def _work(self, work: Callable[[], Any], answer: Path, seconds: float) -> None:
@@ -595,6 +597,7 @@ def main() -> int:
     )
     parser.add_argument("--state", type=Path, help="file that remembers what was done")
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     for heavy in (
         ()
         if asked.tests
@@ -616,7 +619,9 @@ def main() -> int:
     for item in survivors:
         print(f"- `{item['mutant']}`: {why.get(item['mutant'], 'survived; ' + item['by'])}")
     day = datetime.now(UTC).date().isoformat()
-    print(f"\n{day}, Python {platform.python_version()}, {platform.system()} {platform.machine()}\n\n{table(ended)}")
+    print(
+        f"\n{day}, seed {asked.seed}, Python {platform.python_version()}, {platform.system()} {platform.machine()}\n\n{table(ended)}"
+    )
     return int(any(item["mutant"] not in why for item in survivors))
 
 
