@@ -47,7 +47,7 @@ import pytest
 from mutants import Mutant, mutants
 
 ROOT = Path(__file__).resolve().parents[2]
-BOUNDS = ("tests/bounds", "tests/recorded", "tests/cli/test_bad_input.py")
+BOUNDS = ("tests/bounds", "tests/recorded", "tests/cli/test_bad_input.py", "tests/test_results.py")
 STATISTICS = tuple(
     f"tests/validation/test_{name}.py"
     for name in (
