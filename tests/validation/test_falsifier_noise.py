@@ -22,7 +22,7 @@ from fedco.validation.falsifier.exact.curve import Curve
 from fedco.validation.falsifier.exact.long_run import long_average_square
 from fedco.validation.falsifier.exact.noise import AllPaths, Bends, Mean, Noisy
 from fedco.validation.falsifier.exact.problem import Instance, exact_problem
-from fedco.validation.falsifier.exact.run import CannotReplay, _mean_square, _Run, average_square, constant, scalar
+from fedco.validation.falsifier.exact.run import CannotReplay, Walk, _mean_square, average_square, constant, scalar
 from fedco.validation.falsifier.exact.tensor import InexactError
 from fedco.validation.falsifier.formula import Formula, Panel
 from fedco.validation.falsifier.hidden import any_value
@@ -114,7 +114,7 @@ def test_closed_moments_are_the_mean_over_all_paths(kind: str) -> None:
     problem, method, run = exact_problem(instance), METHODS[kind], run_in_doubles(instance, steps)
     exact, _ = average_square(method(scalar), problem, steps, after=True)
     count = signs_of(run, 2)
-    lanes = _Run(method(scalar), problem, problem.start, AllPaths(count, 2))
+    lanes = Walk(method(scalar), problem, problem.start, AllPaths(count, 2))
     total = Q(0)
     for _ in range(steps):
         lanes.step()

@@ -117,3 +117,18 @@ def shared_composite(cube: Cube, clients: int, settings: Mapping[str, int]) -> P
         "estimate": estimate * wide,
     }
     return with_noise(cube, made)
+
+
+def meta(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """One Hessian that is 1 as far as the fine-tuning steps of two tilted clients lead, and falls slowly beyond."""
+    alpha = cube.log(-1, 3)
+    far = (1 + alpha) ** settings["nu"] * cube.log(0.2, 1.5)
+    fall = far * cube.log(-1, 2)
+    one, zero = np.ones_like(alpha), np.zeros_like(alpha)
+    return {
+        "knots": np.stack([-far - fall, -far, far, far + fall], axis=-1)[:, None, :],
+        "curvatures": np.stack([zero, one, one, zero], axis=-1)[:, None, :],
+        "tilt": _apart(-far - fall / 2, one, clients),
+        "alpha": alpha,
+        "start": zero,
+    }

@@ -23,6 +23,7 @@ from .exact.interval import Ends, Interval
 from .exact.long_run import long_average_square
 from .exact.noise import expectation
 from .exact.problem import ExactProblem, Instance, exact_problem
+from .exact.rounds import kept_interval, random_round
 from .exact.run import (
     MOST_STEPS,
     CannotReplay,
@@ -179,12 +180,21 @@ def _check_shape(target: Target, claimed: Claimed, problem: ExactProblem) -> lis
         if quantity == "clients" and value % problem.clients != 0:
             raise ValueError(f"{name}: wanted a multiple of {problem.clients} clients, got {value}")
         if quantity == "participation" and value != 1:
-            raise ValueError(f"{name}: wanted 1, got {value}")
+            _check_some_take_part(target, claimed, problem, value)
         if quantity == "fine_tuning_step_size" and value != problem.parameters["alpha"]:
             raise ValueError(f"{name}: the instance has {problem.parameters['alpha']}, got {value}")
         if quantity == "fine_tuning_steps" and value != problem.settings["nu"]:
             raise ValueError(f"{name}: the instance has {problem.settings['nu']}, got {value}")
     return ["a group of equal clients moves as one, so that any multiple of the clients is the same run"]
+
+
+def _check_some_take_part(target: Target, claimed: Claimed, problem: ExactProblem, share: Fraction) -> None:
+    """Where not everybody takes part, a group of equal clients does not move as one."""
+    total = claimed.hyperparameters.get(target.named("clients") or "")
+    if total != problem.clients:
+        raise ValueError(f"clients: wanted {problem.clients} where a part of them takes part, got {total}")
+    if (share * problem.clients).denominator != 1 or not 0 < share < 1:
+        raise ValueError(f"participation: wanted a whole number of {problem.clients} clients, got {share} of them")
 
 
 def _completed(target: Target, stated: Mapping[str, Fraction], claimed: Claimed) -> dict[str, Ends]:
@@ -215,18 +225,31 @@ def _left(target: Target, claimed: Claimed, problem: ExactProblem, point: Mappin
     whole, handed = _handed(target, problem, point)
     method = target.method(handed)
     every = target.every(whole) if target.every else 1
+    if target.steps(whole) % every:
+        raise CannotReplay("the statistic is one of whole rounds")
     if claimed.interval is not None:
         period = next(whole[n] for n, b in target.symbols.items() if b.quantity.name == "communication_period")
         _whole_rounds(target, whole, period)
         low, high = claimed.interval
         if not low <= problem.start <= high:
             raise CannotReplay("the start is not in the interval")
+        if (size := _taking_part(target, problem, point)) < problem.clients:
+            found = random_round(method, problem, period, claimed.interval, size, every)
+            square, off = found.mean_square()
+            slack = off / (target.steps(whole) // period)
+            return square - slack, square + slack
         return endless_square(method, problem, period, claimed.interval, every=every)
     steps, after = target.steps(whole), target.average == "after"
     if steps > (_STEPPED if problem.is_noisy else MOST_STEPS):
         period = next((whole[n] for n, b in target.symbols.items() if b.quantity.name == "communication_period"), 1)
         return long_average_square(method, problem, steps, period, every=every, after=after)
     return average_square(method, problem, steps, every=every, after=after)
+
+
+def _taking_part(target: Target, problem: ExactProblem, point: Mapping[str, Ends]) -> int:
+    """How many clients run a round."""
+    share = target.named("participation")
+    return problem.clients if share is None else int(point[share][0] * problem.clients)
 
 
 def _whole_rounds(target: Target, whole: Mapping[str, int], period: int) -> None:
@@ -246,7 +269,7 @@ def _handed(target: Target, problem: ExactProblem, point: Mapping[str, Ends]) ->
             whole[name] = int(low)
             handed[name] = problem.clients if binding.quantity.name == "clients" else int(low)
         elif binding.quantity.name == "participation":
-            handed[name] = 1
+            handed[name] = low
         else:
             handed[name] = scalar(constant((low, high)))
     return whole, handed
@@ -332,8 +355,12 @@ def interval_of(target: Target, claimed: Claimed) -> Ends:
     """
     try:
         problem = exact_problem(claimed.instance)
-        whole, handed = _handed(target, problem, _completed(target, claimed.stated(target), claimed))
+        point = _completed(target, claimed.stated(target), claimed)
+        whole, handed = _handed(target, problem, point)
         period = next(whole[n] for n, b in target.symbols.items() if b.quantity.name == "communication_period")
-        return invariant_interval(target.method(handed), problem, period)
+        method = target.method(handed)
+        if (size := _taking_part(target, problem, point)) < problem.clients:
+            return kept_interval(method, problem, period, size)
+        return invariant_interval(method, problem, period)
     except (ValueError, InexactError, InadmissibleError, InputError, ArithmeticError) as error:
         raise NotConfirmed(str(error)) from error

@@ -35,7 +35,7 @@ def why(target: Target, formula: Formula, made: Draft, found: Confirmed) -> list
         lines.append(
             f"{_needs(ratio)} {ingredient}: without, the bound {kept} (ratio {ratio:.3g} instead of {found.ratio:.3g})."
         )
-    if _is_silent(made):
+    if _is_silent(made) and not _some_sit_out(target, found):
         lines.insert(0, "There is no noise: the run is deterministic.")
     return [*lines, *_shares(target, found), *_tight_conditions(target, found)]
 
@@ -47,6 +47,11 @@ def _needs(ratio: float) -> str:
 def _is_silent(made: Draft) -> bool:
     noises = [value for name, value in made.parameters.items() if name.endswith("noise")]
     return not any(number != 0 for value in noises for number in value)
+
+
+def _some_sit_out(target: Target, found: Confirmed) -> bool:
+    """Whether only a part of the clients runs a round."""
+    return found.claimed.hyperparameters.get(target.named("participation") or "", Q(1)) < 1
 
 
 def _without(target: Target, made: Draft, found: Confirmed) -> Iterator[tuple[str, Draft]]:
@@ -64,6 +69,9 @@ def _without(target: Target, made: Draft, found: Confirmed) -> Iterator[tuple[st
     period = target.named("communication_period")
     if period is not None and made.free.get(period, Q(1)) > 1:
         yield "more than one local step", replace(made, free={**made.free, period: Q(1)})
+    share = target.named("participation")
+    if share is not None and share in made.free and _some_sit_out(target, found):
+        yield "clients that sit out a round", replace(made, free={**made.free, share: Q(1)})
     if "estimate" in made.parameters and (exact := _exact_estimate(made)) != made.parameters["estimate"]:
         yield (
             "a wrong initial estimate of the inner value",

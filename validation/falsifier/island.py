@@ -15,7 +15,7 @@ from ...algorithms.engine.method import Start
 from ...algorithms.engine.metrics import gradient_norm_squared
 from ...ranges import AT_MOST, AtMost
 from ...synthetic.families.piecewise import FAMILIES, Family, MetaFamily
-from ..lemmas.trace import Trace
+from ..lemmas.trace import Trace, walk
 from .bowls import with_noise
 from .cube import Cube
 from .declared import Target
@@ -24,6 +24,7 @@ from .lemma import Place, balanced, rounding_of, rows_of, trace_of, unseen
 from .long_run import Counted, floor_of, long_squares, stretched
 from .noise import Lanes, Run, expected_squares, moments, paths, signs_of
 from .properties import imposing
+from .rounds import Chosen, RandomRound, masks
 from .spaces import Space, in_unit
 
 Array = np.ndarray
@@ -38,6 +39,8 @@ FOREVER = 1e60
 REJECTED, _ASTRAY = -30.0, -12.0
 _BISECTIONS, _STEP_POWERS = 46, 30.0
 _REST_BISECTIONS = 30
+_AFFINE = 1e-7
+"""A round that bends by less, in units of the interval that it keeps, may be affine."""
 _MOST, _LED, _FAR = 0.5, -6.0, -9.0
 """What a changed term must make up of the bound, and the scores where it does less: between the last two."""
 _SOME_POINT = 0.65
@@ -106,10 +109,11 @@ class Island:
         period: local steps per round.
         horizon: the longest value of the symbol for the length of a run.
         settings: further whole numbers of the family (the fine-tuning steps).
-        stays: solve for a start that a round maps to itself, and let the run be endless.
+        stays: the run is endless: from a start that a round maps to itself, which is solved for, or in closed moments.
         hidden: value of a constant that the paper hides in O(.).
         law: how expectations are taken where there is noise: "moments" of runs that stay affine in it, by "powers" of what
-            a round does where they are long, or all "paths" of short ones; empty where there is none.
+            a round does where they are long, or all "paths" of short ones; "rounds" of an endless run in which
+            one client takes part, in closed moments; empty where there is no randomness.
     """
 
     target: Target
@@ -126,7 +130,9 @@ class Island:
     @property
     def name(self) -> str:
         endless = ", a start that stays" if self.stays else f", horizon {self.horizon}"
-        noise = {"": "", "paths": ", all paths of noise"}.get(self.law, f", noise in closed {self.law}")
+        if self.law == "rounds":
+            endless = ", one of them in each round, endless"
+        noise = {"": "", "rounds": "", "paths": ", all paths of noise"}.get(self.law, f", noise in closed {self.law}")
         return f"{self.space.name}: {self.clients} clients, rounds of {self.period}{endless}{noise}"
 
     @property
@@ -226,7 +232,7 @@ class Island:
             return None  # set by the limit, and by the run
         fixed = {
             "communication_period": self.period,
-            "participation": 1,
+            "participation": self.share,
             "hidden_constant": self.hidden,
             "fine_tuning_steps": self.settings.get("nu", 0),
         }
@@ -260,11 +266,14 @@ class Island:
         if self.target.link is not None:
             return self._along_the_run(family, parameters, values, panel)
         astray = np.zeros(len(points))
-        if self.stays:
+        if self.stays and not self.law:
             parameters, astray = self._at_rest(parameters, values, len(points))
             family = self._family(parameters, len(points))
             values = {**values, **self._constants(family)}
-        if self.law == "powers":
+        if self.law == "rounds":
+            square, astray = self._endless(parameters, values, len(points))
+            left, listed = [square], [FOREVER]
+        elif self.law == "powers":
             left, listed, astray = self._long(parameters, values, len(points))
         elif self.law:
             squares, astray = self._expected(parameters, values, len(points))
@@ -435,7 +444,7 @@ class Island:
         for name, per in self._weights:
             most = torch.ones(1, dtype=torch.float64) if per is None else (1 - 1e-12) / handed[per].clamp_min(1e-300)
             handed[name] = torch.minimum(handed[name], most)
-        handed |= {n: 1.0 for n, b in self.target.symbols.items() if b.quantity.name == "participation"}
+        handed |= {n: self.share for n, b in self.target.symbols.items() if b.quantity.name == "participation"}
         return self.target.method(handed)
 
     @cached_property
@@ -523,6 +532,49 @@ class Island:
         doublings = (longest - 1).bit_length()
         fewer = [] if self.horizon_decides else [1 + 2**j for j in range(doublings % _LONGER, doublings, _LONGER)]
         return [*(number for number in fewer if number < longest), longest]
+
+    def _endless(self, parameters: Mapping[str, Array], values: Values, count: int) -> tuple[Array, Array]:
+        """The mean of E|grad F|^2 over an endless run with random rounds, and how far a round is from being affine there.
+
+        The second is 0 where a round is affine, and contracts, on an interval that it keeps.
+        """
+        family = self._family(parameters, count)
+        start = family.start.expand(count, 1)[:, 0].numpy()
+        with np.errstate(all="ignore"):
+            ends, _ = self._rounds(parameters, values, start, count)
+            near = np.abs(ends - start).max(0)
+            a = (self._rounds(parameters, values, start + near, count)[0] - ends) / near
+            rests = start + (ends - start) / (1 - a)
+            low, high = rests.min(0), rests.max(0)
+            centre, reach = (low + high) / 2, (high - low) / 2 * (1 + 1e-3) + 1e-300
+            (b, d), (top, e), (bottom, f) = (
+                self._rounds(parameters, values, centre + side * reach, count) for side in (0, 1, -1)
+            )
+            found = RandomRound((top - b) / reach, (b - centre) / reach, d, e - d).mean_square()[0]
+            bent = np.abs(top + bottom - 2 * b).max(0) / reach + (
+                np.abs(e + f - 2 * d).max((0, 1)) / (np.abs(e - d) + np.abs(d)).max((0, 1))
+            )
+        contracts = ((a >= 0) & (a < 1)).all(0) & np.isfinite(found) & (reach > 1e-250)
+        off = np.where(contracts & (bent < _AFFINE), 0.0, np.clip(np.nan_to_num(bent, nan=1.0), 1e-3, 1.0))
+        return np.where(off > 0, 0.0, found), off
+
+    def _rounds(self, parameters: Mapping[str, Array], values: Values, start: Array, count: int) -> tuple[Array, Array]:
+        """Where a round from a start ends, `(choices, count)`, and the gradients on its way, `(choices, steps, count)`."""
+        choices = masks(self.clients, round(self.share * self.clients), count)
+        lanes = len(choices) // count
+        method, tall, _ = self._noisy_run(parameters, values, count).build(lanes)
+        begin = Start(x=torch.from_numpy(np.repeat(start, lanes))[:, None])
+        passed, every = [], self._every()
+        for step in walk(method, tall, self.period, 1, start=begin, draws=Chosen(choices)):  # type: ignore[arg-type]
+            if step.t % every == 0:
+                passed.append(tall.gradient(step.before.average)[:, 0].numpy())
+        ends = step.after.average[:, 0].numpy().reshape(count, lanes).T
+        return ends, np.stack(passed).reshape(len(passed), count, lanes).transpose(2, 0, 1)
+
+    @property
+    def share(self) -> float:
+        """The part of the clients that run a round."""
+        return 1 / self.clients if self.law == "rounds" else 1.0
 
     def _every(self) -> int:
         whole = {

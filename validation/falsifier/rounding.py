@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -187,7 +186,7 @@ def _moved_start(target: Target, claimed: Claimed) -> Claimed:
     method = target.method(handed)
     for power in (20, 14, 8, 4, 1):
         try:
-            start = refined_start(method, problem, period, _scale(claimed) / 2**power)
+            start = refined_start(method, problem, period, problem.least_gap / 2**power)
         except CannotReplay:
             continue
         moved = Instance(
@@ -195,18 +194,6 @@ def _moved_start(target: Target, claimed: Claimed) -> Claimed:
         )
         return replace(claimed, instance=moved)
     raise NotConfirmed("no start near the candidate's that a round keeps")
-
-
-def _scale(claimed: Claimed) -> Fraction:
-    """The least distance between two knots: what counts as near."""
-    found = [
-        b - a
-        for name, rows in claimed.instance.parameters.items()
-        if name.endswith("knots")
-        for row in rows
-        for a, b in itertools.pairwise(row)
-    ]
-    return min(found)
 
 
 def _with_gap(target: Target, claimed: Claimed) -> Claimed:

@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import product, zip_longest
 
 import numpy as np
@@ -27,7 +28,7 @@ from .exact.run import MOST_SIGNS
 from .formula import Formula, Panel
 from .island import REJECTED, Array, Island, least_counts, whole_choices
 from .rounding import Draft, confirmed, drafts
-from .spaces import BENT, NOISY, SILENT_BOWL, SPACES
+from .spaces import BENT, NOISY, PARTIAL, SILENT_BOWL, SPACES
 
 _POPULATION = 256
 _SAMPLED, _LEAST_SAMPLED, _SAMPLED_STEPS = 256, 32, 64
@@ -49,6 +50,7 @@ _PERIODS, _HORIZONS = (2, 1, 4), (16, 64, 256)
 _SCHEDULED_HORIZONS, _PROBED, _LEAST_ADMITTED = (16, 64, 256, 1024, 4096), 512, 4
 """Where a schedule depends on the horizon: those that are tried, at so many points, of which so many must be admissible."""
 _ENDLESS_HORIZON = 16
+_PARTIAL_PERIODS, _HALF = (1, 16), Fraction(1, 2)
 _MOST_SIGNS, _SHORT = 64, (8, 4, 2, 1)
 """Signs of a run in closed moments, and rounds of a run over all paths."""
 _MANY, _LONGEST_POWER, _SCHEDULED_POWERS = 8, 31, (5, 8, 11, 14)
@@ -105,7 +107,29 @@ def islands(target: Target, formula: Formula, hidden: float = 1.0) -> list[Islan
         {(i.space.name, i.clients, i.period, i.horizon, i.stays, i.settings.get("nu")): i for i in made}.values()
     )
     kept = [i for i in made if not i.stays or (i.space.shifted is not None and i.keeps_models_only)]
-    return [*kept, *_noisy(target, formula, kept)]
+    partial, share = list(_partial(target, formula, steps, hidden)), target.named("participation")
+    if share is not None and formula.fixed.get(share, 1) != 1:
+        return partial
+    return [*kept, *_noisy(target, formula, kept), *partial]
+
+
+def _partial(target: Target, formula: Formula, steps: list[dict[str, int]], hidden: float) -> Iterator[Island]:
+    """Endless runs in which one of two clients takes part in each round."""
+    share, clients = target.named("participation"), _whole(target, formula, "clients")
+    if (
+        share is None
+        or target.link is not None
+        or formula.fixed.get(share, _HALF) != _HALF
+        or clients not in ((), (2,))
+    ):
+        return
+    if target.average != "before" or target.length is None or target.length in formula.fixed:
+        return
+    periods = _whole(target, formula, "communication_period") or _PARTIAL_PERIODS
+    for period, settings, space in product(periods, steps, PARTIAL.get(target.kind, ())):
+        island = Island(target, formula, space, 2, period, _ENDLESS_HORIZON, settings, True, hidden, "rounds")
+        if island.keeps_models_only and not island.horizon_decides:
+            yield island
 
 
 def _whole(target: Target, formula: Formula, quantity: str) -> tuple[int, ...]:

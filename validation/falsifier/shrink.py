@@ -67,8 +67,8 @@ class _Shrinker:
         return True
 
     def _pass_over_numbers(self) -> bool:
-        before = cost(self.draft)
-        for path in list(_paths(self.draft)):
+        before, hidden = cost(self.draft), ("free", self.target.named("hidden_constant"))
+        for path in [path for path in _paths(self.draft) if path != hidden]:  # the value of a constant in O(.) is the user's
             number = _get(self.draft, path)
             for simpler in _simpler(number, is_whole=self._is_whole(path)):
                 if _cost_of(simpler) < _cost_of(number) and self._try(_set(self.draft, path, simpler)):

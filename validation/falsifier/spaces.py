@@ -313,6 +313,11 @@ NOISY: Mapping[str, tuple[Space, ...]] = {
 }
 """Kind -> the spaces whose runs are affine in their noise, where the family of the kind has noise."""
 
+PARTIAL: Mapping[str, tuple[Space, ...]] = {
+    "meta": (Space("quadratic losses, tilted by client", bowls.meta, clients=(2,)),),
+}
+"""Kind -> the spaces on which rounds are affine, for runs in which a part of the clients takes part."""
+
 _FEET = Space("a tent as slope, noise that leads to its feet", _tent, own_noise=True)
 BENT: Mapping[str, tuple[Space, ...]] = {"conditional": (_FEET,), "local_composite": (_FEET,)}
 """Kind -> further spaces whose noise lies where functions bend: runs over all paths, or long ones that stay where they are."""

@@ -10,12 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .curve import Curve
 from .interval import Interval
+from .line import Line
 from .noise import Mean, Noisy
 from .tensor import ExactTensor, InexactError, raw
 
@@ -94,6 +96,12 @@ class ExactProblem(ABC):
         """The objective at one number, up to a constant."""
 
     @property
+    def least_gap(self) -> Fraction:
+        """The least distance between two knots of one function: what counts as near."""
+        rows = [row for name, listed in self.parameters.items() if name.endswith("knots") for row in listed]
+        return min(b - a for row in rows for a, b in pairwise(row))
+
+    @property
     def initial_point(self) -> ExactTensor:
         return ExactTensor.of([self.start])
 
@@ -167,7 +175,7 @@ def per_client(function: Callable[[int, Any], Any], x: Any) -> ExactTensor:
 
 def at(curve: Curve, t: Any) -> Any:
     """The curve at a number, an interval, or a number that is affine in signs."""
-    if isinstance(t, Noisy):
+    if isinstance(t, (Noisy, Line)):
         return t.at(curve)
     if isinstance(t, Mean):
         raise InexactError("a function of an expectation")
@@ -176,7 +184,7 @@ def at(curve: Curve, t: Any) -> Any:
 
 def integral_at(curve: Curve, t: Any) -> Any:
     """Its integral at a number or an interval; its expectation where the number is random."""
-    if isinstance(t, Noisy):
+    if isinstance(t, (Noisy, Line)):
         return t.integral(curve)
     return t.through(None, curve.range, curve.integral) if isinstance(t, Interval) else curve.integral(t)
 

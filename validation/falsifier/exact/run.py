@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ....algorithms import Method
-from ....algorithms.engine.method import Start, client_mean
+from ....algorithms.engine.method import Start
 from .interval import Ends, Interval
 from .noise import AffineSigns, AllPaths, Bends, Noisy, expectation
 from .problem import ExactProblem
@@ -45,7 +45,7 @@ class NoNoise:
         return torch.ones(1, self.clients, dtype=torch.float64)
 
 
-class _Run:
+class Walk:
     """The states of a method on a problem, one step at a time."""
 
     def __init__(self, method: Method, problem: ExactProblem, start: Any, draws: Any = None) -> None:
@@ -68,7 +68,7 @@ class _Run:
     @property
     def averages(self) -> list[Any]:
         """The averaged model, one number for each lane."""
-        mean = client_mean(self.state.x)
+        mean = self.state.average
         assert isinstance(mean, ExactTensor)
         return list(mean.numbers[:, 0])
 
@@ -135,7 +135,7 @@ def average_square(method: Method, problem: ExactProblem, steps: int, *, every: 
         start = Interval((start, start), (Q(0), Q(0)), (start, start), Q(0))
 
     def take(draws: Any) -> Ends:
-        run = _Run(method, problem, start, draws)
+        run = Walk(method, problem, start, draws)
         low, high, count = Q(0), Q(0), 0
         for t in range(steps + 1):
             is_counted = t % every == 0 and (t > 0 if after else t < steps)
@@ -154,10 +154,15 @@ def _mean_square(problem: ExactProblem, points: list[Any]) -> Ends:
     return sum((a for a, _ in squares), Q(0)) / len(squares), sum((b for _, b in squares), Q(0)) / len(squares)
 
 
+def keeps_models_only(state: Any) -> bool:
+    """Whether a method carries nothing from round to round but the models."""
+    return set(vars(state)) <= {"x", "active"}
+
+
 def _round(method: Method, problem: ExactProblem, start: Any, period: int) -> tuple[Any, list[Any]]:
     """Where a round from `start` ends, and the averaged models at its steps."""
-    run = _Run(method, problem, start)
-    if set(vars(run.state)) - {"x", "active"}:
+    run = Walk(method, problem, start)
+    if not keeps_models_only(run.state):
         raise CannotReplay(f"{method.name} keeps more than models: a round is no map of the start alone")
     path = []
     for _ in range(period):
