@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 from fractions import Fraction as Q
+from types import SimpleNamespace
 
 import fedco
 import pytest
+import torch
 from fedco.bounds.language.change import narrowed
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
@@ -83,6 +85,22 @@ def test_lemma_7_is_refuted_on_a_part_of_its_region(where: tuple[str, ...], tmp_
         recompute(replace(bundle, problem={**bundle.problem, "parameters": parameters}))
 
 
+def test_a_printed_lemma_with_observables_of_its_own_is_compared_beside_the_chain() -> None:
+    """The printed Lemma D.1 of Acc-FCSG-M has one client's deviation where the chain has the mean over the clients."""
+    theorem = get_theorem("acc_fcsg_m.lemma_d_1")
+    printed, corrected = (target_of(theorem, label) for label in ("printed", "corrected"))
+    assert set(printed.link.observables) - set(corrected.link.observables) == {"client_deviation_sq"}
+    assert {i.clients for i in islands(printed, Formula(theorem, "printed"))} == {1, 2, 3}
+    step = SimpleNamespace(
+        before=SimpleNamespace(
+            x=torch.tensor([[[1.0], [-1.0], [6.0]]], dtype=torch.float64),
+            average=torch.tensor([[2.0]], dtype=torch.float64),
+        )
+    )
+    metrics = printed.chain.metrics(None, {"m": 1})
+    assert metrics["first_deviation_sq"](step).tolist() == [1.0]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"),
@@ -90,6 +108,8 @@ def test_lemma_7_is_refuted_on_a_part_of_its_region(where: tuple[str, ...], tmp_
         (THEOREM, {"assume": ("equal_inner_maps",)}),
         ("meta_fl.theorem_8", {"where": ("nu=2",), "hidden": 1e6}),
         ("meta_fl.theorem_8", {"where": ("r=1",), "hidden": 1e6}),
+        ("acc_fcsg_m.lemma_d_1", {}),
+        ("acc_fcsg_m.lemma_d_2", {"where": ("N=1",)}),
     ],
 )
 def test_variants_of_refuted_theorems_are_refuted(name: str, options: dict, tmp_path) -> None:

@@ -180,6 +180,8 @@ def _lemma(theorem: Theorem, label: str, about: str, chain: LemmaChain, link: Li
     Raises:
         InputError: the chain compares another statement of the lemma, because this one cannot be measured.
     """
+    if label in link.also:
+        link = replace(link, observables=link.also[label], statement=label)
     if link.statement and link.statement != label:
         raise InputError(
             f"{theorem.id} ({label}): cannot be measured along a run; `{link.statement}` can ({link.note})"

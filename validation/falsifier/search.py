@@ -98,7 +98,8 @@ def islands(target: Target, formula: Formula, hidden: float = 1.0) -> list[Islan
     tuning = _whole(target, formula, "fine_tuning_steps")
     steps = [{"nu": nu} for nu in tuning or (2, 1)] if target.named("fine_tuning_steps") else [{}]
     made: list[Island] = []
-    for clients in [n for n in (2, 1) if all(total % n == 0 for total in _whole(target, formula, "clients"))]:
+    numbers = (2, 1) if target.link is None else (2, 1, 3)
+    for clients in [n for n in numbers if all(total % n == 0 for total in _whole(target, formula, "clients"))]:
         for (period, horizon, stays), settings, space in product(_lengths(target, formula, clients), steps, spaces):
             if clients in space.clients:
                 island = Island(target, formula, space, clients, period, horizon, settings, stays, hidden)

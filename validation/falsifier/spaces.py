@@ -27,7 +27,7 @@ class Space:
         decode: (cube, clients, settings) -> parameters of the family, `(count,)`, `(count, clients)` or
             `(count, clients, knots)`.
         own_noise: the instances have noise; else it is added where an expectation is taken.
-        clients: numbers of clients to try.
+        clients: numbers of clients to try; three of them along the run of a lemma.
         shifted: parameters and numbers in [-1, 1] -> the parameters moved; a round then moves the start to the right at -1
             and to the left at 1, or the instance is left out. Endless runs are looked for along it.
     """
@@ -35,7 +35,7 @@ class Space:
     name: str
     decode: Callable[[Cube, int, Mapping[str, int]], Parameters]
     own_noise: bool = False
-    clients: tuple[int, ...] = (2, 1)
+    clients: tuple[int, ...] = (2, 1, 3)
     shifted: Callable[[Parameters, Array], Parameters] | None = None
 
 

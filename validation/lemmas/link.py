@@ -34,6 +34,7 @@ class Link:
         fed: from the mean right side to that observable, where they differ by a root or a factor.
         part: which of the lemma's bounds, where it has several.
         of_a_run: the sides are seen along a run; False for an expectation over every outcome of a batch.
+        also: label of another statement -> its own observables: what a run says of it is no part of the chain.
         between: labels of the statements that speak of the steps between communications alone.
         note: what the statistic is, where that is not obvious.
     """
@@ -50,6 +51,7 @@ class Link:
     fed: Callable[[float, Trace], float] = lambda right, _trace: right
     part: str = ""
     of_a_run: bool = True
+    also: Mapping[str, Mapping[str, Side]] = field(default_factory=dict)
     between: tuple[str, ...] = ()
     note: str = ""
 

@@ -75,6 +75,8 @@ SWEEPS = {
     "acc_fcsg_m.corollary_4_8": of_corollary("acc_fcsg_m.corollary_4_8", ONE, 512, 1000, 1728, claimed=-2 / 3),
 }
 COMPLEXITIES = {"acc_fcsg_m.corollary_4_8": of_complexity("acc_fcsg_m.corollary_4_8", 3, (8, 10, 14))}
+_SEEN = ("gradient_sq", "update_sq", "error_sq")
+_OF_ONE_CLIENT = {**{n: before(n) for n in _SEEN}, "client_deviation_sq": before("first_deviation_sq")}
 CHAIN = LemmaChain(
     with_estimate(at_the_mean=False),
     (
@@ -86,7 +88,14 @@ CHAIN = LemmaChain(
             feeds="error_sq",
             note="dispersion of the estimates as used: 0 at a communication",
         ),
-        Link("acc_fcsg_m.lemma_d_1", change, ESTIMATE, statement="corrected", note="with the sum over the clients"),
+        Link(
+            "acc_fcsg_m.lemma_d_1",
+            change,
+            ESTIMATE,
+            statement="corrected",
+            also={"printed": _OF_ONE_CLIENT},
+            note="with the sum over the clients; as printed the deviation is that of one client, here the first",
+        ),
     ),
     period="q",
 )

@@ -75,6 +75,7 @@ def with_estimate(at_the_mean: bool) -> Any:
             "error_sq": error_sq,
             "update_sq": lambda step: mean_square(step.stepped.u),
             "dispersion_sq": lambda step: dispersion(step.after.u),
+            "first_deviation_sq": lambda step: (step.before.x[:, 0] - step.before.average).square().sum(-1),
         }
 
     return build
