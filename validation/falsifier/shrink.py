@@ -68,7 +68,9 @@ class _Shrinker:
 
     def _pass_over_numbers(self) -> bool:
         before, hidden = cost(self.draft), ("free", self.target.named("hidden_constant"))
-        for path in [path for path in _paths(self.draft) if path != hidden]:  # the value of a constant in O(.) is the user's
+        for path in [
+            path for path in _paths(self.draft) if path != hidden
+        ]:  # the value of a constant in O(.) is the user's
             number = _get(self.draft, path)
             for simpler in _simpler(number, is_whole=self._is_whole(path)):
                 if _cost_of(simpler) < _cost_of(number) and self._try(_set(self.draft, path, simpler)):

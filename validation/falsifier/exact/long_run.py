@@ -17,7 +17,7 @@ from ....bounds.evaluation.enclosure import ends
 from .interval import Ends
 from .noise import AffineSigns, Noisy, expectation
 from .problem import ExactProblem
-from .run import CannotReplay, _Run
+from .run import CannotReplay, Walk
 from .tensor import ExactTensor
 
 Q = Fraction
@@ -44,7 +44,7 @@ def long_average_square(
     if steps % period or period % every or not 1 <= rounds <= _MOST_ROUNDS:
         raise CannotReplay(f"{steps} steps: wanted whole rounds of {period}, at least two")
     times = [t for t in range(period + 1) if t % every == 0 and (t > 0 if after else t < period)]
-    run = _Run(method, problem, problem.start, AffineSigns(problem.clients))
+    run = Walk(method, problem, problem.start, AffineSigns(problem.clients))
     first = sum((expectation(g * g) for g in _round(run, period, times)), Q(0))
     state = run.state
     moved = _moved(method, problem, state, period, times)
@@ -69,7 +69,7 @@ class _Affine:
     seen_noise: list[list[Fraction]]
 
 
-def _round(run: _Run, period: int, times: Sequence[int]) -> list[Noisy]:
+def _round(run: Walk, period: int, times: Sequence[int]) -> list[Noisy]:
     """One round on; the gradients at the averaged model that count."""
     found = []
     for t in range(period + 1):
@@ -124,7 +124,7 @@ def _affine(
     """
     centres = [entry.centre for entry in _flat(state)]
     moved = [Noisy(c, {-1 - j: r} if r else {}) for j, (c, r) in enumerate(zip(centres, reach, strict=True))]
-    run = _Run(method, problem, problem.start, AffineSigns(problem.clients))
+    run = Walk(method, problem, problem.start, AffineSigns(problem.clients))
     run.state, run.t, run.draws = _with(state, moved), first, AffineSigns(problem.clients)
     seen = _round(run, period, times)
     later, count = _flat(run.state), run.draws.columns.count
