@@ -379,7 +379,9 @@ class _Search:
 
         Long runs get fewer points, so that the sample takes seconds.
         """
-        for index in sorted(range(len(self.islands)), key=lambda i: self.islands[i].stepped):
+        for index in sorted(
+            range(len(self.islands)), key=lambda i: (self.islands[i].clients == 3, self.islands[i].stepped)
+        ):
             if self.is_over:
                 return
             island = self.islands[index]
