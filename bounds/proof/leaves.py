@@ -50,6 +50,7 @@ from .kernel import (
     IndependentMean,
     IndependentMoment,
     Inequality,
+    Length,
     Lipschitz,
     LipschitzOperator,
     Loop,
@@ -68,6 +69,7 @@ from .kernel import (
     Term,
     Var,
     Variance,
+    signomial,
     sq,
 )
 from .kernel.derivation import Progress, begin, finish
@@ -482,8 +484,13 @@ NO_SHAPE = ("operator", "draw", "weights")
 
 
 def _with_sizes(progress: Progress, run: Run) -> Run:
-    """With the sizes of the free vectors of a loop that depend on no sample, rounded up."""
+    """With the sizes of the free vectors of a loop that depend on no sample, rounded up, and the lengths at its start, if rational."""
+    lengths = [step.rule for step in progress.derivation.steps if isinstance(step.rule, Length)] if run.moving else []
     for t, values in enumerate(run.moving):
+        for rule in lengths:
+            square = signomial(as_fraction(run.scalar(sq(rule.vector), 0)))
+            with suppress(ProofError):
+                values |= {param: square.sqrt().at({}) for param in rule.size.params}
         for vector, size in _sized_vectors(progress).items():
             ((((param, _),), _),) = size.terms
             values[param] = as_fraction(root(run.scalar(sq(vector), t)))

@@ -316,6 +316,32 @@ def test_only_a_power_is_read_in_reverse_as_a_power():
     refused(replace(loop, sequences=(squares, *loop.sequences[1:])), "another sequence in the loop before", theorem)
 
 
+def test_a_sure_bound_and_a_vanishing_vector_keep_the_hypothesis():
+    theorem = get_theorem("meta_fl.lemma_7")
+    loop = plan(theorem)
+    refused(changed(loop, "sure", replace(rule(loop, "sure"), step="r.supposed")), "rests on what is supposed", theorem)
+    theorem = get_theorem("meta_fl.lemma_6")
+    loop = plan(theorem)
+    refused(changed(loop, "mean", replace(rule(loop, "mean"), step="mean.supposed")), "of the step itself", theorem)
+
+
+def test_the_hessian_batch_is_fresh():
+    """With a Hessian at a point that has seen its own batch the noise has no mean 0."""
+    theorem = get_theorem("meta_fl.lemma_6")
+    loop = plan(theorem)
+    p = next(v for v in loop.setting.variables if v.name == "p")
+    seen = replace(p, sources=("path", "xi"))
+    variables = tuple(seen if v.name == "p" else v for v in loop.setting.variables)
+    refused(replace(loop, setting=replace(loop.setting, variables=variables)), "step", theorem)
+
+
+@pytest.mark.parametrize("name", ["theorem_8", "theorem_8_FO"])
+def test_a_theorem_lists_what_its_lemmas_assume(name):
+    for lemma in derivation(get_theorem(f"meta_fl.{name}")).lemmas:
+        found = run_through(plan(lemma.theorem), lemma.theorem, lemma.label)
+        assert found.checked and set(found.assumptions) <= set(lemma.assumes), lemma.theorem.id
+
+
 def nu_of(expr):
     return next(symbol for symbol in expr.free_symbols if str(symbol) == "nu")
 
