@@ -108,7 +108,7 @@ def test_a_printed_lemma_with_observables_of_its_own_is_compared_beside_the_chai
         (THEOREM, {"assume": ("equal_inner_maps",)}),
         ("meta_fl.theorem_8", {"where": ("nu=2",), "hidden": 1e6}),
         ("meta_fl.theorem_8", {"where": ("r=1",), "hidden": 1e6}),
-        ("acc_fcsg_m.lemma_d_1", {}),
+        ("acc_fcsg_m.lemma_d_1", {"where": ("N=3",)}),
         ("acc_fcsg_m.lemma_d_2", {"where": ("N=1",)}),
     ],
 )
