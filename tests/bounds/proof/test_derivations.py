@@ -87,7 +87,8 @@ GIVEN_MORE = {
             ("Jacobian noise", 0),
             ("Jacobian noise", 1),
         )
-    ),
+    )
+    + tuple(f"{case}.axioms[{axiom}].spectral" for case in "AB" for axiom in ("outer noise", "Jacobian noise")),
 }
 _CLIENTS_DRAWN = (
     ".setting.objectives[0].gradient.known.entries[0][1]",
@@ -99,7 +100,8 @@ SLACK["meta_fl.theorem_8"] = (".steps[22].rule.terms[0].vector.parts[2][1].sampl
 """Changes that survive, because what they say is true as well.
 
 A second moment, a variance or an expectation is taken given samples that the vector is independent of: those of the other source
-at the same step or of the next step, or without those of the step before. For ComFedL: the mean over a fresh draw of clients is taken given
+at the same step or of the next step, or without those of the step before. A variance of an operator may be in the operator norm, which
+is the weaker assumption. For ComFedL: the mean over a fresh draw of clients is taken given
 more draws, or one draw less, at a point that does not depend on them. For meta FL the error of the estimates is taken at another step
 where the mean over a set of clients is only used given the past: errors of all steps have one law."""
 
