@@ -22,7 +22,7 @@ from sympy.printing.jscode import JavascriptCodePrinter
 from sympy.printing.precedence import PRECEDENCE
 
 from ...bounds.language.reading import InputError
-from ...bounds.language.recursion import Recursion, StepFunction, entry, least, root
+from ...bounds.language.recursion import Recurrence, Recursion, StepFunction, entry, least, root
 from ...bounds.language.theorem import Statement
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -57,8 +57,12 @@ class Library:
         """
         key = (function, counts_steps)
         if key not in self.names:
-            self.names[key] = f"$f{len(self.names)}_{_identifier(function.__name__)}"
-            self.sources.append(_Translation(self, function).text(self.names[key], counts_steps))
+            self.names[key] = f"$f{len(self.names)}_{_identifier(getattr(function, '__name__', 'recurrence'))}"
+            self.sources.append(
+                _recurrence(self, function, self.names[key])
+                if isinstance(function, Recurrence)
+                else _Translation(self, function).text(self.names[key], counts_steps)
+            )
         return self.names[key]
 
     def text(self) -> str:
@@ -68,6 +72,58 @@ class Library:
 
 def _identifier(name: str) -> str:
     return name if _PLAIN.fullmatch(name) else "unnamed"
+
+
+def _recurrence(library: Library, rule: Recurrence, name: str) -> str:
+    """A rule as data: a loop over its steps, where every list has one entry for all of them; backwards where it goes along another."""
+    given = [f"${argument}" for argument in rule.reads]
+    lines = ["if (!$$steps($$n)) return NaN;", "$$n = Math.max($$n, 0);"]
+
+    def stepped(one: Recurrence, forth: str, start: Sequence[str], after: Sequence[str], read: Sequence[str]) -> str:
+        first, rest = library.function(one.start), library.function(one.after)
+        begin = f"let $$value = {first}({', '.join([*start, *read])});"
+        return f"{begin} for ({forth}) {{ $$value = {rest}({', '.join([*after, '...$$value', *read])}); $$all.push($$value); }}"
+
+    up, down = "let $$l = 0; $$l < $$n; $$l++", "let $$l = $$n - 1; $$l >= 0; $$l--"
+    if rule.along is None:
+        lines += ["const $$all = [];", stepped(rule, up, [], [], given)]
+    else:
+        inner, which = rule.along, rule.along.result
+        first = library.function(inner.start)
+        read = [f"${argument}" for argument in inner.reads]
+        lines += [
+            f"const $$path = (() => {{ const $$all = [{first}({', '.join(read)})];",
+            f"{stepped(inner, up, [], [], read)} return $$all; }})();",
+            "const $$all = [];",
+            stepped(rule, down, [f"$$path[$$n][{which}]"], [f"$$path[$$l][{which}]"], given),
+        ]
+    lines.append(f"return $$value[{rule.result}];")
+    return f"function {name}({', '.join(['$$n', *given])}) {{ {' '.join(lines)} }}"
+
+
+def _lambda(function: Callable[..., Any]) -> ast.FunctionDef:
+    """The one lambda of its module that stands in its line and has its arguments, as a function that returns its value.
+
+    Raises:
+        OSError: its source is not there, or not told apart.
+    """
+    module, code = inspect.getmodule(function), function.__code__
+    if module is None:
+        raise OSError
+    wanted = list(code.co_varnames[: code.co_argcount])
+    found = [
+        node
+        for node in ast.walk(ast.parse(inspect.getsource(module)))
+        if isinstance(node, ast.Lambda)
+        and node.lineno == code.co_firstlineno
+        and [argument.arg for argument in node.args.args] == wanted
+    ]
+    if len(found) != 1:
+        raise OSError
+    made = ast.parse("def unnamed(): pass").body[0]
+    assert isinstance(made, ast.FunctionDef)
+    made.args, made.body = found[0].args, [ast.copy_location(ast.Return(found[0].body), found[0])]
+    return made
 
 
 # --- statements ------------------------------------------------------------------------------------------------------
@@ -192,10 +248,14 @@ class _Translation:
     def __init__(self, library: Library, function: Callable[..., Any]) -> None:
         self.library, self.called = library, function.__name__
         try:
-            source = textwrap.dedent(inspect.getsource(function))
+            found: ast.stmt
+            found = (
+                _lambda(function)
+                if self.called == "<lambda>"
+                else ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+            )
         except (OSError, TypeError):
             raise UntranslatableError(f"{self.called}: its source is not there") from None
-        found = ast.parse(source).body[0]
         if not isinstance(found, ast.FunctionDef):
             raise self.refused(found, "wanted a function")
         self.tree = found
@@ -293,6 +353,8 @@ class _Translation:
                 return f"({self.expression(left)} {_COMPARE[type(op)]} {self.expression(right)})"
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return f"({self.expression(test)} ? {self.expression(body)} : {self.expression(orelse)})"
+            case ast.Starred(value=value):
+                return f"...{self.expression(value)}"
             case ast.Tuple(elts=items) | ast.List(elts=items):
                 return f"[{', '.join(map(self.expression, items))}]"
             case ast.Attribute(value=ast.Name(id=module), attr="nan") if self.is_numpy(module):

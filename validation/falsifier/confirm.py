@@ -43,7 +43,7 @@ Q = Fraction
 _BITS = 384
 _LENGTHS = ("iterations", "rounds")
 _LONGEST_LEMMA = 256
-_STEPPED = 160
+STEPPED = 160
 """Longer runs with noise are not stepped through; MOST_STEPS is the limit of those without."""
 
 
@@ -240,7 +240,7 @@ def _left(target: Target, claimed: Claimed, problem: ExactProblem, point: Mappin
             return square - slack, square + slack
         return endless_square(method, problem, period, claimed.interval, every=every)
     steps, after = target.steps(whole), target.average == "after"
-    if steps > (_STEPPED if problem.is_noisy else MOST_STEPS):
+    if steps > (STEPPED if problem.is_noisy else MOST_STEPS):
         period = next((whole[n] for n, b in target.symbols.items() if b.quantity.name == "communication_period"), 1)
         return long_average_square(method, problem, steps, period, every=every, after=after)
     return average_square(method, problem, steps, every=every, after=after)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from .confirm import Confirmed, NotConfirmed
+from .confirm import STEPPED, Confirmed, NotConfirmed
 from .declared import Target
 from .formula import Formula
 from .rounding import Draft, confirmed, near
@@ -17,22 +17,28 @@ _KEPT_RATIO = 1.05
 """A violation by less than this is not worth its simplicity."""
 _TOLERANCES = tuple(Q(1, n) for n in (2, 3, 5, 10, 30, 100, 1000, 10**4))
 _TINIES = tuple(Q(1, 10**power) for power in (3, 6, 9, 12))
-_TRIES = 250
-"""Exact checks of simpler drafts; one takes 10 to 70 ms on one core."""
+_TRIES, _TRIES_OF_LONG = 250, 8
+"""Exact checks of simpler drafts: one takes 10 to 70 ms on one core, and seconds where a long run goes by powers of a round."""
 Path = tuple[Any, ...]
 
 
 def shrunk(
-    target: Target, formula: Formula, made: Draft, found: Confirmed, *, tries: int = _TRIES
+    target: Target, formula: Formula, made: Draft, found: Confirmed, *, tries: int | None = None
 ) -> tuple[Draft, Confirmed]:
     """A simpler draft that is still a violation, and its exact check; the given one where nothing simpler is found.
 
     Args:
-        tries: how many drafts are checked at most. By the clock the same violation would become another one each time.
+        tries: how many drafts are checked at most; by the length of the run without it. By the clock the same violation would become
+            another one each time.
     """
-    shrinker = _Shrinker(target, formula, made, found, tries)
+    shrinker = _Shrinker(target, formula, made, found, _affordable(target, found) if tries is None else tries)
     shrinker.run()
     return shrinker.draft, shrinker.found
+
+
+def _affordable(target: Target, found: Confirmed) -> int:
+    steps = 0 if target.length is None else found.claimed.stated(target).get(target.length, 0)
+    return _TRIES if steps <= STEPPED else _TRIES_OF_LONG
 
 
 class _Shrinker:

@@ -68,7 +68,8 @@ def test_every_condition_is_used_and_every_term_is_reached(name):
 @pytest.mark.parametrize("name", IDS)
 def test_a_sample_of_changes_is_noticed(name):
     found = survey(get_theorem(name), SAMPLE)
-    assert found.tried == SAMPLE and set(found.survivors) <= set(SLACK.get(name, ())), str(found)
+    listed = {*SLACK.get(name, ()), *LOOP_SLACK.get(name, ())}
+    assert found.tried == SAMPLE and set(found.survivors) <= listed, str(found)
 
 
 GIVEN_MORE = {
@@ -106,6 +107,15 @@ is the weaker assumption. For ComFedL: the mean over a fresh draw of clients is 
 more draws, or one draw less, at a point that does not depend on them. For meta FL the error of the estimates is taken at another step
 where the mean over a set of clients is only used given the past: errors of all steps have one law."""
 
+LOOP_SLACK = {
+    "meta_fl.lemma_6": tuple(
+        f".axioms[hessian noise].{place}" for place in ("given.entries[0][1]", "given.entries[2][1]", "spectral")
+    )
+}
+"""The same for a loop; true for a reason, and not evaluated. The batch of a Hessian is independent of every other sample, so that its
+variance is the same given one step more or one less of the path; in the Hilbert-Schmidt norm the assumption says more, of which no step
+makes use."""
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", IDS)
@@ -113,7 +123,7 @@ def test_every_change_is_noticed(name):
     found = survey(get_theorem(name))
     print(found)
     assert found.tried == found.of and found.share >= Fraction(99, 100), str(found)
-    assert set(found.survivors) == set(SLACK.get(name, ())), str(found)
+    assert set(found.survivors) == {*SLACK.get(name, ()), *LOOP_SLACK.get(name, ())}, str(found)
 
 
 @pytest.mark.slow
