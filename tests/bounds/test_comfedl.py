@@ -393,6 +393,21 @@ def test_the_refuting_instance_in_plain_fractions():
     assert sum(equation_12(**values).values()) < 0.0034 < 0.01 < sum(equation_34(**values).values())
 
 
+@pytest.mark.parametrize(("eta", "tau"), [(Q(1, 20), 8), (Q(1, 10), 5), (Q(1, 5), 2)])
+def test_the_family_bends_only_where_the_local_steps_end(eta, tau):
+    """The round of tau steps in plain fractions: from 0 and back, over just the range on which the clients are straight."""
+    case = comfedl_instances.theorem_1_family(eta, tau, Q(1, 10**6), 10**9)
+    ends, asked = [], []
+    for client in case.clients:
+        x = Q(0)
+        for _ in range(tau):
+            asked.append(x)
+            x -= eta * client(x)
+        ends.append(x)
+    assert sum(ends) == 0 and case.gradient(Q(0)) != 0
+    assert all(client.knots[1][0] == min(asked) and client.knots[2][0] == max(asked) for client in case.clients)
+
+
 def test_remarks_admit_no_horizon_beyond_one():
     for name in ("remark_1", "remark_2"):
         claim = fedco.theorem(f"comfedl.{name}")

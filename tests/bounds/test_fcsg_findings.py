@@ -118,6 +118,30 @@ def test_a_check_notices_when_its_fact_is_gone(monkeypatch):
             check()
 
 
+@pytest.mark.parametrize("q", [10**6, 4 * 10**7], ids=["as printed", "u_1 averaged"])
+def test_both_readings_of_corollary_4_8_have_to_fail(q, monkeypatch):
+    """With a larger right-hand side of one reading alone, the finding is not confirmed."""
+    from fedco.bounds.audit.findings import RecheckError
+    from fedco.bounds.papers.acc_fcsg_m import checks
+
+    real, steps = checks.value, 4 * q**3  # T = q^3 N^2 with N = 2
+    monkeypatch.setattr(checks, "value", lambda *names, **at: real(*names, **at) * (10**6 if at["T"] == steps else 1))
+    with pytest.raises(RecheckError):
+        checks.corollary_false()
+
+
+def test_the_jump_at_a_communication_by_hand():
+    """Four clients at -+alpha, where a client's noise is a sign times alpha: the mean of the noise has variance alpha^2/4."""
+    from fedco.bounds.papers.acc_fcsg_m.counterexamples import communication_jump
+
+    case = communication_jump()
+    alpha, beta = case.hyperparameters["alpha"], case.hyperparameters["beta"]
+    variance = alpha**2 / 4
+    assert case.observables == {"error_sq": variance, "update_sq": variance, "dispersion_sq": 0}
+    moved = 4 * alpha**2 * variance + 4 * (1 - beta) ** 2 * alpha**2  # the x_n of the communication add up to 0
+    assert case.left == (1 - beta) ** 2 * variance + moved / 4**2
+
+
 def test_the_condition_of_the_corrected_theorem_is_implied_up_to_81_steps():
     statement = fedco.theorem("acc_fcsg_m.theorem_4_7").statement("corrected")
     limits = [statement.condition(name).right for name in ("step_size", "long_round")]
