@@ -147,7 +147,7 @@ class _Model:
 class _Size(Tensor):
     """How far a tensor of one machine may be from that of the other, `(runs, clients, 1)`; what is no size is equal."""
 
-    operation: ClassVar[float] = 0.0
+    operation: ClassVar[float]
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -1,10 +1,12 @@
 """The experiment commands: one JSON object, named errors, files where they were asked for."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from fedco.bounds.language.reading import InputError
 from fedco.cli import app
+from fedco.validation.runs import bundle
 from fedco.validation.runs.refutations import write_all
 from typer.testing import CliRunner
 
@@ -63,6 +65,20 @@ def test_a_plot_is_written_with_its_data(tmp_path) -> None:
 def test_a_refutation_is_replayed(tmp_path) -> None:
     path = write_all(tmp_path)["comfedl.theorem_1"]
     assert json.loads(run("replay", str(path), "--json").stdout)["confirmed"] is True
+
+
+def test_one_refutation_of_several_that_fails_is_a_failure(monkeypatch) -> None:
+    real, judged = bundle.replay, []
+
+    def second_fails(*given):
+        judged.append(real(*given))
+        return replace(judged[-1], confirmed=len(judged) != 2)
+
+    monkeypatch.setattr(bundle, "replay", second_fails)
+    done = run("replay", "acc_fcsg_m.lemma_d_2", "--json")
+    told = json.loads(done.stdout)
+    assert [item["confirmed"] for item in told["bundles"]] == [True, False]
+    assert told["confirmed"] is False and done.exit_code == 1
 
 
 @pytest.mark.parametrize(

@@ -178,6 +178,29 @@ def test_what_does_not_fit_is_not_cut():
     assert "breaks" in narrow and sum(line.count("b") for line in narrow) == sum(line.count("b") for line in wide)
 
 
+def test_two_columns_of_sentences_are_paragraphs_however_wide_the_terminal():
+    rows = tuple((word, f"this is {word} " * 9, f"that is {word} " * 9) for word in ("first", "second"))
+    lines = drawn([Sheet("title", None, (Table("t", ("word", "this", "that"), rows),))], 400).splitlines()
+    assert "first" in lines and not any("word" in line for line in lines)
+    assert sum(line.strip().startswith("this") for line in lines) == 2
+
+
+def test_rows_that_are_all_the_same_are_paragraphs_where_they_do_not_fit():
+    sheet = Sheet("title", None, (Table("t", ("word", "value"), (("a" * 30, "b" * 30),) * 2),))
+    lines = drawn([sheet], 40).splitlines()
+    assert lines.count("a" * 30) == 2 and not any("word" in line for line in lines)
+
+
+def test_the_first_word_of_a_note_has_its_colour():
+    out = io.StringIO()
+    notes = ("SUPPORTED at 0.1", "[breaks] a line", "yes and no", "plain SUPPORTED", "NOT admissible here")
+    show_sheets([Sheet("x", None, (), notes)], Console(file=out, force_terminal=True, color_system="standard"))
+    green, red = "\x1b[32m", "\x1b[1;31m"
+    written = out.getvalue().splitlines()[-len(notes) :]
+    assert [line.partition("m")[0] + "m" for line in written[:3]] == [green, red, green]
+    assert written[3] == notes[3] and written[4].startswith(red)
+
+
 def test_bars_are_shares_and_sizes():
     assert [bar(share) for share in (0, 1e-9, 0.5, 1, 7)] == ["", "▏", "█" * 10, "█" * 20, "█" * 20]
     assert bar(-0.5) == "-" + "█" * 10

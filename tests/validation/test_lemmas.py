@@ -227,6 +227,32 @@ def test_the_table_names_the_lemma_that_loses_most_and_those_that_fail() -> None
     assert worst([]) == "" and section([])["runs"] == []
 
 
+def test_the_table_says_of_each_row_whether_its_mean_fails() -> None:
+    failing = estimate_at_communication(seeds=256)
+    rows = section([failing])["runs"][0]["rows"]
+    said = ["fails in the mean" in row["failing"] for row in rows]
+    assert said == [float(row["left"]) > 1.001 * float(row["right"]) for row in rows] and set(said) == {True, False}
+
+
+def test_what_a_lemma_feeds_into_the_descent_is_its_mean_over_all_steps(monkeypatch) -> None:
+    """In rounds of four steps more of them lie between communications than end in one, and weigh more."""
+    name = "comfedl.theorem_1"
+    made, hyper, T = INSTANCES[name]
+    monkeypatch.setitem(INSTANCES, name, (made, {**hyper, "tau": 4}, T))
+    chain, made, trace = _trace(name)
+    fed: list[float] = []
+
+    def heard(right: float, _: Trace) -> float:
+        fed.append(right)
+        return right
+
+    links = [replace(link, fed=heard) if link.feeds else link for link in chain.links]
+    rows = report_of(name, "printed", links, trace, made, "small", 24, 100.0).rows
+    groups = [[row for row in rows if row.lemma == link.lemma] for link in links if link.feeds]
+    assert {row.when: row.steps for row in groups[0]} == {"between": 12, "communication": 6}
+    assert fed == [pytest.approx(np.average([r.right for r in g], weights=[r.steps for r in g])) for g in groups]
+
+
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(InputError, match="no chain"):
         chain_for("feddro.theorem_4_1")

@@ -195,6 +195,12 @@ def test_processes_that_do_not_fit_are_refused(monkeypatch):
     limits.check_jobs(2)
     with pytest.raises(InputError, match="at most 2 processes"):
         limits.check_jobs(3)
+    for free in (limits.PROCESS_BYTES, limits.PROCESS_BYTES // 2):  # the process that asks is there already
+        monkeypatch.setattr(limits, "free_memory", lambda device="cpu", free=free: free)
+        limits.check_jobs(1)
+        assert limits.usual_jobs() == 1
+        with pytest.raises(InputError, match="at most 1 processes"):
+            limits.check_jobs(2)
     monkeypatch.setattr(limits, "free_memory", lambda device="cpu": None)
     limits.check_jobs(100_000)
 
