@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 from ...language.theorem import Theorem
 from ...proof.kernel import Derivation, Reader
-from .derivation_loops import lemma_4, lemma_5, lemma_6, lemma_7, lemma_10
+from .derivation_estimates import lemma_6, lemma_10
+from .derivation_heterogeneity import lemma_7
+from .derivation_loops import lemma_5
+from .derivation_smoothness import lemma_4
 from .derivation_theorem import lemmas, theorem
 from .theorems import LEMMA_4, LEMMA_6, LEMMA_7, LEMMA_10, LEMMA_11
 

@@ -1,0 +1,470 @@
+"""M3 and M4: bias and second moment of the exact and of the first-order estimate of the gradient."""
+
+from __future__ import annotations
+
+from ...proof.kernel import (
+    EVERY,
+    ONE,
+    Act,
+    Action,
+    Along,
+    App,
+    Assume,
+    Bounded,
+    Combine,
+    Definition,
+    Delivery,
+    Function,
+    Given,
+    Identity,
+    IndependentMean,
+    Index,
+    Induction,
+    Known,
+    Lipschitz,
+    LipschitzOperator,
+    Loop,
+    Numbers,
+    Project,
+    Reader,
+    Sequence,
+    Setting,
+    Signomial,
+    Source,
+    Start,
+    Step,
+    Suppose,
+    Term,
+    Triangle,
+    Vanishing,
+    Var,
+    Variable,
+    Variance,
+    scalar,
+    signomial,
+    sq,
+)
+from ...proof.writing import mean_over
+from .derivation_loops import (
+    A_,
+    END_P,
+    END_Q,
+    HALF,
+    POWER,
+    R_,
+    ZERO,
+    A,
+    E,
+    M,
+    P,
+    Q,
+    U,
+    W,
+    batch,
+    exact,
+    following,
+    growth,
+    inside,
+    path,
+    squared,
+    stretched,
+    sure_gradient,
+    triangle,
+)
+
+PATH, PAST = Known.before(("path",)), Known.before(("path", "zeta", "xi"))
+BEFORE_LOOP = -2
+"""A step before the loop, of which the last gradient batch is."""
+places = mean_over("h")
+
+
+def curved(point: Term, sample: int | None = None) -> Term:
+    """The Hessian, of one sample or its mean."""
+    return App("ddf", point, (sample,))
+
+
+def lemma_6(s: Reader) -> Loop:
+    """M3: a is the estimate, r the gradient, m the gradient along the noisy path; all go back along the paths."""
+    before = path(s)
+    h2, G, T, v = (Sequence(name, ONE, ONE).now for name in ("h2", "G", "T", "v"))
+    R = Sequence("R", ZERO, ZERO).now
+    h2_end, h2_reversed = Sequence("h2", ZERO, ZERO).end, Sequence("h2", ZERO, ZERO).reversed
+    start, noise = s.sigma_G**2 / s.D, (s.alpha * s.sigma_H) ** 2 / s.D_H
+    carried = A * v**HALF + s.alpha * s.rho * s.B * E * h2_reversed**HALF
+    sequences = (
+        Sequence("v", start + s.L**2 * h2_end, carried**2 + noise * T),
+        Sequence("T", s.B**2 + start, A**2 * T + noise * T),
+        POWER,
+        Sequence("R", ZERO, R + h2_reversed**HALF, ends="H"),
+    )
+    numbers = Numbers(s.nu, sequences, before.sequences)
+    closed = s.alpha**2 * s.sigma_G**2 / s.D * G
+    h_end = (s.alpha**2 * s.sigma_G**2 / s.D * Sequence("G", ZERO, ZERO).end) ** HALF
+    r_size, bias = s.B * E, s.L * h_end * E + s.alpha * s.rho * s.B * E / A * R
+    first_noise = App("df", END_P, (BEFORE_LOOP,)) - exact(END_P)
+    own = Act(curved(P, 0) - curved(P), A_)
+    jump = exact(END_P) - exact(END_Q)
+    moved = -s.alpha * Act(curved(P) - curved(Q), R_)
+
+    def turned(vector: Term) -> Term:
+        return -s.alpha * Act(curved(P), vector)
+
+    def grown(name: str, vector: Term, root: Signomial) -> tuple[Step, ...]:
+        """||v - alpha H v||^2 <= (A root)^2 from the step `name`.supposed."""
+        return (
+            Step(f"{name}.hessian", Action("hessian.p", vector)),
+            stretched(s, f"{name}.turned", turned(vector), s.L, root, f"{name}.hessian", f"{name}.supposed"),
+        )
+
+    error, mean_error = A_ - R_, Given(PATH, A_ - M)
+    a_next, m_next, r_next = (Var(name, 1) for name in ("a", "m", "r"))
+    mean_next = Given(PATH.later(1), a_next - m_next)
+    steps = (
+        Step("a.start", Assume("start of a")),
+        Step("m.start", Assume("start of m")),
+        Step("r.start", Assume("start of r")),
+        Step("a", Definition("a", "local")),
+        Step("m", Definition("m", "local")),
+        Step("r", Definition("r", "local")),
+        Step("hessian.p", Assume("hessian", (curved(P),))),
+        *sure_gradient(s, numbers),
+        # the noise of the batches
+        Step("first.batch", IndependentMean(first_noise, "j", PATH)),
+        Step("first.sample", Assume("noise", (App("df", END_P, (BEFORE_LOOP,)),))),
+        Step("own.batch", IndependentMean(own, "h", PAST)),
+        Step("own.sample", Assume("hessian noise", (curved(P, 0),))),
+        Step("own.action", Action("own.sample", A_)),
+        # the estimate has the second moment T
+        Step("a.supposed", Suppose(sq(A_), T)),
+        Step("a.end", Assume("gradient", (exact(END_P),))),
+        Step(
+            "a.first",
+            Combine(
+                sq(A_),
+                scalar(numbers.at_start(T)),
+                ((ONE, "a.end"), (ONE, "first.batch"), (1 / s.D, "first.sample")),
+                pairings=((ONE, "a.start", A_ + batch(App("df", END_P, (BEFORE_LOOP,)))),),
+            ),
+        ),
+        *grown("a", A_, T**HALF),
+        Step("a.grown", triangle(("a.supposed", A_, T**HALF), ("a.turned", turned(A_), s.alpha * s.L * T**HALF))),
+        Step(
+            "a.next",
+            Combine(
+                sq(a_next),
+                scalar(numbers.after(T)),
+                (
+                    (ONE, "a.grown"),
+                    (s.alpha**2, "own.batch"),
+                    (s.alpha**2 / s.D_H, "own.action"),
+                    (noise, "a.supposed"),
+                ),
+                pairings=((ONE, "a", a_next + A_ + turned(A_) - s.alpha * places(own)),),
+            ),
+            "the noise is orthogonal to the past: squares add",
+        ),
+        Step("a.size", Induction(sq(A_), T, "a.first", "a.next")),
+        # where the paths end
+        Step("end", Along("path", sq(U - W), h2, end=True)),
+        Step("end.lipschitz", Assume("lipschitz", (exact(END_P), exact(END_Q)))),
+        Step("end.moved", Combine(sq(jump), scalar(s.L**2 * h2_end), ((ONE, "end.lipschitz"), (s.L**2, "end")))),
+        Step("end.closed", Along("sum", sq(U - W), closed, end=True), "one batch size for all steps"),
+        Step(
+            "end.closed.moved",
+            Combine(sq(jump), scalar((s.L * h_end) ** 2), ((ONE, "end.lipschitz"), (s.L**2, "end.closed"))),
+        ),
+        # a Hessian at the wrong point of the path
+        Step("apart", Along("path", sq(U - W), h2)),
+        Step("moved.hessian", Assume("hessian lipschitz", (curved(P), curved(Q), R_), ("sure",))),
+        stretched(s, "moved", moved, s.rho * r_size, h2_reversed**HALF, "moved.hessian", "apart"),
+        # second moment
+        Step("error.supposed", Suppose(sq(error), v)),
+        Step(
+            "error.first",
+            Combine(
+                sq(error),
+                scalar(numbers.at_start(v)),
+                ((ONE, "end.moved"), (ONE, "first.batch"), (1 / s.D, "first.sample")),
+                pairings=squared("a.start", "r.start", error, jump + batch(first_noise)),
+            ),
+        ),
+        *grown("error", error, v**HALF),
+        Step(
+            "error.grown",
+            triangle(
+                ("error.supposed", error, v**HALF),
+                ("error.turned", turned(error), s.alpha * s.L * v**HALF),
+                ("moved", moved, s.alpha * s.rho * r_size * h2_reversed**HALF),
+            ),
+        ),
+        Step(
+            "error.next",
+            Combine(
+                sq(a_next - r_next),
+                scalar(numbers.after(v)),
+                (
+                    (ONE, "error.grown"),
+                    (s.alpha**2, "own.batch"),
+                    (s.alpha**2 / s.D_H, "own.action"),
+                    (noise, "a.size"),
+                ),
+                pairings=squared("a", "r", a_next - r_next, error + turned(error) + moved - s.alpha * places(own)),
+            ),
+            "the noise is orthogonal to the past: squares add",
+        ),
+        Step("error", Induction(sq(error), v, "error.first", "error.next")),
+        # given the path, the estimate has the mean m
+        Step("mean.supposed", Suppose(sq(mean_error), ZERO)),
+        Step("mean.start", Project("a.start", given=PATH)),
+        Step(
+            "mean.first",
+            Combine(
+                sq(mean_error), scalar(ZERO), pairings=((ONE, "mean.start", mean_error), (-ONE, "m.start", mean_error))
+            ),
+        ),
+        Step("mean.here", Combine(sq(mean_error), sq(mean_error))),
+        Step("mean.hessian", Action("hessian.p", mean_error)),
+        Step(
+            "mean.turned",
+            Combine(sq(turned(mean_error)), (s.alpha * s.L) ** 2 * sq(mean_error), ((s.alpha**2, "mean.hessian"),)),
+        ),
+        Step(
+            "mean.grown",
+            Triangle(
+                (("mean.here", mean_error, ONE), ("mean.turned", turned(mean_error), s.alpha * s.L)), sq(mean_error)
+            ),
+        ),
+        Step("mean.a", Project("a", given=PATH.later(1))),
+        Step(
+            "mean.next",
+            Combine(
+                sq(mean_next),
+                scalar(ZERO),
+                ((ONE, "mean.grown"), (A**2, "mean.supposed")),
+                pairings=squared("mean.a", "m", mean_next, mean_error + turned(mean_error)),
+            ),
+        ),
+        Step("mean.zero", Induction(sq(mean_error), ZERO, "mean.first", "mean.next")),
+        Step("mean", Vanishing("mean.zero", mean_error)),
+        # bias
+        Step("bias.supposed", Suppose(sq(M - R_), bias**2)),
+        Step(
+            "bias.first",
+            Combine(
+                sq(M - R_),
+                scalar(numbers.at_start(bias**2)),
+                ((ONE, "end.closed.moved"),),
+                pairings=squared("m.start", "r.start", M - R_, jump),
+            ),
+        ),
+        *grown("bias", M - R_, bias),
+        Step(
+            "bias.grown",
+            triangle(
+                ("bias.supposed", M - R_, bias),
+                ("bias.turned", turned(M - R_), s.alpha * s.L * bias),
+                ("moved", moved, s.alpha * s.rho * r_size * h2_reversed**HALF),
+            ),
+        ),
+        following(
+            "bias.next",
+            numbers,
+            bias,
+            ("m", "r", m_next - r_next, M - R_ + turned(M - R_) + moved),
+            (ONE, "bias.grown"),
+        ),
+        Step("bias.path", Induction(sq(M - R_), bias**2, "bias.first", "bias.next")),
+        Step("mean.all", Project("mean", given=Known())),
+        Step(
+            "bias",
+            Combine(
+                sq(Given(Known(), error)),
+                scalar(bias**2),
+                ((ONE, "bias.path"),),
+                ((ONE, M - R_ - Given(Known(), M - R_)),),
+                ((ONE, "mean.all", Given(Known(), error) + Given(Known(), M - R_)),),
+            ),
+        ),
+    )
+    setting = Setting(
+        (Index("i", s.n), Index("j", s.D, True), Index("h", s.D_H, True)),
+        (Source("path", (), "batches"), Source("zeta", ("j",), "batches"), Source("xi", ("h",), "batches")),
+        (Function("df", "x", "x", ("zeta",)), Function("ddf", "x", ("x", "x"), ("xi",))),
+        (
+            Variable("p", "x", sources=("path",)),
+            Variable("q", "x", sources=()),
+            Variable("a", "x", equations=((EVERY, A_ - s.alpha * places(Act(curved(P, 0), A_))),)),
+            Variable("m", "x", equations=((EVERY, M + turned(M)),), sources=("path",)),
+            Variable("r", "x", equations=((EVERY, R_ - s.alpha * Act(curved(Q), R_)),), sources=()),
+        ),
+    )
+    axioms = {
+        "start of a": Start("start", A_ - batch(App("df", END_P, (BEFORE_LOOP,)))),
+        "start of m": Start("start", M - exact(END_P)),
+        "start of r": Start("start", R_ - exact(END_Q)),
+        "gradient": Bounded("2", "df", s.B, of_mean=True),
+        "lipschitz": Lipschitz("2", "df", s.L, of_mean=True),
+        "hessian": Bounded("2", "ddf", s.L, of_mean=True),
+        "hessian lipschitz": LipschitzOperator("3", "ddf", s.rho, of_mean=True),
+        "noise": Variance("4", "df", s.sigma_G),
+        "hessian noise": Variance("4", "ddf", s.sigma_H, PAST, spectral=True),
+    }
+    return Loop(
+        setting,
+        axioms,
+        sequences,
+        steps,
+        (Delivery("mu_F", "bias", sq(Given(Known(), error))), Delivery("sigma_F", "error", sq(error))),
+        growth(s),
+        inside(s),
+        "batches",
+        before=before,
+        reversed={"u": "p", "w": "q"},
+    )
+
+
+def lemma_10(s: Reader) -> Loop:
+    """M4: the estimate g stays what it is at the end of the noisy path, and so does its mean m; r goes back along the path."""
+    before = path(s)
+    g, closed = Var("g"), s.alpha**2 * s.sigma_G**2 / s.D * Sequence("G", ZERO, ZERO).now
+    X, h_end = Sequence("X", ZERO, ZERO).now, (s.alpha**2 * s.sigma_G**2 / s.D * Sequence("G", ZERO, ZERO).end) ** HALF
+    sequences = (POWER, Sequence("X", ZERO, X + E))
+    numbers = Numbers(s.nu, sequences, before.sequences)
+    r_size, spread = s.B * E, s.sigma_G**2 / s.D
+    bias, wanted = s.L * h_end + s.B * s.alpha * s.L * X, s.L * h_end + s.B * (E - 1)
+    sampled_end = App("df", END_P, (BEFORE_LOOP,))
+    noise, jump = sampled_end - exact(END_P), exact(END_P) - exact(END_Q)
+    left_out = s.alpha * Act(curved(Q), R_)
+    g_next, m_next, r_next = (Var(name, 1) for name in ("g", "m", "r"))
+    mean_noise, mean_next = Given(PATH, g - M), Given(PATH.later(1), g_next - m_next)
+    error = g - R_
+    steps = (
+        Step("g.start", Assume("start of g")),
+        Step("m.start", Assume("start of m")),
+        Step("r.start", Assume("start of r")),
+        Step("g", Definition("g", "local")),
+        Step("m", Definition("m", "local")),
+        Step("r", Definition("r", "local")),
+        *sure_gradient(s, numbers)[:-1],
+        # bias
+        Step("end.closed", Along("sum", sq(U - W), closed, end=True)),
+        Step("end.lipschitz", Assume("lipschitz", (exact(END_P), exact(END_Q)))),
+        Step("bias.supposed", Suppose(sq(M - R_), bias**2)),
+        Step(
+            "bias.first",
+            Combine(
+                sq(M - R_),
+                scalar(numbers.at_start(bias**2)),
+                ((ONE, "end.lipschitz"), (s.L**2, "end.closed")),
+                pairings=squared("m.start", "r.start", M - R_, jump),
+            ),
+        ),
+        stretched(s, "left_out", left_out, s.L, r_size, "r.hessian", "r.size"),
+        Step("bias.grown", triangle(("bias.supposed", M - R_, bias), ("left_out", left_out, s.alpha * s.L * r_size))),
+        following("bias.next", numbers, bias, ("m", "r", m_next - r_next, M - R_ + left_out), (ONE, "bias.grown")),
+        Step("bias.path", Induction(sq(M - R_), bias**2, "bias.first", "bias.next")),
+        Step("power", Identity(1 + s.alpha * s.L * X, E, ONE)),
+        Step(
+            "bias.closed",
+            Combine(sq(M - R_), scalar(wanted**2), ((ONE, "bias.path"), (s.B * (bias + wanted), "power"))),
+            "alpha L (1 + A + ... + A^(nu-1)) = A^nu - 1",
+        ),
+        # given the path, the noise has the mean 0
+        Step("mean.supposed", Suppose(sq(mean_noise), ZERO)),
+        Step("mean.start", Project("g.start", given=PATH)),
+        Step(
+            "mean.first",
+            Combine(
+                sq(mean_noise), scalar(ZERO), pairings=((ONE, "mean.start", mean_noise), (-ONE, "m.start", mean_noise))
+            ),
+        ),
+        Step("mean.g", Project("g", given=PATH.later(1))),
+        Step(
+            "mean.next",
+            Combine(
+                sq(mean_next),
+                scalar(ZERO),
+                ((ONE, "mean.supposed"),),
+                pairings=squared("mean.g", "m", mean_next, mean_noise),
+            ),
+        ),
+        Step("mean.zero", Induction(sq(mean_noise), ZERO, "mean.first", "mean.next")),
+        Step("mean", Vanishing("mean.zero", mean_noise)),
+        Step("mean.all", Project("mean", given=Known())),
+        Step(
+            "bias",
+            Combine(
+                sq(Given(Known(), error)),
+                scalar(wanted**2),
+                ((ONE, "bias.closed"),),
+                ((ONE, M - R_ - Given(Known(), M - R_)),),
+                ((ONE, "mean.all", Given(Known(), error) + Given(Known(), M - R_)),),
+            ),
+        ),
+        # second moment
+        Step("noise.batch", IndependentMean(noise, "j", PATH)),
+        Step("noise.sample", Assume("noise", (sampled_end,))),
+        Step("noise.supposed", Suppose(sq(g - M), spread)),
+        Step(
+            "noise.first",
+            Combine(
+                sq(g - M),
+                scalar(spread),
+                ((ONE, "noise.batch"), (1 / s.D, "noise.sample")),
+                pairings=squared("g.start", "m.start", g - M, batch(noise)),
+            ),
+        ),
+        Step(
+            "noise.next",
+            Combine(
+                sq(g_next - m_next),
+                scalar(spread),
+                ((ONE, "noise.supposed"),),
+                pairings=squared("g", "m", g_next - m_next, g - M),
+            ),
+        ),
+        Step("noise", Induction(sq(g - M), spread, "noise.first", "noise.next")),
+        Step(
+            "error",
+            Combine(
+                sq(error),
+                scalar(spread + wanted**2),
+                ((ONE, "noise"), (ONE, "bias.closed")),
+                pairings=((signomial(2), "mean", M - R_),),
+            ),
+            "given the path, the noise has mean 0: squares add",
+        ),
+    )
+    setting = Setting(
+        (Index("i", s.n), Index("j", s.D, True)),
+        (Source("path", (), "batches"), Source("zeta", ("j",), "batches")),
+        (Function("df", "x", "x", ("zeta",)), Function("ddf", "x", ("x", "x"), ("zeta",))),
+        (
+            Variable("p", "x", sources=("path",)),
+            Variable("q", "x", sources=()),
+            Variable("g", "x", equations=((EVERY, g),)),
+            Variable("m", "x", equations=((EVERY, M),), sources=("path",)),
+            Variable("r", "x", equations=((EVERY, R_ - left_out),), sources=()),
+        ),
+    )
+    axioms = {
+        "start of g": Start("start", g - batch(sampled_end)),
+        "start of m": Start("start", M - exact(END_P)),
+        "start of r": Start("start", R_ - exact(END_Q)),
+        "gradient": Bounded("2", "df", s.B, of_mean=True),
+        "lipschitz": Lipschitz("2", "df", s.L, of_mean=True),
+        "hessian": Bounded("2", "ddf", s.L, of_mean=True),
+        "noise": Variance("4", "df", s.sigma_G),
+    }
+    return Loop(
+        setting,
+        axioms,
+        sequences,
+        steps,
+        (Delivery("mu_F_FO", "bias", sq(Given(Known(), error))), Delivery("sigma_F_FO", "error", sq(error))),
+        growth(s),
+        inside(s),
+        "batches",
+        before=before,
+        reversed={"u": "p", "w": "q"},
+    )
