@@ -87,13 +87,13 @@ def _best(rank: Any, task: Task, found: Found, whole: list[str]) -> list[dict[st
             point[name] = _filled(rank, point, name, max(box[name][0], 1.0), min(box[name][1], _LARGE))
             keep(point, moved)
         for group in ([], *([name] for name in others), *([others] if len(others) > 1 else [])):
-            for raised in {(), tuple(group), *((name,) for name in group)}:
+            for raised in dict.fromkeys([(), tuple(group), *((name,) for name in group)]):
                 point = dict(found.point) | {first: moved}
                 for name in group:
                     scaled = np.floor(found.point[name] * centre / moved + _TOLERANCE) + (name in raised)
                     point[name] = np.clip(scaled, max(box[name][0], 1.0), box[name][1])
                 keep(point, moved)
-    ordered = sorted(seen.values(), key=lambda item: item[0])
+    ordered = sorted(seen.values(), key=lambda item: (item[0], tuple(item[1].values())))
     return [chosen for value, chosen in ordered[:_SOLVED] if value < found.value * (1 + 1e-4)]
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+import os
+import subprocess
+import sys
 from fnmatch import fnmatchcase
 
 import pytest
 from comparison import TUNED, differences, explanations, unexplained, unused
-from record import COMMANDS, answer, recorded
+from record import COMMANDS, FOLDER, answer, recorded
 
 SAMPLED = {"bound": 12, "admissible": 24, "tune": 32, "complexity": 48, "rates": 48, "audit": 5, "replay": 6}
 """One answer in so many is asked again in a quick run."""
@@ -35,6 +38,27 @@ def test_every_answer_is_as_recorded(command):
     found = compared(command)
     assert unexplained(found, explanations()) == []
     assert unused(found, explanations(), command) == []
+
+
+@pytest.mark.slow
+def test_an_answer_is_the_same_in_every_process():
+    """Two pairs of whole numbers cost the same here; which is taken must not depend on the order of a set of names."""
+    asking = (
+        "import json; from record import answer, recorded\n"
+        "asked = recorded('tune')['comfedl.theorem_1 proved eps']['question']\n"
+        "print(json.dumps(answer('tune', asked), sort_keys=True))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", asking],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join([*sys.path, str(FOLDER)])},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "0123"
+    }
+    assert len(found) == 1, found
 
 
 def test_every_explanation_names_a_recorded_answer_and_says_why():
