@@ -264,7 +264,7 @@ def least(left: Any, right: Any) -> Any:
         import numpy as np
 
         return np.minimum(left, right)
-    return min(left, right)
+    return left.least(right) if hasattr(left, "least") else min(left, right)
 
 
 # --- sums of powers --------------------------------------------------------------------------------------------------

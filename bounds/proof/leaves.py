@@ -44,8 +44,11 @@ from .kernel import (
     Alternatives,
     App,
     Assume,
+    Axiom,
     Bounded,
+    CentralDifference,
     Derivation,
+    DifferenceVariance,
     Heterogeneity,
     IndependentMean,
     IndependentMoment,
@@ -59,6 +62,7 @@ from .kernel import (
     ProofError,
     RandomSet,
     Reader,
+    SecondDifference,
     SecondMoment,
     Setting,
     Signomial,
@@ -132,6 +136,7 @@ class Style:
             "iterations": self.horizon,
             "fine_tuning_steps": self.horizon,
             "hessian_batch_size": self.m,
+            "difference_step": Fraction(1) if self.mixed else Fraction(1, 8),
             "rounds": Fraction(self.horizon, self.period),
             "participation": Fraction(self.clients - self.left_out, self.clients),
         }
@@ -173,7 +178,7 @@ class _Maker:
         self.plan, self.setting = progress.derivation, progress.derivation.setting
         self.client = self.setting.indices[0].name
         self.weights = {a.function for a in self.plan.axioms.values() if isinstance(a, RandomSet)}
-        self.roles = {self._role(f): f for f in self.setting.functions}
+        self.roles = {self._role(f): f for f in reversed(self.setting.functions)}
         self.shapes = {role: self._shape(role, f) for role, f in self.roles.items() if role not in NO_SHAPE}
         self.labels = {f.label for f in self.setting.functions if f.label}
 
@@ -392,9 +397,9 @@ def _period(progress: Progress) -> Param:
 
 def _by_name(maker: _Maker) -> dict[str, Shape]:
     differentiated = "inner" if "inner" in maker.shapes else "plain"
-    shaped = [role for role in maker.roles if role not in ("draw", "weights")]
-    shapes = {role: maker.shapes[differentiated if role == "operator" else role] for role in shaped}
-    return {maker.roles[role].name: shape for role, shape in shapes.items()}
+    shaped = {f.name: maker._role(f) for f in maker.setting.functions}
+    roles = {name: role for name, role in shaped.items() if role not in ("draw", "weights")}
+    return {name: maker.shapes[differentiated if role == "operator" else role] for name, role in roles.items()}
 
 
 def _vanishes(run: Run, term) -> bool:
@@ -720,18 +725,46 @@ def allowed(progress: Progress) -> dict[str, Fact]:
             continue
         for drawn in product((0, None), repeat=len(setting.function(axiom.function).sources)):
             acting = isinstance(axiom, LipschitzOperator) or (isinstance(axiom, Heterogeneity) and axiom.in_mean)
-            for vectors in [*_vectors(setting), *((v,) for v in sized)] if acting else [()]:
+            moving = isinstance(axiom, MOVED)
+            vectors = [(v,) for v in sized] if moving else [*_vectors(setting), *((v,) for v in sized)]
+            for chosen in vectors if acting or moving else [()]:
                 points = _points(setting, setting.function(axiom.function))
-                values = tuple(App(axiom.function, point, drawn) for point in points[: 1 + isinstance(axiom, TWO)])
+                terms = _moved(axiom, points, drawn, *chosen) if moving else _values(axiom, points, drawn) + chosen
                 try:
-                    found[f"{name} {drawn} {vectors}"] = axiom.instance(state, (*values, *vectors))
+                    found[f"{name} {drawn} {chosen}"] = axiom.instance(state, terms)
                 except ProofError:
                     continue
     return found
 
 
-FUNCTIONS = (Lipschitz, Bounded, SecondMoment, Variance, Heterogeneity, LipschitzOperator)
+FUNCTIONS = (
+    Lipschitz,
+    Bounded,
+    SecondMoment,
+    Variance,
+    Heterogeneity,
+    LipschitzOperator,
+    CentralDifference,
+    SecondDifference,
+    DifferenceVariance,
+)
 TWO = (Lipschitz, LipschitzOperator)
+MOVED = (CentralDifference, SecondDifference, DifferenceVariance)
+
+
+def _values(axiom: Axiom, points: tuple[Term, ...], drawn: tuple[int | None, ...]) -> tuple[Term, ...]:
+    """The function at a free point, or at two of them."""
+    return tuple(App(axiom.function, point, drawn) for point in points[: 1 + isinstance(axiom, TWO)])  # type: ignore[attr-defined]
+
+
+def _moved(axiom: Axiom, points: tuple[Term, ...], drawn: tuple[int | None, ...], vector: Term) -> tuple[Term, ...]:
+    """The function at free points that are moved by a part of a vector."""
+    (first, second), by = points, Fraction(1, 8) * vector
+    if isinstance(axiom, CentralDifference):
+        ends = (App(axiom.function, first + by, drawn), App(axiom.function, first - by, drawn))
+        return (*ends, App(axiom.derivative, first, drawn))
+    chosen = (first, second) if isinstance(axiom, SecondDifference) else (first,)
+    return tuple(App(axiom.function, place, drawn) for point in chosen for place in (point + by, point))  # type: ignore[attr-defined]
 
 
 def _points(setting: Setting, function: Function) -> tuple[Term, ...]:

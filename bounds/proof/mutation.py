@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from random import Random
@@ -68,6 +69,11 @@ def _signomials(value: Signomial, where: str) -> Iterator[Mutant]:
             raised = (*monomial[:j], (param, exponent + 1), *monomial[j + 1 :])
             changed = tuple((p, e) for p, e in raised if e)
             yield Mutant(f"{where}: exponent of {param.name}", Signomial([*rest, (changed, coefficient)]))
+            others = Signomial([((*monomial[:j], *monomial[j + 1 :]), coefficient)])
+            for inner in mutants(param.least, f"{where}: {param.name}"):
+                with suppress(ProofError):  # a minimum of numbers that may be negative is refused at construction
+                    first, second = inner.value
+                    yield Mutant(inner.where, Signomial(rest) + others * first.least(second) ** exponent)
 
 
 def statement_mutants(statement: Statement) -> Iterator[Mutant]:

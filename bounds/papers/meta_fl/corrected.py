@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy as sp
 
-from ...language.recursion import Geometric, Nested, entry, least, recursion, root, stepwise
+from ...language.recursion import Geometric, Nested, entry, least, root, stepwise
 from .constants import available, growth, q
 
 
@@ -65,50 +65,73 @@ v = stepwise("v", "(M3)", _v_start, _v_after, along=h2, lazy=True)
 """
 
 
-@recursion("(M5)", lazy=True)
-def v_HF(
-    nu: int, alpha: Any, B: Any, L: Any, rho: Any, sigma_G: Any, sigma_H: Any, delta: Any, D: Any, D_H: Any
-) -> Any:
-    """Step M5: second moment of the error of the Hessian-free direction against its noiseless form."""
-    value = sigma_G**2 / entry(D, nu) + L**2 * h2.rule(nu, alpha, L, sigma_G, D)
-    for l, (_, noise) in zip(
-        reversed(range(nu)), _sizes(nu, alpha, B, L, sigma_G, sigma_H, delta, D, D_H), strict=True
-    ):
-        value = _carried(value, nu - 1 - l, l, alpha, B, L, rho, sigma_G, D) + noise
-    return value
+def _v_HF_start(
+    path: Any,
+    alpha: Any,
+    B: Any,
+    L: Any,
+    rho: Any,
+    sigma_G: Any,
+    sigma_H: Any,
+    delta: Any,
+    D: Any,
+    D_H: Any,
+) -> tuple[Any, Any, Any]:
+    return _v_start(path, alpha, B, L, rho, sigma_G, sigma_H, D, D_H)
 
 
-@recursion("(M5)", lazy=True)
-def b_HF(
-    nu: int, alpha: Any, B: Any, L: Any, rho: Any, sigma_G: Any, sigma_H: Any, delta: Any, D: Any, D_H: Any
-) -> Any:
-    """Step M5: what the central differences add to the bias."""
-    value = 0 * alpha
-    for size, _ in _sizes(nu, alpha, B, L, sigma_G, sigma_H, delta, D, D_H):
-        value = (1 + alpha * L) * value + alpha * rho * delta / 2 * size
-    return value
+def _v_HF_after(
+    path: Any,
+    value: Any,
+    size: Any,
+    power: Any,
+    alpha: Any,
+    B: Any,
+    L: Any,
+    rho: Any,
+    sigma_G: Any,
+    sigma_H: Any,
+    delta: Any,
+    D: Any,
+    D_H: Any,
+) -> tuple[Any, Any, Any]:
+    A, noise = 1 + alpha * L, alpha**2 / D_H * least(sigma_G**2 / delta**2, sigma_H**2 * size)
+    carried = (A * root(value) + alpha * rho * B * power * root(path)) ** 2
+    return carried + noise, A**2 * size + noise, A * power
 
 
-def _carried(value: Any, done: int, l: int, alpha: Any, B: Any, L: Any, rho: Any, sigma_G: Any, D: Any) -> Any:
-    """(A sqrt(v) + alpha rho B A^done h_l)^2: the error so far, and the Hessian taken at the wrong point of the
-    path.
-    """
-    A = 1 + alpha * L
-    return (A * root(value) + alpha * rho * B * A**done * root(h2.rule(l, alpha, L, sigma_G, D))) ** 2
+v_HF = stepwise("v_HF", "(M5)", _v_HF_start, _v_HF_after, along=h2, lazy=True)
+"""Step M5: second moment of the error of the Hessian-free direction against its noiseless form; then that of the vector that enters a
+factor, and a power of A.
+"""
 
 
-def _sizes(
-    nu: int, alpha: Any, B: Any, L: Any, sigma_G: Any, sigma_H: Any, delta: Any, D: Any, D_H: Any
-) -> list[tuple[Any, Any]]:
-    """For each Hessian-free factor: the second moment of the vector that enters it, and alpha^2 times that of its
-    noise.
-    """
-    size, found = B**2 + sigma_G**2 / entry(D, nu), []
-    for l in reversed(range(nu)):
-        noise = alpha**2 * least(sigma_G**2 / delta**2, sigma_H**2 * size) / entry(D_H, l)
-        found.append((size, noise))
-        size = (1 + alpha * L) ** 2 * size + noise
-    return found
+def _b_HF_start(
+    path: Any, alpha: Any, B: Any, L: Any, rho: Any, sigma_G: Any, sigma_H: Any, delta: Any, D: Any, D_H: Any
+) -> tuple[Any, Any]:
+    return 0 * alpha, B**2 + sigma_G**2 / D
+
+
+def _b_HF_after(
+    path: Any,
+    bias: Any,
+    size: Any,
+    alpha: Any,
+    B: Any,
+    L: Any,
+    rho: Any,
+    sigma_G: Any,
+    sigma_H: Any,
+    delta: Any,
+    D: Any,
+    D_H: Any,
+) -> tuple[Any, Any]:
+    A, noise = 1 + alpha * L, alpha**2 / D_H * least(sigma_G**2 / delta**2, sigma_H**2 * size)
+    return A * bias + alpha * rho * delta / 2 * size, A**2 * size + noise
+
+
+b_HF = stepwise("b_HF", "(M5)", _b_HF_start, _b_HF_after, along=h2, lazy=True)
+"""Step M5: what the central differences add to the bias; then the second moment of the vector that enters a factor."""
 
 
 def one_h2(s: SimpleNamespace, nu: Any) -> sp.Expr:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ...language.theorem import Theorem
 from ...proof.kernel import Derivation, Reader
 from .derivation_estimates import lemma_6, lemma_10
+from .derivation_hessian_free import lemma_11
 from .derivation_heterogeneity import lemma_7
 from .derivation_loops import lemma_5
 from .derivation_smoothness import lemma_4
@@ -24,6 +25,7 @@ DERIVATIONS = (
     ("lemma_6", lemma_6),
     ("lemma_7", lemma_7),
     ("lemma_10", lemma_10),
+    ("lemma_11", lemma_11),
     ("theorem_8", _theorem_8("", LEMMA_6), ("lemma_4", "lemma_6", "lemma_7")),
     ("theorem_8_FO", _theorem_8("_FO", LEMMA_10), ("lemma_4", "lemma_10", "lemma_7")),
     ("theorem_8_HF", _theorem_8("_HF", LEMMA_11), ("lemma_4", "lemma_11", "lemma_7")),

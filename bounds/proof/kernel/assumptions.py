@@ -14,7 +14,7 @@ from .facts import Equation, Fact, Inequality, Moment, State, inequality
 from .known import Known
 from .scalars import At, scalar, sq
 from .setting import EVERY, FIRST
-from .signomial import ZERO, ProofError, Signomial
+from .signomial import ONE, ZERO, ProofError, Signomial
 from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, replaced, variables
 
 NOTHING = Known()
@@ -25,6 +25,13 @@ class Axiom:
     """Base of the assumptions; `assumption` is the name in the theorem's list."""
 
     assumption: str
+    conditional = False
+    """Whether an instance may rest on a bound of E[|v|^2 | given] of a vector, not only on a sure one."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The entries of the theorem's list on which an instance rests."""
+        return frozenset({self.assumption})
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Fact:
         raise NotImplementedError
@@ -283,6 +290,104 @@ class LipschitzOperator(Axiom):
 
 
 @dataclass(frozen=True)
+class _OfDerivative(Axiom):
+    """An assumption about the derivative of a function, by what it says of differences of the function.
+
+    A difference f(p) - f(r) is the integral of the derivative J(r + s (p - r)) (p - r) over 0 <= s <= 1; `differentiable` names the
+    assumption by which it is.
+    """
+
+    function: str
+    constant: Signomial
+    differentiable: str
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset({self.assumption, self.differentiable})
+
+
+@dataclass(frozen=True)
+class CentralDifference(_OfDerivative):
+    """|f(p + u) - f(p - u) - 2 J(p) u| <= c |u|^2 for mean functions, where the derivative J of f is c-Lipschitz in the operator norm.
+
+    Terms: f(p + u), f(p - u), J(p), where u is a number times a vector of the `sizes`. Of one with |u|^2 <= b surely the left side
+    is bounded; of one with E[|u|^2 | given] <= b its expectation given the same.
+    """
+
+    derivative: str
+    conditional = True
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
+        _vector_function(state, self.function)
+        _derivative_of(state, self.derivative, self.function)
+        right, left = _apps(state, self.function, terms[:2], 2)
+        (slope,) = _apps(state, self.derivative, terms[2:], 1)
+        _averaged(right, True)
+        _averaged(slope, True)
+        half = (right.argument - left.argument) / 2
+        if state.algebra.normal(right.argument + left.argument - 2 * slope.argument).parts:
+            raise ProofError(f"{slope.argument!r} is not in the middle of {right.argument!r} and {left.argument!r}")
+        step = state.algebra.normal(half)
+        size = state.sizes.get(Sum(tuple((ONE, node) for _, node in step.parts))) if len(step.parts) == 1 else None
+        if size is None:
+            raise ProofError(f"{step!r}: no bound of the vector is given")
+        error: Term = right - left - 2 * Act(slope, half)
+        if size.given is not None:
+            error = Given(size.given, error)
+        bound = self.constant * step.parts[0][0] ** 2 * size.bound
+        return inequality(state, sq(error), scalar(bound**2), size.uses | self.names)
+
+
+@dataclass(frozen=True)
+class SecondDifference(_OfDerivative):
+    """|f(p + u) - f(p) - f(r + u) + f(r)| <= c |u| |p - r| for mean functions, where the derivative of f is c-Lipschitz in operator norm.
+
+    Terms: f(p + u), f(p), f(r + u), f(r), where u has a sure bound.
+    """
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
+        _vector_function(state, self.function)
+        far, near, far_too, near_too = _apps(state, self.function, terms, 4)
+        _averaged(far, True)
+        step = state.algebra.normal(_apart(state, far, near))
+        if step != state.algebra.normal(_apart(state, far_too, near_too)):
+            raise ProofError(f"{far!r} and {far_too!r} are not equally far from {near!r} and {near_too!r}")
+        bound, uses = sure_bound(state, step)
+        gap = (self.constant * bound) ** 2 * sq(_apart(state, near, near_too))
+        return inequality(state, sq(far - near - (far_too - near_too)), gap, uses | self.names)
+
+
+@dataclass(frozen=True)
+class DifferenceVariance(_OfDerivative):
+    """E|f(p; w) - f(r; w) - E_w(f(p; w) - f(r; w))|^2 <= c^2 |p - r|^2, where w is the last sample of f and neither p nor r depends on it:
+    at every point the derivative of f(.; w) has the variance c^2 in the operator norm.
+
+    Terms: f(p; w), f(r; w).
+    """
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
+        _vector_function(state, self.function)
+        left, right = _apps(state, self.function, terms, 2)
+        step = left.samples[-1] if left.samples else None
+        if step is None:
+            raise ProofError(f"{left!r} has no sample to be averaged")
+        own = Known.sample(state.setting.function(self.function).sources[-1], step)
+        _new_to(state, own, [left.argument, right.argument], f"the variance of differences of {self.function}")
+        mean = [App(app.function, app.argument, (*app.samples[:-1], None)) for app in (left, right)]
+        noise = left - right - (mean[0] - mean[1])
+        return inequality(state, sq(noise), self.constant**2 * sq(_apart(state, left, right)), self.names)
+
+
+def _derivative_of(state: State, derivative: str, function: str) -> None:
+    """Raises unless one can be the derivative of the other."""
+    of, own = state.setting.function(function), state.setting.function(derivative)
+    if own.space != (of.space, of.domain) or own.domain != of.domain or own.label or of.label:
+        raise ProofError(f"{derivative} is no derivative of {function}: it maps other spaces")
+    if own.mean_index != of.mean_index:
+        raise ProofError(f"{derivative} is no derivative of {function}: its mean depends on other indices")
+
+
+@dataclass(frozen=True)
 class Smooth(Axiom):
     """The gradient of an objective is c-Lipschitz. Terms: none; the points are two free variables, the objective's own and `other`."""
 
@@ -424,7 +529,7 @@ def _same_quotient(above: Signomial, below: Signomial, numerator: Signomial, den
         return False
     for monomial, coefficient in numerator.terms:
         factor = Signomial(above.terms[:1]) / Signomial([(monomial, coefficient)])
-        positive = factor.nonnegative and all(param.positive for param in factor.params)
+        positive = factor.nonnegative and all(param.positive for part, _ in factor.terms for param, _ in part)
         if positive and above == factor * numerator and below == factor * denominator:
             return True
     return False
@@ -432,8 +537,8 @@ def _same_quotient(above: Signomial, below: Signomial, numerator: Signomial, den
 
 def sure_bound(state: State, term: Term) -> tuple[Signomial, frozenset[str]]:
     """A bound of |term| that holds for every outcome, and the assumptions that give it."""
-    if isinstance(term, Sum) and term in state.sizes:
-        known = state.sizes[term]
+    known = state.sizes.get(term if isinstance(term, Sum) else Sum(((ONE, term),)))
+    if known is not None and known.given is None:
         return known.bound ** Fraction(1, 2), known.uses
     match term:
         case Sum(parts):
@@ -466,6 +571,9 @@ KINDS = (
     Variance,
     Heterogeneity,
     LipschitzOperator,
+    CentralDifference,
+    SecondDifference,
+    DifferenceVariance,
     Smooth,
     Start,
     StartValue,

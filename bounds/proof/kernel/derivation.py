@@ -269,7 +269,7 @@ def _known_assumptions(derivation: Derivation, theorem: Any, statement: Any) -> 
     for axiom in derivation.axioms.values():
         if type(axiom) not in KINDS:
             raise ProofError(f"{axiom!r} is no kind of assumption that the kernel knows")
-        names.add(axiom.assumption)
+        names |= axiom.names
     for lemma in derivation.lemmas:
         names = (names - {lemma.theorem.id}) | set(lemma.assumes)
     if unknown := sorted(names - listed):

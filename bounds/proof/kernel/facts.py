@@ -22,6 +22,9 @@ SUPPOSED = "supposed: "
 BEFORE_THE_END = "before the end"
 """The mark of what holds at the steps t < nu of a loop only, not where it ends; an induction removes it."""
 
+ONE_LAW = "about one law of the free variables"
+"""The mark of what rests on something that is known of the law of the free variables of a loop only; it stays."""
+
 
 @dataclass(frozen=True)
 class Inequality:

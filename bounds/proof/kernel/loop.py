@@ -17,7 +17,7 @@ from typing import Any
 from ..search import points_near
 from .assumptions import KINDS, Axiom
 from .derivation import Line, Step, Verdict, allowed_point, checked_line
-from .facts import BEFORE_THE_END, SUPPOSED, Earlier, Inequality, State
+from .facts import BEFORE_THE_END, ONE_LAW, SUPPOSED, Earlier, Inequality, State
 from .reader import Reader
 from .region import Region
 from .rules import IN_A_LOOP
@@ -160,7 +160,7 @@ def _listed(loop: Loop, theorem: Any) -> None:
     for axiom in loop.axioms.values():
         if type(axiom) not in KINDS:
             raise ProofError(f"{axiom!r} is no kind of assumption that the kernel knows")
-        names.add(axiom.assumption)
+        names |= axiom.names
     if unknown := sorted(names - {item.name for item in theorem.assumptions}):
         raise ProofError(f"{unknown[0]!r} is not in the theorem's list of assumptions")
 
@@ -334,7 +334,7 @@ def _verdict(
     loop: Loop, theorem: Any, label: str, state: State, lines: list[Line], final: tuple[Inequality, ...]
 ) -> Verdict:
     listed = [item.name for item in theorem.assumptions]
-    used: frozenset[str] = frozenset().union(*(fact.uses for fact in final))
+    used: frozenset[str] = frozenset().union(*(fact.uses for fact in final)) - {ONE_LAW}
     facts: list[Any] = []
     idle: list[str] = []
     dropped: list[str] = []

@@ -19,17 +19,24 @@ class ProofError(ValueError):
 class Param:
     """A nonnegative parameter; `positive` excludes 0, `count` makes it a whole number of at least 1.
 
-    `moving`: in a statement about step t it stands for a number that depends on t.
+    `moving`: in a statement about step t it stands for a number that depends on t. `least`: the two numbers of which it is the smaller.
     """
 
     name: str
     positive: bool = True
     count: bool = False
     moving: bool = False
+    least: tuple[Signomial, ...] = ()
 
     def __post_init__(self) -> None:
         if self.count and not self.positive:
             raise ProofError(f"{self.name}: a count is positive")
+        if bool(self.least) != self.name.startswith(LEAST):
+            raise ProofError(f"{self.name}: the name of a minimum")
+
+
+LEAST = "min("
+"""How the name of the smaller of two numbers begins, and no other one."""
 
 
 Exponent = int | Fraction
@@ -116,7 +123,19 @@ class Signomial:
 
     @property
     def params(self) -> frozenset[Param]:
-        return frozenset(param for monomial, _ in self.terms for param, _ in monomial)
+        """Its parameters; in the place of a minimum those of the two numbers."""
+        own = frozenset(param for monomial, _ in self.terms for param, _ in monomial)
+        inner = (value.params for param in own for value in param.least)
+        return frozenset(param for param in own if not param.least).union(*inner)
+
+    def least(self, other: Coefficient) -> Signomial:
+        """The smaller of two nonnegative numbers, as a parameter of its own."""
+        first, second = sorted((self, signomial(other)), key=repr)
+        if not (first.nonnegative and second.nonnegative):
+            raise ProofError(f"{first!r} or {second!r} may be negative: no minimum")
+        name = f"{LEAST}{first!r}, {second!r})"
+        param = Param(name, positive=False, moving=moves((first, second)), least=(first, second))
+        return first if first == second else Signomial([(((param, 1),), 1)])
 
     @property
     def nonnegative(self) -> bool:
@@ -143,7 +162,8 @@ class Signomial:
         total = Fraction(0)
         for monomial, coefficient in self.terms:
             for param, exponent in monomial:
-                coefficient *= _rational_power(Fraction(point[param]), Fraction(exponent))
+                here = min(value.at(point) for value in param.least) if param.least else Fraction(point[param])
+                coefficient *= _rational_power(here, Fraction(exponent))
             total += coefficient
         return total
 
@@ -231,7 +251,7 @@ def moves(value: object) -> bool:
 
 def _params_in(value: object) -> frozenset[Param]:
     if isinstance(value, Param):
-        return frozenset({value})
+        return frozenset({value}).union(*(part.params for part in value.least))
     if isinstance(value, Signomial):
         return value.params
     parts: Iterable[object] = ()
@@ -248,9 +268,12 @@ def put_in_numbers(value: Signomial, table: Mapping[Param, Signomial]) -> Signom
     """Numbers put in for parameters, all at once; one of several terms needs whole nonnegative exponents."""
     total = ZERO
     for monomial, coefficient in value.terms:
-        product = Signomial([(tuple((p, e) for p, e in monomial if p not in table), coefficient)])
+        product = Signomial([(tuple((p, e) for p, e in monomial if p not in table and not p.least), coefficient)])
         for param, exponent in monomial:
-            if param in table:
+            if param.least:
+                first, second = (put_in_numbers(part, table) for part in param.least)
+                product = product * first.least(second) ** exponent
+            elif param in table:
                 product = product * table[param] ** exponent
         total = total + product
     return total

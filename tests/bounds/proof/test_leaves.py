@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 from fedco.bounds import get_theorem
 from fedco.bounds.proof.derivations import derivation
-from fedco.bounds.proof.kernel import FIRST, LATER, Loop, Source, Var
+from fedco.bounds.proof.kernel import FIRST, LATER, CentralDifference, Loop, Source, Var
 from fedco.bounds.proof.kernel.facts import Equation
 from fedco.bounds.proof.leaves import (
     FUNCTIONS,
@@ -39,12 +39,24 @@ NOT_ATTAINED = (
     }
     | {(f"meta_fl.lemma_{i}", "moved.hessian"): 0.81 for i in (4, 6, 7)}
     | {("meta_fl.lemma_7", "unlike.hessian"): 0.06}
+    | {
+        ("meta_fl.lemma_11", leaf): ratio
+        for leaf, ratio in (
+            ("moved.hessian", 0.81),
+            ("moved.difference", 0.81),
+            ("q.central", 0.06),
+            ("mean.central", 0.003),
+        )
+    }
 )
 """Leaves that no instance nearly attains, with what was measured.
 
 FedDRO: the infimum is far after 256 admissible steps. ComFedL: the smoothness of F is taken from the product rule, which is not
 exact, and no instance is at the edge of the outer function for all its samples. Meta FL: the operators act on the gradient through
-the path, which is largest where the Hessians vanish; on free vectors their assumptions are attained."""
+the path, which is largest where the Hessians vanish; on free vectors their assumptions are attained. A central difference errs most
+where the Hessian has its kink in the middle (`test_a_central_difference_errs_by_no_more`)."""
+
+ATTAINED = tuple(kind for kind in FUNCTIONS if kind is not CentralDifference)
 
 
 @cache
@@ -101,7 +113,7 @@ def test_what_the_assumptions_allow_is_true(name):
 def test_every_assumption_of_a_loop_is_nearly_attained_at_free_points(name):
     progress = checked(name)
     found = examine(progress, runs(name), allowed(progress))
-    for axiom in (key for key, a in progress.state.axioms.items() if isinstance(a, FUNCTIONS)):
+    for axiom in (key for key, a in progress.state.axioms.items() if isinstance(a, ATTAINED)):
         assert max(r for key, r in found.tightest.items() if key.startswith(f"{axiom} (")) >= NEARLY, axiom
 
 
@@ -119,7 +131,7 @@ def test_a_constant_that_is_too_small_is_caught(name):
     """0.98 times the constant of each assumption about a function."""
     progress = checked(name)
     for key, axiom in progress.state.axioms.items():
-        if isinstance(axiom, FUNCTIONS):
+        if isinstance(axiom, ATTAINED):
             slipped = with_axiom(progress, key, replace(axiom, constant=axiom.constant * Fraction(98, 100)))
             assert slipped and examine(progress, runs(name), slipped).failed, key
 

@@ -5,9 +5,9 @@ corollaries (corollary.py) this is all that a checked derivation rests on.
 """
 
 from .base import Rule, Weights
-from .combination import CauchySchwarz, Combine, Instance, Open, Triangle
+from .combination import CauchySchwarz, Combine, Instance, Open, Smaller, Triangle
 from .growth import Gronwall
-from .loops import Along, Identity, Induction, Length, ReversedPower, Suppose, Sure
+from .loops import Along, Conditional, Identity, Induction, Length, ReversedPower, Suppose, Sure
 from .probability import Action, Assume, IndependentMean, IndependentMoment, MeanMoment, Product
 from .rounds import Drift, Held, NoisyDrift, WithinRound
 from .smoothness import SmoothDescent
@@ -33,6 +33,7 @@ RULES = (
     Product,
     Triangle,
     CauchySchwarz,
+    Smaller,
     SmoothDescent,
     Drift,
     NoisyDrift,
@@ -50,9 +51,10 @@ RULES = (
     ReversedPower,
     Length,
     Sure,
+    Conditional,
 )
-LOOP = (Suppose, Induction, Identity, Along, ReversedPower, Length, Sure)
-POSITIONAL = (Combine, Triangle, CauchySchwarz, SumOver, *LOOP)
+LOOP = (Suppose, Induction, Identity, Along, ReversedPower, Length, Sure, Conditional)
+POSITIONAL = (Combine, Triangle, CauchySchwarz, Smaller, SumOver, *LOOP)
 """Rules for statements about a step that may speak of numbers that depend on it, such as its position in the round."""
 IN_A_LOOP = (
     *LOOP,
@@ -67,6 +69,7 @@ IN_A_LOOP = (
     Action,
     Triangle,
     CauchySchwarz,
+    Smaller,
 )
 """Rules that may be used in a loop, which may have no steps."""
 __all__ = ["IN_A_LOOP", "POSITIONAL", "RULES", "Rule", "Weights", *(rule.__name__ for rule in RULES)]

@@ -204,3 +204,27 @@ class CauchySchwarz(Rule):
             raise ProofError("wanted statements about a step")
         (_, a, r), (_, b, s) = self.parts
         return inequality(state, dot(a, b), scalar(r * s), all_uses(facts), phases=phases)
+
+
+@dataclass(frozen=True)
+class Smaller(Rule):
+    """left <= min(a, b) from left <= a and left <= b; `parts` holds (step, a) and (step, b)."""
+
+    left: Scalar
+    parts: tuple[tuple[str, Signomial], tuple[str, Signomial]]
+    title = "the smaller of two bounds"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.parts)
+
+    def apply(self, state: State) -> Inequality:
+        facts = [state.inequality(name, position=True) for name in self.uses]
+        for fact, (name, bound) in zip(facts, self.parts, strict=True):
+            if fact.table != state.form(self.left - bound):
+                raise ProofError(f"{name} does not say that {self.left!r} <= {bound!r}")
+        phases = phases_of(facts)
+        if phases is None:
+            raise ProofError("wanted statements about a step")
+        (_, a), (_, b) = self.parts
+        return inequality(state, self.left, scalar(a.least(b)), all_uses(facts), phases=phases)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..facts import BEFORE_THE_END, SUPPOSED, Inequality, Moment, State, Uses, inequality
+from ..facts import BEFORE_THE_END, ONE_LAW, SUPPOSED, Inequality, Moment, State, Uses, inequality
+from ..known import Known
 from ..scalars import Inner, Scalar, later, scalar, sq
 from ..sequences import Numbers, number
 from ..setting import EVERY, FIRST
@@ -118,7 +119,7 @@ class Along(Rule):
                 raise ProofError(f"{atom!r}: wanted squared norms and inner products")
             parts.append((c, Inner(self._read(state, atom.left), self._read(state, atom.right))))
         bound = numbers.at_end(self.bound) if self.end else numbers.reversed(self.bound)
-        uses: Uses = fact.uses if self.end else fact.uses | {BEFORE_THE_END}
+        uses: Uses = fact.uses | {ONE_LAW} if self.end else fact.uses | {ONE_LAW, BEFORE_THE_END}
         phases = FIRST if self.end else EVERY
         return inequality(state, Scalar(tuple(parts)), scalar(bound), uses, phases=phases, equal=fact.equal)
 
@@ -168,7 +169,7 @@ class Length(Rule):
         _numbers(state)
         if state.earlier is not None:
             raise ProofError("the length is that of the first loop")
-        return inequality(state, sq(self.vector), scalar(self.size**2), phases=FIRST, equal=True)
+        return inequality(state, sq(self.vector), scalar(self.size**2), frozenset({ONE_LAW}), phases=FIRST, equal=True)
 
 
 @dataclass(frozen=True)
@@ -194,3 +195,41 @@ class Sure(Rule):
         if fact.phases != EVERY:
             raise ProofError("wanted a statement about every step")
         return Moment(state.algebra.normal(self.vector), None, self.size**2, False, fact.uses, repr(self.vector))
+
+
+@dataclass(frozen=True)
+class Conditional(Rule):
+    """E[|v|^2 | given] <= bound from ||v||^2 <= bound, where no function takes the samples in `given`.
+
+    These samples enter through free variables only, and what was proved of those holds whatever they are: so with the samples
+    fixed, of which all others are independent. It does not where it rests on what was proved of the loop before, or on a name for
+    a length: both are about the one law that the variables have.
+    """
+
+    step: str
+    vector: Term
+    bound: Signomial
+    given: Known
+    title = "the same given samples that enter through free variables"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return (self.step,)
+
+    def apply(self, state: State) -> Moment:
+        _numbers(state)
+        fact = state.inequality(self.step, position=True)
+        vector = state.algebra.normal(self.vector)
+        if fact.table != state.form(sq(self.vector) - self.bound):
+            raise ProofError(f"{self.step} does not say that ||{self.vector!r}||^2 <= {self.bound!r}")
+        if fact.phases != EVERY:
+            raise ProofError("wanted a statement about every step")
+        marks = (SUPPOSED, BEFORE_THE_END, ONE_LAW)
+        if wrong := sorted(name for name in fact.uses if name.startswith(marks)):
+            raise ProofError(f"it rests on what is {wrong[0]}")
+        if state.algebra.support(vector).index:
+            raise ProofError(f"{self.vector!r} depends on an index")
+        for name, _, _ in self.given.entries:
+            if state.setting.source(name).index or any(name in f.sources for f in state.setting.functions):
+                raise ProofError(f"{name}: its samples enter not only through free variables")
+        return Moment(vector, self.given, self.bound, False, fact.uses, repr(self.vector))

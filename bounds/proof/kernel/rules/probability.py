@@ -16,7 +16,7 @@ from .base import Rule
 
 @dataclass(frozen=True)
 class Assume(Rule):
-    """An instance of an assumption; `sizes` names steps that bound surely the vectors to which operators are applied."""
+    """An instance of an assumption; `sizes` names steps that bound vectors in it: surely, or in conditional mean where that is enough."""
 
     axiom: str
     terms: tuple[Term, ...] = ()
@@ -32,7 +32,7 @@ class Assume(Rule):
         if not isinstance(axiom, Axiom):
             raise ProofError(f"{self.axiom}: no such assumption was declared")
         moments = [state.moment(name) for name in self.sizes]
-        if any(moment.given is not None for moment in moments):
+        if not axiom.conditional and any(moment.given is not None for moment in moments):
             raise ProofError("wanted sure bounds of vectors")
         state.sizes = {moment.term: moment for moment in moments}
         try:

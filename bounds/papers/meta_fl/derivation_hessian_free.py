@@ -1,0 +1,445 @@
+"""M5: bias and second moment of the Hessian-free estimate of the gradient."""
+
+from __future__ import annotations
+
+from ...proof.kernel import (
+    EVERY,
+    ONE,
+    Act,
+    Action,
+    Along,
+    App,
+    Assume,
+    Bounded,
+    CentralDifference,
+    Combine,
+    Conditional,
+    Definition,
+    Delivery,
+    DifferenceVariance,
+    Function,
+    Given,
+    Identity,
+    IndependentMean,
+    Index,
+    Induction,
+    Known,
+    Lipschitz,
+    LipschitzOperator,
+    Loop,
+    Numbers,
+    Project,
+    Reader,
+    SecondDifference,
+    Sequence,
+    Setting,
+    Signomial,
+    Smaller,
+    Source,
+    Start,
+    Step,
+    Suppose,
+    Sure,
+    Term,
+    Var,
+    Variable,
+    Variance,
+    scalar,
+    sq,
+)
+from .derivation_estimates import BEFORE_LOOP, PAST, PATH, curved, places
+from .derivation_loops import (
+    A_,
+    END_P,
+    END_Q,
+    HALF,
+    POWER,
+    R_,
+    SUM,
+    ZERO,
+    A,
+    E,
+    M,
+    P,
+    Q,
+    S,
+    U,
+    W,
+    batch,
+    exact,
+    following,
+    growth,
+    inside,
+    path,
+    squared,
+    stretched,
+    sure_gradient,
+    triangle,
+)
+
+D_ = Var("d")
+
+
+def at(point: Term, sample: int | None = None) -> Term:
+    """The gradient with the batch of a Hessian, of one sample or its mean."""
+    return App("dg", point, (sample,))
+
+
+def lemma_11(s: Reader) -> Loop:
+    """M5: a is the estimate and d what it is without noise; m and r use the Hessians, along the noisy path and along the other one."""
+    before = path(s)
+    v, T, b = (Sequence(name, ONE, ONE).now for name in ("v", "T", "b"))
+    R = Sequence("R", ZERO, ZERO).now
+    h2_end, h2_reversed = Sequence("h2", ZERO, ZERO).end, Sequence("h2", ZERO, ZERO).reversed
+    start, closed = s.sigma_G**2 / s.D, s.alpha**2 * s.sigma_G**2 / s.D * Sequence("G", ZERO, ZERO).now
+    by_gradient, by_hessian = (s.sigma_G / s.delta) ** 2, s.sigma_H**2 * T
+    noise = by_gradient.least(by_hessian)
+    sure = s.B * E
+    carried = A * v**HALF + s.alpha * s.rho * sure * h2_reversed**HALF
+    sequences = (
+        Sequence("v", start + s.L**2 * h2_end, carried**2 + s.alpha**2 / s.D_H * noise),
+        Sequence("T", s.B**2 + start, A**2 * T + s.alpha**2 / s.D_H * noise),
+        Sequence("b", ZERO, A * b + s.alpha * s.rho * s.delta / 2 * T),
+        Sequence("R", ZERO, R + h2_reversed**HALF, ends="H"),
+        POWER,
+        SUM,
+    )
+    numbers = Numbers(s.nu, sequences, before.sequences)
+    h_end = (s.alpha**2 * s.sigma_G**2 / s.D * Sequence("G", ZERO, ZERO).end) ** HALF
+    bias = s.L * h_end * E + s.alpha * s.rho * s.B * E / A * R
+    off = s.alpha * s.rho * s.delta * s.B**2 / 2
+    q = off * E / A * S
+
+    half = 1 / (2 * s.delta)
+    a_next, d_next, m_next, r_next = (Var(name, 1) for name in ("a", "d", "m", "r"))
+
+    def ends(point: Term, vector: Term) -> tuple[Term, Term]:
+        return point + s.delta * vector, point - s.delta * vector
+
+    def difference(point: Term, vector: Term, sample: int | None = None) -> Term:
+        """In the place of the Hessian times the vector."""
+        plus, minus = ends(point, vector)
+        return half * (at(plus, sample) - at(minus, sample))
+
+    def means(point: Term, vector: Term) -> tuple[Term, Term]:
+        plus, minus = ends(point, vector)
+        return at(plus), at(minus)
+
+    def scaled(name: str, vector: Term, rate: Signomial, bound: Signomial, by: str, of: str) -> Step:
+        """As `stretched`, where `by` bounds 2 delta vector / alpha by 2 delta times the rate."""
+        uses = (((s.alpha * half) ** 2, by), ((s.alpha * rate) ** 2, of))
+        return Step(name, Combine(sq(vector), scalar((s.alpha * rate * bound) ** 2), uses))
+
+    def turned(point: Term, vector: Term) -> Term:
+        return -s.alpha * Act(curved(point), vector)
+
+    def differenced(point: Term, vector: Term) -> Term:
+        return -s.alpha * difference(point, vector)
+
+    def left_over(point: Term, vector: Term) -> Term:
+        """What the central difference errs by, times -alpha."""
+        return -s.alpha * (difference(point, vector) - Act(curved(point), vector))
+
+    error, mean_error = A_ - D_, Given(PATH, A_ - M)
+    mean_next = Given(PATH.later(1), a_next - m_next)
+    own = difference(P, A_, 0) - difference(P, A_)
+    first_noise, jump = App("df", END_P, (BEFORE_LOOP,)) - exact(END_P), exact(END_P) - exact(END_Q)
+    plus, minus = (at(end, 0) for end in ends(P, A_))
+    plus_mean, minus_mean = means(P, A_)
+    up = -s.alpha * half * (at(P + s.delta * A_) - at(P + s.delta * D_))
+    down = s.alpha * half * (at(P - s.delta * A_) - at(P - s.delta * D_))
+    moved = differenced(P, D_) - differenced(Q, D_)
+    moved_hessian = -s.alpha * Act(curved(P) - curved(Q), R_)
+
+    def own_noise(name: str, of: str) -> tuple[Step, ...]:
+        return (
+            Step(
+                f"own.hessian{name}",
+                Combine(sq(own), scalar(by_hessian), ((half**2, "own.difference"), (s.sigma_H**2, of))),
+            ),
+            Step(f"own{name}", Smaller(sq(own), (("own.gradient", by_gradient), (f"own.hessian{name}", by_hessian)))),
+        )
+
+    steps = (
+        Step("a.start", Assume("start of a")),
+        Step("d.start", Assume("start of d")),
+        Step("m.start", Assume("start of m")),
+        Step("r.start", Assume("start of r")),
+        Step("a", Definition("a", "local")),
+        Step("d", Definition("d", "local")),
+        Step("m", Definition("m", "local")),
+        Step("r", Definition("r", "local")),
+        Step("hessian.p", Assume("hessian", (curved(P),))),
+        *sure_gradient(s, numbers),
+        # the noise of the batches: the smaller of two bounds
+        Step("first.batch", IndependentMean(first_noise, "j", PATH)),
+        Step("first.sample", Assume("noise", (App("df", END_P, (BEFORE_LOOP,)),))),
+        Step("own.batch", IndependentMean(own, "h", PAST)),
+        Step("own.plus", Assume("noise of two", (plus,))),
+        Step("own.minus", Assume("noise of two", (minus,))),
+        Step(
+            "own.apart",
+            triangle(("own.plus", plus - plus_mean, s.sigma_G), ("own.minus", minus_mean - minus, s.sigma_G)),
+        ),
+        Step("own.gradient", Combine(sq(own), scalar(by_gradient), ((half**2, "own.apart"),))),
+        Step("own.difference", Assume("hessian noise", (plus, minus)), "both gradients use one batch"),
+        # the estimate has the second moment T, whatever the path is
+        Step("a.supposed", Suppose(sq(A_), T)),
+        *own_noise(".supposed", "a.supposed"),
+        Step("a.end", Assume("gradient", (exact(END_P),))),
+        Step(
+            "a.first",
+            Combine(
+                sq(A_),
+                scalar(numbers.at_start(T)),
+                ((ONE, "a.end"), (ONE, "first.batch"), (1 / s.D, "first.sample")),
+                pairings=((ONE, "a.start", A_ + batch(App("df", END_P, (BEFORE_LOOP,)))),),
+            ),
+        ),
+        Step("a.lipschitz", Assume("lipschitz of two", means(P, A_))),
+        scaled("a.turned", differenced(P, A_), s.L, T**HALF, "a.lipschitz", "a.supposed"),
+        Step(
+            "a.grown", triangle(("a.supposed", A_, T**HALF), ("a.turned", differenced(P, A_), s.alpha * s.L * T**HALF))
+        ),
+        Step(
+            "a.next",
+            Combine(
+                sq(a_next),
+                scalar(numbers.after(T)),
+                ((ONE, "a.grown"), (s.alpha**2, "own.batch"), (s.alpha**2 / s.D_H, "own.supposed")),
+                pairings=((ONE, "a", a_next + A_ + differenced(P, A_) - s.alpha * places(own)),),
+            ),
+            "the noise is orthogonal to the past: squares add",
+        ),
+        Step("a.size", Induction(sq(A_), T, "a.first", "a.next")),
+        Step("a.given", Conditional("a.size", A_, T, PATH)),
+        *own_noise("", "a.size"),
+        # without noise the estimate is at most B A^t
+        Step("d.supposed", Suppose(sq(D_), sure**2)),
+        Step("d.first", Combine(sq(D_), scalar(s.B**2), ((ONE, "r.end"),), (), ((ONE, "d.start", D_ + exact(END_Q)),))),
+        Step("d.lipschitz", Assume("lipschitz of two", means(Q, D_))),
+        scaled("d.turned", differenced(Q, D_), s.L, sure, "d.lipschitz", "d.supposed"),
+        Step("d.grown", triangle(("d.supposed", D_, sure), ("d.turned", differenced(Q, D_), s.alpha * s.L * sure))),
+        Step(
+            "d.next",
+            Combine(
+                sq(d_next),
+                scalar(numbers.after(sure**2)),
+                ((ONE, "d.grown"),),
+                pairings=((ONE, "d", d_next + D_ + differenced(Q, D_)),),
+            ),
+        ),
+        Step("d.size", Induction(sq(D_), sure**2, "d.first", "d.next")),
+        Step("d.sure", Sure("d.size", D_, sure)),
+        # where the paths end
+        Step("end", Along("path", sq(U - W), Sequence("h2", ZERO, ZERO).now, end=True)),
+        Step("end.lipschitz", Assume("lipschitz", (exact(END_P), exact(END_Q)))),
+        Step("end.moved", Combine(sq(jump), scalar(s.L**2 * h2_end), ((ONE, "end.lipschitz"), (s.L**2, "end")))),
+        Step("end.closed", Along("sum", sq(U - W), closed, end=True), "one batch size for all steps"),
+        Step(
+            "end.closed.moved",
+            Combine(sq(jump), scalar((s.L * h_end) ** 2), ((ONE, "end.lipschitz"), (s.L**2, "end.closed"))),
+        ),
+        # a difference, and a Hessian, at the wrong point of the path
+        Step("apart", Along("path", sq(U - W), Sequence("h2", ZERO, ZERO).now)),
+        Step("moved.difference", Assume("second difference", (*means(P, D_), *means(Q, D_)), ("d.sure",))),
+        scaled("moved", moved, s.rho * sure, h2_reversed**HALF, "moved.difference", "apart"),
+        Step("moved.hessian", Assume("hessian lipschitz", (curved(P), curved(Q), R_), ("sure",))),
+        stretched(s, "moved.turned", moved_hessian, s.rho * sure, h2_reversed**HALF, "moved.hessian", "apart"),
+        # second moment of the error against the estimate without noise
+        Step("error.supposed", Suppose(sq(error), v)),
+        Step(
+            "error.first",
+            Combine(
+                sq(error),
+                scalar(numbers.at_start(v)),
+                ((ONE, "end.moved"), (ONE, "first.batch"), (1 / s.D, "first.sample")),
+                pairings=squared("a.start", "d.start", error, jump + batch(first_noise)),
+            ),
+        ),
+        Step("error.up", Assume("lipschitz of two", (at(P + s.delta * A_), at(P + s.delta * D_)))),
+        Step("error.down", Assume("lipschitz of two", (at(P - s.delta * A_), at(P - s.delta * D_)))),
+        scaled("up", up, s.L / 2, v**HALF, "error.up", "error.supposed"),
+        scaled("down", down, s.L / 2, v**HALF, "error.down", "error.supposed"),
+        Step(
+            "error.grown",
+            triangle(
+                ("error.supposed", error, v**HALF),
+                ("up", up, s.alpha * s.L / 2 * v**HALF),
+                ("down", down, s.alpha * s.L / 2 * v**HALF),
+                ("moved", moved, s.alpha * s.rho * sure * h2_reversed**HALF),
+            ),
+        ),
+        Step(
+            "error.next",
+            Combine(
+                sq(a_next - d_next),
+                scalar(numbers.after(v)),
+                ((ONE, "error.grown"), (s.alpha**2, "own.batch"), (s.alpha**2 / s.D_H, "own")),
+                pairings=squared("a", "d", a_next - d_next, error + up + down + moved - s.alpha * places(own)),
+            ),
+            "the noise is orthogonal to the past: squares add",
+        ),
+        Step("error", Induction(sq(error), v, "error.first", "error.next")),
+        # what the differences add to it
+        Step("q.supposed", Suppose(sq(D_ - R_), q**2)),
+        Step("q.first", Combine(sq(D_ - R_), scalar(ZERO), pairings=squared("d.start", "r.start", D_ - R_, D_ - D_))),
+        Step("q.hessian", Action("hessian.q", D_ - R_)),
+        stretched(s, "q.turned", turned(Q, D_ - R_), s.L, q, "q.hessian", "q.supposed"),
+        Step("q.central", Assume("central difference", (*means(Q, D_), curved(Q)), ("d.sure",))),
+        Step(
+            "q.off",
+            Combine(sq(left_over(Q, D_)), scalar((off * E**2) ** 2), (((s.alpha * half) ** 2, "q.central"),)),
+        ),
+        Step(
+            "q.grown",
+            triangle(
+                ("q.supposed", D_ - R_, q),
+                ("q.turned", turned(Q, D_ - R_), s.alpha * s.L * q),
+                ("q.off", left_over(Q, D_), off * E**2),
+            ),
+        ),
+        Step("power", Identity(1 + s.alpha * s.L * S, E, A)),
+        following(
+            "q.next",
+            numbers,
+            q,
+            ("d", "r", d_next - r_next, D_ - R_ + turned(Q, D_ - R_) + left_over(Q, D_)),
+            (ONE, "q.grown"),
+            (-((off * E) ** 2) * (1 + A * S + S + E), "power"),
+            why="1 + alpha L (1 + A + ... + A^(t-1)) = A^t",
+        ),
+        Step("q", Induction(sq(D_ - R_), q**2, "q.first", "q.next")),
+        Step("sigma", triangle(("error", error, v**HALF), ("q", D_ - R_, q))),
+        # given the path, the estimate has nearly the mean m
+        Step("mean.supposed", Suppose(sq(mean_error), b**2)),
+        Step("mean.start", Project("a.start", given=PATH)),
+        Step(
+            "mean.first",
+            Combine(
+                sq(mean_error), scalar(ZERO), pairings=((ONE, "mean.start", mean_error), (-ONE, "m.start", mean_error))
+            ),
+        ),
+        Step("mean.hessian", Action("hessian.p", mean_error)),
+        stretched(s, "mean.turned", turned(P, mean_error), s.L, b, "mean.hessian", "mean.supposed"),
+        Step("mean.central", Assume("central difference", (*means(P, A_), curved(P)), ("a.given",))),
+        Step(
+            "mean.off",
+            Combine(
+                sq(Given(PATH, left_over(P, A_))),
+                scalar((s.alpha * s.rho * s.delta / 2 * T) ** 2),
+                (((s.alpha * half) ** 2, "mean.central"),),
+            ),
+        ),
+        Step(
+            "mean.grown",
+            triangle(
+                ("mean.supposed", mean_error, b),
+                ("mean.turned", turned(P, mean_error), s.alpha * s.L * b),
+                ("mean.off", Given(PATH, left_over(P, A_)), s.alpha * s.rho * s.delta / 2 * T),
+            ),
+        ),
+        Step("mean.a", Project("a", given=PATH.later(1))),
+        following(
+            "mean.next",
+            numbers,
+            b,
+            ("mean.a", "m", mean_next, mean_error + turned(P, mean_error) + Given(PATH, left_over(P, A_))),
+            (ONE, "mean.grown"),
+        ),
+        Step("mean", Induction(sq(mean_error), b**2, "mean.first", "mean.next")),
+        Step(
+            "mean.all",
+            Combine(
+                sq(Given(Known(), A_ - M)),
+                scalar(b**2),
+                ((ONE, "mean"),),
+                ((ONE, mean_error - Given(Known(), mean_error)),),
+            ),
+        ),
+        # bias
+        Step("bias.supposed", Suppose(sq(M - R_), bias**2)),
+        Step(
+            "bias.first",
+            Combine(
+                sq(M - R_),
+                scalar(numbers.at_start(bias**2)),
+                ((ONE, "end.closed.moved"),),
+                pairings=squared("m.start", "r.start", M - R_, jump),
+            ),
+        ),
+        Step("bias.hessian", Action("hessian.p", M - R_)),
+        stretched(s, "bias.turned", turned(P, M - R_), s.L, bias, "bias.hessian", "bias.supposed"),
+        Step(
+            "bias.grown",
+            triangle(
+                ("bias.supposed", M - R_, bias),
+                ("bias.turned", turned(P, M - R_), s.alpha * s.L * bias),
+                ("moved.turned", moved_hessian, s.alpha * s.rho * sure * h2_reversed**HALF),
+            ),
+        ),
+        following(
+            "bias.next",
+            numbers,
+            bias,
+            ("m", "r", m_next - r_next, M - R_ + turned(P, M - R_) + moved_hessian),
+            (ONE, "bias.grown"),
+        ),
+        Step("bias.path", Induction(sq(M - R_), bias**2, "bias.first", "bias.next")),
+        Step(
+            "bias.all",
+            Combine(
+                sq(Given(Known(), M - R_)),
+                scalar(bias**2),
+                ((ONE, "bias.path"),),
+                ((ONE, M - R_ - Given(Known(), M - R_)),),
+            ),
+        ),
+        Step("bias", triangle(("bias.all", Given(Known(), M - R_), bias), ("mean.all", Given(Known(), A_ - M), b))),
+    )
+    setting = Setting(
+        (Index("i", s.n), Index("j", s.D, True), Index("h", s.D_H, True)),
+        (Source("path", (), "batches"), Source("zeta", ("j",), "batches"), Source("xi", ("h",), "batches")),
+        (
+            Function("df", "x", "x", ("zeta",)),
+            Function("dg", "x", "x", ("xi",)),
+            Function("ddf", "x", ("x", "x"), ("xi",)),
+        ),
+        (
+            Variable("p", "x", sources=("path",)),
+            Variable("q", "x", sources=()),
+            Variable("a", "x", equations=((EVERY, A_ - s.alpha * places(difference(P, A_, 0))),)),
+            Variable("d", "x", equations=((EVERY, D_ + differenced(Q, D_)),), sources=()),
+            Variable("m", "x", equations=((EVERY, M + turned(P, M)),), sources=("path",)),
+            Variable("r", "x", equations=((EVERY, R_ + turned(Q, R_)),), sources=()),
+        ),
+    )
+    axioms = {
+        "start of a": Start("start", A_ - batch(App("df", END_P, (BEFORE_LOOP,)))),
+        "start of d": Start("start", D_ - exact(END_Q)),
+        "start of m": Start("start", M - exact(END_P)),
+        "start of r": Start("start", R_ - exact(END_Q)),
+        "gradient": Bounded("2", "df", s.B, of_mean=True),
+        "lipschitz": Lipschitz("2", "df", s.L, of_mean=True),
+        "lipschitz of two": Lipschitz("2", "dg", s.L, of_mean=True),
+        "hessian": Bounded("2", "ddf", s.L, of_mean=True),
+        "hessian lipschitz": LipschitzOperator("3", "ddf", s.rho, of_mean=True),
+        "central difference": CentralDifference("3", "dg", s.rho, "2", "ddf"),
+        "second difference": SecondDifference("3", "dg", s.rho, "2"),
+        "noise": Variance("4", "df", s.sigma_G),
+        "noise of two": Variance("4", "dg", s.sigma_G),
+        "hessian noise": DifferenceVariance("4", "dg", s.sigma_H, "not stated: sample losses"),
+    }
+    mean = Given(Known(), A_ - R_)
+    return Loop(
+        setting,
+        axioms,
+        sequences,
+        steps,
+        (Delivery("mu_F_HF", "bias", sq(mean)), Delivery("sigma_F_HF", "sigma", sq(A_ - R_))),
+        growth(s),
+        inside(s),
+        "batches",
+        before=before,
+        reversed={"u": "p", "w": "q"},
+    )
