@@ -334,7 +334,7 @@ def replay(
     ],
     as_json: Json = False,
 ) -> None:
-    """Re-check a refutation from scratch: recompute both sides and judge again.
+    """Re-check a refutation from scratch: recompute both sides and judge again; exit status 1 if it is not confirmed.
 
     Examples: fedco replay my_bundle.json ; fedco replay feddro.theorem_5_1
     """

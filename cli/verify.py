@@ -19,7 +19,7 @@ def verify(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure a random sample of stored results again, from nothing, and compare to the last bit; status 1 if one differs."""
+    """Measure a random sample of stored results again, from nothing, and compare to the last bit; exit status 1 if one differs."""
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from secrets import randbelow
 

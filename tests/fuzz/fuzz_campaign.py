@@ -29,12 +29,14 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import fedco
+import typer
 from fedco import cli, storage
 from fedco.bounds.language.definition import define
 from fedco.bounds.language.theorem import DeclarationError
@@ -43,6 +45,7 @@ from fedco.errors import InputError
 from fedco.suggestion import nearest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
+from typer.core import TyperGroup
 
 ROOT = Path(fedco.__file__).parent
 SHARES = {"formula": 25, "toml": 15, "constants": 15, "command": 15, "work": 5, "page": 2, "bundle": 8, "python": 15}
@@ -435,7 +438,7 @@ def run_command(line: list[str]) -> str:
     """Run a command line in this process: `answered` or `refused`.
 
     Raises:
-        Finding: an exception that would be a traceback, another exit status than 0, 2 and 3, or a long error.
+        Finding: an exception that would be a traceback, an exit status that the command's help does not have, or a long error.
     """
     out, err = io.StringIO(), io.StringIO()
     status: Any = 0
@@ -447,13 +450,24 @@ def run_command(line: list[str]) -> str:
         except Exception as error:
             raise Finding(f"{type(error).__name__}: {str(error)[:200]}") from error
     told = err.getvalue()
-    if status not in (0, 2, 3) or "Traceback" in told:
+    says_no = status == 1 and out.getvalue().strip() and line[0] in says_no_by_status()
+    if not (status in (0, 2, 3) or says_no) or "Traceback" in told:
         raise Finding(f"exit status {status!r}: {told[-300:]}")
     if status == 2 and not 1 <= len(told.strip().splitlines()) <= LINES_BEFORE_THE_END:
         raise Finding(f"an error of {len(told.splitlines())} lines: {told[:300]}")
-    if status == 0 and "--json" in line and "--help" not in line and out.getvalue().strip():
+    if status in (0, 1) and "--json" in line and "--help" not in line and out.getvalue().strip():
         json.loads(out.getvalue())
-    return "refused" if status else "answered"
+    return "answered" if status in (0, 1) else "refused"
+
+
+@cache
+def says_no_by_status() -> frozenset[str]:
+    """The commands whose help says that exit status 1 is an answer: what was asked about does not hold."""
+    known = typer.main.get_command(cli.app)
+    assert isinstance(known, TyperGroup)
+    return frozenset(
+        name for name, each in known.commands.items() if "exit status 1" in " ".join((each.help or "").split())
+    )
 
 
 def to_toml(value: Any) -> str:

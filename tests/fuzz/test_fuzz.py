@@ -51,6 +51,17 @@ def test_the_campaign_notices_what_it_looks_for():
     assert run_command(["bound", "no.theorem"]) == "refused" and run_command(["theorems"]) == "answered"
 
 
+def test_a_status_of_1_is_an_answer_only_where_the_help_says_so(monkeypatch):
+    assert run_command(["prove", "meta_fl.theorem_8_HF", "--json"]) == "answered"
+    monkeypatch.setattr(fuzz_campaign, "says_no_by_status", lambda: {"verify"})
+    with pytest.raises(Finding, match="exit status 1"):
+        run_command(["prove", "meta_fl.theorem_8_HF", "--json"])
+
+
+def test_every_command_that_can_end_with_status_1_says_so():
+    assert fuzz_campaign.says_no_by_status() == {"prove", "replay", "verify"}
+
+
 def test_markup_of_a_stranger_is_noticed(tmp_path, monkeypatch):
     fields = {**FIELDS, "title": f"<b {MARK}>"}
     assert try_page(tmp_path, fields) == "answered"
