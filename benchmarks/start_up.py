@@ -20,7 +20,8 @@ import fedco
 
 VALUES = "C_f=1 C_g=1 L_f=1 L_g=1 sigma_f=1 sigma_g=1 delta_g=1 F_gap=1"
 POINT = f"{VALUES} alpha=5 beta=1/100 gamma=5 eta=1/100 p=2 T=100000"
-META = "B=3 F_gap=1/2 L=9/2 alpha=1/1000 gamma_G=7/4 gamma_H=10 kappa_G=17/6 kappa_H=26/5 n=5 nu=2 r=1 rho=7 sigma_G=24/5 sigma_H=14"
+META = "B=3 F_gap=1/2 L=9/2 alpha=1/1000 gamma_G=7/4 gamma_H=10 n=5 nu=2 r=1 rho=7 sigma_G=24/5 sigma_H=14"
+META_KAPPA = f"{META} kappa_G=17/6 kappa_H=26/5"
 
 
 def command(name: str, theorem: str, statement: str, values: str, *more: str) -> list[str]:
@@ -32,7 +33,15 @@ COMMANDS = {
     "python -c pass": ["-c", "pass"],
     "python -c 'import sympy'": ["-c", "import sympy"],
     "fedco bound local_scgdm.theorem_3_4": command("bound", "local_scgdm.theorem_3_4", "printed", POINT),
-    "fedco tune meta_fl.theorem_8": command("tune", "meta_fl.theorem_8", "proved", META, "--eps", "0.393"),
+    **{
+        f"fedco tune meta_fl.theorem_8, {kind}": command("tune", "meta_fl.theorem_8", kind, values, "--eps", eps)
+        for kind, values, eps in (
+            ("printed", f"{META_KAPPA} c=1", "1"),
+            ("corrected", META, "1"),
+            ("proved", META_KAPPA, "0.393"),
+        )
+    },
+    **{f"fedco {name}": ["-m", "fedco", name] for name in ("audit", "problems", "algorithms")},
 }
 
 
@@ -43,6 +52,7 @@ def seconds(arguments: list[str], path: Path) -> float:
         [sys.executable, *arguments],
         env={**os.environ, "PYTHONPATH": str(path)},
         stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
         check=True,
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

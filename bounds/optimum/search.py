@@ -20,6 +20,9 @@ Box = dict[str, tuple[float, float]]
 Maker = Callable[[Converter], tuple[Posynomial, list[tuple[str, Posynomial]]]]
 """Objective and constraints of a problem, in the hands of a converter that knows the box and the direction."""
 
+Solver = Callable[[Box], Solution | None]
+"""The program from above on a box."""
+
 Replaced = Mapping[str, frozenset[str]]
 """What a converter replaced, in words -> the variables that make it exact when they are fixed."""
 
@@ -76,6 +79,7 @@ def minimise(make: Maker, box: Box, whole: tuple[str, ...], *, nodes: int = NODE
         return found
     found.escapes = root[0].escapes
     nodes = max(min(nodes, _MONOMIALS // program(make, box, upper=True)[0].size), 6)
+    solve_at = _remembered(make)
     heap = [(root[0].lower, next(order), dict(box), *root)]
     closed = inf
     while heap and found.nodes < nodes:
@@ -84,9 +88,9 @@ def minimise(make: Maker, box: Box, whole: tuple[str, ...], *, nodes: int = NODE
             closed = min(closed, lower)
             break
         found.nodes += 1
-        point, value = dive(make, here, whole, solution)
+        point, value = dive(solve_at, here, whole, solution)
         if value < found.value or found.nodes == 1:
-            found.point, found.value = _refined(make, here, whole, replaced, point, value)
+            found.point, found.value = _refined(solve_at, make, here, whole, replaced, point, value)
         parts = _split(here, whole, solution, replaced)
         if not parts:
             closed = min(closed, lower)
@@ -114,7 +118,7 @@ def relaxed(make: Maker, box: Box) -> Solution | None:
     return None if below is None else below[0]
 
 
-def dive(make: Maker, box: Box, whole: tuple[str, ...], start: Solution) -> tuple[dict[str, float], float]:
+def dive(solve_at: Solver, box: Box, whole: tuple[str, ...], start: Solution) -> tuple[dict[str, float], float]:
     """Fix the whole variables one by one at a neighbour of where the program wants them; the rest is solved again."""
     here, solution = dict(box), start
     open_names = [name for name in whole if here[name][0] != here[name][1]]
@@ -125,28 +129,45 @@ def dive(make: Maker, box: Box, whole: tuple[str, ...], start: Solution) -> tupl
         best = None
         for value in _neighbours(wanted[name], *here[name]):
             trial = {**here, name: (value, value)}
-            answer = _at(make, trial)
+            answer = solve_at(trial)
             if answer is not None and (best is None or answer.value < best[0].value):
                 best = answer, trial
         if best is None:
             return {}, inf
         solution, here = best
-    answer = _at(make, here)
+    answer = solve_at(here)
     if answer is None:
         return {}, inf
     return {**answer.point, **{name: here[name][0] for name in whole}}, answer.value
 
 
-def _at(make: Maker, box: Box) -> Solution | None:
-    """The program from above on a box around fixed whole numbers; None too where a factor such as q - 1 is negative."""
-    try:
-        return solve(program(make, box, upper=True)[0], proved=False)
-    except (EmptyBoxError, NotPosynomialError):
-        return None
+def _remembered(make: Maker) -> Solver:
+    """The program from above on boxes around fixed whole numbers, each solved once: many dives end at the same ones.
+
+    None too where a factor such as q - 1 is negative.
+    """
+    known: dict[tuple[tuple[str, tuple[float, float]], ...], Solution | None] = {}
+
+    def solve_at(box: Box) -> Solution | None:
+        key = tuple(box.items())
+        if key not in known:
+            try:
+                known[key] = solve(program(make, box, upper=True)[0], proved=False)
+            except (EmptyBoxError, NotPosynomialError):
+                known[key] = None
+        return known[key]
+
+    return solve_at
 
 
 def _refined(
-    make: Maker, box: Box, whole: tuple[str, ...], replaced: Replaced, point: dict[str, float], value: float
+    solve_at: Solver,
+    make: Maker,
+    box: Box,
+    whole: tuple[str, ...],
+    replaced: Replaced,
+    point: dict[str, float],
+    value: float,
 ) -> tuple[dict[str, float], float]:
     """Dive again in narrower and narrower boxes around a point: there the replacements are nearly exact from above
     too."""
@@ -157,7 +178,7 @@ def _refined(
             low, high = max(box[name][0], point[name] / factor), min(box[name][1], point[name] * factor)
             near[name] = (float(floor(low)), float(ceil(high))) if name in whole and low >= 1 else (low, high)
         start = solve(program(make, near, upper=True)[0], proved=False)
-        again = dive(make, near, whole, start) if start is not None else ({}, inf)
+        again = dive(solve_at, near, whole, start) if start is not None else ({}, inf)
         if again[1] < value:
             point, value = again
     return point, value

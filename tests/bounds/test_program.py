@@ -7,10 +7,12 @@ from math import inf
 from random import Random
 
 import cvxpy as cp
+import numpy as np
 import pytest
 import sympy as sp
 from fedco.bounds.optimum.posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
-from fedco.bounds.optimum.program import Program, solve
+from fedco.bounds.optimum.program import Columns, Program, solve
+from scipy.sparse import csc_matrix
 
 NAMES = ("x", "y", "z")
 
@@ -139,3 +141,14 @@ def test_what_is_no_posynomial_is_refused():
 def test_a_condition_with_a_sum_in_its_denominator():
     part = condition_parts(eta, 1 / (2 * eta + I), Converter({}))
     assert part.at({"eta": 0.5, "I": 1.0}) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (4, 7), (9, 3)])
+def test_a_matrix_by_columns_is_the_one_of_scipy(shape):
+    rng = np.random.default_rng(sum(shape))
+    for share in (0.0, 0.3, 1.0):
+        matrix = rng.normal(size=shape) * (rng.random(shape) < share)
+        wanted, got = csc_matrix(matrix), Columns.of(matrix)
+        assert wanted.shape == got.shape and wanted.has_canonical_format and got.has_canonical_format
+        for name in ("data", "indices", "indptr"):
+            assert getattr(wanted, name).tolist() == getattr(got, name).tolist()
