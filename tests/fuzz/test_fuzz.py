@@ -52,10 +52,20 @@ def test_the_campaign_notices_what_it_looks_for():
 
 
 def test_a_status_of_1_is_an_answer_only_where_the_help_says_so(monkeypatch):
-    assert run_command(["prove", "meta_fl.theorem_8_HF", "--json"]) == "answered"
-    monkeypatch.setattr(fuzz_campaign, "says_no_by_status", lambda: {"verify"})
+    def ends_with_no(told):
+        def main():
+            print(told, end="")
+            raise SystemExit(1)
+
+        monkeypatch.setattr(fuzz_campaign.cli, "main", main)
+
+    ends_with_no('{"checked": false}')
+    assert run_command(["prove", "fcsg.theorem_4_1", "--json"]) == "answered"
     with pytest.raises(Finding, match="exit status 1"):
-        run_command(["prove", "meta_fl.theorem_8_HF", "--json"])
+        run_command(["bound", "fcsg.theorem_4_1", "--json"])
+    ends_with_no("")
+    with pytest.raises(Finding, match="exit status 1"):
+        run_command(["prove", "fcsg.theorem_4_1", "--json"])
 
 
 def test_every_command_that_can_end_with_status_1_says_so():
