@@ -183,6 +183,19 @@ def test_weighted_losses_are_not_certified():
     assert found["local_smoothness"].kind == "estimated"
 
 
+def test_a_step_of_fine_tuning_has_the_derivatives_of_its_map():
+    """The waves' inner map x_j - lam sin x_j has the derivatives 1 - lam cos x_j and lam sin x_j, of at most 1 + lam and lam."""
+    lam, data = 0.25, [(torch.ones(2, 3, dtype=torch.float64), torch.zeros(2)) for _ in range(2)]
+    wanted = ("inner_lipschitz", "inner_smoothness", "outer_lipschitz", "outer_smoothness", "inner_jacobian_noise")
+    made = from_model(Waves(3), total, data, "maml", lam=lam)
+    found = {name: one.value for name, one in estimate_constants(made, points=6, only=frozenset(wanted)).items()}
+    assert lam / 2 <= found["inner_smoothness"] <= lam * 1.001
+    assert 1 + lam / 2 <= found["inner_lipschitz"] <= 1 + lam * 1.001
+    assert 1 / 2 <= found["outer_smoothness"] <= 1.001
+    assert math.sqrt(3) / 2 <= found["outer_lipschitz"] <= math.sqrt(3) * 1.001
+    assert found["inner_jacobian_noise"] == pytest.approx(0, abs=1e-9)
+
+
 @pytest.mark.parametrize("form", ["kl_dro", "chi2_dro", "kl_clients"])
 def test_the_gap_covers_what_a_run_descends_and_composites_are_capped(form):
     options = {"gamma": 1.0} if form == "kl_clients" else {"weight": 2.0}

@@ -209,6 +209,22 @@ def test_other_processes_get_a_registered_theorem_by_its_id_and_ones_own_as_it_i
     assert pickle.loads(pickle.dumps(mine)).key == mine.key
 
 
+def test_one_object_of_the_callers_keeps_every_run_in_this_process(half_sgd, ring, monkeypatch):
+    """Another process may not know it; a registered problem beside it goes along."""
+    monkeypatch.setattr("fedco.validation.runs.campaign._parallel", None)
+    hyper = {"eta": Fraction(1, 2), "b": 1}
+    tasks = [task_of(half_sgd, Instance(made, hyper, "")) for made in (ring, RING)]
+    assert set(run_tasks(tasks, jobs=2, cache=None)) == {task.key for task in tasks}
+
+
+def test_a_theorem_without_a_recipe_is_found_by_its_name_or_its_file(half_sgd):
+    assert recipe_for(str(EXAMPLES / "pr_sgd.toml")).instances == ()
+    ready = LocalSGD(eta=0.1, tau=2)
+    assert recipe_for("local_scgdm.lemma_4_1", ready).method({}) is ready
+    with pytest.raises(InputError, match="no recipe"):
+        recipe_for("local_scgdm.lemma_99", ready)
+
+
 @pytest.mark.slow
 def test_another_process_measures_the_same(half_sgd):
     mine = task_of(half_sgd, Instance(RING, {"eta": Fraction(1, 2), "b": 1}, ""))

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,11 +12,11 @@ from fedco.algorithms.engine import metrics
 from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
 from fedco.synthetic.conformance.suite import ConformanceError, check_problem, with_scaled_certificate
-from fedco.validation.runs.campaign import chunks_of, plan, run_task
+from fedco.validation.runs.campaign import ExperimentResult, chunks_of, plan, run_task
 from fedco.validation.runs.experiments import measure
 from fedco.validation.runs.parameters import powers
 from fedco.validation.runs.registry import recipe_for, recipes, runs_of
-from fedco.validation.runs.validate import validate
+from fedco.validation.runs.validate import _control, validate
 from fedco.validation.runs.values import constants
 from fedco.validation.statistics.ledger import AlphaLedger
 from fedco.validation.statistics.verdict import Outcome, enclosure, judge_exact
@@ -69,6 +70,18 @@ def test_a_theorem_is_supported_and_its_control_refuted(tmp_path, monkeypatch) -
     assert (tmp_path / "results.json").exists() and (tmp_path / "figure_1.svg").exists()
     shares = found.results[0].verdict.shares
     assert set(shares) == set(found.results[0].bound.terms) and abs(sum(shares.values()) - 1) < 1e-9
+
+
+def test_a_control_stops_at_the_first_power_of_ten_that_fails() -> None:
+    """A constant statistic of 1 below a bound of 150: 15 and 1.5 still hold, and the third share of alpha decides."""
+    (experiment,) = plan(THEOREM, [HOMOGENEOUS], AlphaLedger("1e-6"), horizons=(T,), seeds=400)
+    ones, bound = np.ones(400), SimpleNamespace(total=150.0)
+    result = ExperimentResult(experiment, bound, 4.0, "exact", ones, ones, {}, 0.0, None)
+    ledger = AlphaLedger("9e-3")
+    ledger.allot("control", "9e-3", 400)
+    verdict = _control(result, "control", ledger)
+    assert verdict.outcome is Outcome.REFUTED and verdict.claim.endswith("divided by 1,000")
+    assert verdict.alpha == pytest.approx(1e-3)
 
 
 def test_an_inadmissible_horizon_is_refused() -> None:

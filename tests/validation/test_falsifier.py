@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction as Q
 from itertools import count, pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from fedco.validation.falsifier.exact.run import CannotReplay, average_square, e
 from fedco.validation.falsifier.exact.tensor import ExactTensor, InexactError
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.lemma import balanced
+from fedco.validation.falsifier.needed import needed
 from fedco.validation.falsifier.rounding import confirmed, drafts, settle, simplest
 from fedco.validation.falsifier.search import Progress, islands, search
 from fedco.validation.runs.bundle import BundleError, read, replay, write
@@ -457,3 +459,20 @@ def test_the_example_comes_close_to_its_bound() -> None:
     result = falsify(whole, seconds=60, clock=time.process_time)
     assert result.outcome == "SURVIVED"
     assert 0.5 < result.ratio < 0.6
+
+
+def test_the_part_of_a_term_that_an_instance_needs():
+    """A bound without its drift, or with a quarter of it, and a left side that needs just half of the drift."""
+    item = get_theorem("baselines.local_sgd")
+    statement = item.statement("printed")
+    at = {name: Q(1, 7) if name == "eta" else Q(2) for name in statement.symbols}
+    terms = {name: Q(value) for name, value in item.bound("printed", strict=False, **at).terms.items()}
+    whole = sum(terms.values())
+    left = whole - terms["drift"] / 2
+    for way, kept in (("dropped", Q(0)), ("divided", Q(1, 4))):
+        change = SimpleNamespace(way=way, part="drift", factor=4)
+        right = whole - (1 - kept) * terms["drift"]
+        found = SimpleNamespace(claimed=SimpleNamespace(values=at), seen={}, left=(left, left), right=(right, right))
+        about = {"change": change, "declared": item, "label": "printed"}
+        assert needed(SimpleNamespace(**about), found) == pytest.approx(1 / 2, rel=1e-12)
+        assert needed(SimpleNamespace(**about | {"declared": None}), found) == 0
