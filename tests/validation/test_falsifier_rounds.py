@@ -9,7 +9,7 @@ import pytest
 import torch
 from fedco.algorithms import MetaFL
 from fedco.bounds.registry import get_theorem
-from fedco.validation.falsifier import falsify
+from fedco.validation.falsifier import bowls, falsify
 from fedco.validation.falsifier.bundle import bundle_of, recompute
 from fedco.validation.falsifier.confirm import NotConfirmed, confirm
 from fedco.validation.falsifier.cube import Cube
@@ -192,3 +192,17 @@ def test_variants_of_theorem_8_are_refuted(where, hidden: float, tmp_path) -> No
     bundle = read(result.path)
     assert Q(bundle.hyperparameters["c"]) == hidden
     assert replay(bundle, REGISTRY).confirmed
+
+
+@pytest.mark.parametrize("nu", [1, 2, 3])
+def test_fine_tuning_stays_where_the_hessian_of_a_meta_bowl_is_one(nu):
+    """Two clients with slopes w + 1 and w - 1 around 0, stepped in plain numbers: nu steps lead to no knot."""
+    made = bowls.meta(Cube(np.random.default_rng(nu).random((200, 4))), 2, {"nu": nu})
+    knots, alpha = made["knots"][:, 0], made["alpha"]
+    assert (np.diff(knots) > 0).all() and (made["curvatures"][:, 0] == [0, 1, 1, 0]).all()
+    at_zero = made["tilt"] + (-knots[:, 1] + (knots[:, 1] - knots[:, 0]) / 2)[:, None]
+    assert np.allclose(np.sort(at_zero), [-1, 1], atol=1e-6 * knots[:, 3:])
+    w = np.zeros((200, 2))
+    for _ in range(nu):
+        w = w - alpha[:, None] * (w + np.array([-1, 1]))
+    assert (np.abs(w) < knots[:, 2:3]).all()
