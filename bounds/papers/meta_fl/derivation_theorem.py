@@ -333,9 +333,10 @@ def limits(s: Reader) -> tuple[Step, ...]:
 def lemmas(suffix: str, smooth: Theorem, estimate: Theorem, similar: Theorem) -> tuple[Lemma, Lemma, Lemma]:
     """Where the constants come from: Lemma 4, that of the estimate, and Lemma 7."""
     mean, size = (f"mu_F{suffix}", "norm of the mean error"), (f"sigma_F{suffix}", "root mean square error")
+    losses = ("not stated: sample losses",) if suffix == "_HF" else ()
     return (
         Lemma(smooth, "printed", (("L_F", "Lipschitz constant of every grad F_i"),), ("2", "3", "start")),
-        Lemma(estimate, "corrected", (mean, size), ("2", "3", "4", "batches", "start")),
+        Lemma(estimate, "corrected", (mean, size), ("2", "3", "4", "batches", "start", *losses)),
         Lemma(similar, "corrected", (("gamma_F", "heterogeneity of the grad F_i"),), ("2", "3", "5", "start")),
     )
 

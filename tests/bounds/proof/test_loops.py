@@ -335,7 +335,7 @@ def test_the_hessian_batch_is_fresh():
     refused(replace(loop, setting=replace(loop.setting, variables=variables)), "step", theorem)
 
 
-@pytest.mark.parametrize("name", ["theorem_8", "theorem_8_FO"])
+@pytest.mark.parametrize("name", ["theorem_8", "theorem_8_FO", "theorem_8_HF"])
 def test_a_theorem_lists_what_its_lemmas_assume(name):
     for lemma in derivation(get_theorem(f"meta_fl.{name}")).lemmas:
         found = run_through(plan(lemma.theorem), lemma.theorem, lemma.label)
