@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -213,11 +214,11 @@ def test_not_for_a_vector_with_an_index():
 
 
 def test_the_second_moment_of_every_step_is_one_given_the_path():
-    """Evaluated for every outcome of the path, on instances of two and three steps."""
+    """Evaluated for every outcome of the path, on instances of two and three steps; given one step more of it too."""
     fact = checked().state.facts["a.given"]
-    for name in ("every step", "rounds"):
+    for name, more in product(("every step", "rounds"), (0, 1)):
         run = instance(next(s for s in STYLES if s.name == name), checked())
-        found = list(both_sides("a.given", fact, run))
+        found = list(both_sides("a.given", replace(fact, given=Known.before(("path",), more)), run))
         assert len(found) > 1 and all(one.holds for one in found) and max(one.ratio for one in found) > 0.5
 
 
