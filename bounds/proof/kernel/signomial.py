@@ -133,8 +133,7 @@ class Signomial:
         first, second = sorted((self, signomial(other)), key=repr)
         if not (first.nonnegative and second.nonnegative):
             raise ProofError(f"{first!r} or {second!r} may be negative: no minimum")
-        name = f"{LEAST}{first!r}, {second!r})"
-        param = Param(name, positive=False, moving=moves((first, second)), least=(first, second))
+        param = Param(f"{LEAST}{first!r}, {second!r})", positive=False, least=(first, second))
         return first if first == second else Signomial([(((param, 1),), 1)])
 
     @property

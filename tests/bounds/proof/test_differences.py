@@ -21,6 +21,7 @@ from fedco.bounds.proof.kernel import (
     Combine,
     Conditional,
     DifferenceVariance,
+    Function,
     Known,
     Numbers,
     Param,
@@ -37,8 +38,10 @@ from fedco.bounds.proof.kernel import (
     signomial,
     sq,
 )
+from fedco.bounds.proof.kernel.assumptions import sure_bound
 from fedco.bounds.proof.kernel.derivation import checked_line
 from fedco.bounds.proof.kernel.facts import Moment
+from fedco.bounds.proof.kernel.scalars import One
 from fedco.bounds.proof.kernel.signomial import moves, put_in_numbers
 from fedco.bounds.proof.kernel.terms import App
 from fedco.bounds.proof.leaves import STYLES, both_sides, established, instance
@@ -177,6 +180,8 @@ def test_what_holds_for_every_path_holds_given_the_path():
     refused("does not say that", Conditional("a.size", A, T / 2, PATH))
     refused("does not say that", Conditional("a.size", D, T, PATH))
     refused("wanted an inequality", Conditional("a.given", A, T, PATH))
+    first = checked().state.numbers.at_start(T)
+    refused("about every step", Conditional("a.first", A, first, PATH))
 
 
 def test_not_given_samples_that_a_function_takes():
@@ -184,6 +189,12 @@ def test_not_given_samples_that_a_function_takes():
     for name in ("zeta", "xi"):
         refused("enter not only through free variables", Conditional("a.size", A, T, Known.before((name,))))
     refused("no such source", Conditional("a.size", A, T, Known.before(("elsewhere",))))
+    setting = loop().setting
+    for name, index in (("xi", ()), ("path", ("i",))):
+        sources = tuple(replace(s, index=index) if s.name == name else s for s in setting.sources)
+        state = replace(checked().state.copy(), setting=replace(setting, sources=sources))
+        given = Known.before((name,))
+        refused("enter not only through free variables", Conditional("a.size", A, T, given), state=state)
 
 
 def test_not_what_rests_on_the_law_of_the_path():
@@ -200,6 +211,17 @@ def test_not_what_rests_on_the_law_of_the_path():
     bound = signomial(Fraction(int(mean.p), int(mean.q)))
     claim = Moment(state.algebra.normal(P - Q), PATH, bound)
     assert not all(one.holds for one in both_sides("given the path", claim, run))
+
+
+def test_not_what_rests_on_where_the_path_ends_or_on_a_length():
+    for name, left in (("meta_fl.lemma_10", Var("m") - Var("r")), ("meta_fl.lemma_4", Var("a") - Var("r"))):
+        state = established(name).state
+        step = "bias.path" if name == "meta_fl.lemma_10" else "error"
+        bound = -state.facts[step].table[One()]
+        refused("about one law", Conditional(step, left, bound, Known()), state=state)
+    first = established("meta_fl.lemma_4 before:").state
+    size = -first.facts["path"].table[One()]
+    refused("about one law", Conditional("path", Var("u") - Var("w"), size, Known()), state=first)
 
 
 def test_not_for_a_vector_with_an_index():
@@ -286,11 +308,30 @@ def test_a_mean_bound_of_the_vector_bounds_the_mean_error():
     refused("sure bounds", Assume("second difference", (dg(P + A), dg(P), dg(Q + A), dg(Q)), ("a.given",)))
 
 
+def test_a_mean_bound_is_no_sure_one():
+    state = checked().state.copy()
+    bound = state.facts["a.given"]
+    state.sizes = {bound.term: bound}
+    with pytest.raises(ProofError, match="no bound for every outcome"):
+        sure_bound(state, 2 * A)
+    state.sizes = {bound.term: replace(bound, given=None, bound=T**2)}
+    assert sure_bound(state, state.algebra.normal(2 * A))[0] == 2 * T
+
+
 def test_no_derivative_of_another_map():
     plan = loop()
     wrong = replace(plan.axioms["central difference"], derivative="dg")
     state = replace(checked().state.copy(), axioms={**plan.axioms, "wrong": wrong})
     refused("no operators|no derivative", Assume("wrong", (dg(Q + D), dg(Q - D), dg(Q)), ("d.sure",)), state=state)
+
+
+def test_no_derivative_that_differs_over_another_index():
+    setting = loop().setting
+    of_clients = Function("ddf", "x", ("x", "x"), ("xi",), frozenset({"i"}), frozenset({"i"}))
+    functions = tuple(of_clients if f.name == "ddf" else f for f in setting.functions)
+    state = replace(checked().state.copy(), setting=replace(setting, functions=functions))
+    rule = Assume("central difference", (dg(Q + D), dg(Q - D), hessian(Q)), ("d.sure",))
+    refused("depends on other indices", rule, state=state)
 
 
 def test_a_second_difference_wants_equal_steps_and_a_sure_bound():
