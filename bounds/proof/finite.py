@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from itertools import product
+from math import isqrt, prod
 from typing import Protocol
 
 import numpy as np
 from flint import fmpq
 
-from .kernel import POSITION, Act, App, Given, Known, Mean, Pair, Setting, Signomial, Sum, Term, Var
+from .kernel import POSITION, Act, App, Given, Known, Mean, Pair, ProofError, Setting, Signomial, Sum, Term, Var
 from .kernel.algebra import AVERAGED
 from .kernel.scalars import At, Atom, Inner, Named, One, Scalar, Total, Value
 from .kernel.signomial import Param
@@ -39,6 +40,39 @@ class Problem(Protocol):
 
 def rational(value: Fraction | int) -> fmpq:
     return fmpq(value.numerator, value.denominator)
+
+
+def root(square: fmpq, *, up: bool = True) -> fmpq:
+    """The square root where it is rational, or rounded up or down in about the 40th digit."""
+    above, below = isqrt(int(square.p)), isqrt(int(square.q))
+    if above * above == square.p and below * below == square.q:
+        return fmpq(above, below)
+    scale = 10**80
+    scaled = int((square * scale * 10**20).floor() if not up else (square * scale * 10**20).ceil())
+    found = isqrt(scaled)
+    return fmpq(found + (up and found * found < scaled), 10**50)
+
+
+def evaluated(value: Signomial, point: Mapping[Param, Fraction]) -> fmpq:
+    """A number at a point; the root in a term is rounded up if it is not rational.
+
+    Raises:
+        ProofError: a parameter has no value there, or has a power that is no multiple of 1/2.
+    """
+    if missing := sorted(param.name for param in value.params - point.keys()):
+        raise ProofError(f"no value for {missing[0]}")
+    found = fmpq(0)
+    for monomial, coefficient in value.terms:
+        whole, under = rational(coefficient), fmpq(1)
+        for param, exponent in monomial:
+            power, half = divmod(Fraction(exponent), 1)
+            if half and half != Fraction(1, 2):
+                raise ProofError(f"{param.name}^{exponent}: wanted a multiple of 1/2")
+            here = min(evaluated(part, point) for part in param.least) if param.least else rational(point[param])
+            whole *= here ** int(power)
+            under *= here if half else 1
+        found += whole * root(under)
+    return found
 
 
 def padded(array: Component, axes: int) -> Component:
@@ -107,7 +141,7 @@ class Run:
         """The value of a number; one that depends on the step has its value at step t."""
         place = {POSITION: Fraction(t % self.period)} if POSITION in value.params else {}
         here = self.moving[t] if 0 <= t < len(self.moving) else {}
-        return rational(value.at({**self.point, **here, **place}))
+        return evaluated(value, {**self.point, **here, **place})
 
     def phase(self, t: int) -> str:
         """The kind of step t."""
@@ -290,3 +324,30 @@ class Run:
             case Act(_, App() as outer) | (App() as outer):
                 return self.problem.potential(outer.function, *self._called(outer, t))
         raise TypeError(f"{gradient!r}: no gradient of an objective")
+
+
+def in_reverse(
+    run: Run, names: Mapping[str, str], axes: Sequence[str]
+) -> tuple[dict[tuple[str, int], Vector], list[tuple[fmpq, fmpq]]]:
+    """What a loop of `run.horizon` steps made, gone through in reverse, and the law of a sample that gives the number of its outcome.
+
+    Args:
+        names: variable -> its name in reverse; the value before step l has the time horizon - 1 - l.
+        axes: indices of the values; after them there is one axis for all outcomes.
+    """
+    made = {
+        (new, run.horizon - 1 - l): run.variable(old, l) for old, new in names.items() for l in range(run.horizon + 1)
+    }
+    laws = [run.law(source) for source, _ in run.bits]
+    law = [(prod((p for p, _ in found), start=fmpq(1)), fmpq(i)) for i, found in enumerate(product(*laws))]
+
+    def together(array: Component) -> Component:
+        sizes = [array.shape[run.axes[name]] if name in run.axes else 1 for name in axes]
+        outcomes = array.shape[len(run.axes) :]
+        if prod(outcomes) == 1:
+            return array.reshape(sizes)
+        every = padded(array, len(run.axes) + len(laws))
+        every = np.broadcast_to(every, (*every.shape[: len(run.axes)], *map(len, laws)))
+        return every.reshape([*sizes, len(law)])
+
+    return {key: tuple(together(x) for x in vector) for key, vector in made.items()}, law

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import product
-from math import isqrt
 
 import numpy as np
 from flint import fmpq
 
-from .finite import LAW, Component, Vector, plus, times, total
+from .finite import LAW, Component, Vector, plus, root, times, total
 from .kernel import Function, Setting
 
 ZERO, ONE = fmpq(0), fmpq(1)
@@ -31,14 +30,6 @@ IDENTITY: Matrix = (ONE, ZERO, ZERO, ONE)
 TURNED: Matrix = (fmpq(3, 5), fmpq(4, 5), fmpq(-4, 5), fmpq(3, 5))
 TINY = fmpq(1, 10**6)
 """In the place of a constant that is 0 and must be positive."""
-
-
-def root(square: fmpq, *, up: bool = True) -> fmpq:
-    """A rational square root, rounded up or down in about the 40th digit."""
-    scale = 10**80
-    scaled = int((square * scale * 10**20).floor() if not up else (square * scale * 10**20).ceil())
-    found = isqrt(scaled)
-    return fmpq(found + (up and found * found < scaled), 10**50)
 
 
 @dataclass(frozen=True)

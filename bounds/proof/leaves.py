@@ -20,11 +20,12 @@ from random import Random
 import numpy as np
 from flint import fmpq
 
+from ..evaluation.enclosure import enclose_bound
 from ..language.reading import InputError
 from ..registry import get_theorem
 from .derivations import derivation, derived_ids
 from .finite import LAW as LABELS
-from .finite import Component, Run, Vector, plus, rational, times, total
+from .finite import Component, Run, Vector, evaluated, in_reverse, plus, rational, root, times, total
 from .instances import (
     IDENTITY,
     ONE,
@@ -38,7 +39,6 @@ from .instances import (
     each,
     is_draw,
     is_outer,
-    root,
 )
 from .kernel import (
     Alternatives,
@@ -52,6 +52,7 @@ from .kernel import (
     Heterogeneity,
     IndependentMean,
     IndependentMoment,
+    Induction,
     Inequality,
     Length,
     Lipschitz,
@@ -73,7 +74,6 @@ from .kernel import (
     Term,
     Var,
     Variance,
-    signomial,
     sq,
 )
 from .kernel.derivation import Progress, begin, finish
@@ -104,6 +104,9 @@ class Style:
         loud: how many clients have noise.
         ends: a long run, of which only its start and its end are compared.
         left_out: how many clients are not in a random set.
+        steep: by how much plain gradients are steeper than other functions, so that their steps are longer.
+        apart: by which share the curvatures of two opposed clients differ from their mean.
+        tent: the Hessian of a plain objective has its kink in the middle, wide enough for differences and for steps of their size.
     """
 
     name: str
@@ -124,6 +127,9 @@ class Style:
     horizon: int = 1
     ends: bool = False
     left_out: int = 1
+    steep: int = 1
+    apart: Fraction = Fraction(1, 2)
+    tent: bool = False
 
     @property
     def sizes(self) -> dict[str, int | Fraction]:
@@ -136,7 +142,7 @@ class Style:
             "iterations": self.horizon,
             "fine_tuning_steps": self.horizon,
             "hessian_batch_size": self.m,
-            "difference_step": Fraction(1) if self.mixed else Fraction(1, 8),
+            "difference_step": Fraction(1) if self.mixed else Fraction(2, TENT) if self.tent else Fraction(1, 64),
             "rounds": Fraction(self.horizon, self.period),
             "participation": Fraction(self.clients - self.left_out, self.clients),
         }
@@ -165,6 +171,17 @@ STYLES = (
     Style("small", "anywhere", line=False, mixed=True, curved=True, scale=SMALL, loud=1, horizon=3),
     Style("large", "anywhere", line=False, mixed=True, curved=True, scale=LARGE, loud=1, horizon=3),
 )
+TENT = 2**12
+"""Width of the slope of a bump without a core."""
+NEARLY_ALIKE = Fraction(1, 1000)
+ALONG = (
+    Style("in the core", curved=True, opposed=True, loud=0, apart=NEARLY_ALIKE),
+    Style("core to flat", curved=True, opposed=True, loud=0, steep=64, apart=NEARLY_ALIKE),
+    Style("out of the core", curved=True, opposed=True, loud=0, steep=64, apart=NEARLY_ALIKE, horizon=2),
+    Style("out of the kink", curved=True, steep=TENT, tent=True),
+    Style("over the edge", "far", curved=True, opposed=True, horizon=2, steep=4, apart=NEARLY_ALIKE),
+)
+"""For a loop that goes back along a path: at the end the gradient is at its bound, before it the Hessians are as far apart as can be."""
 
 
 # --- an instance ------------------------------------------------------------------------------------------------------
@@ -173,14 +190,26 @@ STYLES = (
 class _Maker:
     """Everything that is chosen for one instance."""
 
-    def __init__(self, style: Style, seed: int, progress: Progress):
+    def __init__(
+        self,
+        style: Style,
+        seed: int,
+        progress: Progress,
+        shapes: Mapping[str, Shape] | None = None,
+        *,
+        free: bool = False,
+    ):
         self.style, self.rng, self.progress = style, Random(f"{style.name} {seed}"), progress
         self.plan, self.setting = progress.derivation, progress.derivation.setting
         self.client = self.setting.indices[0].name
         self.weights = {a.function for a in self.plan.axioms.values() if isinstance(a, RandomSet)}
         self.roles = {self._role(f): f for f in reversed(self.setting.functions)}
-        self.shapes = {role: self._shape(role, f) for role, f in self.roles.items() if role not in NO_SHAPE}
+        self.shapes = shapes or {role: self._shape(role, f) for role, f in self.roles.items() if role not in NO_SHAPE}
         self.labels = {f.label for f in self.setting.functions if f.label}
+        self.starts: dict[str, dict[tuple[str, int], Vector | Term]] = {}
+        self.before: _Maker | None = None
+        if progress.state.earlier is not None and not free:
+            self.before = _Maker(style, seed, _loop_before(progress), self.shapes)
 
     def _role(self, function: Function) -> str:
         if is_draw(self.setting, function):
@@ -237,7 +266,8 @@ class _Maker:
             elif role == "inner" and style.where == "edge":
                 linear = linear + np.array([[fmpq(1, 2), fmpq(-1, 2)], [ZERO, ZERO]], dtype=object)
             else:
-                curved = curved * np.array([[fmpq(3, 2), fmpq(1, 2)]], dtype=object)
+                apart = rational(style.apart)
+                curved = curved * np.array([[1 + apart, 1 - apart]], dtype=object)
         if not style.curved and not bounded:
             curved = curved * TINY
         if role == "plain":
@@ -247,7 +277,10 @@ class _Maker:
             offset = 0 * offset if style.opposed or (role == "error" and not style.mixed) else offset
         tau = tau * (fmpq(1, 2) if style.multiplicative or style.mixed else ZERO)
         nu = nu * (fmpq(1, 3) if style.mixed or not style.multiplicative else ZERO)
-        return Shape(own * linear, own * curved, own * offset, own * tau, own * nu, ONE, fmpq(2), before, after)
+        if role == "plain":
+            linear, curved = style.steep * linear, style.steep * curved
+        core, width = (ZERO, fmpq(TENT)) if style.tent else (ONE, fmpq(2))
+        return Shape(own * linear, own * curved, own * offset, own * tau, own * nu, core, width, before, after)
 
     def _bounded_gradients(self, function: Function) -> bool:
         bounds = (a for a in self.plan.axioms.values() if isinstance(a, Bounded))
@@ -257,7 +290,7 @@ class _Maker:
         """Clients whose plain gradients differ by a constant, without a linear part of their mean: it is bounded below."""
         if self.style.opposed or self.style.mixed:
             return offset - offset.sum(axis=1, keepdims=True) / fmpq(offset.shape[1])
-        return 0 * offset
+        return 2 * TENT * offset if self.style.tent else 0 * offset
 
     def _table(self, clients: int, alike: bool = True) -> np.ndarray:
         """(component, client): ones, or anything between 1/3 and 2 where the style is mixed; one component on a line."""
@@ -310,6 +343,60 @@ class _Maker:
             return here
         return plus(here, tuple(times(x * fmpq(1, 64), sample) for x in move))
 
+    # --- a run ------------------------------------------------------------------------------------------------------
+
+    def run(self, values: Mapping[Param, Fraction]) -> Run:
+        """A run with these values of the parameters, from the first kind of start that the assumptions allow.
+
+        Raises:
+            InputError: they allow none.
+        """
+        before = self.before.run(values) if self.before else None
+        for mode in ("any", "common", "same"):
+            if mode not in self.starts:
+                self.starts[mode] = self.start(mode)
+            run = self._run(values, self.starts[mode], before)
+            if all(_vanishes(run, a.term) for a in self.plan.axioms.values() if isinstance(a, Start)):
+                return _with_sizes(self.progress, run)
+        raise InputError(f"{self.progress.theorem.id}: no start of style {self.style.name} satisfies the assumptions")
+
+    def _run(
+        self, values: Mapping[Param, Fraction], start: Mapping[tuple[str, int], Vector | Term], before: Run | None
+    ) -> Run:
+        style, state = self.style, self.progress.state
+        every = tuple(combinations(range(style.clients), style.clients - style.left_out))
+        functions = Functions(self.setting, _by_name(self), dict.fromkeys(self.weights, every))
+        drawn = {source for name in self.weights for source in self.setting.function(name).sources}
+        laws = {
+            source: [(rational(Fraction(1, len(every))), rational(i)) for i in range(len(every))] for source in drawn
+        }
+        free, paths = self.free, set[str]()
+        if before is not None and state.earlier is not None:
+            names = state.earlier.reversed
+            made, law = in_reverse(before, names, self._axes())
+            paths = {s for name in names.values() for s in self.setting.variable(name).sources or ()}
+            laws |= dict.fromkeys(paths, law)
+
+            def free(name: str, time: int, sample: Component | int) -> Vector:
+                return made[name, time]
+
+        run = Run(
+            self.setting,
+            functions,
+            values,
+            style.horizon,
+            style.period,
+            start,
+            free,
+            frozenset(range(style.loud, style.clients)),
+            {name: q.meaning for name, q in state.quantities.items()},
+            sequence_values(self.progress, values, style.horizon, before),
+            laws,
+        )
+        for source in paths:
+            run.sample(source, LONG_AGO)
+        return run
+
     def start(self, mode: str) -> dict[tuple[str, int], Vector | Term]:
         """Values before the first update; `mode`: any, common to the clients, or the same at all times too."""
         found: dict[tuple[str, int], Vector | Term] = {}
@@ -335,35 +422,30 @@ class _Maker:
         return found
 
 
-def instance(style: Style, progress: Progress, seed: int = 0) -> Run:
+def instance(style: Style, progress: Progress, seed: int = 0, *, free: bool = False) -> Run:
     """A run on concrete functions, with which all assumptions and conditions of a derivation hold.
+
+    A loop that goes in reverse through what another made goes through a run of that; with `free` through free points.
 
     Raises:
         InputError: no start or no step size was found for which they do.
     """
     style = _adapted(style, progress)
-    maker = _Maker(style, seed, progress)
+    maker = _Maker(style, seed, progress, free=free)
     reader = Reader(progress.theorem, progress.theorem.statement(progress.label))
     point = _constants(maker, reader, progress)
-    quantities = {name: q.meaning for name, q in progress.state.quantities.items()}
-    every = tuple(combinations(range(style.clients), style.clients - style.left_out))
-    functions = Functions(maker.setting, _by_name(maker), dict.fromkeys(maker.weights, every))
-    drawn = {source for name in maker.weights for source in maker.setting.function(name).sources}
-    laws = {source: [(rational(Fraction(1, len(every))), rational(i)) for i in range(len(every))] for source in drawn}
-    for mode in ("any", "common", "same"):
-        start = maker.start(mode)
+    point = _with_start(maker.plan, reader, progress, point, maker.run(point))
+    return maker.run(_admissible(style, reader, progress, point))
 
-        def made(values: Mapping[Param, Fraction], start=start) -> Run:
-            quiet = frozenset(range(style.loud, style.clients))
-            sizes = (style.horizon, style.period)
-            moving = sequence_values(progress, values, style.horizon)
-            return Run(maker.setting, functions, values, *sizes, start, maker.free, quiet, quantities, moving, laws)
 
-        if not all(_vanishes(made(point), a.term) for a in maker.plan.axioms.values() if isinstance(a, Start)):
-            continue
-        point = _with_start(maker.plan, reader, progress, point, made(point))
-        return _with_sizes(progress, made(_admissible(style, reader, progress, point)))
-    raise InputError(f"{progress.theorem.id}: no start of style {style.name} satisfies the assumptions")
+LONG_AGO = -3
+"""A step before which all is known: its sample stands for all samples of the loop before."""
+
+
+def _loop_before(progress: Progress) -> Progress:
+    loop: Loop = progress.derivation  # type: ignore[assignment]
+    assert progress.state.earlier is not None
+    return Progress(loop.before, progress.theorem, progress.label, progress.state.earlier.state)  # type: ignore[arg-type]
 
 
 def _adapted(style: Style, progress: Progress) -> Style:
@@ -391,8 +473,7 @@ def _adapted(style: Style, progress: Progress) -> Style:
 
 
 def _period(progress: Progress) -> Param:
-    ((((param, _),), _),) = progress.state.period.terms
-    return param
+    return _name(progress.state.period)
 
 
 def _by_name(maker: _Maker) -> dict[str, Shape]:
@@ -468,37 +549,64 @@ def _admissible(style: Style, reader: Reader, progress: Progress, point) -> dict
     raise InputError(f"{progress.theorem.id}: no admissible step size for the style {style.name}")
 
 
-def sequence_values(progress: Progress, point: Mapping[Param, Fraction], horizon: int) -> list[dict[Param, Fraction]]:
-    """The sequences of a loop at its steps; one that is irrational, or bounds what an earlier loop made, has no value."""
+def sequence_values(
+    progress: Progress, point: Mapping[Param, Fraction], horizon: int, before: Run | None = None
+) -> list[dict[Param, Fraction]]:
+    """The numbers of a loop at its steps: its sequences, those of the loop before it, and what all of them end with.
+
+    Without a run of the loop before, what depends on it has no value.
+    """
     numbers = progress.state.numbers
     if numbers is None:
         return []
-    here = {param: s.start for s in numbers.own for param in s.now.params}
+    fixed: dict[Param, Fraction] = {}
+    if before is not None:
+        fixed |= {param: value for param, value in before.moving[0].items() if not param.moving}
+        fixed |= _read(before.moving[horizon], {_name(s.now): _name(s.end) for s in numbers.earlier})
     found: list[dict[Param, Fraction]] = []
-    for _ in range(horizon + 1):
-        values: dict[Param, Fraction] = {}
-        for param, value in here.items():
+    here = {_name(s.now): s.start for s in numbers.own}
+    for t in range(horizon + 1):
+        values, known = dict(fixed), {**point, **(found[-1] if found else fixed)}
+        if before is not None and t < horizon:
+            there = before.moving[horizon - 1 - t]
+            values |= _read(there, {_name(s.now): _name(s.reversed) for s in numbers.earlier})
+        for param, formula in here.items():
             with suppress(ProofError):
-                values[param] = value.at({**point, **(found[-1] if found else {})})
+                values[param] = as_fraction(evaluated(formula, known))
         found.append(values)
-        here = {param: s.after for s in numbers.own for param in s.now.params}
+        here = {_name(s.now): s.after for s in numbers.own}
+    for sequence in numbers.own if before is not None or not numbers.earlier else ():
+        last = _name(numbers.at_end(sequence.now))
+        if _name(sequence.now) in found[-1]:
+            value = found[-1][_name(sequence.now)]
+            if {**point, **fixed}.get(last, value) != value:
+                raise AssertionError(f"{progress.theorem.id}: {sequence.name} does not end with {last.name}")
+            found = [{**values, last: value} for values in found]
     return found
+
+
+def _read(values: Mapping[Param, Fraction], names: Mapping[Param, Param]) -> dict[Param, Fraction]:
+    """Values under other names, where there are any."""
+    return {new: values[old] for old, new in names.items() if old in values}
+
+
+def _name(value: Signomial) -> Param:
+    ((((param, _),), _),) = value.terms
+    return param
 
 
 NO_SHAPE = ("operator", "draw", "weights")
 
 
 def _with_sizes(progress: Progress, run: Run) -> Run:
-    """With the sizes of the free vectors of a loop that depend on no sample, rounded up, and the lengths at its start, if rational."""
+    """With the sizes of the free vectors of a loop that depend on no sample, and the lengths at its start, rounded up."""
     lengths = [step.rule for step in progress.derivation.steps if isinstance(step.rule, Length)] if run.moving else []
     for t, values in enumerate(run.moving):
         for rule in lengths:
-            square = signomial(as_fraction(run.scalar(sq(rule.vector), 0)))
-            with suppress(ProofError):
-                values |= {param: square.sqrt().at({}) for param in rule.size.params}
+            values[_name(rule.size)] = as_fraction(root(run.scalar(sq(rule.vector), 0)))
         for vector, size in _sized_vectors(progress).items():
-            ((((param, _),), _),) = size.terms
-            values[param] = as_fraction(root(run.scalar(sq(vector), t)))
+            if t < run.horizon:
+                values[_name(size)] = as_fraction(root(run.scalar(sq(vector), t)))
     return run
 
 
@@ -561,7 +669,7 @@ def both_sides(name: str, fact: Fact, run: Run) -> Iterator[Comparison]:
             yield Comparison(name, t, size == 0, size, ZERO)
     else:
         for t in range(run.horizon):
-            bound = run.number(fact.bound)
+            bound = run.number(fact.bound, t)
             worst = max(_conditional_square(fact, run, t).reshape(-1))
             yield Comparison(name, t, worst <= bound, worst, bound)
 
@@ -598,10 +706,11 @@ def _conditional_square(fact: Moment, run: Run, t: int) -> Component:
 
 @dataclass
 class Leaves:
-    """What was found for the steps of one derivation: how often compared, what failed, the largest ratio of each leaf."""
+    """What was found for the steps of one derivation: how often compared, which, what failed, the largest ratio of each leaf."""
 
     theorem: str
     compared: int = 0
+    steps: set[str] = field(default_factory=set)
     failed: list[Comparison] = field(default_factory=list)
     tightest: dict[str, float] = field(default_factory=dict)
     where: dict[str, str] = field(default_factory=dict)
@@ -671,32 +780,72 @@ def leaf_names(progress: Progress) -> frozenset[str]:
     return frozenset(step.name for step in progress.derivation.steps if isinstance(step.rule, LEAVES))
 
 
-def instances(progress: Progress, styles: tuple[Style, ...] = STYLES) -> dict[Style, Run]:
-    """A run of each style."""
-    return {style: instance(style, progress) for style in styles}
+def instances(progress: Progress, styles: tuple[Style, ...] = STYLES, *, free: bool = False) -> dict[Style, Run]:
+    """A run of each style, and of `ALONG` where a loop goes back along another."""
+    if progress.state.earlier is not None and not free:
+        styles += ALONG
+    return {style: instance(style, progress, free=free) for style in styles}
 
 
 def examine(progress: Progress, runs: Mapping[Style, Run], facts: Mapping[str, Fact] | None = None) -> Leaves:
     """Compare the sides of every step and of the conclusion, or of the given statements, along each run."""
-    leaves, found = leaf_names(progress), Leaves(progress.theorem.id)
-    last = {} if isinstance(progress.derivation, Loop) else {"conclusion": conclusion(progress)}
+    leaves, found, loop = leaf_names(progress), Leaves(progress.theorem.id), isinstance(progress.derivation, Loop)
+    last = {} if loop else {"conclusion": conclusion(progress)}
     chosen = {**progress.state.facts, **last} if facts is None else facts
     for style, run in runs.items():
         for name, fact in chosen.items():
-            if (style.ends and not _about_the_ends(fact)) or not _is_rational(fact, run):
+            if (
+                (style.ends and not _about_the_ends(fact))
+                or not _has_value(fact, run)
+                or name in _rounded(progress, run)
+            ):
                 continue
             for one in both_sides(name, fact, run):
                 _record(found, replace(one, style=style.name), facts is not None or name in leaves)
+        for one in after_the_last_step(progress, run) if loop and facts is None and not style.ends else ():
+            _record(found, replace(one, style=style.name), one.step.startswith(STATEMENT))
     return found
 
 
-def _is_rational(fact: Fact, run: Run) -> bool:
-    """Whether the numbers of a statement have a value along a run: a bound may hold the root of a size that is no square."""
+STATEMENT = "statement"
+"""Stands before the name of a constant that a loop delivers: what it bounds, after the last step."""
+
+
+def after_the_last_step(progress: Progress, run: Run) -> Iterator[Comparison]:
+    """What a loop proves by induction, and the constants of the statement, where the loop has ended; nothing at free points."""
+    loop: Loop = progress.derivation  # type: ignore[assignment]
+    numbers = progress.state.numbers
+    if numbers is not None and any(_name(s.reversed) not in run.moving[0] for s in numbers.earlier):
+        return
+    statement = progress.theorem.statement(progress.label)
+    for step in loop.steps:
+        fact = progress.state.facts[step.name]
+        if isinstance(step.rule, Induction) and isinstance(fact, Inequality) and _has_value(fact, run):
+            yield _inequality(step.name, fact, run, run.horizon)
+    values = {param.name: value for param, value in run.point.items() if param.name in statement.symbols}
+    bounds = enclose_bound(statement, values) if loop.delivers else {}
+    for given in loop.delivers:
+        size = rational(bounds[given.target or "total"].upper)
+        left, right = run.scalar(given.left, run.horizon), size**given.power * run.number(given.times)
+        yield Comparison(f"{STATEMENT} {given.target}".strip(), run.horizon, left <= right, left, right)
+
+
+def _has_value(fact: Fact, run: Run) -> bool:
+    """Whether the numbers of a statement have a value along a run.
+
+    They have none where the points are free and a number is that of the loop before.
+    """
     try:
         numbers = [c for _, c in fact.form] if isinstance(fact, Inequality) else []
-        return all(run.number(c) is not None for c in numbers)
+        return all(run.number(c, t) is not None for c in numbers for t in range(max(1, len(run.moving) - 1)))
     except ProofError:
         return False
+
+
+def _rounded(progress: Progress, run: Run) -> frozenset[str]:
+    """The steps that only give a length a name, where it is not rational."""
+    named = {step.name: step.rule for step in progress.derivation.steps if isinstance(step.rule, Length)}
+    return frozenset(n for n, rule in named.items() if run.number(rule.size) ** 2 != run.scalar(sq(rule.vector), 0))
 
 
 def _about_the_ends(fact: Fact) -> bool:
@@ -705,6 +854,7 @@ def _about_the_ends(fact: Fact) -> bool:
 
 def _record(found: Leaves, one: Comparison, leaf: bool) -> None:
     found.compared += 1
+    found.steps.add(one.step)
     if not one.holds:
         found.failed.append(one)
     if leaf and one.ratio is not None and one.ratio > found.tightest.get(one.step, -1.0):

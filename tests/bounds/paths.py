@@ -1,0 +1,200 @@
+"""The functions of a derivation as the oracles of a method's code: exact values, along a few random paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import reduce
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+from fedco.bounds.proof.finite import Run, Vector, plus, rational, times
+from fedco.bounds.proof.instances import as_fraction
+
+PATHS = 3
+
+
+class Paths(Run):
+    """A run along a few paths: the last axis is the path, not the outcome of a sample."""
+
+    def _drawn(self, source: str, step: int, first: bool) -> np.ndarray:
+        index = self.setting.source(source).index
+        shape = [self.size(name, first) if name in index else 1 for name in self.axes]
+        rng, found = Random(f"{source} {step}"), np.empty((*shape, PATHS), dtype=object)
+        for place in np.ndindex(found.shape):
+            found[place] = rng.choice(self.law(source))[1]
+        return found
+
+
+@dataclass(frozen=True)
+class Code:
+    """The method of a derivation and how the two are read beside each other.
+
+    Args:
+        build: the method, from the values of the statement's symbols.
+        kind: of the problem.
+        reads: variable -> what the code has in its place after a step (see `walk`).
+        roles: oracle -> name of the function in the derivation.
+        samples: purpose of the code's draw -> sources of the derivation that it stands for.
+        embedding: the variable whose value before the run the code is given as y^0.
+        model: the variable that starts as the model.
+        sets: name of the weights of a random set of clients.
+        only: phases at which a variable is compared.
+    """
+
+    build: Callable[[SimpleNamespace], Any]
+    kind: str
+    reads: Mapping[str, Callable[[Any], torch.Tensor]]
+    roles: Mapping[str, str]
+    samples: Mapping[str, tuple[str, ...]]
+    embedding: str = ""
+    model: str = "x"
+    sets: str = ""
+    only: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What the code drew: the step, and for which sources."""
+
+    t: int
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Stands for the random numbers of a run; the samples are those of the paths."""
+
+    clients: int
+    t: int = 0
+    chosen: Callable[[int], torch.Tensor] | None = None
+    runs: int = PATHS
+    seed_indices: tuple[int, ...] = tuple(range(PATHS))
+
+    def at(self, t: int) -> Draws:
+        return replace(self, t=t)
+
+    def subset(self, purpose: str, size: int) -> torch.Tensor:
+        """The clients of the round that begins at this step as a mask, (runs, clients)."""
+        assert self.chosen is not None
+        mask = self.chosen(self.t)
+        assert (mask.sum(dim=1) == size).all(), f"{purpose}: another number of clients"
+        return mask
+
+
+class Values:
+    """Exact vectors of a run as tensors, and back; the client's axis is first, those of batches come next, and that of the paths last."""
+
+    def __init__(self, run: Paths):
+        self.run, self.clients = run, run.size(run.setting.indices[0].name, False)
+
+    def mean(self, vector: Vector, over: int = 1) -> Vector:
+        axes = tuple(range(over, len(self.run.axes)))
+        return tuple(x.sum(axis=axes, keepdims=True) / int(np.prod([x.shape[i] for i in axes])) for x in vector)
+
+    def exact(self, tensor: torch.Tensor) -> Vector:
+        """(paths, clients, 2) -> components (clients, 1, ..., paths)."""
+        middle = (1,) * (len(self.run.axes) - 1)
+        table = np.frompyfunc(lambda x: rational(Fraction(x)), 1, 1)(tensor.numpy())
+        return tuple(table[..., i].T.reshape(self.clients, *middle, PATHS) for i in (0, 1))
+
+    def floats(self, vector: Vector) -> torch.Tensor:
+        """Components (clients, 1, ..., paths) -> (paths, clients, 2)."""
+        rows = []
+        for x in vector:
+            flat = x.reshape(x.shape[0], *x.shape[len(self.run.axes) :])
+            flat = np.broadcast_to(flat.reshape(x.shape[0], -1), (self.clients, PATHS))
+            rows.append([[float(as_fraction(y)) for y in row] for row in flat])
+        return torch.tensor(rows, dtype=torch.float64).permute(2, 1, 0)
+
+    def acting(self, operator: Vector, vector: Vector) -> Vector:
+        """The transposed operator, row by row, times a vector."""
+        a, b, c, d = operator
+        v, w = vector
+        return plus((times(a, v), times(c, v)), (times(b, w), times(d, w)))
+
+
+class Oracles:
+    """The functions of a run as what a method calls."""
+
+    def __init__(self, run: Paths, code: Code):
+        self.run, self.code, self.kind, self.name = run, code, code.kind, "paths"
+        self.values = Values(run)
+        self.clients = self.values.clients
+        self.dim = self.inner_dim = 2
+        self.alpha, self.nu = 0.0, 0  # without fine-tuning the gradient of the meta kind is that of the loss
+        self.initial_point = torch.zeros(2, dtype=torch.float64)
+
+    def _drawn(self, purpose: str, t: int, batch: int) -> Drawn:
+        for source in self.code.samples[purpose]:
+            index = set(self.run.setting.source(source).index) - {self.run.setting.indices[0].name}
+            sizes = [self.run.size(i.name, t == 0) for i in self.run.setting.indices if i.name in index]
+            assert ([1, *sizes])[-1] == batch, f"{source} of step {t}: another batch size"
+        return Drawn(t, self.code.samples[purpose])
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> Drawn:
+        return self._drawn(purpose, draws.t, batch)
+
+    def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> Drawn:
+        return self._drawn(purpose, draws.t, batch)
+
+    def sample_inner(self, draws: Draws, outer: Drawn, m: int, purpose: str = "inner") -> Drawn:
+        inner = self._drawn(purpose, draws.t, m)
+        return Drawn(draws.t, (*outer.sources, *inner.sources))
+
+    def value(self, role: str, point: Vector, drawn: Drawn | None) -> Vector:
+        setting = self.run.setting
+        function = setting.function(self.code.roles[role])
+        assert drawn is None or set(function.sources) <= set(drawn.sources), f"{function.name}: not its sample"
+        samples: tuple[Any, ...] = tuple(0 if drawn is None else self.run.sample(s, drawn.t) for s in function.sources)
+        if function.label:
+            assert drawn is not None
+            (label,) = (v.name for v in setting.variables if v.space == function.label and v.equations)
+            samples = (self.run.variable(label, drawn.t)[0], *samples)
+        return self.run.problem.apply(function.name, point, samples)
+
+    def applied(self, x: Vector, vector: Vector, drawn: Drawn | None, over: int) -> Vector:
+        """The mean Jacobian, transposed, times a vector; over the axes of batches from `over` on."""
+        return self.values.acting(self.values.mean(self.value("jacobian", x, drawn), over), vector)
+
+    def chosen(self, t: int) -> torch.Tensor:
+        """The set that the derivation draws at the communication of the round that begins at step t."""
+        (source,) = self.run.setting.function(self.code.sets).sources
+        numbers = self.run.sample(source, t + self.run.period - 1).reshape(-1)
+        sets = self.run.problem.sets[self.code.sets]
+        rows = [[float(client in sets[int(number.p)]) for client in range(self.clients)] for number in numbers]
+        return torch.tensor(rows, dtype=torch.float64)
+
+    # --- what methods call ---
+
+    def inner(self, x: torch.Tensor, sample: Drawn | None = None) -> torch.Tensor:
+        return self.values.floats(self.values.mean(self.value("inner", self.values.exact(x), sample)))
+
+    def inner_vjp(self, x: torch.Tensor, v: torch.Tensor, sample: Drawn | None = None) -> torch.Tensor:
+        return self.values.floats(self.applied(self.values.exact(x), self.values.exact(v), sample, 1))
+
+    def outer_gradient(self, y: torch.Tensor, sample: Drawn | None = None) -> torch.Tensor:
+        return self.values.floats(self.values.mean(self.value("outer", self.values.exact(y), sample)))
+
+    def extra_gradient(self, x: torch.Tensor, sample: Drawn | None = None) -> torch.Tensor | None:
+        return self.local_gradient(x, sample) if "gradient" in self.code.roles else None
+
+    def local_gradient(self, x: torch.Tensor, sample: Drawn | None = None) -> torch.Tensor:
+        point = self.values.exact(x)
+        parts = [self.value(role, point, sample) for role in ("gradient", "error") if role in self.code.roles]
+        return self.values.floats(self.values.mean(reduce(plus, parts)))
+
+    def local_hvp(self, x: torch.Tensor, vector: torch.Tensor, sample: Drawn) -> torch.Tensor:
+        raise AssertionError("no step of fine-tuning")
+
+    def sample_gradient(self, x: torch.Tensor, outer: Drawn, inner: Drawn) -> torch.Tensor:
+        point = self.values.exact(x)
+        value = self.values.mean(self.value("inner", point, inner), 2)
+        each = self.applied(point, self.value("outer", value, outer), inner, 2)
+        batch = max(component.shape[1] for component in each)
+        rows = [self.values.floats(tuple(c[:, [i % c.shape[1]]] for c in each)) for i in range(batch)]
+        return torch.stack(rows, dim=2)
