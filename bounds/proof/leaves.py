@@ -22,6 +22,7 @@ from flint import fmpq
 
 from ..evaluation.enclosure import enclose_bound
 from ..language.reading import InputError
+from ..language.theorem import Theorem
 from ..registry import get_theorem
 from .derivations import derivation, derived_ids
 from .finite import LAW as LABELS
@@ -752,12 +753,23 @@ def established(name: str) -> Progress:
     if isinstance(plan, Alternatives):
         plan = dict(plan.cases).get(case)
     if isinstance(plan, Loop):
-        loop = {prefix.strip(): each for prefix, each in loops(plan)}[case]
-        state = settled(loop, theorem, theorem.statement(), Reader(theorem, theorem.statement()))
-        return Progress(loop, theorem, theorem.default, state)  # type: ignore[arg-type]
-    if not isinstance(plan, Derivation):
+        plan = {prefix.strip(): each for prefix, each in loops(plan)}[case]
+    if not isinstance(plan, Derivation | Loop):
         raise InputError(f"{name}: no derivation of its own; there are {', '.join(derivation_names())}")
-    progress = begin(plan, theorem, theorem.default)
+    return checked_steps(plan, theorem, theorem.default)
+
+
+def checked_steps(plan: Derivation | Loop, theorem: Theorem, label: str) -> Progress:
+    """What all steps of a derivation, or of a loop, establish.
+
+    Raises:
+        ProofError: a step does not follow.
+    """
+    if isinstance(plan, Loop):
+        statement = theorem.statement(label)
+        state = settled(plan, theorem, statement, Reader(theorem, statement))
+        return Progress(plan, theorem, label, state)  # type: ignore[arg-type]
+    progress = begin(plan, theorem, label)
     for step in plan.steps:
         progress = progress.after(step)
     return progress
