@@ -204,7 +204,9 @@ class _Maker:
         self.plan, self.setting = progress.derivation, progress.derivation.setting
         self.client = self.setting.indices[0].name
         self.weights = {a.function for a in self.plan.axioms.values() if isinstance(a, RandomSet)}
-        self.roles = {self._role(f): f for f in reversed(self.setting.functions)}
+        self.roles: dict[str, Function] = {}
+        for function in self.setting.functions:
+            self.roles.setdefault(self._role(function), function)
         self.shapes = shapes or {role: self._shape(role, f) for role, f in self.roles.items() if role not in NO_SHAPE}
         self.labels = {f.label for f in self.setting.functions if f.label}
         self.starts: dict[str, dict[tuple[str, int], Vector | Term]] = {}
