@@ -1,9 +1,10 @@
 """meta_fl: the corrected constants. Their derivation is part I of docs/theory/meta_fl.md, whose steps M2 to M6 name
 them.
 
-As in meta_fl_constants, a batch size in s is one number or a list with one entry per step. They hold for nu >= 0,
-need no fourth moment and only the spectral norm of a Hessian, and are at most the printed ones (gamma_F apart,
-where the printed one is too small).
+As in meta_fl_constants, a batch size in s is one number or a list with one entry per step. For one number the kernel
+checks them; for a list they are argued in docs/theory/meta_fl.md, and tested with all outcomes of small batches.
+They hold for nu >= 0, need no fourth moment and only the spectral norm of a Hessian, and are at most the printed ones
+(gamma_F apart, where the printed one is too small).
 """
 
 from __future__ import annotations
@@ -163,7 +164,9 @@ def second_moment_first_order(s: SimpleNamespace, nu: Any, mu_F: Any) -> sp.Expr
 
 
 def corrected(s: SimpleNamespace, nu: int) -> dict[str, sp.Expr]:
-    """Every corrected constant, for batch sizes that may differ from step to step; what s lacks is left out."""
+    """Every corrected constant, for batch sizes that may differ from step to step (argued, not checked by the kernel); what s lacks is
+    left out.
+    """
 
     def exact_bias() -> sp.Expr:
         return bias(s, nu, sp.sqrt(h2(s, nu)), h_sum(s, nu))

@@ -4,7 +4,8 @@ Hessian-free (HF) gradients.
 Problem: F(w) = (1/N) sum_i f_i(w_nu^i), w_nu^i being nu gradient steps of size alpha on f_i from w. `printed` takes
     one batch size D for gradients and D_H for Hessians and the sums as printed, the number of steps nu staying a
     symbol; where the paper gives a recursion only, it stands as a function of nu that is unrolled when nu is a
-    number. Batch sizes that differ from step to step: `constants.printed` and `corrected.corrected`.
+    number. Batch sizes that differ from step to step: `constants.printed` and `corrected.corrected`; a statement has one
+    size for all steps, and so has what the kernel checks.
 """
 
 from __future__ import annotations
