@@ -28,7 +28,7 @@ Matrix = tuple[fmpq, fmpq, fmpq, fmpq]
 Sets = tuple[tuple[int, ...], ...]
 IDENTITY: Matrix = (ONE, ZERO, ZERO, ONE)
 TURNED: Matrix = (fmpq(3, 5), fmpq(4, 5), fmpq(-4, 5), fmpq(3, 5))
-TINY = fmpq(1, 10**6)
+TINY = fmpq(1, 10**12)
 """In the place of a constant that is 0 and must be positive."""
 
 

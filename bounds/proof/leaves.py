@@ -259,7 +259,8 @@ class _Maker:
             quiet = ZERO if shared or style.multiplicative or style.saturated else fmpq(1, 4)
             tau, nu = strong * tau, quiet * nu
             if function.label:  # the strength of no client is negative, so that the objective is bounded below
-                tau[0], nu[0] = linear / 4, 0 * nu[0]
+                unlike = style.curved or style.opposed or style.mixed
+                tau[0], nu[0] = unlike * linear / 4, 0 * nu[0]
             return Shape(linear, 0 * linear, offset, tau, nu, core, ZERO, before, after)
         if bounded or role == "error" or (style.curved and not style.mixed):
             linear = 0 * linear
@@ -277,7 +278,8 @@ class _Maker:
             offset = self._summing_to_zero(offset)
             linear = linear[:, :1].repeat(clients, axis=1)
         else:
-            offset = 0 * offset if style.opposed or (role == "error" and not style.mixed) else offset
+            centred = style.opposed or style.ends or (role == "error" and not style.mixed)
+            offset = 0 * offset if centred else offset
         tau = tau * (fmpq(1, 2) if style.multiplicative or style.mixed else ZERO)
         nu = nu * (fmpq(1, 3) if style.mixed or not style.multiplicative else ZERO)
         if role == "plain":

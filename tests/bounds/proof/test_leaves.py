@@ -34,16 +34,8 @@ REVERSED = tuple(name for name in LOOPS if name.partition(" ")[0] + " before:" i
 """Loops that go back along what another made."""
 NEARLY = 0.98
 """Share of its bound that each assumption attains on some instance."""
-NOT_ATTAINED = {("feddro.theorem_5_1", "bounded"): 0.6} | {
-    (f"comfedl.theorem_{i}", leaf): ratio for i in (1, 2) for leaf, ratio in (("bias.outer", 0.47), ("smooth", 0.19))
-}
-"""Leaves that no instance nearly attains, with what was measured.
-
-FedDRO: the infimum is far after 256 admissible steps. ComFedL: the smoothness of F is taken from the product rule, which is not
-exact, and no instance is at the edge of the outer function for all its samples. A central difference errs most
-where the Hessian has its kink in the middle (`test_a_central_difference_errs_by_no_more`)."""
-
 ATTAINED = tuple(kind for kind in FUNCTIONS if kind is not CentralDifference)
+"""Assumptions that free points attain. A central difference errs most where the Hessian has its kink in the middle."""
 
 
 @cache
@@ -117,9 +109,7 @@ def test_every_assumption_is_nearly_attained(name):
     found, progress = quick(name), checked(name)
     leaves = {leaf for leaf in leaf_names(progress) if not isinstance(progress.state.facts[leaf], Equation)}
     assert leaves == {leaf for leaf in found.tightest if not leaf.startswith(STATEMENT)}
-    loose = {(name, leaf): found.tightest[leaf] for leaf in leaves if found.tightest[leaf] < NEARLY}
-    assert loose.keys() == {key for key in NOT_ATTAINED if key[0] == name}
-    assert all(ratio >= NOT_ATTAINED[key] for key, ratio in loose.items())
+    assert not {leaf: found.tightest[leaf] for leaf in leaves if found.tightest[leaf] < NEARLY}
 
 
 @pytest.mark.parametrize("name", IDS)
@@ -241,7 +231,7 @@ def test_feddro_may_keep_its_first_estimate():
         (one,) = both_sides("conclusion", fact, instance(style, changed))
         assert one.holds, str(one)
         ratios.append(one.ratio)
-    assert max(ratios) > 0.04
+    assert max(ratios) > 0.025, "the bound is not far above what it bounds"
 
 
 def test_a_wrong_size_is_caught():
