@@ -83,38 +83,112 @@ def curved(point: Term, sample: int | None = None) -> Term:
     return App("ddf", point, (sample,))
 
 
+JUMP, M_MOVED = exact(END_P) - exact(END_Q), Act(curved(P) - curved(Q), R_)
+FIRST_NOISE = App("df", END_P, (BEFORE_LOOP,)) - exact(END_P)
+H2, G, R = (Sequence(name, ZERO, ZERO) for name in ("h2", "G", "R"))
+PATH_SUM = Sequence("R", ZERO, R.now + H2.reversed**HALF, ends="H")
+
+
+def turned(s: Reader, vector: Term, point: Term = P) -> Term:
+    return -s.alpha * Act(curved(point), vector)
+
+
+def along_mean(s: Reader, name: str, vector: Term, root: Signomial) -> tuple[Step, ...]:
+    """||alpha H v||^2 <= (alpha L root)^2 from the step `name`.supposed."""
+    return (
+        Step(f"{name}.hessian", Action("hessian.p", vector)),
+        stretched(s, f"{name}.turned", turned(s, vector), s.L, root, f"{name}.hessian", f"{name}.supposed"),
+    )
+
+
+def end_of_path(s: Reader) -> Signomial:
+    """h_nu, for one batch size."""
+    return (s.alpha**2 * s.sigma_G**2 / s.D * G.end) ** HALF
+
+
+def away(s: Reader) -> tuple[Step, ...]:
+    """Where the paths end, and a Hessian at the wrong point of the path."""
+    closed = s.alpha**2 * s.sigma_G**2 / s.D * G.now
+    return (
+        Step("end", Along("path", sq(U - W), H2.now, end=True)),
+        Step("end.lipschitz", Assume("lipschitz", (exact(END_P), exact(END_Q)))),
+        Step("end.moved", Combine(sq(JUMP), scalar(s.L**2 * H2.end), ((ONE, "end.lipschitz"), (s.L**2, "end")))),
+        Step("end.closed", Along("sum", sq(U - W), closed, end=True), "one batch size for all steps"),
+        Step(
+            "end.closed.moved",
+            Combine(sq(JUMP), scalar((s.L * end_of_path(s)) ** 2), ((ONE, "end.lipschitz"), (s.L**2, "end.closed"))),
+        ),
+        Step("apart", Along("path", sq(U - W), H2.now)),
+        Step("moved.hessian", Assume("hessian lipschitz", (curved(P), curved(Q), R_), ("sure",))),
+        stretched(s, "moved", -s.alpha * M_MOVED, s.rho * s.B * E, H2.reversed**HALF, "moved.hessian", "apart"),
+    )
+
+
+def bias_of_mean(s: Reader, numbers: Numbers) -> tuple[Signomial, tuple[Step, ...]]:
+    """The bound of m - r, and the steps that show it."""
+    bias = s.L * end_of_path(s) * E + s.alpha * s.rho * s.B * E / A * R.now
+    moved, left = -s.alpha * M_MOVED, Var("m", 1) - Var("r", 1)
+    return bias, (
+        Step("bias.supposed", Suppose(sq(M - R_), bias**2)),
+        Step(
+            "bias.first",
+            Combine(
+                sq(M - R_),
+                scalar(numbers.at_start(bias**2)),
+                ((ONE, "end.closed.moved"),),
+                pairings=squared("m.start", "r.start", M - R_, JUMP),
+            ),
+        ),
+        *along_mean(s, "bias", M - R_, bias),
+        Step(
+            "bias.grown",
+            triangle(
+                ("bias.supposed", M - R_, bias),
+                ("bias.turned", turned(s, M - R_), s.alpha * s.L * bias),
+                ("moved", moved, s.alpha * s.rho * s.B * E * H2.reversed**HALF),
+            ),
+        ),
+        following(
+            "bias.next", numbers, bias, ("m", "r", left, M - R_ + turned(s, M - R_) + moved), (ONE, "bias.grown")
+        ),
+        Step("bias.path", Induction(sq(M - R_), bias**2, "bias.first", "bias.next")),
+    )
+
+
+def first_moment(s: Reader, numbers: Numbers, T: Signomial) -> tuple[Step, ...]:
+    """The noise of the last gradient batch, and the second moment with which the estimate starts."""
+    return (
+        Step("first.batch", IndependentMean(FIRST_NOISE, "j", PATH)),
+        Step("first.sample", Assume("noise", (App("df", END_P, (BEFORE_LOOP,)),))),
+        Step("a.end", Assume("gradient", (exact(END_P),))),
+        Step(
+            "a.first",
+            Combine(
+                sq(A_),
+                scalar(numbers.at_start(T)),
+                ((ONE, "a.end"), (ONE, "first.batch"), (1 / s.D, "first.sample")),
+                pairings=((ONE, "a.start", A_ + batch(App("df", END_P, (BEFORE_LOOP,)))),),
+            ),
+        ),
+    )
+
+
 def lemma_6(s: Reader) -> Loop:
     """M3: a is the estimate, r the gradient, m the gradient along the noisy path; all go back along the paths."""
     before = path(s)
-    h2, G, T, v = (Sequence(name, ONE, ONE).now for name in ("h2", "G", "T", "v"))
-    R = Sequence("R", ZERO, ZERO).now
-    h2_end, h2_reversed = Sequence("h2", ZERO, ZERO).end, Sequence("h2", ZERO, ZERO).reversed
+    T, v = (Sequence(name, ONE, ONE).now for name in ("T", "v"))
     start, noise = s.sigma_G**2 / s.D, (s.alpha * s.sigma_H) ** 2 / s.D_H
-    carried = A * v**HALF + s.alpha * s.rho * s.B * E * h2_reversed**HALF
+    carried = A * v**HALF + s.alpha * s.rho * s.B * E * H2.reversed**HALF
     sequences = (
-        Sequence("v", start + s.L**2 * h2_end, carried**2 + noise * T),
+        Sequence("v", start + s.L**2 * H2.end, carried**2 + noise * T),
         Sequence("T", s.B**2 + start, A**2 * T + noise * T),
         POWER,
-        Sequence("R", ZERO, R + h2_reversed**HALF, ends="H"),
+        PATH_SUM,
     )
     numbers = Numbers(s.nu, sequences, before.sequences)
-    closed = s.alpha**2 * s.sigma_G**2 / s.D * G
-    h_end = (s.alpha**2 * s.sigma_G**2 / s.D * Sequence("G", ZERO, ZERO).end) ** HALF
-    r_size, bias = s.B * E, s.L * h_end * E + s.alpha * s.rho * s.B * E / A * R
-    first_noise = App("df", END_P, (BEFORE_LOOP,)) - exact(END_P)
+    bias, bias_steps = bias_of_mean(s, numbers)
     own = Act(curved(P, 0) - curved(P), A_)
-    jump = exact(END_P) - exact(END_Q)
-    moved = -s.alpha * Act(curved(P) - curved(Q), R_)
-
-    def turned(vector: Term) -> Term:
-        return -s.alpha * Act(curved(P), vector)
-
-    def grown(name: str, vector: Term, root: Signomial) -> tuple[Step, ...]:
-        """||v - alpha H v||^2 <= (A root)^2 from the step `name`.supposed."""
-        return (
-            Step(f"{name}.hessian", Action("hessian.p", vector)),
-            stretched(s, f"{name}.turned", turned(vector), s.L, root, f"{name}.hessian", f"{name}.supposed"),
-        )
+    moved = -s.alpha * M_MOVED
 
     error, mean_error = A_ - R_, Given(PATH, A_ - M)
     a_next, m_next, r_next = (Var(name, 1) for name in ("a", "m", "r"))
@@ -129,25 +203,14 @@ def lemma_6(s: Reader) -> Loop:
         Step("hessian.p", Assume("hessian", (curved(P),))),
         *sure_gradient(s, numbers),
         # the noise of the batches
-        Step("first.batch", IndependentMean(first_noise, "j", PATH)),
-        Step("first.sample", Assume("noise", (App("df", END_P, (BEFORE_LOOP,)),))),
+        *first_moment(s, numbers, T),
         Step("own.batch", IndependentMean(own, "h", PAST)),
         Step("own.sample", Assume("hessian noise", (curved(P, 0),))),
         Step("own.action", Action("own.sample", A_)),
         # the estimate has the second moment T
         Step("a.supposed", Suppose(sq(A_), T)),
-        Step("a.end", Assume("gradient", (exact(END_P),))),
-        Step(
-            "a.first",
-            Combine(
-                sq(A_),
-                scalar(numbers.at_start(T)),
-                ((ONE, "a.end"), (ONE, "first.batch"), (1 / s.D, "first.sample")),
-                pairings=((ONE, "a.start", A_ + batch(App("df", END_P, (BEFORE_LOOP,)))),),
-            ),
-        ),
-        *grown("a", A_, T**HALF),
-        Step("a.grown", triangle(("a.supposed", A_, T**HALF), ("a.turned", turned(A_), s.alpha * s.L * T**HALF))),
+        *along_mean(s, "a", A_, T**HALF),
+        Step("a.grown", triangle(("a.supposed", A_, T**HALF), ("a.turned", turned(s, A_), s.alpha * s.L * T**HALF))),
         Step(
             "a.next",
             Combine(
@@ -159,24 +222,12 @@ def lemma_6(s: Reader) -> Loop:
                     (s.alpha**2 / s.D_H, "own.action"),
                     (noise, "a.supposed"),
                 ),
-                pairings=((ONE, "a", a_next + A_ + turned(A_) - s.alpha * places(own)),),
+                pairings=((ONE, "a", a_next + A_ + turned(s, A_) - s.alpha * places(own)),),
             ),
             "the noise is orthogonal to the past: squares add",
         ),
         Step("a.size", Induction(sq(A_), T, "a.first", "a.next")),
-        # where the paths end
-        Step("end", Along("path", sq(U - W), h2, end=True)),
-        Step("end.lipschitz", Assume("lipschitz", (exact(END_P), exact(END_Q)))),
-        Step("end.moved", Combine(sq(jump), scalar(s.L**2 * h2_end), ((ONE, "end.lipschitz"), (s.L**2, "end")))),
-        Step("end.closed", Along("sum", sq(U - W), closed, end=True), "one batch size for all steps"),
-        Step(
-            "end.closed.moved",
-            Combine(sq(jump), scalar((s.L * h_end) ** 2), ((ONE, "end.lipschitz"), (s.L**2, "end.closed"))),
-        ),
-        # a Hessian at the wrong point of the path
-        Step("apart", Along("path", sq(U - W), h2)),
-        Step("moved.hessian", Assume("hessian lipschitz", (curved(P), curved(Q), R_), ("sure",))),
-        stretched(s, "moved", moved, s.rho * r_size, h2_reversed**HALF, "moved.hessian", "apart"),
+        *away(s),
         # second moment
         Step("error.supposed", Suppose(sq(error), v)),
         Step(
@@ -185,16 +236,16 @@ def lemma_6(s: Reader) -> Loop:
                 sq(error),
                 scalar(numbers.at_start(v)),
                 ((ONE, "end.moved"), (ONE, "first.batch"), (1 / s.D, "first.sample")),
-                pairings=squared("a.start", "r.start", error, jump + batch(first_noise)),
+                pairings=squared("a.start", "r.start", error, JUMP + batch(FIRST_NOISE)),
             ),
         ),
-        *grown("error", error, v**HALF),
+        *along_mean(s, "error", error, v**HALF),
         Step(
             "error.grown",
             triangle(
                 ("error.supposed", error, v**HALF),
-                ("error.turned", turned(error), s.alpha * s.L * v**HALF),
-                ("moved", moved, s.alpha * s.rho * r_size * h2_reversed**HALF),
+                ("error.turned", turned(s, error), s.alpha * s.L * v**HALF),
+                ("moved", moved, s.alpha * s.rho * s.B * E * H2.reversed**HALF),
             ),
         ),
         Step(
@@ -208,7 +259,7 @@ def lemma_6(s: Reader) -> Loop:
                     (s.alpha**2 / s.D_H, "own.action"),
                     (noise, "a.size"),
                 ),
-                pairings=squared("a", "r", a_next - r_next, error + turned(error) + moved - s.alpha * places(own)),
+                pairings=squared("a", "r", a_next - r_next, error + turned(s, error) + moved - s.alpha * places(own)),
             ),
             "the noise is orthogonal to the past: squares add",
         ),
@@ -226,12 +277,12 @@ def lemma_6(s: Reader) -> Loop:
         Step("mean.hessian", Action("hessian.p", mean_error)),
         Step(
             "mean.turned",
-            Combine(sq(turned(mean_error)), (s.alpha * s.L) ** 2 * sq(mean_error), ((s.alpha**2, "mean.hessian"),)),
+            Combine(sq(turned(s, mean_error)), (s.alpha * s.L) ** 2 * sq(mean_error), ((s.alpha**2, "mean.hessian"),)),
         ),
         Step(
             "mean.grown",
             Triangle(
-                (("mean.here", mean_error, ONE), ("mean.turned", turned(mean_error), s.alpha * s.L)), sq(mean_error)
+                (("mean.here", mean_error, ONE), ("mean.turned", turned(s, mean_error), s.alpha * s.L)), sq(mean_error)
             ),
         ),
         Step("mean.a", Project("a", given=PATH.later(1))),
@@ -241,39 +292,13 @@ def lemma_6(s: Reader) -> Loop:
                 sq(mean_next),
                 scalar(ZERO),
                 ((ONE, "mean.grown"), (A**2, "mean.supposed")),
-                pairings=squared("mean.a", "m", mean_next, mean_error + turned(mean_error)),
+                pairings=squared("mean.a", "m", mean_next, mean_error + turned(s, mean_error)),
             ),
         ),
         Step("mean.zero", Induction(sq(mean_error), ZERO, "mean.first", "mean.next")),
         Step("mean", Vanishing("mean.zero", mean_error)),
         # bias
-        Step("bias.supposed", Suppose(sq(M - R_), bias**2)),
-        Step(
-            "bias.first",
-            Combine(
-                sq(M - R_),
-                scalar(numbers.at_start(bias**2)),
-                ((ONE, "end.closed.moved"),),
-                pairings=squared("m.start", "r.start", M - R_, jump),
-            ),
-        ),
-        *grown("bias", M - R_, bias),
-        Step(
-            "bias.grown",
-            triangle(
-                ("bias.supposed", M - R_, bias),
-                ("bias.turned", turned(M - R_), s.alpha * s.L * bias),
-                ("moved", moved, s.alpha * s.rho * r_size * h2_reversed**HALF),
-            ),
-        ),
-        following(
-            "bias.next",
-            numbers,
-            bias,
-            ("m", "r", m_next - r_next, M - R_ + turned(M - R_) + moved),
-            (ONE, "bias.grown"),
-        ),
-        Step("bias.path", Induction(sq(M - R_), bias**2, "bias.first", "bias.next")),
+        *bias_steps,
         Step("mean.all", Project("mean", given=Known())),
         Step(
             "bias",
@@ -294,7 +319,7 @@ def lemma_6(s: Reader) -> Loop:
             Variable("p", "x", sources=("path",)),
             Variable("q", "x", sources=()),
             Variable("a", "x", equations=((EVERY, A_ - s.alpha * places(Act(curved(P, 0), A_))),)),
-            Variable("m", "x", equations=((EVERY, M + turned(M)),), sources=("path",)),
+            Variable("m", "x", equations=((EVERY, M + turned(s, M)),), sources=("path",)),
             Variable("r", "x", equations=((EVERY, R_ - s.alpha * Act(curved(Q), R_)),), sources=()),
         ),
     )
@@ -327,7 +352,7 @@ def lemma_10(s: Reader) -> Loop:
     """M4: the estimate g stays what it is at the end of the noisy path, and so does its mean m; r goes back along the path."""
     before = path(s)
     g, closed = Var("g"), s.alpha**2 * s.sigma_G**2 / s.D * Sequence("G", ZERO, ZERO).now
-    X, h_end = Sequence("X", ZERO, ZERO).now, (s.alpha**2 * s.sigma_G**2 / s.D * Sequence("G", ZERO, ZERO).end) ** HALF
+    X, h_end = Sequence("X", ZERO, ZERO).now, end_of_path(s)
     sequences = (POWER, Sequence("X", ZERO, X + E))
     numbers = Numbers(s.nu, sequences, before.sequences)
     r_size, spread = s.B * E, s.sigma_G**2 / s.D

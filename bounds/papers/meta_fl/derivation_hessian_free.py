@@ -7,7 +7,6 @@ from ...proof.kernel import (
     ONE,
     Act,
     Action,
-    Along,
     App,
     Assume,
     Bounded,
@@ -47,7 +46,22 @@ from ...proof.kernel import (
     scalar,
     sq,
 )
-from .derivation_estimates import BEFORE_LOOP, PAST, PATH, curved, places
+from .derivation_estimates import (
+    BEFORE_LOOP,
+    FIRST_NOISE,
+    H2,
+    JUMP,
+    PAST,
+    PATH,
+    PATH_SUM,
+    along_mean,
+    away,
+    bias_of_mean,
+    curved,
+    first_moment,
+    places,
+    turned,
+)
 from .derivation_loops import (
     A_,
     END_P,
@@ -63,8 +77,6 @@ from .derivation_loops import (
     P,
     Q,
     S,
-    U,
-    W,
     batch,
     exact,
     following,
@@ -89,24 +101,21 @@ def lemma_11(s: Reader) -> Loop:
     """M5: a is the estimate and d what it is without noise; m and r use the Hessians, along the noisy path and along the other one."""
     before = path(s)
     v, T, b = (Sequence(name, ONE, ONE).now for name in ("v", "T", "b"))
-    R = Sequence("R", ZERO, ZERO).now
-    h2_end, h2_reversed = Sequence("h2", ZERO, ZERO).end, Sequence("h2", ZERO, ZERO).reversed
-    start, closed = s.sigma_G**2 / s.D, s.alpha**2 * s.sigma_G**2 / s.D * Sequence("G", ZERO, ZERO).now
+    start = s.sigma_G**2 / s.D
     by_gradient, by_hessian = (s.sigma_G / s.delta) ** 2, s.sigma_H**2 * T
     noise = by_gradient.least(by_hessian)
     sure = s.B * E
-    carried = A * v**HALF + s.alpha * s.rho * sure * h2_reversed**HALF
+    carried = A * v**HALF + s.alpha * s.rho * sure * H2.reversed**HALF
     sequences = (
-        Sequence("v", start + s.L**2 * h2_end, carried**2 + s.alpha**2 / s.D_H * noise),
+        Sequence("v", start + s.L**2 * H2.end, carried**2 + s.alpha**2 / s.D_H * noise),
         Sequence("T", s.B**2 + start, A**2 * T + s.alpha**2 / s.D_H * noise),
         Sequence("b", ZERO, A * b + s.alpha * s.rho * s.delta / 2 * T),
-        Sequence("R", ZERO, R + h2_reversed**HALF, ends="H"),
+        PATH_SUM,
         POWER,
         SUM,
     )
     numbers = Numbers(s.nu, sequences, before.sequences)
-    h_end = (s.alpha**2 * s.sigma_G**2 / s.D * Sequence("G", ZERO, ZERO).end) ** HALF
-    bias = s.L * h_end * E + s.alpha * s.rho * s.B * E / A * R
+    bias, bias_steps = bias_of_mean(s, numbers)
     off = s.alpha * s.rho * s.delta * s.B**2 / 2
     q = off * E / A * S
 
@@ -130,9 +139,6 @@ def lemma_11(s: Reader) -> Loop:
         uses = (((s.alpha * half) ** 2, by), ((s.alpha * rate) ** 2, of))
         return Step(name, Combine(sq(vector), scalar((s.alpha * rate * bound) ** 2), uses))
 
-    def turned(point: Term, vector: Term) -> Term:
-        return -s.alpha * Act(curved(point), vector)
-
     def differenced(point: Term, vector: Term) -> Term:
         return -s.alpha * difference(point, vector)
 
@@ -143,13 +149,11 @@ def lemma_11(s: Reader) -> Loop:
     error, mean_error = A_ - D_, Given(PATH, A_ - M)
     mean_next = Given(PATH.later(1), a_next - m_next)
     own = difference(P, A_, 0) - difference(P, A_)
-    first_noise, jump = App("df", END_P, (BEFORE_LOOP,)) - exact(END_P), exact(END_P) - exact(END_Q)
     plus, minus = (at(end, 0) for end in ends(P, A_))
     plus_mean, minus_mean = means(P, A_)
     up = -s.alpha * half * (at(P + s.delta * A_) - at(P + s.delta * D_))
     down = s.alpha * half * (at(P - s.delta * A_) - at(P - s.delta * D_))
-    moved = differenced(P, D_) - differenced(Q, D_)
-    moved_hessian = -s.alpha * Act(curved(P) - curved(Q), R_)
+    shifted = differenced(P, D_) - differenced(Q, D_)
 
     def own_noise(name: str, of: str) -> tuple[Step, ...]:
         return (
@@ -172,8 +176,7 @@ def lemma_11(s: Reader) -> Loop:
         Step("hessian.p", Assume("hessian", (curved(P),))),
         *sure_gradient(s, numbers),
         # the noise of the batches: the smaller of two bounds
-        Step("first.batch", IndependentMean(first_noise, "j", PATH)),
-        Step("first.sample", Assume("noise", (App("df", END_P, (BEFORE_LOOP,)),))),
+        *first_moment(s, numbers, T),
         Step("own.batch", IndependentMean(own, "h", PAST)),
         Step("own.plus", Assume("noise of two", (plus,))),
         Step("own.minus", Assume("noise of two", (minus,))),
@@ -186,16 +189,6 @@ def lemma_11(s: Reader) -> Loop:
         # the estimate has the second moment T, whatever the path is
         Step("a.supposed", Suppose(sq(A_), T)),
         *own_noise(".supposed", "a.supposed"),
-        Step("a.end", Assume("gradient", (exact(END_P),))),
-        Step(
-            "a.first",
-            Combine(
-                sq(A_),
-                scalar(numbers.at_start(T)),
-                ((ONE, "a.end"), (ONE, "first.batch"), (1 / s.D, "first.sample")),
-                pairings=((ONE, "a.start", A_ + batch(App("df", END_P, (BEFORE_LOOP,)))),),
-            ),
-        ),
         Step("a.lipschitz", Assume("lipschitz of two", means(P, A_))),
         scaled("a.turned", differenced(P, A_), s.L, T**HALF, "a.lipschitz", "a.supposed"),
         Step(
@@ -231,21 +224,10 @@ def lemma_11(s: Reader) -> Loop:
         ),
         Step("d.size", Induction(sq(D_), sure**2, "d.first", "d.next")),
         Step("d.sure", Sure("d.size", D_, sure)),
-        # where the paths end
-        Step("end", Along("path", sq(U - W), Sequence("h2", ZERO, ZERO).now, end=True)),
-        Step("end.lipschitz", Assume("lipschitz", (exact(END_P), exact(END_Q)))),
-        Step("end.moved", Combine(sq(jump), scalar(s.L**2 * h2_end), ((ONE, "end.lipschitz"), (s.L**2, "end")))),
-        Step("end.closed", Along("sum", sq(U - W), closed, end=True), "one batch size for all steps"),
-        Step(
-            "end.closed.moved",
-            Combine(sq(jump), scalar((s.L * h_end) ** 2), ((ONE, "end.lipschitz"), (s.L**2, "end.closed"))),
-        ),
-        # a difference, and a Hessian, at the wrong point of the path
-        Step("apart", Along("path", sq(U - W), Sequence("h2", ZERO, ZERO).now)),
-        Step("moved.difference", Assume("second difference", (*means(P, D_), *means(Q, D_)), ("d.sure",))),
-        scaled("moved", moved, s.rho * sure, h2_reversed**HALF, "moved.difference", "apart"),
-        Step("moved.hessian", Assume("hessian lipschitz", (curved(P), curved(Q), R_), ("sure",))),
-        stretched(s, "moved.turned", moved_hessian, s.rho * sure, h2_reversed**HALF, "moved.hessian", "apart"),
+        *away(s),
+        # a difference at the wrong point of the path
+        Step("shifted.difference", Assume("second difference", (*means(P, D_), *means(Q, D_)), ("d.sure",))),
+        scaled("shifted", shifted, s.rho * sure, H2.reversed**HALF, "shifted.difference", "apart"),
         # second moment of the error against the estimate without noise
         Step("error.supposed", Suppose(sq(error), v)),
         Step(
@@ -254,7 +236,7 @@ def lemma_11(s: Reader) -> Loop:
                 sq(error),
                 scalar(numbers.at_start(v)),
                 ((ONE, "end.moved"), (ONE, "first.batch"), (1 / s.D, "first.sample")),
-                pairings=squared("a.start", "d.start", error, jump + batch(first_noise)),
+                pairings=squared("a.start", "d.start", error, JUMP + batch(FIRST_NOISE)),
             ),
         ),
         Step("error.up", Assume("lipschitz of two", (at(P + s.delta * A_), at(P + s.delta * D_)))),
@@ -267,7 +249,7 @@ def lemma_11(s: Reader) -> Loop:
                 ("error.supposed", error, v**HALF),
                 ("up", up, s.alpha * s.L / 2 * v**HALF),
                 ("down", down, s.alpha * s.L / 2 * v**HALF),
-                ("moved", moved, s.alpha * s.rho * sure * h2_reversed**HALF),
+                ("shifted", shifted, s.alpha * s.rho * sure * H2.reversed**HALF),
             ),
         ),
         Step(
@@ -276,7 +258,7 @@ def lemma_11(s: Reader) -> Loop:
                 sq(a_next - d_next),
                 scalar(numbers.after(v)),
                 ((ONE, "error.grown"), (s.alpha**2, "own.batch"), (s.alpha**2 / s.D_H, "own")),
-                pairings=squared("a", "d", a_next - d_next, error + up + down + moved - s.alpha * places(own)),
+                pairings=squared("a", "d", a_next - d_next, error + up + down + shifted - s.alpha * places(own)),
             ),
             "the noise is orthogonal to the past: squares add",
         ),
@@ -285,7 +267,7 @@ def lemma_11(s: Reader) -> Loop:
         Step("q.supposed", Suppose(sq(D_ - R_), q**2)),
         Step("q.first", Combine(sq(D_ - R_), scalar(ZERO), pairings=squared("d.start", "r.start", D_ - R_, D_ - D_))),
         Step("q.hessian", Action("hessian.q", D_ - R_)),
-        stretched(s, "q.turned", turned(Q, D_ - R_), s.L, q, "q.hessian", "q.supposed"),
+        stretched(s, "q.turned", turned(s, D_ - R_, Q), s.L, q, "q.hessian", "q.supposed"),
         Step("q.central", Assume("central difference", (*means(Q, D_), curved(Q)), ("d.sure",))),
         Step(
             "q.off",
@@ -295,7 +277,7 @@ def lemma_11(s: Reader) -> Loop:
             "q.grown",
             triangle(
                 ("q.supposed", D_ - R_, q),
-                ("q.turned", turned(Q, D_ - R_), s.alpha * s.L * q),
+                ("q.turned", turned(s, D_ - R_, Q), s.alpha * s.L * q),
                 ("q.off", left_over(Q, D_), off * E**2),
             ),
         ),
@@ -304,7 +286,7 @@ def lemma_11(s: Reader) -> Loop:
             "q.next",
             numbers,
             q,
-            ("d", "r", d_next - r_next, D_ - R_ + turned(Q, D_ - R_) + left_over(Q, D_)),
+            ("d", "r", d_next - r_next, D_ - R_ + turned(s, D_ - R_, Q) + left_over(Q, D_)),
             (ONE, "q.grown"),
             (-((off * E) ** 2) * (1 + A * S + S + E), "power"),
             why="1 + alpha L (1 + A + ... + A^(t-1)) = A^t",
@@ -320,8 +302,7 @@ def lemma_11(s: Reader) -> Loop:
                 sq(mean_error), scalar(ZERO), pairings=((ONE, "mean.start", mean_error), (-ONE, "m.start", mean_error))
             ),
         ),
-        Step("mean.hessian", Action("hessian.p", mean_error)),
-        stretched(s, "mean.turned", turned(P, mean_error), s.L, b, "mean.hessian", "mean.supposed"),
+        *along_mean(s, "mean", mean_error, b),
         Step("mean.central", Assume("central difference", (*means(P, A_), curved(P)), ("a.given",))),
         Step(
             "mean.off",
@@ -335,7 +316,7 @@ def lemma_11(s: Reader) -> Loop:
             "mean.grown",
             triangle(
                 ("mean.supposed", mean_error, b),
-                ("mean.turned", turned(P, mean_error), s.alpha * s.L * b),
+                ("mean.turned", turned(s, mean_error), s.alpha * s.L * b),
                 ("mean.off", Given(PATH, left_over(P, A_)), s.alpha * s.rho * s.delta / 2 * T),
             ),
         ),
@@ -344,7 +325,7 @@ def lemma_11(s: Reader) -> Loop:
             "mean.next",
             numbers,
             b,
-            ("mean.a", "m", mean_next, mean_error + turned(P, mean_error) + Given(PATH, left_over(P, A_))),
+            ("mean.a", "m", mean_next, mean_error + turned(s, mean_error) + Given(PATH, left_over(P, A_))),
             (ONE, "mean.grown"),
         ),
         Step("mean", Induction(sq(mean_error), b**2, "mean.first", "mean.next")),
@@ -358,34 +339,7 @@ def lemma_11(s: Reader) -> Loop:
             ),
         ),
         # bias
-        Step("bias.supposed", Suppose(sq(M - R_), bias**2)),
-        Step(
-            "bias.first",
-            Combine(
-                sq(M - R_),
-                scalar(numbers.at_start(bias**2)),
-                ((ONE, "end.closed.moved"),),
-                pairings=squared("m.start", "r.start", M - R_, jump),
-            ),
-        ),
-        Step("bias.hessian", Action("hessian.p", M - R_)),
-        stretched(s, "bias.turned", turned(P, M - R_), s.L, bias, "bias.hessian", "bias.supposed"),
-        Step(
-            "bias.grown",
-            triangle(
-                ("bias.supposed", M - R_, bias),
-                ("bias.turned", turned(P, M - R_), s.alpha * s.L * bias),
-                ("moved.turned", moved_hessian, s.alpha * s.rho * sure * h2_reversed**HALF),
-            ),
-        ),
-        following(
-            "bias.next",
-            numbers,
-            bias,
-            ("m", "r", m_next - r_next, M - R_ + turned(P, M - R_) + moved_hessian),
-            (ONE, "bias.grown"),
-        ),
-        Step("bias.path", Induction(sq(M - R_), bias**2, "bias.first", "bias.next")),
+        *bias_steps,
         Step(
             "bias.all",
             Combine(
@@ -410,8 +364,8 @@ def lemma_11(s: Reader) -> Loop:
             Variable("q", "x", sources=()),
             Variable("a", "x", equations=((EVERY, A_ - s.alpha * places(difference(P, A_, 0))),)),
             Variable("d", "x", equations=((EVERY, D_ + differenced(Q, D_)),), sources=()),
-            Variable("m", "x", equations=((EVERY, M + turned(P, M)),), sources=("path",)),
-            Variable("r", "x", equations=((EVERY, R_ + turned(Q, R_)),), sources=()),
+            Variable("m", "x", equations=((EVERY, M + turned(s, M)),), sources=("path",)),
+            Variable("r", "x", equations=((EVERY, R_ + turned(s, R_, Q)),), sources=()),
         ),
     )
     axioms = {
