@@ -315,3 +315,39 @@ def test_rounds_of_the_corrected_remark():
     short, long = 4 * 81**3, 4 * 4096**3
     assert claim.bound("corrected", N=2, T=short).total == pytest.approx((2 * short) ** (2 / 3), rel=1e-12)
     assert claim.bound("corrected", N=2, T=long).total > 2 * claim.bound("printed", N=2, T=long).total
+
+
+def lemma_d_2(**values):
+    statement = fedco.theorem("acc_fcsg_m.lemma_d_2").statement("corrected")
+    symbols = {name: statement.symbols[name].symbol for name in statement.symbols}
+    table = {symbols[name]: sp.Rational(value.numerator, value.denominator) for name, value in values.items()}
+    return {term.name: statement.expand(term.expr).xreplace(table) for term in statement.terms}
+
+
+@pytest.mark.parametrize("communicates", [False, True])
+def test_the_corrected_lemma_d_2_charges_the_squared_move_of_each_client(communicates):
+    """The noise of a difference of two gradients has at most S_F^2 times the squared move of the client; twice that, by Young,
+    and over N b. A client moves by -alpha u^n, or at a communication to the mean model and then by -alpha u."""
+    alpha, beta, N, b = Q(1, 3), Q(1, 5), 4, 3
+    known = {"L_f": Q(2), "L_g": Q(3), "S_f": Q(5), "S_g": Q(7)}
+    S_F = known["S_g"] * known["L_f"] + known["S_f"] * known["L_g"] ** 2
+    models, directions = [Q(1), Q(-2), Q(4), Q(1, 2)], [Q(3), Q(-1), Q(1, 4), Q(5)]
+    mean = sum(directions) / N
+    if communicates:
+        directions = [mean] * N  # line 6 averages the estimates
+        moves = [sum(models) / N - alpha * mean - x for x in models]
+    else:
+        moves = [-alpha * u for u in directions]
+    spread = sum((x - sum(models) / N) ** 2 for x in models) / N if communicates else Q(0)
+    terms = lemma_d_2(
+        **known,
+        alpha=alpha, beta=beta, N=Q(N), b=Q(b), error_sq=Q(11), update_sq=mean**2,
+        dispersion_sq=sum((u - mean) ** 2 for u in directions) / N, previous_consensus=spread,
+    )  # fmt: skip
+    charged = 2 * (1 - beta) ** 2 * S_F**2 / (N * b) * sum(move**2 for move in moves) / N
+    assert terms["dispersion"] + terms["direction"] + terms["jump"] == sp.Rational(
+        charged.numerator, charged.denominator
+    )
+    assert terms["estimate"] == sp.Rational(16, 25) * 11
+    assert terms["variance"] == sp.Rational(2 * 36, 25 * 12)  # 2 beta^2 (L_f L_g)^2/(N b), Lemma A.2(c)
+    assert (terms["jump"] != 0) == communicates != (terms["dispersion"] != 0)

@@ -6,6 +6,9 @@ import sympy as sp
 from fedco.bounds.audit.checks import audit, automatic, compare_terms, corollary_terms
 from fedco.bounds.papers.acc_fcsg_m import findings as acc_fcsg_m
 from fedco.bounds.papers.fcsg import findings as fcsg
+from fedco.bounds.papers.fcsg import findings as fcsg_checks
+from fedco.bounds.papers.fcsg import instances as lab
+from fedco.bounds.papers.fcsg.instances import Q
 from fedco.bounds.papers.fcsg_m import findings as fcsg_m
 
 PAPERS = ("fcsg", "fcsg_m", "acc_fcsg_m")
@@ -140,6 +143,19 @@ def test_the_jump_at_a_communication_by_hand():
     assert case.observables == {"error_sq": variance, "update_sq": variance, "dispersion_sq": 0}
     moved = 4 * alpha**2 * variance + 4 * (1 - beta) ** 2 * alpha**2  # the x_n of the communication add up to 0
     assert case.left == (1 - beta) ** 2 * variance + moved / 4**2
+
+
+def test_the_negative_bound_of_dependent_samples_by_hand():
+    """Theorem 4.1 for one step of one client in a round of one: nothing drifts, and F falls by E H(x_1) = p H(alpha/p)."""
+    p = alpha = Q(1, 100)
+    L_f = L_g = Q(3, 2)
+    after = p * Q(1, 2)  # the Huber function with the curvature 1 up to 1, at 1
+    known = lab.constants(L_f, L_g, 1)
+    S_F = known["S_g"] * L_f + L_g**2
+    bias = 2 * L_g**2 * known["sigma_g"] ** 2
+    right = 2 * -after / alpha + bias + 2 * alpha * S_F * L_f**2 * L_g**2
+    shown = fcsg_checks.product_of_moments()
+    assert shown["right"] == pytest.approx(float(right), rel=1e-12) and shown["right"] < 0 == shown["left"]
 
 
 def test_the_condition_of_the_corrected_theorem_is_implied_up_to_81_steps():

@@ -3,11 +3,14 @@
 import json
 import math
 import tomllib
+from fractions import Fraction
+from types import SimpleNamespace
 
 import fedco
 import pytest
 import torch
 from fedco.algorithms import LocalSGD
+from fedco.bounds.registry import get_theorem
 from fedco.cli import app
 from fedco.errors import InputError
 from fedco.synthetic.estimation import estimate_constants
@@ -276,6 +279,15 @@ def test_the_command_writes_a_constants_file_that_the_others_read(tmp_path):
 def test_what_cannot_be_estimated_is_said(call, said):
     with pytest.raises(InputError, match=said):
         call()
+
+
+def test_the_error_of_the_start_is_the_runs_and_not_estimated():
+    class Found(dict):
+        problem = waves()
+
+    asked = {b.quantity.name for b in get_theorem("feddro.theorem_5_1").symbols("corrected").values()}
+    made = for_theorem(Found({name: SimpleNamespace(value=0.25) for name in asked}), "feddro.theorem_5_1")
+    assert made.values["y_err"] == 0 and made.values["L_f"] == Fraction(1, 4) and made.values["K"] == 2
 
 
 def test_a_loss_below_its_bound_is_refused():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from fedco import theorem
-from fedco.algorithms import FedDRO, LocalSCGDM, drive
+from fedco.algorithms import Draws, FedDRO, LocalSCGDM, drive
 from fedco.bounds.audit.refuted import refutations
 from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
@@ -258,6 +258,15 @@ def test_unknown_names_are_refused() -> None:
         chain_for("feddro.theorem_4_1")
     with pytest.raises(InputError, match="not an instance"):
         measure_lemmas("feddro.theorem_5_1", problems=["bowl"])
+
+
+def test_the_derivative_of_the_clients_that_are_pulled_apart_is_autograds() -> None:
+    """Their outer function is 0, so that no run asks for it."""
+    x = torch.tensor([[[0.3], [-2.0]], [[1.5], [0.0]]], dtype=torch.float64, requires_grad=True)
+    v = torch.tensor([[[1.0], [-0.5]], [[2.0], [3.0]]], dtype=torch.float64)
+    signs = PulledApart().sample(Draws(1, 2, 2).at(0), 3)
+    (wanted,) = torch.autograd.grad((PulledApart().inner(x, signs) * v).sum(), x)
+    assert torch.allclose(PulledApart().inner_vjp(x.detach(), v, signs), wanted, rtol=1e-12, atol=0) and wanted.any()
 
 
 def test_a_trace_knows_its_communications() -> None:

@@ -79,6 +79,24 @@ def test_the_mean_of_an_estimate_is_that_of_the_method_over_every_outcome(varian
     assert float(errors.max()) > 1e-6  # there is a mean error to be measured
 
 
+@pytest.mark.parametrize("nu", [2, 3])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_outcomes_are_the_leaves_of_the_tree(variant, nu, monkeypatch):
+    made, leaves = _noisy(nu=nu), 0
+    estimate = Estimate.of(made, variant, {"D": 1, "D_H": 2, "delta": DELTA})
+    real = Estimate._gradient
+
+    def counted(self, w, noise=None):
+        nonlocal leaves
+        leaves = max(leaves, len(w))
+        return real(self, w, noise)
+
+    monkeypatch.setattr(Estimate, "_gradient", counted)
+    monkeypatch.setattr("fedco.validation.papers.meta_fl.law._AT_ONCE", 10**9)
+    estimate.mean(_models(made)[:1])
+    assert estimate.outcomes == leaves
+
+
 def test_blocks_of_lanes_change_no_mean(monkeypatch):
     made = _noisy()
     estimate = Estimate.of(made, "hessian_free", {"D": 2, "D_H": 2, "delta": DELTA})

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import matplotlib.colors
 import pytest
-from fedco.bounds.registry import all_theorems
+from fedco.bounds.registry import all_theorems, get_theorem
 from fedco.figures import (
     PALETTE,
     Axis,
@@ -23,6 +23,7 @@ from fedco.figures import (
     plain,
     save,
 )
+from fedco.validation.report.bound_plots import bound_plot
 from fedco.validation.report.plots import convergence_plot
 from fedco.validation.statistics.slopes import SlopeEstimate
 from matplotlib.mathtext import MathTextParser
@@ -199,3 +200,14 @@ def test_a_long_label_of_the_horizontal_axis_is_broken_and_stays_on_the_figure()
         assert label.get_text().split() == str(axis).split() and label.get_text().count("$") == str(axis).count("$")
         broken += "\n" in label.get_text()
     assert broken > 3
+
+
+def test_an_end_of_the_axis_where_a_condition_fails_is_blank_and_says_which():
+    """The printed step-size limit of Theorem 4.1 is 1/(6 q S_F), here 1/24 (q = 2, S_F = 2)."""
+    statement = get_theorem("fcsg.theorem_4_1").statement("printed")
+    ones = ("L_f", "L_g", "S_f", "S_g", "sigma_g", "F_gap", "N", "m")
+    drawn, gaps = bound_plot(statement, "alpha", (1e-3, 1), {**dict.fromkeys(ones, "1"), "q": "2", "T": "100"})
+    (gap,) = gaps
+    assert gap.startswith("alpha = 1: step_size")
+    shown = [x <= 1 / 24 for x in drawn.data["bound: x"]]
+    assert [y is not None for y in drawn.data["bound: y"]] == shown and set(shown) == {True, False}

@@ -100,6 +100,16 @@ def test_a_proof_that_rests_on_a_lemma_names_it():
     assert "does not accept" not in text
 
 
+def test_a_paper_is_called_by_its_title_and_without_one_by_its_key():
+    cards = [{"paper": key, "paper_title": title, "kind": "theorem"} for key, title in (("a", "On a"), ("b", ""))]
+    cards.append({"paper": "a", "paper_title": "On a", "kind": "lemma"})
+    papers = view._papers(cards)
+    assert [(p["key"], p["title"], len(p["main"]), len(p["other"])) for p in papers] == [
+        ("a", "On a", 1, 1),
+        ("b", "b", 1, 0),
+    ]
+
+
 def test_counts_are_those_of_the_contents():
     board = view.dashboard(FIXTURE, [f for c in FIXTURE["cards"] for f in c["findings"]])
     assert {item["name"]: item["count"] for item in board["printed"]} == {"refuted": 1, "open": 1, "proved": 1}

@@ -16,6 +16,7 @@ from fedco.validation.experiments import datasets, keeping, reproduce, splits
 from fedco.validation.experiments.figures import STANDINGS, Figure, Made, Measured, Setup
 from fedco.validation.experiments.figures import reproduce as measure
 from fedco.validation.experiments.orderings import Control, Ordering, bootstrap, judge, sign_test
+from fedco.validation.experiments.page import measured_on
 from fedco.validation.experiments.reproduce import FORMAT, figures, run_figure
 from typer.testing import CliRunner
 
@@ -475,3 +476,13 @@ def test_every_figure_runs_and_judges(name, tmp_path):
     }
     for each in done.judged:
         assert each.why or each.outcome in ("same", "not distinguishable")
+
+
+def test_the_time_of_the_kept_runs_is_that_of_those_that_tell_it():
+    rows = [
+        {"seeds": 4, "date": "2026-01-02", "seconds": 90.0, "cpu_seconds": 150.0},
+        *({"seeds": 2} for _ in range(30)),
+    ]
+    said = measured_on(rows)
+    assert "Measured on 2026-01-02 " in said and "2 or 4 seeds: 31 figures" in said
+    assert "in 1.5 minutes, 2.5 minutes of processor time" in said
