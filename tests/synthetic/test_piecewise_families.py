@@ -59,8 +59,6 @@ def drawn(kind: str, runs: int = RUNS, noisy: bool = False) -> Family:
 @pytest.mark.parametrize("kind", FAMILIES)
 @pytest.mark.parametrize("noisy", [False, True])
 def test_an_instance_is_a_certified_problem(kind: str, noisy: bool) -> None:
-    if noisy and kind == "meta":
-        pytest.skip("no noise in this family")
     instance = drawn(kind, noisy=noisy).pick(3)
     silent = (
         () if noisy else ("bits",)
@@ -78,9 +76,11 @@ def test_an_instance_is_a_certified_problem(kind: str, noisy: bool) -> None:
     ("federated", "local_gradient_heterogeneity"),
     ("meta", "local_gradient_bound"),
     ("meta", "local_hessian_lipschitz"),
+    ("meta", "local_gradient_noise"),
+    ("meta", "local_gradient_fourth_moment"),
 ])  # fmt: skip
 def test_a_constant_that_is_too_small_is_caught(kind: str, quantity: str) -> None:
-    instance = drawn(kind, noisy=kind != "meta").pick(3)
+    instance = drawn(kind, noisy=True).pick(3)
     with pytest.raises(ConformanceError, match=quantity):
         check_problem(
             with_scaled_certificate(instance, quantity, 0.9), Budget(lanes=64, farthest=3.0), quantities=(quantity,)

@@ -6,7 +6,7 @@ from fractions import Fraction as Q
 import numpy as np
 import pytest
 import torch
-from fedco.algorithms import FCSG, FedDRO, LocalSCGDM, LocalSGD
+from fedco.algorithms import FCSG, FedDRO, LocalSCGDM, LocalSGD, MetaFL
 from fedco.algorithms.engine.method import Start
 from fedco.bounds.language.change import Change, changed, weakenings
 from fedco.bounds.language.reading import InputError
@@ -74,19 +74,34 @@ INSTANCES = {
         },
     ),
 }
+INSTANCES["meta"] = Instance(
+    "meta",
+    {
+        "knots": [[Q(-200), Q(-100), Q(100), Q(200)]],
+        "curvatures": [[Q(0), Q(1), Q(1), Q(0)]],
+        "tilt": [Q(-301, 2), Q(-449, 3)],
+        "gradient_noise": [Q(1, 3), Q(1, 5)],
+        "alpha": Q(1, 3),
+        "start": Q(1),
+    },
+    {"nu": 1},
+)
 INSTANCES["conditional"] = Instance("conditional", INSTANCES["local_composite"].parameters)
 METHODS = {
     "conditional": lambda f: FCSG(alpha=f(Q(1, 8)), q=2, m=1),
     "federated": lambda f: LocalSGD(eta=f(Q(1, 4)), tau=3),
     "local_composite": lambda f: LocalSCGDM(eta=f(Q(1, 8)), alpha=f(Q(3)), beta=f(Q(1, 4)), gamma=f(Q(5)), p=2),
     "shared_composite": lambda f: FedDRO(eta=f(Q(1, 8)), beta=f(Q(1, 3)), I=2, b=1),
+    "meta": lambda f: MetaFL(beta=f(Q(1, 8)), tau=2),
 }
 
 
 def in_doubles(instance: Instance, count: int):
     shapes = FAMILIES[instance.kind].SHAPES
     rows = {n: [float(v)] if shapes[n] == "run" else np.array(v, dtype=float) for n, v in instance.parameters.items()}
-    return FAMILIES[instance.kind]({n: torch.tensor(np.stack([row] * count)) for n, row in rows.items()})
+    return FAMILIES[instance.kind](
+        {n: torch.tensor(np.stack([row] * count)) for n, row in rows.items()}, **instance.settings
+    )
 
 
 def run_in_doubles(instance: Instance, steps: int) -> Run:
@@ -123,7 +138,10 @@ def test_closed_moments_are_the_mean_over_all_paths(kind: str) -> None:
     silent, _ = average_square(
         method(scalar),
         exact_problem(
-            Instance(kind, {n: [Q(0)] * 2 if n.endswith("noise") else v for n, v in instance.parameters.items()})
+            replace(
+                instance,
+                parameters={n: [Q(0)] * 2 if n.endswith("noise") else v for n, v in instance.parameters.items()},
+            )
         ),
         steps,
         after=True,

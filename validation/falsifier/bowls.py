@@ -21,7 +21,8 @@ _OFF = 0.4
 def with_noise(cube: Cube, parameters: Parameters) -> Parameters:
     """The same instances with noise on their oracles, each on a log-scale of the function that it disturbs or left out."""
     reach = np.ptp(parameters["knots"], axis=-1).max(axis=1)
-    height = np.abs(parameters["slopes"]).max(axis=(1, 2))
+    # losses that are fine-tuned have gradients of about 1 where they start
+    height = np.abs(parameters["slopes"]).max(axis=(1, 2)) if "slopes" in parameters else np.ones_like(reach)
     if "extra_slopes" in parameters:
         height = np.maximum(
             height * np.abs(parameters["inner_slope"]).max(axis=1), np.abs(parameters["extra_slopes"]).max(axis=(1, 2))
@@ -129,6 +130,23 @@ def meta(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
         "knots": np.stack([-far - fall, -far, far, far + fall], axis=-1)[:, None, :],
         "curvatures": np.stack([zero, one, one, zero], axis=-1)[:, None, :],
         "tilt": _apart(-far - fall / 2, one, clients),
+        "gradient_noise": np.zeros((len(alpha), clients)),
         "alpha": alpha,
         "start": zero,
+    }
+
+
+def fine_tuned(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """The same with noise in every gradient, the clients' minimisers together or apart, fine-tuning steps down to tiny ones."""
+    alpha, far = cube.log(-5, -0.3), cube.log(0, 3)
+    fall = far * cube.log(-1, 2)
+    one, zero = np.ones_like(alpha), np.zeros_like(alpha)
+    second = cube.clipped(0, 1)
+    return {
+        "knots": np.stack([-far - fall, -far, far, far + fall], axis=-1)[:, None, :],
+        "curvatures": np.stack([zero, one, one, zero], axis=-1)[:, None, :],
+        "tilt": _apart(-far - fall / 2, _sometimes(cube) * cube.log(-3, 1), clients),
+        "gradient_noise": np.stack([second if k % 2 else one for k in range(clients)], axis=1),
+        "alpha": alpha,
+        "start": _sometimes(cube) * cube.clipped(-1, 1) * far / 2,
     }

@@ -50,24 +50,35 @@ class Counted:
 
 
 def stretched(parameters: Mapping[str, Array]) -> dict[str, Array]:
-    """Bowls whose two kinks are moved far away; the slopes of every other function stay as they are."""
+    """Bowls whose two kinks, or whose Hessian's plateau, end far away; every other function stays as it is."""
     made = dict(parameters)
     for knots, slopes in (("knots", "slopes"), ("extra_knots", "extra_slopes")):
         if knots in made and made[knots].shape[-1] == 2:
             for name in (knots, slopes):
                 middle = made[name].mean(axis=-1, keepdims=True)
                 made[name] = middle + _STRETCH * (made[name] - middle)
+    if "curvatures" in made and made["knots"].shape[-1] == 4:
+        knots, heights = made["knots"][:, 0], made["curvatures"][:, 0]
+        middle, widths = knots.mean(axis=-1, keepdims=True), np.diff(knots[:, :3], axis=-1)
+        widths[:, 1] = middle[:, 0] - knots[:, 1]
+        area = widths[:, 0] * (heights[:, 0] + heights[:, 1]) / 2 + widths[:, 1] * (heights[:, 1] + heights[:, 2]) / 2
+        made["knots"] = (middle + _STRETCH * (knots - middle))[:, None]
+        made["tilt"] = made["tilt"] - (_STRETCH - 1) * area[:, None]
     return made
 
 
 def floor_of(linear: Mapping[str, Array]) -> Array:
     """Squared gradients that are nothing but rounding, `(instances,)`, for stretched parameters."""
+    if "curvatures" in linear:
+        growth = 1 + linear["alpha"] * np.abs(linear["curvatures"]).max(axis=(1, 2))
+        found: Array = (_FLOOR * np.abs(linear["tilt"]).max(axis=1) * growth**2) ** 2
+        return found
     steep = np.abs(linear["slopes"]).max(axis=(1, 2))
     if "inner_slope" in linear:
         steep = steep * np.abs(linear["inner_slope"]).max(axis=1)
     if "extra_slopes" in linear:
         steep = steep + np.abs(linear["extra_slopes"]).max(axis=(1, 2))
-    found: Array = (_FLOOR * steep) ** 2
+    found = (_FLOOR * steep) ** 2
     return found
 
 

@@ -179,7 +179,8 @@ def _noisy(target: Target, formula: Formula, silent: list[Island]) -> Iterator[I
                     yield from _in_powers(replace(island, space=space, law="powers", clients=clients))
     if target.link is None and not any(i.schedules for i in silent):
         for island in shortest.values():
-            for space in [*(s for s in SPACES[target.kind] if s.name != SILENT_BOWL), *BENT.get(target.kind, ())]:
+            bent = [s for s in SPACES[target.kind] if s.name != SILENT_BOWL and island.clients in s.clients]
+            for space in [*bent, *BENT.get(target.kind, ())]:
                 short = (replace(island, space=space, law="paths", horizon=h * island.period) for h in _SHORT)
                 found = next((i for i in short if i.signs <= MOST_SIGNS), None)
                 if found is not None and (not found.horizon_decides or found.admits(_probe(found)).any()):

@@ -209,6 +209,7 @@ def _laid_out(
         "knots": knots[:, None, :],
         "curvatures": heights[:, None, :],
         "tilt": tilt,
+        "gradient_noise": np.zeros_like(tilt),
         "alpha": alpha,
         "start": zero,
     }
@@ -301,6 +302,7 @@ SPACES: Mapping[str, tuple[Space, ...]] = {
             clients=(2,),
             shifted=_started,
         ),
+        Space(SILENT_BOWL, bowls.silent(bowls.fine_tuned)),
     ),
 }
 """Kind -> the spaces that are searched in turn, without noise."""
@@ -310,6 +312,7 @@ NOISY: Mapping[str, tuple[Space, ...]] = {
     "local_composite": (Space(_BOWL, bowls.local_composite),),
     "shared_composite": (Space(_BOWL, bowls.shared_composite),),
     "conditional": (Space(_BOWL, bowls.local_composite),),
+    "meta": (Space(_BOWL, bowls.fine_tuned),),
 }
 """Kind -> the spaces whose runs are affine in their noise, where the family of the kind has noise."""
 

@@ -9,23 +9,25 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from ...kinds import AbstractMeta, Draws, Sample
+from ...kinds import AbstractMeta, Draws, Sample, batch_mean
 from .curve import PiecewiseLinear
 from .family import Family
-from .noise import SignPair, silent
+from .noise import SignPair, paired_atoms, paired_signs
 
 
 class MetaFamily(Family, AbstractMeta):
     """f_i'' = p and f_i'(w) = tilt_i + the integral of p from its first knot to w; p vanishes at its first and last knot.
 
-    The clients differ by constants in f_i' alone, so that the heterogeneity of the gradients is the standard deviation of
-    the tilts and that of the Hessians is 0. There is no noise. `alpha` is one number per run.
+    A sample of f_i' is off by gradient_noise_i s with a fair sign s; Hessians have no noise. The clients differ by constants in
+    f_i' alone, so that the heterogeneity of the gradients is the standard deviation of the tilts and that of the Hessians
+    is 0. `alpha` is one number per run.
     """
 
     SHAPES: ClassVar[Mapping[str, str]] = {
         "knots": "shared",
         "curvatures": "shared",
         "tilt": "client",
+        "gradient_noise": "client",
         "alpha": "run",
         "start": "run",
     }
@@ -52,16 +54,19 @@ class MetaFamily(Family, AbstractMeta):
         return (self._tilt * (x - first) + self.hessian.second_integral(x)).squeeze(-1)
 
     def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._tilt + self.hessian.integral(x)
+        exact = self._tilt + self.hessian.integral(x)
+        if not isinstance(sample, SignPair):
+            return exact
+        return exact + self.parameters["gradient_noise"].unsqueeze(-1) * batch_mean(sample.outer).unsqueeze(-1)
 
     def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
         return self.hessian.at(x) * v
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SignPair:
-        return silent()
+        return paired_signs(draws, batch, purpose, self._noisy)
 
     def atoms(self) -> tuple[SignPair, Tensor]:
-        return silent(self.clients), torch.ones(1, dtype=torch.float64)
+        return paired_atoms(self.clients, self._noisy)
 
     @cached_property
     def _critical_points(self) -> Tensor:
@@ -97,6 +102,7 @@ class MetaFamily(Family, AbstractMeta):
 
     def constants(self) -> dict[str, Tensor]:
         slopes = self.local_gradient_at(self._critical_points.expand(-1, self.clients, -1))
+        noise = self.parameters["gradient_noise"].abs().amax(-1)
         tilt, flat = self.parameters["tilt"], torch.zeros(self.runs, dtype=torch.float64)
         start, steepest = self.start.expand(self.runs, 1), slopes.abs().amax((-1, -2))
         growth = 1 + self.parameters["alpha"][:, 0] * self.hessian.bound.amax(-1)
@@ -106,9 +112,9 @@ class MetaFamily(Family, AbstractMeta):
             "local_gradient_bound": steepest,
             "local_smoothness": self.hessian.bound.amax(-1),
             "local_hessian_lipschitz": self.hessian.lipschitz.amax(-1),
-            "local_gradient_noise": flat,
+            "local_gradient_noise": noise,
             "local_hessian_noise": flat,
-            "local_gradient_fourth_moment": flat,
+            "local_gradient_fourth_moment": noise.square().square(),
             "local_hessian_fourth_moment": flat,
             "local_gradient_heterogeneity": spread,
             "local_hessian_heterogeneity": flat,

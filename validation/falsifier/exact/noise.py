@@ -93,6 +93,8 @@ class Noisy:
     def __mul__(self, other: Any) -> Any:
         if not isinstance(other, Noisy):
             return self._scaled(_number(other))
+        if not (self.parts and other.parts):
+            return self._scaled(other.centre) if self.parts else other._scaled(self.centre)
         common = sum((part * other.parts[j] for j, part in self.parts.items() if j in other.parts), Q(0))
         return Mean(self.centre * other.centre + common)
 
@@ -122,6 +124,19 @@ class Noisy:
             return Noisy((up + down) / 2, {} if up == down else {index: (up - down) / 2})
         moved = self._scaled(self._rate(curve))
         return Noisy(curve(self.centre), moved.parts)
+
+    def antiderivative(self, curve: Curve) -> Noisy:
+        """The curve's integral at it: the curve is constant over every value, or there are only two."""
+        if not self.reach:
+            return Noisy(curve.integral(self.centre), {})
+        index, part = next(iter(self.parts.items()))
+        if len(self.parts) == 1 and index >= 0:
+            up, down = curve.integral(self.centre + part), curve.integral(self.centre - part)
+            return Noisy((up + down) / 2, {} if up == down else {index: (up - down) / 2})
+        low, high = curve.range(self.centre - self.reach, self.centre + self.reach)
+        if low != high:
+            raise Bends("the noise reaches over a slope of the Hessian")
+        return Noisy(curve.integral(self.centre), self._scaled(low).parts)
 
     def integral(self, curve: Curve) -> Mean:
         """The expectation of the curve's integral."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
 from .base import ExactProblem, Instance, Signs, at, curves, integral_at, per_client, per_lane, root_above
 from .curve import Curve, infimum_gap, mean
+from .noise import Noisy
 from .tensor import ExactTensor, raw
 
 Q = Fraction
@@ -67,10 +69,12 @@ class ExactMeta(ExactProblem):
     """F(w) = (1/N) sum_i f_i(w_nu^i), f_i' = tilt_i + the integral of one piecewise linear Hessian."""
 
     kind: ClassVar[str] = "meta"
-    NAMES: ClassVar[frozenset[str]] = frozenset(("knots", "curvatures", "tilt", "alpha", "start"))
+    NAMES: ClassVar[frozenset[str]] = frozenset(("knots", "curvatures", "tilt", "gradient_noise", "alpha", "start"))
 
     def __init__(self, instance: Instance) -> None:
-        super().__init__(instance)
+        """Bundles that were written before noise was searched have none."""
+        silent = [Q(0)] * len(instance.parameters.get("tilt", ()))
+        super().__init__(replace(instance, parameters={"gradient_noise": silent, **instance.parameters}))
         self.nu, self.step = self.settings["nu"], self.parameters["alpha"]
         self.alpha = ExactTensor.of([[[self.step]]])  # methods multiply models by it
         ends = (self.hessian.knots[0][1], self.hessian.knots[-1][1])
@@ -87,7 +91,9 @@ class ExactMeta(ExactProblem):
 
     def slope_number(self, i: int, t: Any) -> Any:
         """f_i'."""
-        return self.parameters["tilt"][i] + integral_at(self.hessian, t)
+        return self.parameters["tilt"][i] + (
+            t.antiderivative(self.hessian) if isinstance(t, Noisy) else integral_at(self.hessian, t)
+        )
 
     def client_gradient(self, i: int, w: Any) -> Any:
         """F_i', equation (8) of the problem: the chain rule along the fine-tuning."""
@@ -110,10 +116,11 @@ class ExactMeta(ExactProblem):
     def objective_at(self, x: Any) -> Any:
         return self._objective(x)
 
-    def local_gradient(self, x: Any, sample: None = None) -> ExactTensor:
-        return per_client(self.slope_number, x)
+    def local_gradient(self, x: Any, sample: Signs | None = None) -> ExactTensor:
+        signs = sample.outer if sample else None
+        return per_lane(lambda r, i, t: self.slope_number(i, t) + self._jolt("gradient_noise", i, signs, r), x)
 
-    def local_hvp(self, x: Any, v: Any, sample: None = None) -> ExactTensor:
+    def local_hvp(self, x: Any, v: Any, sample: Signs | None = None) -> ExactTensor:
         return ExactTensor.of(per_client(lambda _, t: at(self.hessian, t), x).numbers * raw(v))
 
     def _value(self, i: int, t: Fraction) -> Fraction:
@@ -150,21 +157,22 @@ class ExactMeta(ExactProblem):
         tilts, still = (
             self.parameters["tilt"],
             (
-                "gradient_noise",
                 "hessian_noise",
-                "gradient_fourth_moment",
                 "hessian_fourth_moment",
                 "hessian_heterogeneity",
             ),
         )
         centre = sum(tilts, Q(0)) / self.clients
         square = sum(((t - centre) ** 2 for t in tilts), Q(0)) / self.clients
+        noise = max(map(abs, self.parameters["gradient_noise"]))
         least = sum((self._least(i) for i in range(self.clients)), Q(0)) / self.clients
         return {
             "local_gradient_bound": max(abs(self.slope_number(i, t)) for i in range(self.clients) for t in points),
             "local_smoothness": self.hessian.bound(),
             "local_hessian_lipschitz": self.hessian.lipschitz(),
             "local_gradient_heterogeneity": root_above(square),
+            "local_gradient_noise": noise,
+            "local_gradient_fourth_moment": noise**4,
             **{f"local_{name}": Q(0) for name in still},
             "objective_gap": self._objective(self.start) - least,
         }
