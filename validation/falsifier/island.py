@@ -25,7 +25,7 @@ from .long_run import Counted, floor_of, long_squares, stretched
 from .noise import Lanes, Run, expected_squares, moments, paths, signs_of
 from .properties import imposing
 from .rounds import Chosen, RandomRound, masks
-from .spaces import Space, in_unit
+from .spaces import SILENT_BOWL, Space, in_unit
 
 Array = np.ndarray
 Values = dict[str, Any]
@@ -133,6 +133,8 @@ class Island:
         if self.law == "rounds":
             endless = ", one of them in each round, endless"
         noise = {"": "", "rounds": "", "paths": ", all paths of noise"}.get(self.law, f", noise in closed {self.law}")
+        if self.law and not self._is_random:
+            noise = ", in powers of a round"
         return f"{self.space.name}: {self.clients} clients, rounds of {self.period}{endless}{noise}"
 
     @property
@@ -241,12 +243,20 @@ class Island:
         if quantity == "fine_tuning_step_size":
             return parameters["alpha"]
         if quantity == "clients":
-            return self.clients * (1.0 if self._counts_are_least else cube.whole(5))
+            return self.clients * self._count(cube, 5)
         if domain == "positive integer":
-            return 1.0 if self._counts_are_least else cube.whole(9)
+            return self._count(cube, 9)
         if quantity in AT_MOST and AT_MOST[quantity] == AtMost(why=AT_MOST[quantity].why):
             return cube.limit(_LEAST_WEIGHT)  # at most 1
         return cube.log(-9.5, -1) if quantity == "difference_step" else cube.log(-2.5, 2.5)
+
+    def _count(self, cube: Cube, largest: float) -> Any:
+        """A free whole number; a power of 4 where a schedule with roots is run in powers, so that they are rational."""
+        if self._counts_are_least:
+            return 1.0
+        number = cube.whole(largest)
+        is_rooted = self.law == "powers" and self.horizon_decides
+        return 4.0 ** np.round(np.log(number) / np.log(4)) if is_rooted else number
 
     @cached_property
     def _counts_are_least(self) -> bool:
@@ -255,7 +265,11 @@ class Island:
         So they are along the run of a lemma, whose statistics may enumerate a batch, and where there is noise: a batch is
         one sample.
         """
-        return self.target.link is not None or bool(self.law) or self.schedules
+        return self.target.link is not None or self._is_random or self.schedules
+
+    @property
+    def _is_random(self) -> bool:
+        return bool(self.law) and self.space.name != SILENT_BOWL
 
     def _evaluate(self, points: Array, panel: Panel) -> _Evaluated:
         parameters, values, step = self._decode(Cube(points))

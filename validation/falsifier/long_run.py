@@ -58,11 +58,11 @@ def stretched(parameters: Mapping[str, Array]) -> dict[str, Array]:
                 middle = made[name].mean(axis=-1, keepdims=True)
                 made[name] = middle + _STRETCH * (made[name] - middle)
     if "curvatures" in made and made["knots"].shape[-1] == 4:
-        knots, heights = made["knots"][:, 0], made["curvatures"][:, 0]
-        middle, widths = knots.mean(axis=-1, keepdims=True), np.diff(knots[:, :3], axis=-1)
-        widths[:, 1] = middle[:, 0] - knots[:, 1]
+        ends, heights = made["knots"][:, 0], made["curvatures"][:, 0]
+        centre, widths = ends.mean(axis=-1, keepdims=True), np.diff(ends[:, :3], axis=-1)
+        widths[:, 1] = centre[:, 0] - ends[:, 1]
         area = widths[:, 0] * (heights[:, 0] + heights[:, 1]) / 2 + widths[:, 1] * (heights[:, 1] + heights[:, 2]) / 2
-        made["knots"] = (middle + _STRETCH * (knots - middle))[:, None]
+        made["knots"] = (centre + _STRETCH * (ends - centre))[:, None]
         made["tilt"] = made["tilt"] - (_STRETCH - 1) * area[:, None]
     return made
 

@@ -55,6 +55,8 @@ _MOST_SIGNS, _SHORT = 64, (8, 4, 2, 1)
 """Signs of a run in closed moments, and rounds of a run over all paths."""
 _MANY, _LONGEST_POWER, _SCHEDULED_POWERS = 8, 31, (5, 8, 11, 14)
 """Of runs in powers of what a round does: clients; the power of 2 in rounds; powers of 4 in steps where a schedule has them."""
+_SILENT_POWERS = (14, 20)
+"""The same of runs without noise, which are for numbers of clients and batch sizes that are large."""
 _ROUNDS = (2, 4)
 """Of the runs along which a lemma is compared."""
 _LONGEST, _MOST_HORIZONS = 1024, 4
@@ -177,6 +179,8 @@ def _noisy(target: Target, formula: Formula, silent: list[Island]) -> Iterator[I
             for clients in (island.clients, *many) if island.clients > 1 else (island.clients,):
                 for space in (*NOISY[target.kind], *BENT.get(target.kind, ())):
                     yield from _in_powers(replace(island, space=space, law="powers", clients=clients))
+            if island.clients > 1 and island.period > 1 and not island.keeps_models_only:
+                yield from _in_powers(replace(island, space=first, law="powers"), _SILENT_POWERS)
     if target.link is None and not any(i.schedules for i in silent):
         for island in shortest.values():
             bent = [s for s in SPACES[target.kind] if s.name != SILENT_BOWL and island.clients in s.clients]
@@ -194,7 +198,7 @@ def _has_batches(target: Target, formula: Formula) -> bool:
     return any(formula.fixed.get(n, 1) != 1 for n in counts if n not in known and n != target.length)
 
 
-def _in_powers(island: Island) -> Iterator[Island]:
+def _in_powers(island: Island, scheduled: tuple[int, ...] = _SCHEDULED_POWERS) -> Iterator[Island]:
     """A long run, of which every length is compared; where a schedule depends on the length, the lengths that are admissible.
 
     These are clients times powers of 4: schedules have roots of clients over the length, which are rational then.
@@ -203,7 +207,7 @@ def _in_powers(island: Island) -> Iterator[Island]:
     if not island.horizon_decides:
         yield replace(island, horizon=of_a_round * (1 + 2**_LONGEST_POWER))
         return
-    for power in _SCHEDULED_POWERS:
+    for power in scheduled:
         longer = replace(island, horizon=island.clients * 4**power)
         if longer.admits(_probe(longer)).sum() >= _LEAST_ADMITTED:
             yield longer
