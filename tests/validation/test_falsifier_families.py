@@ -2,12 +2,24 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction as Q
+from itertools import product
+from typing import Any
 
+import numpy as np
 import pytest
+from fedco.algorithms import LocalSGD
 from fedco.bounds.language.change import Change
 from fedco.bounds.registry import get_theorem
-from fedco.validation.falsifier.confirm import Confirmed
+from fedco.validation.falsifier.bundle import bundle_of, recompute
+from fedco.validation.falsifier.confirm import Confirmed, NotConfirmed, confirm
+from fedco.validation.falsifier.cube import Cube
 from fedco.validation.falsifier.declared import target_of
+from fedco.validation.falsifier.exact.crowd import Crowd, _tail, bits_of
+from fedco.validation.falsifier.exact.noise import AllPaths
+from fedco.validation.falsifier.exact.problem import ExactProblem, Instance, exact_problem
+from fedco.validation.falsifier.exact.run import CannotReplay, Walk, scalar
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.island import Island
 from fedco.validation.falsifier.search import Claim, _Search, islands
@@ -40,3 +52,128 @@ def test_long_rounds_of_many_clients_show_the_drift_by_heterogeneity() -> None:
     sizes = found.claimed.hyperparameters
     assert found.ratio > 1.05 and sizes["K"] * sizes["b"] > 1e4
     assert not any(found.claimed.instance.parameters["gradient_noise"])
+
+
+def test_clients_without_number_show_what_noise_does_within_a_round() -> None:
+    found = found_on("baselines.local_sgd_heterogeneity", "printed", "noise_drift", lambda i: i.law == "crowd")
+    assert found.ratio > 2 and found.claimed.hyperparameters["N"] >= 10**60
+    assert any(found.claimed.instance.parameters["gradient_noise"])
+    fewer = replace(found.claimed, hyperparameters={**found.claimed.hyperparameters, "N": Q(8)})
+    target = target_of(get_theorem("baselines.local_sgd_heterogeneity"), "printed", Change("noise_drift", "dropped"))
+    bundle = bundle_of(target, found)
+    assert recompute(bundle) == (bundle.values, bundle.bound)
+    with pytest.raises(NotConfirmed, match="too few clients"):
+        confirm(target, fewer)
+    with pytest.raises(NotConfirmed, match="as the noise of equal clients differs"):
+        confirm(target, replace(fewer, interval=None))
+
+
+def test_clients_without_number_show_the_bias_of_fine_tuning() -> None:
+    """No step size makes it small: what a step expects is 0 where the gradient is not."""
+    found = found_on("meta_fl.theorem_8", "corrected", "bias", lambda i: i.law == "crowd" and i.period == 1)
+    assert found.ratio > 1.05 and found.claimed.hyperparameters["n"] >= 10**60
+
+
+def test_a_true_statement_survives_clients_without_number() -> None:
+    base = target_of(get_theorem("baselines.local_sgd_heterogeneity"), "printed")
+    formula, claim = Formula(base.theorem, "printed"), Claim(base)
+    crowds = [i for i in islands(base, formula) if i.law == "crowd"]
+    run = _Search(crowds, formula, [claim], 0, 30.0, None, time.process_time)
+    run.sample()
+    assert claim.is_open and claim.found.evaluations >= 64 * len(crowds) > 0
+
+
+BENT = {"knots": [[Q(-1), Q(0), Q(2)]], "slopes": [[Q(-1), Q(0), Q(4)]], "gradient_noise": [Q(3)]}
+
+
+def clients(number: int, start: Q = Q(1, 8)) -> ExactProblem:
+    """So many equal clients, each with its own noise."""
+    return exact_problem(Instance("federated", {**{n: v * number for n, v in BENT.items()}, "start": start}))
+
+
+def steps_of(period: int) -> LocalSGD:
+    return LocalSGD(eta=scalar(Q(1, 4)), tau=period)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_round_of_a_crowd_ends_where_a_round_of_any_number_is_expected_to(number: int) -> None:
+    """By all paths of all clients: the noise bends, so that it matters."""
+    problem, period = clients(number), 3
+    crowd = Crowd(steps_of(period), clients(1), bits_of(steps_of(period), clients(1), period), period)
+    run = Walk(steps_of(period), problem, problem.start, AllPaths(number * period, number))
+    for _ in range(period):
+        run.step()
+    assert sum(run.averages, Q(0)) / len(run.averages) == crowd.end(problem.start)
+    silent = exact_problem(Instance("federated", {**BENT, "gradient_noise": [Q(0)], "start": problem.start}))
+    alone = Walk(steps_of(period), silent, silent.start)
+    for _ in range(period):
+        alone.step()
+    assert alone.average != crowd.end(problem.start)
+
+
+def test_a_crowd_in_doubles_is_the_exact_one() -> None:
+    target = target_of(get_theorem("baselines.local_sgd_heterogeneity"), "printed")
+    crowds = [i for i in islands(target, Formula(target.theorem, "printed")) if i.law == "crowd" and i.clients == 2]
+    island = next(i for i in crowds if i.period == 4)
+    parameters, values, step = island._decode(Cube(np.random.default_rng(0).random((4, island.size))))
+    values = island._with_step({**island._constants(island._family(parameters, 4)), **values}, step)
+    ends, squares = island._crowd_round(parameters, values, 4)
+    for run in range(4):
+        exact = {n: v[run].tolist() if v.ndim > 1 else float(v[run]) for n, v in parameters.items()}
+        problem = exact_problem(Instance("federated", _as_fractions(exact)))
+        method = LocalSGD(eta=scalar(Q(float(values["eta"][run]))), tau=4)
+        crowd = Crowd(method, problem, 4, 4)
+        size = float(np.ptp(parameters["knots"][run]))
+        assert float(crowd.end(problem.start)) == pytest.approx(ends[run], abs=1e-12 * size)
+        *models, _, _ = crowd.models(problem.start)
+        found = [float(problem.gradient_at(sum(m, Q(0)) / len(m))) ** 2 for m in models]
+        assert np.mean(found) == pytest.approx(squares[run], rel=1e-6)
+
+
+def _as_fractions(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _as_fractions(part) for name, part in value.items()}
+    return [_as_fractions(part) for part in value] if isinstance(value, list) else Q(value)
+
+
+def test_how_far_an_average_can_be_from_its_mean() -> None:
+    """The bound against all outcomes of so many fair signs."""
+    for number in (6, 12):
+        means = [Q(sum(signs), number) for signs in product((-1, 1), repeat=number)]
+        for margin in (Q(1, 2), Q(2, 3), Q(5, 6)):
+            share = Q(sum(abs(mean) >= margin for mean in means), len(means))
+            assert share <= _tail(number, margin, Q(2))
+    assert _tail(10**60, Q(1, 10**20), Q(2)) < Q(1, 10**1000)
+    assert _tail(5, Q(1, 10), Q(0)) == 0
+
+
+class Shared(LocalSGD):
+    """Every client takes the mean gradient of all."""
+
+    def local_step(self, problem: Any, state: Any, draws: Any, t: int) -> Any:
+        gradients = problem.local_gradient(state.x, problem.sample(draws, 1))
+        mean = gradients.mean(1, True).expand(-1, problem.clients, -1)
+        return replace(state, x=state.x - self.eta * mean)
+
+
+def test_clients_that_do_not_run_their_rounds_by_themselves_are_refused() -> None:
+    bits = 2
+    with pytest.raises(CannotReplay, match="depends on the noise of others"):
+        Crowd(Shared(eta=scalar(Q(1, 4)), tau=2), clients(1), bits, 2)
+    with pytest.raises(CannotReplay, match="exchanges models within a round"):
+        Crowd(steps_of(1), clients(1), bits, 2)
+    with pytest.raises(CannotReplay, match="does not average"):
+        Crowd(steps_of(3), clients(1), bits, 2)
+
+
+def test_an_interval_that_a_crowd_leaves_is_refused() -> None:
+    crowd = Crowd(steps_of(2), clients(1), 2, 2)
+    with pytest.raises(CannotReplay, match="leaves the interval"):
+        crowd.square((Q(1, 16), Q(3, 16)), 10**60, 10**60, 1)
+    rest = crowd.refined_start(Q(1))
+    kept = (rest - Q(1, 1000), rest + Q(1, 1000))
+    low, high = crowd.square(kept, 10**60, 10**60, 1)
+    mean = crowd.problem.gradient_at(rest) ** 2
+    assert 0 < low <= mean * Q(3, 2) and high < 10 * mean + 1
+    with pytest.raises(CannotReplay, match="too few clients"):
+        crowd.square(kept, 100, 10**60, 1)

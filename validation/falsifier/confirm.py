@@ -19,6 +19,7 @@ from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Condition
 from ..lemmas.trace import Trace
 from .declared import Target
+from .exact.crowd import Crowd, bits_of, laid_out
 from .exact.interval import Ends, Interval
 from .exact.long_run import long_average_square
 from .exact.noise import expectation
@@ -179,12 +180,18 @@ def _check_shape(target: Target, claimed: Claimed, problem: ExactProblem) -> lis
             continue
         if quantity == "clients" and value % problem.clients != 0:
             raise ValueError(f"{name}: wanted a multiple of {problem.clients} clients, got {value}")
+        if quantity == "clients" and value != problem.clients and problem.is_noisy and claimed.interval is None:
+            raise ValueError(f"{name}: wanted {problem.clients}, as the noise of equal clients differs, got {value}")
         if quantity == "participation" and value != 1:
             _check_some_take_part(target, claimed, problem, value)
         if quantity == "fine_tuning_step_size" and value != problem.parameters["alpha"]:
             raise ValueError(f"{name}: the instance has {problem.parameters['alpha']}, got {value}")
         if quantity == "fine_tuning_steps" and value != problem.settings["nu"]:
             raise ValueError(f"{name}: the instance has {problem.settings['nu']}, got {value}")
+    if problem.is_noisy and claimed.interval is not None:
+        return [
+            "the average of so many clients, whose noise is independent, misses what is expected by next to nothing"
+        ]
     return ["a group of equal clients moves as one, so that any multiple of the clients is the same run"]
 
 
@@ -233,6 +240,10 @@ def _left(target: Target, claimed: Claimed, problem: ExactProblem, point: Mappin
         low, high = claimed.interval
         if not low <= problem.start <= high:
             raise CannotReplay("the start is not in the interval")
+        if problem.is_noisy:
+            total = whole[target.named("clients") or ""]
+            crowd = crowd_of(target, problem, point, period)
+            return crowd.square(claimed.interval, total, target.steps(whole) // period, every)
         if (size := _taking_part(target, problem, point)) < problem.clients:
             found = random_round(method, problem, period, claimed.interval, size, every)
             square, off = found.mean_square()
@@ -244,6 +255,16 @@ def _left(target: Target, claimed: Claimed, problem: ExactProblem, point: Mappin
         period = next((whole[n] for n, b in target.symbols.items() if b.quantity.name == "communication_period"), 1)
         return long_average_square(method, problem, steps, period, every=every, after=after)
     return average_square(method, problem, steps, every=every, after=after)
+
+
+def crowd_of(target: Target, problem: ExactProblem, point: Mapping[str, Ends], period: int) -> Crowd:
+    """The clients without number of an endless run with noise, and the method for them.
+
+    Raises:
+        CannotReplay: the noise of a round has too many paths, or the clients do not run their rounds by themselves.
+    """
+    bits = bits_of(target.method(_handed(target, problem, point)[1]), problem, period)
+    return Crowd(target.method(_handed(target, laid_out(problem, bits), point)[1]), problem, bits, period)
 
 
 def _taking_part(target: Target, problem: ExactProblem, point: Mapping[str, Ends]) -> int:
@@ -358,6 +379,8 @@ def interval_of(target: Target, claimed: Claimed) -> Ends:
         point = _completed(target, claimed.stated(target), claimed)
         whole, handed = _handed(target, problem, point)
         period = next(whole[n] for n, b in target.symbols.items() if b.quantity.name == "communication_period")
+        if problem.is_noisy:
+            return crowd_of(target, problem, point, period).interval()
         method = target.method(handed)
         if (size := _taking_part(target, problem, point)) < problem.clients:
             return kept_interval(method, problem, period, size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from ...ranges import AT_MOST, AtMost
 from ...synthetic.families.piecewise import FAMILIES, Family, MetaFamily
 from ..lemmas.trace import Trace, walk
 from .bowls import with_noise
+from .crowd import EveryPath, laid_out
 from .cube import Cube
 from .declared import Target
 from .formula import Formula, Panel
@@ -113,7 +114,8 @@ class Island:
         hidden: value of a constant that the paper hides in O(.).
         law: how expectations are taken where there is noise: "moments" of runs that stay affine in it, by "powers" of what
             a round does where they are long, or all "paths" of short ones; "rounds" of an endless run in which
-            one client takes part, in closed moments; empty where there is no randomness.
+            one client takes part, in closed moments; of a "crowd" of clients without number the average alone is seen, in
+            endless runs; empty where there is no randomness.
     """
 
     target: Target
@@ -132,7 +134,8 @@ class Island:
         endless = ", a start that stays" if self.stays else f", horizon {self.horizon}"
         if self.law == "rounds":
             endless = ", one of them in each round, endless"
-        noise = {"": "", "rounds": "", "paths": ", all paths of noise"}.get(self.law, f", noise in closed {self.law}")
+        known = {"": "", "rounds": "", "paths": ", all paths of noise", "crowd": ", clients without number with noise"}
+        noise = known.get(self.law, f", noise in closed {self.law}")
         if self.law and not self._is_random:
             noise = ", in powers of a round"
         return f"{self.space.name}: {self.clients} clients, rounds of {self.period}{endless}{noise}"
@@ -160,7 +163,7 @@ class Island:
             return _EACH_GENERATION + begun + 3 * self.period * (_EACH_STEP + lanes * _EACH_LANE_STEP)
         rest = (_REST_BISECTIONS + 3) * (self.period + _EACH_RUN_BEGUN)
         steps = rest if self.stays else self.walked
-        lanes = count * (len(self._lanes) if self.law else 1) * self.clients
+        lanes = count * (2**self.bits if self.law == "crowd" else len(self._lanes) if self.law else 1) * self.clients
         return _EACH_GENERATION + steps * (_EACH_STEP + lanes * _EACH_LANE_STEP)
 
     @cached_property
@@ -218,7 +221,7 @@ class Island:
     def _decode(self, cube: Cube) -> tuple[dict[str, Array], Values, _Step]:
         """Parameters, values of the free symbols, and how the step size is chosen."""
         parameters = self.space.decode(cube, self.clients, self.settings)
-        if self.law == "paths" and not self.space.own_noise:
+        if self.law in ("paths", "crowd") and not self.space.own_noise:
             parameters = with_noise(cube, parameters)
         parameters = self._imposed(in_unit(self.target.kind, parameters, cube))
         values: Values = {}
@@ -242,6 +245,8 @@ class Island:
             return float(fixed[quantity])
         if quantity == "fine_tuning_step_size":
             return parameters["alpha"]
+        if quantity == "clients" and self.law == "crowd":
+            return self.clients * FOREVER
         if quantity == "clients":
             return self.clients * self._count(cube, 5)
         if domain == "positive integer":
@@ -280,13 +285,15 @@ class Island:
         if self.target.link is not None:
             return self._along_the_run(family, parameters, values, panel)
         astray = np.zeros(len(points))
-        if self.stays and not self.law:
+        if self.stays and self.law != "rounds":
             parameters, astray = self._at_rest(parameters, values, len(points))
             family = self._family(parameters, len(points))
             values = {**values, **self._constants(family)}
         if self.law == "rounds":
             square, astray = self._endless(parameters, values, len(points))
             left, listed = [square], [FOREVER]
+        elif self.law == "crowd":
+            left, listed = [self._crowd_round(parameters, values, len(points))[1]], [FOREVER]
         elif self.law == "powers":
             left, listed, astray = self._long(parameters, values, len(points))
         elif self.law:
@@ -478,7 +485,7 @@ class Island:
     def _whole(self, quantity: str) -> int:
         return {
             "communication_period": self.period,
-            "clients": self.clients,
+            "clients": self.clients * (2**self.bits if self.law == "crowd" else 1),
             "iterations": self.horizon,
             "rounds": self.horizon,
         }.get(quantity, 1)
@@ -585,6 +592,26 @@ class Island:
         ends = step.after.average[:, 0].numpy().reshape(count, lanes).T
         return ends, np.stack(passed).reshape(len(passed), count, lanes).transpose(2, 0, 1)
 
+    def _crowd_round(self, parameters: Mapping[str, Array], values: Values, count: int) -> tuple[Array, Array]:
+        """Where a round of clients without number ends, and the mean of the squared gradients on its way, `(count,)`."""
+        family = self._family(laid_out(parameters, FAMILIES[self.target.kind].SHAPES, self.bits), count)
+        method = self._method(self._with_horizon(values, self.horizon), count)
+        draws: Any = EveryPath(self.clients, self.bits, count)
+        squares, every = [], self._every()
+        for step in walk(method, family, self.period, 1, start=Start(x=family.start), draws=draws):
+            if step.t % every == 0:
+                squares.append(family.gradient(step.before.average)[:, 0].square().numpy())
+        return step.after.average[:, 0].numpy(), np.stack(squares).mean(0)
+
+    @cached_property
+    def bits(self) -> int:
+        """Signs that one client asks for in a round."""
+        island = replace(self, law="paths")
+        parameters, values, step = island._decode(Cube(np.full((1, self.size), _SOME_POINT)))
+        values = island._with_step({**island._constants(island._family(parameters, 1)), **values}, step)
+        run = island._noisy_run(parameters, values, 1)
+        return signs_of(replace(run, steps=self.period), self.clients) // self.clients
+
     @property
     def share(self) -> float:
         """The part of the clients that run a round."""
@@ -662,6 +689,9 @@ class Island:
     def _moved(self, parameters: dict[str, Array], values: Values, shift: Array) -> Array:
         """How far a round moves the start of the shifted instances."""
         family = self._family(self._shifted(parameters, shift), len(shift))
+        if self.law == "crowd":
+            end, _ = self._crowd_round(self._shifted(parameters, shift), values, len(shift))
+            return end - family.start.expand(len(shift), 1)[:, 0].numpy()
         method = self._method(self._with_horizon(values, self.horizon), family.runs)
         state = drive(method, family, steps=self.period, start=Start(x=family.start), average=False).state
         assert state is not None

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...bounds.language.reading import InputError
 from ...synthetic.families.piecewise import FAMILIES
-from .confirm import Claimed, Confirmed, NotConfirmed, confirm, interval_of
+from .confirm import Claimed, Confirmed, NotConfirmed, confirm, crowd_of, interval_of
 from .declared import Target
 from .exact.problem import Instance, exact_problem
 from .exact.run import CannotReplay, refined_start
@@ -94,8 +94,8 @@ def _draft(
     for name, binding in target.symbols.items():
         if binding.quantity.role == "hyperparameter" and name not in formula.determined:
             number = candidate.values[name]
-            if number == FOREVER:
-                free[name] = Q(10) ** round(math.log10(FOREVER))
+            if number >= FOREVER:
+                free[name] = round(number / FOREVER) * Q(10) ** round(math.log10(FOREVER))
                 continue
             is_whole = binding.quantity.domain != "positive real"
             free[name] = Q(round(number)) if is_whole else near(number, tolerance)
@@ -181,12 +181,19 @@ def _moved_start(target: Target, claimed: Claimed) -> Claimed:
     from .confirm import _completed, _handed
 
     problem = exact_problem(claimed.instance)
-    whole, handed = _handed(target, problem, _completed(target, claimed.stated(target), claimed))
+    point = _completed(target, claimed.stated(target), claimed)
+    whole, handed = _handed(target, problem, point)
     period = next(whole[n] for n, b in target.symbols.items() if b.quantity.name == "communication_period")
     method = target.method(handed)
+
+    def refined(window: Fraction) -> Fraction:
+        if problem.is_noisy:
+            return crowd_of(target, problem, point, period).refined_start(window)
+        return refined_start(method, problem, period, window)
+
     for power in (20, 14, 8, 4, 1):
         try:
-            start = refined_start(method, problem, period, problem.least_gap / 2**power)
+            start = refined(problem.least_gap / 2**power)
         except CannotReplay:
             continue
         moved = Instance(

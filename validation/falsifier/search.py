@@ -24,11 +24,12 @@ from scipy.stats.qmc import Sobol
 from ...bounds.language.change import Change
 from .confirm import Confirmed, NotConfirmed
 from .declared import Target
+from .exact.crowd import MOST_BITS
 from .exact.run import MOST_SIGNS
 from .formula import Formula, Panel
 from .island import REJECTED, Array, Island, least_counts, whole_choices
 from .rounding import Draft, confirmed, drafts
-from .spaces import BENT, NOISY, PARTIAL, SILENT_BOWL, SPACES
+from .spaces import BENT, CROWDED, NOISY, PARTIAL, SILENT_BOWL, SPACES
 
 _POPULATION = 256
 _SAMPLED, _LEAST_SAMPLED, _SAMPLED_STEPS = 256, 32, 64
@@ -113,7 +114,7 @@ def islands(target: Target, formula: Formula, hidden: float = 1.0) -> list[Islan
     partial, share = list(_partial(target, formula, steps, hidden)), target.named("participation")
     if share is not None and formula.fixed.get(share, 1) != 1:
         return partial
-    return [*kept, *_noisy(target, formula, kept), *partial]
+    return [*kept, *_noisy(target, formula, kept), *partial, *_crowds(target, formula, steps, hidden)]
 
 
 def _partial(target: Target, formula: Formula, steps: list[dict[str, int]], hidden: float) -> Iterator[Island]:
@@ -133,6 +134,23 @@ def _partial(target: Target, formula: Formula, steps: list[dict[str, int]], hidd
         island = Island(target, formula, space, 2, period, _ENDLESS_HORIZON, settings, True, hidden, "rounds")
         if island.keeps_models_only and not island.horizon_decides:
             yield island
+
+
+def _crowds(target: Target, formula: Formula, steps: list[dict[str, int]], hidden: float) -> Iterator[Island]:
+    """Endless runs of clients without number, whose noise bends within a round."""
+    length, clients = target.length, target.named("clients")
+    if target.link is not None or clients is None or clients in formula.fixed or _has_batches(target, formula):
+        return
+    if target.average != "before" or length is None or length in formula.fixed:
+        return
+    groups = product((1, 2), _periods(target, formula), steps, CROWDED.get(target.kind, ()))
+    for number, period, settings, space in groups:
+        island = Island(target, formula, space, number, period, _ENDLESS_HORIZON, settings, True, hidden)
+        if island.horizon_decides or not island.keeps_models_only:
+            return
+        crowd = replace(island, law="crowd")
+        if 0 < crowd.bits <= MOST_BITS:
+            yield crowd
 
 
 def _whole(target: Target, formula: Formula, quantity: str) -> tuple[int, ...]:

@@ -224,6 +224,29 @@ def _area_until_zero(knots: Array, heights: Array) -> Array:
     return result
 
 
+def _bent(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """Convex losses whose Hessian changes around their minimisers, flat far away; fine-tuning steps of at most 1 / L."""
+    around, alpha = _knots(cube, -1.5, 1.5), cube.log(-1.5, 0)
+    heights = np.stack([cube.clipped(0, 1) for _ in range(4)], axis=-1)
+    left, right = around[:, 0] - cube.log(0, 2), around[:, 3] + cube.log(0, 2)
+    knots = np.concatenate([left[:, None], around, right[:, None]], axis=-1)
+    curvatures = np.concatenate([0 * heights[:, :1], heights, 0 * heights[:, :1]], axis=-1)
+    return {
+        "knots": knots[:, None, :],
+        "curvatures": curvatures[:, None, :],
+        "tilt": _per_client(-_area_until_zero(knots, curvatures), cube.log(-3, 0), clients),
+        "gradient_noise": np.zeros((len(alpha), clients)),
+        "alpha": alpha,
+        "start": _zeros(alpha),
+    }
+
+
+def _anywhere(parameters: Parameters, shift: Array) -> Parameters:
+    """The start moves from the first knot to the last one."""
+    low, high = (of(parameters["knots"], axis=(1, 2)) for of in (np.min, np.max))
+    return {**parameters, "start": (low + high) / 2 + shift * (high - low) / 2}
+
+
 def _levelled(parameters: Parameters, shift: Array) -> Parameters:
     """The mean slope is one level around the start, and rises to it, or from it, far away; differences stay."""
     slopes = parameters["slopes"]
@@ -320,6 +343,12 @@ PARTIAL: Mapping[str, tuple[Space, ...]] = {
     "meta": (Space("quadratic losses, tilted by client", bowls.meta, clients=(2,)),),
 }
 """Kind -> the spaces on which rounds are affine, for runs in which a part of the clients takes part."""
+
+CROWDED: Mapping[str, tuple[Space, ...]] = {
+    "federated": (Space("clients with piecewise linear slopes that differ", _federated, shifted=_anywhere),),
+    "meta": (Space("convex losses with a bent Hessian", _bent, shifted=_anywhere),),
+}
+"""Kind -> the spaces on which clients without number are run with noise."""
 
 _FEET = Space("a tent as slope, noise that leads to its feet", _tent, own_noise=True)
 BENT: Mapping[str, tuple[Space, ...]] = {"conditional": (_FEET,), "local_composite": (_FEET,)}

@@ -96,6 +96,11 @@ class ExactProblem(ABC):
         """The objective at one number, up to a constant."""
 
     @property
+    @abstractmethod
+    def steepest(self) -> Fraction:
+        """At least |F'| everywhere."""
+
+    @property
     def least_gap(self) -> Fraction:
         """The least distance between two knots of one function: what counts as near."""
         rows = [row for name, listed in self.parameters.items() if name.endswith("knots") for row in listed]

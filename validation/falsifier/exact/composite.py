@@ -92,6 +92,10 @@ class _OwnOuter(_AffineInner):
         parts = zip(self.outer_slopes, self.slopes, self.offsets, strict=True)
         return mean([composed(curve, slope, offset) for curve, slope, offset in parts])
 
+    @property
+    def steepest(self) -> Fraction:
+        return self.derivative.bound()
+
     def gradient_at(self, x: Any) -> Any:
         return at(self.derivative, x)
 
@@ -158,6 +162,10 @@ class ExactSharedComposite(_AffineInner):
         of_f, of_h = composed(self.outer_slope, *self._mean_inner), mean(self.extra_slopes)
         positions = sorted({*of_f.positions, *of_h.positions})
         return Curve(tuple((t, of_f(t) + of_h(t)) for t in positions))
+
+    @property
+    def steepest(self) -> Fraction:
+        return self.derivative.bound()
 
     def gradient_at(self, x: Any) -> Any:
         return at(self.derivative, x)

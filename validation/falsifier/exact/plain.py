@@ -35,6 +35,10 @@ class ExactFederated(ExactProblem):
         """F'."""
         return mean(self.client_slopes)
 
+    @property
+    def steepest(self) -> Fraction:
+        return self.derivative.bound()
+
     def gradient_at(self, x: Any) -> Any:
         return at(self.derivative, x)
 
@@ -88,6 +92,13 @@ class ExactMeta(ExactProblem):
     @cached_property
     def hessian(self) -> Curve:
         return curves(self.parameters["knots"], self.parameters["curvatures"])[0]
+
+    @property
+    def steepest(self) -> Fraction:
+        """By the chain rule: every fine-tuning step stretches by at most 1 + alpha sup|f_i''|."""
+        points = [*self.hessian.positions, *self.hessian.zeros()]
+        steep = max(abs(self.slope_number(i, t)) for i in range(self.clients) for t in points)
+        return (1 + self.step * self.hessian.bound()) ** self.nu * steep
 
     def slope_number(self, i: int, t: Any) -> Any:
         """f_i'."""
