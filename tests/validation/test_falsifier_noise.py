@@ -471,6 +471,8 @@ def test_a_noise_term_is_missed_at_the_end_of_a_very_long_run() -> None:
 
 def test_another_unit_of_the_variable_changes_no_value() -> None:
     for kind, instance in INSTANCES.items():
+        if kind == "meta":
+            continue  # fine-tuning steps have a unit of their own: nothing is free there
         plain = in_doubles(instance, 1)
         numbers = {name: tensor.numpy() for name, tensor in plain.parameters.items()}
         cube = Cube(np.full((1, 1), 0.9))

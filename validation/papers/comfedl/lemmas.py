@@ -21,13 +21,13 @@ from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
     eta = numbers["eta"]
 
-    def estimator_error(step: Step) -> Tensor:
-        """||ubar_{s,t} - U_{s,0}||."""
+    def estimator_error_sq(step: Step) -> Tensor:
+        """||ubar_{s,t} - U_{s,0}||^2."""
         active = step.stepped.active
         moved = client_mean(step.before.x - step.stepped.x, active)
         used = moved / per_run(eta, moved)
         ideal = client_mean(client_gradient(step.problem, step.start.x), active)
-        return (used - ideal).square().sum(-1).sqrt()
+        return (used - ideal).square().sum(-1)
 
     return {
         "gradient_sq": lambda step: step.problem.gradient(client_mean(step.start.x)).square().sum(-1),
@@ -36,7 +36,8 @@ def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
         ),
         "client_drift_sq": lambda step: square_mean(step.before.x - step.start.x, step.stepped.active),
         "mean_drift": mean_drift,
-        "estimator_error": estimator_error,
+        "estimator_error": lambda step: estimator_error_sq(step).sqrt(),
+        "estimator_error_sq": estimator_error_sq,
     }
 
 
@@ -73,12 +74,12 @@ def _chain(variance: str) -> LemmaChain:
             ),
             Link(
                 f"comfedl.{variance}_step",
-                lambda r: r["estimator_error"] ** 2,
+                lambda r: r["estimator_error_sq"],
                 {"client_drift_sq": lambda r: r["client_drift_sq"]},
             ),
             Link(
                 f"comfedl.{variance}",
-                lambda r: r["estimator_error"] ** 2,
+                lambda r: r["estimator_error_sq"],
                 feeds="estimator_error",
                 fed=lambda right, _: math.sqrt(right),
             ),
