@@ -165,6 +165,7 @@ META = Instance(
         "knots": [[Q(-4), Q(-3), Q(-1), Q(1, 3), Q(2), Q(5)]],
         "curvatures": [[Q(0), Q(1), Q(-1), Q(2), Q(1), Q(0)]],
         "tilt": [Q(-2), Q(-3)],
+        "gradient_noise": [Q(0)] * 2,
         "alpha": Q(1, 3),
         "start": Q(1, 7),
     },

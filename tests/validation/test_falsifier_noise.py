@@ -112,6 +112,13 @@ def run_in_doubles(instance: Instance, steps: int) -> Run:
     return Run(build, 1, steps)
 
 
+def test_a_bundle_of_meta_learning_from_before_noise_has_none() -> None:
+    now = INSTANCES["meta"]
+    old = replace(now, parameters={n: v for n, v in now.parameters.items() if n != "gradient_noise"})
+    silent = replace(now, parameters={**now.parameters, "gradient_noise": [Q(0)] * 2})
+    assert exact_problem(old).constants() == exact_problem(silent).constants() != exact_problem(now).constants()
+
+
 def test_a_conditional_bundle_from_before_outer_noise_has_none():
     now = INSTANCES["conditional"].parameters
     old = {name: value for name, value in now.items() if name != "gradient_noise"}
