@@ -182,10 +182,13 @@ def _probe(island: Island) -> Array:
 
 
 def _noisy(target: Target, formula: Formula, silent: list[Island]) -> Iterator[Island]:
-    """The same whole numbers with noise: bowls in closed moments, and the spaces themselves over all paths of short runs."""
+    """The same whole numbers with noise: bowls in closed moments, and the spaces themselves over all paths of short runs.
+
+    A kind without silent bowls has noise in long runs only.
+    """
     if target.kind not in NOISY or _has_batches(target, formula):
         return
-    first = SPACES[target.kind][-1]
+    first = next((space for space in SPACES[target.kind] if space.name == SILENT_BOWL), None)
     for island in [i for i in silent if i.space is first and not i.stays]:
         for space in NOISY[target.kind]:
             yield from _affordable(replace(island, space=space, law="moments"), _MOST_SIGNS)
@@ -197,12 +200,11 @@ def _noisy(target: Target, formula: Formula, silent: list[Island]) -> Iterator[I
             for clients in (island.clients, *many) if island.clients > 1 else (island.clients,):
                 for space in (*NOISY[target.kind], *BENT.get(target.kind, ())):
                     yield from _in_powers(replace(island, space=space, law="powers", clients=clients))
-            if island.clients > 1 and island.period > 1 and not island.keeps_models_only:
+            if first and island.clients > 1 and island.period > 1 and not island.keeps_models_only:
                 yield from _in_powers(replace(island, space=first, law="powers"), _SILENT_POWERS)
-    if target.link is None and not any(i.schedules for i in silent):
+    if first and target.link is None and not any(i.schedules for i in silent):
         for island in shortest.values():
-            bent = [s for s in SPACES[target.kind] if s.name != SILENT_BOWL and island.clients in s.clients]
-            for space in [*bent, *BENT.get(target.kind, ())]:
+            for space in [*(s for s in SPACES[target.kind] if s is not first), *BENT.get(target.kind, ())]:
                 short = (replace(island, space=space, law="paths", horizon=h * island.period) for h in _SHORT)
                 found = next((i for i in short if i.signs <= MOST_SIGNS), None)
                 if found is not None and (not found.horizon_decides or found.admits(_probe(found)).any()):

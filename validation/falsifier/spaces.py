@@ -325,7 +325,6 @@ SPACES: Mapping[str, tuple[Space, ...]] = {
             clients=(2,),
             shifted=_started,
         ),
-        Space(SILENT_BOWL, bowls.silent(bowls.fine_tuned)),
     ),
 }
 """Kind -> the spaces that are searched in turn, without noise."""
