@@ -135,13 +135,16 @@ class Run:
         self._samples: dict[tuple[str, int, bool], Component] = {}
         self._variables: dict[tuple[str, int], Vector] = {}
         self._terms: dict[tuple[Term, int], Vector] = {}
-        self._numbers: dict[tuple[Atom, int], fmpq] = {}
+        self._atoms: dict[tuple[Atom, int], fmpq] = {}
+        self._numbers: dict[tuple[Signomial, int], fmpq] = {}
 
     def number(self, value: Signomial, t: int = 0) -> fmpq:
         """The value of a number; one that depends on the step has its value at step t."""
-        place = {POSITION: Fraction(t % self.period)} if POSITION in value.params else {}
-        here = self.moving[t] if 0 <= t < len(self.moving) else {}
-        return evaluated(value, {**self.point, **here, **place})
+        if (value, t) not in self._numbers:
+            place = {POSITION: Fraction(t % self.period)} if POSITION in value.params else {}
+            here = self.moving[t] if 0 <= t < len(self.moving) else {}
+            self._numbers[value, t] = evaluated(value, {**self.point, **here, **place})
+        return self._numbers[value, t]
 
     def phase(self, t: int) -> str:
         """The kind of step t."""
@@ -262,9 +265,8 @@ class Run:
 
     def _mean(self, array: Component, indices: frozenset[str]) -> Component:
         for name in indices:
-            size = array.shape[self.axes[name]]
-            if size > 1:
-                array = array.sum(axis=self.axes[name], keepdims=True) / fmpq(size)
+            if array.shape[self.axes[name]] > 1:
+                array = self._mean_over(array, self.axes[name])
         return array
 
     def expected(self, array: Component, known: Known, t: int) -> Component:
@@ -272,8 +274,7 @@ class Run:
         for axis in range(len(self.axes), array.ndim):
             source, step = self.bits[axis - len(self.axes)]
             if array.shape[axis] > 1 and not known.has(source, step - t):
-                parts = [p * array.take([i], axis=axis) for i, (p, _) in enumerate(self.law(source))]
-                array = reduce(lambda left, right: left + right, parts)
+                array = self._mean_over(array, axis)
         return array
 
     def everywhere(self, array: Component) -> fmpq:
@@ -281,13 +282,33 @@ class Run:
         left = self.expected(self._mean(array, frozenset(self.axes)), Known(), 0)
         return left.reshape(-1)[0]
 
+    def mean_product(self, left: Component, right: Component) -> fmpq:
+        """The mean of a product over indices and outcomes; what only one factor depends on is averaged before they are multiplied."""
+        a, b = together(left, right)
+        return self.everywhere(self._averaged_where_constant(a, b) * self._averaged_where_constant(b, a))
+
+    def _averaged_where_constant(self, array: Component, other: Component) -> Component:
+        """The mean over the axes on which another array, with equally many, does not depend."""
+        for axis, (mine, length) in enumerate(zip(array.shape, other.shape, strict=True)):
+            if mine > 1 and length == 1:
+                array = self._mean_over(array, axis)
+        return array
+
+    def _mean_over(self, array: Component, axis: int) -> Component:
+        """The mean over an index, or over the outcomes of a sample."""
+        if axis < len(self.axes):
+            return array.sum(axis=axis, keepdims=True) / fmpq(array.shape[axis])
+        law = self.law(self.bits[axis - len(self.axes)][0])
+        parts = [p * array.take([i], axis=axis) for i, (p, _) in enumerate(law)]
+        return reduce(lambda left, right: left + right, parts)
+
     # --- numbers --------------------------------------------------------------------------------------------------
 
     def atom(self, atom: Atom, t: int) -> fmpq:
         """The value of a scalar at step t; of a sum over the run, whatever t."""
-        if (atom, t) not in self._numbers:
-            self._numbers[atom, t] = self._atom(atom, t)
-        return self._numbers[atom, t]
+        if (atom, t) not in self._atoms:
+            self._atoms[atom, t] = self._atom(atom, t)
+        return self._atoms[atom, t]
 
     def _atom(self, atom: Atom, t: int) -> fmpq:
         match atom:
@@ -295,7 +316,7 @@ class Run:
                 return fmpq(1)
             case Inner(left, right):
                 pairs = zip(self(left, t), self(right, t), strict=True)
-                return sum((self.everywhere(times(a, b)) for a, b in pairs), fmpq(0))
+                return sum((self.mean_product(a, b) for a, b in pairs), fmpq(0))
             case Value(name, point):
                 objective = self.setting.objective(name)
                 fresh, here = shifted(objective.gradient, AVERAGED), shifted(point, -AVERAGED)

@@ -71,7 +71,12 @@ def _bump(shape: Shape) -> Callable[[fmpq], fmpq]:
 
 def _slope(shape: Shape) -> Callable[[fmpq], fmpq]:
     c, e = shape.core, shape.width
-    return lambda z: ONE if abs(z) <= c else ZERO if abs(z) >= c + e else 1 - (abs(z) - c) / e
+
+    def value(z: fmpq) -> fmpq:
+        size = abs(z)
+        return ONE if size <= c else ZERO if size >= c + e else 1 - (size - c) / e
+
+    return value
 
 
 def _under_bump(shape: Shape) -> Callable[[fmpq], fmpq]:
@@ -90,12 +95,18 @@ def _under_bump(shape: Shape) -> Callable[[fmpq], fmpq]:
 
 
 def _clip(shape: Shape) -> Callable[[fmpq], fmpq]:
-    return lambda z: max(-shape.core, min(shape.core, z))
+    low, high = -shape.core, shape.core
+    return lambda z: low if z < low else high if z > high else z
 
 
 def _huber(shape: Shape) -> Callable[[fmpq], fmpq]:
     r = shape.core
-    return lambda z: z * z / 2 if abs(z) <= r else r * abs(z) - r * r / 2
+
+    def value(z: fmpq) -> fmpq:
+        size = abs(z)
+        return z * z / 2 if size <= r else r * size - r * r / 2
+
+    return value
 
 
 def each(function: Callable[[fmpq], fmpq], array: Component) -> Component:

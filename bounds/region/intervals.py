@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from math import ceil, inf, nextafter
 from typing import Any
@@ -93,7 +94,10 @@ def intersect(conditions: list[Condition], variable: sp.Symbol) -> list[Interval
     steps."""
     if variable.is_integer and not variable.is_positive:
         return _listed_pieces(lambda n: _all_hold(conditions, variable, Fraction(n)), conditions, variable)
-    ends = sorted((_End(*pair) for c in conditions for pair in crossings(c, variable)), key=lambda end: end.enclosure)
+    ends = sorted(
+        (_End(*pair) for c in conditions for pair in crossings(c.left, c.right, variable)),
+        key=lambda end: end.enclosure,
+    )
     if variable.is_integer:
         return _integer_pieces(conditions, variable, ends)
     return _real_pieces(conditions, variable, ends)
@@ -101,13 +105,15 @@ def intersect(conditions: list[Condition], variable: sp.Symbol) -> list[Interval
 
 def failing(conditions: list[Condition], variable: sp.Symbol, value: Fraction) -> list[str]:
     """Names of the conditions that fail at a value, decided exactly."""
-    table = {variable: exact(value)}
-    wrong = [c.name for c in conditions if not _holds(c.left.xreplace(table) - c.right.xreplace(table), c.relation)]
+    wrong = [c.name for c in conditions if not _holds(c.left, c.relation, c.right, variable, value)]
     return list(dict.fromkeys(name.partition("[")[0] for name in wrong))
 
 
-def _holds(difference: sp.Expr, relation: str) -> bool:
-    outcome = decided_sign(difference)
+@lru_cache(maxsize=4096)
+def _holds(left: sp.Expr, relation: str, right: sp.Expr, variable: sp.Symbol, value: Fraction) -> bool:
+    """Kept, as the search for a smallest conflict asks the same of one subset of the conditions after the other."""
+    table = {variable: exact(value)}
+    outcome = decided_sign(left.xreplace(table) - right.xreplace(table))
     return {"<": outcome < 0, "<=": outcome <= 0, ">": outcome > 0, ">=": outcome >= 0, "==": outcome == 0}[relation]
 
 
@@ -161,7 +167,9 @@ def _holds_at(conditions: list[Condition], variable: sp.Symbol, end: _End) -> bo
     if end.is_exact:
         return _all_hold(conditions, variable, end.low)
     for condition in conditions:
-        touches = any(low <= end.high and end.low <= high for low, high in crossings(condition, variable))
+        touches = any(
+            low <= end.high and end.low <= high for low, high in crossings(condition.left, condition.right, variable)
+        )
         if touches and condition.relation in ("<", ">"):
             return False
         if not touches and not _all_hold([condition], variable, (end.low + end.high) / 2):

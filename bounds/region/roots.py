@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import sympy as sp
@@ -17,23 +18,23 @@ from ..evaluation.enclosure import EnclosureError, enclose, ends
 from ..evaluation.evaluate import sign
 from ..language.notation import slack_symbol
 from ..language.reading import InputError
-from ..language.theorem import Condition
 
 Bracket = tuple[Fraction, Fraction]
 _BITS = 192
 _TOLERANCE = 1e-40
 
 
-def crossings(condition: Condition, variable: sp.Symbol) -> list[Bracket]:
-    """Enclosures of the positive values at which the two sides are equal or one of them has a pole."""
-    left, right = _clear_root(condition.left, condition.right, variable)
+@lru_cache(maxsize=1024)
+def crossings(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[Bracket, ...]:
+    """Enclosures of the positive values at which the two sides of a condition are equal or one of them has a pole."""
+    left, right = _clear_root(left, right, variable)
     if variable not in (left - right).free_symbols:
-        return []
+        return ()
     numerator, denominator = sp.fraction(sp.together(sp.powsimp(left - right)))
     found: list[Bracket] = []
     for part in (numerator, denominator):
         found += _positive_roots(part, variable)
-    return found
+    return tuple(found)
 
 
 def _clear_root(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[sp.Expr, sp.Expr]:
