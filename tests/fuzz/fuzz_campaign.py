@@ -40,6 +40,7 @@ import typer
 from fedco import cli, storage
 from fedco.bounds.language.definition import define
 from fedco.bounds.language.theorem import DeclarationError
+from fedco.bounds.optimum.model import GIVEN
 from fedco.bounds.registry import all_theorems
 from fedco.errors import InputError
 from fedco.suggestion import nearest
@@ -279,6 +280,51 @@ def commands(draw: Callable[..., Any]) -> list[str]:
         )
         line += draw(st.lists(extra | texts | numbers, max_size=3))
     return [part.replace("\0", "\N{REPLACEMENT CHARACTER}") for part in line]
+
+
+@st.composite
+def in_order(draw: Callable[..., Any]) -> list[str]:
+    """A command line that asks about any statement and of which every part is in order; the numbers are usual ones or of any size."""
+    name = draw(ids)
+    theorem = all_theorems()[name]
+    label = draw(st.sampled_from(sorted(theorem.statements)))
+    any_size = draw(st.booleans())
+    whole = st.sampled_from(["1", "2", "100", "1000000"] if any_size else ["1", "2", "3", "8"])
+    real = good_numbers if any_size else st.sampled_from(["1", "2", "1/3", "0.1", "1e-3", "7/9"])
+
+    def given_but(*left: str) -> list[str]:
+        asked = [(s, binding.quantity.domain) for s, binding in theorem.symbols(label).items() if s not in left]
+        values = [(s, draw(real if domain.endswith("real") else whole)) for s, domain in asked]
+        return [part for s, value in values for part in ("--set", f"{s}={value}")]
+
+    known = theorem.symbols(label)
+    free = [
+        s
+        for s, binding in known.items()
+        if binding.quantity.role == "hyperparameter" and binding.quantity.name not in GIVEN
+    ]
+    solved = draw(st.sampled_from(free or ["eta"]))
+    statement, eps = ["--statement", label], ["--eps", draw(real)]
+    budget = draw(st.sampled_from(["samples=100000", "rounds=100", "samples=1e9"]))
+    lines = {
+        "show": lambda: [name, *statement],
+        "bound": lambda: [
+            name,
+            *statement,
+            *given_but(),
+            *draw(st.sampled_from([[], ["--sensitivity"], ["--strict"]])),
+        ],
+        "admissible": lambda: [name, *statement, *given_but(solved), "--solve", solved],
+        "complexity": lambda: [name, *statement, *given_but(*free), *eps],
+        "tune": lambda: [name, *statement, *given_but(*free), *draw(st.sampled_from([eps, ["--budget", budget]]))],
+        "compare": lambda: [name, draw(ids), *eps],
+        "audit": lambda: [name],
+        "symbols": lambda: [name],
+        "constants": lambda: [name, *statement],
+        "prove": lambda: [name],
+    }
+    command = draw(st.sampled_from(["bound", "bound", "bound", "admissible", "admissible", "tune", *sorted(lines)]))
+    return [command, *lines[command](), *draw(st.sampled_from([[], ["--json"]]))]
 
 
 @st.composite
@@ -593,7 +639,7 @@ INPUTS: dict[str, tuple[st.SearchStrategy[Any], Callable[[Path, Any], str]]] = {
     "formula": (regular | regular | formulas | deep | texts, try_formula),
     "toml": (keys(), try_toml),
     "constants": (constants(), try_constants),
-    "command": (commands(), lambda folder, line: run_command(line)),
+    "command": (in_order() | commands(), lambda folder, line: run_command(line)),
     "work": (sound() | work(), try_work),
     "page": (hostile(), try_page),
     "bundle": (bundles(), try_bundle),
