@@ -236,6 +236,12 @@ def test_seeds_dealt_out_over_processes_give_the_same_bits(tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["run.npz.0-of-2", "run.npz.1-of-2"]
 
 
+def test_the_first_process_tells_how_far_it_is():
+    told = []
+    drive_in_processes(METHOD, PROBLEM, jobs=1, seeds=2, steps=3, progress=lambda *done: told.append(done))
+    assert told
+
+
 def test_what_cannot_be_dealt_out_is_refused():
     rows = Start(x=torch.zeros(2, 3, dtype=torch.float64))
     for wrong, message in ((dict(jobs=0), "at least 1 process"), (dict(jobs=2, start=rows), "one row for all")):

@@ -2,6 +2,7 @@
 
 import doctest
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -230,6 +231,24 @@ def test_two_factors_that_both_differ_are_refused():
         one * one
     with pytest.raises(NotApplicable, match="quotient"):
         torch.ones(2) / one
+
+
+def test_the_further_term_passes_differences_on_with_its_smoothness():
+    """Gradients at points 1/10 apart are 3/10 apart and what the oracle is off by; without the term there is none."""
+    found = []
+    for smoothness in (0.0, 3.0):
+        made = problem("feddro_homogeneous")
+        names = ("inner_sample_lipschitz", "inner_sample_smoothness", "outer_lipschitz", "outer_smoothness")
+        flat = {name: Certificate(name, 0.0, "upper", "Constant.") for name in names}
+        name = "noncompositional_sample_smoothness"
+        made = SimpleNamespace(
+            kind=made.kind, name=made.name, clients=made.clients,
+            certificates={**flat, name: Certificate(name, smoothness, "upper", "Chosen.")},
+        )  # fmt: skip
+        model = rounding._Model(made, FedDRO(eta=0.1, beta=0.1, I=4), 1e-3, rounding._Size)
+        found.append(model.extra_gradient(torch.full((1, 2, 1), 0.1, dtype=torch.float64).as_subclass(rounding._Size)))
+    assert found[0] is None  # nothing is added where there is no further term
+    assert torch.allclose(found[1].as_subclass(torch.Tensor), torch.full((1, 2, 1), 1e-3 + 0.3, dtype=torch.float64))
 
 
 def test_an_estimate_bounds_nothing():

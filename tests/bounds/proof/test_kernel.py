@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from fedco.bounds.proof.kernel import (
     COMMUNICATION,
@@ -664,6 +665,19 @@ def test_drift_with_noise():
     }.items():
         with pytest.raises(ProofError, match=message):
             noisy(**given)
+
+
+def test_drift_of_a_known_move_that_is_bounded_by_a_quantity():
+    """(1 + a) I(I-1)/2 with a = 1. No run needs more, and at I = 2 one needs all: its first move is the whole drift."""
+    table = noisy("centred", growth="X").table
+    (coefficient,) = (c for atom, c in table.items() if repr(atom) != "1")
+    assert coefficient == 1 - 2 * (I * (I - 1) / 2)
+    bound = -next(c for atom, c in noisy("centred", growth="X", weight=3 * ONE).table.items() if repr(atom) == "1")
+    assert bound == T * (1 + ONE / 3) * (I - 1) / 2 * SIGMA  # (1 + 1/a) (I-1)/2 for each of the T steps
+    for steps in range(2, 8):
+        sums = np.tril(np.ones((steps, steps)), -1)  # the drift at each step of a round, from the moves before it
+        worst = float(np.linalg.eigvalsh(sums.T @ sums)[-1])
+        assert worst <= steps * (steps - 1) / 2 + 1e-12 and (steps > 2 or worst == pytest.approx(1))
 
 
 def test_an_assumption_about_the_mean_over_an_index():
