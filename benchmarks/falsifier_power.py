@@ -9,7 +9,8 @@ the stated one (a negative term that is dropped), or the kernel accepts the stat
 well (a coefficient with slack): `--tell-apart` asks this after a search, dropped terms first. Of the others that are not
 found nothing is known.
 
-    python benchmarks/falsifier_power.py [--seconds 60] [--relaxed 60] [--only baselines. ...] [--results FILE]
+    python benchmarks/falsifier_power.py [--seconds 60] [--relaxed 60] [--classes "term dropped" ...] [--only baselines. ...]
+        [--results FILE]
     python benchmarks/falsifier_power.py --tell-apart | --table [--results FILE]
 
 Seconds are of processor time, so that a busy machine finds as much as an idle one: `--seconds` for each statement, that is for all its
@@ -212,6 +213,7 @@ def main() -> None:
     )
     parser.add_argument("--relaxed", type=float, default=60.0, help="processor time for each relaxed condition")
     parser.add_argument("--only", nargs="*", default=[], help="starts of theorem ids, searched in this order")
+    parser.add_argument("--classes", nargs="*", choices=[*CLASSES], default=[*CLASSES], help="what is planted")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--results", type=Path, default=Path("falsifier_power.jsonl"))
     parser.add_argument("--table", action="store_true", help="the table of what there is, without searching")
@@ -224,6 +226,7 @@ def main() -> None:
     done = {(row["theorem"], row["statement"], row["change"]) for row in rows}
     for theorem, label, changes in [] if options.table or options.tell_apart else plans(options.only):
         left = [item for item in changes if (theorem.id, label, str(item[1])) not in done]
+        left = [item for item in left if item[0] in options.classes]
         if not left:
             continue
         seconds = options.relaxed if left[0][1].way == "relaxed" else options.seconds
