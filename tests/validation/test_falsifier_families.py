@@ -177,3 +177,19 @@ def test_an_interval_that_a_crowd_leaves_is_refused() -> None:
     assert 0 < low <= mean * Q(3, 2) and high < 10 * mean + 1
     with pytest.raises(CannotReplay, match="too few clients"):
         crowd.square(kept, 100, 10**60, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("meta_fl.theorem_8", "corrected"),
+        ("baselines.local_sgd_heterogeneity", "printed"),
+        ("comfedl.lemma_3_step", "composed"),
+    ],
+)
+def test_the_effort_of_every_island_is_known(name: str, label: str) -> None:
+    """A search that comes to an island asks for it, whatever its noise is."""
+    target = target_of(get_theorem(name), label)
+    listed = islands(target, Formula(target.theorem, label))
+    assert all(0 < island.effort(64) < island.effort(4096) < 1000 for island in listed)
+    assert {i.law for i in listed} >= {"meta_fl.theorem_8": {"", "powers", "rounds", "crowd"}}.get(name, {""})

@@ -25,7 +25,7 @@ from .lemma import Place, balanced, rounding_of, rows_of, trace_of, unseen
 from .long_run import Counted, floor_of, long_squares, stretched
 from .noise import Lanes, Run, expected_squares, moments, paths, signs_of
 from .properties import imposing
-from .rounds import Chosen, RandomRound, masks
+from .rounds import Chosen, RandomRound, choices, masks
 from .spaces import SILENT_BOWL, Space, in_unit
 
 Array = np.ndarray
@@ -40,6 +40,8 @@ FOREVER = 1e60
 REJECTED, _ASTRAY = -30.0, -12.0
 _BISECTIONS, _STEP_POWERS = 46, 30.0
 _REST_BISECTIONS = 30
+_ROUNDS_TRIED = 5
+"""Rounds with a part of the clients that say what an endless run of them does."""
 _AFFINE = 1e-7
 """A round that bends by less, in units of the interval that it keeps, may be affine."""
 _MOST, _LED, _FAR = 0.5, -6.0, -9.0
@@ -163,8 +165,19 @@ class Island:
             return _EACH_GENERATION + begun + 3 * self.period * (_EACH_STEP + lanes * _EACH_LANE_STEP)
         rest = (_REST_BISECTIONS + 3) * (self.period + _EACH_RUN_BEGUN)
         steps = rest if self.stays else self.walked
-        lanes = count * (2**self.bits if self.law == "crowd" else len(self._lanes) if self.law else 1) * self.clients
+        if self.law == "rounds":
+            steps = _ROUNDS_TRIED * (self.period + _EACH_RUN_BEGUN)
+        lanes = count * self._lane_count * self.clients
         return _EACH_GENERATION + steps * (_EACH_STEP + lanes * _EACH_LANE_STEP)
+
+    @property
+    def _lane_count(self) -> int:
+        """Runs that an instance takes."""
+        if self.law == "rounds":
+            return len(choices(self.clients, round(self.share * self.clients)))
+        if self.law == "crowd":
+            return 2**self.bits
+        return len(self._lanes) if self.law else 1
 
     @cached_property
     def alone(self) -> Panel:
