@@ -44,6 +44,12 @@ def test_noise_of_gradients_shows_the_noise_term_of_meta_learning(name: str) -> 
     assert found.ratio > 2 and any(found.claimed.instance.parameters["gradient_noise"])
 
 
+def test_one_of_two_clients_in_a_round_shows_the_sampling_term_where_fine_tuning_is_short() -> None:
+    """The bias of the first-order method, which stays in the bound, vanishes with the fine-tuning step."""
+    found = found_on("meta_fl.theorem_8_FO", "corrected", "sampling", lambda i: i.law == "rounds" and "short" in i.name)
+    assert found.ratio > 2 and found.claimed.hyperparameters["r"] == Q(1, 2)
+
+
 def test_long_rounds_of_many_clients_show_the_drift_by_heterogeneity() -> None:
     """Where everything that is divided by clients and samples is gone, in a run of 1e12 steps without noise."""
     found = found_on(

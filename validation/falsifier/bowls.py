@@ -122,7 +122,15 @@ def shared_composite(cube: Cube, clients: int, settings: Mapping[str, int]) -> P
 
 def meta(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """One Hessian that is 1 as far as the fine-tuning steps of two tilted clients lead, and falls slowly beyond."""
-    alpha = cube.log(-1, 3)
+    return _tilted(cube, clients, settings, cube.log(-1, 3))
+
+
+def meta_short(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """The same with short fine-tuning steps, without which a bias remains."""
+    return _tilted(cube, clients, settings, cube.log(-7, -1))
+
+
+def _tilted(cube: Cube, clients: int, settings: Mapping[str, int], alpha: Array) -> Parameters:
     far = (1 + alpha) ** settings["nu"] * cube.log(0.2, 1.5)
     fall = far * cube.log(-1, 2)
     one, zero = np.ones_like(alpha), np.zeros_like(alpha)

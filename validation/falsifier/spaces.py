@@ -339,7 +339,10 @@ NOISY: Mapping[str, tuple[Space, ...]] = {
 """Kind -> the spaces whose runs are affine in their noise, where the family of the kind has noise."""
 
 PARTIAL: Mapping[str, tuple[Space, ...]] = {
-    "meta": (Space("quadratic losses, tilted by client", bowls.meta, clients=(2,)),),
+    "meta": (
+        Space("quadratic losses, tilted by client", bowls.meta, clients=(2,)),
+        Space("quadratic losses, tilted by client, short fine-tuning steps", bowls.meta_short, clients=(2,)),
+    ),
 }
 """Kind -> the spaces on which rounds are affine, for runs in which a part of the clients takes part."""
 
