@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import fedco
 import numpy as np
@@ -42,3 +42,19 @@ def test_a_plot_is_over_one_array():
     for refused in (two, square):
         with pytest.raises(InputError, match="one array of one dimension"):
             refused.plot()
+
+
+def test_the_bars_of_terms_have_the_unit_of_the_metric_and_those_of_constants_none():
+    with_terms = THEOREM.bound("printed", strict=False, **POINT, eta="1/100")
+    label = with_terms.plot().figure.axes[0].get_xlabel()
+    assert "F(" in label and "[f]" in label and "[x]" in label, "E |grad F|^2: f^2 / x^2"
+    without = replace(with_terms, terms={}, total=None, derived={"c": 2.0, "d": 3.0})
+    assert without.plot().figure.axes[0].get_xlabel().startswith("value")
+    assert without.plot().data == {"terms": [3.0, 2.0]}
+
+
+@pytest.mark.parametrize(("points", "more"), [(19, False), (20, False), (21, True)])
+def test_what_is_not_printed_is_said(points: int, more: bool):
+    found = THEOREM.bound("printed", strict=False, **POINT, eta=np.geomspace(1e-3, 1, points))
+    assert (f"the first 20 of {points} points" in found.to_markdown()) is more
+    assert len(found.sheet().tables[0].rows) == min(points, 20)

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import fedco
 import pytest
 import sympy as sp
-from fedco.bounds.audit import keeping
+from fedco.bounds.audit import keeping, status
 from fedco.bounds.audit.checks import audit
-from fedco.bounds.audit.status import _gives
+from fedco.bounds.audit.status import _breaks, _gives
 from fedco.bounds.language.rendering import lines_about, notes_about
 from fedco.bounds.language.theorem import Condition
 from fedco.bounds.language.typesetting import _balanced
@@ -70,3 +70,14 @@ def test_what_is_said_beside_a_number_is_said_in_its_text():
 )
 def test_parentheses_are_balanced_where_each_is_closed_after_it_was_opened(inside, whole):
     assert _balanced(inside) is whole
+
+
+def test_an_instance_with_a_right_side_of_its_own_breaks_no_other_statement(monkeypatch):
+    """Its left side may exceed the other right side: that it is about that statement is not known."""
+    item = SimpleNamespace(claim="c", case=lambda: SimpleNamespace(right=own), sides=lambda case: ((2, 2), (1, 1)))
+    monkeypatch.setattr(status, "refutations", lambda: {"with": item, "without": item})
+    monkeypatch.setattr(status, "right_side", lambda claim, label, case: (1, 1))
+    own = (1, 1)
+    assert not _breaks.__wrapped__("with", "composed")
+    own = None
+    assert _breaks.__wrapped__("without", "composed")

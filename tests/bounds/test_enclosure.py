@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import fedco
@@ -10,6 +11,7 @@ import pytest
 import sympy as sp
 from fedco.bounds.evaluation.enclosure import Enclosure, EnclosureError, enclose, enclose_bound
 from fedco.bounds.evaluation.evaluate import bound, complete
+from fedco.bounds.language.recursion import root, step_function
 from fedco.bounds.language.theorem import put_in
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,3 +114,20 @@ def test_a_root_of_a_long_number_is_not_factored():
     assert time.process_time() - began < 5
     assert abs(sp.log(found.evalf(30)) - sp.log(sp.Float(3, 30)) - 2 * sp.log(sp.Float(size, 30))) < 1e-20
     assert put_in(sp.sqrt(x**2 + 1), {x: sp.Rational(3, 4)}) == sp.Rational(5, 4)
+
+
+def test_a_recursion_may_have_a_number_on_the_left():
+    """x -> 3 - sqrt(x)/2 + 1/x five times from 2, against the same steps in decimals."""
+
+    def rule(steps, value):
+        for _ in range(steps):
+            value = 3 - root(value) / 2 + 1 / value
+        return value
+
+    ball = enclose(step_function("left", rule, "left", lazy=True)(x, sp.Integer(2)), {x: sp.Integer(5)})
+    with localcontext() as context:
+        context.prec = 60
+        value = Decimal(2)
+        for _ in range(5):
+            value = 3 - value.sqrt() / 2 + 1 / value
+    assert abs(ball.lower - Fraction(value)) < Fraction(1, 10**30) and ball.width < Fraction(1, 10**30)

@@ -266,3 +266,8 @@ def test_the_nearest_name():
     assert nearest("ojective_gap", ("objective_gap", "step_size")) == "the nearest is objective_gap"
     assert nearest("ETA", ("eta", "L")) == "the nearest is eta"
     assert nearest("x", ()) == "no known name is near"
+
+
+@pytest.mark.parametrize(("text", "value"), [("sqrt(0)", 0), ("0**2", 0), ("0**0", 1), ("(L - L)**(1/3)", 0)])
+def test_powers_of_0_that_are_numbers(text: str, value: int):
+    assert read_formula(text, NAMES) == value

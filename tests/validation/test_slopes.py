@@ -101,3 +101,12 @@ def test_a_claim_at_the_end_of_the_interval_is_allowed():
     estimate = SlopeEstimate(-0.5, -0.75, -0.25, 0.95, 8)
     assert estimate.no_slower_than(-0.75) and not estimate.no_slower_than(-0.76)
     assert estimate.contains(-0.75) and estimate.contains(-0.25) and not estimate.contains(-0.24)
+
+
+def test_the_interval_of_three_seeds_is_that_of_the_t_test():
+    """Three curves c T^a with a = -1, -0.6 and -0.2, against the one-sample t-interval of scipy."""
+    exponents = np.array([-1.0, -0.6, -0.2])
+    found = slope_interval(HORIZONS, 5 * HORIZONS ** exponents[:, None], coverage=0.9)
+    wanted = stats.ttest_1samp(exponents, 0).confidence_interval(0.9)
+    assert (found.lower, found.upper) == pytest.approx(tuple(wanted)) and found.slope == pytest.approx(-0.6)
+    assert found.upper - found.slope == pytest.approx(2.919986 * 0.4 / 3**0.5, rel=1e-6)  # t of 2 degrees of freedom

@@ -240,3 +240,17 @@ def test_false_verdicts_are_as_rare_as_claimed_on_a_skewed_law_at_the_bound():
         values = (rng.random(20) < 0.01).astype(float)
         counts[judge(values, 0.01, alpha=F(1, 100), cap=1, certificates_kind="exact").outcome] += 1
     assert counts[Outcome.SUPPORTED] + counts[Outcome.REFUTED] <= 2
+
+
+def test_a_verdict_without_a_run_has_no_seeds():
+    exact = judge_exact(F(1, 2), F(1), certificates_kind="exact")
+    for verdict in (exact, not_applicable("claim", "reason")):
+        assert verdict.seeds == verdict.to_dict()["seeds"] == 0
+        assert verdict.alpha is None and "seeds" not in str(verdict)
+
+
+def test_a_value_below_0_by_the_resolution_is_0_and_by_more_is_an_error():
+    edge = judged([-0.25, 0.5], resolution=0.25)
+    assert edge.seeds == 2 and edge.outcome is Outcome.INCONCLUSIVE and edge.bracket.lower >= 0
+    with pytest.raises(ValueError, match="values"):
+        judged([math.nextafter(-0.25, -1), 0.5], resolution=0.25)
