@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import runpy
+import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
 import fedco
 import pytest
 import sympy as sp
-from fedco.bounds.audit import keeping, status
+from fedco.bounds import papers as built_in
+from fedco.bounds.audit import caution, keeping, ledger, status
 from fedco.bounds.audit.checks import audit
 from fedco.bounds.audit.status import _breaks, _gives
 from fedco.bounds.language.rendering import lines_about, notes_about
@@ -81,3 +84,24 @@ def test_an_instance_with_a_right_side_of_its_own_breaks_no_other_statement(monk
     assert not _breaks.__wrapped__("with", "composed")
     own = None
     assert _breaks.__wrapped__("without", "composed")
+
+
+@pytest.mark.parametrize(("given", "written"), [([], "a"), (["c"], "c")])
+def test_ledgers_of_the_papers_that_are_named_or_of_all(given, written, monkeypatch):
+    """Run as a program; a paper without a folder is refused by its name."""
+    monkeypatch.setattr(sys, "argv", ["keeping", *given])
+    monkeypatch.setattr(built_in, "built_in_keys", lambda: ("a", "b"))
+    monkeypatch.setattr(ledger, "folder_of", lambda key: None)
+    monkeypatch.delitem(sys.modules, keeping.__name__)
+    with pytest.raises(ValueError, match=f"^{written}: no folder"):
+        runpy.run_module(keeping.__name__, run_name="__main__")
+
+
+@pytest.mark.parametrize(
+    ("names", "more"), [(("one",), ""), (("one", "two"), " and 1 more"), (("a", "b", "c"), " and 2 more")]
+)
+def test_how_many_instances_break_a_statement(names, more, monkeypatch):
+    monkeypatch.setattr(caution, "refuted_by", lambda statement: names)
+    found = caution.caution(fedco.theorem("baselines.local_sgd").statement("printed"))
+    assert found.status == "refuted" and found.bundles == names
+    assert found.text.endswith(f"docs/refutations/{names[0]}.json{more}")

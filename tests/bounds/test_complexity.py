@@ -6,10 +6,12 @@ from pathlib import Path
 
 import fedco
 import pytest
+from fedco.bounds.cost import sensitivity
 from fedco.bounds.cost.comparison import compare
 from fedco.bounds.cost.complexity import complexity
 from fedco.bounds.cost.sensitivity import elasticities, pareto, shares
 from fedco.bounds.language.reading import InputError
+from fedco.bounds.optimum.tuning import tune
 from inverse_cases import FCSG, FEDDRO, plain
 
 ONE_SAMPLE = {**FEDDRO, "b": 1}
@@ -101,3 +103,19 @@ def test_what_cannot_be_compared_is_refused():
         compare("1/2", kind="convex")
     with pytest.raises(InputError, match="no terms"):
         elasticities(fedco.theorem("fcsg.lemma_a_2").statement("printed"), {})
+
+
+@pytest.mark.parametrize("points", [2, 3, 5])
+def test_a_front_is_made_of_as_many_schedules_as_were_asked_for(points: int, monkeypatch):
+    asked = []
+
+    def noted(*given, **options):
+        asked.append(options["cost"])
+        return tune(*given, **options)
+
+    monkeypatch.setattr(sensitivity, "tune", noted)
+    statement = fedco.theorem("fcsg.theorem_4_1").statement("corrected")
+    front = pareto(statement, FCSG, "1/2", points=points)
+    assert asked[:2] == ["samples", "rounds"] and len(asked) == points >= len(front)
+    weights = [cost["rounds"] for cost in asked[2:]]
+    assert weights == sorted(set(weights)) and all(weight > 0 for weight in weights)

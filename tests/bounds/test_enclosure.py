@@ -131,3 +131,23 @@ def test_a_recursion_may_have_a_number_on_the_left():
         for _ in range(5):
             value = 3 - value.sqrt() / 2 + 1 / value
     assert abs(ball.lower - Fraction(value)) < Fraction(1, 10**30) and ball.width < Fraction(1, 10**30)
+
+
+def test_a_rule_that_compares_is_decided_or_refused():
+    """Whether sqrt(v)^2 < 2: at v = 2 no number of digits tells."""
+
+    def rule(steps, value):
+        return Fraction(steps) if root(value) * root(value) < 2 else Fraction(0)
+
+    function = step_function("compares", rule, "compares", lazy=True)
+    for value, wanted in ((sp.Rational(3, 2), 5), (sp.Integer(3), 0)):
+        ball = enclose(function(x, value), {x: sp.Integer(5)})
+        assert (ball.lower, ball.upper) == (wanted, wanted)
+    with pytest.raises(EnclosureError, match="which is smaller"):
+        enclose(function(x, sp.Integer(2)), {x: sp.Integer(5)})
+
+
+def test_a_rule_may_have_symbols_beside_numbers():
+    function = step_function("mixed", lambda steps, base, more: base**steps + more, "mixed")
+    assert function(sp.Integer(2), x, sp.Integer(3)) == x**2 + 3
+    assert function(sp.Integer(2), sp.Rational(1, 2), sp.Integer(3)) == sp.Rational(13, 4)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from fedco import theorem
 from fedco.bounds import InputError
-from fedco.bounds.language.reading import read_number, read_value, read_values, split_assignment
+from fedco.bounds.language.reading import read_number, read_value, read_values, shown_name, split_assignment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -266,3 +266,9 @@ def test_an_unknown_theorem_is_refused(name):
 def test_only_hyperparameters_can_be_solved_for(solve):
     with pytest.raises(InputError):
         THEOREM.admissible(solve, "printed", L_f=1)
+
+
+def test_a_long_or_strange_name_is_cut_at_thirty_characters():
+    assert shown_name("gap_2") == "gap_2" and shown_name("a b") == "'a b'"
+    assert shown_name("?" * 31) == repr("?" * 30)
+    assert shown_name("x" * 61) == "x" * 61 and shown_name("x" * 62) == repr("x" * 30)

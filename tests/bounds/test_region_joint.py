@@ -16,8 +16,9 @@ from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Statement
 from fedco.bounds.region.admissible import region_picture
 from fedco.bounds.region.conditions import reduced
-from fedco.bounds.region.intervals import failing
+from fedco.bounds.region.intervals import Interval, failing
 from fedco.bounds.region.joint import holds_at
+from fedco.bounds.region.pictures import intervals_plot
 from inverse_cases import constants, seeds, solvable
 from registry_cases import THEOREMS
 
@@ -35,7 +36,10 @@ def check_pair(name: str, label: str, first: str, second: str, rng) -> bool:
     try:
         region = theorem.admissible((first, second), label, **values)
     except InputError as error:
-        assert any(word in str(error) for word in ("missing", "posynomial", "inside", "one at a time", "cannot solve"))
+        assert any(
+            word in str(error)
+            for word in ("missing", "without a value", "posynomial", "inside", "one at a time", "cannot solve")
+        )
         return False
     conditions = reduced(theorem.statement(label), (first, second), values)
     symbols = [theorem.notation[v].symbol for v in (first, second)]
@@ -283,3 +287,37 @@ def test_an_end_is_open_where_one_of_the_conditions_behind_it_is_strict(relation
         found = solved("eta", "beta", a=f"eta*L {first} beta", b=f"beta {second} 1/2").intervals["eta"]
         assert (found.upper, found.upper_closed) == (0.5, closed)
         assert set(found.binding["upper"].split(", ")) == {"a", "b"}
+
+
+def test_the_ends_of_a_whole_number_belong_to_its_set():
+    """eta <= p (1 - p/10): 1.6 at p = 2, 2.1 at 3 and at 7, 1.6 at 8, at most 2.5 at 5."""
+    region = solved("eta", "p", a="p/10 + eta*L/p <= 1", b="eta*L >= 2")
+    whole = region.intervals["p"]
+    assert (whole.lower, whole.upper, whole.lower_closed, whole.upper_closed) == (3, 7, True, True)
+    assert (
+        2 <= region.intervals["eta"].lower < 2 * (1 + 3e-9) and 2.5 * (1 - 3e-9) < region.intervals["eta"].upper <= 2.5
+    )
+    region = solved("beta", "p", a="beta + p/(21*beta) <= 1", b="p >= 5/2")  # p <= 21 beta (1 - beta) <= 5.25
+    whole = region.intervals["p"]
+    assert (whole.lower, whole.upper, whole.lower_closed, whole.upper_closed) == (3, 5, True, True)
+    assert "programming" in region.note
+
+
+def test_what_two_satisfy_together_is_a_table_and_what_one_satisfies_is_not():
+    pair, alone = solved("eta", "p", a="eta*L*p <= 1"), solved("eta", a="eta*L <= 1")
+    titles = [[table.name for table in found.sheet().tables] for found in (pair, alone)]
+    assert ["together they satisfy" in each for each in titles] == [True, False]
+    assert all(each[0] == "admissible values" for each in titles)
+
+
+def test_intervals_are_drawn_one_below_the_other_in_colours_of_their_own():
+    theorem = fedco.theorem("feddro.theorem_5_1")
+    rows = [("eta", Interval(0.0, 0.5, False, True, {"lower": None, "upper": "a"}))]
+    rows += [("beta", Interval(2.0, 4000.0, True, False, {"lower": "b", "upper": "c"}))]
+    plot = intervals_plot(theorem.statement("printed"), rows)
+    (axes,) = plot.figure.axes
+    bars = [line for line in axes.lines if line.get_linewidth() == 5]
+    assert [list(bar.get_ydata()) for bar in bars] == [[0, 0], [1, 1]] and len({bar.get_color() for bar in bars}) == 2
+    left, right = axes.get_xlim()
+    assert left < 0.5 < 4000 < right and list(bars[1].get_xdata()) == [2, 4000] and bars[0].get_xdata()[0] == left
+    assert plot.data == {"lower": [0.0, 2.0], "upper": [0.5, 4000.0]}

@@ -231,3 +231,13 @@ def test_the_fewest_samples_are_found_where_they_take_more_than_a_billion_steps(
     )
     least = 4 * (2 / target) * (smoothness * noise**2 / target)
     assert found.values["T"] > 10**9 and 1 <= found.values["T"] * found.values["b"] / least < 1 + Fraction(1, 10**6)
+
+
+@pytest.mark.parametrize(
+    ("ends", "wanted"), [((None, "1/10"), (0, 0.1)), (("1/20", None), (0.05, inf)), (("1/20", "1/10"), (0.05, 0.1))]
+)
+def test_a_range_with_one_end_leaves_the_other_to_the_domain(ends, wanted):
+    constants = {"L": 2, "G": 3, "sigma": 1, "F_gap": 5, "p": 4, "N": 8}
+    made = model(fedco.theorem("baselines.local_sgd").statement("printed"), constants)
+    assert make_task(made, {"T": 1000}, None, None, {"eta": ends}).box()["eta"] == pytest.approx(wanted)
+    assert make_task(made, {"T": 1000}, None, None, {"b": (None, 7)}).box()["b"] == (1, 7)

@@ -170,6 +170,11 @@ def test_it_reads_as_a_mathematician_writes_it():
     assert latex_of(chosen, chosen.condition("step_size").right).startswith(r"\frac{1}{\sqrt{8 \left(\frac{L_F^{2}}")
     assert latex(sp.sqrt(a) * sp.sqrt(b) / sp.sqrt(c), NONE) == r"\sqrt{\frac{a b}{c}}"
     assert latex(c * (2 * a + 2 * b), NONE) == "2 c (a + b)"
+    assert latex((a + b) / (2 * d), NONE) == r"\frac{a + b}{2 d}"
+    assert latex((a + b + c) / (2 * d), NONE) == r"\frac{1}{2 d} (a + b + c)", "a long sum stands beside a fraction"
+    assert latex((a + 1 / b) / (2 * d), NONE) == r"\frac{1}{2 d} \left(a + \frac{1}{b}\right)", (
+        "so does one with a fraction"
+    )
 
 
 def test_derived_constants_stay_names_and_are_defined_below():

@@ -9,6 +9,7 @@ from fedco.validation.statistics import calibration, evalues
 from fedco.validation.statistics.calibration import (
     LEVELS,
     Law,
+    Placement,
     calibrate,
     clopper_pearson,
     engine_fingerprint,
@@ -139,3 +140,14 @@ def test_the_stored_calibration_is_of_a_million_runs_of_this_engine():
     assert exceedances(result) == [] and len(exceedances(result, "t_interval")) > 50
     million_to_one = [cell["e_value"][str(LEVELS[-1])]["count"] for cell in result["cells"] if cell["e_value"]]
     assert max(million_to_one) <= 8  # P(Poisson(1) > 8) = 1e-6
+
+
+def test_the_evidence_is_that_of_the_verdict_which_would_be_false():
+    """Values far over the bound refute it and do not support it; values far under it the other way round."""
+    coin = Law("coin", 0.5, 1.0, lambda rng, shape: rng.random(shape).round())
+    refuted, supported = (Placement("at", verdict, 1.0) for verdict in ("REFUTED", "SUPPORTED"))
+    high, low = np.full((1, 50), 0.9), np.full((1, 50), 0.1)
+    assert calibration._log_e(coin, refuted, high) > 5 and calibration._log_e(coin, refuted, low) < 0
+    assert calibration._log_e(coin, supported, low) > 5 and calibration._log_e(coin, supported, high) < 0
+    uncapped = Law("no cap", 0.5, None, coin.draw)
+    assert calibration._log_e(uncapped, refuted, high) > 5 and calibration._log_e(uncapped, supported, low) == -np.inf
