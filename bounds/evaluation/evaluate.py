@@ -180,7 +180,7 @@ def _expanded(expr: sp.Expr) -> sp.Expr:
     """Expanded, or as it is where sympy cannot simplify one of its roots (see `put_in`)."""
     try:
         return sp.expand(expr)
-    except ValueError:
+    except (ValueError, OverflowError):
         return expr
 
 

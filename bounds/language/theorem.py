@@ -315,12 +315,12 @@ of 2048 bits takes milliseconds, of 40,000 bits ten seconds."""
 
 def put_in(expr: sp.Expr, known: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
     """The expression at a point. Roots that sympy 1.14 cannot simplify stay as they are: those of long numbers, and those with which
-    it gives up with a ValueError, as two factors are nearly equal."""
-    if not any(_is_long(base.xreplace(known)) for base in _under_roots(expr)):
-        try:
+    it gives up: with a ValueError, as two factors are nearly equal, or an OverflowError, as a number has more than 1024 bits."""
+    try:
+        if not any(_is_long(base.xreplace(known)) for base in _under_roots(expr)):
             return expr.xreplace(known)
-        except ValueError:
-            pass
+    except (ValueError, OverflowError):
+        pass
     with sp.evaluate(False):
         return expr.xreplace(known)
 

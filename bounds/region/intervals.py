@@ -15,7 +15,7 @@ import sympy as sp
 from ..evaluation.evaluate import exact
 from ..language.quantities import MAX_STEPS
 from ..language.result import rounded_down, rounded_up, tex_number
-from ..language.theorem import Condition
+from ..language.theorem import Condition, put_in
 from .roots import Bracket, crossings, decided_sign
 
 _STEP = Fraction(1, 10**12)
@@ -113,7 +113,13 @@ def failing(conditions: list[Condition], variable: sp.Symbol, value: Fraction) -
 def _holds(left: sp.Expr, relation: str, right: sp.Expr, variable: sp.Symbol, value: Fraction) -> bool:
     """Kept, as the search for a smallest conflict asks the same of one subset of the conditions after the other."""
     table = {variable: exact(value)}
-    outcome = decided_sign(left.xreplace(table) - right.xreplace(table))
+    low, high = put_in(left, table), put_in(right, table)
+    try:
+        difference = low - high
+    except (ValueError, OverflowError):  # as in `put_in`
+        with sp.evaluate(False):
+            difference = low - high
+    outcome = decided_sign(difference)
     return {"<": outcome < 0, "<=": outcome <= 0, ">": outcome > 0, ">=": outcome >= 0, "==": outcome == 0}[relation]
 
 

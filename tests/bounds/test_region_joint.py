@@ -321,3 +321,31 @@ def test_intervals_are_drawn_one_below_the_other_in_colours_of_their_own():
     left, right = axes.get_xlim()
     assert left < 0.5 < 4000 < right and list(bars[1].get_xdata()) == [2, 4000] and bars[0].get_xdata()[0] == left
     assert plot.data == {"lower": [0.0, 2.0], "upper": [0.5, 4000.0]}
+
+
+@pytest.mark.parametrize(("count", "most"), [("K", 2), ("b", 1)])
+def test_a_root_of_a_number_of_more_than_1024_bits_is_decided(count, most):
+    """sympy gives up on such a root, which stands at a point between two ends of eta; the count's range is that beside beta."""
+    values = {
+        "L_h": "15/2",
+        "L_f": "21/8",
+        "L_g": "19/9",
+        "B_f": "27/10",
+        "B_g": "11/10",
+        "sigma_h": "4/7",
+        "sigma_g": 10,
+    }
+    values |= {
+        "delta_g": "14/3",
+        "Delta_h": "11/10",
+        "Delta_g": "29/4",
+        "Phi_gap": "8/3",
+        "y_err": "18/11",
+        "I": 8,
+        "T": 43688,
+    }
+    values |= {"b": 3} if count == "K" else {"K": 4}
+    theorem = fedco.theorem("feddro.corollary_1")
+    ranges = [theorem.admissible((count, other), "corrected", **values).intervals[count] for other in ("eta", "beta")]
+    assert ranges[0].upper == ranges[1].upper == most
+    assert ranges[0].lower == ranges[1].lower == 1
