@@ -93,7 +93,7 @@ def _best(rank: Any, task: Task, found: Found, whole: list[str]) -> list[dict[st
                     scaled = np.floor(found.point[name] * centre / moved + _TOLERANCE) + (name in raised)
                     point[name] = np.clip(scaled, max(box[name][0], 1.0), box[name][1])
                 keep(point, moved)
-    ordered = sorted(seen.values(), key=lambda item: (item[0], tuple(item[1].values())))
+    ordered = sorted(seen.values(), key=lambda item: item[0])
     return [chosen for value, chosen in ordered[:_SOLVED] if value < found.value * (1 + 1e-4)]
 
 
