@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -122,6 +122,10 @@ class Condition:
         if self.relation in (">", ">="):
             return self.left - self.right
         return -sp.Abs(self.left - self.right)
+
+    def at(self, known: Mapping[sp.Symbol, sp.Expr]) -> Condition:
+        """The condition with expressions in the place of symbols, see `put_in`."""
+        return replace(self, left=put_in(self.left, known), right=put_in(self.right, known))
 
     def __str__(self) -> str:
         return f"{self.left} {self.relation} {self.right}"

@@ -181,9 +181,7 @@ def _substituted(made: Model, symbol: sp.Symbol, formula: sp.Expr) -> Model:
         free=tuple(binding for binding in made.free if binding.symbol != symbol),
         determined={**determined, str(symbol): formula},
         terms={name: expr.xreplace(table) for name, expr in made.terms.items()},
-        conditions=tuple(
-            Condition(c.name, c.left.xreplace(table), c.relation, c.right.xreplace(table)) for c in made.conditions
-        ),
+        conditions=tuple(c.at(table) for c in made.conditions),
         costs={name: expr.xreplace(table) for name, expr in made.costs.items()},
     )
 

@@ -78,9 +78,7 @@ def _eliminate(
             break
         symbol, formula = found
         table = {symbol: formula}
-        conditions = [
-            Condition(c.name, c.left.xreplace(table), c.relation, c.right.xreplace(table)) for c in conditions
-        ]
+        conditions = [c.at(table) for c in conditions]
         if symbol.is_integer and formula.free_symbols:
             conditions.append(Condition(f"{symbol}_count", formula, ">=", sp.Integer(1), "a count is at least 1"))
     return [c for c in conditions if not (c.relation == "==" and c.left == c.right)]

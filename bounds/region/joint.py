@@ -105,11 +105,7 @@ def without_equalities(
             break
         symbol, formula = found
         table = {symbol: formula}
-        rest = [
-            Condition(c.name, c.left.xreplace(table), c.relation, c.right.xreplace(table))
-            for c in rest
-            if c is not equality
-        ]
+        rest = [c.at(table) for c in rest if c is not equality]
         if symbol.is_integer:
             rest.append(Condition(f"{symbol}_count", formula, ">=", sp.Integer(1)))
         determined = {s: f.xreplace(table) for s, f in determined.items()} | table
@@ -158,16 +154,12 @@ def _eliminated(conditions: list[Condition], symbol: sp.Symbol) -> list[Conditio
     if rising and falling:
         return None if symbol.is_integer else _combined(touched, rising, falling, others, symbol)
     if rising and symbol.is_integer:
-        return others + [_with(c, {symbol: sp.Integer(1)}) for c in rising]
+        return others + [c.at({symbol: sp.Integer(1)}) for c in rising]
     return others + [made for c in touched if (made := _in_the_limit(c, symbol)) is not None]
 
 
 def _symbols(c: Condition) -> set[sp.Symbol]:
     return c.left.free_symbols | c.right.free_symbols
-
-
-def _with(c: Condition, table: Mapping[sp.Symbol, sp.Expr]) -> Condition:
-    return Condition(c.name, c.left.xreplace(table), c.relation, c.right.xreplace(table))
 
 
 def _combined(
@@ -296,8 +288,7 @@ def _decimal(value: float, digits: int, whole: bool) -> sp.Rational:
 
 def holds_at(conditions: tuple[Condition, ...], point: Mapping[sp.Symbol, sp.Expr]) -> bool:
     """Whether all conditions hold at a point, decided exactly."""
-    made = [Condition(c.name, c.left.xreplace(point), c.relation, c.right.xreplace(point)) for c in conditions]
-    return not failing(made, sp.Dummy(), Fraction(1))
+    return not failing([c.at(point) for c in conditions], sp.Dummy(), Fraction(1))
 
 
 def _feasible(joint: Joint) -> bool:

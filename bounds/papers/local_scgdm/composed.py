@@ -342,8 +342,6 @@ def at_schedule(
     base = main.statement(label)
     table = {getattr(s, name): value for name, value in schedule.items()}
     terms = tuple(Term(t.name, t.expr.xreplace(table), t.role) for t in base.terms)
-    conditions = tuple(
-        Condition(c.name, c.left.xreplace(table), c.relation, c.right.xreplace(table), c.note) for c in base.conditions
-    )
+    conditions = tuple(c.at(table) for c in base.conditions)
     note = f"{main.id} ({label}) with the schedule put in"
     return Statement(label, terms, (*choices, *conditions), base.derived, dict(schedule), note=note, assume=base.assume)

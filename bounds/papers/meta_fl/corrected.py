@@ -66,7 +66,7 @@ v = stepwise("v", "(M3)", _v_start, _v_after, along=h2, lazy=True)
 """
 
 
-def _v_HF_start(
+def _HF_start(
     path: Any,
     alpha: Any,
     B: Any,
@@ -77,13 +77,14 @@ def _v_HF_start(
     delta: Any,
     D: Any,
     D_H: Any,
-) -> tuple[Any, Any, Any]:
-    return _v_start(path, alpha, B, L, rho, sigma_G, sigma_H, D, D_H)
+) -> tuple[Any, Any, Any, Any]:
+    return sigma_G**2 / D + L**2 * path, 0 * alpha, B**2 + sigma_G**2 / D, 1 + 0 * alpha
 
 
-def _v_HF_after(
+def _HF_after(
     path: Any,
     value: Any,
+    bias: Any,
     size: Any,
     power: Any,
     alpha: Any,
@@ -95,44 +96,18 @@ def _v_HF_after(
     delta: Any,
     D: Any,
     D_H: Any,
-) -> tuple[Any, Any, Any]:
+) -> tuple[Any, Any, Any, Any]:
     A, noise = 1 + alpha * L, alpha**2 / D_H * least(sigma_G**2 / delta**2, sigma_H**2 * size)
     carried = (A * root(value) + alpha * rho * B * power * root(path)) ** 2
-    return carried + noise, A**2 * size + noise, A * power
+    return carried + noise, A * bias + alpha * rho * delta / 2 * size, A**2 * size + noise, A * power
 
 
-v_HF = stepwise("v_HF", "(M5)", _v_HF_start, _v_HF_after, along=h2, lazy=True)
-"""Step M5: second moment of the error of the Hessian-free direction against its noiseless form; then that of the vector that enters a
-factor, and a power of A.
-"""
+v_HF = stepwise("v_HF", "(M5)", _HF_start, _HF_after, along=h2, lazy=True)
+"""Step M5: second moment of the error of the Hessian-free direction against its noiseless form. The other values of the rule are
+`b_HF`, the second moment of the vector that enters a factor, and a power of A."""
 
-
-def _b_HF_start(
-    path: Any, alpha: Any, B: Any, L: Any, rho: Any, sigma_G: Any, sigma_H: Any, delta: Any, D: Any, D_H: Any
-) -> tuple[Any, Any]:
-    return 0 * alpha, B**2 + sigma_G**2 / D
-
-
-def _b_HF_after(
-    path: Any,
-    bias: Any,
-    size: Any,
-    alpha: Any,
-    B: Any,
-    L: Any,
-    rho: Any,
-    sigma_G: Any,
-    sigma_H: Any,
-    delta: Any,
-    D: Any,
-    D_H: Any,
-) -> tuple[Any, Any]:
-    A, noise = 1 + alpha * L, alpha**2 / D_H * least(sigma_G**2 / delta**2, sigma_H**2 * size)
-    return A * bias + alpha * rho * delta / 2 * size, A**2 * size + noise
-
-
-b_HF = stepwise("b_HF", "(M5)", _b_HF_start, _b_HF_after, along=h2, lazy=True)
-"""Step M5: what the central differences add to the bias; then the second moment of the vector that enters a factor."""
+b_HF = stepwise("b_HF", "(M5)", _HF_start, _HF_after, along=h2, result=1, lazy=True)
+"""Step M5: what the central differences add to the bias."""
 
 
 def one_h2(s: SimpleNamespace, nu: Any) -> sp.Expr:

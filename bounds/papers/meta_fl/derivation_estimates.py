@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...proof.kernel import (
     EVERY,
     ONE,
@@ -10,6 +12,7 @@ from ...proof.kernel import (
     Along,
     App,
     Assume,
+    Axiom,
     Bounded,
     Combine,
     Definition,
@@ -173,6 +176,69 @@ def first_moment(s: Reader, numbers: Numbers, T: Signomial) -> tuple[Step, ...]:
     )
 
 
+def mean_begun(of: str, error: Term) -> tuple[Step, ...]:
+    """Given the path, the error against m has the mean 0 where the loop begins; `of` names the equation of the estimate's start."""
+    pairings = ((ONE, "mean.start", error), (-ONE, "m.start", error))
+    return (
+        Step("mean.start", Project(of, given=PATH)),
+        Step("mean.first", Combine(sq(error), scalar(ZERO), pairings=pairings)),
+    )
+
+
+def bias_of_estimate(error: Term, bias: Signomial, by: str) -> tuple[Step, ...]:
+    """The bias of an estimate that has the mean m given the path; `by` bounds ||m - r||."""
+    return (
+        Step("mean.all", Project("mean", given=Known())),
+        Step(
+            "bias",
+            Combine(
+                sq(Given(Known(), error)),
+                scalar(bias**2),
+                ((ONE, by),),
+                ((ONE, M - R_ - Given(Known(), M - R_)),),
+                ((ONE, "mean.all", Given(Known(), error) + Given(Known(), M - R_)),),
+            ),
+        ),
+    )
+
+
+def estimate(
+    s: Reader,
+    suffix: str,
+    before: Loop,
+    setting: Setting,
+    axioms: Mapping[str, Axiom],
+    sequences: tuple[Sequence, ...],
+    steps: tuple[Step, ...],
+    error: Term,
+    moment: str,
+) -> Loop:
+    """The loop back along the paths of an estimate: its bias from the step `bias`, its second moment from `moment`, by name."""
+    given = {
+        "start of m": Start("start", M - exact(END_P)),
+        "start of r": Start("start", R_ - exact(END_Q)),
+        "gradient": Bounded("2", "df", s.B, of_mean=True),
+        "lipschitz": Lipschitz("2", "df", s.L, of_mean=True),
+        "hessian": Bounded("2", "ddf", s.L, of_mean=True),
+        "noise": Variance("4", "df", s.sigma_G),
+    }
+    return Loop(
+        setting,
+        {**given, **axioms},
+        sequences,
+        steps,
+        (
+            Delivery(f"mu_F{suffix}", "bias", sq(Given(Known(), error))),
+            Delivery(f"sigma_F{suffix}", moment, sq(error)),
+        ),
+        growth(s),
+        inside(s),
+        "batches",
+        before=before,
+        reversed={"u": "p", "w": "q"},
+    )
+
+
 def lemma_6(s: Reader) -> Loop:
     """M3: a is the estimate, r the gradient, m the gradient along the noisy path; all go back along the paths."""
     before = path(s)
@@ -266,13 +332,7 @@ def lemma_6(s: Reader) -> Loop:
         Step("error", Induction(sq(error), v, "error.first", "error.next")),
         # given the path, the estimate has the mean m
         Step("mean.supposed", Suppose(sq(mean_error), ZERO)),
-        Step("mean.start", Project("a.start", given=PATH)),
-        Step(
-            "mean.first",
-            Combine(
-                sq(mean_error), scalar(ZERO), pairings=((ONE, "mean.start", mean_error), (-ONE, "m.start", mean_error))
-            ),
-        ),
+        *mean_begun("a.start", mean_error),
         Step("mean.here", Combine(sq(mean_error), sq(mean_error))),
         Step("mean.hessian", Action("hessian.p", mean_error)),
         Step(
@@ -299,17 +359,7 @@ def lemma_6(s: Reader) -> Loop:
         Step("mean", Vanishing("mean.zero", mean_error)),
         # bias
         *bias_steps,
-        Step("mean.all", Project("mean", given=Known())),
-        Step(
-            "bias",
-            Combine(
-                sq(Given(Known(), error)),
-                scalar(bias**2),
-                ((ONE, "bias.path"),),
-                ((ONE, M - R_ - Given(Known(), M - R_)),),
-                ((ONE, "mean.all", Given(Known(), error) + Given(Known(), M - R_)),),
-            ),
-        ),
+        *bias_of_estimate(error, bias, "bias.path"),
     )
     setting = Setting(
         (Index("i", s.n), Index("j", s.D, True), Index("h", s.D_H, True)),
@@ -325,27 +375,10 @@ def lemma_6(s: Reader) -> Loop:
     )
     axioms = {
         "start of a": Start("start", A_ - batch(App("df", END_P, (BEFORE_LOOP,)))),
-        "start of m": Start("start", M - exact(END_P)),
-        "start of r": Start("start", R_ - exact(END_Q)),
-        "gradient": Bounded("2", "df", s.B, of_mean=True),
-        "lipschitz": Lipschitz("2", "df", s.L, of_mean=True),
-        "hessian": Bounded("2", "ddf", s.L, of_mean=True),
         "hessian lipschitz": LipschitzOperator("3", "ddf", s.rho, of_mean=True),
-        "noise": Variance("4", "df", s.sigma_G),
         "hessian noise": Variance("4", "ddf", s.sigma_H, PAST, spectral=True),
     }
-    return Loop(
-        setting,
-        axioms,
-        sequences,
-        steps,
-        (Delivery("mu_F", "bias", sq(Given(Known(), error))), Delivery("sigma_F", "error", sq(error))),
-        growth(s),
-        inside(s),
-        "batches",
-        before=before,
-        reversed={"u": "p", "w": "q"},
-    )
+    return estimate(s, "", before, setting, axioms, sequences, steps, error, "error")
 
 
 def lemma_10(s: Reader) -> Loop:
@@ -396,13 +429,7 @@ def lemma_10(s: Reader) -> Loop:
         ),
         # given the path, the noise has the mean 0
         Step("mean.supposed", Suppose(sq(mean_noise), ZERO)),
-        Step("mean.start", Project("g.start", given=PATH)),
-        Step(
-            "mean.first",
-            Combine(
-                sq(mean_noise), scalar(ZERO), pairings=((ONE, "mean.start", mean_noise), (-ONE, "m.start", mean_noise))
-            ),
-        ),
+        *mean_begun("g.start", mean_noise),
         Step("mean.g", Project("g", given=PATH.later(1))),
         Step(
             "mean.next",
@@ -415,17 +442,7 @@ def lemma_10(s: Reader) -> Loop:
         ),
         Step("mean.zero", Induction(sq(mean_noise), ZERO, "mean.first", "mean.next")),
         Step("mean", Vanishing("mean.zero", mean_noise)),
-        Step("mean.all", Project("mean", given=Known())),
-        Step(
-            "bias",
-            Combine(
-                sq(Given(Known(), error)),
-                scalar(wanted**2),
-                ((ONE, "bias.closed"),),
-                ((ONE, M - R_ - Given(Known(), M - R_)),),
-                ((ONE, "mean.all", Given(Known(), error) + Given(Known(), M - R_)),),
-            ),
-        ),
+        *bias_of_estimate(error, wanted, "bias.closed"),
         # second moment
         Step("noise.batch", IndependentMean(noise, "j", PATH)),
         Step("noise.sample", Assume("noise", (sampled_end,))),
@@ -472,24 +489,5 @@ def lemma_10(s: Reader) -> Loop:
             Variable("r", "x", equations=((EVERY, R_ - left_out),), sources=()),
         ),
     )
-    axioms = {
-        "start of g": Start("start", g - batch(sampled_end)),
-        "start of m": Start("start", M - exact(END_P)),
-        "start of r": Start("start", R_ - exact(END_Q)),
-        "gradient": Bounded("2", "df", s.B, of_mean=True),
-        "lipschitz": Lipschitz("2", "df", s.L, of_mean=True),
-        "hessian": Bounded("2", "ddf", s.L, of_mean=True),
-        "noise": Variance("4", "df", s.sigma_G),
-    }
-    return Loop(
-        setting,
-        axioms,
-        sequences,
-        steps,
-        (Delivery("mu_F_FO", "bias", sq(Given(Known(), error))), Delivery("sigma_F_FO", "error", sq(error))),
-        growth(s),
-        inside(s),
-        "batches",
-        before=before,
-        reversed={"u": "p", "w": "q"},
-    )
+    axioms = {"start of g": Start("start", g - batch(sampled_end))}
+    return estimate(s, "_FO", before, setting, axioms, sequences, steps, error, "error")

@@ -9,12 +9,10 @@ from ...proof.kernel import (
     Action,
     App,
     Assume,
-    Bounded,
     CentralDifference,
     Combine,
     Conditional,
     Definition,
-    Delivery,
     DifferenceVariance,
     Function,
     Given,
@@ -58,7 +56,9 @@ from .derivation_estimates import (
     away,
     bias_of_mean,
     curved,
+    estimate,
     first_moment,
+    mean_begun,
     places,
     turned,
 )
@@ -80,8 +80,6 @@ from .derivation_loops import (
     batch,
     exact,
     following,
-    growth,
-    inside,
     path,
     squared,
     stretched,
@@ -295,13 +293,7 @@ def lemma_11(s: Reader) -> Loop:
         Step("sigma", triangle(("error", error, v**HALF), ("q", D_ - R_, q))),
         # given the path, the estimate has nearly the mean m
         Step("mean.supposed", Suppose(sq(mean_error), b**2)),
-        Step("mean.start", Project("a.start", given=PATH)),
-        Step(
-            "mean.first",
-            Combine(
-                sq(mean_error), scalar(ZERO), pairings=((ONE, "mean.start", mean_error), (-ONE, "m.start", mean_error))
-            ),
-        ),
+        *mean_begun("a.start", mean_error),
         *along_mean(s, "mean", mean_error, b),
         Step("mean.central", Assume("central difference", (*means(P, A_), curved(P)), ("a.given",))),
         Step(
@@ -371,29 +363,11 @@ def lemma_11(s: Reader) -> Loop:
     axioms = {
         "start of a": Start("start", A_ - batch(App("df", END_P, (BEFORE_LOOP,)))),
         "start of d": Start("start", D_ - exact(END_Q)),
-        "start of m": Start("start", M - exact(END_P)),
-        "start of r": Start("start", R_ - exact(END_Q)),
-        "gradient": Bounded("2", "df", s.B, of_mean=True),
-        "lipschitz": Lipschitz("2", "df", s.L, of_mean=True),
         "lipschitz of two": Lipschitz("2", "dg", s.L, of_mean=True),
-        "hessian": Bounded("2", "ddf", s.L, of_mean=True),
         "hessian lipschitz": LipschitzOperator("3", "ddf", s.rho, of_mean=True),
         "central difference": CentralDifference("3", "dg", s.rho, "2", "ddf"),
         "second difference": SecondDifference("3", "dg", s.rho, "2"),
-        "noise": Variance("4", "df", s.sigma_G),
         "noise of two": Variance("4", "dg", s.sigma_G),
         "hessian noise": DifferenceVariance("4", "dg", s.sigma_H, "not stated: sample losses"),
     }
-    mean = Given(Known(), A_ - R_)
-    return Loop(
-        setting,
-        axioms,
-        sequences,
-        steps,
-        (Delivery("mu_F_HF", "bias", sq(mean)), Delivery("sigma_F_HF", "sigma", sq(A_ - R_))),
-        growth(s),
-        inside(s),
-        "batches",
-        before=before,
-        reversed={"u": "p", "w": "q"},
-    )
+    return estimate(s, "_HF", before, setting, axioms, sequences, steps, A_ - R_, "sigma")

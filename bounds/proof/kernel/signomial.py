@@ -142,9 +142,15 @@ class Signomial:
         return all(coefficient >= 0 for _, coefficient in self.terms)
 
     def substitute(self, param: Param, value: Signomial, power: int = 1) -> Signomial:
-        """`value` for param^power; a value of several terms needs whole nonnegative exponents."""
+        """`value` for param^power; a value of several terms needs whole nonnegative exponents.
+
+        Raises:
+            ProofError: the parameter stands in a minimum.
+        """
         total = ZERO
         for monomial, coefficient in self.terms:
+            if any(param in part.params for p, _ in monomial for part in p.least):
+                raise ProofError(f"{param.name} stands in a minimum: nothing can be put in for it there")
             rest = tuple((p, e) for p, e in monomial if p != param)
             exponent = _exponent(Fraction(dict(monomial).get(param, 0)) / power)
             total = total + Signomial([(rest, coefficient)]) * (value**exponent if exponent else ONE)

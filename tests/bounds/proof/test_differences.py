@@ -358,3 +358,13 @@ def test_every_assumption_about_a_derivative_names_both_of_its_entries():
         if isinstance(axiom, CentralDifference | SecondDifference | DifferenceVariance):
             unlisted = {**plan.axioms, name: replace(axiom, differentiable="wished for")}
             rejected(replace(plan, axioms=unlisted), "not in the theorem's list")
+
+
+def test_nothing_is_put_in_for_what_stands_in_a_minimum():
+    x, y = parameter("x"), parameter("y")
+    (((smaller, _),),) = [monomial for monomial, _ in (x**2).least(y).terms]
+    ((x_param, _),) = x.terms[0][0]
+    assert smaller.least
+    with pytest.raises(ProofError, match="x stands in a minimum"):
+        (y + (x**2).least(y)).substitute(x_param, y)
+    assert (x + y.least(1)).substitute(x_param, y) == y + y.least(1)
