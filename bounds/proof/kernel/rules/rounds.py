@@ -141,7 +141,7 @@ class NoisyDrift(Rule):
         more, size, second = bounded_by(state, self.noise_growth, sq(noise))
         if more:
             raise ProofError(f"{self.noise_growth}: the noise must be bounded by a constant")
-        if not (self.weight.nonnegative and (1 / self.weight).nonnegative):
+        if not self.weight.nonnegative:
             raise ProofError(f"the weight {self.weight!r} may be negative")
         n, T = state.period, state.horizon
         longest, steady, random = n * (n - 1) / 2, (n - 1) * (2 * n - 1) / 6, (n - 1) / 2
