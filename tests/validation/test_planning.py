@@ -1,11 +1,14 @@
 """Planned seeds against simulation, against the figures of the notes, and against their own inverse."""
 
 import math
+from fractions import Fraction as F
 
+import mpmath
 import numpy as np
 import pytest
+from fedco.validation.statistics import planning
 from fedco.validation.statistics.calibration import clopper_pearson
-from fedco.validation.statistics.evalues import log_e_refute, log_e_support
+from fedco.validation.statistics.evalues import GRID, log_e_refute, log_e_support
 from fedco.validation.statistics.planning import (
     Undetectable,
     detectable,
@@ -15,6 +18,7 @@ from fedco.validation.statistics.planning import (
     seeds_to_refute,
     seeds_to_support,
 )
+from scipy import stats
 
 ALPHA = 1e-6
 WANTED = log_threshold(ALPHA)
@@ -168,3 +172,107 @@ def test_a_plan_does_not_depend_on_the_unit(scale):
     assert seeds_to_refute(scale, 2, ALPHA) == seeds_to_refute(1, 2, ALPHA)
     assert growth_to_support(scale, 4 * scale, 3) == growth_to_support(1, 4, 3)
     assert growth_to_refute(scale, 4 * scale, 2) == growth_to_refute(1, 4, 2)
+
+
+def exact_e(seeds, hits, at_zero, at_cap):
+    """The e-value of `hits` seeds at the cap and the others at 0, from its definition."""
+    return sum(((1 - g) + g * at_zero) ** (seeds - hits) * ((1 - g) + g * at_cap) ** hits for g in GRID) / len(GRID)
+
+
+def power_to_support(seeds, bound, cap, share, alpha):
+    best = F(cap) / (F(cap) - F(bound))
+    hits = [h for h in range(seeds + 1) if exact_e(seeds, h, best, 0) >= 1 / alpha]
+    return sum(stats.binom.pmf(h, seeds, share) for h in hits)
+
+
+def power_to_refute(seeds, bound, cap, share, alpha):
+    hits = [h for h in range(seeds + 1) if exact_e(seeds, h, 0, F(cap) / F(bound)) >= 1 / alpha]
+    return sum(stats.binom.pmf(h, seeds, share) for h in hits)
+
+
+@pytest.mark.parametrize(
+    ("bound", "cap", "ratio", "alpha", "power"),
+    [(3, 8, 2.5, F(1, 20), 0.8), (1, 4, 2, F(1, 5), 0.9), (F(5, 2), 5, 1.75, F(1, 10), 0.6), (1, 4, 4, F(1, 100), 0.9)],
+)
+def test_a_plan_is_enough_and_one_seed_less_is_not(bound, cap, ratio, alpha, power):
+    """Against the exact power on the law on 0 and the cap, by enumeration; with `ratio * bound = cap` it is certain."""
+    for seeds, reached, share in (
+        (seeds_to_support(bound, cap, ratio, alpha, power=power), power_to_support, float(bound / F(ratio) / cap)),
+        (seeds_to_refute(bound, ratio, alpha, cap=cap, power=power), power_to_refute, float(bound * F(ratio) / cap)),
+    ):
+        assert reached(seeds, bound, cap, share, alpha) >= power > reached(seeds - 1, bound, cap, share, alpha)
+
+
+@pytest.mark.parametrize(("bound", "cap", "seeds", "power"), [(3, 8, 12, 0.8), (1, 5, 40, 0.95)])
+def test_what_is_detectable_is_detected_with_just_the_power(bound, cap, seeds, power):
+    told = detectable(seeds, bound, cap, F(1, 10), power=power)
+    assert (told.seeds, told.alpha, told.power) == (seeds, 0.1, power)
+    violated, kept = told.violation * bound / cap, bound / (told.slack * cap)
+    assert power_to_refute(seeds, bound, cap, violated, F(1, 10)) == pytest.approx(power)
+    assert power_to_support(seeds, bound, cap, kept, F(1, 10)) == pytest.approx(power)
+
+
+def test_growth_is_the_divergence_also_where_every_seed_is_at_one_end():
+    assert growth_to_refute(3, 8, 2) == pytest.approx(0.75 * math.log(2) + 0.25 * math.log(0.25 / 0.625))
+    assert growth_to_refute(3, 8, F(8, 3)) == pytest.approx(math.log(8 / 3))
+    assert growth_to_support(3, 8, math.inf) == pytest.approx(math.log(8 / 5))
+    with pytest.raises(ValueError, match="mean / cap"):
+        growth_to_refute(3, 8, 3)
+    with pytest.raises(ValueError, match="bound / cap"):
+        growth_to_support(8, 8, 2)
+
+
+@pytest.mark.parametrize(("seeds", "ratio", "power"), [(50, 1.5, 0.9), (300, 4.0, 0.7)])
+def test_the_margin_without_a_cap_is_that_of_the_square_of_a_normal_variable(seeds, ratio, power):
+    """Mean and variance of the logarithm of each factor by Gauss-Hermite quadrature; the grid's best one counts."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(180)
+    weights = weights / weights.sum()
+    margins = []
+    for lam in (float(g) for g in GRID if g < F(9, 10)):  # beyond, the logarithm is too steep at 0 for so few nodes
+        logs = np.log1p(lam * (ratio * nodes**2 - 1))
+        mean = logs @ weights
+        spread = math.sqrt((logs - mean) ** 2 @ weights)
+        margins.append(seeds * mean - stats.norm.ppf(power) * math.sqrt(seeds) * spread)
+    wanted = max(margins) - math.log(len(GRID)) + math.log(1e-3)
+    assert planning._reference_margin(seeds, ratio, 1e-3, power) == pytest.approx(wanted, rel=0.01, abs=0.05)
+
+
+@pytest.mark.parametrize("needed", [1, 2, 3, 77, 2**23, 2**23 + 1, planning.MOST_SEEDS])
+def test_the_fewest_seeds_are_found_up_to_the_most(needed):
+    assert planning._fewest(lambda seeds: seeds >= needed) == needed
+
+
+def test_one_more_than_the_most_seeds_is_refused():
+    with pytest.raises(Undetectable, match="at most 10000000"):
+        planning._fewest(lambda seeds: seeds > planning.MOST_SEEDS)
+
+
+def test_no_violation_however_large_is_seen_at_a_tiny_level_by_one_seed():
+    assert detectable(1, 1, None, 1e-40).violation is None
+    assert 1 < detectable(2000, 1, None, 1e-3).violation < 1.25
+
+
+@pytest.mark.parametrize(
+    ("changed", "match"),
+    [
+        ({"alpha": 0}, "alpha"),
+        ({"alpha": 1}, "alpha"),
+        ({"power": 1.0}, "power"),
+        ({"bound": 0}, "bound"),
+        ({"bound": 4}, "bound"),
+    ],
+)
+def test_levels_and_bounds_are_checked_wherever_they_are_given(changed, match):
+    given = {"bound": 1, "cap": 4, "alpha": ALPHA, "power": 0.9} | changed
+    with pytest.raises(ValueError, match=f"^{match}"):
+        seeds_to_refute(ratio=2, **given)
+    if match != "bound":
+        with pytest.raises(ValueError, match=f"^{match}"):
+            detectable(100, **given)
+
+
+@pytest.mark.parametrize("alpha", [F(1, 3), F(1, 10**6), 0.05])
+def test_the_threshold_is_just_above_the_logarithm(alpha):
+    with mpmath.workdps(40):
+        exact = -mpmath.log(mpmath.mpf(F(alpha).numerator) / F(alpha).denominator)
+        assert 0 < mpmath.mpf(log_threshold(alpha)) - exact < 1e-14

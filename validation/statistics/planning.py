@@ -180,12 +180,11 @@ def _first_true(predicate: Callable[[int], bool], last: int) -> int:
 
 def _fewest(enough: Callable[[int], bool]) -> int:
     """A number of seeds that is enough while one less is not: doubling, then bisection (power is a sawtooth in n)."""
-    high = 1
+    low, high = 0, 1
     while not enough(high):
-        high *= 2
-        if high > MOST_SEEDS:
+        if high == MOST_SEEDS:
             raise Undetectable(f"seeds: wanted at most {MOST_SEEDS}; choose an instance with a smaller cap / bound")
-    low = high // 2
+        low, high = high, min(2 * high, MOST_SEEDS)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
