@@ -123,7 +123,7 @@ def scheduled(statement: Statement, expr: sp.Expr) -> sp.Expr:
     """An expression in base symbols with the schedule put in, so that statements with and without it can be compared."""
     table = {name: statement.expand(value) for name, value in statement.schedule.items()}
     result = statement.expand(expr)
-    for _ in range(len(table) + 1):
+    for _ in table:  # as often as one value of the schedule can need another one
         result = result.xreplace({s: table[str(s)] for s in result.free_symbols if str(s) in table})
     return result
 

@@ -121,7 +121,7 @@ def _replacements(node: ast.AST) -> Iterator[ast.AST]:
             yield new
         case ast.Constant(value=bool()):
             yield ast.Constant(not new.value)
-        case ast.Constant(value=int() | float()):
+        case ast.Constant(value=int() | float()) if new.value + 1 != new.value:
             yield ast.Constant(new.value + 1)
         case ast.Call(func=ast.Name(id=name)) if name in _CALLED:
             new.func = ast.Name(_CALLED[name])

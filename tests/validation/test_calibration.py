@@ -1,6 +1,8 @@
 """Calibration: the engine keeps its level, t-intervals do not, a broken engine is caught, what is stored is current."""
 
+import inspect
 import json
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -151,3 +153,99 @@ def test_the_evidence_is_that_of_the_verdict_which_would_be_false():
     assert calibration._log_e(coin, supported, low) > 5 and calibration._log_e(coin, supported, high) < 0
     uncapped = Law("no cap", 0.5, None, coin.draw)
     assert calibration._log_e(uncapped, refuted, high) > 5 and calibration._log_e(uncapped, supported, low) == -np.inf
+
+
+def test_each_verdict_that_is_counted_is_false_where_it_is_counted():
+    """REFUTED where the mean is at most the bound, SUPPORTED where it is at least the bound, two per cent off or at it."""
+    for place in calibration.PLACEMENTS:
+        below = {"at the bound": 0, "just under the bound": 1, "just over the bound": -1}[place.where]
+        assert place.bound_over_mean == pytest.approx(1.02**below) and (below == 0) is (place.bound_over_mean == 1)
+        assert place.false_verdict == {1: "REFUTED", -1: "SUPPORTED"}.get(below, place.false_verdict)
+    assert {place.false_verdict for place in calibration.PLACEMENTS if place.where == "at the bound"} == {
+        "REFUTED",
+        "SUPPORTED",
+    }
+
+
+def test_the_stored_calibration_is_of_these_laws_levels_and_placements():
+    result = load(STORED)
+    assert (result["just"], result["confidence"]) == (calibration.JUST, calibration.CONFIDENCE) == (1.02, 0.999)
+    assert result["root_seed"] == inspect.signature(calibrate).parameters["root_seed"].default
+    cells = iter(result["cells"])
+    for seeds in calibration.SEEDS:
+        for law in laws():
+            for place in calibration.PLACEMENTS:
+                cell = next(cells)
+                assert (cell["seeds"], cell["law"], cell["where"]) == (seeds, law.name, place.where)
+                assert cell["cap_over_mean"] == (law.cap and pytest.approx(law.cap / law.mean, rel=1e-12))
+                assert [*cell["t_interval"]] == [str(level) for level in LEVELS]
+    assert next(cells, None) is None
+    for rate in cell["t_interval"].values():
+        assert (rate["low"], rate["high"]) == pytest.approx(clopper_pearson(rate["count"], result["runs_per_cell"]))
+
+
+@pytest.mark.parametrize("cap", [4.0, None])
+def test_rates_are_the_counted_rejections_of_the_two_tests(cap):
+    """A table of 40 data sets instead of draws, each e-value from its definition and each t-test from scipy's law of t."""
+    data = np.random.default_rng(8).choice([0.0, 0.5, 1.0, 4.0], (40, 6), p=[0.5, 0.2, 0.2, 0.1])
+    data[3], data[4], data[5] = 1.0, 0.0, 4.0  # without spread: at the mean, below and above
+    data[6:12] = [4, 4, 1, 4, 0.5, 4]
+    data[12:18] = [0, 0.5, 0, 0, 0, 0]
+    law, levels, seen = Law("table", 1.0, cap, lambda rng, shape: data), (0.5, 0.1), 0
+    for cell, place in zip(calibration._measure(law, 6, 40, levels, 1), calibration.PLACEMENTS, strict=True):
+        bound, refuting = place.bound_over_mean, place.false_verdict == "REFUTED"
+        ratio = data / bound if refuting else (4 - data) / (4 - bound)
+        e = np.mean([np.prod((1 - float(lam)) + float(lam) * ratio, axis=1) for lam in evalues.GRID], axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = (data.mean(1) - bound) / (data.std(1, ddof=1) / np.sqrt(6)) * (1 if refuting else -1)
+        found = {level: cell["t_interval"][str(level)]["count"] for level in levels}
+        assert found == {level: int((stats.t.sf(t, 5) < level).sum()) for level in levels}
+        if cap is None and not refuting:
+            assert cell["e_value"] is None and cell["mean_e_value"] is None
+            continue
+        assert cell["mean_e_value"] == pytest.approx(e.mean())
+        for level in levels:
+            rate, count = cell["e_value"][str(level)], int((e >= 1 / level).sum())
+            assert (rate["count"], rate["rate"]) == (count, count / 40)
+            assert (rate["low"], rate["high"]) == pytest.approx(clopper_pearson(count, 40, 0.999))
+            seen += count
+    assert seen > 5
+
+
+@pytest.mark.parametrize(
+    ("seeds", "runs", "sizes"), [(20, 4000, [3276, 724]), (1, 65537, [65536, 1]), (70000, 2, [1, 1])]
+)
+def test_draws_do_not_depend_on_the_blocks_in_which_they_are_made(seeds, runs, sizes):
+    law = laws()[0]
+    found = [*calibration._blocks(law, seeds, runs, 9)]
+    assert [len(block) for block in found] == sizes
+    rng = np.random.default_rng([9, seeds, zlib.crc32(law.name.encode())])
+    assert np.array_equal(np.concatenate(found), law.draw(rng, (runs, seeds)))
+
+
+def test_a_rate_exceeds_its_level_where_its_whole_interval_does():
+    cell = {"law": "l", "seeds": 5, "where": "w", "false_verdict": "REFUTED", "t_interval": None}
+    for low, wanted in ((0.05, 0), (0.0501, 1), (0.0499, 0)):
+        assert len(exceedances({"cells": [cell | {"e_value": {"0.05": {"low": low}}}]})) == wanted
+    assert exceedances({"cells": [cell | {"e_value": None}]}, "t_interval") == []
+
+
+def test_the_command_makes_a_million_runs_and_fails_where_a_level_is_exceeded(tmp_path, monkeypatch, capsys):
+    asked = {}
+
+    def fake(runs, *, progress):
+        asked["runs"] = runs
+        progress("a line")
+        return {"sha256": "s", "cells": []}
+
+    monkeypatch.setattr(calibration, "calibrate", fake)
+    monkeypatch.setattr(calibration, "exceedances", lambda result: ["a cell"])
+    monkeypatch.chdir(tmp_path)
+    assert main([]) == 1 and asked == {"runs": 1_000_000} and (tmp_path / "calibration.json").exists()
+    assert capsys.readouterr().err == "a line\n"
+
+
+def test_each_law_is_reported_when_it_is_done():
+    lines = []
+    calibrate(5, seeds=(3, 4), chosen=laws()[:2], progress=lines.append)
+    assert lines == [f"{law.name}, {number} seeds: done" for number in (3, 4) for law in laws()[:2]]

@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 from itertools import product
 
+import mpmath
 import numpy as np
 import pytest
 from fedco.validation.statistics import evalues
@@ -266,3 +267,42 @@ def test_a_bound_and_a_cap_are_finite_numbers(bad):
     for refused in (lambda: log_e_support([0.5], 1, bad), lambda: mean_bracket([0.5], bad)):
         with pytest.raises(ValueError, match="cap: wanted a finite number"):
             refused()
+
+
+def test_answers_without_data_have_one_place_for_each_data_set():
+    data = np.zeros((3, 2, 7))
+    data[1, 0, 4] = 1.0
+    for answer, wanted in (
+        (log_e_refute(data, -1), np.full((3, 2), math.inf)),
+        (log_e_refute(data, 0), np.where(data.any(axis=-1), math.inf, 0.0)),
+        (log_e_support(data, 0, 4), np.full((3, 2), -math.inf)),
+    ):
+        assert answer.shape == (3, 2) and np.array_equal(answer, wanted)
+    with pytest.raises(ValueError, match=r"-1.0 at index \(1, 0, 4\)"):
+        log_e_refute(-data, 1)
+
+
+@pytest.mark.parametrize("exact", [F(1, 2), F(3), 5, 0])
+def test_a_double_is_not_rounded(exact):
+    assert round_up(exact) == round_down(exact) == float(exact)
+
+
+def test_what_is_taken_off_for_rounding_is_what_is_documented():
+    """eps * seeds * (8 + 4 M) from the logarithm of a product, against 50 digits; M is at least the sum of the |terms|."""
+    eps, y, grid = np.finfo(float).eps, np.array([1e-3, 0.5, 2.0, 7.0] * 200), np.array([0.25, 1.0])
+    found = evalues._log_products(y, grid, y.max(), np.empty((2, 800)))
+    with mpmath.workdps(50):
+        for lam, value in zip(grid, found, strict=True):
+            terms = [mpmath.log((1 - mpmath.mpf(lam)) + mpmath.mpf(lam) * mpmath.mpf(each)) for each in y]
+            magnitude = 2 * len(y) * max(terms) - sum(terms)
+            assert magnitude >= sum(map(abs, terms))
+            assert float((sum(terms) - value) / (eps * len(y) * (8 + 4 * magnitude))) == pytest.approx(1, rel=1e-3)
+    ones = evalues._log_products(np.ones(50), grid, np.float64(1), np.empty((2, 50)))
+    assert ones == pytest.approx(-8 * 50 * eps, rel=1e-9)  # every term is 0
+    for level in (0.0, 100.0, -100.0):  # and from the mean over the grid
+        taken = level - float(evalues._mix(np.full(4, level)))
+        assert taken == pytest.approx(64 * eps * (1 + abs(level)), rel=0.03)
+
+
+def test_a_mean_beyond_the_doubles_on_the_way():
+    assert evalues.mean(np.array([1e308, 1e308, 4e307])) == pytest.approx(8e307, rel=1e-12)

@@ -148,7 +148,41 @@ def test_levels_are_read_exactly():
     assert read_level("alpha", "1e-6") == read_level("alpha", "0.000001") == read_level("a", "1/1000000") == F(1, 10**6)
 
 
+def test_an_allotment_has_a_name_and_a_level():
+    with pytest.raises(LedgerError, match="non-empty"):
+        Allotment("", F(1, 100), 5)
+    with pytest.raises(LedgerError, match="a: wanted an exact number"):
+        Allotment("a", F(2), 5)
+
+
 @pytest.mark.parametrize("seeds", [0, -3, 2.0, True])
 def test_planned_seeds_are_whole_and_positive(seeds):
     with pytest.raises(LedgerError, match="whole number"):
         Allotment("a", F(1, 100), seeds)
+
+
+@pytest.mark.parametrize("open_ended", [False, True])
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("spent", [False, True])
+def test_a_read_ledger_takes_the_tests_that_the_kept_one_took(open_ended, closed, spent):
+    ledger = AlphaLedger("1/2", open_ended=open_ended)
+    ledger.allot("a", "1/4", 10)
+    if spent:
+        ledger.spend("a", actual_seeds=10)
+    if closed:
+        ledger.seal()
+    text = ledger.to_json()
+    assert text == json.dumps(ledger.to_dict(), indent=2)
+    again = AlphaLedger.from_dict(json.loads(text))
+    assert (again.sealed, again.open_ended) == (closed or (spent and not open_ended), open_ended)
+    assert again.sealed is ledger.sealed and again.to_dict() == ledger.to_dict()
+    hidden = AlphaLedger.from_dict(
+        json.loads(text) | {"sealed": False}
+    )  # what was spent closes it, whatever the file says
+    assert hidden.sealed is (spent and not open_ended)
+
+
+def test_names_that_are_taken_are_not_shared_again(ledger):
+    with pytest.raises(LedgerError, match=r"distinct test names, got \['a'\]"):
+        ledger.share(["new", "a"], 10)
+    assert [entry.name for entry in ledger.entries] == ["a", "b"]

@@ -110,3 +110,17 @@ def test_the_interval_of_three_seeds_is_that_of_the_t_test():
     wanted = stats.ttest_1samp(exponents, 0).confidence_interval(0.9)
     assert (found.lower, found.upper) == pytest.approx(tuple(wanted)) and found.slope == pytest.approx(-0.6)
     assert found.upper - found.slope == pytest.approx(2.919986 * 0.4 / 3**0.5, rel=1e-6)  # t of 2 degrees of freedom
+
+
+def test_two_groups_are_enough_and_left_over_seeds_are_dropped():
+    """Five seeds in groups of two: the interval of two slopes, each of the mean of two curves."""
+    values = np.random.default_rng(6).uniform(1, 2, (5, 2))
+    means = (values[0:4:2] + values[1:4:2]) / 2
+    slopes = np.log(means[:, 1] / means[:, 0]) / np.log(4)
+    found = slope_interval([1, 4], values, group_size=2)
+    wanted = stats.ttest_1samp(slopes, 0).confidence_interval(0.95)
+    assert (found.lower, found.upper) == pytest.approx(tuple(wanted)) and found.samples == 2
+    with pytest.raises(ValueError, match="two distinct"):
+        log_log_slope([1, 2, 2], [1, 2, 3])
+    with pytest.raises(ValueError, match="one axis"):
+        log_log_slope([[1, 2], [3, 4]], [[1, 2], [3, 4]])

@@ -7,7 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fedco.validation.statistics.evalues import CapExceeded
+from fedco.validation.statistics import verdict as module
+from fedco.validation.statistics.evalues import CapExceeded, log_e_refute, log_e_support, mean_bracket
+from fedco.validation.statistics.planning import detectable
 from fedco.validation.statistics.verdict import (
     Outcome,
     enclosure,
@@ -254,3 +256,60 @@ def test_a_value_below_0_by_the_resolution_is_0_and_by_more_is_an_error():
     assert edge.seeds == 2 and edge.outcome is Outcome.INCONCLUSIVE and edge.bracket.lower >= 0
     with pytest.raises(ValueError, match="values"):
         judged([math.nextafter(-0.25, -1), 0.5], resolution=0.25)
+
+
+def test_evidence_at_the_threshold_is_enough(monkeypatch):
+    """Both e-values are compared with 1/alpha by >=."""
+    for values, outcome in ((np.full(9, 3.0), Outcome.REFUTED), (np.full(9, 0.1), Outcome.SUPPORTED)):
+        log_e = log_e_refute(values, 1) if outcome is Outcome.REFUTED else log_e_support(values, 1, 4)
+        for threshold, wanted in ((float(log_e), outcome), (np.nextafter(log_e, 99), Outcome.INCONCLUSIVE)):
+            monkeypatch.setattr(module, "log_threshold", lambda alpha, threshold=threshold: threshold)
+            assert judged(values).outcome is wanted
+
+
+@pytest.mark.parametrize("resolution", [0.0, 0.25])
+def test_the_figures_of_a_verdict_are_those_of_the_two_tests(resolution):
+    values = np.array([0.25, 0.5, 1.0, 3.75] * 5)
+    verdict = judged(values, 1.5, resolution=resolution, bracket_coverage=0.8, power=0.6)
+    low, high = values - resolution, values + resolution
+    assert verdict.log10_e_refute == pytest.approx(float(log_e_refute(low, 1.5)) / math.log(10))
+    assert verdict.log10_e_support == pytest.approx(float(log_e_support(high, 1.5, 4)) / math.log(10))
+    assert verdict.bracket == (mean_bracket(low, coverage=0.8).lower, mean_bracket(high, 4, coverage=0.8).upper)
+    assert (verdict.empirical, verdict.tightness, verdict.bracket_coverage) == (1.375, 1.5 / 1.375, 0.8)
+    assert verdict.detectable == detectable(20, 1.5, 4, ALPHA, power=0.6)
+    assert judged(values, 1.5).detectable == detectable(20, 1.5, 4, ALPHA)
+
+
+def test_support_is_weighed_only_where_there_is_a_cap_above_the_bound():
+    assert judged(cap=None).log10_e_support is None and judged(bound=5).log10_e_support is None
+    data = json.loads(judged(bound=math.inf).to_json())
+    assert data["log10_e_refute"] == "-inf" and data["bracket"][1] < 4
+    assert json.loads(judged(cap=None).to_json())["bracket"][1] == "inf"
+
+
+def test_the_figures_of_an_exact_verdict_are_the_middles_of_the_enclosures():
+    verdict = judge_exact((F(1, 4), F(1, 2)), (F(1), F(2)), certificates_kind="upper", cap=4, terms={"a": 1, "b": 0.5})
+    assert verdict.outcome is Outcome.SUPPORTED and verdict.certificates == "upper"
+    assert (verdict.empirical, verdict.bound, verdict.tightness, verdict.cap) == (0.375, 1.5, 4.0, 4.0)
+    assert verdict.bracket == (0.25, 0.5) and verdict.shares == pytest.approx({"a": 2 / 3, "b": 1 / 3})
+    assert judge_exact(F(2), F(1), certificates_kind="exact", cap=2).outcome is Outcome.REFUTED  # at the cap
+    assert judge_exact(F(0), F(0), certificates_kind="exact", terms={"a": 0}).shares == {"a": 0.0}
+    assert judge_exact(F(1), -(F(10) ** 400), certificates_kind="exact").bound == -math.inf
+    overlapping = judge_exact((F(0), F(2)), F(1), certificates_kind="exact")
+    assert overlapping.outcome is Outcome.INCONCLUSIVE and "does not settle" in overlapping.reason
+
+
+def test_what_is_printed_of_a_verdict():
+    """An interval of one point and a missing figure are left out."""
+    assert "0.1 [" in str(judged()) and ", tightness 10, 200 seeds, alpha 1e-06; " in str(judged())
+    assert ": 0.5 against bound 1, tightness 2; " in str(judge_exact(F(1, 2), F(1), certificates_kind="exact"))
+    assert "against" not in str(replace(judged(), bound=None)) and "against" not in str(
+        replace(judged(), empirical=None)
+    )
+    other = not_applicable("claim", "reason")
+    assert str(other).startswith("NOT_APPLICABLE  claim: reason") and other.vacuous is False
+
+
+def test_an_enclosure_of_a_double_alone_is_the_double():
+    assert enclosure(0.1) == (F(0.1), F(0.1))
+    assert enclosure(-2.0, absolute=0.5) == (F(-5, 2), F(-3, 2)) and enclosure(-2.0, relative=0.5) == (F(-3), F(-1))

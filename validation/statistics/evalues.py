@@ -207,8 +207,6 @@ def _bisect(rejected: Callable[[float], bool], inside: float, outside: float) ->
     """Shrink [inside, outside] towards the switch of `rejected`; the returned end is one that is rejected."""
     for _ in range(_BISECTION_STEPS):
         middle = inside + 0.5 * (outside - inside)
-        if middle in (inside, outside):
-            break
         inside, outside = (middle, outside) if rejected(middle) else (inside, middle)
     return inside
 
@@ -227,7 +225,8 @@ def _log_products(y: Array, grid: Array, largest: Array, scratch: Array) -> Arra
     """Lower bounds of sum_i log((1 - lam) + lam y_i), one for each lam: (grid, ...).
 
     Each factor carries at most 6 roundings; the error of the logarithms and of their sum is below
-    4 * seeds * eps * sum |terms|, with sum |terms| <= 2 * seeds * log^+(largest factor) - sum terms.
+    4 * seeds * eps * sum |terms|, with sum |terms| <= M = 2 * seeds * log^+(largest factor) - sum terms. What is taken off is
+    seeds * eps * (8 + 4 * M).
     """
     seeds = y.shape[-1]
     lam = grid.reshape(-1, *[1] * y.ndim)

@@ -199,7 +199,8 @@ def judge(
     low, high = _rounding_interval(x, resolution, cap)
     log_refute = -math.inf if bound == math.inf else float(log_e_refute(low, bound))
     log_support = -math.inf if cap is None or vacuous else float(log_e_support(high, bound, cap))
-    outcome, reason = _decide(log_refute, log_support, log_threshold(alpha), kind, vacuous, cap)
+    wanted = log_threshold(alpha)
+    outcome, reason = _decide(log_refute >= wanted, log_support >= wanted, kind, vacuous, cap is not None)
     return Verdict(
         outcome=outcome,
         claim=claim,
@@ -249,9 +250,7 @@ def judge_exact(
         raise CapExceeded(f"cap: wanted a value <= {cap!r}, got at least {value_low!r}")
     kind = weakest_certificate(certificates_kind)
     vacuous = _is_vacuous(bound_low, cap)
-    log_refute = math.inf if value_low > bound_high else -math.inf
-    log_support = math.inf if value_high <= bound_low else -math.inf
-    outcome, reason = _decide(log_refute, log_support, 0.0, kind, vacuous, math.inf)
+    outcome, reason = _decide(value_low > bound_high, value_high <= bound_low, kind, vacuous, True)
     empirical, right = _middle(value_low, value_high), _middle(bound_low, bound_high)
     return Verdict(
         outcome=outcome,
@@ -294,25 +293,21 @@ def weakest_certificate(kinds: str | Iterable[str]) -> str:
     return max(listed, key=CERTIFICATE_KINDS.index)
 
 
-def _decide(
-    log_refute: float, log_support: float, threshold: float, kind: str, vacuous: bool, cap: Number | None
-) -> tuple[Outcome, str]:
+def _decide(refuted: bool, supported: bool, kind: str, vacuous: bool, supportable: bool) -> tuple[Outcome, str]:
     if kind == "estimated":
         return Outcome.INCONCLUSIVE, "the certificates are only estimated, so neither side of the bound is certain"
-    if log_refute >= threshold:
+    if refuted:
         return Outcome.REFUTED, "the statistic exceeds the bound"
     if vacuous:
         return Outcome.INCONCLUSIVE, "vacuous: the bound is not below the cap, it says nothing"
-    if log_support >= threshold:
+    if supported:
         return Outcome.SUPPORTED, "the statistic stays below the bound"
-    if cap is None:
+    if not supportable:
         return Outcome.INCONCLUSIVE, "no almost-sure cap is known, so the bound can be refuted but not supported"
     return Outcome.INCONCLUSIVE, "the evidence does not settle it"
 
 
 def _is_vacuous(bound: Number, cap: Number | None) -> bool:
-    if bound != bound:
-        raise ValueError(f"bound: wanted a number, got {bound!r}")
     return bound == math.inf or (cap is not None and bound >= cap)
 
 
@@ -322,10 +317,9 @@ def _rounding_interval(x: Array, resolution: float, cap: Number | None) -> tuple
         raise ValueError(f"resolution: wanted a finite number >= 0, got {resolution!r}")
     low = np.where(x >= -resolution, np.maximum(x - resolution, 0.0), x)
     checked_values(low)
-    if cap is None:
-        return low, x + resolution
-    check_cap(low, cap)
-    return low, np.minimum(x + resolution, round_up(cap))
+    if cap is not None:
+        check_cap(low, cap)
+    return low, np.minimum(x + resolution, math.inf if cap is None else round_up(cap))
 
 
 def _bar(empirical: float | None, bound: float | None) -> float | None:
@@ -367,12 +361,12 @@ def _double(x: Number) -> float:
     try:
         return float(x)
     except OverflowError:
-        return math.copysign(math.inf, 1 if x > 0 else -1)
+        return math.inf if x > 0 else -math.inf
 
 
 def _json_safe(value: Any) -> Any:
     if isinstance(value, float) and math.isinf(value):
-        return "inf" if value > 0 else "-inf"
+        return str(value)
     if isinstance(value, list):
         return [_json_safe(part) for part in value]
     if isinstance(value, Mapping):

@@ -1,0 +1,777 @@
+"""The rules of the audit, one by one: on small theorems made for it, and against sums and integrals done by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction as F
+from pathlib import Path
+from types import SimpleNamespace
+
+import fedco
+import pytest
+import sympy as sp
+from fedco import figures
+from fedco.bounds import registry
+from fedco.bounds.audit import caution as cautions
+from fedco.bounds.audit import checks, keeping, ledger, picture, refutation, refuted
+from fedco.bounds.audit import status as states
+from fedco.bounds.audit.checks import audit, automatic, compare_expressions, compare_terms, never_negative, recheck
+from fedco.bounds.audit.findings import Finding, Findings, RecheckError, confirm
+from fedco.bounds.audit.picture import POINTS, Picture, affine
+from fedco.bounds.audit.refutation import Case, Refutation, RefutationError, declared_in, outward, refutes, right_side
+from fedco.bounds.language.definition import load
+from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.theorem import Condition, Statement, Term
+from fedco.bounds.proof import derivations
+from fedco.bounds.registry import get_paper, get_theorem
+from fedco.storage import write_json
+
+EXAMPLE = load(Path(fedco.__file__).parent / "examples" / "pr_sgd.toml")
+L, G, gap, eta, p, N, T, sigma = (
+    EXAMPLE.notation[name].symbol for name in ("L", "G", "F_gap", "eta", "p", "N", "T", "sigma")
+)
+x, y, z = sp.symbols("x y z", positive=True)
+SUM = {"initialisation": 2 * gap / (eta * T), "drift": eta**2 * p**2 * L**2 * G**2}
+
+
+def statement(label, terms=SUM, *, conditions=(), schedule=None):
+    made = tuple(Term(name, expr) for name, expr in terms.items())
+    return Statement(label, made, tuple(conditions), schedule=schedule or {})
+
+
+def theorem(printed=None, composed=None, **changed):
+    """The example with other statements."""
+    given = {"printed": printed or statement("printed"), "composed": composed}
+    return replace(EXAMPLE, statements={label: item for label, item in given.items() if item}, **changed)
+
+
+# --- comparisons ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("larger", "smaller", "outcome"),
+    [
+        (x + y, y + x, "equal"),
+        (sp.sqrt(x * y), sp.sqrt(x) * sp.sqrt(y), "equal"),
+        (x + y, x, "larger"),
+        (x, x + y, "violated"),
+        (x + y, sp.Max(x, y), "larger"),
+        (x + y, sp.Max(x, 2 * y), "violated"),
+        (x + y, sp.Max(2 * x, y), "violated"),
+        (x + y + z, sp.Max(x, sp.Max(y, z) + x), "larger"),
+        (sp.Max(x, y), x, "open"),
+        (N, sp.Integer(1), "larger"),
+        (N, sp.Integer(2), "violated"),
+    ],
+)
+def test_two_expressions_are_compared_for_all_positive_values(larger, smaller, outcome):
+    found, point = compare_expressions(larger, smaller)
+    assert found == outcome and (point is not None) is (outcome == "violated")
+    if point:
+        table = {s: sp.Rational(point[str(s)]) for s in larger.free_symbols | smaller.free_symbols}
+        assert larger.xreplace(table) < smaller.xreplace(table)
+
+
+def test_a_violation_satisfies_what_is_given():
+    assert compare_expressions(x, y)[0] == "violated"
+    assert compare_expressions(x, y, (Condition("c", x, ">=", y),)) == ("open", None)
+
+
+@pytest.mark.parametrize(
+    ("expr", "nonnegative"),
+    [
+        (N - 1, True),
+        (N - 2, False),
+        (x - 1, False),
+        (sp.sqrt(N) - 1, True),
+        (sp.cbrt(N) * sp.sqrt(N) - sp.cbrt(N), True),
+        (sp.sqrt(N) * x - sp.sqrt(x), False),
+        ((N - 1) * x + y, True),
+        ((N - 1) * x - y, False),
+    ],
+)
+def test_counts_are_at_least_one_and_nothing_else_is(expr, nonnegative):
+    assert never_negative(expr) is nonnegative
+
+
+def test_a_number_of_steps_that_may_be_0_is_not_at_least_one():
+    steps = sp.Symbol("k", integer=True, nonnegative=True)
+    assert not never_negative(steps - 1) and never_negative(steps)
+
+
+@pytest.mark.parametrize(
+    ("expr", "order"),
+    [
+        (N**2 + x, 1),
+        (sp.sqrt(N) + sp.cbrt(N), 6),
+        (N * sp.sqrt(x), 1),
+        (N ** sp.Rational(3, 4), 4),
+        (sp.Integer(2) ** N, 1),
+    ],
+)
+def test_the_order_of_the_roots_of_a_symbol(expr, order):
+    assert checks._root_order(expr, N) == order
+
+
+def test_each_maximum_is_replaced_by_each_of_its_arguments():
+    one = sp.Max(x, y) + z
+    assert {*checks._alternatives(one)} == {x + z, y + z}
+    assert {*checks._alternatives(sp.Max(x, y) * sp.Max(1, z))} == {x, y, x * z, y * z}
+    assert checks._alternatives(x + z) == [x + z]
+
+
+def test_a_schedule_is_put_in_until_nothing_of_it_is_left():
+    chain = theorem(statement("printed", schedule={"eta": 1 / (L * p), "p": T / N, "N": 2 * L}))
+    assert checks.scheduled(chain.statement("printed"), eta + N) == 2 / T + 2 * L
+    assert checks.scheduled(chain.statement("printed"), G) == G
+
+
+def test_terms_are_compared_at_the_schedule_of_the_statement_that_has_one():
+    """`eta = 1/L` makes the two equal; without it neither is larger, wherever the schedule stands."""
+    terms = {"a": eta * L * G**2}, {"a": G**2}
+    for mine, others in ((terms[0], terms[1]), (terms[1], terms[0])):
+        free = theorem(statement("printed", mine), statement("composed", others))
+        assert compare_terms(free)["a"][0] == "violated"
+        for which in ("printed", "composed"):
+            made = [
+                statement(label, its, schedule={"eta": 1 / L} if label == which else None)
+                for label, its in (("printed", mine), ("composed", others))
+            ]
+            assert compare_terms(theorem(*made))["a"] == ("equal", None)
+
+
+def test_a_term_that_a_statement_does_not_have_is_0():
+    found = compare_terms(theorem(statement("printed", {"a": G**2}), statement("composed", {"b": G**2})))
+    assert found["a"][0] == "larger" and found["b"][0] == "violated"
+
+
+def test_where_terms_are_compared():
+    made = theorem(statement("printed", {"a": G**2}), statement("composed", {"a": 2 * G**2}))
+    assert compare_terms(made)["a"][0] == "violated"
+    assert compare_terms(replace(made, compared_where=(Condition("c", G, "<=", sp.Integer(0)),)))["a"][0] == "open"
+
+
+# --- findings and their checks ---------------------------------------------------------------------------------------------------
+
+
+def test_a_smaller_term_is_one_finding_whose_check_holds():
+    made = theorem(statement("printed"), statement("composed", {**SUM, "drift": 9 * SUM["drift"], "more": G**2}))
+    (found,) = automatic(made)
+    assert (found.id, found.where) == ("pr_sgd.theorem_1:terms", "term drift, term more")
+    assert found.expected == sp.sstr(sp.factor_terms(9 * SUM["drift"])) and "term drift is smaller" in found.consequence
+    assert set(found.check()) == {"drift", "more"} and " < " in found.check()["more"]
+    same = theorem(statement("printed"), statement("composed", {**SUM, "drift": SUM["drift"] / 9}))
+    assert [*automatic(same)] == []
+
+
+@pytest.mark.parametrize(("second", "fine"), [(2 * G, True), (G, False), (G / 2, False)])
+def test_every_term_of_a_finding_is_smaller_at_its_point(monkeypatch, second, fine):
+    sides = {"a": (G, 3 * G), "b": (G, second)}
+    points = {"a": {"G": F(2)}, "b": {"G": F(1, 3)}}
+    monkeypatch.setattr(checks, "_sides", lambda theorem: sides.__getitem__)
+    monkeypatch.setattr(checks, "corollary_terms", lambda theorem: {k: ("violated", None, v) for k, v in sides.items()})
+    for check in (checks._check_terms, checks._check_corollary):
+        if fine:
+            assert check(EXAMPLE, points) == {"a": "2 < 6 at G=2", "b": "0.333333 < 0.666667 at G=1/3"}
+        else:
+            with pytest.raises(RecheckError, match="not confirmed"):
+                check(EXAMPLE, points)
+
+
+def test_a_condition_that_only_the_lemmas_need_is_a_finding():
+    """Neither the condition that is printed too, nor one that the schedule makes trivial, nor one that is implied."""
+    printed = [Condition("step_size", eta, "<=", 1 / (2 * L))]
+    composed = [
+        Condition("trivial", p, ">=", p),
+        *printed,
+        Condition("implied", eta, "<=", 1 / L),
+        Condition("period", p, "<=", N, "of the drift"),
+        Condition("horizon", T, ">=", N),
+    ]
+    made = theorem(statement("printed", conditions=printed), statement("composed", conditions=composed))
+    found = {finding.id.rpartition(":")[2]: finding for finding in automatic(made)}
+    assert [*found] == ["period", "horizon"]
+    assert found["period"].expected == "p <= N (of the drift)" and "(used in the proof)" in found["horizon"].expected
+    assert all(finding.check()["violated"] for finding in found.values())
+    with pytest.raises(RecheckError):
+        checks._check_condition(made, "period", {"p": F(2), "N": F(2), "eta": F(1), "L": F(1, 2), "T": F(1)})
+
+
+def test_conditions_are_compared_with_the_schedule_put_in():
+    schedule = {"p": sp.Integer(4)}
+    conditions = (Condition("a", p, ">=", 2 * eta * L * p), Condition("b", p, "<=", sp.Integer(4)))
+    base = theorem(statement("printed", conditions=conditions, schedule=schedule)).statement("printed")
+    (left,) = checks._at_schedule(base, conditions)
+    assert (left.name, left.left, left.right) == ("a", 4, 8 * eta * L)
+    other = theorem(statement("printed", conditions=conditions)).statement("printed")
+    assert [c.left for c in checks._at_schedule(base, conditions, other)] == [4]
+
+
+def test_the_checks_of_dimensions_need_a_place_that_does_not_fit():
+    wrong = theorem(statement("printed", {**SUM, "drift": G}))
+    (found,) = automatic(wrong)
+    assert (found.kind, found.where) == ("homogeneity", "term drift") and [*found.check()["places"]] == ["term drift"]
+    for check in (checks._check_homogeneity, checks._check_units):
+        with pytest.raises(RecheckError):
+            check(theorem())
+    with pytest.raises(RecheckError):
+        checks._check_units(wrong)  # one place with and without units
+    assert [*automatic(theorem())] == []
+
+
+def test_units_that_the_paper_sets_to_one_are_told_from_slips():
+    unit = EXAMPLE.notation["G"].quantity.dimension
+    terms = {**SUM, **{f"t{n}": n * G for n in range(1, 7)}, "bad": G**2 * L}
+    made = theorem(statement("printed", terms), unit_choices=(unit,))
+    found = {finding.kind: finding for finding in automatic(made)}
+    assert set(found) == {"homogeneity", "units"} and found["homogeneity"].where.endswith("term bad")
+    assert found["units"].check()["places"] > found["units"].check()["left_with_units"] > 0
+    assert found["units"].printed.endswith("(term t1, term t2, term t3, term t4, …)")
+    assert found["units"].printed.startswith("6 places ")
+
+
+def test_a_corollary_is_compared_with_its_theorem_where_the_counts_are_whole():
+    parent = theorem()
+    schedule = {"eta": 1 / L, "p": T / N}
+    inside = {"initialisation": 2 * gap * L / T, "drift": T**2 / N**2 * G**2}
+    fine = theorem(statement("printed", inside), follows_from=(parent, schedule), kind="corollary")
+    assert {name: item[0] for name, item in checks.corollary_terms(fine).items()} == dict.fromkeys(inside, "equal")
+    assert checks.corollary_terms(fine) is checks.corollary_terms(fine) and [*automatic(fine)] == []
+    small = replace(fine, statements={"printed": statement("printed", {"drift": T / N * G**2})})
+    found = {finding.kind: finding for finding in automatic(small)}
+    assert found["corollary"].where == "term drift, term initialisation" and found["corollary"].check()
+    given = checks.corollary_terms(small)["drift"][1]
+    assert given["T"] / given["N"] > 1  # a period of at least one step
+    one = replace(fine, statements={"printed": statement("printed", inside | {"drift": T**2 / N**2 * G**2 * F(1, 2)})})
+    assert checks.corollary_terms(one)["drift"][0] == "violated"
+
+
+def test_the_period_of_a_corollary_may_be_one(monkeypatch):
+    seen = []
+    monkeypatch.setattr(checks, "compare_expressions", lambda a, b, given: seen.append(given) or ("equal", None))
+    checks._corollary_terms(theorem(follows_from=(theorem(), {"eta": 1 / L, "p": T / N}), kind="corollary"))
+    assert {str(condition) for given in seen for condition in given} == {"T/N >= 1"}
+
+
+def test_only_a_printed_statement_is_compared():
+    corrected = replace(EXAMPLE, statements={"corrected": statement("corrected")})
+    assert [*automatic(corrected)] == []
+    wrong = {"printed": statement("printed", {"drift": G**2 / 4})}
+    of_corrected = replace(EXAMPLE, statements=wrong, follows_from=(corrected, {"p": T / N}), kind="corollary")
+    assert [*automatic(of_corrected)] == []
+
+
+def test_the_audit_of_a_part_is_that_part_of_the_audit():
+    whole = audit("fcsg_m")
+    assert [found.id for found in whole] == [found.id for found in audit(get_paper("fcsg_m"))]
+    for name in ("fcsg_m.theorem_4_4", "fcsg_m.corollary_4_5"):
+        part = [found.id for found in whole if found.theorem == name]
+        assert [found.id for found in audit(name)] == [found.id for found in audit(get_theorem(name))] == part != []
+    assert {found.id for found in checks.of_paper(get_paper("fcsg_m"))} == {found.id for found in whole}
+    assert audit(EXAMPLE) == []  # of a paper that fedco does not have
+
+
+def test_one_finding_is_checked_again():
+    key = "fcsg_m"
+    reader = get_paper(key).findings[0].id
+    assert recheck(reader) and recheck("fcsg_m.theorem_4_4:terms") and recheck(reader, key)
+    for unknown, said in (
+        ("nobody.theorem_1:terms", "fedco audit"),
+        ("fcsg_m.nothing:terms", "fedco audit"),
+        (f"{reader}x", "nearest is"),
+        ("fcsg_m.theorem_4_4:term", "nearest is fcsg_m.theorem_4_4:terms"),
+    ):
+        with pytest.raises(InputError, match=said):
+            recheck(unknown)
+
+
+def finding(name="a.b", severity="slip", about="a.theorem_1", check=lambda: {"n": 1}, **more):
+    return Finding(name, about, "line 1", "index", severity, "this", "that", "nothing", check, **more)
+
+
+def test_findings_are_listed_and_drawn(monkeypatch):
+    monkeypatch.setattr(refuted, "bundles_of", lambda name: {"a.b": ("one", "two"), "a.c": ()}[name])
+    both, alone = finding().to_dict(), finding("a.c", given="f.toml").to_dict()
+    assert (both["bundle"], both["bundles"]) == (
+        "refutations/one.json",
+        ["refutations/one.json", "refutations/two.json"],
+    )
+    assert (alone["bundle"], alone["bundles"]) == (None, [])
+    assert (both["recheck"], alone["recheck"]) == ("fedco audit --recheck a.b", "fedco audit f.toml --recheck a.c")
+    assert str(Findings()) == "no findings"
+    text = str(Findings([finding(), finding("a.c")]))
+    assert text.count("\n\n") == 1 and text.count("  refuted:     fedco replay docs/refutations/") == 2
+    assert confirm(True, n=3) == {"n": 3}
+    monkeypatch.setattr(figures, "bar_plot", lambda groups, **words: groups)
+    counted = Findings([finding(), finding("a.c"), finding("a.c", "breaks", "a.other")]).plot()
+    none = {"a.theorem_1": 0.0, "a.other": 0.0}
+    assert counted == {"slip": none | {"a.theorem_1": 2.0}, "breaks": none | {"a.other": 1.0}, "constant": none}
+
+
+# --- what is kept ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def papers(monkeypatch):
+    """Two papers with two findings each, of which one has a ledger; and what was audited."""
+    items = {
+        key: [finding(f"{key}.slip", "slip", f"{key}.t"), finding(f"{key}.breaks", "breaks", f"{key}.other")]
+        for key in ("kept", "free")
+    }
+    asked = []
+
+    def fake(about):
+        asked.append(about)
+        key, dot, _ = about.partition(".")
+        return [found for found in items.get(key, ()) if not dot or found.theorem == about]
+
+    rows = tuple(found.to_dict() | {"evidence": "old"} for found in items["kept"])
+    monkeypatch.setattr(checks, "audit", fake)
+    monkeypatch.setattr(keeping, "read", lambda key: ledger.Ledger(key, "2026-01-02", rows) if key == "kept" else None)
+    monkeypatch.setattr(keeping.built_in, "built_in_keys", lambda: ("kept",))
+    monkeypatch.setattr(keeping.outside, "installed", lambda group: {"free": None} if group == "papers" else {})
+    monkeypatch.setattr(keeping.outside, "is_file", lambda part: part.endswith(".toml"))
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("about", "check", "audited", "ids"),
+    [
+        (None, None, ["free"], ["kept.breaks", "free.breaks", "kept.slip", "free.slip"]),
+        (None, True, ["kept", "free"], ["kept.breaks", "free.breaks", "kept.slip", "free.slip"]),
+        (None, False, ["kept", "free"], ["kept.breaks", "free.breaks", "kept.slip", "free.slip"]),
+        ("kept", None, [], ["kept.breaks", "kept.slip"]),
+        ("kept.t", None, [], ["kept.slip"]),
+        ("kept.nothing", None, ["kept.nothing"], []),
+        ("free.t", None, ["free.t"], ["free.slip"]),
+        ("kept.toml", None, ["kept.toml"], []),
+    ],
+)
+def test_what_is_kept_is_not_checked_again_unless_it_is_asked_for(papers, about, check, audited, ids):
+    today = datetime.now(UTC).date().isoformat()
+    rows, days = keeping.findings(about, check)
+    assert papers == audited and [row["id"] for row in rows] == ids
+    for part, day in days.items():
+        assert day == ("2026-01-02" if part not in audited else None if check is False else today)
+    for row in rows:
+        new = row["id"].partition(".")[0] in {part.partition(".")[0] for part in audited}
+        assert row.get("evidence") == ("old" if not new else None if check is False else {"n": "1"})
+
+
+def test_a_paper_without_findings_has_a_ledger_too(papers, monkeypatch):
+    monkeypatch.setattr(keeping, "read", lambda key: ledger.Ledger(key, "2026-01-02", ()))
+    assert keeping.findings("kept") == ([], {"kept": "2026-01-02"}) and papers == []
+
+
+def test_a_ledger_names_what_the_kernel_accepts_now(papers, monkeypatch):
+    theorems = {name: SimpleNamespace(default="corrected", id=name) for name in ("kept.t", "kept.u")}
+    paper = SimpleNamespace(theorems=theorems, derivations=dict.fromkeys(theorems))
+    monkeypatch.setattr(registry, "get_paper", lambda key: paper)
+    given = lambda item, label: SimpleNamespace(checked=item.id == "kept.u", theorem=item.id, statement=label)  # noqa: E731
+    monkeypatch.setattr(derivations, "prove", given)
+    made = keeping.make("kept")
+    assert (made.key, made.proved) == ("kept", ("kept.u corrected",))
+    assert made.checked == datetime.now(UTC).date().isoformat()
+    assert [row["evidence"] for row in made.rows] == [{"n": "1"}] * 2 and papers == ["kept"]
+
+
+@pytest.fixture
+def room(tmp_path, monkeypatch):
+    """A package with a checking room and three papers, `a` importing `b` and `b` importing `a`."""
+    for file, text in {
+        "outside.py": "",
+        "bounds/audit/ledger.py": "",
+        "bounds/kernel.py": "",
+        "bounds/papers/a/text.py": "from __future__ import annotations\nfrom ..b import x\n",
+        "bounds/papers/b/__init__.py": "    from ..a.text import y\nfrom ..d.e import z\n",
+        "bounds/papers/c/text.py": "",
+        "bounds/papers/d/e.py": "",
+    }.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text)
+    monkeypatch.setattr(ledger, "__file__", str(tmp_path / "bounds/audit/ledger.py"))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("file", "counts"),
+    [
+        ("bounds/papers/a/text.py", True),
+        ("bounds/papers/a/new.py", True),
+        ("bounds/papers/b/__init__.py", True),
+        ("bounds/papers/d/e.py", True),
+        ("bounds/kernel.py", True),
+        ("bounds/audit/new.py", True),
+        ("bounds/papers/c/text.py", False),
+        ("bounds/papers/a/notes.txt", False),
+        ("outside.py", False),
+    ],
+)
+def test_a_ledger_depends_on_its_paper_on_what_that_imports_and_on_what_checks_it(room, file, counts):
+    measure, folder = ledger.fingerprint.__wrapped__, room / "bounds/papers/a"
+    before = measure(folder)
+    assert measure(folder) == before
+    with (room / file).open("a") as out:
+        out.write("# more\n")
+    assert (measure(folder) != before) is counts
+
+
+def test_a_kept_ledger_is_read_while_it_fits(tmp_path, monkeypatch):
+    monkeypatch.setattr(ledger, "folder_of", lambda key: tmp_path if key == "k" else None)
+    monkeypatch.setattr(ledger, "fingerprint", lambda folder: "now")
+    assert ledger.read("k") is None and ledger.read("other") is None
+    content = {"format": ledger.FORMAT, "made_from": "now", "checked": "d", "findings": [{"id": "f"}], "proved": ["p"]}
+    write_json(tmp_path / ledger.NAME, content)
+    assert ledger.read("k") == ledger.Ledger("k", "d", ({"id": "f"},), ("p",))
+    write_json(tmp_path / ledger.NAME, content | {"made_from": "then"})
+    assert ledger.read("k") is None
+    (tmp_path / ledger.NAME).write_text("{")
+    assert ledger.read("k") is None
+
+
+def test_the_folder_of_a_paper(monkeypatch):
+    assert ledger.folder_of("fcsg") == Path(ledger.__file__).parents[1] / "papers" / "fcsg"
+    modules = {"whole": "fedco.bounds", "single": "fedco.storage", "gone": "fedco.nowhere"}
+    made = {key: SimpleNamespace(module=name) for key, name in modules.items()}
+    monkeypatch.setattr(ledger.outside, "installed", lambda group: made)
+    assert ledger.folder_of("whole") == Path(fedco.__file__).parent / "bounds"
+    assert ledger.folder_of("single") is ledger.folder_of("gone") is ledger.folder_of("unknown") is None
+
+
+# --- what is said of a statement -------------------------------------------------------------------------------------------------
+
+
+UNCHECKED = "derived in docs/theory (k), not checked by the kernel"
+
+
+def spoken(label, labels=("printed", "composed", "corrected"), default="corrected", key="k"):
+    item = SimpleNamespace(id=f"{key}.t", labels=labels, default=default)
+    return SimpleNamespace(theorem=item, label=label)
+
+
+@pytest.mark.parametrize(
+    ("label", "labels", "broken", "kept", "data", "lemmas", "status", "text", "words"),
+    [
+        ("printed", "pc", ("b",), False, False, (), "refuted", "b.json; --statement corrected holds", "refuted by b"),
+        ("printed", "p", ("b", "c"), False, False, (), "refuted", "b.json and 1 more", "refuted by b, c"),
+        ("corrected", "pc", ("b",), False, False, (), "refuted", "b.json", "refuted by b"),
+        ("corrected", "pc", (), True, True, (), "proved", "", "has a derivation that a kernel checks: fedco prove k.t"),
+        ("composed", "pc", (), False, False, (), "composed", "no promise; --statement corrected holds", "composed"),
+        ("composed", "p", (), False, False, (), "composed", "and is no promise", "composed"),
+        ("corrected", "pc", (), False, True, ("k.l", "k.m"), "derived", "not checked by the kernel", f"{UNCHECKED}: fedco prove k.t"),
+        ("corrected", "pc", (), False, True, (), "derived", "", "has a derivation that a kernel checks: fedco prove k.t"),
+        ("corrected", "pc", (), False, False, (), "derived", UNCHECKED, UNCHECKED),
+        ("printed", "pc", (), False, False, (), "open", "", "open"),
+    ],
+)  # fmt: skip
+def test_what_has_to_be_known_of_a_statement(
+    label, labels, broken, kept, data, lemmas, status, text, words, monkeypatch
+):
+    """By its label, the other statements, the instances that break it, its derivation and the lemmas under that."""
+    asked = spoken(label, ("printed", "composed") + (("corrected",) if "c" in labels else ()))
+    for name, value in (
+        ("refuted_by", broken),
+        ("is_kept_as_proved", kept),
+        ("has_derivation", data),
+        ("rests_on", lemmas),
+        ("is_paper", True),
+    ):
+        monkeypatch.setattr(cautions, name, lambda about, value=value: value)
+    found = cautions.caution(asked)
+    assert (found.status, found.bundles) == (status, broken) and found.text.endswith(text)
+    assert bool(found.text) is bool(text) and cautions.standing(asked).endswith(words)
+    monkeypatch.setattr(cautions, "is_paper", lambda key: False)
+    if not broken and label == "corrected" and not data:
+        assert cautions.caution(asked).text == "derived by its author, not checked by the kernel"
+
+
+@pytest.mark.parametrize("known", [None, (), ("k.t printed",), ("k.t corrected",)])
+@pytest.mark.parametrize("data", [True, False])
+def test_what_is_kept_as_proved(known, data, monkeypatch):
+    made = None if known is None else ledger.Ledger("k", "d", (), known)
+    monkeypatch.setattr(cautions.ledger, "read", lambda key: made if key == "k" else pytest.fail(key))
+    monkeypatch.setattr(cautions, "has_derivation", lambda about: data)
+    assert cautions.is_kept_as_proved(spoken("corrected")) is (data and known == ("k.t corrected",))
+
+
+def test_a_derivation_is_that_of_the_default_statement_of_a_paper(monkeypatch):
+    paper = SimpleNamespace(derivations={"k.t": None}, unchecked=lambda name: (f"{name}.lemma",))
+    monkeypatch.setattr(cautions, "get_paper", {"k": paper, "other": SimpleNamespace(derivations={})}.__getitem__)
+    monkeypatch.setattr(cautions, "is_paper", lambda key: key in ("k", "other"))
+    assert cautions.has_derivation(spoken("corrected")) and cautions.rests_on(spoken("corrected")) == ("k.t.lemma",)
+    for other in (spoken("printed"), spoken("corrected", key="other"), spoken("corrected", key="mine")):
+        assert not cautions.has_derivation(other) and cautions.rests_on(other) == ()
+
+
+@pytest.fixture
+def judged(monkeypatch):
+    """`status` of a statement of `k.t` of which this is known; what is not named is not known."""
+
+    def judge(
+        label, *, broken=(), verdict=None, argument=None, larger=False, labels=("printed", "composed", "corrected")
+    ):
+        weak, strict = Condition("a", x, "<=", y), Condition("b", x, "<", z)
+        conditions = {"corrected": (weak, strict)}
+
+        def of(name):
+            return SimpleNamespace(
+                label=name, terms=(1,), conditions=conditions.get(name, (Condition("c", x, "==", y),))
+            )
+
+        item = SimpleNamespace(
+            id="k.t", labels=labels, first="printed", statement=of, source=SimpleNamespace(paper="k")
+        )
+        monkeypatch.setattr(states, "_bundles", lambda theorem, name: broken)
+        monkeypatch.setattr(states, "derivation", lambda theorem, name: verdict)
+        monkeypatch.setattr(states, "prove", lambda theorem, name: verdict)
+        monkeypatch.setattr(states, "_arguments", lambda: {("k.t", label): argument} if argument else {})
+        monkeypatch.setattr(states, "_is_larger", lambda own, corrected: larger)
+        return states.status(item, label)
+
+    return judge
+
+
+def test_the_status_of_a_statement_is_the_first_that_is_known(judged):
+    def verdict(checked, accepted):
+        return SimpleNamespace(checked=checked, accepted=accepted, given=("k.lemma",))
+
+    def argued():
+        """It follows.
+
+        From that.
+        """
+
+    assert judged("", broken=("b",), verdict=verdict(True, True)).outcome == "refuted"
+    assert judged("", broken=("b",)).bundles == ("b",)
+    assert judged("corrected", verdict=verdict(True, True)).outcome == "proved"
+    given = judged("corrected", verdict=verdict(False, True))
+    assert given.outcome == "derived" and "given k.lemma" in given.why
+    refused = judged("corrected", verdict=verdict(False, False))
+    assert (refused.outcome, refused.why) == ("derived", "the derivation is in docs/theory, under k")
+    assert judged("printed", argument=argued, larger=True).why == "It follows. From that."
+    larger = judged("printed", larger=True)
+    assert (
+        str(larger) == "derived: term by term at least the corrected statement where x < z"
+    )  # `x == y` gives `x <= y`
+    assert judged("printed", larger=True, labels=("printed", "composed")).outcome == "open"
+    assert judged("composed").outcome == "composed"
+    assert str(judged("printed")) == str(judged("")) == "open: neither derived nor refuted"
+
+
+def test_a_printed_instance_breaks_the_composed_statement_where_it_does(monkeypatch):
+    known = {"printed": ("a", "b"), "composed": ()}
+    item = SimpleNamespace(labels=("printed", "composed"), statement=lambda label: label)
+    monkeypatch.setattr(states, "refuted_by", lambda label: known[label])
+    monkeypatch.setattr(states, "_breaks", lambda name, label: (name, label) == ("b", "composed"))
+    assert states._bundles(item, "printed") == ("a", "b") and states._bundles(item, "composed") == ("b",)
+    item.labels = ("composed",)
+    assert states._bundles(item, "composed") == ()
+    item.labels, known["composed"] = ("printed", "composed"), ("c",)
+    assert states._bundles(item, "composed") == ("c",)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "breaks"), [((2, 3), (0, 1), True), ((2, 3), (1, 2), False), ((0, 9), (1, 2), False)]
+)
+def test_an_instance_breaks_a_statement_beyond_the_enclosures(left, right, breaks, monkeypatch):
+    case = SimpleNamespace(right=None)
+    item = SimpleNamespace(claim="c", case=lambda: case, sides=lambda made: (left, (5, 5)))
+    monkeypatch.setattr(states, "refutations", lambda: {"n": item})
+    monkeypatch.setattr(states, "right_side", lambda claim, label, made: right)
+    assert states._breaks.__wrapped__("n", "composed") is breaks
+
+    def refuse(claim, label, made):
+        raise InputError("a condition of the other statement fails")
+
+    monkeypatch.setattr(states, "right_side", refuse)
+    assert states._breaks.__wrapped__("n", "composed") is False
+
+
+def test_every_term_of_the_corrected_statement_has_to_be_covered():
+    corrected = statement("printed", SUM)
+    for terms, wanted in (
+        (SUM, True),
+        ({**SUM, "more": G**2}, True),
+        ({**SUM, "drift": 2 * SUM["drift"]}, True),
+        ({**SUM, "drift": SUM["drift"] / 2}, False),
+        ({"drift": SUM["drift"]}, False),
+    ):
+        own = theorem(statement("printed", terms)).statement("printed")
+        assert states._is_larger(own, theorem(corrected).statement("printed")) is wanted
+    at = {"eta": 1 / L}
+    with_it = theorem(statement("printed", {"a": eta * L * G**2}, schedule=at)).statement("printed")
+    without = theorem(statement("printed", {"a": G**2})).statement("printed")
+    assert states._is_larger(with_it, without) and states._is_larger(without, with_it)
+
+
+def test_squares_are_compared_only_where_both_sides_are_nonnegative():
+    assert states._at_least(2 * x, x) and not states._at_least(x, 2 * x)
+    assert not states._at_least(-2 * sp.sqrt(x + y), sp.sqrt(x))  # its square is larger
+
+
+def test_the_table_of_a_status_names_the_bundles_or_says_why(monkeypatch):
+    found = {
+        "k.a": states.Status("refuted", "an instance", bundles=("b", "c")),
+        "k.b": states.Status("open", "max(|x|, 1) || 2"),
+        "k.c": states.Status("derived", "why"),
+    }
+    monkeypatch.setattr(states, "status", lambda item: found[item.id])
+    kinds = {"k.a": "theorem", "k.b": "corollary", "k.c": "lemma"}
+    text = states.table([SimpleNamespace(id=name, kind=kind) for name, kind in kinds.items()])
+    assert text.splitlines()[4:] == [
+        "| k.a | refuted | [b](refutations/b.json), [c](refutations/c.json) |",
+        r"| k.b | open | max(|x|, 1) \|\| 2 |",
+    ]
+
+
+def test_refutations_of_a_statement_and_of_a_finding(monkeypatch):
+    items = {
+        "k.t.one": SimpleNamespace(name="k.t.one", claim="k.t", statement="printed", findings=("f", "g")),
+        "k.t.two": SimpleNamespace(name="k.t.two", claim="k.t", statement="composed", findings=("g",)),
+        "k.u": SimpleNamespace(name="k.u", claim="k.u", statement="printed", findings=()),
+    }
+    monkeypatch.setattr(refuted, "get_paper", lambda key: SimpleNamespace(counterexamples=items))
+    monkeypatch.setattr(refuted, "is_paper", lambda key: key == "k")
+    monkeypatch.setattr(refuted, "refutations", lambda: items)
+    assert refuted.refuted_by(spoken("printed")) == ("k.t.one",) and refuted.refuted_by(spoken("composed")) == (
+        "k.t.two",
+    )
+    assert refuted.refuted_by(spoken("corrected")) == refuted.refuted_by(spoken("printed", key="mine")) == ()
+    assert refuted.bundles_of("g") == ("k.t.one", "k.t.two") and refuted.bundles_of("h") == ()
+
+
+# --- exact instances ---------------------------------------------------------------------------------------------------------------
+
+
+def instance(**changed):
+    numbers = {"L": F(2), "sigma": F(0), "G": F(3), "F_gap": F(1, 7)}
+    chosen = {"eta": F(1, 8), "p": 3, "N": 2, "T": 11}
+    given = {
+        "problem": {"name": "p"},
+        "constants": {name: (value, "why") for name, value in numbers.items()},
+        "hyperparameters": chosen,
+        "left": F(5),
+        "facts": {"a fact": True},
+    }
+    return Case(**(given | changed))
+
+
+def test_the_right_side_of_an_instance_encloses_the_bound(monkeypatch):
+    monkeypatch.setattr(refutation, "get_theorem", lambda name: EXAMPLE)
+    exact = 2 * F(1, 7) * 8 / 11 + 4 * F(1, 64) * 9 * 4 * 9  # L eta sigma^2 / N is 0
+    low, high = right_side("c", "printed", instance())
+    assert low <= exact <= high and high - low < F(1, 2**80)
+    with pytest.raises(RefutationError, match="Lipschitz: not a symbol"):
+        right_side("c", "printed", instance(observables={"Lipschitz": F(1)}))
+    with pytest.raises(ValueError, match="step_size"):
+        right_side("c", "printed", instance(hyperparameters={"eta": F(3), "p": 3, "N": 2, "T": 11}))
+    assert right_side("c", "printed", instance(hyperparameters=instance().hyperparameters | {"unused": 1})) == (
+        low,
+        high,
+    )
+    item = Refutation("n", "c", (), "printed", "s", instance)
+    assert item.sides(instance()) == ((5, 5), (low, high)) and item.case() == instance()
+    assert item.sides(instance(left=(F(1), F(2)), right=(F(3), F(4)))) == ((1, 2), (3, 4))
+    assert instance(observables={"o": 2}).values["o"] == 2 and instance().values["L"] == 2
+
+
+@pytest.mark.parametrize("number", [F(1, 3), F(10**40, 7), F(1, 3 * 10**40), F(255, 256), F(511, 512) + F(1, 10**200)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_ends_are_the_neighbours_with_so_many_bits(number, sign):
+    number *= sign
+    low, high = outward((number, number + F(1, 10**300)), bits=8)
+    for end, inward in ((low, F(1)), (high, F(-1))):
+        size = F(2) ** (abs(end.numerator).bit_length() - end.denominator.bit_length() - 8)
+        assert (end / size).denominator <= 4  # a whole number of at most about 8 bits, times a power of two
+        assert 0 <= (number - end) * inward < 8 * size
+    assert outward((number, number + 1)) == (
+        refutation._rounded(number, 96, up=False),
+        refutation._rounded(number + 1, 96, up=True),
+    )
+
+
+def test_an_exact_number_stays_while_it_is_short():
+    for number in (F(0), F(1, 3), F(2**511, 3), F(3, 2**511), F(2**512 - 1)):
+        assert outward((number, number)) == (number, number)
+    for number in (F(2**512 + 1, 3), F(3, 2**512 + 1)):
+        low, high = outward((number, number))
+        assert low < number < high and (high - low) / number < F(1, 2**94) and (high - low) / number > F(1, 2**98)
+    assert outward((F(0), F(1, 3)))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("grade", "alternatives", "fine"),
+    [
+        ("mathematical", {}, True),
+        ("slip", {"r": "refuted", "s": "undecided"}, True),
+        ("reading", {"r": "not refuted"}, True),
+        ("reading", {}, False),
+        ("mathematical", {"r": "not refuted"}, False),
+        ("certain", {}, False),
+        ("slip", {"r": "perhaps"}, False),
+    ],
+)
+def test_the_grade_of_a_refutation_and_the_other_readings(grade, alternatives, fine):
+    def make():
+        return Refutation("n", "c", (), "printed", "s", instance, grade, alternatives)
+
+    if fine:
+        assert make().grade == grade
+    else:
+        with pytest.raises(RefutationError):
+            make()
+
+
+def test_refutations_are_declared_by_a_decorator():
+    def one():
+        """An instance
+        in two lines."""
+        return instance(facts={"a": True, "b": False})
+
+    declared = refutes("k.t", "k.f", "k.g", grade="slip", variant="v", statement="composed")(one)
+    item = declared.refutation
+    assert declared is one and (item.name, item.claim, item.findings) == ("k.t.v", "k.t", ("k.f", "k.g"))
+    assert (item.summary, item.statement, item.grade) == ("An instance in two lines.", "composed", "slip")
+    with pytest.raises(RefutationError, match="not true of the instance: b"):
+        item.case()
+    with pytest.raises(RefutationError, match=r"k\.t: without a docstring"):
+        refutes("k.t", grade="slip")(lambda: None)
+    names = {"__name__": __name__, "one": one, "EXAMPLE": EXAMPLE, "sp": sp, "imported": finding}
+    assert declared_in(names) == (item,)
+    assert declared_in(names | {"__name__": "another.module"}) == ()
+
+    def two():
+        """Again."""
+
+    refutes("k.t", grade="slip", variant="v")(two)
+    with pytest.raises(RefutationError, match=r"k\.t\.v: declared twice"):
+        declared_in(names | {"two": two})
+    refutes("k.t", grade="slip")(two)
+    assert [each.name for each in declared_in(names | {"two": two})] == ["k.t.v", "k.t"]
+
+
+# --- pictures ----------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_picture_by_hand():
+    """The slope 2x - 1 has the height x^2 - x; the mean with -x has half of x^2/2 - x."""
+    assert affine(F(2), -1)(F(3)) == 5
+    drawn = Picture(
+        (affine(2, -1), affine(-1, 0)), (0, F(3)), kinks=(F(1, 7), 4, -1, 3), objective=affine(0, 2)
+    ).drawn()
+    xs = sorted([i * F(3, 60) for i in range(61)] + [F(1, 7)])
+    assert len(drawn["x"]) == POINTS + 2 == 62 and drawn["x"] == [float(at) for at in xs]
+    assert drawn["clients"][0] == pytest.approx([float(at**2 - at) for at in xs], abs=1e-12)
+    assert drawn["mean"] == pytest.approx([float(at**2 / 2 - at) / 2 for at in xs], abs=1e-12)
+    assert drawn["objective"] == pytest.approx([float(2 * at) for at in xs], abs=1e-12)
+    assert (drawn["variable"], drawn["marks"], drawn["clients"][1][0]) == ("x", {}, 0)
+
+
+def test_heights_are_0_at_the_first_mark():
+    marks = {"start": F(5, 3), "end": 2}
+    drawn = Picture((affine(2, 0),), (1, 2), marks, variable="y").drawn()
+    assert drawn["marks"] == {"start": float(F(5, 3)), "end": 2.0} and drawn["variable"] == "y"
+    assert drawn["clients"][0][drawn["x"].index(float(F(5, 3)))] == 0 and drawn["objective"] is None
+    assert drawn["clients"][0] == pytest.approx([at**2 - 25 / 9 for at in drawn["x"]])
+    assert picture.POINTS == 60
