@@ -9,6 +9,7 @@ from fractions import Fraction as Q
 import fedco
 import pytest
 import sympy as sp
+from conditions import at_point, compare_conditions
 from fedco.bounds.language.theorem import Statement, Term, Theorem
 
 PAPERS = ("fcsg", "fcsg_m", "acc_fcsg_m")
@@ -321,3 +322,198 @@ def test_a_planted_slip_is_noticed(name, mutant):
         other = Theorem(*about, {"printed": slipped})
         assert not agrees(other, "printed", PRINTED[name], {**point(theorem, "printed", 0), "L_g": Q(7, 2)}), term.name
     assert planted or mutant == "q for q - 1"
+
+
+# --- conditions, schedules and corrected statements, once more in plain Python ----------
+
+
+def rounded_root(v):
+    return (float(v["T"]) / v["N"] ** 3) ** 0.25
+
+
+def cubic_root(v):
+    return (float(v["T"]) / v["N"] ** 2) ** (1 / 3)
+
+
+SCHEDULES = {
+    "alpha": lambda v: (float(v["N"]) / v["T"]) ** 0.5 / 6 / float(s_f(v)),
+    "beta": lambda v: 5 * float(s_f(v)) * SCHEDULES["alpha"](v),
+    "q": rounded_root,
+}
+"""Corollaries 4.2 and 4.5, and beta = 5 S_F alpha."""
+SCHEDULES_4_8 = {
+    "alpha": lambda v: 1 / (12 * cubic_root(v) * float(s_f(v))),
+    "beta": lambda v: float(c_of(v)) * SCHEDULES_4_8["alpha"](v) ** 2,
+    "B": cubic_root,
+    "q": cubic_root,
+}
+STEP = {"step_size": lambda v: (v["alpha"] * 6 * v["q"] * s_f(v), "<=", 1)}
+SHORT = {"step_size": lambda v: (v["alpha"] * 12 * v["q"] * s_f(v), "<=", 1)}
+RANGE = {"momentum_range": lambda v: (v["beta"], "<=", 1)}
+FIVE = {"momentum_choice": lambda v: (v["beta"] / (5 * s_f(v) * v["alpha"]), "==", 1)}
+QUADRATIC = {"momentum_choice": lambda v: (v["beta"] / (c_of(v) * v["alpha"] ** 2), "==", 1)}
+SMALL = {"descent_step": lambda v: (v["alpha"] * s_f(v), "<=", 1)}
+BATCH = {"first_batch": lambda v: (Q(v["b"]) / v["B"], "<=", 1)}
+DIRECTION = {"direction": lambda v: (v["alpha"] * s_f(v) + (4 * v["alpha"] * s_f(v) / v["beta"]) ** 2, "<=", 1)}
+LONG = {"long_round": lambda v: (4 * v["alpha"] * s_f(v) * float(v["q"]) ** 1.5 / 3, "<=", 1)}
+WHOLE = {"whole_period": lambda v: (v["q"], ">=", 1)}
+HORIZON = {"horizon": lambda v: (Q(v["T"]) / v["N"] ** 3, ">=", 1)}
+
+
+def chosen(schedule, *at_most):
+    def choice(name):
+        return lambda v: (float(v[name]) / schedule[name](v), "<=" if name in at_most else "==", 1)
+
+    return {f"{name}_choice": choice(name) for name in schedule}
+
+
+ROOT = {name: SCHEDULES[name] for name in ("alpha", "q")}
+FIXED = {name: SCHEDULES_4_8[name] for name in ("alpha", "beta", "B")}
+CONDITIONS = {
+    ("fcsg.theorem_4_1", "printed"): STEP,
+    ("fcsg.theorem_4_1", "composed"): STEP,
+    ("fcsg.theorem_4_1", "corrected"): SMALL | BATCH,
+    ("fcsg.corollary_4_2", "printed"): chosen(ROOT),
+    ("fcsg.corollary_4_2", "composed"): chosen(ROOT) | WHOLE,
+    ("fcsg.corollary_4_2", "corrected"): chosen(ROOT, "q") | HORIZON | BATCH,
+    ("fcsg.lemma_b_1", "printed"): STEP,
+    ("fcsg.lemma_b_1", "composed"): STEP,
+    ("fcsg.lemma_b_2", "composed"): {"descent_step": lambda v: (2 * v["alpha"] * s_f(v), "<=", 1)},
+    ("fcsg.lemma_b_2", "corrected"): SMALL,
+    ("fcsg_m.theorem_4_4", "printed"): STEP | FIVE,
+    ("fcsg_m.theorem_4_4", "composed"): STEP | RANGE | DIRECTION,
+    ("fcsg_m.theorem_4_4", "corrected"): RANGE | DIRECTION,
+    ("fcsg_m.corollary_4_5", "printed"): chosen(SCHEDULES),
+    ("fcsg_m.corollary_4_5", "composed"): chosen(SCHEDULES) | WHOLE,
+    ("fcsg_m.corollary_4_5", "corrected"): chosen(SCHEDULES, "q") | HORIZON,
+    ("fcsg_m.lemma_c_2", "printed"): RANGE,
+    ("fcsg_m.lemma_c_2", "composed"): RANGE,
+    ("fcsg_m.lemma_c_3", "printed"): STEP | RANGE,
+    ("fcsg_m.lemma_c_3", "composed"): STEP | RANGE,
+    ("fcsg_m.lemma_c_3", "corrected"): RANGE,
+    ("acc_fcsg_m.theorem_4_7", "printed"): STEP | FIVE,
+    ("acc_fcsg_m.theorem_4_7", "composed"): SHORT | QUADRATIC | RANGE,
+    ("acc_fcsg_m.theorem_4_7", "corrected"): SHORT | QUADRATIC | LONG,
+    ("acc_fcsg_m.corollary_4_8", "printed"): chosen(SCHEDULES_4_8),
+    ("acc_fcsg_m.corollary_4_8", "composed"): chosen(SCHEDULES_4_8) | WHOLE,
+    ("acc_fcsg_m.corollary_4_8", "corrected"): {
+        **chosen(FIXED),
+        "short_round": lambda v: (v["q"] / cubic_root(v), "<=", 1),
+        "long_round": lambda v: (v["q"] / (9 * cubic_root(v)) ** (2 / 3), "<=", 1),  # 4 alpha S_F q^(3/2) <= 3
+    },
+    ("acc_fcsg_m.lemma_d_3", "printed"): SHORT | QUADRATIC,
+    ("acc_fcsg_m.lemma_d_3", "composed"): SHORT | QUADRATIC,
+    ("acc_fcsg_m.lemma_d_3", "corrected"): SHORT | RANGE,
+}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_condition_is_the_papers(paper):
+    compare_conditions(paper, CONDITIONS, lambda theorem, label: {**point(theorem, label, 1), "B": Q(7)})
+
+
+USED = {
+    "fcsg.corollary_4_2": ROOT,
+    "fcsg_m.corollary_4_5": SCHEDULES,
+    "acc_fcsg_m.corollary_4_8": SCHEDULES_4_8,
+}
+
+
+def test_every_schedule_is_the_papers():
+    batch = {"B": lambda v: v["b"]}
+    found = {}
+    for paper in PAPERS:
+        for theorem in fedco.bounds.paper_theorems(paper).values():
+            for label in theorem.labels:
+                statement = theorem.statement(label)
+                v = point(theorem, label, 2)
+                found[theorem.id, label] = {n: at_point(statement, e, v) for n, e in statement.schedule.items()}
+                wanted = dict(USED.get(theorem.id, {}))
+                if theorem.id in ("fcsg.theorem_4_1", "fcsg.corollary_4_2") and label == "corrected":
+                    wanted |= batch
+                elif theorem.id == "fcsg_m.theorem_4_4" or (theorem.id, label) == ("acc_fcsg_m.theorem_4_7", "printed"):
+                    wanted = {"beta": lambda v: 5 * s_f(v) * v["alpha"]}
+                elif theorem.id == "acc_fcsg_m.theorem_4_7" or (
+                    theorem.id == "acc_fcsg_m.lemma_d_3" and label != "corrected"
+                ):
+                    wanted = {"beta": lambda v: c_of(v) * v["alpha"] ** 2}
+                elif theorem.id == "fcsg_m.corollary_4_5" and label == "composed":
+                    wanted["B"] = lambda v: 1
+                elif theorem.id == "acc_fcsg_m.corollary_4_8" and label == "corrected":
+                    wanted = dict(FIXED)
+                elif "remark" in theorem.id:
+                    continue
+                assert found[theorem.id, label] == pytest.approx({n: float(f(v)) for n, f in wanted.items()}, rel=1e-12)
+
+
+def squared_positions(v):
+    """The mean of j^2 over the steps of a round, times (alpha L_f L_g)^2."""
+    return sum(j * j for j in range(int(v["q"]))) / Q(v["q"]) * v["alpha"] ** 2 * l_2(v)
+
+
+def corrected_4_1(v, drift=None):
+    drift = squared_positions(v) if drift is None else drift
+    return theorem_4_1(v) | {
+        "variance": v["alpha"] * s_f(v) * l_2(v) / (v["N"] * v["b"]),
+        "drift": 2 * s_f(v) ** 2 * drift,
+    }
+
+
+def corrected_4_4(v, drift=None):
+    drift = squared_positions(v) if drift is None else drift
+    return theorem_4_4(v) | {
+        "drift": 16 * s_f(v) ** 2 * drift,
+        "start": 8 * l_2(v) / (v["beta"] * v["N"] * v["B"] * v["T"]),
+        "variance": 8 * v["beta"] * l_2(v) / (v["N"] * v["b"]),
+    }
+
+
+def corrected_4_7(v):
+    return theorem_4_7(v) | {
+        "drift": l_2(v) * (c_of(v) * v["alpha"] / s_f(v)) ** 2 / 3,
+        "variance": 6 * v["beta"] * l_2(v) / (v["N"] * v["b"]),
+        "first_block": 3 * l_2(v) * v["q"] * (v["q"] - 1) / (5 * v["T"]),
+    }
+
+
+def at_schedule(formula, schedule):
+    """With (q - 1)(2q - 1) <= 2 q^2 at the longest rounds."""
+
+    def scheduled(v):
+        v = {name: float(x) for name, x in v.items()}
+        v |= {name: choice(v) for name, choice in schedule.items()}
+        return formula(v, (v["q"] * v["alpha"]) ** 2 * l_2(v) / 3)
+
+    return scheduled
+
+
+def corrected_4_8(v):
+    v = {name: float(x) for name, x in v.items()}
+    return corrected_4_7(v | {name: choice(v) for name, choice in FIXED.items()})
+
+
+CORRECTED = {
+    "fcsg.theorem_4_1": corrected_4_1,
+    "fcsg.corollary_4_2": at_schedule(corrected_4_1, ROOT),
+    "fcsg.lemma_b_1": lambda v: {"drift": squared_positions(v) * v["T"]},
+    "fcsg.lemma_b_2": lambda v: lemma_b_2(v) | {"variance": v["alpha"] ** 2 * s_f(v) * l_2(v) / (2 * v["N"] * v["b"])},
+    "fcsg_m.theorem_4_4": corrected_4_4,
+    "fcsg_m.corollary_4_5": at_schedule(corrected_4_4, SCHEDULES),
+    "fcsg_m.lemma_c_3": lambda v: {"drift": squared_positions(v) * v["T"]},
+    "acc_fcsg_m.lemma_d_1": _lemma_d_1_proved,
+    "acc_fcsg_m.theorem_4_7": corrected_4_7,
+    "acc_fcsg_m.corollary_4_8": corrected_4_8,
+}
+"""docs/theory/fcsg.md; Lemmas D.2 and D.3 and Remark 4.9 are in test_fcsg_corrected.py."""
+
+
+@pytest.mark.parametrize("name", CORRECTED)
+def test_a_corrected_statement_is_what_its_derivation_ends_with(name):
+    theorem = fedco.theorem(name)
+    for seed in range(3):
+        v = {**point(theorem, "corrected", seed), "B": Q(3)}
+        given = {n: x for n, x in v.items() if n in theorem.symbols("corrected")}
+        scheduled = theorem.statement("corrected").schedule if theorem.kind == "corollary" else {}
+        given = {n: x for n, x in given.items() if n not in scheduled or (n == "B" and "4_8" not in name)}
+        found = theorem.bound("corrected", strict=False, **given)
+        assert found.terms == pytest.approx({n: float(x) for n, x in CORRECTED[name](v).items()}, rel=1e-11)

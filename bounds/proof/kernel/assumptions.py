@@ -6,6 +6,7 @@ Where an instance needs a point that does not depend on a sample, that is checke
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,7 +22,7 @@ NOTHING = Known()
 
 
 @dataclass(frozen=True)
-class Axiom:
+class Axiom(ABC):
     """Base of the assumptions; `assumption` is the name in the theorem's list."""
 
     assumption: str
@@ -33,8 +34,13 @@ class Axiom:
         """The entries of the theorem's list on which an instance rests."""
         return frozenset({self.assumption})
 
+    @abstractmethod
     def instance(self, state: State, terms: tuple[Term, ...]) -> Fact:
-        raise NotImplementedError
+        """What the assumption says of these terms.
+
+        Raises:
+            ProofError: it says nothing of them.
+        """
 
 
 def _apps(state: State, function: str, terms: tuple[Term, ...], count: int) -> list[App]:

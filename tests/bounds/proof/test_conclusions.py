@@ -362,7 +362,7 @@ FORMS = {
         (f(p, None), f(r, None)),
         sq(f(p, None) - f(r, None)) - C**2 * sq(p - r),
     ),
-    "variance": (Variance("a", "two", C), (two(p),), sq(two(p) - two(p, 0, None)) - C**2),
+    "variance": (Variance("a", "two", C), (two(p, None),), sq(two(p, None) - two(p, None, None)) - C**2),
     "heterogeneity": (
         Heterogeneity("a", "f", C, "k"),
         (f(p, None),),
@@ -395,8 +395,8 @@ FORMS = {
     ),
     "variance of a difference": (
         DifferenceVariance("a", "two", C, "b"),
-        (two(p), two(r)),
-        sq(two(p) - two(r) - two(p, 0, None) + two(r, 0, None)) - C**2 * sq(p - r),
+        (two(p, None), two(r, None)),
+        sq(two(p, None) - two(r, None) - two(p, None, None) + two(r, None, None)) - C**2 * sq(p - r),
     ),
     "smooth": (Smooth("a", "F", C, "r"), (), sq(grad(p) - grad(r)) - C**2 * sq(p - r)),
     "start value": (StartValue("a", "Q", C, 2), (), at("Q", 2) - C),
@@ -484,6 +484,13 @@ REFUSED = {
     "depends on k": (Heterogeneity("a", "J", C, "k", True), (jacobian(p, None), f(p))),
     "point x depends on k": (Heterogeneity("a", "J", C, "k"), (jacobian(x, None),)),
     "mean over the samples": (Heterogeneity("a", "J", C, "k"), (jacobian(p),)),
+    "the bound is for the mean": (Heterogeneity("a", "two", C, "k"), (two(p, 0, None),)),
+    "about the mean over the samples": (Lipschitz("a", "two", C, of_mean=True), (two(p, 0, None), two(r, 0, None))),
+    "J is no derivative of G: it maps other": (
+        CentralDifference("a", "G", C, "b", "J"),
+        (grad(p + STEP), grad(p - STEP), jacobian(p, None)),
+    ),
+    "H is no derivative of f": (CentralDifference("a", "f", C, "b", "H"), (f(p, None), f(r, None), hessian(p))),
     "has no sample": (Variance("a", "two", C), (two(p, 0, None),)),
     "not given its own sample": (Variance("a", "J", C, PAST | Known.sample("z")), (jacobian(p),)),
     "given its own sample": (SecondMoment("a", "J", C, Known.sample("z")), (jacobian(p),)),

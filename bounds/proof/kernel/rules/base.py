@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from ..facts import Fact, State
 from ..signomial import Signomial
 
 Weights = tuple[tuple[Signomial, str], ...]
 
 
-class Rule:
+class Rule(ABC):
     """Base of the rules; `title` is what a reader sees."""
 
     title = ""
 
+    @abstractmethod
     def apply(self, state: State) -> Fact:
-        raise NotImplementedError
+        """The new fact.
+
+        Raises:
+            ProofError: a premise is missing or does not say what the rule needs.
+        """
 
     @property
     def uses(self) -> tuple[str, ...]:
