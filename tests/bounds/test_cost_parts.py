@@ -1,0 +1,380 @@
+"""The parts of what a target costs, one by one: orders, claims, comparisons and sensitivities against figures by hand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction as F
+from pathlib import Path
+from types import SimpleNamespace
+
+import fedco
+import pytest
+import sympy as sp
+from fedco import figures
+from fedco.bounds.cost import claims, comparison, complexity, counts, sensitivity
+from fedco.bounds.cost.comparison import Comparison, OrderRow, OrderTable, Row, compare
+from fedco.bounds.cost.orders import Order, rates
+from fedco.bounds.cost.resources import instead, resource_table
+from fedco.bounds.cost.sensitivity import Elasticities, elasticities, pareto, shares
+from fedco.bounds.language.definition import define, load
+from fedco.bounds.language.reading import InputError
+from fedco.bounds.region import pictures
+
+EXAMPLE = load(Path(fedco.__file__).parent / "examples" / "pr_sgd.toml").statement("printed")
+POINT = {"L": 2, "sigma": 3, "G": 4, "F_gap": 5, "eta": "1/10", "p": 6, "N": 7, "T": 1000}
+TERMS = {"initialisation": 0.1, "variance": 18 / 70, "drift": 4 * 36 * 4 * 25 / 100}
+
+
+# --- sensitivity -----------------------------------------------------------------------------------------------------------------
+
+
+def test_elasticities_are_the_shares_of_the_terms_times_their_powers():
+    total = sum(TERMS.values())
+    first, second, third = (value / total for value in TERMS.values())
+    found = elasticities(EXAMPLE, POINT)
+    assert found.total == float(found) == pytest.approx(total, rel=1e-12)
+    wanted = {
+        "L": second + 2 * third,
+        "sigma": 2 * second + third * 2 * 9 / 25,
+        "G": third * 2 * 16 / 25,
+        "F_gap": first,
+        "eta": -first + second + 2 * third,
+        "p": 2 * third,
+        "N": -second,
+        "T": -first,
+    }
+    assert found.values == pytest.approx(wanted, abs=1e-9)
+    ordered = [name for name, _ in found._ordered()]
+    sizes = [abs(wanted[name]) for name in ordered]
+    assert sizes == pytest.approx(sorted(sizes, reverse=True), abs=1e-9)
+    assert str(found).splitlines()[1].startswith(f"  {ordered[0]} ")
+    assert [row[1] for row in found.sheet().tables[0].rows] == [found.values[name] for name in ordered]
+    assert Elasticities("t", "printed", 1.0, {"a": 0.5, "b": -2.0}).sheet().tables[0].rows == (("b", -2.0), ("a", 0.5))
+
+
+def test_what_is_0_has_no_elasticity_and_a_schedule_of_a_schedule_follows():
+    keys = {
+        "F_gap": "objective_gap",
+        "eta": "step_size",
+        "T": "iterations",
+        "N": "clients",
+        "sigma": "local_gradient_noise",
+    }
+    chained = define(
+        id="m.t",
+        symbols={**keys, "L": "local_smoothness", "p": "communication_period"},
+        terms={"all": "F_gap/(eta*T) + L*eta*p*sigma**2/N"},
+        schedule={"eta": "1/(L*p)", "p": "T/N"},
+    ).statement("printed")
+    given = {"F_gap": 2, "T": 60, "N": 3, "sigma": 5, "L": 7}
+    found = elasticities(chained, given)  # F_gap L / N + sigma^2 / N
+    assert found.total == pytest.approx((14 + 25) / 3)
+    assert found.values == pytest.approx({"F_gap": 14 / 39, "L": 14 / 39, "N": -1, "sigma": 50 / 39, "T": 0}, abs=1e-9)
+    still = elasticities(chained, given | {"sigma": 0})
+    assert "sigma" not in still.values and still.values["F_gap"] == pytest.approx(1)
+    assert set(elasticities(chained, given | {"F_gap": 0, "sigma": 0}).values.values()) == {0.0}
+
+
+def test_shares_by_hand():
+    found = shares(EXAMPLE, "T", [10, 1000], {name: value for name, value in POINT.items() if name != "T"})
+    assert found["T"] == [10.0, 1000.0] and set(found) == {"T", *TERMS}
+    for place, first in enumerate((10.0, 0.1)):
+        terms = TERMS | {"initialisation": first}
+        for name, value in terms.items():
+            assert found[name][place] == pytest.approx(value / sum(terms.values()))
+
+
+def tuned(rounds, samples):
+    return SimpleNamespace(cost={"rounds": rounds, "samples": samples})
+
+
+@pytest.mark.parametrize(("fewest", "ends"), [(10.0, 2), (40.0, 1)])
+def test_weights_of_a_front_span_three_decades_around_the_trade(fewest, ends, monkeypatch):
+    """Samples per round at the cheap end, from a tenth of it to nearly a hundred times; the other end only where it has fewer rounds."""
+    asked = []
+
+    def fake(statement, values, *, eps, cost):
+        asked.append(cost)
+        made = {"samples": (40.0, 200.0), "rounds": (fewest, 900.0)}
+        return tuned(*made[cost]) if isinstance(cost, str) else tuned(30.0 - len(asked), 200.0 + len(asked))
+
+    monkeypatch.setattr(sensitivity, "tune", fake)
+    front = pareto(EXAMPLE, {}, "1/10", points=5)
+    assert asked[:2] == ["samples", "rounds"] and all(cost["samples"] == 1 for cost in asked[2:])
+    weights = [float(cost["rounds"]) for cost in asked[2:]]
+    assert weights == pytest.approx([200 / 40 * 10 ** (3 * step / 4 - 1) for step in (1, 2, 3)])
+    assert [item.cost["rounds"] for item in front] == ([10.0] if ends == 2 else []) + [25.0, 26.0, 27.0, 40.0]
+
+
+def test_a_front_has_fewer_samples_with_every_point():
+    found = [tuned(5, 10), tuned(3, 20), tuned(3, 25), tuned(4, 20), tuned(6, 10), tuned(7, 1), tuned(8, 2)]
+    front = [tuple(item.cost.values()) for item in sensitivity._undominated(found)]
+    assert front == [(3, 20), (5, 10), (7, 1)]
+
+
+# --- orders ----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("order", "text", "latex"),
+    [
+        (Order(F(3, 2), F(0)), "eps^-3/2", r"\epsilon^{-3/2}"),
+        (Order(F(0), F(-1)), "clients^-1", "K^{-1}"),
+        (Order(F(2), F(1, 2)), "eps^-2 clients^1/2", r"\epsilon^{-2}K^{1/2}"),
+        (Order(F(0), F(0)), "1", "1"),
+    ],
+)
+def test_an_order_in_words(order, text, latex):
+    assert (str(order), order.latex()) == (text, latex) == (order.math().text, order.math().latex)
+    assert order.to_dict() == {"eps": str(-order.eps), "clients": str(order.clients)}
+
+
+def small(terms, **more):
+    symbols = {
+        "F_gap": "objective_gap",
+        "eta": "step_size",
+        "T": "iterations",
+        "N": "clients",
+        "sigma": "local_gradient_noise",
+        "L": "local_smoothness",
+        "p": "communication_period",
+        "b": "batch_size",
+    }
+    used = {name: quantity for name, quantity in symbols.items() if re.search(rf"\b{name}\b", str([terms, more]))}
+    return define(id="m.t", symbols=used, terms={"all": terms}, **more).statement("printed")
+
+
+@pytest.mark.parametrize(
+    ("terms", "costs", "first", "wanted"),
+    [
+        ("F_gap/(eta*T) + L*eta*sigma**2/N", {"samples": "T"}, ("samples",), {"samples": (2, -1)}),
+        (
+            "F_gap/(eta*T) + L*eta*sigma**2/(N*b)",
+            {"samples": "T*b", "rounds": "T"},
+            ("rounds", "samples"),
+            {"samples": (2, -1), "rounds": (1, 0)},
+        ),
+        (
+            "F_gap/(eta*T) + L*eta*sigma**2/N + L**2*eta**2*(p-1)**2*sigma**2",
+            {"samples": "T", "rounds": "T/p"},
+            ("samples", "rounds"),
+            {"samples": (2, -1), "rounds": (F(3, 2), 0)},
+        ),
+    ],
+)
+def test_orders_of_small_statements_by_hand(terms, costs, first, wanted):
+    """T ~ 1/(N eps^2) with eta ~ N eps; a batch of 1/(N eps) with T ~ 1/eps; p ~ eps^(-1/2)/N more steps between rounds."""
+    found = rates(small(terms, costs=costs, conditions={"step": "eta <= 1/L"}), first)
+    assert {name: (order.eps, order.clients) for name, order in found.costs.items() if name in costs} == wanted
+    assert found.minimised == first and found.about is not None
+
+
+def test_orders_have_a_reason_where_there_are_none():
+    with pytest.raises(InputError, match="it has a floor"):
+        rates(small("F_gap/(eta*T) + sigma**2/N*L*eta + L*F_gap", costs={"samples": "T"}), ("samples",))
+    with pytest.raises(InputError, match=r"rounds: not a resource of m\.t"):
+        rates(small("F_gap/(eta*T)", costs={"samples": "T"}))
+
+
+def test_a_number_of_steps_that_is_one_where_that_is_cheaper():
+    """What `p - 1` multiplies vanishes at 1: no longer period is as cheap in samples where it costs a constant."""
+    found = rates(small("F_gap/(eta*T) + L*eta*sigma**2/N + F_gap*L*(p-1)", costs={"samples": "T"}), ("samples",))
+    assert found.at_one == ("p",) and found.costs["samples"].eps == 2
+
+
+# --- claims ----------------------------------------------------------------------------------------------------------------------
+
+
+def order(eps, clients=0):
+    return Order(F(eps), F(clients))
+
+
+@pytest.mark.parametrize(
+    ("found", "best", "agrees", "better", "worse"),
+    [
+        (order(2), order(2), True, (), ()),
+        (order(2, -1), order(1, 9), True, ("printed",), ()),
+        (order(2, 1), order(2, 1), False, (), ("printed",)),
+        (order(3, -9), order(2, -1), False, ("printed",), ()),
+        (None, None, False, (), ("printed",)),
+        (order(1, 5), order(3, -9), True, (), ("printed",)),
+    ],
+)
+def test_a_claim_beside_what_follows(found, best, agrees, better, worse):
+    """The power of 1/eps decides, then that of the clients."""
+    claim = claims.Claim("k.samples", "k.corollary", "k.theorem", "Remark 1", "samples", order(2))
+    made = claims.Checked(claim, found, {"printed": best})
+    assert (made.agrees, made.better, made.worse) == (agrees, better, worse)
+    told = made.to_dict()
+    assert (told["agrees"], told["better_schedule_in"], told["does_not_follow_in"]) == (
+        agrees,
+        list(better),
+        list(worse),
+    )
+    assert f" ~ eps^-2 {'follows' if agrees else 'does not follow'}; best inside k.theorem: printed: {best}" in str(
+        made
+    )
+    refuted = replace(made, refuted_by=("k.b",), corrected=order(3))
+    assert ("refuted (k.b); the corrected one gives eps^-3;" in str(refuted)) is agrees
+    (row,) = claims.sheet([refuted]).tables[0].rows
+    assert row[4:6] == (agrees, True) and (row[3] is None) is (found is None) and row[6].text == "eps^-3"
+    (row,) = claims.sheet([made]).tables[0].rows
+    assert row[5] is False and row[6] is None and told["corrected"] is None
+
+
+def test_claims_by_resource():
+    first, second = claims.claims("k", "corollary_1", "theorem_1", "Remark 1", samples=(4, -1), rounds=(3, 0))
+    assert (first.id, first.statement_of, first.general) == ("k.samples", "k.corollary_1", "k.theorem_1")
+    assert (first.order, second.order, second.resource) == (order(4, -1), order(3), "rounds")
+
+
+# --- comparisons -------------------------------------------------------------------------------------------------------------------
+
+
+def row(name, kind, samples, **more):
+    cost = {"samples": samples, **more} if samples is not None else more
+    made = SimpleNamespace(cost=cost, values={}) if cost else None
+    return Row(name, "printed", kind, "m", made, "" if made else "no reason", ())
+
+
+def test_costs_are_counted_in_those_of_the_cheapest_plain_theorem():
+    rows = (
+        row("a", "federated", 40.0, rounds=2.0),
+        row("b", "federated", 20.0),
+        row("c", "other", 10.0),
+        row("d", "federated", None),
+    )
+    found = Comparison("1/10", {}, rows)
+    assert found.against_plain() == {"a": 2.0, "b": 1.0, "c": 0.5}
+    assert found.against_plain("rounds") == {"a": 1.0} and found.against_plain("iterations") == {}
+    lines = [[cell.strip() for cell in line.strip("| ").split("|")] for line in found.markdown().splitlines()]
+    table = {line[0]: line for line in lines[2:]}
+    assert lines[0][-1] == "times plain" and table["b"][-1] == "1" and table["c"][-1] == "0.5"
+    assert table["b"][3:-1] == ["0", "0", "20", "0", "0"] and table["d"][3] == "no reason"
+    assert [cells[-2] for cells in found.sheet().tables[0].rows] == [2.0, 1.0, 0.5, None]
+    without = replace(found, rows=rows[2:])
+    assert without.against_plain() == {} and "times plain" not in without.markdown()
+
+
+def binding(name, role="constant", default=None, stand_ins=()):
+    return SimpleNamespace(quantity=SimpleNamespace(name=name, role=role, default=default, stand_ins=stand_ins))
+
+
+@pytest.mark.parametrize(
+    ("asked", "given", "value", "assumed"),
+    [
+        (binding("a", stand_ins=("b", "c")), {"a": 3, "b": 4}, 3, []),
+        (binding("a", stand_ins=("b", "c")), {"c": 5, "b": 4}, 4, ["a = b"]),
+        (binding("a", stand_ins=("b", "c")), {"c": 5}, 5, ["a = c"]),
+        (binding("a", stand_ins=("b",)), {}, 1, ["a = 1"]),
+        (binding("n", "hyperparameter", 10), {}, 10, []),
+        (binding("n", "hyperparameter", 10), {"n": 2}, 2, []),
+        (binding("n", "hyperparameter"), {}, None, []),
+    ],
+)
+def test_what_stands_for_a_quantity_that_is_not_given(asked, given, value, assumed):
+    noted = []
+    assert comparison._value(asked, given, noted) == value and noted == assumed
+
+
+def test_which_quantities_a_comparison_takes():
+    known = comparison.known_quantities([EXAMPLE.theorem])
+    assert {"local_smoothness", "clients", "participation"} <= known and not {"step_size", "iterations"} & known
+
+
+def test_what_no_comparison_takes():
+    one = [EXAMPLE.theorem]
+    for words, message in (
+        ({"cost": "money"}, "'money': not a resource"),
+        ({"statement": "best"}, "best: not a statement"),
+        ({"kind": "convex"}, "'convex': not a kind"),
+        ({"quantities": {"clients": "many"}}, "clients"),
+    ):
+        with pytest.raises(InputError, match=message):
+            compare("1/10", theorems=one, **words)
+    assert (
+        compare("1/10", theorems=one, kind="federated", cost="iterations", statement="corrected").rows[0].statement
+        == "printed"
+    )
+
+
+def test_targets_without_an_answer_are_left_out_of_a_curve(monkeypatch):
+    drawn = {}
+    monkeypatch.setattr(pictures, "lines_picture", lambda out, curves, *axes: drawn.update(curves))
+    made = {1: (row("a", "k", 5.0), row("b", "k", None)), 2: (row("a", "k", 3.0), row("b", "k", None, rounds=4.0))}
+    monkeypatch.setattr(comparison, "compare", lambda eps, *given, **words: SimpleNamespace(rows=made[eps]))
+    comparison.figure(Path("f.svg"), [1, 2])
+    assert drawn == {"a (printed)": ([1, 2], [5.0, 3.0])}
+
+
+def test_a_table_of_orders(monkeypatch):
+    costs = {"samples": order(2), "rounds": order(1, 1), "iterations": order(0)}
+    made = OrderTable((OrderRow("a", "printed", "k", costs), OrderRow("b", "printed", "k", {}, "it has a floor")))
+    lines = [[cell.strip() for cell in line.strip("| ").split("|")] for line in made.markdown().splitlines()]
+    assert lines[2] == ["a", "printed", "k", "eps^-2", "eps^-1 clients^1", "1"] and lines[3][3] == "it has a floor"
+    first, second = made.sheet().tables[0].rows
+    assert [cell.text for cell in first[3:6]] == ["eps^-2", "eps^-1 clients^1", "1"] and second[3:] == (
+        None,
+        None,
+        None,
+        "it has a floor",
+    )
+    monkeypatch.setattr(figures, "bar_plot", lambda groups, **words: groups)
+    assert made.plot() == {"samples": {"a (printed)": 2.0}, "rounds": {"a (printed)": 1.0}}
+
+
+# --- costs -------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_table_of_resources_has_all_of_them():
+    T = sp.Symbol("T")
+    assert resource_table(rounds=T) == dict.fromkeys(resource_table(), sp.Integer(0)) | {"rounds": T}
+    with pytest.raises(InputError, match="money: not a resource"):
+        resource_table(money=1)
+    assert instead("rounds", ["samples", "T"]).startswith("it has samples T; ") and instead("rounds", []).startswith(
+        "it has none;"
+    )
+
+
+def test_what_need_not_be_said_of_a_method(monkeypatch):
+    """A file's method counts with a batch of 1; one of fedco's own does not where an option is not in its formulas."""
+    assert counts.DEFAULTS == {"b": 1}
+    call = SimpleNamespace(name="own", values={"tau": 1}, options={})
+    known = [
+        SimpleNamespace(name="tau", annotation="int", default=4),
+        SimpleNamespace(name="mu", annotation="Scalar", default=1.5),
+        SimpleNamespace(name="m", annotation="int", default=True),
+    ]
+    monkeypatch.setattr(
+        counts, "declared", lambda: {"own": SimpleNamespace(hyperparameters=known, costs={"rounds": "T/tau"})}
+    )
+    assert counts._declared(call) == ({"rounds": "T/tau"}, {"tau": 4})
+    call.options = {"mu": 2}
+    assert counts._declared(call)[0] == {"rounds": "T/tau"}
+    call.options = {"m": 2}
+    assert counts._declared(call)[0] == {}
+
+
+def test_a_complexity_without_a_schedule_or_an_order_says_so(monkeypatch):
+    asked = []
+
+    def fake(statement, values, *, eps, cost, follow_schedule=False):
+        asked.append(follow_schedule)
+        if follow_schedule:
+            raise InputError("out of reach")
+        return SimpleNamespace(note="", values={})
+
+    monkeypatch.setattr(complexity, "tune", fake)
+    monkeypatch.setattr(complexity, "rates", lambda statement: (_ for _ in ()).throw(InputError("a floor")))
+    free = complexity.complexity(EXAMPLE, {}, "1/10")
+    assert (
+        asked == [False]
+        and free.paper is None
+        and free._notes() == ("the statement has no schedule of its own", "a floor")
+    )
+    planned = small("F_gap/(eta*T) + L*eta*sigma**2/N", schedule={"eta": "1/L"})
+    asked.clear()
+    found = complexity.complexity(planned, {}, "1/10")
+    assert asked == [False, True] and found._notes() == ("with the paper's schedule: out of reach", "a floor")
+    assert found.rates is None

@@ -1,0 +1,587 @@
+"""The parts of the tuner, one by one: posynomials, programs with known optima, boxes, whole numbers and words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction as F
+from itertools import count
+from math import exp, inf, log10
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+
+import fedco
+import numpy as np
+import pytest
+import sympy as sp
+from fedco.bounds.language.definition import load
+from fedco.bounds.language.reading import InputError
+from fedco.bounds.optimum import numerical, polish, posynomial, search, tuning, whole_numbers
+from fedco.bounds.optimum.linear import UnboundedError
+from fedco.bounds.optimum.linear import minimise as minimise_linear
+from fedco.bounds.optimum.model import model
+from fedco.bounds.optimum.posynomial import Converter, EmptyBoxError, NotPosynomialError, Posynomial, condition_parts
+from fedco.bounds.optimum.program import Program, Solution, solve
+from fedco.bounds.optimum.search import Found, dive, minimise, program
+from fedco.bounds.optimum.task import Task, make_task
+from fedco.bounds.region import joint
+
+EXAMPLE = load(Path(fedco.__file__).parent / "examples" / "pr_sgd.toml").statement("printed")
+CONSTANTS = {"L": 2, "sigma": 3, "G": 4, "F_gap": 5, "N": 7}
+x, y = (sp.Symbol(name, positive=True) for name in "xy")
+number, variable = Posynomial.number, Posynomial.variable
+
+
+def some(rng: Random, size: int) -> Posynomial:
+    total = Posynomial({})
+    for _ in range(size):
+        powers = variable("x", F(rng.randint(-4, 4), 2)) * variable("y", F(rng.randint(-3, 3), 3))
+        total = total + powers * number(rng.uniform(0.1, 3))
+    return total
+
+
+# --- posynomials ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_arithmetic_of_posynomials_is_that_of_their_values(seed):
+    rng = Random(seed)
+    a, b, one = some(rng, 3), some(rng, 2), some(rng, 1)
+    point = {"x": rng.uniform(0.2, 3), "y": rng.uniform(0.2, 3)}
+    assert (a + b).at(point) == pytest.approx(a.at(point) + b.at(point))
+    assert (a * b).at(point) == pytest.approx(a.at(point) * b.at(point))
+    for power in (F(5, 3), F(-1, 2), -3, 0):
+        assert one.power(power).at(point) == pytest.approx(one.at(point) ** float(power))
+    for power in (1, 2, F(3)):
+        assert a.power(power).at(point) == pytest.approx(a.at(point) ** float(power))
+    cancelled = variable("x", F(1, 2)) * variable("x", F(-1, 2))
+    assert cancelled.terms == number(1.0).terms == variable("x", 0).terms == {(): 1.0}
+    assert (variable("x", F(3, 2)) * variable("x", F(1, 2))).terms == {(("x", 2),): 1.0}
+    assert all(type(p) is int for key in (variable("x", F(4, 2)) * variable("y")).terms for _, p in key)
+
+
+def test_posynomials_that_are_0_and_names():
+    nothing = Posynomial({})
+    assert number(0.0).terms == number(-1.0).terms == nothing.terms and number(0.5).terms == {(): 0.5}
+    assert nothing.power(F(1, 2)) is nothing and not nothing.is_monomial and nothing.at({}) == 0
+    for power in (0, -1):
+        with pytest.raises(NotPosynomialError):
+            nothing.power(power)
+    both = variable("x") + number(2.0)
+    assert both.exponent("x") == {0, 1} and both.names == {"x"} and variable("x").is_monomial
+
+
+def test_how_large_a_posynomial_may_become(monkeypatch):
+    both = variable("x") + number(1.0)
+    assert len(both.power(posynomial.MAX_POWER).terms) == 25
+    for power in (25, F(1, 2), -1, 0):
+        with pytest.raises(NotPosynomialError, match="of a sum"):
+            both.power(power)
+    monkeypatch.setattr(posynomial, "MAX_MONOMIALS", 4)
+    assert len((both * both).terms) == 3
+    with pytest.raises(NotPosynomialError, match="too many"):
+        (both * both) * both
+
+
+@pytest.mark.parametrize(
+    ("expr", "box", "above", "below"),
+    [
+        (x - 1, (2.0, 5.0), {1: 0.8}, {1: 0.5}),
+        (x - 1, (1.0, inf), {1: 1.0}, {}),
+        (x - 1, (0.5, 0.75), {}, {}),
+        (2 * x**2 - 3, (2.0, 4.0), {2: 2 * (1 - 3 / 32)}, {2: 2 * (1 - 3 / 8)}),
+        (1 - x, (0.25, 0.5), {0: 0.75}, {0: 0.5}),
+        (5 - 2 * x, (0.5, inf), {0: 4.0}, {}),
+        (1 - x, (2.0, 3.0), {}, {}),
+        (x - 1 / x, (2.0, 3.0), {1: 1.0}, None),
+        (x + 1 - 2 * y, (2.0, 3.0), {0: 1.0, 1: 1.0}, None),
+        (x - 1, (3.0, 3.0), {0: 2.0}, {0: 2.0}),
+        (x - y, (3.0, 3.0), {0: 3.0}, {}),
+    ],
+)
+def test_a_difference_is_bounded_at_the_ends_of_its_box(expr, box, above, below):
+    """Power of x -> coefficient; what is bounded below by nothing is refused."""
+    for upper, wanted in ((True, above), (False, below)):
+        converter = Converter({"x": box}, upper)
+        if wanted is None:
+            with pytest.raises(NotPosynomialError, match="no lower bound"):
+                converter.convert(expr)
+            continue
+        found = converter.convert(expr).terms
+        assert {dict(key).get("x", 0): value for key, value in found.items()} == pytest.approx(wanted)
+        assert all(dict(key).keys() <= {"x"} for key in found)
+        assert bool(converter.replacements) is (box[0] != box[1] or expr.has(y))
+
+
+def test_the_smaller_of_two_is_one_of_them_above_and_a_constant_below():
+    smaller = sp.Min(x + 2, 5 * x + 1)
+    for low, wanted in ((0.0, {0: 1.0, 1: 5.0}), (1.0, {0: 2.0, 1: 1.0})):
+        found = Converter({"x": (low, inf)}, True).convert(smaller)
+        assert {dict(key).get("x", 0): value for key, value in found.terms.items()} == wanted
+    assert Converter({}, False).convert(smaller).terms == {(): 1.0}
+    with pytest.raises(NotPosynomialError):
+        Converter({}, False).convert(sp.Min(x, x**2 + 1))
+
+
+def test_a_new_variable_stands_for_the_largest():
+    converter = Converter({})
+    found = converter.convert(sp.Max(x, y**2) * 3)
+    (name,) = found.names
+    assert name == f"{posynomial.AUXILIARY}0" and found.terms == {((name, 1),): 3.0}
+    values = sorted(part.at({"x": 2.0, "y": 5.0, name: 10.0}) for part in converter.sides)
+    assert values == pytest.approx([0.2, 2.5])
+    root = converter.convert(sp.sqrt(x + y))
+    assert (
+        root.is_monomial
+        and root.at({f"{posynomial.AUXILIARY}2": 9.0}) == pytest.approx(3.0)
+        and len(converter.sides) == 3
+    )
+    assert Converter({}).convert(sp.Max(x, 0)).terms == {(("x", 1),): 1.0}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_condition_is_a_posynomial_below_one_where_it_holds(seed):
+    rng = Random(seed)
+    left, right = (x**2 + 3 * y) / x, 7 * y / (x + 1)
+    part = condition_parts(left, right, Converter({}))
+    for _ in range(20):
+        point = {"x": rng.uniform(0.1, 3), "y": rng.uniform(0.1, 3)}
+        exact = [float(side.subs({x: point["x"], y: point["y"]})) for side in (left, right)]
+        assert part.at(point) == pytest.approx(exact[0] / exact[1])
+    assert condition_parts(x, 2 * y, Converter({})).at({"x": 3.0, "y": 1.5}) == pytest.approx(1.0)
+
+
+# --- programs ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_program_by_hand():
+    """x + 4/x is least, 4, at x = 2; below x = 1 it is 5, and a percent more room is worth 3/5 of a percent."""
+    objective = variable("x") + variable("x", -1) * number(4.0)
+    free = solve(Program(objective, ()))
+    assert free.point["x"] == pytest.approx(2, rel=1e-4) and free.value == pytest.approx(4, rel=1e-9)
+    assert free.lower <= free.value and free.gap < 1e-8 and free.prices == {} and free.escapes == ()
+    limited = solve(Program(objective, (("cap", variable("x")), ("fixed", number(1.0)), ("empty", Posynomial({})))))
+    assert limited.value == pytest.approx(5, rel=1e-8) and limited.prices == {"cap": pytest.approx(3 / 5, rel=1e-5)}
+    twice = solve(Program(objective, (("cap", variable("x")), ("cap", variable("x") * number(0.5)))))
+    assert twice.prices["cap"] == pytest.approx(3 / 5, rel=1e-5)
+    assert solve(Program(objective, (("cap", variable("x")),)), proved=False).lower == 0.0
+    assert solve(Program(objective, (("no", number(1 + 1e-11)),))) is None
+    with pytest.raises(ValueError, match="nothing to minimise"):
+        solve(Program(Posynomial({}), ()))
+    assert solve(Program(number(3.0), (("fixed", number(0.5)),))) == Solution({}, 3.0, 3.0, {})
+    made = Program(objective, (("a", variable("z") + number(1.0)), ("b", variable("y"))))
+    assert made.names == ("x", "y", "z") and made.size == 5
+
+
+def test_an_objective_that_has_no_least_value_runs_to_the_edge():
+    found = solve(Program(variable("x", -1), (("y", variable("y") + variable("y", -1) * number(0.2)),)))
+    assert found.escapes == ("x",) and found.value == pytest.approx(exp(-80), rel=1e-3)
+
+
+def test_a_gap_is_a_share_of_the_value():
+    assert Solution({}, 4.0, 3.0, {}).gap == Found(4.0, {}, 3.0).gap == 0.25
+    assert Solution({}, 0.0, 0.0, {}).gap == Found().gap == Found(0.0).gap == 0.0
+    assert Found(4.0, {}, 5.0).gap == 0.0
+
+
+@pytest.mark.parametrize(
+    ("box", "tighten", "names"),
+    [
+        ({"x": (2.0, 8.0)}, 1.0, {"limit": 0.5, "x at least 2": 0.4, "x at most 8": 0.625}),
+        ({"x": (0.0, inf)}, 0.5, {"limit": 1.0}),
+        ({"x": (5.0, 5.0)}, 0.5, {"limit": 0.5}),
+    ],
+)
+def test_a_box_is_part_of_the_program(box, tighten, names):
+    """At x = 5: the limit x/10 <= 1, with room in it where it has a variable, and the ends of the box."""
+    made, converter = program(
+        lambda c: (c.convert(x), [("limit", c.convert(x) * number(0.1))]), box, upper=True, tighten=tighten
+    )
+    assert {name: part.at({"x": 5.0}) for name, part in made.constraints} == pytest.approx(names)
+    assert converter.upper and not program(lambda c: (c.convert(x), []), box, upper=False)[1].upper
+
+
+# --- whole numbers ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "found"),
+    [
+        (3.4, 1.0, 9.0, [3, 4]),
+        (3.0, 1.0, 9.0, [3]),
+        (0.2, 1.0, inf, [1]),
+        (11.7, 1.0, 9.5, [9]),
+        (3.4, 3.2, 9.0, [4]),
+        (1e7, 1.0, inf, [10**7]),
+        (2e8, 1.0, inf, [2 * 10**8 - 2, 2 * 10**8, 2 * 10**8 + 2]),
+    ],
+)
+def test_neighbours_of_a_number_in_a_box(value, low, high, found):
+    assert search._neighbours(value, low, high) == found
+
+
+def solution(**point):
+    return Solution(point, 1.0, 0.5, {})
+
+
+@pytest.mark.parametrize(
+    ("box", "at", "replaced", "parts"),
+    [
+        ((1.0, 9.0), 4.0, True, [(1, 4), (5, 9)]),
+        ((4.0, 9.0), 4.2, True, [(4, 6), (7, 9)]),
+        ((1.0, 9.0), 8.5, True, [(1, 3), (4, 9)]),
+        ((1.0, inf), 1.0, True, [(1, 1), (2, inf)]),
+        ((5.0, 6.0), 6.0, True, [(5, 5), (6, 6)]),
+        ((1.0, 9.0), 4.5, False, [(1, 4), (5, 9)]),
+        ((1.0, 9.0), 4.0, False, []),
+        ((1.0, 4.0), 4.5, False, []),
+        ((5.0, 9.0), 4.5, False, []),
+        ((3.0, 3.0), 3.0, True, []),
+    ],
+)
+def test_a_box_is_split_at_a_whole_number(box, at, replaced, parts):
+    names = {"the factor": frozenset({"I"})} if replaced else {}
+    found = search._split({"I": box, "z": (1.0, 2.0)}, ("I",), solution(I=at), names)
+    assert [part["I"] for part in found] == parts and all(part["z"] == (1.0, 2.0) for part in found)
+
+
+@pytest.mark.parametrize(
+    ("box", "at", "middle"),
+    [
+        ((1.0, 9.0), 4.0, 4.0),
+        ((4.0, 9.0), 4.2, 6.0),
+        ((1.0, 9.0), 8.5, 3.0),
+        ((0.0, inf), 2.0, 2.0),
+        ((1.0, inf), 1.0, None),
+        ((1.0, 1.0 + 1e-7), 1.0, None),
+    ],
+)
+def test_a_box_is_split_at_a_real_number(box, at, middle):
+    found = search._split({"x": box}, (), solution(x=at), {"the factor": frozenset({"x", "gone"})})
+    assert [part["x"] for part in found] == ([] if middle is None else [(box[0], middle), (middle, box[1])])
+
+
+def test_the_whole_number_farthest_from_one_is_split_where_nothing_is_replaced():
+    found = search._split({"a": (1.0, 9.0), "b": (1.0, 9.0)}, ("a", "b"), solution(a=3.1, b=5.5), {})
+    assert [part["b"] for part in found] == [(1, 5), (6, 9)] and found[0]["a"] == (1.0, 9.0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_branch_and_bound_finds_the_least_of_all_whole_numbers(seed):
+    """a x/m + b m n + c/(n x) with m n <= 12, over every pair, the real x = sqrt(c m/(a n)) put in."""
+    rng = Random(seed)
+    a, b, c = (rng.uniform(0.5, 20) for _ in range(3))
+    m, n = (sp.Symbol(name, positive=True, integer=True) for name in "mn")
+
+    def make(converter):
+        goal = converter.convert(sp.Float(a) * x / m + sp.Float(b) * m * n + sp.Float(c) / (n * x))
+        return goal, [("product", converter.convert(m * n) * number(1 / 12))]
+
+    found = minimise(make, {"m": (1.0, 12.0), "n": (1.0, 12.0), "x": (0.0, inf)}, ("m", "n"))
+    pairs = [(i, j) for i in range(1, 13) for j in range(1, 13) if i * j <= 12]
+    best = min(2 * (a * c / (i * j)) ** 0.5 + b * i * j for i, j in pairs)
+    assert found.value == pytest.approx(best, rel=1e-6) and found.lower <= best * (1 + 1e-9) and found.gap < 1e-4
+    assert (found.point["m"], found.point["n"]) in pairs and found.nodes >= 1
+
+
+def test_where_nothing_is_admissible_the_lower_bound_is_infinite():
+    none = minimise(lambda c: (c.convert(x), [("a", number(2.0))]), {"x": (0.0, inf)}, ())
+    assert (none.value, none.lower, none.point) == (inf, inf, {})
+
+    def empty(converter):
+        raise EmptyBoxError("a")
+
+    assert minimise(empty, {"x": (0.0, inf)}, ()).lower == inf and search.relaxed(empty, {"x": (0.0, inf)}) is None
+
+
+def test_a_dive_fixes_the_smallest_first_and_takes_the_better_neighbour():
+    """m + 6/m is 5 at 2 and at 3, and m n/7 + 7/(m n) then wants n = 3.5 or 7/3."""
+    asked = []
+    values = {(2.0, 3.0): 9.0, (2.0, 4.0): 8.0, (3.0, 2.0): 7.0}
+
+    def solve_at(box):
+        asked.append({name: pair[0] for name, pair in box.items() if pair[0] == pair[1]})
+        fixed = asked[-1]
+        if len(fixed) == 2:
+            value = values.get((fixed["m"], fixed["n"]))
+            return None if value is None else Solution({"n": 99.0, "z": 0.5}, value, 0.0, {})
+        return Solution({"n": 3.4 if fixed["m"] == 2 else 2.0}, {2.0: 5.0, 3.0: 6.0}[fixed["m"]], 0.0, {})
+
+    box = {"n": (1.0, 9.0), "m": (1.0, 9.0)}
+    point, value = dive(solve_at, box, ("n", "m"), solution(n=5.0, m=2.5))
+    assert (point, value) == ({"n": 4.0, "m": 2.0, "z": 0.5}, 8.0)
+    assert asked[:2] == [{"m": 2.0}, {"m": 3.0}] and {"m": 3.0, "n": 2.0} not in asked
+    values.clear()
+    assert dive(solve_at, box, ("n", "m"), solution(n=5.0, m=2.5)) == ({}, inf)
+    assert dive(lambda box: None, {"n": (4.0, 4.0)}, ("n",), solution()) == ({}, inf)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 17, 1000, 1001, 10**6])
+@pytest.mark.parametrize("high", [1.0, 2.0, 1000.0])
+def test_the_largest_value_that_is_allowed(limit, high):
+    def rank(point):
+        return np.where(point["n"] * point["m"] <= limit, 1.0, np.inf)
+
+    moved = np.array([1.0, 3.0, 7.0])
+    found = polish._filled(rank, {"m": moved, "n": 0.0}, "n", 1.0, high)
+    assert found.tolist() == [max(1.0, min(high, limit // m)) for m in moved]
+
+
+def asking(**changed) -> Task:
+    given = {"budget": {"samples": 1000}, "eps": None, "cost": None, "ranges": None} | changed
+    return make_task(model(EXAMPLE, CONSTANTS), *given.values())
+
+
+def test_which_numbers_can_move():
+    task = asking(ranges={"p": (3, 3)})
+    point = {"eta": 0.5, "p": 3.0, "T": 1000.0}
+    assert polish._movable(task, Found(1.0, point)) == ["T"] and polish._movable(asking(), Found(1.0, point)) == [
+        "p",
+        "T",
+    ]
+    assert polish._movable(asking(), Found(1.0, point | {"T": 1e7})) == ["p"]
+    assert polish._movable(asking(), Found(1.0, {"T": 1e6})) == ["T"]
+
+
+# --- what is asked ----------------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_measured_is_the_statement_and_what_fails():
+    """Conditions, budgets, ranges and the target at values of eta, p and T, by hand; whole numbers without tolerance."""
+    task = asking(ranges={"eta": ("1/100", "1/4"), "p": (2, None)})
+
+    def by_hand(eta, p, T, room):
+        total = 10 / (eta * T) + 18 * eta / 7 + 4 * eta**2 * p**2 * 4 * 25
+        failed = (eta > 0.5 * (1 + room)) + (T > 1000) + (eta * (1 + room) < 0.01) + (eta > 0.25 * (1 + room)) + (p < 2)
+        return total, failed
+
+    for tolerance in (0.0, 0.1):
+        measure = numerical.measured(task, tolerance)
+        for point in (
+            (0.1, 3.0, 500.0),
+            (0.26, 2.0, 1000.0),
+            (0.3, 1.0, 1001.0),
+            (0.0095, 2.0, 4.0),
+            (0.52, 1.0, 1000.0),
+        ):
+            objective, failed = measure(*(np.array([value]) for value in point))
+            assert (objective[0], failed[0]) == pytest.approx(by_hand(*point, tolerance)), (point, tolerance)
+    goal = asking(budget=None, eps=30)
+    objective, failed = numerical.measured(goal)(np.array([0.1, 0.01]), np.array([1.0, 1.0]), np.array([10.0, 20.0]))
+    assert objective.tolist() == [10.0, 20.0] and failed.tolist() == [0, 1]
+    ranked = numerical.penalised(goal)(np.array([[-1.0, -2.0], [0.1, -3.0], [1.0, log10(20)]]), [False, True, True])
+    assert ranked == pytest.approx([1.0, numerical._REJECTED + 1])
+
+
+def test_how_many_decades_are_searched():
+    assert numerical._decades(0.0, inf) == (-12.0, 12.0) and numerical._decades(0.01, 1000.0) == pytest.approx((-2, 3))
+    assert numerical._decades(0.5, 1.0) == pytest.approx((log10(0.5), 0.0))
+
+
+def test_a_task_holds_at_its_limits_and_not_beyond():
+    """eta = 1/4, p = 2 and T = 1000 with every limit just there; then each limit passed by a little."""
+    exact = F(10 * 4, 1000) + F(18, 28) + F(4 * 4 * 4 * 25, 16)
+    point = {"eta": F(1, 4), "p": F(2), "T": F(1000)}
+    fine = asking(ranges={"eta": ("1/4", "1/4"), "p": (2, 2)})
+    assert whole_numbers.accepts(fine, point) and whole_numbers.objective_at(fine, point) == pytest.approx(float(exact))
+    for ranges in ({"eta": ("1/3", None)}, {"eta": (None, "1/5")}, {"p": (3, None)}, {"p": (None, 1)}):
+        assert not whole_numbers.accepts(asking(ranges=ranges), point)
+    assert not whole_numbers.accepts(asking(budget={"samples": "999.999"}), point)
+    assert whole_numbers.accepts(asking(budget=None, eps=exact), point)
+    assert not whole_numbers.accepts(asking(budget=None, eps=exact - F(1, 10**20)), point)
+    assert not whole_numbers.accepts(asking(), point | {"eta": F(51, 100)})
+    assert whole_numbers.objective_at(asking(budget=None, eps=1), point) == 1000.0
+
+
+def test_the_constraints_of_a_task():
+    point = {"eta": 0.25, "p": 2.0, "T": 500.0}
+    total = 10 / (0.25 * 500) + 18 * 0.25 / 7 + 4 * 0.25**2 * 4 * 100
+    objective, limits = asking(budget={"samples": 1000, "rounds": 100}).make(Converter({}))
+    found = {name: part.at(point) for name, part in limits if not name.startswith("method_range")}
+    assert objective.at(point) == pytest.approx(total)
+    assert found == pytest.approx({"step_size": 0.5, "budget of samples": 0.5, "budget of rounds": 2.5})
+    cost, limits = asking(budget=None, eps=5, cost={"samples": 2, "rounds": "1/2"}).make(Converter({}))
+    assert cost.at(point) == pytest.approx(2 * 500 + 125) and dict(limits)["target"].at(point) == pytest.approx(
+        total / 5
+    )
+    assert asking(budget=None, eps=5).objective == "samples" and asking().objective == "bound"
+    weighted = asking(budget={"cost": 10}, cost={"samples": 2})
+    assert dict(weighted.make(Converter({}))[1])["budget of cost"].at(point) == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"eps": 1}, "got both"),
+        ({"budget": None}, "got neither"),
+        ({"budget": {"samples": 0}}, "budget of samples: wanted a positive"),
+        ({"budget": None, "eps": 0}, "eps: wanted a positive"),
+        ({"ranges": {"p": (3, 2)}}, "got 3 > 2"),
+        ({"ranges": {"p": (0, 2)}}, "range of p: wanted a positive"),
+        ({"budget": None, "eps": 1, "cost": {"samples": 0}}, "weight of samples: wanted a positive"),
+    ],
+)
+def test_what_is_no_task(changed, message):
+    with pytest.raises(InputError, match=message):
+        asking(**changed)
+
+
+def test_a_term_that_makes_no_sense_where_a_condition_fails_is_no_error():
+    task = asking()
+    for value, error in ((2.0, EmptyBoxError), (1.0, NotPosynomialError), (1 + 1e-10, NotPosynomialError)):
+        broken = SimpleNamespace(
+            limits=lambda converter, value=value: [("a", variable("x")), ("b", number(value))], terms={"t": x - y}
+        )
+        with pytest.raises(error):
+            replace(task, model=broken).make(Converter({}, upper=False))
+
+
+def test_a_model_of_a_statement():
+    made = model(EXAMPLE, CONSTANTS)
+    assert made.whole == ("p", "T") and made.real == ("eta",)
+    assert made.box() == {"eta": (0.0, inf), "p": (1.0, inf), "T": (1.0, inf)}
+    with pytest.raises(InputError, match=r"step_size: the values given violate eta <= 1/L: wanted <= 0\.5, got 0\.75"):
+        model(EXAMPLE, CONSTANTS | {"eta": "3/4"})
+    assert "step_size" not in [c.name for c in model(EXAMPLE, CONSTANTS | {"eta": "1/2"}).conditions]
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("gap", "text"), [(0.0, "gap below 1e-08"), (9e-9, "gap below 1e-08"), (1e-8, "gap 1.0e-08"), (0.25, "gap 2.5e-01")]
+)
+def test_a_gap_in_words(gap, text):
+    assert tuning._gap(gap) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(999999999.0, "999999999"), (1e9, "1e+09"), (2.5, "2.5"), (1234567.5, "1.23457e+06")]
+)
+def test_an_amount_in_words(value, text):
+    assert tuning._amount(value) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("budget of samples", "1% more samples buys 0.5% of the bound"),
+        ("eta at most 3", "relaxing the limit eta at most 3 by 1% would buy 0.5% of the bound"),
+        ("step_size", "relaxing step_size (eta <= 1/L) by 1% would buy 0.5% of the bound"),
+    ],
+)
+def test_a_price_in_words(name, text):
+    assert tuning._sentence(asking(), name, 0.5) == text
+
+
+def test_the_price_of_a_target_in_words():
+    task = asking(budget=None, eps=1)
+    assert tuning._sentence(task, "target", 1 / 3) == "a target that is 1% less strict saves 0.33% of the samples"
+    assert tuning._sentence(task, "step_size", 2).endswith("would buy 2% of the samples")
+
+
+def test_an_answer_is_its_parts():
+    found = tuning.tune(EXAMPLE, CONSTANTS | {"p": 1}, budget={"samples": 1000})
+    assert found.bound.admissible and found.cost["samples"] == int(found.values["T"]) == 1000
+    eta = float(found.values["eta"])
+    nearby = [10 / (at * 1000) + 18 * at / 7 + 400 * at**2 for at in (eta * 0.999, eta, eta * 1.001)]
+    assert nearby[1] == min(nearby) and float(found) == pytest.approx(nearby[1])
+    assert 0 <= found.gap == pytest.approx((found.value - found.lower) / found.value, abs=1e-15) and found.gap < 1e-6
+    assert found.binding == ("budget of samples",) == tuple(found.prices) and len(found.advice) == 1
+    assert found.prices["budget of samples"] == pytest.approx(10 / (eta * 1000) / nearby[1], rel=1e-3)
+    given = tuning.tune(EXAMPLE, CONSTANTS | {"p": 1, "eta": eta, "T": 10}, budget={"samples": 1000})
+    assert (given.method, given.note, given.lower) == ("evaluated", "nothing left to choose", None)
+
+
+@pytest.mark.parametrize(
+    ("escapes", "value", "vanishes"), [(("x",), 1e-21, True), (("x",), 1e-20, False), ((), 1e-30, False)]
+)
+def test_an_objective_that_vanishes(escapes, value, vanishes):
+    assert tuning._vanishes(Solution({}, value, 0.0, {}, escapes)) is vanishes
+
+
+def test_what_keeps_improving_is_named():
+    for escapes, named in ((("aux 0", "T"), "T"), (("aux 0",), "eta")):
+        with pytest.raises(InputError, match=f"^{named}: wanted a value or a range"):
+            tuning._refuse_endless(asking(), Solution({}, 1.0, 0.0, {}, escapes))
+
+
+def test_why_nothing_is_admissible():
+    apart = {"ranges": {"eta": (3, None)}}
+    with pytest.raises(InputError, match=r"no admissible choice; in conflict: .*step_size"):
+        tuning.tune(EXAMPLE, CONSTANTS, budget={"samples": 1000}, **apart)
+    with pytest.raises(InputError) as caught:
+        tuning.tune(EXAMPLE, CONSTANTS, eps="1e-9", ranges={"T": (None, 100)})
+    least = float(str(caught.value).split("more than ")[1].split(",")[0])
+    best = tuning.tune(EXAMPLE, CONSTANTS, budget={"T": 100})
+    assert least == pytest.approx(best.value, rel=1e-4) and best.values["p"] == 1
+    assert str(caught.value).endswith("got 1e-09; pr_sgd.theorem_1 (printed) has no smaller bound")
+
+
+@pytest.mark.parametrize(
+    ("names", "reached", "text"),
+    [
+        (["a", "target", "b"], Solution({}, 3.5, 3.0, {}), "eps: wanted more than 3, got 0.5; {} has no smaller bound under a, b"),
+        (["target"], None, "eps: wanted a target within reach, got 0.5; {} does not reach it"),
+        (["target", "a"], Solution({}, 3.5, 3.0, {}, ("T",)), "eps: wanted a target within reach, got 0.5; {} does not reach it under a"),
+        (["a", "b"], None, "{}: no admissible choice; in conflict: a, b"),
+    ],
+)  # fmt: skip
+def test_a_conflict_in_words(names, reached, text, monkeypatch):
+    monkeypatch.setattr(joint, "conflict_of", lambda make, box: names)
+    monkeypatch.setattr(tuning, "relaxed", lambda make, box: reached)
+    assert tuning._infeasible(asking(budget=None, eps="1/2")) == text.format("pr_sgd.theorem_1 (printed)")
+    assert tuning._infeasible(asking()).endswith(f"in conflict: {', '.join(names)}")
+
+
+def test_exact_values_have_few_digits_and_hold(monkeypatch):
+    """The first room in which everything holds: 10 digits with a billionth of room, then fewer, then the point itself."""
+    task, asked = asking(), []
+    for refused, digits in ((0, 10), (1, 8), (2, 7), (3, 15)):
+        asked.clear()
+
+        def accepts(task, chosen, refused=refused):
+            asked.append(chosen)
+            return len(asked) > refused
+
+        monkeypatch.setattr(whole_numbers, "accepts", accepts)
+        found = whole_numbers._exact(task, {"eta": 0.0123456789012345, "p": 1.0, "T": 1000.0})
+        assert len(asked) == refused + 1 and found["T"] == 1000 and found["p"] == 1
+        assert float(f"{float(found['eta']):.{digits}g}") == float(found["eta"])
+        if digits == 15:
+            assert found["eta"] == F("0.0123456789012345")
+
+
+def test_neighbours_are_tried_where_no_digits_help(monkeypatch):
+    """One of the whole numbers a little away, the best objective first; 1 stays."""
+    task, tried, place = asking(budget={"samples": 10**8}), [], count()
+
+    def accepts(task, chosen):
+        tried.append((chosen["p"], chosen["T"]))
+        return next(place) == 5
+
+    monkeypatch.setattr(whole_numbers, "accepts", accepts)
+    found = whole_numbers._exact(task, {"eta": 0.01, "p": 1.0, "T": 5e7})
+    assert tried[:4] == [(1, 5 * 10**7)] * 4
+    assert tried[4] == (1, 5 * 10**7 + 5) and tried[5] == (1, 5 * 10**7 - 5) == (found["p"], found["T"])
+    monkeypatch.setattr(whole_numbers, "accepts", lambda task, chosen: tried.append(chosen["p"]) and False)
+    tried.clear()
+    with pytest.raises(InputError, match="no admissible values"):
+        whole_numbers._exact(task, {"eta": 0.01, "p": 1.0, "T": 10.0})
+    assert sorted(map(int, tried)) == [1] * 6
+
+
+# --- linear programs --------------------------------------------------------------------------------------------------------------
+
+
+def test_linear_programs_that_touch_their_ends():
+    one = F(1)
+    assert minimise_linear({"a": one}, [({"a": -one}, F(-3))], frozenset("a")) == {"a": 3}
+    assert minimise_linear({"a": one}, [({"a": -one}, F(3))], frozenset()) == {"a": -3}
+    assert minimise_linear({"a": one}, [({"a": one}, F(2)), ({"a": -one}, F(-2))], frozenset()) == {"a": 2}
+    assert minimise_linear({"a": one}, [({"a": one}, F(2)), ({"a": -one}, F(-3))], frozenset()) is None
+    doubled = [({"a": -one, "b": F(0)}, F(-1)), ({"a": -one}, F(-2)), ({"a": -one}, F(-1))]
+    assert minimise_linear({"a": one}, doubled, frozenset("a"))["a"] == 2  # the strictest of equal rows
+    with pytest.raises(UnboundedError):
+        minimise_linear({"a": -one}, [({"b": one}, F(1))], frozenset("a"))
+    assert minimise_linear({}, [], frozenset()) == {}
