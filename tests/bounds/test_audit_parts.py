@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import runpy
 import sys
 from dataclasses import replace
@@ -18,6 +20,7 @@ from fedco.bounds.audit.status import _breaks, _gives
 from fedco.bounds.language.rendering import lines_about, notes_about
 from fedco.bounds.language.theorem import Condition
 from fedco.bounds.language.typesetting import _balanced
+from fedco.bounds.registry import get_paper
 
 X, Y = sp.symbols("x y", positive=True)
 
@@ -34,6 +37,15 @@ def test_a_ledger_is_kept_in_the_folder_of_its_paper(monkeypatch, tmp_path):
     assert [*tmp_path.iterdir()] == [tmp_path / keeping.NAME]
     assert (kept["paper"], kept["made_from"], kept["checked"]) == ("fcsg_m", "a", "2026-01-01")
     assert (kept["findings"], kept["proved"]) == ([{"id": "f"}], ["t"])
+
+
+@pytest.mark.parametrize("key", built_in.built_in_keys())
+def test_every_finding_in_the_folder_of_a_paper_is_listed(key):
+    """Also one that is declared beside its check, in another file than findings.py."""
+    folder = importlib.import_module(f"fedco.bounds.papers.{key}")
+    modules = [importlib.import_module(f"{folder.__name__}.{m.name}") for m in pkgutil.iter_modules(folder.__path__)]
+    declared = {each.id for module in modules for each in getattr(module, "FINDINGS", ())}
+    assert declared == {each.id for each in get_paper(key).findings}
 
 
 @pytest.mark.parametrize(

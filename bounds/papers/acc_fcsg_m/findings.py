@@ -7,6 +7,7 @@ from ...registry import get_theorem as find
 from ..fcsg import instances as lab
 from ..fcsg.instances import Q, admitted, clip, huber, proof_parameters, smoothness, value
 from . import checks as checks
+from . import rates
 
 
 def expected_smoothness() -> Evidence:
@@ -85,6 +86,18 @@ FINDINGS = (
         "the bound is too small and no constant saves it: on two clients it is violated at q = 10^6 as printed, and at "
         "q = 4*10^7 when u_1 is averaged and L_g^2 restored",
         checks.corollary_false,
+    ),
+    Finding(
+        "acc_fcsg_m.printed_rate",
+        "acc_fcsg_m.theorem_4_7",
+        "beta = 5 S_F alpha; Remark 4.9, Table 1",
+        "rate",
+        "breaks",
+        "O(N^-1 eps^-5) samples",
+        "with beta = 5 S_F alpha as printed no choice of alpha, q, m, b, B and T needs fewer than N^-1 eps^-6 samples, "
+        "as many as FCSG; eps^-5 needs beta = c alpha^2 as in the proof",
+        "the printed theorem has no acceleration: its best schedule is as expensive as that of FCSG",
+        rates.printed_rate,
     ),
     Finding(
         "acc_fcsg_m.communication_floor",

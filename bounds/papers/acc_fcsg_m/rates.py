@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction as Q
 
-from ...audit.findings import Evidence, Finding, confirm
+from ...audit.findings import Evidence, confirm
 
 
 def printed_rate() -> Evidence:
@@ -23,19 +23,3 @@ def printed_rate() -> Evidence:
         composed=f"samples ~ {found['composed']}, that is eps^-5",
         fcsg=f"samples ~ {plain} without acceleration",
     )
-
-
-FINDINGS = (
-    Finding(
-        "acc_fcsg_m.printed_rate",
-        "acc_fcsg_m.theorem_4_7",
-        "beta = 5 S_F alpha; Remark 4.9, Table 1",
-        "rate",
-        "breaks",
-        "O(N^-1 eps^-5) samples",
-        "with beta = 5 S_F alpha as printed no choice of alpha, q, m, b, B and T needs fewer than N^-1 eps^-6 samples, "
-        "as many as FCSG; eps^-5 needs beta = c alpha^2 as in the proof",
-        "the printed theorem has no acceleration: its best schedule is as expensive as that of FCSG",
-        printed_rate,
-    ),
-)
