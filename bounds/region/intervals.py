@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -105,8 +105,12 @@ def intersect(conditions: list[Condition], variable: sp.Symbol) -> list[Interval
 
 def failing(conditions: list[Condition], variable: sp.Symbol, value: Fraction) -> list[str]:
     """Names of the conditions that fail at a value, decided exactly."""
-    wrong = [c.name for c in conditions if not _holds(c.left, c.relation, c.right, variable, value)]
-    return list(dict.fromkeys(name.partition("[")[0] for name in wrong))
+    return names_of(c for c in conditions if not _holds(c.left, c.relation, c.right, variable, value))
+
+
+def names_of(conditions: Iterable[Condition]) -> list[str]:
+    """The names that the statement has for them, each once: without the index of a part of an extremum."""
+    return list(dict.fromkeys(c.name.partition("[")[0] for c in conditions))
 
 
 @lru_cache(maxsize=4096)
@@ -151,14 +155,13 @@ def _real_pieces(conditions: list[Condition], variable: sp.Symbol, ends: list[_E
 
 
 def _merge(ends: list[_End]) -> list[_End]:
-    """Overlapping enclosures become one end point (what binds there is settled by testing, see `_binding`)."""
+    """Sorted ends, of which overlapping enclosures become one end point (what binds there is settled by testing, see `_binding`)."""
     merged: list[_End] = []
     for end in ends:
         if merged and end.low <= merged[-1].high:
             previous = merged.pop()
-            end = _End(min(previous.low, end.low), max(previous.high, end.high))
-        if end.high > 0:
-            merged.append(end)
+            end = _End(previous.low, max(previous.high, end.high))
+        merged.append(end)
     return merged
 
 
@@ -201,12 +204,13 @@ def _interval(
 
 
 def _binding(conditions: list[Condition], variable: sp.Symbol, end: _End | None, side: int) -> str | None:
-    """The condition that fails just outside an end point."""
+    """The conditions that fail just outside an end point, or those that leave out the end point alone."""
     if end is None:
         return None
     step = max(end.high - end.low, end.high * _STEP)
     outside = end.high + step if side > 0 else end.low - step
     names = failing(conditions, variable, outside) if outside > 0 else []
+    names = names or names_of(c for c in conditions if not _holds_at([c], variable, end))
     return ", ".join(names) or None
 
 
@@ -283,4 +287,4 @@ def minimal_conflict(conditions: list[Condition], variable: sp.Symbol) -> tuple[
         trial = [c for c in kept if c is not condition]
         if not intersect(trial, variable):
             kept = trial
-    return tuple(dict.fromkeys(c.name.partition("[")[0] for c in kept))
+    return tuple(names_of(kept))

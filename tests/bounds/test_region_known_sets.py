@@ -1,0 +1,266 @@
+"""Sets whose ends are known: random products of factors with known roots, and equalities and extrema with known solutions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction as Q
+from itertools import combinations, pairwise
+from math import inf, nextafter
+from random import Random
+
+import pytest
+import sympy as sp
+from fedco.bounds.language.quantities import MAX_STEPS
+from fedco.bounds.language.theorem import Condition
+from fedco.bounds.region.conditions import solved_for, split_extrema
+from fedco.bounds.region.intervals import Interval, failing, intersect, minimal_conflict
+
+X = sp.Symbol("x", positive=True)
+COUNT = sp.Symbol("n", positive=True, integer=True)
+STEPS = sp.Symbol("nu", nonnegative=True, integer=True)
+HOLDS = {
+    "<": lambda s: s < 0,
+    "<=": lambda s: s <= 0,
+    ">": lambda s: s > 0,
+    ">=": lambda s: s >= 0,
+    "==": lambda s: s == 0,
+}
+SQUARES = [Q(1, 9), Q(1, 2), Q(1), Q(4, 3), Q(2), Q(4), Q(5), Q(25, 4), Q(9), Q(16)]
+"""Squares of the roots: a few are rational, the rest irrational."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """`factor * prod (x - root) relation 0`; the square of each root is known."""
+
+    name: str
+    squares: tuple[Q, ...]
+    relation: str
+    factor: int
+
+    def sign(self, square: Q) -> int:
+        sign = 1 if self.factor > 0 else -1
+        for root in self.squares:
+            sign *= (square > root) - (square < root)
+        return sign
+
+    def holds(self, square: Q) -> bool:
+        """At the root of this number."""
+        return bool(HOLDS[self.relation](self.sign(square)))
+
+    def condition(self, variable: sp.Symbol, rng: Random) -> Condition:
+        """Written in one of several ways, on both sides of the relation."""
+        parts, once = [], len({*self.squares}) == len(self.squares)
+        for square in self.squares:
+            number = sp.Rational(square.numerator, square.denominator)
+            ways = [variable**2 - number, 1 - number / variable**2]
+            ways += (
+                [variable - sp.sqrt(number)] if once else []
+            )  # a double root with irrational coefficients is refused
+            if sp.sqrt(number).is_Rational:
+                ways += [1 / sp.sqrt(number) - 1 / variable]
+            if sp.root(number, 4).is_Rational or (once and sp.sqrt(number).is_Rational):
+                ways += [sp.sqrt(variable) - sp.root(number, 4)]
+            parts.append(rng.choice(ways))
+        whole = sp.expand(self.factor * sp.Mul(*parts))
+        moved = rng.choice([sp.Integer(0), sum(t for t in sp.Add.make_args(whole) if t.could_extract_minus_sign())])
+        return Condition(self.name, whole - moved, self.relation, -moved)
+
+
+def pieces_of(products: list[Product]) -> list[tuple[Q | None, bool, Q | None, bool, set[str], set[str]]]:
+    """Squares of the ends of each piece, whether they belong to it, and what fails beyond them."""
+    ends = sorted({square for p in products for square in p.squares})
+    between = [ends[0] / 2, *((a + b) / 2 for a, b in pairwise(ends)), ends[-1] * 2] if ends else [Q(1)]
+    cells = [(between[0], None)]
+    for end, gap in zip(ends, between[1:], strict=True):
+        cells += [(end, end), (gap, None)]
+
+    def wrong(at: int) -> set[str]:
+        return {p.name for p in products if not p.holds(cells[at][0])}
+
+    found, start = [], None
+    for at in range(len(cells) + 1):
+        inside = at < len(cells) and not wrong(at)
+        if inside and start is None:
+            start = at
+        if not inside and start is not None:
+            stop, low, high = at - 1, None, None
+            below, above = set[str](), set[str]()
+            low_closed, high_closed = cells[start][1] is not None, cells[stop][1] is not None
+            if start > 0:
+                low = cells[start][0] if low_closed else cells[start - 1][0]
+                below = wrong(start - 1) if low_closed else wrong(start - 2) or wrong(start - 1)
+            if stop < len(cells) - 1:
+                high = cells[stop][0] if high_closed else cells[stop + 1][0]
+                above = wrong(stop + 1) if high_closed else wrong(stop + 2) or wrong(stop + 1)
+            found.append((low, low_closed, high, high_closed, below, above))
+            start = None
+    return found
+
+
+def drawn(rng: Random, most: int = 3) -> list[Product]:
+    relations = ["<", "<=", ">", ">=", "<=", ">=", "=="]
+    return [
+        Product(
+            f"c{i}",
+            tuple(rng.choice(SQUARES) for _ in range(rng.choice([1, 1, 2, 3]))),
+            rng.choice(relations),
+            rng.choice([-2, -1, 1, 3]),
+        )
+        for i in range(rng.randint(1, most))
+    ]
+
+
+def names(binding: str | None) -> set[str]:
+    return set(binding.split(", ")) if binding else set()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_pieces_of_products_with_known_roots(seed: int):
+    rng = Random(seed)
+    products = drawn(rng)
+    conditions = [p.condition(X, rng) for p in products]
+    wanted, found = pieces_of(products), intersect(conditions, X)
+    assert len(found) == len(wanted), (products, found)
+    for piece, (low, low_closed, high, high_closed, below, above) in zip(found, wanted, strict=True):
+        assert (names(piece.binding["lower"]), names(piece.binding["upper"])) == (below, above), (products, piece)
+        for square, side in ((low, "lower"), (high, "upper")):
+            if square is None:
+                assert piece.enclosure[side] is None
+                continue
+            left, right = piece.enclosure[side]
+            assert left**2 <= square <= right**2 and right - left < Q(1, 10**40)
+        if low is not None and low == high:
+            assert piece.lower == piece.upper == pytest.approx(float(low) ** 0.5, rel=1e-15)
+            assert piece.lower_closed and piece.upper_closed
+            continue
+        assert (piece.lower_closed, piece.upper_closed) == (low_closed, high_closed)
+        lower_end, upper_end = piece.enclosure["lower"], piece.enclosure["upper"]
+        if low is None:
+            assert piece.lower == 0.0
+        else:  # the nearest double on the inner side
+            assert Q(piece.lower) >= lower_end[1] > Q(nextafter(piece.lower, -inf))
+        if high is None:
+            assert piece.upper is None
+        else:
+            assert Q(piece.upper) <= upper_end[0] < Q(nextafter(piece.upper, inf))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whole_numbers_between_known_roots(seed: int):
+    rng = Random(1000 + seed)
+    products = drawn(rng, 2)
+    last = MAX_STEPS if seed % 4 == 0 else None
+    variable = STEPS if last else COUNT
+    whole = [p.condition(COUNT, Random(seed)).at({COUNT: variable}) for p in products]
+    if last:  # steps begin at 0, where nothing may be divided
+        whole = [
+            Condition(
+                p.name, p.factor * sp.Mul(*(variable - sp.sqrt(sp.Rational(q)) for q in p.squares)), p.relation, 0
+            )
+            for p in products
+        ]
+    first, top = (0, last) if last else (1, 30)
+
+    def wrong(n: int) -> set[str]:
+        return {p.name for p in products if not HOLDS[p.relation](p.sign(Q(n * n) if n else Q(-1)))}
+
+    inside = [n for n in range(first, top + 1) if not wrong(n)]
+    runs = [n for n in inside if n - 1 not in inside], [n for n in inside if n + 1 not in inside]
+    found = intersect(whole, variable)
+    assert len(found) == len(runs[0]), (products, found)
+    for piece, low, high in zip(found, *runs, strict=True):
+        upper = None if high == top and last is None else high
+        assert (piece.lower, piece.upper) == (low, upper)
+        assert piece.lower_closed and piece.upper_closed == (upper is not None)
+        assert names(piece.binding["lower"]) == (wrong(low - 1) if low > first else set())
+        assert names(piece.binding["upper"]) == (wrong(high + 1) if high < top else set())
+        assert piece.enclosure == {"lower": (low, low), "upper": None if upper is None else (high, high)}
+
+
+def test_a_point_that_a_condition_leaves_out_is_bound_by_it():
+    """Both neighbours hold, the end does not; and a root of two conditions, one of them strict."""
+    for square in (Q(1), Q(2)):
+        hole = [Product("hole", (square, square), ">", 1), Product("top", (Q(9),), "<=", 1)]
+        first, second = intersect([p.condition(X, Random(0)) for p in hole], X)
+        assert (first.binding, second.binding) == (
+            {"lower": None, "upper": "hole"},
+            {"lower": "hole", "upper": "top"},
+        )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_conflict_is_minimal(seed: int):
+    rng = Random(2000 + seed)
+    products = drawn(rng, 4)
+    while pieces_of(products):
+        products += drawn(rng, 1)
+        products = [Product(f"c{i}", p.squares, p.relation, p.factor) for i, p in enumerate(products)]
+    named = minimal_conflict([p.condition(X, rng) for p in products], X)
+    chosen = [p for p in products if p.name in named]
+    assert len(chosen) == len(named) and not pieces_of(chosen)
+    assert all(pieces_of(list(fewer)) for fewer in combinations(chosen, len(chosen) - 1) if fewer)
+
+
+def test_what_fails_at_a_point_is_named_once_and_without_its_index():
+    two = [Condition(f"c[{i}]", X, "<=", sp.Integer(i)) for i in (1, 2)] + [Condition("d", X, ">", sp.Integer(0))]
+    assert failing(two, X, Q(3)) == ["c"] and failing(two, X, Q(3, 2)) == ["c"] and failing(two, X, Q(1)) == []
+
+
+# --- what an interval says of itself --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("low_closed", [True, False])
+@pytest.mark.parametrize("high_closed", [True, False])
+def test_an_interval_contains_its_closed_ends(low_closed: bool, high_closed: bool):
+    bounded = Interval(1.0, 3.0, low_closed, high_closed, {"lower": "a", "upper": None})
+    inside = [bounded.contains(v) for v in (0.5, 1.0, nextafter(1, 2), 2.0, nextafter(3, 0), 3.0, 3.5)]
+    assert inside == [False, low_closed, True, True, True, high_closed, False]
+    half = Interval(1.0, None, low_closed, high_closed, {"lower": None, "upper": "b"})
+    assert [half.contains(v) for v in (0.5, 1.0, 2.0, 1e300)] == [False, low_closed, True, True]
+    left, right = "[" if low_closed else "(", "]" if high_closed else ")"
+    assert str(bounded) == f"{left}1, 3{right}" and str(half) == f"{left}1, inf{right}"
+    assert bounded.markdown() == f"`{left}1, 3{right}` (binding: a / -)"
+    assert half.markdown() == f"`{left}1, inf{right}` (binding: - / b)"
+    assert bounded.latex() == rf"\left{left}1, 3\right{right}" and half.latex() == rf"\left{left}1, \infty\right{right}"
+    third = Interval(1 / 3, 2 / 3, low_closed, high_closed, {})
+    assert third.latex() == rf"\left{left}0.333334, 0.666666\right{right}", "rounded to the inside"
+
+
+# --- equalities and extrema ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("power", [1, -1, 2, -3, Q(1, 2), Q(-2, 3)])
+def test_an_equality_is_solved(power: Q | int):
+    y, z = sp.symbols("y z", positive=True)
+    exponent = sp.Rational(Q(power).numerator, Q(power).denominator)
+    for left, right in ((3 * X**exponent * y, 7 * z), (7 * z, 3 * X**exponent * y), (X**exponent / z, y / X**5)):
+        value = solved_for(Condition("e", left, "==", right), X)
+        at = {y: sp.Rational(2, 3), z: sp.Rational(5)}
+        gap = (left - right).xreplace({X: value}).xreplace(at)
+        assert value is not None and not value.has(X) and abs(sp.N(gap, 30)) < 1e-25, (left, right)
+    assert solved_for(Condition("e", X, "==", y + z), X) == y + z
+    assert solved_for(Condition("e", X, "==", X * y), X) is None, "no power of x is left"
+    assert solved_for(Condition("e", X + y, "==", z), X) is None and solved_for(Condition("e", y, "==", z), X) is None
+    assert solved_for(Condition("e", 2**X, "==", z), X) is None
+
+
+@pytest.mark.parametrize("relation", ["<", "<=", ">", ">=", "=="])
+def test_the_parts_of_an_extremum_say_the_same_together(relation: str):
+    a, b, c = sp.symbols("a b c", positive=True)
+    sides = [X, a, sp.Min(a, b), sp.Max(a, b), sp.Min(a, sp.Max(b, c)), sp.Max(a, sp.Min(b, c)), sp.Min(a, b, c)]
+    for left, right in [(p, q) for p in sides for q in sides]:
+        whole, after = Condition("c", left, relation, right), Condition("after", X, "<", a)
+        *parts, last = split_extrema([whole, after])
+        assert last == after and len({p.name for p in parts}) == len(parts)
+        small, large = (right, left) if relation in (">", ">=") else (left, right)
+        splits = relation != "==" and (isinstance(large, sp.Min) or isinstance(small, sp.Max))
+        if splits:
+            assert parts[0].name.startswith("c[1]") and {p.relation for p in parts} == {relation.replace(">", "<")}
+            assert not any(isinstance(p.left, sp.Max) or isinstance(p.right, sp.Min) for p in parts)
+        else:
+            assert parts == [whole]
+        for values in ((1, 2, 3, 2), (3, 1, 2, 2), (2, 3, 1, 1), (2, 2, 2, 2), (1, 1, 4, 3), (4, 2, 2, 1)):
+            at = dict(zip((a, b, c, X), map(sp.Integer, values), strict=True))
+            true = [bool(HOLDS[p.relation](p.left.xreplace(at) - p.right.xreplace(at))) for p in (whole, *parts)]
+            assert all(true[1:]) == true[0], (whole, at)
