@@ -170,9 +170,7 @@ def shown(value: float | Decimal, rounding: str = ROUND_HALF_EVEN) -> str:
     if float(value).is_integer() and abs(value) < _WRITTEN_OUT:
         return f"{value:.0f}"
     rounded = Context(prec=DIGITS, rounding=rounding).create_decimal(Decimal(repr(float(value))))
-    return (
-        f"{float(rounded):.{DIGITS}g}" if abs(value) >= 10**DIGITS or abs(value) < 1e-4 else f"{rounded.normalize():f}"
-    )
+    return f"{float(rounded):.{DIGITS}g}"
 
 
 def rounded_up(value: float) -> str:
