@@ -160,8 +160,6 @@ class _Evaluator:
             root = ball.sqrt() if exponent.q == 2 else ball.root(int(exponent.q))
             return root ** int(exponent.p)
         power = self.ball(exponent)
-        if base == sp.E:
-            return power.exp()
         whole = power.unique_fmpz() if power.is_exact() else None
         return ball ** int(whole) if whole is not None else (ball.log() * power).exp()
 

@@ -325,6 +325,9 @@ def evaluate(statement: Statement, **arrays: Any) -> dict[str, Any]:
         raise InputError(f"{unknown[0]}: not a symbol of {statement.name}; wanted one of {' '.join(names)}")
     _fill_schedule(statement, known)
     if missing := [name for name in names if name not in known]:
+        missing = [
+            name for name in missing if name not in statement.schedule
+        ] or missing  # the schedule gives the others
         raise InputError(f"{missing[0]}: wanted an array of numbers, got nothing")
     shape = np.broadcast_shapes(*(array.shape for array in known.values()))
     errors = np.geterr()  # what the caller wants to hear of belongs to its thread

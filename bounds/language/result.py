@@ -165,8 +165,6 @@ def shown(value: float | Decimal, rounding: str = ROUND_HALF_EVEN) -> str:
     """A number in at most six significant digits: `0.307427`, `1e-07`, `12048`; a Decimal in all of its own."""
     if isinstance(value, Decimal):
         return f"{float(value):.{_ALL_DIGITS}g}"
-    if value != value or value in (float("inf"), float("-inf")):
-        return f"{value}"
     if float(value).is_integer() and abs(value) < _WRITTEN_OUT:
         return f"{value:.0f}"
     rounded = Context(prec=DIGITS, rounding=rounding).create_decimal(Decimal(repr(float(value))))

@@ -662,7 +662,7 @@ def test_a_bound_outside_its_conditions_word_by_word():
 
 def test_what_only_defines_constants_has_no_total():
     statement = replace(PRINTED, terms=(), conditions=(), schedule={})
-    only = replace(THEOREM, kind="lemma", statements={"printed": statement}).bound("printed", L=2, sigma=3, N=9)
+    only = replace(THEOREM, kind="lemma", statements={"printed": statement}).bound("printed", sigma=3, N=9)
     assert only.total is None and only.terms == {} and only.derived == {"V": 1.0} and only.sheet().claim is None
     assert str(only).splitlines() == ["demo.theorem_1", "  V = 1", "  admissible"]
     assert [table.name for table in only.sheet().tables] == ["derived constants", "constants"]

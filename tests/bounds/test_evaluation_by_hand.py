@@ -1,0 +1,356 @@
+"""Evaluation against other arithmetic: balls and signs against mpmath and fractions, statements on arrays against the conditions."""
+
+from __future__ import annotations
+
+import operator
+from fractions import Fraction as Q
+from itertools import pairwise
+from math import inf, nextafter
+from random import Random
+
+import mpmath
+import numpy as np
+import pytest
+import sympy as sp
+from fedco.bounds.evaluation.arrays import bound_on_arrays
+from fedco.bounds.evaluation.enclosure import Enclosure, EnclosureError, enclose, enclose_bound
+from fedco.bounds.evaluation.evaluate import bound, complete, evaluate, exact, holds, sign
+from fedco.bounds.evaluation.strategies import (
+    COUNTS,
+    MODERATE_STEPS,
+    REALS,
+    admissible_hyperparameters,
+    satisfies,
+    values,
+)
+from fedco.bounds.language.definition import define
+from fedco.bounds.language.quantities import COUNT, NONNEGATIVE, POSITIVE, STEPS
+from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.recursion import root, step_function
+from fedco.bounds.language.theorem import Condition, Statement
+from hypothesis import given, settings
+
+x, y, z = sp.symbols("x y z", real=True)
+HOLDS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq}
+
+
+def q(value: sp.Rational) -> Q:
+    return Q(int(value.p), int(value.q))
+
+
+# --- balls ----------------------------------------------------------------------------------------------------------------
+
+VALUED = {
+    sp.pi + x: lambda x, y: mpmath.pi + x,
+    sp.E * x: lambda x, y: mpmath.e * x,
+    sp.exp(x) - sp.exp(-y): lambda x, y: mpmath.exp(x) - mpmath.exp(-y),
+    sp.log(x) * sp.log(y): lambda x, y: mpmath.log(x) * mpmath.log(y),
+    x**y: lambda x, y: x**y,
+    y ** (x / 3): lambda x, y: y ** (x / 3),
+    sp.Pow(sp.E, x, evaluate=False): lambda x, y: mpmath.exp(x),
+    sp.Max(x, y, sp.Rational(5, 2)) / sp.Min(x, y, 2): lambda x, y: max(x, y, mpmath.mpf(5) / 2) / min(x, y, 2),
+    sp.Abs(x - y) + sp.Abs(y - x): lambda x, y: 2 * abs(x - y),
+    sp.floor(10 * x) - sp.ceiling(10 * y): lambda x, y: mpmath.floor(10 * x) - mpmath.ceil(10 * y),
+    x ** sp.Rational(3, 2) + y ** sp.Rational(-2, 3): lambda x, y: x**1.5 + y ** (-mpmath.mpf(2) / 3),
+    x ** sp.Rational(5, 3) - x**-3 * y**4: lambda x, y: x ** (mpmath.mpf(5) / 3) - y**4 / x**3,
+    x - y - 3 * x * y / 7: lambda x, y: x - y - 3 * x * y / 7,
+}
+
+
+@pytest.mark.parametrize("expr", VALUED, ids=str)
+def test_an_enclosure_has_the_value_of_another_arithmetic(expr: sp.Expr):
+    with mpmath.workdps(60):
+        for a, b in ((Q(7, 3), Q(3)), (Q(1, 2), Q(9, 4)), (Q(3), Q(1, 3)), (Q(2), Q(2))):
+            found = enclose(expr, {x: exact(a), y: exact(b)})
+            wanted = VALUED[expr](mpmath.mpf(a.numerator) / a.denominator, mpmath.mpf(b.numerator) / b.denominator)
+            middle = (found.lower + found.upper) / 2
+            assert (
+                abs(mpmath.mpf(middle.numerator) / middle.denominator - wanted) <= abs(wanted) * mpmath.mpf(10) ** -30
+            )
+            assert found.width <= (1 + abs(middle)) / Q(10) ** 30
+
+
+def test_powers_of_whole_numbers_are_exact_for_negative_and_vanishing_bases():
+    n = sp.Symbol("n", integer=True)
+    for base, power, value in ((-2, 3, -8), (0, 2, 0), (-3, -2, Q(1, 9)), (Q(-1, 2), 4, Q(1, 16)), (5, 0, 1)):
+        found = enclose(x**n, {x: exact(Q(base)), n: sp.Integer(power)})
+        assert found.contains(value) and found.width < Q(1, 10**30), (base, power)
+    assert enclose(sp.root(x, 4) * y, {x: sp.Integer(81), y: -sp.Integer(2)}).contains(-6)
+    with pytest.raises(EnclosureError):
+        enclose(x**y, {x: -sp.Integer(2), y: sp.Rational(1, 2)})
+
+
+def test_an_enclosure_answers_for_its_ends():
+    some = Enclosure(Q(1, 3), Q(1, 2))
+    assert [some.contains(v) for v in (Q(1, 3), Q(1, 2), 0.4, Q(1, 4), Q(2, 3))] == [True, True, True, False, False]
+    assert some.pair == (Q(1, 3), Q(1, 2)) and some.width == Q(1, 6)
+    signs = {(1, 2): 1, (-2, -1): -1, (0, 0): 0, (-1, 1): None, (0, 1): None, (-1, 0): None, (Q(1, 9), 3): 1}
+    assert {ends: Enclosure(Q(ends[0]), Q(ends[1])).sign for ends in signs} == signs
+    assert Enclosure(Q(-3), Q(-1, 9)).sign == -1
+    low, high = some.floats()
+    assert Q(low) <= Q(1, 3) < Q(nextafter(low, inf)) and high == 0.5, "an end that is a double stays"
+    low, high = Enclosure(Q(1, 2), Q(2, 3)).floats()
+    assert low == 0.5 and Q(high) >= Q(2, 3) > Q(nextafter(high, -inf))
+
+
+def test_every_operation_of_a_rule_in_balls():
+    """What a rule of a recursion may do with its numbers, from both sides, against fractions."""
+    rules = {
+        "sum": lambda n, v, w: v + w + 1 + Q(1, 3) + (2 + v) + (Q(1, 7) + w),
+        "difference": lambda n, v, w: v - w - 5 - (3 - v) - (Q(1, 3) - w),
+        "product": lambda n, v, w: v * w * 3 * (2 * v) * (Q(5, 2) * w),
+        "quotient": lambda n, v, w: v / w / 3 + 5 / v + Q(1, 3) / w,
+        "power": lambda n, v, w: v**3 + w**-2 + v**n,
+        "compared": lambda n, v, w: (v if v < w else w) + (1 if v < 2 else 10) + (100 if w < Q(1, 2) else 1000),
+    }
+    for name, rule in rules.items():
+        node = step_function(name, rule, name, lazy=True)
+        for a, b in ((Q(7, 3), Q(2, 5)), (Q(1, 9), Q(4)), (Q(2), Q(1, 2)), (Q(3), Q(5))):
+            point = {x: exact(a), y: exact(b), z: sp.Integer(4)}
+            found = enclose(
+                node(sp.Symbol("k", integer=True), x, y), {**point, sp.Symbol("k", integer=True): sp.Integer(4)}
+            )
+            assert found.contains(rule(4, a, b)) and found.width < Q(1, 10**25), name
+
+
+def test_a_rule_may_have_a_list_for_each_step():
+    k = sp.Symbol("k", integer=True)
+    node = step_function(
+        "listed", lambda n, items, v: sum((items[i] * (i + 1) for i in range(n)), 0) + root(v), "l", lazy=True
+    )
+    found = enclose(
+        node(k, sp.Tuple(x, y, sp.sqrt(2)), z), {k: sp.Integer(3), x: sp.Integer(5), y: sp.Integer(7), z: sp.Integer(3)}
+    )
+    with mpmath.workdps(40):
+        wanted = 5 + 14 + 3 * mpmath.sqrt(2) + mpmath.sqrt(3)
+        assert mpmath.mpf(found.lower.numerator) / found.lower.denominator <= wanted
+        assert abs(float(found.lower) - wanted) < 1e-14
+    with pytest.raises(EnclosureError, match="wanted a whole number of steps, got k"):
+        enclose(node(k, sp.Tuple(x), z), {k: sp.Rational(1, 2), x: sp.Integer(1), z: sp.Integer(2)})
+
+
+# --- exact signs and conditions ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("relation", HOLDS)
+def test_a_condition_between_numbers_is_decided_exactly(relation: str):
+    near = sp.sqrt(2) + sp.Rational(1, 10**50)
+    for left, right, order in (
+        (sp.Integer(1), sp.Integer(2), -1),
+        (sp.Integer(3), sp.Rational(5, 2), 1),
+        (sp.Rational(1, 3), sp.Rational(1, 3), 0),
+        (sp.sqrt(2), near, -1),
+        (near, sp.sqrt(2), 1),
+        (sp.sqrt(2) * sp.sqrt(3), sp.sqrt(6), 0),
+        (sp.Rational(-1, 10**40), sp.Integer(0), -1),
+    ):
+        assert holds(Condition("c", left, relation, right)) is HOLDS[relation](order, 0), (left, right)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_sign_of_sums_of_roots_is_that_of_many_digits(seed: int):
+    rng = Random(seed)
+    terms = [
+        rng.choice([-1, 1]) * exact(Q(rng.randint(1, 9), rng.randint(1, 9))) * sp.sqrt(rng.randint(2, 30))
+        for _ in range(3)
+    ]
+    expr = sp.Add(*terms)
+    number = expr.evalf(80)
+    assert sign(expr) == (0 if number == 0 or abs(number) < sp.Float(10) ** -70 else 1 if number > 0 else -1)
+    assert sign(expr - expr.evalf(20)) in (-1, 0, 1) and sign(10**30 * expr) == sign(expr) == -sign(-expr)
+    digits = sp.Rational(int(expr.evalf(90) * 10**80), 10**80)
+    assert sign(expr - digits + sp.Rational(2, 10**79)) == 1 and sign(expr - digits - sp.Rational(2, 10**79)) == -1
+
+
+@pytest.mark.parametrize("expr", [sp.zoo, sp.nan, sp.oo, sp.sqrt(-2), 1 + sp.I, sp.Pow(0, -1)])
+def test_what_is_no_real_number_has_no_sign(expr: sp.Expr):
+    with pytest.raises(InputError, match=r"not a (finite|real) number"):
+        sign(expr)
+
+
+# --- statements ------------------------------------------------------------------------------------------------------------------
+
+SYMBOLS = {
+    "F_gap": "objective_gap",
+    "L": "local_smoothness",
+    "eta": "step_size",
+    "beta": "momentum",
+    "T": "iterations",
+    "N": "clients",
+}
+
+
+def statement(schedule: dict[str, str] | None = None, **conditions: str) -> Statement:
+    terms = {"start": "F_gap/(eta*T)", "rest": "L*F_gap*beta/N"}
+    made = define(id="case.theorem", symbols=SYMBOLS, terms=terms, conditions=conditions, schedule=schedule or {})
+    return made.statement("printed")
+
+
+POINT = {"F_gap": 3, "L": 2, "eta": "1/2", "beta": "1/4", "T": 10, "N": 6}
+
+
+@pytest.mark.parametrize("relation", HOLDS)
+def test_arrays_meet_a_condition_as_exact_numbers_do(relation: str):
+    """On the border and just beside it; an equality to a relative 1e-9."""
+    case = statement(c=f"eta*L {relation} 1", d="4*beta <= 1")
+    steps = [
+        0.25,
+        nextafter(0.5, 0),
+        0.5,
+        nextafter(0.5, 1),
+        1.0,
+        0.5 * (1 + 8e-10),
+        0.5 * (1 - 8e-10),
+        0.5 * (1 + 2e-9),
+        0.5 * (1 - 2e-9),
+    ]
+    found = evaluate(case, **{**POINT, "eta": steps, "beta": 0.25})["admissible"].tolist()
+    wanted = [abs(2 * v - 1) <= 1e-9 if relation == "==" else HOLDS[relation](2 * v, 1) for v in steps]
+    assert found == wanted
+    for value in steps[:5]:
+        one = bound(case, {**POINT, "eta": repr(value)}, strict=False)
+        assert one.admissible is HOLDS[relation](2 * value, 1)
+        assert (one.conditions[0].slack > 0) is (relation != "==" and HOLDS[relation[0]](2 * value, 1))
+    assert not evaluate(case, **{**POINT, "eta": 0.5, "beta": [0.3]})["admissible"].any(), "every condition counts"
+    large = evaluate(
+        statement(c="1000*L*eta == 1000"), **{**POINT, "eta": [0.5 * (1 + 8e-10), 0.5 * (1 + 2e-9)], "beta": 1}
+    )
+    assert large["admissible"].tolist() == [True, False], "the tolerance is relative"
+
+
+def test_a_schedule_fills_what_is_left_out_in_any_order():
+    case = statement({"eta": "beta/(4*L)", "beta": "1/sqrt(N)", "N": "T - 1"})
+    given_values = {"F_gap": 3, "L": 2, "T": 10}
+    known = {str(symbol): value for symbol, value in complete(case, given_values).items()}
+    assert (known["N"], known["beta"], known["eta"]) == (9, sp.Rational(1, 3), sp.Rational(1, 24))
+    arrays = evaluate(case, F_gap=3.0, L=2.0, T=[10.0, 17.0])
+    wanted = [bound(case, {**given_values, "T": T}) for T in (10, 17)]
+    assert arrays["total"].tolist() == pytest.approx([one.total for one in wanted], rel=1e-14)
+    assert arrays["admissible"].tolist() == [True, True] and list(arrays["terms"]) == ["start", "rest"]
+    own = bound(case, {**given_values, "N": 4}, strict=False)
+    assert own.values["beta"] == "1/2" and own.failed == ("schedule_N",), "a value that is given is not overwritten"
+    assert evaluate(case, F_gap=3.0, L=2.0, T=10.0, N=4.0)["admissible"].tolist() is False
+    with pytest.raises(InputError, match=r"^T: wanted a positive integer .* missing: T$"):
+        complete(case, {"F_gap": 3, "L": 2})
+    with pytest.raises(InputError, match=r"^T: wanted an array of numbers"):
+        evaluate(case, F_gap=3.0, L=2.0)
+    with pytest.raises(InputError, match=r"^q: not a symbol of case\.theorem"):
+        evaluate(case, F_gap=3.0, L=2.0, T=10.0, q=1.0)
+    circle = statement({"eta": "beta/L", "beta": "eta*L"})
+    with pytest.raises(InputError, match=r"missing: eta, beta$"):
+        complete(circle, {"F_gap": 3, "L": 2, "T": 10, "N": 4})
+
+
+def test_arrays_broadcast_along_every_axis():
+    case = statement(c="eta <= 1/L")
+    shapes = {"eta": (3, 1, 1), "L": (2, 1), "T": (4,)}
+    rng = np.random.default_rng(1)
+    arrays = {
+        "eta": rng.uniform(0.1, 1, shapes["eta"]),
+        "L": rng.uniform(1, 3, shapes["L"]),
+        "T": rng.integers(1, 99, shapes["T"]),
+    }
+    found = bound_on_arrays(case, {**POINT, **arrays}, strict=False)
+    assert found.total.shape == found.admissible.shape == found.terms["rest"].shape == (3, 2, 4)
+    eta, L, T = (np.broadcast_to(arrays[name], (3, 2, 4)) for name in ("eta", "L", "T"))
+    assert np.allclose(found.total, 3 / (eta * T) + L * 3 * 0.25 / 6, rtol=1e-14)
+    assert np.array_equal(found.admissible, eta <= 1 / L) and 0 < found.admissible.sum() < 24
+    zero = bound_on_arrays(case, POINT | {"T": np.zeros((0,))}, strict=False)
+    assert zero.total.shape == (0,)
+
+
+def test_the_enclosures_of_a_statement_have_its_parts():
+    case = define(
+        id="case.theorem", symbols={"F_gap": "objective_gap", "eta": "step_size", "T": "iterations"},
+        derived={"rate": "sqrt(2)/(eta*T)", "twice": "2*rate"}, terms={"a": "F_gap*rate", "b": "F_gap*twice"},
+    ).statement("printed")  # fmt: skip
+    found = enclose_bound(case, {"F_gap": 3, "eta": "1/2", "T": 10})
+    assert list(found) == ["rate", "twice", "a", "b", "total"]
+    for name, factor in {"rate": 1, "twice": 2, "a": 3, "b": 6, "total": 9}.items():
+        low, high = (end / factor * 5 for end in found[name].pair)
+        assert low**2 < 2 < high**2 and high - low < Q(1, 10**30), name
+
+
+def test_a_value_that_no_number_is_says_where():
+    symbols = {name: SYMBOLS[name] for name in ("F_gap", "eta", "beta", "T")}
+    terms = {"a": "F_gap/(eta*T*(1 - beta))", "b": "F_gap*sqrt(2 - beta)/(eta*T)"}
+    case = define(id="case.theorem", symbols=symbols, terms=terms).statement("printed")
+    for beta, message in ((1, "^a: a value makes a denominator vanish"), (3, "^b: not a real number")):
+        with pytest.raises(InputError, match=message):
+            bound(case, {"F_gap": 1, "eta": 1, "beta": beta, "T": 1}, strict=False)
+    assert bound(case, {"F_gap": 1, "eta": 1, "beta": 2, "T": 1}, strict=False).terms == {"a": -1.0, "b": 0.0}
+
+
+# --- values that are drawn ---------------------------------------------------------------------------------------------------------
+
+
+def test_ladders_have_no_wide_gaps():
+    """From 1e-12 to 500 by factors of 2 and 5/2; counts of every size up to 1e24, powers of ten among them."""
+    assert REALS[0] == Q(1, 10**12) and REALS[-1] == 500 and {b / a for a, b in pairwise(REALS)} == {Q(2), Q(5, 2)}
+    assert COUNTS[0] == 1 and COUNTS[-1] == Q(10) ** 24 and {Q(10) ** k for k in range(2, 25)} <= set(COUNTS)
+    assert all(1 < b / a <= 10 and b.denominator == 1 for a, b in pairwise(COUNTS)) and all(
+        n in COUNTS for n in (2, 3, 5, 8, 16)
+    )
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_hyperparameters_are_found_on_the_ladder_where_there_are_any(whole: bool):
+    name, other = ("T", "N") if whole else ("eta", "beta")
+    case = statement(
+        a=f"{name} >= 3*{other}" if whole else "eta*L >= 3*beta", b=f"{other} >= 1" if whole else "beta >= 1/2"
+    )
+    constants = {"F_gap": Q(3), "L": Q(2)}
+    found = admissible_hyperparameters(case, constants, ("eta", "beta", "T", "N"), 5)
+    assert found == admissible_hyperparameters(case, constants, ("eta", "beta", "T", "N"), 5) is not None
+    assert satisfies(case, found) and found["F_gap"] == 3 and set(found) == set(SYMBOLS)
+    assert found["T"] in COUNTS and found["N"] in COUNTS and {found["eta"], found["beta"]} <= set(REALS)
+    assert not satisfies(case, {**found, name: Q(1) if whole else Q(1, 10**12)})
+    drawn = {
+        tuple(sorted(admissible_hyperparameters(case, constants, ("eta", "beta", "T", "N"), n).items()))
+        for n in range(4)
+    }
+    assert len(drawn) == 4
+    assert (
+        admissible_hyperparameters(statement(a="beta <= 1/2", b="beta >= 3/5"), constants, tuple(SYMBOLS)[2:], 1)
+        is None
+    )
+
+
+def test_drawn_values_are_in_their_domains_and_satisfy_what_is_asked():
+    case = statement(a="eta*L >= 3*beta")
+    seen: list[dict[str, Q]] = []
+    quiet = settings(max_examples=40, derandomize=True, database=None, deadline=None)
+
+    @quiet
+    @given(point=values(case, admissible=False))
+    def anywhere(point):
+        seen.append(point)
+
+    @settings(quiet, max_examples=4)
+    @given(point=values(case))
+    def inside(point):
+        assert satisfies(case, point)
+
+    anywhere()
+    inside()
+    assert any(not satisfies(case, point) for point in seen) and {*seen[0]} == set(SYMBOLS)
+    domains = {name: case.symbols[name].quantity.domain for name in SYMBOLS}
+    assert set(domains.values()) == {COUNT, NONNEGATIVE, POSITIVE}
+    for point in seen:
+        for name, value in point.items():
+            assert value > 0 or (domains[name] == NONNEGATIVE and value == 0)
+            assert domains[name] != COUNT or (value.denominator == 1 and value <= 10**6)
+            assert domains[name] == COUNT or (value <= 300 and (value == 0 or value >= Q(1, 120)))
+    assert any(point["F_gap"] == 0 for point in seen) and any(point["T"] > 12 for point in seen)
+    assert MODERATE_STEPS == 5 and STEPS not in domains.values()
+    fixed = statement({"eta": "1/(2*L)"}, a="beta <= 1")
+    free: list[set[str]] = []
+
+    @settings(quiet, max_examples=3)
+    @given(point=values(fixed))
+    def scheduled(point):
+        free.append(set(point))
+        assert satisfies(fixed, point)
+
+    scheduled()
+    assert all(names == set(SYMBOLS) - {"eta"} for names in free)
