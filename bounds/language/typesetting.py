@@ -106,16 +106,15 @@ class _Printer(LatexPrinter):
     def _print_Pow(self, expr: sp.Expr) -> str:
         return self._printed(_product(expr))
 
-    def _print_Max(self, expr: sp.Expr, exp: str | None = None) -> str:
-        return self._listed(r"\max", expr, exp)
+    def _print_Max(self, expr: sp.Expr) -> str:
+        return self._listed(r"\max", expr)
 
-    def _print_Min(self, expr: sp.Expr, exp: str | None = None) -> str:
-        return self._listed(r"\min", expr, exp)
+    def _print_Min(self, expr: sp.Expr) -> str:
+        return self._listed(r"\min", expr)
 
-    def _listed(self, name: str, expr: sp.Expr, exp: str | None) -> str:
+    def _listed(self, name: str, expr: sp.Expr) -> str:
         inside = r",\, ".join(self._print(argument) for argument in sorted(expr.args, key=self._summand_key))
-        power = f"^{{{exp}}}" if exp else ""
-        return rf"{name}{power}\left\{{{inside}\right\}}"
+        return rf"{name}\left\{{{inside}\right\}}"
 
     # --- sums ---
 

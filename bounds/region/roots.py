@@ -48,12 +48,12 @@ def _clear_root(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[sp.
                 order = int(sp.ilcm(order, exponent.q))
     if order == 1:
         return left, right
-    return sp.expand_power_base(left**order, force=True), sp.expand_power_base(right**order, force=True)
+    return left**order, right**order
 
 
 def _positive_roots(expr: sp.Expr, variable: sp.Symbol) -> list[Bracket]:
     """Rational enclosures of the positive roots of a generalised polynomial."""
-    terms = sp.collect(sp.expand(sp.expand_power_base(expr, force=True)), variable, evaluate=False)
+    terms = sp.collect(sp.expand(expr), variable, evaluate=False)
     exponents = {}
     for power, coefficient in terms.items():
         base, exponent = power.as_base_exp() if power != 1 else (variable, sp.Integer(0))
