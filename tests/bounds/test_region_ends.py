@@ -1,12 +1,16 @@
-"""What an interval says of itself."""
+"""What an interval says of itself, and how sets are drawn."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 import sympy as sp
+from fedco.bounds.language.definition import define
 from fedco.bounds.language.theorem import Condition
 from fedco.bounds.region.intervals import Interval, intersect
-from fedco.bounds.region.pictures import _window
+from fedco.bounds.region.pictures import _label_place, _window, intervals_plot, region_plot
 
 
 def test_the_exact_ends_are_kept_but_not_printed_nor_compared():
@@ -50,3 +54,116 @@ def test_a_picture_spans_three_decades_around_the_ends():
         if not low or high is None:
             assert right / left == pytest.approx(3 * 1.5 * 1000)
     assert of(2.0, 5.0) == pytest.approx((2 / 1.5, 15))
+
+
+# --- pictures -------------------------------------------------------------------------------------------------------------------
+
+SYMBOLS = {"F_gap": "objective_gap", "L": "local_smoothness", "eta": "step_size", "beta": "momentum", "T": "iterations"}
+CONDITIONS = {"a": "eta*L*beta <= 1", "b": "1/10 <= eta*L", "far": "eta*L <= 10**6", "line": "T == 12"}
+WINDOW = ((0.01, 100.0), (0.001, 10.0))
+
+
+def statement():
+    terms = {"all": "F_gap/(eta*T)"}
+    return define(id="picture.case", symbols=SYMBOLS, terms=terms, conditions=CONDITIONS).statement("printed")
+
+
+def test_a_region_is_drawn_with_its_borders():
+    interior = {"eta": "1/2", "beta": "1/4"}
+    plot = region_plot(statement(), ("eta", "beta"), {"L": 1, "T": 12}, {}, interior, WINDOW)
+    assert plot.data["a point inside: eta"] == [0.5] and plot.data["a point inside: beta"] == [0.25]
+    drawn = {name.partition(":")[0] for name in plot.data}
+    assert drawn == {"a", "b", "a point inside", "method_range_beta"}, "what is outside the window has no border in it"
+    for name, value in (("a", lambda e, b: e * b), ("b", lambda e, b: 10 * e), ("method_range_beta", lambda e, b: b)):
+        points = list(zip(plot.data[f"{name}: eta"], plot.data[f"{name}: beta"], strict=True))
+        assert len(points) > 200 and all(value(e, b) == pytest.approx(1, rel=2e-2) for e, b in points), name
+    (axes,) = plot.figure.axes
+    assert (axes.get_xlim(), axes.get_ylim()) == WINDOW and plot.title == "picture.case (printed): admissible set"
+    assert "step size" in axes.get_xlabel() and "weight" in axes.get_ylabel()
+    (filled,) = [c for c in axes.collections if len(c.get_facecolor())]
+    inside = [
+        any(path.contains_point(at) for path in filled.get_paths())
+        for at in ((0.5, 0.25), (0.05, 0.25), (5, 0.5), (5, 0.1))
+    ]
+    assert inside == [True, False, False, True] and not any(p.contains_point((0.5, 2)) for p in filled.get_paths())
+    (marked,) = [line for line in axes.lines if line.get_marker() == "o"]
+    assert (list(marked.get_xdata()), list(marked.get_ydata())) == ([0.5], [0.25])
+    legend = [text.get_text() for each in plot.figure.legends for text in each.get_texts()]
+    assert set(legend) == {"a", "b", "method_range_beta", "a point inside"}
+    assert {text.get_text() for text in axes.texts} == {"a", "b", "method_range_beta"}
+    bare = region_plot(statement(), ("eta", "beta"), {"L": 1, "T": 12}, {}, {"eta": "1/2"}, WINDOW)
+    assert not any(name.startswith("a point") for name in bare.data)
+    chosen = region_plot(
+        statement(), ("eta", "beta"), {"L": 1, "T": 12}, {"eta": Interval(2.0, 8.0, True, True, {})}, {}
+    )
+    assert chosen.figure.axes[0].get_xlim() == pytest.approx((2 / 1.5, 24)) and chosen.figure.axes[0].get_ylim() == (
+        1e-4,
+        1e4,
+    )
+
+
+@pytest.mark.parametrize(
+    ("x", "along", "wanted"),
+    [
+        (1.0, (1, 10), 10**0.5),  # the middle of the part along the set
+        (1.0, (0.01, 100), 1.0),
+        (1.0, (5, 100), (5 * 10**1.4) ** 0.5),  # of what is within the frame
+        (1.0, (60, 100), 10 ** (-2 + 4 * 0.85)),  # as near to it as the name is within the frame
+        (1.0, (0.01, 0.012), 10 ** (-2 + 4 * 0.15)),
+        (1.0, None, 1.0),  # the set is elsewhere
+        (0.02, (2, 20), 40**0.5),  # the border runs along the frame
+        (50.0, (2, 20), 40**0.5),
+        (0.0105, (2, 20), 40**0.5),  # on the frame: nowhere is better
+    ],
+)
+def test_the_name_of_a_border_stands_beside_the_set(x, along, wanted):
+    """A vertical border in a frame from 1/100 to 100 on both axes, and the same lying down."""
+    ys = np.geomspace(0.01, 100, 401)
+    grid = np.geomspace(0.01, 100, 400)
+    near = np.abs(np.log(grid / x)) < 0.03
+    inside = np.zeros((400, 400), dtype=bool)
+    if along:
+        inside[np.ix_((grid >= along[0]) & (grid <= along[1]), near)] = True
+    upright = SimpleNamespace(allsegs=[[np.column_stack([np.full(401, x), ys]), np.empty((0, 2))]])
+    lying = SimpleNamespace(allsegs=[[np.column_stack([ys, np.full(401, x)])]])
+    found = _label_place(upright, inside, (0.01, 100), (0.01, 100))
+    assert found == pytest.approx((x, wanted), rel=0.05)
+    assert _label_place(lying, inside.T, (0.01, 100), (0.01, 100)) == pytest.approx((wanted, x), rel=0.05)
+
+
+def test_intervals_are_bars_with_their_ends():
+    rows = [("eta", Interval(0.0, 0.5, False, True, {"lower": None, "upper": "a"}))]
+    rows += [("beta", Interval(2.0, 4000.0, False, True, {"lower": "b", "upper": None}))]
+    rows += [("T", Interval(3.0, None, True, False, {"lower": "c", "upper": None}))]
+    plot = intervals_plot(statement(), rows)
+    (axes,) = plot.figure.axes
+    assert axes.get_xlim() == pytest.approx((0.5 / 1000, 40000)) and axes.get_ylim() == pytest.approx((2.6, -0.7))
+    assert plot.figure.get_figheight() == pytest.approx(1.2 + 3 * 0.55)
+    bars = [line for line in axes.lines if line.get_marker() == "None"]
+    assert [(list(bar.get_xdata()), list(bar.get_ydata())) for bar in bars] == [
+        ([0.5 / 1000, 0.5], [0, 0]),
+        ([2, 4000], [1, 1]),
+        ([3, 40000], [2, 2]),
+    ]
+    marks = {(line.get_xdata()[0], line.get_ydata()[0]): line for line in axes.lines if line.get_marker() == "o"}
+    closed = {at: line.get_markerfacecolor() != "white" for at, line in marks.items()}
+    assert closed == {(0.5, 0): True, (2.0, 1): False, (4000.0, 1): True, (3.0, 2): True}
+    assert {text.xy: text.get_text() for text in axes.texts} == {
+        (0.5, 0): "0.5\na",
+        (2.0, 1): "2\nb",
+        (4000.0, 1): "4000\n",
+        (3.0, 2): "3\nc",
+    }
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["$eta$", "$beta$", "$T$"] or len(
+        axes.get_yticks()
+    ) == 3
+    assert not any(line.get_visible() for line in axes.yaxis.get_gridlines())
+    assert plot.data == {"lower": [0.0, 2.0, 3.0], "upper": [0.5, 4000.0, None]}
+    nothing = intervals_plot(statement(), [("eta", Interval(0.0, None, False, False, {"lower": None, "upper": None}))])
+    assert nothing.figure.axes[0].get_xlim() == pytest.approx((1e-3, 10)) and not nothing.figure.axes[0].texts
+
+
+def test_a_window_is_named_after_each_axis():
+    one, other = Interval(2.0, 5.0, False, False, {}), Interval(10.0, 20.0, False, False, {})
+    assert _window({"x": one, "y": other}, ("x", "y")) == ((2 / 1.5, 15), (10 / 1.5, 60))
+    assert _window({"y": other}, ("x", "y")) == ((1e-4, 1e4), (10 / 1.5, 60))

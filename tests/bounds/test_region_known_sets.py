@@ -14,6 +14,7 @@ from fedco.bounds.language.quantities import MAX_STEPS
 from fedco.bounds.language.theorem import Condition
 from fedco.bounds.region.conditions import solved_for, split_extrema
 from fedco.bounds.region.intervals import Interval, failing, intersect, minimal_conflict
+from fedco.bounds.region.joint import _centre, _reaching, projection, without_equalities
 
 X = sp.Symbol("x", positive=True)
 COUNT = sp.Symbol("n", positive=True, integer=True)
@@ -264,3 +265,119 @@ def test_the_parts_of_an_extremum_say_the_same_together(relation: str):
             at = dict(zip((a, b, c, X), map(sp.Integer, values), strict=True))
             true = [bool(HOLDS[p.relation](p.left.xreplace(at) - p.right.xreplace(at))) for p in (whole, *parts)]
             assert all(true[1:]) == true[0], (whole, at)
+
+
+# --- projections of sets in two variables -------------------------------------------------------------------------------------
+
+Y = sp.Symbol("y", positive=True)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_projections_of_a_box_with_one_more_condition(seed: int):
+    """x in a box, y in a box, and x^p y^q <= e: some y serves an x where the best one does."""
+    rng = Random(3000 + seed)
+    low, high = {}, {}
+    conditions, strict = [], {}
+    for v in (X, Y):
+        low[v], high[v] = Q(rng.randint(1, 5), rng.randint(1, 4)), Q(rng.randint(6, 12))
+        for side, end in (("low", low[v]), ("high", high[v])):
+            strict[v, side] = rng.random() < 0.4
+            number = sp.Rational(end.numerator, end.denominator)
+            relation = {"low": ">", "high": "<"}[side] + ("" if strict[v, side] else "=")
+            turned = rng.random() < 0.5
+            left, right = (number, v) if turned else (v, number)
+            flipped = relation.replace(">", "?").replace("<", ">").replace("?", "<") if turned else relation
+            conditions.append(Condition(f"{v}_{side}", left, flipped, right))
+    p, q, e = rng.choice([1, -1]), rng.choice([1, 2, -1, -2]), Q(rng.randint(1, 60), rng.randint(1, 4))
+    more = rng.random() < 0.4
+    number = sp.Rational(e.numerator, e.denominator)
+    conditions.append(Condition("more", X**p * Y**q, "<" if more else "<=", number))
+    rng.shuffle(conditions)
+    best, at = (low[Y], strict[Y, "low"]) if q > 0 else (high[Y], strict[Y, "high"])
+    limit, limit_strict = (e / best**q if p > 0 else best**q / e), more or at
+    bottom, top = [(low[X], strict[X, "low"])], [(high[X], strict[X, "high"])]
+    (top if p > 0 else bottom).append((limit, limit_strict))
+    lower = max(bottom, key=lambda end: (end[0], end[1]))
+    upper = min(top, key=lambda end: (end[0], not end[1]))
+    found, note = projection((X, Y), conditions, X)
+    known = {c.name for c in conditions}
+    if lower[0] > upper[0] or (lower[0] == upper[0] and (lower[1] or upper[1])):
+        assert found is None and "more" in {part for name in note for part in name.split(", ")}
+        return
+    assert note == () and found is not None
+    assert found.enclosure == {"lower": (lower[0],) * 2, "upper": (upper[0],) * 2}, (conditions, found)
+    if lower[0] < upper[0]:
+        assert (found.lower_closed, found.upper_closed) == (not lower[1], not upper[1]), (conditions, found)
+    for side in ("lower", "upper"):
+        assert names(found.binding[side]) and names(found.binding[side]) <= known
+
+
+def test_a_projection_over_whole_numbers():
+    """The other count is best at 1 where it pulls upwards, and as large as one likes where it pulls downwards."""
+    n = COUNT
+
+    def projected(on: sp.Symbol, *conditions: tuple[sp.Expr, str, sp.Expr]) -> Interval:
+        made = [Condition(f"c{i}", *each) for i, each in enumerate(conditions)]
+        found, note = projection((X, n), made, on)
+        assert found is not None and note == ()
+        return found
+
+    found = projected(X, (X * n, "<=", sp.Integer(5)), (X, ">", sp.Rational(1, 2)))
+    assert (found.lower, found.upper, found.lower_closed, found.upper_closed) == (0.5, 5.0, False, True)
+    found = projected(n, (X * n, "<=", sp.Integer(5)), (X, ">", sp.Rational(1, 2)))
+    assert (found.lower, found.upper) == (1, 9), "10/2 = 5 is out, as x > 1/2"
+    assert projected(n, (X * n, "<=", sp.Integer(5)), (X, ">=", sp.Rational(1, 2))).upper == 10
+    found = projected(X, (X / n, "<=", sp.Integer(5)))
+    assert (found.lower, found.upper) == (0.0, None), "a large count serves every x"
+    found = projected(X, (X + 1 / n, "<=", sp.Integer(5)))
+    assert (found.upper, found.upper_closed) == (5.0, False), "1/n never vanishes"
+    found = projected(X, (X * n + n**2, "<=", sp.Integer(5)))
+    assert (found.upper, found.upper_closed) == (4.0, True)
+    found = projected(X, (sp.Integer(5), ">=", X * n))
+    assert found.upper == 5.0
+    equal = projected(X, (X * n, "==", sp.Integer(6)), (X, "<=", sp.Integer(4)))
+    assert (equal.lower, equal.upper) == (0.0, 4.0)
+
+
+def test_what_an_equality_determines():
+    z = sp.Symbol("z", positive=True)
+    conditions = [
+        Condition("e", X * Y, "==", 6 * z),
+        Condition("f", z, "==", 2 * X**2),
+        Condition("g", Y, "<=", sp.Integer(3)),
+    ]
+    joint = without_equalities((X, Y, z), conditions)
+    assert len(joint.symbols) == 1 and {c.name for c in joint.conditions} == {"g"}
+    (free,) = joint.symbols
+    point = {free: sp.Rational(1, 7)} | {s: f.xreplace({free: sp.Rational(1, 7)}) for s, f in joint.determined.items()}
+    assert set(point) == {X, Y, z} and all((c.left - c.right).xreplace(point) == 0 for c in conditions[:2])
+    kept = without_equalities((X, Y), [Condition("e", X * Y, "==", sp.Integer(6))], keep=Y)
+    assert kept.symbols == (Y,) and kept.determined == {X: 6 / Y}
+    count = without_equalities((COUNT,), [Condition("e", 2 * COUNT, "==", sp.Integer(5))])
+    assert [str(c) for c in count.conditions] == ["5/2 >= 1"] and count.symbols == ()
+    both = without_equalities((COUNT, X), [Condition("e", COUNT * X, "==", sp.Integer(5))])
+    assert both.symbols == (COUNT,) and both.conditions == (), "the real one is solved for"
+    assert (both.whole, both.box()) == (("n",), {"n": (1.0, inf)})
+    assert without_equalities((X, Y), [Condition("e", X + Y, "==", sp.Integer(6))]).conditions[0].relation == "=="
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "centre"),
+    [(2.0, 8.0, 4.0), (0.0, 8.0, 4.0), (3.0, None, 6.0), (0.0, None, 1.0), (0.25, 0.25, 0.25)],
+)
+def test_the_centre_of_an_interval(low: float, high: float | None, centre: float):
+    assert _centre(Interval(low, high, True, True, {})) == centre
+
+
+def test_an_interval_reaches_the_point_inside():
+    """Moved out to it, one double short of it, and no farther."""
+
+    def reached(low: float, high: float | None, inside: float) -> tuple[float, float | None]:
+        found = _reaching(Interval(low, high, True, True, {"lower": "a", "upper": "b"}), inside)
+        assert found.binding == {"lower": "a", "upper": "b"} and found.lower_closed
+        return found.lower, found.upper
+
+    assert reached(1.0, 3.0, 2.0) == (1.0, 3.0) == reached(1.0, 3.0, 3.0) == reached(1.0, 3.0, 1.0)
+    assert reached(1.0, 3.0, 4.0) == (1.0, nextafter(4.0, 0)) and reached(1.0, 3.0, 0.5) == (nextafter(0.5, inf), 3.0)
+    assert reached(1.0, None, 0.5) == (nextafter(0.5, inf), None) and reached(1.0, None, 9.0) == (1.0, None)
+    assert reached(3.0, 2.0, 2.5) == (2.5, 2.5), "ends that the margin turned round meet at the point"
