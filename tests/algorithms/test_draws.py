@@ -6,6 +6,7 @@ false alarm about once in ten thousand other root seeds.
 
 import hashlib
 import math
+from functools import cache
 
 import pytest
 import torch
@@ -95,16 +96,19 @@ def test_asking_twice_gives_the_same_and_other_keys_give_others():
     assert len(base.unique()) == base.numel()
 
 
-def blocks():
-    """About 2^20 words along each coordinate of the key in turn: adjacent seeds, clients, steps and components."""
-    yield "seeds", Draws(11, 2**17, 1).at(0).words("p", 8).reshape(-1)
-    yield "clients", Draws(11, 1, 2**17).at(0).words("p", 8).reshape(-1)
-    yield "steps", torch.cat([Draws(11, 4, 4).at(t).words("p", 8).reshape(-1) for t in range(4096)])
-    yield "components", Draws(11, 1, 1).at(0).words("p", 2**20).reshape(-1)
-    yield "root seeds", torch.cat([Draws(root, 4, 4).at(0).words("p", 16).reshape(-1) for root in range(4096)])
+BLOCKS = {
+    "seeds": lambda: Draws(11, 2**17, 1).at(0).words("p", 8).reshape(-1),
+    "clients": lambda: Draws(11, 1, 2**17).at(0).words("p", 8).reshape(-1),
+    "steps": lambda: torch.cat([Draws(11, 4, 4).at(t).words("p", 8).reshape(-1) for t in range(4096)]),
+    "components": lambda: Draws(11, 1, 1).at(0).words("p", 2**20).reshape(-1),
+    "root seeds": lambda: torch.cat([Draws(root, 4, 4).at(0).words("p", 16).reshape(-1) for root in range(4096)]),
+}
+"""About 2^20 words along each coordinate of the key in turn: adjacent seeds, clients, steps and components."""
 
 
-BLOCKS = dict(blocks())
+@cache
+def block(along):
+    return BLOCKS[along]()
 
 
 def bits_of(words):
@@ -125,7 +129,7 @@ WITHIN_A_WORD = stats.norm.isf(LEVEL / 2 / (64 * 63 / 2 + 64))  # Bonferroni ove
 
 @pytest.mark.parametrize("along", BLOCKS)
 def test_every_bit_is_fair_and_uncorrelated_with_every_other(along):
-    assert largest_bit_score(BLOCKS[along][:BIT_TEST_WORDS]) < WITHIN_A_WORD
+    assert largest_bit_score(block(along)[:BIT_TEST_WORDS]) < WITHIN_A_WORD
 
 
 def largest_neighbour_score(words, lag):
@@ -140,7 +144,7 @@ BETWEEN_WORDS = stats.norm.isf(LEVEL / 2 / 4096)
 @pytest.mark.parametrize("along", BLOCKS)
 @pytest.mark.parametrize("lag", [1, 2])
 def test_neighbours_along_each_coordinate_are_uncorrelated_bit_by_bit(along, lag):
-    words = BLOCKS[along][:BIT_TEST_WORDS]
+    words = block(along)[:BIT_TEST_WORDS]
     assert largest_neighbour_score(words, lag) < BETWEEN_WORDS
     assert words.unique().numel() == words.numel()
 
@@ -157,7 +161,7 @@ def test_a_mixer_without_its_second_half_is_caught():
 @pytest.mark.parametrize("shift", [0, 26, 52])
 def test_twelve_bits_at_a_time_are_uniform(along, shift):
     """Chi-square over 4096 cells, both tails: a generator may also be too even."""
-    counts = torch.bincount((BLOCKS[along] >> shift) & 4095, minlength=4096).numpy()
+    counts = torch.bincount((block(along) >> shift) & 4095, minlength=4096).numpy()
     p = stats.chisquare(counts).pvalue
     assert LEVEL / 2 < p < 1 - LEVEL / 2
 
@@ -165,7 +169,7 @@ def test_twelve_bits_at_a_time_are_uniform(along, shift):
 @pytest.mark.parametrize("along", BLOCKS)
 def test_pairs_of_neighbours_fill_the_square(along):
     """Serial test: 64 x 64 cells of the top bits of two neighbours."""
-    top = (BLOCKS[along] >> 58) & 63
+    top = (block(along) >> 58) & 63
     counts = torch.bincount(top[0::2] * 64 + top[1::2], minlength=4096).numpy()
     assert LEVEL / 2 < stats.chisquare(counts).pvalue < 1 - LEVEL / 2
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction as Q
 from functools import cache
-from itertools import product
+from itertools import combinations, product
 
 from ...audit.picture import Picture, affine
 from ...audit.refutation import Case, refutes, right_side
@@ -127,10 +127,11 @@ def _stays(I: int) -> dict[str, bool]:
     }
 
 
+@cache
 def _assumptions() -> dict[str, bool]:
-    """The constants, on points from both sides of every knot."""
+    """The constants, on points from both sides of every knot. They are the same for every instance here."""
     points = [Q(i, 16) for i in range(-40, 41)]
-    pairs = list(product(points, repeat=2))
+    pairs = list(combinations(points, 2))
     moved = [(x - v, B * (x - v), S * (phi(x) - phi(v))) for x, v in pairs]
     return {
         "B^2 + s^2 = 1, so that E|g(x; z) - g(v; z)|^2 <= |x - v|^2": B**2 + S**2 == 1
