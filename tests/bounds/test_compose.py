@@ -7,8 +7,8 @@ import pytest
 import sympy as sp
 from fedco.bounds.language.notation import slack_symbol
 from fedco.bounds.language.theorem import Condition, DeclarationError
-from fedco.bounds.proof.certificates import prove_nonnegative
-from fedco.bounds.proof.compose import Chain
+from fedco.bounds.proof.certificates import find_violation, prove_nonnegative, violates
+from fedco.bounds.proof.compose import Chain, split
 
 b, x, y, u = (slack_symbol(name) for name in "bxyu")
 IN_RANGE = Condition("range", b, "<=", sp.Integer(1))
@@ -65,3 +65,70 @@ def test_a_root_is_checked_through_its_own_variable():
     found = prove_nonnegative(sp.sqrt(x) * y + x)
     assert found is not None and found.recheck()
     assert not replace(found, expr=sp.sqrt(x) * y - x).recheck()
+
+
+def test_what_has_a_certificate():
+    half = sp.Rational(1, 2)
+    for expr in (
+        x + 1,
+        sp.Integer(0),
+        half,
+        x * y / (1 + u),
+        -x / (-1 - y),
+        (x - y) ** 2 + 2 * x * y,
+        x**half + x ** (3 * half),
+    ):
+        found = prove_nonnegative(expr)
+        assert found is not None and found.recheck(), expr
+    for expr in (x - y, sp.Integer(-1), x / (1 - y), x / (-1 - y), sp.sqrt(2) * x, 2 + sp.sin(x), (x - 1) / (1 - x)):
+        assert prove_nonnegative(expr) is None, expr
+
+
+def test_a_substitution_is_applied_in_its_order():
+    found = prove_nonnegative(1 - b, {b: y / 2, y: 1 / (1 + u)})
+    assert found is not None and found.recheck() and found.symbols == (u,)
+    assert prove_nonnegative(1 - b, {y: 1 / (1 + u), b: y / 2}) is None
+
+
+def test_the_moves_of_a_chain():
+    chain = Chain(2 * x * u + y)
+    assert chain.coefficient(x) == 2 * u
+    with pytest.raises(DeclarationError, match="not linear in"):
+        Chain(x**2).coefficient(x)
+    put_in = chain.insert(x, 3 * y, "by y").plus(b, "and b")
+    assert put_in.expr == 6 * u * y + y + b and put_in.steps == ("by y", "and b")
+    with pytest.raises(DeclarationError, match="may be negative"):
+        Chain((b - 1) * x).insert(x, y, "wrong way")
+    limited = Chain(b * x + y).limit(x, sp.Integer(1), "b <= 1", (IN_RANGE,), SWEEP)
+    assert limited.expr == x + y and limited.conditions == (IN_RANGE,) and limited.steps == ("b <= 1",)
+    assert limited.require(IN_RANGE).conditions == (IN_RANGE,)
+    assert Chain((b - 1) * x + y).limit(x, sp.Integer(0), "drop", (IN_RANGE,), SWEEP).expr == y
+    with pytest.raises(DeclarationError, match="does not follow"):
+        Chain(b * x).limit(x, sp.Rational(1, 2), "too small", (IN_RANGE,), SWEEP)
+    changed = Chain((1 - b) ** 2 * x + y).at_most((1 - b) ** 2, sp.Integer(1), "<= 1", IN_RANGE, substitution=SWEEP)
+    assert changed.expr == x + y and changed.steps == ("<= 1",) and changed.conditions == (IN_RANGE,)
+
+
+def test_summands_are_sorted_into_terms():
+    whole = 2 * x * y + 3 * x + y + 5
+    found = split(whole, {"both": (x, y), "none": (b,), "first": (x,)}, "rest")
+    assert [(t.name, sp.expand(t.expr)) for t in found] == [("both", 2 * x * y), ("first", 3 * x), ("rest", y + 5)]
+    found = split(whole, {"rest": (y,), "first": (x,)}, "rest")
+    assert [(t.name, sp.expand(t.expr)) for t in found] == [("rest", 2 * x * y + y + 5), ("first", 3 * x)]
+
+
+def test_a_violation_is_exact_and_satisfies_what_is_given():
+    p, q = sp.symbols("p q", positive=True)
+    n = sp.Symbol("n", positive=True, integer=True)
+    claim = Condition("claim", p, "<=", sp.Integer(1))
+    assert find_violation(claim, (Condition("given", p, "<=", sp.Integer(2)),)) == {"p": 2}
+    assert find_violation(claim, (Condition("given", p, "<=", sp.Integer(1)),)) is None
+    found = find_violation(Condition("claim", p, "<=", q), (Condition("given", p, "==", 5 * q),))
+    assert found is not None and found["p"] == 5 * found["q"]
+    assert find_violation(Condition("claim", n, "<=", sp.Integer(2))) == {"n": 3}
+    assert find_violation(Condition("claim", sp.Integer(2), "<=", sp.Integer(1))) == {}
+    assert find_violation(Condition("claim", sp.Integer(1), "<=", sp.Integer(2))) is None
+    steps = sp.Symbol("nu", nonnegative=True, integer=True)
+    assert find_violation(Condition("claim", steps, ">=", sp.Integer(1))) == {"nu": 0}
+    assert violates(claim, (), {p: Fraction(101, 100)}) and not violates(claim, (), {p: Fraction(1)})
+    assert not violates(claim, (Condition("given", p, ">=", sp.Integer(3)),), {p: Fraction(2)})

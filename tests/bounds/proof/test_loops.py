@@ -13,6 +13,8 @@ from fedco.bounds.papers.meta_fl import corrected
 from fedco.bounds.proof.derivations import derivation
 from fedco.bounds.proof.kernel import (
     EVERY,
+    LATER,
+    LOCAL,
     ONE,
     Assume,
     Combine,
@@ -23,6 +25,7 @@ from fedco.bounds.proof.kernel import (
     Loop,
     Numbers,
     ProofError,
+    Reader,
     Sequence,
     Start,
     Step,
@@ -31,12 +34,15 @@ from fedco.bounds.proof.kernel import (
     Sure,
     Var,
     Variable,
+    named,
     parameter,
     run_through,
     scalar,
     signomial,
     sq,
 )
+from fedco.bounds.proof.kernel.facts import BEFORE_THE_END
+from fedco.bounds.proof.kernel.loop import settled
 from fedco.bounds.proof.mutation import with_statement
 
 LEMMA_5 = get_theorem("meta_fl.lemma_5")
@@ -389,3 +395,79 @@ def test_a_wrong_constant_of_lemma_5_is_refused(name):
         "nothing is proved of other",
         with_statement(LEMMA_5, replace(statement, derived=(*statement.derived, more))),
     )
+
+
+class OfOnesOwn(Start):
+    """A kind of assumption that the kernel does not know."""
+
+
+def test_what_a_loop_may_not_declare():
+    loop = plan()
+    (name, formula), *_ = loop.constants
+    refused(replace(loop, constants=((name, ZERO),)), f"{name} is not positive")
+    refused(replace(loop, constants=((name, formula - 2 * formula),)), f"{name} is not positive")
+    refused(replace(loop, constants=(("L", formula),)), "L has a meaning already")
+    refused(replace(loop, constants=((name, formula), ("other", named(name) + 1))), "other has a meaning already")
+    refused(replace(loop, time="wished for"), "'wished for' is not in")
+    sources = tuple(replace(each, independent="wished for") for each in loop.setting.sources)
+    refused(replace(loop, setting=replace(loop.setting, sources=sources)), "'wished for' is not in")
+    functions = tuple(replace(each, equal="wished for") for each in loop.setting.functions)
+    refused(replace(loop, setting=replace(loop.setting, functions=functions)), "'wished for' is not in")
+    listed = loop.time
+    refused(replace(loop, axioms={**loop.axioms, "own": OfOnesOwn(listed, U - W)}), "is no kind of assumption")
+    refused(replace(loop, axioms={**loop.axioms, "own": Start("wished for", U - W)}), "'wished for' is not in")
+    moving = {**loop.axioms, "own": Start(listed, loop.sequences[0].now * (U - W))}
+    refused(replace(loop, axioms=moving), "does not depend on the step")
+    refused(replace(loop, reversed={"u": "w"}), "together with its variables")
+    taken = Sequence(name, ZERO, ZERO)
+    refused(replace(loop, sequences=(*loop.sequences, taken)), "the name of another number")
+    refused(replace(loop, steps=(loop.steps[0], *loop.steps)), "there is a step of this name already")
+
+
+def test_what_is_delivered_is_what_the_step_says():
+    loop = plan()
+    first = loop.delivers[0]
+    for left in (2 * first.left, sq(U), first.left + sq(W)):
+        refused(replace(loop, delivers=(replace(first, left=left), *loop.delivers[1:])), "does not bound")
+    refused(replace(loop, delivers=(replace(first, target="wished"), *loop.delivers[1:])), "no derived constant")
+    refused(replace(loop, delivers=(replace(first, step="never"), *loop.delivers[1:])), "no such step")
+    refused(replace(loop, delivers=loop.delivers[:1]), "nothing is proved of h_nu")
+    refused(replace(loop, delivers=()), "nothing is proved of")
+
+
+def test_a_number_of_steps_in_an_exponent():
+    """A whole multiple of nu, of a number of which there is a sequence of powers."""
+    statement = LEMMA_5.statement("corrected")
+    constant = next(d for d in statement.derived if d.name == "h2_nu")
+    nu = nu_of(constant.expr)
+    L = next(symbol for symbol in constant.expr.free_symbols if str(symbol) == "L")
+    for change, message in (
+        ((1 + L) ** (nu**2), "wanted a whole multiple"),
+        ((1 + L) ** (nu / 2), "wanted a whole multiple"),
+        ((1 + L) ** (nu + sp.Rational(1, 3)), "wanted a whole multiple"),
+        ((2 + L) ** nu, "no sequence has these powers"),
+        (Geometric(nu + 1, 1 + L), "wanted the number of steps"),
+        (Geometric(nu, 7 + L), "no sequences start and go on as it does"),
+    ):
+        derived = tuple(replace(d, expr=change) if d is constant else d for d in statement.derived)
+        refused(plan(), message, with_statement(LEMMA_5, replace(statement, derived=derived)))
+
+
+def test_an_induction_speaks_of_every_step_and_of_vectors_alone():
+    """Its claim of step t + 1 at the local steps only, its base at later steps only, a number of the step beside the vector."""
+    loop = plan()
+    good = rule(loop, "path")
+    state = settled(loop, LEMMA_5, LEMMA_5.statement("corrected"), Reader(LEMMA_5, LEMMA_5.statement("corrected")))
+    for name, phases in ((good.base, LATER), (good.step, LOCAL)):
+        other = state.copy()
+        other.facts[name] = replace(state.facts[name], phases=phases)
+        with pytest.raises(ProofError, match="step 0 and one about every step"):
+            good.apply(other)
+    moved = replace(good, left=loop.sequences[0].now * good.left)
+    with pytest.raises(ProofError, match="without numbers that depend on the step"):
+        moved.apply(state.copy())
+    marked = state.copy()
+    marked.facts[good.base] = replace(state.facts[good.base], uses=frozenset({BEFORE_THE_END}))
+    with pytest.raises(ProofError, match="before the end"):
+        good.apply(marked)
+    assert BEFORE_THE_END not in good.apply(state.copy()).uses

@@ -223,6 +223,8 @@ def test_a_lemma_must_be_about_the_same_constants():
     refused("needs steps", lemmas=(smooth, replace(estimate, label="printed"), similar))
     refused("is not in the theorem's list", lemmas=(smooth, estimate))
     refused("is not in the theorem's list", lemmas=(smooth, estimate, replace(similar, assumes=("wished for",))))
+    stronger = replace(smooth.theorem, assume=(*smooth.theorem.assume, "no_extra_term"))
+    refused("assumes more of a problem", lemmas=(replace(smooth, theorem=stronger), estimate, similar))
     other = replace(similar.theorem, problem="federated")
     refused("other problems", lemmas=(smooth, estimate, replace(similar, theorem=other)))
 
