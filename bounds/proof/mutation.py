@@ -144,7 +144,8 @@ class Resumed:
         try:
             after = start.after(changed.steps[first])
         except ProofError as error:
-            return Verdict(theorem.id, self.label, False, start.lines, failure=str(error))
+            failure = f"step {changed.steps[first].name}: {error}"
+            return Verdict(theorem.id, self.label, False, start.lines, failure=failure)
         others = all(
             old is new for old, new in zip(self.plan.steps[first + 1 :], changed.steps[first + 1 :], strict=True)
         )

@@ -1,0 +1,196 @@
+"""The small changes that are planted are the ones that their words say; the shortcut of a survey, and the search for certificates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction as Q
+from random import Random
+
+import pytest
+import sympy as sp
+from fedco.bounds import get_theorem
+from fedco.bounds.language.reading import InputError
+from fedco.bounds.proof.derivations import derivation
+from fedco.bounds.proof.kernel import LOCAL, Assume, Combine, Step, Var, check, parameter, scalar, signomial, sq
+from fedco.bounds.proof.kernel.region import Region
+from fedco.bounds.proof.mutation import (
+    Resumed,
+    Survey,
+    constant_mutants,
+    mutants,
+    statement_mutants,
+    survey,
+    with_statement,
+)
+from fedco.bounds.proof.search import certificate_for, negative_at, points_near
+
+A, B, N = parameter("a"), parameter("b"), parameter("n", count=True)
+NAME = "fcsg.theorem_4_1"
+
+
+def listed(value):
+    return [(m.where, m.value) for m in mutants(value)]
+
+
+def test_changes_of_numbers():
+    number = 3 * A**2 * B - 5
+    everything = [v for _, v in listed(number)]
+    one, other = 3 * A**2 * B, signomial(5)
+    assert set(everything) == {
+        *(factor * one - other for factor in (2, Q(1, 2), -1)),
+        *(one - factor * other for factor in (2, Q(1, 2), -1)),
+        one * A - other,
+        one * B - other,
+    }
+    assert len(everything) == 8 and [w for w, _ in listed(one)][-2:] == [": exponent of a", ": exponent of b"]
+    assert signomial(1) in [v for _, v in listed(1 / A)]
+    smaller = (A**2).least(B)
+    changed = [v for _, v in listed(smaller)]
+    assert (2 * A**2).least(B) in changed and (A**2).least(B / 2) in changed and (A**3).least(B) in changed
+    assert not [v for v in changed if v == smaller]
+
+
+def test_changes_of_everything_else():
+    assert listed(True) == [("", False)] and listed(7) == [("", 8), ("", 6)]
+    assert listed((1, False)) == [("[0]", (2, False)), ("[0]", (0, False)), ("[1]", (1, True))]
+    assert listed({"x": 1}) == [("[x]", {"x": 2}), ("[x]", {"x": 0})]
+    assert listed("text") == [] and listed(None) == [] and listed(LOCAL) == []
+    step = Step("s", Combine(scalar(0), 2 * sq(Var("x"))), "why")
+    found = dict(listed(step))
+    assert Step("s", Combine(scalar(0), 4 * sq(Var("x"))), "why") in found.values()
+    assert Step("s", Combine(scalar(0), 2 * sq(Var("x")), equal=True), "why") in found.values()
+    assert all(each.name == "s" and each.why == "why" for each in found.values())
+    assert listed(Assume("a", (Var("x", 3),))) == [], "a shift that only renames the step is left alone"
+
+
+def test_changes_of_a_statement():
+    theorem = get_theorem(NAME)
+    statement = theorem.statement("corrected")
+    found = {m.where: m.value for m in statement_mutants(statement)}
+    symbols = {term.name: len(term.expr.free_symbols) for term in statement.terms}
+    sizes = {c.name: len(c.right.free_symbols) for c in statement.conditions}
+    assert len(found) == sum(3 + 2 * n for n in symbols.values()) + sum(4 + 2 * n for n in sizes.values())
+    (first, *_), (condition, *_) = statement.terms, statement.conditions
+    alpha = next(s for s in first.expr.free_symbols if str(s) == "alpha")
+    for text, expr in (
+        ("doubled", 2 * first.expr),
+        ("halved", first.expr / 2),
+        ("negated", -first.expr),
+        ("times alpha", first.expr * alpha),
+        ("divided by alpha", first.expr / alpha),
+    ):
+        changed = found[f"term {first.name}: {text}"]
+        assert changed.term(first.name).expr == expr and changed.terms[1:] == statement.terms[1:]
+        assert changed.conditions == statement.conditions
+    assert found[f"condition {condition.name}: dropped"].conditions == statement.conditions[1:]
+    doubled = found[f"condition {condition.name}: doubled"].conditions
+    assert (
+        doubled[0].right == 2 * condition.right
+        and doubled[0].left == condition.left
+        and doubled[1:] == statement.conditions[1:]
+    )
+    assert (
+        doubled[0].relation == condition.relation
+        and found[f"condition {condition.name}: doubled"].terms == statement.terms
+    )
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A derived constant of a statement."""
+
+    name: str
+    expr: sp.Expr
+
+
+@dataclass(frozen=True)
+class Constants:
+    """A statement, as far as its derived constants go."""
+
+    derived: tuple[Constant, ...]
+
+
+def test_changes_of_a_constant():
+    p, q = sp.symbols("p q", positive=True)
+    other = Constant("d", q)
+    found = {m.where: m.value.derived for m in constant_mutants(Constants((Constant("c", p**3 + 2 * q), other)))}
+    assert {where: own.expr for where, (own, kept) in found.items() if kept is other} == {
+        "constant c: doubled": 2 * p**3 + 4 * q,
+        "constant c: halved": p**3 / 2 + q,
+        "constant c: negated": -(p**3) - 2 * q,
+        "constant c: times p": p * (p**3 + 2 * q),
+        "constant c: divided by p": (p**3 + 2 * q) / p,
+        "constant c: times q": q * (p**3 + 2 * q),
+        "constant c: divided by q": (p**3 + 2 * q) / q,
+        "constant c: without p**3": 2 * q,
+        "constant c: without 2*q": p**3,
+        "constant c: exponent 4": p**4 + 2 * q,
+        "constant c: exponent 2": p**2 + 2 * q,
+        "constant c: without 2": p**3 + q,
+        "constant c: without q": p**3 + 2,
+    }
+    assert {where for where, (own, _) in found.items() if own.expr == p**3 + 2 * q} == {
+        f"constant d: {text}" for text in ("doubled", "halved", "negated", "times q", "divided by q")
+    }
+
+
+# --- surveys ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_change_is_checked_from_where_it_was_made_as_it_is_from_the_start():
+    theorem = get_theorem(NAME)
+    plan = derivation(theorem)
+    known, rng = Resumed(plan, theorem, "corrected"), Random(1)
+    assert known.accepted == check(plan, theorem)
+    steps = rng.sample([m.value for m in mutants(plan) if m.where.startswith(".steps")], 4)
+    declared = rng.sample([m.value for m in mutants(plan) if m.where.startswith(".axioms")], 1)
+    for changed in (*steps, *declared, replace(plan, steps=plan.steps[:-1]), plan):
+        assert known.verdict(changed, theorem) == check(changed, theorem)
+    for mutant in rng.sample([*statement_mutants(theorem.statement("corrected"))], 3):
+        about = with_statement(theorem, mutant.value)
+        assert known.verdict(plan, about) == check(plan, about)
+
+
+def test_what_a_survey_says():
+    found = Survey("t", 10, {"refused": 3, "same": 0, "survived": 1}, ("here",))
+    assert (found.tried, found.share) == (4, Q(3, 4))
+    assert str(found) == "t: 4 of 10 changes tried: 3 refused, 0 same, 1 survived; noticed 75.00%\n  survived: here"
+    assert Survey("t", 0, {}, ()).share == 1
+    with pytest.raises(InputError, match="no derivation of the corrected statement"):
+        survey(get_theorem("fcsg.lemma_b_1"))
+
+
+# --- the search for certificates --------------------------------------------------------------------------------------
+
+
+def test_points_near_one_inside():
+    """That point first; every other one with one or two coordinates three times as large or small, where all conditions hold."""
+    a, b, n, c = (next(iter(x.params)) for x in (A, B, N, parameter("c")))
+    region = Region({"small": 4 - A}, {c: A * B}, {})
+    found = points_near({a: Q(2), b: Q(5), n: Q(3)}, region)
+    assert found[0] == {a: 2, b: 5, n: 3, c: 10}
+    assert all(point[a] <= 4 and point[c] == point[a] * point[b] and point[n].denominator == 1 for point in found)
+    moved = [{p.name: point[p] / found[0][p] for p in (a, b, n) if point[p] != found[0][p]} for point in found]
+    single = [change for change in moved if len(change) == 1]
+    assert sorted(map(str, single)) == sorted(map(str, ({"a": Q(1, 3)}, {"b": Q(3)}, {"b": Q(1, 3)}, {"n": Q(3)}))), (
+        "a whole number is only enlarged, and a is at most 4"
+    )
+    assert {len(change) for change in moved} == {0, 1, 2}
+
+
+def test_a_point_at_which_a_number_is_negative():
+    (a,), (b,) = A.params, B.params
+    points = ({a: Q(1), b: Q(1)}, {a: Q(4), b: Q(1)})
+    assert negative_at(3 - A, points) == points[1] and negative_at(5 - A, points) is None
+    assert negative_at(A - 1, points) is None and negative_at(A - B - 1, points) == points[0]
+    assert negative_at(1 - A ** Q(1, 2) - B, points) is None, "roots may not be rational"
+    assert negative_at(1 - N, points) is None, "no value"
+
+
+def test_certificates_that_are_found_show_it():
+    region = Region({"small": 1 - A, "order": B - A})
+    for number in (1 - A**2, B - A**3 / 1, 2 * B - A * B - A, (1 - A) * (B - A) + B, (N - 1) * (2 * N - 3) + 0 * A):
+        found = certificate_for(number, region)
+        assert found is not None and region.certified(number, found), number
+    for number in (A - 1, A - B, 2 - A - B, N - 2):
+        assert certificate_for(number, region) is None, number
