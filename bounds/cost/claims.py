@@ -18,8 +18,6 @@ from ..language.result import Sheet, Table
 from ..registry import all_papers, get_theorem
 from .orders import Order, Rates, rates
 
-_ORDERS = (("samples", "rounds"), ("rounds", "samples"))
-
 
 @dataclass(frozen=True)
 class Claim:
@@ -163,7 +161,7 @@ def _least(claim: Claim, name: str, label: str) -> Order | None:
 @cache
 def _rates(name: str, label: str) -> Rates | None:
     try:
-        return rates(get_theorem(name).statement(label), _ORDERS[0])
+        return rates(get_theorem(name).statement(label))
     except InputError:
         return None
 

@@ -133,7 +133,7 @@ class Converter:
     upper: bool = True
     sides: list[Posynomial] = field(default_factory=list)
     replacements: dict[str, frozenset[str]] = field(default_factory=dict)
-    known: dict[sp.Expr, Posynomial] = field(default_factory=dict, repr=False)
+    known: dict[sp.Expr, Posynomial] = field(default_factory=dict)
 
     def convert(self, expr: sp.Expr) -> Posynomial:
         """A posynomial bound of a nonnegative expression.

@@ -673,6 +673,7 @@ def test_the_right_side_of_an_instance_encloses_the_bound(monkeypatch):
     item = Refutation("n", "c", (), "printed", "s", instance)
     assert item.sides(instance()) == ((5, 5), (low, high)) and item.case() == instance()
     assert item.sides(instance(left=(F(1), F(2)), right=(F(3), F(4)))) == ((1, 2), (3, 4))
+    assert replace(instance(), picture=Picture((abs,), (0, 1))) == instance() and "make" not in repr(item)
     assert instance(observables={"o": 2}).values["o"] == 2 and instance().values["L"] == 2
 
 

@@ -14,7 +14,7 @@ import sympy as sp
 from fedco import figures
 from fedco.bounds.cost import claims, comparison, complexity, counts, sensitivity
 from fedco.bounds.cost.comparison import Comparison, OrderRow, OrderTable, Row, compare
-from fedco.bounds.cost.orders import Order, rates
+from fedco.bounds.cost.orders import Order, Rates, rates
 from fedco.bounds.cost.resources import instead, resource_table
 from fedco.bounds.cost.sensitivity import Elasticities, elasticities, pareto, shares
 from fedco.bounds.language.definition import define, load
@@ -378,3 +378,58 @@ def test_a_complexity_without_a_schedule_or_an_order_says_so(monkeypatch):
     found = complexity.complexity(planned, {}, "1/10")
     assert asked == [False, True] and found._notes() == ("with the paper's schedule: out of reach", "a floor")
     assert found.rates is None
+
+
+def test_the_statement_behind_an_answer_is_no_part_of_it():
+    """Two answers are compared by what they say; the whole statement is not printed with them."""
+    for answer in (
+        Elasticities("t", "printed", 1.0, {}),
+        Rates("t", "printed", ("samples",), {}, {}),
+        row("t", "k", 1.0),
+        OrderRow("t", "printed", "k", {}),
+    ):
+        assert replace(answer, about=EXAMPLE) == answer and "about" not in repr(answer)
+
+
+def faked(costs, **more):
+    about = SimpleNamespace(metric="m", statement_itself=EXAMPLE, numbers={"eta": 0.25}, about=None)
+    sheet = SimpleNamespace(tables=[SimpleNamespace(name="costs"), SimpleNamespace(name="schedule")])
+    return SimpleNamespace(cost=costs, bound=about, values={"eta": None}, note="", sheet=lambda: sheet, **more)
+
+
+def test_a_complexity_beside_the_papers_schedule_and_the_orders(monkeypatch):
+    monkeypatch.setattr(figures, "bar_plot", lambda groups, **words: groups)
+    own = Rates("t", "printed", ("samples",), {"samples": order(2)}, {})
+    tuned = faked({"samples": 100.0, "rounds": 7.0})
+    both = complexity.Complexity("t", "printed", "1/10", tuned, faked({"samples": 300.0, "rounds": 9.0}), "", own)
+    alone = complexity.Complexity("t", "printed", "1/10", tuned, None, "none", None)
+    names = ["samples per client", "communication rounds"]
+    assert both.plot() == {
+        "tuned": dict(zip(names, (100.0, 7.0), strict=True)),
+        "paper's schedule": dict(zip(names, (300.0, 9.0), strict=True)),
+    }
+    assert [*alone.plot()] == ["tuned"]
+    assert [line[1:3] for line in both.sheet().tables[0].rows] == [(100.0, 300.0), (7.0, 9.0)]
+    assert [line[3] and line[3].text for line in both.sheet().tables[0].rows] == ["eps^-2", None]
+    assert [line[2:] for line in alone.sheet().tables[0].rows] == [(None, None)] * 2
+    assert [made.name for made in both.sheet().tables] == ["costs", "schedule"]
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in both.markdown().splitlines()[2:]]
+    assert cells == [[names[0], "100", "300", "eps^-2"], [names[1], "7", "9", ""]]
+    assert "100" in alone.markdown() and "eps^" not in alone.markdown() and "tuned: eta = 0.25\nnone" in str(alone)
+
+
+def test_orders_are_drawn_by_their_power_of_the_target(monkeypatch):
+    monkeypatch.setattr(figures, "bar_plot", lambda groups, **words: groups)
+    found = Rates("t", "printed", ("samples",), {"samples": order(2, -1), "rounds": order(1, 5)}, {"eta": order(-1, 1)})
+    (costs, schedule) = found.sheet().tables
+    assert costs.bars == (1.0, 0.5) and [line[2:] for line in costs.rows] == [(2.0, -1.0), (1.0, 5.0)]
+    assert [line[1].text for line in schedule.rows] == ["eps^1 clients^1"]
+    assert found.plot() == {"cost": {"samples": 2.0, "rounds": 1.0}}
+    made = Comparison("1/10", {}, (row("a", "k", 40.0, rounds=2.0), row("b", "k", None)))
+    assert made.plot() == {"samples": {"a (printed)": 40.0}, "rounds": {"a (printed)": 2.0}}
+    assert Elasticities("t", "printed", 1.0, {"a": 0.5, "b": -2.0}).plot() == {"sensitivity": {"b": -2.0, "a": 0.5}}
+
+
+def test_orders_of_a_statement_without_clients():
+    found = rates(small("F_gap/(eta*T) + L*eta*sigma**2", costs={"samples": "T"}), ("samples",))
+    assert found.costs["samples"] == order(2) and found.schedule["eta"] == order(-1)

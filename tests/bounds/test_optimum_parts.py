@@ -585,3 +585,37 @@ def test_linear_programs_that_touch_their_ends():
     with pytest.raises(UnboundedError):
         minimise_linear({"a": -one}, [({"b": one}, F(1))], frozenset("a"))
     assert minimise_linear({}, [], frozenset()) == {}
+
+
+# --- optima that are not attained --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("answered", "share"), [(0, 0.001), (1, 0.01), (2, 0.1), (3, 0.501), (4, None)])
+@pytest.mark.parametrize("goal", ["bound", "rounds"])
+def test_how_near_an_infimum_a_cheap_point_is_looked_for(goal, answered, share, monkeypatch):
+    """Within 0.1, 1 and 10 per cent of it, at last as near as the program from above came; the first that has an answer."""
+    task = asking() if goal == "bound" else asking(budget=None, eps=1, cost="rounds")
+    asked = []
+
+    def fake(make, box, whole):
+        asked.append(make.__self__)
+        return Found(7.0, {"T": 5.0}) if len(asked) == answered + 1 else Found()
+
+    monkeypatch.setattr(tuning, "minimise", fake)
+    found = tuning._plateau(task, Solution({}, 3.0, 1.5, {}), 2.0)
+    reached = [each.target if goal == "bound" else each.limits[-1][2] for each in asked]
+    assert [float(each) for each in reached] == pytest.approx([2 * 1.001, 2 * 1.01, 2 * 1.1, 2 * 1.501][: answered + 1])
+    assert all(each.cost == task.model.costs["samples"] for each in asked)
+    if share is None:
+        assert found is None
+        return
+    best, same, note = found
+    assert same is task and (best.value, best.lower) == (7.0, 1.5)
+    assert note == f"the least {goal} is only approached; these are the fewest samples within {share:.1%} of it"
+
+
+def test_a_point_at_the_edge_or_an_objective_that_vanishes_is_no_answer(monkeypatch):
+    monkeypatch.setattr(tuning, "minimise", lambda make, box, whole: Found(7.0, escapes=("T",)))
+    assert tuning._plateau(asking(), Solution({}, 3.0, 1.5, {}), 2.0) is None
+    monkeypatch.setattr(tuning, "minimise", lambda make, box, whole: pytest.fail("it runs to 0"))
+    assert tuning._plateau(asking(), Solution({}, 1e-30, 0.0, {}, ("T",)), 1e-31) is None
