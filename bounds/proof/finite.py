@@ -7,7 +7,7 @@ depend on this. So a mean over an index, or over samples that are not known, is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from itertools import product
@@ -15,7 +15,7 @@ from math import isqrt, prod
 from typing import Protocol
 
 import numpy as np
-from flint import fmpq
+from flint import fmpq, fmpq_mat
 
 from .kernel import POSITION, Act, App, Given, Known, Mean, Pair, ProofError, Setting, Signomial, Sum, Term, Var
 from .kernel.algebra import AVERAGED
@@ -85,19 +85,36 @@ def together(*arrays: Component) -> list[Component]:
     return [padded(array, axes) for array in arrays]
 
 
+def shortened(array: Component) -> Component:
+    """The array, or one entry of it where all of them are 0."""
+    return array if array.any() else array[(slice(0, 1),) * array.ndim]
+
+
+def is_zero(array: Component) -> bool:
+    """Whether it depends on nothing and is 0."""
+    return array.size == 1 and not array.item()
+
+
+def scaled(number: fmpq, array: Component) -> Component:
+    """A number times an array."""
+    if number == 1:
+        return array
+    return array * number if number else np.full([1] * array.ndim, number, dtype=object)
+
+
 def plus(left: Vector, right: Vector) -> Vector:
-    pairs = [together(a, b) for a, b in zip(left, right, strict=True)]
-    return tuple(a + b for a, b in pairs)
+    return tuple(total(pair) for pair in zip(left, right, strict=True))
 
 
 def total(arrays: Sequence[Component]) -> Component:
     """The sum of at least one array."""
-    return reduce(lambda left, right: left + right, together(*arrays))
+    rows = together(*arrays)
+    return reduce(lambda left, right: left + right, [row for row in rows if not is_zero(row)] or rows[:1])
 
 
 def times(left: Component, right: Component) -> Component:
     a, b = together(left, right)
-    return a * b
+    return a if is_zero(a) else b if is_zero(b) else a * b
 
 
 class Run:
@@ -137,6 +154,7 @@ class Run:
         self._terms: dict[tuple[Term, int], Vector] = {}
         self._atoms: dict[tuple[Atom, int], fmpq] = {}
         self._numbers: dict[tuple[Signomial, int], fmpq] = {}
+        self._weights: dict[tuple[tuple[int, ...], tuple[int, ...]], fmpq_mat] = {}
 
     def number(self, value: Signomial, t: int = 0) -> fmpq:
         """The value of a number; one that depends on the step has its value at step t."""
@@ -222,14 +240,14 @@ class Run:
     def __call__(self, term: Term, t: int) -> Vector:
         """The value of a term at step t."""
         if (term, t) not in self._terms:
-            self._terms[term, t] = self._value(term, t)
+            self._terms[term, t] = tuple(map(shortened, self._value(term, t)))
         return self._terms[term, t]
 
     def _value(self, term: Term, t: int) -> Vector:
         match term:
             case Sum(parts):
                 zero = np.full([1] * len(self.axes), fmpq(0), dtype=object)
-                rows = [tuple(self.number(c) * x for x in self(inner, t)) for c, inner in parts]
+                rows = [tuple(scaled(self.number(c), x) for x in self(inner, t)) for c, inner in parts]
                 return reduce(plus, rows) if rows else (zero, zero)
             case Var(name, shift):
                 return self.variable(name, t + shift)
@@ -264,43 +282,56 @@ class Run:
         )
 
     def _mean(self, array: Component, indices: frozenset[str]) -> Component:
-        for name in indices:
-            if array.shape[self.axes[name]] > 1:
-                array = self._mean_over(array, self.axes[name])
-        return array
+        return self._averaged(array, [self.axes[name] for name in indices])
 
     def expected(self, array: Component, known: Known, t: int) -> Component:
         """The conditional expectation, at step t."""
-        for axis in range(len(self.axes), array.ndim):
-            source, step = self.bits[axis - len(self.axes)]
-            if array.shape[axis] > 1 and not known.has(source, step - t):
-                array = self._mean_over(array, axis)
-        return array
+        return self._averaged(array, self._unknown(array, known, t))
+
+    def _unknown(self, array: Component, known: Known, t: int) -> list[int]:
+        """The axes of samples that are not known at step t."""
+        drawn = [axis for axis in range(len(self.axes), array.ndim) if array.shape[axis] > 1]
+        sources = {axis: self.bits[axis - len(self.axes)] for axis in drawn}
+        return [axis for axis, (source, step) in sources.items() if not known.has(source, step - t)]
 
     def everywhere(self, array: Component) -> fmpq:
         """The mean over indices and outcomes."""
-        left = self.expected(self._mean(array, frozenset(self.axes)), Known(), 0)
-        return left.reshape(-1)[0]
+        return self._averaged(array, range(array.ndim)).item()
 
     def mean_product(self, left: Component, right: Component) -> fmpq:
         """The mean of a product over indices and outcomes; what only one factor depends on is averaged before they are multiplied."""
         a, b = together(left, right)
-        return self.everywhere(self._averaged_where_constant(a, b) * self._averaged_where_constant(b, a))
+        return self.everywhere(times(self._averaged_where_constant(a, b), self._averaged_where_constant(b, a)))
 
     def _averaged_where_constant(self, array: Component, other: Component) -> Component:
         """The mean over the axes on which another array, with equally many, does not depend."""
-        for axis, (mine, length) in enumerate(zip(array.shape, other.shape, strict=True)):
-            if mine > 1 and length == 1:
-                array = self._mean_over(array, axis)
-        return array
+        return self._averaged(array, [axis for axis, length in enumerate(other.shape) if length == 1])
 
-    def _mean_over(self, array: Component, axis: int) -> Component:
-        """The mean over an index, or over the outcomes of a sample."""
-        if axis < len(self.axes):
-            return array.sum(axis=axis, keepdims=True) / fmpq(array.shape[axis])
-        law = self.law(self.bits[axis - len(self.axes)][0])
-        parts = [p * array.take([i], axis=axis) for i, (p, _) in enumerate(law)]
-        return reduce(lambda left, right: left + right, parts)
+    def _averaged(self, array: Component, axes: Iterable[int]) -> Component:
+        """The mean over the values of indices and the outcomes of samples, given as axes: one product of matrices."""
+        gone = [axis for axis in axes if array.shape[axis] > 1]
+        if not gone:
+            return array
+        kept = [axis for axis in range(array.ndim) if axis not in gone]
+        shape = [array.shape[axis] for axis in gone]
+        rows = array.transpose(kept + gone).reshape(-1, prod(shape))
+        means = fmpq_mat(*rows.shape, rows.ravel().tolist()) * self._weights_of(tuple(gone), tuple(shape))
+        left = [1 if axis in gone else length for axis, length in enumerate(array.shape)]
+        return np.array(means.entries(), dtype=object).reshape(left)
+
+    def _weights_of(self, axes: tuple[int, ...], shape: tuple[int, ...]) -> fmpq_mat:
+        """The probability of every combination of values and outcomes along some axes, as a column."""
+        if (axes, shape) not in self._weights:
+            found = [fmpq(1)]
+            for axis, length in zip(axes, shape, strict=True):
+                index = axis < len(self.axes)
+                law = [fmpq(1, length)] * length if index else [p for p, _ in self._law_of(axis)]
+                found = [weight * p for weight in found for p in law]
+            self._weights[axes, shape] = fmpq_mat(len(found), 1, found)
+        return self._weights[axes, shape]
+
+    def _law_of(self, axis: int) -> Law:
+        return self.law(self.bits[axis - len(self.axes)][0])
 
     # --- numbers --------------------------------------------------------------------------------------------------
 
@@ -337,7 +368,7 @@ class Run:
         """The function whose gradient a term is: the outer function where an operator acts on its gradient."""
         match gradient:
             case Sum(parts):
-                return total([self.number(c) * self._potential(part, t) for c, part in parts])
+                return total([scaled(self.number(c), self._potential(part, t)) for c, part in parts])
             case Mean(index, part):
                 return self._mean(self._potential(part, t), frozenset({index}))
             case Given(known, part):

@@ -20,7 +20,7 @@ from itertools import product
 import numpy as np
 from flint import fmpq
 
-from .finite import LAW, Component, Vector, plus, root, times, total
+from .finite import LAW, Component, Vector, plus, root, scaled, shortened, times, total
 from .kernel import Function, Setting
 
 ZERO, ONE = fmpq(0), fmpq(1)
@@ -110,8 +110,11 @@ def _huber(shape: Shape) -> Callable[[fmpq], fmpq]:
 
 
 def each(function: Callable[[fmpq], fmpq], array: Component) -> Component:
-    found = np.frompyfunc(function, 1, 1)(array)
-    return found if isinstance(found, np.ndarray) else np.array(found, dtype=object)
+    """A function of every entry; one entry where all have the same value, such as the slope where nothing bends."""
+    values = [function(x) for x in array.reshape(-1)]
+    if all(value is values[0] for value in values):
+        return np.full([1] * array.ndim, values[0], dtype=object)
+    return np.array(values, dtype=object).reshape(array.shape)
 
 
 def turned(matrix: Matrix, vector: Vector, *, back: bool = False) -> Vector:
@@ -120,7 +123,7 @@ def turned(matrix: Matrix, vector: Vector, *, back: bool = False) -> Vector:
     if back:
         b, c = c, b
     v, w = vector
-    return plus((a * v, c * v), (b * w, d * w))
+    return tuple(map(shortened, plus((scaled(a, v), scaled(c, v)), (scaled(b, w), scaled(d, w)))))
 
 
 class Functions:
@@ -139,7 +142,7 @@ class Functions:
         axes = len(self.setting.indices)
         rows = [self._spread(base[i], axes)]
         for s, w in enumerate(samples):
-            if isinstance(w, np.ndarray):
+            if isinstance(w, np.ndarray) and by_sample[s][i].any():
                 rows.append(times(self._spread(by_sample[s][i], axes), w))
         return total(rows)
 
@@ -190,7 +193,7 @@ class Functions:
         (a, b, c, d), (e, f, g, h) = shape.before, shape.after
         first, second = slopes
         entries = (((a, e), (c, g)), ((a, f), (c, h)), ((b, e), (d, g)), ((b, f), (d, h)))
-        return tuple(total([p * q * first, r * s * second]) for (p, q), (r, s) in entries)
+        return tuple(total([scaled(p * q, first), scaled(r * s, second)]) for (p, q), (r, s) in entries)
 
     def _outer(self, shape: Shape, z: Vector, samples: tuple[Component | int, ...]) -> Vector:
         axes, found = len(self.setting.indices), []
