@@ -21,17 +21,23 @@ def derivation(theorem: Theorem, label: str = "") -> Plan | None:
 
 
 def prove(theorem: Theorem, label: str = "") -> Verdict:
-    """Re-check the derivation of a statement.
+    """What the kernel says of the derivation of a statement, checked once in a process.
 
     Raises:
         InputError: the statement has none.
     """
-    found = derivation(theorem, label)
+    found = _checked(theorem, label or theorem.default)
     if found is None:
         raise InputError(
             f"{theorem.id}: no derivation of the {label or theorem.default} statement; wanted one of {', '.join(derived_ids())}"
         )
-    return verdict(found, theorem)
+    return found
+
+
+@cache
+def _checked(theorem: Theorem, label: str) -> Verdict | None:
+    found = derivation(theorem, label)
+    return None if found is None else verdict(found, theorem, label)
 
 
 def verdict(found: Plan, theorem: Theorem, label: str = "") -> Verdict:
@@ -66,12 +72,10 @@ def _with_lemmas(found: Derivation, accepted: Verdict) -> Verdict:
     )
 
 
-@cache
 def _premise(theorem: Theorem, label: str) -> Verdict:
-    own = derivation(theorem, label)
-    if own is None:
-        return Verdict(theorem.id, label, False, (), failure="it has no derivation that the kernel checks")
-    return verdict(own, theorem, label)
+    return _checked(theorem, label) or Verdict(
+        theorem.id, label, False, (), failure="it has no derivation that the kernel checks"
+    )
 
 
 def derived_ids() -> tuple[str, ...]:

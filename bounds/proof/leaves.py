@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 from flint import fmpq
@@ -167,8 +168,9 @@ def derivation_names() -> tuple[str, ...]:
     return tuple(found)
 
 
+@cache
 def established(name: str) -> Progress:
-    """The checked steps of a derivation, one of `derivation_names`.
+    """The checked steps of a derivation, one of `derivation_names`; checked once in a process.
 
     Raises:
         InputError: there is none of this name.
