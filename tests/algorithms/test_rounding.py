@@ -2,6 +2,7 @@
 
 import doctest
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 
 import pytest
@@ -31,7 +32,7 @@ from fedco.algorithms import (
 )
 from fedco.algorithms.engine import deviation as rounding
 from fedco.synthetic import Certificate, problem
-from two_machines import Answering, answered, on_other_instructions, recorded, run
+from two_machines import Answering, answered, on_other_instructions, path, recorded, run
 
 SEEDS = 3
 GRID = torch.tensor([0.05, 0.2], dtype=torch.float64)
@@ -83,14 +84,24 @@ def shaken(instance, size, is_random):
     return Answering(instance, answer)
 
 
+STEPPED, OFF = 40, 1e-6
+
+
+@cache
+def here(case):
+    """On this machine: the problem, the bound of how far the other one drifts apart, and the models after each step."""
+    method, name = CASES[case]
+    instance = problem(name)
+    return instance, deviation(method, instance, STEPPED, oracle=OFF), path(method, instance, STEPPED, SEEDS)
+
+
 @pytest.mark.parametrize("is_random", [True, False], ids=["random", "one way"])
-@pytest.mark.parametrize(("method", "name"), CASES, ids=NAMES)
-def test_two_machines_stay_within_the_bound(method, name, is_random):
-    instance, size = problem(name), 1e-6
-    bound = deviation(method, instance, 40, oracle=size)
-    for steps in (1, 2, 7, 40):
-        models = (run(method, p, steps, SEEDS) for p in (instance, shaken(instance, size, is_random)))
-        off = apart(*models, method.grid)
+@pytest.mark.parametrize("case", range(len(CASES)), ids=NAMES)
+def test_two_machines_stay_within_the_bound(case, is_random):
+    method, (instance, bound, models) = CASES[case][0], here(case)
+    theirs = path(method, shaken(instance, OFF, is_random), STEPPED, SEEDS)
+    for steps in (1, 2, 7, STEPPED):
+        off = apart(models[steps], theirs[steps], method.grid)
         assert (off <= bound[steps] * (1 + 1e-6)).all() and (off > 0).all(), (steps, off, bound[steps])
 
 
@@ -166,11 +177,9 @@ REAL = [
 STEPS = 30
 
 
-def check_against(method, name, other):
-    """`other(instance, calls)` gives the models and the answers of another machine, which must differ in some bit."""
-    instance = problem(name)
-    models, calls = recorded(method, instance, STEPS, SEEDS)
-    their_models, answers = other(instance, calls)
+def check_against(method, instance, here, there):
+    """Models, with the calls of oracles that made them, and the models and answers of another machine: some bit must differ."""
+    (models, calls), (their_models, answers) = here, there
     off = max(
         float(torch.linalg.vector_norm(value - theirs, dim=-1).max())
         for (_, _, value), theirs in zip(calls, answers, strict=True)
@@ -188,22 +197,29 @@ def check_against(method, name, other):
     assert (drift <= bound).all() and (bound < 1e-7).all(), (drift, bound)
 
 
-@pytest.mark.parametrize(("method", "name"), REAL, ids=[f"{m.name}-{n}" for m, n in REAL])
-def test_other_vector_instructions_stay_within_the_bound(method, name, tmp_path):
-    check_against(
-        method, name, lambda instance, calls: on_other_instructions(method, instance, STEPS, SEEDS, calls, tmp_path)
-    )
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """Of each real case the method, the problem, and what was found here and by one process with other vector instructions."""
+    asked = [(method, problem(name)) for method, name in REAL]
+    here = [recorded(method, instance, STEPS, SEEDS) for method, instance in asked]
+    questions = [(*pair, STEPS, SEEDS, calls) for pair, (_, calls) in zip(asked, here, strict=True)]
+    told = on_other_instructions(questions, tmp_path_factory.mktemp("other"))
+    return [(*pair, *found) for pair, *found in zip(asked, here, told, strict=True)]
+
+
+@pytest.mark.parametrize("case", range(len(REAL)), ids=[f"{m.name}-{n}" for m, n in REAL])
+def test_other_vector_instructions_stay_within_the_bound(case, both):
+    check_against(*both[case])
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @pytest.mark.parametrize(("method", "name"), REAL, ids=[f"{m.name}-{n}" for m, n in REAL])
 def test_a_gpu_stays_within_the_bound(method, name):
-    def on_gpu(instance, calls):
-        there = replace(instance, device="cuda")
-        return run(method, there, STEPS, SEEDS), answered(there, calls, "cuda")
-
-    check_against(method, name, on_gpu)
+    instance = problem(name)
+    models, calls = recorded(method, instance, STEPS, SEEDS)
+    there = replace(instance, device="cuda")
+    check_against(method, instance, (models, calls), (run(method, there, STEPS, SEEDS), answered(there, calls, "cuda")))
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,18 @@ def run(method, problem, steps, seeds):
     return state.x.cpu()
 
 
+def path(method, problem, steps, seeds):
+    """The models at the start and after each step."""
+    models = []
+
+    def keep(problem, state, t):
+        models.append(state.x.cpu().clone())
+        return state.x[:, 0, 0]
+
+    drive(method, problem, steps=steps, seeds=seeds, root_seed=ROOT_SEED, record={"models": keep})
+    return models
+
+
 def recorded(method, problem, steps, seeds):
     """The models at the end, and every call of an oracle."""
     calls = []
@@ -69,10 +81,10 @@ def moved(value, device):
     return value
 
 
-def on_other_instructions(method, problem, steps, seeds, calls, folder: Path):
-    """(models, answers) of a process whose torch uses no vector instructions beyond the default."""
+def on_other_instructions(questions, folder: Path):
+    """(models, answers) of each (method, problem, steps, seeds, calls): one process, no vector instructions beyond the default."""
     asked, told = folder / "calls", folder / "answers"
-    asked.write_bytes(pickle.dumps((method, problem, steps, seeds, calls)))
+    asked.write_bytes(pickle.dumps(questions))
     environment = {**os.environ, "ATEN_CPU_CAPABILITY": "default", "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, __file__, str(asked), str(told)], check=True, env=environment)
     return pickle.loads(told.read_bytes())
@@ -80,6 +92,8 @@ def on_other_instructions(method, problem, steps, seeds, calls, folder: Path):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    method, problem, steps, seeds, calls = pickle.loads(Path(sys.argv[1]).read_bytes())
-    answers = run(method, problem, steps, seeds), answered(problem, calls)
+    answers = [
+        (run(method, problem, steps, seeds), answered(problem, calls))
+        for method, problem, steps, seeds, calls in pickle.loads(Path(sys.argv[1]).read_bytes())
+    ]
     Path(sys.argv[2]).write_bytes(pickle.dumps(answers))

@@ -1,5 +1,7 @@
 """Every registered problem goes through the public conformance suite: one line per problem, every check for each."""
 
+from functools import cache
+
 import pytest
 from fedco.synthetic import PRESETS, problem, problems
 from fedco.synthetic.conformance import kinds
@@ -11,23 +13,25 @@ ONE_PERCENT = 0.99
 GLANCE = Budget(lanes=1, steps=1)
 QUICK = Budget(lanes=12, steps=12)
 THOROUGH = Budget(lanes=192, steps=30, seed=1)
+made = cache(problem)
+"""The certificates of an instance are computed once, for all tests: in none of them does an instance change."""
 
 
 def exact_certificates(name):
-    return [q for q, c in problem(name).certificates.items() if c.kind == "exact" and c.value > 0]
+    return [q for q, c in made(name).certificates.items() if c.kind == "exact" and c.value > 0]
 
 
 @pytest.mark.parametrize("name", problems())
 def test_problem_conforms(name):
-    report = check_problem(problem(name), QUICK)
-    assert {check.name for check in report.checks} >= set(problem(name).certificates)
+    report = check_problem(made(name), QUICK)
+    assert {check.name for check in report.checks} >= set(made(name).certificates)
     assert report.evaluations > 0
 
 
 @pytest.mark.parametrize("name", problems())
 def test_every_exact_certificate_one_percent_too_small_is_caught_by_its_stated_points(name):
     for quantity in exact_certificates(name):
-        mutant = with_scaled_certificate(problem(name), quantity, ONE_PERCENT)
+        mutant = with_scaled_certificate(made(name), quantity, ONE_PERCENT)
         with pytest.raises(ConformanceError, match=quantity):
             check_problem(mutant, GLANCE, quantities=(quantity,))
 
@@ -36,7 +40,7 @@ def test_every_exact_certificate_one_percent_too_small_is_caught_by_its_stated_p
 @pytest.mark.parametrize("name", problems())
 def test_every_exact_certificate_one_percent_too_small_is_caught_by_the_adversary_alone(name):
     for quantity in exact_certificates(name):
-        mutant = with_scaled_certificate(problem(name), quantity, ONE_PERCENT)
+        mutant = with_scaled_certificate(made(name), quantity, ONE_PERCENT)
         with pytest.raises(ConformanceError, match=quantity):
             check_problem(mutant, Budget(lanes=24, steps=60), quantities=(quantity,), use_stated_points=False)
 
@@ -44,22 +48,22 @@ def test_every_exact_certificate_one_percent_too_small_is_caught_by_the_adversar
 @pytest.mark.slow
 @pytest.mark.parametrize("name", problems())
 def test_a_hundred_thousand_adversarial_pairs_find_no_violation(name):
-    certificates = tuple(problem(name).certificates)
-    tried = check_problem(problem(name), THOROUGH, quantities=certificates).evaluations
+    certificates = tuple(made(name).certificates)
+    tried = check_problem(made(name), THOROUGH, quantities=certificates).evaluations
     assert tried >= 100_000
 
 
 @pytest.mark.parametrize("name", problems())
 def test_an_exact_certificate_one_percent_too_large_is_caught(name):
     for quantity in exact_certificates(name):
-        mutant = with_scaled_certificate(problem(name), quantity, 1.02)
+        mutant = with_scaled_certificate(made(name), quantity, 1.02)
         with pytest.raises(ConformanceError, match=quantity):
             check_problem(mutant, GLANCE, quantities=(quantity,))
 
 
 @pytest.mark.parametrize("name", problems())
 def test_presets_describe_themselves(name):
-    instance = problem(name)
+    instance = made(name)
     assert instance.name == name and PRESETS[name].summary
     assert "independent_clients" in instance.properties and instance.properties <= PROPERTIES.keys()
     assert instance.initial_point.shape == (instance.dim,)
