@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..language.notation import Binding
@@ -42,7 +42,7 @@ class BoundArray(AbstractResult):
     terms: dict[str, Floats]
     admissible: NDArray[np.bool_]
     values: dict[str, Any]
-    about: Statement = field(repr=False)
+    about: Statement
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as nested lists, with what is known of the statement."""

@@ -68,10 +68,10 @@ class Bound(AbstractResult):
     admissible: bool
     conditions: tuple[ConditionCheck, ...]
     values: dict[str, str]
-    numbers: dict[str, float] = field(repr=False, default_factory=dict)
+    numbers: dict[str, float] = field(default_factory=dict)
     method_range: tuple[ConditionCheck, ...] = ()
     failures: tuple[Failure, ...] = ()
-    about: Statement | None = field(default=None, repr=False, compare=False)
+    about: Statement | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         return {**self.numbers_only(), **(status_of(self.about) if self.about else {})}
@@ -170,7 +170,7 @@ def sign(expr: sp.Expr) -> int:
     number = sp.N(expr, _DIGITS)
     if not number.is_real:
         raise InputError(f"not a real number: {str(expr)[:60]}; the root of a negative number at these values")
-    scale = max((abs(sp.N(part, 15)) for part in sp.Add.make_args(_expanded(expr))), default=sp.Integer(1))
+    scale = max(abs(sp.N(part)) for part in sp.Add.make_args(_expanded(expr)))
     if abs(number) > scale * sp.Float(10) ** (-_DIGITS // 2):
         return 1 if number > 0 else -1
     return 0 if expr.equals(0) else (1 if sp.N(expr, 4 * _DIGITS) > 0 else -1)
@@ -347,12 +347,12 @@ def _blocks(known: Mapping[str, Any], shape: tuple[int, ...]) -> Iterator[dict[s
     """The arrays cut along their first axis, so that what a statement computes with stays in a core's cache."""
     import numpy as np
 
-    size = int(np.prod(shape))
-    rows = max(1, _POINTS_PER_BLOCK * shape[0] // max(size, 1)) if shape else 0
-    if not shape or rows >= shape[0]:
+    first = shape[0] if shape else 1
+    rows = max(1, _POINTS_PER_BLOCK * first // max(int(np.prod(shape)), 1))
+    if rows >= first:
         yield dict(known)
         return
-    for low in range(0, shape[0], rows):
+    for low in range(0, first, rows):
         cut = slice(low, low + rows)
         yield {n: v[cut] if v.ndim == len(shape) and v.shape[0] > 1 else v for n, v in known.items()}
 

@@ -423,8 +423,8 @@ class Theorem:
     costs: Costs | Callable[[SimpleNamespace], Costs] = field(default_factory=dict)
     method: MethodCall | None = None
     average: str = "before"
-    _cache: dict[str, Statement] = field(default_factory=dict, init=False, repr=False, compare=False)
-    kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _cache: dict[str, Statement] = field(default_factory=dict, init=False)
+    kept: dict[Any, Any] = field(default_factory=dict, init=False)
     """What took long to derive from the declaration, for whoever derives it."""
 
     def __post_init__(self) -> None:

@@ -47,9 +47,9 @@ class Admissible(AbstractResult):
     conditions: tuple[str, ...] = ()
     interior: dict[str, str] = field(default_factory=dict)
     note: str = ""
-    about: Statement | None = field(default=None, repr=False, compare=False)
+    about: Statement | None = field(default=None, compare=False)
     solved: tuple[str, ...] = ()
-    given: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    given: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         data: dict[str, Any] = {

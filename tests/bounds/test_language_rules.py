@@ -510,6 +510,27 @@ def test_what_a_method_can_take_is_listed_where_the_statement_does_not_ask_for_i
     )
 
 
+def test_a_statement_of_a_theorem_is_the_statement():
+    made = define_theorem(STATEMENT)
+    one = made.statement()
+    assert one == STATEMENT and one.owner is made and STATEMENT.owner is None and hash(made) == object.__hash__(made)
+    one.kept["x"] = 1
+    assert one == STATEMENT and "owner" not in repr(one) and "kept" not in repr(one) and one.of(made).kept == {}
+    assert "_cache" not in repr(made) and replace(made).kept == {} and made.statement() is one
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 2, 3, 4])
+def test_a_recursion_is_homogeneous_where_its_first_three_steps_are(wrong: int):
+    node = step_function("odd", lambda n, v: v * 2 if n != wrong else v + 1, "o")
+    value, n = sp.Symbol("v", positive=True), sp.Symbol("n", integer=True, nonnegative=True)
+    known = {value: OBJECTIVE, n: ONE}
+    if wrong in (1, 2, 3):
+        with pytest.raises(InhomogeneousError):
+            dimension_of(node(n, value), known)
+    else:
+        assert dimension_of(node(n, value), known) == OBJECTIVE
+
+
 @pytest.mark.parametrize(("relation", "room"), [("<", 2), ("<=", 2), (">", -2), (">=", -2), ("==", -2)])
 def test_slack_is_the_room_that_is_left(relation: str, room: int):
     assert Condition("c", sp.Integer(3), relation, sp.Integer(5)).slack == room

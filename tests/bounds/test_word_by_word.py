@@ -619,7 +619,7 @@ def test_a_bound_word_by_word():
     }
     assert found.numbers_only() == numbers and found.to_dict() == {**numbers, "status": "open", "refuted_by": []}
     alone = replace(found, about=None)
-    assert alone.to_dict() == numbers and str(alone) == str(found) and float(alone) == 4.5
+    assert alone.to_dict() == numbers and str(alone) == str(found) and float(alone) == 4.5 and alone == found
     with pytest.raises(ValueError, match="without its statement"):
         alone.sheet()
     sheet = found.sheet()
@@ -729,6 +729,7 @@ def test_an_admissible_set_word_by_word():
     assert found.to_dict() == {**data, "status": "open", "refuted_by": []}
     alone = replace(found, about=None, note="by hand")
     assert alone.to_dict() == {**data, "note": "by hand"} and str(alone) == str(found) + "\n  by hand"
+    assert replace(found, about=None, given={}) == found != alone
     with pytest.raises(ValueError, match="without its statement"):
         alone.sheet()
     assert found.markdown().splitlines()[0] == "| hyperparameter | admissible | binds below | binds above |"
