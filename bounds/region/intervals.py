@@ -16,7 +16,7 @@ from ..evaluation.evaluate import exact
 from ..language.quantities import MAX_STEPS
 from ..language.result import rounded_down, rounded_up, tex_number
 from ..language.theorem import Condition, put_in
-from .roots import Bracket, crossings, decided_sign
+from .roots import Bracket, crossings, decided_sign, poles
 
 _STEP = Fraction(1, 10**12)
 """How far outside an end point, relatively, the binding condition is looked for."""
@@ -76,6 +76,9 @@ class _End:
     def enclosure(self) -> Bracket:
         return self.low, self.high
 
+    def meets(self, bracket: Bracket) -> bool:
+        return bracket[0] <= self.high and self.low <= bracket[1]
+
 
 @dataclass(frozen=True)
 class Found:
@@ -123,6 +126,8 @@ def _holds(left: sp.Expr, relation: str, right: sp.Expr, variable: sp.Symbol, va
     except (ValueError, OverflowError):  # as in `put_in`
         with sp.evaluate(False):
             difference = low - high
+    if difference.has(sp.zoo, sp.nan, sp.oo, -sp.oo):
+        return False  # at a pole a side has no value
     outcome = decided_sign(difference)
     return {"<": outcome < 0, "<=": outcome <= 0, ">": outcome > 0, ">=": outcome >= 0, "==": outcome == 0}[relation]
 
@@ -176,10 +181,9 @@ def _holds_at(conditions: list[Condition], variable: sp.Symbol, end: _End) -> bo
     if end.is_exact:
         return _all_hold(conditions, variable, end.low)
     for condition in conditions:
-        touches = any(
-            low <= end.high and end.low <= high for low, high in crossings(condition.left, condition.right, variable)
-        )
-        if touches and condition.relation in ("<", ">"):
+        sides = condition.left, condition.right, variable
+        touches = any(map(end.meets, crossings(*sides)))
+        if touches and (condition.relation in ("<", ">") or any(map(end.meets, poles(*sides)))):
             return False
         if not touches and not _all_hold([condition], variable, (end.low + end.high) / 2):
             return False

@@ -24,17 +24,26 @@ _BITS = 192
 _TOLERANCE = 1e-40
 
 
-@lru_cache(maxsize=1024)
 def crossings(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[Bracket, ...]:
     """Enclosures of the positive values at which the two sides of a condition are equal or one of them has a pole."""
+    equal, infinite = _roots_and_poles(left, right, variable)
+    return equal + infinite
+
+
+def poles(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[Bracket, ...]:
+    """Enclosures of the positive values at which a side of a condition has a pole."""
+    return _roots_and_poles(left, right, variable)[1]
+
+
+@lru_cache(maxsize=1024)
+def _roots_and_poles(
+    left: sp.Expr, right: sp.Expr, variable: sp.Symbol
+) -> tuple[tuple[Bracket, ...], tuple[Bracket, ...]]:
     left, right = _clear_root(left, right, variable)
     if variable not in (left - right).free_symbols:
-        return ()
+        return (), ()
     numerator, denominator = sp.fraction(sp.together(sp.powsimp(left - right)))
-    found: list[Bracket] = []
-    for part in (numerator, denominator):
-        found += _positive_roots(part, variable)
-    return tuple(found)
+    return tuple(_positive_roots(numerator, variable)), tuple(_positive_roots(denominator, variable))
 
 
 def _clear_root(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[sp.Expr, sp.Expr]:

@@ -190,6 +190,26 @@ def test_a_point_that_a_condition_leaves_out_is_bound_by_it():
         )
 
 
+@pytest.mark.parametrize(("square", "whole"), [(Q(4), False), (Q(2), False), (Q(4), True)])
+def test_a_condition_does_not_hold_where_it_has_a_pole(square: Q, whole: bool):
+    """1/(root - x) <= 2 up to root - 1/2 and beyond the root; the reciprocal of a square everywhere but there."""
+    x, number = COUNT if whole else X, sp.sqrt(sp.Rational(square.numerator, square.denominator))
+    pole = Condition("pole", 1 / (number - x), "<=", sp.Integer(2))
+    first, second = intersect([pole], x)
+    assert first.upper == (1 if whole else pytest.approx(float(number) - 0.5)) and first.upper_closed
+    assert second.lower == (3 if whole else pytest.approx(float(number))) and second.lower_closed is whole
+    assert (first.binding, second.binding) == ({"lower": None, "upper": "pole"}, {"lower": "pole", "upper": None})
+    if square == 4:
+        hole = Condition("hole", 1 / (x - 2) ** 2, ">", sp.Integer(0))
+        below, above = intersect([hole], x)
+        ends = (1, 3) if whole else (2, 2)
+        assert (below.upper, above.lower) == ends and (below.binding["upper"], above.binding["lower"]) == (
+            "hole",
+            "hole",
+        )
+        assert failing([pole], x, Q(2)) == ["pole"] and failing([pole], x, Q(3)) == []
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_a_conflict_is_minimal(seed: int):
     rng = Random(2000 + seed)
