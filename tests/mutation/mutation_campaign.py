@@ -313,6 +313,9 @@ class Map:
     def tests_of(self, mutant: Mutant, files: Iterable[str], most: float) -> list[tuple[str, str, float]]:
         """Tests that can notice a mutant as file, name and seconds, in the order in which they run, as long as they fit into the time."""
         block = block_of(mutant)
+        inside = not block.endswith(
+            "::"
+        )  # what stands in no function ran while the tests were collected, or in processes of theirs
         words = {*re.split(r"[/._]", mutant.file)} - {"bounds", "py", "test", "validation", ""}
         found = []
         for file in files:
@@ -321,7 +324,7 @@ class Map:
                 named = len(words & {*re.split(r"[/._]", file)})
                 for n, test in enumerate(tests):
                     if test not in self.without:
-                        found.append((n not in own, -named, tested.tests[test], file, test))
+                        found.append((inside and n not in own, -named, tested.tests[test], file, test))
         chosen, total, opened = list[tuple[str, str, float]](), 0.0, set[str]()
         for *_, seconds, file, test in sorted(found):
             cost = seconds + (0.0 if file in opened else self.files[file].around)
