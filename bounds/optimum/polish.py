@@ -79,19 +79,19 @@ def _best(rank: Any, task: Task, found: Found, whole: list[str]) -> list[dict[st
 
     for first in whole:
         centre = found.point[first]
-        low, high = max(box[first][0], 1.0, centre - _STEPS), min(box[first][1], centre + _STEPS)
+        low, high = max(box[first][0], centre - _STEPS), min(box[first][1], centre + _STEPS)
         moved = np.arange(np.ceil(low), np.floor(high) + 1)
         others = [name for name in whole if name != first]
         for name in others:
             point = dict(found.point) | {first: moved}
-            point[name] = _filled(rank, point, name, max(box[name][0], 1.0), min(box[name][1], _LARGE))
+            point[name] = _filled(rank, point, name, box[name][0], min(box[name][1], _LARGE))
             keep(point, moved)
         for group in ([], *([name] for name in others), *([others] if len(others) > 1 else [])):
             for raised in dict.fromkeys([(), tuple(group), *((name,) for name in group)]):
                 point = dict(found.point) | {first: moved}
                 for name in group:
                     scaled = np.floor(found.point[name] * centre / moved + _TOLERANCE) + (name in raised)
-                    point[name] = np.clip(scaled, max(box[name][0], 1.0), box[name][1])
+                    point[name] = np.clip(scaled, *box[name])
                 keep(point, moved)
     ordered = sorted(seen.values(), key=lambda item: item[0])
     return [chosen for value, chosen in ordered[:_SOLVED] if value < found.value * (1 + 1e-4)]
