@@ -1,5 +1,7 @@
 """Every method against its plain-Python reference, on the same noise, over random settings."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
@@ -13,15 +15,21 @@ STEPS = 11
 
 
 def plain_noise(root_seed, seed, clients):
+    """The noise of one seed; each step has its own draws, which know nothing of what other steps have kept."""
+
+    @cache
+    def at(t):
+        return Draws(root_seed, [seed], clients).at(t)
+
     def noise(purpose, t, k, *tail):
-        return Draws(root_seed, [seed], clients).at(t).signs(purpose, *tail)[0, k].numpy()
+        return at(t).signs(purpose, *tail)[0, k].numpy()
 
     def at_server(kind):
-        return lambda purpose, t, k, size: getattr(Draws(root_seed, [seed], clients).at(t), kind)(purpose, size)[0, k]
+        return lambda purpose, t, k, size: getattr(at(t), kind)(purpose, size)[0, k]
 
     noise.uniform = lambda *key: at_server("uniform")(*key).tolist()
     noise.integers = lambda *key: int(at_server("integers")(*key))
-    noise.subset = lambda purpose, t, size: Draws(root_seed, [seed], clients).at(t).subset(purpose, size)[0].numpy()
+    noise.subset = lambda purpose, t, size: at(t).subset(purpose, size)[0].numpy()
     return noise
 
 
