@@ -190,6 +190,28 @@ def test_a_point_that_a_condition_leaves_out_is_bound_by_it():
         )
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "relation", "root"),
+    [
+        (sp.sqrt(X**2 + X), sp.sqrt(6), "<=", 2),
+        (2 * sp.cbrt(1 + X), X, ">=", 1 + sp.sqrt(5)),  # x^3 - 8x - 8 = (x + 2) (x^2 - 2x - 4)
+        (sp.sqrt(1 + X) * sp.cbrt(1 + X), 32, "<", 63),
+        (sp.sqrt(1 + X) * sp.cbrt(8 + 8 * X), 64, "<", 63),
+        (3 * sp.sqrt(X * (1 + X)), sp.root(X**3 * (2 + X), 4) * 4, ">=", -1 + sp.sqrt(sp.Rational(256, 175))),
+        (X / sp.sqrt(4 + X**2), sp.Rational(3, 5), "<=", sp.Rational(3, 2)),
+    ],
+)
+def test_a_variable_under_a_root_of_a_sum(left: sp.Expr, right: sp.Expr, relation: str, root: sp.Expr):
+    """Products with roots of sums, raised to a power at which no root is left; the end solves the equation."""
+    conditions = [Condition("c", left, relation, sp.sympify(right)), Condition("low", X, ">=", sp.Rational(1, 100))]
+    (piece,) = intersect(conditions, X)
+    low, high = piece.enclosure["upper"]
+    assert piece.binding["upper"] == "c" and piece.upper_closed is (relation != "<") and high - low < Q(1, 10**40)
+    middle = sp.Rational(low.numerator, low.denominator)
+    assert abs(sp.N((left - right).xreplace({X: middle}), 40)) < 1e-30
+    assert abs(sp.N(middle - root, 60)) < 1e-40
+
+
 @pytest.mark.parametrize(("square", "whole"), [(Q(4), False), (Q(2), False), (Q(4), True)])
 def test_a_condition_does_not_hold_where_it_has_a_pole(square: Q, whole: bool):
     """1/(root - x) <= 2 up to root - 1/2 and beyond the root; the reciprocal of a square everywhere but there."""

@@ -313,9 +313,8 @@ class Map:
     def tests_of(self, mutant: Mutant, files: Iterable[str], most: float) -> list[tuple[str, str, float]]:
         """Tests that can notice a mutant as file, name and seconds, in the order in which they run, as long as they fit into the time."""
         block = block_of(mutant)
-        inside = not block.endswith(
-            "::"
-        )  # what stands in no function ran while the tests were collected, or in processes of theirs
+        # what stands in no function ran while the tests were collected, or in processes that tests started
+        inside = not block.endswith("::")
         words = {*re.split(r"[/._]", mutant.file)} - {"bounds", "py", "test", "validation", ""}
         found = []
         for file in files:
