@@ -395,17 +395,17 @@ def test_a_false_lemma_is_refuted_along_a_run(name: str, tmp_path) -> None:
 
 
 def test_a_true_lemma_survives() -> None:
-    """Lemma 2's recursion of one step is tight: the search comes close to 1 and stays below."""
-    result = falsify("comfedl.lemma_2_step", seconds=4)
+    """Lemma 2's recursion of one step is tight: the search comes close to 1, within half a second, and stays below."""
+    result = falsify("comfedl.lemma_2_step", seconds=2, clock=time.process_time)
     assert result.outcome == "SURVIVED"
-    assert 0.5 < result.ratio <= 1
+    assert 0.9 < result.ratio <= 1
 
 
 def test_a_lemma_between_communications_is_not_compared_at_them() -> None:
-    """Printed Lemma 4.1 fails at a communication; the corrected one speaks of the steps between them alone."""
+    """Printed Lemma 4.1 fails at a communication, found in 1.6 s; the corrected one speaks of the steps between them alone."""
     name = "local_scgdm.lemma_4_1"
     assert falsify(name, seconds=30).refuted
-    result = falsify(name, "corrected", seconds=6)
+    result = falsify(name, "corrected", seconds=4, clock=time.process_time)
     assert result.outcome == "SURVIVED"
     assert 0.3 < result.ratio <= 1
 
