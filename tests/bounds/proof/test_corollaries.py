@@ -8,8 +8,9 @@ from fractions import Fraction
 import pytest
 from fedco.bounds import get_theorem
 from fedco.bounds.language.theorem import Assumption, Condition, Metric, Term
+from fedco.bounds.proof import derivations
 from fedco.bounds.proof.derivations import derivation, prove
-from fedco.bounds.proof.kernel import Verdict, follow, signomial
+from fedco.bounds.proof.kernel import Verdict, check, follow, signomial
 from fedco.bounds.proof.mutation import with_statement
 
 NAME = "fcsg_m.corollary_4_5"
@@ -49,6 +50,25 @@ def test_the_theorem_must_be_proved():
     refused("is not proved: no steps", premise=Verdict(PLAN.theorem.id, "corrected", False, (), failure="no steps"))
     refused("the premise is not", premise=prove(get_theorem("fcsg.theorem_4_1")))
     refused("the premise is not", premise=replace(PREMISE, statement="printed"))
+
+
+def test_a_theorem_without_a_derivation_is_no_premise():
+    """The printed theorem has none, and neither has a lemma that a derivation takes as true."""
+    found = derivations.verdict(replace(PLAN, label="printed"), THEOREM)
+    assert not found.checked and found.failure
+    parent = derivations._premise(PLAN.theorem, "printed")
+    assert not parent.accepted and "no derivation that the kernel checks" in parent.failure
+    assert derivations._premise(PLAN.theorem, "corrected").accepted
+    theorem = get_theorem("meta_fl.theorem_8")
+    plan = derivation(theorem)
+    doubtful = tuple(replace(lemma, label="printed") for lemma in plan.lemmas)
+    accepted = check(plan, theorem)
+    assert len(accepted.given) == 3 and not derivations._with_lemmas(plan, accepted).given
+    given = tuple(f"{lemma.theorem.id} printed" for lemma in doubtful)
+    left = derivations._with_lemmas(replace(plan, lemmas=doubtful), replace(accepted, given=given))
+    assert left.given == tuple(g for g in given if "lemma_4" not in g) and not left.checked, (
+        "Lemma 4 is checked as printed"
+    )
 
 
 def test_every_term_is_at_least_that_of_the_theorem():
