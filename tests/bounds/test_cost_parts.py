@@ -15,7 +15,7 @@ from fedco import figures
 from fedco.bounds.cost import claims, comparison, complexity, counts, sensitivity
 from fedco.bounds.cost.comparison import Comparison, OrderRow, OrderTable, Row, compare
 from fedco.bounds.cost.orders import Order, Rates, rates
-from fedco.bounds.cost.resources import instead, resource_table
+from fedco.bounds.cost.resources import instead, resource, resource_table
 from fedco.bounds.cost.sensitivity import Elasticities, elasticities, pareto, shares
 from fedco.bounds.language.definition import define, load
 from fedco.bounds.language.reading import InputError
@@ -433,3 +433,11 @@ def test_orders_are_drawn_by_their_power_of_the_target(monkeypatch):
 def test_orders_of_a_statement_without_clients():
     found = rates(small("F_gap/(eta*T) + L*eta*sigma**2", costs={"samples": "T"}), ("samples",))
     assert found.costs["samples"] == order(2) and found.schedule["eta"] == order(-1)
+
+
+def test_a_resource_that_a_statement_does_not_have():
+    with pytest.raises(InputError) as caught:
+        resource(EXAMPLE, "embedding_messages")
+    offered = str(caught.value).partition("it has ")[2].partition(";")[0].split()
+    assert {*offered} == {"iterations", "rounds", "samples", "model_messages", "eta", "p", "N", "T"}
+    assert resource(EXAMPLE, "p") == EXAMPLE.symbols["p"].symbol
