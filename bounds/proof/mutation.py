@@ -245,9 +245,8 @@ def survey(theorem: Theorem, sample: int = 0, seed: int = 0) -> Survey:
             changes.append((name, f"{name} {m.where}".strip(), case, with_statement(theorem, m.value)))
     chosen = Random(f"{theorem.id} {seed}").sample(changes, min(sample, len(changes))) if sample else changes
     counts, survivors = dict.fromkeys(OUTCOMES, 0), []
-    alone = not isinstance(plan, Alternatives)
-    known = {name: proved if alone else verdict(case, theorem, label) for name, case in cases}
     resumed = {name: Resumed(case, theorem, label) for name, case in cases if isinstance(case, Derivation)}
+    known = {name: resumed[name].accepted if name in resumed else verdict(case, theorem, label) for name, case in cases}
     for name, where, changed, about in chosen:
         found = outcome(changed, about, label, known[name], resumed.get(name))
         counts[found] += 1
