@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 _KNOWN: dict[str, str] = {
     "equal_inner_maps": "The inner maps of all clients are one function.",
+    "equal_outer_functions": "The outer functions of all clients are one function; their samples may have noise.",
     "one_outer_function": "The outer functions of all clients are one function, whose gradient has no noise.",
     "no_extra_term": "There is no non-compositional part: h = 0.",
     "independent_clients": "The samples of one client are independent of those of all others.",

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from ..certificate import Certificate, by_quantity
 from ..families.meta import MetaSample
-from ..kinds import INDEPENDENT_CLIENTS, AbstractLocalComposite, Draws, Sample
+from ..kinds import INDEPENDENT_CLIENTS, ONE_OUTER_FUNCTION, AbstractLocalComposite, Draws, Sample
 from ..parts.bowl import BowlPoint, RippledBowl
 from ..parts.composition import composite_cap, composite_noise, composite_smoothness
 from ..parts.exponential import Exponential
@@ -100,7 +100,7 @@ class AgnosticMAML(AbstractLocalComposite):
 
     @property
     def properties(self) -> frozenset[str]:
-        return INDEPENDENT_CLIENTS | {"one_outer_function"}
+        return INDEPENDENT_CLIENTS | ONE_OUTER_FUNCTION
 
     @property
     def initial_point(self) -> Tensor:

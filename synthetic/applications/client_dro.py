@@ -23,7 +23,14 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, by_quantity
-from ..kinds import INDEPENDENT_CLIENTS, AbstractLocalComposite, AbstractSharedComposite, Draws, Sample
+from ..kinds import (
+    INDEPENDENT_CLIENTS,
+    ONE_OUTER_FUNCTION,
+    AbstractLocalComposite,
+    AbstractSharedComposite,
+    Draws,
+    Sample,
+)
 from ..parts.composition import composite_noise, composite_smoothness
 from ..parts.exponential import Exponential
 from ..parts.linear_losses import IndexSample, map_certificates
@@ -60,7 +67,7 @@ class ClientKL(AbstractMarginProblem, AbstractLocalComposite):
 
     @property
     def properties(self) -> frozenset[str]:
-        return INDEPENDENT_CLIENTS | {"one_outer_function"}
+        return INDEPENDENT_CLIENTS | ONE_OUTER_FUNCTION
 
     @cached_property
     def _inner(self) -> OfLoss:

@@ -93,7 +93,7 @@ class FederatedMAML(AbstractLocalComposite):
 
     @property
     def properties(self) -> frozenset[str]:
-        return INDEPENDENT_CLIENTS | ({"equal_inner_maps"} if self.Delta == 0 else set())
+        return INDEPENDENT_CLIENTS | ({"equal_inner_maps", "equal_outer_functions"} if self.Delta == 0 else set())
 
     @cached_property
     def initial_point(self) -> Tensor:

@@ -31,6 +31,7 @@ from ..certificate import Certificate
 from ..estimation.functions import estimated_certificates
 from ..kinds import (
     INDEPENDENT_CLIENTS,
+    ONE_OUTER_FUNCTION,
     AbstractComposite,
     AbstractLocalComposite,
     AbstractSharedComposite,
@@ -115,7 +116,7 @@ class LocalFromFunctions(AbstractFromFunctions, AbstractLocalComposite):
 
     @property
     def properties(self) -> frozenset[str]:
-        return INDEPENDENT_CLIENTS | ({"one_outer_function"} if self.outer_data is None else set())
+        return INDEPENDENT_CLIENTS | (ONE_OUTER_FUNCTION if self.outer_data is None else frozenset())
 
     @cached_property
     def _outer(self) -> Averaged:

@@ -71,15 +71,16 @@ def _equal_inner_maps(problem: Any, seed: int) -> bool:
     return _same_for_all(problem.inner(x)) and _same_for_all(problem.inner_vjp(x, v))
 
 
+def _equal_outer_functions(problem: Any, seed: int) -> bool:
+    y = _one_point(problem, problem.inner_dim, seed)
+    return _same_for_all(problem.outer_gradient(y)) and _same_for_all(problem.outer(y))
+
+
 def _one_outer_function(problem: Any, seed: int) -> bool:
     y = _one_point(problem, problem.inner_dim, seed)
     sample = problem.sample(SeededDraws(RUNS, problem.clients, seed, str(y.device)), _BATCH)
-    exact = problem.outer_gradient(y)
-    return (
-        _same_for_all(exact)
-        and torch.equal(exact, problem.outer_gradient(y, sample))
-        and _same_for_all(problem.outer(y))
-    )
+    noiseless = torch.equal(problem.outer_gradient(y), problem.outer_gradient(y, sample))
+    return noiseless and _equal_outer_functions(problem, seed)
 
 
 def _no_extra_term(problem: Any, seed: int) -> bool:
@@ -102,6 +103,7 @@ def _deterministic(problem: Any, seed: int) -> bool:
 
 CHECKS: Mapping[str, Callable[[Any, int], bool]] = {
     "equal_inner_maps": _equal_inner_maps,
+    "equal_outer_functions": _equal_outer_functions,
     "one_outer_function": _one_outer_function,
     "no_extra_term": _no_extra_term,
     "independent_clients": _independent_clients,

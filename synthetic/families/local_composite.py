@@ -98,7 +98,11 @@ class LocalComposite(AbstractLocalComposite):
 
     @property
     def properties(self) -> frozenset[str]:
-        has = {"one_outer_function": self.sigma_f == 0 and self.spread == 0, "equal_inner_maps": self.Delta_g == 0}
+        has = {
+            "equal_outer_functions": self.spread == 0,
+            "one_outer_function": self.sigma_f == 0 and self.spread == 0,
+            "equal_inner_maps": self.Delta_g == 0,
+        }
         return INDEPENDENT_CLIENTS | {name for name, holds in has.items() if holds}
 
     @cached_property

@@ -7,11 +7,21 @@ from .federated import AbstractFederated
 from .local_composite import AbstractLocalComposite
 from .meta import AbstractMeta
 from .predictions import Predictions
-from .problem import INDEPENDENT_CLIENTS, AbstractProblem, AbstractSampled, Draws, Sample, batch_mean, client_mean
+from .problem import (
+    INDEPENDENT_CLIENTS,
+    ONE_OUTER_FUNCTION,
+    AbstractProblem,
+    AbstractSampled,
+    Draws,
+    Sample,
+    batch_mean,
+    client_mean,
+)
 from .shared_composite import AbstractSharedComposite
 
 __all__ = [
     "INDEPENDENT_CLIENTS",
+    "ONE_OUTER_FUNCTION",
     "PROPERTIES",
     "AbstractComposite",
     "AbstractConditional",

@@ -17,6 +17,7 @@ from torch import Tensor
 from ..certificate import Certificate
 
 INDEPENDENT_CLIENTS = frozenset({"independent_clients"})
+ONE_OUTER_FUNCTION = frozenset({"equal_outer_functions", "one_outer_function"})
 
 
 class Draws(Protocol):

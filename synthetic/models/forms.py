@@ -22,6 +22,7 @@ from torch.func import grad
 
 from ..kinds import (
     INDEPENDENT_CLIENTS,
+    ONE_OUTER_FUNCTION,
     AbstractFederated,
     AbstractLocalComposite,
     AbstractMeta,
@@ -92,7 +93,7 @@ class _Exponential:
 
     @property
     def properties(self) -> frozenset[str]:
-        return INDEPENDENT_CLIENTS | {"one_outer_function"}
+        return INDEPENDENT_CLIENTS | ONE_OUTER_FUNCTION
 
 
 @dataclass(frozen=True, eq=False)

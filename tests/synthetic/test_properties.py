@@ -9,11 +9,15 @@ from fedco.synthetic.kinds import PROPERTIES
 
 FALSE_ON = {
     "equal_inner_maps": "local_heterogeneous",
+    "equal_outer_functions": "local_heterogeneous",
     "one_outer_function": "local_noisy",
     "no_extra_term": "feddro_noisy",
     "deterministic": "feddro_without_h",
 }
-OF_KIND = {"shared_composite": {"no_extra_term"}, "local_composite": {"one_outer_function", "equal_inner_maps"}}
+OF_KIND = {
+    "shared_composite": {"no_extra_term"},
+    "local_composite": {"one_outer_function", "equal_outer_functions", "equal_inner_maps"},
+}
 COMPOSITE = [name for name in problems() if problem(name).kind in OF_KIND]
 
 

@@ -1,5 +1,6 @@
 """`fedco falsify --where`: a part of the region of a statement."""
 
+import time
 from dataclasses import replace
 from fractions import Fraction as Q
 from types import SimpleNamespace
@@ -116,3 +117,12 @@ def test_variants_of_refuted_theorems_are_refuted(name: str, options: dict, tmp_
     result = falsify(name, seconds=300, out=tmp_path, **options)
     assert result.refuted
     assert replay(read(result.path), REGISTRY).confirmed
+
+
+def test_a_statement_about_identical_clients_is_searched_on_identical_clients() -> None:
+    """Lemma A.2 of Local-SCGDM is false for clients that differ: what its corrected statement says of them is imposed."""
+    theorem = get_theorem("local_scgdm.lemma_a_2")
+    assert set(theorem.statement("corrected").assume) == {"equal_inner_maps", "equal_outer_functions"}
+    assert falsify(theorem, "printed", seconds=30).refuted
+    result = falsify(theorem, "corrected", seconds=2, clock=time.process_time)
+    assert result.outcome == "SURVIVED" and result.evaluations > 1000

@@ -40,6 +40,7 @@ def _flat(value: Any) -> list[Any]:
 _OUTER = Property(equal=("knots", "slopes"), zero=("gradient_noise",))
 PROPERTIES: Mapping[str, Property] = {
     "equal_inner_maps": Property(equal=("inner_slope", "inner_offset")),
+    "equal_outer_functions": Property(equal=("knots", "slopes")),
     "one_outer_function": _OUTER,
     "no_extra_term": Property(zero=("extra_slopes",)),
     "independent_clients": Property(),

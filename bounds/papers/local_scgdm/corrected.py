@@ -68,7 +68,8 @@ def gradient_spread(s: SimpleNamespace) -> Statement:
     }
     roles = {"outer_noise": "variance", "jacobian_noise": "variance"}
     terms = tuple(Term(name, len(parts) * part, roles.get(name, "")) for name, part in parts.items())
-    return Statement("corrected", terms, note="f_k = f and g_k = g; u of the step after, as in line 8. " + _NOTE)
+    note = "f_k = f and g_k = g; u of the step after, as in line 8. " + _NOTE
+    return Statement("corrected", terms, note=note, assume=("equal_inner_maps", "equal_outer_functions"))
 
 
 def length(s: SimpleNamespace) -> sp.Expr:
