@@ -254,12 +254,8 @@ def _at_schedule(
 ) -> tuple[Condition, ...]:
     """Conditions in base symbols with the schedule of `base` put in; trivial ones are dropped."""
     owner = owner or base
-    made = []
-    for c in conditions:
-        left, right = (scheduled(base, owner.expand(side)) for side in (c.left, c.right))
-        if left != right:
-            made.append(Condition(c.name, left, c.relation, right))
-    return tuple(made)
+    made = (c.each_side(lambda side: scheduled(base, owner.expand(side))) for c in conditions)
+    return tuple(c for c in made if c.left != c.right)
 
 
 def _check_condition(theorem: Theorem, condition: str, point: dict) -> Evidence:

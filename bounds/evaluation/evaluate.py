@@ -267,8 +267,7 @@ def bound(statement: Statement, values: Mapping[str, Any], *, strict: bool = Tru
 
 
 def _check(statement: Statement, condition: Condition, point: Mapping[sp.Symbol, sp.Expr]) -> ConditionCheck:
-    left, right = (statement.at(side, point) for side in (condition.left, condition.right))
-    at_point = Condition(condition.name, left, condition.relation, right)
+    at_point = condition.each_side(lambda side: statement.at(side, point))
     return ConditionCheck(condition.name, str(condition), holds(at_point), _number(at_point.slack, condition.name))
 
 
@@ -325,10 +324,10 @@ def evaluate(statement: Statement, **arrays: Any) -> dict[str, Any]:
         raise InputError(f"{unknown[0]}: not a symbol of {statement.name}; wanted one of {' '.join(names)}")
     _fill_schedule(statement, known)
     if missing := [name for name in names if name not in known]:
-        missing = [
+        wanted = [
             name for name in missing if name not in statement.schedule
-        ] or missing  # the schedule gives the others
-        raise InputError(f"{missing[0]}: wanted an array of numbers, got nothing")
+        ]  # the schedule gives the others once it can
+        raise InputError(f"{(wanted or missing)[0]}: wanted an array of numbers, got nothing")
     shape = np.broadcast_shapes(*(array.shape for array in known.values()))
     errors = np.geterr()  # what the caller wants to hear of belongs to its thread
 

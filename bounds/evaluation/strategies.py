@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..language.notation import Binding
 from ..language.quantities import COUNT, NONNEGATIVE, STEPS
-from ..language.theorem import Condition, Statement
+from ..language.theorem import Statement
 from .evaluate import complete, evaluate, holds
 
 if TYPE_CHECKING:
@@ -95,12 +95,7 @@ def admissible_hyperparameters(
 def satisfies(statement: Statement, point: Mapping[str, Any]) -> bool:
     """Whether every condition of a statement holds at a point and the method can take it, decided exactly."""
     known = complete(statement, point)
-
-    def at_point(condition: Condition) -> Condition:
-        left, right = statement.at(condition.left, known), statement.at(condition.right, known)
-        return Condition(condition.name, left, condition.relation, right)
-
-    return all(holds(at_point(condition)) for condition in statement.requirements)
+    return all(holds(c.each_side(lambda side: statement.at(side, known))) for c in statement.requirements)
 
 
 def _free_bindings(statement: Statement) -> dict[str, Binding]:

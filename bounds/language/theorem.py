@@ -125,7 +125,11 @@ class Condition:
 
     def at(self, known: Mapping[sp.Symbol, sp.Expr]) -> Condition:
         """The condition with expressions in the place of symbols, see `put_in`."""
-        return replace(self, left=put_in(self.left, known), right=put_in(self.right, known))
+        return self.each_side(lambda side: put_in(side, known))
+
+    def each_side(self, by: Callable[[sp.Expr], sp.Expr]) -> Condition:
+        """The condition between what `by` makes of its sides, with the same name, relation and note."""
+        return replace(self, left=by(self.left), right=by(self.right))
 
     def __str__(self) -> str:
         return f"{self.left} {self.relation} {self.right}"

@@ -109,10 +109,7 @@ def model(
     numbers = read_values(bindings, values, statement.name)
     _check(statement, numbers, also_free)
     point = {bindings[name].symbol: exact(number) for name, number in numbers.items()}
-    conditions = [
-        Condition(c.name, statement.at(c.left, point), c.relation, statement.at(c.right, point))
-        for c in statement.requirements
-    ]
+    conditions = [c.each_side(lambda side: statement.at(side, point)) for c in statement.requirements]
     if follow_schedule:
         conditions += [
             Condition(f"schedule of {name}", bindings[name].symbol, "==", statement.at(expr, point))

@@ -197,7 +197,6 @@ def violates(claim: Condition, given: Iterable[Condition], point: Mapping[sp.Sym
     table = {symbol: sp.Rational(value.numerator, value.denominator) for symbol, value in point.items()}
 
     def at(condition: Condition) -> bool:
-        left, right = condition.left.xreplace(table), condition.right.xreplace(table)
-        return holds(Condition(condition.name, left, condition.relation, right))
+        return holds(condition.each_side(lambda side: side.xreplace(table)))
 
     return all(at(condition) for condition in given) and not at(claim)

@@ -169,8 +169,7 @@ class Admissible(AbstractResult):
 
 def _as_math(condition: Condition, about: Statement) -> Math:
     """A condition with numbers in it, in few digits where they are long."""
-    sides = [side if len(str(side)) <= _LONG_FORMULA else sp.N(side, 8) for side in (condition.left, condition.right)]
-    written = Condition(condition.name, sides[0], condition.relation, sides[1])
+    written = condition.each_side(lambda side: side if len(str(side)) <= _LONG_FORMULA else sp.N(side, 8))
     return Math(str(written), condition_latex(about, written))
 
 

@@ -37,10 +37,7 @@ def reduced(statement: Statement, names: tuple[str, ...], values: Mapping[str, A
     given = {key: value for key, value in values.items() if key not in names}
     numbers = read_values(bindings, given, statement.name)
     point = {bindings[key].symbol: exact(value) for key, value in numbers.items()}
-    conditions = [
-        Condition(c.name, statement.at(c.left, point), c.relation, statement.at(c.right, point))
-        for c in statement.requirements
-    ]
+    conditions = [c.each_side(lambda side: statement.at(side, point)) for c in statement.requirements]
     solved = {bindings[name].symbol for name in names}
     conditions = _eliminate(statement, bindings, solved, conditions, point)
     conditions = [c for c in conditions if not c.name.startswith(RANGE) or _symbols(c) <= solved]

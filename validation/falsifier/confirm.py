@@ -16,7 +16,6 @@ from ...algorithms import Start
 from ...bounds.evaluation.enclosure import EnclosureError, enclose, enclose_bound
 from ...bounds.evaluation.evaluate import InadmissibleError, complete, holds
 from ...bounds.language.reading import InputError
-from ...bounds.language.theorem import Condition
 from ..lemmas.trace import Trace
 from .declared import Target
 from .exact.crowd import Crowd, bits_of, laid_out
@@ -214,8 +213,7 @@ def _completed(target: Target, stated: Mapping[str, Fraction], claimed: Claimed)
     theorem.bound(label, **dict[str, Any](stated))  # decides every condition exactly
     point = complete(theorem.statement(label), stated)
     for condition in Formula(theorem, label).inherited:
-        left, right = condition.left.xreplace(point), condition.right.xreplace(point)
-        if not holds(Condition(condition.name, left, condition.relation, right)):
+        if not holds(condition.each_side(lambda side: side.xreplace(point))):
             raise ValueError(f"condition {condition.name} of {theorem.follows_from} fails")
     more = {name: (v, v) for name, v in claimed.hyperparameters.items() if name not in target.stated}
     return {**{str(symbol): _enclosed(value) for symbol, value in point.items()}, **more}

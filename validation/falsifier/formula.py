@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -44,7 +44,7 @@ class Formula:
 
         A corollary that leaves out its theorem's conditions is attacked where they hold: the charitable reading.
         """
-        own = tuple(self._expanded(self.statement, condition) for condition in self.statement.conditions)
+        own = tuple(condition.each_side(self.statement.expand) for condition in self.statement.conditions)
         return (*own, *self.inherited)
 
     @cached_property
@@ -59,13 +59,8 @@ class Formula:
         parent = general.statement(general.first)
         known = {self.theorem.notation[name].symbol for name in self.names}
         kept = [c for c in parent.conditions if not (c.relation == "==" and str(c.left) in self.determined)]
-        expanded = (self._expanded(parent, condition) for condition in kept)
+        expanded = (condition.each_side(parent.expand) for condition in kept)
         return tuple(c for c in expanded if (c.left.free_symbols | c.right.free_symbols) <= known)
-
-    @staticmethod
-    def _expanded(statement: Statement, condition: Condition) -> Condition:
-        left, right = statement.expand(condition.left), statement.expand(condition.right)
-        return replace(condition, left=left, right=right)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

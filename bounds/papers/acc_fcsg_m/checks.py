@@ -1,4 +1,4 @@
-"""The checks of the findings on Acc-FCSG-M that need more than one line: exact runs and exact second moments."""
+"""The checks of the findings on Acc-FCSG-M that need more than one line: exact runs, exact second moments, and exact orders."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 import sympy as sp
 
 from ...audit.findings import Evidence, confirm
+from ...cost.orders import Order, rates
+from ...registry import get_theorem as find
 from ..fcsg import instances as lab
 from ..fcsg.instances import Q, admitted, clip, huber, proof_parameters, smoothness, value
 from . import moments as moments
@@ -248,4 +250,16 @@ def complexity() -> Evidence:
     large_batches = all(simple(term / eps**2).is_number for term in terms)
     return confirm(
         bool(exponents and large_batches), rounds_with_constant_batch=str(rounds), with_b_1_over_N_eps="eps^-2"
+    )
+
+
+def printed_rate() -> Evidence:
+    """Least samples that Theorem 4.7 allows with its printed momentum, and with that of the proof; metric <= eps^2."""
+    found = {label: rates(find(THEOREM).statement(label)).costs["samples"] for label in ("printed", "composed")}
+    plain = rates(find("fcsg.theorem_4_1").statement("printed")).costs["samples"]
+    return confirm(
+        found["printed"] == Order(Q(3), Q(-1)) == plain and found["composed"] == Order(Q(5, 2), Q(-1)),
+        printed=f"samples ~ {found['printed']} for metric <= eps, that is eps^-6",
+        composed=f"samples ~ {found['composed']}, that is eps^-5",
+        fcsg=f"samples ~ {plain} without acceleration",
     )

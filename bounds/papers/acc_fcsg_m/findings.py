@@ -7,7 +7,6 @@ from ...registry import get_theorem as find
 from ..fcsg import instances as lab
 from ..fcsg.instances import Q, admitted, clip, huber, proof_parameters, smoothness, value
 from . import checks as checks
-from . import rates
 
 
 def expected_smoothness() -> Evidence:
@@ -97,7 +96,7 @@ FINDINGS = (
         "with beta = 5 S_F alpha as printed no choice of alpha, q, m, b, B and T needs fewer than N^-1 eps^-6 samples, "
         "as many as FCSG; eps^-5 needs beta = c alpha^2 as in the proof",
         "the printed theorem has no acceleration: its best schedule is as expensive as that of FCSG",
-        rates.printed_rate,
+        checks.printed_rate,
     ),
     Finding(
         "acc_fcsg_m.communication_floor",

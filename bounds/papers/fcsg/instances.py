@@ -16,7 +16,6 @@ from typing import Any
 import sympy as sp
 
 from ...evaluation.evaluate import exact, holds
-from ...language.theorem import Condition
 from ...registry import get_theorem as find
 
 Q = Fraction
@@ -70,12 +69,7 @@ def value(name: str, label: str = "printed", only: str = "", **values: Any) -> F
 def admitted(name: str, label: str = "printed", **values: Any) -> bool:
     """Whether the values satisfy every condition of a declared statement, decided exactly."""
     statement, table = find(name).statement(label), _table(name, values)
-
-    def at(condition: Condition) -> bool:
-        left, right = (statement.expand(side).xreplace(table) for side in (condition.left, condition.right))
-        return holds(Condition(condition.name, left, condition.relation, right))
-
-    return all(at(condition) for condition in statement.conditions)
+    return all(holds(c.each_side(lambda side: statement.expand(side).xreplace(table))) for c in statement.conditions)
 
 
 # --- the algorithms ----------

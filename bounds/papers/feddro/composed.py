@@ -273,7 +273,7 @@ def noiseless(s: SimpleNamespace, main: Theorem) -> Statement:
         return composed.expand(expr).xreplace(table)
 
     terms = tuple(Term(t.name, at(t.expr), t.role) for t in composed.terms if at(t.expr) != 0)
-    conditions = tuple(Condition(c.name, at(c.left), c.relation, at(c.right), c.note) for c in composed.conditions)
+    conditions = tuple(c.each_side(at) for c in composed.conditions)
     schedule = {name: at(expr) for name, expr in composed.schedule.items()}
     return Statement("composed", terms, conditions, schedule=schedule, note="Theorem 5.1 without noise")
 

@@ -14,7 +14,6 @@ from typing import Any
 import sympy as sp
 
 from ...evaluation.evaluate import complete, exact, holds, sign
-from ...language.theorem import Condition
 from ...registry import get_theorem as find
 
 Q = Fraction
@@ -33,8 +32,7 @@ def values_of(name: str, label: str, values: Mapping[str, Any]) -> dict[str, sp.
         theorem.statement(label), {key: value for key, value in values.items() if key in theorem.symbols(label)}
     )
     for condition in statement.conditions:
-        left, right = (statement.at(side, point) for side in (condition.left, condition.right))
-        if not holds(Condition(condition.name, left, condition.relation, right)):
+        if not holds(condition.each_side(lambda side: statement.at(side, point))):
             raise ValueError(f"{name} ({label}): {condition} fails at {dict(values)}")
     found = {constant.name: statement.at(constant.expr, point) for constant in statement.derived}
     found["total"] = sp.Add(*(statement.at(term.expr, point) for term in statement.terms))
