@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import resource
 import subprocess
@@ -326,3 +327,72 @@ def test_a_value_that_json_does_not_have_is_no_origin(tmp_path):
     path = kept(tmp_path)
     with pytest.raises(ValueError, match="not JSON compliant"):
         storage.recall(path, {"seeds": float("nan")})
+
+
+def test_every_byte_of_a_long_archive_is_in_its_checksum(tmp_path):
+    """The sha256 is taken in parts of 1 MiB: one of 2.5 parts, and a change in each of them."""
+    noise = np.random.default_rng(0).bytes(5 << 19)
+    path = storage.write_arrays(tmp_path / "long.npz", {"x": np.frombuffer(noise, dtype=np.uint8)}, {})
+    content = path.read_bytes()
+    assert content[-64:].decode() == hashlib.sha256(content[:-64]).hexdigest()
+    assert storage.read_arrays(path)[0]["x"].tobytes() == noise
+    for place in (1 << 19, 3 << 19, 9 << 18):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        with pytest.raises(DamagedError, match="does not match its hash"):
+            storage.read_arrays(path)
+
+
+def test_a_kept_file_is_readable_text(tmp_path):
+    """Lines for a person in what is written as JSON, one line in what is kept for later; the checksum of the sorted content."""
+    path = storage.write_json(tmp_path / "a.json", {"format": "f/1", "b": [1, 2.5], "a": None, "sha256": "old"})
+    whole = hashlib.sha256(b'{"a":null,"b":[1,2.5],"format":"f/1"}').hexdigest()
+    wanted = f'{{\n "format": "f/1",\n "b": [\n  1,\n  2.5\n ],\n "a": null,\n "sha256": "{whole}"\n}}\n'
+    assert path.read_text() == wanted and storage.read_json(path, "f/1") == {"format": "f/1", "b": [1, 2.5], "a": None}
+    assert kept(tmp_path).read_text().count("\n") == 1
+    assert storage.recall_or_make(tmp_path / "b.json", 1, lambda: (1, 2)) == [1, 2]
+    for write in (storage.write_json, storage.keep):
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            write(tmp_path / "c.json", *([1, math.inf] if write is storage.keep else [{"x": math.nan}]))
+    assert not (tmp_path / "c.json").exists()
+
+
+def test_a_file_of_just_the_size_that_is_allowed_is_read(tmp_path):
+    path = storage.write_json(tmp_path / "a.json", {"format": "f/1"})
+    size = path.stat().st_size
+    assert storage.read_json(path, "f/1", most_bytes=size)
+    with pytest.raises(DamagedError, match=f"wanted at most {size - 1} bytes, got {size}"):
+        storage.read_json(path, "f/1", most_bytes=size - 1)
+
+
+def test_a_part_is_left_behind_after_an_hour(tmp_path):
+    for minutes in (59, 61):
+        part = tmp_path / f".{minutes}.part"
+        part.write_text("half")
+        os.utime(part, (time.time() - 60 * minutes,) * 2)
+    storage.make_folder(tmp_path)
+    assert os.listdir(tmp_path) == [".59.part"]
+
+
+def test_a_warning_about_damage_points_to_who_asked(tmp_path):
+    path = kept(tmp_path)
+    path.write_text("{")
+    with pytest.warns(DamagedWarning, match="kept as kept.json.damaged and made anew") as warned:
+        assert storage.recall(path, FROM) is None
+    assert [each.filename for each in warned] == [__file__]
+
+
+def test_an_archive_of_no_more_than_a_checksum_is_damaged(tmp_path):
+    path = tmp_path / "a.npz"
+    path.write_bytes(hashlib.sha256(b"").hexdigest().encode())
+    with pytest.raises(DamagedError, match="does not match its hash, or it is no file of fedco"):
+        storage.read_arrays(path)
+
+
+def test_names_that_are_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in (".", "/"):
+        with pytest.raises(IsADirectoryError, match=f"{name}"):
+            storage.write_text(name, "x")
+    assert storage.write_text("deep/er/a.txt", "x").read_text() == "x"
+    assert storage.write_text("deep/er/a.txt", "y").read_text() == "y" and os.listdir("deep/er") == ["a.txt"]
+    assert storage.make_folder("deep/er").is_dir() and storage.make_folder("new/folder").is_dir()

@@ -1,12 +1,16 @@
 """Families whose parameters are tensors over the runs: each instance is a certified problem, whatever is beside it."""
 
+import math
 from dataclasses import fields, replace
+from itertools import pairwise
 
+import numpy as np
 import pytest
 import torch
 from fedco.algorithms import FCSG, ComFedL, FedDRO, LocalSCGDM, LocalSGD, MetaFL, drive
 from fedco.algorithms.engine.method import Method, Start
 from fedco.algorithms.engine.metrics import gradient_norm_squared
+from fedco.synthetic.conformance.kinds import KINDS
 from fedco.synthetic.conformance.suite import ConformanceError, check_problem, with_scaled_certificate
 from fedco.synthetic.families.piecewise import FAMILIES, Family, MetaFamily
 from fedco.synthetic.families.piecewise.curve import PiecewiseLinear
@@ -120,3 +124,87 @@ def _squares(method: Method, family: Family) -> torch.Tensor:
 def test_parameters_are_named() -> None:
     with pytest.raises(ValueError, match="wanted the parameters"):
         FAMILIES["meta"]({"knots": torch.zeros(1, 1, 2)})
+
+
+ONE_SIDED = {
+    "meta": {"gradient_cap", "objective_gap"},
+}
+"""Quantities that are upper bounds; all others of a family are suprema."""
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+@pytest.mark.parametrize("noisy", [False, True])
+def test_a_constant_is_what_a_grid_attains(kind: str, noisy: bool) -> None:
+    """All pairs of neighbours on a fine line through every kink: a constant that is too large or too small shows."""
+    instance = drawn(kind, noisy=noisy).pick(7)
+    line = torch.linspace(-40.0, 40.0, 16001, dtype=torch.float64).unsqueeze(-1)
+    for quantity, certificate in instance.certificates.items():
+        inequality = KINDS[kind].inequalities[quantity]
+        points = (line[:-1], line[1:]) if inequality.pair else (line,)
+        attained = float(inequality.ratio(instance, *points).amax())
+        value = float(certificate.value)
+        assert attained <= value * (1 + 1e-7) + 1e-9, quantity
+        least = 0.0 if quantity in ONE_SIDED.get(kind, ()) else 0.995
+        assert attained >= least * value, quantity
+
+
+def test_a_gap_and_a_cap_of_fine_tuned_losses() -> None:
+    """Curvatures 0, 2, -1, 3, 0 at -2, -1, 1, 2, 3: f' and f by the trapezoidal rule, the bound between critical points by loops."""
+    knots, heights = np.array([-2.0, -1.0, 1.0, 2.0, 3.0]), np.array([0.0, 2.0, -1.0, 3.0, 0.0])
+    tilts, start, alpha = np.array([-2.5, -1.8]), 1.7, 0.3
+    family = MetaFamily(
+        {
+            "knots": torch.tensor(knots).view(1, 1, -1),
+            "curvatures": torch.tensor(heights).view(1, 1, -1),
+            "tilt": torch.tensor(tilts).view(1, 2),
+            "gradient_noise": torch.tensor([[0.2, 0.5]]),
+            "alpha": torch.tensor([[alpha]]),
+            "start": torch.tensor([[start]]),
+        },
+        nu=3,
+    )
+    line = np.linspace(-2.0, 3.0, 500_001)
+    width = line[1] - line[0]
+
+    def integral(y: np.ndarray) -> np.ndarray:
+        return np.concatenate([[0.0], np.cumsum((y[1:] + y[:-1]) / 2) * width])
+
+    critical = [-2.0, -1.0, 1 / 3, 1.0, 1.25, 2.0, 3.0]  # the knots, and where the curvature vanishes between them
+    tuned, lowest, steepest = [], [], 0.0
+    for tilt in tilts:
+        slope = tilt + integral(np.interp(line, knots, heights))
+        value = integral(slope)
+        w = start
+        for _ in range(3):
+            w = w - alpha * np.interp(w, line, slope)
+        tuned.append(np.interp(w, line, value))
+        f, df = np.interp(critical, line, value), np.interp(critical, line, slope)
+        bounds = [*f]
+        for i, (a, b) in enumerate(pairwise(critical)):
+            if df[i] < 0 < df[i + 1]:
+                bounds.append(max(f[i] + df[i] * (b - a), f[i + 1] - df[i + 1] * (b - a)))
+        assert len(bounds) > len(f) and min(bounds) <= value.min()
+        lowest.append(min(bounds))
+        steepest = max(steepest, np.abs(slope).max())
+    constants = {quantity: float(value) for quantity, value in family.constants().items()}
+    assert constants["objective_gap"] == pytest.approx(np.mean(tuned) - np.mean(lowest), rel=1e-6)
+    assert constants["gradient_cap"] == pytest.approx((1 + alpha * 3) ** 3 * steepest, rel=1e-6)
+    assert constants["local_hessian_lipschitz"] == 4.0 and constants["local_gradient_noise"] == 0.5
+    assert constants["local_gradient_heterogeneity"] == pytest.approx(0.35)
+
+
+def test_losses_without_a_minimum_have_no_finite_gap() -> None:
+    """A slope that is positive at the left end, or negative at the right one; between, F falls by 1/2 - 1/6."""
+    for tilt, gap in ((0.5, math.inf), (-0.5, 1 / 3), (-1.5, math.inf)):
+        family = MetaFamily(
+            {
+                "knots": torch.tensor([[[0.0, 1.0, 2.0]]]),
+                "curvatures": torch.tensor([[[0.0, 1.0, 0.0]]]),
+                "tilt": torch.tensor([[tilt]]),
+                "gradient_noise": torch.tensor([[0.0]]),
+                "alpha": torch.tensor([[0.1]]),
+                "start": torch.tensor([[0.0]]),
+            },
+            nu=0,
+        )
+        assert float(family.constants()["objective_gap"]) == pytest.approx(gap), tilt

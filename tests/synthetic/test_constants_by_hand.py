@@ -1,0 +1,481 @@
+"""Constants that are upper bounds, computed a second time from what their arguments say, with numpy and away from the presets.
+
+The conformance suite notices a bound that is too small where an adversary comes near it, and never one that is too large.
+"""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from fedco.synthetic.applications.agnostic_maml import AgnosticMAML
+from fedco.synthetic.applications.auprc import AveragePrecision
+from fedco.synthetic.applications.client_dro import ClientChi2, ClientKL
+from fedco.synthetic.applications.dro import RobustLoss
+from fedco.synthetic.applications.fairness import FairClassifier
+from fedco.synthetic.applications.federated_logistic import FederatedLogistic
+from fedco.synthetic.applications.invariant import InvariantLogistic
+from fedco.synthetic.applications.maml import FederatedMAML
+from fedco.synthetic.families.conditional import Conditional
+from fedco.synthetic.families.federated_bowl import FederatedBowl
+from fedco.synthetic.families.local_composite import LocalComposite
+from fedco.synthetic.families.meta import Meta
+from fedco.synthetic.families.shared_composite import SharedComposite
+
+T = torch.linspace(-25.0, 25.0, 40_001, dtype=torch.float64).requires_grad_()
+TANH_2 = 4 / (3 * math.sqrt(3))  # sup |tanh''|
+
+
+def suprema(function):
+    """sup |u'|, sup |u''| and the range of u on a grid."""
+    values = function(T)
+    (slope,) = torch.autograd.grad(values.sum(), T, create_graph=True)
+    (curvature,) = torch.autograd.grad(slope.sum(), T)
+    return (
+        float(slope.detach().abs().max()),
+        float(curvature.detach().abs().max()),
+        float(values.detach().min()),
+        float(values.detach().max()),
+    )
+
+
+def loss_of(instance):
+    if instance.loss == "sigmoid":
+        return lambda t: instance.M / (1 + torch.exp(t))
+    r = math.log(math.exp(instance.M) - 1)
+    return lambda t: torch.log1p(torch.exp(-r * torch.tanh(t / r)))
+
+
+def sizes(features):
+    """Per client root of the largest eigenvalue of the mean of a a^T, the same pooled, root mean square length, longest."""
+    a = features.numpy()
+    own = [math.sqrt(np.linalg.eigvalsh(rows.T @ rows / len(rows))[-1]) for rows in a]
+    flat = a.reshape(-1, a.shape[-1])
+    pooled = math.sqrt(np.linalg.eigvalsh(flat.T @ flat / len(flat))[-1])
+    lengths = np.sqrt((a**2).sum(-1))
+    return own, pooled, math.sqrt((lengths**2).mean(-1).max()), lengths.max()
+
+
+def apart(bounds):
+    """|J_k - mean J| <= sum over the others of (|J_k| + |J_l|)/K, for the worst k."""
+    K = len(bounds)
+    return max(sum((own + other) / K for i, other in enumerate(bounds) if i != k) for k, own in enumerate(bounds))
+
+
+def of_mean_map(u, instance):
+    slope, curvature, low, high = suprema(u)
+    own, _, square, longest = sizes(instance._data.features)
+    return {
+        "inner_lipschitz": slope * max(own),
+        "inner_mean_square_lipschitz": slope * max(own),
+        "inner_jacobian_mean_square": slope * square,
+        "inner_sample_lipschitz": slope * longest,
+        "inner_smoothness": curvature * max(own) ** 2,
+        "inner_sample_smoothness": curvature * longest**2,
+        "inner_jacobian_noise": slope * square,
+        "inner_value_noise": (high - low) / 2,
+        "inner_noise": max(slope * square, (high - low) / 2),
+        "inner_jacobian_heterogeneity": slope * apart(own),
+    }
+
+
+def of_extra(u, instance):
+    slope, curvature, _, _ = suprema(u)
+    own, _, square, _ = sizes(instance._data.features)
+    return {
+        "noncompositional_smoothness": curvature * max(own) ** 2,
+        "noncompositional_gradient_noise": slope * square,
+        "noncompositional_heterogeneity": slope * apart(own),
+    }
+
+
+def start_value(instance):
+    return float(instance.objective(instance.initial_point[None]))
+
+
+DATA = dict(clients=3, samples=7, dim=4, shift=0.7, seed=2, start=2.5)
+TABLE = dict(table="wine", clients=3, samples=6, dim=5, positives=0.4, shift=0.6, seed=1, start=1.5)
+LOGISTIC = dict(loss="logistic", M=1.9)
+
+
+def kl_over_samples(p):
+    loss, lam = loss_of(p), p.weight
+    low, _ = (math.exp(v / lam) for v in suprema(loss)[2:])
+    slope, _, smallest, _ = suprema(loss)
+    return of_mean_map(lambda t: torch.exp(loss(t) / lam), p) | {
+        "outer_lipschitz": lam / low,
+        "outer_smoothness": lam / low**2,
+        "gradient_cap": slope * sizes(p._data.features)[3],
+        "objective_gap": start_value(p) - smallest,
+    }
+
+
+def chi2_over_samples(p):
+    loss, lam = loss_of(p), p.weight
+    slope, _, smallest, largest = suprema(loss)
+    return {
+        **of_mean_map(loss, p),
+        **of_extra(lambda t: loss(t) + loss(t) ** 2 / (2 * lam), p),
+        "outer_lipschitz": largest / lam,
+        "outer_smoothness": 1 / lam,
+        "gradient_cap": (1 + p.M / lam) * slope * sizes(p._data.features)[1],
+        "objective_gap": start_value(p) - smallest,
+    }
+
+
+def kl_over_clients(p):
+    loss, gamma = loss_of(p), p.gamma
+    maps = of_mean_map(loss, p)
+    slope, _, smallest, largest = suprema(loss)
+    steepest = math.exp(largest / gamma) / gamma
+    return maps | {
+        **dict.fromkeys(("outer_lipschitz", "outer_mean_square_lipschitz", "outer_sample_lipschitz"), steepest),
+        **dict.fromkeys(("outer_smoothness", "outer_sample_smoothness"), steepest / gamma),
+        "outer_gradient_noise": 0.0,
+        "composite_noise": max(maps["inner_jacobian_noise"], maps["inner_value_noise"]),
+        "objective_smoothness": maps["inner_lipschitz"] ** 2 * steepest / gamma + steepest * maps["inner_smoothness"],
+        "gradient_cap": steepest * slope * sum(sizes(p._data.features)[0]) / p.clients,
+        "objective_gap": start_value(p) - math.exp(smallest / gamma),
+    }
+
+
+def chi2_over_clients(p):
+    loss, gamma = loss_of(p), p.gamma
+    maps = of_mean_map(loss, p)
+    slope, curvature, smallest, largest = suprema(loss)
+    own, _, square, _ = sizes(p._data.features)
+    top = 1 + p.M / gamma
+    return maps | {
+        "noncompositional_smoothness": max(own) ** 2 * (top * curvature + slope**2 / gamma),
+        "noncompositional_gradient_noise": top * slope * square,
+        "noncompositional_heterogeneity": top * slope * apart(own),
+        "outer_lipschitz": largest / gamma,
+        "outer_smoothness": 1 / gamma,
+        "gradient_cap": slope * max(own),
+        "objective_gap": start_value(p) - smallest,
+    }
+
+
+def fair(p):
+    slope, curvature, smallest, largest = suprema(loss_of(p))
+    features = p._data.features
+    own, pooled, _, _ = sizes(features)
+    features, (_, labels, held_out) = features.numpy(), p._dealt
+    positive, n = labels.numpy() > 0, p.samples
+    edges = np.quantile(held_out.numpy(), np.arange(1, p.groups) / p.groups)
+    group = np.searchsorted(edges, held_out.numpy(), side="left")
+    w = np.zeros((p.clients, n, p.groups))
+    for j in range(p.groups):
+        inside = positive & (group == j)
+        w[..., j] = p.clients * n * (inside / inside.sum() - positive / positive.sum())
+    lengths = np.sqrt((w**2).sum(-1))
+    spectral = [np.linalg.norm(each, 2) / math.sqrt(n) for each in w]
+    frobenius = [np.linalg.norm(each) / math.sqrt(n) for each in w]
+    of_value = largest * math.sqrt((lengths**2).mean(-1).max())
+    of_jacobian = slope * math.sqrt(((lengths**2) * (features**2).sum(-1)).mean(-1).max())
+    whole = np.linalg.norm(w.reshape(-1, p.groups), 2) / math.sqrt(p.clients * n)
+    return of_extra(loss_of(p), p) | {
+        "inner_lipschitz": slope * max(a * b for a, b in zip(spectral, own, strict=True)),
+        "inner_mean_square_lipschitz": slope * lengths.max() * max(own),
+        "inner_smoothness": curvature * lengths.max() * max(own) ** 2,
+        "inner_jacobian_noise": of_jacobian,
+        "inner_value_noise": of_value,
+        "inner_noise": max(of_jacobian, of_value),
+        "inner_jacobian_heterogeneity": slope * apart([a * b for a, b in zip(frobenius, own, strict=True)]),
+        "outer_lipschitz": p.rho,
+        "outer_smoothness": p.rho / p.width,
+        "gradient_cap": slope * pooled * (1 + p.rho * whole),
+        "objective_gap": start_value(p) - smallest,
+    }
+
+
+def average_precision(p):
+    rows, labels = (each.numpy() for each in p._data)
+    lengths = np.sqrt((rows**2).sum(-1))
+    own, longest = lengths[labels > 0].max(), lengths.max()
+    e, r = p.margin + 2 * p.saturation, p.saturation
+    low, high = (p.margin - 2 * r) ** 2, e**2
+    second = max(
+        np.mean([(1 + y) * (own + size) ** 2 for y, size in zip(*each, strict=True)])
+        for each in zip(labels, lengths, strict=True)
+    )
+    bent = TANH_2 / r * (own**2 + longest**2)
+    # |a| <= 3H/2, |a'| <= 1, |a''| <= 1/H; b <= 5/(4L), |b'| <= 1/L^2, |b''| <= 2/L^3
+    a, b = (3 * high / 2, 1, 1 / high), (5 / (4 * low), 1 / low**2, 2 / low**3)
+    outer_lipschitz = math.sqrt((a[1] * b[0]) ** 2 + (a[0] * b[1]) ** 2)
+    hessian = np.array([[a[2] * b[0], a[1] * b[1]], [a[1] * b[1], a[0] * b[2]]])
+    return {
+        "outer_sample_lipschitz": outer_lipschitz,
+        "outer_mean_square_lipschitz": outer_lipschitz,
+        "outer_sample_smoothness": np.linalg.norm(hessian),
+        "inner_jacobian_mean_square": 2 * e * math.sqrt(second),
+        "inner_sample_lipschitz": math.sqrt(2) * 2 * e * (own + longest),
+        "inner_sample_smoothness": math.sqrt(2) * (2 * (own + longest) ** 2 + 2 * e * bent),
+        "inner_value_noise": math.sqrt((high - low) ** 2 + high**2) / 2,
+        "gradient_cap": 2 * (own + longest) / (p.margin - 2 * r),
+        "objective_gap": start_value(p) + 1,
+    }
+
+
+def invariant(p):
+    a = p._data[0].numpy()
+    d, r = p.dim, p.saturation
+    size, shake = np.sqrt((a**2).sum(-1)).max(), p.sigma_2 * math.sqrt(d)
+    longest, square = size + shake, math.sqrt(size**2 + shake**2)
+    s = np.linspace(0, 3, 100_001)
+    slope = p.reg * math.sqrt(d * p.gamma) * (2 * s / (1 + s**2) ** 2).max()
+    return {
+        "outer_sample_lipschitz": math.sqrt(2),
+        "outer_mean_square_lipschitz": math.sqrt(2),
+        "outer_sample_smoothness": 1 / 4,
+        "inner_jacobian_mean_square": math.sqrt(square**2 + slope**2),
+        "inner_sample_lipschitz": math.sqrt(longest**2 + slope**2),
+        "inner_sample_smoothness": math.sqrt((TANH_2 * longest**2 / r) ** 2 + (2 * p.reg * p.gamma) ** 2),
+        "inner_value_noise": r,
+        "objective_smoothness": longest**2 * (1 / 4 + TANH_2 / r) + 2 * p.reg * p.gamma,
+        "gradient_cap": square + slope,
+        "objective_gap": start_value(p),
+    }
+
+
+def plain_logistic(p):
+    m = p._data.features.numpy()
+    own, pooled, _, longest = sizes(p._data.features)
+    means = m.mean(1)
+    scatter = [math.sqrt(((rows - mean) ** 2).sum(-1).mean()) for rows, mean in zip(m, means, strict=True)]
+    lengths = [math.sqrt((rows**2).sum(-1).mean()) for rows in m]
+    between = math.sqrt(((means - means.mean(0)) ** 2).sum(-1).mean())
+    found = {
+        "local_smoothness": max(own) ** 2 / 4 + p.ridge,
+        "objective_smoothness": pooled**2 / 4 + p.ridge,
+        "local_sample_smoothness": longest**2 / 4 + p.ridge,
+        "local_gradient_noise": max(a + b for a, b in zip(scatter, lengths, strict=True)) / 2,
+        "local_gradient_heterogeneity": (between + math.sqrt(np.mean(np.square(own)))) / 2,
+    }
+    if p.ridge > 0:
+        return found
+    return found | {
+        "local_gradient_bound": max(np.linalg.norm(mean) + size for mean, size in zip(means, own, strict=True)) / 2,
+        "local_sample_gradient_bound": longest,
+        "gradient_cap": (np.linalg.norm(m.mean((0, 1))) + pooled) / 2,
+    }
+
+
+def third(bowl):
+    """sup of the third derivative of bowl, ripples and client wave: B w^2 3 r (w^2 + r^2)^(-5/2) is largest at r = w/2."""
+    w = bowl.radial.lipschitz / bowl.radial.smoothness
+    of_bowl = bowl.radial.lipschitz * w**2 * 3 * (w / 2) * (w**2 + (w / 2) ** 2) ** -2.5
+    ripple, client = bowl.ripple, bowl.client_wave
+    return of_bowl + ripple.lipschitz * ripple.wavenumber**2 + client.lipschitz * client.wavenumber**2
+
+
+def least_loss(bowl, t):
+    """min over t of bowl(t) - Delta min(t, 1/p), from below the value of every client that has a tilt."""
+    A, w, delta, p = bowl.radial.lipschitz, bowl.radial.width, bowl.heterogeneity, bowl.client_wavenumber
+    return max(-delta / p, (A * (np.sqrt(w**2 + t**2) - w) - delta * t).min() if delta < A else -math.inf)
+
+
+def losses(p, lipschitz, smoothness, sigma_G, sigma_H, k):
+    """Of the local losses, whose gradient noise is sigma_G z cos, and Hessian noise sigma_H z sin, with |z| <= sqrt(k)."""
+    bowl, most = p._bowl, math.sqrt(k)
+    wave = sigma_H / sigma_G if sigma_G > 0 else 1.0
+    share = 1.0 if p.clients % 2 == 0 else math.sqrt((p.clients - 1) / p.clients)
+    return {
+        "local_gradient_bound": lipschitz,
+        "local_smoothness": smoothness,
+        "local_hessian_lipschitz": third(bowl),
+        "local_sample_gradient_bound": lipschitz + most * sigma_G,
+        "local_sample_smoothness": smoothness + most * sigma_H,
+        "local_sample_hessian_lipschitz": third(bowl) + most * sigma_H * wave,
+        "local_gradient_noise": sigma_G,
+        "local_hessian_noise": sigma_H,
+        "local_gradient_fourth_moment": k * sigma_G**4,
+        "local_hessian_fourth_moment": k * sigma_H**4,
+        "local_gradient_heterogeneity": share * bowl.heterogeneity,
+        "local_hessian_heterogeneity": share * bowl.heterogeneity * bowl.client_wavenumber,
+    }
+
+
+def gap_of_losses(p):
+    t = np.linspace(0, 400 * p._bowl.radial.width, 400_001)
+    share = (p.clients - p.clients % 2) / p.clients
+    return start_value(p) - share * least_loss(p._bowl, t)
+
+
+def meta(p):
+    L, B, alpha, nu, rho = p.L, p.B, p.alpha, p.nu, third(p._bowl)
+    growth = 1 + alpha * L
+    # the last gradient moves by L growth^nu; factor l by alpha rho growth^l, times the other nu - 1 factors and B
+    moved = sum(alpha * rho * growth**step * growth ** (nu - 1) * B for step in range(nu))
+    return losses(p, B, L, p.sigma_G, p.sigma_H, p.kurtosis) | {
+        "objective_smoothness": growth**nu * L * growth**nu + moved,
+        "gradient_cap": growth**nu * B,
+        "objective_gap": gap_of_losses(p),
+    }
+
+
+def maml(p):
+    lam, s, most, rho = p.lam, 1 + p.lam * p.L_1, math.sqrt(p.kurtosis), third(p._bowl)
+    d, wave = lam * p.sigma_2, p.sigma_2 / p.sigma_1
+    return losses(p, p.G, p.L_1, p.sigma_1, p.sigma_2, p.kurtosis) | {
+        "inner_lipschitz": s,
+        "inner_jacobian_mean_square": math.sqrt(s**2 + 2 * s * d / most + d**2),
+        "inner_mean_square_lipschitz": math.sqrt(s**2 + d**2),
+        "inner_sample_lipschitz": s + d * most,
+        "inner_smoothness": lam * rho,
+        "inner_sample_smoothness": lam * (rho + p.sigma_2 * wave * most),
+        "inner_jacobian_noise": d,
+        "inner_value_noise": lam * p.sigma_1,
+        "outer_lipschitz": p.G,
+        "outer_smoothness": p.L_1,
+        "outer_mean_square_lipschitz": math.sqrt(p.G**2 + p.sigma_1**2),
+        "outer_gradient_noise": p.sigma_1,
+        "outer_sample_lipschitz": p.G + p.sigma_1 * most,
+        "outer_sample_smoothness": p.L_1 + p.sigma_2 * most,
+        "composite_noise": max(d, lam * p.sigma_1, p.sigma_1),
+        "objective_smoothness": s**2 * p.L_1 + lam * rho * p.G,
+        "gradient_cap": s * p.G,
+        "objective_gap": gap_of_losses(p),
+    }
+
+
+def agnostic(p):
+    lam, G, L, most, rho = p.lam, p.G, p.L_1, math.sqrt(p.kurtosis), third(p._bowl)
+    s, d, wave = 1 + lam * L, lam * p.sigma_2, p.sigma_2 / p.sigma_1
+    values, weights = np.array([most, -most, 0.0]), np.array([0.5, 0.5, p.kurtosis - 1]) / p.kurtosis
+    turn = s + d * np.abs(values)  # |J_z|
+    moves = turn**2 * L + G * lam * (rho + p.sigma_2 * wave * np.abs(values))
+    steepest = math.exp(p.top / p.gamma) / p.gamma
+    maps = {
+        "inner_lipschitz": G * (weights @ turn),
+        "inner_jacobian_mean_square": G * math.sqrt(weights @ turn**2),
+        "inner_mean_square_lipschitz": G * math.sqrt(weights @ turn**2),
+        "inner_sample_lipschitz": G * turn.max(),
+        "inner_smoothness": weights @ moves,
+        "inner_sample_smoothness": moves.max(),
+        "inner_value_noise": G * lam * p.sigma_1,
+        "inner_jacobian_noise": G * d + turn.max() * L * lam * p.sigma_1,
+    }
+    t = np.linspace(0, 400 * p._bowl.radial.width, 400_001)
+    least = (p.clients - p.clients % 2) / p.clients * least_loss(p._bowl, t)
+    at_least = math.exp(least / p.gamma) if least > 0 else 1 + least / p.gamma  # linear below 0
+    return maps | {
+        **dict.fromkeys(("outer_lipschitz", "outer_mean_square_lipschitz", "outer_sample_lipschitz"), steepest),
+        **dict.fromkeys(("outer_smoothness", "outer_sample_smoothness"), steepest / p.gamma),
+        "outer_gradient_noise": 0.0,
+        "composite_noise": max(maps["inner_value_noise"], maps["inner_jacobian_noise"]),
+        "objective_smoothness": maps["inner_lipschitz"] ** 2 * steepest / p.gamma + steepest * maps["inner_smoothness"],
+        "gradient_cap": maps["inner_lipschitz"] * steepest,
+        "objective_gap": start_value(p) - at_least,
+    }
+
+
+CASES = {
+    "KL over samples": (kl_over_samples, RobustLoss(**DATA, M=1.6, weight=0.7)),
+    "KL over samples of a table": (kl_over_samples, RobustLoss(**TABLE, **LOGISTIC, weight=2.3)),
+    "chi-square over samples": (chi2_over_samples, RobustLoss(**DATA, penalty="chi2", M=1.6, weight=2.3)),
+    "KL over clients": (kl_over_clients, ClientKL(**DATA, M=1.6, gamma=0.7)),
+    "KL over clients, logistic": (kl_over_clients, ClientKL(**TABLE, **LOGISTIC, gamma=2.3)),
+    "chi-square over clients": (chi2_over_clients, ClientChi2(**DATA, M=1.6, gamma=2.3)),
+    "chi-square over clients, logistic": (chi2_over_clients, ClientChi2(**TABLE, **LOGISTIC, gamma=2.3)),
+    "two groups": (fair, FairClassifier(**{**TABLE, "table": "breast_cancer"}, rho=0.6, width=0.3)),
+    "three groups": (fair, FairClassifier(**{**TABLE, "samples": 8}, groups=3, rho=1.7, width=0.2, M=1.4)),
+    "average precision": (average_precision, AveragePrecision(**TABLE, margin=1.3, saturation=0.4)),
+    "invariance": (
+        invariant,
+        InvariantLogistic(clients=3, points=5, dim=3, sigma_2=0.4, saturation=1.7, reg=0.3, gamma=2.2, shift=0.5, seed=4),
+    ),
+    "logistic": (plain_logistic, FederatedLogistic(**DATA)),
+    "logistic with a ridge": (plain_logistic, FederatedLogistic(**TABLE, ridge=0.3)),
+    "fine-tuned twice": (
+        meta,
+        Meta(clients=5, dim=4, alpha=0.3, nu=2, B=1.3, L=0.8, sigma_G=0.4, sigma_H=0.3, kurtosis=3, Delta=0.5, start=3.0),
+    ),
+    "fine-tuned three times": (
+        meta,
+        Meta(clients=4, dim=2, alpha=0.7, nu=3, B=1.9, L=0.6, sigma_G=0.2, sigma_H=0.3, kurtosis=2, Delta=1.1, start=2.0),
+    ),
+    "MAML": (
+        maml,
+        FederatedMAML(
+            clients=3, dim=4, lam=0.7, G=1.7, L_1=0.6, sigma_1=0.3, sigma_2=0.5, kurtosis=2, Delta=0.4, start=3.0
+        ),
+    ),
+    "agnostic MAML": (
+        agnostic,
+        AgnosticMAML(
+            clients=3, dim=4, lam=0.7, G=1.7, L_1=0.6, sigma_1=0.3, sigma_2=0.5, kurtosis=2, Delta=0.4, gamma=1.7, top=2.6
+        ),
+    ),
+}  # fmt: skip
+GIVEN_ELSEWHERE = {"FederatedLogistic": {"objective_gap"}}
+"""Quantities that another test pins: the gap of a logistic loss needs its minimiser."""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_constant_is_what_its_argument_says(name):
+    by_hand, instance = CASES[name]
+    wanted = by_hand(instance)
+    found = {quantity: float(certificate.value) for quantity, certificate in instance.certificates.items()}
+    extra = {q for q in found if q.startswith("noncompositional_")} - wanted.keys()
+    assert not any(found[q] for q in extra)
+    assert found.keys() - extra - GIVEN_ELSEWHERE.get(type(instance).__name__, set()) == wanted.keys()
+    wrong = {
+        q: found[q] / wanted[q] if wanted[q] else found[q]
+        for q in wanted
+        if not math.isclose(found[q], wanted[q], rel_tol=2e-4, abs_tol=1e-12)
+    }
+    assert not wrong
+
+
+def wave_sum(map_):
+    """The mean map's Lipschitz constant of the Jacobian: ripples only, the client terms cancel."""
+    slope = map_.mean_lipschitz / ((1 + map_.ripple) * math.sqrt(map_.group))
+    return map_.ripple * slope * map_.wavenumber
+
+
+def test_whole_constants_of_the_families():
+    shared = SharedComposite(
+        clients=3, dim=6, inner_dim=2, B_f=1.3, L_f=0.4, B_g=1.7, L_g=0.2, B_h=0.7, L_h=0.6,
+        sigma_g=0.5, Delta_g=0.4, Delta_h=0.2, ripple=0.7, target=1.5, start=4.0,
+    )  # fmt: skip
+    c = {q: float(each.value) for q, each in shared.certificates.items()}
+    inner = math.sqrt(1.7**2 - 0.5**2)
+    steepest, bowl = inner - 0.4, shared._bowl
+    mean_h = bowl.radial.smoothness + bowl.ripple.lipschitz * bowl.ripple.wavenumber
+    wanted = mean_h + 1.3 * wave_sum(shared._map) + steepest**2 * 0.4
+    assert c["objective_smoothness"] == pytest.approx(wanted, rel=1e-12)
+    assert c["gradient_cap"] == pytest.approx(0.7 + 1.3 * steepest, rel=1e-12)
+    radius = np.linspace(0.0, 10.0, 200_001)
+    miss = np.maximum(1.5 * math.sqrt(2) - steepest * radius, 0)
+    w_f, w_h = 1.3 / 0.4, bowl.radial.lipschitz / bowl.radial.smoothness
+    below = 1.3 * (np.sqrt(w_f**2 + miss**2) - w_f) + bowl.radial.lipschitz * (np.sqrt(w_h**2 + radius**2) - w_h)
+    assert c["objective_gap"] == pytest.approx(start_value(shared) - below.min(), rel=1e-6)
+
+    local = LocalComposite(
+        clients=3, dim=6, inner_dim=2, C_f=1.4, C_g=1.6, L_f=0.3, L_g=0.2, sigma_f=0.6, sigma_g=0.4, delta_g=0.2,
+        Delta_g=0.3, spread=0.5, target=-1.2, start=3.0,
+    )  # fmt: skip
+    c = {q: float(each.value) for q, each in local.certificates.items()}
+    B, steepest = math.sqrt(1.4**2 - 0.6**2), c["inner_lipschitz"]
+    assert c["objective_smoothness"] == pytest.approx(steepest**2 * 0.3 + B * 0.2, rel=1e-12)
+    assert c["gradient_cap"] == pytest.approx(B * (steepest - 0.3 + 0.3 * 2 / 3), rel=1e-12)
+    assert c["composite_noise"] == pytest.approx(0.6, rel=1e-12)
+
+    given = Conditional(
+        clients=2, dim=6, inner_dim=2, outer_support=3, L_f=1.4, S_f=0.3, L_g=1.6, S_g=0.9, sigma_g=0.5,
+        jacobian_noise=0.4, Delta=0.3, spread=0.5, clients_differ=True, target=1.2, start=3.0,
+    )  # fmt: skip
+    c = {q: float(each.value) for q, each in given.certificates.items()}
+    steepest, curvature = given._map.lipschitz, 0.9 - 0.4 * 0.4 / 0.5
+    assert c["objective_smoothness"] == pytest.approx(steepest**2 * 0.3 + 1.4 * curvature, rel=1e-12)
+    assert c["gradient_cap"] == pytest.approx(1.4 * steepest, rel=1e-12)
+    assert c["objective_gap"] == start_value(given)
+
+    plain = FederatedBowl(clients=5, dim=4, G=1.3, L=0.8, sigma=0.4, kurtosis=3, noise_wavenumber=1.7, Delta=0.5)
+    c = {q: float(each.value) for q, each in plain.certificates.items()}
+    wanted = {q: v for q, v in losses(plain, 1.3, 0.8, 0.4, 0.4 * 1.7, 3).items() if "hessian" not in q}
+    bowl = plain._bowl
+    wanted["objective_smoothness"] = bowl.radial.smoothness + bowl.ripple.lipschitz * bowl.ripple.wavenumber
+    wanted |= {"gradient_cap": 1.3 - 0.5, "objective_gap": start_value(plain)}
+    assert c == pytest.approx(wanted, rel=1e-12)
