@@ -98,7 +98,7 @@ def _tuned_stress_and_edge(outer: bool) -> tuple[Instance, ...]:
         Instance(
             "local_noisy",
             hyper(R(1, 200), 16, 64),
-            "start at rest, rounds of 16: noise and drift make the bound",
+            f"start {'at' if outer else 'near'} rest, rounds of 16: noise and drift make the bound",
             rest,
             (160, 320),
             "stress",

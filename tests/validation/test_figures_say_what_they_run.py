@@ -1,0 +1,390 @@
+"""Figures run what their pages, their controls and the names of their curves say: nothing is run, what would be is written down."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from fedco.validation.experiments.datasets import images
+from fedco.validation.experiments.figures import MORE_SEEDS, Measured, Setup
+from fedco.validation.experiments.reproduce import figures
+
+pytest.importorskip("sklearn")
+RUN = {name: f for name, f in figures().items() if f.measure is not None and name != "feddro/figure_6"}
+"""Figure 6 of FedDRO is a certified trajectory, which other tests run."""
+LONG = 10
+
+
+once = cache(images)
+"""The digits are read and split for the first figure."""
+
+
+class Planned:
+    """What a figure would run: its curves, and the grids of its tunings, with their problems."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, key: str, setup: Setup) -> None:
+        self.setup, self.curves, self.tunings = setup, [], []
+        module = sys.modules[f"fedco.validation.papers.{key}.experiments"]
+        monkeypatch.setattr(module, "tuned", self._tuned, raising=False)
+        monkeypatch.setattr(module, "curve", self._curve, raising=False)
+        if key == "local_scgdm":
+            monkeypatch.setattr(module, "drive", self._drive)
+        monkeypatch.setattr(module, "images", once, raising=False)
+        if hasattr(module, "omniglot"):
+            monkeypatch.setattr(module, "omniglot", drawn)
+
+    def _tuned(self, setup, owner, settings, grid, problem, T, metric, *, larger):
+        best = {name: values[0] for name, values in grid.items()}
+        method = owner(**settings, **best)
+        self.tunings.append(
+            SimpleNamespace(method=method, grid=grid, problem=problem, T=T, metric=metric, larger=larger)
+        )
+        return method, best
+
+    def _curve(self, setup, name, method, problem, T, metrics, *, panel="", period=1, records=40):
+        self.curves.append(
+            SimpleNamespace(
+                panel=panel, name=name, method=method, problem=problem, T=T, period=period, records=records, setup=setup
+            )
+        )
+        return Measured(panel, name, range(LONG), {metric: np.zeros((8, LONG)) for metric in metrics})
+
+    def _drive(self, method, problem, *, steps, seeds):
+        self.curves.append(
+            SimpleNamespace(
+                panel="", name=None, method=method, problem=problem, T=steps, period=1, records=40, setup=self.setup
+            )
+        )
+        return SimpleNamespace(state=SimpleNamespace(average=problem.initial_point.expand(seeds, -1)))
+
+    @property
+    def words(self) -> set[str]:
+        """The numbers of all curves and tunings, each in words."""
+        found: set[str] = set()
+        for each in self.curves:
+            found |= _of_method(each.method) | _of_problem(each.problem)
+            found |= {f"{each.T} steps", f"{each.T // each.period} rounds", f"{each.records} records"}
+        for each in self.tunings:
+            found |= _of_method(each.method) | _of_problem(each.problem)
+            found |= {f"{name} in {' '.join(f'{v:g}' for v in values)}" for name, values in each.grid.items()}
+        return found
+
+
+def _of_method(method) -> set[str]:
+    numbers = {n: v for n, v in method.hyperparameters().items() if isinstance(v, (int, float))}
+    return {f"{name}={value:.10g}" for name, value in numbers.items()}
+
+
+NAMES = (
+    "gamma",
+    "unseen",
+    "test",
+    "nu",
+    "alpha",
+    "lam",
+    "weight",
+    "ways",
+    "shots",
+    "drawn",
+    "tune_steps",
+    "tune_rate",
+    "level",
+)
+
+
+def _of_problem(problem) -> set[str]:
+    words = {f"{problem.clients} clients", f"dim={problem.dim}"}
+    words |= {f"{n}={getattr(problem, n):g}" for n in NAMES if isinstance(getattr(problem, n, None), (int, float))}
+    parts = getattr(problem, "parts", None)
+    if parts is None or not hasattr(parts, "train"):
+        return words
+    labels, counts = parts.train.targets, parts.train.counts.tolist()
+    words |= {f"{count} images" for count in counts} | {f"{count} test images" for count in parts.test.counts.tolist()}
+    own = torch.stack([torch.bincount(labels[k, : counts[k]], minlength=10) for k in range(len(counts))])
+    words |= {f"rho={round(float(own[0, 0] / counts[0]), 2):g}", f"rare class {int(own[:, 0].sum())}"}
+    words |= {f"{int((own > 0).sum(1).max())} classes at most"}
+    linear = [part for part in parts.flat.model.modules() if isinstance(part, torch.nn.Linear)]
+    return words | {f"hidden {' '.join(str(part.out_features) for part in linear[:-1])}"}
+
+
+def drawn(folder, side):
+    """Omniglot with four alphabets of ten characters, blank; its sizes are those of the test below."""
+    names = tuple(name for name in ("Arcadian", "Greek", "Runic", "Tagalog") for _ in range(10))
+    return SimpleNamespace(pixels=torch.zeros(len(names), 20, side * side, dtype=torch.float64), alphabets=names)
+
+
+KEPT: dict[object, Planned] = {}
+
+
+def plan(name, measure=None, **options) -> Planned:
+    """What a figure, or a control of it, would run; planned once."""
+    figure = RUN[name]
+    key = (measure or figure.measure, *options.items())
+    if key not in KEPT:
+        setup = Setup(data="images" if figure.source == "omniglot" else None, **options)
+        with pytest.MonkeyPatch.context() as patch:
+            planned = Planned(patch, name.partition("/")[0], setup)
+            planned.made = (measure or figure.measure)(setup)
+        KEPT[key] = planned
+    return KEPT[key]
+
+
+def value_of(each, name: str):
+    """What a run has under the name that its curve gives it."""
+    if name == "C":
+        return each.problem.clients
+    found = getattr(each.problem, name, None) if name == "gamma" else None
+    return getattr(each.method, name, found) if found is None else found
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_a_figure_has_the_curves_of_its_orderings_and_names_them_after_what_runs(name):
+    planned = plan(name)
+    values = {curve.key: curve.values for curve in planned.made.curves}
+    for ordering in RUN[name].orderings:
+        assert ordering.metric in values[ordering.better] and ordering.metric in values[ordering.worse]
+        assert ordering.better != ordering.worse
+    assert all(metric in next(iter(values.values())) for metric in RUN[name].metrics)
+    assert len(values) == len(planned.made.curves)
+    for each in planned.curves:
+        for symbol, text in re.findall(r"\b([A-Za-z]+)=([\d.]+)", f"{each.panel} {each.name}"):
+            if symbol != "rho":
+                assert value_of(each, symbol) == float(text), (each.panel, each.name)
+
+
+CONTROLS = {
+    (name.partition("/")[0], control.change): (name, control)
+    for name, figure in RUN.items()
+    for ordering in figure.orderings
+    for control in ordering.controls
+}
+
+
+def test_every_control_is_about_two_curves_that_it_runs():
+    """Also where it is the figure's own run once more."""
+    for name, figure in RUN.items():
+        for ordering in figure.orderings:
+            for control in ordering.controls:
+                found = {curve.key: curve.values for curve in plan(name, control.measure).made.curves}
+                assert control.ordering.metric in found[control.ordering.better]
+                assert control.ordering.metric in found[control.ordering.worse]
+                assert control.ordering.better != control.ordering.worse
+
+
+DEFAULT = {
+    "comfedl/figure_2": ["1000 images", "20 images", "10 clients", "b=10", "60 rounds", "tau=1", "tau=5", "tau=10",
+                        "gamma=0.1", "gamma=2"],
+    "comfedl/figure_3": ["1000 images", "20 images", "10 clients", "b=10", "60 rounds", "eta=0.001", "gamma=0.08",
+                        "q=0.2", "gamma=0.5", "tau=5"],
+    "comfedl/figure_4": ["hidden 16", "b=10", "b_1=10", "40 rounds", "lam=0.1", "tune_rate=0.1", "tune_steps=1", "rho=0.28"],
+    "comfedl/figure_5": ["hidden 16", "tau=1", "tau=3", "tau=5", "eta=0.2", "40 rounds"],
+    "comfedl/figure_6": ["rho=0.1", "rho=0.28", "rho=0.64", "rho=0.91", "eta=0.2", "b=10", "tau=5"],
+    "comfedl/figure_7": ["gamma=0.5", "lam=0.1", "40 rounds"],
+    "comfedl/figure_8": ["gamma=0.25", "gamma=0.5", "gamma=1", "gamma=2", "40 rounds"],
+    "fcsg/figure_1": ["2000 steps", "test=5000", "m=1", "m=10", "m=100", "q=50", "alpha in 0.01 0.005 0.001",
+                        "beta in 0.001 0.01 0.1 0.5 0.9"],
+    "fcsg/figure_2": ["40 steps", "drawn=1", "shots=1", "ways=5", "alpha in 0.1 0.05", "eta in 0.1 0.05"],
+    "fcsg/figure_3": ["40 steps", "drawn=1", "shots=5", "ways=5", "m=5"],
+    "fcsg/table_2": ["8 clients", "q=10", "tau=10", "b=2", "m=16", "b=34", "stage=80", "prox=0.002", "hidden 16"],
+    "feddro/figure_1": ["8 clients", "b=16", "rare class 20", "beta=0.5", "weight=1", "I=1"],
+    "feddro/figure_2": ["8 clients", "b=16", "rare class 20", "beta=0.5", "eta=0.1", "I=1", "I=4", "I=16"],
+    "feddro/figure_3": ["8 clients", "b=16", "rare class 20", "beta=0.5", "weight=1", "eta=0.1", "I=16"],
+    "feddro/figure_5": ["b=16", "eta=0.1", "1 clients", "2 clients", "3 clients", "4 clients"],
+    "local_scgdm/figure_1": ["800 steps", "unseen=100", "eta=0.01", "p=5"],
+    "local_scgdm/figure_2": ["800 steps", "unseen=100", "eta=0.01", "gamma=0.7", "gamma=0.9", "gamma=1", "alpha=0.8",
+                        "alpha=1", "p=5", "dim=121"],
+    "local_scgdm/figure_3": ["800 steps", "gamma=0.3", "gamma=0.5", "gamma=0.7", "gamma=0.9", "alpha=0.8"],
+    "local_scgdm/figure_4": ["800 steps", "p=1", "p=5", "p=10", "p=20", "gamma=0.7", "alpha=0.8"],
+    "local_scgdm/figure_5": ["800 steps", "alpha=0.5", "alpha=0.7", "alpha=0.8", "alpha=0.9", "gamma=0.7"],
+    "local_scgdm/figure_6": ["40 steps", "drawn=1", "shots=1", "shots=5", "ways=5", "eta=0.1", "gamma=0.99", "gamma=1",
+                        "alpha=0.9", "alpha=1"],
+    "local_scgdm/figure_7": ["40 steps", "drawn=1", "ways=20"],
+    "meta_fl/figure_1": ["20 clients", "40 images", "10 test images", "hidden 16", "30 rounds", "tau=4", "nu=3", "alpha=0.01", "m=4"],
+}  # fmt: skip
+"""What the page of a figure says of its default size, in its differences and its title, read there once more."""
+FULL = {
+    "comfedl/figure_2": ["500 rounds"],
+    "fcsg/figure_1": ["10000 steps", "test=50000"],
+    "fcsg/figure_2": ["5000 steps", "drawn=4", "alpha in 0.1 0.05 0.01", "beta in 0.1 0.5 0.9"],
+    "feddro/figure_2": ["I=32", "I=64"],
+    "local_scgdm/figure_2": ["20000 steps", "unseen=600"],
+    "local_scgdm/figure_6": ["5000 steps", "drawn=4"],
+    "meta_fl/figure_1": ["500 rounds"],
+}
+"""The same of `--full`, where it is not in the list of the papers' sizes."""
+
+
+@pytest.mark.parametrize("name", DEFAULT)
+def test_the_default_sizes_are_those_of_the_page(name):
+    assert {*DEFAULT[name]} - plan(name).words == set()
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_the_full_sizes_are_those_of_the_page(name):
+    assert {*FULL[name]} - plan(name, full=True).words == set()
+
+
+CHANGES = {
+    "comfedl: with L = 1e-06 instead of 1/eta": ["L=1e-06", "eta=1", "q=0.2"],
+    "comfedl: with the baselines' steps multiplied": ["eta=0.2", "eta=0.001", "gamma=0.08"],
+    "comfedl: where nine tenths": ["rho=0.9", "100 images"],
+    "comfedl: with one step size for all methods": ["eta=0.001"],
+    "comfedl: with rho = 0.91": ["rho=0.91", "eta in 0.05 0.2 0.8"],
+    "comfedl: with one step size for both, 0.003": ["eta=0.003", "level=0"],
+    "comfedl: with a finer grid of step sizes, 0.0125 to 1.6": ["eta in 0.0125 0.05 0.1 0.2 0.4 0.8 1.6", "40 rounds"],
+    "comfedl: with four times as many rounds": ["160 rounds"],
+    "comfedl: with one step size for all penalties, as the paper has": ["eta=0.2", "gamma=0.25", "gamma=2"],
+    "fcsg: with the step 0.01 for both": ["alpha=0.01", "beta=0.01", "40 rounds", "40 records", "m=1", "q=50"],
+    "fcsg: with 8 positive examples and 32 partners": ["b=8", "m=32", "b=264"],
+    "fcsg: with 2 examples a step for FedAvg": ["b=2", "b=34", "m=16"],
+    "fcsg: with one step size for all methods, 0.01": ["alpha=0.01", "eta=0.01", "b=34", "m=16", "stage=80", "q=10"],
+    "meta_fl: with the Dirichlet parameter 0.3": ["20 clients"],
+    "feddro: with batches of 2 instead of 16, which": ["b=2", "rare class 20"],
+    "feddro: with batches of 2 instead of 16, so": ["b=2", "4 clients"],
+    "feddro: with 5 images of each rare class": ["rare class 5", "b=16"],
+    "feddro: with lambda = 5": ["weight=5", "rare class 20"],
+    "feddro: with I = 4 and the step 0.1": ["I=4", "eta=0.1", "tau=20"],
+    "local_scgdm: with the step 0.02": ["eta=0.02", "eta=0.01"],
+    "local_scgdm: with the step 0.03": ["eta=0.03", "eta=0.01"],
+    "local_scgdm: with gamma as the weight of the old": ["gamma=0.7", "gamma=0.1", "eta=0.01"],
+    "local_scgdm: with the step 0.05 instead of 0.01": ["eta=0.05", "800 steps"],
+    "local_scgdm: with five times as many steps": ["eta=0.01", "4000 steps"],
+    "local_scgdm: with the whole new gradient": ["eta=0.002", "eta=0.005", "eta=0.01", "alpha=0.5", "gamma=0.7"],
+}
+"""What a control says that it changes, and the numbers that this means."""
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_control_changes_what_it_says(change):
+    key, _, words = change.partition(": ")
+    (name, control) = next(found for (of, text), found in CONTROLS.items() if of == key and text.startswith(words))
+    assert {*CHANGES[change]} - plan(name, control.measure).words == set()
+
+
+def test_every_control_is_listed_above():
+    others = {"comfedl: with one step size for all penalties and the exponential", "fcsg: with normal noise"}
+    for key, change in CONTROLS:
+        assert change == MORE_SEEDS or any(f"{key}: {change}".startswith(each) for each in (*CHANGES, *others)), change
+
+
+def test_a_control_with_more_seeds_runs_what_the_figure_runs():
+    for name, control in (found for (_, change), found in CONTROLS.items() if change == MORE_SEEDS):
+        assert plan(name, control.measure).words == plan(name).words
+
+
+def test_one_step_for_all_penalties_is_a_tenth_at_the_smallest_with_its_factor():
+    """The factor exp(loss/gamma)/gamma is 10^(1/gamma)/gamma at a loss of log 10; nothing divides the exponential."""
+    figure = RUN["comfedl/figure_2"]
+    measures = {control.measure for ordering in figure.orderings for control in ordering.controls}
+    steps = set()
+    for measure in measures:
+        planned = plan("comfedl/figure_2", measure)
+        assert {each.problem.level for each in planned.curves} == {0.0}
+        (eta,) = {each.method.eta for each in planned.curves}
+        small = min(each.problem.gamma for each in planned.curves)
+        assert eta * 10 ** (1 / small) / small == pytest.approx(0.1)
+        steps.add(small)
+    assert steps == {0.1, 0.2}
+
+
+def test_momentum_that_adds_whole_gradients_weighs_the_old_by_alpha():
+    """m <- alpha m + z with step s is m <- alpha m + (1 - alpha) z with step s / (1 - alpha)."""
+    _, control = CONTROLS["local_scgdm", next(change for _, change in CONTROLS if "whole new gradient" in change)]
+    for each in plan("local_scgdm/figure_5", control.measure).curves:
+        old = float(each.name.partition("=")[2])
+        assert each.method.alpha == pytest.approx(1 - old) and each.method.eta == pytest.approx(0.001 / (1 - old))
+
+
+def test_the_weight_of_the_old_inner_state_is_what_the_new_one_leaves():
+    _, control = CONTROLS["local_scgdm", next(change for _, change in CONTROLS if "weight of the old" in change)]
+    for each in plan("local_scgdm/figure_3", control.measure).curves:
+        assert each.method.gamma == pytest.approx(1 - float(each.name.partition("=")[2]))
+
+
+def test_noise_on_every_pixel_is_of_deviation_one_half():
+    _, control = CONTROLS["fcsg", next(change for _, change in CONTROLS if "normal noise" in change)]
+    noisy, plain = (plan("fcsg/table_2", measure).curves[0].problem.parts for measure in (control.measure, None))
+    for split in ("train", "test"):
+        moved = getattr(noisy, split).inputs - getattr(plain, split).inputs
+        assert float(moved.std()) == pytest.approx(0.5, rel=0.05) and abs(float(moved.mean())) < 0.02
+
+
+def test_dirichlet_shares_of_three_tenths_give_agents_several_classes():
+    _, control = CONTROLS["meta_fl", next(change for _, change in CONTROLS if "Dirichlet" in change)]
+    mixed, plain = (
+        plan("meta_fl/figure_1", measure).curves[0].problem.parts.train for measure in (control.measure, None)
+    )
+    numbers = [
+        [len(set(row[:n].tolist())) for row, n in zip(of.targets, of.counts.tolist(), strict=True)]
+        for of in (mixed, plain)
+    ]
+    assert np.mean(numbers[0]) > 3 and np.mean(numbers[1]) < 2
+
+
+def test_tuning_asks_for_the_metric_of_the_figure_and_the_right_end_of_it():
+    """The larger accuracy, the smaller loss; on runs that are no longer than those of the figure."""
+    for name in (
+        "comfedl/figure_3",
+        "comfedl/figure_8",
+        "fcsg/figure_1",
+        "fcsg/figure_2",
+        "fcsg/table_2",
+        "feddro/figure_3",
+        "meta_fl/figure_1",
+    ):
+        planned = plan(name)
+        assert planned.tunings
+        for each in planned.tunings:
+            assert each.larger == ("loss" not in each.metric)
+            assert 20 <= each.T <= max(run.T for run in planned.curves)
+
+
+def test_negative_and_positive_classes_are_dealt_out_alike():
+    """Of the positive classes a fifth is kept, and every client has as many as any other."""
+    (parts,) = {id(e.problem.parts): e.problem.parts for e in plan("fcsg/table_2").curves if e.name == "FCSG"}.values()
+    labels = [row[:n] for row, n in zip(parts.train.targets, parts.train.counts.tolist(), strict=True)]
+    positive, negative = ([int((own == sign).sum()) for own in labels] for sign in (1, 0))
+    assert max(positive) == min(positive) and max(negative) == min(negative)
+    assert sum(positive) / sum(negative) == pytest.approx(0.2, abs=0.01)
+    held = torch.cat([row[:n] for row, n in zip(parts.test.targets, parts.test.counts.tolist(), strict=True)])
+    assert 0.4 < float(held.double().mean()) < 0.6
+
+
+def test_the_swing_of_an_accuracy_is_its_mean_move_in_the_second_half():
+    from fedco.validation.papers.fcsg.experiments import _with_swing
+
+    values = np.array([[0.0, 9.0, 0.1, 0.3, 0.2, 0.2], [5.0, 5.0, 1.0, 1.0, 1.0, 0.4]])
+    made = _with_swing(Measured("p", "n", range(6), {"accuracy": values}, "rounds"))
+    np.testing.assert_allclose(made.values["swing of accuracy"], [[0.05] * 6, [0.3] * 6])
+    assert made.values["accuracy"] is values and (made.panel, made.name, made.over) == ("p", "n", "rounds")
+
+
+def test_fitted_curves_have_their_mean_squared_error():
+    """Beside the sine itself, which is off by nothing, on the interval of the data."""
+    made = plan("local_scgdm/figure_1", seeds=2).made
+    truth = made.curves[-1]
+    inputs = np.array(truth.times)
+    assert inputs[0] == -5 and inputs[-1] == 5
+    np.testing.assert_allclose(truth.values["value"], [2.5 * np.sin(inputs + 1.5 * math.pi / 5)] * 2)
+    assert not truth.values["squared error"].any()
+    for curve in made.curves[:-1]:
+        error = ((curve.values["value"] - truth.values["value"]) ** 2).mean(1, keepdims=True)
+        np.testing.assert_allclose(curve.values["squared error"], np.repeat(error, len(inputs), axis=1))
+
+
+def test_characters_are_dealt_out_to_train_and_to_test():
+    """FCSG: at random, 1028 and 423 of 1623 to train and test. Local-SCGDM: whole alphabets, 33 and 12 of 50, turned four times."""
+    (problem,) = {e.problem for e in plan("fcsg/figure_2").curves}
+    owned, held = [set(rows.tolist()) for rows in problem.owned], set(problem.held.tolist())
+    assert len(held) == 40 * 423 // 1623 and sum(map(len, owned)) == 40 * 1028 // 1623
+    assert len(owned) == 5 and all(not own & held and len(own) == 5 for own in owned)
+    assert len(set().union(*owned)) == 25
+    problem = plan("local_scgdm/figure_6").curves[0].problem
+    assert [rows.tolist() for rows in problem.owned] == [[*range(40)], [*range(40, 80)]]
+    assert problem.held.tolist() == [*range(160)][-40:]

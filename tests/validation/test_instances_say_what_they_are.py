@@ -1,0 +1,200 @@
+"""What an instance or a sweep says of itself in words is so: its start, its noise, its clients, its rounds."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+import pytest
+from fedco import theorem
+from fedco.validation.runs.registry import complexities, recipe_for, recipes, sweeps
+
+INSTANCES = [
+    pytest.param(name, recipe_for(name).label, instance.why, [instance], id=f"{name}-{k}")
+    for name, recipe in recipes().items()
+    for k, instance in enumerate(recipe.instances)
+]
+SWEEPS = [
+    pytest.param(name, sweep.label, sweep.why, [point for point, _ in sweep.points], id=f"{name}-{sweep.over}-{k}")
+    for k, (name, sweep) in enumerate(
+        [(name, sweep) for name, found in sweeps().items() for sweep in found] + [*complexities().items()]
+    )
+]
+SHARES = {"half": Fraction(1, 2), "a quarter": Fraction(1, 4), "one client of 16": Fraction(1, 16)}
+NOISES = (
+    "inner_value_noise",
+    "inner_jacobian_noise",
+    "outer_gradient_noise",
+    "noncompositional_gradient_noise",
+    "local_gradient_noise",
+)
+DIFFERENCES = (
+    "inner_jacobian_heterogeneity",
+    "noncompositional_heterogeneity",
+    "local_gradient_heterogeneity",
+    "local_hessian_heterogeneity",
+)
+
+
+class Told:
+    """An instance with what its words are compared with."""
+
+    def __init__(self, name, label, instance) -> None:
+        self.instance, self.problem = instance, instance.made()
+        self.named = {b.quantity.name: n for n, b in theorem(name).symbols(label).items()}
+        self.hyper = instance.hyperparameters
+
+    def value(self, quantity):
+        return self.hyper.get(self.named.get(quantity))
+
+    def certified(self, names) -> list[float]:
+        known = self.problem.certificates
+        return [float(known[name].value) for name in names if name in known]
+
+    @property
+    def slope(self) -> float:
+        """The size of the gradient at the start."""
+        return float(self.problem.gradient(self.problem.initial_point[None]).norm())
+
+
+def _period(told, match):
+    return told.value("communication_period") == int(match[1])
+
+
+def _one_step(told, match):
+    return told.value("communication_period") == 1
+
+
+def _local_steps(told, match):
+    return told.value("communication_period") in (2, 3) or told.instance.case == "schedule"
+
+
+def _some_of(told, match):
+    part = told.hyper["m"] if "m" in told.hyper else told.value("participation") * told.problem.clients
+    return (part, told.problem.clients) == (int(match[1]), int(match[2]))
+
+
+def _share(told, match):
+    return told.value("participation") == SHARES[match[1]]
+
+
+def _batch(told, match):
+    return told.value("batch_size") == int(match[1])
+
+
+def _one_inner(told, match):
+    return told.hyper["m"] == 1
+
+
+def _at_rest(told, match):
+    return told.slope < 0.01
+
+
+def _near_rest(told, match):
+    return told.slope < 0.21
+
+
+def _far(told, match):
+    return told.slope > 0.3
+
+
+def _equal(told, match):
+    return not any(told.certified(DIFFERENCES))
+
+
+def _differ(told, match):
+    return any(told.certified(DIFFERENCES))
+
+
+def _all_noisy(told, match):
+    return all(told.certified(NOISES))
+
+
+def _no_noise(told, match):
+    return not any(told.certified(NOISES))
+
+
+def _only_h(told, match):
+    return not any(told.certified(NOISES[:3])) and all(told.certified(NOISES[3:4]))
+
+
+def _only_g(told, match):
+    return not any(told.certified(NOISES[2:])) and all(told.certified(NOISES[:2]))
+
+
+def _large(told, match):
+    return min(told.certified(NOISES[:1]) or told.certified(NOISES[4:])) >= 0.3
+
+
+def _tuned_steps(told, match):
+    return told.problem.nu == int(match[1])
+
+
+def _two_rounds(told, match):
+    return 2 * told.value("communication_period") == told.instance.horizons[0]
+
+
+def _noise_alone(told, match):
+    return _equal(told, match) and any(told.certified(NOISES))
+
+
+PHRASES = {
+    r"rounds of (\d+)": _period,
+    r"\bI = (1)\b|communication at every step|one local step": _one_step,
+    r"own, local steps": _local_steps,
+    r"\b(\d) of (\d) clients in a round": _some_of,
+    r"(half|a quarter) of the clients": _share,
+    r"(one client of 16) in a round": _share,
+    r"everybody takes part|, all clients": lambda told, m: told.value("participation") == 1,
+    r"batches of (\d+)": _batch,
+    r"one inner sample": _one_inner,
+    r"\b(\d+) clients$|(?<!of )\b(\d+) clients:|\b(32) clients": lambda told, m: (
+        told.problem.clients == int(m[1] or m[2] or m[3])
+    ),
+    r"one client$|one client,|\b1 client,": lambda told, m: told.problem.clients == 1,
+    r"start at rest": _at_rest,
+    r"near rest": _near_rest,
+    r"far start": _far,
+    r"equal clients|one task": _equal,
+    r"^clients differ|: clients differ|tasks differ": _differ,
+    r"all oracles noisy|the three noises": _all_noisy,
+    r"no noise": _no_noise,
+    r"only noise is that of grad h": _only_h,
+    r"only noise is that of g;": _only_g,
+    r"noise as large as the signal|large noise|large inner noise|inner noise of half": _large,
+    r"noise only": _noise_alone,
+    r"(\d) fine-tuning steps": _tuned_steps,
+    r"tau = T / 2": _two_rounds,
+    r"start at distance (0\.5) beyond 0": lambda told, m: told.instance.parameters["start"] == float(m[1]),
+}
+
+
+@pytest.mark.parametrize(("name", "label", "why", "instances"), [*INSTANCES, *SWEEPS])
+def test_the_words_are_so(name, label, why, instances):
+    for instance in instances[:: max(1, len(instances) - 1)]:  # the first one and the last
+        told = Told(name, label, instance)
+        for phrase, is_so in PHRASES.items():
+            if match := re.search(phrase, why):
+                assert is_so(told, match), (phrase, why, instance.name)
+
+
+def test_every_phrase_is_said_somewhere():
+    said = [case.values[2] for case in (*INSTANCES, *SWEEPS)]
+    for phrase in PHRASES:
+        assert any(re.search(phrase, why) for why in said), phrase
+
+
+@pytest.mark.parametrize(("name", "label", "why", "instances"), SWEEPS)
+def test_what_is_said_to_move_along_moves_in_proportion(name, label, why, instances):
+    """Along a sweep of a noise the parameter of the other one; along one of a batch size every batch."""
+    moved = {}
+    for part in ("parameters", "hyperparameters"):
+        for key in getattr(instances[0], part):
+            values = [getattr(instance, part)[key] for instance in instances]
+            if len({*values}) > 1:
+                moved[key] = values
+    if re.search("moves? along|at one level", why) and not name.endswith("_FO"):
+        assert len(moved) >= 2
+        first, *others = moved.values()
+        for other in others:
+            assert [float(a / other[0]) for a in other] == pytest.approx([float(a / first[0]) for a in first])
