@@ -273,4 +273,36 @@ def lost_sum() -> Case:
     )
 
 
+@refutes(
+    "acc_fcsg_m.lemma_d_3",
+    "acc_fcsg_m.first_block",
+    grade="reading",
+    alternatives={"u_1 is averaged before the first step, which line 2 of Algorithm 2 does not say": "not refuted"},
+)
+def first_block() -> Case:
+    """Two noiseless linear clients, F_1 = x and F_2 = -x: until the first communication their estimates stay 1 and -1."""
+    N, q, b = 2, 3, 10
+    known = lab.constants(1, 1, 1)
+    alpha, beta, _ = proof_parameters(known, q, b, N)
+    path = lab.run("acc_fcsg_m", [lambda _: Q(1), lambda _: Q(-1)], alpha, beta, q, q, Q(0))
+    used = path.used[1:]
+    return Case(
+        {"name": "two linear clients", "parameters": {"slopes": [1, -1], "start": 0, "steps": q}},
+        _of_lemma(
+            known,
+            "L_f",
+            "L_g",
+            "S_f",
+            "S_g",
+            L_f="|f'| = 1",
+            S_f="f is linear: every positive number is a Lipschitz constant",
+        ),
+        {"alpha": alpha, "beta": beta, "q": q, "N": N, "b": b},
+        lab.mean([lab.dispersion(u) for u in used]),
+        {"the mean of the estimates is 0": all(lab.mean(u) == 0 for u in used)},
+        observables={"update_sq": lab.mean([lab.mean(u) ** 2 for u in used])},
+        reading="u_1 is not averaged before the first step, as line 2 of Algorithm 2 prints it; the average is over t = 1..q",
+    )
+
+
 REFUTATIONS = (*declared_in(globals()), *declared_in(vars(averaged_models)))

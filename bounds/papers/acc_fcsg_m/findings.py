@@ -118,7 +118,7 @@ FINDINGS = (
         "nothing for the first round",
         "average u_1 once before the first step, or add (3/5) q (q-1) L_f^2 L_g^2/T",
         "the printed bound can be negative while the left-hand side is positive, with the parameters of the proof and "
-        "without any noise",
+        "without any noise; Lemma D.3 is false for the first round",
         checks.first_block,
     ),
     Finding(

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction as Q
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 from ...audit.picture import Picture
 from ...audit.refutation import Case, declared_in, refutes
 from . import instances as instances
+from .composed import potential_weights
 from .instances import ONE, Client, Instance, constant
 
 _GRID = [Q(i, 4) for i in range(-64, 65)]
@@ -276,6 +278,41 @@ def descent() -> Case:
     }
     left = case.objective(_mean(x_1)) - case.objective(_mean(x_0))
     return _lemma("opposed linear clients", "local_scgdm.descent", case, left, seen)
+
+
+def _potential(claim: str) -> Case:
+    """P_1 - P_0 of (14) for g_1 = 1, g_2 = -1, f = 0: u is exact at t = 0 and averaged at the communication t + 1 = 2."""
+    from ...registry import get_theorem as theorem
+
+    case = replace(_APART, constants={**_APART.constants, "L_f": ONE})
+    weight_m, weight_u = potential_weights(SimpleNamespace(**case.constants, **case.hyper))
+
+    def value(models: list[Q], estimates: list[Q], momenta: list[Q]) -> Q:
+        each = list(zip(case.clients, models, estimates, momenta, strict=True))
+        outer = _mean((m - c.inner_slope(x) * c.outer_slope(c.inner(x))) ** 2 for c, x, _, m in each)
+        inner = _mean((u - c.inner(x)) ** 2 for c, x, u, _ in each)
+        return case.objective(_mean(models)) + weight_m * outer + weight_u * inner
+
+    (x_0, _, _), (x_1, u_1, m_1), (_, u_2, m_2) = case.trace(2)
+    seen = {
+        "gradient_sq": case.gradient(_mean(x_0)) ** 2,
+        "momentum_sq": _mean(m * m for m in m_1),
+        "consensus_error": _mean((x - _mean(x_0)) ** 2 for x in x_0),
+    }
+    observables = {name: seen[name] for name in theorem(claim).symbols("printed") if name in seen}
+    return _lemma("constant inner maps", claim, case, value(x_1, u_2, m_2) - value(x_0, u_1, m_1), observables)
+
+
+@refutes("local_scgdm.potential_step", "local_scgdm.lemma_4_2_communication", grade="mathematical")
+def potential_step() -> Case:
+    """g_1 = 1, g_2 = -1, f = 0: the communication at t + 1 = 2 raises the potential by 2 beta C_g^2 L_f^2/gamma."""
+    return _potential("local_scgdm.potential_step")
+
+
+@refutes("local_scgdm.potential", "local_scgdm.lemma_4_2_communication", grade="mathematical")
+def potential() -> Case:
+    """g_1 = 1, g_2 = -1, f = 0: the communication at t + 1 = 2 raises the potential, which (17) says cannot rise."""
+    return _potential("local_scgdm.potential")
 
 
 REFUTATIONS = declared_in(globals())

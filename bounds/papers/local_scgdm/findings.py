@@ -87,7 +87,7 @@ FINDINGS = (
         "only where u_t was not averaged: afterwards u_t is far from g_k(x_{t-1}), and x_t - x_{t-1} is not -beta "
         "eta m_t",
         "left 1, right 0; the potential (40) needs it at every step, so the proof of Theorem 3.4 has a gap at each "
-        "communication",
+        "communication, where (16) and (17) are false",
         checks.inner_error_at_communication,
     ),
     Finding(
