@@ -240,7 +240,7 @@ def _exponents(
     whole = frozenset(made.whole)
     point: dict[str, Fraction] | None = None
     named = [name for name in dict.fromkeys((*order, *formulas)) if formulas[name].free_symbols]
-    for name in (*named, *(n for n in made.whole if n not in growth and n not in ones)):
+    for name in (*named, *made.whole):
         label = f"cost {name}" if name in formulas else name
         try:
             point = minimise({label: Fraction(1)}, rows, whole)

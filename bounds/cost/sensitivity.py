@@ -149,13 +149,11 @@ def pareto(
     """
     samples = tune(statement, values, eps=eps, cost="samples")
     rounds = tune(statement, values, eps=eps, cost="rounds")
-    found = [samples]
-    high, low = samples.cost["rounds"], rounds.cost["rounds"]
+    found = [samples, rounds]
+    trade = samples.cost["samples"] / samples.cost["rounds"]
     for step in range(1, points - 1):
-        weight = Fraction(samples.cost["samples"] / high * 10 ** (3 * step / (points - 1) - 1))
+        weight = Fraction(trade * 10 ** (3 * step / (points - 1) - 1))
         found.append(tune(statement, values, eps=eps, cost={"samples": 1, "rounds": weight}))
-    if low < high:
-        found.append(rounds)
     front = _undominated(found)
     if figure is not None:
         from ...figures import Axis

@@ -89,7 +89,7 @@ def minimise(make: Maker, box: Box, whole: tuple[str, ...], *, nodes: int = NODE
             break
         found.nodes += 1
         point, value = dive(solve_at, here, whole, solution)
-        if value < found.value or found.nodes == 1:
+        if value < found.value:
             found.point, found.value = _refined(solve_at, make, here, whole, replaced, point, value)
         parts = _split(here, whole, solution, replaced)
         if not parts:

@@ -17,6 +17,7 @@ from fedco.bounds.cost.comparison import Comparison, OrderRow, OrderTable, Row, 
 from fedco.bounds.cost.orders import Order, Rates, rates
 from fedco.bounds.cost.resources import instead, resource, resource_table
 from fedco.bounds.cost.sensitivity import Elasticities, elasticities, pareto, shares
+from fedco.bounds.language import rendering
 from fedco.bounds.language.definition import define, load
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.region import pictures
@@ -177,6 +178,14 @@ def test_orders_have_a_reason_where_there_are_none():
         rates(small("F_gap/(eta*T)", costs={"samples": "T"}))
 
 
+def test_a_cost_that_falls_without_limit_has_no_order():
+    """eta may grow: T/eta falls with it; it is an error only where that is what is minimised."""
+    endless = small("F_gap/(eta*T)", costs={"samples": "T", "rounds": "T/eta"})
+    with pytest.raises(InputError, match=r"^rounds: its exponent has no minimum in m\.t \(printed\)"):
+        rates(endless, ("rounds",))
+    assert rates(endless, ("samples",)).costs["samples"] == order(0)
+
+
 def test_a_number_of_steps_that_is_one_where_that_is_cheaper():
     """What `p - 1` multiplies vanishes at 1: no longer period is as cheap in samples where it costs a constant."""
     found = rates(small("F_gap/(eta*T) + L*eta*sigma**2/N + F_gap*L*(p-1)", costs={"samples": "T"}), ("samples",))
@@ -255,6 +264,26 @@ def test_costs_are_counted_in_those_of_the_cheapest_plain_theorem():
     assert [cells[-2] for cells in found.sheet().tables[0].rows] == [2.0, 1.0, 0.5, None]
     without = replace(found, rows=rows[2:])
     assert without.against_plain() == {} and "times plain" not in without.markdown()
+
+
+def test_a_comparison_names_what_it_assumed_and_the_cautions(monkeypatch):
+    """Each assumption once, in order; what has to be said of a statement with the name of its theorem."""
+    monkeypatch.setattr(comparison, "notes_about", lambda about: (f"{about.name} is refuted", "beware"))
+    first = replace(row("a", "k", 40.0), assumed=("n = 1", "b = 1"), about=EXAMPLE)
+    made = Comparison("1/10", {}, (first, replace(row("c", "k", None), assumed=("b = 1",))), "model_messages")
+    cautions = (f"a (printed): {EXAMPLE.name} is refuted", "a (printed): beware")
+    assert made.sheet().notes == (*cautions, "assumed: b = 1, n = 1")
+    head = "cost of metric <= 1/10, each theorem tuned for the fewest model messages"
+    assert str(made) == "\n".join([head, made.markdown(), *made.sheet().notes])
+    bare = replace(made, rows=(replace(first, assumed=()), row("c", "k", None)))
+    assert bare.sheet().notes == cautions and Comparison("1", {}, (row("c", "k", None),)).sheet().notes == ()
+    table = OrderTable((OrderRow("a", "printed", "k", {}, "", EXAMPLE), OrderRow("c", "printed", "k", {})))
+    assert table.sheet().notes == cautions
+    assert str(table).splitlines()[-2:] == [*cautions]
+    told = made.to_dict()
+    assert [each["cost"] for each in told["rows"]] == [{"samples": 40.0}, None]
+    assert [each["values"] for each in told["rows"]] == [{}, None] and told["rows"][1]["assumed"] == ["b = 1"]
+    assert [each["times_plain"] for each in told["rows"]] == [None, None] and told["cost"] == "model_messages"
 
 
 def binding(name, role="constant", default=None, stand_ins=()):
@@ -418,6 +447,21 @@ def test_a_complexity_beside_the_papers_schedule_and_the_orders(monkeypatch):
     assert "100" in alone.markdown() and "eps^" not in alone.markdown() and "tuned: eta = 0.25\nnone" in str(alone)
 
 
+def test_the_data_of_a_complexity():
+    """What a part knows of its statement is said once, for all of them."""
+    best = faked({"samples": 100.0}, numbers_only=lambda: "the best")
+    own = faked({"samples": 300.0}, numbers_only=lambda: "the paper's")
+    powers = Rates("t", "printed", ("samples",), {"samples": order(2)}, {}, about=EXAMPLE)
+    head = {"theorem": "t", "statement": "printed", "eps": "1/10", "tuned": "the best"}
+    known = rendering.status_of(EXAMPLE)
+    full = complexity.Complexity("t", "printed", "1/10", best, own, "", powers).to_dict()
+    rest = {"paper": "the paper's", "paper_note": "", "rates": powers.numbers_only(), "rates_note": ""}
+    assert full == {**head, **rest, **known} and not known.keys() & full["rates"].keys()
+    bare = complexity.Complexity("t", "printed", "1/10", best, None, "no schedule", None, "a floor").to_dict()
+    rest = {"paper": None, "paper_note": "no schedule", "rates": None, "rates_note": "a floor"}
+    assert bare == {**head, **rest, **known}
+
+
 def test_orders_are_drawn_by_their_power_of_the_target(monkeypatch):
     monkeypatch.setattr(figures, "bar_plot", lambda groups, **words: groups)
     found = Rates("t", "printed", ("samples",), {"samples": order(2, -1), "rounds": order(1, 5)}, {"eta": order(-1, 1)})
@@ -433,6 +477,25 @@ def test_orders_are_drawn_by_their_power_of_the_target(monkeypatch):
 def test_orders_of_a_statement_without_clients():
     found = rates(small("F_gap/(eta*T) + L*eta*sigma**2", costs={"samples": "T"}), ("samples",))
     assert found.costs["samples"] == order(2) and found.schedule["eta"] == order(-1)
+
+
+def test_what_is_known_of_a_statement_is_part_of_the_data_where_there_is_one():
+    """With the statement its status and the bundles that refute it, without it neither; no other line changes."""
+    known = rendering.status_of(EXAMPLE)
+    for answer in (
+        Rates("t", "printed", ("samples",), {}, {}),
+        row("t", "k", None),
+        row("t", "k", 2.0),
+        OrderRow("t", "printed", "k", {"samples": order(2)}),
+    ):
+        bare = answer.to_dict()
+        assert not known.keys() & bare.keys() and replace(answer, about=EXAMPLE).to_dict() == {**bare, **known}
+
+
+def test_a_cost_may_have_every_symbol_of_a_statement():
+    words = {"id": "m.t", "symbols": {"T": "iterations"}, "units": ["objective_gap", "step_size"]}
+    counted = define(**words, terms={"all": "1/T"}, costs={"samples": "2*T"})
+    assert resource(counted.statement("printed"), "samples") == 2 * counted.notation["T"].symbol
 
 
 def test_a_resource_that_a_statement_does_not_have():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction as F
 from itertools import count
-from math import exp, inf, log10
+from math import exp, inf, log, log10
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -17,6 +17,7 @@ import sympy as sp
 from fedco.bounds.language.definition import load
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.optimum import numerical, polish, posynomial, search, tuning, whole_numbers
+from fedco.bounds.optimum import program as geometric
 from fedco.bounds.optimum.linear import UnboundedError
 from fedco.bounds.optimum.linear import minimise as minimise_linear
 from fedco.bounds.optimum.model import model
@@ -178,6 +179,49 @@ def test_an_objective_that_has_no_least_value_runs_to_the_edge():
     assert found.escapes == ("x",) and found.value == pytest.approx(exp(-80), rel=1e-3)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_any_weights_prove_a_lower_bound(seed):
+    """x/a + b y + c/(x y) has the least value 3 (b c/a)^(1/3); a y <= d at most moves it up. The prices may be any."""
+    rng = Random(seed)
+    a, b, c, d = (rng.uniform(0.2, 5) for _ in range(4))
+    goal = variable("x") * number(1 / a) + variable("y") * number(b) + variable("x", -1) * variable("y", -1) * number(c)
+    limit = variable("y") * number(1 / d)
+    found = solve(Program(goal, (("limit", limit),)))
+    forms = [geometric._log_form(part, ("x", "y")) for part in (goal, limit)]
+    centre = np.log([found.point["x"], found.point["y"]])
+    for spread in (0.0, 1e-3, 0.3):
+        for price in (0.0, found.prices["limit"], 0.3, -1.0):
+            at = centre + spread * np.array([rng.gauss(0, 1), rng.gauss(0, 1)])
+            proved = geometric._dual_value(forms[0], forms[1:], [price], at)
+            assert proved <= log(found.value) + 1e-9
+            near = spread < 1e-2 and abs(price - found.prices["limit"]) < 1e-6
+            assert proved > log(found.value) - 1e-6 or not near
+    assert geometric._dual_value(forms[0], [], [], centre) == pytest.approx(log(3 * (b * c / a) ** (1 / 3)), abs=1e-2)
+
+
+def test_where_the_exponents_do_not_cancel_nothing_is_proved():
+    found = solve(Program(variable("x"), ()))
+    assert found.lower == 0.0 and found.escapes == ("x",) and found.value == pytest.approx(exp(-80), rel=1e-3)
+
+
+def test_a_point_may_violate_a_constraint_by_the_error_of_the_solver():
+    one, two = (np.array([[power]]) for power in (1.0, -1.0))
+    both = ("both", np.array([[1.0], [0.0]]), np.log([0.5, 0.5]))  # x/2 + 1/2 <= 1
+    for x, holds in ((-0.5, True), (0.0, True), (0.9e-6, True), (3e-6, False), (1.0, False)):
+        assert geometric._nearly_feasible(np.array([x]), [("a", one, np.array([0.0])), both]) is holds
+    assert not geometric._nearly_feasible(np.array([0.0]), [both, ("b", two, np.array([0.1]))])
+
+
+@pytest.mark.parametrize("share", [0.89, 0.91])
+def test_which_variables_ran_into_the_edge(share):
+    """A variable escapes where its logarithm is more than nine tenths of the way to the edge of the search, up or down."""
+    for direction in (1, -1):
+        edge = number(exp(direction * share * 80))
+        cap = variable("x", -direction) * edge.power(direction)
+        found = solve(Program(variable("x", direction) + variable("y") + variable("y", -1), (("far", cap),)))
+        assert found.escapes == (("x",) if share > 0.9 else ())
+
+
 def test_a_gap_is_a_share_of_the_value():
     assert Solution({}, 4.0, 3.0, {}).gap == Found(4.0, {}, 3.0).gap == 0.25
     assert Solution({}, 0.0, 0.0, {}).gap == Found().gap == Found(0.0).gap == 0.0
@@ -230,6 +274,10 @@ def solution(**point):
         ((1.0, 9.0), 4.0, True, [(1, 4), (5, 9)]),
         ((4.0, 9.0), 4.2, True, [(4, 6), (7, 9)]),
         ((1.0, 9.0), 8.5, True, [(1, 3), (4, 9)]),
+        ((10.0, 90.0), 15.0, True, [(10, 15), (16, 90)]),  # from a tenth above the lower end
+        ((10.0, 90.0), 11.0, True, [(10, 30), (31, 90)]),
+        ((10.0, 90.0), 80.0, True, [(10, 80), (81, 90)]),  # to a tenth below the upper one
+        ((10.0, 90.0), 81.0, True, [(10, 30), (31, 90)]),
         ((1.0, inf), 1.0, True, [(1, 1), (2, inf)]),
         ((5.0, 6.0), 6.0, True, [(5, 5), (6, 6)]),
         ((1.0, 9.0), 4.5, False, [(1, 4), (5, 9)]),
@@ -251,6 +299,12 @@ def test_a_box_is_split_at_a_whole_number(box, at, replaced, parts):
         ((1.0, 9.0), 4.0, 4.0),
         ((4.0, 9.0), 4.2, 6.0),
         ((1.0, 9.0), 8.5, 3.0),
+        ((10.0, 90.0), 15.0, 15.0),
+        ((10.0, 90.0), 11.0, 30.0),
+        ((10.0, 90.0), 80.0, 80.0),
+        ((10.0, 90.0), 81.0, 30.0),
+        ((0.0, 8.0), 7.5, None),
+        ((1.0, 1.0 + 1e-5), 1.0, (1.0 + 1e-5) ** 0.5),
         ((0.0, inf), 2.0, 2.0),
         ((1.0, inf), 1.0, None),
         ((1.0, 1.0 + 1e-7), 1.0, None),
@@ -282,6 +336,97 @@ def test_branch_and_bound_finds_the_least_of_all_whole_numbers(seed):
     best = min(2 * (a * c / (i * j)) ** 0.5 + b * i * j for i, j in pairs)
     assert found.value == pytest.approx(best, rel=1e-6) and found.lower <= best * (1 + 1e-9) and found.gap < 1e-4
     assert (found.point["m"], found.point["n"]) in pairs and found.nodes >= 1
+
+
+def growing(monkeypatch, tree, *, size=2):
+    """Branch and bound on boxes that are known by their upper ends: end -> (lower bound, value, ends of the parts); None is empty."""
+
+    def below(make, box):
+        known = tree[box["x"][1]]
+        return known and (Solution({"x": box["x"][1]}, known[0], known[0], {}, ("x",)), {})
+
+    def dived(solve_at, box, whole, start):
+        assert start.point == {"x": box["x"][1]}
+        return {"x": box["x"][1]}, tree[box["x"][1]][1]
+
+    monkeypatch.setattr(search, "_below", below)
+    monkeypatch.setattr(search, "dive", dived)
+    monkeypatch.setattr(search, "_refined", lambda solve_at, make, box, whole, replaced, point, value: (point, value))
+    monkeypatch.setattr(search, "_split", lambda box, whole, *rest: [{"x": (0.0, end)} for end in tree[box["x"][1]][2]])
+    return lambda converter: (Posynomial({(("x", i),): 1.0 for i in range(1, size)}), [])
+
+
+@pytest.mark.parametrize(
+    ("tree", "value", "at", "lower", "nodes"),
+    [
+        ({9.0: (1, 10, ())}, 10, 9.0, 1, 1),  # nothing to split
+        ({9.0: (1, 10, (4.0, 5.0)), 4.0: (6, 9, ()), 5.0: (3, 8, ())}, 8, 5.0, 3, 3),
+        ({9.0: (1, 10, (4.0, 5.0)), 4.0: (6, 9, ()), 5.0: (3, 4, ())}, 4, 5.0, 3, 2),  # 6 is above 4
+        ({9.0: (1, 10, (4.0, 5.0)), 4.0: (8, 9, ()), 5.0: (3, 8, ())}, 8, 5.0, 3, 2),  # 8 is no better than 8
+        ({9.0: (3, 10, (4.0,)), 4.0: (2, 7, (2.0,)), 2.0: None}, 7, 4.0, 7, 2),  # the other part is empty
+        ({9.0: (3, 10, (4.0,)), 4.0: (2, 7, ())}, 7, 4.0, 3, 2),  # a part is not below its whole
+        ({9.0: (3, inf, (4.0, 5.0)), 4.0: None, 5.0: None}, inf, None, inf, 1),  # nothing is admissible
+        ({9.0: (10, 10, (4.0,)), 4.0: (10, 10, ())}, 10, 9.0, 10, 1),
+        ({9.0: (1, 4, (4.0,)), 4.0: (2, 5, ())}, 4, 9.0, 2, 2),  # a part has no better point
+    ],
+)
+def test_what_branch_and_bound_keeps(tree, value, at, lower, nodes, monkeypatch):
+    """The best box first, until no other can hold less than the best point; what is proved is the least that was left."""
+    found = minimise(growing(monkeypatch, tree), {"x": (0.0, 9.0)}, (), gap=0.0)
+    assert (found.value, found.lower, found.nodes) == (value, lower, nodes)
+    assert found.point == ({} if at is None else {"x": at}) and found.escapes == ("x",)
+
+
+@pytest.mark.parametrize(("gap", "nodes"), [(0.39, 2), (0.41, 1)])
+def test_branch_and_bound_stops_within_the_gap(gap, nodes, monkeypatch):
+    make = growing(monkeypatch, {9.0: (1, 10, (5.0,)), 5.0: (6, 9, ())})
+    found = minimise(make, {"x": (0.0, 9.0)}, (), gap=gap)
+    assert found.nodes == nodes and found.lower == 6 and found.value == (9 if nodes == 2 else 10)
+
+
+@pytest.mark.parametrize(("size", "asked", "nodes"), [(5, 12, 12), (10, 40, 20), (10, 15, 15), (90, 40, 6), (5, 2, 6)])
+def test_a_long_statement_is_searched_in_fewer_boxes(size, asked, nodes, monkeypatch):
+    """Each box has a part as wide as itself: at most 200 monomials in all boxes together, but some boxes always."""
+    monkeypatch.setattr(search, "_MONOMIALS", 200)
+    make = growing(monkeypatch, {9.0: (1, 10, (9.0,))}, size=size)
+    assert minimise(make, {"x": (0.0, 9.0)}, (), nodes=asked).nodes == nodes
+
+
+def test_a_point_is_looked_for_again_in_narrower_and_narrower_boxes(monkeypatch):
+    """Around the point, within the box, whole ends for whole numbers; the best of all is kept."""
+    boxes, answers = [], iter([({"x": 5.0, "n": 3.0, "z": 1.0}, 7.0), ({}, inf), ({"x": 6.0, "n": 2.0, "z": 1.0}, 6.5)])
+
+    def dived(solve_at, near, whole, start):
+        boxes.append(near)
+        return next(answers)
+
+    monkeypatch.setattr(search, "dive", dived)
+    box = {"x": (0.5, 40.0), "n": (1.0, inf), "z": (1.0, 2.0), "fixed": (3.0, 3.0)}
+    replaced = {"a": frozenset({"x", "n"}), "b": frozenset({"fixed", "gone"})}
+
+    def make(converter):
+        return converter.convert(x), []
+
+    at = {"x": 10.0, "n": 4.0, "z": 1.5, "fixed": 3.0}
+    assert search._refined(None, make, box, ("n", "fixed"), replaced, at, 9.0) == ({"x": 6.0, "n": 2.0, "z": 1.0}, 6.5)
+    assert len(boxes) == 3 and all((near["z"], near["fixed"]) == (box["z"], box["fixed"]) for near in boxes)
+    centres = [10.0, 5.0, 5.0]
+    widths = [near["x"][1] / near["x"][0] for near in boxes]
+    assert all(low < centre < high for centre, (low, high) in zip(centres, (near["x"] for near in boxes), strict=True))
+    assert widths[0] > 1.5 * widths[1] > 1.6 * widths[2] > 1.6 and boxes[0]["n"] == (2.0, 8.0)
+    assert boxes[1]["n"] == (2.0, 4.0) == boxes[2]["n"]
+    wide = {"x": (9.9, 10.05), "n": (4.0, 4.0)}
+    boxes.clear()
+    answers = iter([({}, inf)] * 3)
+    assert search._refined(None, make, wide, ("n",), replaced, at, 9.0) == (at, 9.0)
+    assert [near["x"] for near in boxes[:2]] == [(9.9, 10.05)] * 2 and all(near["n"] == (4.0, 4.0) for near in boxes)
+    small = {"x": (0.001, 40.0), "n": (0.0, 9.0)}
+    boxes.clear()
+    answers = iter([({}, inf)] * 3)
+    search._refined(None, make, small, ("n",), {"a": frozenset({"n"})}, {"n": 0.5}, 9.0)
+    assert boxes[0]["n"] == (0.25, 1.0), "below 1 no whole number is left to round to"
+    for without in ({}, {"z": 1.0}):  # no point, or none of what was replaced
+        assert search._refined(None, make, box, (), replaced, without, 9.0) == (without, 9.0)
 
 
 def test_where_nothing_is_admissible_the_lower_bound_is_infinite():
