@@ -10,11 +10,12 @@ from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 
+import clarabel
 import fedco
 import numpy as np
 import pytest
 import sympy as sp
-from fedco.bounds.language.definition import load
+from fedco.bounds.language.definition import define, load
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.optimum import numerical, polish, posynomial, search, tuning, whole_numbers
 from fedco.bounds.optimum import program as geometric
@@ -202,6 +203,26 @@ def test_any_weights_prove_a_lower_bound(seed):
 def test_where_the_exponents_do_not_cancel_nothing_is_proved():
     found = solve(Program(variable("x"), ()))
     assert found.lower == 0.0 and found.escapes == ("x",) and found.value == pytest.approx(exp(-80), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("status", "x", "trusted"),
+    [
+        ("Solved", 1.0, True),
+        ("AlmostSolved", 1.0, True),
+        ("InsufficientProgress", 0.0, True),
+        ("InsufficientProgress", 1.0, False),
+        ("MaxIterations", -0.5, True),
+        ("MaxIterations", 1.0, False),
+        ("PrimalInfeasible", 0.0, False),
+    ],
+)
+def test_how_far_the_solver_is_trusted(status, x, trusted, monkeypatch):
+    """What it calls solved is taken; where it gave up, a point at which x <= 1 holds; nothing where it says that there is none."""
+    told = SimpleNamespace(status=status, x=[x, 0.0], z=[0.5, 0.25, 0.0, 0.0])
+    monkeypatch.setattr(clarabel, "DefaultSolver", lambda *given: SimpleNamespace(solve=lambda: told))
+    found = solve(Program(variable("x"), (("limit", variable("x")),)), proved=False)
+    assert found == (Solution({"x": exp(x)}, exp(x), 0.0, {"limit": 0.25}) if trusted else None)
 
 
 def test_a_point_may_violate_a_constraint_by_the_error_of_the_solver():
@@ -488,6 +509,102 @@ def test_which_numbers_can_move():
     assert polish._movable(asking(), Found(1.0, {"T": 1e6})) == ["T"]
 
 
+def test_what_a_polish_looks_at(monkeypatch):
+    """Against the same in plain words for three whole numbers with m n k <= 60 and a real one, up to 3 steps away."""
+    monkeypatch.setattr(polish, "_STEPS", 3)
+    limits = {"m": (2.0, 9.0), "n": (1.0, 40.0), "k": (1.0, 3.0), "x": (0.0, inf)}
+    task = SimpleNamespace(
+        box=lambda: dict(limits),
+        model=SimpleNamespace(free=[SimpleNamespace(name=name) for name in limits], whole=("m", "n", "k")),
+    )
+
+    def value(m, n, k, x):
+        return 30 / (x * m) + x * (n - 4.2) ** 2 + 5 / k + x if m * n * k <= 60 else inf
+
+    def rank(point):
+        arrays = np.broadcast_arrays(*(np.asarray(point[name], float) for name in limits))
+        return np.array([value(*each) for each in zip(*map(np.ravel, arrays), strict=True)]).reshape(arrays[0].shape)
+
+    at = {"m": 5.0, "n": 4.0, "k": 2.0, "x": 0.7}
+    for slack, size in ((0.5, 12), (0.0, 12), (-2.0, 6)):
+        found = Found(value(*at.values()) + slack, at)
+        best = dict[tuple[float, ...], float]()
+        for first in ("m", "n", "k"):
+            others = [name for name in ("m", "n", "k") if name != first]
+            for moved in range(
+                int(max(limits[first][0], at[first] - 3)), int(min(limits[first][1], at[first] + 3)) + 1
+            ):
+                tried = []
+                for name in others:  # as large as the budget allows
+                    (third,) = (other for other in others if other != name)
+                    largest = min(limits[name][1], 60 // (moved * at[third]))
+                    tried.append({name: max(largest, limits[name][0])})
+                for group in ([], [others[0]], [others[1]], others):  # scaled, rounded down or up
+                    for up in ([], [others[0]], [others[1]], others):
+                        scaled = {n: at[n] * at[first] / moved // 1 + (n in up) for n in group}
+                        tried.append({n: min(max(v, limits[n][0]), limits[n][1]) for n, v in scaled.items()})
+                for changed in tried:
+                    point = {**at, **changed, first: float(moved)}
+                    steps = [at["x"] * (moved / at[first]) ** -power for power in (0, 0.5, 1)]
+                    least = min(value(point["m"], point["n"], point["k"], x) for x in steps)
+                    if least < inf:
+                        best[point["m"], point["n"], point["k"]] = least
+        wanted = sorted((v, chosen) for chosen, v in best.items() if v < found.value * (1 + 1e-4))[:12]
+        got = polish._best(rank, task, found, ["m", "n", "k"])
+        assert [tuple(chosen.values()) for chosen in got] == [chosen for _, chosen in wanted], slack
+        assert len(wanted) == size < len(best)
+
+
+@pytest.mark.parametrize(("value", "better"), [(6.9, True), (7.0, False), (None, False)])
+def test_whole_numbers_are_decided_by_the_program_there(value, better, monkeypatch):
+    task, asked = asking(ranges={"eta": (None, 3)}), []
+
+    def solved(made):
+        asked.append(made)
+        return value and Solution({"eta": 0.25}, value, 0.0, {})
+
+    monkeypatch.setattr(polish, "solve", solved)
+    found = Found(7.0, {"eta": 0.5, "p": 3.0, "T": 100.0}, 6.95, 4)
+    after = polish._decided(task, found, {"T": 90.0})
+    assert after == (Found(6.9, {"eta": 0.25, "p": 3.0, "T": 90.0}, 6.9, 4) if better else found)
+    (made,) = asked
+    assert made.names == ("eta",), "the other whole numbers stay where they are"
+    assert polish._decided(task, replace(found, lower=1.0), {"T": 90.0}).lower == 1.0
+
+    def fails(make, box, *, upper):
+        raise EmptyBoxError("a")
+
+    monkeypatch.setattr(polish, "program", fails)
+    assert polish._decided(task, found, {"T": 90.0}) is found
+
+
+def test_a_polish_goes_on_as_long_as_it_finds_something(monkeypatch):
+    task, found, tried = asking(), Found(7.0, {"eta": 0.5, "p": 3.0, "T": 100.0}, 1.0), []
+    monkeypatch.setattr(polish, "_ranking", lambda task: None)
+    monkeypatch.setattr(polish, "_best", lambda rank, task, found, whole: [{"T": found.value}, {"T": found.value + 1}])
+
+    def decided(task, found, chosen):
+        tried.append(chosen["T"])
+        return replace(found, value=chosen["T"] - 2) if chosen["T"] > 3 else found
+
+    monkeypatch.setattr(polish, "_decided", decided)
+    assert polish.polish(task, found).value == 2.0 and tried == [
+        7.0,
+        8.0,
+        6.0,
+        7.0,
+        5.0,
+        6.0,
+        4.0,
+        5.0,
+        3.0,
+        4.0,
+        2.0,
+        3.0,
+    ]
+    assert polish.polish(asking(ranges={"p": (3, 3), "T": (100, 100)}), found) is found
+
+
 # --- what is asked ----------------------------------------------------------------------------------------------------------------
 
 
@@ -516,6 +633,16 @@ def test_what_is_measured_is_the_statement_and_what_fails():
     assert objective.tolist() == [10.0, 20.0] and failed.tolist() == [0, 1]
     ranked = numerical.penalised(goal)(np.array([[-1.0, -2.0], [0.1, -3.0], [1.0, log10(20)]]), [False, True, True])
     assert ranked == pytest.approx([1.0, numerical._REJECTED + 1])
+
+
+def test_a_numerical_search_finds_the_least_value_or_nothing():
+    """18 eta/7 + 10/(eta T) + 400 eta^2 p^2 with T = 100 is least at p = 1 and where its slope in eta is 0."""
+    task = make_task(model(EXAMPLE, CONSTANTS | {"T": 100}), {"samples": 1000}, None, None, {"p": (None, 40)})
+    point = numerical.differential_evolution(task, steps=10)
+    (eta,) = (r.real for r in np.roots([800, 18 / 7, 0, -0.1]) if r.imag == 0 and r.real > 0)
+    assert point == {"eta": pytest.approx(eta, rel=1e-3), "p": 1.0}
+    with pytest.raises(InputError, match=r"^pr_sgd\.theorem_1 \(printed\): no admissible values were found"):
+        numerical.differential_evolution(asking(ranges={"eta": (3, None)}), steps=3)
 
 
 def test_how_many_decades_are_searched():
@@ -638,6 +765,43 @@ def test_an_answer_is_its_parts():
     assert (given.method, given.note, given.lower) == ("evaluated", "nothing left to choose", None)
 
 
+def test_an_answer_in_words_and_tables():
+    """With a certificate and without one; each number where it belongs, and of what has no row only what was chosen."""
+    found = tuning.tune(EXAMPLE, CONSTANTS | {"p": 1}, budget={"samples": 1000})
+    eta, price = found.bound.numbers["eta"], found.prices["budget of samples"]
+    page = found.sheet()
+    assert page.title == "pr_sgd.theorem_1 (printed): best hyperparameters" and page.claim == found.bound.sheet().claim
+    tables = {table.name: table for table in page.tables}
+    assert [*tables] == ["schedule", "costs", "binding limits", "constants"]
+    assert [(row[0].text, float(row[2])) for row in tables["schedule"].rows] == [
+        ("eta", pytest.approx(eta)),
+        ("T", 1000),
+    ]
+    assert tables["binding limits"].rows == (("budget of samples", price),) and tables["binding limits"].bars == (1.0,)
+    spent = {"iterations": 1000.0, "rounds": 1000.0, "samples": 1000.0, "model_messages": 1000.0}
+    assert found.cost == spent and [row[1] for row in tables["costs"].rows] == [*spent.values()]
+    constants = {row[0].text: row[2] for row in tables["constants"].rows}
+    assert constants == {**CONSTANTS, "p": 1}
+    certificate = f"geometric program, global optimum: no choice has bound below {found.lower:.6g} (gap "
+    assert page.notes[-2].startswith(certificate) and page.notes[-1] == found.advice[0]
+    lines = str(found).splitlines()
+    assert lines[0] == f"pr_sgd.theorem_1 (printed): eta = {eta:.10g}, T = 1000"
+    assert lines[1].startswith(f"  {found.bound.metric} <= ") and "  samples per client: 1000" in lines
+    assert f"  {certificate}" in str(found) and lines[-1] == f"  {found.advice[0]}"
+    data = found.to_dict()
+    assert (
+        data["values"] == {"eta": str(found.values["eta"]), "T": "1000"} and data["bound"]["total"] == found.bound.total
+    )
+    assert data["status"] == tuning.status_of(EXAMPLE)["status"] and "status" not in found.numbers_only()
+    point = CONSTANTS | {"p": 1, "eta": "1/100", "T": 900}
+    given = tuning.tune(EXAMPLE, point, eps=2, cost="rounds")
+    page = given.sheet()
+    assert page.title == "pr_sgd.theorem_1 (printed): least rounds" and not page.tables[0].rows
+    assert [table.name for table in page.tables] == ["schedule", "costs", "constants"]
+    assert page.notes[-2:] == ("evaluated", "nothing left to choose") and given.value == 900 == float(given)
+    assert str(given).splitlines()[-2:] == ["  evaluated", "  nothing left to choose"] and given.gap is None
+
+
 @pytest.mark.parametrize(
     ("escapes", "value", "vanishes"), [(("x",), 1e-21, True), (("x",), 1e-20, False), ((), 1e-30, False)]
 )
@@ -730,6 +894,61 @@ def test_linear_programs_that_touch_their_ends():
     with pytest.raises(UnboundedError):
         minimise_linear({"a": -one}, [({"b": one}, F(1))], frozenset("a"))
     assert minimise_linear({}, [], frozenset()) == {}
+
+
+@pytest.mark.parametrize("goal", ["bound", "rounds"])
+@pytest.mark.parametrize(
+    ("escapes", "far", "nearby", "gap", "wanted"),
+    [
+        ((), 1e9, True, 0.0, "searched"),  # an optimum like any other
+        ((), 1.01e9, True, 0.0, "near"),  # it is approached far out
+        ((), 1.01e9, False, 0.0, {"bound": "endless", "rounds": "searched"}),
+        (("T",), 5.0, True, 0.0, "near"),
+        (("T",), 5.0, False, 0.0, "endless"),
+        ((), 5.0, True, 0.9e-6, "searched"),
+        ((), 5.0, True, 1.1e-6, "polished"),
+    ],
+)
+def test_how_an_answer_is_looked_for(goal, escapes, far, nearby, gap, wanted, monkeypatch):
+    task = asking() if goal == "bound" else asking(budget=None, eps=30, cost="rounds")
+    wanted = wanted if isinstance(wanted, str) else wanted[goal]
+    best, near = Found(4.0, {"T": 7.0}, 4.0 * (1 - gap)), (Found(5.0), task, "near")
+    monkeypatch.setattr(tuning, "relaxed", lambda make, box: Solution({}, 2.5, 2.0, {}))
+    monkeypatch.setattr(tuning, "solve", lambda made: Solution({"T": far, "eta": 1e12}, 3.0, 0.0, {}, escapes))
+    monkeypatch.setattr(
+        tuning, "_plateau", lambda task, root, least: near if nearby and (root.lower, least) == (2.0, 2.5) else None
+    )
+    monkeypatch.setattr(tuning, "minimise", lambda make, box, whole: best)
+    monkeypatch.setattr(tuning, "polish", lambda task, found: replace(found, nodes=99))
+    if wanted == "endless":
+        with pytest.raises(InputError, match="keeps improving without limit"):
+            tuning._search(task)
+        return
+    found = tuning._search(task)
+    assert (
+        found == {"near": near, "searched": (best, task, ""), "polished": (replace(best, nodes=99), task, "")}[wanted]
+    )
+    monkeypatch.setattr(tuning, "_plateau", lambda *given: None)
+    monkeypatch.setattr(tuning, "solve", lambda made: None)
+    monkeypatch.setattr(tuning, "minimise", lambda make, box, whole: Found())
+    monkeypatch.setattr(tuning, "_infeasible", lambda task: "nothing is admissible")
+    with pytest.raises(InputError, match="nothing is admissible"):
+        tuning._search(task)
+
+
+def test_what_has_no_resource_has_no_least_cost():
+    free = define(id="m.t", symbols={"T": "iterations"}, units=["objective_gap", "step_size"], terms={"all": "1/T"})
+    with pytest.raises(InputError, match=r"^m\.t \(printed\): has no resource to minimise"):
+        free.statement("printed").theorem.tune("printed", eps="1/10")
+    assert free.tune("printed", budget={"T": 10}).value == pytest.approx(0.1)
+
+
+def test_a_term_with_a_minus_is_no_bound_to_minimise():
+    task = asking()
+    broken = SimpleNamespace(statement=EXAMPLE, terms={"good": x, "bad": -x})
+    with pytest.raises(InputError, match=r"pr_sgd\.theorem_1: the term bad is negative"):
+        tuning._refuse_signs(replace(task, model=broken))
+    tuning._refuse_signs(task)
 
 
 # --- optima that are not attained --------------------------------------------------------------------------------------------------
