@@ -474,6 +474,35 @@ def test_orders_are_drawn_by_their_power_of_the_target(monkeypatch):
     assert Elasticities("t", "printed", 1.0, {"a": 0.5, "b": -2.0}).plot() == {"sensitivity": {"b": -2.0, "a": 0.5}}
 
 
+def test_costs_are_drawn_on_logarithmic_axes_and_powers_are_not(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(figures, "bar_plot", lambda groups, **words: drawn.append(words))
+    Comparison("1/10", {}, (row("a", "k", 40.0),)).plot()
+    complexity.Complexity("t", "printed", "1/10", faked({"samples": 1.0}), None, "", None).plot()
+    OrderTable(()).plot()
+    Rates("t", "printed", ("samples",), {}, {}).plot()
+    Elasticities("t", "printed", 1.0, {}).plot()
+    assert [words.get("log", False) for words in drawn] == [True, True, False, False, False]
+    assert [str(words["axis"]) for words in drawn[2:4]] == [r"power of $1/\epsilon$"] * 2
+    assert [words["title"] for words in drawn[2:]] == [
+        "Orders of the cheapest schedule",
+        "t (printed): orders",
+        "t (printed): sensitivity",
+    ]
+
+
+def test_orders_of_what_has_none_are_a_reason():
+    floor = small(
+        "F_gap/(eta*T) + sigma**2/N*L*eta + L*F_gap", costs={"samples": "T", "rounds": "T", "iterations": "T"}
+    )
+    fine = small("F_gap/(eta*T) + L*eta*sigma**2", costs={"samples": "T", "rounds": "T", "iterations": "T"})
+    made = comparison.orders(None, ("printed", "corrected"), [floor.theorem, fine.theorem])
+    first, second = made.rows
+    assert (first.costs, first.reason) == ({}, "no schedule makes this bound small; it has a floor")
+    assert second.reason == "" and {str(each) for each in second.costs.values()} == {"eps^-2"}
+    assert made.sheet().tables[0].rows[0][-1] == first.reason and made.to_dict()["rows"][1] == second.to_dict()
+
+
 def test_orders_of_a_statement_without_clients():
     found = rates(small("F_gap/(eta*T) + L*eta*sigma**2", costs={"samples": "T"}), ("samples",))
     assert found.costs["samples"] == order(2) and found.schedule["eta"] == order(-1)

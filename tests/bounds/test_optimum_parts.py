@@ -509,10 +509,15 @@ def test_which_numbers_can_move():
     assert polish._movable(asking(), Found(1.0, {"T": 1e6})) == ["T"]
 
 
-def test_what_a_polish_looks_at(monkeypatch):
+PLACES = ({"m": 5.0, "n": 4.0, "k": 2.0, "x": 0.7}, {"m": 7.0, "n": 4.0, "k": 2.0, "x": 2.1})
+
+
+@pytest.mark.parametrize(("at", "slack", "size"), [(PLACES[0], 0.5, 12), (PLACES[0], -2.0, 6), (PLACES[1], 0.0, 2)])
+def test_what_a_polish_looks_at(at, slack, size, monkeypatch):
     """Against the same in plain words for three whole numbers with m n k <= 60 and a real one, up to 3 steps away."""
     monkeypatch.setattr(polish, "_STEPS", 3)
-    limits = {"m": (2.0, 9.0), "n": (1.0, 40.0), "k": (1.0, 3.0), "x": (0.0, inf)}
+    monkeypatch.setattr(polish, "_SOLVED", 12)
+    limits = {"m": (2.0, 9.0), "n": (1.0, inf), "k": (1.0, 3.0), "x": (0.0, inf)}
     task = SimpleNamespace(
         box=lambda: dict(limits),
         model=SimpleNamespace(free=[SimpleNamespace(name=name) for name in limits], whole=("m", "n", "k")),
@@ -525,34 +530,32 @@ def test_what_a_polish_looks_at(monkeypatch):
         arrays = np.broadcast_arrays(*(np.asarray(point[name], float) for name in limits))
         return np.array([value(*each) for each in zip(*map(np.ravel, arrays), strict=True)]).reshape(arrays[0].shape)
 
-    at = {"m": 5.0, "n": 4.0, "k": 2.0, "x": 0.7}
-    for slack, size in ((0.5, 12), (0.0, 12), (-2.0, 6)):
-        found = Found(value(*at.values()) + slack, at)
-        best = dict[tuple[float, ...], float]()
-        for first in ("m", "n", "k"):
-            others = [name for name in ("m", "n", "k") if name != first]
-            for moved in range(
-                int(max(limits[first][0], at[first] - 3)), int(min(limits[first][1], at[first] + 3)) + 1
-            ):
-                tried = []
-                for name in others:  # as large as the budget allows
-                    (third,) = (other for other in others if other != name)
-                    largest = min(limits[name][1], 60 // (moved * at[third]))
-                    tried.append({name: max(largest, limits[name][0])})
-                for group in ([], [others[0]], [others[1]], others):  # scaled, rounded down or up
-                    for up in ([], [others[0]], [others[1]], others):
-                        scaled = {n: at[n] * at[first] / moved // 1 + (n in up) for n in group}
-                        tried.append({n: min(max(v, limits[n][0]), limits[n][1]) for n, v in scaled.items()})
-                for changed in tried:
-                    point = {**at, **changed, first: float(moved)}
-                    steps = [at["x"] * (moved / at[first]) ** -power for power in (0, 0.5, 1)]
-                    least = min(value(point["m"], point["n"], point["k"], x) for x in steps)
-                    if least < inf:
-                        best[point["m"], point["n"], point["k"]] = least
-        wanted = sorted((v, chosen) for chosen, v in best.items() if v < found.value * (1 + 1e-4))[:12]
-        got = polish._best(rank, task, found, ["m", "n", "k"])
-        assert [tuple(chosen.values()) for chosen in got] == [chosen for _, chosen in wanted], slack
-        assert len(wanted) == size < len(best)
+    best = dict[tuple[float, ...], float]()
+    for first in ("m", "n", "k"):
+        low, high = limits[first]
+        others = [name for name in ("m", "n", "k") if name != first]
+        for moved in range(int(max(low, at[first] - 3)), int(min(high, at[first] + 3)) + 1):
+            tried = []
+            for name in others:  # as large as the budget allows
+                (third,) = (other for other in others if other != name)
+                largest = min(limits[name][1], 60 // (moved * at[third]))
+                tried.append({name: max(largest, limits[name][0])})
+            for group in ([], [others[0]], [others[1]], others):  # scaled, rounded down or up
+                for up in ([], [others[0]], [others[1]], others):
+                    scaled = {n: at[n] * at[first] / moved // 1 + (n in up) for n in group}
+                    tried.append({n: min(max(v, limits[n][0]), limits[n][1]) for n, v in scaled.items()})
+            for changed in tried:
+                point = {**at, **changed, first: float(moved)}
+                steps = [at["x"] * (moved / at[first]) ** -power for power in (0, 0.5, 1)]
+                least = min(value(point["m"], point["n"], point["k"], x) for x in steps)
+                if least < inf:
+                    best[point["m"], point["n"], point["k"]] = least
+    found = Found(value(*at.values()) + slack, at)
+    wanted = sorted((v, chosen) for chosen, v in best.items() if v <= found.value)[:12]
+    assert len(wanted) == size < len(best)
+    assert (at["m"], at["n"], at["k"]) in [chosen for _, chosen in wanted] or slack
+    got = polish._best(rank, task, found, ["m", "n", "k"])
+    assert [tuple(chosen.values()) for chosen in got] == [chosen for _, chosen in wanted]
 
 
 @pytest.mark.parametrize(("value", "better"), [(6.9, True), (7.0, False), (None, False)])
@@ -569,9 +572,13 @@ def test_whole_numbers_are_decided_by_the_program_there(value, better, monkeypat
     assert after == (Found(6.9, {"eta": 0.25, "p": 3.0, "T": 90.0}, 6.9, 4) if better else found)
     (made,) = asked
     assert made.names == ("eta",), "the other whole numbers stay where they are"
-    assert polish._decided(task, replace(found, lower=1.0), {"T": 90.0}).lower == 1.0
+    if better:
+        assert polish._decided(task, replace(found, lower=1.0), {"T": 90.0}).lower == 1.0
+        polish._decided(task, replace(found, point={"eta": 0.5, "T": 100.0}), {"T": 90.0})
+        assert asked[-1].names == ("eta", "p"), "what no point is known of stays free"
 
     def fails(make, box, *, upper):
+        assert upper
         raise EmptyBoxError("a")
 
     monkeypatch.setattr(polish, "program", fails)

@@ -68,7 +68,7 @@ def statement():
     return define(id="picture.case", symbols=SYMBOLS, terms=terms, conditions=CONDITIONS).statement("printed")
 
 
-def test_a_region_is_drawn_with_its_borders():
+def test_a_region_is_drawn_with_its_borders(monkeypatch):
     interior = {"eta": "1/2", "beta": "1/4"}
     plot = region_plot(statement(), ("eta", "beta"), {"L": 1, "T": 12}, {}, interior, WINDOW)
     assert plot.data["a point inside: eta"] == [0.5] and plot.data["a point inside: beta"] == [0.25]
@@ -93,6 +93,14 @@ def test_a_region_is_drawn_with_its_borders():
     assert {text.get_text() for text in axes.texts} == {"a", "b", "method_range_beta"}
     bare = region_plot(statement(), ("eta", "beta"), {"L": 1, "T": 12}, {}, {"eta": "1/2"}, WINDOW)
     assert not any(name.startswith("a point") for name in bare.data)
+    for top, borders in (
+        (1.5, {"a", "b", "method_range_beta"}),
+        (0.9, {"a", "b"}),
+    ):  # beta <= 1 just inside, just outside
+        near = region_plot(statement(), ("eta", "beta"), {"L": 1, "T": 12}, {}, {}, ((0.01, 100.0), (0.001, top)))
+        assert {name.partition(":")[0] for name in near.data} == borders
+    none = region_plot(statement(), ("eta", "beta"), {"L": 1, "T": 12}, {}, {}, ((0.01, 100.0), (1.2, 10.0)))
+    assert {name.partition(":")[0] for name in none.data} == {"a", "b"}, "beta <= 1 holds nowhere"
     chosen = region_plot(
         statement(), ("eta", "beta"), {"L": 1, "T": 12}, {"eta": Interval(2.0, 8.0, True, True, {})}, {}
     )
@@ -154,9 +162,8 @@ def test_intervals_are_bars_with_their_ends():
         (4000.0, 1): "4000\n",
         (3.0, 2): "3\nc",
     }
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["$eta$", "$beta$", "$T$"] or len(
-        axes.get_yticks()
-    ) == 3
+    assert list(axes.get_yticks()) == [0, 1, 2]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [r"$\eta$", r"$\beta$", "$T$"]
     assert not any(line.get_visible() for line in axes.yaxis.get_gridlines())
     assert plot.data == {"lower": [0.0, 2.0, 3.0], "upper": [0.5, 4000.0, None]}
     nothing = intervals_plot(statement(), [("eta", Interval(0.0, None, False, False, {"lower": None, "upper": None}))])
