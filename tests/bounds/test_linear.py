@@ -14,6 +14,9 @@ NAMES = ("a", "b", "c", "d")
 
 def random_program(rng: Random):
     rows = [({n: Q(rng.randint(-3, 3)) for n in NAMES}, Q(rng.randint(-4, 6))) for _ in range(rng.randint(2, 7))]
+    if rng.random() < 0.4:  # many rows meet in one point, some of them in both directions
+        rows = [({n: Q(rng.randint(-1, 1)) for n in NAMES}, Q(rng.randint(-1, 1))) for _ in range(4)]
+        rows += [({n: -v for n, v in row.items()}, -limit) for row, limit in rows[:2]]
     return {n: Q(rng.randint(-3, 3)) for n in NAMES}, rows, frozenset(rng.sample(NAMES, rng.randint(0, 4)))
 
 

@@ -225,6 +225,37 @@ def test_how_far_the_solver_is_trusted(status, x, trusted, monkeypatch):
     assert found == (Solution({"x": exp(x)}, exp(x), 0.0, {"limit": 0.25}) if trusted else None)
 
 
+def test_what_is_proved_lies_below_what_was_found(monkeypatch):
+    made = Program(variable("x"), (("least", variable("x", -1) * number(3.0)),))
+    for dual, lower in ((log(2.0), 2.0), (log(4.0), None), (-inf, 0.0), (1e4, None)):
+        monkeypatch.setattr(geometric, "_dual_value", lambda *given, dual=dual: dual)
+        found = solve(made)
+        assert found.lower == (found.value if lower is None else pytest.approx(lower)), "no bound lies above the point"
+
+
+def test_the_price_of_a_product_and_of_a_sum():
+    """3/x with x <= 2 falls by one per cent for each, and so does x with 1/x + 1/(3 x) <= 1; nothing else costs anything."""
+    at_most = ("cap", variable("x") * number(0.5))
+    one = solve(Program(variable("x", -1) * number(3.0), (at_most,)))
+    least = ("sum", variable("x", -1) + variable("x", -1) * number(1 / 3))
+    half = solve(Program(variable("x"), (least, ("wide", variable("x") * number(0.1)))))
+    assert (one.value, half.value) == (pytest.approx(1.5, rel=1e-8), pytest.approx(4 / 3, rel=1e-8))
+    assert one.prices == {"cap": pytest.approx(1, abs=1e-6)}
+    assert half.prices == {"sum": pytest.approx(1, abs=1e-6), "wide": pytest.approx(0, abs=1e-6)}
+
+
+def test_what_is_left_of_an_exponent_counts_over_the_whole_range():
+    """x^(1e-10) is least at the far edge of the range, x = e^-80, and not 1 anywhere near."""
+    form = (np.array([[1e-10]]), np.array([0.0]))
+    assert geometric._dual_value(form, [], [], np.array([0.0])) == pytest.approx(-80e-10, rel=1e-6)
+    assert geometric._dual_value((np.array([[1e-8]]), np.array([0.0])), [], [], np.array([0.0])) == -inf
+
+
+@pytest.mark.parametrize("shift", [0.0, 1000.0, -1000.0])
+def test_shares_of_exponentials(shift):
+    assert geometric._softmax(shift + np.log([1.0, 3.0])) == pytest.approx([0.25, 0.75])
+
+
 def test_a_point_may_violate_a_constraint_by_the_error_of_the_solver():
     one, two = (np.array([[power]]) for power in (1.0, -1.0))
     both = ("both", np.array([[1.0], [0.0]]), np.log([0.5, 0.5]))  # x/2 + 1/2 <= 1
@@ -374,7 +405,12 @@ def growing(monkeypatch, tree, *, size=2):
     monkeypatch.setattr(search, "dive", dived)
     monkeypatch.setattr(search, "_refined", lambda solve_at, make, box, whole, replaced, point, value: (point, value))
     monkeypatch.setattr(search, "_split", lambda box, whole, *rest: [{"x": (0.0, end)} for end in tree[box["x"][1]][2]])
-    return lambda converter: (Posynomial({(("x", i),): 1.0 for i in range(1, size)}), [])
+
+    def make(converter):
+        assert converter.upper
+        return Posynomial({(("x", i),): 1.0 for i in range(1, size)}), []
+
+    return make
 
 
 @pytest.mark.parametrize(
@@ -426,6 +462,7 @@ def test_a_point_is_looked_for_again_in_narrower_and_narrower_boxes(monkeypatch)
     replaced = {"a": frozenset({"x", "n"}), "b": frozenset({"fixed", "gone"})}
 
     def make(converter):
+        assert converter.upper
         return converter.convert(x), []
 
     at = {"x": 10.0, "n": 4.0, "z": 1.5, "fixed": 3.0}
@@ -920,6 +957,8 @@ def test_how_an_answer_is_looked_for(goal, escapes, far, nearby, gap, wanted, mo
     task = asking() if goal == "bound" else asking(budget=None, eps=30, cost="rounds")
     wanted = wanted if isinstance(wanted, str) else wanted[goal]
     best, near = Found(4.0, {"T": 7.0}, 4.0 * (1 - gap)), (Found(5.0), task, "near")
+    made = tuning.program
+    monkeypatch.setattr(tuning, "program", lambda make, box, *, upper: made(make, box, upper=upper) if upper else None)
     monkeypatch.setattr(tuning, "relaxed", lambda make, box: Solution({}, 2.5, 2.0, {}))
     monkeypatch.setattr(tuning, "solve", lambda made: Solution({"T": far, "eta": 1e12}, 3.0, 0.0, {}, escapes))
     monkeypatch.setattr(
@@ -962,11 +1001,11 @@ def test_a_term_with_a_minus_is_no_bound_to_minimise():
 
 
 @pytest.mark.parametrize(("answered", "share"), [(0, 0.001), (1, 0.01), (2, 0.1), (3, 0.501), (4, None)])
-@pytest.mark.parametrize("goal", ["bound", "rounds"])
+@pytest.mark.parametrize("goal", ["bound", "rounds", "samples"])
 def test_how_near_an_infimum_a_cheap_point_is_looked_for(goal, answered, share, monkeypatch):
     """Within 0.1, 1 and 10 per cent of it, at last as near as the program from above came; the first that has an answer."""
-    task = asking() if goal == "bound" else asking(budget=None, eps=1, cost="rounds")
-    asked = []
+    task = asking() if goal == "bound" else asking(budget=None, eps=1, cost=goal)
+    asked, cheap = [], "iterations" if goal == "samples" else "samples"
 
     def fake(make, box, whole):
         asked.append(make.__self__)
@@ -976,13 +1015,16 @@ def test_how_near_an_infimum_a_cheap_point_is_looked_for(goal, answered, share, 
     found = tuning._plateau(task, Solution({}, 3.0, 1.5, {}), 2.0)
     reached = [each.target if goal == "bound" else each.limits[-1][2] for each in asked]
     assert [float(each) for each in reached] == pytest.approx([2 * 1.001, 2 * 1.01, 2 * 1.1, 2 * 1.501][: answered + 1])
-    assert all(each.cost == task.model.costs["samples"] for each in asked)
+    made = replace(task.model, costs={name: sp.Symbol(name) for name in task.model.costs})
+    tuning._plateau(replace(task, model=made), Solution({}, 3.0, 1.5, {}), 2.0)
+    assert asked[-1].cost == made.costs[cheap]
+    assert all(each.cost == task.model.costs[cheap] for each in asked if each.model is task.model)
     if share is None:
         assert found is None
         return
     best, same, note = found
     assert same is task and (best.value, best.lower) == (7.0, 1.5)
-    assert note == f"the least {goal} is only approached; these are the fewest samples within {share:.1%} of it"
+    assert note == f"the least {goal} is only approached; these are the fewest {cheap} within {share:.1%} of it"
 
 
 def test_a_point_at_the_edge_or_an_objective_that_vanishes_is_no_answer(monkeypatch):
