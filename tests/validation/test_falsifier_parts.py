@@ -1,0 +1,699 @@
+"""The parts of the falsifier by their definitions: the cube, how points become instances, what is simpler, what is kept and said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction as Q
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from fedco import theorem
+from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily, PiecewiseLinear
+from fedco.validation.falsifier import bowls, shrink, spaces
+from fedco.validation.falsifier.columns import Columns
+from fedco.validation.falsifier.crowd import EveryPath, laid_out
+from fedco.validation.falsifier.cube import Cube
+from fedco.validation.falsifier.declared import target_of
+from fedco.validation.falsifier.each_term import NECESSARY, NOT_SHOWN, Part, as_table
+from fedco.validation.falsifier.formula import Formula, _judge
+from fedco.validation.falsifier.hidden import Sequence
+from fedco.validation.falsifier.island import _guided
+from fedco.validation.falsifier.long_run import Counted, floor_of, stretched
+from fedco.validation.falsifier.noise import SignTable, extremes, moments, paths
+from fedco.validation.falsifier.properties import PROPERTIES, imposing
+from fedco.validation.falsifier.rounding import Draft, _limit, near
+from fedco.validation.falsifier.rounds import Chosen, RandomRound, choices, masks
+from fedco.validation.falsifier.search import Claim, _next_power, _Search
+from fedco.validation.falsifier.spaces import BENT, CROWDED, NOISY, PARTIAL, SPACES
+
+# --- the cube ------------------------------------------------------------------------------------------------------------
+
+
+def read(name: str, *range_: float, at=(0.0, 1 / 6, 1 / 3, 0.5, 2 / 3, 5 / 6, 1.0)) -> list[float]:
+    return getattr(Cube(np.array(at)[:, None]), name)(*range_).tolist()
+
+
+def test_a_coordinate_is_read_as_it_says():
+    """Ends and middles by hand: 1 for a third of a unit and of a whole number, for half of a limit; ends of a range for a sixth each."""
+    assert read("clipped", -1, 3) == pytest.approx([-1, -1, 0, 1, 2, 3, 3])
+    assert read("log", -2, 4) == pytest.approx([1e-2, 1e-1, 1, 10, 100, 1e3, 1e4])
+    assert read("unit", 3) == pytest.approx([1e-3, 10**-1.5, 1, 1, 1, 10**1.5, 1e3])
+    assert read("limit", 3) == pytest.approx([1e-3, 1e-2, 1e-1, 1, 1, 1, 1])
+    assert read("whole", 4) == [1, 1, 1, (10**1), 100, 1000, 10000]
+    assert read("take") == [0.0, 1 / 6, 1 / 3, 0.5, 2 / 3, 5 / 6, 1.0]
+
+
+def test_every_call_takes_one_coordinate_and_counts_it():
+    cube = Cube(np.array([[0.0, 0.5, 1.0, 1.0, 0.0]]))
+    assert [cube.clipped(0, 1)[0], cube.log(0, 2)[0], cube.unit(1)[0], cube.limit(2)[0], cube.whole(3)[0]] == [
+        0,
+        10,
+        10,
+        1,
+        1,
+    ]
+    assert cube.used == 5
+    counting = Cube()
+    counting.take(), counting.log(0, 1)
+    assert counting.used == 2 and counting.take().tolist() == [0.5]
+
+
+# --- how points become instances -----------------------------------------------------------------------------------------
+
+ALL = [
+    (kind, space)
+    for listed in (SPACES, NOISY, PARTIAL, CROWDED, BENT)
+    for kind, found in listed.items()
+    for space in found
+]
+NU = 2
+
+
+def size_of(space, clients: int) -> int:
+    cube = Cube()
+    space.decode(cube, clients, {"nu": NU})
+    return cube.used
+
+
+def decoded(space, clients: int, points):
+    return space.decode(Cube(points), clients, {"nu": NU})
+
+
+def family_of(kind: str, parameters):
+    tensors = {
+        n: torch.from_numpy(np.ascontiguousarray(v[:, None] if v.ndim == 1 else v)) for n, v in parameters.items()
+    }
+    return MetaFamily(tensors, NU) if kind == "meta" else FAMILIES[kind](tensors)
+
+
+def gradient(kind: str, parameters):
+    """Of the objective at the start, `(count,)`."""
+    family = family_of(kind, parameters)
+    return family.gradient(family.start.expand(family.runs, 1))[:, 0].numpy()
+
+
+def random_points(space, clients: int, count: int = 64, high: float = 1.0, seed: int = 0):
+    return high * np.random.default_rng(seed).random((count, size_of(space, clients)))
+
+
+@pytest.mark.parametrize(("kind", "space"), ALL, ids=lambda v: v if isinstance(v, str) else v.name[:24])
+def test_a_decoder_makes_instances_of_its_family_whose_clients_are_a_mean_plus_or_minus_a_difference(kind, space):
+    shapes = FAMILIES[kind].SHAPES
+    for clients in space.clients:
+        made = decoded(space, clients, random_points(space, clients))
+        assert set(made) == set(shapes)
+        for name, shape in shapes.items():
+            array = made[name]
+            assert np.isfinite(array).all()
+            if shape in ("client", "knots") and array.shape[1] > 1:
+                assert array.shape[1] == clients
+                assert (array[:, 2::2] == array[:, :1]).all()  # mean + difference, mean - difference, mean + difference
+            if name.endswith("knots"):  # splines whose kink reaches into the plateau are left out by the search
+                assert (np.diff(array, axis=-1) > 0).all(axis=(1, 2)).mean() > (0.5 if "spline" in space.name else 0.99)
+        for value in family_of(kind, made).constants().values():
+            assert (value >= -1e-9 * value.abs().max()).all()
+
+
+HEARD = [(kind, space) for kind, space in ALL if space.name != spaces.SILENT_BOWL]
+
+
+@pytest.mark.parametrize(("kind", "space"), HEARD, ids=lambda v: v if isinstance(v, str) else v.name[:24])
+def test_every_coordinate_of_a_point_matters(kind, space):
+    """At some point: a coordinate that changes nothing would be searched in vain."""
+    clients = max(space.clients[:2])
+    points = random_points(space, clients, 40, seed=1)
+    whole = decoded(space, clients, points)
+    for k in range(points.shape[1]):
+        moved = points.copy()
+        moved[:, k] = np.random.default_rng(2).random(len(points))
+        other = decoded(space, clients, moved)
+        assert any(not np.array_equal(whole[name], other[name]) for name in whole), k
+
+
+UNITS = [
+    (kind, space)
+    for kind, space in ALL
+    if kind in ("local_composite", "conditional", "shared_composite") and "bowls" not in space.name
+]
+
+
+@pytest.mark.parametrize(("kind", "space"), UNITS, ids=lambda v: v if isinstance(v, str) else v.name[:24])
+def test_other_units_of_the_inner_value_and_of_the_objective_change_no_instance(kind, space):
+    """The last two coordinates; of a shared composite the last but two, as its estimate comes after them."""
+    points = random_points(space, 2)
+    first = points.shape[1] - (4 if kind == "shared_composite" else 2)
+    points[:, first : first + 2] = 0.5
+    plain = family_of(kind, decoded(space, 2, points))
+    points[:, first], points[:, first + 1] = 0.9, 0.2
+    scaled = family_of(kind, decoded(space, 2, points))
+    tall = 10 ** (3 * -(1.5 * 0.6 - 0.5))
+    x = plain.start.expand(plain.runs, 1) + 0.1
+    np.testing.assert_allclose(scaled.gradient(x), tall * plain.gradient(x), rtol=1e-9, atol=1e-12)
+    assert not torch.equal(scaled.parameters["knots"], plain.parameters["knots"])
+    if kind == "shared_composite":
+        wide = scaled.parameters["inner_slope"] / plain.parameters["inner_slope"]
+        np.testing.assert_allclose(scaled.parameters["estimate"], plain.parameters["estimate"] * wide[:, :1])
+
+
+def slopes_at(parameters, points):
+    """The outer slopes `(count, clients)`, in the unit of the inner value."""
+    slope = PiecewiseLinear(*(torch.from_numpy(parameters[name]) for name in ("knots", "slopes")))
+    return slope.at(torch.as_tensor(points).unsqueeze(-1))[..., 0]
+
+
+def mean_slopes(parameters):
+    return parameters["slopes"].mean(1)
+
+
+def test_outer_functions_rise_at_both_ends_in_the_mean():
+    """So that the objective has a minimum; the clients' own may fall."""
+    for space, kind in ((SPACES["local_composite"][1], "local_composite"), (SPACES["federated"][0], "federated")):
+        made = decoded(space, 2, random_points(space, 2, 200))
+        mean = mean_slopes(made)
+        assert (mean[:, 0] <= 0).all() and (mean[:, -1] >= 0).all() and mean[:, 0].min() < 0 < mean[:, -1].max()
+        assert (made["slopes"][:, 0, 0] > 0).any() and kind
+    shared = decoded(SPACES["shared_composite"][0], 2, random_points(SPACES["shared_composite"][0], 2, 200))
+    for name in ("slopes", "extra_slopes"):
+        mean = shared[name].mean(1)
+        assert (mean[:, 0] <= 0).all() and (mean[:, -1] >= 0).all() and mean[:, 0].min() < 0 < mean[:, -1].max()
+    apart = decoded(SPACES["local_composite"][3], 2, random_points(SPACES["local_composite"][3], 2, 200))
+    assert (apart["slopes"][..., 0] <= 0).all() and (apart["slopes"][..., -1] >= 0).all()
+
+
+def test_an_extra_function_is_there_or_not():
+    space = SPACES["shared_composite"][0]
+    made = decoded(space, 2, random_points(space, 2, 100))
+    without = (made["extra_slopes"] == 0).all(axis=(1, 2))
+    assert 30 < without.sum() < 70
+
+
+def test_one_inner_map_is_the_identity_in_its_unit():
+    for space in SPACES["local_composite"][1:3]:
+        made = decoded(space, 2, random_points(space, 2))
+        assert (made["inner_slope"] == made["inner_slope"][:, :1]).all() and (made["inner_slope"] > 0).all()
+        assert not made["inner_offset"].any() and not made["start"].any()
+
+
+def test_a_stationary_start_has_no_mean_slope_and_clients_that_pull():
+    space = SPACES["local_composite"][2]
+    made = decoded(space, 2, random_points(space, 2))
+    assert np.abs(gradient("local_composite", made)).max() < 1e-9 * np.abs(made["slopes"]).max()
+    own = slopes_at(made, np.zeros(made["inner_slope"].shape))
+    assert float(own.abs().min(1).values.median()) > 0
+
+
+def test_equal_huber_functions_behind_inner_maps_that_differ():
+    space = SPACES["local_composite"][0]
+    points = random_points(space, 2)
+    points[:, -2:] = 0.5
+    made = decoded(space, 2, points)
+    assert (made["knots"] == [-1, 1]).all() and (made["slopes"] == [-1, 1]).all()
+    assert np.ptp(made["inner_slope"], axis=1).max() > 0.5 and np.ptp(made["inner_offset"], axis=1).max() > 1
+
+
+def test_noise_leads_from_the_top_of_a_tent_to_its_feet():
+    """The plug-in gradient is then 0 for either sign, and the gradient is not."""
+    space = BENT["conditional"][0]
+    made = decoded(space, 2, random_points(space, 2))
+    noise = made["value_noise"]
+    top = slopes_at(made, 0 * noise)
+    assert (slopes_at(made, noise).abs() <= 1e-12 * top).all() and (slopes_at(made, -noise).abs() <= 1e-12 * top).all()
+    assert (noise > 0).all() and (top > 0).all() and (gradient("conditional", made) != 0).all()
+    assert (made["knots"][..., 1] == 0).all() and (made["knots"][..., 0] == -made["knots"][..., 2]).all()
+
+
+@pytest.mark.parametrize("kind", NOISY)
+def test_a_bowl_starts_at_its_minimiser_and_is_silent_where_every_ingredient_is_left_out(kind):
+    """Coordinates up to 0.4 leave an ingredient out; the estimate of a shared composite is then the inner value at the start."""
+    (space,) = NOISY[kind]
+    low = decoded(space, 2, random_points(space, 2, high=0.4))
+    scale = np.abs(low["slopes"]).max() if "slopes" in low else 1.0
+    assert np.abs(gradient(kind, low)).max() <= 1e-9 * scale
+    if kind != "meta":
+        assert all(not low[name].any() for name in bowls.NOISES if name in low)
+    if kind == "shared_composite":
+        inner = (low["inner_slope"] * low["start"][:, None] + low["inner_offset"]).mean(1)
+        np.testing.assert_allclose(low["estimate"], inner, rtol=1e-9, atol=1e-12)
+    some = decoded(space, 2, random_points(space, 2))
+    assert (np.abs(gradient(kind, some)) > 1e-6 * scale).any() and some["gradient_noise"].any()
+    assert (some["gradient_noise"] >= 0).all()
+
+
+@pytest.mark.parametrize("kind", ["federated", "local_composite", "shared_composite"])
+def test_the_noise_of_every_other_client_is_a_part_of_that_of_the_first(kind):
+    (space,) = NOISY[kind]
+    made = decoded(space, 3, random_points(space, 3, 200))
+    for name in (n for n in bowls.NOISES if n in made):
+        first, second, third = made[name].T
+        assert (
+            (second <= first).all()
+            and (third == first).all()
+            and (second < first).any()
+            and (second[first > 0] == 0).any()
+        )
+
+
+@pytest.mark.parametrize("kind", ["federated", "local_composite", "shared_composite"])
+def test_silent_bowls_are_the_bowls_without_noise(kind):
+    (noisy,), silent = NOISY[kind], SPACES[kind][-1]
+    points = random_points(noisy, 2)
+    loud, still = decoded(noisy, 2, points), decoded(silent, 2, points)
+    assert any(loud[name].any() for name in bowls.NOISES if name in loud)
+    for name in loud:
+        assert not still[name].any() if name in bowls.NOISES else np.array_equal(loud[name], still[name])
+
+
+def test_a_bowl_is_one_and_its_slope_is_what_it_says():
+    """Two knots with opposite slopes around the centre; of a federated client curvature 1 in its unit."""
+    made = decoded(NOISY["federated"][0], 2, random_points(NOISY["federated"][0], 2))
+    widths, heights = np.ptp(made["knots"], axis=-1), np.ptp(made["slopes"], axis=-1)
+    curvature = heights / widths
+    np.testing.assert_allclose(curvature[:, 0], curvature[:, 1])
+    np.testing.assert_allclose(made["slopes"].sum(-1), 0, atol=1e-12)
+    np.testing.assert_allclose(made["knots"].mean(-1).sum(1), 0, atol=1e-12 * np.abs(made["knots"]).max())
+    assert np.abs(np.log10(curvature)).max() > 1  # the unit of the objective
+
+
+def test_a_meta_bowl_has_hessian_one_as_far_as_fine_tuning_leads():
+    """The farther client has slope 1 beside the mean at the start; nu steps of alpha stay within (1 + alpha)^nu - 1."""
+    for space in PARTIAL["meta"]:
+        made = decoded(space, 2, random_points(space, 2))
+        inside = made["knots"][:, 0, 2]
+        assert (inside >= 10**0.2 * (1 + made["alpha"]) ** NU * (1 - 1e-12)).all()
+        assert (made["curvatures"] == [0, 1, 1, 0]).all() and (made["knots"][:, 0] == -made["knots"][:, 0, ::-1]).all()
+        np.testing.assert_allclose(np.ptp(made["tilt"], axis=1), 2)
+        rounding = 1e-14 * np.abs(made["tilt"]).max(1) * (1 + made["alpha"]) ** (2 * NU)
+        assert (np.abs(gradient("meta", made)) <= rounding).all()
+
+
+def test_fine_tuned_bowls_have_noise_in_every_gradient():
+    made = decoded(NOISY["meta"][0], 3, random_points(NOISY["meta"][0], 3))
+    assert (made["gradient_noise"][:, ::2] == 1).all() and (made["gradient_noise"][:, 1] <= 1).all()
+    assert (np.abs(made["start"]) <= made["knots"][:, 0, 2] / 2).all()
+
+
+@pytest.mark.parametrize("space", SPACES["meta"], ids=lambda s: s.name[-30:])
+def test_a_spline_has_its_kink_where_a_fine_tuning_step_leads(space):
+    """The mean slope is 1 at the start 0, so that one step leads to -alpha, where the Hessian has four knots close together."""
+    made = decoded(space, 2, random_points(space, 2, 200))
+    family = family_of("meta", made)
+    own = family.local_gradient(torch.zeros(200, 2, 1, dtype=torch.float64))[..., 0].numpy()
+    gap = np.ptp(made["tilt"], axis=1) / 2
+    np.testing.assert_allclose(own, np.stack([1 + gap, 1 - gap], axis=1), atol=1e-9)
+    knots, alpha = made["knots"][:, 0], made["alpha"]
+    assert (knots[:, 5] < -alpha).all() and (-alpha < knots[:, 6]).all()
+    assert ((knots[:, 7] - knots[:, 4]) / alpha / gap).max() <= 40 * (1 + 1e-9)
+    far = torch.from_numpy(knots[:, 0] - 1.0).view(-1, 1, 1).expand(-1, 2, 1)
+    right = torch.from_numpy(knots[:, -1] + 1.0).view(-1, 1, 1).expand(-1, 2, 1)
+    assert (family.local_gradient(far) < 0).all() and (family.local_gradient(right) > 0).all()
+    assert np.abs(made["curvatures"]).max() <= 1 and not made["start"].any()
+    ahead = torch.linspace(-0.3, 0.6, 19, dtype=torch.float64) * torch.from_numpy(np.minimum(alpha, 2)).unsqueeze(-1)
+    assert (family.local_gradient(ahead.T.reshape(19, 200, 1, 1).expand(-1, -1, 2, 1)[9]) > 0).all()
+
+
+def test_bent_losses_are_convex_with_the_minimiser_of_their_mean_at_the_start():
+    space = CROWDED["meta"][0]
+    made = decoded(space, 2, random_points(space, 2, 100))
+    assert (made["curvatures"] >= 0).all() and not made["curvatures"][..., [0, -1]].any()
+    family = family_of("meta", made)
+    own = family.local_gradient(torch.zeros(100, 2, 1, dtype=torch.float64))[..., 0].numpy()
+    np.testing.assert_allclose(own.sum(1), 0, atol=1e-9 * np.abs(made["tilt"]).max())
+    assert (own[:, 0] > 0).all() and not made["start"].any() and made["alpha"].max() <= 1
+
+
+def test_the_area_of_a_hessian_up_to_0():
+    """Of a tent from -2 to 1 with top 3 at -1: 1.5 up to the top, and from 3 to 1.5 over the next unit."""
+    knots, heights = np.array([[-2.0, -1.0, 1.0]]), np.array([[0.0, 3.0, 0.0]])
+    assert spaces._area_until_zero(knots, heights) == pytest.approx([1.5 + (3 + 1.5) / 2])
+    assert spaces._area_until_zero(knots - 5, heights) == pytest.approx([4.5])
+    assert spaces._area_until_zero(knots + 5, heights) == pytest.approx([0.0])
+
+
+def test_a_start_is_shifted_from_one_end_to_the_other():
+    parameters = {"knots": np.array([[[-3.0, 1.0], [0.0, 5.0]]]), "start": np.zeros(1)}
+    shifted = [float(spaces._anywhere(parameters, np.array([s]))["start"][0]) for s in (-1.0, 0.0, 0.5, 1.0)]
+    assert shifted == [-3, 1, 3, 5]
+    meta = {"alpha": np.array([0.5]), "tilt": np.array([[3.0, -1.0]]), "start": np.zeros(1)}
+    assert [float(spaces._started(meta, np.array([s]))["start"][0]) for s in (-1.0, 0.5)] == [-1, 0.5]
+
+
+def test_a_mean_slope_is_levelled_and_differences_stay():
+    slopes = np.array([[[1.0, 2.0, 3.0, 9.0], [-1.0, 0.0, -1.0, 5.0]]])
+    for shift in (-1.0, 0.25):
+        made = spaces._levelled({"slopes": slopes}, np.array([shift]))["slopes"]
+        np.testing.assert_allclose(made[:, 0] - made[:, 1], slopes[:, 0] - slopes[:, 1])
+        level = shift * 2  # the largest difference from the mean is 2
+        np.testing.assert_allclose(made.mean(1), [[-abs(level), level, level, abs(level)]])
+
+
+def test_what_is_equal_and_what_is_zero_by_a_property():
+    arrays = {"knots": np.arange(8.0).reshape(1, 2, 4), "slopes": np.ones((1, 2, 4)), "gradient_noise": np.ones((1, 2))}
+    made = imposing(("one_outer_function",))(arrays)
+    assert made["knots"].tolist() == [[[0, 1, 2, 3], [0, 1, 2, 3]]] and not made["gradient_noise"].any()
+    one = PROPERTIES["one_outer_function"]
+    exact = {"knots": [[Q(0), Q(1)], [Q(0), Q(1)]], "slopes": [[Q(1)], [Q(1)]], "gradient_noise": [Q(0), Q(0)]}
+    assert one.holds(exact)
+    assert not one.holds({**exact, "knots": [[Q(0), Q(1)], [Q(0), Q(2)]]})
+    assert not one.holds({**exact, "gradient_noise": [Q(0), Q(1, 9)]})
+    assert PROPERTIES["no_extra_term"].holds({"extra_slopes": [[Q(0)], [Q(0)]]})
+    assert not PROPERTIES["no_extra_term"].holds({"extra_slopes": [[Q(0)], [Q(1)]]})
+
+
+# --- long runs and noise -------------------------------------------------------------------------------------------------
+
+
+def test_which_steps_of_a_round_count():
+    assert [t for t in range(-1, 9) if Counted(6, 2, False).at(t)] == [0, 2, 4]
+    assert [t for t in range(-1, 9) if Counted(6, 3, True).at(t)] == [3, 6]
+    assert [Counted(6, every, after).number for every, after in product((1, 2, 3, 6), (False, True))] == [
+        6,
+        6,
+        3,
+        3,
+        2,
+        2,
+        1,
+        1,
+    ]
+
+
+def test_a_stretched_bowl_has_the_same_slope_inside_and_kinks_a_hundred_times_as_far():
+    parameters = {
+        "knots": np.array([[[-1.0, 3.0]]]),
+        "slopes": np.array([[[-2.0, 2.0]]]),
+        "extra_knots": np.zeros((1, 1, 4)),
+    }
+    made = stretched(parameters)
+    assert made["knots"].tolist() == [[[-199.0, 201.0]]] and made["slopes"].tolist() == [[[-200.0, 200.0]]]
+    assert made["extra_knots"] is parameters["extra_knots"] and parameters["knots"].max() == 3
+    meta = decoded(PARTIAL["meta"][0], 2, random_points(PARTIAL["meta"][0], 2, 8))
+    wide = stretched(meta)
+    before, after = family_of("meta", meta), family_of("meta", wide)
+    x = torch.linspace(-0.5, 0.5, 8, dtype=torch.float64).view(8, 1, 1).expand(-1, 2, 1)
+    np.testing.assert_allclose(before.local_gradient(x), after.local_gradient(x), rtol=1e-9, atol=1e-6)
+    np.testing.assert_allclose(wide["knots"], 100 * meta["knots"])
+
+
+def test_what_of_a_gradient_is_nothing_but_rounding():
+    """1e-14 of the steepest slope, squared."""
+    linear = {"slopes": np.array([[[-3.0, 2.0]]])}
+    assert floor_of(linear) == pytest.approx([9e-28], rel=1e-9)
+    assert floor_of({**linear, "inner_slope": np.array([[-2.0, 1.0]])}) == pytest.approx([36e-28], rel=1e-9)
+    assert floor_of({**linear, "extra_slopes": np.array([[[4.0]]])}) == pytest.approx([49e-28], rel=1e-9)
+    meta = {"curvatures": np.array([[[0.0, -2.0]]]), "alpha": np.array([0.5]), "tilt": np.array([[3.0, -1.0]])}
+    assert floor_of(meta) == pytest.approx([(1e-14 * 3 * 4) ** 2], rel=1e-9)
+
+
+def test_lanes_of_moments_and_of_paths_are_expectations():
+    """Of (1 + s_1 + 2 s_2 + 3 s_3)^2 over fair signs: 1 + 1 + 4 + 9."""
+    for lanes in (moments(3), paths(3)):
+        square = (1 + lanes.table @ torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)) ** 2
+        assert lanes.expectation(square.numpy()) == pytest.approx([15.0])
+        assert float(lanes.weights.sum()) == pytest.approx(1)
+    assert len(moments(3)) == 7 and len(paths(3)) == 8 and len({tuple(row) for row in paths(3).table.tolist()}) == 8
+    assert extremes(np.array([[2.0, -1.0, 0.0]])).tolist() == [[1, -1, 1], [-1, 1, -1]]
+
+
+def test_signs_are_numbered_in_the_order_in_which_they_are_asked_for():
+    table = SignTable(torch.arange(12.0, dtype=torch.float64).view(1, 12), clients=2)
+    assert table.at(0).signs("a", 2).tolist() == [[[0, 1], [2, 3]]]
+    assert table.at(1).signs("a").tolist() == [[4, 5]] and table.at(0).signs("a", 2).tolist() == [[[0, 1], [2, 3]]]
+    assert table.at(1).signs("b", 3).tolist() == [[[6, 7, 8], [9, 10, 11]]]
+    assert not table.at(2).signs("c").any() and table.columns.count == 14
+    assert table.at(0).subset("clients", 2).tolist() == [[1, 1]]
+    with pytest.raises(ValueError, match="1 of 2 clients"):
+        table.subset("clients", 1)
+    columns = Columns()
+    assert [columns.of(("x",), 3), columns.of(("y",), 2), columns.of(("x",), 3), columns.count] == [0, 3, 0, 5]
+
+
+def test_each_client_of_a_crowd_follows_every_path_of_its_own():
+    draws = EveryPath(2, 2, runs=3)
+    first, second = draws.at(0).signs("a"), draws.at(1).signs("a")
+    assert first.shape == (3, 8) and {*zip(first[0].tolist(), second[0].tolist(), strict=True)} == {
+        *product((-1, 1), repeat=2)
+    }
+    assert first[0, :4].tolist() == first[0, 4:].tolist() and (first == first[:1]).all()
+    with pytest.raises(ValueError, match="more than 2 signs"):
+        draws.at(2).signs("a")
+    turned = EveryPath(2, 2, turned=5)
+    assert (turned.at(0).signs("a")[0] != first[0]).nonzero().flatten().tolist() == [5]
+    with pytest.raises(ValueError, match="4 of 8 clients"):
+        draws.subset("x", 4)
+    assert draws.subset("x", 8).shape == (3, 8)
+    out = laid_out(
+        {"a": np.array([[1.0, 2.0]]), "k": np.array([[[3.0], [4.0]]]), "s": np.array([5.0])},
+        {"a": "client", "k": "knots", "s": "run"},
+        1,
+    )
+    assert (
+        out["a"].tolist() == [[1, 1, 2, 2]] and out["k"].tolist() == [[[3], [3], [4], [4]]] and out["s"].tolist() == [5]
+    )
+
+
+def test_choices_of_clients_and_their_masks():
+    assert choices(3, 2) == [(1, 1, 0), (1, 0, 1), (0, 1, 1)]
+    assert masks(2, 1, 2).tolist() == [[1, 0], [0, 1], [1, 0], [0, 1]]
+    chosen = Chosen(masks(3, 2, 1))
+    assert chosen.subset("x", 2) is chosen.mask and (chosen.runs, chosen.clients) == (3, 3)
+    with pytest.raises(ValueError, match="1 clients are asked for"):
+        chosen.subset("x", 1)
+
+
+def test_a_random_round_stays_within_what_it_says_of_finitely_many():
+    """Two choices, run as all paths: the mean of squares over K rounds from 1 is off the endless one by at most `off` / K."""
+    move = RandomRound(
+        np.array([0.5, -0.25]), np.array([0.2, -0.1]), np.array([[0.3], [-0.7]]), np.array([[1.5], [0.4]])
+    )
+    square, off = move.mean_square()
+    for start in (1.0, -1.0):
+        at, weights, total = np.array([start]), np.ones(1), 0.0
+        for _ in range(12):
+            total += float(weights @ sum(0.5 * (move.d[j, 0] + move.e[j, 0] * at) ** 2 for j in (0, 1)))
+            at = np.concatenate([move.a[j] * at + move.b[j] for j in (0, 1)])
+            weights = np.concatenate([weights / 2] * 2)
+        assert abs(total / 12 - square) <= off / 12
+        last = float(weights @ sum(0.5 * (move.d[j, 0] + move.e[j, 0] * at) ** 2 for j in (0, 1)))
+        assert last == pytest.approx(square, rel=1e-3)
+
+
+# --- scores and the search -----------------------------------------------------------------------------------------------
+
+
+def test_a_relation_is_judged_with_its_excess():
+    left, right = np.array([1.0, 2.0, 3.0, np.nan]), np.array([2.0, 2.0, 1.0, 1.0])
+    for relation, held in (
+        ("<", [1, 0, 0, 0]),
+        ("<=", [1, 1, 0, 0]),
+        (">", [0, 0, 1, 0]),
+        (">=", [0, 1, 1, 0]),
+        ("==", [0, 1, 0, 0]),
+    ):
+        holds, over = _judge(relation, left, right)
+        assert holds[:3].tolist() == [bool(x) for x in held[:3]] and (over >= 0).all()
+        assert not (holds[3] and relation in ("<", "<=", "=="))
+    assert _judge("<=", left, right)[1][:3].tolist() == pytest.approx([0, 0, 0.5])
+    assert _judge(">", left, right)[1][:3].tolist() == pytest.approx([1 / 3, 0, 0])
+    assert _judge("==", left, right)[1][:3].tolist() == pytest.approx([1 / 3, 0, 0.5])
+
+
+def test_a_search_is_guided_by_the_share_of_what_a_change_takes_away():
+    """As it is where the share is half and more; below -6, and lower the smaller it is, elsewhere; what is inadmissible stays."""
+    scores, whole = np.array([[0.1, 0.1, 0.1, 0.1, -10.0]]), np.array([1.0, 1.0, 1.0, 1.0, 1.0])
+    bounds = np.array([[0.4, 0.5, 0.9, 1 - 1e-9, 0.9]])
+    led = _guided(scores, bounds, whole)[0]
+    assert led[:2].tolist() == [0.1, 0.1] and led[4] == -10
+    assert -9 < led[3] < led[2] < -6
+
+
+def test_a_claim_keeps_its_best_points():
+    claim = Claim(target=None)  # type: ignore[arg-type]
+    points = np.arange(100.0)[:, None]
+    claim.remember((0, False), points, -np.abs(points[:, 0] - 50))
+    claim.remember((0, False), np.array([[7.5], [8.5]]), np.array([1.0, -1000.0]))
+    kept, scores = claim.points[0, False]
+    assert len(kept) == 64 and kept[0, 0] == 7.5 and kept[1, 0] == 50 and (np.diff(scores) <= 0).all()
+    assert claim.best == {(0, False): 1.0} and claim.is_open
+    claim.found.saw(0.3, "a")
+    claim.found.saw(0.2, "b")
+    assert (claim.found.ratio, claim.found.where) == (0.3, "a")
+
+
+def test_powers_of_two():
+    assert [_next_power(n) for n in (1, 2, 3, 4, 5, 64, 65)] == [1, 2, 4, 4, 8, 64, 128]
+
+
+def searching(claims, stays=(True, False, False, True)) -> _Search:
+    run = object.__new__(_Search)
+    run.islands, run.claims = [SimpleNamespace(stays=each, name="") for each in stays], claims
+    run.clock, run.until = lambda: 0.0, 1.0
+    return run
+
+
+def test_islands_are_visited_by_turns_endless_and_finite_the_best_first():
+    claim = Claim(target=None)  # type: ignore[arg-type]
+    claim.best = {(0, False): -1.0, (1, False): -2.0, (2, False): 0.5, (3, False): -0.5, (0, True): 9.0}
+    run = searching([claim])
+    assert run._order(claim, False) == [3, 2, 0, 1]
+    claim.best[3, False] = -30.0  # nothing valid there
+    assert run._order(claim, False) == [0, 2, 1]
+    assert run._order(claim, True) == [0, 1, 3, 2]  # islands that nobody has seen come after those with a score
+
+
+def test_of_the_changes_of_one_term_the_first_open_one_is_followed():
+    changed = [Claim(None, SimpleNamespace(part=part)) for part in ("a", "a", "b")]  # type: ignore[arg-type]
+    plain = Claim(target=None)  # type: ignore[arg-type]
+    run = searching([plain, *changed])
+    assert run._followed() == [plain, changed[0], changed[2]]
+    changed[0].found.violation = SimpleNamespace()
+    assert run._followed() == [plain, changed[1], changed[2]] and not run.is_over
+    for claim in run.claims:
+        claim.found.violation = SimpleNamespace()
+    assert run.is_over
+    turns = [(run._is_guided(changed[0], turn), run._is_guided(plain, turn)) for turn in range(6)]
+    assert turns == [(t % 3 != 2, False) for t in range(6)]
+
+
+# --- fractions and simplicity --------------------------------------------------------------------------------------------
+
+
+def test_a_number_is_replaced_by_simpler_ones():
+    assert list(shrink._simpler(Q(50), is_whole=True)) == [1, 2, 4, 16]
+    found = list(shrink._simpler(Q(-37, 100), is_whole=False))
+    assert found[:6] == [0, -1, Q(-1, 2), -2, -10, Q(-1, 10)]
+    assert found[6:-1] == [near(Q(-37, 100), Q(1, n)) for n in (2, 3, 5, 10, 30, 100)] and found[-1] == Q(-1, 10)
+    sizes = [shrink._power_of_ten(x) for x in (Q(0), Q(5), Q(500), Q(12345, 2), Q(1, 300), Q(7, 9))]
+    assert sizes == [0, 1, 100, 10000, Q(1, 100), 1]
+    assert near(Q(314159, 100000), Q(1, 100)) == Q(19, 6) and near(Q(0), Q(1, 2)) == 0
+
+
+def draft(**changes) -> Draft:
+    parameters = {"knots": [[Q(-1), Q(1, 3)], [Q(0), Q(5)]], "start": Q(7, 9), "alpha": Q(1, 4)}
+    made = Draft(
+        "meta", parameters, {"nu": 1}, {"K": Q(10), "alpha": Q(1, 4), "c": Q(22, 7)}, Q(1, 2), Q(1, 1000), False
+    )
+    return replace(made, **changes)
+
+
+def test_the_cost_of_a_draft_is_its_characters():
+    """-1, 1/3, 0 for nothing, 5, 7/9, 1/4, 10, 1/4, 22/7, and 1/1000 for what is tiny."""
+    assert shrink.cost(draft()) == 2 + 3 + 0 + 1 + 3 + 3 + 2 + 3 + 4 + 6
+    paths_ = list(shrink._paths(draft()))
+    assert paths_[:4] == [("parameters", "knots", i, j) for i in (0, 1) for j in (0, 1)]
+    assert paths_[4:] == [
+        ("parameters", "start"),
+        ("parameters", "alpha"),
+        ("free", "K"),
+        ("free", "alpha"),
+        ("free", "c"),
+    ]
+
+
+def test_one_number_of_a_draft_is_changed_and_what_is_shared_changes_together():
+    made = draft()
+    other = shrink._set(made, ("parameters", "knots", 1, 0), Q(3))
+    assert other.parameters["knots"] == [[Q(-1), Q(1, 3)], [Q(3), Q(5)]] and made.parameters["knots"][1][0] == 0
+    assert shrink._get(other, ("parameters", "knots", 1, 0)) == 3 and other.free == made.free
+    fine = shrink._set(made, ("parameters", "alpha"), Q(1, 2))
+    assert fine.free["alpha"] == fine.parameters["alpha"] == Q(1, 2)
+    plain = shrink._set(made, ("free", "c"), Q(3))
+    assert plain.free == {**made.free, "c": Q(3)} and plain.parameters == made.parameters
+
+
+def test_rounding_keeps_whole_numbers_and_what_is_shared():
+    made = shrink._rounded(draft(free={"K": Q(1237), "alpha": Q(1, 4), "c": Q(22, 7)}), Q(1, 5))
+    assert (
+        made.free["K"] == 1237
+        and made.free["c"] == 3
+        and made.free["alpha"] == made.parameters["alpha"] == near(Q(1, 4), Q(1, 5))
+    )
+    assert made.parameters["start"] == near(Q(7, 9), Q(1, 5)) and made.parameters["knots"][0][1] == near(
+        Q(1, 3), Q(1, 5)
+    )
+
+
+def test_long_runs_are_shrunk_with_few_tries():
+    def found(steps):
+        return SimpleNamespace(claimed=SimpleNamespace(stated=lambda target: {"T": steps}))
+
+    target = SimpleNamespace(length="T")
+    assert [shrink._affordable(target, found(steps)) for steps in (1, 160, 161)] == [250, 250, 8]
+    assert shrink._affordable(SimpleNamespace(length=None), found(10**9)) == 250
+
+
+def shrinker(kept_ratio, ratio, tries=3, judge=None):
+    made = object.__new__(shrink._Shrinker)
+    made.target, made.formula, made.tries = None, None, tries
+    made.draft, made.found, made.kept = draft(), SimpleNamespace(ratio=kept_ratio), min(1.05, kept_ratio)
+    return made
+
+
+def test_a_simpler_draft_is_taken_where_it_is_still_a_violation(monkeypatch):
+    ratios = iter([1.04, 1.2])
+    monkeypatch.setattr(shrink, "confirmed", lambda target, formula, other: SimpleNamespace(ratio=next(ratios)))
+    run, simple = shrinker(2.0, None), draft(tiny=Q(1, 10))
+    assert not run._try(draft(tiny=Q(1, 10**6))) and run.tries == 3  # costs more: not checked
+    assert not run._try(simple) and run.tries == 2 and run.draft == draft()  # a violation by less than 5%
+    assert run._try(simple) and run.draft == simple and run.found.ratio == 1.2 and run.tries == 1
+    run.tries = 0
+    assert not run._try(simple)
+
+
+def test_the_largest_step_that_conditions_admit():
+    formula = Formula(theorem("baselines.minibatch_sgd"), "printed")
+    names = [n for n, b in formula.theorem.symbols("printed").items()]
+    values = dict.fromkeys(names, Q(1)) | {"L_bar": Q(4)}
+    eta = _limit(formula, values, "eta")
+    exact = formula.theorem.admissible("eta", "printed", L_bar=4).intervals["eta"].upper
+    assert eta == pytest.approx(float(exact), rel=1e-9) and eta <= float(exact) * (1 + 1e-12)
+
+
+# --- what is said --------------------------------------------------------------------------------------------------------
+
+
+def test_a_table_of_parts_and_what_is_known_of_each():
+    term = Part("noise", "term", "noise dropped", NECESSARY, 1.25, least=0.5)
+    nothing = Part("bias", "term", "bias dropped", NOT_SHOWN, 0.00123456)
+    relaxed = Part("step", "condition", "step relaxed by 4", NECESSARY, 2.0, relaxed=4.0)
+    open_ = Part("step", "condition", "step relaxed by 4", NOT_SHOWN, 0.5)
+    assert as_table([term, nothing, relaxed, open_]).split("\n") == [
+        "kind       change             verdict    ratio     what is known",
+        "term       noise dropped      necessary  1.25      coefficient between 0.5 and 1 of the stated one",
+        "term       bias dropped       not shown  0.001235  could be 0",
+        "condition  step relaxed by 4  necessary  2         relaxing it by 4 is refuted",
+        "condition  step relaxed by 4  not shown  0.5       relaxing it by 4 is not refuted",
+    ]
+
+
+def test_a_sequence_of_hidden_constants_says_up_to_which_it_is_refuted():
+    def found(refuted, ratio):
+        return SimpleNamespace(
+            refuted=refuted, outcome="REFUTED" if refuted else "SURVIVED", ratio=ratio, path=None, to_dict=dict
+        )
+
+    some = Sequence("x.y", "printed", {1.0: found(True, 3.5), 10.0: found(True, 1.25), 100.0: found(False, 0.5)})
+    assert str(some).split("\n") == [
+        "x.y (printed), the hidden constant",
+        "  1          REFUTED   ratio 3.5",
+        "  10         REFUTED   ratio 1.25",
+        "  100        SURVIVED  ratio 0.5",
+        "Every value up to 10 is too small, each by its own instance.",
+    ]
+    assert some.to_dict()["refuted_up_to"] == 10.0 and [row["value"] for row in some.to_dict()["sequence"]] == [
+        1.0,
+        10.0,
+        100.0,
+    ]
+    none = Sequence("x.y", "printed", {1.0: found(False, 0.5)})
+    assert none.to_dict()["refuted_up_to"] is None and str(none).endswith("No value was refuted.")
+
+
+def test_targets_know_their_symbols():
+    target = target_of(theorem("baselines.local_sgd"), "printed")
+    assert (
+        target.length == "T" and target.named("communication_period") == "p" and target.named("participation") is None
+    )
+    assert target.steps({"T": 12.0}) == 12 and target.average in ("before", "after")
