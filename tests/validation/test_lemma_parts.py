@@ -1,0 +1,361 @@
+"""Which rows of a run every lemma compares, and what is made of two sides, by hand."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from fedco.validation.lemmas import metrics, sides, table
+from fedco.validation.lemmas.link import LemmaChain, Link
+from fedco.validation.lemmas.report import Implied, LemmaReport, LemmaRow
+from fedco.validation.lemmas.trace import Step, Trace, walk
+from fedco.validation.runs.registry import chains
+
+# --- which rows ----------------------------------------------------------------------------------------------------------
+
+PERIOD, STEPS = 3, 8
+NAMES = (
+    "objective", "gradient_sq", "consensus", "inner_error", "direction_sq", "momentum_error", "momentum_sq", "inner_spread",
+    "fresh_inner_spread", "gradient_spread", "potential", "noise_sq", "error_sq", "update_sq", "dispersion_sq",
+    "first_deviation_sq", "client_drift_sq", "mean_drift", "estimator_error", "estimator_error_sq", "change",
+)  # fmt: skip
+
+
+def told(extra: int) -> Trace:
+    """Statistic k at step t is 1000 k + t^2, so that a row says which step it is about."""
+    rows = np.arange(STEPS + extra, dtype=float)[:, None] ** 2
+    return Trace({name: 1000.0 * k + np.tile(rows, (1, 2)) for k, name in enumerate(NAMES)}, {}, PERIOD, STEPS)
+
+
+def at(name: str, t: int) -> float:
+    return 1000.0 * NAMES.index(name) + t**2
+
+
+def rise(name: str, t: int) -> float:
+    return at(name, t + 1) - at(name, t)
+
+
+SAME, NEXT = 0, 1
+"""A statistic at the row's own step t, or at t + 1; "rise" is its change from t to t + 1."""
+ROWS = {
+    "feddro.lemma_f_3": ("consensus", SAME, {}),
+    "feddro.lemma_f_4": ("inner_error", NEXT, {"inner_error": SAME, "direction_sq": SAME, "consensus_error": SAME}),
+    "feddro.lemma_f_2": ("objective", "rise", {"gradient_sq": SAME, "direction_sq": SAME, "consensus_error": SAME, "inner_error": SAME}),
+    "local_scgdm.lemma_a_2": ("gradient_spread", SAME, {"inner_consensus": SAME, "consensus_error": SAME}),
+    "local_scgdm.lemma_4_2": ("inner_error", NEXT, {"momentum_sq": SAME, "inner_error": SAME}),
+    "local_scgdm.lemma_4_1": ("momentum_error", NEXT, {"momentum_error": SAME, "next_inner_error": NEXT, "momentum_sq": SAME}),
+    "local_scgdm.descent": ("objective", "rise",
+                            {"gradient_sq": SAME, "momentum_sq": SAME, "momentum_error": SAME, "consensus_error": SAME}),
+    "local_scgdm.potential": ("potential", "rise", {"gradient_sq": SAME, "consensus_error": SAME}),
+    "fcsg.lemma_a_3_variance": ("noise_sq", SAME, {}),
+    "fcsg.lemma_a_3": ("gradient_spread", SAME, {"consensus_error": SAME}),
+    "fcsg.lemma_b_2": ("objective", "rise", {"gradient_sq": SAME, "consensus_error": SAME}),
+    "comfedl.lemma_2_step": ("client_drift_sq", SAME, {}),
+    "comfedl.lemma_3_step": ("estimator_error_sq", SAME, {"client_drift_sq": SAME}),
+    "comfedl.lemma_3": ("estimator_error_sq", SAME, {}),
+    "comfedl.lemma_4_step": ("estimator_error_sq", SAME, {"client_drift_sq": SAME}),
+    "comfedl.lemma_4": ("estimator_error_sq", SAME, {}),
+    "comfedl.descent": ("change", SAME, {"gradient_sq": SAME, "mean_drift": SAME, "estimator_error": SAME}),
+}  # fmt: skip
+"""Lemma -> the statistic on its left with its time, and the times of its observables: read off the papers once more."""
+STATISTIC = {
+    "consensus_error": "consensus",
+    "next_inner_error": "inner_error",
+    "inner_consensus": "fresh_inner_spread",
+    "mean_drift": "mean_drift",
+}
+"""What an observable of another name is measured by."""
+LINKS = {link.lemma: (link, chain) for chain in chains().values() for link in chain.links}
+
+
+@pytest.mark.parametrize("lemma", ROWS)
+def test_a_lemma_compares_the_steps_that_it_speaks_of(lemma):
+    link, chain = LINKS[lemma]
+    trace = told(chain.extra_steps)
+    name, time, observables = ROWS[lemma]
+    left = np.atleast_2d(link.left(trace))
+    wanted = [rise(name, t) if time == "rise" else at(name, t + time) for t in range(len(left))]
+    assert left[:, 0].tolist() == wanted and left.shape[1] == 2
+    assert len(left) == STEPS + chain.extra_steps - (time in (NEXT, "rise"))
+    for symbol, shift in observables.items():
+        seen = np.atleast_2d(link.observables[symbol](trace))
+        assert seen[:, 0].tolist() == [at(STATISTIC.get(symbol, symbol), t + shift) for t in range(len(left))], symbol
+
+
+def test_sums_and_means_over_rounds_and_runs():
+    """Of the horizon, the step that looks ahead left out."""
+    trace = told(1)
+    consensus, gradient = (np.array([at(name, t) for t in range(STEPS)]) for name in ("consensus", "gradient_sq"))
+    for lemma, wanted in (
+        ("fcsg.lemma_b_1", consensus.sum()),
+        ("local_scgdm.lemma_4_3", consensus.mean()),
+        ("local_scgdm.summed", gradient.mean()),
+        ("feddro.theorem_f_6", at("objective", 8) - at("objective", 0) + at("inner_error", 8) - at("inner_error", 0)),
+    ):
+        left = LINKS[lemma][0].left(trace)
+        assert left.shape == (1, 2) and left[0, 0] == pytest.approx(wanted), lemma
+    seen = LINKS["local_scgdm.summed"][0].observables
+    assert seen["start_momentum_error"](trace)[0, 0] == at("momentum_error", 0)
+    assert seen["start_inner_error"](trace)[0, 0] == at("inner_error", 0)
+    whole = LINKS["feddro.theorem_f_6"][0].observables["gradient_sq"](trace)
+    assert whole.shape == (1, 2) and whole[0, 0] == pytest.approx(gradient.mean())
+    rounds = LINKS["local_scgdm.lemma_a_1"][0]
+    for of, name in ((rounds.left, "inner_spread"), (rounds.observables["consensus_sum"], "consensus")):
+        assert of(trace)[:, 0].tolist() == [
+            sum(at(name, t) for t in (3, 4, 5))
+        ]  # the second of two whole rounds of three
+    potential = LINKS["feddro.lemma_f_5"][0].left(trace)
+    assert potential[2, 0] == rise("objective", 2) + rise("inner_error", 2) and len(potential) == STEPS
+
+
+def test_sums_since_the_last_communication():
+    link, _ = LINKS["feddro.lemma_f_3"]
+    trace = told(1)
+    total = link.observables["consensus_sum"](trace)[:, 0]
+    elapsed = link.observables["elapsed"](trace)[:, 0]
+    for t in range(STEPS + 1):
+        begin = t - t % PERIOD
+        assert total[t] == sum(at("consensus", l) for l in range(begin, t)) and elapsed[t] == t - begin
+    assert link.keeps(trace, 7).tolist() == [False, True, True, False, True, True, False]
+
+
+def test_steps_that_lemmas_leave_out():
+    trace = told(1)
+    assert LINKS["fcsg.lemma_a_3_variance"][0].keeps(trace, 4).tolist() == [False, True, True, True]
+    assert LINKS["comfedl.lemma_2"][0].keeps(trace, 7).tolist() == [False, True, True, False, True, True, False]
+    assert LINKS["comfedl.lemma_2_step"][0].observables["t"](trace)[:, 0].tolist() == [t % 3 for t in range(STEPS + 1)]
+    assert (LINKS["comfedl.lemma_2"][0].left(trace)[:, 0] == trace["mean_drift"][:, 0] ** 2).all()
+    for lemma in ("comfedl.lemma_2", "comfedl.lemma_3", "comfedl.lemma_4"):
+        assert LINKS[lemma][0].fed(9.0, trace) == 3.0
+    assert LINKS["fcsg.lemma_b_1"][0].fed(16.0, trace) == 2.0
+    later = LINKS["local_scgdm.lemma_4_2"][0].ends_round(trace, 6)
+    assert later.tolist() == [False, True, False, False, True, False]  # row i is about step i + 1
+    assert LINKS["feddro.lemma_f_4"][0].ends_round(trace, 6).tolist() == [False, False, True, False, False, True]
+    nan = Trace({"mean_error": np.array([[1.0, 2.0], [math.nan, 2.0], [3.0, 4.0]])}, {}, 2, 3)
+    assert LINKS["meta_fl.lemma_6"][1].links[-3].keeps(nan, 3).tolist() == [True, False, True]
+
+
+def test_periods_and_steps_ahead_of_the_chains():
+    found = {name.partition(".")[0]: (chain.period, chain.extra_steps) for name, chain in chains().items()}
+    assert found == {
+        "local_scgdm": ("p", 1), "comfedl": ("tau", 0), "fcsg": ("q", 1), "fcsg_m": ("q", 1), "acc_fcsg_m": ("q", 1),
+        "meta_fl": ("tau", 0), "feddro": ("I", 1),
+    }  # fmt: skip
+
+
+# --- statistics ------------------------------------------------------------------------------------------------------------
+
+
+def test_statistics_of_clients_by_plain_numpy():
+    v = torch.tensor([[[1.0, 2.0], [3.0, -2.0], [5.0, 6.0]], [[0.0, 0.0], [1.0, 1.0], [2.0, 5.0]]], dtype=torch.float64)
+    plain = v.numpy()
+    np.testing.assert_allclose(metrics.mean_square(v), (plain.mean(1) ** 2).sum(-1))
+    np.testing.assert_allclose(metrics.square_mean(v), (plain**2).sum(-1).mean(1))
+    np.testing.assert_allclose(metrics.dispersion(v), ((plain - plain.mean(1, keepdims=True)) ** 2).sum(-1).mean(1))
+    active = torch.tensor([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0]], dtype=torch.float64)
+    part = [plain[0][[0, 2]], plain[1][[0, 1]]]
+    np.testing.assert_allclose(metrics.dispersion(v, active), [((p - p.mean(0)) ** 2).sum(-1).mean() for p in part])
+    np.testing.assert_allclose(metrics.mean_square(v, active), [(p.mean(0) ** 2).sum() for p in part])
+    assert metrics.per_run(torch.tensor([2.0, 3.0]), v).shape == (2, 1, 1) and metrics.per_run(0.5, v) == 0.5
+
+
+# --- two sides ---------------------------------------------------------------------------------------------------------------
+
+LINK = Link("x.lemma", lambda r: r["left"], note="noted", part="a part")
+
+
+def test_a_row_by_hand():
+    """Two steps of two seeds: lefts 1, 3 and 2, 2; terms 4 and -1. The negative one is moved to the left."""
+    left = np.array([[1.0, 3.0], [2.0, 2.0]])
+    parts = {"noise": np.full((2, 2), 4.0), "gain": np.full((2, 2), -1.0)}
+    row = sides._row(LINK, "printed", "between", left, parts, True)
+    assert (row.lemma, row.statement, row.when, row.steps, row.note, row.part) == (
+        "x.lemma",
+        "printed",
+        "between",
+        2,
+        "noted",
+        "a part",
+    )
+    assert (row.left, row.right) == (3.0, 4.0) and row.slack == pytest.approx(4 / 3)
+    assert row.difference == -1.0 and row.standard_error == pytest.approx(np.std([-1.5, -0.5], ddof=1) / math.sqrt(2))
+    assert row.failing == 0 and row.conditions_hold and row.holds and row.name == "x.lemma a part (printed)"
+
+
+def test_a_descent_lemma_is_read_as_descent_below_everything_else():
+    left = np.array([[0.5], [1.5]])
+    parts = {"noise": np.full((2, 1), 4.0), "descent": np.array([[-2.0], [-4.0]])}
+    row = sides._row(LINK, "printed", "run", left, parts, False)
+    assert (row.left, row.right, row.slack, row.standard_error) == (3.0, 3.0, 1.0, 0.0) and not row.conditions_hold
+    assert row.difference == pytest.approx(1.0 - 1.0) and row.failing == 1  # the second step: 1.5 > 4 - 4
+
+
+def test_a_step_fails_beyond_four_standard_errors_and_rounding():
+    parts = {"noise": np.ones((1, 4))}
+    spread = np.array([-1.0, -1.0, 1.0, 1.0])
+    error = spread.std(ddof=1) / 2
+    for shift, failing in ((3.99 * error, 0), (4.01 * error, 1)):
+        row = sides._row(LINK, "printed", "run", 1 + shift + spread[None, :], parts, True)
+        assert row.failing == failing and row.holds == (failing == 0)
+    for shift, failing in ((1e-9, 0), (3e-9, 1)):  # 1e-9 of both sides is rounding
+        assert sides._row(LINK, "printed", "run", np.full((1, 4), 1 + shift), parts, True).failing == failing
+    nothing = sides._row(LINK, "printed", "run", np.zeros((1, 4)), parts, True)
+    assert nothing.slack is None and nothing.left == 0
+
+
+def test_the_standard_error_of_few_numbers():
+    assert sides._standard_error(np.array([1.0])) == 0.0
+    assert sides._standard_error(np.array([1.0, 3.0])) == pytest.approx(1.0)
+
+
+def test_what_a_descent_lemma_implies_by_hand():
+    """2 g <= 6 - left with mean gradient 5 and mean left 1: g is at most 5 (6 - 1) / 10."""
+    parts = {"noise": np.full((2, 1), 6.0), "descent": np.full((2, 1), -10.0)}
+    left, gradient = np.full((2, 1), 1.0), np.array([[4.0], [6.0]])
+    everything = np.ones(2, bool)
+    assert sides._implied(left, parts, gradient, everything) == pytest.approx(2.5)
+    assert sides._implied(left, {"noise": parts["noise"]}, gradient, everything) is None
+    assert sides._implied(left, parts, None, everything) is None
+    assert sides._implied(left, {**parts, "descent": np.zeros((2, 1))}, gradient, everything) is None
+    kept = np.array([True, False])
+    some = {name: part[kept] for name, part in parts.items()}
+    assert sides._implied(left[kept], some, gradient, kept) == pytest.approx(2.0)  # the gradient of the kept steps
+
+
+def test_steps_are_grouped_by_what_ends_them():
+    trace = Trace({}, {}, 2, 4)
+    groups = dict(sides._groups(LINK, trace, 4, np.array([True, True, False, True])))
+    assert {n: mask.tolist() for n, mask in groups.items()} == {
+        "communication": [False, True, False, True],
+        "between": [True, False, False, False],
+    }
+    run = Link("x", lambda r: r["left"], ends_round=None)
+    ((name, mask),) = sides._groups(run, trace, 2, np.array([True, False]))
+    assert name == "run" and mask.tolist() == [True, False]
+
+
+# --- a report ----------------------------------------------------------------------------------------------------------------
+
+
+def row(**changes) -> LemmaRow:
+    made = {
+        "lemma": "x.lemma_1", "statement": "printed", "when": "between", "steps": 6, "left": 1.0, "right": 2.5, "slack": 2.5,
+        "difference": -1.5, "standard_error": 0.25, "failing": 0, "conditions_hold": True, "note": "",
+    }  # fmt: skip
+    return LemmaRow(**{**made, **changes})
+
+
+def report() -> LemmaReport:
+    rows = (row(), row(lemma="x.lemma_2", slack=None, difference=1.5, failing=2, conditions_hold=False, note="n"))
+    implied = (Implied("x.lemma_1", 0.5, 2.0), Implied("x.theorem", math.inf, 4.0))
+    return LemmaReport("x.theorem", "printed", "an instance", 12, 32, 0.25, 3.0, rows, implied)
+
+
+def test_a_report_says_what_fails_and_what_loses_most():
+    made = report()
+    assert made.failing == ("x.lemma_2",) and made.worst.link == "x.theorem"
+    assert row(failing=1).holds and LemmaReport("t", "s", "i", 1, 1, 1.0, None, (row(failing=1),), ()).failing == (
+        "x.lemma_1",
+    )
+    assert LemmaReport("t", "s", "i", 1, 1, 1.0, None, (), ()).worst is None
+    assert not row(difference=1.1).holds and row(difference=0.9).holds  # four standard errors are 1
+    assert str(made).split("\n") == [
+        "x.theorem (printed) on an instance, T=12: measurements over 32 seeds, no verdicts",
+        f"  {'lemma':<34}{'when':<15}{'left':>12}{'right':>12}{'slack':>11}  failing steps",
+        f"  {'x.lemma_1 (printed)':<34}{'between':<15}{'1':>12}{'2.5':>12}{'2.5':>11}  0/6",
+        f"  {'x.lemma_2 (printed)':<34}{'between':<15}{'1':>12}{'2.5':>12}{'-':>11}  2/6  FAILS in the mean",
+        "  mean squared gradient 0.25",
+        f"  {'implied by x.lemma_1':<49}{'0.5':>12}   x 2",
+        f"  {'implied by x.theorem':<49}{'inf':>12}   x 4",
+    ]
+    wide = LemmaReport("t", "s", "i", 1, 1, 1.0, None, (row(lemma="y" * 40),), ())
+    assert f"  {'lemma':<52}when" in str(wide)
+
+
+def test_a_report_in_json_and_back():
+    made = report()
+    data = made.to_dict()
+    assert data["implied"][1] == {"link": "x.theorem", "bound": "inf", "factor": 4.0} and data["worst"] == "x.theorem"
+    assert (
+        [r["holds"] for r in data["rows"]] == [True, False]
+        and data["failing"] == ["x.lemma_2"]
+        and data["kind"] == "measurement"
+    )
+    assert LemmaReport.from_dict(data) == made
+    odd = LemmaReport("t", "s", "i", 1, 1, -math.inf, None, (row(left=math.nan),), ())
+    assert odd.to_dict()["measured"] == "-inf" and odd.to_dict()["rows"][0]["left"] == "nan"
+    back = LemmaReport.from_dict(odd.to_dict())
+    assert back.measured == -math.inf and math.isnan(back.rows[0].left)
+
+
+def test_the_tables_of_a_report():
+    shown = table.section([report()])
+    assert shown["worst"] == "x.theorem (x 4); fails: x.lemma_2"
+    (run,) = shown["runs"]
+    assert run["title"] == "an instance, T = 12, 32 seeds; mean squared gradient 0.25"
+    assert run["rows"] == [
+        {"lemma": "x.lemma_1 (printed)", "when": "between (6)", "left": "1", "right": "2.5", "slack": "2.5",
+         "difference": "-1.5 +- 0.25", "failing": "0 of 6", "note": ""},
+        {"lemma": "x.lemma_2 (printed) (outside its conditions)", "when": "between (6)", "left": "1", "right": "2.5", "slack": "",
+         "difference": "1.5 +- 0.25", "failing": "2 of 6; fails in the mean", "note": "n"},
+    ]  # fmt: skip
+    assert run["implied"] == [
+        {"link": "x.lemma_1", "bound": "0.5", "factor": "x 2"},
+        {"link": "x.theorem", "bound": "inf", "factor": "x 4"},
+    ]
+
+
+def test_the_factors_of_a_report_grow_from_the_measured_gradient(monkeypatch):
+    """Measured 2, implied 6 and 9, the theorem 36: factors 3, 1.5 and 4; the step that looks ahead is no part of the measured one."""
+    given = {"a": 6.0, "b": 9.0, "c": None}
+    monkeypatch.setattr(sides, "compare_sides", lambda link, *_: ([row(lemma=link.lemma)], given[link.lemma]))
+    trace = Trace({"gradient_sq": np.array([[1.0, 3.0], [2.0, 2.0], [99.0, 99.0]])}, {}, 1, 2)
+    links = [Link(name, lambda r: r["left"]) for name in given]
+    made = sides.report_of("x.t", "printed", links, trace, None, "i", 7, 36.0)
+    assert made.measured == 2.0 and made.seeds == 2 and made.T == 7 and len(made.rows) == 3
+    assert [(i.link, i.bound, i.factor) for i in made.implied] == [("a", 6.0, 3.0), ("b", 9.0, 1.5), ("x.t", 36.0, 4.0)]
+    nothing = Trace({"gradient_sq": np.zeros((2, 2))}, {}, 1, 2)
+    without = sides.report_of("x.t", "printed", links, nothing, None, "i", 7)
+    assert [(i.link, i.factor) for i in without.implied] == [("a", math.inf), ("b", 1.5)] and without.bound is None
+
+
+# --- a walk ----------------------------------------------------------------------------------------------------------------
+
+
+class Counting:
+    """A method whose state counts: a local step adds 1, a communication 10 at the end of each round of two."""
+
+    grid = 1
+
+    def over(self, runs, device):
+        return self
+
+    def check(self, problem):
+        pass
+
+    def init(self, problem, start, draws):
+        return 0
+
+    def local_step(self, problem, state, draws, t):
+        return state + 1
+
+    def communicate(self, problem, state, t):
+        return state + 10 * (t % 2)
+
+
+def test_a_walk_shows_every_state_and_where_its_round_began():
+    made = SimpleNamespace(clients=1, initial_point=torch.zeros(1))
+    steps = list(walk(Counting(), made, 5, 1, period=2))  # type: ignore[arg-type]
+    assert [(s.t, s.before, s.stepped, s.after, s.start) for s in steps] == [
+        (0, 0, 1, 1, 0), (1, 1, 2, 12, 0), (2, 12, 13, 13, 12), (3, 13, 14, 24, 12), (4, 24, 25, 25, 24),
+    ]  # fmt: skip
+    assert all(isinstance(step, Step) for step in steps)
+
+
+def test_a_chain_looks_one_step_ahead_unless_it_says_otherwise():
+    assert LemmaChain(lambda problem, numbers: {}, (), "p").extra_steps == 1
+    link = Link("x", lambda r: r["left"])
+    assert link.fed(3.5, told(0)) == 3.5 and link.of_a_run and not link.bounds_gradient
