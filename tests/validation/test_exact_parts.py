@@ -1,0 +1,422 @@
+"""Exact numbers by their definitions: every operation beside torch's, ends that are attained, guards that refuse."""
+
+from __future__ import annotations
+
+from fractions import Fraction as Q
+from itertools import pairwise, product
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from fedco.algorithms import LocalSGD
+from fedco.validation.falsifier.exact import crowd, interval, long_run, noise, run
+from fedco.validation.falsifier.exact.base import Instance, as_fractions, root_above
+from fedco.validation.falsifier.exact.curve import Curve, composed, infimum_gap, mean
+from fedco.validation.falsifier.exact.interval import Interval, outward
+from fedco.validation.falsifier.exact.line import Line
+from fedco.validation.falsifier.exact.noise import AffineSigns, AllPaths, Mean, Noisy, expectation
+from fedco.validation.falsifier.exact.problem import exact_problem
+from fedco.validation.falsifier.exact.run import (
+    CannotReplay,
+    NoNoise,
+    average_square,
+    endless_square,
+    refined_start,
+    scalar,
+)
+from fedco.validation.falsifier.exact.tensor import ExactTensor, InexactError
+
+# --- tensors -------------------------------------------------------------------------------------------------------------
+
+A = [[[0.5, -2.0, 3.0], [1.0, 0.25, -8.0]]]
+B = [[[4.0, 2.0, 1.0], [0.5, -1.0, 2.0]]]
+OPERATIONS = {
+    "a + b": lambda a, b: a + b,
+    "1 + a": lambda a, b: 1 + a,
+    "a - b": lambda a, b: a - b,
+    "1 - a": lambda a, b: 1 - a,
+    "rsub": lambda a, b: torch.rsub(a, b),
+    "a * b": lambda a, b: a * b,
+    "2 * a": lambda a, b: 2 * a,
+    "a / b": lambda a, b: a / b,
+    "a / 4": lambda a, b: a / 4,
+    "1 / b": lambda a, b: 1 / b,
+    "reciprocal": lambda a, b: b.reciprocal(),
+    "-a": lambda a, b: -a,
+    "sqrt": lambda a, b: (a * a).sqrt(),
+    "square": lambda a, b: a.square(),
+    "lerp": lambda a, b: torch.lerp(a, b, 0.25),
+    "addcmul": lambda a, b: torch.addcmul(a, b, a, value=2),
+    "sum": lambda a, b: a.sum(),
+    "sum of an axis": lambda a, b: a.sum(-1),
+    "sum of axes": lambda a, b: a.sum(dim=[0, 2], keepdim=True),
+    "mean": lambda a, b: b.sum(0).mean(0),
+    "mean of all": lambda a, b: (4 * a[..., :2]).mean(),
+    "mean kept": lambda a, b: b.mean(1, keepdim=True),
+    "where": lambda a, b: torch.where(a > 0, a, b),
+    "transpose": lambda a, b: a.transpose(1, 2),
+    "contiguous": lambda a, b: a.contiguous().clone(),
+    "expand": lambda a, b: a.expand(2, -1, -1),
+    "expand to more axes": lambda a, b: a.expand((2, 1, 2, 3)),
+    "view": lambda a, b: a.view(3, 2),
+    "reshape": lambda a, b: a.reshape((6,)),
+    "unsqueeze": lambda a, b: a.unsqueeze(1),
+    "squeeze": lambda a, b: a.squeeze(0),
+    "squeeze nothing": lambda a, b: a.squeeze(1),
+    "repeat": lambda a, b: a.reshape((6,)).repeat_interleave(2),
+    "zeros": lambda a, b: a.new_zeros(2, 3),
+    "zeros of a shape": lambda a, b: a.new_zeros((4,)),
+    "zeros like": lambda a, b: torch.zeros_like(a),
+    "a >= b": lambda a, b: a >= b / 2,
+    "a > b": lambda a, b: a > b,
+    "a <= b": lambda a, b: a <= b,
+    "a < b": lambda a, b: a < b,
+    "is finite": lambda a, b: a.isfinite(),
+    "an entry": lambda a, b: a[:, 1, 1:],
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_operation_is_torchs_in_exact_numbers(name):
+    doubles = [torch.tensor(v, dtype=torch.float64) for v in (A, B)]
+    exact = [ExactTensor.of(np.vectorize(Q, otypes=[object])(np.array(v))) for v in (A, B)]
+    wanted, found = OPERATIONS[name](*doubles), OPERATIONS[name](*exact)
+    if isinstance(found, ExactTensor):
+        assert all(isinstance(number, (Q, int)) for number in found.numbers.flatten())
+        found = torch.tensor(found.numbers.astype(float), dtype=torch.float64)
+    assert found.shape == wanted.shape and torch.equal(found, wanted)
+
+
+def test_what_is_no_short_dyadic_fraction_is_refused():
+    x = ExactTensor.of([Q(1, 3)])
+    assert (x * 2.0**-20).numbers[0] == Q(1, 3 * 2**20)
+    with pytest.raises(InexactError, match="rounded number"):
+        x * 2.0**-21
+    assert (x + torch.tensor([0.5], dtype=torch.float64)).numbers[0] == Q(5, 6)
+    with pytest.raises(InexactError, match="irrational"):
+        ExactTensor.of([Q(2, 9)]).sqrt()
+    assert ExactTensor.of([Q(4, 9)]).sqrt().numbers[0] == Q(2, 3)
+    with pytest.raises(InexactError, match="random number"):
+        ExactTensor.of([Noisy.sign(0)]).sqrt()
+
+
+def test_data_that_are_no_instance_are_refused():
+    assert as_fractions([1, [Q(1, 2)], (3,)]) == [Q(1), [Q(1, 2)], [Q(3)]] and isinstance(as_fractions(1), Q)
+    for bad in (True, 0.5, "1", [1, 0.5]):
+        with pytest.raises(ValueError, match="exact numbers"):
+            as_fractions(bad)
+    data = {"kind": "x", "parameters": {"a": [1, 2]}, "settings": {"nu": Q(2)}}
+    made = Instance.from_dict(data)
+    assert (
+        made.parameters == {"a": [Q(1), Q(2)]}
+        and made.settings == {"nu": 2}
+        and Instance.from_dict(made.to_dict()) == made
+    )
+    with pytest.raises(ValueError, match="wanted kind, parameters and settings"):
+        Instance.from_dict({"kind": "x", "parameters": {}})
+    with pytest.raises(ValueError, match="wanted the parameters"):
+        exact_problem(Instance("federated", {"knots": [[Q(0), Q(1)]]}))
+
+
+def test_a_root_is_exact_or_just_above():
+    assert root_above(Q(4, 9)) == Q(2, 3) and root_above(Q(0)) == 0
+    for square in (Q(2), Q(1, 3), Q(10**9 + 1, 7)):
+        found = root_above(square)
+        assert square < found**2 < square * (1 + Q(1, 2**100))
+
+
+# --- curves --------------------------------------------------------------------------------------------------------------
+
+CURVE = Curve(((Q(-1), Q(2)), (Q(0), Q(-1)), (Q(2), Q(3))))
+
+
+def test_a_curve_and_its_integrals_by_hand():
+    """2 up to -1, then down to -1 at 0, up to 3 at 2 and 3 from there."""
+    assert [CURVE(Q(t)) for t in (-5, -1, 0, 1, 2, 9)] == [2, 2, -1, 1, 3, 3] and CURVE(Q(-1, 2)) == Q(1, 2)
+    assert [CURVE.integral(Q(t)) for t in (-2, -1, 0, 1, 2, 3)] == [-2, 0, Q(1, 2), Q(1, 2), Q(5, 2), Q(11, 2)]
+    assert CURVE.bound() == 3 and CURVE.lipschitz() == 3 and CURVE.zeros() == [Q(-1, 3), Q(1, 2)]
+    for t in (Q(-3), Q(-1, 2), Q(1), Q(2), Q(5)):  # Simpson's rule is exact for the quadratic between knots
+        parts = sorted({Q(-1), t, *(p for p in CURVE.positions if min(t, Q(-1)) < p < max(t, Q(-1)))})
+        area = sum(
+            (
+                (b - a) / 6 * (CURVE.integral(a) + 4 * CURVE.integral((a + b) / 2) + CURVE.integral(b))
+                for a, b in pairwise(parts)
+            ),
+            Q(0),
+        )
+        assert CURVE.second_integral(t) == (area if t > -1 else -area)
+
+
+def test_ranges_and_rates_of_a_curve_on_intervals():
+    for (low, high), values, rates in (
+        ((Q(-1, 2), Q(1)), (-1, 1), (-3, 2)),
+        ((Q(-5), Q(-2)), (2, 2), (0, 0)),
+        ((Q(1, 4), Q(3, 4)), (Q(-1, 2), Q(1, 2)), (2, 2)),
+        ((Q(3), Q(4)), (3, 3), (0, 0)),
+        ((Q(-3), Q(3)), (-1, 3), (-3, 2)),
+        ((Q(-1), Q(-1, 2)), (Q(1, 2), 2), (-3, 0)),
+        ((Q(-1, 2), Q(0)), (-1, Q(1, 2)), (-3, 2)),
+    ):
+        assert CURVE.range(low, high) == values and CURVE.rates(low, high) == rates, (low, high)
+    for bad in ((), ((Q(0), Q(1)), (Q(0), Q(2)))):
+        with pytest.raises(ValueError, match="increasing positions"):
+            Curve(bad)
+
+
+def test_means_and_compositions_of_curves():
+    other = Curve(((Q(-3), Q(0)), (Q(1), Q(4))))
+    both, inside = mean([CURVE, other]), composed(CURVE, Q(-2), Q(1))
+    for t in (Q(-4), Q(-1), Q(1, 3), Q(1), Q(5)):
+        assert both(t) == (CURVE(t) + other(t)) / 2 and inside(t) == -2 * CURVE(-2 * t + 1)
+    assert composed(CURVE, Q(0), Q(1))(Q(7)) == 0
+
+
+def test_a_gap_is_zero_at_a_minimiser_and_unbounded_functions_are_refused():
+    well = Curve(((Q(-1), Q(-1)), (Q(1), Q(1))))
+    assert infimum_gap(well, Q(0)) == 0 and infimum_gap(well, Q(2)) == Q(1, 2) + 1 == infimum_gap(well, Q(-2))
+    for ends in ((Q(1), Q(1)), (Q(-1), Q(-1))):
+        with pytest.raises(ValueError, match="unbounded below"):
+            infimum_gap(Curve(((Q(0), ends[0]), (Q(1), ends[1]))), Q(0))
+    assert infimum_gap(Curve(((Q(0), Q(0)), (Q(1), Q(0)))), Q(0)) == 0
+
+
+# --- intervals -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_ends_of_an_interval_are_attained():
+    """Where nothing depends on itself twice, and where the mean value theorem is exact."""
+    x = Interval.variable(Q(-1), Q(3))
+    assert (x.values, x.derivative, x.middle, x.radius) == ((-1, 3), (1, 1), (1, 1), 2)
+    for made, values, slopes in (
+        (x + 2, (1, 5), (1, 1)),
+        (2 - x, (-1, 3), (-1, -1)),
+        (x - 2, (-3, 1), (1, 1)),
+        (-x, (-3, 1), (-1, -1)),
+        (x * -3, (-9, 3), (-3, -3)),
+        (x / 4, (Q(-1, 4), Q(3, 4)), (Q(1, 4), Q(1, 4))),
+        (x - x, (0, 0), (0, 0)),
+        (x * x, (-3, 9), (-2, 6)),
+        (x**2, (-3, 9), (-2, 6)),
+        (x**0, (1, 1), (0, 0)),
+        (1 + x * 2 - x, (0, 4), (1, 1)),
+    ):
+        assert (made.values, made.derivative) == (values, slopes) and made.middle[0] <= made.middle[1]
+    assert x.squared() == (0, 9) and (x + 2).squared() == (1, 25) and (x - 5).squared() == (4, 36)
+    with pytest.raises(interval.Bends, match="meets an enclosure"):
+        x + Noisy.sign(0)
+
+
+def test_an_interval_is_certainly_above_or_below():
+    x = Interval.variable(Q(1), Q(3))
+    assert [x >= 1, x > 1, x >= 2, x > 0, x <= 3, x < 3, x <= 2, x < 4] == [
+        True,
+        False,
+        False,
+        True,
+        True,
+        False,
+        False,
+        True,
+    ]
+
+
+def test_a_curve_through_an_interval_is_tight_where_it_is_monotone():
+    x = Interval.variable(Q(0), Q(2))
+    made = x.through(CURVE.range, CURVE.rates, CURVE)
+    assert made.values == (-1, 3) and made.middle == (1, 1)
+    deep = Interval.variable(Q(1), Q(2)).through(None, CURVE.range, CURVE.integral)
+    centre = CURVE.integral(Q(3, 2))
+    assert deep.derivative == (1, 3) and deep.middle == (centre, centre)
+    assert deep.values == (centre - Q(3, 2), centre + Q(3, 2))
+    wide = (Interval.variable(Q(0), Q(2)) * Interval.variable(Q(0), Q(2))).through(CURVE.range, CURVE.rates, CURVE)
+    assert wide.values[1] == 3 and wide.derivative[1] >= 8
+
+
+def test_ends_are_rounded_outward_and_short():
+    third = Q(1, 3) + Q(1, 3**400)
+    low, high = outward(third, third)
+    assert (
+        low < third < high
+        and high - low <= Q(1, 2**318)
+        and max(x.denominator.bit_length() for x in (low, high)) <= 330
+    )
+    below, above = outward(-third, -third)
+    assert (below, above) == (-high, -low) and outward(Q(1, 3), Q(2, 3)) == (Q(1, 3), Q(2, 3))
+    large = Q(3**300, 2)
+    assert outward(large, large)[0] <= large <= outward(large, large)[1]
+
+
+# --- numbers with signs ------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_that_are_affine_in_signs_are_the_numbers_at_every_sign():
+    x, y = Noisy(Q(2), {0: Q(1), 1: Q(-3)}), Noisy(Q(-1), {1: Q(2)})
+    for s, t in product((-1, 1), repeat=2):
+
+        def at(found, s=s, t=t):
+            return found.centre + sum(part * {0: s, 1: t}[j] for j, part in found.parts.items())
+
+        a, b = 2 + s - 3 * t, -1 + 2 * t
+        assert [at(x + y), at(x - y), at(-x), at(3 - x), at(x * 5), at(x / 4), at(x + 1)] == [
+            a + b, a - b, -a, 3 - a, 5 * a, Q(a, 4), a + 1,
+        ]  # fmt: skip
+    assert x.reach == 4 and expectation(x) == 2 and expectation(Mean(Q(7))) == 7 and expectation(3) == 3
+    assert (x * y).value == -2 - 6 and (x * x).value == 4 + 1 + 9
+    assert x * Noisy(Q(3), {}) == x * 3 and Noisy(Q(3), {}) * x == x * 3 and (x * 0).parts == {}
+    assert (
+        (Mean(Q(2)) + x).value == 4
+        and (Mean(Q(2)) - x).value == 0
+        and (x - Mean(Q(5))).value == -3
+        and (1 - Mean(Q(3))).value == -2
+    )
+    assert (Mean(Q(2)) * 3).value == 6 and (Mean(Q(2)) / 4).value == Q(1, 2) and (-Mean(Q(2))).value == -2
+    with pytest.raises(InexactError, match="no second moment"):
+        x * Mean(Q(1))
+    with pytest.raises(InexactError, match="no expectation"):
+        Mean(Q(1)) ** 2
+
+
+def test_a_curve_at_random_numbers():
+    """One sign may bend, as two values are affine in it; more may not, unless one piece covers them."""
+    one = Noisy(Q(0), {0: Q(1)})
+    assert one.at(CURVE) == Noisy(Q(3, 2), {0: Q(-1, 2)}) and Noisy(Q(0), {}).at(CURVE) == Noisy(Q(-1), {})
+    inside = Noisy(Q(1), {0: Q(1, 2), 1: Q(1, 4)})
+    assert inside.at(CURVE) == Noisy(Q(1), {0: Q(1), 1: Q(1, 2)})
+    anywhere = Noisy(Q(0), {-1: Q(1)})  # any number from -1 to 1
+    for bent in (anywhere, Noisy(Q(0), {0: Q(1, 4), 1: Q(1, 4)})):
+        with pytest.raises(noise.Bends, match="kink"):
+            bent.at(CURVE)
+    assert one.antiderivative(CURVE) == Noisy(Q(1, 4), {0: Q(1, 4)})
+    flat = Noisy(Q(9), {0: Q(1), 1: Q(2)})
+    assert flat.antiderivative(CURVE) == Noisy(CURVE.integral(Q(9)), {0: Q(3), 1: Q(6)})
+    with pytest.raises(noise.Bends, match="slope of the Hessian"):
+        inside.antiderivative(CURVE)
+    squares = [CURVE.integral(1 + Q(s, 2) + Q(t, 4)) for s, t in product((-1, 1), repeat=2)]
+    assert inside.integral(CURVE).value == sum(squares) / 4
+
+
+def test_draws_of_all_paths_and_of_affine_signs():
+    every = AllPaths(3, 1)
+    first, second = every.at(0).signs("a").numbers, every.at(1).signs("a", 2).numbers
+    assert {*zip(first[:, 0].tolist(), *second[:, 0].T.tolist(), strict=True)} == {*product((-1, 1), repeat=3)} and len(
+        first
+    ) == 8
+    with pytest.raises(InexactError, match="more than 3 signs"):
+        every.at(2).signs("a")
+    counting = AllPaths(0, 2)
+    counting.is_counting = True
+    assert counting.at(5).signs("a", 3).numbers.shape == (1, 2, 3) and counting.columns.count == 6
+    affine = AffineSigns(2)
+    assert [n.parts for n in affine.at(0).signs("a").numbers.flatten()] == [{0: 1}, {1: 1}]
+    assert [n.parts for n in affine.at(1).signs("a").numbers.flatten()] == [{2: 1}, {3: 1}]
+    for draws in (every, affine):
+        with pytest.raises(InexactError, match="clients take part"):
+            draws.subset("x", 7)
+    with pytest.raises(CannotReplay, match="1 of 2 clients"):
+        NoNoise(2).subset("x", 1)
+
+
+def test_lines_refuse_what_bends():
+    assert Line(Q(1), Q(2)) / 4 == Line(Q(1, 4), Q(1, 2)) and 1 - Line(Q(1), Q(2)) == Line(Q(0), Q(-2))
+    assert Line(Q(5), Q(1)).at(CURVE) == Line(Q(3), Q(0)) and Line(Q(0)).at(CURVE) == Line(Q(-1))
+    assert Line(Q(1, 2)).integral(CURVE) == Line(CURVE.integral(Q(1, 2)), Q(0))
+    assert Line(Q(5), Q(1)).integral(CURVE) == Line(CURVE.integral(Q(5)), Q(3))
+
+
+# --- runs --------------------------------------------------------------------------------------------------------------------
+
+WELL = {"knots": [[Q(-8), Q(8)]], "slopes": [[Q(-8), Q(8)]], "gradient_noise": [Q(0)]}
+
+
+def well(start: Q = Q(2), **changes):
+    """F' = x within 8 of 0, which a step of 1/2 halves."""
+    return exact_problem(Instance("federated", {**WELL, "start": start, **changes}))
+
+
+def halving(period: int = 2) -> LocalSGD:
+    return LocalSGD(eta=scalar(Q(1, 2)), tau=period)
+
+
+def test_squares_along_a_run_by_hand():
+    """2, 1, 1/2, 1/4, 1/8."""
+    assert average_square(halving(), well(), 4) == ((4 + 1 + Q(1, 4) + Q(1, 16)) / 4,) * 2
+    assert average_square(halving(), well(), 4, after=True) == ((1 + Q(1, 4) + Q(1, 16) + Q(1, 64)) / 4,) * 2
+    assert average_square(halving(), well(), 4, every=2) == ((4 + Q(1, 4)) / 2,) * 2
+    assert average_square(halving(), well(), 4, every=2, after=True) == ((Q(1, 4) + Q(1, 64)) / 2,) * 2
+    with pytest.raises(CannotReplay, match="wanted at most 4096"):
+        average_square(halving(), well(), 4097)
+
+
+def test_a_run_with_noise_is_its_expectation():
+    """One step of 1/2 from 2 with noise 3: 4, then E(1 - 3 s / 2)^2 = 1 + 9/4."""
+    noisy = well(gradient_noise=[Q(3)])
+    assert average_square(halving(), noisy, 2) == ((4 + 1 + Q(9, 4)) / 2,) * 2
+
+
+def test_an_endless_run_from_a_fixed_point_and_from_an_interval():
+    assert (
+        run.invariant_interval(halving(), well(Q(0)), 2)
+        == (0, 0)
+        == run.invariant_interval(halving(), well(Q(1, 3)), 2)
+    )
+    assert endless_square(halving(), well(Q(0)), 2, (Q(0), Q(0))) == (0, 0)
+    low, high = endless_square(halving(), well(Q(1)), 2, (Q(1, 2) - 1, Q(1)))
+    assert low == 0 and high == (1 + Q(1, 4)) / 2
+    with pytest.raises(CannotReplay, match="leaves the interval"):
+        endless_square(halving(), well(Q(1)), 2, (Q(1, 2), Q(1)))
+    assert abs(refined_start(halving(), well(Q(1, 7)), 2, Q(1))) < Q(1, 2**200)
+    with pytest.raises(CannotReplay, match="inwards"):
+        refined_start(halving(), well(Q(3)), 2, Q(1))
+
+
+def test_a_long_run_is_the_run_step_by_step():
+    noisy = well(gradient_noise=[Q(1)], knots=[[Q(-64), Q(64)]], slopes=[[Q(-64), Q(64)]])
+    for every, after in product((1, 2), (False, True)):
+        low, high = long_run.long_average_square(halving(), noisy, 8, 2, every=every, after=after)
+        exact, _ = average_square(halving(), noisy, 8, every=every, after=after)
+        assert low <= exact <= high and high - low < Q(1, 2**900)
+    for steps, period, every in ((7, 2, 1), (8, 4, 3), (2, 2, 1)):
+        with pytest.raises(CannotReplay, match="whole rounds"):
+            long_run.long_average_square(halving(), noisy, steps, period, every=every)
+
+
+def test_a_crowd_of_quadratics_by_hand(monkeypatch):
+    """Noise 1 and steps of 1/2 from [-1, 1]: a round of two ends in [-1/4, 1/4], 3/4 within, its models in [-1, 1]."""
+    noisy = well(Q(0), gradient_noise=[Q(1)])
+    made = crowd.Crowd(halving(), noisy, crowd.bits_of(halving(), noisy, 2), 2)
+    assert made.bits == 2 and made._margin(Q(-1), Q(1)) == Q(3, 4) and made.end(Q(1)) == Q(1, 4)
+    passed = made.models(Q(1))
+    assert [sorted(set(models)) for models in passed] == [[1], [0, 1], [Q(-1, 2), 0, Q(1, 2), 1], [Q(1, 4)]]
+    asked = []
+    monkeypatch.setattr(crowd, "_tail", lambda *given: asked.append(given) or Q(1, 100))
+    low, high = made.square((Q(-1), Q(1)), 50, 3, 1)
+    assert asked == [(50, Q(3, 4), Q(2))]
+    missed = 3 * 3 * Q(1, 100)
+    # at t = 0 the average is within 3/4 of [-1, 1], at t = 1 within 3/4 of [-1/2, 1/2]
+    assert low == 0 and high == ((1 + Q(3, 4)) ** 2 + (Q(1, 2) + Q(3, 4)) ** 2) / 2 + missed * 64
+    only, _ = made.square((Q(-1), Q(1)), 50, 3, 2), None
+    assert only[1] == (1 + Q(3, 4)) ** 2 + missed * 64
+    with pytest.raises(CannotReplay, match="too few clients"):
+        made.square((Q(-1), Q(1)), 50, 34, 1)
+
+
+def test_the_chance_to_miss_a_mean_is_that_of_hoeffding():
+    assert crowd._tail(8, Q(1, 2), Q(2)) == 2 * Q(1, 2 ** int(2 * 8 * Q(1, 16))) == 1
+    assert crowd._tail(32, Q(1, 2), Q(2)) == 2 * Q(1, 16) and crowd._tail(10**9, Q(1), Q(1)) == 2 * Q(1, 2**4096)
+
+
+def test_too_many_signs_of_a_client_are_refused():
+    noisy = well(Q(0), gradient_noise=[Q(1)])
+    assert crowd.bits_of(halving(6), noisy, 6) == 6
+    with pytest.raises(CannotReplay, match="7 signs"):
+        crowd.bits_of(halving(7), noisy, 7)
+
+
+def test_whole_numbers_and_squares():
+    assert run.whole_numbers({"a": Q(3), "b": Q(1, 2), "c": 4, "d": "x"}) == {"a": 3, "c": 4}
+    assert run._square(Q(-3)) == (9, 9) and run._square(Noisy(Q(1), {0: Q(2)})) == (5, 5)
+    assert run.keeps_models_only(SimpleNamespace(x=1, active=2)) and not run.keeps_models_only(
+        SimpleNamespace(x=1, u=2)
+    )
+    assert run.constant((Q(1), Q(1))) == 1 and run.constant((Q(1), Q(2))).values == (1, 2)
