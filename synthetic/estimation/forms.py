@@ -14,7 +14,7 @@ from ..models.forms import Chi2OverExamples, FederatedModel, KLOverClients, KLOv
 from .glm import certified
 from .lanczos import spectral_norm
 from .losses import FAILURE, LANCZOS_STEPS, Losses, Pointwise
-from .search import Estimate, Search, capped, proved
+from .search import LEAST_ABOUT, Estimate, Search, capped, proved
 
 FEW = 14
 """Points for what needs every example's Hessian."""
@@ -229,7 +229,7 @@ def _chi2_dro(problem: Chi2OverExamples, search: Search) -> Iterator[Estimate]:
 def _local(problem: Any, search: Search, names: tuple[str, ...]) -> dict[str, Estimate]:
     """Of the losses before any fine-tuning."""
     losses = Losses(problem.parts)
-    steps = search.region.draw(2 * search.points, search.seed + 7)
+    steps = search.region.draw(2 * max(search.points, LEAST_ABOUT), search.seed + 7)
     unit = 1e-3 * max(search.region.radius, 1e-6)
 
     def change(x: Tensor) -> Tensor:

@@ -17,6 +17,8 @@ from .region import Region, share_above
 POINTS = 59
 """The fewest whose largest value leaves at most 5% of a law above it, at 95% confidence."""
 CONFIDENCE = 0.95
+LEAST_ABOUT = 4
+"""The fewest points that are tried about the best, also where fewer random ones are asked for."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class Search:
         tried, everything = random, values
         for more in (run, None):
             best = tried[int(everything.argmax())]
-            extra = self.region.about(best, max(4, count // 6), self.seed + 1) if more is None else more
+            extra = self.region.about(best, max(LEAST_ABOUT, count // 6), self.seed + 1) if more is None else more
             tried, everything = (
                 torch.cat([tried, extra]),
                 torch.cat([everything, in_chunks(function, extra, self.together)]),

@@ -383,9 +383,23 @@ def test_a_warning_about_damage_points_to_who_asked(tmp_path):
 
 def test_an_archive_of_no_more_than_a_checksum_is_damaged(tmp_path):
     path = tmp_path / "a.npz"
-    path.write_bytes(hashlib.sha256(b"").hexdigest().encode())
-    with pytest.raises(DamagedError, match="does not match its hash, or it is no file of fedco"):
-        storage.read_arrays(path)
+    for content, why in (
+        (b"", "does not match its hash, or it is no file of fedco"),
+        (b"P", "wanted arrays with a desc"),
+    ):
+        path.write_bytes(content + hashlib.sha256(content).hexdigest().encode())
+        with pytest.raises(DamagedError, match=why):
+            storage.read_arrays(path)
+
+
+def test_a_probe_takes_no_file_of_another(tmp_path, monkeypatch):
+    """Two processes with the same random name: the second is refused, and the file of the first stays."""
+    monkeypatch.setattr(storage.os, "urandom", bytes)
+    other = tmp_path / ".00000000.part"
+    other.write_text("mine")
+    with pytest.raises(OSError, match=str(tmp_path)):
+        storage.check_folder(tmp_path)
+    assert other.read_text() == "mine"
 
 
 def test_names_that_are_no_file(tmp_path, monkeypatch):

@@ -1,0 +1,550 @@
+"""What the conformance suite and its adversary are made of: each check against small problems, right and slightly wrong."""
+
+import math
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+
+import pytest
+import torch
+from fedco.synthetic import Certificate, problem
+from fedco.synthetic.conformance import (
+    composite_inequalities,
+    conditional_inequalities,
+    inequalities,
+    meta_inequalities,
+    oracle_checks,
+    property_checks,
+    suite,
+)
+from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem
+from fedco.synthetic.families.shared_composite import SharedComposite, SharedSample
+from fedco.synthetic.kinds import Sample
+from fedco.synthetic.parts import adversary
+from fedco.synthetic.parts.adversary import Attack, maximise
+
+
+def double(*rows):
+    return torch.tensor(rows, dtype=torch.float64)
+
+
+# --- draws and comparisons -------------------------------------------------------------------------------------------------
+
+
+def test_draws_for_tests_are_a_function_of_seed_and_purpose():
+    draws = oracle_checks.SeededDraws(3, 2, seed=1)
+    assert draws.per_seed is draws
+    drawn = draws.integers("ab", 4, 500)
+    assert drawn.shape == (3, 2, 500) and torch.equal(drawn, draws.integers("ab", 4, 500))
+    for other in (oracle_checks.SeededDraws(3, 2, seed=2).integers("ab", 4, 500), draws.integers("ba", 4, 500)):
+        assert 0.5 < float((drawn != other).double().mean()) < 0.95
+    assert torch.bincount(drawn.flatten()).min() > 600 and set(drawn.unique().tolist()) == {0, 1, 2, 3}
+    counts = draws.counts("ab", 4, 500)
+    assert counts.shape == (3, 2, 4) and counts[1, 1].tolist() == torch.bincount(drawn[1, 1]).tolist()
+    signs = draws.signs("ab", 500)
+    assert torch.equal(signs, 2.0 * draws.integers("ab", 2, 500) - 1) and set(signs.unique().tolist()) == {-1, 1}
+    uniform = draws.uniform("ab", 500)
+    assert uniform.shape == (3, 2, 500) and 0 <= float(uniform.min()) < 0.01 and 0.99 < float(uniform.max()) < 1
+
+
+def test_random_points_lie_at_distances_from_a_tenth_to_a_hundred():
+    made = SimpleNamespace(clients=50, initial_point=torch.zeros(1))
+    lengths = oracle_checks.random_points(made, 40, 400, 0).norm(dim=-1).flatten()
+    assert 0.08 < float(lengths.min()) < 0.12 and 90 < float(lengths.max()) < 115
+    assert float(lengths.log10().mean()) == pytest.approx(0.5, abs=0.06)
+
+
+def test_what_disagrees():
+    b = double(1.0, -3.0)
+    assert not oracle_checks.disagree(b, b, 0.0)
+    for by in (1.0, -1.0):  # 1/4 of 1 + 3
+        assert not oracle_checks.disagree(b + double(0.0, by), b, 0.25)
+        assert oracle_checks.disagree(b + double(0.0, by), b, 0.2499)
+    assert oracle_checks.disagree(double(math.nan, -3.0), b, 1.0)
+
+
+@dataclass(frozen=True)
+class Two(Sample):
+    one: torch.Tensor
+    more: torch.Tensor
+
+
+def two(places, support_one, support_more):
+    """A sample of one client from a support of pairs (number, two numbers)."""
+    return Two(support_one[places].view(1, 1, -1), support_more[places].view(1, 1, len(places), 2))
+
+
+def failures_of(drawn, weights):
+    one, more = double(0.0, 0.0, 5.0), double([1.0, 2.0], [1.0, 3.0], [1.0, 2.0])
+    support = two([0, 1, 2], one, more)
+    counts = [round(4096 * share) for share in drawn]
+    places = torch.arange(3).repeat_interleave(torch.tensor(counts))
+    return list(oracle_checks.compare_frequencies(support, double(*weights), two(places, one, more)))
+
+
+def test_frequencies_are_compared_with_probabilities_to_six_deviations():
+    weights = (0.5, 0.3, 0.2)
+    assert failures_of(weights, weights) == []
+    six = 6 * math.sqrt(0.25 / 4096)
+    assert failures_of((0.5 + 0.95 * six, 0.3 - 0.95 * six, 0.2), weights) != []  # 6 deviations of the second are fewer
+    narrow = 6 * math.sqrt(0.16 / 4096)
+    assert failures_of((0.5, 0.3 + 0.98 * narrow, 0.2 - 0.98 * narrow), weights) == []
+    assert failures_of((0.5, 0.3 + 1.1 * narrow, 0.2 - 1.1 * narrow), weights) == [
+        "sample: an atom's frequency is far from its probability"
+    ]
+    one, more = double(0.0, 1.0), double([1.0, 2.0], [1.0, 3.0])
+    support, foreign = two([0, 1], one, more), two([0, 1, 1], double(0.0, 1.0), double([1.0, 2.0], [1.0, 4.0]))
+    assert "sample: drew something that is not an atom" in list(
+        oracle_checks.compare_frequencies(support, double(0.5, 0.5), foreign)
+    )
+
+
+def test_atoms_that_look_alike_count_together():
+    one, more = double(0.0, 0.0, 5.0), double([1.0, 2.0], [1.0, 2.0], [1.0, 2.0])
+    support = two([0, 1, 2], one, more)
+    assert oracle_checks._coincident_weight(support, double(0.5, 0.3, 0.2)).tolist() == [[[0.8, 0.8, 0.2]]]
+    rows = oracle_checks._rows(support)
+    assert rows.tolist() == [[[[0, 1, 2], [0, 1, 2], [5, 1, 2]]]]
+    deep = Two(support.one, support.more.unsqueeze(-1).expand(1, 1, 3, 2, 2))
+    assert oracle_checks._rows(deep).tolist() == [[[[0, 1, 1, 2, 2], [0, 1, 1, 2, 2], [5, 1, 1, 2, 2]]]]
+    run = oracle_checks.select_run(Two(torch.arange(6.0).view(3, 1, 2), torch.arange(12.0).view(3, 1, 2, 2)), 1)
+    assert run.one.tolist() == [[[2, 3]]] and run.more.shape == (1, 1, 2, 2)
+
+
+def test_probabilities_that_are_none_are_named():
+    for weights in ((0.5, 0.5 + 1e-9), (1.5, -0.5)):
+        made = SimpleNamespace(
+            clients=1,
+            initial_point=torch.zeros(1),
+            atoms=lambda w=weights: (SharedSample(double([[1.0, -1.0]]), double([[1.0, 1.0]])), double(*w)),
+            sample=lambda draws, batch: SharedSample(draws.signs("a", batch), 0 * draws.signs("a", batch) + 1),
+        )
+        assert "atoms: probabilities must be nonnegative and sum to 1" in next(oracle_checks.check_sampling(made, 0))
+
+
+HEALTHY = SharedComposite(
+    clients=3, dim=4, inner_dim=2, B_h=0.7, L_h=0.6, sigma_g=0.3, sigma_h=0.2, Delta_g=0.2, Delta_h=0.1
+)
+
+
+def broken(**methods):
+    made = replace(HEALTHY)
+    made.__dict__.update(methods)
+    return made
+
+
+def test_a_gradient_is_compared_with_autograd_and_with_differences():
+    off = 1 + 1e-7
+    found = list(oracle_checks.check_objective(broken(gradient=lambda x: off * HEALTHY.gradient(x)), 0))
+    assert found == ["gradient differs from autograd of objective"]
+    found = list(oracle_checks.check_objective(broken(gradient=lambda x: 1.01 * HEALTHY.gradient(x)), 0))
+    assert found[1:] == ["gradient differs from central differences of objective"]
+
+    def detached(x):  # autograd sees another gradient than the values have
+        return HEALTHY.objective(x) + (x.detach() ** 2).sum(-1)
+
+    found = list(oracle_checks.check_objective(broken(objective=detached), 0))
+    assert found == ["gradient differs from central differences of objective"]
+    assert list(oracle_checks.check_objective(HEALTHY, 0)) == []
+
+
+def test_shapes_and_types_of_the_whole_are_checked():
+    for name, wrong in (
+        ("objective", lambda x: HEALTHY.objective(x).unsqueeze(-1)),
+        ("objective", lambda x: HEALTHY.objective(x).float()),
+        ("gradient", lambda x: HEALTHY.gradient(x)[:, :2]),
+        ("gradient", lambda x: HEALTHY.gradient(x).float()),
+        ("objective", lambda x: HEALTHY.objective(x) + 1e-12 * x.sum()),
+    ):
+        (found,) = oracle_checks.check_objective_bits(broken(**{name: wrong}), 0)
+        assert found.startswith(f"{name}: "), found
+    assert list(oracle_checks.check_objective_bits(HEALTHY, 0)) == []
+
+
+def bits(oracle):
+    point = oracle_checks.random_points(HEALTHY, 5, 4, 0)
+    return list(oracle_checks.check_bits(HEALTHY, {"inner": (point, oracle)}))
+
+
+def test_bits_of_an_oracle():
+    calls = []
+
+    def restless(x, sample=None):
+        calls.append(1)
+        return HEALTHY.inner(x, sample) + 1e-13 * len(calls)
+
+    assert bits(HEALTHY.inner) == []
+    assert "inner: two calls with one sample differ" in bits(restless)
+    assert bits(lambda x, s=None: HEALTHY.inner(x, s) + 1e-13 * len(x)) == [
+        "inner: a run alone differs from the same run in a batch"
+    ]
+    (found,) = bits(lambda x, s=None: HEALTHY.inner(x, s).float())[:1]
+    assert found.startswith("inner: expected float64 for (5, 3) lanes, got torch.float32")
+    assert bits(lambda x, s=None: HEALTHY.inner(x, s if s.inner.shape[-1] == 1 else s.at(0))) == [
+        "inner: a batch does not give the mean of its samples"
+    ]
+
+
+def test_an_expectation_is_over_the_atoms_with_their_probabilities():
+    weights = double(0.7, 0.1, 0.1, 0.1)
+    point = oracle_checks.random_points(HEALTHY, 5, 4, 0)
+    made = broken(atoms=lambda: (HEALTHY.atoms()[0], weights))
+    assert list(oracle_checks.check_unbiased(HEALTHY, {"inner": (point, HEALTHY.inner)})) == []
+    assert list(oracle_checks.check_unbiased(made, {"inner": (point, HEALTHY.inner)})) == [
+        "inner: its expectation over the atoms is not the exact oracle"
+    ]
+
+
+def test_redrawing_one_client_leaves_the_others():
+    usual, other = (kind(4, 3, 2) for kind in (oracle_checks.SeededDraws, property_checks._FirstClientRedrawn))
+    for draw in (lambda d: d.integers("a", 9, 50), lambda d: d.uniform("a", 50), lambda d: d.signs("a", 50)):
+        a, b = draw(usual), draw(other)
+        assert torch.equal(a[:, 1:], b[:, 1:]) and not torch.equal(a[:, 0], b[:, 0])
+
+
+# --- ratios ----------------------------------------------------------------------------------------------------------------
+
+
+class Matrices:
+    """g_k(x) = A_k x with one of two atoms, which add or take away N_k: everything a ratio asks is known."""
+
+    kind, clients, dim, inner_dim = "local_composite", 2, 2, 2
+    A = double([[2.0, 0.0], [0.0, 1.0]], [[0.0, -3.0], [1.0, 0.0]])
+    N = double([[0.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 2.0]])
+
+    def atoms(self):
+        return Two(double([[0.0, 1.0]]), double([[1.0, -3.0]])), double(0.75, 0.25)
+
+    def to_clients(self, x):
+        return x.unsqueeze(1).expand(-1, 2, -1)
+
+    def matrices(self, sample):
+        return self.A if sample is None else self.A + float(sample.more[0, 0, 0]) * self.N
+
+    def inner(self, x, sample=None):
+        return (self.matrices(sample) @ x.unsqueeze(-1)).squeeze(-1)
+
+    def inner_vjp(self, x, v, sample=None):
+        return (self.matrices(sample).transpose(-1, -2) @ v.unsqueeze(-1)).squeeze(-1)
+
+    outer_gradient = inner
+
+
+def spectral(matrices):
+    return torch.linalg.matrix_norm(matrices, ord=2)
+
+
+def test_ratios_of_linear_maps_by_hand():
+    made, (a, b) = Matrices(), (double([0.3, -1.0]), double([1.3, 0.7]))
+    weights, turns = (0.75, 0.25), (1.0, -3.0)
+    moved = double([1.0, 1.7])
+    step = float(moved.norm())
+    own = made.A - made.A.mean(0)
+
+    def root(of):
+        return sum(w * of(made.A + t * made.N) ** 2 for w, t in zip(weights, turns, strict=True)).sqrt()
+
+    def most(of):
+        return torch.stack([of(made.A + t * made.N) for t in turns]).amax(0)
+
+    def frobenius(m):
+        return m.flatten(1).norm(dim=1)
+
+    def length(m):
+        return (m @ moved[0]).norm(dim=-1) / step
+
+    def noise(of):
+        return sum(w * of(t * made.N) ** 2 for w, t in zip(weights, turns, strict=True)).sqrt()
+
+    at = a[0]
+    wanted = {
+        "inner_lipschitz": length(made.A),
+        "inner_mean_square_lipschitz": root(length),
+        "inner_jacobian_mean_square": root(spectral),
+        "inner_smoothness": torch.zeros(2),
+        "inner_sample_smoothness": torch.zeros(2),
+        "inner_value_noise": noise(lambda m: (m @ at).norm(dim=-1)),
+        "inner_jacobian_noise": noise(frobenius),
+        "inner_noise": torch.maximum(noise(frobenius), noise(lambda m: (m @ at).norm(dim=-1))),
+        "inner_jacobian_heterogeneity": frobenius(own),
+        "inner_sample_lipschitz": most(spectral),
+        "outer_lipschitz": (made.A @ at).norm(dim=-1),
+        "outer_smoothness": length(made.A),
+        "outer_mean_square_lipschitz": root(lambda m: (m @ at).norm(dim=-1)),
+        "outer_gradient_noise": noise(lambda m: (m @ at).norm(dim=-1)),
+        "outer_sample_lipschitz": most(lambda m: (m @ at).norm(dim=-1)),
+        "outer_sample_smoothness": most(length),
+    }
+    for name, value in wanted.items():
+        of = composite_inequalities.COMPOSITE[name]
+        found = of.ratio(made, a, b) if of.pair else of.ratio(made, a)
+        assert torch.allclose(found[0], value.double(), rtol=1e-12, atol=1e-14), name
+    y = (made.A @ at).unsqueeze(-1)
+    outer = noise(lambda m: (m @ y).squeeze(-1).norm(dim=-1))
+    found = composite_inequalities.COMPOSITE["composite_noise"].ratio(made, a)[0]
+    assert torch.allclose(found, torch.maximum(outer, wanted["inner_noise"]))
+    assert {name for name, of in composite_inequalities.COMPOSITE.items() if of.space == "y"} == {
+        name for name in composite_inequalities.COMPOSITE if name.startswith("outer_")
+    }
+    of = inequalities.Inequality("y", False, None)
+    assert (
+        of.size(SimpleNamespace(dim=3, inner_dim=5)),
+        replace(of, space="x").size(SimpleNamespace(dim=3, inner_dim=5)),
+    ) == (5, 3)
+
+
+def test_norms_of_matrices():
+    matrices = torch.randn(4, 3, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    assert torch.allclose(inequalities.spectral_norm(matrices), spectral(matrices))
+    assert torch.allclose(inequalities.spectral_norm(matrices[:, :1]), spectral(matrices[:, :1]))
+    assert torch.allclose(inequalities.frobenius(matrices), torch.linalg.matrix_norm(matrices))
+
+
+class Losses(Matrices):
+    """f_i with gradient B_i x, an error t N_i x at an atom, and Hessians B_i + t N_i."""
+
+    kind = "meta"
+    local_gradient = Matrices.inner
+
+    def local_hvp(self, x, v, sample=None):
+        return (self.matrices(sample) @ v.unsqueeze(-1)).squeeze(-1)
+
+
+def test_ratios_of_local_losses_by_hand():
+    made, a, b = Losses(), double([0.3, -1.0]), double([1.3, 0.7])
+    weights, turns, at = (0.75, 0.25), (1.0, -3.0), double(0.3, -1.0)
+    noise = [(made.N @ at).norm(dim=-1), made.N.flatten(1).norm(dim=1)]
+    second = sum(w * t**2 for w, t in zip(weights, turns, strict=True))
+    fourth = sum(w * t**4 for w, t in zip(weights, turns, strict=True))
+    moved = double(1.0, 1.7)
+
+    def most(of):
+        return torch.stack([of(made.A + t * made.N) for t in turns]).amax(0)
+
+    def spread(values):
+        return (values - values.mean(0)).flatten(1).square().sum(1).mean().sqrt().view(1)
+
+    wanted = {
+        "local_gradient_bound": (made.A @ at).norm(dim=-1),
+        "local_smoothness": (made.A @ moved).norm(dim=-1) / moved.norm(),
+        "local_hessian_lipschitz": torch.zeros(2),
+        "local_sample_gradient_bound": most(lambda m: (m @ at).norm(dim=-1)),
+        "local_sample_smoothness": most(lambda m: (m @ moved).norm(dim=-1)) / moved.norm(),
+        "local_sample_hessian_lipschitz": torch.zeros(2),
+        "local_gradient_noise": math.sqrt(second) * noise[0],
+        "local_hessian_noise": math.sqrt(second) * noise[1],
+        "local_gradient_fourth_moment": fourth * noise[0] ** 4,
+        "local_hessian_fourth_moment": fourth * noise[1] ** 4,
+        "local_gradient_heterogeneity": spread(made.A @ at),
+        "local_hessian_heterogeneity": spread(made.A),
+    }
+    for name, value in wanted.items():
+        of = meta_inequalities.LOCAL_LOSS[name]
+        found = of.ratio(made, a, b) if of.pair else of.ratio(made, a)
+        assert torch.allclose(found[0], value.double(), rtol=1e-12, atol=1e-14), name
+    assert wanted.keys() == meta_inequalities.LOCAL_LOSS.keys()
+    assert meta_inequalities.FEDERATED.keys() == {n for n in meta_inequalities.META if "hessian" not in n}
+
+
+class Given(Matrices):
+    """Two outcomes of xi, which turn A_n around, and two of eta, with probabilities 3/4 and 1/4, which add 1 or -3 of N_n."""
+
+    kind = "conditional"
+
+    def outer_atoms(self):
+        return SimpleNamespace(signs=double(1.0, -2.0)), double(0.6, 0.4)
+
+    def inner_atoms(self, outer):
+        return SimpleNamespace(only=lambda i: (1.0, -3.0)[i]), double(0.75, 0.25)
+
+    def _at(self, outer, eta):
+        """(clients, outcomes, 2, 2)"""
+        matrices = torch.einsum("o,nij->noij", outer.signs, self.A)
+        return matrices if eta is None else matrices + eta * self.N.unsqueeze(1)
+
+    def inner(self, x, outer, inner=None):
+        return torch.einsum("noij,rnj->rnoi", self._at(outer, inner), x)
+
+    def inner_vjp(self, x, v, outer, inner=None):
+        return torch.einsum("noij,rnoi->rnoj", self._at(outer, inner), v)
+
+    def outer_gradient(self, y, outer):
+        return torch.einsum("noij,rnoj->rnoi", self._at(outer, None), y)
+
+
+def test_ratios_given_an_outer_sample_by_hand():
+    made, a, b, at = Given(), double([0.3, -1.0]), double([1.3, 0.7]), double(0.3, -1.0)
+    moved, signs = double(1.0, 1.7), (1.0, -2.0)
+
+    def per_outcome(of):
+        return torch.stack([of(sign) for sign in signs]).amax(0)
+
+    def root(sign):
+        return sum(w * spectral(sign * made.A + t * made.N) ** 2 for w, t in ((0.75, 1.0), (0.25, -3.0))).sqrt()
+
+    lengths = torch.stack([(sign * made.A @ at).norm(dim=-1) for sign in signs])
+    wanted = {
+        "inner_jacobian_mean_square": per_outcome(root),
+        "inner_sample_lipschitz": per_outcome(
+            lambda s: torch.stack([spectral(s * made.A + t * made.N) for t in (1.0, -3.0)]).amax(0)
+        ),
+        "inner_sample_smoothness": torch.zeros(2),
+        "inner_value_noise": math.sqrt(0.75 + 0.25 * 9) * (made.N @ at).norm(dim=-1),
+        "outer_sample_lipschitz": lengths.amax(0),
+        "outer_mean_square_lipschitz": (0.6 * lengths[0] ** 2 + 0.4 * lengths[1] ** 2).sqrt(),
+        "outer_sample_smoothness": 2 * (made.A @ moved).norm(dim=-1) / moved.norm(),
+    }
+    for name, value in wanted.items():
+        of = conditional_inequalities.CONDITIONAL[name]
+        found = of.ratio(made, a, b) if of.pair else of.ratio(made, a)
+        assert torch.allclose(found[0], value.double(), rtol=1e-12, atol=1e-14), name
+
+
+# --- verdicts ----------------------------------------------------------------------------------------------------------------
+
+
+def verdict(value, kind, best, stated=None, witness=None):
+    made = Certificate("inner_noise", value, "upper", "proof", witness=witness)
+    object.__setattr__(made, "kind", kind)
+    return suite._failure(made, best, stated, Attack(best, (double(1.0),), 3))
+
+
+def test_what_a_certificate_fails_by():
+    assert (
+        verdict(2.0, "upper", 2.0) == verdict(2.0, "upper", 2.0 * (1 + 0.9e-7)) == verdict(0.0, "upper", 0.9e-9) == ""
+    )
+    assert verdict(2.0, "upper", 2.0 * (1 + 1.2e-7)).startswith("declared 2 (upper) but found 2.00000024")
+    assert verdict(0.0, "upper", 1.1e-9) and verdict(2.0, "upper", math.nan)
+    assert verdict(2.0, "estimated", 9.0) == ""
+    assert verdict(2.0, "upper", 1.6, stated=1.6, witness=0.8) == "" == verdict(2.0, "upper", 1.0, stated=1.0)
+    assert verdict(2.0, "upper", 1.6, stated=1.6 - 1e-6, witness=0.8).startswith(
+        "the stated points attain 1.599999, less"
+    )
+    assert verdict(2.0, "upper", 1.6, stated=1.6 - 1e-7, witness=0.8) == ""
+    assert verdict(2.0, "exact", 1.98, stated=1.98) == "" == verdict(2.0, "exact", 1.9)
+    assert verdict(2.0, "exact", 1.979, stated=1.5) == "declared exact 2 but nothing above 1.979 was found"
+    assert verdict(2.0, "upper", 1.0, stated=1.0) == ""
+
+
+def test_a_report_tells_what_was_attained():
+    report = check_problem(HEALTHY, Budget(lanes=2, steps=3), quantities=("outer_lipschitz", "inner_noise"))
+    assert [check.name for check in report.checks] == [
+        "outer_lipschitz",
+        "inner_noise",
+    ] and report.evaluations == 2 * 12
+    assert all(0.99 < check.attained <= 1 and check.detail.startswith("largest found ") for check in report.checks)
+    report = check_problem(HEALTHY, Budget(lanes=1, steps=1), skip=("bits",))
+    names = [check.name for check in report.checks]
+    assert "bits" not in names and {"parts", "unbiased", "sampling", *HEALTHY.certificates} <= set(names)
+    flat = check_problem(problem("feddro_without_h"), Budget(1, 1), quantities=("noncompositional_smoothness",))
+    assert [check.attained for check in flat.checks] == [None]
+    wrong = suite.with_scaled_certificate(HEALTHY, "inner_noise", 0.5)
+    with pytest.raises(ConformanceError, match="fails 1 checks:\n  inner_noise: declared 0.15") as failed:
+        check_problem(wrong, Budget(1, 1), quantities=("inner_noise", "outer_lipschitz"))
+    assert [check.passed for check in failed.value.report.checks] == [False, True]
+
+
+# --- the adversary -----------------------------------------------------------------------------------------------------------
+
+
+def test_adam_is_adam():
+    """Two steps of the formula, for a gradient of 3 and -1 and a missing or infinite one."""
+    parameters = [double(1.0, 2.0), double(5.0)]
+    ascent = adversary._Adam(parameters)
+    mean, square, x = [0.0, 0.0], [0.0, 0.0], [1.0, 2.0]
+    for step, gradient in enumerate(((3.0, -1.0), (-2.0, 4.0)), 1):
+        ascent.climb((double(*gradient), None), 0.1)
+        for i, g in enumerate(gradient):
+            mean[i] = 0.9 * mean[i] + 0.1 * g
+            square[i] = 0.999 * square[i] + 0.001 * g * g
+            x[i] += 0.1 * (mean[i] / (1 - 0.9**step)) / (math.sqrt(square[i] / (1 - 0.999**step)) + 1e-12)
+        assert parameters[0].tolist() == pytest.approx(x, rel=1e-12) and parameters[1].tolist() == [5.0]
+    ascent.climb((double(math.inf, math.nan), double(1.0)), 0.1)
+    assert bool(parameters[0].isfinite().all()) and parameters[1].tolist() != [5.0]
+
+
+def starts(size, hints=(), **budget):
+    made = Budget(**budget)
+    return adversary._starts(size, made, torch.Generator().manual_seed(made.seed), hints)
+
+
+def test_where_the_ascents_start():
+    hint, far = double(0.5, 0.5), double(900.0, 900.0)
+    scale, base, direction, length = starts(2, (hint, far), lanes=400, farthest=1000.0)
+    at = scale * base
+    root = math.sqrt(2)
+    special = [
+        [0, 0],
+        [0.5, 0.5],
+        [1 / root] * 2,
+        [-1 / root] * 2,
+        [3 / root] * 2,
+        [10 / root] * 2,
+        [-100 / root] * 2,
+        [1, 0],
+    ]
+    assert torch.allclose(at[:8], double(*special))  # 900 sqrt 2 is too far
+    assert bool((scale[:8] == 1).all()) and bool((direction[:4] == 1).all()) and not bool((direction[4] == 1).all())
+    others = scale[8:].flatten()
+    assert 0.1 <= float(others.min()) < 0.13 and 800 < float(others.max()) <= 1000
+    assert float(others.log10().mean()) == pytest.approx(1.0, abs=0.15)
+    spread = base[8:].square().sum(1).mean()
+    assert float(spread) == pytest.approx(1.0, abs=0.15)
+    lengths = length.exp().flatten()
+    shortest, longest = adversary.SMALLEST_STEP, adversary.LARGEST_STEP
+    assert torch.allclose(lengths[:8], double(*[shortest * (longest / shortest) ** 0.1] * 8))
+    assert shortest <= float(lengths.min()) and float(lengths.max()) <= longest and float(lengths[8:].max()) > 500
+    near = starts(2, (hint,), lanes=50, farthest=0.05)
+    assert (
+        torch.allclose(near[0][1:], torch.full((49, 1), 0.05, dtype=torch.float64))
+        and float(near[3].exp().max()) <= 0.05
+    )
+    assert torch.equal(near[0][0] * near[1][0], torch.zeros(2, dtype=torch.float64))  # 0 alone is within reach
+    few = starts(2, (hint,), lanes=2, farthest=10.0)
+    assert torch.allclose(few[0] * few[1], double([0.0, 0.0], [0.5, 0.5]))
+
+
+def test_a_pair_lies_about_its_middle_at_its_length():
+    scale, base, direction = double([2.0]), double([1.0, -1.0]), double([3.0, 4.0])
+    for length, wanted in ((0.5, 0.5), (1e-9, 1e-3), (1e9, 1e3)):
+        left, right = adversary._pair(scale, base, direction, double([math.log(length)]))
+        assert torch.allclose((left + right) / 2, double([2.0, -2.0])) and float(
+            (right - left).norm()
+        ) == pytest.approx(wanted)
+        assert torch.allclose((right - left) / (right - left).norm(), double([0.6, 0.8]))
+
+
+def test_the_best_is_kept():
+    best = Attack(1.0, (double(0.0),), 7)
+    points = (double([3.0], [4.0]),)
+    for worse in (double(0.5, 1.0), double(math.nan, math.nan)):
+        assert adversary._better(best, worse, points) is best
+    better = adversary._better(best, double(0.5, 1.5), points)
+    assert better.ratio == 1.5 and better.points[0].tolist() == [4.0] and better.evaluations == 7
+
+
+def test_the_search_finds_a_smooth_maximum_and_a_kink():
+    def peak(x):
+        return 3 / (1 + (x - double(4.0, -2.0)).square().sum(-1, keepdim=True))
+
+    found = maximise(peak, 2, False, Budget(lanes=24, steps=60, farthest=20.0))
+    assert 2.999 < found.ratio <= 3 and torch.allclose(found.points[0], double(4.0, -2.0), atol=0.03)
+    assert found.evaluations == 2 * 60 * 24
+
+    def kink(x):
+        return torch.exp(-(x - 1.7).abs().sum(-1, keepdim=True))
+
+    assert maximise(kink, 1, False, Budget(lanes=8, steps=40, farthest=10.0)).ratio > 0.99
+
+    def quotient(a, b):  # of a cube clipped at 1: the steepest pair is short, at +-1
+        cubes = [x.clamp(-1, 1) ** 3 for x in (a, b)]
+        return (cubes[0] - cubes[1]).abs() / (a - b).abs()
+
+    found = maximise(quotient, 1, True, Budget(lanes=16, steps=60, farthest=10.0))
+    assert 2.95 < found.ratio <= 3 and len(found.points) == 2
+
+
+def test_nothing_found_is_nothing():
+    found = maximise(
+        lambda x: torch.full((len(x), 1), math.nan, dtype=torch.float64), 2, False, Budget(lanes=2, steps=2)
+    )
+    assert found.ratio == -math.inf and found.points == ()
