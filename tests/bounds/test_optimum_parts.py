@@ -17,6 +17,7 @@ import pytest
 import sympy as sp
 from fedco.bounds.language.definition import define, load
 from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.theorem import Condition
 from fedco.bounds.optimum import numerical, polish, posynomial, search, tuning, whole_numbers
 from fedco.bounds.optimum import program as geometric
 from fedco.bounds.optimum.linear import UnboundedError
@@ -310,6 +311,7 @@ def test_a_box_is_part_of_the_program(box, tighten, names):
         (3.4, 3.2, 9.0, [4]),
         (1e7, 1.0, inf, [10**7]),
         (2e8, 1.0, inf, [2 * 10**8 - 2, 2 * 10**8, 2 * 10**8 + 2]),
+        (2.5e8, 1.0, inf, [249999997, 25 * 10**7, 250000003]),
     ],
 )
 def test_neighbours_of_a_number_in_a_box(value, low, high, found):
@@ -759,6 +761,62 @@ def test_a_model_of_a_statement():
     with pytest.raises(InputError, match=r"step_size: the values given violate eta <= 1/L: wanted <= 0\.5, got 0\.75"):
         model(EXAMPLE, CONSTANTS | {"eta": "3/4"})
     assert "step_size" not in [c.name for c in model(EXAMPLE, CONSTANTS | {"eta": "1/2"}).conditions]
+
+
+PLANNED = {
+    "id": "m.t",
+    "symbols": {
+        "F_gap": "objective_gap",
+        "L": "local_smoothness",
+        "eta": "step_size",
+        "T": "iterations",
+        "p": "communication_period",
+        "N": "clients",
+    },
+    "terms": {"first": "F_gap/(eta*T)", "second": "L*eta*p*F_gap*L/N"},
+    "schedule": {"eta": "1/(L*p)", "p": "T/N"},
+}
+
+
+def planned(schedule=PLANNED["schedule"], *conditions):
+    """With these conditions alone: the schedule is a proposal, no condition."""
+    made = define(**PLANNED | {"schedule": schedule}).statement("printed")
+    return replace(made, conditions=conditions), {name: binding.symbol for name, binding in made.symbols.items()}
+
+
+def test_a_schedule_is_followed_where_nothing_else_is_said():
+    """eta = 1/(L p) and p = T/N: what is given stays, and so does what an equality fixes; the rest follows."""
+    statement, symbols = planned()
+    T, eta = symbols["T"], symbols["eta"]
+    constants = {"F_gap": 3, "L": 2, "N": 5}
+
+    def followed(statement, **given):
+        made = model(statement, constants | given, follow_schedule=True)
+        return [binding.name for binding in made.free], dict(made.determined)
+
+    assert followed(statement) == (["T"], {"eta": 5 / (2 * T), "p": T / 5})
+    assert followed(statement, eta="1/7") == (["T"], {"p": T / 5})
+    assert followed(statement, p=4) == (["T"], {"eta": sp.Rational(1, 8)})
+    step = Condition("step", eta, "==", 3 / (symbols["L"] * T))
+    assert followed(planned(PLANNED["schedule"], step)[0]) == (["T"], {"eta": 3 / (2 * T), "p": T / 5})
+    free = model(statement, constants)
+    assert [binding.name for binding in free.free] == ["eta", "T", "p"] and not free.determined
+    best, usual = (
+        tuning.tune(statement, constants, budget={"T": 100}, **how) for how in ({}, {"follow_schedule": True})
+    )
+    assert best.value < usual.value == float(usual.bound) and float(usual.values["p"]) == float(usual.values["T"]) / 5
+
+
+def test_what_an_equality_fixes_is_chosen_with_the_rest():
+    """What the schedule gives is left to it; anything else has to be said when the statement is evaluated."""
+    for schedule, chosen_too in (({"eta": "1/L"}, {"p": F(3)}), ({"eta": "1/L", "p": "1 + T/N"}, {})):
+        _, symbols = planned()
+        rounds = Condition("rounds", symbols["p"], "==", 1 + symbols["T"] / symbols["N"])
+        statement, _ = planned(schedule, rounds)
+        task = make_task(model(statement, {"F_gap": 3, "L": 2, "N": 5}), {"T": 100}, None, None, None)
+        assert [*task.model.determined] == ["p"]
+        chosen = whole_numbers._with_reals(task, {"T": F(10)}, {"eta": 0.25, "T": 10.0}, 0.0, 10)
+        assert chosen == {"T": F(10), "eta": F(1, 4)} | chosen_too
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------------------
