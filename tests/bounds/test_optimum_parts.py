@@ -963,6 +963,22 @@ def test_exact_values_have_few_digits_and_hold(monkeypatch):
             assert found["eta"] == F("0.0123456789012345")
 
 
+def test_real_values_keep_away_from_every_limit(monkeypatch):
+    """The program with room in every constraint, from above, gives them; without room they stay where they were."""
+    best = tuning.tune(EXAMPLE, CONSTANTS | {"p": 1, "T": 1000}, budget={"samples": 1000}).values["eta"]
+    asked, made = [], whole_numbers.program
+    monkeypatch.setattr(whole_numbers, "program", lambda *given, **how: asked.append(how) or made(*given, **how))
+    task, point = asking(), {"eta": 0.4, "p": 1.0, "T": 1000.0}
+    found = whole_numbers._with_reals(task, {"p": F(1), "T": F(1000)}, point, 1e-3, 6)
+    assert asked == [{"upper": True, "tighten": 1 - 1e-3}] and float(found["eta"]) == pytest.approx(
+        float(best), rel=1e-4
+    )
+    same = whole_numbers._with_reals(task, {"p": F(1), "T": F(1000)}, point, 0.0, 6)
+    assert len(asked) == 1 and same == {"eta": F("0.4"), "p": F(1), "T": F(1000)}
+    tight = whole_numbers._with_reals(asking(budget={"samples": 999}), {"p": F(1), "T": F(1000)}, point, 1e-3, 6)
+    assert tight is None, "no value has room in a budget that is spent"
+
+
 def test_neighbours_are_tried_where_no_digits_help(monkeypatch):
     """One of the whole numbers a little away, the best objective first; 1 stays."""
     task, tried, place = asking(budget={"samples": 10**8}), [], count()

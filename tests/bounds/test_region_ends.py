@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import sympy as sp
 from fedco.bounds.language.definition import define
+from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition
+from fedco.bounds.region import admissible, joint, pictures
+from fedco.bounds.region.admissible import region_picture
 from fedco.bounds.region.intervals import Interval, intersect
 from fedco.bounds.region.pictures import _label_place, _window, intervals_plot, region_plot
 
@@ -93,6 +97,7 @@ def test_a_region_is_drawn_with_its_borders(monkeypatch):
     assert {text.get_text() for text in axes.texts} == {"a", "b", "method_range_beta"}
     bare = region_plot(statement(), ("eta", "beta"), {"L": 1, "T": 12}, {}, {"eta": "1/2"}, WINDOW)
     assert not any(name.startswith("a point") for name in bare.data)
+    monkeypatch.setattr(pictures, "_POINTS", 40)
     for top, borders in (
         (1.5, {"a", "b", "method_range_beta"}),
         (0.9, {"a", "b"}),
@@ -174,3 +179,109 @@ def test_a_window_is_named_after_each_axis():
     one, other = Interval(2.0, 5.0, False, False, {}), Interval(10.0, 20.0, False, False, {})
     assert _window({"x": one, "y": other}, ("x", "y")) == ((2 / 1.5, 15), (10 / 1.5, 60))
     assert _window({"y": other}, ("x", "y")) == ((1e-4, 1e4), (10 / 1.5, 60))
+
+
+# --- answers --------------------------------------------------------------------------------------------------------------------
+
+ALONE = """picture.case (printed):
+  eta in `[0.1, 2]` (binding: b / a)"""
+TOGETHER = """picture.case (printed):
+  eta in `[0.1, 1000000]` (binding: b / far)
+  beta in `(0, 1]` (binding: - / method_range_beta)
+  where a: beta*eta <= 1
+  where b: 1/10 <= eta
+  where far: eta <= 1000000
+  where method_range_beta: beta <= 1
+  for instance {inside}
+  method_range_beta: beta <= 1 (the weight of what is new in a moving average)"""
+NOTHING = """picture.case (printed): infeasible; conflicting conditions: b
+  b: 1/10 <= L*eta"""
+RANGE_OF_BETA = "method_range_beta: beta <= 1 (the weight of what is new in a moving average)"
+
+
+def cells(table):
+    return [tuple(getattr(cell, "text", cell) for cell in row) for row in table.rows]
+
+
+def test_the_answer_for_one_hyperparameter():
+    found = statement().theorem.admissible("eta", "printed", L=1, beta="1/2", T=12)
+    assert str(found) == ALONE
+    page = found.sheet()
+    assert page.title == "picture.case (printed): admissible values" and page.notes == ()
+    assert (page.claim.text, page.claim.latex) == ("eta in [0.1, 2]", r"\eta \in \left[0.1, 2\right]")
+    assert {table.name: cells(table) for table in page.tables} == {
+        "admissible values": [("eta", "[0.1, 2]", 0.1, 2.0, "b", "a")],
+        "constants": [
+            ("L", "largest Lipschitz constant of grad f_i", 1.0),
+            ("beta", "weight of the new value in an estimator with momentum", 0.5),
+            ("T", "number of local iterations", 12.0),
+        ],
+    }
+    head = {"theorem": "picture.case", "statement": "printed", "feasible": True}
+    interval = {
+        "lower": 0.1,
+        "upper": 2.0,
+        "lower_closed": True,
+        "upper_closed": True,
+        "binding": {"lower": "b", "upper": "a"},
+    }
+    known = {"conflict": [], "remarks": []}
+    data = head | {"intervals": {"eta": interval}} | known
+    assert found.to_dict() == data | {"status": "open", "refuted_by": []}
+    assert replace(found, about=None).to_dict() == data
+    assert replace(found, note="by hand").to_dict()["note"] == "by hand"
+    noted = replace(found, note="by hand")
+    assert str(noted) == f"{ALONE}\n  by hand" and noted.sheet().notes == ("by hand",)
+    assert [line.split("|")[3:5] for line in found.markdown().splitlines()[2:]] == [[" b           ", " a           "]]
+    open_ended = replace(found, intervals={"eta": Interval(0.1, None, True, False, {"lower": "b", "upper": None})})
+    assert open_ended.remarks == ("the theorem does not limit eta from above",) == open_ended.sheet().notes
+    assert open_ended.markdown().splitlines()[-1].split("|")[4].strip() == ""
+    with pytest.raises(ValueError, match=r"^picture\.case: an answer without its statement"):
+        replace(found, about=None).sheet()
+
+
+def test_the_answer_for_two_hyperparameters(monkeypatch):
+    found = statement().theorem.admissible(("eta", "beta"), "printed", L=1, T=12)
+    eta, beta = (found.interior[name] for name in ("eta", "beta"))
+    assert str(found) == TOGETHER.format(inside=f"eta = {eta}, beta = {beta}")
+    page = found.sheet()
+    tables = {table.name: cells(table) for table in page.tables}
+    assert [*tables] == ["admissible values", "together they satisfy", "a point inside", "constants"]
+    assert tables["together they satisfy"] == [
+        ("a", "beta*eta <= 1"), ("b", "1/10 <= eta"), ("far", "eta <= 1000000"), ("method_range_beta", "beta <= 1")
+    ]  # fmt: skip
+    assert tables["a point inside"] == [("eta", eta), ("beta", beta)] and page.notes == (RANGE_OF_BETA,)
+    assert page.claim.text == "eta in [0.1, 1000000], beta in (0, 1]"
+    assert page.claim.latex == r"\eta \in \left[0.1, 1000000\right],\quad \beta \in \left(0, 1\right]"
+    data = found.to_dict()
+    assert data["conditions"] == [f"{name}: {words}" for name, words in tables["together they satisfy"]]
+    assert data["interior"] == found.interior and "note" not in data and data["remarks"] == [RANGE_OF_BETA]
+    drawn = []
+    monkeypatch.setattr(pictures, "region_plot", lambda about, names, given, *rest: drawn.append((names, given)))
+    monkeypatch.setattr(pictures, "intervals_plot", lambda about, rows: drawn.append([name for name, _ in rows]))
+    monkeypatch.setattr(pictures, "save_picture", lambda plot, out: drawn.append(out))
+    found.plot()
+    replace(found, feasible=False).plot()
+    replace(found, solved=("eta",)).plot()
+    replace(found, solved=("eta", "beta", "T")).plot()
+    assert drawn == [(("eta", "beta"), {"L": 1, "T": 12}), *[["eta", "beta"]] * 3]
+    again = region_picture(statement(), ("eta", "beta"), {"L": 1, "T": 12}, "out.svg")
+    assert drawn[-1] == "out.svg" and again == found
+    with pytest.raises(InputError, match="wanted two hyperparameters, got 1"):
+        region_picture(statement(), ("eta",), {"L": 1, "T": 12}, "out.svg")
+
+
+def test_the_answer_where_nothing_is_admissible():
+    found = statement().theorem.admissible("beta", "printed", L=1, T=12, eta="1/20")
+    page = found.sheet()
+    assert str(found) == NOTHING and page.claim is None
+    assert page.notes == ("no admissible value; conflicting conditions: b: 1/10 <= L*eta",)
+    assert replace(found, about=None).remarks == () and str(replace(found, about=None)) == NOTHING.splitlines()[0]
+
+
+def test_long_formulas_are_shown_with_few_digits():
+    x = sp.Symbol("x", positive=True)
+    long = x * sp.Rational(10**50, 3) + sp.Rational(10**40 + 1, 7)
+    shown = admissible._as_math(Condition("c", long, "<=", x / 3), statement()).text
+    assert len(str(long)) > 80 > len(shown) and shown.endswith(" <= x/3") and shown.startswith("3.3333333e+49*x")
+    assert joint._text(long) == shown.removesuffix(" <= x/3") and joint._text(x / 3) == "x/3"
