@@ -77,6 +77,23 @@ def test_what_is_0_has_no_elasticity_and_a_schedule_of_a_schedule_follows():
     assert set(elasticities(chained, given | {"F_gap": 0, "sigma": 0}).values.values()) == {0.0}
 
 
+@pytest.mark.parametrize(
+    ("given", "without"),
+    [
+        ({"F_gap": 4}, {"F_gap", "eta", "T", "sigma"}),  # 0 there, above it on one side and below it on the other
+        ({"F_gap": F(4 * 10**6, 10**6 + 1)}, {"F_gap"}),  # 0 a millionth above
+        ({"F_gap": F(4 * 10**6, 10**6 - 1)}, {"F_gap"}),  # 0 a millionth below
+        ({"F_gap": 4, "eta": F(10**6, 10**6 + 1)}, {"eta"}),
+        ({"F_gap": 4, "eta": F(10**6, 10**6 - 1)}, {"eta"}),
+        ({"F_gap": 3}, {"F_gap", "eta", "T", "sigma"}),  # below 0
+    ],
+)
+def test_where_a_bound_changes_its_sign_it_has_no_elasticity(given, without):
+    """F_gap/(eta T) - sigma^2 with sigma = 1, T = 4 and eta = 1."""
+    found = elasticities(small("F_gap/(eta*T) - sigma**2"), {"eta": 1, "T": 4, "sigma": 1} | given)
+    assert all(found.values[name] == 0.0 for name in without) and {*found.values} == {"F_gap", "eta", "T", "sigma"}
+
+
 def test_shares_by_hand():
     found = shares(EXAMPLE, "T", [10, 1000], {name: value for name, value in POINT.items() if name != "T"})
     assert found["T"] == [10.0, 1000.0] and set(found) == {"T", *TERMS}
@@ -88,6 +105,9 @@ def test_shares_by_hand():
 
 def tuned(rounds, samples):
     return SimpleNamespace(cost={"rounds": rounds, "samples": samples})
+
+
+ENDS = {"samples": (40.0, 200.0), "rounds": (10.0, 900.0)}
 
 
 @pytest.mark.parametrize(("fewest", "ends"), [(10.0, 2), (40.0, 1)])
@@ -106,6 +126,19 @@ def test_weights_of_a_front_span_three_decades_around_the_trade(fewest, ends, mo
     weights = [float(cost["rounds"]) for cost in asked[2:]]
     assert weights == pytest.approx([200 / 40 * 10 ** (3 * step / 4 - 1) for step in (1, 2, 3)])
     assert [item.cost["rounds"] for item in front] == ([10.0] if ends == 2 else []) + [25.0, 26.0, 27.0, 40.0]
+
+
+def test_a_front_is_drawn_where_a_file_is_given(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(pictures, "lines_picture", lambda *given: drawn.append(given))
+    monkeypatch.setattr(
+        sensitivity, "tune", lambda statement, values, *, eps, cost: tuned(*ENDS.get(str(cost), (20.0, 250.0)))
+    )
+    assert len(pareto(EXAMPLE, {}, "1/10", points=3)) == 3 and not drawn
+    pareto(EXAMPLE, {}, "1/10", points=3, figure=Path("f.svg"))
+    ((out, curves, *axes, title),) = drawn
+    assert (out, curves) == (Path("f.svg"), {EXAMPLE.name: ([10.0, 20.0, 40.0], [900.0, 250.0, 200.0])})
+    assert [str(axis) for axis in axes] == ["communication rounds", "samples per client"] and "at most 1/10" in title
 
 
 def test_a_front_has_fewer_samples_with_every_point():
@@ -190,6 +223,8 @@ def test_a_number_of_steps_that_is_one_where_that_is_cheaper():
     """What `p - 1` multiplies vanishes at 1: no longer period is as cheap in samples where it costs a constant."""
     found = rates(small("F_gap/(eta*T) + L*eta*sigma**2/N + F_gap*L*(p-1)", costs={"samples": "T"}), ("samples",))
     assert found.at_one == ("p",) and found.costs["samples"].eps == 2
+    drift = "F_gap/(eta*T) + L*eta*sigma**2/N + L**2*eta**2*(p-1)**2*sigma**2"
+    assert rates(small(drift, costs={"samples": "T"}), ("samples",)).at_one == (), "a longer period is as cheap"
 
 
 # --- claims ----------------------------------------------------------------------------------------------------------------------

@@ -58,6 +58,7 @@ def test_a_picture_spans_three_decades_around_the_ends():
         if not low or high is None:
             assert right / left == pytest.approx(3 * 1.5 * 1000)
     assert of(2.0, 5.0) == pytest.approx((2 / 1.5, 15))
+    assert of(0.0, None)[0] < 1 < of(0.0, None)[1], "of a set without ends the part around 1"
 
 
 # --- pictures -------------------------------------------------------------------------------------------------------------------

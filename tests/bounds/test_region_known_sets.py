@@ -13,8 +13,9 @@ import sympy as sp
 from fedco.bounds.language.quantities import MAX_STEPS
 from fedco.bounds.language.theorem import Condition
 from fedco.bounds.region.conditions import solved_for, split_extrema
-from fedco.bounds.region.intervals import Interval, failing, intersect, minimal_conflict
+from fedco.bounds.region.intervals import Interval, _End, failing, intersect, minimal_conflict
 from fedco.bounds.region.joint import _centre, _reaching, projection, without_equalities
+from fedco.bounds.region.roots import decided_sign
 
 X = sp.Symbol("x", positive=True)
 COUNT = sp.Symbol("n", positive=True, integer=True)
@@ -268,6 +269,20 @@ def test_an_interval_contains_its_closed_ends(low_closed: bool, high_closed: boo
     assert bounded.latex() == rf"\left{left}1, 3\right{right}" and half.latex() == rf"\left{left}1, \infty\right{right}"
     third = Interval(1 / 3, 2 / 3, low_closed, high_closed, {})
     assert third.latex() == rf"\left{left}0.333334, 0.666666\right{right}", "rounded to the inside"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "meets"), [(0, 1, True), (2, 3, True), (0, 3, True), (1, 1, True), (3, 4, False), (-1, 0, False)]
+)
+def test_enclosures_that_touch_may_hold_the_same_point(low: int, high: int, meets: bool):
+    assert _End(Q(1), Q(2)).meets((Q(low), Q(high))) is meets
+
+
+def test_the_sign_of_a_number_is_decided():
+    root = sp.sqrt(3 + 2 * sp.sqrt(2)) - 1 - sp.sqrt(2)  # 0, and no sum of rationals
+    near = sp.sqrt(2) - sp.Rational(14142135623730950488, 10**19)
+    numbers = (sp.Integer(0), sp.Rational(-1, 3), sp.Integer(2), root, near, -near, root + sp.pi / 10**30)
+    assert [decided_sign(number) for number in numbers] == [0, -1, 1, 0, 1, -1, 1]
 
 
 # --- equalities and extrema ----------------------------------------------------------------------------------------------
