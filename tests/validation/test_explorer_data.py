@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from fractions import Fraction
 from random import Random
+from types import SimpleNamespace
 
 import fedco
 import pytest
 import sympy as sp
+from fedco.bounds.audit.refutation import GRADES
+from fedco.bounds.audit.refuted import refutations
+from fedco.bounds.language.quantities import COUNT, STEPS
+from fedco.bounds.language.quantities import POSITIVE as REAL
 from fedco.bounds.language.reading import InputError
-from fedco.validation.explorer.data import theorem_data
+from fedco.bounds.registry import all_papers
+from fedco.storage import write_json
+from fedco.validation.explorer import data as explorer_data
+from fedco.validation.explorer.data import (
+    _axes,
+    _checks,
+    _is_tied,
+    _order,
+    _statement,
+    _symbol,
+    _text,
+    presets_of,
+    read_measured,
+    theorem_data,
+)
 from fedco.validation.explorer.javascript import Library, Printer
-from fedco.validation.explorer.page import write_explorer
+from fedco.validation.explorer.page import _chosen, _repeated, as_json, write_explorer
+from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.lossless import encode
+from fedco.validation.runs.validate import RESULTS
 
 SYMBOLS = {
     "L": "local_smoothness",
@@ -94,3 +118,257 @@ def test_two_theorems_with_one_id_do_not_share_a_page(tmp_path):
     with pytest.raises(InputError, match=r"mine\.theorem_1: two theorems have this id"):
         write_explorer(tmp_path / "page.html", [str(file) for file in files])
     assert not (tmp_path / "page.html").exists()
+
+
+# --- what is said of every symbol, statement and preset ---------------------------------------------------------------------------
+
+
+def kind_of(quantity: str, data: dict) -> dict:
+    return next(symbol for symbol in data["symbols"] if symbol["quantity"] == quantity)
+
+
+def test_a_symbol_says_what_may_be_typed_for_it():
+    """A number of steps, which may be 0; a constant that may be 0; a small real; whole numbers; a value to begin with."""
+    data = {"symbols": [_symbol(binding) for binding in fedco.theorem("meta_fl.theorem_8").notation]}
+    said = ("domain", "whole", "zero", "steps", "low", "high", "tuned", "fallback")
+    assert {
+        q: tuple(kind_of(q, data)[name] for name in said)
+        for q in ("fine_tuning_steps", "communication_period", "rounds")
+    } == {
+        "fine_tuning_steps": ("whole number from 0 to 100", True, True, True, 0, 20, False, "1"),
+        "communication_period": ("positive integer", True, False, False, 1, 1e6, False, "1"),
+        "rounds": ("positive integer", True, False, False, 1, 1e12, False, "1"),
+    }
+    small, noise = kind_of("fine_tuning_step_size", data), kind_of("local_gradient_noise", data)
+    assert (small["low"], small["high"], small["tuned"], small["fallback"], small["zero"]) == (
+        1e-8,
+        1e2,
+        False,
+        "1/10",
+        False,
+    )
+    assert (noise["low"], noise["high"], noise["tuned"], noise["fallback"], noise["zero"]) == (
+        1e-4,
+        1e4,
+        False,
+        "1/10",
+        True,
+    )
+    step, bound = kind_of("step_size", data), kind_of("local_gradient_bound", data)
+    assert (step["tuned"], step["fallback"], bound["tuned"], bound["fallback"]) == (True, "1", False, "1")
+    assert (bound["unit"], bound["role"], bound["meaning"] != "") == ("[f] [x]^-1", "constant", True)
+
+
+def test_a_batch_size_that_nobody_names_is_one(data):
+    assert kind_of("batch_size", data)["fallback"] == "1" and kind_of("clients", data)["fallback"] == "10"
+    assert kind_of("clients", data)["tuned"] is False and kind_of("objective_gap", data)["fallback"] == "1/10"
+
+
+def made(**more):
+    parts = {"symbols": SYMBOLS, "terms": TERMS, "conditions": CONDITIONS}
+    return fedco.define(id="mine.theorem_1", **{**parts, **more}).statement()
+
+
+HYPER = {"p": COUNT, "eta": REAL, "beta": REAL, "b": COUNT, "nu": STEPS}
+
+
+def stands_together(*conditions):
+    """A statement with these hyperparameters and one constant, of which each condition has so many."""
+    kinds = {name: SimpleNamespace(role="hyperparameter", domain=domain) for name, domain in HYPER.items()}
+    kinds["L"] = SimpleNamespace(role="constant", domain=REAL)
+    bindings = {name: SimpleNamespace(name=name, symbol=name, quantity=kind) for name, kind in kinds.items()}
+    sides = [SimpleNamespace(left={*text[:1]}, right={*text[1:]}) for text in conditions]
+    return SimpleNamespace(symbols=bindings, requirements=sides, symbols_of=lambda side: side)
+
+
+def test_the_axes_are_the_pair_of_most_conditions_real_ones_first():
+    assert (
+        _axes(stands_together()) == ["eta", "beta"] == _axes(stands_together(["L", "eta"], ["nu", "eta"], ["L", "nu"]))
+    )
+    assert _axes(stands_together(["p", "b"], ["eta", "beta", "L"])) == ["eta", "beta"]  # of two pairs the first
+    assert _axes(stands_together(["p", "b"], ["b", "p", "L"], ["eta", "beta", "L"])) == ["p", "b"]
+    assert _axes(stands_together(["p", "L", "eta"], ["eta", "p"], ["eta", "beta"], ["b", "beta"])) == ["eta", "p"]
+    alone = stands_together(["eta", "p"])
+    alone.symbols = {name: alone.symbols[name] for name in ("eta", "nu", "L")}
+    assert _axes(alone) == []
+
+
+def test_a_schedule_is_ordered_by_what_its_formulas_need():
+    said = _statement(made(schedule={"eta": "1/(L*p)", "p": "b", "b": "2*N"}, conditions={"a": "eta <= 1/L"}))
+    assert said["order"] == ["b", "p", "eta"] and sorted(said["fixed"]) == ["b", "eta", "p"]
+    with pytest.raises(InputError, match=r"the schedules of .* need each other") as refused:
+        _order(SimpleNamespace(name="s", schedule={"a": {"b"}, "b": {"a"}, "c": set()}, symbols_of=lambda names: names))
+    assert "c" not in str(refused.value).split("schedules of ")[1].split(" need")[0]
+
+
+def test_an_equality_ties_a_scheduled_symbol():
+    """Whichever side it stands on; an inequality leaves it free, and so does an equality about others."""
+    p, b, x = sp.symbols("p b x")
+    for relation, left, right, tied in (
+        ("==", p, b, True),
+        ("==", b + 1, 2 * p, True),
+        ("<=", p, b, False),
+        ("==", x, b, False),
+    ):
+        condition = SimpleNamespace(relation=relation, left=left, right=right)
+        free = SimpleNamespace(relation="<=", left=p, right=x)
+        said = SimpleNamespace(symbols={"p": SimpleNamespace(symbol=p)}, conditions=[free, condition])
+        assert _is_tied(said, "p") == tied
+
+
+def test_how_a_status_is_checked_again():
+    statement = made()
+    names = list(refutations())[:2]
+    shown = _checks(statement, SimpleNamespace(bundles=names, outcome="refuted"))
+    for name, check in zip(names, shown, strict=True):
+        item = refutations()[name]
+        other = "".join(f" With {reading}: {verdict}." for reading, verdict in item.alternatives.items())
+        assert check == {
+            "command": f"fedco replay docs/refutations/{name}.json",
+            "about": f"{GRADES[item.grade]}: {item.summary}{other}",
+        }
+    kernel = [{"command": "fedco prove mine.theorem_1", "about": ""}]
+    assert _checks(statement, SimpleNamespace(bundles=(), outcome="proved")) == kernel
+    assert _checks(statement, SimpleNamespace(bundles=(), outcome="open")) == []
+
+
+def test_what_is_said_of_a_statement():
+    statement = made(derived={"M": "2*L*eta"}, conditions={"small": "M <= 1"})
+    said = _statement(statement)
+    assert said["status"] == "open" and not said["why"].startswith("open") and said["checks"] == []
+    assert said["symbols"] == list(statement.symbols) and [term["name"] for term in said["terms"]] == [
+        "all",
+        "noise",
+        "drift",
+    ]
+    assert [(c["name"], c["relation"]) for c in said["conditions"]] == [
+        (c.name, c.relation) for c in statement.requirements
+    ]
+    assert [constant["name"] for constant in said["derived"]] == ["M"] and "eta" in said["latex"]
+
+
+class Bowl:
+    """A problem that certifies what the small theorem needs."""
+
+    name, clients = "bowl", 7
+
+    def __init__(self, **values):
+        self.certificates = {
+            name: SimpleNamespace(value=value, kind="exact")
+            for name, value in (
+                {"local_smoothness": Fraction(1, 3), "objective_gap": 2, "local_gradient_noise": 0.1} | values
+            ).items()
+            if value is not None
+        }
+
+
+def test_a_preset_has_the_constants_of_its_problem_and_what_is_chosen(monkeypatch):
+    instance = Instance(
+        Bowl(), {"eta": Fraction(1, 8), "p": 3, "of_another": 4}, "why", horizons=(64, 256), case="edge"
+    )
+    rows = [
+        {"theorem": theorem, "problem": problem, "instance": {"parameters": encode({}), "hyperparameters": encode(hyper)}, "T": T,
+         "verdict": {"empirical": mean, "bracket": [0, 1]}}
+        for theorem, problem, hyper, T, mean in (
+            ("mine.theorem_1", "bowl", instance.hyperparameters, 64, 0.5), ("mine.theorem_1", "bowl", instance.hyperparameters, 256, 0.25),
+            ("mine.theorem_2", "bowl", instance.hyperparameters, 64, 9.0), ("mine.theorem_1", "arc", instance.hyperparameters, 64, 9.0),
+            ("mine.theorem_1", "bowl", {"eta": 1}, 64, 9.0),
+        )
+    ]  # fmt: skip
+    monkeypatch.setattr(explorer_data, "recipe_for", lambda theorem: SimpleNamespace(instances=[instance]))
+    (preset,) = presets_of(made().theorem, rows)
+    assert preset == {
+        "name": instance.name,
+        "why": "why (edge)",
+        "values": {"L": "1/3", "F_gap": "2", "sigma": "0.1", "N": "7", "T": "64", "eta": "1/8", "p": "3"},
+        "measured": [{"at": 64, "mean": 0.5, "bracket": [0, 1]}, {"at": 256, "mean": 0.25, "bracket": [0, 1]}],
+    }
+    starts = theorem_data(made().theorem, "x", [])["values"]
+    assert starts == {**preset["values"], "b": "1"}
+
+
+def test_a_problem_that_certifies_too_little_gives_no_constants(monkeypatch):
+    instance = Instance(Bowl(objective_gap=None), {"eta": 1}, "why")
+    monkeypatch.setattr(explorer_data, "recipe_for", lambda theorem: SimpleNamespace(instances=[instance]))
+    (preset,) = presets_of(made().theorem, [])
+    assert preset["values"] == {"N": "7", "eta": "1"}  # and no horizon
+
+
+def test_every_problem_that_fits_is_a_preset_where_no_instance_is_declared(monkeypatch):
+    monkeypatch.setattr(explorer_data, "fitting_problems", lambda *_: ["federated_noisy"])
+    theorem = made().theorem
+    assert theorem.problem and [preset["name"] for preset in presets_of(theorem, [])] == ["federated_noisy ()"]
+    assert presets_of(theorem, [])[0]["why"] == "a problem that fits (interior)"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(Fraction(3), "3"), (Fraction(10**20), "1" + 20 * "0"), (Fraction(1, 3), "1/3"), (Fraction(1234, 5677), "1234/5677"),
+     (Fraction(12345, 6787), repr(12345 / 6787)), (Fraction(4115, 2263), "4115/2263"), (Fraction(0.1), "0.1")],
+)  # fmt: skip
+def test_a_number_is_written_as_one_types_it(value, shown):
+    assert _text(value) == shown
+
+
+def test_results_are_read_from_a_folder_and_those_in_it(tmp_path):
+    with pytest.raises(InputError, match=r"got one without results\.json"):
+        read_measured(tmp_path)
+    for name, T in ((".", 1), ("b", 3), ("a", 2), ("a/deeper", 9)):
+        (tmp_path / name).mkdir(exist_ok=True)
+        write_json(tmp_path / name / "results.json", {"format": RESULTS, "results": [{"T": T}]})
+    assert [row["T"] for row in read_measured(tmp_path)] == [1, 2, 3]
+    (tmp_path / "b" / "results.json").write_text("{}")
+    with pytest.raises(InputError, match="wanted the folder of a validate run, got "):
+        read_measured(tmp_path)
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------------------
+
+
+def file_of(tmp_path, name="one", title="a title"):
+    head = f'id = "mine.theorem_{name}"\ntitle = "{title}"\n[symbols]\nF_gap = "objective_gap"\nT = "iterations"\neta = "step_size"\n'
+    file = tmp_path / f"{name}.toml"
+    file.write_text(
+        f'{head}[derived]\nM = "2*F_gap/T"\n[terms]\na = "M/eta"\nb = "3*M/eta"\n[conditions]\nlong = "T >= 3"\n'
+    )
+    return str(file)
+
+
+def test_the_page_holds_the_theorems_that_were_asked_for(tmp_path):
+    said, files = [], [file_of(tmp_path, "one", "a </script> title"), file_of(tmp_path, "two")]
+    made = write_explorer(tmp_path / "page.html", files, say=said.append)
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert said == ["mine.theorem_one", "mine.theorem_two"] == list(made.theorems) and made.statements == 2
+    assert made.to_dict() == {
+        "page": str(made.page), "size": len(text.encode()), "theorems": ["mine.theorem_one", "mine.theorem_two"], "statements": 2,
+    }  # fmt: skip
+    assert str(made) == f"{made.page}: 2 theorems, 2 statements, {len(text.encode()) / 1e6:.2f} MB"
+    (data,) = re.findall(r'<script[^>]*id="data"[^>]*>(.*?)</script>', text, re.DOTALL)
+    one, two = json.loads(data)["theorems"]
+    assert (one["number"], two["number"], one["reference"], one["title"]) == (0, 1, files[0], "a </script> title")
+    assert [theorem["statements"][0]["key"] for theorem in (one, two)] == [0, 1]
+    ids = re.findall(r'<template id="([^"]*)"><math', text)
+    symbols = [f"m-{k}-{at}" for k in (0, 1) for at in range(3)]
+    assert sorted(ids) == sorted(
+        ["t-0-0", "t-0-1", "c-0-0", "d-0-0", "t-1-0", "t-1-1", "c-1-0", "d-1-0", "b-0", "b-1", *symbols]
+    )
+    assert "const MOST_STEPS = 100;" in text and text.count("{all: ($s, $o)") == 2
+    assert f"fedco {fedco.__version__}" in text
+
+
+def test_without_names_the_page_has_the_main_theorems_of_all_papers():
+    found = _chosen(())
+    wanted = [theorem.id for paper in all_papers() for theorem in paper.main_theorems]
+    assert [theorem.id for theorem, _ in found] == wanted == [reference for _, reference in found] and len(wanted) > 10
+    assert [reference for _, reference in _chosen(["fcsg.theorem_4_1", "fcsg.theorem_4_1"])] == ["fcsg.theorem_4_1"]
+    assert _repeated(["a", "b", "c"]) == "" and _repeated(["a", "b", "c", "b", "a"]) == "b"
+
+
+def test_no_tag_can_begin_in_the_data():
+    text = as_json({"a": "<!--\u2028é</script>&", "b": 0.5})
+    assert (
+        text == '{"a":"\\u003c!--\\u2028é\\u003c/script\\u003e\\u0026","b":0.5}'
+        and json.loads(text)["a"] == "<!--\u2028é</script>&"
+    )
+    with pytest.raises(ValueError, match="JSON"):
+        as_json({"a": math.inf})

@@ -392,7 +392,7 @@ class _Translation:
             low, high = self.ends(arguments)
             return f"$$range({low}, {high})"
         if called is reversed:
-            return f"{self.expression(arguments[0])}.reverse()"
+            return f"[...{self.expression(arguments[0])}].reverse()"
         if called is zip:
             return f"$$zip({', '.join(map(self.expression, arguments))})"
         if called in _BUILT_IN:

@@ -117,7 +117,7 @@ def chart(
     parts += [_zone(zone, across, up) for zone in zones]
     parts += [_line(line, x_axis, y_axis, across, up) for line in lines]
     parts += [_mark(mark, across, up, width) for mark in marks]
-    parts += _end_labels(lines, x_axis, y_axis, across, up, width)
+    parts += _end_labels(lines, x_axis, y_axis, across, up)
     parts.append(inside(across, up) if inside else Markup(""))
     return Markup('<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
         width, height, title, Markup("").join(parts)
@@ -190,7 +190,7 @@ def _log_ticks(low: float, high: float) -> tuple[float, ...]:
 def number(value: float) -> str:
     """A short number: 0.125, 3200, 1.5·10⁻⁷."""
     if value == 0 or 1e-3 <= abs(value) < 1e5:
-        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
+        return f"{value:.4g}" if abs(value) < 9999.5 else f"{value:.0f}"
     digits, _, power = f"{value:.2e}".partition("e")
     exponent = str(int(power)).translate(_SUPERSCRIPTS)
     digits = digits.rstrip("0").rstrip(".")
@@ -237,14 +237,19 @@ def _needed(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     open_parts = [(0, len(points) - 1)]
     while open_parts:
         first, last = open_parts.pop()
-        (x, y), (dx, dy) = points[first], (points[last][i] - points[first][i] for i in (0, 1))
-        length = math.hypot(dx, dy) or 1.0
-        off = {i: abs((points[i][0] - x) * dy - (points[i][1] - y) * dx) / length for i in range(first + 1, last)}
+        off = {i: _beside(points[i], points[first], points[last]) for i in range(first + 1, last)}
         worst = max(off, key=lambda i: off[i], default=first)
         if off and off[worst] > _VISIBLE:
             kept.add(worst)
             open_parts += [(first, worst), (worst, last)]
     return [points[i] for i in sorted(kept)]
+
+
+def _beside(point: tuple[float, float], start: tuple[float, float], end: tuple[float, float]) -> float:
+    """How far a point lies from the line through two others, or from the two where they are one."""
+    (x, y), (dx, dy) = (tuple(b - a for a, b in zip(start, other, strict=True)) for other in (point, end))
+    length = math.hypot(dx, dy)
+    return abs(x * dy - y * dx) / length if length else math.hypot(x, y)
 
 
 def _line(line: Line, x_axis: Axis, y_axis: Axis, across: Scale, up: Scale) -> Markup:
@@ -303,9 +308,7 @@ def _mark(mark: Mark, across: Scale, up: Scale, width: int) -> Markup:
     ).format(mark.style, _MARKERS[3], x, y, "end" if is_right else "", x + (-9 if is_right else 9), beside, mark.text)
 
 
-def _end_labels(
-    lines: Sequence[Line], x_axis: Axis, y_axis: Axis, across: Scale, up: Scale, width: int
-) -> list[Markup]:
+def _end_labels(lines: Sequence[Line], x_axis: Axis, y_axis: Axis, across: Scale, up: Scale) -> list[Markup]:
     """The labels at the right ends, pushed apart where they would overlap."""
     ends = [(points[-1], line) for line in lines if line.label and (points := _points(line, x_axis, y_axis))]
     made, last = [], -math.inf
@@ -313,7 +316,7 @@ def _end_labels(
         last = max(up(y), last + _LABEL_HEIGHT)
         made.append(
             Markup('<text class="end-label s{}" x="{}" y="{}">{}</text>').format(
-                (line.series - 1) % SERIES + 1, min(across(x) + 7, width - _RIGHT + 7), last + 4, line.label
+                (line.series - 1) % SERIES + 1, across(x) + 7, last + 4, line.label
             )
         )
     return made
