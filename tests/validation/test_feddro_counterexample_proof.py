@@ -7,6 +7,7 @@ from fractions import Fraction as Q
 
 import numpy as np
 import pytest
+from fedco.validation.papers.feddro.counterexample import lemmas
 from fedco.validation.papers.feddro.counterexample.certificate import certify, slope_ball
 from fedco.validation.papers.feddro.counterexample.figure import simulate
 from fedco.validation.papers.feddro.counterexample.instance import Case, Claim, round_drift
@@ -160,3 +161,45 @@ def test_a_schedule_that_never_falls_is_not_reported_as_a_refutation():
         refute_varying_steps(Q(1, 22), rounds=3)
     with pytest.raises(ValueError, match="local_steps"):
         refute_varying_steps(Q(1, 22), local_steps=1)
+
+
+def test_the_facts_of_the_lemma_of_large_steps_are_the_inequalities_that_they_state():
+    """Of eta = 1 + v; the three without eta are numbers."""
+    e = np.array([1.0, 1.25, 2.0, 5.0])
+    wanted = [
+        16 * e**2 - 4 - 12 * e,
+        9 * (4 * e**2 - 1) - 4 * (e + 0.5) ** 2,
+        np.full(4, min(16 / 5 - (1 + 25 / 32) ** 2, 41 - (5 / (25 / 32)) ** 2)),
+        np.full(4, 25 * 16 - 9 * 41.0),  # s(5/2)^2 = 25/41 and (3/4)^2 = 9/16
+        2 * (4 + 3 * e) ** 2 - 4 * e,
+        np.full(4, 16 * 16 - 5 * 49.0),  # (4/sqrt(5))^2 = 16/5 and (7/4)^2 = 49/16
+        9 * e**2 - 4 - (0.5 + e / 4) ** 2,
+    ]
+    assert len(LARGE_STEP.facts) == len(wanted)
+    for fact, values in zip(LARGE_STEP.facts, wanted, strict=True):
+        found = sum(float(c) * (e - 1) ** k for k, c in enumerate(fact.coefficients))
+        np.testing.assert_allclose(found, values, err_msg=fact.statement)
+
+
+def test_the_facts_after_the_shared_step_are_the_inequality_at_both_ratios():
+    """4 r^2 >= (1/2 + speed r)^2 (2 - r^2), with speed at least 2 sqrt(2) times the largest step, and hardly more."""
+    for fact, ratio, largest in zip(AFTER_THE_SHARED_STEP.facts, (0.75, 0.4), (SQRT2_OVER_4, 1 / 22), strict=True):
+        (value,) = (float(c) for c in fact.coefficients)
+        least = 2 * 2**0.5 * largest
+        speed = ((4 * ratio**2 - value) / (2 - ratio**2)) ** 0.5 / ratio - 0.5 / ratio
+        assert (
+            least * (1 - 1e-12) <= speed <= 1.07 * least
+            and f"second step >= {Q(ratio).limit_denominator(9)}" in fact.statement
+        )
+
+
+def test_polynomials_by_hand():
+    p, q = polynomial(1, 2), polynomial(0, -1, 3)
+    assert times(p, q) == polynomial(0, -1, 1, 6) and lemmas.plus(p, q) == lemmas.plus(q, p) == polynomial(1, 1, 3)
+    assert lemmas.scaled(q, 2) == polynomial(0, -2, 6)
+    moved = lemmas.shifted(q, 2)  # -(2 + v) + 3 (2 + v)^2
+    assert moved[:3] == polynomial(10, 11, 3) and not any(moved[3:])
+    assert lemmas._divide(polynomial(6, -5, 1), Q(2)) == (polynomial(-3, 1), 0)
+    assert lemmas._divide(polynomial(7, -5, 1), Q(2)) == (polynomial(-3, 1), 1)
+    assert Fact("", polynomial(0, 0, 1)).holds and not Fact("", polynomial(1, -1)).holds
+    assert Fact("", polynomial(1, -2, 1), root=Q(1)).holds and not Fact("", polynomial(2, -3, 1), root=Q(1)).holds

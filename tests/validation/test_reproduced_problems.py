@@ -306,3 +306,89 @@ def test_minibatch_sgd_is_fastdro_with_the_kl_divergence_and_no_cap():
     start = torch.cat([value.detach().flatten() for value in net.parameters()])
     wanted = start - 0.3 * torch.cat([slope.flatten() for slope in slopes])
     torch.testing.assert_close(moved, wanted, rtol=1e-5, atol=1e-6)
+
+
+# --- what the papers say of their data, once more --------------------------------------------------------------------------
+
+
+def test_the_gaussian_objective_is_that_of_the_paper_with_its_regulariser():
+    """Equation (4) on the held-out samples, lambda = 0.001 and gamma = 10; sigma_1 = 1, d = 10, 16 clients, 50000 samples."""
+    problem = GaussianInvariant(test=300)
+    assert (problem.lam, problem.gamma, problem.sigma_1, problem.dim, problem.clients) == (0.001, 10.0, 1.0, 10, 16)
+    assert GaussianInvariant().test == 50_000 and not problem.initial_point.any() and len(problem.initial_point) == 10
+    a, b = (part.numpy() for part in problem._held_out)
+    assert a.shape == (300, 10) and set(b) == {1.0, -1.0} and ((a @ problem.truth.numpy() >= 0) == (b > 0)).all()
+    x = np.linspace(-1, 2, 10)
+    losses = np.log1p(np.exp(-b * (a @ x))).mean() + 0.001 * (10 * x**2 / (1 + 10 * x**2)).sum()
+    assert float(problem.objective(torch.from_numpy(x)[None])[0]) == pytest.approx(losses, rel=1e-12)
+    assert torch.equal(problem.data_loss(torch.ones(1, 10).double()), problem.objective(torch.ones(1, 10).double()))
+    scores = problem.predict(torch.from_numpy(x)[None])
+    assert scores.scores.shape == (1, 1, 300, 1) and scores.labels.tolist() == [(b > 0).astype(int).tolist()]
+    np.testing.assert_allclose(scores.scores[0, 0, :, 0], a @ x)
+    wide = GaussianInvariant(test=2000, sigma_1=3.0)
+    assert float(wide._held_out[0].std()) == pytest.approx(3.0, rel=0.05)
+    assert wide.to_clients(torch.ones(2, 10)).shape == (2, 16, 10)
+
+
+def test_outer_and_inner_samples_scale_with_their_deviations():
+    problem = GaussianInvariant(ratio=0.5, clients=2, sigma_1=2.0, test=10)
+    draws = Draws(0, 60, 2).at(0)
+    outer = problem.sample_outer(draws, 30)
+    assert float(outer.a.std()) == pytest.approx(2.0, rel=0.03)
+    assert float((problem.sample_inner(draws, outer, 4).eta - outer.a).std()) == pytest.approx(0.5 * 2.0 / 2, rel=0.03)
+
+
+def test_new_sines_are_drawn_over_the_papers_ranges_and_judged_after_one_step():
+    """Amplitudes in [0.1, 5], phases in [0, pi] in units of pi/5, 10 points in [-5, 5] to tune and 10 others to judge."""
+    problem = SinewaveTasks(unseen=400)
+    assert SinewaveTasks().unseen == 600 and (problem.hidden, problem.points, problem.drawn, problem.tasks) == (
+        40,
+        10,
+        3,
+        5,
+    )
+    (x, y), (other, _) = problem._fixed["test"]
+    assert x.shape == (400, 10) and problem._fixed["train"][0][0].shape == (25, 10) and not torch.equal(x, other)
+    for inputs in (x, other):
+        assert float(inputs.min()) == pytest.approx(-5, abs=0.05) and float(inputs.max()) == pytest.approx(5, abs=0.05)
+    assert float(y.abs().max()) <= 5 and float(y.abs().max()) > 4.5
+    generator = torch.Generator().manual_seed(1)
+    table = torch.rand(400, 2, generator=generator, dtype=torch.float64)
+    amplitude, phase = 0.1 + 4.9 * table[:, :1], 5 * table[:, 1:]
+    np.testing.assert_allclose(y, amplitude * torch.sin(x + phase * math.pi / 5))
+    at = problem.initial_point[None]
+    losses = []
+    for k in range(400):
+        one, two = ((p[0][k], p[1][k]) for p in problem._fixed["test"])
+        losses.append(float(problem.loss(at[0] - 0.001 * problem.gradient_of(at[0], one), two)))
+    assert float(problem.data_loss(at, "test")[0]) == pytest.approx(np.mean(losses), rel=1e-12)
+    assert (
+        float(problem.objective(at)[0])
+        == float(problem.data_loss(at, "train")[0])
+        != float(problem.data_loss(at, "test")[0])
+    )
+
+
+def test_a_curve_is_fitted_to_ten_points_in_one_step():
+    problem = SinewaveTasks(hidden=6)
+    task, inputs = torch.tensor([2.5, 1.5], dtype=torch.float64), torch.linspace(-5, 5, 7, dtype=torch.float64)
+    x = torch.stack([problem.initial_point, 2 * problem.initial_point])
+    found, truth = problem.fitted(x, task, inputs)
+    np.testing.assert_allclose(truth, 2.5 * torch.sin(inputs + 1.5 * math.pi / 5))
+    uniform = torch.rand(10, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    points = 10 * uniform - 5
+    support = (points, 2.5 * torch.sin(points + 1.5 * math.pi / 5))
+    tuned = x - 0.001 * problem.gradient_of(x, support)
+    into, bias, out, last = tuned[1, :6], tuned[1, 6:12], tuned[1, 12:18], tuned[1, 18]
+    np.testing.assert_allclose(found[1], torch.relu(inputs[:, None] * into + bias) @ out + last)
+
+
+def test_a_unit_at_its_kink_has_the_derivative_of_torchs_relu():
+    problem = SinewaveTasks(hidden=1)
+    x = torch.tensor([1.0, 0.0, 2.0, 0.5], dtype=torch.float64)
+    points = (torch.tensor([0.0, 1.0], dtype=torch.float64), torch.tensor([3.0, 1.0], dtype=torch.float64))
+
+    def loss(at):
+        return ((torch.relu(points[0] * at[0] + at[1]) * at[2] + at[3] - points[1]) ** 2).mean()
+
+    np.testing.assert_allclose(problem.gradient_of(x, points), grad(loss)(x))
