@@ -50,6 +50,35 @@ def test_words_are_a_function_of_their_key(root, seed, step, purpose):
             assert words[0, client, component].item() & MASK == plain_word(root, seed, client, step, purpose, component)
 
 
+@pytest.mark.parametrize("root", [0, -1, 2**63 - 1, 2**63, 2**64 - 1, 2**64 + 5, -(2**63) - 1])
+def test_words_of_a_few_keys(root):
+    """Roots at the ends of 64 bits, the first and a later step, a walk beyond one window."""
+    for step in (-1, 0, 700):
+        words = Draws(root, [0, 9], 2).at(step).words("p", 2)
+        found = [[[word & MASK for word in lane] for lane in seed] for seed in words.tolist()]
+        assert found == [[[plain_word(root, s, k, step, "p", i) for i in (0, 1)] for k in (0, 1)] for s in (0, 9)]
+
+
+def test_numbers_from_words():
+    """The top 52 bits and a half over 2^52; that times the range; Box-Muller of two of them; signs from the lowest bit on."""
+    draws = Draws(3, [5], 1).at(2)
+    words = [plain_word(3, 5, 0, 2, "p", i) for i in range(4)]
+    uniform = [((word >> 12) + 0.5) / 2**52 for word in words]
+    assert draws.uniform("p", 4).flatten().tolist() == uniform
+    assert draws.integers("p", 7, 4).flatten().tolist() == [int(7 * u) for u in uniform]
+    assert draws.integers("p", 2**31, 4).flatten().tolist() == [int(2**31 * u) for u in uniform]
+    pairs = [(math.sqrt(-2 * math.log(u)), 2 * math.pi * v) for u, v in (uniform[:2], uniform[2:])]
+    normal = [r * turn(angle) for r, angle in pairs for turn in (math.cos, math.sin)]
+    assert draws.normal("p", 4).flatten().tolist() == pytest.approx(normal, rel=1e-12)
+    assert draws.normal("p", 3).flatten().tolist() == pytest.approx(normal[:3], rel=1e-12)
+    bits = [2.0 * (words[i // 64] >> i % 64 & 1) - 1 for i in range(200)]
+    signs = draws.signs("p", 200).flatten().tolist()
+    assert signs in (bits, [-bit for bit in bits])
+    for high in (0, 2**31 + 1):
+        with pytest.raises(ValueError, match=r"high must be in \[1, 2\*\*31\]"):
+            draws.integers("p", high, 1)
+
+
 KINDS = {
     "signs": lambda d, n: d.signs("p", n),
     "uniform": lambda d, n: d.uniform("p", n),

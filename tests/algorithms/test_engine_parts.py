@@ -2,20 +2,21 @@
 
 import ctypes
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
-from fedco.algorithms import FCSG, FedDRO, LocalMOML, LocalSGD, MetaFL, NotApplicable, drive
+from fedco.algorithms import FCSG, METHODS, FedDRO, LocalMOML, LocalSGD, MetaFL, NotApplicable, drive
 from fedco.algorithms.engine import checkpoint, driver, limits, memory, metrics, parallel, progress
 from fedco.algorithms.engine import deviation as rounding
 from fedco.algorithms.engine.draws import Draws
 from fedco.algorithms.engine.method import State, is_due
 from fedco.algorithms.engine.participation import at_round_start, fraction
 from fedco.algorithms.engine.recorder import Recorder
+from fedco.algorithms.registry import get_method
 from fedco.errors import InputError
 from fedco.synthetic.kinds import Predictions
 from tiny import TinyData, TinyShared
@@ -264,7 +265,14 @@ def test_seed_indices_are_asked_for_before_they_are_made(monkeypatch):
 # --- progress ------------------------------------------------------------------------------------------------------------
 
 
-class Terminal(io.StringIO):
+class Log(io.StringIO):
+    flushed = 0
+
+    def flush(self):
+        self.flushed += 1
+
+
+class Terminal(Log):
     def isatty(self):
         return True
 
@@ -275,15 +283,16 @@ def test_one_line_is_kept_up_to_date_on_a_terminal():
     show(progress.Progress(2, 4, 0, 10, 2.0))
     show(progress.Progress(4, 4, 0, 10, 2.5))
     lines = ["a: step 2/4, 10 lane-steps/s, 2 s left", "a: step 4/4, 16 lane-steps/s, 0 s left"]
-    assert shown.getvalue() == f"\r{lines[0]:<78}\r{lines[1]:<78}\n"
+    assert shown.getvalue() == f"\r{lines[0]:<78}\r{lines[1]:<78}\n" and shown.flushed == 2
 
 
 def test_a_log_gets_a_line_every_ten_seconds_and_one_at_the_end():
-    shown = io.StringIO()
+    shown = Log()
     show = progress.to_stream(shown)
     for step, seconds in ((1, 9.0), (2, 10.0), (3, 10.5), (4, 20.4), (5, 20.6), (6, 20.7)):
         show(progress.Progress(step, 6, 0, 1, seconds))
     assert [line.split(",")[0] for line in shown.getvalue().splitlines()] == ["step 3/6", "step 5/6", "step 6/6"]
+    assert shown.flushed == 3  # each line can be read at once
 
 
 def test_speed_counts_what_this_process_did():
@@ -548,3 +557,55 @@ def test_differences_of_a_composition_by_hand():
     assert found == pytest.approx(wanted, rel=1e-12)
     plain = models_of(LocalSGD(eta=0.2, tau=9), certified("federated", local_sample_smoothness=1.5), 2, OFF)
     assert plain == pytest.approx([0.2 * OFF, 0.2 * OFF * (1 + 1 + 0.2 * 1.5)])
+
+
+# --- what is sent ----------------------------------------------------------------------------------------------------------
+
+SENT = [  # method, hyperparameters, and of 11 steps with 5 clients: rounds, numbers of models (dim 3), of inner values (dim 2)
+    ("fedavg", dict(I=3), (3, 9, 0)),
+    ("fedavg", dict(I=3, case="II"), (3, 9, 6)),
+    ("modified_fedavg", dict(I=3), (3, 9, 22)),
+    ("feddro", dict(I=3, beta=0.5), (3, 9, 20)),
+    ("feddro", dict(I=3, beta=0.5, first_update="update"), (3, 9, 22)),
+    ("gcivr", dict(tau=4), (11, 33, 22)),
+    ("local_scgdm", dict(p=3, alpha=1.0, beta=1.0, gamma=1.0), (3, 18, 6)),
+    ("local_scgd", dict(p=3, gamma=0.5), (3, 9, 6)),
+    ("scgd", dict(gamma=0.5), (11, 33, 22)),
+    ("comfedl", dict(tau=3, m=2), (3, 9 * Fraction(2, 5), 0)),
+    ("comfedl", dict(tau=3), (3, 9, 0)),
+    ("local_bsgd", dict(tau=3), (3, 9, 0)),
+    ("fcsg", dict(q=3, m=1), (3, 9, 0)),
+    ("fcsg_m", dict(q=3, m=1, beta=0.5), (3, 18, 0)),
+    ("acc_fcsg_m", dict(q=3, m=1, beta=0.5), (3, 18, 0)),
+    ("meta_fl", dict(tau=3, m=4), (3, 9 * Fraction(4, 5), 0)),
+    ("per_fedavg", dict(tau=3), (3, 9, 0)),
+    ("local_moml", dict(tau=3, beta=0.5, m=2), (3, 9 * Fraction(2, 5), 0)),
+    ("local_sgd", dict(tau=3, m=2), (3, 9 * Fraction(2, 5), 0)),
+    ("minibatch_sgd", dict(), (11, 33, 22)),  # of a shared composite; of any other kind no inner values
+    ("fedprox", dict(tau=3, mu=0.1, m=2), (3, 9 * Fraction(2, 5), 0)),
+    ("scaffold", dict(tau=3, m=2), (3, 18 * Fraction(2, 5), 0)),
+    ("q_fedavg", dict(tau=3, q=1.0, m=2), (3, 9 * Fraction(2, 5), 3 * Fraction(2, 5))),
+    ("drfa", dict(tau=3, gamma=0.1, m=2), (3, 18 * Fraction(2, 5), 3 * Fraction(2, 5))),
+]
+
+
+@pytest.mark.parametrize(("name", "settings", "wanted"), SENT)
+def test_what_a_client_sends_in_eleven_steps(name, settings, wanted):
+    method = METHODS[name]
+    step = next(field.name for field in fields(method) if field.name in ("eta", "alpha", "beta"))
+    made = method(**{step: 0.1, **settings}) if step not in settings else method(**{"eta": 0.1, **settings})
+    sent = made.messages(SimpleNamespace(kind=made.kinds[0], clients=5, dim=3, inner_dim=2), 11)
+    assert (sent.rounds, sent.model_floats, sent.embedding_floats) == wanted
+    assert {each for each, *_ in SENT} == set(METHODS)
+
+
+def test_mini_batches_of_a_plain_loss_need_no_inner_values():
+    sent = METHODS["minibatch_sgd"](eta=0.1).messages(
+        SimpleNamespace(kind="federated", clients=5, dim=3, inner_dim=2), 11
+    )
+    assert (sent.rounds, sent.model_floats, sent.embedding_floats) == (11, 33, 0)
+
+
+def test_a_name_that_is_no_method_is_refused():
+    with pytest.raises(InputError, match=r"'fedrdo': not a method; .*feddro.*, or FILE\.py:NAME"):
+        get_method("fedrdo")
