@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction as Q
 from itertools import pairwise, product
 from types import SimpleNamespace
@@ -10,6 +11,9 @@ import numpy as np
 import pytest
 import torch
 from fedco.algorithms import LocalSGD
+from fedco.bounds.registry import get_theorem
+from fedco.validation.falsifier.confirm import NotConfirmed, sides
+from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.exact import crowd, interval, long_run, noise, run
 from fedco.validation.falsifier.exact.base import Instance, as_fractions, root_above
 from fedco.validation.falsifier.exact.curve import Curve, composed, infimum_gap, mean
@@ -26,6 +30,10 @@ from fedco.validation.falsifier.exact.run import (
     scalar,
 )
 from fedco.validation.falsifier.exact.tensor import ExactTensor, InexactError
+from fedco.validation.falsifier.formula import Formula
+from fedco.validation.falsifier.island import Island
+from fedco.validation.falsifier.rounding import drafts, settle
+from fedco.validation.falsifier.spaces import NOISY, PARTIAL, SPACES
 
 # --- tensors -------------------------------------------------------------------------------------------------------------
 
@@ -420,3 +428,40 @@ def test_whole_numbers_and_squares():
         SimpleNamespace(x=1, u=2)
     )
     assert run.constant((Q(1), Q(1))) == 1 and run.constant((Q(1), Q(2))).values == (1, 2)
+
+
+# --- a search in doubles and the exact check --------------------------------------------------------------------------------------
+
+SEARCHED = {
+    "a run": ("baselines.local_sgd", SPACES["federated"][0], 2, 2, 8, {}),
+    "a run of bowls": ("baselines.local_sgd_heterogeneity", SPACES["federated"][1], 2, 3, 6, {}),
+    "a run with an inner estimate": ("baselines.scgd", SPACES["local_composite"][0], 2, 1, 8, {}),
+    "a run with momentum": ("local_scgdm.theorem_3_4", SPACES["local_composite"][3], 2, 2, 4, {}),
+    "an endless run": ("baselines.local_sgd", SPACES["federated"][0], 2, 2, 16, {"stays": True}),
+    "moments": ("baselines.local_sgd", NOISY["federated"][0], 2, 2, 4, {"law": "moments"}),
+    "moments behind inner maps": ("baselines.scgd", NOISY["local_composite"][0], 1, 1, 4, {"law": "moments"}),
+    "powers": ("baselines.local_sgd", NOISY["federated"][0], 1, 2, 2 * (1 + 2**9), {"law": "powers"}),
+    "paths": ("baselines.local_sgd", SPACES["federated"][0], 1, 2, 4, {"law": "paths"}),
+    "rounds": ("meta_fl.theorem_8", PARTIAL["meta"][0], 2, 2, 16, {"law": "rounds", "stays": True, "settings": {"nu": 1}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SEARCHED)
+def test_a_search_scores_what_the_exact_check_finds(kind):
+    """Left side over bound of an instance at random, in doubles and in fractions, the step just below its limit in both."""
+    name, space, clients, period, horizon, more = SEARCHED[kind]
+    target = target_of(get_theorem(name), "printed")
+    island = Island(target, Formula(target.theorem, "printed"), space, clients, period, horizon, **more)
+    points = np.random.default_rng(0).random((48, island.size))
+    scores = island.score(points)
+    order = np.argsort(-np.where(scores < -0.05, scores, -np.inf))
+    for k in order[:6]:
+        candidate = island.candidate(points[k])
+        made = replace(list(drafts(target, island.formula, candidate, island.settings))[1], play=Q(999999, 1000000))
+        try:
+            found = sides(target, settle(target, island.formula, made))
+        except NotConfirmed:  # an enclosure where the exact run needs a number, or an interval that is not kept
+            continue
+        assert candidate.score > -8 and 10**candidate.score == pytest.approx(found.ratio, rel=1e-4)
+        return
+    raise AssertionError("nothing to compare")
