@@ -1,0 +1,345 @@
+"""What the falsifier says of a search, of an island and of a violation, compared whole; and which lengths it runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction as Q
+from itertools import islice
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from fedco.bounds.language.change import Change
+from fedco.bounds.language.reading import InputError
+from fedco.bounds.registry import get_theorem
+from fedco.validation.falsifier import attack, explain, record, search
+from fedco.validation.falsifier.attack import Falsified, falsify, falsify_changes
+from fedco.validation.falsifier.declared import target_of
+from fedco.validation.falsifier.formula import Formula, Panel
+from fedco.validation.falsifier.island import FOREVER, Island, least_counts, whole_choices
+from fedco.validation.falsifier.needed import needed
+from fedco.validation.falsifier.rounding import Draft
+from fedco.validation.falsifier.search import Found, _fixed_length, _has_batches, _lengths, _periods, _scheduled, _whole
+from fedco.validation.falsifier.spaces import NOISY, SPACES
+
+SGD = get_theorem("baselines.local_sgd")
+
+
+def targeted(name: str, label: str = "printed", where: tuple[str, ...] = ()):
+    target = target_of(get_theorem(name), label, where=where)
+    return target, Formula(target.theorem, label)
+
+
+# --- what a search came to -------------------------------------------------------------------------------------------------
+
+
+def result(**changes) -> Falsified:
+    made = Falsified(
+        "x.y", "printed", "REFUTED", 1.25, ("It needs noise.",), {"problem": "p", "eta": "1/2"}, ("a", "b"), 7, 2.34
+    )
+    return replace(made, **changes)
+
+
+def test_the_result_of_a_search_as_text_and_as_data():
+    assert str(result()).split("\n") == [
+        "x.y (printed): REFUTED, ratio 1.25",
+        "  7 instances in 2.3 s, 2 families",
+        "  problem = p",
+        "  eta = 1/2",
+        "  It needs noise.",
+    ]
+    assert result().to_dict() == {
+        "theorem": "x.y", "statement": "printed", "outcome": "REFUTED", "ratio": 1.25, "confirmed": "exact",
+        "instance": {"problem": "p", "eta": "1/2"}, "why": ["It needs noise."], "bundle": None, "families": ["a", "b"],
+        "evaluations": 7, "seconds": 2.34,
+    }  # fmt: skip
+    assert result(outcome="SURVIVED").to_dict()["confirmed"] is None and result().refuted and float(result()) == 1.25
+    sheet = result().sheet()
+    assert (
+        sheet.title == "x.y (printed): REFUTED, left side over bound 1.25" and sheet.notes[-1] == "7 instances in 2.3 s"
+    )
+
+
+def test_what_survived_says_how_near_it_came():
+    assert attack._survived(Found()) == (
+        "No instance with a positive left side and all conditions met was found: this search tested nothing.",
+    )
+    assert attack._survived(Found(ratio=0.5, where="bowls", refused=["a", "b"])) == (
+        "The largest ratio was found on: bowls.",
+        "2 candidates failed the exact check, the last one: b",
+    )
+    assert attack._survived(Found(ratio=0.5)) == ()
+
+
+def test_of_searches_beside_each_other_the_first_refutation_counts_else_the_nearest(monkeypatch):
+    def ended(*results):
+        monkeypatch.setattr(attack, "_as_they_end", lambda searches, scheduler: iter(results))
+        return attack._beside([], None)
+
+    near, far = (
+        result(outcome="SURVIVED", ratio=0.9, evaluations=5),
+        result(outcome="SURVIVED", ratio=0.2, evaluations=6),
+    )
+    assert ended(far, near, far).ratio == 0.9 and ended(far, near, far).evaluations == 17
+    found = ended(near, result(ratio=1.1), far)  # ends at the refutation
+    assert found.refuted and found.evaluations == 12
+
+
+def test_what_is_searched_by_itself_or_cannot_be_searched():
+    relaxed = next(c for c in attack_changes(SGD) if c.way == "relaxed")
+    with pytest.raises(InputError, match="searched by itself"):
+        falsify_changes(SGD, "printed", [relaxed], seconds=1)
+    with pytest.raises(InputError, match="at most 10000 searches on a scheduler"):
+        falsify(SGD, seconds=1, jobs=10_001, scheduler="tcp://x:1")
+    assert falsify("local_scgdm.lemma_4_1", seconds=1, assume=("no_such",)).outcome == "NOT_APPLICABLE"
+
+
+def attack_changes(theorem):
+    from fedco.bounds.language.change import weakenings
+
+    return list(weakenings(theorem.statement("printed")))
+
+
+def test_a_page_of_kept_searches(monkeypatch):
+    part = {"part": "noise", "change": "dropped", "verdict": "necessary", "known": "between"}
+    kept = record.Searched("SURVIVED", 0.25, 100, 60.0, "2026-11-22", "0.1.0", (part,))
+    monkeypatch.setattr(record, "searched", lambda theorem, label: kept if label == "printed" else None)
+    assert record.lines_of(SGD) == [
+        "## Searched for counterexamples",
+        "",
+        "- `printed`: survived 100 instances in 60 s of processor time, worst ratio 0.25 (2026-11-22, fedco 0.1.0).",
+        "",
+        "Each part of `printed` weakened and searched:",
+        "",
+        "| part | weakened | verdict | known |",
+        "|---|---|---|---|",
+        "| noise | dropped | necessary | between |",
+        "",
+    ]
+    assert str(replace(kept, outcome="REFUTED", ratio=1.5)) == "refuted by a search of 60 s, ratio 1.5 (2026-11-22)"
+    monkeypatch.setattr(record, "searched", lambda theorem, label: None)
+    assert record.lines_of(SGD) == []
+    assert not replace(kept, ratio=1e-3).tested_little and replace(kept, ratio=0.99e-3).tested_little
+
+
+# --- why a violation is one --------------------------------------------------------------------------------------------------
+
+
+def stated(**values) -> SimpleNamespace:
+    known = {"L": Q(1), "sigma": Q(2), "F_gap": Q(3), "eta": Q(1, 4), "p": Q(2), "b": Q(1), "N": Q(2), "T": Q(100)}
+    known |= {name: Q(1) for name in SGD.symbols("printed") if name not in known}
+    return SimpleNamespace(
+        stated=lambda target: {n: v for n, v in (known | values).items() if n in SGD.symbols("printed")},
+        left=(Q(30), Q(30)),
+    )
+
+
+def test_the_shares_of_a_bound_and_what_the_largest_term_would_have_to_be():
+    target, _ = targeted("baselines.local_sgd")
+    found = stated()
+    bound = SGD.bound("printed", strict=False, **found.stated(None))
+    (line,) = explain._shares(target, found)
+    parts = sorted(bound.terms.items(), key=lambda item: -item[1])
+    shown = ", ".join(f"{name} {value / bound.total:.0%}" for name, value in parts if value >= 0.01 * bound.total)
+    factor = (30 - bound.total + parts[0][1]) / parts[0][1]
+    assert line == f"The bound consists of {shown}; {parts[0][0]} alone would have to be {factor:.3g} times as large."
+
+
+def test_an_edge_is_a_condition_with_two_percent_to_spare():
+    target, _ = targeted("baselines.local_sgd")
+    values = {name: v for name, v in stated().stated(None).items() if name != "eta"}
+    largest = SGD.admissible("eta", "printed", **values).intervals["eta"].upper
+    for share, said in ((Q(99, 100), 1), (Q(95, 100), 0)):
+        lines = explain._tight_conditions(target, stated(eta=Q(largest) * share))
+        assert len(lines) == said and all("It lies at the edge of the condition" in line for line in lines)
+
+
+def draft(**parameters) -> Draft:
+    made = {
+        "gradient_noise": [Q(0), Q(0)],
+        "knots": [[Q(0), Q(1)]] * 2,
+        "slopes": [[Q(-1), Q(1)], [Q(-1), Q(2)]],
+        "start": Q(0),
+    }
+    return Draft("federated", made | parameters, {}, {"p": Q(2), "T": Q(8)}, Q(1), Q(1, 9), False)
+
+
+def test_ingredients_are_taken_away_one_by_one():
+    target, _ = targeted("baselines.local_sgd")
+    found = SimpleNamespace(claimed=SimpleNamespace(hyperparameters={}))
+    others = dict(explain._without(target, draft(), found))
+    assert list(others) == ["clients that differ", "outer functions that differ", "more than one local step"]
+    assert (
+        others["clients that differ"].parameters["slopes"] == [[Q(-1), Q(1)]] * 2
+        and others["more than one local step"].free["p"] == 1
+    )
+    noisy = dict(explain._without(target, draft(gradient_noise=[Q(0), Q(3)]), found))
+    assert noisy["noise"].parameters["gradient_noise"] == [0, 0]
+    assert explain._is_silent(draft()) and not explain._is_silent(draft(gradient_noise=[Q(0), Q(3)]))
+    inner = draft(inner_slope=[Q(2), Q(4)], inner_offset=[Q(1), Q(3)], start=Q(5), estimate=Q(7))
+    assert explain._exact_estimate(inner) == 17
+    assert (
+        dict(explain._without(target, inner, found))["a wrong initial estimate of the inner value"].parameters[
+            "estimate"
+        ]
+        == 17
+    )
+    assert (explain._needs(1.0), explain._needs(1.01)) == ("It needs", "It does not need")
+
+
+def test_the_part_of_a_coefficient_that_an_instance_needs_by_hand():
+    """The left side exceeds the bound without the term by 3 of its 4; where it is halved by 3 beyond that half."""
+    base = target_of(SGD, "printed")
+    point = stated().stated(None)
+    term = next(iter(SGD.statement("printed").terms)).name
+    value = Q(SGD.bound("printed", strict=False, **point).terms[term])
+    for change, kept in ((Change(term, "dropped"), 0.0), (Change(term, "divided", Q(2)), 0.5)):
+        target = replace(base, change=change, declared=SGD)
+        found = SimpleNamespace(
+            claimed=SimpleNamespace(values=point), seen={}, left=(Q(10), Q(10)), right=(Q(9), 10 - value * Q(3, 4))
+        )
+        assert needed(target, found) == pytest.approx(0.75 + kept, rel=1e-9)
+        less = SimpleNamespace(**{**vars(found), "right": (Q(9), 10 + 9 * value)})
+        assert needed(target, less) == 0.0
+    assert needed(base, found) == 0.0
+    assert needed(replace(base, change=Change("x", "relaxed", Q(4)), declared=SGD), found) == 0.0
+
+
+# --- islands and lengths -------------------------------------------------------------------------------------------------------
+
+
+def island(law: str = "", stays: bool = False, **more) -> Island:
+    target, formula = targeted(more.pop("name", "baselines.local_sgd"))
+    space = more.pop("space", SPACES["federated"][0])
+    return Island(
+        target,
+        formula,
+        space,
+        more.pop("clients", 2),
+        more.pop("period", 4),
+        more.pop("horizon", 16),
+        law=law,
+        stays=stays,
+        **more,
+    )
+
+
+def test_an_island_says_what_is_run():
+    space = SPACES["federated"][0].name
+    start = f"{space}: 2 clients, rounds of 4"
+    assert island().name == f"{start}, horizon 16" and island(stays=True).name == f"{start}, a start that stays"
+    assert island("rounds", True).name == f"{start}, one of them in each round, endless"
+    assert island("crowd", True).name == f"{start}, a start that stays, clients without number with noise"
+    assert island("paths").name == f"{start}, horizon 16, all paths of noise"
+    assert (
+        island("moments", space=NOISY["federated"][0]).name
+        == "bowls with noise: 2 clients, rounds of 4, horizon 16, noise in closed moments"
+    )
+    assert (
+        island("powers", space=SPACES["federated"][1]).name
+        == "bowls: 2 clients, rounds of 4, horizon 16, in powers of a round"
+    )
+
+
+def test_where_a_run_is_compared():
+    assert island()._ends() == [4, 8, 16] and island(period=1, horizon=6)._ends() == [1, 2, 4, 6]
+    assert island().steps_of(16) == 16 and island().stepped == 16 and island("powers").stepped == 8
+    sums = island()._averaged(np.arange(17.0)[:, None])
+    assert [float(v[0]) for v in sums[0]] == [1.5, 3.5, 7.5] and sums[1] == [4.0, 8.0, 16.0]
+    assert island().share == 1.0 and island("rounds", True).share == 0.5
+    assert island("moments")._lane_count == 1 + 2 * island("moments").signs
+
+
+def test_powers_of_a_round_are_compared_at_eightfold_lengths_and_at_the_end():
+    made = island("powers", horizon=4 * (1 + 2**7), space=SPACES["federated"][1])
+    assert made._powers == [5, 33, 129]  # 1 + 2^2, 1 + 2^5, 1 + 2^7
+    assert island("powers", horizon=4 * (1 + 2**6), space=SPACES["federated"][1])._powers == [3, 17, 65]
+
+
+def test_what_is_no_valid_instance_or_asks_for_too_much():
+    valid = Island._is_valid({"knots": np.array([[[0.0, 1.0]], [[1.0, 1.0]], [[2.0, 1.0]]]), "start": np.zeros(3)})
+    assert valid.tolist() == [True, False, False]
+    scored = Island._scored(
+        np.array([0.5, 0.5, np.nan, np.inf]), np.array([True, False, True, True]), np.array([0.0, 0.25, 0.0, 0.0])
+    )
+    assert scored.tolist() == [0.5, -12.5, -10.0, -10.0]
+
+
+def test_scores_are_logarithms_of_left_over_bound():
+    made = island(horizon=4)
+    values = {n: float(v) for n, v in stated(eta=Q(1, 8)).stated(None).items()}
+    bound = SGD.bound("printed", strict=False, **{n: Q(v) for n, v in values.items()})
+    scores, guided = made._judge(
+        np.array([[bound.total * 10], [bound.total / 100]]),
+        {n: np.array([v]) for n, v in values.items()},
+        Panel(made.formula),
+    )
+    assert scores[0, :, 0] == pytest.approx([1.0, -2.0]) and guided.shape == scores.shape
+
+
+def test_numbers_of_symbols_that_an_island_sets():
+    made = island(period=4, horizon=16)
+    assert {q: made._whole(q) for q in ("communication_period", "clients", "iterations", "rounds", "batch_size")} == {
+        "communication_period": 4, "clients": 2, "iterations": 16, "rounds": 16, "batch_size": 1,
+    }  # fmt: skip
+    assert made._every() == 1 and made.horizon_decides is False and made.schedules is False
+    assert least_counts(made.target, made.formula, 2) == {"p": 1.0, "b": 1.0, "N": 2.0}
+    assert made._with_horizon({"eta": 1.0}, FOREVER)["T"] == FOREVER
+
+
+def test_lengths_are_every_period_with_every_horizon_and_the_endless_ones():
+    target, formula = targeted("baselines.local_sgd")
+    found = list(_lengths(target, formula, 2))
+    periods, horizons = search._PERIODS, search._HORIZONS
+    assert sorted(found) == sorted(
+        [(p, search._ENDLESS_HORIZON, True) for p in periods if p > 1]
+        + [(p, h, False) for p in periods for h in horizons]
+    )
+    narrow = targeted("baselines.local_sgd", where=("p=3", "T=12"))
+    assert list(_lengths(*narrow, 2)) == [(3, 12, False)]
+    assert _periods(*narrow) == (3,) and _fixed_length(*narrow) == (12,) and _whole(*narrow, "batch_size") == ()
+    assert not _has_batches(*narrow) and _has_batches(*targeted("baselines.local_sgd", where=("b=2",)))
+    assert not _has_batches(*targeted("baselines.local_sgd", where=("b=1",)))
+
+
+def test_scheduled_lengths_are_those_at_which_every_prescribed_count_is_whole():
+    target, formula = targeted("local_scgdm.corollary_3_5")
+    fixed = whole_choices(target, formula)
+    assert fixed == ["p"]
+    found = list(islice(_scheduled(target, formula, fixed, "T", 1), 2))
+    assert len(found) == 2 <= search._MOST_HORIZONS
+    for period, horizon, stays in found:
+        exact = float(formula.complete({"T": float(horizon), **least_counts(target, formula, 1)})["p"])
+        assert horizon > 1 and not stays and period == round(exact) and abs(exact - round(exact)) < 1e-9
+    between = [T for T in range(2, found[-1][1]) if T not in {h for _, h, _ in found}]
+    for T in between:
+        exact = float(formula.complete({"T": float(T), **least_counts(target, formula, 1)})["p"])
+        assert abs(exact - round(exact)) >= 1e-9
+
+
+def test_what_a_statement_sets_is_known_exactly():
+    _, formula = targeted("baselines.local_sgd", where=("b=2", "eta=1/(4*L)"))
+    assert formula.fixed == {"b": 2} and set(formula.determined) == {"b", "eta"}
+    assert formula.chosen({"L": Q(3)}) == {"b": 2, "eta": Q(1, 12)}
+    assert float(formula.complete({"L": 2.0})["eta"]) == 0.125 and "b" in formula.complete({})
+
+
+def test_terms_of_changed_statements_are_the_terms_with_one_change():
+    formula = Formula(SGD, "printed")
+    names = [term.name for term in SGD.statement("printed").terms]
+    changes = (
+        None,
+        Change(names[1], "dropped"),
+        Change(names[0], "divided", Q(4)),
+        Change(names[-1], "divided", Q(10)),
+    )
+    values = {n: float(v) for n, v in stated().stated(None).items()}
+    terms = formula.terms(values)
+    found = [[float(t) for t in listed] for listed in Panel(formula, changes).terms(values, terms)]
+    plain = [float(t) for t in terms]
+    assert found[0] == plain and found[1] == [plain[0], *plain[2:]]
+    assert found[2] == pytest.approx([plain[0] / 4, *plain[1:]]) and found[3] == pytest.approx(
+        [*plain[:-1], plain[-1] / 10]
+    )
+    sides = formula.sides(values)
+    assert float(sides.bound) == pytest.approx(sum(plain)) and bool(sides.admissible) and float(sides.excess) == 0
