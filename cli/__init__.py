@@ -69,6 +69,8 @@ def main() -> None:
         raise SystemExit(status if isinstance(status, int) else 0)
     except InputError as error:
         _end(str(error))
+    except typer.Abort:  # a RuntimeError
+        _end("stopped")
     except SystemError as error:
         _end(
             f"Python itself failed ({error}), as it does when memory runs out; the same command goes on from what is finished"
@@ -82,8 +84,6 @@ def main() -> None:
         if not isinstance(error, OSError) or error.filename is None:
             raise
         _end(f"{error.filename}: cannot be read or written ({error.strerror})")
-    except typer.Abort:
-        _end("stopped")
     except TyperException as error:
         _end_by_usage(error)
 

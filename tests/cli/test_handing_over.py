@@ -1,0 +1,407 @@
+"""Each command hands over what was asked, says what was found, and ends with its status: the work itself is replaced."""
+
+from __future__ import annotations
+
+import json
+import sys
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import typer
+from fedco.algorithms.engine.progress import Interrupted
+from fedco.bounds.language.result import Sheet
+from fedco.cli import app, completion, experiments, main
+from fedco.errors import InputError
+from fedco.validation.runs import bundle as bundles
+from typer.testing import CliRunner
+
+ID = "feddro.theorem_5_1"
+
+
+class Found:
+    """What any of the functions behind the commands may return."""
+
+    verified, checked, page, path = True, True, Path("page.html"), None
+
+    def __init__(self, **more):
+        self.__dict__.update(more)
+
+    def to_dict(self):
+        return {"found": "data"}
+
+    def sheet(self):
+        return Sheet("title")
+
+    def __str__(self):
+        return "found in words"
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.fixture
+def replaced(monkeypatch):
+    """Replace a function by one that keeps its arguments; the calls."""
+    calls = []
+
+    def replace(target, answer=None, **more):
+        def kept(*given, **named):
+            calls.append((given, named))
+            return answer() if callable(answer) else answer if answer is not None else Found(**more)
+
+        monkeypatch.setattr(target, kept)
+        return calls
+
+    return replace
+
+
+def test_validate(replaced):
+    calls = replaced("fedco.validation.runs.validate.validate")
+    asked = ["--problem", "a", "--problem", "b", "--seeds", "7", "--alpha", "1/100", "--statement", "printed", "--jobs", "3",
+             "--max-hours", "2", "--out", "there"]  # fmt: skip
+    done = run("validate", ID, *asked, "--json")
+    assert done.exit_code == 0 and json.loads(done.stdout) == {"found": "data"}
+    ((item,), named) = calls.pop()
+    assert item.id == ID and named == {
+        "label": "printed", "problems": ["a", "b"], "seeds": 7, "alpha": Fraction(1, 100), "device": "cpu", "jobs": 3,
+        "scheduler": None, "hours": 2.0, "out": Path("there"), "quiet": False,
+    }  # fmt: skip
+    assert run("validate", ID).stdout == "found in words\n" and calls[0][1]["alpha"] == Fraction(1, 10**6)
+    for level in ("0", "1", "-1", "2"):
+        failed = run("validate", ID, "--alpha", level)
+        assert isinstance(failed.exception, InputError) and "wanted a level between 0 and 1, got" in str(
+            failed.exception
+        )
+
+
+def test_validate_lemmas(replaced, tmp_path):
+    calls = replaced("fedco.validation.lemmas.measure.measure_lemmas", lambda: [Found(), Found()])
+    out = tmp_path / "out"
+    done = run(
+        "validate", ID, "--lemmas", "--problem", "a", "--seeds", "5", "--statement", "corrected", "--out", str(out)
+    )
+    assert done.stdout == "found in words\n\nfound in words\n" and (out / "lemmas").is_dir()
+    assert calls.pop() == ((ID,), {"problems": ["a"], "seeds": 5, "label": "corrected", "cache": out / "lemmas"})
+    done = json.loads(run("validate", ID, "--lemmas", "--json").stdout)
+    assert (
+        done == {"theorem": ID, "kind": "measurement", "runs": [{"found": "data"}] * 2} and calls[0][1]["cache"] is None
+    )
+
+
+def test_a_device_that_is_not_there_is_refused(monkeypatch):
+    import torch
+
+    for there in (True, False):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda there=there: there)
+        if there:
+            assert experiments._check_device("cuda") == "cuda"
+        else:
+            with pytest.raises(InputError, match="--device cuda: wanted a machine with a CUDA device, found none"):
+                experiments._check_device("cuda")
+
+
+def test_falsify(replaced):
+    calls = replaced("fedco.validation.falsifier.falsify", path="there/bundle.json")
+    asked = ["--statement", "corrected", "--seconds", "2.5", "--jobs", "3", "--seed", "9", "--hidden", "3/2", "--assume", "p",
+             "--where", "I=1", "--out", "there"]  # fmt: skip
+    done = run("falsify", ID, *asked)
+    assert done.stdout == "found in words\n  bundle: there/bundle.json\n"
+    ((item, label), named) = calls.pop()
+    assert (item.id, label) == (ID, "corrected") and callable(named.pop("progress"))
+    assert named == {
+        "seconds": 2.5, "seed": 9, "hidden": 1.5, "assume": ("p",), "where": ("I=1",), "out": Path("there"), "jobs": 3,
+        "scheduler": None,
+    }  # fmt: skip
+    assert json.loads(run("falsify", ID, "--json").stdout) == {"found": "data"}
+    assert calls[0][0][1] == "printed" and calls[0][1]["assume"] == () == calls[0][1]["where"]
+
+
+def test_falsify_any_hidden_constant_and_each_term(replaced):
+    calls = replaced("fedco.validation.falsifier.hidden.any_value")
+    done = run("falsify", ID, "--hidden", "any", "--assume", "p", "--json")
+    assert json.loads(done.stdout) == {"found": "data"} and calls.pop()[1]["assume"] == ("p",)
+    calls = replaced(
+        "fedco.validation.falsifier.each_term.each_term",
+        lambda: [SimpleNamespace(change="without a", verdict="SURVIVED", ratio=0.5, to_dict=lambda: {"a": 1})],
+    )
+    replaced("fedco.validation.falsifier.each_term.as_table", "a table")
+    done = run("falsify", ID, "--each-term", "--hidden", "2")
+    assert done.stdout == f"{ID} (printed)\na table\n" and "without a: SURVIVED, ratio 0.5\n" in done.stderr
+    assert calls[0][1]["hidden"] == 2.0
+    done = run("falsify", ID, "--each-term", "--json")
+    assert json.loads(done.stdout) == {"theorem": ID, "statement": "printed", "parts": [{"a": 1}]}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["--each-term", "--assume", "p"], "--each-term: takes neither"),
+        (["--each-term", "--where", "I=1"], "--each-term: takes neither"),
+        (["--each-term", "--scheduler", "tcp://h:1"], "--scheduler: spreads searches"),
+        (["--hidden", "any", "--scheduler", "tcp://h:1"], "--scheduler: spreads searches"),
+    ],
+)
+def test_falsify_refuses_what_does_not_go_together(asked, said):
+    failed = run("falsify", ID, *asked)
+    assert isinstance(failed.exception, InputError) and said in str(failed.exception)
+
+
+def test_run(replaced):
+    calls = replaced("fedco.validation.experiments.run.run")
+    asked = ["--problem", "p", "--T", "9", "--out", "there", "--grid", "eta=1,2", "--set", "I=3", "--seeds", "4", "--metric", "m",
+             "--every", "2", "--root-seed", "5", "--max-hours", "1", "--theorem", "t", "--format", "parquet"]  # fmt: skip
+    assert run("run", "feddro", *asked).stdout == "found in words\n"
+    (given, named) = calls.pop()
+    assert given == ("feddro", "p") and callable(named.pop("progress"))
+    assert named == {
+        "T": 9, "seeds": 4, "metrics": ["m"], "settings": ["I=3"], "grid": ["eta=1,2"], "every": 2, "root_seed": 5,
+        "theorems": ["t"], "out": Path("there"), "format": "parquet", "scheduler": None, "hours": 1.0,
+    }  # fmt: skip
+    run("run", "feddro", "--problem", "p", "--T", "9", "--out", "there")
+    assert calls[0][1]["metrics"] == ["objective"] and calls[0][1]["theorems"] == ()
+
+
+def test_a_stopped_run_says_so(monkeypatch):
+    def stop(*given, **named):
+        raise Interrupted("stopped")
+
+    monkeypatch.setattr("fedco.validation.experiments.run.run", stop)
+    done = run("run", "feddro", "--problem", "p", "--T", "9", "--out", "there")
+    assert done.exit_code == 130 and done.stderr == "fedco: stopped; the same command goes on from here\n"
+
+
+def test_compare_runs(replaced):
+    calls = replaced("fedco.validation.experiments.table.compared", ["a row"])
+    replaced("fedco.validation.experiments.table.comparison_text", "a table")
+    assert run("compare-runs", "a", "b").stdout == "a table\n" and calls[0][0] == ([Path("a"), Path("b")],)
+    assert json.loads(run("compare-runs", "a", "--json").stdout) == {"runs": ["a row"]}
+
+
+def test_reproduce(replaced):
+    calls = replaced("fedco.validation.experiments.reproduce.run_figure", lambda: Found(key="k/f"))
+    done = run("reproduce", "k/f", "--full", "--data", "d", "--seeds", "6", "--max-hours", "3", "--out", "o")
+    assert done.stdout == f"found in words\nwritten to {Path('o') / 'k/f'}\n"
+    ((figure, setup, out, scheduler), _) = calls.pop()
+    assert (figure, out, scheduler) == ("k/f", Path("o"), None)
+    assert (setup.full, setup.data, setup.seeds, setup.hours) == (True, Path("d"), 6, 3.0)
+    calls = replaced("fedco.validation.experiments.reproduce.run_all", [1, 2])
+    assert run("reproduce", "--all", "--again", "--out", "o").stdout == f"2 figures: {Path('o') / 'index.html'}\n"
+    assert calls[0][0][1] == Path("o") and calls[0][0][3:] == (True, None)
+    assert json.loads(run("reproduce", "--all", "--json").stdout) == {"figures": [1, 2]} and calls[1][0][3] is False
+    replaced("fedco.validation.experiments.reproduce.listing", ["f"])
+    replaced("fedco.validation.experiments.reproduce.listing_text", "the list")
+    assert run("reproduce").stdout == "the list\n" and json.loads(run("reproduce", "--json").stdout) == {
+        "figures": ["f"]
+    }
+    failed = run("reproduce", "k/f", "--all")
+    assert isinstance(failed.exception, InputError) and "wanted either KEY/FIGURE or --all" in str(failed.exception)
+
+
+def test_verify(replaced):
+    calls = replaced("fedco.validation.runs.verify.verify")
+    done = run("verify", "there", "--cases", "5", "--seed", "4", "--json")
+    assert json.loads(done.stdout) == {"found": "data", "seed": 4} and done.stderr == "sample chosen by --seed 4\n"
+    (given, named) = calls.pop()
+    assert given == (Path("there"),) and (named["cases"], named["seed"]) == (5, 4) and done.exit_code == 0
+    seeds = [json.loads(run("verify", "there", "--json").stdout)["seed"] for _ in range(4)]
+    assert len({*seeds}) > 1 and all(0 <= seed < 10**6 for seed in seeds)
+    replaced("fedco.validation.runs.verify.verify", verified=False)
+    assert run("verify", "there").exit_code == 1
+
+
+def test_explore_and_report_open_the_page_that_was_asked_for(replaced, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    calls = replaced("fedco.validation.explorer.page.write_explorer")
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or len(opened) < 3)
+    assert run("explore", "a", "b", "--out", "x.html", "--with", "m").stdout == "found in words\n" and not opened
+    (given, named) = calls.pop()
+    assert given == (Path("x.html"), ["a", "b"]) and named["measured"] == Path("m")
+    run("explore", "--open")
+    assert opened == [(tmp_path / "explore.html").as_uri()] and calls.pop()[0][1] == ()
+    calls = replaced("fedco.validation.report.page.write_report", page=tmp_path / "page.html")
+    assert run("report", "--out", "o", "--quick", "--jobs", "2").stderr == "" and len(opened) == 1
+    assert calls.pop() == ((Path("o"),), {"quick": True, "jobs": 2, "scheduler": None})
+    assert run("report", "--open").stderr == "" and opened[1] == (tmp_path / "page.html").as_uri()
+    assert run("report", "--open").stderr == f"no browser found: open {tmp_path / 'page.html'} by hand\n"
+    assert calls.pop()[1]["quick"] is False
+
+
+def test_constants_never_write_over_a_file(tmp_path):
+    out = tmp_path / "c.toml"
+    done = run("constants", ID, "--out", str(out), "--json")
+    data = json.loads(done.stdout)
+    assert data["file"] == str(out) and out.read_text() == data["toml"] and "B_g" in data["toml"]
+    assert run("constants", ID).stdout == data["toml"].rstrip("\n") + "\n"
+    shared = json.loads(run("constants", ID, "--shared", "--json").stdout)
+    assert shared["file"] is None and "outer_smoothness" in shared["toml"] and shared["toml"] != data["toml"]
+    failed = run("constants", ID, "--out", str(out))
+    assert isinstance(failed.exception, InputError) and "wanted a new file, got one that is there" in str(
+        failed.exception
+    )
+
+
+def test_prove_ends_with_its_status(replaced):
+    calls = replaced("fedco.bounds.proof.derivations.prove", checked=False)
+    assert run("prove", ID).exit_code == 1 and calls[0][0][0].id == ID
+    replaced("fedco.bounds.proof.derivations.prove", checked=True)
+    done = run("prove", ID, "--json")
+    assert done.exit_code == 0 and json.loads(done.stdout) == {"found": "data"}
+
+
+def test_audit_checks_one_finding_again(replaced):
+    calls = replaced("fedco.bounds.audit.checks.recheck", {"x": Fraction(1, 3)})
+    assert run("audit", ID, "--recheck", "f").stdout.startswith("f: confirmed\n") and calls[0][0] == ("f", ID)
+    data = json.loads(run("audit", "--recheck", "f", "--json").stdout)
+    assert data == {"finding": "f", "confirmed": True, "evidence": {"x": "1/3"}}
+
+
+def test_a_sweep_is_drawn_beside_its_bound(replaced, tmp_path):
+    calls = replaced("fedco.validation.runs.sweeps.run_sweep")
+    replaced("fedco.validation.runs.sweeps.sweep_figure", lambda: SimpleNamespace(data=[1]))
+    saved = replaced("fedco.figures.save")
+    replaced("fedco.validation.runs.registry.sweep_for", "the sweep")
+    out = tmp_path / "new" / "s.svg"
+    done = run("plot", ID, "--sweep", "K", "--out", str(out), "--seeds", "32", "--cache", "c", "--jobs", "2", "--max-hours", "5",
+               "--json")  # fmt: skip
+    assert json.loads(done.stdout) == {"found": "data", "file": str(out), "data": [1]} and out.parent.is_dir()
+    wanted = (("the sweep",), {"seeds": 32, "jobs": 2, "cache": Path("c"), "hours": 5.0})
+    assert wanted in calls and saved[-1][0][1] == out
+    assert run("plot", ID, "--sweep", "K", "--out", str(out)).stdout == f"found in words\nwrote {out}\n"
+    for asked, said in (
+        (["--out", "x.gif", "--over", "T"], "wanted a file ending in .svg, .png or .pdf"),
+        (["--out", "x.svg"], "wanted either --over NAME or --sweep NAME"),
+        (["--out", "x.svg", "--over", "T", "--sweep", "K"], "wanted either --over NAME or --sweep NAME"),
+    ):
+        failed = run("plot", ID, *asked)
+        assert isinstance(failed.exception, InputError) and said in str(failed.exception)
+
+
+class Known:
+    cases = ("I", "II")
+
+    def summary(self, key):
+        return {"case": key}
+
+    def figure(self, key):
+        return f"figure {key}"
+
+    def text(self, item):
+        return f"in words {item['case']}"
+
+
+def test_counterexamples(replaced, tmp_path):
+    replaced("fedco.validation.runs.registry.counterexamples", lambda: {"a": Known()})
+    saved = replaced("fedco.figures.save")
+    assert run("counterexample").stdout == "in words I\n\nin words II\n"
+    done = run("counterexample", "a", "--case", "II", "--out", str(tmp_path / "o"), "--json")
+    file = tmp_path / "o" / "counterexample_case_II.svg"
+    assert json.loads(done.stdout) == {"theorem": "a", "cases": {"II": {"case": "II"}}}
+    assert done.stderr == f"wrote {file}\n" and saved[-1][0] == ("figure II", file) and file.parent.is_dir()
+    replaced("fedco.validation.runs.registry.counterexamples", lambda: {"a": Known(), "b": Known()})
+    for asked, said in (
+        ([], "counterexample: has no counterexample; wanted a or b"),
+        (["c"], "c: has no counterexample; wanted a or b"),
+        (["a", "--case", "III"], "--case III: wanted I or II"),
+    ):
+        failed = run("counterexample", *asked)
+        assert isinstance(failed.exception, InputError) and str(failed.exception) == said
+
+
+def test_replays_of_several_bundles(replaced, monkeypatch):
+    answers = iter([({"confirmed": True}, "yes", Sheet("1")), ({"confirmed": False}, "no", Sheet("2"))] * 2)
+    replaced("fedco.validation.runs.refutations.names_about", ("one", "two"))
+    replaced("fedco.validation.runs.refutations.bundle_file", "a file")
+    replaced("fedco.validation.runs.bundle.read", "kept")
+    monkeypatch.setattr(experiments, "_replayed", lambda name, kept: next(answers))
+    done = run("replay", ID)
+    assert done.stdout == "one: yes\ntwo: no\n" and done.exit_code == 1
+    data = json.loads(run("replay", ID, "--json").stdout)
+    wanted = [{"name": "one", "confirmed": True}, {"name": "two", "confirmed": False}]
+    assert data == {"confirmed": False, "claim": ID, "bundles": wanted}
+
+    def damaged(file):
+        raise bundles.BundleError("torn")
+
+    monkeypatch.setattr("fedco.validation.runs.bundle.read", damaged)
+    failed = run("replay", ID)
+    assert isinstance(failed.exception, InputError) and str(failed.exception).endswith(
+        "wanted a readable bundle, got torn"
+    )
+
+
+def test_what_a_replay_found(monkeypatch):
+    verdict = SimpleNamespace(to_dict=lambda: {"v": 1}, sheet=lambda: Sheet("v", None, (), ("note",)))
+    for confirmed, word in ((True, "confirmed"), (False, "NOT confirmed")):
+        done = SimpleNamespace(confirmed=confirmed, largest_difference=0.5, verdict=verdict)
+        monkeypatch.setattr(bundles, "run", None, raising=False)
+        monkeypatch.setattr(bundles, "replay", lambda kept, registry, done=done: done)
+        data, text, sheet = experiments._replayed(
+            "dir/x.json", SimpleNamespace(notes={"reading": "as printed", "z": "no"})
+        )
+        assert data == {"confirmed": confirmed, "largest_difference": 0.5, "verdict": {"v": 1}}
+        assert text.splitlines()[0] == word and text.splitlines()[-1] == "  reading: as printed"
+        assert sheet.title == f"x: {word}" and sheet.notes == (word, "note", "reading: as printed")
+
+
+def test_completion():
+    assert completion.theorem_ids("feddro.theorem_5") == ["feddro.theorem_5_1"]
+    assert {"feddro.", "fcsg."} <= {*completion.theorem_ids("f")} and completion.theorem_ids("nothing") == []
+    assert all(name.startswith("local_scgdm.") for name in completion.theorem_ids("local_sc"))
+    assert {"local_sgd", "local_scgdm"} <= {*completion.method_names("local_s")} <= {*completion.method_names("l")}
+    assert all(name.startswith("local_s") for name in completion.method_names("local_s"))
+    assert "feddro_noisy" in completion.problem_names("feddro_n") and completion.problem_names("zzz") == []
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (InputError("wrong"), "fedco: wrong\n"),
+        (OSError(2, "gone", "a/file"), "fedco: a/file: cannot be read or written (gone)\n"),
+        (MemoryError(), "fedco: not enough memory; wanted fewer seeds"),
+        (SystemError("x"), "fedco: Python itself failed (x), as it does"),
+        (typer.Abort(), "fedco: stopped\n"),
+    ],
+)
+def test_errors_end_in_one_line_and_status_2(error, said, monkeypatch, capsys):
+    def fail(**named):
+        raise error
+
+    monkeypatch.setattr("fedco.cli.app", fail)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    found = capsys.readouterr().err
+    assert ended.value.code == 2 and found.startswith(said) and found.count("\n") == 1
+
+
+def test_other_errors_keep_their_traceback_and_a_status_is_passed_on(monkeypatch):
+    for error in (RuntimeError("x"), OSError("without a file")):
+        monkeypatch.setattr("fedco.cli.app", lambda error=error, **named: (_ for _ in ()).throw(error))
+        with pytest.raises(type(error)):
+            main()
+    for status, code in ((3, 3), (None, 0), ("words", 0)):
+        monkeypatch.setattr("fedco.cli.app", lambda status=status, **named: status)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == code
+
+
+def test_the_parser_refuses_in_one_line(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["fedco", "bound"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2 and capsys.readouterr().err.startswith("fedco: Missing argument 'ID|FILE' (see ")
+
+
+def test_ctrl_c_ends_without_a_traceback(monkeypatch, capsys):
+    def stop(*given, **named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fedco.validation.runs.verify.verify", stop)
+    monkeypatch.setattr(sys, "argv", ["fedco", "verify", "there", "--seed", "1"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130 and capsys.readouterr() == ("", "sample chosen by --seed 1\n")
