@@ -216,8 +216,24 @@ def test_numerical_ends_lie_inside_by_a_billionth():
     for name, lower, upper in (("eta", 0.04, 0.25), ("beta", low, high)):
         found = region.intervals[name]
         assert lower < found.lower < lower * (1 + 3e-9) and upper * (1 - 3e-9) < found.upper < upper, name
+        assert found.lower_closed and found.upper_closed
     assert "programming" in region.note
     assert region.intervals["eta"].binding == {"lower": "b", "upper": "a"}
+
+
+def test_a_numerical_end_that_is_only_approached_is_open():
+    """eta <= beta (1 - beta): every eta below 1/4 and every beta below 1; and eta >= 1/(beta (1 - beta)) has no largest eta."""
+    region = solved("eta", "beta", a="beta + eta*L/beta <= 1")
+    eta, beta = (region.intervals[name] for name in ("eta", "beta"))
+    assert (eta.lower, eta.lower_closed, eta.binding) == (0.0, False, {"lower": None, "upper": "a"})
+    assert eta.upper_closed and 0.25 * (1 - 3e-9) < eta.upper < 0.25
+    assert (beta.lower, beta.lower_closed, beta.binding["lower"]) == (0.0, False, None)
+    region = solved("eta", "beta", a="beta + 1/(eta*L*beta) <= 1")
+    eta = region.intervals["eta"]
+    assert (eta.upper, eta.upper_closed, eta.binding) == (None, False, {"lower": "a", "upper": None})
+    assert eta.lower_closed and 4 < eta.lower < 4 * (1 + 3e-9)
+    whole = solved("beta", "p", a="beta + 1/(p*beta) <= 1").intervals["p"]
+    assert (whole.lower, whole.upper, whole.lower_closed, whole.upper_closed) == (4, None, True, False)
 
 
 @pytest.mark.parametrize("least", ["1/4", "1/4 - 1/10**10"], ids=["one point", "narrower than the margin"])
