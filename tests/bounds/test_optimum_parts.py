@@ -807,6 +807,67 @@ def test_a_schedule_is_followed_where_nothing_else_is_said():
     assert best.value < usual.value == float(usual.bound) and float(usual.values["p"]) == float(usual.values["T"]) / 5
 
 
+def test_equalities_express_one_hyperparameter_by_the_others():
+    """What numbers decide is checked and dropped; what stands alone on the left is solved for, else a real before a count."""
+    _, s = planned()
+    constants = {"F_gap": 3, "L": 2, "N": 5}
+
+    def fixed(*equalities, **given):
+        statement, _ = planned(
+            {}, *(Condition(f"e{i}", left, "==", right) for i, (left, right) in enumerate(equalities))
+        )
+        made = model(statement, constants | given)
+        assert all(c.name.startswith("method_range") for c in made.conditions)
+        assert {*made.determined} | {b.name for b in made.free} == {"eta", "p", "T"} - {*given}
+        assert (
+            not {s[name] for name in made.determined}
+            & sp.Tuple(*made.terms.values(), *made.costs.values()).free_symbols
+        )
+        return made.determined
+
+    assert fixed((s["eta"] * s["p"], sp.Integer(3))) == {"eta": 3 / s["p"]}
+    assert fixed((s["p"], 3 / s["eta"])) == {"p": 3 / s["eta"]}
+    assert fixed((s["T"], s["p"] * 7), (s["eta"], 1 / s["T"])) == {"T": 7 * s["p"], "eta": 1 / (7 * s["p"])}
+    assert fixed((s["eta"], 1 / s["T"]), (s["T"], s["p"] * 7)) == {"T": 7 * s["p"], "eta": 1 / (7 * s["p"])}
+    assert fixed((s["T"] / s["p"], s["N"]), (s["eta"], 1 / s["p"]), p=4, T=20) == {"eta": sp.Rational(1, 4)}
+    assert fixed((s["eta"] * s["p"], sp.Integer(3)), p=4) == {"eta": sp.Rational(3, 4)}
+    with pytest.raises(InputError, match=r"^e0: wanted .*; the values given do not satisfy it"):
+        fixed((s["T"] / s["p"], s["N"]), p=4, T=21)
+    with pytest.raises(InputError, match=r"^e0: cannot solve .* for a hyperparameter"):
+        fixed((s["T"] + s["p"], s["eta"] + s["N"]))
+
+
+def test_conditions_of_a_model_are_at_most_one_where_they_hold():
+    """Both directions of a relation; a part of an extremum keeps its name, and what fails already says why."""
+    _, s = planned()
+    least = Condition("least", s["eta"], "<=", sp.Min(1 / s["L"], 3 / s["p"]))
+    statement, _ = planned({}, Condition("long", s["T"], ">=", 4 * s["p"]), least)
+    made = model(statement, {"F_gap": 3, "L": 2, "N": 5})
+    at = {"eta": 0.25, "T": 20.0, "p": 2.0}
+    parts = {name: part.at(at) for name, part in made.limits(Converter({})) if not name.startswith("method_range")}
+    assert parts == pytest.approx({"long": 0.4, "least[1]": 0.5, "least[2]": 1 / 6})
+    with pytest.raises(InputError, match=r"^least: the values given violate .*: wanted <= 0\.3, got 0\.4$"):
+        model(statement, {"F_gap": 3, "L": 2, "N": 5, "eta": "2/5", "p": 10})
+    with pytest.raises(
+        InputError, match=r"^method_range_p: .*: wanted <= 20, got 21 \(a run communicates at least once\)$"
+    ):
+        model(planned({})[0], {"F_gap": 3, "L": 2, "N": 5, "T": 20, "p": 21})
+
+
+def test_what_a_tuner_may_choose():
+    """Hyperparameters, but not what belongs to the problem, unless it may be left open; constants have to be given."""
+    statement, _ = planned({})
+    constants = {"F_gap": 3, "L": 2}
+    with pytest.raises(InputError, match=r"missing: N\b"):
+        model(statement, constants)
+    free = model(statement, constants, also_free=frozenset({"clients"})).free
+    assert {b.name for b in free} == {"eta", "T", "p", "N"}
+    with pytest.raises(InputError, match=r"missing: L\b"):
+        model(statement, {"F_gap": 3, "N": 5}, also_free=frozenset({"clients", "local_smoothness"}))
+    with pytest.raises(InputError, match="bounds nothing"):
+        model(replace(statement, terms=()), {})
+
+
 def test_what_an_equality_fixes_is_chosen_with_the_rest():
     """What the schedule gives is left to it; anything else has to be said when the statement is evaluated."""
     for schedule, chosen_too in (({"eta": "1/L"}, {"p": F(3)}), ({"eta": "1/L", "p": "1 + T/N"}, {})):
