@@ -233,6 +233,14 @@ def test_a_condition_does_not_hold_where_it_has_a_pole(square: Q, whole: bool):
         assert failing([pole], x, Q(2)) == ["pole"] and failing([pole], x, Q(3)) == []
 
 
+def test_two_sides_that_are_the_same_function():
+    """They meet everywhere: no value is an end, and only a strict relation leaves something out."""
+    left, right = (X + 1) ** 2, X**2 + 2 * X + 1
+    for relation, whole in (("<=", True), (">=", True), ("==", True), ("<", False), (">", False)):
+        found = [(p.lower, p.upper) for p in intersect([Condition("c", left, relation, right)], X)]
+        assert found == ([(0.0, None)] if whole else [])
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_a_conflict_is_minimal(seed: int):
     rng = Random(2000 + seed)
