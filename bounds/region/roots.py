@@ -69,8 +69,10 @@ def _positive_roots(expr: sp.Expr, variable: sp.Symbol) -> list[Bracket]:
         if base != variable or not exponent.is_Rational or variable in coefficient.free_symbols:
             raise InputError(f"cannot solve for {variable}: not a sum of powers in {sp.sstr(expr)[:80]}")
         exponents[exponent] = coefficient
+    if not exponents:  # the sides are the same function: no value is an end
+        return []
     order = int(sp.ilcm(1, *(e.q for e in exponents)))
-    shift = min(exponents) if exponents else sp.Integer(0)
+    shift = min(exponents)
     powers = {int((e - shift) * order): c for e, c in exponents.items() if decided_sign(c) != 0}
     if len(powers) < 2:
         return []
