@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from math import log
 
 import pytest
 from fedco import theorem
 from fedco.validation.runs.registry import complexities, recipe_for, recipes, sweeps
+from fedco.validation.runs.values import evaluate_at
 
 INSTANCES = [
     pytest.param(name, recipe_for(name).label, instance.why, [instance], id=f"{name}-{k}")
@@ -198,3 +200,33 @@ def test_what_is_said_to_move_along_moves_in_proportion(name, label, why, instan
         first, *others = moved.values()
         for other in others:
             assert [float(a / other[0]) for a in other] == pytest.approx([float(a / first[0]) for a in first])
+
+
+CLAIMED = {
+    (name, sweep.over): sweep
+    for name, found in sweeps().items()
+    for sweep in found
+    if sweep.claimed is not None
+    and name != "feddro.theorem_f_1"  # the sweeps of theorem_5_1
+    and sweep.over != "sigma"
+}
+
+
+@pytest.mark.parametrize(("name", "over"), CLAIMED)
+def test_a_claimed_exponent_is_that_of_a_term_of_the_bound(name, over):
+    """From the first point to the last one. A level of all noises moves other constants along, and says nothing by itself."""
+    sweep = CLAIMED[name, over]
+    first, last = (
+        evaluate_at(theorem(name), sweep.label, instance.made(), instance.hyperparameters, T)[0]
+        for instance, T in (sweep.points[0], sweep.points[-1])
+    )
+    ratio = log(last.numbers[over] / first.numbers[over])
+    slopes = [log(last.terms[n] / v) / ratio for n, v in first.terms.items() if v > 0 and last.terms[n] > 0]
+    assert any(abs(slope - sweep.claimed) < 0.1 for slope in slopes), slopes
+
+
+def test_the_exponent_drawn_beside_a_figure_is_the_one_that_the_paper_claims_in_its_horizon():
+    drawn = {name: recipe.limit_exponent for name, recipe in recipes().items()}
+    claimed = {name: sweep.claimed for (name, over), sweep in CLAIMED.items() if over == "T"}
+    assert claimed and {name: drawn[name] for name in claimed} == pytest.approx(claimed)
+    assert drawn["acc_fcsg_m.theorem_4_7"] == pytest.approx(-2 / 3) and drawn["baselines.local_sgd"] == -0.5

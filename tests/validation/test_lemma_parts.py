@@ -53,6 +53,9 @@ ROWS = {
     "fcsg.lemma_a_3_variance": ("noise_sq", SAME, {}),
     "fcsg.lemma_a_3": ("gradient_spread", SAME, {"consensus_error": SAME}),
     "fcsg.lemma_b_2": ("objective", "rise", {"gradient_sq": SAME, "consensus_error": SAME}),
+    "fcsg_m.lemma_c_1": ("objective", "rise", {"gradient_sq": SAME, "consensus_error": SAME, "update_sq": SAME, "error_sq": SAME}),
+    "acc_fcsg_m.lemma_d_1": ("objective", "rise", {"gradient_sq": SAME, "consensus_error": SAME, "update_sq": SAME, "error_sq": SAME}),
+    "acc_fcsg_m.lemma_d_2": ("error_sq", NEXT, {"update_sq": SAME, "dispersion_sq": SAME, "error_sq": SAME}),
     "comfedl.lemma_2_step": ("client_drift_sq", SAME, {}),
     "comfedl.lemma_3_step": ("estimator_error_sq", SAME, {"client_drift_sq": SAME}),
     "comfedl.lemma_3": ("estimator_error_sq", SAME, {}),
@@ -107,6 +110,17 @@ def test_sums_and_means_over_rounds_and_runs():
         assert of(trace)[:, 0].tolist() == [
             sum(at(name, t) for t in (3, 4, 5))
         ]  # the second of two whole rounds of three
+    first = LINKS["fcsg_m.lemma_c_2"][0]
+    update, error = (np.array([at(name, t) for t in range(STEPS)]).mean() for name in ("update_sq", "error_sq"))
+    assert first.left(trace)[0, 0] == pytest.approx(error) and first.observables["update_sq"](trace)[
+        0, 0
+    ] == pytest.approx(update)
+    assert first.observables["start_error_sq"](trace)[0, 0] == at("error_sq", 0)
+    spread = LINKS["acc_fcsg_m.lemma_d_3"][0]
+    assert spread.left(trace)[0, 0] == pytest.approx(np.mean([at("dispersion_sq", t) for t in range(STEPS)]))
+    assert spread.observables["update_sq"](trace)[0, 0] == pytest.approx(update)
+    one = LINKS["acc_fcsg_m.lemma_d_1"][0].also["printed"]["client_deviation_sq"](trace)[:, 0]
+    assert one.tolist() == [at("first_deviation_sq", t) for t in range(STEPS)]
     potential = LINKS["feddro.lemma_f_5"][0].left(trace)
     assert potential[2, 0] == rise("objective", 2) + rise("inner_error", 2) and len(potential) == STEPS
 
