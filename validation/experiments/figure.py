@@ -20,7 +20,7 @@ MOST_CURVES = 7
 """More grid points than this are drawn over their axis, not along the steps."""
 _UNITS = {
     "objective": "[f]",
-    "gradient_sq": "[f]^2/[x]^2",
+    "gradient_sq": "[f]^2 [x]^-2",
     "distance": "[x]",
     "consensus_error": "[x]^2",
     "bytes": "bytes",

@@ -1,0 +1,1040 @@
+"""The parts of runs and of the papers' experiments by their definitions: grids, tables, orderings, figures, splits, files and pages."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import fedco
+import numpy as np
+import pytest
+import torch
+from fedco.algorithms import FedDRO, LocalSGD, Messages, NotApplicable
+from fedco.errors import InputError
+from fedco.validation.experiments import (
+    bounds,
+    datasets,
+    figure,
+    figures,
+    keeping,
+    models,
+    orderings,
+    page,
+    reproduce,
+    run,
+    splits,
+    table,
+)
+from fedco.validation.experiments.figures import Figure, Made, Measured, Reproduced, Setup
+from fedco.validation.experiments.grid import Axis, as_axes, product, read_axis, read_setting, split_setting
+from fedco.validation.experiments.orderings import Control, Judged, Ordering, explain, judge, statistic
+from fedco.validation.experiments.plan import Plan
+from fedco.validation.experiments.table import RunTable, aligned, bands, mean_interval
+from scipy.stats import t as student
+
+# --- grids -----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "kind"),
+    [("3", 3, int), ("3.0", 3.0, float), ("1/2", 0.5, float), ("4/2", 2, int), ("1e2", 100.0, float), ("1E2", 100.0, float),
+     ("true", True, bool), ("false", False, bool), ("word_1", "word_1", str), (" 5 ", 5, int)],
+)  # fmt: skip
+def test_a_setting_is_a_number_a_truth_or_a_word(text: str, value: Any, kind: type) -> None:
+    assert read_setting("x", text) == value and type(read_setting("x", text)) is kind
+
+
+def test_names_and_values_of_settings() -> None:
+    assert split_setting(" problem.a_1 = 3=4 ") == ("problem.a_1", "3=4")
+    for wrong in ("a", "=3", "a=", "a= ", "1a=3", "other.a=3", "a b=3"):
+        with pytest.raises(InputError, match="wanted NAME=VALUE"):
+            split_setting(wrong)
+
+
+def test_a_range_has_its_ends_and_equal_steps() -> None:
+    assert read_axis("x=0:1:2").values == (0.0, 1.0) and read_axis("x=1:100:3log").values == pytest.approx((1, 10, 100))
+    assert (
+        read_axis("x=-1:1:5lin").values == (-1.0, -0.5, 0.0, 0.5, 1.0) and len(read_axis("x=0:1:1000").values) == 1000
+    )
+    for wrong in ("x=0:1:1001", "x=0:1:1", "x=1:1:3", "x=0:1:3log", "x=-1:1:3log", "x=0:1:3other"):
+        with pytest.raises(InputError, match="--grid x: wanted"):
+            read_axis(wrong)
+
+
+def test_every_combination_the_first_axis_slowest() -> None:
+    assert product([Axis("a", (1, 2)), Axis("b", ("x", "y"))]) == [
+        {"a": 1, "b": "x"}, {"a": 1, "b": "y"}, {"a": 2, "b": "x"}, {"a": 2, "b": "y"},
+    ]  # fmt: skip
+    assert product([]) == [{}] and as_axes(None) == () and as_axes(["a=1,2"]) == (Axis("a", (1, 2)),)
+    assert as_axes({"a": np.array([1.5, 2.5])})[0].values == (1.5, 2.5)
+    for wrong in ([Axis("a", (1,)), Axis("a", (2,))],):
+        with pytest.raises(InputError, match="a name occurs twice"):
+            product(wrong)
+    for values in ([], [1, 1]):
+        with pytest.raises(InputError, match="at least one value and no value twice"):
+            as_axes({"a": values})
+    with pytest.raises(InputError, match="wanted finite numbers"):
+        as_axes({"a": [math.inf]})
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------------------
+
+
+def tabled(**more: Any) -> RunTable:
+    made = {"axes": ("eta",), "points": {"eta": [0.5, 0.25]}, "seeds": (0, 1, 2), "times": (0, 8),
+            "values": {"objective": np.arange(12.0).reshape(2, 3, 2), "distance": np.full((2, 3, 2), np.nan)}}  # fmt: skip
+    return RunTable(**{**made, **more})
+
+
+def test_a_table_row_by_row() -> None:
+    rows = list(csv.reader(io.StringIO(tabled().csv())))
+    assert rows[0] == ["eta", "seed", "t", "objective", "distance"]
+    wanted = [[eta, str(s), str(t)] for eta in ("0.5", "0.25") for s in range(3) for t in (0, 8)]
+    assert [row[:3] for row in rows[1:]] == wanted
+    assert [row[3:] for row in rows[1:]] == [[f"{k}.0", ""] for k in range(12)]
+    assert tabled().final("objective").tolist() == [[1, 3, 5], [7, 9, 11]] and tabled().point(1) == {"eta": 0.25}
+    with pytest.raises(InputError, match=r"nothing: not measured in this run; wanted one of objective distance"):
+        tabled().final("nothing")
+
+
+def test_tables_are_joined_one_after_another() -> None:
+    other = tabled(points={"eta": [1.0, 2.0]}, values={"objective": -np.ones((2, 3, 2)), "bytes": np.ones((2, 3, 2))})
+    made = RunTable.joined([tabled(), other], ("eta",))
+    assert (
+        made.points == {"eta": [0.5, 0.25, 1.0, 2.0]}
+        and made.size == 4
+        and made.metrics == ("objective", "distance", "bytes")
+    )
+    assert made.values["objective"][2:].max() == -1 and made.values["objective"][1, 2, 1] == 11
+    assert np.isnan(made.values["bytes"][:2]).all() and (made.values["bytes"][2:] == 1).all()
+
+
+def test_the_interval_is_students() -> None:
+    values = np.array([1.0, 2.0, 4.0, 9.0])
+    half = student.ppf(0.975, 3) * math.sqrt(((values - 4) ** 2).sum() / 3 / 4)
+    assert mean_interval(values) == pytest.approx((4.0, 4.0 - half, 4.0 + half))
+    assert bands(np.stack([values, values + 1], axis=1))[1] == pytest.approx([4 - half, 5 - half])
+    assert bands(np.stack([values, values + 1], axis=1))[2] == pytest.approx([4 + half, 5 + half])
+    narrow = mean_interval(values, 0.5)
+    assert narrow[2] - 4 == pytest.approx(half * student.ppf(0.75, 3) / student.ppf(0.975, 3))
+    two = np.array([1.0, 3.0])
+    assert mean_interval(two)[1] == pytest.approx(2 - student.ppf(0.975, 1))
+    one = mean_interval(np.array([5.0]))
+    assert one[0] == 5 and math.isnan(one[1]) and math.isnan(one[2])
+    assert math.isnan(mean_interval(np.array([1.0, math.inf]))[1])
+    assert [part.tolist() for part in bands(np.array([[1.0, 2.0]]))] == [[1.0, 2.0]] * 3
+    assert bands(np.array([[1.0], [3.0]]))[0].tolist() == [2.0]
+
+
+def test_a_summary_in_columns() -> None:
+    made = table.summarise(tabled(values={"objective": np.array([[[0.0, 1.0]] * 3, [[0.0, 1.0], [0.0, 2.0], [0.0, 6.0]]]),
+                                          table.MEAN: np.full((2, 3, 2), np.nan)}))  # fmt: skip
+    half = student.ppf(0.975, 2) * math.sqrt(7 / 3)
+    assert str(made) == (
+        f"eta   objective\n0.5   1\n0.25  3 [{3 - half:.4g}, {3 + half:.4g}]\nat the end, mean over 3 seeds [95% t-interval]"
+    )
+    assert made.to_list()[0] == {
+        "point": {"eta": 0.5},
+        "metrics": {"objective": {"mean": 1.0, "low": 1.0, "high": 1.0}},
+    }
+    assert aligned([["a", "bb"], ["ccc", "d"]]) == "a    bb\nccc  d"
+    assert table._interval(None) == "-" and table._interval((12345.6, math.nan, math.nan)) == "1.235e+04"
+    assert table._short(0.123456789) == "0.12346" and table._short(7) == "7"
+
+
+def test_a_comparison_of_runs() -> None:
+    low = {"mean": 1.0, "low": None, "high": None}
+    rows = [
+        {"run": "one", "method": "m", "problem": "p", "T": 5, "seeds": 1, "settings": {"eta": 0.1, "tau": 2}, "metrics": {"a": low}},
+        {"run": "two", "method": "m", "problem": "p", "T": 50, "seeds": 2, "settings": {},
+         "metrics": {"b": {"mean": 2.0, "low": 1.0, "high": 3.0}}},
+    ]  # fmt: skip
+    assert table.comparison_text(rows).splitlines() == [
+        "run  method  problem  T   seeds  settings       a  b",
+        "one  m       p        5   1      eta=0.1 tau=2  1  -",
+        "two  m       p        50  2      -              -  2 [1, 3]",
+    ]
+
+
+# --- orderings -------------------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_compared_of_a_run() -> None:
+    values = np.stack([np.arange(20.0), -np.arange(20.0)])
+    assert statistic(values, "end", True).tolist() == [18.5, -18.5]  # the last tenth: two of twenty
+    assert (
+        statistic(values[:, :14], "end", True).tolist() == [13.0, -13.0]
+        and statistic(values[:, :3], "end", True)[0] == 2
+    )
+    assert statistic(values, "along", True).tolist() == [9.5, -9.5] and statistic(values, "least", True).tolist() == [
+        0,
+        -19,
+    ]
+    lost = np.array([[0.0, math.nan], [0.0, math.inf], [0.0, 1.0]])
+    assert statistic(lost, "end", True).tolist() == [-math.inf, -math.inf, 1] and statistic(
+        lost, "end", False
+    ).tolist() == [math.inf, math.inf, 1]
+
+
+def curves(gain: list[float]) -> dict[str, dict[str, np.ndarray]]:
+    """Two curves of one time each, by how much the first is larger."""
+    return {"a": {"m": np.array(gain)[:, None]}, "b": {"m": np.zeros((len(gain), 1))}}
+
+
+@pytest.mark.parametrize(
+    ("gain", "more", "outcome"),
+    [
+        ([1.0] * 6, {}, "same"),
+        ([1.0] * 5, {}, "not distinguishable"),  # 2 / 2^5 is above 0.05
+        ([-1.0] * 6, {}, "opposite"),
+        ([1.0] * 6, {"larger": False}, "opposite"),
+        ([-1.0] * 6, {"larger": False}, "same"),
+        ([1.0, 1.0, 0.0], {"exact": True}, "same"),
+        ([1.0, -1e-9], {"exact": True}, "opposite"),
+        ([0.5] * 6, {"alike": True, "margin": 0.5}, "same"),
+        ([0.6] * 6, {"alike": True, "margin": 0.5}, "different"),
+        ([-0.6] * 6, {"alike": True, "margin": 0.5}, "different"),
+        ([-0.5] * 6, {"alike": True, "margin": 0.5}, "same"),
+        ([0.6] * 5, {"alike": True, "margin": 0.5}, "not distinguishable"),
+        ([0.1, 0.1, 0.1, 0.1, 0.1, 1.0], {"alike": True, "margin": 0.5}, "not distinguishable"),
+    ],
+)
+def test_an_ordering_is_judged(gain: list[float], more: dict[str, Any], outcome: str) -> None:
+    found = judge(Ordering("a", "b", "m", **more), curves(gain))
+    sign = 1 if more.get("larger", True) else -1
+    assert (
+        found.outcome == outcome
+        and found.seeds == len(gain)
+        and found.difference[0] == pytest.approx(sign * np.mean(gain))
+    )
+    assert found.p == (0.0 if more.get("exact") else 2 / 2 ** len(gain))
+
+
+def test_an_ordering_in_words() -> None:
+    said = {
+        (): "a above b in m at the end", (("larger", False),): "a below b in m at the end",
+        (("when", "along"),): "a above b in m along the run",
+        (("when", "least"), ("larger", False)): "a below b in m at its smallest", (("exact", True),): "a not below b in m at the end",
+        (("exact", True), ("larger", False)): "a not above b in m at the end", (("alike", True),
+        ("margin", 0.25)): "a and b within 0.25 in m at the end",
+    }  # fmt: skip
+    assert {Ordering("a", "b", "m", **dict(more)).text: text for more, text in said.items()} == {
+        text: text for text in said.values()
+    }
+
+
+def test_a_verdict_in_words_and_why_it_differs() -> None:
+    wanted = Ordering("a", "b", "m")
+    held = Judged(wanted, "same", (1.0, 0.5, 2.0), 0.03125, 6)
+    assert (
+        str(held) == "same: a above b in m at the end (advantage 1 [0.5, 2], sign test p = 0.031, 6 seeds)"
+        and held.why == ""
+    )
+    assert str(Judged(Ordering("a", "b", "m", exact=True), "same", (1.0, 0.5, 2.0), 0, 1)).endswith(
+        "(advantage 1, nothing is random)"
+    )
+    lost = Judged(wanted, "opposite", (-1.0, -2.0, -0.5), 0.03125, 6)
+    assert lost.why == "not explained: no control was run" and str(lost).endswith(
+        "\n      not explained: no control was run"
+    )
+    other = Judged(Ordering("c", "d", "m"), "not distinguishable", (0.0, -1.0, 1.0), 1.0, 12)
+    both = Judged(wanted, "opposite", (-1, -2, -0.5), 0.03, 6, (("longer", other), ("more seeds", held)))
+    assert (
+        both.explained
+        and not lost.explained
+        and not Judged(wanted, "opposite", (-1, -2, -0.5), 0.03, 6, (("x", other),)).explained
+    )
+    seen = "c above d in m at the end: this cannot be told (advantage 0 [-1, 1], p = 1)"
+    assert both.why == (
+        f"explained by a control: more seeds, it is so (advantage 1 [0.5, 2], p = 0.031); tried too, without showing it: longer, {seen}"
+    )
+    assert (
+        Judged(wanted, "opposite", (-1, -2, -0.5), 0.03, 6, (("longer", other),)).why
+        == f"not explained; tried: longer, {seen}"
+    )
+    assert Judged(wanted, "same", (1, 0, 2), 0.03, 6, (("longer", other),)).why == ""
+    assert lost.said(wanted).startswith("the opposite holds") and Judged(wanted, "different", (1, 0, 2), 0.5, 6).said(
+        wanted
+    ).startswith("it is not so")
+    told = both.to_dict()
+    assert told["advantage"] == {"mean": -1, "low": -2, "high": -0.5} and [c["change"] for c in told["controls"]] == [
+        "longer",
+        "more seeds",
+    ]
+    assert "why" not in told["controls"][0] and told["controls"][1]["outcome"] == "same"
+
+
+def test_controls_run_only_where_the_ordering_is_not_the_papers() -> None:
+    asked: list[Any] = []
+    ordering = Ordering("a", "b", "m", controls=(Control("more", Ordering("b", "a", "m"), len),))
+
+    def measured(measure: Any) -> Any:
+        asked.append(measure)
+        return curves([-1.0] * 6)
+
+    assert explain(judge(ordering, curves([1.0] * 6)), measured).tried == () and asked == []
+    found = explain(judge(ordering, curves([-1.0] * 6)), measured)
+    assert (
+        asked == [len]
+        and [(change, one.outcome) for change, one in found.tried] == [("more", "same")]
+        and found.explained
+    )
+
+
+def test_a_run_that_is_lost_has_no_interval() -> None:
+    assert orderings.bootstrap(np.array([1.0, math.inf])) == (math.inf, -math.inf, math.inf)
+    assert orderings.bootstrap(np.array([-math.inf, 5.0])) == (-math.inf, -math.inf, math.inf)
+    assert math.isnan(orderings.bootstrap(np.array([-math.inf, math.inf]))[0])
+    assert orderings.sign_test(np.zeros(3)) == 1.0
+    both = {"a": {"m": np.full((6, 1), math.nan)}, "b": {"m": np.full((6, 1), math.nan)}}
+    assert judge(Ordering("a", "b", "m"), both).difference[0] == 0.0
+
+
+# --- figures ---------------------------------------------------------------------------------------------------------------------
+
+
+def declared(**more: Any) -> Figure:
+    return Figure(
+        **{
+            "name": "figure_1",
+            "title": "about it",
+            "standing": "exact",
+            "shows": "one above",
+            "measure": lambda setup: made(),
+            **more,
+        }
+    )
+
+
+def made(*, seeds: int = 3) -> Made:
+    values = {"m": np.arange(2.0 * seeds).reshape(seeds, 2), "accuracy": np.full((seeds, 2), 0.5)}
+    other = {"m": np.array([[1.0, math.nan]] * seeds)}
+    return Made((Measured("left", "one", (0, 5), values, "rounds"), Measured("", "two", (0, 7), other, "rounds")))
+
+
+def test_why_a_figure_cannot_be_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = tmp_path / "held"
+    monkeypatch.setitem(datasets.HOLDS, "images", lambda folder: folder == held)
+    needs = {"standing": "needs data"}
+    assert declared(measure=None).missing(held) == "nothing to run"
+    assert [declared().missing(data) for data in (None, held)] == ["", ""] and declared(
+        source="generated", **needs
+    ).missing(None) == ""
+    assert (
+        declared().missing(tmp_path) == f"{tmp_path} has no images files"
+        and declared(source="generated").missing(tmp_path) == ""
+    )
+    assert declared(**needs).missing(None) == "needs images files: --data DIR" and declared(**needs).missing(held) == ""
+    for wrong in ({"standing": "other"}, {"standing": "substitute"}, {"source": "other"}):
+        with pytest.raises(ValueError, match="figure_1"):
+            declared(**wrong)
+    assert declared(standing="substitute", differences=("small",)).standing == "substitute"
+    with pytest.raises(InputError, match=r"k/figure_1: nothing to run; nothing is measured in it; one above"):
+        figures.reproduce("k", declared(measure=None, standing="theory"), Setup())
+
+
+def reproduced(*outcomes: str, explained: int = 0, **more: Any) -> Reproduced:
+    ordering, good = Ordering("a", "b", "m"), Judged(Ordering("a", "b", "m"), "same", (1, 0, 2), 0.5, 6)
+    judged = []
+    for outcome in outcomes:
+        tried = (("x", good),) if outcome != "same" and explained > 0 else ()
+        explained -= outcome != "same"
+        judged.append(Judged(ordering, outcome, (1, 0, 2), 0.5, 6, tried))
+    given = {"figure": declared(), "made": made(), "setup": Setup(seeds=3), "seconds": 1.26, "cpu_seconds": 2.34}
+    return Reproduced("key", judged=tuple(judged), **{**given, **more})
+
+
+def test_the_verdict_on_a_figure() -> None:
+    assert reproduced().verdict == "no ordering is claimed"
+    assert reproduced("same", "same").verdict == "same ordering as the paper's in all 2 comparisons"
+    lost = ("same", "opposite", "different", "opposite")
+    assert (
+        reproduced(*lost).verdict
+        == "same as the paper's in 1 of 4 comparisons, 2 opposite, 1 different; a control explains 0 of these 3"
+    )
+    assert reproduced(*lost, explained=2).verdict.endswith("a control explains 2 of these 3")
+    assert reproduced(*lost, explained=3).verdict.endswith("a control explains all of these")
+    told = reproduced("same").to_dict()
+    assert (told["figure"], told["seeds"], told["seconds"], told["cpu_seconds"], told["full"]) == (
+        "key/figure_1",
+        3,
+        1.3,
+        2.3,
+        False,
+    )
+    assert str(reproduced("same", figure=declared(differences=("smaller",)))).splitlines() == [
+        "key/figure_1: about it (exact)",
+        "  compared with the paper: smaller",
+        "  the paper's figure shows: one above",
+        "  ours: same ordering as the paper's in all 1 comparisons",
+        "    same: a above b in m at the end (advantage 1 [0, 2], sign test p = 0.5, 6 seeds)",
+    ]
+
+
+class Drawn:
+    """What would be drawn: the panels with their curves, and the numbers behind each."""
+
+    def __init__(self, panels: Any, *, title: str) -> None:
+        self.panels, self.title, self.data = panels, title, dict[str, list[float]]()
+        for each in panels:
+            prefix = f"{each.title}: " if each.title else ""
+            for curve in each.curves:
+                for part in ("x", "y", "lower", "upper"):
+                    self.data[f"{prefix}{curve.name}: {part}"] = list(getattr(curve, part) or ())
+
+
+@pytest.fixture
+def drawn_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "panel_plot", Drawn)
+    monkeypatch.setattr(figure, "panel_plot", Drawn)
+
+
+def test_a_figure_of_every_panel_and_metric(drawn_only: None) -> None:
+    drawn = reproduced().plot()
+    assert drawn.title == "key/figure_1: about it (exact; mean over 3 seeds, bands are 95% t-intervals)"
+    assert [each.title for each in drawn.panels] == ["left: m", "left: accuracy", "m"]
+    half = student.ppf(0.975, 2) * 2 / math.sqrt(3)
+    assert drawn.data["left: m: one: y"] == [2.0, 3.0] and drawn.data["left: m: one: upper"] == pytest.approx(
+        [2 + half, 3 + half]
+    )
+    assert drawn.data["left: m: one: x"] == [0, 5] and {str(each.x_axis) for each in drawn.panels} == {"rounds"}
+    assert reproduced(made=made(seeds=1)).plot().title.endswith("(exact; one run)")
+    assert len(reproduced(figure=declared(metrics=("accuracy",)), made=Made(made().curves[:1])).plot().panels) == 1
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "log"),
+    [("m", (1.0, 10.0), False), ("m", (1.0, 10.5), True), ("m", (0.0, 50.0), False), ("accuracy", (0.01, 0.9), False),
+     ("average_precision", (0.01, 0.9), False), ("m", (math.nan, math.nan), False), ("m", (math.nan, 3.0), False)],
+)  # fmt: skip
+def test_an_axis_is_logarithmic_over_more_than_a_decade(metric: str, values: tuple, log: bool) -> None:
+    assert figures._panel("", metric, [Measured("", "a", (0, 1), {metric: np.array([values])})]).y_log == log
+    curve = figure.Curve("a", [0, 1], list(values))
+    assert figure._is_log(metric, [curve]) == log
+
+
+def test_a_curve_is_recorded_every_so_many_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+
+    def fake(method: Any, problem: Any, **more: Any) -> Any:
+        asked.update(more, method=method)
+        return SimpleNamespace(
+            table=tabled(axes=(), points={}, times=(0, 20), values={"objective": np.arange(12.0).reshape(2, 3, 2)})
+        )
+
+    monkeypatch.setattr(figures, "run", fake)
+    said: list[str] = []
+    setup = Setup(seeds=3, say=said.append, kept=Path("k"), hours=2.0)
+    found = figures.curve(setup, "one", "m", "p", 1000, ("objective",), panel="left", period=10)
+    assert (asked["every"], asked["T"], asked["seeds"], asked["checkpoints"], asked["hours"]) == (
+        20,
+        1000,
+        3,
+        Path("k"),
+        2.0,
+    )
+    assert (found.times, found.over, found.key, said) == (
+        [0.0, 2.0],
+        "communication rounds",
+        "left, one",
+        ["left one: 1000 steps"],
+    )
+    assert found.values["objective"].tolist() == [[0, 1], [2, 3], [4, 5]]
+    alone = figures.curve(setup, "one", "m", "p", 30, ("objective",))
+    assert (asked["every"], alone.over, alone.times, alone.key) == (1, "steps", [0, 20], "one")
+    figures.curve(setup, "one", "m", "p", 90, ("objective",), period=20, records=2)
+    assert asked["every"] == 40
+
+
+def test_the_best_grid_point_by_the_end_of_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the mean of the last three kept values; what diverged is never best."""
+    values = np.zeros((3, 2, 5))
+    values[0, :, -3:], values[1, :, -3:], values[2] = 2.0, 1.0, math.nan
+    values[0, :, 0], values[1, :, 0] = -99.0, 99.0
+    asked: dict[str, Any] = {}
+
+    def fake(owner: Any, problem: Any, **more: Any) -> Any:
+        asked.update(more)
+        return SimpleNamespace(table=tabled(points={"eta": [0.5, 0.25, 1.0]}, values={"m": values}))
+
+    monkeypatch.setattr(figures, "run", fake)
+    for larger, eta in ((True, 0.5), (False, 0.25)):
+        method, best = figures.tuned(
+            Setup(), LocalSGD, {"tau": 2}, {"eta": [0.5, 0.25, 1.0]}, "p", 100, "m", larger=larger
+        )
+        assert best == {"eta": eta} and method.hyperparameters() == LocalSGD(eta=eta, tau=2).hyperparameters()
+    assert asked["every"] == 5 and asked["seeds"] < Setup().seeds and asked["root_seed"] != 0
+    figures.tuned(Setup(), LocalSGD, {"tau": 2}, {"eta": [0.5, 0.25, 1.0]}, "p", 10, "m", larger=True)
+    assert asked["every"] == 1
+    assert (Setup().size(1, 2), Setup(full=True).size(1, 2)) == (1, 2)
+    assert (figures.with_seeds(Setup(seeds=9), 7).seeds, figures.with_seeds(Setup(seeds=5), 7).seeds) == (7, 5)
+
+
+def test_a_control_runs_once_and_on_twice_the_seeds() -> None:
+    runs: list[int] = []
+
+    def measure(setup: Setup) -> Made:
+        runs.append(setup.seeds)
+        return Made((Measured("", "a", (0,), {"m": np.zeros((6, 1))}), Measured("", "b", (0,), {"m": np.ones((6, 1))})))
+
+    def control(setup: Setup) -> Made:
+        return measure(setup)
+
+    tried = (Control("other", Ordering("b", "a", "m"), control), Control("the same", Ordering("a", "b", "m"), measure))
+    found = figures.reproduce(
+        "k", declared(measure=measure, orderings=(Ordering("a", "b", "m", controls=tried),) * 2), Setup(seeds=6)
+    )
+    assert (
+        runs == [6, 12]
+        and [one.outcome for one in found.judged] == ["opposite"] * 2
+        and all(one.explained for one in found.judged)
+    )
+    assert 0 <= found.seconds < 60 and 0 <= found.cpu_seconds < 60
+
+
+# --- the figure of a run ---------------------------------------------------------------------------------------------------------
+
+
+def done(metric: str, points: int, *, bounds: tuple = (), seeds: int = 2, **more: Any) -> Any:
+    axis = {"eta": [10.0**-k for k in range(points)], **more}
+    values = {metric: 1.0 + np.arange(points * seeds * 2.0).reshape(points, seeds, 2)}
+    if metric == "gradient_sq":
+        values[table.MEAN] = values[metric] / 2
+    made = RunTable(tuple(axis), axis, tuple(range(seeds)), (0, 4), values)
+    return SimpleNamespace(table=made, description={"method": "m", "problem": "p"}, bounds=bounds)
+
+
+def test_a_run_is_drawn_along_its_steps_and_a_long_grid_over_its_axis(drawn_only: None) -> None:
+    few = figure.run_figure(done("objective", 7), "objective")
+    assert few.data["eta=0.1: x"] == [0, 4] and len(few.panels[0].curves) == 7
+    assert few.title == "m on p; bands are 95% t-intervals of the mean over 2 seeds"
+    many = figure.run_figure(done("objective", 8), "objective")
+    assert many.data["objective at the end: x"] == [10.0**-k for k in range(8)] and many.data[
+        "objective at the end: y"
+    ] == [3.0 + 4 * k for k in range(8)]
+    assert many.panels[0].x_log and many.panels[0].y_log
+    assert figure.run_figure(done("objective", 1, seeds=1), "objective").title == "m on p"
+    words = figure.run_figure(done("objective", 8, eta=list("abcdefgh")), "objective")
+    assert len(words.panels[0].curves) == 7 and "eta=a: y" in words.data and "eta=h: y" in words.data
+    two = done("objective", 8, tau=[1] * 8)
+    assert "eta=1, tau=1: y" in figure.run_figure(two, "objective").data
+    one = figure.run_figure(done("objective", 8, seeds=1), "objective").data
+    assert one["objective at the end: lower"] == one["objective at the end: y"] == one["objective at the end: upper"]
+    with pytest.raises(InputError, match=r"bytes: not measured in this run; wanted one of objective"):
+        figure.run_figure(done("objective", 1), "bytes")
+
+
+def test_bounds_stand_beside_the_mean_of_the_squared_gradient(drawn_only: None) -> None:
+    bound = [
+        {"statement": f"t{s}", "point": {"eta": 10.0**-k}, "T": [2, 4], "values": [9.0, 7.0 + k]}
+        for k in range(8)
+        for s in (1, 2)
+    ]
+    few = figure.run_figure(done("gradient_sq", 2, bounds=tuple(bound[:4])), "gradient_sq").data
+    assert few["its mean over the steps, eta=0.1: y"] == [3.0, 3.5] and few["bound of the mean, t2 eta=0.1: y"] == [
+        9.0,
+        8.0,
+    ]
+    assert few["bound of the mean, t1 eta=1: x"] == [2, 4] and "bound of the mean, t1 eta=0.01: x" not in few
+    many = figure.run_figure(done("gradient_sq", 8, bounds=tuple(bound)), "gradient_sq").data
+    assert many["bound of the mean, t1: y"] == [7.0 + k for k in range(8)] and many["bound of the mean, t2: x"] == [
+        10.0**-k for k in range(8)
+    ]
+    assert many["its mean over the steps: y"] == [1.5 + 2 * k for k in range(8)]
+    nothing = done("gradient_sq", 2)
+    nothing.table.values[table.MEAN][0] = np.nan
+    drawn = figure.run_figure(nothing, "gradient_sq").data
+    assert "its mean over the steps, eta=0.1: y" in drawn and "its mean over the steps, eta=1: y" not in drawn
+    bare = done("gradient_sq", 1, eta=[0.5])
+    bare.table = RunTable((), {}, bare.table.seeds, bare.table.times, bare.table.values)
+    assert {"gradient_sq: y", "its mean over the steps: y"} <= set(figure.run_figure(bare, "gradient_sq").data)
+
+
+@pytest.mark.parametrize(("values", "log"), [((1.0, 20.0), False), ((1.0, 21.0), True), ((0.0, 21.0), False)])
+def test_the_axis_of_a_grid_is_logarithmic_over_a_wide_range(values: tuple[float, float], log: bool) -> None:
+    grid = [values[0] + (values[1] - values[0]) * k / 7 for k in range(8)]
+    assert figure._over_axis(done("objective", 8, eta=grid), "objective").x_log == log
+
+
+def test_a_few_of_many_grid_points_are_drawn() -> None:
+    assert (
+        figure._chosen(7) == list(range(7))
+        and figure._chosen(8) == [0, 1, 2, 4, 5, 6, 7]
+        and figure._chosen(61) == list(range(0, 61, 10))
+    )
+    assert figure._named({"eta": 0.123456, "I": 4, "case": "I"}) == "eta=0.1235, I=4, case=I"
+    assert str(figure._axis("gradient_sq")) == r"gradient sq  ($[f]^{2}\,[x]^{-2}$)"
+    assert figure._axis("bytes").label == "bytes"
+    for shown in ("messages", "bytes", "test_accuracy", "average_precision"):
+        assert not figure._is_log(shown, [figure.Curve("a", [0, 1], [1.0, 100.0])])
+
+
+# --- what is run -----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_grid_is_cut_into_groups_that_step_together() -> None:
+    axes = (Axis("tau", (2, 3)), Axis("eta", (0.1, 0.2)), Axis("problem.dim", (2, 4)))
+    groups = Plan("local_sgd", "federated_noisy", {"b": 2}, axes).groups()
+    assert [(g.method.tau, g.problem.dim, g.method.b) for g in groups] == [(2, 2, 2), (2, 4, 2), (3, 2, 2), (3, 4, 2)]
+    assert all(g.method.eta.tolist() == [0.1, 0.2] for g in groups)
+    assert groups[1].points == ({"tau": 2, "problem.dim": 4, "eta": 0.1}, {"tau": 2, "problem.dim": 4, "eta": 0.2})
+    fixed = Plan(LocalSGD(eta=0.5, tau=3), "federated_noisy", {}, (Axis("tau", (1, 2)),)).groups()
+    assert [(g.method.eta, g.method.tau) for g in fixed] == [(0.5, 1), (0.5, 2)]
+    whole = Plan(LocalSGD, fedco.problem("federated_noisy"), {"eta": 1, "tau": 2}).groups()[0].method
+    assert type(whole.eta) is float and type(whole.tau) is int
+    assert Plan("fcsg", "federated_noisy", {}).owner.name == "fcsg"
+
+
+@pytest.mark.parametrize(
+    ("method", "problem", "settings", "axes", "why"),
+    [
+        ("local_sgd", "federated_noisy", {"eta": 1}, (), "local_sgd: wanted values of tau; give --set tau=… or --grid tau=…"),
+        ("local_sgd", "federated_noisy", {"eta": 1, "tau": 1, "x": 2}, (), "x: neither a hyperparameter of local_sgd nor a parameter"),
+        ("local_sgd", "federated_noisy", {"eta": 1, "tau": 1}, (Axis("eta", (1,)),), "eta: both set and in the grid"),
+        ("local_sgd", fedco.problem("federated_noisy"), {"eta": 1, "tau": 1, "problem.dim": 3}, (), "problem.dim: neither"),
+        ("local_sgd", "federated_noisy", {"eta": 1, "tau": 1, "name": 3}, (), "name: neither"),
+        ("feddro", "federated_noisy", {"eta": 1, "beta": 1, "I": 1}, (), "not defined on problem kind"),
+        ("local_sgd", "federated_noisy", {"eta": 1, "tau": 0}, (), "tau"),
+    ],
+)  # fmt: skip
+def test_a_plan_that_cannot_be_is_refused(method: Any, problem: Any, settings: dict, axes: tuple, why: str) -> None:
+    with pytest.raises((InputError, NotApplicable), match=why):
+        Plan(method, problem, settings, axes).groups()
+
+
+def test_what_a_client_has_sent() -> None:
+    class Told:
+        def messages(self, problem: Any, t: int) -> Messages:
+            assert t > 0
+            return Messages(t // 2, 3 * (t // 2), {4: 5, 6: -1}.get(t, 0))
+
+    sent = run._sent(Told(), None, [0, 2, 4, 6])  # type: ignore[arg-type]
+    assert sent["messages"].tolist() == [0, 1, 2, 3] and sent["bytes"].tolist() == [0, 8 * 3, 8 * (6 + 5), 8 * 9]
+
+
+@pytest.mark.parametrize(("every", "after"), [(1, False), (1, True), (2, False), (2, True)])
+def test_the_mean_of_a_statement_is_over_its_steps(every: int, after: bool) -> None:
+    """Of values 1, 2, 4, ... at t = 0, 1, 2, ..., from their sum before each time; a mean to T for rounds is known at their ends."""
+    times, lanes = list(range(6)), 2 * 3
+    each = torch.tensor([2.0**t if t % every == 0 else 0.0 for t in range(7)], dtype=torch.float64)
+    sums = torch.stack([each[:t].sum().expand(lanes) for t in times])
+    values = torch.stack([each[t].expand(lanes) for t in times])
+    result = SimpleNamespace(
+        seeds=[0, 1, 2],
+        times=torch.tensor(times),
+        sums={f"statistic {every}": sums},
+        values={f"statistic {every}": values},
+    )
+    found = run._running(result, SimpleNamespace(every=every, after=after), 1)  # type: ignore[arg-type]
+    assert found.shape == (3, 6) and np.isnan(found[:, 0]).all()
+    for t in times[1:]:
+        steps = [s for s in range(1 if after else 0, t + 1 if after else t) if s % every == 0]
+        if after and t % every:
+            assert math.isnan(found[1, t])
+        else:
+            assert found[1, t] == pytest.approx(sum(2.0**s for s in steps) / len(steps))
+
+
+def test_the_statistic_of_rounds_is_nothing_between_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run.known, "gradient_norm_squared", lambda problem, state, t: torch.full((4,), float(t)))
+    state = SimpleNamespace(x=torch.ones(4, 2, 3))
+    assert [run._statistic(3)(None, state, t).tolist() for t in (0, 1, 3)] == [[0.0] * 4, [0.0] * 4, [3.0] * 4]
+
+
+def test_a_bound_is_drawn_at_a_few_times_at_which_it_holds() -> None:
+    class Held:
+        name, status = "t (printed)", "open"
+
+        def __init__(self, found: Any) -> None:
+            self.at = found
+
+    group = SimpleNamespace(points=({"eta": 0.5},))
+    result = SimpleNamespace(times=torch.arange(0, 101, 2))
+
+    def drawn(found: Any) -> list[dict[str, Any]]:
+        return list(run._drawn(group, {0: [Held(found)]}, result))  # type: ignore[arg-type]
+
+    (whole,) = drawn(lambda t: (1 / t, True))
+    assert (
+        len(whole["T"]) == 25
+        and whole["T"][0] == 2
+        and whole["T"][-1] == 100
+        and whole["values"] == [1 / t for t in whole["T"]]
+    )
+    assert (whole["statement"], whole["status"], whole["point"]) == ("t (printed)", "open", {"eta": 0.5})
+    (late,) = drawn(lambda t: (1 / t, t > 50))
+    assert min(late["T"]) > 50
+    assert drawn(lambda t: (1 / t, t < 100)) == drawn(lambda t: None) == drawn(lambda t: (math.inf, True)) == []
+
+
+def test_what_a_run_refuses() -> None:
+    for wrong in ({"T": 0}, {"T": 1, "seeds": 0}, {"T": 1, "every": -1}, {"T": 1, "format": "xls"}):
+        with pytest.raises(InputError, match="wanted"):
+            run.run("local_sgd", "federated_noisy", **wrong)
+    with pytest.raises(InputError, match="a name is set twice in a b a"):
+        run._settings(["a=1", "b=2", "a=3"])
+    assert run._settings(None) == {} and run._settings({"a": 1}) == {"a": 1} and run._settings(["a=1"]) == {"a": 1}
+    problem = fedco.problem("federated_noisy")
+    assert run._checked(["bytes", "objective", "bytes"], problem) == ("bytes", "objective")
+    for name, why in (("accuracy", "is not offered by"), ("accurate", "is no metric")):
+        with pytest.raises(InputError, match=why):
+            run._checked([name], problem)
+
+
+def test_a_short_run_keeps_every_step_and_a_long_one_about_a_hundred(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = dict(settings={"eta": 0.1, "tau": 1}, seeds=1)
+    assert run.run("local_sgd", "federated_noisy", T=7, **options).table.times == tuple(range(8))
+    found = run.run("local_sgd", "federated_noisy", T=250, **options)
+    assert found.table.times[:3] == (0, 2, 4) and found.description["every"] == 2 and found.out is None
+    assert str(found).startswith("objective") and "written to" not in str(found)
+    bound = {"statement": "t", "point": {}, "T": [3, 9], "values": [2.0, 1.23456]}
+    said = str(run.RunResult(found.table, found.summary, (bound,), found.description, Path("x")))
+    assert said.splitlines()[-2:] == ["bound t at {}: 1.235 at T=9", "written to x"]
+
+
+# --- bounds of a run -------------------------------------------------------------------------------------------------------------
+
+
+def test_methods_are_the_same_up_to_rounding() -> None:
+    problem = SimpleNamespace(clients=5)
+    one = LocalSGD(eta=0.1, tau=2)
+    assert bounds._same(one, LocalSGD(eta=0.1 * (1 + 5e-13), tau=2), problem)
+    assert not bounds._same(one, LocalSGD(eta=0.1 * (1 + 5e-12), tau=2), problem)
+    assert not bounds._same(one, LocalSGD(eta=0.1, tau=3), problem) and not bounds._same(
+        one, FedDRO(eta=0.1, beta=0.1, I=2), problem
+    )
+    assert (
+        not bounds._equal(None, 0.5)
+        and not bounds._equal(0.5, None)
+        and bounds._equal(None, None)
+        and bounds._equal(0.0, 0.0)
+    )
+    assert bounds._equal(-2.0, -2.0) and not bounds._equal(-2.0, 2.0)
+
+
+def test_the_name_of_a_statement_says_what_it_is_worth() -> None:
+    def named(status: str) -> str:
+        return bounds.Match(
+            SimpleNamespace(id="t"), "printed", None, SimpleNamespace(average="after"), {}, 1, status
+        ).name  # type: ignore[arg-type]
+
+    assert [named(s) for s in ("refuted", "composed", "open")] == [
+        "t (printed, REFUTED)",
+        "t (printed, composed, no promise)",
+        "t (printed)",
+    ]
+
+
+# --- models, splits and files ----------------------------------------------------------------------------------------------------
+
+
+def test_models_are_what_they_say() -> None:
+    linear = models.softmax_regression(4, 3)
+    assert [tuple(p.shape) for p in linear.parameters()] == [(3, 4), (3,)] and all(
+        (p == 0).all() and p.dtype == torch.float64 for p in linear.parameters()
+    )
+    net = models.network((4, 7, 3), torch.nn.Tanh)
+    assert [type(part).__name__ for part in net] == ["Linear", "Tanh", "Linear"] and net[2].weight.shape == (3, 7)
+    same, other = models.network((4, 7, 3), seed=0), models.network((4, 7, 3), seed=1)
+    assert torch.equal(net[0].weight, same[0].weight) and not torch.equal(net[0].weight, other[0].weight)
+    state = torch.random.get_rng_state()
+    models.network((2, 2))
+    assert torch.equal(state, torch.random.get_rng_state())
+    small = models.convolutional((1, 6, 6), 5, filters=4, layers=3, groups=2)
+    kinds = [type(part).__name__ for part in small]
+    one = ["Conv2d", "GroupNorm", "ReLU", "MaxPool2d"]
+    assert kinds == ["Unflatten", *one, *one, "Conv2d", "GroupNorm", "ReLU", "Flatten", "Linear"]  # sides 6, 3, 1
+    assert small(torch.zeros(2, 36, dtype=torch.float64)).shape == (2, 5) and small[-1].in_features == 4
+    assert "GroupNorm" not in [type(part).__name__ for part in models.convolutional((1, 4, 4), 5, filters=4, layers=1)]
+
+
+def test_a_residual_network_has_twenty_layers() -> None:
+    net = models.residual((3, 8, 8), 10)
+    layers = [m for m in net.modules() if isinstance(m, (torch.nn.Conv2d, torch.nn.Linear))]
+    assert len(layers) == 20 and net(torch.zeros(1, 192, dtype=torch.float64)).shape == (1, 10)
+    assert [m.stride[0] for m in layers[:-1]].count(2) == 2 and layers[-1].in_features == 64
+    block = models._Block(8, 16).double()
+    x = torch.randn(1, 8, 4, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    for norm in block.norms:
+        torch.nn.init.zeros_(norm.weight)
+    out = block(x)
+    assert torch.equal(out[:, :8], torch.relu(x[..., ::2, ::2])) and (out[:, 8:] == 0).all()  # what goes past
+
+
+def test_whole_shares_sum_to_the_size() -> None:
+    assert splits._whole(torch.tensor([0.5, 0.3, 0.2]), 7) == [4, 2, 1] and splits._whole(
+        torch.tensor([2.0, 2.0]), 4
+    ) == [2, 2]
+    assert splits._whole(torch.tensor([0.26, 0.25, 0.49]), 10) == [3, 2, 5]
+
+
+def test_examples_are_dealt_out() -> None:
+    labels, inputs = torch.arange(100) % 4, torch.arange(100.0)
+    parts = splits.of_sizes(inputs, labels, [60, 40])
+    assert sorted(torch.cat([x for x, _ in parts]).tolist()) == list(range(100)) and [len(x) for x, _ in parts] == [
+        60,
+        40,
+    ]
+    with pytest.raises(ValueError, match="at most 100 examples in all, got 101"):
+        splits.of_sizes(inputs, labels, [60, 41])
+    assert [len(x) for x, _ in splits.equally(inputs, labels, 3)] == [33, 33, 33]
+    for client, (_, own) in enumerate(splits.dominant(inputs, labels, 6, 0.7, 20)):
+        assert torch.bincount(own, minlength=4).tolist() == [14 if c == client % 4 else 2 for c in range(4)]
+    rich = splits.dominant(inputs, labels, 1, 1.0, 50)[0][0]
+    assert len(set(rich.tolist())) == 25 and torch.equal(
+        rich[:25], rich[25:]
+    )  # a class of 25, used once and then again
+    kept = splits.thinned(labels, [1, 2], 3)
+    assert kept.tolist() == sorted([*range(0, 100, 4), *range(3, 100, 4), 89, 93, 97, 90, 94, 98])
+    assert torch.bincount(labels[splits.thinned(labels, [0], 0.2)]).tolist() == [5, 25, 25, 25]
+    assert torch.bincount(labels[splits.thinned(labels, [0], 1e-9)])[0] == 1
+
+
+def test_client_shares_of_a_dirichlet_law() -> None:
+    labels, inputs = torch.arange(300) % 3, torch.arange(300.0)
+    examples = datasets.Examples("x", inputs, labels, inputs, labels)
+    flat, uneven = (splits.dirichlet(examples, 4, alpha, 30, seed=1) for alpha in (1e6, 1e-2))
+    for own_inputs, own in flat:
+        assert torch.bincount(own).tolist() == [10, 10, 10] and len(set(own_inputs.tolist())) == 30
+        assert torch.equal(own_inputs.long() % 3, own) and own.tolist() != sorted(own.tolist())
+    assert all(torch.bincount(own).max() == 30 for _, own in uneven)
+    again = splits.dirichlet(examples, 4, 1e6, 30, seed=1)
+    assert all(torch.equal(a[0], b[0]) for a, b in zip(flat, again, strict=True))
+
+
+def idx(shape: tuple[int, ...], values: bytes, head: bytes = b"\0\0\x08") -> bytes:
+    return head + bytes([len(shape)]) + b"".join(size.to_bytes(4, "big") for size in shape) + values
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (b"", "wanted an idx file"), (b"\0\0\x08", "wanted an idx file"), (b"\0\0\x08\0", "wanted an idx file"),
+        (idx((1,) * 5, b"\1"), "wanted an idx file"), (idx((2,), b"\1\2", b"\0\0\x09"), "wanted an idx file"),
+        (idx((2,), b"\1\2")[:7], "wanted an idx file"), (idx((2,), b"\1"), r"wanted \(2,\) bytes after its head, got 1"),
+        (idx((2,), b"\1\2\3"), "got 3"),
+    ],
+)  # fmt: skip
+def test_an_idx_file_is_what_it_says(raw: bytes, why: str, tmp_path: Path) -> None:
+    (tmp_path / "name").write_bytes(raw)
+    with pytest.raises(InputError, match=why):
+        datasets._idx(tmp_path, "name")
+
+
+def test_idx_files_of_one_and_of_four_axes(tmp_path: Path) -> None:
+    (tmp_path / "one").write_bytes(idx((3,), b"\1\2\3"))
+    (tmp_path / "four.gz").write_bytes(gzip.compress(idx((1, 2, 1, 2), b"\1\2\3\4")))
+    assert datasets._idx(tmp_path, "one").tolist() == [1, 2, 3] and datasets._idx(tmp_path, "four").tolist() == [
+        [[[1, 2]], [[3, 4]]]
+    ]
+    (tmp_path / "torn.gz").write_bytes(gzip.compress(idx((3,), b"\1\2\3"))[:-9])
+    for name, why in (("torn", "cannot be read"), ("none", "or none.gz, found none")):
+        with pytest.raises(InputError, match=why):
+            datasets._idx(tmp_path, name)
+
+
+@pytest.mark.parametrize(("pixels", "labels"), [((2, 3, 3), (3,)), ((2, 3), (2,)), ((2, 3, 3), (2, 1))])
+def test_as_many_images_as_labels(pixels: tuple, labels: tuple, tmp_path: Path) -> None:
+    good = {
+        "train-images-idx3-ubyte": (2, 3, 3),
+        "train-labels-idx1-ubyte": (2,),
+        "t10k-images-idx3-ubyte": (2, 3, 3),
+        "t10k-labels-idx1-ubyte": (2,),
+    }
+    for bad in ("train", "t10k"):
+        for name, shape in good.items():
+            shape = (pixels if "images" in name else labels) if name.startswith(bad) else shape
+            (tmp_path / name).write_bytes(idx(shape, bytes(range(math.prod(shape)))))
+        with pytest.raises(InputError, match="wanted as many images as labels"):
+            datasets.mnist(tmp_path)
+
+
+def test_rows_of_cifar_are_whole_and_their_labels_in_range(tmp_path: Path) -> None:
+    place = tmp_path / "rows.bin"
+    for raw, classes, why in (
+        (b"", (10,), "got 0 bytes"), (bytes(3074), (10,), "whole rows of 3073 bytes"), (bytes([10]) + bytes(3072),
+        (10,), "labels from 0 to 9, got 10"),
+        (bytes([0, 100]) + bytes(3072), (20, 100), "labels from 0 to 99, got 100"), (bytes([20, 0]) + bytes(3072),
+        (20, 100), "from 0 to 19"),
+    ):  # fmt: skip
+        place.write_bytes(raw)
+        with pytest.raises(InputError, match=why):
+            datasets._rows(place, classes)
+    place.write_bytes(bytes([19, 99]) + bytes(range(256)) * 12)
+    rows = datasets._rows(place, (20, 100))
+    assert rows.shape == (1, 3074) and datasets._pictures(rows).shape == (1, 3, 32, 32)
+    assert datasets._pictures(rows)[0, 0, 0, :3].tolist() == [0, 1 / 255, 2 / 255]
+    with pytest.raises(InputError, match="cannot be read"):
+        datasets._rows(tmp_path / "none", (10,))
+
+
+def test_a_set_of_examples() -> None:
+    shape = torch.zeros(4, 2, 3, 5)
+    found = datasets.Examples("x", shape, torch.tensor([0, 3, 1, 0]), shape[:1], torch.tensor([0]))
+    assert (found.classes, found.features, found.shape) == (4, 30, (2, 3, 5)) and found.flat.inputs.shape == (
+        4,
+        30,
+    ) == (4, found.flat.features)
+    held = datasets._held_out("x", torch.arange(13.0), torch.arange(13), 0)
+    assert len(held.test_labels) == 3 and sorted([*held.labels.tolist(), *held.test_labels.tolist()]) == list(range(13))
+
+
+def test_the_columns_of_a_table_are_standardised(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = torch.randn(15, 3, generator=torch.Generator().manual_seed(0)) * 5 + 2
+    shipped = SimpleNamespace(load_wine=lambda: SimpleNamespace(data=rows.tolist(), target=[k % 2 for k in range(15)]))
+    shipped.load_digits = lambda: SimpleNamespace(images=np.full((10, 8, 8), 16.0), target=list(range(10)))
+    monkeypatch.setattr(datasets, "_sklearn", lambda: shipped)
+    wine = datasets.table("wine")
+    every = torch.cat([wine.inputs, wine.test_inputs])
+    assert every.mean(0).abs().max() < 1e-12 and every.std(0).sub(1).abs().max() < 1e-12 and len(wine.test_labels) == 3
+    digits = datasets.images(None)
+    assert (
+        (digits.inputs == 1).all()
+        and digits.shape == (1, 8, 8)
+        and (len(digits.labels), len(digits.test_labels)) == (8, 2)
+    )
+
+
+# --- pages and files of the experiments ------------------------------------------------------------------------------------------
+
+ROW = {
+    "figure": "k/figure_1", "title": "about it", "standing": "exact", "paper_shows": "one above", "differences": ["small <er>"],
+    "verdict": "as it is", "seeds": 6, "seconds": 90.4, "cpu_seconds": 150.0, "full": False, "date": "2026-01-02",
+    "versions": {"fedco": "0.1.0", "source": "abc", "machine": "m"},
+    "orderings": [
+        {"ordering": "a above b", "outcome": outcome, "advantage": {"mean": mean, "low": None, "high": 2.0}, "sign_test_p": 0.03125,
+         "why": why, "controls": [{"outcome": c} for c in controls]}
+        for outcome, mean, why, controls in (("same", 1.23456, "", ()),
+        ("opposite", None, "because", ("opposite", "same")), ("different", 0.5, "so", ("opposite",)))
+    ],
+}  # fmt: skip
+LISTED = [
+    {"figure": "k/figure_1", "title": "about it", "standing": "exact", "paper_shows": "one above", "differences": []},
+    {"figure": "k/table_2", "title": "list", "standing": "theory", "paper_shows": "two", "differences": ["not ours"]},
+    {"figure": "k/table_3", "title": "more", "standing": "needs data", "paper_shows": "three", "differences": []},
+]
+
+
+def test_orderings_are_counted() -> None:
+    assert page.totals([ROW, ROW]) == {"figures": 2, "orderings": 6, "same": 2, "explained": 2}
+    assert page.counted([ROW]) == "Of 3 orderings 1 are the paper's; of the 2 others a control explains 1. "
+    assert page.counted([{**ROW, "orderings": ROW["orderings"][:1]}]) == "All 1 orderings are the paper's. "
+    later = {**ROW, "date": "2026-02-03", "seeds": 4, "seconds": 29.6, "cpu_seconds": 0.0}
+    assert page.measured_on([ROW, later]) == (
+        "Measured on 2026-01-02 and 2026-02-03 with fedco 0.1.0 (source abc, m), 4 or 6 seeds: 2 figures and tables in 2.0 minutes, "
+        "2.5 minutes of processor time. "
+    )
+    assert page.measured_on([ROW]).startswith("Measured on 2026-01-02 with fedco")
+
+
+def test_the_page_of_the_experiments_line_by_line(tmp_path: Path) -> None:
+    (tmp_path / "k").mkdir()
+    (tmp_path / "k" / "figure_1.svg").write_text(
+        '<?xml?><svg a="1"><metadata>x</metadata><g id="p"/><use href="#p" style="url(#p)"/></svg>'
+    )
+    text = page.write_page(tmp_path / "index.html", tmp_path, [ROW], LISTED, "a note").read_text()
+    assert "<td><a href='#k-figure-1'>k/figure_1</a></td><td>about it</td><td>exact</td><td>as it is</td>" in text
+    assert "<td>k/table_2</td><td>list</td><td>theory</td><td>nothing to run; the paper shows: two</td>" in text
+    assert "<td>k/table_3</td><td>more</td><td>needs data</td><td>not run; the paper shows: three</td>" in text
+    assert text.count("<section") == 1 and "a note</p>" in text and "<li>small &lt;er&gt;</li>" in text
+    assert "<strong>Ours:</strong> as it is; 6 seeds, 90 s.</p>" in text
+    assert "<td>a above b</td><td class='same'>same</td><td>1.23 [∞, 2]</td><td>0.031</td><td></td>" in text
+    assert "<td class='other'>opposite</td><td>∞ [∞, 2]</td><td>0.031</td><td>because</td>" in text
+    assert (
+        "<figure><svg role='img' aria-label='about it' a=\"1\">"
+        '<g id="k-figure-1-p"/><use href="#k-figure-1-p" style="url(#k-figure-1-p)"/></svg></figure>' in text
+    )
+    full = page._section(tmp_path, {**ROW, "full": True, "differences": []})
+    assert "90 s, the paper’s sizes.</p>" in full and "<p>As in the paper.</p>" in full
+
+
+def test_the_sites_page_of_the_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "listing", lambda: LISTED)
+    lines = keeping.as_markdown([ROW]).splitlines()
+    assert "| [k/figure_1](#k-figure-1) | about it | exact | as it is |" in lines
+    assert "| k/table_2 | list | theory | nothing to run; the paper shows: two; not ours |" in lines
+    assert (
+        "## k/figure_1 { #k-figure-1 }" in lines
+        and "About it." in lines
+        and "- small <er>" in lines
+        and "**Ours:** as it is." in lines
+    )
+    assert lines[-3:] == [
+        "| a above b | same | 1.23 [not finite, 2] | 0.031 |  |", "| a above b | opposite | not finite [not finite, 2] | 0.031 | because |",
+        "| a above b | different | 0.5 [not finite, 2] | 0.031 | so |",
+    ]  # fmt: skip
+
+
+def test_the_numbers_behind_a_figure() -> None:
+    rows = list(csv.reader(io.StringIO(reproduce.as_csv(reproduced()))))
+    assert rows[0] == ["panel", "curve", "seed", "rounds", "m", "accuracy"] and len(rows) == 1 + 2 * 3 * 2
+    assert rows[1:3] == [["left", "one", "0", "0", "0.0", "0.5"], ["left", "one", "0", "5", "1.0", "0.5"]]
+    assert rows[-2:] == [["", "two", "2", "0", "1.0", ""], ["", "two", "2", "7", "", ""]]
+
+
+def test_figures_that_are_kept_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[int] = []
+
+    def measure(setup: Setup) -> Made:
+        runs.append(setup.seeds)
+        return Made(made().curves, plot=SimpleNamespace())  # type: ignore[arg-type]
+
+    def save(plot: Any, path: Path) -> Path:
+        path.write_text("<svg />")
+        return path
+
+    monkeypatch.setattr(reproduce, "save", save)
+    known = {"k/figure_1": declared(measure=measure), "k/figure_2": declared(name="figure_2", standing="needs data"),
+             "k/table_3": declared(name="table_3", standing="theory", measure=None)}  # fmt: skip
+    monkeypatch.setattr(reproduce, "figures", lambda: known)
+    monkeypatch.setattr(
+        "fedco.validation.runs.validate.versions", lambda: {"fedco": "1", "source": "s", "machine": "m"}
+    )
+
+    def all_of(again: bool = False, **more: Any) -> tuple[list[str], list[Any]]:
+        said: list[str] = []
+        rows = reproduce.run_all(Setup(**{"seeds": 3, **more}), tmp_path, said.append, again)
+        return [line.partition(" (")[0] for line in said], [row["figure"] for row in rows]
+
+    first = [
+        "k/figure_2: not run, needs images files: --data DIR",
+        "k/figure_1 …",
+        "k/figure_1: no ordering is claimed",
+    ]
+    assert all_of() == (first, ["k/figure_1"]) and runs == [3]
+    assert sorted(all_of()[0]) == ["k/figure_1: kept from an earlier run", first[0]] and runs == [3]
+    assert all_of(again=True)[0] == first and all_of(seeds=4)[0] == first and runs == [3, 3, 4]
+    said = json.loads((tmp_path / "k" / "figure_1.json").read_text())
+    assert said["files"].keys() == {"figure_1.svg", "figure_1.csv"} and (tmp_path / "index.html").exists()
+    assert not (tmp_path / "k" / "figure_1.parts").exists()
+    assert (
+        "k/figure_1  exact        about it" in reproduce.listing_text()
+        and "theory: nothing is measured in it" in reproduce.listing_text()
+    )
+    with pytest.raises(InputError, match=r"'k/figure_9': no such figure; .*k/figure_2"):
+        reproduce.get_figure("k/figure_9")
+    assert reproduce.get_figure("k/table_3") == ("k", known["k/table_3"])
+    assert [row["runs"] for row in reproduce.listing()] == [True, True, False]
+
+
+def test_a_constants_file_says_where_each_number_is_from() -> None:
+    from fedco.validation.experiments.estimates import ForTheorem
+
+    theorem = fedco.theorem("baselines.local_sgd")
+    names = list(theorem.symbols(theorem.default))[:2]
+    one = SimpleNamespace(kind="estimated", where="along a run", said="the largest of 3")
+    values = {names[0]: Fraction(1, 3), names[1]: Fraction(4)}
+    made_of = ForTheorem(theorem, theorem.default, values, {names[0]: one})  # type: ignore[dict-item]
+    text = made_of.toml()
+    assert f'{names[0]} = "0.3333333333333333"\n' in text and f"\n{names[1]} = 4\n" in text
+    assert "estimated, along a run: the largest of 3" in text.replace("\n# ", " ") and "Given by the problem." in text
+    assert text.startswith(
+        f"# Constants of baselines.local_sgd ({theorem.default}), estimated by fedco.\n"
+    ) and text.endswith("4\n")
