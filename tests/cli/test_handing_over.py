@@ -45,7 +45,7 @@ def run(*arguments):
 @pytest.fixture
 def replaced(monkeypatch):
     """Replace a function by one that keeps its arguments; the calls."""
-    calls = []
+    calls = []  # of all that were replaced, in their order
 
     def replace(target, answer=None, **more):
         def kept(*given, **named):
