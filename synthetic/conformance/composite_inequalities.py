@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -14,7 +16,9 @@ from .inequalities import (
     frobenius,
     jacobian,
     largest,
+    largest_quotient,
     mean_square,
+    mean_square_quotient,
     norm,
     spectral_norm,
 )
@@ -25,12 +29,11 @@ def _inner_lipschitz(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
 
 
 def _inner_mean_square_lipschitz(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    a, b = problem.to_clients(a), problem.to_clients(b)
-    return mean_square(problem, lambda atom: difference_quotient(lambda x: problem.inner(x, atom), norm, a, b))
+    return mean_square_quotient(problem, problem.inner, norm, a, b)
 
 
 def _inner_jacobian_mean_square(problem: Problem, x: Tensor) -> Tensor:
-    return mean_square(problem, lambda atom: spectral_norm(jacobian(problem, problem.to_clients(x), atom)))
+    return mean_square(problem, lambda x, atom: spectral_norm(jacobian(problem, x, atom)), problem.to_clients(x))
 
 
 def _inner_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
@@ -42,13 +45,13 @@ def _inner_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
 def _inner_value_noise(problem: Problem, x: Tensor) -> Tensor:
     x = problem.to_clients(x)
     exact = problem.inner(x)
-    return mean_square(problem, lambda atom: norm(problem.inner(x, atom) - exact))
+    return mean_square(problem, lambda x, exact, atom: norm(problem.inner(x, atom) - exact), x, exact)
 
 
 def _inner_jacobian_noise(problem: Problem, x: Tensor) -> Tensor:
     x = problem.to_clients(x)
     exact = jacobian(problem, x)
-    return mean_square(problem, lambda atom: frobenius(jacobian(problem, x, atom) - exact))
+    return mean_square(problem, lambda x, exact, atom: frobenius(jacobian(problem, x, atom) - exact), x, exact)
 
 
 def _inner_noise(problem: Problem, x: Tensor) -> Tensor:
@@ -61,12 +64,11 @@ def _inner_jacobian_heterogeneity(problem: Problem, x: Tensor) -> Tensor:
 
 
 def _inner_sample_lipschitz(problem: Problem, x: Tensor) -> Tensor:
-    return largest(problem, lambda atom: spectral_norm(jacobian(problem, problem.to_clients(x), atom)))
+    return largest(problem, lambda x, atom: spectral_norm(jacobian(problem, x, atom)), problem.to_clients(x))
 
 
 def _inner_sample_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    a, b = problem.to_clients(a), problem.to_clients(b)
-    return largest(problem, lambda atom: difference_quotient(lambda x: jacobian(problem, x, atom), spectral_norm, a, b))
+    return largest_quotient(problem, partial(jacobian, problem), spectral_norm, a, b)
 
 
 def _outer_lipschitz(problem: Problem, y: Tensor) -> Tensor:
@@ -78,30 +80,28 @@ def _outer_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
 
 
 def _outer_mean_square_lipschitz(problem: Problem, y: Tensor) -> Tensor:
-    y = problem.to_clients(y)
-    return mean_square(problem, lambda atom: norm(problem.outer_gradient(y, atom)))
+    return mean_square(problem, lambda y, atom: norm(problem.outer_gradient(y, atom)), problem.to_clients(y))
 
 
 def _outer_gradient_noise(problem: Problem, y: Tensor) -> Tensor:
     y = problem.to_clients(y)
     exact = problem.outer_gradient(y)
-    return mean_square(problem, lambda atom: norm(problem.outer_gradient(y, atom) - exact))
+    return mean_square(problem, lambda y, exact, atom: norm(problem.outer_gradient(y, atom) - exact), y, exact)
 
 
 def _outer_sample_lipschitz(problem: Problem, y: Tensor) -> Tensor:
-    return largest(problem, lambda atom: norm(problem.outer_gradient(problem.to_clients(y), atom)))
+    return largest(problem, lambda y, atom: norm(problem.outer_gradient(y, atom)), problem.to_clients(y))
 
 
 def _outer_sample_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    a, b = problem.to_clients(a), problem.to_clients(b)
-    return largest(problem, lambda atom: difference_quotient(lambda y: problem.outer_gradient(y, atom), norm, a, b))
+    return largest_quotient(problem, problem.outer_gradient, norm, a, b)
 
 
 def _composite_noise(problem: Problem, x: Tensor) -> Tensor:
     """The outer noise is taken at y = g_k(x), which loses nothing because g_k is onto."""
     y = problem.inner(problem.to_clients(x))
     exact = problem.outer_gradient(y)
-    outer = mean_square(problem, lambda atom: norm(problem.outer_gradient(y, atom) - exact))
+    outer = mean_square(problem, lambda y, exact, atom: norm(problem.outer_gradient(y, atom) - exact), y, exact)
     return torch.maximum(outer, _inner_noise(problem, x))
 
 
@@ -133,14 +133,13 @@ def _extra_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
 
 
 def _extra_sample_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    a, b = problem.to_clients(a), problem.to_clients(b)
-    return largest(problem, lambda atom: difference_quotient(lambda x: _extra_gradient(problem, x, atom), norm, a, b))
+    return largest_quotient(problem, partial(_extra_gradient, problem), norm, a, b)
 
 
 def _extra_noise(problem: Problem, x: Tensor) -> Tensor:
     x = problem.to_clients(x)
     exact = _extra_gradient(problem, x)
-    return mean_square(problem, lambda atom: norm(_extra_gradient(problem, x, atom) - exact))
+    return mean_square(problem, lambda x, exact, atom: norm(_extra_gradient(problem, x, atom) - exact), x, exact)
 
 
 def _extra_heterogeneity(problem: Problem, x: Tensor) -> Tensor:

@@ -8,15 +8,14 @@ import torch
 from torch import Tensor
 
 from ..kinds import AbstractConditional, InnerSample
-from .inequalities import WHOLE, Inequality, Problem, difference_quotient, norm, spectral_norm
+from .inequalities import WHOLE, Inequality, Problem, along_axes, difference_quotient, norm, spectral_norm
 
 
 def jacobian(problem: AbstractConditional, x: Tensor, inner: InnerSample | None) -> Tensor:
     """Jacobian of g_eta(., xi) for every outcome xi, `(lanes, clients, outcomes, inner_dim, dim)`."""
     outer, weights = problem.outer_atoms()
-    rows = torch.eye(problem.inner_dim, dtype=x.dtype, device=x.device)
-    shape = (*x.shape[:-1], len(weights), problem.inner_dim)
-    return torch.stack([problem.inner_vjp(x, row.expand(shape), outer, inner) for row in rows], dim=-2)
+    rows = along_axes(problem.inner_vjp, problem.inner_dim, x, outer, inner, axes=(len(weights),))
+    return torch.stack(rows, dim=-2)
 
 
 def _per_inner_atom(problem: AbstractConditional, of: Callable[[InnerSample], Tensor]) -> list[tuple[Tensor, float]]:

@@ -6,14 +6,19 @@ A ratio takes points `(lanes, size)` and returns `(lanes, clients)` or `(lanes, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from ..kinds import AbstractComposite, AbstractProblem, AbstractSampled, Sample
 
+S = TypeVar("S", bound=Sample)
+TOGETHER = 2**15
+"""Numbers of points that are evaluated together: more of them would not be faster."""
+Map = Callable[[Tensor, Sample], Tensor]
 Problem = Any  # a ratio is only ever called with a problem of its own kind
 
 
@@ -44,9 +49,7 @@ def atom_list(problem: AbstractSampled) -> Iterator[tuple[Sample, float]]:
 
 def jacobian(problem: AbstractComposite, x: Tensor, sample: Sample | None = None) -> Tensor:
     """Jacobian of g_k, `(lanes, clients, inner_dim, dim)`, row by row from the oracle."""
-    rows = torch.eye(problem.inner_dim, dtype=x.dtype, device=x.device)
-    shape = (*x.shape[:-1], problem.inner_dim)
-    return torch.stack([problem.inner_vjp(x, row.expand(shape), sample) for row in rows], dim=-2)
+    return torch.stack(along_axes(problem.inner_vjp, problem.inner_dim, x, sample), dim=-2)
 
 
 def spectral_norm(matrix: Tensor) -> Tensor:
@@ -62,15 +65,77 @@ def frobenius(matrix: Tensor) -> Tensor:
     return norm(matrix.flatten(-2))
 
 
-def mean_square(problem: Problem, of_atom: Callable[[Sample], Tensor]) -> Tensor:
-    """Root of the exact expectation of the square over the finite support."""
-    terms = [weight * of_atom(atom) ** 2 for atom, weight in atom_list(problem)]
-    return torch.stack(terms).sum(0).sqrt()
+def mean_square(problem: Problem, of_atom: Callable[..., Tensor], *points: Tensor) -> Tensor:
+    """Root of the exact expectation over the finite support of the square of `of_atom(*points, atom)`."""
+    sample, weights = problem.atoms()
+    found = _of_each_atom(of_atom, points, sample)
+    return (weights.reshape(-1, *[1] * (found.dim() - 1)) * found**2).sum(0).sqrt()
 
 
-def largest(problem: Problem, of_atom: Callable[[Sample], Tensor]) -> Tensor:
-    """The largest over the finite support."""
-    return torch.stack([of_atom(atom) for atom, _ in atom_list(problem)]).amax(0)
+def largest(problem: Problem, of_atom: Callable[..., Tensor], *points: Tensor) -> Tensor:
+    """The largest of `of_atom(*points, atom)` over the finite support."""
+    return _of_each_atom(of_atom, points, problem.atoms()[0]).amax(0)
+
+
+def _of_each_atom(of_atom: Callable[..., Tensor], points: tuple[Tensor, ...], sample: Sample) -> Tensor:
+    """`(atoms, lanes, clients)`: atoms are lanes beside each other, so that one call serves many."""
+    found = []
+    for batch in _split(sample, _at_once(*points)):
+        count = _first(batch).shape[2]
+        repeated = [_repeated(point, count) for point in points]
+        found.append(of_atom(*repeated, _as_lanes(batch, len(points[0]))).unflatten(0, (count, -1)))
+    return found[0] if len(found) == 1 else torch.cat(found)
+
+
+def along_axes(
+    oracle: Callable[..., Tensor], size: int, x: Tensor, *samples: Sample | None, axes: tuple[int, ...] = ()
+) -> list[Tensor]:
+    """`oracle(x, v, *samples)` for each axis v of a space, as lanes beside each other, so that one call serves many.
+
+    v has the shape of x but for its last axis, which has this size, and the `axes` before it.
+    """
+    found: list[Tensor] = []
+    for rows in torch.eye(size, dtype=x.dtype, device=x.device).split(_at_once(x)):
+        count = len(rows)
+        v = rows.view(count, 1, *[1] * (x.dim() - 2 + len(axes)), size).expand(-1, *x.shape[:-1], *axes, -1)
+        # a sample of one lane is for all of them
+        repeated = (
+            s if s is None or len(_first(s)) == 1 else _changed(s, partial(_repeated, times=count)) for s in samples
+        )
+        found += oracle(_repeated(x, count), v.flatten(0, 1), *repeated).unflatten(0, (count, -1))
+    return found
+
+
+def _at_once(*points: Tensor) -> int:
+    """How many times the points are evaluated together."""
+    return max(1, TOGETHER // max(point.numel() for point in points))
+
+
+def _repeated(tensor: Tensor, times: int) -> Tensor:
+    """All lanes so many times, one set after the other."""
+    return tensor if times == 1 else tensor.repeat(times, *[1] * (tensor.dim() - 1))
+
+
+def _split(sample: S, size: int) -> Iterator[S]:
+    """Parts of a batch."""
+    for first in range(0, _first(sample).shape[2], size):
+        yield _changed(sample, lambda tensor, first=first: tensor[:, :, first : first + size])
+
+
+def _as_lanes(sample: S, lanes: int) -> S:
+    """A batch `(1, clients, batch, ...)` as batches of one, each for so many lanes: `(batch * lanes, clients, 1, ...)`."""
+    return _changed(
+        sample, lambda t: t.transpose(0, 2).unsqueeze(1).expand(-1, lanes, *[-1] * (t.dim() - 1)).flatten(0, 1)
+    )
+
+
+def _first(sample: Sample) -> Tensor:
+    return next(iter(vars(sample).values()))
+
+
+def _changed(sample: S, change: Callable[[Tensor], Tensor]) -> S:
+    """A sample with each of its tensors changed."""
+    return replace(sample, **{name: change(tensor) for name, tensor in vars(sample).items()})
 
 
 def difference_quotient(
@@ -78,6 +143,20 @@ def difference_quotient(
 ) -> Tensor:
     """size(map(a) - map(b)) / |a - b|."""
     return size(map_(a) - map_(b)) / norm(a - b)
+
+
+def mean_square_quotient(problem: Problem, map_: Map, size: Callable[[Tensor], Tensor], a: Tensor, b: Tensor) -> Tensor:
+    """`mean_square` of the difference quotient of `map_(x, atom)` at the same points for every client."""
+    return mean_square(problem, _quotient(map_, size), problem.to_clients(a), problem.to_clients(b))
+
+
+def largest_quotient(problem: Problem, map_: Map, size: Callable[[Tensor], Tensor], a: Tensor, b: Tensor) -> Tensor:
+    """`largest` of the difference quotient of `map_(x, atom)` at the same points for every client."""
+    return largest(problem, _quotient(map_, size), problem.to_clients(a), problem.to_clients(b))
+
+
+def _quotient(map_: Map, size: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Tensor, Sample], Tensor]:
+    return lambda a, b, atom: difference_quotient(lambda x: map_(x, atom), size, a, b)
 
 
 def _objective_gap(problem: Problem, x: Tensor) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -10,9 +12,11 @@ from .inequalities import (
     WHOLE,
     Inequality,
     Problem,
+    along_axes,
     difference_quotient,
     frobenius,
     largest,
+    largest_quotient,
     mean_square,
     norm,
     spectral_norm,
@@ -21,8 +25,7 @@ from .inequalities import (
 
 def hessian(problem: Problem, x: Tensor, sample: Sample | None = None) -> Tensor:
     """Hessian of f_i, `(lanes, clients, dim, dim)`, column by column from the oracle."""
-    columns = torch.eye(problem.dim, dtype=x.dtype, device=x.device)
-    return torch.stack([problem.local_hvp(x, column.expand_as(x), sample) for column in columns], dim=-1)
+    return torch.stack(along_axes(problem.local_hvp, problem.dim, x, sample), dim=-1)
 
 
 def _gradient_bound(problem: Problem, x: Tensor) -> Tensor:
@@ -40,41 +43,41 @@ def _hessian_lipschitz(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
 
 
 def _sample_gradient_bound(problem: Problem, x: Tensor) -> Tensor:
-    return largest(problem, lambda atom: norm(problem.local_gradient(problem.to_clients(x), atom)))
+    return largest(problem, lambda x, atom: norm(problem.local_gradient(x, atom)), problem.to_clients(x))
 
 
 def _sample_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    a, b = problem.to_clients(a), problem.to_clients(b)
-    return largest(problem, lambda atom: difference_quotient(lambda x: problem.local_gradient(x, atom), norm, a, b))
+    return largest_quotient(problem, problem.local_gradient, norm, a, b)
 
 
 def _sample_hessian_lipschitz(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    a, b = problem.to_clients(a), problem.to_clients(b)
-    return largest(problem, lambda atom: difference_quotient(lambda x: hessian(problem, x, atom), spectral_norm, a, b))
+    return largest_quotient(problem, partial(hessian, problem), spectral_norm, a, b)
 
 
 def _gradient_noise(problem: Problem, x: Tensor) -> Tensor:
     x = problem.to_clients(x)
     exact = problem.local_gradient(x)
-    return mean_square(problem, lambda atom: norm(problem.local_gradient(x, atom) - exact))
+    return mean_square(problem, lambda x, exact, atom: norm(problem.local_gradient(x, atom) - exact), x, exact)
 
 
 def _hessian_noise(problem: Problem, x: Tensor) -> Tensor:
     x = problem.to_clients(x)
     exact = hessian(problem, x)
-    return mean_square(problem, lambda atom: frobenius(hessian(problem, x, atom) - exact))
+    return mean_square(problem, lambda x, exact, atom: frobenius(hessian(problem, x, atom) - exact), x, exact)
 
 
 def _gradient_fourth_moment(problem: Problem, x: Tensor) -> Tensor:
     x = problem.to_clients(x)
     exact = problem.local_gradient(x)
-    return mean_square(problem, lambda atom: norm(problem.local_gradient(x, atom) - exact) ** 2) ** 2
+    return (
+        mean_square(problem, lambda x, exact, atom: norm(problem.local_gradient(x, atom) - exact) ** 2, x, exact) ** 2
+    )
 
 
 def _hessian_fourth_moment(problem: Problem, x: Tensor) -> Tensor:
     x = problem.to_clients(x)
     exact = hessian(problem, x)
-    return mean_square(problem, lambda atom: frobenius(hessian(problem, x, atom) - exact) ** 2) ** 2
+    return mean_square(problem, lambda x, exact, atom: frobenius(hessian(problem, x, atom) - exact) ** 2, x, exact) ** 2
 
 
 def _gradient_heterogeneity(problem: Problem, x: Tensor) -> Tensor:

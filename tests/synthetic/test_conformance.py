@@ -3,8 +3,10 @@
 from functools import cache
 
 import pytest
+import torch
 from fedco.synthetic import PRESETS, problem, problems
-from fedco.synthetic.conformance import kinds
+from fedco.synthetic.conformance import inequalities, kinds
+from fedco.synthetic.conformance.inequalities import along_axes, atom_list, largest, mean_square, norm
 from fedco.synthetic.conformance.kinds import KINDS
 from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem, with_scaled_certificate
 from fedco.synthetic.kinds import PROPERTIES
@@ -34,6 +36,37 @@ def test_every_exact_certificate_one_percent_too_small_is_caught_by_its_stated_p
         mutant = with_scaled_certificate(made(name), quantity, ONE_PERCENT)
         with pytest.raises(ConformanceError, match=quantity):
             check_problem(mutant, GLANCE, quantities=(quantity,))
+
+
+@pytest.mark.parametrize("name", [name for name in problems() if hasattr(PRESETS[name].family, "atoms")])
+def test_atoms_and_axes_beside_each_other_are_those_one_by_one(name, monkeypatch):
+    """To the last bit: one call for many is faster, and finds the same."""
+    instance = made(name)
+    x = instance.to_clients(torch.linspace(-2, 3, 3 * instance.dim, dtype=torch.float64).reshape(3, -1))
+    map_ = getattr(instance, "inner", getattr(instance, "local_gradient", None))
+    product, size = getattr(instance, "local_hvp", None), instance.dim
+    if instance.inner_dim and product is None:
+        product, size = instance.inner_vjp, instance.inner_dim
+    atoms = list(atom_list(instance))
+
+    def in_calls():
+        root = mean_square(instance, lambda x, exact, atom: norm(map_(x, atom) - exact), x, map_(x))
+        found = [root, largest(instance, lambda x, atom: norm(map_(x, atom)), x)]
+        samples = (None, atoms[0][0]) if product else ()
+        return found + [torch.stack(along_axes(product, size, x, sample)) for sample in samples]
+
+    together = in_calls()
+    monkeypatch.setattr(inequalities, "TOGETHER", 1)
+    expected = [
+        sum(weight * norm(map_(x, atom) - map_(x)) ** 2 for atom, weight in atoms).sqrt(),
+        torch.stack([norm(map_(x, atom)) for atom, _ in atoms]).amax(0),
+    ]
+    for sample in (None, atoms[0][0]) if product else ():
+        axes = torch.eye(size, dtype=x.dtype)
+        expected.append(torch.stack([product(x, axis.expand(*x.shape[:-1], size), sample) for axis in axes]))
+    torch.testing.assert_close(together[0], expected[0], rtol=1e-14, atol=0)
+    for one, other, plain in zip(together[1:], in_calls()[1:], expected[1:], strict=True):
+        assert torch.equal(one, plain) and torch.equal(other, plain)
 
 
 @pytest.mark.slow
