@@ -118,8 +118,9 @@ def _repeated(tensor: Tensor, times: int) -> Tensor:
 
 def _split(sample: S, size: int) -> Iterator[S]:
     """Parts of a batch."""
-    for first in range(0, _first(sample).shape[2], size):
-        yield _changed(sample, lambda tensor, first=first: tensor[:, :, first : first + size])
+    parts = [tensor.split(size, dim=2) for tensor in vars(sample).values()]
+    for tensors in zip(*parts, strict=True):
+        yield replace(sample, **dict(zip(vars(sample), tensors, strict=True)))
 
 
 def _as_lanes(sample: S, lanes: int) -> S:
