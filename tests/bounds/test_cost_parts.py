@@ -81,10 +81,10 @@ def test_what_is_0_has_no_elasticity_and_a_schedule_of_a_schedule_follows():
     ("given", "without"),
     [
         ({"F_gap": 4}, {"F_gap", "eta", "T", "sigma"}),  # 0 there, above it on one side and below it on the other
-        ({"F_gap": F(4 * 10**6, 10**6 + 1)}, {"F_gap"}),  # 0 a millionth above
-        ({"F_gap": F(4 * 10**6, 10**6 - 1)}, {"F_gap"}),  # 0 a millionth below
-        ({"F_gap": 4, "eta": F(10**6, 10**6 + 1)}, {"eta"}),
-        ({"F_gap": 4, "eta": F(10**6, 10**6 - 1)}, {"eta"}),
+        ({"F_gap": 4 / (1 + sensitivity._RELATIVE)}, {"F_gap"}),  # 0 at the upper of the two points
+        ({"F_gap": 4 / (1 - sensitivity._RELATIVE)}, {"F_gap"}),  # 0 at the lower one
+        ({"F_gap": 4, "eta": 1 / (1 + sensitivity._RELATIVE)}, {"eta"}),
+        ({"F_gap": 4, "eta": 1 / (1 - sensitivity._RELATIVE)}, {"eta"}),
         ({"F_gap": 3}, {"F_gap", "eta", "T", "sigma"}),  # below 0
     ],
 )
@@ -195,10 +195,12 @@ def small(terms, **more):
             ("samples", "rounds"),
             {"samples": (2, -1), "rounds": (F(3, 2), 0)},
         ),
+        ("F_gap/(eta*T) + L*eta*N*sigma**2", {"samples": "T"}, ("samples",), {"samples": (2, 1)}),
     ],
 )
 def test_orders_of_small_statements_by_hand(terms, costs, first, wanted):
-    """T ~ 1/(N eps^2) with eta ~ N eps; a batch of 1/(N eps) with T ~ 1/eps; p ~ eps^(-1/2)/N more steps between rounds."""
+    """T ~ 1/(N eps^2) with eta ~ N eps; a batch of 1/(N eps) with T ~ 1/eps; p ~ eps^(-1/2)/N more steps between rounds; clients
+    that add noise."""
     found = rates(small(terms, costs=costs, conditions={"step": "eta <= 1/L"}), first)
     assert {name: (order.eps, order.clients) for name, order in found.costs.items() if name in costs} == wanted
     assert found.minimised == first and found.about is not None
