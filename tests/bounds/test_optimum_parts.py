@@ -372,6 +372,9 @@ def test_a_box_is_split_at_a_real_number(box, at, middle):
 def test_the_whole_number_farthest_from_one_is_split_where_nothing_is_replaced():
     found = search._split({"a": (1.0, 9.0), "b": (1.0, 9.0)}, ("a", "b"), solution(a=3.1, b=5.5), {})
     assert [part["b"] for part in found] == [(1, 5), (6, 9)] and found[0]["a"] == (1.0, 9.0)
+    box = {"a": (1.0, 9.0), "b": (1.0, 9.0), "c": (4.0, 4.0)}  # nothing is known of a, and c is fixed
+    found = search._split(box, ("a", "b", "c"), solution(b=5.1, c=4.5), {})
+    assert [part["b"] for part in found] == [(1, 5), (6, 9)] and all(part["a"] == (1.0, 9.0) for part in found)
 
 
 @pytest.mark.parametrize("seed", range(6))
