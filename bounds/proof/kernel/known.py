@@ -77,8 +77,7 @@ def _in(entry: Entry, step: int) -> bool:
 
 def _meet(left: Entry, right: Entry) -> Entry:
     levels = [level for level in (left[0], right[0]) if level is not None]
-    candidates = left[1] | right[1] | (frozenset(range(min(levels), max(levels))) if levels else frozenset())
-    single = frozenset(step for step in candidates if _in(left, step) and _in(right, step))
+    single = frozenset(step for step in left[1] | right[1] if _in(left, step) and _in(right, step))
     return (min(levels) if len(levels) == 2 else None, single)
 
 

@@ -1,0 +1,436 @@
+"""The concrete functions on which steps of proofs are compared: each is its formula, and each constant its supremum over points.
+
+The suprema are taken over a grid that has the corners where they are attained; the functions are worked out here once more in plain
+numbers, one client and one component at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from itertools import pairwise, product
+from math import sqrt
+from random import Random
+
+import numpy as np
+import pytest
+from fedco.bounds.proof.finite import LAW
+from fedco.bounds.proof.instances import (
+    GIVEN,
+    IDENTITY,
+    SQUARES,
+    TURNED,
+    Functions,
+    Shape,
+    as_fraction,
+    constant,
+    is_draw,
+    is_outer,
+    turned,
+)
+from fedco.bounds.proof.kernel import Function, Index, Setting, Source, parameter
+from flint import fmpq
+
+CLIENT = frozenset({"k"})
+SETTING = Setting(
+    (Index("k", parameter("K", count=True)),),
+    (Source("a", ("k",), "independent"), Source("b", ("k",), "independent")),
+    (
+        Function("inner", "x", "y", ("a", "b"), CLIENT, CLIENT),
+        Function("J", "x", ("x", "dy"), ("a", "b"), CLIENT, CLIENT),
+        Function("plain", "x", "x", ("a", "b"), CLIENT, CLIENT),
+        Function("error", "x", "x", ("a", "b"), CLIENT, CLIENT),
+        Function("outer", "y", "dy", ("a", "b"), CLIENT, CLIENT),
+    ),
+    (),
+)
+CORE, WIDTH = fmpq(1), fmpq(3)
+PLACES = tuple(fmpq(x) for x in (-9, -4, -2, -1, 0, 1, 2, 4, 9))
+"""Both ends of what bends, and points in it and beyond it."""
+OUTCOMES = tuple(((p * q), (v, w)) for (p, v), (q, w) in product(LAW, LAW))
+
+
+def shape_of(role: str, seed: int, *, straight: bool = True) -> Shape:
+    """Any numbers, of either sign; without a linear part, or with one that is alike for both clients, where a constant needs it."""
+    rng = Random(f"{role} {seed}")
+
+    def table(*axes: int) -> np.ndarray:
+        made = [
+            fmpq(rng.choice([-5, -3, -2, -1, 1, 2, 3, 4]), rng.choice([2, 3, 4])) for _ in range(int(np.prod(axes)))
+        ]
+        return np.array(made, dtype=object).reshape(axes)
+
+    linear = table(2, 2)
+    if role != "outer" and not straight:
+        linear = 0 * linear
+    if role == "plain":
+        linear = linear[:, :1].repeat(2, axis=1)
+    width = fmpq(0) if role == "outer" else WIDTH
+    turn = TURNED if role == "plain" else IDENTITY
+    return Shape(linear, table(2, 2), table(2, 2), table(2, 2, 2), table(2, 2, 2), CORE, width, TURNED, turn)
+
+
+def bump(z: fmpq) -> fmpq:
+    """The integral of a slope that is 1 up to 1, falls to 0 until 4, and is 0 from there."""
+    size = min(abs(z), CORE + WIDTH)
+    bent = max(size - CORE, fmpq(0))
+    found = size - bent * bent / (2 * WIDTH)
+    return found if z >= 0 else -found
+
+
+def slope(z: fmpq) -> fmpq:
+    return max(fmpq(0), min(fmpq(1), 1 - (abs(z) - CORE) / WIDTH))
+
+
+def strength(base: np.ndarray, by_sample: np.ndarray, samples: tuple, i: int, k: int) -> fmpq:
+    return base[i][k] + sum((w * by_sample[s][i][k] for s, w in enumerate(samples)), fmpq(0))
+
+
+def value(role: str, shape: Shape, z: tuple, samples: tuple, k: int) -> tuple[fmpq, ...]:
+    """In the coordinates of the function, before it is turned back."""
+    found = []
+    for i, x in enumerate(z):
+        if role == "outer":
+            clipped = max(-shape.core, min(shape.core, x - shape.offset[i][k]))
+            found.append(
+                strength(shape.linear, shape.tau, samples, i, k) * clipped
+                + strength(0 * shape.linear, shape.nu, samples, i, k)
+            )
+        else:
+            bent = strength(shape.curved, shape.tau, samples, i, k) * bump(x)
+            found.append(shape.linear[i][k] * x + bent + strength(shape.offset, shape.nu, samples, i, k))
+    return tuple(found)
+
+
+def slopes(role: str, shape: Shape, z: tuple, samples: tuple, k: int) -> tuple[fmpq, ...]:
+    """The derivative of each component by its own coordinate."""
+    if role == "outer":
+        inside = [abs(x - shape.offset[i][k]) < shape.core for i, x in enumerate(z)]
+        return tuple(strength(shape.linear, shape.tau, samples, i, k) * inside[i] for i in range(2))
+    return tuple(
+        shape.linear[i][k] + strength(shape.curved, shape.tau, samples, i, k) * slope(x) for i, x in enumerate(z)
+    )
+
+
+def arrays(pairs: list[tuple]) -> tuple[np.ndarray, ...]:
+    return tuple(np.array(row, dtype=object) for row in zip(*pairs, strict=True))
+
+
+@pytest.mark.parametrize("role", ["inner", "plain", "outer"])
+def test_a_function_is_its_formula(role: str) -> None:
+    """Q^T f(R x): at points of both clients, with both samples, with one averaged away, and with none."""
+    shape, rng = shape_of(role, 0), Random(role)
+    functions = Functions(SETTING, {role: shape})
+    a, b, c, d = shape.before
+    for _ in range(40):
+        z = [tuple(rng.choice(PLACES) for _ in range(2)) for _ in range(2)]
+        point = arrays([(a * u + c * v, b * u + d * v) for u, v in z])  # R^T z
+        drawn = [tuple(rng.choice(LAW)[1] for _ in range(2)) for _ in range(2)]
+        for used in ((1, 1), (1, 0), (0, 1), (0, 0)):
+            samples = tuple(np.array([w[s] for w in drawn], dtype=object) if on else 0 for s, on in enumerate(used))
+            found = functions.apply(role, point, samples)
+            p, q, r, s = shape.after
+            for k in range(2):
+                own = tuple(w * on for w, on in zip(drawn[k], used, strict=True))
+                u, v = value(role, shape, z[k], own, k)
+                assert [row[k] for row in found] == [p * u + r * v, q * u + s * v]
+
+
+def test_an_operator_is_the_transposed_derivative() -> None:
+    """R^T diag(slopes) Q, row by row; and a function changes by it to first order."""
+    shape, rng = shape_of("inner", 1), Random(1)
+    shape = Shape(**{**vars(shape), "after": (fmpq(5, 13), fmpq(12, 13), fmpq(-12, 13), fmpq(5, 13))})
+    functions = Functions(SETTING, {"inner": shape, "J": shape})
+    (a, b, c, d), (e, f, g, h) = shape.before, shape.after
+    for _ in range(20):
+        z = [tuple(rng.choice(PLACES) for _ in range(2)) for _ in range(2)]
+        point = arrays([(a * u + c * v, b * u + d * v) for u, v in z])
+        samples = tuple(np.array([rng.choice(LAW)[1] for _ in range(2)], dtype=object) for _ in range(2))
+        found = functions.apply("J", point, samples)
+        for k in range(2):
+            u, v = slopes("inner", shape, z[k], tuple(s[k] for s in samples), k)
+            wanted = [a * u * e + c * v * g, a * u * f + c * v * h, b * u * e + d * v * g, b * u * f + d * v * h]
+            assert [entry[k] for entry in np.broadcast_arrays(*found, samples[0])[:4]] == wanted
+
+
+@pytest.mark.parametrize("role", ["inner", "plain", "outer"])
+def test_a_function_is_the_gradient_of_its_potential(role: str) -> None:
+    """By central differences, which are exact to second order of the step."""
+    shape, rng, step = shape_of(role, 2), Random(role), fmpq(1, 10**6)
+    shape = Shape(**{**vars(shape), "after": shape.before})  # a gradient
+    functions = Functions(SETTING, {role: shape})
+    for _ in range(30):
+        point = arrays([tuple(rng.choice(PLACES) + fmpq(1, 7) for _ in range(2)) for _ in range(2)])
+        samples = tuple(np.array([rng.choice(LAW)[1] for _ in range(2)], dtype=object) for _ in range(2))
+        found = functions.apply(role, point, samples)
+        for i in range(2):
+            ahead, behind = (
+                functions.potential(role, tuple(x + sign * step if j == i else x for j, x in enumerate(point)), samples)
+                for sign in (1, -1)
+            )
+            quotient = (ahead - behind) / (2 * step)
+            assert all(abs(q - w) < fmpq(1, 10**4) for q, w in zip(quotient, found[i], strict=True))
+    middle = functions.potential(role, arrays([(0, 0), (0, 0)]), (0, 0))
+    assert role == "outer" or not any(middle)
+
+
+def test_turning_there_and_back() -> None:
+    vector = arrays([(fmpq(1), fmpq(2)), (fmpq(-3), fmpq(5))])
+    there = turned(TURNED, vector)
+    assert [row[0] for row in there] == [fmpq(3, 5) + fmpq(8, 5), fmpq(-4, 5) + fmpq(6, 5)]
+    back = turned(TURNED, there, back=True)
+    assert all((x == y).all() for x, y in zip(back, vector, strict=True))
+
+
+def test_a_random_set_has_weights_of_mean_one() -> None:
+    sets = ((0, 1), (0, 2), (1, 2))
+    functions = Functions(SETTING, {}, {"W": sets})
+    setting = Setting(
+        SETTING.indices,
+        SETTING.sources,
+        (*SETTING.functions, Function("W", "x", ("x", "x"), ("a",), CLIENT, CLIENT)),
+        (),
+    )
+    functions.setting = setting
+    point = arrays([(fmpq(1), fmpq(1))])
+    mean = np.zeros(3, dtype=object)
+    for number, chosen in enumerate(sets):
+        first, *off, last = functions.apply("W", point, (np.array([fmpq(number)], dtype=object),))
+        assert (
+            list(first) == [fmpq(3, 2) if k in chosen else 0 for k in range(3)] == list(last)
+            and not any(off[0])
+            and not any(off[1])
+        )
+        mean = mean + first / fmpq(3)
+    assert list(mean) == [1, 1, 1] == list(functions.apply("W", point, (0,))[0])
+
+
+def test_which_function_is_which() -> None:
+    assert [is_outer(SETTING.function(name)) for name in ("inner", "J", "plain", "outer")] == [
+        False,
+        False,
+        False,
+        True,
+    ]
+    labelled = Setting(
+        SETTING.indices,
+        SETTING.sources,
+        (Function("draw", "x", "label", ("a",), CLIENT, CLIENT), Function("g", "x", "y", (), label="label")),
+        (),
+    )
+    assert is_draw(labelled, labelled.function("draw")) and not is_draw(labelled, labelled.function("g"))
+    drawn, nothing = Functions(labelled, {}).apply(
+        "draw", arrays([(fmpq(1), fmpq(1))]), (np.array([fmpq(2)], dtype=object),)
+    )
+    assert list(drawn) == [2] and list(nothing) == [0]
+
+
+# --- constants: the largest over clients, points and samples of what they bound ----------------------------------------------------
+
+
+def points() -> Iterator[tuple[fmpq, fmpq]]:
+    yield from product(PLACES, PLACES)
+
+
+def mean(values: Iterable[fmpq]) -> fmpq:
+    """Of one value for each outcome."""
+    return sum((p * x for (p, _), x in zip(OUTCOMES, values, strict=True)), fmpq(0))
+
+
+def size(vector: tuple) -> fmpq:
+    return sum((x * x for x in vector), fmpq(0))
+
+
+def without_last(role: str, shape: Shape, kind: Callable, z: tuple, first: fmpq, k: int) -> tuple[fmpq, ...]:
+    """The mean over the last sample."""
+    found = [(p, kind(role, shape, z, (first, v), k)) for p, v in LAW]
+    return tuple(sum((p * row[i] for p, row in found), fmpq(0)) for i in range(2))
+
+
+def noise(role: str, kind: Callable, norm: Callable) -> Callable[[Shape], fmpq]:
+    """The variance by the last sample given the other one."""
+
+    def of(shape: Shape) -> fmpq:
+        found = []
+        for k, z, (_, first) in product(range(2), points(), LAW):
+            centre = without_last(role, shape, kind, z, first, k)
+            errors = [
+                (p, tuple(x - y for x, y in zip(kind(role, shape, z, (first, v), k), centre, strict=True)))
+                for p, v in LAW
+            ]
+            found.append(sum((p * norm(error) for p, error in errors), fmpq(0)))
+        return max(found)
+
+    return of
+
+
+def largest(vector: tuple) -> fmpq:
+    """The square of an operator's norm from its slopes."""
+    return max(x * x for x in vector)
+
+
+def over(role: str, kind: Callable, norm: Callable, *, mean_of: bool) -> Callable[[Shape], fmpq]:
+    """sup of the mean over the samples, or of every sample."""
+
+    def of(shape: Shape) -> fmpq:
+        sizes = ([norm(kind(role, shape, z, w, k)) for _, w in OUTCOMES] for k, z in product(range(2), points()))
+        return max(mean(each) if mean_of else max(each) for each in sizes)
+
+    return of
+
+
+def averaged(role: str, shape: Shape, kind: Callable, z: tuple, k: int) -> tuple[fmpq, ...]:
+    every = [kind(role, shape, z, w, k) for _, w in OUTCOMES]
+    return tuple(mean(row[i] for row in every) for i in range(2))
+
+
+def of_mean(role: str, kind: Callable, norm: Callable) -> Callable[[Shape], fmpq]:
+    return lambda shape: max(norm(averaged(role, shape, kind, z, k)) for k, z in product(range(2), points()))
+
+
+def heterogeneity(role: str, kind: Callable, norm: Callable, *, worst: bool) -> Callable[[Shape], fmpq]:
+    def of(shape: Shape) -> fmpq:
+        found = []
+        for z in points():
+            own = [averaged(role, shape, kind, z, k) for k in range(2)]
+            centre = tuple((x + y) / 2 for x, y in zip(*own, strict=True))
+            sizes = [norm(tuple(x - y for x, y in zip(one, centre, strict=True))) for one in own]
+            found.append(max(sizes) if worst else sum(sizes, fmpq(0)) / 2)
+        return max(found)
+
+    return of
+
+
+def bending(role: str, *, every: bool) -> Callable[[Shape], fmpq]:
+    """sup |J(z) - J(z')|^2 / |z - z'|^2 over neighbours in one coordinate."""
+
+    def of(shape: Shape) -> fmpq:
+        rows = pairwise(PLACES)
+        found = []
+        for (low, high), k in product(list(rows), range(2)):
+            for z, other in (((low, fmpq(0)), (high, fmpq(0))), ((fmpq(0), low), (fmpq(0), high))):
+                for w in [w for _, w in OUTCOMES] if every else [None]:
+                    one, two = (
+                        averaged(role, shape, slopes, at, k) if w is None else slopes(role, shape, at, w, k)
+                        for at in (z, other)
+                    )
+                    found.append(largest(tuple(x - y for x, y in zip(one, two, strict=True))) / (high - low) ** 2)
+        return max(found)
+
+    return of
+
+
+def mean_slope_of_clients(shape: Shape) -> fmpq:
+    return max(
+        largest(
+            tuple(
+                (averaged("plain", shape, slopes, z, 0)[i] + averaged("plain", shape, slopes, z, 1)[i]) / 2
+                for i in range(2)
+            )
+        )
+        for z in points()
+    )
+
+
+def along_one(shape: Shape) -> fmpq:
+    """sup over directions e of E|J e|^2, a mean of those of the two coordinates."""
+    each = product(range(2), points(), range(2))
+    return max(mean(slopes("inner", shape, z, w, k)[i] ** 2 for _, w in OUTCOMES) for k, z, i in each)
+
+
+def around_offsets(shape: Shape) -> Shape:
+    """The outer functions at points from which their offsets are taken off: the grid then has their corners."""
+    return Shape(**{**vars(shape), "offset": 0 * shape.offset})
+
+
+def rms_error(shape: Shape) -> fmpq:
+    """Second moment of one sample of the error, whose first sample is averaged away."""
+    last = Shape(**{**vars(shape), "tau": shape.tau[-1:], "nu": shape.nu[-1:]})
+    return max(
+        sum((p * size(value("error", last, z, (v,), k)) for p, v in LAW), fmpq(0))
+        for k, z in product(range(2), points())
+    )
+
+
+DEFINED: dict[str, Callable[[Shape], fmpq]] = {
+    "outer_mean_square_lipschitz": over("outer", value, size, mean_of=True),
+    "outer_smoothness": of_mean("outer", slopes, largest),
+    "outer_lipschitz": of_mean("outer", value, size),
+    "outer_sample_lipschitz": over("outer", value, size, mean_of=False),
+    "outer_sample_smoothness": over("outer", slopes, largest, mean_of=False),
+    "outer_gradient_noise": noise("outer", value, size),
+    "inner_jacobian_mean_square": over("inner", slopes, largest, mean_of=True),
+    "inner_mean_square_lipschitz": along_one,
+    "inner_sample_lipschitz": over("inner", slopes, largest, mean_of=False),
+    "inner_smoothness": bending("inner", every=False),
+    "inner_sample_smoothness": bending("inner", every=True),
+    "inner_jacobian_noise": noise("inner", slopes, size),
+    "inner_noise": noise("inner", slopes, size),
+    "inner_value_noise": noise("inner", value, size),
+    "composite_noise": noise("inner", value, size),
+    "inner_jacobian_heterogeneity": heterogeneity("inner", slopes, size, worst=True),
+    "noncompositional_smoothness": of_mean("plain", slopes, largest),
+    "noncompositional_gradient_noise": noise("plain", value, size),
+    "noncompositional_heterogeneity": heterogeneity("plain", value, size, worst=True),
+    "local_smoothness": of_mean("plain", slopes, largest),
+    "objective_smoothness": mean_slope_of_clients,
+    "local_gradient_noise": noise("plain", value, size),
+    "local_gradient_bound": of_mean("plain", value, size),
+    "local_gradient_heterogeneity": heterogeneity("plain", value, size, worst=False),
+    "local_hessian_lipschitz": bending("plain", every=False),
+    "local_hessian_noise": noise("plain", slopes, largest),
+    "local_hessian_heterogeneity": heterogeneity("plain", slopes, largest, worst=False),
+    "Lipschitz constant of every grad F_i": of_mean("plain", slopes, largest),
+    "heterogeneity of the grad F_i": heterogeneity("plain", value, size, worst=False),
+    "norm of the mean error": of_mean("error", value, size),
+    "root mean square error": rms_error,
+}
+BOUNDED = ("local_gradient_bound", "norm of the mean error", "root mean square error")
+"""Only where nothing is linear."""
+
+
+def test_every_constant_has_a_definition_here() -> None:
+    assert DEFINED.keys() == {*SQUARES, *GIVEN}
+
+
+@pytest.mark.parametrize("quantity", DEFINED)
+def test_a_constant_is_the_supremum(quantity: str) -> None:
+    role, square = {**SQUARES, **GIVEN}[quantity]
+    for seed in (3, 4):
+        shape = shape_of(role, seed, straight=quantity not in BOUNDED)
+        if role == "outer":
+            shape = around_offsets(shape)
+        wanted = DEFINED[quantity](shape)
+        assert square(shape) == wanted > 0
+        found = constant(quantity, {role: shape})
+        assert (found is not None and 0 <= float(found) - sqrt(float(wanted)) < 1e-12) or float(found) == pytest.approx(
+            sqrt(float(wanted)), rel=1e-14
+        )
+        assert found * found >= wanted
+
+
+def test_constants_of_other_functions_are_none() -> None:
+    assert (
+        constant("objective_gap", {"inner": shape_of("inner", 5)}) is None
+        and constant("inner_noise", {"outer": shape_of("outer", 5)}) is None
+    )
+    assert as_fraction(fmpq(-3, 7)) == Fraction(-3, 7)
+
+
+def test_a_function_without_samples_has_no_noise() -> None:
+    bare = shape_of("inner", 6)
+    bare = Shape(**{**vars(bare), "tau": bare.tau[:0], "nu": bare.nu[:0]})
+    quiet = {"inner_value_noise", "inner_jacobian_noise"}
+    assert {q for q in quiet if SQUARES[q][1](bare) != 0} == set() and SQUARES["local_hessian_noise"][1](bare) == 0
+    assert SQUARES["local_gradient_bound"][1](shape_of("plain", 6)) == 0  # a linear part is unbounded
+
+
+def test_a_composition_is_smooth_by_the_product_rule() -> None:
+    inner, outer = shape_of("inner", 7), around_offsets(shape_of("outer", 7))
+    parts = {name: sqrt(float(DEFINED[name]({"inner": inner, "outer": outer}[name.partition("_")[0]]))) for name in
+             ("outer_sample_lipschitz", "inner_sample_smoothness", "outer_sample_smoothness", "inner_sample_lipschitz")}  # fmt: skip
+    wanted = (
+        parts["outer_sample_lipschitz"] * parts["inner_sample_smoothness"]
+        + parts["outer_sample_smoothness"] * parts["inner_sample_lipschitz"] ** 2
+    )
+    assert float(constant("objective_smoothness", {"inner": inner, "outer": outer})) == pytest.approx(wanted, rel=1e-12)
