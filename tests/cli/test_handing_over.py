@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -405,3 +406,28 @@ def test_ctrl_c_ends_without_a_traceback(monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 130 and capsys.readouterr() == ("", "sample chosen by --seed 1\n")
+
+
+LONG = {
+    "validate": ("fedco.validation.runs.validate.validate", [ID]),
+    "plot": ("fedco.validation.runs.sweeps.run_sweep", [ID, "--sweep", "K", "--out", "s.svg"]),
+    "report": ("fedco.validation.report.page.write_report", []),
+    "run": ("fedco.validation.experiments.run.run", ["feddro", "--problem", "p", "--T", "9", "--out", "there"]),
+    "reproduce": ("fedco.validation.experiments.reproduce.run_figure", ["k/f"]),
+    "verify": ("fedco.validation.runs.verify.verify", ["there", "--seed", "1"]),
+}
+"""The commands that compute for long, what does it, and their least arguments."""
+
+
+@pytest.mark.parametrize("policy", [None, "ACTIVE"])
+def test_threads_that_wait_sleep_unless_the_user_wants_otherwise(policy, replaced, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    replaced("fedco.validation.runs.sweeps.sweep_figure", lambda: SimpleNamespace(data=[]))
+    replaced("fedco.figures.save")
+    replaced("fedco.validation.runs.registry.sweep_for", "the sweep")
+    for name, (target, arguments) in LONG.items():
+        replaced(target, lambda: Found(key="k/f"))
+        monkeypatch.setenv("OMP_WAIT_POLICY", policy or "")
+        if policy is None:
+            monkeypatch.delenv("OMP_WAIT_POLICY")
+        assert run(name, *arguments).exit_code == 0 and os.environ["OMP_WAIT_POLICY"] == (policy or "PASSIVE"), name

@@ -410,3 +410,12 @@ def test_names_that_are_no_file(tmp_path, monkeypatch):
     assert storage.write_text("deep/er/a.txt", "x").read_text() == "x"
     assert storage.write_text("deep/er/a.txt", "y").read_text() == "y" and os.listdir("deep/er") == ["a.txt"]
     assert storage.make_folder("deep/er").is_dir() and storage.make_folder("new/folder").is_dir()
+
+
+def test_the_whole_content_is_on_the_disk_before_the_file_has_its_name(tmp_path, monkeypatch):
+    """The operating system is told to write what it has; by then it must have everything, and the name must be free."""
+    synced = []
+    monkeypatch.setattr(storage.os, "fsync", lambda handle: synced.append((os.fstat(handle).st_size, path.exists())))
+    path = tmp_path / "a.txt"
+    storage.write_text(path, "x" * 100)
+    assert synced == [(100, False)] and path.read_text() == "x" * 100
