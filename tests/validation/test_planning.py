@@ -276,3 +276,11 @@ def test_the_threshold_is_just_above_the_logarithm(alpha):
     with mpmath.workdps(40):
         exact = -mpmath.log(mpmath.mpf(F(alpha).numerator) / F(alpha).denominator)
         assert 0 < mpmath.mpf(log_threshold(alpha)) - exact < 1e-14
+
+
+def test_a_plan_that_just_reaches_the_threshold_is_enough(monkeypatch):
+    """A test rejects at its threshold, and so a margin of 0 is none too few: 37 seeds at the ratio 2, and that ratio for 37 seeds."""
+    monkeypatch.setattr(planning, "_reference_margin", lambda seeds, ratio, alpha, power: seeds * ratio - 74)
+    assert seeds_to_refute(1, 2, ALPHA) == 37 and seeds_to_refute(1, 2.0001, ALPHA) == 37
+    assert seeds_to_refute(1, 1.9999, ALPHA) == 38
+    assert planning._reference_violation.__wrapped__(37, ALPHA, 0.9) == pytest.approx(2, rel=1e-12)
