@@ -206,6 +206,13 @@ def test_orders_of_small_statements_by_hand(terms, costs, first, wanted):
     assert found.minimised == first and found.about is not None
 
 
+def test_what_an_equality_fixes_has_an_order_too():
+    """T ~ 1/(N eps^2) with eta ~ N eps, and eta p L = 1."""
+    tied = small("F_gap/(eta*T) + L*eta*sigma**2/N", costs={"samples": "T"}, conditions={"tied": "eta*p*L == 1"})
+    found = rates(tied, ("samples",))
+    assert found.schedule == {"T": order(2, -1), "p": order(1, -1), "eta": order(-1, 1)}
+
+
 def test_orders_have_a_reason_where_there_are_none():
     with pytest.raises(InputError, match="it has a floor"):
         rates(small("F_gap/(eta*T) + sigma**2/N*L*eta + L*F_gap", costs={"samples": "T"}), ("samples",))

@@ -369,6 +369,14 @@ def test_a_box_is_split_at_a_real_number(box, at, middle):
     assert [part["x"] for part in found] == ([] if middle is None else [(box[0], middle), (middle, box[1])])
 
 
+def test_a_box_is_split_where_the_program_does_not_know_its_variable():
+    """Somewhere inside where there is no lower end; at the lower end nothing can be split off."""
+    names = {"the factor": frozenset({"x"})}
+    (left, right) = search._split({"x": (0.0, inf)}, (), solution(), names)
+    assert left["x"][0] == 0.0 < left["x"][1] == right["x"][0] < right["x"][1] == inf
+    assert search._split({"x": (2.0, inf)}, (), solution(), names) == []
+
+
 def test_the_whole_number_farthest_from_one_is_split_where_nothing_is_replaced():
     found = search._split({"a": (1.0, 9.0), "b": (1.0, 9.0)}, ("a", "b"), solution(a=3.1, b=5.5), {})
     assert [part["b"] for part in found] == [(1, 5), (6, 9)] and found[0]["a"] == (1.0, 9.0)
@@ -522,6 +530,10 @@ def test_a_dive_fixes_the_smallest_first_and_takes_the_better_neighbour():
     values.clear()
     assert dive(solve_at, box, ("n", "m"), solution(n=5.0, m=2.5)) == ({}, inf)
     assert dive(lambda box: None, {"n": (4.0, 4.0)}, ("n",), solution()) == ({}, inf)
+    asked.clear()
+    values[(2.0, 3.0)] = 9.0
+    dive(solve_at, {"n": (3.0, 9.0), "m": (2.0, inf)}, ("n", "m"), solution(n=5.0))
+    assert asked == [{"m": 2.0}, {"m": 2.0, "n": 3.0}, {"m": 2.0, "n": 4.0}, {"m": 2.0, "n": 3.0}], "of m the lower end"
 
 
 @pytest.mark.parametrize("limit", [1, 2, 17, 1000, 1001, 10**6])
@@ -966,6 +978,21 @@ def test_an_answer_in_words_and_tables():
     assert [table.name for table in page.tables] == ["schedule", "costs", "constants"]
     assert page.notes[-2:] == ("evaluated", "nothing left to choose") and given.value == 900 == float(given)
     assert str(given).splitlines()[-2:] == ["  evaluated", "  nothing left to choose"] and given.gap is None
+
+
+def test_what_was_replaced_is_said_and_fixed_where_prices_are_told():
+    """48 (p - 1)^2 eta^2/5 beside 3/(eta T) with T/p <= 90: at p = 6, T = 540, a per cent more rounds is worth what T^(-2/3) says."""
+    drift = {"first": "F_gap/(eta*T)", "drift": "2*(p-1)**2*L**3*eta**2*F_gap/N"}
+    made = define(**PLANNED | {"terms": drift, "schedule": {}}, costs={"rounds": "T/p", "samples": "T"}).statement(
+        "printed"
+    )
+    found = tuning.tune(made, {"F_gap": 3, "L": 2, "N": 5, "p": 6}, budget={"rounds": 90})
+    free = tuning.tune(made, {"F_gap": 3, "L": 2, "N": 5}, budget={"rounds": 90}, ranges={"p": (6, None)})
+    assert found.replacements == () and found.prices == {"budget of rounds": pytest.approx(2 / 3, rel=1e-4)}
+    assert free.replacements == ("p - 1 (exact at fixed p)",) and free.values["p"] == 6
+    assert free.prices["budget of rounds"] == pytest.approx(2 / 3, rel=1e-4) and free.value == pytest.approx(
+        found.value, rel=1e-6
+    )
 
 
 @pytest.mark.parametrize(
