@@ -111,6 +111,15 @@ def test_a_kind_is_a_file_of_the_folder(tmp_path, monkeypatch):
     assert found == {**KINDS, "rings": KINDS["federated"]} and len(KINDS) >= 5
 
 
+def test_a_kind_of_an_installed_package_is_found_after_fedcos_own(monkeypatch):
+    monkeypatch.setattr(kinds, "installed", lambda group: {"kinds": ("rings", "federated")}[group])
+    monkeypatch.setattr(kinds, "load_installed", lambda group, name, wanted: (group, name, wanted))
+    assert kinds.get_kind("rings") == ("kinds", "rings", kinds.Kind)
+    assert kinds.get_kind("federated") is KINDS["federated"]
+    with pytest.raises(ValueError, match=r"kind must be one of \['conditional', .*\], got 'chains'"):
+        kinds.get_kind("chains")
+
+
 def test_unknown_names_and_parameters_are_refused():
     with pytest.raises(ValueError, match="unknown problem 'nonsense'"):
         problem("nonsense")

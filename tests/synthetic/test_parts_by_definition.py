@@ -375,6 +375,34 @@ def test_stated_points_attain_what_is_promised_away_from_the_presets(name):
     assert len(exact) >= 1 and all(0.99 <= check.attained <= 1 + 1e-7 for check in exact)
 
 
+GIVEN = dict(clients=2, dim=4, outer_support=2, S_g=0.9, jacobian_noise=0.2, sigma_g=0.3)
+
+
+@pytest.mark.parametrize(
+    ("instance", "kind"),
+    [
+        (Conditional(**GIVEN), "exact"),
+        (Conditional(**GIVEN, Delta=0.1), "upper"),
+        (Conditional(**GIVEN, spread=0.1), "upper"),
+        (LocalComposite(clients=2, dim=4), "exact"),
+        (LocalComposite(clients=2, dim=4, Delta_g=0.1), "upper"),
+        (LocalComposite(clients=2, dim=4, spread=0.1), "upper"),
+    ],
+)
+def test_a_gap_is_exact_where_all_minima_are_at_one_point(instance, kind):
+    """Clients or outcomes that differ in their maps or in their centres have no common zero."""
+    gap = instance.certificates["objective_gap"]
+    assert gap.kind == kind and bool(gap.points) == (kind == "exact")
+    start = float(instance.objective(instance.initial_point[None]))
+    assert float(gap.value) == pytest.approx(start) and (kind == "upper" or gap.witness > 1 - 1e-8)
+
+
+def test_what_is_not_composed_has_no_inner_value():
+    for name in ("bowl", "quadratic", "huber", "sines", "logistic"):
+        assert AWAY[name].kind == "federated" and AWAY[name].inner_dim == 0, name
+    assert AWAY["meta"].inner_dim == AWAY["meta"].dim == 2
+
+
 def test_constants_of_separable_losses():
     p = AWAY["huber"]
     c = {q: float(each.value) for q, each in p.certificates.items()}
@@ -434,6 +462,9 @@ def test_a_convex_minimum_is_bounded_from_below_in_exact_arithmetic():
         end = min(square(low)[0], square(high)[0])
         assert end - 2e-12 * (1 + end) < convex_minimum(square, low, high) < end
     assert convex_minimum(square, 1.0, 1.0) == pytest.approx(4 / 9 + 1 / 7, abs=3e-12)
+    for size in (1e9, -1e9):  # the margin grows with the value, of which rounding errors are a share
+        found = convex_minimum(lambda r, size=size: (r * r + size, 2 * r), -1.0, 1.0)
+        assert size - 2e-3 < found < size - 0.5e-3
 
 
 def test_the_gap_of_logistic_losses_by_newton_in_numpy():

@@ -33,13 +33,6 @@ class PiecewiseLinear:
         inside = _inside(t, left, widths)
         return self.values[..., :1] + (rates.unsqueeze(-2) * inside).sum(-1)
 
-    def rate(self, t: Tensor) -> Tensor:
-        """The derivative at t, that of the piece to the right at a knot. Shapes as in `at`."""
-        left, widths, rates, _ = self._pieces
-        offset = t.unsqueeze(-1) - left.unsqueeze(-2)
-        within = (offset >= 0) & (offset < widths.unsqueeze(-2))
-        return torch.where(within, rates.unsqueeze(-2), 0.0).sum(-1)
-
     def integral(self, t: Tensor) -> Tensor:
         """The integral from the first knot to t. Shapes as in `at`."""
         left, widths, rates, rises = self._pieces
