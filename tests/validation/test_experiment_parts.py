@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,6 +38,7 @@ from fedco.validation.experiments.grid import Axis, as_axes, product, read_axis,
 from fedco.validation.experiments.orderings import Control, Judged, Ordering, explain, judge, statistic
 from fedco.validation.experiments.plan import Plan
 from fedco.validation.experiments.table import RunTable, aligned, bands, mean_interval
+from fedco.validation.experiments.tasks import TaskMethod
 from scipy.stats import t as student
 
 # --- grids -----------------------------------------------------------------------------------------------------------------------
@@ -730,6 +732,52 @@ def test_the_name_of_a_statement_says_what_it_is_worth() -> None:
         "t (printed, composed, no promise)",
         "t (printed)",
     ]
+
+
+class Own:
+    """A statement's symbols by quantity, and a problem of ten clients."""
+
+    clients = 10
+
+    def __init__(self, **quantities: tuple[str, str]) -> None:
+        bindings = {
+            n: SimpleNamespace(quantity=SimpleNamespace(name=q, role=role)) for n, (q, role) in quantities.items()
+        }
+        self.symbols = lambda label: bindings
+
+
+@dataclass(frozen=True)
+class Stepping:
+    """A method's hyperparameters."""
+
+    eta: float = 0.1
+    tau: int = 3
+    b: int = 7
+    m: int | None = None
+    truth: bool = True
+
+
+def test_the_hyperparameters_of_a_statement_are_those_of_the_method_by_name_or_meaning() -> None:
+    choice = "hyperparameter"
+    own = Own(r=("participation", choice), alpha=("step_size", choice), tau=("communication_period", choice),
+              B=("initial_batch_size", choice),
+              L=("local_smoothness", "constant"), truth=("divergence_weight", choice))  # fmt: skip
+    found = bounds._hyperparameters(own, "printed", Stepping(), own)  # type: ignore[arg-type]
+    assert found == {"r": 1, "alpha": Fraction(1, 10), "tau": 3, "B": 7}
+    assert bounds._hyperparameters(own, "printed", Stepping(m=4), own)["r"] == Fraction(2, 5)  # type: ignore[arg-type]
+
+
+def test_what_a_method_of_tasks_sends() -> None:
+    problem = SimpleNamespace(dim=5)
+
+    def sent(**more: Any) -> tuple[int, int, int]:
+        found = TaskMethod(**{"eta": 0.1, "gamma": 0.5, "alpha": 0.5, "p": 3, "inner_states": "task", **more}).messages(
+            problem, 11
+        )
+        return found.rounds, found.model_floats, found.embedding_floats
+
+    assert sent() == (3, 30, 0) and sent(inner_states="one") == (3, 30, 15)
+    assert sent(alpha=1) == (3, 15, 0) and sent(alpha=torch.tensor([1.0, 0.5], dtype=torch.float64)) == (3, 30, 0)
 
 
 # --- models, splits and files ----------------------------------------------------------------------------------------------------

@@ -85,7 +85,23 @@ def test_the_axes_are_the_pair_that_a_condition_binds(data):
 def test_the_page_starts_at_values_that_the_conditions_admit(data):
     at = {name: Fraction(value) for name, value in data["values"].items()}
     assert data["presets"] == [] and set(at) == set(SYMBOLS)
+    assert (at["L"], at["sigma"], at["F_gap"]) == (1, Fraction(1, 10), Fraction(1, 10)), "constants are not chosen"
     assert 0 < at["eta"] * at["L"] <= 1 and at["p"] <= at["b"]
+
+
+def test_a_scheduled_symbol_is_not_chosen(monkeypatch):
+    monkeypatch.setattr("fedco.validation.explorer.data.fitting_problems", lambda *_: [])
+    asked = []
+    monkeypatch.setattr(
+        explorer_data, "admissible_hyperparameters", lambda *given: asked.append(given) or {"b": Fraction(3)}
+    )
+    values = theorem_data(made(schedule={"p": "b"}).theorem, "x", [])["values"]
+    ((_, known, chosen, _),) = asked
+    assert (
+        set(chosen) == {"eta", "b", "N", "T"}
+        and set(known) == {"L", "sigma", "F_gap"}
+        and (values["b"], values["p"]) == ("3", "1")
+    )
 
 
 def test_formulas_have_the_same_value_as_javascript():

@@ -16,7 +16,7 @@ from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.figures import Axis
 from fedco.storage import write_json
-from fedco.validation.report import bound_plots, contents, page, rates, tightness
+from fedco.validation.report import bound_plots, contents, page, pages, rates, tightness
 from fedco.validation.report.bound_plots import bound_plot
 from fedco.validation.report.plots import convergence_plot
 from fedco.validation.runs.controls import Control
@@ -124,6 +124,94 @@ def test_a_counterexample_without_a_scene_has_none() -> None:
         and made["scenes"] == []
         and made["command"] == "fedco counterexample p.t"
     )
+
+
+def test_a_card_of_a_theorem_without_a_paper_a_proof_or_a_search() -> None:
+    theorem = fedco.define(
+        id="mine.theorem_1",
+        symbols={name: SYMBOLS[name] for name in ("L", "F_gap", "eta", "T")},
+        terms={"gap": "M/eta"},
+        derived={"M": "F_gap/T"},
+        conditions={"small": "eta <= 1/(2*L)"},
+    )
+    made = contents.card(theorem)
+    assert (made["id"], made["paper"], made["paper_title"], made["proof"]) == ("mine.theorem_1", "mine", "", None)
+    (said,) = made["statements"]
+    assert (said["search"], said["proof"], said["steps"]) == ("", None, []) and said["status"]["outcome"] == "open"
+    assert (said["derived"][0]["name"], said["derived"][0]["symbol"]) in (("M", "M"), ("M", r"\text{M}"))
+    assert [term["name"] for term in said["terms"]] == ["gap"] and [c["name"] for c in said["conditions"]] == ["small"]
+    assert {s["name"]: s["role"] for s in said["symbols"]}["eta"] == "hyperparameter" and said["schedule"] == []
+    assert contents.card(get_theorem("fcsg.theorem_4_1"))["paper_title"]
+
+
+def test_what_the_kernel_says_of_a_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = {
+        "given": ("a",),
+        "failure": "",
+        "lines": (1, 2, 3),
+        "assumptions": ("s",),
+        "conditions": ("c",),
+        "loose": (),
+        "unused": ("u",),
+    }
+    verdict = SimpleNamespace(statement="corrected", checked=True, to_dict=lambda: {"steps": ["x", "y"]}, **parts)
+    monkeypatch.setattr(contents, "derivation", lambda theorem, label: object() if label == "corrected" else None)
+    monkeypatch.setattr(contents, "prove", lambda theorem, label: verdict)
+    theorem = SimpleNamespace(id="p.t")
+    assert contents.proof(theorem, "corrected") == {  # type: ignore[arg-type]
+        "statement": "corrected", "checked": True, "given": ["a"], "failure": "", "steps": 3, "assumptions": ["s"], "conditions": ["c"],
+        "loose": [], "unused": ["u"], "command": "fedco prove p.t",
+    }  # fmt: skip
+    assert contents.steps(theorem, "corrected") == ["x", "y"]  # type: ignore[arg-type]
+    assert contents.proof(theorem, "printed") is None and contents.steps(theorem, "printed") == []  # type: ignore[arg-type]
+
+
+def line(name: str, **more: Any) -> Any:
+    return SimpleNamespace(**{"name": name, "claim": "a <= b", "rule": "adding up", "uses": (), "why": "", **more})
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, "**Proved** in 2 steps, each checked by the kernel"),
+        ({"given": ("x", "y")}, "**Proved given x, y**, which no kernel has checked, in 2 steps, each checked"),
+        ({"accepted": False, "failure": "left over"}, "**The kernel does not accept it**: left over"),
+    ],
+)
+def test_the_box_of_a_derivation_is_written_whole(more: dict[str, Any], said: str) -> None:
+    parts = {
+        "given": (),
+        "accepted": True,
+        "failure": "",
+        "assumptions": ("s", "t"),
+        "conditions": (),
+        "loose": (),
+        "unused": ("u",),
+    }
+    checked = SimpleNamespace(
+        statement="corrected",
+        theorem="p.t",
+        reading=("r",),
+        lines=(line("one"), line("two", uses=("one", "z"), why="as it is")),
+        **{**parts, **more},
+    )
+    assert pages._proof(checked) == [  # type: ignore[arg-type]
+        "## Proof of the corrected statement", "", '<div class="proof" markdown>', "", f"{said}; `fedco prove p.t` checks it again.", "",
+        "- Assumes: s, t.", "- Does not use: u.", "", "<details markdown><summary>Every step: claim, rule, what it uses</summary>", "",
+        "- `r`", "", "The steps:", "", "1. **one**: `a <= b`. Adding up.", "2. **two**: `a <= b`. Adding up, from `one`, `z`. as it is.",
+        "", "</details>", "", "</div>", "",
+    ]  # fmt: skip
+
+
+def test_where_a_theorem_is_validated(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = SimpleNamespace(instances=[bowl(case="edge")], label="printed")
+    monkeypatch.setattr(pages, "recipes", lambda: {"p.a": recipe})
+    monkeypatch.setattr(pages, "why_without", lambda name: "it counts rounds" if name == "p.b" else "")
+    assert pages.validated_on("p.a") == ["`bowl[K=4] (eta=1/8)`, edge: why; statement `printed`"]
+    assert pages.validated_on("p.b") == ["no run: it counts rounds"] and pages.validated_on("p.c")[0].startswith(
+        "no run: a lemma is measured"
+    )
+    assert pages.index().startswith("# Theorems\n\n- [") and pages.index().endswith(".md)\n")
 
 
 # --- a whole report, of theorems that cost nothing ---------------------------------------------------------------------------------

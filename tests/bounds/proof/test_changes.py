@@ -11,11 +11,23 @@ import sympy as sp
 from fedco.bounds import get_theorem
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.proof.derivations import derivation
-from fedco.bounds.proof.kernel import LOCAL, Assume, Combine, Step, Var, check, parameter, scalar, signomial, sq
+from fedco.bounds.proof.kernel import (
+    LOCAL,
+    Assume,
+    Combine,
+    Step,
+    Var,
+    check,
+    parameter,
+    scalar,
+    signomial,
+    sq,
+)
 from fedco.bounds.proof.kernel.region import Region
 from fedco.bounds.proof.mutation import (
     Resumed,
     Survey,
+    _established,
     constant_mutants,
     mutants,
     statement_mutants,
@@ -149,6 +161,21 @@ def test_a_change_is_checked_from_where_it_was_made_as_it_is_from_the_start():
     for mutant in rng.sample([*statement_mutants(theorem.statement("corrected"))], 3):
         about = with_statement(theorem, mutant.value)
         assert known.verdict(plan, about) == check(plan, about)
+
+
+def test_a_step_that_says_the_same_needs_no_other_check():
+    """What later steps see of the step that was just checked decides."""
+    theorem = get_theorem(NAME)
+    plan = derivation(theorem)
+    known = Resumed(plan, theorem, "corrected")
+    for at, step in enumerate(plan.steps):
+        progress = known.before[at + 1]
+        fact, name, *_, used, dropped, exact = _established(progress)
+        assert (fact, name) == (progress.state.facts[step.name], step.name)
+        assert (used, dropped, exact) == (progress.state.used, progress.state.dropped, progress.state.exact)
+    for at in Random(2).sample(range(len(plan.steps)), 2):
+        copied = replace(plan, steps=(*plan.steps[:at], replace(plan.steps[at]), *plan.steps[at + 1 :]))
+        assert known.verdict(copied, theorem) is known.accepted
 
 
 def test_what_a_survey_says():
