@@ -378,6 +378,13 @@ def test_an_endless_run_from_a_fixed_point_and_from_an_interval():
         refined_start(halving(), well(Q(3)), 2, Q(1))
 
 
+def test_a_fixed_point_is_found_however_near_a_kink_is():
+    """F' = x - 1/1000 up to 1/500, and half as steep beyond: a round is affine on a short interval only."""
+    rest, kink = Q(1, 1000), Q(1, 500)
+    bent = well(Q(0), knots=[[Q(-8), kink, Q(8)]], slopes=[[-8 - rest, kink - rest, kink - rest + (8 - kink) / 2]])
+    assert run.invariant_interval(halving(), bent, 2) == (rest, rest)
+
+
 def test_a_long_run_is_the_run_step_by_step():
     noisy = well(gradient_noise=[Q(1)], knots=[[Q(-64), Q(64)]], slopes=[[Q(-64), Q(64)]])
     for every, after in product((1, 2), (False, True)):

@@ -14,13 +14,14 @@ from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.validation.falsifier import attack, explain, record, search
 from fedco.validation.falsifier.attack import Falsified, falsify, falsify_changes
+from fedco.validation.falsifier.cube import Cube
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula, Panel
 from fedco.validation.falsifier.island import FOREVER, Island, least_counts, whole_choices
 from fedco.validation.falsifier.needed import needed
 from fedco.validation.falsifier.rounding import Draft
 from fedco.validation.falsifier.search import Found, _fixed_length, _has_batches, _lengths, _periods, _scheduled, _whole
-from fedco.validation.falsifier.spaces import NOISY, SPACES
+from fedco.validation.falsifier.spaces import NOISY, PARTIAL, SPACES
 
 SGD = get_theorem("baselines.local_sgd")
 
@@ -343,3 +344,38 @@ def test_terms_of_changed_statements_are_the_terms_with_one_change():
     )
     sides = formula.sides(values)
     assert float(sides.bound) == pytest.approx(sum(plain)) and bool(sides.admissible) and float(sides.excess) == 0
+
+
+def test_an_endless_run_of_random_rounds_is_one_that_contracts():
+    """Steps of half and of one and a half times the inverse curvature: the second moves every choice beyond its rest."""
+    target, formula = targeted("meta_fl.theorem_8")
+    made = Island(target, formula, PARTIAL["meta"][0], 2, 1, 16, {"nu": 1}, True, 1.0, "rounds")
+    points = np.random.default_rng(3).random((24, made.size))
+    parameters, values, step = made._decode(Cube(points))
+    values = made._with_step({**made._constants(made._family(parameters, 24)), **values}, step)
+    start = np.zeros(24)
+    ends = [made._rounds(parameters, values, start + shift, 24)[0] for shift in (0.0, 1e-3)]
+    rate = (1 - (ends[1] - ends[0])[0] / 1e-3) / values["beta"]
+    for share, contracts in ((0.5, True), (1.5, False)):
+        squares, off = made._endless(parameters, {**values, "beta": share / rate}, 24)
+        assert (off == 0).any() == contracts and (contracts or not squares.any())
+
+
+def test_the_effort_of_an_island_counts_its_lanes_and_its_rounds():
+    """Beyond what a generation takes by itself: each lane of a run as a run, an endless run as one round for each bisection."""
+    from fedco.validation.falsifier.island import _EACH_GENERATION, _REST_BISECTIONS
+
+    def more(of: Island) -> float:
+        return of.effort(128) - of.effort(64)
+
+    bowls = NOISY["federated"][0]
+    run = island(horizon=8, space=bowls)
+    for law in ("moments", "paths"):
+        many = island(law, horizon=8, space=bowls)
+        assert more(many) == pytest.approx(many._lane_count * more(run))
+    for period in (2, 16):
+        one, endless = island(horizon=period, period=period), island(stays=True, period=period)
+        assert more(endless) >= _REST_BISECTIONS * more(one)
+        assert endless.effort(64) - _EACH_GENERATION >= _REST_BISECTIONS * (one.effort(64) - _EACH_GENERATION)
+    assert more(island("crowd", True, period=2)) == pytest.approx(4 * more(island(stays=True, period=2)))
+    assert more(island(horizon=32)) == pytest.approx(4 * more(island(horizon=8)))

@@ -388,3 +388,23 @@ def test_characters_are_dealt_out_to_train_and_to_test():
     problem = plan("local_scgdm/figure_6").curves[0].problem
     assert [rows.tolist() for rows in problem.owned] == [[*range(40)], [*range(40, 80)]]
     assert problem.held.tolist() == [*range(160)][-40:]
+
+
+def test_the_exponential_is_divided_by_its_level_except_where_the_page_says_as_it_stands():
+    """Figures 7 and 8, by default and in full, and the controls of both."""
+
+    def levels(name, measure=None, **options) -> list[float]:
+        return [each.problem.level for each in plan(name, measure, **options).curves if hasattr(each.problem, "level")]
+
+    one_step = next(
+        control
+        for (_, change), (_, control) in CONTROLS.items()
+        if change.startswith("with one step size for all penalties, as")
+    )
+    for name, measure in (
+        ("comfedl/figure_7", None),
+        ("comfedl/figure_8", None),
+        ("comfedl/figure_8", one_step.measure),
+    ):
+        found, full = levels(name, measure), levels(name, measure, full=True)
+        assert found and all(level > 1 for level in found) and not any(full)

@@ -298,3 +298,19 @@ def test_a_lemma_inserted_into_the_descent_loosens_it_by_its_own_slack() -> None
     assert bounds[inserted] - bounds["local_scgdm.potential"] == pytest.approx(
         weight * (drift.right - measured), rel=1e-6
     )
+
+
+@pytest.mark.parametrize(
+    ("label", "taken"), [("composed", "composed"), ("printed", "printed"), ("corrected", "printed"), ("own", "printed")]
+)
+def test_lemmas_are_taken_as_composed_where_they_have_it_and_else_as_printed(label, taken) -> None:
+    """A corrected theorem has the lemmas of the printed proof; a link may name another statement of its own."""
+    chain, made, trace = _trace("local_scgdm.theorem_3_4", steps=6, seeds=2)
+    links = {link.lemma: link for link in chain.links}
+    found = {
+        name: compare_sides(links[name], label, trace, made)[0][0].statement
+        for name in ("local_scgdm.lemma_4_1", "local_scgdm.lemma_a_2")
+    }
+    assert found == {"local_scgdm.lemma_4_1": taken, "local_scgdm.lemma_a_2": "printed"}
+    own = replace(links["local_scgdm.lemma_4_1"], statement="corrected")
+    assert compare_sides(own, label, trace, made)[0][0].statement == "corrected"
