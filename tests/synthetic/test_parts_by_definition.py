@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 import torch
 from fedco.synthetic import Certificate
+from fedco.synthetic.applications.auprc import AveragePrecision
+from fedco.synthetic.applications.client_dro import ClientKL
 from fedco.synthetic.applications.counterexample import FedAvgCounterexample
+from fedco.synthetic.applications.dro import RobustLoss
+from fedco.synthetic.applications.fairness import FairClassifier
 from fedco.synthetic.applications.federated_logistic import FederatedLogistic, _dual_bound, _minimiser
 from fedco.synthetic.applications.invariant import InvariantLogistic
 from fedco.synthetic.applications.sinewave import _data
@@ -162,6 +166,45 @@ def test_predictions_of_margins():
     only_training_data("p", "train")
     with pytest.raises(ValueError, match="p"):
         only_training_data("p", "test")
+
+
+@pytest.mark.parametrize(
+    "instance",
+    [
+        RobustLoss(table="wine", clients=2, samples=5, dim=4),
+        FairClassifier(clients=2, samples=6, dim=4),
+        FederatedLogistic(clients=2, samples=5, dim=4),
+        ClientKL(clients=2, samples=5, dim=4),
+    ],
+)
+def test_scores_of_linear_models_are_a_x(instance):
+    """Features are kept times their labels: the score is that of the row itself, at each of two models."""
+    x = torch.tensor([[0.3, -1.0, 0.2, 0.5], [-1.0, 0.4, 0.0, 2.0]], dtype=torch.float64)
+    found = instance.predict(x)
+    rows = instance._data.features * instance._data.labels.unsqueeze(-1)
+    assert torch.allclose(found.scores[..., 0], torch.einsum("ksd,rd->rks", rows, x)) and found.weights is None
+    assert (
+        torch.equal(found.labels, (instance._data.labels > 0).long())
+        and 0 < int(found.labels.sum()) < found.labels.numel()
+    )
+    with pytest.raises(ValueError, match=instance.name):
+        instance.predict(x, "test")
+
+
+def test_scores_of_the_conditional_problems():
+    x = torch.tensor([[0.3, -1.0, 0.2], [-1.0, 0.4, 2.0]], dtype=torch.float64)
+    p = AveragePrecision(clients=2, samples=6, dim=3, positives=0.34, saturation=0.3, margin=1.1)
+    rows, labels = p._data
+    found = p.predict(x)
+    assert torch.allclose(found.scores[..., 0], 0.3 * torch.tanh(torch.einsum("ksd,rd->rks", rows, x) / 0.3))
+    assert found.labels.tolist() == labels.tolist() == [[1, 1, 0, 0, 0, 0]] * 2
+    q = InvariantLogistic(clients=2, points=5, dim=3, shift=0.5)
+    found, (a, b) = q.predict(x), q._data
+    assert torch.allclose(found.scores[..., 0], torch.einsum("ksd,rd->rks", a, x))
+    assert torch.equal(found.labels, (b > 0).long()) and p.inner_dim == q.inner_dim == 2
+    for each in (p, q):
+        with pytest.raises(ValueError, match=each.name):
+            each.predict(x, "test")
 
 
 def test_sine_waves_of_the_tasks():
