@@ -306,3 +306,13 @@ def test_what_is_taken_off_for_rounding_is_what_is_documented():
 
 def test_a_mean_beyond_the_doubles_on_the_way():
     assert evalues.mean(np.array([1e308, 1e308, 4e307])) == pytest.approx(8e307, rel=1e-12)
+
+
+def test_an_end_is_a_bound_whose_test_just_reaches_its_threshold(monkeypatch):
+    """Bounds from 3/2 down are refuted and bounds from 5/2 up supported, both with an e-value that is just the one wanted."""
+    monkeypatch.setattr(evalues, "log_e_refute", lambda x, bound: 3.0 if bound <= 1.5 else 2.9)
+    monkeypatch.setattr(evalues, "log_e_support", lambda x, bound, cap: 3.0 if bound >= 2.5 else 2.9)
+    x = np.array([1.0, 3.0])
+    low, high = evalues._lower_end(x, 3.0), evalues._upper_end(x, 4.0, 3.0)
+    assert 1.5 * (1 - 1e-9) < low <= 1.5 and 2.5 <= high < 2.5 * (1 + 1e-9)
+    assert (evalues._lower_end(x, 3.1), evalues._upper_end(x, 4.0, 3.1)) == (0.0, 4.0)
