@@ -18,7 +18,7 @@ from fedco.synthetic.conformance import (
 )
 from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem
 from fedco.synthetic.families.shared_composite import SharedComposite, SharedSample
-from fedco.synthetic.kinds import Sample
+from fedco.synthetic.kinds import InnerSample, OuterSample, Sample
 from fedco.synthetic.parts import adversary
 from fedco.synthetic.parts.adversary import Attack, maximise
 
@@ -212,13 +212,15 @@ class Matrices:
     N = double([[0.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 2.0]])
 
     def atoms(self):
-        return Two(double([[0.0, 1.0]]), double([[1.0, -3.0]])), double(0.75, 0.25)
+        turns = double([[1.0, -3.0], [1.0, -3.0]])
+        return Two(0 * turns, turns), double(0.75, 0.25)
 
     def to_clients(self, x):
         return x.unsqueeze(1).expand(-1, 2, -1)
 
     def matrices(self, sample):
-        return self.A if sample is None else self.A + float(sample.more[0, 0, 0]) * self.N
+        """A_k, or for each lane and client A_k and as much of N_k as its sample says."""
+        return self.A if sample is None else self.A + sample.more[..., 0, None, None] * self.N
 
     def inner(self, x, sample=None):
         return (self.matrices(sample) @ x.unsqueeze(-1)).squeeze(-1)
@@ -351,24 +353,24 @@ class Given(Matrices):
     kind = "conditional"
 
     def outer_atoms(self):
-        return SimpleNamespace(signs=double(1.0, -2.0)), double(0.6, 0.4)
+        return OuterSample(double([[1.0, -2.0], [1.0, -2.0]])), double(0.6, 0.4)
 
     def inner_atoms(self, outer):
-        return SimpleNamespace(only=lambda i: (1.0, -3.0)[i]), double(0.75, 0.25)
+        return InnerSample(double([[[1.0, -3.0]] * 2] * 2)), double(0.75, 0.25)
 
-    def _at(self, outer, eta):
-        """(clients, outcomes, 2, 2)"""
-        matrices = torch.einsum("o,nij->noij", outer.signs, self.A)
-        return matrices if eta is None else matrices + eta * self.N.unsqueeze(1)
+    def _at(self, outer, inner):
+        """(lanes, clients, outcomes, 2, 2)"""
+        matrices = outer.outcome[..., None, None] * self.A.unsqueeze(1)
+        return matrices if inner is None else matrices + inner.eta.unsqueeze(-1) * self.N.unsqueeze(1)
 
     def inner(self, x, outer, inner=None):
-        return torch.einsum("noij,rnj->rnoi", self._at(outer, inner), x)
+        return torch.einsum("rnoij,rnj->rnoi", self._at(outer, inner), x)
 
     def inner_vjp(self, x, v, outer, inner=None):
-        return torch.einsum("noij,rnoi->rnoj", self._at(outer, inner), v)
+        return torch.einsum("rnoij,rnoi->rnoj", self._at(outer, inner), v)
 
     def outer_gradient(self, y, outer):
-        return torch.einsum("noij,rnoj->rnoi", self._at(outer, None), y)
+        return torch.einsum("rnoij,rnoj->rnoi", self._at(outer, None), y)
 
 
 def test_ratios_given_an_outer_sample_by_hand():
