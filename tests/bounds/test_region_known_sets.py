@@ -11,6 +11,7 @@ from random import Random
 import pytest
 import sympy as sp
 from fedco.bounds.language.quantities import MAX_STEPS
+from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition
 from fedco.bounds.region.conditions import solved_for, split_extrema
 from fedco.bounds.region.intervals import Interval, _End, failing, intersect, minimal_conflict
@@ -231,6 +232,29 @@ def test_a_condition_does_not_hold_where_it_has_a_pole(square: Q, whole: bool):
             "hole",
         )
         assert failing([pole], x, Q(2)) == ["pole"] and failing([pole], x, Q(3)) == []
+
+
+@pytest.mark.parametrize("left", [X + sp.sqrt(1 + X), X + X ** sp.sqrt(2), X + 2**X, 1 + X * sp.log(1 + X)])
+def test_what_is_no_sum_of_powers_is_refused(left: sp.Expr):
+    with pytest.raises(InputError, match=r"^cannot solve for x: not a sum of powers in "):
+        intersect([Condition("c", left, "<=", sp.Integer(5))], X)
+
+
+def test_the_domain_of_steps_ends_without_a_condition():
+    """What fails beyond the most steps that there may be does not bind there."""
+    last = MAX_STEPS + sp.Rational(1, 2)
+    (found,) = intersect([Condition("c", STEPS, "<=", last)], STEPS)
+    assert (found.lower, found.upper, found.binding) == (0, MAX_STEPS, {"lower": None, "upper": None})
+    (found,) = intersect([Condition("c", STEPS, "<=", last - 1)], STEPS)
+    assert (found.upper, found.binding["upper"]) == (MAX_STEPS - 1, "c")
+
+
+@pytest.mark.parametrize(("top", "largest"), [(Q(5, 2), (0.0, 1.0)), (Q(7, 2), (2.0, 3.5)), (None, (2.0, None))])
+def test_a_projection_of_several_pieces_is_the_longest(top: Q | None, largest: tuple[float, float | None]):
+    conditions = [Condition("hole", (X - 1) * (X - 2), ">=", sp.Integer(0)), Condition("other", Y, "<=", sp.Integer(1))]
+    conditions += [Condition("top", X, "<=", sp.Rational(top.numerator, top.denominator))] if top else []
+    found, note = projection((X, Y), conditions, X)
+    assert found is not None and (found.lower, found.upper) == largest and note == ()
 
 
 def test_two_sides_that_are_the_same_function():

@@ -249,3 +249,16 @@ def test_each_law_is_reported_when_it_is_done():
     lines = []
     calibrate(5, seeds=(3, 4), chosen=laws()[:2], progress=lines.append)
     assert lines == [f"{law.name}, {number} seeds: done" for number in (3, 4) for law in laws()[:2]]
+
+
+def test_a_rejection_at_the_threshold_is_counted_and_a_difference_of_0_is_none(monkeypatch):
+    """E-values that are just the threshold reject; a t-interval of values that do not vary ends at their mean and excludes less."""
+    law = Law("point", 0.25, 1.0, lambda _, shape: np.full(shape, 0.25))
+    for excess, count in ((0.0, 7), (-1e-9, 0)):
+        monkeypatch.setattr(calibration, "_log_e", lambda law, place, values, e=excess: np.full(len(values), 3.0 + e))
+        monkeypatch.setattr(calibration, "log_threshold", lambda level: 3.0)
+        cells = calibration._measure(law, 5, 7, [0.05, 0.01], 1)
+        assert all(cell["e_value"][level]["count"] == count for cell in cells for level in ("0.05", "0.01"))
+    for side in ("REFUTED", "SUPPORTED"):
+        assert calibration._t_verdicts(np.full((3, 5), 0.25), 0.25, side, [0.05]) == [0]
+    assert calibration._t_verdicts(np.full((3, 5), 0.25), 0.26, "SUPPORTED", [0.05]) == [3]

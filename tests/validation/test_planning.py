@@ -284,3 +284,27 @@ def test_a_plan_that_just_reaches_the_threshold_is_enough(monkeypatch):
     assert seeds_to_refute(1, 2, ALPHA) == 37 and seeds_to_refute(1, 2.0001, ALPHA) == 37
     assert seeds_to_refute(1, 1.9999, ALPHA) == 38
     assert planning._reference_violation.__wrapped__(37, ALPHA, 0.9) == pytest.approx(2, rel=1e-12)
+
+
+def test_hits_count_where_their_evidence_just_reaches_the_threshold(monkeypatch):
+    """Up to 4 hits of 10 support and from 6 on they refute, each with just the evidence wanted; none where no number has it."""
+    monkeypatch.setattr(planning, "log_threshold", lambda alpha: 3.0)
+
+    def evidence(low, high):
+        def of_hits(seeds, hits, at_zero, at_cap):
+            return 3.0 if (hits <= low if at_cap == 0.0 else hits >= high) else 2.9
+
+        monkeypatch.setattr(planning, "_log_e_of_hits", of_hits)
+        return planning._most_hits_supported(10, 1, 4, ALPHA), planning._fewest_hits_refuting(10, 1, 4, ALPHA)
+
+    assert evidence(4, 6) == (4, 6) and evidence(0, 10) == (0, 10) and evidence(10, 0) == (10, 0)
+    assert evidence(-1, 11) == (None, None)
+
+
+def test_a_plan_whose_power_is_just_the_wanted_one_is_enough(monkeypatch):
+    """One hit of 8 decides: no hit has the probability (3/4)^8 in 8 seeds, and 1 less that of a hit."""
+    monkeypatch.setattr(planning, "_most_hits_supported", lambda seeds, *given: 0 if seeds >= 5 else None)
+    monkeypatch.setattr(planning, "_fewest_hits_refuting", lambda seeds, *given: 1 if seeds >= 5 else None)
+    none, some = (float(tail(0, 8, 0.25)) for tail in (stats.binom.cdf, stats.binom.sf))
+    assert (none, some) == (pytest.approx(0.75**8), pytest.approx(1 - 0.75**8))
+    assert seeds_to_support(1, 2, 2, ALPHA, power=none) == 5 and seeds_to_refute(1, 2, ALPHA, cap=8, power=some) == 8
