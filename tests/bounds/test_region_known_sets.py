@@ -13,6 +13,7 @@ import sympy as sp
 from fedco.bounds.language.quantities import MAX_STEPS
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition
+from fedco.bounds.region import intervals
 from fedco.bounds.region.conditions import solved_for, split_extrema
 from fedco.bounds.region.intervals import Interval, _End, failing, intersect, minimal_conflict
 from fedco.bounds.region.joint import _centre, _reaching, projection, without_equalities
@@ -255,6 +256,23 @@ def test_a_projection_of_several_pieces_is_the_longest(top: Q | None, largest: t
     conditions += [Condition("top", X, "<=", sp.Rational(top.numerator, top.denominator))] if top else []
     found, note = projection((X, Y), conditions, X)
     assert found is not None and (found.lower, found.upper) == largest and note == ()
+
+
+@pytest.mark.parametrize("error", [OverflowError, ValueError])
+def test_a_difference_that_sympy_gives_up_on_is_decided_as_it_stands(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+):
+    class Long:
+        """A number that sympy cannot subtract while it simplifies."""
+
+        def __sub__(self, other: object) -> sp.Expr:
+            if sp.core.parameters.global_parameters.evaluate:
+                raise error
+            return sp.Integer(-3)
+
+    monkeypatch.setattr(intervals, "put_in", lambda side, table: Long())
+    known = intervals._holds.__wrapped__
+    assert known(X, "<", X**2, X, Q(5)) and not known(X, ">=", X**2, X, Q(5))
 
 
 def test_two_sides_that_are_the_same_function():
