@@ -440,6 +440,13 @@ def test_a_gap_is_exact_where_all_minima_are_at_one_point(instance, kind):
     assert float(gap.value) == pytest.approx(start) and (kind == "upper" or gap.witness > 1 - 1e-8)
 
 
+def test_hessians_that_do_not_differ_do_so_exactly():
+    """Without heterogeneity the constant is 0, and exact; with it, it is attained where all clients have a crest."""
+    for delta in (0.0, 0.3):
+        found = Meta(clients=4, dim=2, Delta=delta).certificates["local_hessian_heterogeneity"]
+        assert found.kind == "exact" and found.points and (found.value == 0) == (delta == 0)
+
+
 def test_what_is_not_composed_has_no_inner_value():
     for name in ("bowl", "quadratic", "huber", "sines", "logistic"):
         assert AWAY[name].kind == "federated" and AWAY[name].inner_dim == 0, name

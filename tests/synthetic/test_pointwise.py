@@ -379,6 +379,17 @@ def test_a_descent_keeps_points_from_the_first_to_the_last():
     path = 3 + torch.cat([torch.zeros(1), sizes.cumsum(0)])
     assert far[:, 0].tolist() == [float(path[k]) for k in (0, 3, 7, 10)]
 
+    class Steep(Bowl):
+        """4 |x|^2: steps of 2, 1, 1/2 and 1/4 overshoot, and half of the last ends at the minimum."""
+
+        def objective(self, x):
+            return 4 * x.square().sum(-1)
+
+        def gradient(self, x):
+            return 8 * x
+
+    assert descent(Steep(), kept=2).tolist() == [[3.0, -4.0], [0.0, 0.0]]
+
     class Stuck(Bowl):
         def gradient(self, x):
             return -x
