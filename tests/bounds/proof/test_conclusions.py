@@ -1080,3 +1080,88 @@ def test_the_exponential_is_exceeded():
     for rate in (Q(24), Q(-1)):
         with pytest.raises(ProofError, match="is not between"):
             exceeds_exponential(signomial(10**30), signomial(rate))
+
+
+# --- the state in which a step is checked -----------------------------------------------------------------------------
+
+
+def test_a_fact_that_is_read_is_used_and_must_be_of_its_kind():
+    state = make_state(less=(A - C,), none=Equation(ZERO, EVERY), bound=Moment(ZERO, None, ONE))
+    for name, read in (("less", state.inequality), ("none", state.equation), ("bound", state.moment)):
+        state.used.clear()
+        assert read(name) is state.facts[name] and state.used == {name}
+    with pytest.raises(ProofError, match="less: wanted an moment, got"):
+        state.moment("less")
+    with pytest.raises(ProofError, match="other: no such step before this one"):
+        state.equation("other")
+
+
+@pytest.mark.parametrize("mark", [facts.SUPPOSED + "X", facts.BEFORE_THE_END])
+def test_what_is_about_one_step_is_read_only_where_the_rule_says_so(mark):
+    state = make_state(here=Inequality((), False, EVERY, frozenset({"told", mark})))
+    with pytest.raises(ProofError, match="speaks of the position in the round, or of the step itself"):
+        state.inequality("here")
+    assert state.inequality("here", position=True) is state.facts["here"]
+    assert facts.at_one_step(state.facts["here"]) and not facts.at_one_step(
+        Inequality((), False, EVERY, frozenset({"told"}))
+    )
+
+
+def test_conditions_that_a_certificate_uses_without_room():
+    state = make_state()
+    state.region = Region({"small": 1 - A, "order": C - D})
+    assert state.certify(2 * C + 1) == frozenset() and state.exact == set()
+    assert state.certify(3 - 2 * A) == {"small"} and state.exact == set(), "1 is left over"
+    assert state.certify(2 - 2 * A) == {"small"} and state.exact == {"small"}
+    assert state.certify(C - D) == {"order"} and state.exact == {"small", "order"}
+    assert state.certify(A - 1) is None and state.certify(A - 1, (((-ONE, ("small",)),),)) is None
+    state.points = ({next(iter(A.params)): Q(1, 2)},)
+    assert state.where_negative(A - 1) == "; it is -1/2 at A = 1/2" and state.where_negative(1 - A) == ""
+
+
+def test_one_table_has_one_form():
+    atoms = [Named("Q", 0), Named("R", 0), Total("Q", 0), One()]
+    rng, forms = Random(0), set()
+    for _ in range(20):
+        rng.shuffle(atoms)
+        forms.add(facts.fact_form({atom: ONE for atom in atoms} | {Named("S", 0): ONE - ONE}))
+    assert len(forms) == 1 and len(next(iter(forms))) == 4
+
+
+def test_a_bound_as_text_and_which_norm_it_is_in():
+    assert Moment(ZERO, None, ONE).trace is False, "not in the Hilbert-Schmidt norm unless it is said"
+    shown = [repr(Moment(ZERO, given, C, text="M")) for given in (None, Known(), PAST)]
+    assert shown == ["|M|^2 <= C", "E[|M|^2] <= C", "E[|M|^2 | past] <= C"]
+
+
+def test_a_size_that_holds_in_the_mean_only_is_no_sure_one():
+    axiom = LipschitzOperator("a", "J", C)
+    terms = (jacobian(p), jacobian(r), w)
+    state = make_state(axiom, sure=Moment(state_free(w), None, D**2), mean=Moment(state_free(w), PAST, D**2))
+    assert Assume("own", terms, ("sure",)).apply(state).table and state.sizes == {}
+    for sizes in (("mean",), ("sure", "mean")):
+        refused("wanted sure bounds of vectors", Assume("own", terms, sizes), state)
+    refused("wished: no such assumption was declared", Assume("wished"), state)
+
+
+def state_free(term):
+    return make_state().algebra.normal(term)
+
+
+def test_a_product_with_a_sample_that_all_share_is_not_independent():
+    """Whether the shared sample is that of the operator or of the vector."""
+    shared = (
+        Function("M", "x", ("x", "x"), ("s",)),
+        Function("v", "x", "x", ("s",)),
+        Function("Z", "x", ("x", "x"), ("z",), CLIENT, CLIENT),
+    )
+    state = make_state(setting=make_setting(functions=(*make_setting().functions, *shared)))
+    own = two(p, None) - two(p, None, None)
+    noisy = App("Z", p, (0,)) - App("Z", p, (None,))
+    for product in (Act(App("M", p, (0,)), own), Act(noisy, App("v", p, (0,)))):
+        refused("s is the same for all values of i", IndependentMean(product, "i", PAST), state)
+    moved = App("v", p, (0,))
+    refused("s is the same for all", IndependentMean(two(moved, None) - two(moved, None, None), "i", PAST), state)
+    assert IndependentMean(Act(App("M", p, (None,)), own), "i", PAST).apply(state).uses == {"independent z"}
+    varying = make_state(setting=make_setting(indices=(Index("k", K), Index("i", B, True, D))))
+    assert IndependentMean(own, "i", PAST).apply(varying).phases == LATER, "step 0 has to be asked for"
