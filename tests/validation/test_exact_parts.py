@@ -12,7 +12,7 @@ import pytest
 import torch
 from fedco.algorithms import LocalSGD
 from fedco.bounds.registry import get_theorem
-from fedco.validation.falsifier.confirm import NotConfirmed, sides
+from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, _check_shape, sides
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.exact import crowd, interval, long_run, noise, run
 from fedco.validation.falsifier.exact.base import Instance, as_fractions, root_above
@@ -472,3 +472,26 @@ def test_a_search_scores_what_the_exact_check_finds(kind):
         assert candidate.score > -8 and 10**candidate.score == pytest.approx(found.ratio, rel=1e-4)
         return
     raise AssertionError("nothing to compare")
+
+
+def test_what_a_check_says_of_clients_that_stand_for_many():
+    """A group of equal clients moves as one without noise; with noise an endless run is about an average of very many."""
+    target = target_of(get_theorem("baselines.local_sgd"), "printed")
+    for noisy, ends, said in (
+        (False, None, "moves as one"),
+        (False, (Q(0), Q(1)), "moves as one"),
+        (True, None, "moves as one"),
+        (True, (Q(0), Q(1)), "whose noise is independent"),
+    ):
+        made = well(gradient_noise=[Q(int(noisy))])
+        (line,) = _check_shape(target, Claimed(SimpleNamespace(parameters={}), {}, {}, ends), made)  # type: ignore[arg-type]
+        assert said in line
+    for ends, given, refused in ((None, Q(2), True), ((Q(0), Q(1)), Q(2), False), (None, Q(1), False)):
+        claimed = Claimed(SimpleNamespace(parameters={}), {}, {"N": given}, ends)  # type: ignore[arg-type]
+        if refused:
+            with pytest.raises(ValueError, match="noise of equal clients differs"):
+                _check_shape(target, claimed, well(gradient_noise=[Q(1)]))
+        else:
+            assert _check_shape(target, claimed, well(gradient_noise=[Q(1)]))
+    with pytest.raises(ValueError, match="wanted a multiple of 1 clients"):
+        _check_shape(target, Claimed(SimpleNamespace(parameters={}), {}, {"N": Q(3, 2)}), well())  # type: ignore[arg-type]

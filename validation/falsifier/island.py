@@ -79,8 +79,8 @@ class Candidate:
     parameters: Mapping[str, Array]
     values: Mapping[str, float]
     score: float
-    stays: bool = False
-    place: Place | None = None
+    stays: bool
+    place: Place | None
 
 
 @dataclass(frozen=True)
