@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import reduce
 from itertools import product
 from math import isqrt, prod
+from operator import add
 from typing import Protocol
 
 import numpy as np
@@ -65,18 +66,18 @@ def evaluated(value: Signomial, point: Mapping[Param, Fraction]) -> fmpq:
     for monomial, coefficient in value.terms:
         whole, under = rational(coefficient), fmpq(1)
         for param, exponent in monomial:
-            power, half = divmod(Fraction(exponent), 1)
+            power, half = (exponent, 0) if isinstance(exponent, int) else divmod(exponent, 1)
             if half and half != Fraction(1, 2):
                 raise ProofError(f"{param.name}^{exponent}: wanted a multiple of 1/2")
             here = min(evaluated(part, point) for part in param.least) if param.least else rational(point[param])
-            whole *= here ** int(power)
+            whole *= here**power
             under *= here if half else 1
-        found += whole * root(under)
+        found += whole if under == 1 else whole * root(under)
     return found
 
 
 def padded(array: Component, axes: int) -> Component:
-    return array.reshape(array.shape + (1,) * (axes - array.ndim))
+    return array if array.ndim == axes else array.reshape(array.shape + (1,) * (axes - array.ndim))
 
 
 def together(*arrays: Component) -> list[Component]:
@@ -108,13 +109,15 @@ def plus(left: Vector, right: Vector) -> Vector:
 
 def total(arrays: Sequence[Component]) -> Component:
     """The sum of at least one array."""
-    rows = together(*arrays)
-    return reduce(lambda left, right: left + right, [row for row in rows if not is_zero(row)] or rows[:1])
+    rows = [array for array in arrays if not is_zero(array)] or arrays[:1]
+    return reduce(add, together(*rows)) if len(rows) > 1 else rows[0]
 
 
 def times(left: Component, right: Component) -> Component:
+    if is_zero(left) or is_zero(right):
+        return left if is_zero(left) else right
     a, b = together(left, right)
-    return a if is_zero(a) else b if is_zero(b) else a * b
+    return a * b
 
 
 class Run:
@@ -158,11 +161,15 @@ class Run:
 
     def number(self, value: Signomial, t: int = 0) -> fmpq:
         """The value of a number; one that depends on the step has its value at step t."""
-        if (value, t) not in self._numbers:
-            place = {POSITION: Fraction(t % self.period)} if POSITION in value.params else {}
-            here = self.moving[t] if 0 <= t < len(self.moving) else {}
-            self._numbers[value, t] = evaluated(value, {**self.point, **here, **place})
-        return self._numbers[value, t]
+        found = self._numbers.get((value, t))
+        if found is None:
+            if t and not self.moving and POSITION not in value.params:
+                found = self.number(value)
+            else:
+                here = self.moving[t] if 0 <= t < len(self.moving) else {}
+                found = evaluated(value, {**self.point, **here, POSITION: Fraction(t % self.period)})
+            self._numbers[value, t] = found
+        return found
 
     def phase(self, t: int) -> str:
         """The kind of step t."""
@@ -239,9 +246,10 @@ class Run:
 
     def __call__(self, term: Term, t: int) -> Vector:
         """The value of a term at step t."""
-        if (term, t) not in self._terms:
-            self._terms[term, t] = tuple(map(shortened, self._value(term, t)))
-        return self._terms[term, t]
+        found = self._terms.get((term, t))
+        if found is None:
+            found = self._terms[term, t] = tuple(map(shortened, self._value(term, t)))
+        return found
 
     def _value(self, term: Term, t: int) -> Vector:
         match term:
@@ -337,9 +345,10 @@ class Run:
 
     def atom(self, atom: Atom, t: int) -> fmpq:
         """The value of a scalar at step t; of a sum over the run, whatever t."""
-        if (atom, t) not in self._atoms:
-            self._atoms[atom, t] = self._atom(atom, t)
-        return self._atoms[atom, t]
+        found = self._atoms.get((atom, t))
+        if found is None:
+            found = self._atoms[atom, t] = self._atom(atom, t)
+        return found
 
     def _atom(self, atom: Atom, t: int) -> fmpq:
         match atom:

@@ -61,7 +61,7 @@ class Signomial:
         self._hash: int | None = None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Signomial) and self.terms == other.terms
+        return self is other or (isinstance(other, Signomial) and self.terms == other.terms)
 
     def __hash__(self) -> int:
         if self._hash is None:
