@@ -34,6 +34,9 @@ class Param:
         if bool(self.least) != self.name.startswith(LEAST):
             raise ProofError(f"{self.name}: the name of a minimum")
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
 
 LEAST = "min("
 """How the name of the smaller of two numbers begins, and no other one."""
@@ -52,12 +55,15 @@ class Signomial:
     def __init__(self, terms: Mapping[Monomial, Fraction | int] | Iterable[tuple[Monomial, Fraction | int]] = ()):
         collected: dict[Monomial, Fraction] = {}
         for monomial, coefficient in terms.items() if isinstance(terms, Mapping) else terms:
-            collected[monomial] = collected.get(monomial, Fraction(0)) + coefficient
+            new = coefficient if type(coefficient) is Fraction else Fraction(coefficient)
+            before = collected.get(monomial)
+            collected[monomial] = new if before is None else before + new
         for monomial in collected:
             for param, exponent in monomial:
                 if exponent < 0 and not param.positive:
                     raise ProofError(f"{param.name} may be 0: no division by it")
-        self.terms = tuple(sorted(((m, c) for m, c in collected.items() if c), key=_order))
+        found = [(m, c) for m, c in collected.items() if c]
+        self.terms = tuple(sorted(found, key=_order) if len(found) > 1 else found)
         self._hash: int | None = None
 
     def __eq__(self, other: object) -> bool:
@@ -79,13 +85,16 @@ class Signomial:
     def __mul__(self, other: Coefficient) -> Signomial:
         if not isinstance(other, Signomial | Fraction | int):
             return NotImplemented
-        right = signomial(other).terms
-        return Signomial([(_times(m, n), c * d) for m, c in self.terms for n, d in right])
+        left, right = self.terms, signomial(other).terms
+        for terms, factor in ((left, right), (right, left)):
+            if len(factor) == 1 and not factor[0][0]:
+                return _scaled(terms, factor[0][1])
+        return Signomial([(_times(m, n), c * d) for m, c in left for n, d in right])
 
     __radd__, __rmul__ = __add__, __mul__
 
     def __neg__(self) -> Signomial:
-        return Signomial([(m, -c) for m, c in self.terms])
+        return _scaled(self.terms, Fraction(-1))
 
     def __sub__(self, other: Coefficient) -> Signomial:
         if not isinstance(other, Signomial | Fraction | int):
@@ -183,7 +192,20 @@ def _times(left: Monomial, right: Monomial) -> Monomial:
     exponents = dict(left)
     for param, exponent in right:
         exponents[param] = _exponent(exponents.get(param, 0) + exponent)
-    return tuple(sorted(item for item in exponents.items() if item[1]))
+    return tuple(sorted([item for item in exponents.items() if item[1]], key=_param_order))
+
+
+def _param_order(item: tuple[Param, Exponent]) -> tuple[str, bool, bool, bool, tuple[Signomial, ...]]:
+    """That of the parameters, faster."""
+    param = item[0]
+    return param.name, param.positive, param.count, param.moving, param.least
+
+
+def _scaled(terms: tuple[tuple[Monomial, Fraction], ...], factor: Fraction) -> Signomial:
+    """A number other than 0 times terms, which stay in their order."""
+    found = Signomial()
+    found.terms = terms if factor == 1 else tuple([(monomial, coefficient * factor) for monomial, coefficient in terms])
+    return found
 
 
 def _exponent(value: Exponent) -> Exponent:
