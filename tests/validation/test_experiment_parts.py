@@ -800,6 +800,8 @@ def test_models_are_what_they_say() -> None:
     one = ["Conv2d", "GroupNorm", "ReLU", "MaxPool2d"]
     assert kinds == ["Unflatten", *one, *one, "Conv2d", "GroupNorm", "ReLU", "Flatten", "Linear"]  # sides 6, 3, 1
     assert small(torch.zeros(2, 36, dtype=torch.float64)).shape == (2, 5) and small[-1].in_features == 4
+    usual = [part for part in models.convolutional((1, 28, 28), 5) if isinstance(part, torch.nn.Conv2d)]
+    assert [part.out_channels for part in usual] == [64] * 4  # as for few-shot learning, where it is from
     assert "GroupNorm" not in [type(part).__name__ for part in models.convolutional((1, 4, 4), 5, filters=4, layers=1)]
 
 
@@ -921,6 +923,23 @@ def test_rows_of_cifar_are_whole_and_their_labels_in_range(tmp_path: Path) -> No
     assert datasets._pictures(rows)[0, 0, 0, :3].tolist() == [0, 1 / 255, 2 / 255]
     with pytest.raises(InputError, match="cannot be read"):
         datasets._rows(tmp_path / "none", (10,))
+
+
+@pytest.mark.parametrize(
+    "name", ["train-images-idx3-ubyte", "train-images-idx3-ubyte.gz", "data_batch_1.bin", "train.bin"]
+)
+def test_a_folder_holds_images_where_the_first_file_of_a_set_is_there(name: str, tmp_path: Path) -> None:
+    held = datasets.HOLDS
+    for other in ("data_batch_2.bin", "test.bin", "train-labels-idx1-ubyte"):
+        (tmp_path / other).write_bytes(b"")
+    assert (held["generated"](tmp_path), held["images"](tmp_path), held["omniglot"](tmp_path)) == (True, False, False)
+    (tmp_path / name).write_bytes(b"")
+    assert held["images"](tmp_path)
+    character = tmp_path / "images_evaluation" / "Greek" / "character01"
+    character.mkdir(parents=True)
+    assert not held["omniglot"](tmp_path)
+    (character / "1.png").write_bytes(b"")
+    assert held["omniglot"](tmp_path) and [alphabet for alphabet, _ in datasets._characters(tmp_path)] == ["Greek"]
 
 
 def test_a_set_of_examples() -> None:

@@ -129,11 +129,7 @@ class Plan:
 
     def _problem(self, parameters: Mapping[str, Any]) -> Any:
         if not isinstance(self.problem, str):
-            if parameters:
-                raise InputError(
-                    f"{', '.join(parameters)}: {self.problem.name} is a ready problem, which has no parameters"
-                )
-            return self.problem
+            return self.problem  # a ready one, of which no parameter was accepted
         try:
             return find_problem(self.problem, **parameters)
         except (TypeError, ValueError) as error:
