@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction as Q
 from random import Random
 
@@ -12,6 +13,7 @@ from fedco.bounds.evaluation.evaluate import exact
 from fedco.bounds.language.definition import define
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition
+from fedco.bounds.region.conditions import reduced
 from fedco.bounds.region.intervals import failing, intersect
 from fedco.bounds.region.single import univariate
 from inverse_cases import constants, plain, seeds, solvable
@@ -276,3 +278,34 @@ def test_an_equality_between_counts_is_a_point_or_a_conflict():
         assert not region.feasible and set(region.conflict) == {"a", "b"} and region.intervals == {}
     half = solved("p", a="2*p == 5")
     assert not half.feasible and half.conflict == ("a",)
+
+
+# --- what stands for a symbol that is neither given nor solved for ----------------------------------------------------------------
+
+
+def left_open(schedule, *conditions, **given):
+    """What limits T where the schedule gives p, which stands in the conditions; with L = 2, N = 3 and eta = 1/10."""
+    symbols = SYMBOLS | {"p": "communication_period", "N": "clients"}
+    declared = {"first": "F_gap/(eta*T)", "second": "L**2*eta*p*F_gap/N"}
+    made = define(id="region.case", symbols=symbols, terms=declared).statement("printed")
+    words = {name: binding.symbol for name, binding in made.symbols.items()}
+    stated = tuple(
+        Condition(f"c{i}", sp.sympify(left, words), relation, sp.sympify(right, words))
+        for i, (left, relation, right) in enumerate(conditions)
+    )
+    proposed = {name: sp.sympify(formula, words) for name, formula in schedule.items()}
+    known = {name: value for name, value in ({"L": 2, "N": 3, "eta": "1/10"} | given).items() if value is not None}
+    left = reduced(replace(made, conditions=stated, schedule=proposed), ("T",), known)
+    return [str(c) for c in left if not c.name.startswith("method_range")]
+
+
+def test_a_schedule_stands_for_what_is_not_given():
+    limit = ("eta*L*p", "<=", "1")
+    assert left_open({"p": "T/N"}, limit) == ["T/15 <= 1", "T/3 >= 1"], "a count is at least 1"
+    assert left_open({"p": "T/N"}, limit, p=4) == ["4/5 <= 1"]
+    for schedule in ({"p": "floor(T/N)"}, {}):  # rounded off it is no formula to solve with
+        with pytest.raises(InputError, match=r"^T: limited by conditions on p too, without a value"):
+            left_open(schedule, limit)
+    assert left_open({"p": "floor(T/N)"}, limit, ("p*T", "==", "36")) == ["36/(5*T) <= 1", "36/T >= 1"]
+    with pytest.raises(InputError, match=r"missing: L, p\b"):
+        left_open({"p": "floor(T/N)"}, limit, L=None)
