@@ -43,25 +43,27 @@ class Curve:
         )
         return tuple(accumulate(steps, initial=Q(0)))
 
+    @cached_property
+    def _rates(self) -> tuple[Fraction, ...]:
+        """The rate to the right of each knot."""
+        return (*((v - u) / (b - a) for (a, u), (b, v) in pairwise(self.knots)), Q(0))
+
     def _piece(self, t: Fraction) -> tuple[int, Fraction, Fraction, Fraction]:
         """(index of the knot to the left, its position, value there, rate to its right); index 0 left of all knots."""
-        index = max(0, bisect_right(self.positions, t) - 1)
-        position, value = self.knots[index]
-        is_outside = t < position or index == len(self.knots) - 1
-        if is_outside:
-            return index, position, value, Q(0)
-        following, after = self.knots[index + 1]
-        return index, position, value, (after - value) / (following - position)
+        passed = bisect_right(self.positions, t)
+        index = max(0, passed - 1)
+        return index, *self.knots[index], self._rates[index] if passed else Q(0)
 
     def __call__(self, t: Fraction) -> Fraction:
         _, position, value, rate = self._piece(t)
-        return value + rate * (t - position)
+        return value + rate * (t - position) if rate else value
 
     def integral(self, t: Fraction) -> Fraction:
         """The integral from the first knot to t."""
         index, position, value, rate = self._piece(t)
         step = t - position
-        return self._areas[index] + value * step + rate * step**2 / 2
+        linear = self._areas[index] + value * step
+        return linear + rate * step**2 / 2 if rate else linear
 
     def second_integral(self, t: Fraction) -> Fraction:
         """The integral of `integral` from the first knot to t."""
