@@ -208,3 +208,24 @@ def test_losses_without_a_minimum_have_no_finite_gap() -> None:
             nu=0,
         )
         assert float(family.constants()["objective_gap"]) == pytest.approx(gap), tilt
+
+
+def test_a_piecewise_linear_function_and_its_integrals() -> None:
+    """Values 1.5, -1, 2 at 0.5, 1, 3, constant outside; the integrals from the first knot on, by the trapezoidal rule."""
+    knots, heights = np.array([0.5, 1.0, 3.0]), np.array([1.5, -1.0, 2.0])
+    made = PiecewiseLinear(torch.tensor(knots).view(1, 1, 3), torch.tensor(heights).view(1, 1, 3))
+    line = np.linspace(-1.5, 4.5, 600_001)
+    step, zero = line[1] - line[0], 200_000
+    assert line[zero] == pytest.approx(0.5)
+
+    def integral(values: np.ndarray) -> np.ndarray:
+        whole = np.concatenate([[0.0], np.cumsum((values[1:] + values[:-1]) / 2) * step])
+        return whole - whole[zero]
+
+    values = np.interp(line, knots, heights)
+    places = slice(0, None, 12_347)
+    t = torch.tensor(line[places]).view(1, 1, -1)
+    once = integral(values)
+    for found, wanted in ((made.at(t), values), (made.integral(t), once), (made.second_integral(t), integral(once))):
+        np.testing.assert_allclose(found.flatten().numpy(), wanted[places], rtol=1e-8, atol=1e-8)
+    assert float(made.bound) == 2.0 and float(made.lipschitz) == 5.0
