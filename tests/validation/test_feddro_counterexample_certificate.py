@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction as Q
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -180,3 +181,27 @@ def test_recheck_rejects_a_box_where_the_round_does_go_below():
 def test_meaningless_claims_are_refused(wrong):
     with pytest.raises(ValueError, match="wanted"):
         Claim(Case.I, **wrong)
+
+
+def test_both_rules_for_two_step_sizes_by_hand(monkeypatch):
+    """u + eta first + eta' second, eta up to 1/4 and eta' up to 1/2: steps that push down count in full, others not at all."""
+    recheck_module = import_module("fedco.validation.papers.feddro.counterexample.recheck")
+    claim = Claim(Case.II, eta_max=Q(1, 2), step_ratio=Q(1, 2))
+    for first, second, least in ((-1, -2, Q(5, 4)), (1, -2, Q(1)), (-1, Q(1, 4), Q(1, 4)), (Q(1, 2), -1, Q(1, 2))):
+        monkeypatch.setattr(
+            recheck_module, "_move", lambda *_, only_step, pair=(first, second): (Q(pair[only_step]), None)
+        )
+        monkeypatch.setattr(
+            certifier,
+            "shared_and_local_drift",
+            lambda *_, pair=(first, second): (arb(float(pair[0])), arb(float(pair[1]))),
+        )
+        for room, holds in ((least, True), (least - Q(1, 64), False)):
+            box = certifier.Box(claim.threshold + room, claim.threshold + room + 1, Q(0), Q(1, 4))
+            assert recheck_module.box_holds(claim, box) == holds
+            drift, clearance = certifier._varying_step(claim, box)
+            assert bool(clearance >= 0) == holds and (drift.is_finite() == (second >= 0))
+    monkeypatch.setattr(recheck_module, "_move", lambda *_, only_step: (Q((-1, 2)[only_step]), None))
+    assert recheck_module.box_holds(
+        claim, certifier.Box(claim.threshold, claim.threshold + 1, Q(0), Q(1, 4))
+    )  # -1 + 2/2 >= 0

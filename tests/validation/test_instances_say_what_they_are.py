@@ -230,3 +230,18 @@ def test_the_exponent_drawn_beside_a_figure_is_the_one_that_the_paper_claims_in_
     claimed = {name: sweep.claimed for (name, over), sweep in CLAIMED.items() if over == "T"}
     assert claimed and {name: drawn[name] for name in claimed} == pytest.approx(claimed)
     assert drawn["acc_fcsg_m.theorem_4_7"] == pytest.approx(-2 / 3) and drawn["baselines.local_sgd"] == -0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "why", "instances"),
+    [c for c in INSTANCES if theorem(c.values[0]).statement(c.values[1]).schedule],
+)
+def test_prescribed_counts_are_whole_at_every_horizon(name, label, why, instances):
+    (instance,) = instances
+    whole = [n for n, b in theorem(name).symbols(label).items() if b.quantity.domain == "positive integer"]
+    for T in instance.horizons:
+        bound, _ = evaluate_at(theorem(name), label, instance.made(), instance.hyperparameters, T)
+        assert all(abs(bound.numbers[n] - round(bound.numbers[n])) < 1e-9 for n in whole if n in bound.numbers), (
+            T,
+            bound.numbers,
+        )
