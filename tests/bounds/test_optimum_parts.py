@@ -97,6 +97,8 @@ def test_how_large_a_posynomial_may_become(monkeypatch):
         (5 - 2 * x, (0.5, inf), {0: 4.0}, {}),
         (1 - x, (2.0, 3.0), {}, {}),
         (x - 1 / x, (2.0, 3.0), {1: 1.0}, None),
+        (x**2 - x, (2.0, 3.0), {2: 1.0}, None),
+        (1 - 1 / x, (2.0, 4.0), {0: 1.0}, None),
         (x + 1 - 2 * y, (2.0, 3.0), {0: 1.0, 1: 1.0}, None),
         (x - 1, (3.0, 3.0), {0: 2.0}, {0: 2.0}),
         (x - y, (3.0, 3.0), {0: 3.0}, {}),
@@ -114,6 +116,12 @@ def test_a_difference_is_bounded_at_the_ends_of_its_box(expr, box, above, below)
         assert {dict(key).get("x", 0): value for key, value in found.items()} == pytest.approx(wanted)
         assert all(dict(key).keys() <= {"x"} for key in found)
         assert bool(converter.replacements) is (box[0] != box[1] or expr.has(y))
+
+
+@pytest.mark.parametrize("expr", [x ** sp.sqrt(2), x**y, 2 * x**sp.pi + 1])
+def test_a_power_that_is_no_ratio_is_refused(expr):
+    with pytest.raises(NotPosynomialError, match=r"^exponent (sqrt\(2\)|y|pi)$"):
+        Converter({}).convert(expr)
 
 
 def test_the_smaller_of_two_is_one_of_them_above_and_a_constant_below():
