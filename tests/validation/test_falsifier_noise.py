@@ -396,6 +396,17 @@ def test_a_long_run_in_powers_is_the_run_step_by_step(kind: str, every: int, aft
         assert astray[0] == 0
 
 
+def test_a_long_run_in_powers_communicates_at_the_end_of_a_round(monkeypatch) -> None:
+    """Rounds of four steps of clients whose objectives bend differently, so that it matters when models are averaged."""
+    of_two = METHODS["local_composite"]
+    monkeypatch.setitem(METHODS, "local_composite", lambda f: replace(of_two(f), p=4))
+    instance, period, rounds = INSTANCES["local_composite"], 4, 3
+    stepped, _ = average_square(METHODS["local_composite"](scalar), exact_problem(instance), rounds * period)
+    run = run_in_doubles(instance, rounds * period)
+    squares, _ = long_squares(run, run, 2, Counted(period, 1, False), [rounds])
+    assert squares[0, 0] == pytest.approx(float(stepped), rel=1e-10)
+
+
 def test_sums_over_many_rounds_are_the_limit_of_a_linear_recursion() -> None:
     """x -> (1 - eta a) x - eta s: E F'^2 tends to a eta s^2 / (2 - eta a), here far beyond what can be stepped through."""
     parameters = {"gradient_noise": [Q(1)], "knots": [[Q(-9), Q(9)]], "slopes": [[Q(-9), Q(9)]], "start": Q(0)}
