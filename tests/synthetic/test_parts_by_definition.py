@@ -447,6 +447,42 @@ def test_hessians_that_do_not_differ_do_so_exactly():
         assert found.kind == "exact" and found.points and (found.value == 0) == (delta == 0)
 
 
+def test_constants_of_a_bowl_whose_noise_turns_faster():
+    made = RippledBowl(3, 4, 1.3, 0.8, noise=0.4, heterogeneity=0.5, noise_wavenumber=1.7)
+    assert {c.quantity: c.value for c in made.certificates()} == {
+        "noncompositional_smoothness": 0.8,
+        "noncompositional_sample_smoothness": pytest.approx(0.8 + 0.4 * 1.7),
+        "noncompositional_gradient_noise": 0.4,
+        "noncompositional_heterogeneity": 0.5,
+    }
+    for wavenumber in (0.0, 1000.1, math.nan):
+        with pytest.raises(ValueError, match=r"bowl: the noise wavenumber must be in \(0, 1000"):
+            RippledBowl(3, 4, 1.3, 0.8, noise_wavenumber=wavenumber)
+    RippledBowl(3, 4, 1.3, 0.8, noise_wavenumber=1000.0)
+    with pytest.raises(ValueError, match="heterogeneity needs at least 2 clients, got 1"):
+        RippledBowl(1, 4, 1.3, 0.8, heterogeneity=0.1)
+    with pytest.raises(ValueError, match="too large for the Lipschitz constant"):
+        RippledBowl(1, 1, 1.0, 1e6)
+
+
+def test_where_runs_start():
+    """On the wrong side: against the mean of the rows times labels, from the positive rows to the negative ones, or along -e_1."""
+    fair = FairClassifier(clients=2, samples=6, dim=4, start=1.7)
+    ranked = AveragePrecision(clients=2, samples=6, dim=3, positives=0.34, start=1.7)
+    turned = InvariantLogistic(clients=2, points=5, dim=3, shift=0.5, start=1.7)
+    rows, labels = (each.flatten(0, 1) for each in ranked._data)
+    a, b = turned._data
+    against = {
+        fair: -fair._data.features.mean((0, 1)),
+        ranked: rows[labels == 0].mean(0) - rows[labels == 1].mean(0),
+        turned: -(a * b.unsqueeze(-1)).mean((0, 1)),
+        RobustLoss(dim=3, start=1.7): torch.tensor([-1.0, 0.0, 0.0], dtype=torch.float64),
+        FederatedLogistic(dim=3, start=1.7): torch.tensor([-1.0, 0.0, 0.0], dtype=torch.float64),
+    }
+    for instance, direction in against.items():
+        assert torch.allclose(instance.initial_point, 1.7 * direction / direction.norm(), rtol=1e-12), instance.name
+
+
 def test_what_is_not_composed_has_no_inner_value():
     for name in ("bowl", "quadratic", "huber", "sines", "logistic"):
         assert AWAY[name].kind == "federated" and AWAY[name].inner_dim == 0, name
