@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import pytest
+from fedco.bounds.proof.kernel import ProofError, alternatives
+from fedco.bounds.proof.kernel.alternatives import Alternatives, check_each
 from fedco.bounds.proof.kernel.derivation import Line, Verdict
 
 
@@ -26,3 +31,31 @@ def test_a_step_says_what_it_comes_from_and_why():
         "given, not checked by the kernel: lemma",
         "checked given lemma: 2 steps",
     ]
+
+
+def test_the_verdict_on_cases_has_what_any_of_them_rests_on(monkeypatch):
+    """Assumptions in the order of the theorem, conditions of every case, loose only where no case needs them exactly."""
+    common = {"given": ("lemma",), "lines": ()}
+    one = {
+        "assumptions": ("a", "b"),
+        "conditions": ("c", "d"),
+        "unused": ("e", "d"),
+        "loose": ("c", "d"),
+        "dropped": ("x",),
+    }
+    two = {"assumptions": ("a",), "conditions": ("c", "f"), "unused": ("b", "e"), "loose": ("f",), "reading": ("r",)}
+    verdicts = {name: Verdict("t", "corrected", True, **common, **its) for name, its in (("one", one), ("two", two))}
+    monkeypatch.setattr(alternatives, "check", lambda derivation, theorem, label: verdicts[derivation])
+    theorem = SimpleNamespace(id="t", assumptions=[SimpleNamespace(name=name) for name in ("which", "b", "e", "a")])
+    found = check_each(Alternatives("which", (("A", "one"), ("B", "two"))), theorem, "corrected")
+    assert (found.assumptions, found.conditions, found.unused, found.loose) == (
+        ("which", "b", "a"),
+        ("c", "d", "f"),
+        ("e",),
+        ("d", "f"),
+    )
+    assert (found.dropped, found.reading, found.given, found.accepted) == (("A: x",), ("B: r",), ("lemma",), True)
+    with pytest.raises(ProofError, match="two or more cases with different names"):
+        Alternatives("which", (("A", "one"), ("A", "two")))
+    with pytest.raises(ProofError, match="two or more cases"):
+        Alternatives("which", (("A", "one"),))
