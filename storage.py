@@ -16,7 +16,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -101,8 +101,9 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         check_folder(folder)
         for part in folder.glob(".*.part"):
-            if time.time() - part.stat().st_mtime > _LEFT_BEHIND_SECONDS:
-                part.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):  # another process has finished or removed it
+                if time.time() - part.stat().st_mtime > _LEFT_BEHIND_SECONDS:
+                    part.unlink()
     return folder
 
 

@@ -419,3 +419,37 @@ def test_the_whole_content_is_on_the_disk_before_the_file_has_its_name(tmp_path,
     path = tmp_path / "a.txt"
     storage.write_text(path, "x" * 100)
     assert synced == [(100, False)] and path.read_text() == "x" * 100
+
+
+def test_what_another_process_removes_or_finishes_meanwhile_is_no_error(tmp_path, monkeypatch):
+    """The part goes after the folder was listed: before its age is asked for, or just before it would be removed."""
+    part = tmp_path / ".a.1234abcd.part"
+    now = time.time()
+
+    def gone():
+        part.unlink()
+        return now
+
+    part.write_text("half")
+    monkeypatch.setattr(storage.time, "time", gone)
+    assert storage.make_folder(tmp_path) == tmp_path and os.listdir(tmp_path) == []
+    part.write_text("half")
+    monkeypatch.setattr(storage.time, "time", lambda: now + 7200)
+    unlink = Path.unlink
+
+    def removed_twice(path, **options):
+        unlink(path, **options)
+        if path == part:
+            unlink(path, **options)
+
+    monkeypatch.setattr(Path, "unlink", removed_twice)
+    storage.make_folder(tmp_path)
+    assert os.listdir(tmp_path) == []
+
+
+def test_arrays_of_another_format_are_foreign(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "ARRAYS", "fedco-arrays/0")
+    path = archive(tmp_path)
+    monkeypatch.undo()
+    with pytest.raises(DamagedError, match="format: wanted 'fedco-arrays/1'"):
+        storage.read_arrays(path)
