@@ -60,20 +60,6 @@ class Model:
     def total(self) -> sp.Expr:
         return sp.Add(*self.terms.values())
 
-    def posynomials(
-        self, box: Mapping[str, tuple[float, float]], upper: bool
-    ) -> tuple[Posynomial, list[tuple[str, Posynomial]], Converter]:
-        """The bound and the conditions as posynomials on a box.
-
-        Raises:
-            NotPosynomialError: not possible with the replacements known.
-        """
-        converter = Converter(box, upper)
-        total = Posynomial({})
-        for term in self.terms.values():
-            total = total + converter.convert(term)
-        return total, self.limits(converter), converter
-
     def limits(self, converter: Converter) -> list[tuple[str, Posynomial]]:
         """The conditions as `posynomial <= 1`; in a lower bound, one that has no such form is left out."""
         made = []
