@@ -103,7 +103,7 @@ def _changes(node: ast.AST, function: str) -> Iterator[tuple[str, ast.AST, ast.A
 
 
 def _replacements(node: ast.AST) -> Iterator[ast.AST]:
-    new = copy.deepcopy(node)
+    new = copy.copy(node)
     match new:
         case ast.Compare(ops=[only]) if type(only) in _COMPARED:
             new.ops = [_COMPARED[type(only)]()]
