@@ -16,10 +16,11 @@ from ..evaluation.evaluate import exact
 from ..language.quantities import MAX_STEPS
 from ..language.result import rounded_down, rounded_up, tex_number
 from ..language.theorem import Condition, put_in
-from .roots import Bracket, crossings, decided_sign, poles
+from .roots import Bracket, crossings, decided_sign, poles, under_roots
 
 _STEP = Fraction(1, 10**12)
 """How far outside an end point, relatively, the binding condition is looked for."""
+_NO_NUMBER = (sp.zoo, sp.nan, sp.oo, -sp.oo)
 
 
 @dataclass(frozen=True)
@@ -120,13 +121,17 @@ def names_of(conditions: Iterable[Condition]) -> list[str]:
 def _holds(left: sp.Expr, relation: str, right: sp.Expr, variable: sp.Symbol, value: Fraction) -> bool:
     """Kept, as the search for a smallest conflict asks the same of one subset of the conditions after the other."""
     table = {variable: exact(value)}
+    for base in under_roots(left, right, variable):
+        inside = put_in(base, table)
+        if inside.has(*_NO_NUMBER) or decided_sign(inside) < 0:
+            return False  # a root has no real value
     low, high = put_in(left, table), put_in(right, table)
     try:
         difference = low - high
     except (ValueError, OverflowError):  # as in `put_in`
         with sp.evaluate(False):
             difference = low - high
-    if difference.has(sp.zoo, sp.nan, sp.oo, -sp.oo):
+    if difference.has(*_NO_NUMBER):
         return False  # at a pole a side has no value
     outcome = decided_sign(difference)
     return {"<": outcome < 0, "<=": outcome <= 0, ">": outcome > 0, ">=": outcome >= 0, "==": outcome == 0}[relation]

@@ -25,14 +25,28 @@ _TOLERANCE = 1e-40
 
 
 def crossings(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[Bracket, ...]:
-    """Enclosures of the positive values at which the two sides of a condition are equal or one of them has a pole."""
-    equal, infinite = _roots_and_poles(left, right, variable)
-    return equal + infinite
+    """Enclosures of the positive values at which the two sides of a condition are equal, or one of them has a pole or
+    begins to have a value."""
+    return _roots_and_poles(left, right, variable)[0] + poles(left, right, variable)
 
 
 def poles(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[Bracket, ...]:
-    """Enclosures of the positive values at which a side of a condition has a pole."""
-    return _roots_and_poles(left, right, variable)[1]
+    """Enclosures of the positive values at which a side of a condition has a pole, or beside which a root has no real
+    value."""
+    edges = (_roots_and_poles(base, sp.Integer(0), variable) for base in under_roots(left, right, variable))
+    return sum((zeros + infinite for zeros, infinite in edges), _roots_and_poles(left, right, variable)[1])
+
+
+@lru_cache(maxsize=1024)
+def under_roots(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[sp.Expr, ...]:
+    """What stands under the roots of two sides and has to be nonnegative, the innermost first."""
+    found = (
+        power.base
+        for side in (left, right)
+        for power in sp.postorder_traversal(side)
+        if isinstance(power, sp.Pow) and not power.exp.is_integer
+    )
+    return tuple(dict.fromkeys(base for base in found if variable in base.free_symbols and base != variable))
 
 
 @lru_cache(maxsize=1024)

@@ -235,6 +235,53 @@ def test_a_condition_does_not_hold_where_it_has_a_pole(square: Q, whole: bool):
         assert failing([pole], x, Q(2)) == ["pole"] and failing([pole], x, Q(3)) == []
 
 
+@pytest.mark.parametrize(
+    ("left", "relation", "right", "lower", "upper"),
+    [
+        (sp.sqrt(1 - X), ">=", sp.Rational(1, 2), None, (Q(3, 4), True)),
+        (sp.sqrt(1 - X), ">", sp.Rational(1, 2), None, (Q(3, 4), False)),
+        (sp.sqrt(1 - X), "<=", sp.Rational(1, 2), (Q(3, 4), True), (Q(1), True)),
+        (sp.Rational(1, 2), "<", sp.sqrt(1 - X), None, (Q(3, 4), False)),
+        (sp.sqrt(1 - X), "<", sp.Integer(3), None, (Q(1), True)),
+        (1 / sp.sqrt(1 - X), ">=", sp.Integer(2), (Q(3, 4), True), (Q(1), False)),
+        (sp.cbrt(X - 2), "<=", sp.Integer(1), (Q(2), True), (Q(3), True)),
+        (X, ">", 2 * sp.sqrt(X - 1), (Q(1), True), None),
+        (sp.sqrt(X / (3 - X)), "<=", sp.Integer(1), None, (Q(3, 2), True)),
+        (sp.sqrt(2 - X) * sp.sqrt(X - 1), "<=", sp.Integer(1), (Q(1), True), (Q(2), True)),
+        (sp.sqrt(1 - X) * sp.sqrt(X - 1), "<=", sp.Integer(1), (Q(1), True), (Q(1), True)),
+        (1 / sp.sqrt(X / (3 - X)), ">=", sp.Integer(1), None, (Q(3, 2), True)),
+        (1 / sp.sqrt(X / (3 - X)), "<=", sp.Integer(1), (Q(3, 2), True), (Q(3), False)),
+    ],
+)
+def test_a_condition_does_not_hold_where_a_root_has_no_real_value(left, relation, right, lower, upper):
+    found = intersect([Condition("root", left, relation, right)], X)
+    assert intersect([Condition("root", sp.sqrt(1 - X) * sp.sqrt(X - 2), "<=", sp.Integer(1))], X) == []
+    if left == X:  # a hole at 2, where x = 2 sqrt(x - 1)
+        assert [(p.lower, p.upper) for p in found] == [(1.0, 2.0), (2.0, None)] and not found[0].upper_closed
+    piece = found[0]
+    assert piece.binding["lower"] == ("root" if lower else None)
+    assert piece.enclosure["lower"] == (lower and (lower[0], lower[0])) and piece.lower_closed is bool(
+        lower and lower[1]
+    )
+    if upper:
+        assert piece.enclosure["upper"] == (upper[0], upper[0]) and piece.upper_closed is upper[1]
+        assert piece.binding["upper"] == "root"
+
+
+def test_an_irrational_end_of_a_root_is_left_out():
+    """The one point sqrt(2), where sqrt(2 - x^2) is 0, is not decided; beyond it there is no value."""
+    for right in (sp.Integer(3), sp.Rational(1, 2)):
+        (piece,) = intersect([Condition("root", sp.sqrt(2 - X**2), "<=", right)], X)
+        low, high = piece.enclosure["upper"]
+        assert low**2 <= 2 <= high**2 and high - low < Q(1, 10**40) and not piece.upper_closed
+        assert piece.lower == (0.0 if right == 3 else pytest.approx(1.75**0.5, rel=1e-15))
+    (piece,) = intersect([Condition("root", sp.sqrt(2 - X**2), ">=", sp.Rational(1, 2))], X)
+    assert piece.upper == pytest.approx(1.75**0.5, rel=1e-15) and piece.upper_closed
+    assert [
+        (p.lower, p.upper) for p in intersect([Condition("n", sp.sqrt(10 - COUNT**2), "<=", sp.Integer(2))], COUNT)
+    ] == [(3, 3)]
+
+
 @pytest.mark.parametrize("left", [X + sp.sqrt(1 + X), X + X ** sp.sqrt(2), X + 2**X, 1 + X * sp.log(1 + X)])
 def test_what_is_no_sum_of_powers_is_refused(left: sp.Expr):
     with pytest.raises(InputError, match=r"^cannot solve for x: not a sum of powers in "):
