@@ -86,7 +86,7 @@ class AveragePrecision(AbstractConditional):
         shift, seed: see `tables.deal`.
 
     Raises:
-        ValueError: unless margin > 2 saturation > 0.
+        ValueError: unless margin > 2 saturation > 0, or for clients with positive rows only.
     """
 
     name: str = "average_precision"
@@ -106,7 +106,10 @@ class AveragePrecision(AbstractConditional):
     def __post_init__(self) -> None:
         if not (math.isfinite(self.margin) and self.margin > 2 * self.saturation > 0):
             raise ValueError(f"need margin > 2 saturation > 0, got margin={self.margin}, saturation={self.saturation}")
-        _ = self._data  # the data check their own parameters
+        if not self._rare < self.samples:  # the data check their own parameters
+            raise ValueError(
+                f"positives: each client needs a row that is not positive, got {self._rare} of {self.samples}"
+            )
 
     @cached_property
     def _data(self) -> tuple[Tensor, Tensor]:

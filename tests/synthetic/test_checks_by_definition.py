@@ -545,6 +545,38 @@ def test_the_search_finds_a_smooth_maximum_and_a_kink():
     assert 2.95 < found.ratio <= 3 and len(found.points) == 2
 
 
+def test_the_ascent_climbs_by_itself(monkeypatch):
+    """Without the random search after it: 12 starts each end on top of the one peak."""
+    monkeypatch.setattr(adversary, "_polished", lambda ratio, best, budget, generator: best)
+
+    def peak(x):
+        return 3 / (1 + (x - double(4.0, -2.0)).square().sum(-1, keepdim=True))
+
+    found = maximise(peak, 2, False, Budget(lanes=12, steps=80, farthest=10.0))
+    assert 2.99 < found.ratio <= 3 and torch.allclose(found.points[0], double(4.0, -2.0), atol=0.06)
+    (left, right) = maximise(lambda a, b: peak((a + b) / 2), 2, True, Budget(lanes=12, steps=80, farthest=10.0)).points
+    assert torch.allclose((left + right) / 2, double(4.0, -2.0), atol=0.1)
+
+
+def test_the_suite_runs_on_one_thread_and_leaves_the_others_as_they_were(monkeypatch):
+    seen = []
+
+    def spy(*given):
+        seen.append(torch.get_num_threads())
+        return report(*given)
+
+    report, before = suite._report, torch.get_num_threads()
+    monkeypatch.setattr(suite, "_report", spy)
+    torch.set_num_threads(3)
+    try:
+        check_problem(HEALTHY, Budget(1, 1), quantities=("inner_noise",))
+        with pytest.raises(KeyError):
+            check_problem(HEALTHY, Budget(1, 1), quantities=("nonsense",))
+        assert seen == [1, 1] and torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_nothing_found_is_nothing():
     found = maximise(
         lambda x: torch.full((len(x), 1), math.nan, dtype=torch.float64), 2, False, Budget(lanes=2, steps=2)

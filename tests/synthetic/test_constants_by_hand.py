@@ -381,6 +381,9 @@ CASES = {
     "two groups": (fair, FairClassifier(**{**TABLE, "table": "breast_cancer"}, rho=0.6, width=0.3)),
     "three groups": (fair, FairClassifier(**{**TABLE, "samples": 8}, groups=3, rho=1.7, width=0.2, M=1.4)),
     "average precision": (average_precision, AveragePrecision(**TABLE, margin=1.3, saturation=0.4)),
+    "average precision with a wide margin": (
+        average_precision, AveragePrecision(**TABLE, margin=3.0, saturation=0.4),
+    ),
     "invariance": (
         invariant,
         InvariantLogistic(clients=3, points=5, dim=3, sigma_2=0.4, saturation=1.7, reg=0.3, gamma=2.2, shift=0.5, seed=4),

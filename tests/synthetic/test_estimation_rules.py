@@ -1,0 +1,134 @@
+"""Estimation beyond one point: the region of a run, what is asked for and nothing else, and rules that cap what a search finds."""
+
+import math
+
+import pytest
+import torch
+from fedco.synthetic.estimation import estimate_constants, forms
+from fedco.synthetic.estimation.lanczos import spectral_norm
+from fedco.synthetic.estimation.losses import Losses
+from fedco.synthetic.models import from_model
+from torch import nn
+
+GENERATOR = torch.Generator().manual_seed(8)
+PARTS = [
+    (
+        torch.randn(n, 2, generator=GENERATOR, dtype=torch.float64),
+        torch.randn(n, 1, generator=GENERATOR, dtype=torch.float64),
+    )
+    for n in (3, 2)
+]
+OPTIONS = {
+    "federated": {},
+    "kl_clients": {"gamma": 1.7, "level": 0.3},
+    "kl_dro": {"weight": 2.3},
+    "chi2_dro": {"weight": 2.3},
+    "maml": {"lam": 0.7},
+    "meta": {"alpha": 0.3, "nu": 2},
+}
+
+
+class Wave(nn.Module):
+    """sin(w a + c): three parameters, and curvature everywhere."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 1).double()
+
+    def forward(self, a):
+        return torch.sin(self.layer(a))
+
+
+def squared(outputs, targets):
+    return (outputs - targets).square().mean()
+
+
+def made(form, parts=PARTS):
+    return from_model(Wave(), squared, parts, form, start=torch.tensor([0.7, -0.4, 0.3]).double(), **OPTIONS[form])
+
+
+def values(problem, **more):
+    found = estimate_constants(problem, along=problem.initial_point[None], radius=0.0, points=2, **more)
+    return {name: one.value for name, one in found.items()}, found
+
+
+def test_the_region_reaches_a_tenth_of_the_longest_way_from_the_start():
+    run = torch.tensor([[1.0, 2.0, 3.0], [1.0, 2.0, 7.0], [1.0, -1.0, 3.0]], dtype=torch.float64)
+    names = frozenset({"gradient_cap"})
+    for along, wanted in ((run, 0.4), (run[:1], 0.0), (run.flip(0), 0.5)):
+        assert estimate_constants(made("federated"), along=along, points=1, only=names).region.radius == pytest.approx(
+            wanted
+        )
+    assert estimate_constants(made("federated"), along=run, radius=0.07, points=1, only=names).region.radius == 0.07
+
+
+RULES = {
+    "kl_clients": lambda v: v["inner_lipschitz"] ** 2 * v["outer_smoothness"] + v["outer_lipschitz"] * v["inner_smoothness"],
+    "kl_dro": lambda v: v["inner_lipschitz"] ** 2 * 2.3 + 2.3 * v["inner_smoothness"],
+    "chi2_dro": lambda v: v["inner_lipschitz"] ** 2 / 2.3 + v["outer_lipschitz"] * v["inner_smoothness"] + v["noncompositional_smoothness"],
+    "maml": lambda v: v["inner_lipschitz"] ** 2 * v["outer_smoothness"] + v["outer_lipschitz"] * v["inner_smoothness"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", RULES)
+def test_the_chain_rule_caps_what_is_found(form, monkeypatch):
+    """A search that finds too much is cut to the rule of the estimated parts, whatever form; one that finds less is kept."""
+    for size, capped in ((1e9, True), (1e-9, False)):
+        monkeypatch.setattr(
+            forms, "_smoothness_of", lambda problem, size=size: lambda x: torch.full((len(x),), size).double()
+        )
+        found, whole = values(made(form))
+        assert found["objective_smoothness"] == pytest.approx(RULES[form](found) if capped else 1e-9, rel=1e-12)
+        assert ("which is below the 1e+09 of: Norm of the Hessian" in whole["objective_smoothness"].method) is capped
+
+
+def test_the_mean_of_hessians_is_capped_by_the_largest(monkeypatch):
+    monkeypatch.setattr(Losses, "whole_smoothness", lambda self, x: torch.full((len(x),), 1e9).double())
+    found, _ = values(made("federated"))
+    assert found["objective_smoothness"] == found["local_smoothness"] < 1e9
+    alone, _ = values(made("federated"), only=frozenset({"objective_smoothness"}))
+    assert alone == {"objective_smoothness": 1e9}
+
+
+@pytest.mark.parametrize(
+    "form", [form for form in OPTIONS if form != "maml"]
+)  # whose constants are all made of the same few
+def test_what_is_asked_for_alone_is_what_all_of_it_says(form):
+    """Nothing else comes back, and only the parts of a rule are sought with it."""
+    problem = made(form)
+    every, _ = values(problem)
+    parts = {
+        "inner_noise": {"inner_jacobian_noise", "inner_value_noise"},
+        "composite_noise": {"inner_jacobian_noise", "inner_value_noise"},
+        "objective_smoothness": {"inner_lipschitz", "inner_smoothness", "noncompositional_smoothness"},
+        "gradient_cap": {"inner_lipschitz"},
+        "local_hessian_heterogeneity": {"local_smoothness"},
+    }
+    always = {"kl_clients": {"outer_lipschitz"}, "chi2_dro": {"outer_lipschitz"}}.get(form, set())
+    asked = {*parts, "local_gradient_noise", "inner_value_noise", "noncompositional_heterogeneity", "objective_gap"}
+    for name in every.keys() & asked:
+        said = []
+        found, _ = values(problem, only=frozenset({name}), progress=said.append)
+        assert found.keys() == {name} and found[name] == pytest.approx(every[name], rel=1e-9), name
+        assert {*said} <= {name} | parts.get(name, set()) | always, name
+    if form in ("kl_dro", "chi2_dro"):
+        assert every["inner_noise"] == max(every["inner_jacobian_noise"], every["inner_value_noise"])
+
+
+def test_lanczos_knows_no_scale():
+    """Norms of a matrix times 1e-12 or 1e12 are as many times those of the matrix, also where it has few eigenvalues."""
+    few = torch.tensor([1.0, 1.0, -3.0, -3.0, 2.0, 2.0] * 10, dtype=torch.float64)
+    for scale in (1e-12, 1.0, 1e12):
+        upper, found = spectral_norm(lambda v, scale=scale: scale * few * v, (60,), 12, 1e-3)
+        assert float(found) == pytest.approx(3 * scale, rel=1e-9) and float(upper) >= float(found)
+
+
+@pytest.mark.parametrize("form", [*OPTIONS, "agnostic_maml"])
+def test_one_client_and_one_run_are_enough(form):
+    options = OPTIONS.get(form, {"lam": 0.2, "gamma": 1.3})
+    problem = from_model(Wave(), squared, PARTS[:1], form, **options)
+    x = (problem.initial_point[None] + 0.1).requires_grad_()
+    (wanted,) = torch.autograd.grad(problem.objective(x).sum(), x)
+    assert problem.clients == 1
+    torch.testing.assert_close(problem.gradient(x.detach()), wanted, rtol=1e-9, atol=1e-12)
+    assert math.isfinite(float(problem.data_loss(x.detach())))
