@@ -10,6 +10,7 @@ from fedco.synthetic import catalogue, problem
 from fedco.synthetic.applications.agnostic_maml import AgnosticMAML
 from fedco.synthetic.applications.auprc import AveragePrecision
 from fedco.synthetic.applications.client_dro import ClientChi2, ClientKL
+from fedco.synthetic.applications.counterexample import FedAvgCounterexample
 from fedco.synthetic.applications.dro import RobustLoss
 from fedco.synthetic.applications.fairness import FairClassifier
 from fedco.synthetic.applications.federated_logistic import FederatedLogistic
@@ -18,7 +19,8 @@ from fedco.synthetic.applications.invariant import InvariantLogistic
 from fedco.synthetic.applications.maml import FederatedMAML
 from fedco.synthetic.applications.sinewave import sinewave_maml
 from fedco.synthetic.applications.user import LocalFromFunctions, SharedFromFunctions
-from fedco.synthetic.conformance.kinds import oracle_checks
+from fedco.synthetic.conformance.kinds import KINDS, oracle_checks
+from fedco.synthetic.estimation.functions import estimated_certificates
 from fedco.synthetic.families.conditional import Conditional
 from fedco.synthetic.families.federated import FederatedHuber, FederatedQuadratic, FederatedSines
 from fedco.synthetic.families.federated_bowl import FederatedBowl
@@ -28,6 +30,7 @@ from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily
 from fedco.synthetic.families.piecewise.curve import landscape
 from fedco.synthetic.families.shared_composite import SharedComposite
 from fedco.synthetic.kinds import AbstractProblem
+from fedco.synthetic.parts.adversary import Budget
 from fedco.synthetic.parts.outer import CenteredOuter
 
 
@@ -438,3 +441,32 @@ def test_outer_functions_are_continued_linearly(made, f, slope):
         at = double([[y], [y]]).view(1, 2, 1)
         assert made.outer(at).tolist() == [pytest.approx([f(inside) + slope(inside) * (y - inside)] * 2, abs=1e-12)]
         assert made.outer_gradient(at).flatten().tolist() == pytest.approx([slope(inside)] * 2)
+
+
+@pytest.mark.parametrize(
+    ("family", "names"),
+    [
+        *((family, ("inner_dim",)) for family in (Meta, FederatedMAML, FairClassifier, AveragePrecision, InvariantLogistic,
+          FederatedLogistic, FederatedHuber, FederatedQuadratic, FederatedSines, FederatedBowl)),
+        (FedAvgCounterexample, ("clients", "dim", "inner_dim")),
+        *((family, ("clients", "dim", "inner_dim")) for family in (LocalFromFunctions, SharedFromFunctions, FederatedFromFunctions)),
+    ],
+    ids=lambda v: getattr(v, "__name__", ""),
+)  # fmt: skip
+def test_what_follows_from_other_parameters_is_none(family, names):
+    for name in names:
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
+            family(**{name: 2})
+
+
+def test_a_safety_factor_of_one_is_none():
+    """Constants are then what was found; twice the factor is twice the constant, but for the gap above a known bound."""
+    instance = FederatedHuber(clients=2, dim=2, L=0.7, sigma=0.3)
+    one, two = (estimated_certificates(instance, Budget(lanes=2, steps=1), factor) for factor in (1.0, 2.0))
+    assert all(float(two[name].value) == pytest.approx(2 * float(one[name].value)) for name in one)
+    assert {name: float(one[name].value) for name in ("local_smoothness", "local_gradient_noise")} == pytest.approx(
+        {"local_smoothness": 0.7, "local_gradient_noise": 0.3}
+    )
+    assert one.keys() == set(KINDS["federated"].required) and {each.kind for each in one.values()} == {"estimated"}
+    gap = estimated_certificates(instance, Budget(lanes=2, steps=1), 2.0, lower_bound=0.0)["objective_gap"]
+    assert gap.kind == "upper" and gap.value == float(instance.objective(instance.initial_point[None]))

@@ -7,15 +7,19 @@ import numpy as np
 import pytest
 import torch
 from fedco.synthetic import Certificate
+from fedco.synthetic.applications.agnostic_maml import AgnosticMAML
 from fedco.synthetic.applications.auprc import AveragePrecision
-from fedco.synthetic.applications.client_dro import ClientKL
+from fedco.synthetic.applications.client_dro import ClientChi2, ClientKL
 from fedco.synthetic.applications.counterexample import FedAvgCounterexample
 from fedco.synthetic.applications.dro import RobustLoss
 from fedco.synthetic.applications.fairness import FairClassifier
 from fedco.synthetic.applications.federated_logistic import FederatedLogistic, _dual_bound, _minimiser
 from fedco.synthetic.applications.invariant import InvariantLogistic
+from fedco.synthetic.applications.maml import FederatedMAML
 from fedco.synthetic.applications.sinewave import _data
 from fedco.synthetic.certificate import by_quantity, rounded_up
+from fedco.synthetic.conformance import suite
+from fedco.synthetic.conformance.kinds import get_kind
 from fedco.synthetic.conformance.suite import Budget, check_problem
 from fedco.synthetic.families.conditional import Conditional
 from fedco.synthetic.families.federated import FederatedHuber, FederatedQuadratic, FederatedSines
@@ -333,7 +337,7 @@ def test_the_enclosure_is_above_the_supremum_of_a_spike():
         reach = 40.0
 
     made = scalar.OfLoss(Loss(), None, None, None, (0.0, 0.0, 0.0))
-    for place in (0.013, -17.77, 39.9):
+    for place in (0.013, -17.77, 39.9, 39.9999, -39.9999, 40.0, -40.0):  # also in the last cells
         bump = lambda t, at=place: 3.0 / (1 + (500 * (t - at)) ** 2)  # noqa: E731
         crude = 3.0 * 500 * 3 * math.sqrt(3) / 8
         assert 3.0 <= made._enclosed(bump, crude) <= 3.0 * (1 + 5e-5)
@@ -405,6 +409,14 @@ AWAY = {
     "logistic": FederatedLogistic(clients=3, samples=7, dim=4, shift=0.7, seed=2, start=2.5, ridge=0.3),
     "invariance": InvariantLogistic(clients=3, points=5, dim=3, sigma_2=0.4, saturation=1.7, reg=0.3, gamma=2.2, shift=0.5),
     "counterexample": FedAvgCounterexample(),
+    "KL": RobustLoss(clients=3, samples=5, dim=3, M=1.6, weight=0.7),
+    "chi-square": RobustLoss(clients=3, samples=5, dim=3, penalty="chi2", M=1.6, weight=2.3),
+    "KL over clients": ClientKL(clients=3, samples=5, dim=3, M=1.6, gamma=0.7),
+    "chi-square over clients": ClientChi2(clients=3, samples=5, dim=3, M=1.6, gamma=2.3),
+    "agnostic MAML": AgnosticMAML(clients=3, dim=4, lam=0.7, G=1.7, L_1=0.6, sigma_1=0.3, sigma_2=0.5, kurtosis=2, Delta=0.4,
+        gamma=1.7, top=2.6),
+    "MAML": FederatedMAML(clients=3, dim=4, lam=0.7, G=1.7, L_1=0.6, sigma_1=0.3, sigma_2=0.5, kurtosis=2, Delta=0.4, start=3.0),
+    "two groups": FairClassifier(clients=2, samples=6, dim=4, rho=0.6, width=0.3),
 }  # fmt: skip
 
 
@@ -416,6 +428,19 @@ def test_stated_points_attain_what_is_promised_away_from_the_presets(name):
     report = check_problem(instance, Budget(lanes=2, steps=1), quantities=stated)
     exact = [check for check in report.checks if instance.certificates[check.name].kind == "exact" and check.attained]
     assert len(exact) >= 1 and all(0.99 <= check.attained <= 1 + 1e-7 for check in exact)
+
+
+@pytest.mark.parametrize("name", AWAY)
+def test_what_is_promised_of_stated_points_is_what_they_attain(name):
+    """Within two thousandths: a promise far below would let a wrong point pass."""
+    instance = AWAY[name]
+    for quantity, certificate in instance.certificates.items():
+        if certificate.points and certificate.value > 0:
+            of = get_kind(instance.kind).inequalities[quantity]
+            attained = suite._at_stated_points(instance, certificate, of) / float(certificate.value)
+            assert certificate.witness <= attained + 1e-7 and attained < certificate.witness + 2e-3, quantity
+    if name in ("bowl", "meta"):
+        assert instance.certificates["local_gradient_bound"].witness > 0.99  # far, at a crest of the ripples
 
 
 GIVEN = dict(clients=2, dim=4, outer_support=2, S_g=0.9, jacobian_noise=0.2, sigma_g=0.3)
@@ -616,6 +641,10 @@ def test_the_second_moment_of_a_noisy_jacobian(inner_dim, noise):
     )
 
 
+def double_of(point):
+    return torch.tensor([point], dtype=torch.float64)
+
+
 def test_an_inner_map_written_out():
     """c (x + ripple sin(q x)/q) summed over a group, plus Delta s sin(w u.x)/w + sigma z sin(p u.x)/p in one component."""
     made = RippledMap(3, 4, 2, 1.5, 0.6, 0.4, 0.3, 0.8, 1.7)
@@ -641,6 +670,13 @@ def test_an_inner_map_written_out():
     for target in (3.0, -0.4, 0.0):
         back = torch.tensor(made.preimage(target), dtype=torch.float64)
         assert torch.allclose(made.mean_value(back[None]), torch.full((1, 2), target, dtype=torch.float64), atol=1e-9)
+    for smoothness in (0.01, 0.2):  # long waves
+        wide = RippledMap(1, 4, 2, 1.5, smoothness, ripple=1.0)
+        for target in (3.0, -0.4):
+            back = double_of(wide.preimage(target))
+            assert wide.wavenumber < 1 and torch.allclose(
+                wide.mean_value(back), torch.full_like(back[:, :2], target), atol=1e-9
+            )
     straight = RippledMap(1, 2, 1, 1.5, 0.0, ripple=0.0)
     assert straight.wavenumber == 0 and torch.allclose(
         straight.mean_value(torch.tensor(straight.preimage(2.0))[None].double()), torch.tensor([[2.0]]).double()
