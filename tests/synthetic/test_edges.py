@@ -345,6 +345,11 @@ def test_samples_of_functions_are_their_data():
     assert "no_extra_term" in shared.properties and not shared.extra(x).any() and shared.extra_gradient(x) is None
 
 
+def squared_error(w, data):
+    into, bias, out = w[:-1].unflatten(0, (3, -1))
+    return ((torch.tanh(data[:, :1] * into + bias) * out).sum(-1) + w[-1] - data[:, 1]) ** 2
+
+
 def test_tasks_of_sine_waves():
     """Pairs of amplitude and phase, the phase running first; a unit has three weights, and there is one bias."""
     made = sinewave_maml(tasks=25, hidden=2, samples=3)
@@ -355,6 +360,13 @@ def test_tasks_of_sine_waves():
     for k, (A, b) in enumerate(pairs):
         assert torch.allclose(targets[k], A * torch.sin(inputs[k] + b * math.pi / 5)), (A, b)
     assert sinewave_maml(tasks=1, hidden=1, samples=1).clients == 1
+    papers = sinewave_maml(hidden=1, samples=2)  # all 25 tasks, fine-tuned with the rate 0.001
+    x = papers.to_clients(papers.start[None])
+    errors = papers.inner(x) - x
+    (slope,) = torch.autograd.grad(
+        squared_error(at := papers.start.clone().requires_grad_(), papers.data[7]).mean(), at
+    )
+    assert papers.clients == 25 and torch.allclose(errors[0, 7], -0.001 * slope, atol=1e-13)
     for tasks in (0, -1, 26):
         with pytest.raises(ValueError, match=r"tasks must be in \[1, 25\]"):
             sinewave_maml(tasks=tasks)
