@@ -422,6 +422,9 @@ def test_what_a_certificate_fails_by():
         "the stated points attain 1.599999, less"
     )
     assert verdict(2.0, "upper", 1.6, stated=1.6 - 1e-7, witness=0.8) == ""
+    assert (
+        verdict(2.0, "upper", 1.6, witness=0.8) == "" == verdict(2.0, "exact", 1.6, witness=1.0)
+    )  # without its points
     assert verdict(2.0, "exact", 1.98, stated=1.98) == "" == verdict(2.0, "exact", 1.9)
     assert verdict(2.0, "exact", 1.979, stated=1.5) == "declared exact 2 but nothing above 1.979 was found"
     assert verdict(2.0, "upper", 1.0, stated=1.0) == ""

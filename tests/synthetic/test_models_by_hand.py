@@ -1,10 +1,12 @@
 """Problems made of a module, by plain torch and loops: clients of 3, 5 and 4 examples, samples, fine-tuning, what is deployed."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 from fedco.errors import InputError
+from fedco.synthetic import Certificate
 from fedco.synthetic.kinds import InnerSample, OuterSample
 from fedco.synthetic.models import flat, from_model
 from fedco.synthetic.models.base import ModelParts, RowSample
@@ -175,14 +177,15 @@ def test_what_is_deployed_is_fine_tuned_on_all_data_of_a_client():
             at = at - rate * grad(loss(k), at)
         return at
 
-    forms = {
-        "federated": ({}, 0.0, 0),
-        "maml": ({"lam": 0.3}, 0.3, 1),
-        "agnostic_maml": ({"lam": 0.2}, 0.2, 1),
-        "meta": ({"alpha": 0.1, "nu": 3}, 0.1, 3),
-        "kl_dro": ({}, 0.0, 0),
-    }
-    for form, (options, rate, count) in forms.items():
+    forms = [
+        ("federated", {}, 0.0, 0),
+        ("federated", {"tune_steps": 2, "tune_rate": 0.3}, 0.3, 2),
+        ("maml", {"lam": 0.3}, 0.3, 1),
+        ("agnostic_maml", {"lam": 0.2}, 0.2, 1),
+        ("meta", {"alpha": 0.1, "nu": 3}, 0.1, 3),
+        ("kl_dro", {}, 0.0, 0),
+    ]
+    for form, options, rate, count in forms:
         problem = made(form, **options)
         own = [steps(k, rate, count) for k in range(3)]
         same(problem.deployed(x)[0], torch.stack(own))
@@ -197,6 +200,33 @@ def test_what_is_deployed_is_fine_tuned_on_all_data_of_a_client():
     for split, problem in (("test", from_model(Wave(), squared, PARTS)), ("other", made())):
         with pytest.raises(ValueError, match=f"model has no {split} data"):
             problem.predict(x, split)
+
+
+@pytest.mark.parametrize(
+    ("form", "kind", "inner", "more"),
+    [
+        ("federated", "federated", 0, set()),
+        ("meta", "meta", 0, set()),
+        ("maml", "local_composite", 3, set()),
+        ("kl_clients", "local_composite", 1, {"equal_outer_functions", "one_outer_function"}),
+        ("agnostic_maml", "local_composite", 1, {"equal_outer_functions", "one_outer_function"}),
+        ("kl_dro", "shared_composite", 1, {"no_extra_term"}),
+        ("chi2_dro", "shared_composite", 1, set()),
+    ],
+)
+def test_what_a_form_says_of_itself(form, kind, inner, more):
+    problem = made(form, **({"gamma": 1.3} if form in ("kl_clients", "agnostic_maml") else {}))
+    assert (problem.kind, problem.clients, problem.dim, problem.inner_dim, problem.name) == (kind, 3, 3, inner, "model")
+    assert problem.properties == {"independent_clients"} | more and not problem.certified and not problem.certificates
+    if inner:
+        assert problem.inner(X).shape == (1, 3, inner) and problem.outer(problem.inner(X)).shape == (1, 3)
+        assert problem.inner_vjp(X, problem.inner(X)).shape == X.shape
+    known = {kind: {"L": Certificate("local_smoothness", 1.0, kind, "proof")} for kind in ("upper", "estimated")}
+    for constants, certified in ((known["upper"], True), (known["estimated"], False)):
+        carrying = replace(problem, parts=replace(problem.parts, constants=constants))
+        assert carrying.certified is certified and carrying.certificates is constants
+    both = {"M": known["estimated"]["L"], **known["upper"]}
+    assert not replace(problem, parts=replace(problem.parts, constants=both)).certified
 
 
 def test_filling_has_no_weight():
