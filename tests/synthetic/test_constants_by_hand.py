@@ -4,6 +4,7 @@ The conformance suite notices a bound that is too small where an adversary comes
 """
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -482,3 +483,77 @@ def test_whole_constants_of_the_families():
     wanted["objective_smoothness"] = bowl.radial.smoothness + bowl.ripple.lipschitz * bowl.ripple.wavenumber
     wanted |= {"gradient_cap": 1.3 - 0.5, "objective_gap": start_value(plain)}
     assert c == pytest.approx(wanted, rel=1e-12)
+
+
+# --- the families once more, with and without each of their terms -----------------------------------------------------------------
+
+
+def whole_of(p):
+    """Smoothness, cap, and the gap or what it is at most, of each family's objective: from its docstring and its parts' constants."""
+    c = {quantity: float(certificate.value) for quantity, certificate in p.certificates.items()}
+    start = start_value(p)
+    if isinstance(p, SharedComposite):
+        steepest = math.sqrt(p.B_g**2 - p.sigma_g**2) - p.Delta_g
+        mean_h = 0.0 if p.B_h == 0 else p._bowl.radial.smoothness + p._bowl.ripple.lipschitz * p._bowl.ripple.wavenumber
+        exact = p.target == 0 or p.B_h == 0
+        smooth, cap = mean_h + p.B_f * wave_sum(p._map) + steepest**2 * p.L_f, p.B_h + p.B_f * steepest
+        rest = {
+            "outer_lipschitz": p.B_f, "outer_smoothness": p.L_f, "inner_smoothness": p.L_g, "inner_noise": p.sigma_g,
+            "inner_mean_square_lipschitz": p.B_g, "inner_jacobian_heterogeneity": p.Delta_g, "noncompositional_smoothness": p.L_h,
+            "noncompositional_gradient_noise": p.sigma_h, "noncompositional_heterogeneity": p.Delta_h,
+            "noncompositional_sample_smoothness": p.L_h + p.sigma_h,
+        }  # fmt: skip
+    elif isinstance(p, LocalComposite):
+        B, steepest = math.sqrt(p.C_f**2 - p.sigma_f**2), p._map.lipschitz
+        paired = (p.clients - p.clients % 2) / p.clients
+        exact = p.Delta_g == p.spread == 0
+        smooth, cap = steepest**2 * p.L_f + B * p.L_g, B * (steepest - p.Delta_g + p.Delta_g * paired)
+        rest = {
+            "composite_noise": max(p.sigma_f, p.sigma_g, p.delta_g), "outer_lipschitz": B, "outer_mean_square_lipschitz": p.C_f,
+            "outer_gradient_noise": p.sigma_f, "outer_sample_lipschitz": B + p.sigma_f, "inner_jacobian_mean_square": p.C_g,
+            "inner_sample_lipschitz": steepest + p.sigma_g, "inner_value_noise": p.delta_g, "inner_jacobian_noise": p.sigma_g,
+            "outer_sample_smoothness": p.L_f + p.sigma_f,
+            "inner_sample_smoothness": p.L_g + (p.sigma_g**2 / p.delta_g if p.delta_g else 0.0),
+        }  # fmt: skip
+    else:
+        bent = p.S_g - (p.jacobian_noise**2 / p.sigma_g if p.sigma_g else 0.0)
+        laws = p.outer_support * (p.clients if p.clients_differ else 1)
+        steepest, exact = p._map.lipschitz, p.Delta == p.spread == 0
+        smooth, cap = steepest**2 * p.S_f + p.L_f * bent, p.L_f * (steepest - p.Delta + p.Delta * (laws > 1))
+        rest = {
+            "outer_sample_lipschitz": p.L_f, "outer_mean_square_lipschitz": p.L_f, "outer_sample_smoothness": p.S_f,
+            "inner_jacobian_mean_square": p.L_g, "inner_sample_lipschitz": steepest + p.jacobian_noise,
+            "inner_sample_smoothness": p.S_g, "inner_value_noise": p.sigma_g,
+        }  # fmt: skip
+    return c, rest | {"objective_smoothness": smooth, "gradient_cap": cap, "objective_gap": start}, exact
+
+
+TERMS = [
+    *(
+        SharedComposite(clients=k, dim=6, inner_dim=m, B_f=1.3, L_f=0.4, B_g=1.7, L_g=0.2, sigma_g=noise, Delta_g=apart,
+                        ripple=0.7, target=target, start=4.0, **({"B_h": 0.7, "L_h": 0.6, "sigma_h": 0.3} if h else {}))
+        for k, m, noise, apart, target, h in product((3, 4), (1, 2), (0.0, 0.5), (0.0, 0.4), (0.0, -1.5), (False, True))
+    ),
+    *(
+        LocalComposite(clients=k, dim=6, inner_dim=m, C_f=1.4, C_g=1.6, L_f=0.3, L_g=0.2, sigma_f=jitter, sigma_g=noise,
+                       delta_g=0.7 * noise, Delta_g=apart, spread=spread, target=-1.2, start=3.0)
+        for k, m, jitter, noise, apart, spread in product((3, 4), (1, 2), (0.0, 0.6), (0.0, 0.4), (0.0, 0.3), (0.0, 0.5))
+    ),
+    *(
+        Conditional(clients=2, dim=6, inner_dim=2, outer_support=support, L_f=1.4, S_f=0.3, L_g=1.6, S_g=0.9, sigma_g=noise,
+                    jacobian_noise=0.8 * noise, Delta=apart, spread=spread, clients_differ=differ, target=1.2, start=3.0)
+        for support, noise, apart, spread, differ in product((2, 3), (0.0, 0.5), (0.0, 0.3), (0.0, 0.5), (False, True))
+    ),
+]  # fmt: skip
+
+
+def test_constants_of_the_families_with_and_without_each_term():
+    """All 160 combinations: a constant of a term that is not there is 0, one of a sum does not lose a term."""
+    for p in TERMS:
+        found, wanted, exact = whole_of(p)
+        for quantity, value in wanted.items():
+            if quantity == "objective_gap" and not exact and isinstance(p, SharedComposite):
+                assert 0 < found[quantity] < value  # less a bound of the infimum, which is above 0
+            else:
+                assert found[quantity] == pytest.approx(value, rel=1e-7, abs=1e-12), (p, quantity)
+        assert p.certificates["objective_gap"].kind == ("exact" if exact else "upper"), p
