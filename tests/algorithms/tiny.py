@@ -7,6 +7,7 @@ Python for one client, and shares nothing with this file but the numbers in ``Ti
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import torch
@@ -47,7 +48,12 @@ class Noise:
     z: Tensor
 
     def mean(self) -> Tensor:
-        return self.z.transpose(2, 3).contiguous().sum(-1) / self.z.shape[2]
+        return total(self.z, 2) / self.z.shape[2]
+
+
+def total(v: Tensor, axis: int) -> Tensor:
+    """The sum over an axis, term by term: several times faster than torch's where there are as few terms as here."""
+    return reduce(torch.add, v.unbind(axis))
 
 
 class _Tiny:
@@ -86,17 +92,17 @@ class _TinyComposite(_Tiny):
         return Noise(draws.signs(purpose, batch, self.signs))
 
     def inner(self, x: Tensor, sample: Noise | None = None) -> Tensor:
-        value = ((self.A * x.unsqueeze(2)).sum(-1)).sin() + self.c
+        value = total(self.A * x.unsqueeze(2), -1).sin() + self.c
         if sample is None:
             return value
         z = sample.mean()
         return value + NOISE * z[..., :INNER_DIM] + JACOBIAN_NOISE * z[..., INNER_DIM : 2 * INNER_DIM] * x[..., :1]
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Noise | None = None) -> Tensor:
-        slope = ((self.A * x.unsqueeze(2)).sum(-1)).cos() * v
-        product = (self.A * slope.unsqueeze(-1)).transpose(2, 3).contiguous().sum(-1)
+        slope = total(self.A * x.unsqueeze(2), -1).cos() * v
+        product = total(self.A * slope.unsqueeze(-1), 2)
         if sample is not None:
-            noise = (JACOBIAN_NOISE * sample.mean()[..., INNER_DIM : 2 * INNER_DIM] * v).sum(-1, keepdim=True)
+            noise = total(JACOBIAN_NOISE * sample.mean()[..., INNER_DIM : 2 * INNER_DIM] * v, -1).unsqueeze(-1)
             product = product + torch.cat((noise, torch.zeros_like(product[..., 1:])), -1)
         return product
 
@@ -114,7 +120,7 @@ class TinyShared(_TinyComposite):
         return gradient if sample is None else gradient + NOISE * sample.mean()[..., 3 * INNER_DIM :]
 
     def inner_mean(self, x: Tensor) -> Tensor:
-        return self.inner(self._spread(x)).transpose(1, 2).contiguous().sum(-1) / self.clients
+        return total(self.inner(self._spread(x)), 1) / self.clients
 
     def objective(self, x: Tensor) -> Tensor:
         h = (self.a * (1 + self._spread(x) ** 2).log()).sum(-1).sum(-1) / self.clients
@@ -131,7 +137,7 @@ class TinyLocal(_TinyComposite):
         return gradient if sample is None else gradient + NOISE * sample.mean()[..., 2 * INNER_DIM : 3 * INNER_DIM]
 
     def outer(self, y: Tensor) -> Tensor:
-        return (self.w * (1 + y * y).sqrt()).sum(-1)
+        return total(self.w * (1 + y * y).sqrt(), -1)
 
     def objective(self, x: Tensor) -> Tensor:
         return self.outer(self.inner(self._spread(x))).sum(-1) / self.clients
@@ -152,10 +158,10 @@ class TinyConditional(_Tiny):
         return Noise(draws.signs(purpose, outer.z.shape[2], m, INNER_DIM))
 
     def _angle(self, x: Tensor, outer: Noise) -> Tensor:
-        return (self.A * x.unsqueeze(2)).sum(-1).unsqueeze(2) + 0.3 * outer.z[..., :INNER_DIM]
+        return total(self.A * x.unsqueeze(2), -1).unsqueeze(2) + 0.3 * outer.z[..., :INNER_DIM]
 
     def _mean(self, inner: Noise) -> Tensor:
-        return inner.z.transpose(3, 4).contiguous().sum(-1) / inner.z.shape[3]
+        return total(inner.z, 3) / inner.z.shape[3]
 
     def inner(self, x: Tensor, outer: Noise, inner: Noise | None = None) -> Tensor:
         value = self._angle(x, outer).sin()
@@ -163,9 +169,9 @@ class TinyConditional(_Tiny):
 
     def inner_vjp(self, x: Tensor, v: Tensor, outer: Noise, inner: Noise | None = None) -> Tensor:
         slope = self._angle(x, outer).cos() * v
-        product = (self.A.unsqueeze(1) * slope.unsqueeze(-1)).transpose(3, 4).contiguous().sum(-1)
+        product = total(self.A.unsqueeze(1) * slope.unsqueeze(-1), 3)
         if inner is not None:
-            noise = (0.5 * NOISE * self._mean(inner) * v).sum(-1, keepdim=True)
+            noise = total(0.5 * NOISE * self._mean(inner) * v, -1).unsqueeze(-1)
             product = product + torch.cat((noise, torch.zeros_like(product[..., 1:])), -1)
         return product
 
@@ -197,10 +203,10 @@ class TinyMeta(_Tiny):
         return Noise(draws.signs(purpose, batch, 2 * DIM))
 
     def _back(self, v: Tensor) -> Tensor:
-        return (self.A * v.unsqueeze(-1)).transpose(2, 3).contiguous().sum(-1)
+        return total(self.A * v.unsqueeze(-1), 2)
 
     def local_gradient(self, x: Tensor, sample: Noise | None = None) -> Tensor:
-        u = (self.A * x.unsqueeze(2)).sum(-1)
+        u = total(self.A * x.unsqueeze(2), -1)
         gradient = self._back(self.w * u / (1 + u * u).sqrt()) + self.a
         if sample is None:
             return gradient
@@ -208,7 +214,7 @@ class TinyMeta(_Tiny):
         return gradient + NOISE * z[..., :DIM] + JACOBIAN_NOISE * z[..., DIM:] * x
 
     def local_hvp(self, x: Tensor, v: Tensor, sample: Noise | None = None) -> Tensor:
-        u, p = (self.A * x.unsqueeze(2)).sum(-1), (self.A * v.unsqueeze(2)).sum(-1)
+        u, p = total(self.A * x.unsqueeze(2), -1), total(self.A * v.unsqueeze(2), -1)
         root = (1 + u * u).sqrt()
         product = self._back(self.w * p / (root * root * root))
         return product if sample is None else product + JACOBIAN_NOISE * sample.mean()[..., DIM:] * v
@@ -220,7 +226,7 @@ class TinyMeta(_Tiny):
         return self.local_value(w).sum(-1) / self.clients
 
     def local_value(self, x: Tensor) -> Tensor:
-        u = (self.A * x.unsqueeze(2)).sum(-1)
+        u = total(self.A * x.unsqueeze(2), -1)
         return (self.w * (1 + u * u).sqrt()).sum(-1) + (self.a * x).sum(-1) + OFFSET
 
 
