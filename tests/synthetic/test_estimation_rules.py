@@ -2,13 +2,15 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
-from fedco.synthetic.estimation import estimate_constants, forms
+from fedco.synthetic.estimation import estimate_constants, forms, glm
 from fedco.synthetic.estimation.lanczos import spectral_norm
 from fedco.synthetic.estimation.losses import Losses
 from fedco.synthetic.models import from_model
 from torch import nn
+from torch.nn import functional
 
 GENERATOR = torch.Generator().manual_seed(8)
 PARTS = [
@@ -132,3 +134,74 @@ def test_one_client_and_one_run_are_enough(form):
     assert problem.clients == 1
     torch.testing.assert_close(problem.gradient(x.detach()), wanted, rtol=1e-9, atol=1e-12)
     assert math.isfinite(float(problem.data_loss(x.detach())))
+
+
+# --- linear models, whose constants are certified ----------------------------------------------------------------------------------
+
+ROWS = [torch.randn(n, 2, 2, generator=GENERATOR, dtype=torch.float64) for n in (3, 6)]
+
+
+def linear(outputs, bias=True, first=()):
+    return nn.Sequential(*first, nn.Flatten(), nn.Linear(4, outputs, bias=bias).double())
+
+
+def certificates(model, loss, outputs):
+    """What is certified of a model on `ROWS`, with targets that fit the loss."""
+    if "cross_entropy" in str(loss) or "CrossEntropy" in str(loss):
+        targets = [torch.arange(len(a)) % outputs for a in ROWS]
+    else:
+        targets = [torch.linspace(0, 1, len(a) * outputs).double().view(-1, outputs) for a in ROWS]
+    parts = from_model(model, loss, list(zip(ROWS, targets, strict=True))).parts
+    return {each.quantity: float(each.value) for each in glm.certified(parts)}
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(
+    ("loss", "outputs", "slope", "curvature"),
+    [
+        (functional.cross_entropy, 3, math.sqrt(2), 1 / 2),
+        (nn.CrossEntropyLoss(), 2, math.sqrt(2), 1 / 2),
+        (functional.binary_cross_entropy_with_logits, 1, 1, 1 / 4),
+        (nn.BCEWithLogitsLoss(), 1, 1, 1 / 4),
+        (functional.mse_loss, 3, None, 2 / 3),
+        (nn.MSELoss(), 1, None, 2.0),
+    ],
+)
+def test_constants_of_a_linear_model_by_hand(loss, outputs, slope, curvature, bias):
+    """Inputs t with a constant 1 where there is a bias; the constants of the whole are those of mean t t^T and mean |t|^2."""
+    t = [np.concatenate([a.flatten(1).numpy(), np.ones((len(a), int(bias)))], axis=1) for a in ROWS]
+    moments = [rows.T @ rows / len(rows) for rows in t]
+    lengths = [(rows**2).sum(1) for rows in t]
+    wanted = {
+        "local_smoothness": curvature * max(np.linalg.eigvalsh(m)[-1] for m in moments),
+        "objective_smoothness": curvature * np.linalg.eigvalsh(sum(moments) / 2)[-1],
+        "local_sample_smoothness": curvature * max(each.max() for each in lengths),
+    }
+    if slope:
+        second = slope * math.sqrt(max(each.mean() for each in lengths))
+        wanted |= {
+            "local_sample_gradient_bound": slope * math.sqrt(max(each.max() for each in lengths)),
+            **dict.fromkeys(("local_gradient_bound", "gradient_cap", "local_gradient_noise"), second),
+            "local_gradient_heterogeneity": slope * math.sqrt(np.mean([each.mean() for each in lengths])),
+        }
+    assert certificates(linear(outputs, bias), loss, outputs) == pytest.approx(wanted, rel=1e-9)
+    assert lengths[0].mean() != pytest.approx(lengths[1].mean(), rel=0.05)  # clients differ
+
+
+def test_what_is_no_linear_model_or_no_known_loss_has_no_certificate():
+    weights = torch.tensor([1.0, 2.0, 3.0]).double()
+    plain = functional.cross_entropy
+    frozen = linear(3)
+    frozen[1].bias.requires_grad_(False)
+    for model, loss, outputs in (
+        (linear(3, first=(nn.Tanh(),)), plain, 3),
+        (nn.Sequential(nn.Flatten(), nn.Linear(4, 4).double(), nn.Linear(4, 3).double()), plain, 3),
+        (frozen, plain, 3),
+        (linear(3), nn.CrossEntropyLoss(weight=weights), 3),
+        (linear(3), nn.CrossEntropyLoss(label_smoothing=0.1), 3),
+        (linear(1), nn.BCEWithLogitsLoss(pos_weight=weights[1:2]), 1),
+        (linear(2), functional.binary_cross_entropy_with_logits, 2),
+        (linear(2), nn.BCEWithLogitsLoss(), 2),
+        (linear(2), functional.l1_loss, 2),
+    ):
+        assert certificates(model, loss, outputs) == {}, (model, loss)

@@ -608,6 +608,26 @@ def test_the_gap_of_logistic_losses_by_newton_in_numpy():
     assert _dual_bound(features, 100 * away) == 0.0  # no weights in [0, 1]
 
 
+def test_weights_of_just_0_or_1_give_no_bound():
+    """Margins so large that a sigmoid is exactly 0 or 1, while the weights are as they should be: 0 log 0 is not computed."""
+    zero = torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
+    at = torch.tensor([0.0, 2000.0], dtype=torch.float64)
+    assert scalar.sigmoid(-(zero @ at)).tolist() == [0.5, 0.5, 0.0] and _dual_bound(zero, at) == 0.0
+    low, high = 0.0, 1.2  # 256 rows u with u sigmoid(-u) = 40/256, to the last bit, outweigh one of -40
+    for _ in range(100):
+        u = (low + high) / 2
+        low, high = (
+            (u, high) if u * float(scalar.sigmoid(torch.tensor(-u, dtype=torch.float64))) < 40 / 256 else (low, u)
+        )
+    one = torch.tensor([[-40.0], *[[high]] * 256], dtype=torch.float64)
+    at = torch.ones(1, dtype=torch.float64)
+    p = scalar.sigmoid(-(one @ at))
+    assert p[0] == 1.0 and float((one[:, 0] * p).sum()) == 0.0 == _dual_bound(one, at)
+    assert _dual_bound(one[1:], at) == 0.0 and _dual_bound(torch.cat([one[1:], -one[1:]]), 0 * at) == pytest.approx(
+        math.log(2)
+    )
+
+
 def test_a_gap_without_a_minimiser_uses_strong_convexity(monkeypatch):
     """At a point that is no minimiser the bound is lower by the squared gradient over 2 ridge."""
     from fedco.synthetic.applications import federated_logistic
