@@ -424,10 +424,11 @@ def test_every_constant_is_what_its_argument_says(name):
     extra = {q for q in found if q.startswith("noncompositional_")} - wanted.keys()
     assert not any(found[q] for q in extra)
     assert found.keys() - extra - GIVEN_ELSEWHERE.get(type(instance).__name__, set()) == wanted.keys()
+    # an enclosed supremum is at most 2e-5 too large, a product of two 4e-5; what is rounded is rounded up
     wrong = {
         q: found[q] / wanted[q] if wanted[q] else found[q]
         for q in wanted
-        if not math.isclose(found[q], wanted[q], rel_tol=2e-4, abs_tol=1e-12)
+        if not wanted[q] * (1 - 1e-14) - 1e-15 <= found[q] <= wanted[q] * (1 + 5e-5) + 1e-12
     }
     assert not wrong
 
