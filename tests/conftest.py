@@ -66,6 +66,7 @@ def command(capsys, monkeypatch):
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     """A folder with the examples, beside an environment that has nothing of this checkout but its wheel."""
-    from installed import install
+    from installed import install, work_beside
+    from once import made_once
 
-    return install(tmp_path_factory.mktemp("wheel"))
+    return work_beside(made_once(tmp_path_factory, "wheel", install), tmp_path_factory.mktemp("work"))

@@ -17,8 +17,8 @@ LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "docs", "tests", "benchma
 OFFLINE = ("--no-deps", "--no-index", "--quiet", "--disable-pip-version-check")
 
 
-def install(top: Path) -> Path:
-    """A folder with the examples, and beside it an environment that has the wheel and borrows its dependencies here."""
+def install(top: Path) -> None:
+    """An environment `top/environment` that has the wheel and borrows its dependencies here."""
     shutil.copytree(ROOT, top / "source", ignore=LEFT_OUT)
     for kept in ("refutations", "reproduced"):
         shutil.copytree(ROOT / "docs" / kept, top / "source" / "docs" / kept)
@@ -29,6 +29,12 @@ def install(top: Path) -> Path:
     (wheel,) = top.glob("fedco-*.whl")
     pip(str(top / "environment" / "bin" / "python"), "install", "--ignore-installed", *OFFLINE, str(wheel))
     shutil.rmtree(top / "source")
+
+
+def work_beside(installed: Path, top: Path) -> Path:
+    """A folder with the examples, which tests may write to, beside the environment and the wheel, which they only read."""
+    for item in (installed / "environment", *installed.glob("fedco-*.whl")):
+        (top / item.name).symlink_to(item)
     return Path(shutil.copytree(ROOT / "examples", top / "work", ignore=LEFT_OUT))
 
 

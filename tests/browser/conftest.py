@@ -42,17 +42,26 @@ class Watch:
     complaints: list[str] = field(default_factory=list)
 
     def over(self, page: Any) -> None:
-        page.on("console", lambda message: self._message(message))
-        page.on("pageerror", lambda error: self.complaints.append(f"page error: {error}"))
-        page.on("request", lambda request: self._request(request.url))
+        for event, noted in self._events():
+            page.on(event, noted)
+
+    def leave(self, page: Any) -> None:
+        for event, noted in self._events():
+            page.remove_listener(event, noted)
+
+    def _events(self) -> tuple[tuple[str, Callable[[Any], None]], ...]:
+        return ("console", self._message), ("pageerror", self._error), ("request", self._request)
 
     def _message(self, message: Any) -> None:
         if message.type in ("error", "warning"):
             self.complaints.append(f"console {message.type}: {message.text}")
 
-    def _request(self, url: str) -> None:
-        if not url.startswith(LOCAL):
-            self.complaints.append(f"request to outside: {url[:200]}")
+    def _error(self, error: Any) -> None:
+        self.complaints.append(f"page error: {error}")
+
+    def _request(self, request: Any) -> None:
+        if not request.url.startswith(LOCAL):
+            self.complaints.append(f"request to outside: {request.url[:200]}")
 
 
 @pytest.fixture(scope="session")
@@ -85,24 +94,40 @@ def watch() -> Iterator[Watch]:
     assert noted.complaints == []
 
 
+@pytest.fixture(scope="module")
+def tabs(browser: Any) -> list[Any]:
+    """Empty tabs, each in a context of its own, that earlier tests of the module gave back: a new one takes half a second."""
+    return []
+
+
 @pytest.fixture
-def open_page(browser: Any, watch: Watch) -> Iterator[Callable[..., Any]]:
-    """A function `open_page(path, fragment="", width=1000, height=800, scheme="light", **context options)` -> a loaded page."""
-    contexts = []
+def open_page(browser: Any, tabs: list[Any], watch: Watch) -> Iterator[Callable[..., Any]]:
+    """A function `open_page(path, fragment="", width=1000, height=800, scheme="light", **context options)` -> a loaded page.
+
+    Every page has a context of its own. A tab is used again by a later test, without what the earlier one left: the page, what it
+    stored, the window, the medium. With context options it is new, and is closed.
+    """
+    used, special = [], []
 
     def opened(
         path: Path, fragment: str = "", *, width: int = 1000, height: int = 800, scheme: str = "light", **options: Any
     ) -> Any:
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, **options)
-        contexts.append(context)
-        page = context.new_page()
+        page = tabs.pop() if tabs and not options else browser.new_context(**options).new_page()
+        (special if options else used).append(page)
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(media="null", color_scheme=scheme)
         watch.over(page)
         page.goto(path.resolve().as_uri() + fragment)
         return page
 
     yield opened
-    for context in contexts:
-        context.close()
+    for page in special:
+        page.context.close()
+    for page in used:
+        page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        page.goto("about:blank")
+        watch.leave(page)
+        tabs.append(page)
 
 
 @pytest.fixture
@@ -137,7 +162,6 @@ def sideways() -> Callable[[Any], int]:
 def headline_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The explorer with the headline theorems of all papers."""
     from fedco.validation.explorer.page import write_explorer
+    from once import made_once
 
-    out = tmp_path_factory.mktemp("explorer") / "explore.html"
-    write_explorer(out)
-    return out
+    return made_once(tmp_path_factory, "explorer", lambda out: write_explorer(out / "explore.html")) / "explore.html"

@@ -53,6 +53,25 @@ def test_a_wide_page_is_measured(open_page: Any, sideways: Any, tmp_path: Path) 
     assert sideways(page) > 200
 
 
+@pytest.mark.parametrize("time", ["once", "again"])
+def test_a_page_has_nothing_of_an_earlier_test(open_page: Any, tmp_path: Path, time: str) -> None:
+    """The one that comes second has the tab and the file of the first, which left everything else than it was."""
+    body = "<script>window.left = localStorage.length + sessionStorage.length</script>"
+    page = open_page(page_with(tmp_path.parent, body), "#place")
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.evaluate("left") == 0 and page.evaluate("window.dirty") is None
+    assert page.evaluate("[innerWidth, innerHeight]") == [1000, 800]
+    for unwanted in ("print", "(prefers-color-scheme: dark)"):
+        assert not page.evaluate("asked => matchMedia(asked).matches", unwanted)
+    assert page.evaluate("document.querySelector('p:hover')") is None
+    page.evaluate("localStorage.theme = 'dark'; sessionStorage.place = '1'; window.dirty = true")
+    page.set_viewport_size({"width": 500, "height": 400})
+    page.emulate_media(media="print", color_scheme="dark")
+    page.hover("p")
+    assert page.evaluate("document.querySelector('p:hover')") is not None
+    assert page.evaluate("localStorage.length + sessionStorage.length") == 2
+
+
 @pytest.mark.parametrize(("demand", "outcome"), [("", "1 skipped"), ("required", "1 error")])
 def test_without_a_browser_tests_skip_unless_one_is_required(demand: str, outcome: str) -> None:
     environment = {**os.environ, "FEDCO_CHROMIUM": "/nowhere/chromium", "FEDCO_BROWSER": demand}
