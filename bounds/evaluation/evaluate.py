@@ -233,21 +233,22 @@ def bound(statement: Statement, values: Mapping[str, Any], *, strict: bool = Tru
         InadmissibleError: a condition fails and `strict` is set.
     """
     point = complete(statement, values)
-    checks = tuple(_check(statement, condition, point) for condition in statement.conditions)
-    ranges = tuple(_check(statement, condition, point) for condition in statement.method_range)
+    known = statement.with_derived(point)
+    checks = tuple(_check(statement, condition, known) for condition in statement.conditions)
+    ranges = tuple(_check(statement, condition, known) for condition in statement.method_range)
     pairs = zip((*checks, *ranges), statement.requirements, strict=True)
-    failures = tuple(_failure(statement, condition, point) for check, condition in pairs if not check.holds)
+    failures = tuple(_failure(statement, condition, known) for check, condition in pairs if not check.holds)
     if failures and strict:
         failed = ", ".join(failure.name for failure in failures)
         raise InadmissibleError(
             f"{statement.name}: condition {failed} fails ({failures[0]}); pass strict=False to evaluate"
         )
-    exact_terms = {term.name: statement.at(term.expr, point) for term in statement.terms}
+    exact_terms = {term.name: statement.at(term.expr, known) for term in statement.terms}
     terms = {name: _number(value, name) for name, value in exact_terms.items()}
     total = _number(sp.Add(*exact_terms.values()), "total") if terms else None
-    derived = {item.name: _number(statement.at(item.expr, point), item.name) for item in statement.derived}
-    shown = {str(symbol): str(value) for symbol, value in sorted(point.items(), key=lambda item: str(item[0]))}
-    numbers = {str(symbol): _number(value, str(symbol)) for symbol, value in point.items()}
+    derived = {item.name: _number(known[item.symbol], item.name) for item in statement.derived}
+    shown = {symbol.name: str(value) for symbol, value in sorted(point.items(), key=lambda item: item[0].name)}
+    numbers = {symbol.name: _number(value, symbol.name) for symbol, value in point.items()}
     about = statement.theorem
     return Bound(
         about.id,

@@ -61,8 +61,13 @@ def values(statement: Statement, *, admissible: bool = True) -> SearchStrategy[V
 
 def number(binding: Binding) -> SearchStrategy[Fraction]:
     """A value in the domain of one symbol: small fractions over a few scales, zero where the domain has it."""
+    return _in_domain(binding.quantity.domain)
+
+
+@cache
+def _in_domain(domain: str) -> SearchStrategy[Fraction]:
+    """One strategy for all symbols of a domain: hypothesis looks into each new one, which takes longer than to draw from it."""
     st = _hypothesis()
-    domain = binding.quantity.domain
     if domain == COUNT:
         return st.one_of(st.integers(1, 12), st.integers(13, 10**6)).map(Fraction)
     if domain == STEPS:

@@ -294,12 +294,19 @@ class Statement:
 
     def at(self, expr: sp.Expr, point: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
         """The exact value of an expression at a point that fixes its base symbols; derived constants are evaluated first."""
-        known = dict(point)
-        needed = sp.sympify(expr).free_symbols - set(known)
+        expr, known = sp.sympify(expr), dict(point)
+        needed = _free_symbols(expr) - known.keys()
         for constant in self.derived:
             if constant.symbol in needed:
-                known[constant.symbol] = self.at(constant.expr, point)
-        return put_in(sp.sympify(expr), known)
+                known[constant.symbol] = self.at(constant.expr, known)
+        return put_in(expr, known)
+
+    def with_derived(self, point: Mapping[sp.Symbol, sp.Expr]) -> dict[sp.Symbol, sp.Expr]:
+        """A point that fixes the base symbols with the exact values of all derived constants, so that `at` computes none again."""
+        known = dict(point)
+        for constant in self.derived:
+            known[constant.symbol] = self.at(constant.expr, known)
+        return known
 
     @cached_property
     def total(self) -> sp.Expr:
@@ -331,6 +338,11 @@ def put_in(expr: sp.Expr, known: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
         pass
     with sp.evaluate(False):
         return expr.xreplace(known)
+
+
+@lru_cache(maxsize=4096)
+def _free_symbols(expr: sp.Expr) -> frozenset[sp.Symbol]:
+    return frozenset(expr.free_symbols)
 
 
 @lru_cache(maxsize=4096)

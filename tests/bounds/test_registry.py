@@ -140,8 +140,9 @@ def misfits(theorem, label, point, direction, base) -> list[str]:
     """Terms, constants and conditions that do not follow when the units are rescaled."""
     statement = theorem.statement(label)
     known = {binding.symbol: binding.quantity.dimension for binding in theorem.notation}
-    old = complete(theorem.statement(label), point)
-    new = {symbol: value * factor(known[symbol], direction, base) for symbol, value in old.items()}
+    base_point = complete(statement, point)
+    rescaled = {symbol: value * factor(known[symbol], direction, base) for symbol, value in base_point.items()}
+    old, new = statement.with_derived(base_point), statement.with_derived(rescaled)
 
     def follows(expr, dimension):
         before, after = statement.at(expr, old), statement.at(expr, new)
