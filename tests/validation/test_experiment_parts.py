@@ -7,6 +7,8 @@ import gzip
 import io
 import json
 import math
+import runpy
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -147,6 +149,8 @@ def test_a_summary_in_columns() -> None:
         "metrics": {"objective": {"mean": 1.0, "low": 1.0, "high": 1.0}},
     }
     assert aligned([["a", "bb"], ["ccc", "d"]]) == "a    bb\nccc  d"
+    with pytest.raises(ValueError, match="shorter"):
+        aligned([["a"], ["b", "c"]])
     assert table._interval(None) == "-" and table._interval((12345.6, math.nan, math.nan)) == "1.235e+04"
     assert table._short(0.123456789) == "0.12346" and table._short(7) == "7"
 
@@ -206,6 +210,7 @@ def curves(gain: list[float]) -> dict[str, dict[str, np.ndarray]]:
         ([-0.5] * 6, {"alike": True, "margin": 0.5}, "same"),
         ([0.6] * 5, {"alike": True, "margin": 0.5}, "not distinguishable"),
         ([0.1, 0.1, 0.1, 0.1, 0.1, 1.0], {"alike": True, "margin": 0.5}, "not distinguishable"),
+        ([-0.1, -0.1, -0.1, -0.1, -0.1, -1.0], {"alike": True, "margin": 0.5}, "not distinguishable"),
     ],
 )
 def test_an_ordering_is_judged(gain: list[float], more: dict[str, Any], outcome: str) -> None:
@@ -559,6 +564,30 @@ def test_bounds_stand_beside_the_mean_of_the_squared_gradient(drawn_only: None) 
     assert {"gradient_sq: y", "its mean over the steps: y"} <= set(figure.run_figure(bare, "gradient_sq").data)
 
 
+def test_a_mean_of_squared_gradients_is_drawn_and_told_where_there_is_one(drawn_only: None) -> None:
+    """Not beside another metric, and not where it was not measured."""
+    only = done("gradient_sq", 8)
+    del only.table.values[table.MEAN]
+    assert [c.name for c in figure.run_figure(only, "gradient_sq").panels[0].curves] == ["gradient_sq at the end"]
+    both = done("objective", 8)
+    both.table.values[table.MEAN] = both.table.values["objective"] / 2
+    assert [c.name for c in figure.run_figure(both, "objective").panels[0].curves] == ["objective at the end"]
+    few = done("objective", 2)
+    few.table.values[table.MEAN] = few.table.values["objective"] / 2
+    assert [c.name for c in figure.run_figure(few, "objective").panels[0].curves] == ["eta=1", "eta=0.1"]
+    told = table.summarise(few.table).to_list()
+    assert told[0]["metrics"][table.MEAN]["mean"] == told[0]["metrics"]["objective"]["mean"] / 2
+
+
+def test_the_seconds_of_a_figure_are_those_of_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, used = iter((10.0, 14.0)), iter((5.0, 7.5))
+    monkeypatch.setattr(
+        figures, "time", SimpleNamespace(perf_counter=lambda: next(clock), process_time=lambda: next(used))
+    )
+    found = figures.reproduce("k", declared(), Setup())
+    assert (found.seconds, found.cpu_seconds) == (4.0, 2.5)
+
+
 @pytest.mark.parametrize(("values", "log"), [((1.0, 20.0), False), ((1.0, 21.0), True), ((0.0, 21.0), False)])
 def test_the_axis_of_a_grid_is_logarithmic_over_a_wide_range(values: tuple[float, float], log: bool) -> None:
     grid = [values[0] + (values[1] - values[0]) * k / 7 for k in range(8)]
@@ -677,9 +706,11 @@ def test_a_bound_is_drawn_at_a_few_times_at_which_it_holds() -> None:
 
 
 def test_what_a_run_refuses() -> None:
-    for wrong in ({"T": 0}, {"T": 1, "seeds": 0}, {"T": 1, "every": -1}, {"T": 1, "format": "xls"}):
-        with pytest.raises(InputError, match="wanted"):
+    for wrong in ({"T": 0}, {"T": 1, "seeds": 0}, {"T": 1, "every": -1}):
+        with pytest.raises(InputError, match="T, seeds and every: wanted at least 1"):
             run.run("local_sgd", "federated_noisy", **wrong)
+    with pytest.raises(InputError, match="--format xls: wanted csv or parquet"):
+        run.run("local_sgd", "federated_noisy", T=1, format="xls")
     with pytest.raises(InputError, match="a name is set twice in a b a"):
         run._settings(["a=1", "b=2", "a=3"])
     assert run._settings(None) == {} and run._settings({"a": 1}) == {"a": 1} and run._settings(["a=1"]) == {"a": 1}
@@ -688,6 +719,30 @@ def test_what_a_run_refuses() -> None:
     for name, why in (("accuracy", "is not offered by"), ("accurate", "is no metric")):
         with pytest.raises(InputError, match=why):
             run._checked([name], problem)
+
+
+def test_the_seeds_of_a_run_are_dealt_out_over_workers_and_what_is_kept_is_not_asked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Four seeds at once; the same numbers as here, whatever comes first."""
+    asked: list[tuple[str, list[str]]] = []
+
+    def on_workers(calls: Any, address: str) -> Any:
+        asked.append((address, list(calls)))
+        return ((key, calls[key]()) for key in reversed(calls))
+
+    monkeypatch.setattr(run, "run_on_scheduler", on_workers)
+    options = dict(T=6, seeds=9, settings={"tau": 2, "b": 1}, grid={"eta": [0.1, 0.2]})
+    here = run.run("local_sgd", "federated_noisy", **options)
+    there = run.run("local_sgd", "federated_noisy", **options, scheduler="tcp://one:1")
+    assert there.table.csv() == here.table.csv() and there.table.seeds == tuple(range(9))
+    ((address, keys),) = asked
+    assert address == "tcp://one:1" and [key.rpartition("-")[2] for key in keys] == ["0", "1", "2"]
+    first = run.run("local_sgd", "federated_noisy", **options, scheduler="tcp://one:1", out=tmp_path)
+    assert first.table.csv() == here.table.csv() and len(asked) == 2 and first.out == tmp_path
+    assert len(list((tmp_path / "parts").glob("*.npz"))) == 1
+    again = run.run("local_sgd", "federated_noisy", **options, scheduler="tcp://one:1", out=tmp_path)
+    assert again.table.csv() == here.table.csv() and len(asked) == 2
 
 
 def test_a_short_run_keeps_every_step_and_a_long_one_about_a_hundred(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -800,6 +855,8 @@ def test_models_are_what_they_say() -> None:
     one = ["Conv2d", "GroupNorm", "ReLU", "MaxPool2d"]
     assert kinds == ["Unflatten", *one, *one, "Conv2d", "GroupNorm", "ReLU", "Flatten", "Linear"]  # sides 6, 3, 1
     assert small(torch.zeros(2, 36, dtype=torch.float64)).shape == (2, 5) and small[-1].in_features == 4
+    alone = models.convolutional((1, 6, 6), 5, filters=4, layers=1)
+    assert alone(torch.zeros(36, dtype=torch.float64)).shape == (5,)
     usual = [part for part in models.convolutional((1, 28, 28), 5) if isinstance(part, torch.nn.Conv2d)]
     assert [part.out_channels for part in usual] == [64] * 4  # as for few-shot learning, where it is from
     assert "GroupNorm" not in [type(part).__name__ for part in models.convolutional((1, 4, 4), 5, filters=4, layers=1)]
@@ -810,6 +867,10 @@ def test_a_residual_network_has_twenty_layers() -> None:
     layers = [m for m in net.modules() if isinstance(m, (torch.nn.Conv2d, torch.nn.Linear))]
     assert len(layers) == 20 and net(torch.zeros(1, 192, dtype=torch.float64)).shape == (1, 10)
     assert [m.stride[0] for m in layers[:-1]].count(2) == 2 and layers[-1].in_features == 64
+    assert {(m.kernel_size, m.padding, m.bias) for m in layers[:-1]} == {((3, 3), (1, 1), None)}
+    assert [m.out_channels for m in layers[:-1]] == [16] * 7 + [32] * 6 + [
+        64
+    ] * 6  # the first one, and six of each size
     block = models._Block(8, 16).double()
     x = torch.randn(1, 8, 4, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     for norm in block.norms:
@@ -1105,3 +1166,124 @@ def test_a_constants_file_says_where_each_number_is_from() -> None:
     assert text.startswith(
         f"# Constants of baselines.local_sgd ({theorem.default}), estimated by fedco.\n"
     ) and text.endswith("4\n")
+
+
+@pytest.mark.parametrize(
+    ("code", "got"),
+    [("3", "int"), ("['model', 'loss', 'clients']", "list"), ("{'model': 1, 'loss': 2}", "dict"), ("lambda: {'loss': 1}", "dict")],
+)  # fmt: skip
+def test_a_file_that_describes_no_model_is_refused(code: str, got: str, tmp_path: Path) -> None:
+    from fedco.validation.experiments.estimates import from_file
+
+    (tmp_path / "mine.py").write_text(f"build = {code}\n")
+    with pytest.raises(InputError, match=rf"mine\.py:build: wanted .* model, loss, clients, got {got}$"):
+        from_file(f"{tmp_path}/mine.py:build", "baselines.local_sgd")
+
+
+def test_a_file_says_what_is_estimated_and_the_caller_has_the_last_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fedco.validation.experiments import estimates
+
+    (tmp_path / "mine.py").write_text(
+        "build = {'model': 'm', 'loss': 'l', 'clients': 'c', 'form': 'maml', 'lam': 0.1}\n"
+    )
+    asked: list[Any] = []
+    monkeypatch.setattr(estimates, "estimate", lambda *given, **more: asked.append((given, more)))
+    estimates.from_file(f"{tmp_path}/mine.py:build", "t", lam=0.2, points=3)
+    assert asked == [
+        (("m", "l", "c"), {"theorem": "t", "progress": None, "form": "maml", "lam": 0.2, "points": 3}),
+    ]
+
+
+def test_what_was_reproduced_is_kept_from_the_first_folder_in_the_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The drawing with fewer digits, what was said without its sums, and the site's page."""
+    monkeypatch.setattr(keeping, "listing", lambda: LISTED)
+    source, target = tmp_path / "a", tmp_path / "b"
+    (source / "k").mkdir(parents=True)
+    (source / "k" / "figure_1.svg").write_text('<svg><path d="M 1.23456 -7.000 2.5" id="1.23456"/></svg>')
+    keeping.write_json(source / "k" / "figure_1.json", {"format": keeping.FORMAT, **ROW, "files": {"x": "sum"}})
+    keeping.main(source, target)
+    written = [target / "k" / "figure_1.svg", target / "k" / "figure_1.json", target / "index.md"]
+    assert capsys.readouterr().out.splitlines() == [str(path) for path in written]
+    assert written[0].read_text() == '<svg><path d="M 1.23 -7 2.5" id="1.23456"/></svg>'
+    (row,) = keeping.kept_rows(target)
+    assert {name: row[name] for name in ROW} == ROW and "files" not in row
+    assert written[2].read_text() == keeping.as_markdown([row]) and keeping.kept_rows(tmp_path) == []
+
+
+def test_the_module_that_keeps_results_is_run_with_its_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(reproduce, "listing", lambda: LISTED)
+    monkeypatch.delitem(sys.modules, keeping.__name__)
+    monkeypatch.setattr(sys, "argv", ["keeping", str(tmp_path / "none"), str(tmp_path / "out")])
+    runpy.run_module(keeping.__name__, run_name="__main__")
+    assert capsys.readouterr().out == f"{tmp_path / 'out' / 'index.md'}\n"
+    assert "| [" not in (tmp_path / "out" / "index.md").read_text()  # of an empty folder no figure is known
+    assert keeping.KEPT.parts[-2:] == ("docs", "reproduced") and (keeping.KEPT / "index.md").is_file()
+
+
+def test_a_page_without_a_run_says_whether_the_source_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[Any] = []
+    monkeypatch.setattr(keeping, "write_page", lambda *given: said.append(given))
+    monkeypatch.setattr(keeping, "listing", lambda: LISTED)
+    monkeypatch.setattr("fedco.validation.runs.validate.versions", lambda: ROW["versions"])
+    for rows, note in (
+        ([ROW], ""),
+        ([ROW, {**ROW, "versions": {"fedco": "0"}}], "The source, or a package, has changed since"),
+    ):
+        monkeypatch.setattr(keeping, "kept_rows", lambda rows=rows: rows)
+        assert keeping.write_kept(tmp_path) == page.totals(rows)
+        assert said[-1][:4] == (tmp_path, keeping.KEPT, rows, LISTED) and said[-1][4].partition(":")[0] == note
+    monkeypatch.setattr(keeping, "kept_rows", list)
+    assert keeping.write_kept(tmp_path) is None and len(said) == 2
+
+
+@pytest.mark.parametrize("kind", ["grey", "colour", "alpha"])
+def test_a_picture_of_a_character_is_shrunk_by_means_and_ink_is_one(kind: str, tmp_path: Path) -> None:
+    """Of grey or of three colours, whose mean counts; how opaque it is does not."""
+    from PIL import Image
+
+    grey = np.array([[0, 255, 0, 0], [255, 255, 0, 0], [51, 51, 255, 255], [51, 51, 255, 255]], dtype=np.uint8)
+    shift = np.array([0, 0, 0])
+    picture = grey
+    if kind != "grey":
+        shift = np.array([30, -30, 0])
+        inside = np.clip(grey.astype(int), 30, 225)[..., None]
+        picture = (inside + shift).astype(np.uint8)
+        grey = inside[..., 0].astype(np.uint8)
+    if kind == "alpha":
+        picture = np.concatenate([picture, np.full((4, 4, 1), 128, dtype=np.uint8)], axis=-1)
+    Image.fromarray(picture).save(tmp_path / "a.png")
+    ink = 1 - grey / 255
+    wanted = [ink[i : i + 2, j : j + 2].mean() for i in (0, 2) for j in (0, 2)]
+    np.testing.assert_allclose(datasets._png(tmp_path / "a.png", 2), wanted, atol=1e-6)
+
+
+def test_characters_of_both_parts_or_of_the_folder_itself(tmp_path: Path) -> None:
+    """The usual side is 28 pixels; a folder of a character without images is none."""
+    from PIL import Image
+
+    parts = {"images_background": ("Greek", "Runic"), "images_evaluation": ("Attic",)}
+    for part, alphabets in parts.items():
+        for alphabet in alphabets:
+            for k, folder in enumerate(("character02", "character01")):
+                place = tmp_path / part / alphabet / folder
+                place.mkdir(parents=True)
+                for j in range(2):
+                    Image.fromarray(np.full((4, 4), 100 * k + 20 * j, dtype=np.uint8)).save(place / f"{j}.png")
+    (tmp_path / "images_evaluation" / "Attic" / "character03").mkdir()
+    found = datasets.omniglot(tmp_path)
+    assert found.alphabets == ("Greek", "Greek", "Runic", "Runic", "Attic", "Attic") and found.name == "Omniglot"
+    assert found.pixels.shape == (6, 2, 28 * 28)
+    assert found.pixels[:, :, 0].mul(255).round().tolist() == [[155, 135], [255, 235]] * 3
+    alone = datasets.omniglot(tmp_path / "images_background", 4)
+    assert alone.alphabets == ("Greek", "Greek", "Runic", "Runic") and alone.pixels.shape == (4, 2, 16)
+    (tmp_path / "images_background" / "Greek" / "character01" / "1.png").unlink()
+    with pytest.raises(InputError, match=r"as many images of every character, got \[1, 2\]"):
+        datasets.omniglot(tmp_path)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction as Q
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from fedco.validation.papers.feddro.counterexample import figure, summary
-from fedco.validation.papers.feddro.counterexample.certificate import float_above, float_below
+from fedco.validation.papers.feddro.counterexample import figure, limits, summary
+from fedco.validation.papers.feddro.counterexample.certificate import Box, float_above, float_below
 from fedco.validation.papers.feddro.counterexample.figure import FIGURE_ETAS, Trajectory, simulate
 from fedco.validation.papers.feddro.counterexample.instance import Case, Claim, round_derivatives, round_drift
 from fedco.validation.papers.feddro.counterexample.limits import (
@@ -18,6 +19,7 @@ from fedco.validation.papers.feddro.counterexample.limits import (
     limit_band,
     limit_point,
 )
+from flint import arb
 
 ETA_MAX = {Case.I: Q(1, 8), Case.II: Q(1, 22)}
 
@@ -161,6 +163,71 @@ def test_figure_has_labels_data_and_the_extra_trajectories(tmp_path):
     assert axes.get_xlabel() == "communication round" and "bar" in axes.get_ylabel()
     assert len(drawn.data) == len(FIGURE_ETAS) + 1 and drawn.data["modified FedAvg: xbar"] == other.values.tolist()
     np.testing.assert_array_equal(axes.lines[len(FIGURE_ETAS)].get_ydata(), other.values)
+    levels = [line.get_ydata()[0] for line in axes.lines if len(line.get_ydata()) == 2]
+    assert levels == [0.5, 0.0] and [note.xy[1] for note in axes.texts] == [
+        0.5,
+        0.0,
+    ]  # the floor and the stationary point
+    ends = [(line.get_xdata()[0], line.get_ydata()[0]) for line in axes.lines if len(line.get_ydata()) == 1]
+    limits_ = [float(limit_point(Case.II, Q(eta)).lower) for eta in FIGURE_ETAS]
+    assert [end[0] for end in ends] == [400] * 4 and [end[1] for end in ends] == pytest.approx(limits_, abs=1e-12)
+    assert drawn.title == "Vanilla FedAvg, case II: I = 2, xbar^0 = 1/2"
     assert all(min(values) >= 0.5 for name, values in drawn.data.items() if name.startswith("FedAvg"))
     drawn.save(tmp_path / "figure6.png")
     assert (tmp_path / "figure6.png").stat().st_size > 5000
+
+
+def test_boxes_that_cover_a_region_are_counted_and_no_bound_is_reached_by_touching_it():
+    """A quantity whose lower bound on a box is 1 minus the box's width: above 1 - 1/2^k only after k + 1 cuts."""
+    region = Box(Q(0), Q(1), Q(0), Q(1))
+
+    def narrow(box):
+        return 1 - limits.exact_ball(box.x_upper - box.x_lower)
+
+    assert limits._lower_bound_on(region, narrow, Q(-1)) == 1
+    assert limits._lower_bound_on(region, narrow, Q(0)) == 4  # two halves of x, each cut along eta first
+    assert limits._lower_bound_on(region, narrow, Q(0), limit=6) is None  # it takes 1 + 2 + 4 boxes
+    assert limits._lower_bound_on(region, narrow, Q(0), limit=8) == 4
+    assert limits._lower_bound_on(region, lambda box: arb("nan"), Q(-1), limit=20) is None
+    tall = Box(Q(0), Q(1), Q(0), Q(1, 10))
+    assert limits._lower_bound_on(tall, narrow, Q(0)) == 4  # halves are of the region's shape
+
+
+def test_the_sign_of_the_drift_is_told_only_where_it_is_certain():
+    claim = Claim(Case.I, Q(1, 8))
+    at = limits.limit_point(Case.I, Q(1, 20))
+    eta = limits.exact_ball(Q(1, 20))
+    assert [limits._sign(claim, x, eta) for x in (Q(1, 2), at.lower, at.upper, Q(3))] == [1, 1, -1, -1]
+    assert limits._sign(claim, (at.lower + at.upper) / 2, limits.hull(Q(0), Q(1, 8))) == 0
+    assert limits._sign(claim, Q(1), arb("nan")) == 0
+
+
+def test_an_interval_that_a_round_leaves_is_no_contraction(monkeypatch):
+    """The limit is between 1 and 2: from 1 the round climbs, and from 2 it falls."""
+    found = contraction(Case.I, Q(1, 8), Q(1, 100))
+    assert found is not None and (found.eta_max, found.rate) == (Q(1, 8), Q(1, 100)) and found.boxes >= 1
+    for trap in ((Q(1, 2), Q(1)), (Q(2), Q(3))):
+        monkeypatch.setattr(limits, "TRAP", trap)
+        assert contraction(Case.I, Q(1, 8), Q(1, 100)) is None
+
+
+def test_a_limit_that_does_not_rise_is_not_said_to(monkeypatch):
+    band = limit_band(Case.I, Q(1, 8), cells=2)
+    assert len(band) == 2 and band[0].eta_upper == Q(1, 16) and band_is_increasing(Case.I, band)
+    monkeypatch.setattr(limits, "_lower_bound_on", partial(limits._lower_bound_on, limit=50))
+    for by_eta in (arb(-1), arb(0)):
+        monkeypatch.setattr(limits, "round_derivatives", lambda *_, by_eta=by_eta: (arb(9), by_eta))
+        assert not band_is_increasing(Case.I, band)
+    monkeypatch.setattr(limits, "TRAP", (band[0].lower, Q(3)))
+    with pytest.raises(ArithmeticError, match="is not certain"):
+        limits._last_certain(Claim(Case.I, Q(1, 8)), limits.hull(Q(-2), Q(2)), 0)
+
+
+def test_the_floats_of_a_limit_point_are_rounded_outward():
+    told = limit_point(Case.II, Q(1, 33))
+    floats = told.as_dict()
+    for name, exact in (("eta", (told.eta_lower, told.eta_upper)), ("x", (told.lower, told.upper))):
+        assert Q(floats[f"{name}_lower"]) <= exact[0] <= exact[1] <= Q(floats[f"{name}_upper"])
+    ends = floats["gradient_norm_lower"], floats["gradient_norm_upper"]
+    assert ends[0] <= slope(float(told.lower)) + 1e-15 and slope(float(told.upper)) - 1e-15 <= ends[1]
+    assert floats["eta_upper"] - floats["eta_lower"] < 1e-16 and floats["x_upper"] - floats["x_lower"] < 1e-11

@@ -205,3 +205,152 @@ def test_both_rules_for_two_step_sizes_by_hand(monkeypatch):
     assert recheck_module.box_holds(
         claim, certifier.Box(claim.threshold, claim.threshold + 1, Q(0), Q(1, 4))
     )  # -1 + 2/2 >= 0
+
+
+THREE = Instance((3, -1, 2), (1, 2, -4))
+
+
+def moved(claim: Claim, x: float, etas: list[float], only: int | None) -> float:
+    """-(1/K) sum over the clients and the steps (or one step) of a s(y), as Algorithm 1 has it, one client at a time."""
+    slopes, offsets = claim.instance.slopes, claim.instance.offsets
+    shared, total = float_slope(np.mean(slopes) * x + np.mean(offsets)), 0.0
+    for a, c in zip(slopes, offsets, strict=True):
+        at = x
+        for step, eta in enumerate(etas):
+            gradient = a * (shared if step == 0 and claim.case is Case.II else float_slope(a * at + c))
+            at -= eta * gradient
+            total += gradient if only in (None, step) else 0.0
+    return -total / len(slopes)
+
+
+@pytest.mark.parametrize("case", list(Case))
+@pytest.mark.parametrize("only", [None, 0, 1, 2])
+def test_the_recheck_encloses_the_move_of_every_step_and_hardly_more(case, only):
+    module = import_module("fedco.validation.papers.feddro.counterexample.recheck")
+    claim, rng = Claim(case, eta_max=Q(1), local_steps=3, instance=THREE), np.random.default_rng(0)
+    etas, x = [Q(1, 4), Q(1, 3), Q(1, 7)], Q(-3, 5)
+    low, high = module._move(claim, (x, x), [(eta, eta) for eta in etas], only)
+    assert 0 <= high - low < Q(1, 2**55)
+    assert float(low) == pytest.approx(moved(claim, float(x), [float(eta) for eta in etas], only), abs=1e-13)
+    wide = [(eta, eta + Q(1, 10)) for eta in etas]
+    low, high = module._move(claim, (x, x + Q(1, 5)), wide, only)
+    found = [
+        moved(claim, float(x) + 0.2 * rng.random(), [float(eta) + 0.1 * rng.random() for eta in etas], only)
+        for _ in range(100)
+    ]
+    assert low <= min(found) <= max(found) <= high and high - low < 3
+
+
+def test_intervals_of_the_recheck_are_rounded_outward_to_their_grid():
+    module = import_module("fedco.validation.papers.feddro.counterexample.recheck")
+    third = Q(1, 3)
+    low, high = module._outward(third, third)
+    assert low < third < high == low + Q(1, 2**64) and module._outward(Q(-1, 2), Q(3, 4)) == (Q(-1, 2), Q(3, 4))
+    assert module._affine(Q(-2), (Q(1), Q(3)), Q(5)) == (-1, 3) and module._affine(Q(2), (Q(1), Q(3)), Q(5)) == (7, 11)
+    assert slope_interval((Q(-1), Q(2)))[0] < 0 < slope_interval((Q(-1), Q(2)))[1]
+
+
+def test_what_a_cover_needs_and_what_it_does_not():
+    """Boxes may reach beyond the region, and strips beyond it need none; a gap of any width counts."""
+    whole = Box(Q(0), Q(2), Q(0), Q(1))
+    assert covers([whole], Q(0), Q(2), Q(1)) and covers([Box(Q(-1), Q(3), Q(-1), Q(2))], Q(0), Q(2), Q(1))
+    for beyond in (Box(Q(0), Q(1), Q(1), Q(2)), Box(Q(0), Q(1), Q(-1), Q(0))):
+        assert covers([whole, beyond], Q(0), Q(2), Q(1))
+    assert not covers([whole], Q(0), Q(2) + Q(1, 10**9), Q(1)) and not covers([whole], Q(-1, 10**9), Q(2), Q(1))
+    halves = [Box(Q(0), Q(1), Q(0), Q(1)), Box(Q(1) + Q(1, 10**9), Q(2), Q(0), Q(1))]
+    assert not covers(halves, Q(0), Q(2), Q(1))
+    short = [Box(Q(0), Q(2), Q(0), Q(1, 2)), Box(Q(0), Q(1), Q(1, 2), Q(1))]
+    assert (
+        not covers(short, Q(0), Q(2), Q(1)) and covers(short, Q(0), Q(1), Q(1)) and covers(short, Q(0), Q(2), Q(1, 2))
+    )
+    assert covers([halves[0], whole], Q(0), Q(2), Q(1)) and covers([whole, halves[0]], Q(0), Q(2), Q(1))
+
+
+def test_one_step_size_by_hand(monkeypatch):
+    """u + eta F with F from -2 and eta up to 1/4: a room of 1/2 is enough, and just less is not."""
+    module = import_module("fedco.validation.papers.feddro.counterexample.recheck")
+    claim = Claim(Case.I, eta_max=Q(1, 2))
+    monkeypatch.setattr(certifier, "round_drift", lambda *_: arb(-2))
+    monkeypatch.setattr(module, "_move", lambda *_: (Q(-2), Q(9)))
+    for room, holds in ((Q(1, 2), True), (Q(1, 2) - Q(1, 2**30), False)):
+        box = Box(claim.threshold + room, claim.threshold + 1, Q(0), Q(1, 4))
+        assert box_holds(claim, box) == holds
+        decided = certifier._decide(claim, box)
+        assert (decided is not None) == holds
+        if decided:
+            assert (decided.rule, decided.margin) == ("clearance", 0)
+    box = Box(claim.threshold, claim.threshold + 1, Q(0), Q(1, 4))
+    for least, rule in ((0, "drift"), (3, "drift"), (-1, None)):
+        monkeypatch.setattr(certifier, "round_drift", lambda *_, least=least: arb(least))
+        monkeypatch.setattr(module, "_move", lambda *_, least=least: (Q(least), Q(9)))
+        decided = certifier._decide(claim, box)
+        assert box_holds(claim, box) == (rule is not None) == (decided is not None)
+        if decided:
+            assert (decided.rule, decided.margin) == (rule, least)
+    at = Box(claim.threshold + Q(1, 8), claim.threshold + 1, Q(0), Q(1, 4))
+    monkeypatch.setattr(certifier, "round_drift", lambda *_: arb(3))
+    assert [float(each) for each in certifier._constant_step(claim, at)] == [
+        3.0,
+        0.125,
+    ]  # what pushes up is not counted
+
+
+def test_a_counterexample_has_its_point_and_its_steps_inside_the_claim():
+    claim = Claim(Case.I, eta_max=Q(1, 8), instance=Instance((4, -2), (0, 4)))
+    found = certify(claim).counterexample
+    assert found is not None and certifier.probe(claim, found.x, found.eta) == found
+    assert is_counterexample(claim, replace(found, eta=claim.eta_max, second_eta=claim.eta_max))
+    for wrong in (
+        {"x": claim.threshold - Q(1, 10**6)},
+        {"eta": Q(0), "second_eta": Q(0)},
+        {"eta": claim.eta_max + Q(1, 10**6), "second_eta": claim.eta_max + Q(1, 10**6)},
+        {"second_eta": found.eta / 2},
+    ):
+        assert not is_counterexample(claim, replace(found, **wrong))
+        if "second_eta" not in wrong or "eta" in wrong:
+            assert certifier.probe(claim, wrong.get("x", found.x), wrong.get("eta", found.eta)) is None
+    assert certifier.probe(claim, claim.threshold, claim.eta_max) is not None  # the ends are inside
+    ratio = Claim(Case.II, eta_max=Q(1, 22), step_ratio=Q(1, 10))
+    found = certifier.probe(ratio, Q(1, 2), Q(1, 50))
+    assert found is not None and (found.second_eta, is_counterexample(ratio, found)) == (Q(1, 500), True)
+    after = 0.5 + 0.02 * moved(ratio, 0.5, [0.02, 0.002], 0) + 0.002 * moved(ratio, 0.5, [0.02, 0.002], 1)
+    assert float(found.below_by) == pytest.approx(0.5 - after, rel=1e-9) and found.below_by > 0
+    for second, admitted in ((Q(1, 500), True), (Q(1, 501), False)):
+        assert is_counterexample(ratio, replace(found, second_eta=second)) == admitted
+    assert not is_counterexample(ratio, replace(found, second_eta=Q(1, 21)))
+    more = Claim(Case.II, eta_max=Q(1, 22), step_ratio=Q(3))
+    monkey = certifier.probe(more, Q(1, 2), Q(1, 22))
+    assert monkey is None  # the second step is cut at the largest one
+
+
+def test_the_region_that_is_searched_is_where_a_round_can_reach_below():
+    """|a| is 3 on average: two steps move by less than 6 eta; with two step sizes each part has a bound of its own."""
+    one, two = Claim(Case.II, eta_max=Q(1, 22)), Claim(Case.II, eta_max=Q(1, 22), step_ratio=Q(1, 2))
+    assert certifier.search_region(one) == Box(Q(1, 2), Q(1, 2) + Q(6, 22), Q(0), Q(1, 22))
+    assert certifier.search_region(two) == Box(Q(1, 2), Q(1, 2) + Q(12, 22), Q(0), Q(1, 22))
+    assert Claim(Case.I, eta_max=Q(1), local_steps=3, instance=THREE).reach == 6
+
+
+def test_boxes_are_cut_along_their_longer_side_and_counted():
+    box = Box(Q(0), Q(3), Q(0), Q(1))
+    assert box.split(Q(2)) == (Box(Q(0), Q(3, 2), Q(0), Q(1)), Box(Q(3, 2), Q(3), Q(0), Q(1)))
+    assert box.split(Q(3)) == (Box(Q(0), Q(3), Q(0), Q(1, 2)), Box(Q(0), Q(3), Q(1, 2), Q(1)))
+    for limit in (1, 2, 200):
+        cut = certify(Claim(Case.I, eta_max=Q(3, 4)), box_limit=limit)
+        assert (cut.status, cut.evaluations) == ("partial", limit)
+        assert len(cut.undecided) == 1 + limit - 2 * len(cut.proved)  # every box that is not decided becomes two
+    margins = [proved.margin for proved in cut.proved if proved.rule == "clearance"]
+    assert cut.worst_margin("clearance") == min(margins) < max(margins)
+    assert cut.worst_margin("other") is None
+
+
+def test_balls_of_the_slope_and_of_the_curvature_have_the_values_at_their_ends():
+    for low, high in ((Q(-1, 3), Q(5, 2)), (Q(1, 3), Q(5, 2)), (Q(-3), Q(-2))):
+        ball, y = certifier.hull(low, high), np.linspace(float(low), float(high), 2001)
+        for found, values in (
+            (certifier.slope_ball(ball), y / np.sqrt(y * y + 4)),
+            (certifier.curvature_ball(ball), 4 / (y * y + 4) ** 1.5),
+        ):
+            ends = float(certifier.lower_fraction(found)), float(certifier.upper_fraction(found))
+            assert ends == pytest.approx((values.min(), values.max()), abs=1e-6)
+            assert ends[0] <= values.min() + 1e-15 and values.max() - 1e-15 <= ends[1]

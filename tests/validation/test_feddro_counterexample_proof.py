@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction as Q
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from fedco.validation.papers.feddro.counterexample import lemmas
+from fedco.validation.papers.feddro.counterexample import invariance, lemmas, proof
 from fedco.validation.papers.feddro.counterexample.certificate import certify, slope_ball
 from fedco.validation.papers.feddro.counterexample.figure import simulate
 from fedco.validation.papers.feddro.counterexample.instance import Case, Claim, round_drift
@@ -203,3 +205,128 @@ def test_polynomials_by_hand():
     assert lemmas._divide(polynomial(7, -5, 1), Q(2)) == (polynomial(-3, 1), 1)
     assert Fact("", polynomial(0, 0, 1)).holds and not Fact("", polynomial(1, -1)).holds
     assert Fact("", polynomial(1, -2, 1), root=Q(1)).holds and not Fact("", polynomial(2, -3, 1), root=Q(1)).holds
+
+
+def test_the_shared_step_stays_where_the_envelope_holds_and_the_envelope_is_its_formula():
+    """a = 9/10 of the largest step, at most 1/12; q^n / 2 + 3 a sum_{m < n} q^(n-1-m) 2^-m with q = 1 - 4 a / 9."""
+    assert refute_varying_steps(Q(1, 22), rounds=60).shared_step == Q(9, 220)
+    assert refute_varying_steps(Q(1), rounds=60).shared_step == Q(1, 12)
+    for a, n in ((Q(1, 12), 7), (Q(9, 220), 1), (Q(1, 20), 40)):
+        q = 1 - 4 * a / 9
+        wanted = q**n / 2 + 3 * a * sum(q ** (n - 1 - m) / 2**m for m in range(n))
+        assert wanted <= envelope(a, n) <= wanted * (1 + Q(1, 10**12))
+    for wrong in (Q(0), Q(-1, 2)):
+        with pytest.raises(ValueError, match="wanted eta_max > 0"):
+            refute_varying_steps(wrong)
+
+
+def test_a_range_is_what_the_lemmas_give_or_what_the_boxes_give_whichever_reaches_further(monkeypatch):
+    """The lemmas reach sqrt(2)/4, cut after five digits; boxes are asked for up to the gap below the first failure."""
+    assert invariance.LEMMA_ETA**2 <= Q(1, 8) < (invariance.LEMMA_ETA + Q(1, 10**5)) ** 2
+    asked = []
+
+    def certify(claim, limit=None):
+        asked.append(claim.eta_max)
+        return SimpleNamespace(eta_certified=reached, proved=(1, 2, 3), status="partial", counterexample="point")
+
+    failure = SimpleNamespace(eta=Q(3, 4))
+    monkeypatch.setattr(invariance, "certify", certify)
+    monkeypatch.setattr(invariance, "first_failure", lambda claim: failure)
+    for reached, wanted in (  # noqa: B007
+        (Q(1, 2), (Q(1, 2), "3 boxes")),
+        (Q(1, 3), (invariance.LEMMA_ETA, "lemmas")),
+        (invariance.LEMMA_ETA, (invariance.LEMMA_ETA, "3 boxes")),
+    ):
+        found = invariance_range(Case.I, 3, Q(1, 100))
+        assert (found.certified, found.argument) == wanted and asked[-1] == Q(3, 4) - Q(1, 100)
+        assert (found.case, found.local_steps, found.counterexample) == (Case.I, 3, failure)
+    failure = None
+    invariance_range(Case.I, 3)
+    assert asked[-1] == 1
+    reached = Q(1, 5)
+    for lemma in ("LOCAL_STEP", "AFTER_THE_SHARED_STEP"):
+        with monkeypatch.context() as patch:
+            patch.setattr(invariance, lemma, SimpleNamespace(holds=False))
+            assert invariance_range(Case.I, 3).certified == reached
+    two = invariance_range(Case.II, 2)
+    assert (two.certified, two.argument, two.counterexample) == (reached, "3 boxes", "point") and asked[-1] == 1
+
+
+def test_the_first_failure_is_the_smallest_step_of_its_grid():
+    """With a point that is certified, at a step below which the scan of the same grid finds none."""
+    claim = Claim(Case.I, eta_max=Q(1))
+    found = first_failure(claim, eta_points=40, x_points=400)
+    assert found is not None and (found.eta * 40).denominator == 1 and is_counterexample(claim, found)
+    assert (found.x * 2**24).denominator == 1
+    before = found.eta - Q(1, 40)
+    x = 0.5 + np.linspace(0, 6 * float(before), 400)
+    assert (x + float(before) * round_drift(claim, x, float(before), lambda y: y / np.sqrt(y * y + 4)) >= 0.5).all()
+    assert first_failure(Claim(Case.I, eta_max=Q(1, 8)), eta_points=8, x_points=50) is None
+
+
+def test_epsilon_and_the_slope_against_a_bound_by_their_definitions():
+    from fedco.validation.papers.feddro.counterexample.proof import epsilon_2_below
+
+    for x, eta in ((0.5, 0.25), (1.5, 0.1), (3.0, 2.0)):
+        slope, epsilon = x / math.sqrt(x * x + 4), 2 * eta / math.sqrt(x * x + 4)
+        for part in (0.99, 1.01):
+            assert slope_below(Q(x), Q(part * slope)) == epsilon_2_below(Q(x), Q(eta), Q(part * epsilon)) == (part > 1)
+    assert not slope_below(Q(3, 2), Q(3, 5)) and not epsilon_2_below(Q(3, 2), Q(3, 4), Q(3, 5))  # equal is not below
+
+
+def test_the_checks_of_case_3_fail_where_their_inequalities_do(monkeypatch):
+    """At the right end 11/10 they hold; beyond the point at which the printed quantity is reached they do not."""
+    x = np.linspace(1.1, 1.2, 100_001)
+    ratio = (4 - 2 * x * 23 / 22) / np.sqrt((4 - 2 * x) ** 2 + 4)
+    for check, end in (("_six_tenths", x[ratio < 0.6][0]), ("_sign_of_13", 2 / 3**0.5)):
+        for step in (-1e-4, 1e-4):
+            monkeypatch.setattr(proof, "CASE_3_RIGHT_END", Q(float(end + step)))
+            assert getattr(proof, check)() == (step < 0), check
+
+
+def test_the_checks_of_the_signs_need_steps_below_their_bounds(monkeypatch):
+    """epsilon_2 < eta needs eta < 1/5 for the missing signs; the end of case (3) is 1/(1 - 2 eta) at eta = 1/22 alone."""
+    for eta, missing, ends in ((Q(1, 22), True, True), (Q(19, 100), True, False), (Q(1, 5), False, False)):
+        monkeypatch.setattr(proof, "ETA_II", eta)
+        assert (proof._missing_signs(), proof._ends_of_case_3()) == (missing, ends)
+
+
+def test_the_claims_of_the_paper_are_those_that_it_prints():
+    """Appendix D: C_eta = 1/8 in case I and 1/22 in case II, two local steps, from 1/2 on."""
+    for case, eta in ((Case.I, Q(1, 8)), (Case.II, Q(1, 22))):
+        assert proof.PAPER_CLAIMS[case] == Claim(case, eta, local_steps=2, threshold=Q(1, 2), start=Q(1, 2))
+    assert proof.PAPER_CLAIMS[Case.I].instance.slopes == (4, -2)
+    assert proof.PAPER_CLAIMS[Case.I].instance.offsets == (-4, 4)
+
+
+def test_a_step_of_the_proof_that_fails_its_check_is_told_so(monkeypatch):
+    (step,) = (step for step in PROOF_STEPS if step.where == "case II, 6/10")
+    monkeypatch.setattr(proof, "CASE_3_RIGHT_END", Q(2))
+    assert not step.check() and step.as_dict()["rechecked"] is False
+    assert step.as_dict()["printed"] == step.printed and step.as_dict()["expected"] == step.holds
+    for name, check in (
+        ("certify", "_printed_claims"),
+        ("certify", "_constants_are_loose"),
+        ("certify", "_varying_steps_fail"),
+    ):
+        for status in ("partial", "other"):
+            with monkeypatch.context() as patch:
+                patch.setattr(
+                    proof, name, lambda claim, status=status: SimpleNamespace(status=status, counterexample=1)
+                )
+                patch.setattr(proof, "recheck", lambda found: ())
+                assert not getattr(proof, check)()
+    for check in ("_printed_claims", "_constants_are_loose", "_varying_steps_fail"):
+        with monkeypatch.context() as patch:
+            patch.setattr(proof, "recheck", lambda found: ("a fault",))
+            status = "refuted" if check == "_varying_steps_fail" else "certified"
+            patch.setattr(
+                proof, "certify", lambda claim, status=status: SimpleNamespace(status=status, counterexample=1)
+            )
+            assert not getattr(proof, check)()
+            patch.setattr(proof, "recheck", lambda found: ())
+            assert getattr(proof, check)()
+    monkeypatch.setattr(
+        proof, "limit_band", lambda case, eta: (SimpleNamespace(lower=Q(2)), SimpleNamespace(lower=Q(1)))
+    )
+    assert not proof._figure_6_remark()

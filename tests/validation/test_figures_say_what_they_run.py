@@ -208,16 +208,35 @@ DEFAULT = {
     "meta_fl/figure_1": ["20 clients", "40 images", "10 test images", "hidden 16", "30 rounds", "tau=4", "nu=3", "alpha=0.01", "m=4"],
 }  # fmt: skip
 """What the page of a figure says of its default size, in its differences and its title, read there once more."""
+_CHARACTERS = ["5000 steps", "drawn=4"]
+"""Of Omniglot, with the network of four layers of 64 filters: 640 numbers, three times 36928, 512 of the norms, and the last layer's."""
+_LONG_SINES = ["20000 steps", "unseen=600"]
 FULL = {
-    "comfedl/figure_2": ["500 rounds"],
+    "comfedl/figure_2": ["500 rounds", "tau=1", "tau=5", "tau=10", "gamma=0.1", "gamma=0.2", "gamma=2", "gamma=5"],
+    "comfedl/figure_3": ["500 rounds", "eta=0.01", "gamma=0.08", "q=0.2"],
+    "comfedl/figure_4": ["400 rounds", "dim=28394", "lam=0.1"],
+    "comfedl/figure_5": ["400 rounds", "eta=0.05", "tau=1", "tau=3", "tau=5"],
+    "comfedl/figure_6": ["400 rounds", "eta=0.05"],
+    "comfedl/figure_7": ["400 rounds", "eta=0.05", "level=0"],
+    "comfedl/figure_8": ["400 rounds", "eta in 0.01", "level=0"],
     "fcsg/figure_1": ["10000 steps", "test=50000"],
-    "fcsg/figure_2": ["5000 steps", "drawn=4", "alpha in 0.1 0.05 0.01", "beta in 0.1 0.5 0.9"],
-    "feddro/figure_2": ["I=32", "I=64"],
-    "local_scgdm/figure_2": ["20000 steps", "unseen=600"],
-    "local_scgdm/figure_6": ["5000 steps", "drawn=4"],
-    "meta_fl/figure_1": ["500 rounds"],
-}
-"""The same of `--full`, where it is not in the list of the papers' sizes."""
+    "fcsg/figure_2": [*_CHARACTERS, "dim=112261", "b=4", "q=5", "p=5", "alpha in 0.1 0.05 0.01", "eta in 0.1 0.05 0.01",
+                      "alpha in 0.1 0.5 0.9", "beta in 0.1 0.5 0.9", "gamma in 0.1 0.5 0.9"],
+    "fcsg/figure_3": [*_CHARACTERS, "shots=5", "m=5", "b=4", "beta in 0.1 0.5 0.9"],
+    "fcsg/table_2": ["8 clients", "q=10", "b=2", "m=16", "b=34", "prox=0.002", "4000 steps", "stage=800"],
+    "feddro/figure_1": ["eta in 0.001 0.01 0.05 0.1"],
+    "feddro/figure_2": ["I=1", "I=4", "I=16", "I=32", "I=64", "eta=0.1"],
+    "feddro/figure_3": ["I=1", "I=4", "I=16", "I=32", "I=64"],
+    "local_scgdm/figure_1": _LONG_SINES,
+    "local_scgdm/figure_2": _LONG_SINES,
+    "local_scgdm/figure_3": _LONG_SINES,
+    "local_scgdm/figure_4": _LONG_SINES,
+    "local_scgdm/figure_5": _LONG_SINES,
+    "local_scgdm/figure_6": [*_CHARACTERS, "dim=112261"],
+    "local_scgdm/figure_7": [*_CHARACTERS, "dim=113236"],
+    "meta_fl/figure_1": ["50 clients", "hidden 80 60", "500 rounds", "beta in 0.001", "eta in 0.001"],
+}  # fmt: skip
+"""The same of `--full`."""
 
 
 @pytest.mark.parametrize("name", DEFAULT)
@@ -228,6 +247,21 @@ def test_the_default_sizes_are_those_of_the_page(name):
 @pytest.mark.parametrize("name", FULL)
 def test_the_full_sizes_are_those_of_the_page(name):
     assert {*FULL[name]} - plan(name, full=True).words == set()
+
+
+def test_alike_means_within_the_margin_that_the_page_says():
+    """In the figure, and the same in its controls; an ordering that is no likeness has none."""
+    said = 0
+    for name, figure in RUN.items():
+        margins = {float(text) for each in figure.differences for text in re.findall(r"within ([\d.]+)", each)}
+        for ordering in figure.orderings:
+            assert ordering.alike == (ordering.margin > 0)
+            for control in ordering.controls:
+                assert not control.ordering.alike or control.ordering.margin == ordering.margin, name
+            if ordering.alike and margins:
+                assert ordering.margin in margins, name
+                said += 1
+    assert said > 3
 
 
 CHANGES = {
@@ -262,9 +296,18 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_control_changes_what_it_says(change):
+    """In every run that is made for it."""
     key, _, words = change.partition(": ")
-    (name, control) = next(found for (of, text), found in CONTROLS.items() if of == key and text.startswith(words))
-    assert {*CHANGES[change]} - plan(name, control.measure).words == set()
+    runs = {
+        control.measure: name
+        for name, figure in RUN.items()
+        for ordering in figure.orderings
+        for control in ordering.controls
+        if name.startswith(f"{key}/") and control.change.startswith(words)
+    }
+    assert runs
+    for measure, name in runs.items():
+        assert {*CHANGES[change]} - plan(name, measure).words == set(), name
 
 
 def test_every_control_is_listed_above():

@@ -245,3 +245,12 @@ def test_prescribed_counts_are_whole_at_every_horizon(name, label, why, instance
             T,
             bound.numbers,
         )
+
+
+def test_the_batches_of_a_stressed_statement_are_of_one_size():
+    """Gradients and Hessians: a large batch of the latter would hide the noise that the case is about."""
+    from fedco.validation.papers.meta_fl.instances import RECIPES
+
+    for recipe in RECIPES.values():
+        (hyper,) = (dict(i.hyperparameters) for i in recipe.instances if i.case == "stress")
+        assert hyper.get("D_H", hyper["D"]) == hyper["D"]

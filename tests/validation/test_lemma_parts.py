@@ -373,3 +373,18 @@ def test_a_chain_looks_one_step_ahead_unless_it_says_otherwise():
     assert LemmaChain(lambda problem, numbers: {}, (), "p").extra_steps == 1
     link = Link("x", lambda r: r["left"])
     assert link.fed(3.5, told(0)) == 3.5 and link.of_a_run and not link.bounds_gradient
+
+
+def test_the_weights_of_a_potential_take_a_constant_from_the_problem_where_one_is_not_given():
+    """Whether all are given, all but one, or none."""
+    import fedco
+    from fedco.validation.papers.local_scgdm import lemmas
+    from fedco.validation.runs.values import constants
+
+    problem, theorem = fedco.problem("local_noisy"), fedco.theorem("local_scgdm.theorem_3_4")
+    chosen = {"eta": 0.02, "alpha": 5.0, "beta": 1.5, "gamma": 5.0, "p": 2.0}
+    known = {name: float(value) for name, value in constants(theorem, "printed", problem)[0].items()}
+    wanted = lemmas._weights(problem, {**chosen, **known})
+    assert lemmas._weights(problem, chosen) == wanted and min(wanted) > 0
+    for name in known:
+        assert lemmas._weights(problem, {**chosen, **{n: v for n, v in known.items() if n != name}}) == wanted

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -231,3 +232,25 @@ def test_the_parts_have_names_of_their_own_in_the_text():
         assert f"{lemma} {part} (printed)" in text
     names = [(row.name, row.when) for row in report.rows]
     assert len(set(names)) == len(names)
+
+
+def test_expectations_are_taken_at_the_steps_before_powers_of_two():
+    """0, 1, 3, 7; the mean of an estimate with many outcomes at the start alone; one run stands for runs that are alike."""
+    asked = []
+
+    def per_client(w):
+        asked.append(len(w))
+        return w[..., 0]
+
+    def taken(name, outcomes):
+        metric = meta_fl._at_some_steps(per_client, lambda: SimpleNamespace(outcomes=outcomes), name)
+        return [t for t in range(9) if not metric(SimpleNamespace(t=t, before=SimpleNamespace(x=x))).isnan().any()]
+
+    x = torch.arange(12.0, dtype=torch.float64).view(3, 2, 2)
+    many = meta_fl.MANY_OUTCOMES
+    assert taken("h_nu", many + 1) == taken("mean_error", many) == [0, 1, 3, 7] and set(asked) == {3}
+    assert taken("mean_error", many + 1) == [0]
+    found = meta_fl._at_some_steps(per_client, lambda: None, "h_nu")
+    assert found(SimpleNamespace(t=3, before=SimpleNamespace(x=x))).tolist() == [2, 6, 10]
+    x = x[:1].expand(3, -1, -1)
+    assert found(SimpleNamespace(t=3, before=SimpleNamespace(x=x))).tolist() == [2] * 3 and asked[-1] == 1

@@ -104,6 +104,21 @@ def test_the_methods_step_is_the_one_it_states(kind):
     torch.testing.assert_close(done.state.x[0], torch.stack(x), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["task", "one"])
+def test_every_run_of_a_grid_of_weights_is_the_run_alone(kind):
+    """Two grid points with two seeds each, over a communication."""
+    problem = SinewaveTasks(hidden=3, points=4)
+    grid = {"eta": (0.02, 0.03), "gamma": (0.7, 0.4), "alpha": (0.8, 1.0)}
+    whole = TaskMethod(**{n: torch.tensor(v, dtype=torch.float64) for n, v in grid.items()}, p=2, inner_states=kind)
+    found = drive(whole, problem, steps=3, seeds=2).state.x
+    assert found.shape == (4, 5, problem.dim)
+    for point in range(2):
+        one = TaskMethod(**{name: values[point] for name, values in grid.items()}, p=2, inner_states=kind)
+        for seed in range(2):
+            alone = drive(one, problem, steps=3, seeds=[seed]).state.x[0]
+            torch.testing.assert_close(found[2 * point + seed], alone, rtol=1e-12, atol=1e-14)
+
+
 def test_the_gaussian_problem_is_the_papers():
     problem = GaussianInvariant(ratio=2.0, clients=2, test=2000)
     at = torch.randn(2, 10, generator=GENERATOR, dtype=torch.float64).requires_grad_()
@@ -258,7 +273,7 @@ def test_coda_plus_is_a_plain_loop_of_descent_and_ascent():
                 centre = x[0].copy()
         np.testing.assert_allclose(found.x[run].numpy(), np.stack(x), rtol=1e-10, atol=1e-12)
     with pytest.raises(ValueError, match="multiple of tau"):
-        CodaPlus(eta=0.1, prox=0.5, tau=2, stage=3)
+        CodaPlus(eta=0.1, prox=0.5, tau=2, stage=3, b=1)
 
 
 def test_the_saddle_problem_has_the_area_in_its_scores():
@@ -278,6 +293,10 @@ def test_the_saddle_problem_has_the_area_in_its_scores():
     assert problem.descent_ascent(x.expand(1, 1, -1))[0, 0, :3].abs().max() < 1e-12
     found = problem.predict(x[None], "test")
     torch.testing.assert_close(found.scores[0, 0, :, 0], h)
+    uneven = ClientData.of([(inputs[:8], labels[:8]), (inputs[8:], labels[8:])])
+    told = area(net, uneven, uneven, "tiny").predict(x[None])
+    assert told.weights.tolist() == [[1.0] * 8, [1.0] * 4 + [0.0] * 4]  # every example once, and no filling
+    assert told.labels[0].tolist() == [1] * 4 + [0] * 4 and told.scores.shape == (1, 2, 8, 1)
 
 
 def test_minibatch_sgd_is_fastdro_with_the_kl_divergence_and_no_cap():

@@ -123,7 +123,7 @@ class CodaPlus(Method):
     prox: Scalar
     tau: int
     stage: int
-    b: int = 1
+    b: int
     decay: float = 3.0
 
     def __post_init__(self) -> None:

@@ -114,6 +114,11 @@ def _short(value: float | None) -> str:
     return "not finite" if value is None else f"{value:.3g}"
 
 
-if __name__ == "__main__":
-    for made in keep(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else KEPT):
+def main(source: Path, target: Path = KEPT) -> None:
+    """Keep a run's folder, and say what was written."""
+    for made in keep(source, target):
         print(made)
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))
