@@ -1,14 +1,18 @@
 """Estimation beyond one point: the region of a run, what is asked for and nothing else, and rules that cap what a search finds."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from fedco.synthetic.estimation import estimate_constants, forms, glm
+from fedco.synthetic import Certificate
+from fedco.synthetic.estimation import estimate_constants, forms, functions, glm
 from fedco.synthetic.estimation.lanczos import spectral_norm
 from fedco.synthetic.estimation.losses import Losses
+from fedco.synthetic.families.local_composite import LocalComposite
 from fedco.synthetic.models import from_model
+from fedco.synthetic.parts.adversary import Attack, Budget
 from torch import nn
 from torch.nn import functional
 
@@ -205,3 +209,72 @@ def test_what_is_no_linear_model_or_no_known_loss_has_no_certificate():
         (linear(2), functional.l1_loss, 2),
     ):
         assert certificates(model, loss, outputs) == {}, (model, loss)
+
+
+# --- problems of functions: a composition has at most what the chain rule makes of its parts ---------------------------------------
+
+
+def estimates(**values):
+    return {name: Certificate(name, value, "estimated", "found") for name, value in values.items()}
+
+
+FOUND = dict(outer_smoothness=0.3, inner_smoothness=0.7, objective_smoothness=1e3, gradient_cap=1e3, objective_gap=1e3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "properties", "slopes", "caps"),
+    [
+        ("local_composite", set(), {"inner_jacobian_mean_square": 1.3, "outer_mean_square_lipschitz": 1.7}, (1.3, 1.7)),
+        ("shared_composite", {"no_extra_term"}, {"inner_mean_square_lipschitz": 1.4, "outer_lipschitz": 1.6}, (1.4, 1.6)),
+        # the constant of the larger set of theorems first, where both are known
+        ("local_composite", set(), {"inner_mean_square_lipschitz": 9.0, "inner_jacobian_mean_square": 1.3,
+                                    "outer_lipschitz": 9.0, "outer_mean_square_lipschitz": 1.7}, (1.3, 1.7)),
+        ("shared_composite", set(), {"inner_mean_square_lipschitz": 1.4, "outer_lipschitz": 1.6}, None),  # there is an h
+        ("federated", set(), {}, None),
+        ("local_composite", set(), {"inner_jacobian_mean_square": 1.3}, None),
+        ("local_composite", set(), {"outer_lipschitz": 1.6}, None),
+    ],
+)  # fmt: skip
+def test_constants_of_a_composition_are_capped(kind, properties, slopes, caps):
+    problem = SimpleNamespace(kind=kind, properties=frozenset(properties))
+    found = estimates(**FOUND, **slopes)
+    made = functions._capped(problem, found)
+    if caps is None:
+        assert made == found and made is not found
+        return
+    J, slope = caps
+    wanted = {"objective_smoothness": J**2 * 0.3 + slope * 0.7, "gradient_cap": J * slope}
+    for name, one in made.items():
+        if name in wanted:
+            assert one.value == pytest.approx(wanted[name]) and "which is below the 1000 of: found" in one.argument
+        else:
+            assert one is found[name]
+    low = functions._capped(problem, {**found, **estimates(objective_smoothness=1e-3, gradient_cap=J * slope)})
+    assert low["objective_smoothness"].value == 1e-3 and low["gradient_cap"].argument == "found"
+    with pytest.raises(KeyError):
+        functions._capped(problem, {name: one for name, one in found.items() if name != "outer_smoothness"})
+
+
+def test_what_is_sought_is_the_largest_ratio_times_the_factor(monkeypatch):
+    """From 0, and along a descent where the points are models; a ratio below 0 is none."""
+    asked, attained = [], []
+
+    def maximise(ratio, size, pair, budget, hints):
+        asked.append((size, pair, budget, len(hints)))
+        return Attack(attained[-1], (), 12)
+
+    monkeypatch.setattr(functions, "maximise", maximise)
+    instance, run, budget = (
+        LocalComposite(clients=2, dim=4, inner_dim=2),
+        torch.zeros(20, 4).double(),
+        Budget(farthest=3.0),
+    )
+    for ratio, wanted in ((0.5, 0.75), (-1.0, 0.0), (-math.inf, 0.0)):
+        attained.append(ratio)
+        one = functions._sought(instance, "inner_smoothness", run, budget, 1.5)
+        assert (one.quantity, one.value, one.kind) == ("inner_smoothness", wanted, "estimated")
+    assert one.argument == "No proof: 1.5 times the largest of 12 ratios found by gradient ascent."
+    assert one.domain == "points tried within about 3.0 of 0, and along a descent from the start"
+    functions._sought(instance, "outer_lipschitz", run, budget, 1.5)
+    functions._sought(instance, "inner_lipschitz", run[:2], budget, 1.5)
+    assert asked == [(4, True, budget, 4)] * 3 + [(2, False, budget, 0), (4, True, budget, 2)]
