@@ -225,6 +225,46 @@ def test_noise_in_one_place_only(kind, noisy):
             ), quantity
 
 
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_constants_of_an_instance_do_not_depend_on_the_others(kind):
+    """Five instances with two clients beside each other, and each alone."""
+    generator = torch.Generator().manual_seed(3)
+    shapes = {"run": (5, 1), "client": (5, 2), "knots": (5, 2, 4), "shared": (5, 1, 4)}
+    made = {}
+    for name, shape in FAMILIES[kind].SHAPES.items():
+        values = torch.rand(shapes[shape], generator=generator, dtype=torch.float64) + 0.1
+        made[name] = (values.cumsum(-1) - 1.5) if name.endswith("knots") else values
+        if name.endswith("slopes"):
+            made[name][..., 0] *= -1
+        if name in ("curvatures", "tilt"):  # bounded below: f' rises from below 0 to above 0
+            made[name] = torch.nn.functional.pad(values[..., 1:-1], (1, 1)) if name == "curvatures" else -0.05 * values
+    family = MetaFamily(made, nu=2) if kind == "meta" else FAMILIES[kind](made)
+    together = family.constants()
+    for run in range(5):
+        alone = family.pick(run).constants()
+        assert alone.keys() == together.keys()
+        for quantity, value in alone.items():
+            assert value.shape == (1,) and together[quantity].shape == (5,)
+            assert float(together[quantity][run]) == pytest.approx(float(value), rel=1e-12), quantity
+    assert any(float(values.std()) > 1e-3 for values in together.values())
+
+
+def test_terms_whose_knots_differ_are_apart_by_at_most_twice_the_largest():
+    """h_1' and h_2' break at other places: no closed formula for the largest difference, so a bound; with equal knots it is one."""
+    knots = double([-1.0, 0.0, 2.0], [-0.5, 0.5, 1.0])
+    slopes = double([-1.0, 0.3, 1.2], [0.4, -0.9, 1.5])
+    equal, other = (
+        piecewise("shared_composite", extra_knots=each.tolist(), extra_slopes=slopes.tolist())
+        for each in (knots[:1].expand(2, 3), knots)
+    )
+    assert float(equal.constants()["noncompositional_heterogeneity"]) == pytest.approx(0.7)
+    line = np.linspace(-3.0, 3.0, 6001)
+    rates = [np.interp(line, k, v) for k, v in zip(knots.numpy(), slopes.numpy(), strict=True)]
+    apart = np.abs(rates[0] - np.mean(rates, axis=0)).max()
+    bound = float(other.constants()["noncompositional_heterogeneity"])
+    assert apart > 0.7 and apart <= bound == pytest.approx(2 * 1.5)
+
+
 def by_quadrature(points, slopes, at_first, lowest=-30.0, highest=30.0):
     """inf F, sup |F''|, sup |F'| where F' is linear between points (sorted here) and constant outside, by a fine sum."""
     order = np.argsort(points, kind="stable")

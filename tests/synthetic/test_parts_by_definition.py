@@ -692,7 +692,7 @@ def test_an_inner_map_written_out():
         assert torch.allclose(made.mean_value(back[None]), torch.full((1, 2), target, dtype=torch.float64), atol=1e-9)
     for smoothness in (0.01, 0.2):  # long waves
         wide = RippledMap(1, 4, 2, 1.5, smoothness, ripple=1.0)
-        for target in (3.0, -0.4):
+        for target in (3.0, -0.4, 13.0, -13.0):
             back = double_of(wide.preimage(target))
             assert wide.wavenumber < 1 and torch.allclose(
                 wide.mean_value(back), torch.full_like(back[:, :2], target), atol=1e-9
