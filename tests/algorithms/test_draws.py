@@ -128,7 +128,9 @@ def test_asking_twice_gives_the_same_and_other_keys_give_others():
 BLOCKS = {
     "seeds": lambda: Draws(11, 2**17, 1).at(0).words("p", 8).reshape(-1),
     "clients": lambda: Draws(11, 1, 2**17).at(0).words("p", 8).reshape(-1),
-    "steps": lambda: torch.cat([Draws(11, 4, 4).at(t).words("p", 8).reshape(-1) for t in range(4096)]),
+    "steps": lambda: torch.cat(
+        [draws.at(t).words("p", 8).reshape(-1) for draws in [Draws(11, 4, 4)] for t in range(4096)]
+    ),
     "components": lambda: Draws(11, 1, 1).at(0).words("p", 2**20).reshape(-1),
     "root seeds": lambda: torch.cat([Draws(root, 4, 4).at(0).words("p", 16).reshape(-1) for root in range(4096)]),
 }
