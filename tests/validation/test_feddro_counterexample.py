@@ -94,7 +94,7 @@ def test_a_contraction_rate_that_is_too_fast_is_not_certified():
 
 @pytest.mark.parametrize("case", list(Case))
 def test_derivatives_of_the_drift_agree_with_differences(case):
-    claim, x, eta, h = Claim(case, Q(1, 8), local_steps=4), np.linspace(0.5, 3, 11), 0.06, 1e-6
+    claim, x, eta, h = Claim(case, Q(1, 8), local_steps=4), np.linspace(-1, 3, 9), 0.06, 1e-6
     by_x, by_eta = round_derivatives(claim, x, eta, slope, curvature)
     numeric_x = (round_drift(claim, x + h, eta, slope) - round_drift(claim, x - h, eta, slope)) / (2 * h)
     numeric_eta = (round_drift(claim, x, eta + h, slope) - round_drift(claim, x, eta - h, slope)) / (2 * h)
@@ -143,6 +143,18 @@ def test_summary_is_plain_json_and_certified(case):
     assert all(step["rechecked"] for step in result["proof"])
     assert all(lemma["holds"] for lemma in result["beyond_the_claim"]["any_number_of_local_steps"]["lemmas"])
     assert result["limit_points"]["eta_to_zero"]["gradient_norm_lower"] > 0.46
+    beyond = result["beyond_the_claim"]
+    assert beyond["any_number_of_local_steps"]["local_steps"] == {"I": "every I >= 1", "II": "every I >= 2"}[case]
+    names = [lemma["name"] for lemma in beyond["any_number_of_local_steps"]["lemmas"]]
+    assert names == ["local_step", *(["after_the_shared_step", "large_step"] if case == "II" else [])]
+    two = beyond["two_local_steps"]
+    if case == "I":  # boxes up to the summary's gap below the first failure
+        assert Q(two["eta_certified"]) == Q(two["fails_at"]["eta"]) - Q(3, 250)
+    else:
+        assert two["eta_certified"] == "every eta > 0" and two["fails_at"] is None
+    assert [point["eta_upper"] for point in result["limit_points"]["points"]] == pytest.approx(
+        [float(ETA_MAX[Case(case)]) * i / 8 for i in range(1, 9)]
+    )
 
 
 def test_summary_reports_the_step_sizes_that_defeat_case_ii():

@@ -314,3 +314,13 @@ def test_lemmas_are_taken_as_composed_where_they_have_it_and_else_as_printed(lab
     assert found == {"local_scgdm.lemma_4_1": taken, "local_scgdm.lemma_a_2": "printed"}
     own = replace(links["local_scgdm.lemma_4_1"], statement="corrected")
     assert compare_sides(own, label, trace, made)[0][0].statement == "corrected"
+
+
+def test_the_clients_that_are_pulled_apart_have_fair_signs() -> None:
+    """Of size 1: their mean is the inner map without noise, 0, and their second moment 1."""
+    problem = PulledApart()
+    signs, chances = problem.atoms()
+    assert chances.tolist() == [0.5, 0.5] and signs.sign.shape == (1, 2, 2)
+    assert (signs.sign * chances).sum(-1).tolist() == [[0, 0]] and (signs.sign**2 * chances).sum(-1).tolist() == [
+        [1, 1]
+    ]
