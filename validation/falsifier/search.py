@@ -296,7 +296,7 @@ _Key = tuple[int, bool]
 """An island, and whether its scores are guided to where a changed term matters."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Claim:
     """A statement that is attacked: the searched one, or that with a change of one term; and what was found against it.
 

@@ -1,0 +1,334 @@
+"""Which islands a statement has, in which order a search visits them and how long, and what it keeps of each visit."""
+
+from __future__ import annotations
+
+from fractions import Fraction as Q
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from fedco.bounds.registry import get_theorem
+from fedco.validation.falsifier import search
+from fedco.validation.falsifier.confirm import NotConfirmed
+from fedco.validation.falsifier.declared import target_of
+from fedco.validation.falsifier.exact.run import MOST_SIGNS
+from fedco.validation.falsifier.formula import Formula
+from fedco.validation.falsifier.island import REJECTED
+from fedco.validation.falsifier.search import Claim, _Search, _Visit, islands
+from fedco.validation.falsifier.spaces import BENT, CROWDED, NOISY, PARTIAL, SILENT_BOWL, SPACES
+
+# --- islands ---------------------------------------------------------------------------------------------------------------
+
+
+def listed(name: str, *where: str, label: str = "printed"):
+    target = target_of(get_theorem(name), label, where=where)
+    return islands(target, Formula(target.theorem, label))
+
+
+def laws(found) -> dict[str, list]:
+    made: dict[str, list] = {}
+    for island in found:
+        made.setdefault(island.law, []).append(island)
+    return made
+
+
+def test_numbers_of_clients_divide_that_of_the_statement():
+    """Equal groups of two or of all; eight in long runs with noise, where each client counts by itself."""
+    for where, plain, many in (
+        ((), {1, 2}, {1, 2, 8}),
+        (("N=3",), {1}, {1}),
+        (("N=12",), {1, 2}, {1, 2}),
+        (("N=8",), {1, 2}, {1, 2, 8}),
+    ):
+        made = laws(listed("baselines.local_sgd", "p=2", *where))
+        assert {i.clients for i in made[""]} == plain and {i.clients for i in made["powers"]} == many
+        assert {i.clients for i in made["moments"]} == {i.clients for i in made["paths"]} == plain
+        assert [i.clients for i in made.get("crowd", ())] == ([] if where else [1, 2])
+        keys = [(i.law, i.space.name, i.clients, i.horizon, i.stays) for each in made.values() for i in each]
+        assert len(keys) == len(set(keys))
+
+
+def test_only_a_free_length_has_endless_and_very_long_runs():
+    made = laws(listed("baselines.local_sgd", "p=2", "T=16"))
+    assert set(made) == {"", "moments", "paths"} and not any(i.stays for each in made.values() for i in each)
+    assert {i.horizon for law in ("", "moments") for i in made[law]} == {16}
+
+
+def test_a_statement_about_batches_has_no_runs_with_noise():
+    free, one, two = (listed("baselines.local_sgd", "p=2", *where) for where in ((), ("b=1",), ("b=2",)))
+    assert {i.law for i in two} == {""} and [i.name for i in two] == [i.name for i in free if not i.law]
+    assert {i.law for i in one} == {"", "moments", "paths", "powers", "crowd"}
+
+
+def test_noise_is_run_in_closed_moments_over_all_paths_and_in_powers():
+    made = laws(listed("baselines.local_sgd", "p=2"))
+    assert all(0 < i.signs <= search._MOST_SIGNS and i.space in NOISY["federated"] for i in made["moments"])
+    bowls = [i for i in made[""] if i.space.name == SILENT_BOWL]
+    assert {(i.clients, i.horizon) for i in made["moments"]} == {
+        (i.clients, i.horizon) for i in bowls if i.horizon * i.clients <= search._MOST_SIGNS
+    }  # one sign for each client and step
+    for island in made["paths"]:
+        rounds = island.horizon // island.period
+        assert island.space is SPACES["federated"][0] and island.signs <= MOST_SIGNS
+        assert rounds == max(search._SHORT) or 2 * island.signs > MOST_SIGNS
+    for island in made["powers"]:
+        assert island.steps_of(island.horizon) == island.period * (1 + 2**31) and not island.stays
+    assert all(i.stays and i.space in CROWDED["federated"] for i in made["crowd"])
+
+
+def test_an_endless_run_needs_a_space_that_shifts_and_a_method_that_keeps_models_only(monkeypatch):
+    made = [i for i in listed("baselines.local_sgd", "p=2") if not i.law]
+    assert {i.space.name for i in made if i.stays} == {s.name for s in SPACES["federated"] if s.shifted is not None}
+    assert not any(i.stays for i in listed("baselines.local_sgd", "p=1") if not i.law)
+    monkeypatch.setattr(search, "_noisy", lambda *given: ())
+    momentum = listed("local_scgdm.theorem_3_4", "p=2")
+    assert momentum and not any(i.stays for i in momentum)
+
+
+def test_runs_over_all_paths_are_on_every_space_but_the_bowls():
+    made = laws(listed("baselines.scgd", "T=16"))
+    paths, bent = SPACES["local_composite"][:-1], BENT["local_composite"]
+    assert {i.space.name for i in made["paths"]} == {space.name for space in (*paths, *bent)}
+    assert SPACES["local_composite"][-1].name == SILENT_BOWL and set(made) == {"", "moments", "paths"}
+
+
+def test_a_part_of_the_clients_is_one_of_two():
+    names = [s.name for s in PARTIAL["meta"]]
+    for where, some in (
+        (("r=1/2",), True),
+        (("r=1/2", "n=2"), True),
+        (("r=1/2", "n=4"), False),
+        (("r=1/4",), False),
+        (("r=1/2", "K=16"), False),
+    ):
+        found = listed("meta_fl.theorem_8", "nu=3", "tau=3", *where)
+        assert [i.space.name for i in found] == (names if some else [])
+        assert all(
+            (i.law, i.clients, i.period, i.stays, i.settings) == ("rounds", 2, 3, True, {"nu": 3}) for i in found
+        )
+    everybody = listed("meta_fl.theorem_8", "nu=1", "tau=1", "r=1")
+    assert {i.law for i in everybody} == {"", "powers", "crowd"}
+    either = listed("meta_fl.theorem_8", "nu=1", "tau=1")
+    assert {i.law for i in either} == {"", "powers", "crowd", "rounds"}
+    for island in either:
+        if island.law == "powers":  # the length of this statement is in rounds
+            assert island.horizon == 1 + 2**31
+
+
+def test_the_steps_of_a_fine_tuning_are_two_and_one_or_those_of_the_statement(monkeypatch):
+    monkeypatch.setattr(search, "_noisy", lambda *given: ())
+    found = listed("meta_fl.theorem_8", "tau=1", "K=16", "r=1")
+    assert {i.settings["nu"] for i in found} == {1, 2}
+    assert {i.settings["nu"] for i in listed("meta_fl.theorem_8", "tau=1", "K=16", "r=1", "nu=3")} == {3}
+
+
+def test_a_lemma_is_compared_along_a_few_rounds_of_up_to_three_clients():
+    found = listed("local_scgdm.lemma_4_2")
+    assert {i.clients for i in found} == {1, 2, 3} and not any(i.stays or i.law == "powers" for i in found)
+    silent = [i for i in found if not i.law]
+    assert {(i.period, i.horizon) for i in silent} == {(p, n * p) for p in search._PERIODS for n in search._ROUNDS}
+
+
+# --- the order of the visits --------------------------------------------------------------------------------------------------
+
+
+class Stub:
+    """An island whose points score what is given, and which notes how many it was asked for."""
+
+    def __init__(
+        self, name: str, score: float = -1.0, *, size: int = 3, clients: int = 1, stepped: int = 1, stays=False
+    ):
+        self.name, self.value, self.size, self.clients = name, score, size, clients
+        self.stepped, self.stays, self.asked = stepped, stays, list[np.ndarray]()
+
+    def judged(self, rows, panel):
+        self.asked.append(rows)
+        scores = np.full((1, len(rows)), self.value)
+        return scores, scores
+
+    def effort(self, count: int) -> float:
+        return 0.5
+
+
+def running(stubs, claims=None, until: float = 1.0, progress=None) -> _Search:
+    run = object.__new__(_Search)
+    run.islands, run.claims, run.seed, run.panel = stubs, claims or [Claim(None)], 0, None  # type: ignore[arg-type]
+    run.progress, run.clock, run.began, run.until, run.evaluations = progress, lambda: 0.0, 0.0, until, 0
+    return run
+
+
+def test_the_first_sample_takes_short_runs_first_and_three_clients_last():
+    seen = []
+    stubs = [
+        Stub("a", stepped=256),
+        Stub("b", stepped=3, clients=3),
+        Stub("c", stepped=64, clients=2),
+        Stub("d", stepped=100),
+        Stub("e", stepped=10**6),
+    ]
+    run = running(stubs, progress=lambda now: seen.append((now.island, now.evaluations)))
+    run.sample()
+    # so many up to 64 steps, half of it up to 128, a quarter up to 256, never less than 32
+    assert seen == [("c", 256), ("d", 256 + 128), ("a", 384 + 64), ("e", 448 + 32), ("b", 480 + 256)]
+    assert run.claims[0].found.evaluations == 736 and all(len(s.asked) == 1 for s in stubs)
+    points = stubs[0].asked[0]
+    assert points.shape == (64, 3) and points.min() >= 0 and points.max() <= 1
+    for dimension in points.T:  # a Sobol sample has one point in each of as many parts of equal length
+        assert sorted((dimension * 64).astype(int)) == list(range(64))
+    run = running([Stub("a")], until=-1.0)
+    run.sample()
+    assert not run.islands[0].asked
+
+
+def test_turns_are_longer_and_several_claims_share_them():
+    one, visits = Claim(None), []  # type: ignore[arg-type]
+    run = running([Stub("a"), Stub("b"), Stub("c")], [one])
+    run._visit = lambda *given: visits.append(given) or (len(visits) == 7 and setattr(run, "until", -1.0))  # type: ignore[method-assign]
+    run.evolve()
+    assert [(i, turn) for i, _, _, turn in visits] == [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1), (0, 2)]
+    shares = [share for _, _, share, _ in visits]
+    assert shares[0] == shares[2] and shares[3] / shares[2] == shares[6] / shares[5] == search._GROWTH > 1
+    changes = [SimpleNamespace(part=part) for part in "xyx"]
+    claims, visits = [Claim(None, change) for change in changes], []  # type: ignore[arg-type, assignment]
+    run = running([Stub(name) for name in "abcdefgh"], claims)
+    run._visit = lambda index, claim, *more: (
+        visits.append((index, claims.index(claim), more[1]))
+        or (  # type: ignore[method-assign]
+            len(visits) == 19 and setattr(run, "until", -1.0)
+        )
+    )
+    run.evolve()
+    first = [(rank, claim, 0) for rank in range(3) for claim in (0, 1)]  # the third claim is about the first one's term
+    assert visits == [*first, *((rank, claim, 1) for rank in range(6) for claim in (0, 1)), (0, 0, 2)]
+    nothing = running([])
+    nothing.evolve()
+
+
+def visited(monkeypatch, stub: Stub, turn: int, claims=None, known=None, share: float = 3.0, of: int = 0):
+    given = {}
+    monkeypatch.setattr(search, "differential_evolution", lambda *a, **more: given.update(more, bounds=a[1]))
+    run = running([stub], claims)
+    claim = run.claims[of]
+    if known is not None:
+        claim.remember((0, False), known, -np.arange(len(known), dtype=float))
+    run._visit(0, claim, share, turn)
+    return given
+
+
+def test_a_visit_starts_from_the_best_known_points_every_other_turn(monkeypatch):
+    known = 2.0 + np.arange(150.0).reshape(50, 3)
+    for turn, recalled in ((0, False), (1, True), (2, False), (3, True)):
+        given = visited(monkeypatch, Stub("a"), turn, known=known)
+        assert given["bounds"] == [(0.0, 1.0)] * 3 and given["init"].shape == (255, 3) and given["maxiter"] == 6
+        kept = given["init"] > 1
+        assert kept.any() == recalled
+        if recalled:
+            assert (given["init"][:48] == known[:48]).all() and not kept[48:].any()
+    several = [Claim(None), Claim(None)]  # type: ignore[arg-type]
+    assert (visited(monkeypatch, Stub("a"), 0, several, known)["init"] > 1).any()
+    assert visited(monkeypatch, Stub("a"), 1)["init"].max() <= 1
+    starts = [visited(monkeypatch, Stub("a"), turn)["init"] for turn in (0, 0, 2)]
+    assert (starts[0] == starts[1]).all() and (starts[0] != starts[2]).any()
+    other = visited(monkeypatch, Stub("a"), 0, [Claim(None), Claim(None)], of=1)["init"]  # type: ignore[arg-type]
+    assert (other != starts[0]).any()
+
+
+def test_a_visit_has_at_least_one_generation_and_five_points(monkeypatch):
+    assert visited(monkeypatch, Stub("a"), 0, share=0.1)["maxiter"] == 1
+    assert visited(monkeypatch, Stub("a", size=100), 0)["init"].shape == (200, 100)
+    assert len(visited(monkeypatch, Stub("a", size=300), 0)["init"]) == 5
+
+
+# --- one visit ----------------------------------------------------------------------------------------------------------------
+
+
+def visit(score: float = -1.0, progress=None) -> _Visit:
+    run = running([Stub("a", score)], progress=progress)
+    return _Visit(run, 0, run.claims[0])
+
+
+def test_a_generation_is_scored_remembered_and_counted():
+    made, columns = visit(-0.25), np.arange(12.0).reshape(3, 4)
+    assert made.objective(columns).tolist() == [0.25] * 4
+    (rows,) = made.island.asked
+    assert (rows == columns.T).all() and made.search.evaluations == made.claim.found.evaluations == 4
+    assert made.claim.found.ratio == pytest.approx(10**-0.25) and made.claim.found.where == "a"
+    assert (made.claim.points[0, False][0] == columns.T).all() and (0, True) not in made.claim.points
+    assert (made.best, made.stalled) == (-0.25, 0)
+    for value, stalled in ((-0.25, 1), (-0.25 + 1e-7, 2), (-0.5, 3), (-0.2, 0)):
+        made.island.value = value
+        made.objective(columns)
+        assert made.stalled == stalled
+    assert made.best == -0.2
+
+
+def test_what_is_no_number_and_what_is_above_the_bound_is_no_ratio():
+    """One above 1 counts as what the exact check makes of it; one of 1 is one."""
+    for score, ratio in ((-9.0, 0.0), (-8.9, 10**-8.9), (0.0, 1.0), (0.004, 0.0)):
+        made = visit(score)
+        made.objective(np.zeros((3, 2)))
+        assert made.claim.found.ratio == pytest.approx(ratio)
+
+
+def test_a_candidate_is_checked_once_until_a_better_one_comes(monkeypatch):
+    made, checked = visit(), []
+    monkeypatch.setattr(made, "_check", lambda claim, point: checked.append(point.tolist()))
+    for score in (0.004, 0.006, 0.05, 0.057, 0.1, 0.2):
+        made._keep(made.claim, np.array([score]), score)
+    assert checked == [[0.006], [0.057], [0.2]]
+
+
+def test_the_first_draft_that_is_confirmed_is_the_violation(monkeypatch):
+    made = visit()
+    made.island.formula, made.island.settings = None, {}
+    made.island.candidate = lambda point, panel, of: (point, of)
+    monkeypatch.setattr(search, "drafts", lambda target, formula, candidate, settings: iter("abcd"))
+
+    def confirmed(target, formula, draft):
+        if draft in "ab":
+            raise NotConfirmed(f"not {draft}", {"a": None, "b": 3.0}[draft])
+        return draft.upper()
+
+    monkeypatch.setattr(search, "confirmed", confirmed)
+    made._check(made.claim, np.zeros(3))
+    found = made.claim.found
+    assert (found.violation, found.draft, found.refused) == ("C", "c", ["not a", "not b"])
+    assert found.ratio == 1.0 and not made.claim.is_open  # an inexact ratio above 1 is none
+
+
+def test_when_a_visit_ends():
+    told = []
+    made = visit(progress=told.append)
+    made.search.clock = lambda: 0.75
+    assert not made.after_generation() and (told[0].seconds, told[0].island, told[0].ratio) == (0.75, "a", 0.0)
+    made.search.began = 0.5
+    assert not made.after_generation() and told[1].seconds == 0.25
+    made.search.clock = lambda: 1.5
+    assert made.after_generation()
+    for best, stalled, ends in (
+        (-1.0, search._STALLED, False),
+        (-1.0, search._STALLED + 1, True),
+        (REJECTED, 5, False),
+        (REJECTED, 6, True),
+        (REJECTED + 1, 6, False),
+    ):
+        made = visit()
+        made.best, made.stalled = best, stalled
+        assert made.after_generation() == ends
+    made = visit()
+    made.claim.found.violation = SimpleNamespace()  # type: ignore[assignment]
+    assert made.after_generation()
+
+
+def test_an_interrupt_keeps_what_was_found(monkeypatch):
+    target = target_of(get_theorem("baselines.local_sgd"), "printed", where=("p=1", "T=16", "b=2"))
+    formula, claims = Formula(target.theorem, "printed"), [Claim(target), Claim(target)]
+
+    def stop(now):
+        raise KeyboardInterrupt
+
+    search.search_together(target, formula, claims, seconds=60.0, progress=stop, clock=lambda: 5.0)
+    for claim in claims:
+        assert claim.found.refused[-1] == "interrupted by the user" and claim.found.evaluations == 256
+        assert claim.found.families == [i.name for i in islands(target, formula)]
+    assert Q(claims[0].found.ratio).limit_denominator(10**6) > 0
