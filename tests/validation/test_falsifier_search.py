@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction as Q
 from types import SimpleNamespace
 
@@ -10,10 +11,11 @@ import pytest
 from fedco.bounds.registry import get_theorem
 from fedco.validation.falsifier import search
 from fedco.validation.falsifier.confirm import NotConfirmed
+from fedco.validation.falsifier.cube import Cube
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.exact.run import MOST_SIGNS
 from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.island import REJECTED
+from fedco.validation.falsifier.island import _EACH_LANE_STEP, _EACH_RUN_BEGUN, _EACH_STEP, FOREVER, REJECTED, Island
 from fedco.validation.falsifier.search import Claim, _Search, _Visit, islands
 from fedco.validation.falsifier.spaces import BENT, CROWDED, NOISY, PARTIAL, SILENT_BOWL, SPACES
 
@@ -73,6 +75,7 @@ def test_noise_is_run_in_closed_moments_over_all_paths_and_in_powers():
         assert rounds == max(search._SHORT) or 2 * island.signs > MOST_SIGNS
     for island in made["powers"]:
         assert island.steps_of(island.horizon) == island.period * (1 + 2**31) and not island.stays
+        assert island.space in NOISY["federated"]
     assert all(i.stays and i.space in CROWDED["federated"] for i in made["crowd"])
 
 
@@ -90,6 +93,17 @@ def test_runs_over_all_paths_are_on_every_space_but_the_bowls():
     paths, bent = SPACES["local_composite"][:-1], BENT["local_composite"]
     assert {i.space.name for i in made["paths"]} == {space.name for space in (*paths, *bent)}
     assert SPACES["local_composite"][-1].name == SILENT_BOWL and set(made) == {"", "moments", "paths"}
+
+
+def test_silent_bowls_run_long_where_several_clients_carry_more_than_models_through_long_rounds():
+    """Elsewhere a few steps say as much as many."""
+    target = target_of(get_theorem("local_scgdm.theorem_3_4"), "printed")
+    formula, silent = Formula(target.theorem, "printed"), SPACES["local_composite"][-1]
+    for clients, period, some in ((2, 2, True), (1, 2, False), (2, 1, False)):
+        made = Island(target, formula, silent, clients, period, 16)
+        assert not made.keeps_models_only
+        found = [i for i in search._noisy(target, formula, [made]) if i.law == "powers" and i.space is silent]
+        assert bool(found) == some
 
 
 def test_a_part_of_the_clients_is_one_of_two():
@@ -127,6 +141,51 @@ def test_a_lemma_is_compared_along_a_few_rounds_of_up_to_three_clients():
     assert {i.clients for i in found} == {1, 2, 3} and not any(i.stays or i.law == "powers" for i in found)
     silent = [i for i in found if not i.law]
     assert {(i.period, i.horizon) for i in silent} == {(p, n * p) for p in search._PERIODS for n in search._ROUNDS}
+
+
+def test_hyperparameters_that_are_no_step_size_are_what_the_island_says_or_free():
+    target = target_of(get_theorem("meta_fl.theorem_8"), "printed")
+    made = Island(target, Formula(target.theorem, "printed"), SPACES["meta"][0], 2, 3, 16, {"nu": 2}, hidden=7.0)
+
+    def number(of: Island, quantity: str, at: float = 0.0, domain: str = "positive integer"):
+        cube = Cube(np.full((2, 5), at))
+        found = of._hyperparameter(cube, quantity, domain, {"alpha": np.array([0.25, 0.5])})
+        return found if found is None else np.broadcast_to(found, (2,)).tolist()
+
+    for quantity in ("step_size", "iterations", "rounds"):
+        assert number(made, quantity) is None
+    for quantity, value in (
+        ("communication_period", 3.0),
+        ("participation", 1.0),
+        ("hidden_constant", 7.0),
+        ("fine_tuning_steps", 2.0),
+    ):
+        assert number(made, quantity) == [value] * 2
+    assert number(replace(made, law="rounds"), "participation") == [0.5] * 2
+    assert number(made, "fine_tuning_step_size") == [0.25, 0.5]
+    for at in (0.0, 0.3, 0.6, 1.0):
+        (clients, _), (batch, _) = number(made, "clients", at), number(made, "batch_size", at)
+        assert clients % 2 == 0 and clients >= 2 and batch >= 1 and batch == round(batch)
+        assert (clients > 2) == (batch > 1) == (at > 0.5)
+        assert 0 < number(made, "momentum", at, "positive real")[0] <= 1
+        assert 0 < number(made, "difference_step", at, "positive real")[0] <= 0.1
+    assert number(replace(made, law="crowd"), "clients") == [2 * FOREVER] * 2
+    assert number(replace(made, law="paths"), "batch_size", 1.0) == [1.0] * 2  # one sample where there is noise
+    assert number(replace(made, law="paths"), "clients", 1.0) == [2.0] * 2
+
+
+def test_a_long_run_takes_as_much_more_time_as_more_lengths_are_compared():
+    target = target_of(get_theorem("baselines.local_sgd"), "printed")
+    made = Island(
+        target, Formula(target.theorem, "printed"), SPACES["federated"][1], 2, 4, 4 * (1 + 2**7), law="powers"
+    )
+    longer = replace(made, horizon=4 * (1 + 2**10))
+    assert (len(made._powers), len(longer._powers)) == (3, 4)
+    assert longer.effort(64) - made.effort(64) == pytest.approx(_EACH_RUN_BEGUN * _EACH_STEP)
+    for period in (4, 8):  # lanes: an instance, and for each client a sign and each number that it keeps, changed
+        of = replace(made, period=period, horizon=period * (1 + 2**7))
+        lanes = 64 * 2 * (1 + 2 * (3 + 2 * period))
+        assert of.effort(128) - of.effort(64) == pytest.approx(3 * period * lanes * _EACH_LANE_STEP)
 
 
 # --- the order of the visits --------------------------------------------------------------------------------------------------

@@ -184,7 +184,6 @@ _OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "__rmul__": _binary(lambda a, b: b * a),
     "div": _binary(lambda a, b: a / (Fraction(b) if isinstance(b, int) else b)),
     "__truediv__": _binary(lambda a, b: a / (Fraction(b) if isinstance(b, int) else b)),
-    "__rtruediv__": lambda a, b: _array(Fraction(1) * raw(b) / raw(a)),
     "__rdiv__": lambda a, b: _array(Fraction(1) * raw(b) / raw(a)),
     "reciprocal": lambda a: _array(Fraction(1) / raw(a)),
     "neg": lambda a: _array(-raw(a)),
