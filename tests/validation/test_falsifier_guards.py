@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction as Q
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+from fedco.bounds.language.change import Change
 from fedco.bounds.registry import get_theorem
+from fedco.validation.falsifier import attack, bundle, record
 from fedco.validation.falsifier import confirm as module
-from fedco.validation.falsifier import record
 from fedco.validation.falsifier.confirm import Claimed, Confirmed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import NECESSARY, Part
 from fedco.validation.falsifier.exact.problem import Instance, exact_problem
 from fedco.validation.falsifier.exact.run import CannotReplay
+from fedco.validation.falsifier.formula import Formula
+from fedco.validation.falsifier.island import FOREVER, Candidate
+from fedco.validation.falsifier.lemma import balanced, rows_of
+from fedco.validation.falsifier.rounding import drafts, settle
 
 META = Instance(
     "meta",
@@ -239,3 +246,119 @@ def test_the_command_searches_what_is_named_and_says_what_cannot_be(kept, monkey
     monkeypatch.setattr("sys.argv", ["record", "--each-term", "--statement", "x"])
     record.main()
     assert made == [("baselines.scgd", "x", -60.0)]
+
+
+# --- from doubles to fractions, and what is written ------------------------------------------------------------------------------
+
+
+def candidate(**changes: Any) -> Candidate:
+    parameters = {"knots": np.array([[-8.0, 8.0]]), "slopes": np.array([[-8.0, 8.0]]), "gradient_noise": np.zeros(1)}
+    values = {"eta": 1 / 3 + 1e-9, "p": 2.0, "b": 1.0, "N": 2 * FOREVER, "T": 16.0 + 1e-9}
+    return Candidate({**parameters, "start": np.float64(2 / 7 + 1e-12)}, {**values, **changes}, 0.5, False, None)
+
+
+def test_a_candidate_is_drafted_in_short_fractions_and_then_as_it_is():
+    """Within a millionth; whole numbers are whole, clients without number a multiple of 10^60."""
+    formula = Formula(SGD.theorem, "printed")
+    short, exact = drafts(SGD, formula, candidate(), {"nu": 3})
+    assert short.free == {"eta": Q(1, 3), "p": 2, "b": 1, "N": 2 * 10**60, "T": 16}
+    assert short.parameters["start"] == Q(2, 7) and short.parameters["knots"] == [[-8, 8]]
+    assert exact.free["eta"] == Q(1 / 3 + 1e-9) and exact.parameters["start"] == Q(2 / 7 + 1e-12)
+    for made in (short, exact):
+        assert (made.kind, made.settings, made.stays, made.place) == ("federated", {"nu": 3}, False, None)
+        assert made.parameters["gradient_noise"] == [0] and made.tiny == Q(1, 10**15) and 0.99 < made.play < 1
+    wide = next(iter(drafts(SGD, formula, candidate(eta=0.25 * (1 + 2e-6)), {})))
+    assert wide.free["eta"] != Q(1, 4) and abs(wide.free["eta"] / Q(0.25 * (1 + 2e-6)) - 1) <= Q(1, 10**6)
+
+
+def test_a_settled_draft_declares_the_constants_of_its_instance():
+    """What is 0 is declared as tiny, what a condition sets larger is larger; the step is just below its limit or the wanted one."""
+    plain_target = SGD, Formula(SGD.theorem, "printed")
+    (made, _), names = drafts(*plain_target, candidate(), {}), {"L": Q(1), "F_gap": Q(2, 49)}
+    made = replace(made, free={**made.free, "N": Q(1)})
+    claimed = settle(*plain_target, made)
+    assert {n: claimed.constants[n] for n in names} == names and claimed.constants["sigma"] == made.tiny
+    limit = SGD.theorem.admissible("eta", "printed", L=1, p=2, b=1, N=1, T=16).intervals["eta"].upper
+    top = min(Q(float(limit)), made.free["eta"])
+    step = claimed.hyperparameters["eta"]
+    assert top * made.play <= step < top and step.denominator < 2000
+    assert claimed.place is None and claimed.interval is None
+    small = settle(*plain_target, replace(made, free={**made.free, "eta": Q(1, 1000)}))
+    assert Q(999, 10**6) <= small.hyperparameters["eta"] < Q(1, 1000)
+    larger, smaller = (target_of(SGD.theorem, "printed", where=(text,)) for text in ("sigma = 5", "L = 1/2"))
+    assert settle(larger, Formula(larger.theorem, "printed"), made).constants == {**claimed.constants, "sigma": Q(5)}
+    with pytest.raises(NotConfirmed, match="eta: no admissible value"):
+        settle(smaller, Formula(smaller.theorem, "printed"), made)
+    flat = replace(made, parameters={**made.parameters, "slopes": [[Q(1), Q(1)]]})
+    with pytest.raises(NotConfirmed, match="unbounded"):
+        settle(*plain_target, flat)
+
+
+def test_the_file_of_a_refutation_is_named_after_what_was_attacked(tmp_path, monkeypatch):
+    monkeypatch.setattr(attack, "write", lambda bundle, path: path.name)
+    own = "baselines.local_sgd.printed"
+    for target, name in (
+        (SGD, own),
+        (replace(SGD, change=Change("drift", "dropped")), f"{own}.drift_dropped"),
+        (replace(SGD, more=("one_outer_function", "no_extra_term")), f"{own}.one_outer_function.no_extra_term"),
+    ):
+        assert attack._written(None, target, tmp_path) == f"{name}.falsified.json"  # type: ignore[arg-type]
+    parts = [attack._written(None, replace(SGD, where=where), tmp_path) for where in (("a", "b"), ("b", "a"), ("a",))]  # type: ignore[arg-type]
+    assert parts[0] == parts[1] != parts[2] and all(
+        re.fullmatch(own + r"\.where_\w{8}\.falsified\.json", p) for p in parts
+    )
+
+
+def test_numbers_are_shown_whole_where_they_are_short():
+    long = Q(10**30 + 1, 3 * 10**30)
+    made = Claimed(WELL, {"L": Q(4, 2), "G": long}, {"eta": Q(1, 3), "T": Q(10**39), "N": Q(10**40)})
+    shown = attack._shown(Confirmed(made, (Q(1), Q(1)), (Q(0), Q(0))))
+    knots = "federated: knots = [[-8, 8]], slopes = [[-8, 8]], gradient_noise = [0], start = 0"
+    assert shown == {
+        "problem": knots,
+        "L": "2",
+        "G": "0.333333333333",
+        "eta": "1/3",
+        "T": "1" + 39 * "0",
+        "N": "1e+40",
+    }
+    assert bundle.plain({"a": Q(4, 2), 1: [Q(1, 2), (Q(3), "x")]}) == {"a": 2, "1": [Q(1, 2), [3, "x"]]}
+    assert isinstance(bundle.plain(Q(4, 2)), int)
+    some = replace(WELL, parameters={"start": Q(10**23), "width": Q(10**24), "rest": (Q(1, 3), Q(0))})
+    assert bundle.describe(Claimed(some, {}, {})) == (f"federated: start = {10**23}, width = 1e+24, rest = [1/3, 0]")
+
+
+# --- a lemma along a run -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_statement_between_communications_speaks_of_no_end_of_a_round_and_of_no_step_after_one():
+    left = np.arange(6.0)[:, None]
+    link: Any = SimpleNamespace(
+        left=lambda trace: left,
+        observables={"z": lambda trace: np.array([1.0, 2.0])},
+        keeps=None,
+        between=("inner",),
+        ends_round=lambda trace, rows: [(t + 1) % trace.period == 0 for t in range(rows)],
+    )
+
+    def kept(label: str, period: int = 3, **changes: Any) -> list[int]:
+        found, seen, keep = rows_of(SimpleNamespace(**{**vars(link), **changes}), label, SimpleNamespace(period=period))  # type: ignore[arg-type]
+        assert found is left and seen["z"].tolist() == [[1.0, 2.0]]
+        return np.flatnonzero(keep).tolist()
+
+    assert kept("printed") == [0, 1, 2, 3, 4, 5] and kept("inner") == [0, 1, 4]
+    assert kept("inner", period=1) == [] and kept("inner", period=7) == [0, 1, 2, 3, 4, 5]
+    odd = {"keeps": lambda trace, rows: [t % 2 == 1 for t in range(rows)]}
+    assert kept("printed", **odd) == [1, 3, 5] and kept("inner", **odd) == [1]
+    assert kept("inner", ends_round=None) == [0, 1, 2, 3, 4, 5]
+
+
+def test_both_sides_are_sums_of_positive_parts():
+    for left, terms, sides in (
+        (3, [1, 2], (3, 3)),
+        (-3, [1, 2], (0, 6)),
+        (3, [-1, 2], (4, 2)),
+        (-3, [-1, -2], (3, 3)),
+        (0, [], (0, 0)),
+    ):
+        assert balanced(Q(left), [Q(t) for t in terms], max) == sides

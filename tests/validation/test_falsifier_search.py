@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction as Q
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +16,16 @@ from fedco.validation.falsifier.cube import Cube
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.exact.run import MOST_SIGNS
 from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.island import _EACH_LANE_STEP, _EACH_RUN_BEGUN, _EACH_STEP, FOREVER, REJECTED, Island
-from fedco.validation.falsifier.search import Claim, _Search, _Visit, islands
+from fedco.validation.falsifier.island import (
+    _EACH_LANE_STEP,
+    _EACH_RUN_BEGUN,
+    _EACH_STEP,
+    FOREVER,
+    REJECTED,
+    Island,
+    whole_choices,
+)
+from fedco.validation.falsifier.search import Claim, _scheduled, _Search, _Visit, islands
 from fedco.validation.falsifier.spaces import BENT, CROWDED, NOISY, PARTIAL, SILENT_BOWL, SPACES
 
 # --- islands ---------------------------------------------------------------------------------------------------------------
@@ -172,6 +181,29 @@ def test_hyperparameters_that_are_no_step_size_are_what_the_island_says_or_free(
     assert number(replace(made, law="crowd"), "clients") == [2 * FOREVER] * 2
     assert number(replace(made, law="paths"), "batch_size", 1.0) == [1.0] * 2  # one sample where there is noise
     assert number(replace(made, law="paths"), "clients", 1.0) == [2.0] * 2
+
+
+def test_a_step_is_a_part_of_its_limit_or_anything_where_there_is_none():
+    target = target_of(get_theorem("baselines.local_sgd"), "printed")
+    made = Island(target, Formula(target.theorem, "printed"), SPACES["federated"][0], 2, 1, 16)
+    points = np.random.default_rng(0).random((400, made.size))
+    parameters, values, step = made._decode(Cube(points))
+    assert ((step.fraction > 0) & (step.fraction <= 1)).all() and 150 < (step.fraction == 1).sum() < 250
+    assert step.fraction.min() < 0.1 and step.without_limit.min() < 0.1 and step.without_limit.max() > 10
+    known = made._with_step({**made._constants(made._family(parameters, 400)), **values}, step)
+    np.testing.assert_allclose(known["eta"], step.fraction / known["L"], rtol=1e-8)  # eta <= 1/L
+    free: Any = SimpleNamespace(determined={}, admits=lambda tried: True, complete=dict)
+    assert (replace(made, formula=free)._with_step(values, step)["eta"] == step.without_limit).all()
+    assert replace(made, formula=SimpleNamespace(determined={"eta": 1}))._with_step(values, step) == values  # type: ignore[arg-type]
+
+
+def test_so_many_of_the_lengths_that_a_schedule_has_are_searched(monkeypatch):
+    target = target_of(get_theorem("local_scgdm.corollary_3_5"), "printed")
+    formula = Formula(target.theorem, "printed")
+    every = list(_scheduled(target, formula, whole_choices(target, formula), "T", 1))
+    for most in (1, 2):
+        monkeypatch.setattr(search, "_MOST_HORIZONS", most)
+        assert list(_scheduled(target, formula, whole_choices(target, formula), "T", 1)) == every[:most] != every
 
 
 def test_a_long_run_takes_as_much_more_time_as_more_lengths_are_compared():
