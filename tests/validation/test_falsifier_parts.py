@@ -19,6 +19,7 @@ from fedco.validation.falsifier.cube import Cube
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import NECESSARY, NOT_SHOWN, Part, as_table
 from fedco.validation.falsifier.formula import Formula, _judge
+from fedco.validation.falsifier.halving import halved
 from fedco.validation.falsifier.hidden import Sequence
 from fedco.validation.falsifier.island import _guided
 from fedco.validation.falsifier.long_run import Counted, floor_of, stretched
@@ -481,6 +482,23 @@ def test_a_random_round_stays_within_what_it_says_of_finitely_many():
 
 
 # --- scores and the search -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 4, 7])
+def test_halvings_at_once_are_those_one_by_one(at_once: int) -> None:
+    """Bit by bit, and for what changes back and forth on the way, where several ends could be found."""
+    rng = np.random.default_rng(2)
+    low, high = -rng.random(40) - 1, rng.random(40) + 1
+
+    def holds(x: np.ndarray) -> np.ndarray:
+        return np.sin(40 * x) < 0.3 * np.arange(40) / 40
+
+    found = halved(holds, low, high, 30, at_once=at_once)
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = np.where(holds(middle), middle, low), np.where(holds(middle), high, middle)
+    assert np.array_equal(found, (low, high)) and (high - low < 1e-8).all() and len(set(low)) == 40
+    assert halved(lambda x: np.array(True), np.zeros(2), np.full(2, 8.0), 3)[0].tolist() == [7, 7]
 
 
 def test_a_relation_is_judged_with_its_excess():

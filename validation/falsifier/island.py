@@ -21,6 +21,7 @@ from .crowd import EveryPath, laid_out
 from .cube import Cube
 from .declared import Target
 from .formula import Formula, Panel
+from .halving import halved
 from .lemma import Place, balanced, rounding_of, rows_of, trace_of, unseen
 from .long_run import Counted, floor_of, long_squares, stretched
 from .noise import Lanes, Run, expected_squares, moments, paths, signs_of
@@ -452,13 +453,12 @@ class Island:
         if not free:
             return values
         count = len(step.fraction)
-        low, high = np.full(count, -_STEP_POWERS), np.full(count, _STEP_POWERS)
         horizon = FOREVER if self.stays else self.horizon
-        for _ in range(_BISECTIONS):
-            middle = (low + high) / 2
-            tried = self._with_horizon({**values, **dict.fromkeys(free, 10.0**middle)}, horizon)
-            holds = self.formula.admits(tried)
-            low, high = np.where(holds, middle, low), np.where(holds, high, middle)
+
+        def holds(power: Array) -> Array:
+            return self.formula.admits(self._with_horizon({**values, **dict.fromkeys(free, 10.0**power)}, horizon))
+
+        low, _ = halved(holds, np.full(count, -_STEP_POWERS), np.full(count, _STEP_POWERS), _BISECTIONS)
         limited = 10.0**low * step.fraction * (1 - 1e-9)
         chosen = np.where(low < _STEP_POWERS - 1, limited, step.without_limit)
         return {**values, **dict.fromkeys(free, chosen)}

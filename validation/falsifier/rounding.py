@@ -17,6 +17,7 @@ from .declared import Target
 from .exact.problem import Instance, exact_problem
 from .exact.run import CannotReplay, refined_start
 from .formula import Formula
+from .halving import halved
 from .island import _BISECTIONS, _STEP, _STEP_POWERS, FOREVER, Candidate
 from .lemma import Place, unseen
 
@@ -147,14 +148,14 @@ def _step(formula: Formula, values: Mapping[str, Fraction], name: str, wanted: F
 
 def _limit(formula: Formula, values: Mapping[str, Fraction], name: str) -> float:
     numbers = {key: float(value) for key, value in values.items()}
-    low, high = -_STEP_POWERS, _STEP_POWERS
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        completed = formula.complete({**numbers, name: 10.0**middle})
-        low, high = (middle, high) if bool(formula.admits(completed)) else (low, middle)
-    if low == -_STEP_POWERS:
+
+    def holds(power: np.ndarray) -> np.ndarray:
+        return formula.admits(formula.complete({**numbers, name: 10.0**power}))
+
+    low, _ = halved(holds, np.full(1, -_STEP_POWERS), np.full(1, _STEP_POWERS), _BISECTIONS)
+    if low[0] == -_STEP_POWERS:
         raise NotConfirmed(f"{name}: no admissible value")
-    return float(10.0**low)
+    return 10.0 ** float(low[0])
 
 
 def _at_rest(target: Target, claimed: Claimed) -> Claimed:

@@ -25,17 +25,22 @@ def outward(low: Fraction, high: Fraction) -> Ends:
 
 
 def _rounded(number: Fraction, *, up: bool) -> Fraction:
-    if number.denominator.bit_length() <= _BITS and number.numerator.bit_length() <= _BITS:
+    top, bottom = number.numerator, number.denominator
+    if bottom.bit_length() <= _BITS and top.bit_length() <= _BITS:
         return number
-    shift = max(0, _BITS - abs(number.numerator).bit_length() + number.denominator.bit_length())
-    scaled = number * 2**shift
-    whole = -(-scaled.numerator // scaled.denominator) if up else scaled.numerator // scaled.denominator
-    return Q(whole, 2**shift)
+    shift = max(0, _BITS - top.bit_length() + bottom.bit_length())
+    whole = -((-top << shift) // bottom) if up else (top << shift) // bottom
+    return Q(whole, 1 << shift)
 
 
 def _times(a: Ends, b: Ends) -> Ends:
-    products = [x * y for x in a for y in b]
+    products = [x * y for x in _different(a) for y in _different(b)]
     return outward(min(products), max(products))
+
+
+def _different(ends: Ends) -> tuple[Fraction, ...]:
+    """The ends, or one of them where they are the same number: most numbers of a run are constants."""
+    return ends[:1] if ends[0] == ends[1] else ends
 
 
 def _plus(a: Ends, b: Ends) -> Ends:
