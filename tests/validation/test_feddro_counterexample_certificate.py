@@ -183,6 +183,17 @@ def test_meaningless_claims_are_refused(wrong):
         Claim(Case.I, **wrong)
 
 
+def test_a_ratio_of_two_steps_is_positive_and_of_two_steps():
+    for wrong in ({"step_ratio": Q(0)}, {"step_ratio": Q(-1, 2)}, {"step_ratio": Q(1, 2), "local_steps": 3}):
+        with pytest.raises(ValueError, match="step_ratio: wanted a positive rational"):
+            Claim(Case.II, eta_max=Q(1), **wrong)
+    assert Claim(Case.II, eta_max=Q(1, 10**6), local_steps=2, step_ratio=Q(1, 10**6)).step_ratio == Q(1, 10**6)
+    assert Claim(Case.I, eta_max=Q(1), local_steps=1).reach == 3
+    for slopes, offsets in (((), ()), ((1, 2), (1,))):
+        with pytest.raises(ValueError, match="as many of one as of the other"):
+            Instance(slopes, offsets)
+
+
 def test_both_rules_for_two_step_sizes_by_hand(monkeypatch):
     """u + eta first + eta' second, eta up to 1/4 and eta' up to 1/2: steps that push down count in full, others not at all."""
     recheck_module = import_module("fedco.validation.papers.feddro.counterexample.recheck")

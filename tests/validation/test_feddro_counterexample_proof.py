@@ -330,3 +330,21 @@ def test_a_step_of_the_proof_that_fails_its_check_is_told_so(monkeypatch):
         proof, "limit_band", lambda case, eta: (SimpleNamespace(lower=Q(2)), SimpleNamespace(lower=Q(1)))
     )
     assert not proof._figure_6_remark()
+
+
+def test_a_check_that_rests_on_a_lemma_fails_without_it(monkeypatch):
+    """`all` of the lemmas that a step names, not any of them."""
+    monkeypatch.setattr(proof, "certify", lambda claim: SimpleNamespace(status="certified", counterexample=None))
+    monkeypatch.setattr(proof, "recheck", lambda found: ())
+    every_step = "Theorem 4.1, 'a fixed I > 1'"
+    resting = {
+        "LOCAL_STEP": {"case I, cases (2) and (3)", "claims, C_eta", every_step},
+        "AFTER_THE_SHARED_STEP": {"claims, C_eta", every_step},
+        "LARGE_STEP": {"claims, C_eta"},
+    }
+    asked = [step for step in PROOF_STEPS if step.where in resting["LOCAL_STEP"]]
+    assert all(step.check() for step in asked)
+    for lemma, wheres in resting.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(proof, lemma, SimpleNamespace(holds=False))
+            assert {step.where for step in asked if not step.check()} == wheres
