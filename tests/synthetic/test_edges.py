@@ -225,6 +225,23 @@ def test_noise_in_one_place_only(kind, noisy):
             ), quantity
 
 
+@pytest.mark.parametrize("kind", ["local_composite", "shared_composite", "conditional"])
+@pytest.mark.parametrize("slopes", [(0.0, 1.0), (1.0, 1.0), (0.0, 0.0), (1.0, -1.0), (2.0, -0.5)])
+def test_a_landscape_where_inner_maps_are_flat_or_of_slope_one(kind, slopes):
+    """On a fine line: the infimum, the largest slope, and the largest difference quotient."""
+    instance = piecewise(kind, inner_slope=slopes, inner_offset=(0.2, 0.5), start=(3.0,))
+    line = torch.linspace(-6.0, 6.0, 12_001, dtype=torch.float64).unsqueeze(-1)
+    values, rates = instance.objective(line), instance.gradient(line).squeeze(-1)
+    constants = {name: float(value) for name, value in instance.constants().items()}
+    assert constants["gradient_cap"] == pytest.approx(float(rates.abs().max()), abs=1e-9)
+    assert constants["objective_smoothness"] == pytest.approx(
+        float(rates.diff().abs().max()) / 1e-3, rel=1e-6, abs=1e-9
+    )
+    bounded = float(rates[0]) <= 0 <= float(rates[-1])
+    gap = float(instance.objective(instance.start) - values.min()) if bounded else math.inf
+    assert constants["objective_gap"] == pytest.approx(gap, abs=1e-6)
+
+
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_constants_of_an_instance_do_not_depend_on_the_others(kind):
     """Five instances with two clients beside each other, and each alone."""

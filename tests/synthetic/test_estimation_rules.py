@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from fedco.synthetic import Certificate
-from fedco.synthetic.estimation import estimate_constants, forms, functions, glm
+from fedco.synthetic.estimation import estimate_constants, forms, functions, glm, losses
 from fedco.synthetic.estimation.lanczos import spectral_norm
 from fedco.synthetic.estimation.losses import Losses
 from fedco.synthetic.families.local_composite import LocalComposite
@@ -278,3 +278,23 @@ def test_what_is_sought_is_the_largest_ratio_times_the_factor(monkeypatch):
     functions._sought(instance, "outer_lipschitz", run, budget, 1.5)
     functions._sought(instance, "inner_lipschitz", run[:2], budget, 1.5)
     assert asked == [(4, True, budget, 4)] * 3 + [(2, False, budget, 0), (4, True, budget, 2)]
+
+
+def test_norms_are_enlarged_by_what_lanczos_may_miss(monkeypatch):
+    """Every norm of a Hessian is the upper estimate, 20 steps at a failure of 1e-4, and not the norm that was found."""
+    asked = []
+
+    def norms(product, shape, steps, failure):
+        asked.append((tuple(shape), steps, failure))
+        return torch.full(shape[:-1], 2.0).double(), torch.full(shape[:-1], 1.0).double()
+
+    monkeypatch.setattr(losses, "spectral_norm", norms)
+    monkeypatch.setattr(forms, "spectral_norm", norms)
+    problem = made("kl_dro")
+    one, x = Losses(problem.parts), problem.initial_point.repeat(4, 1)
+    assert one.smoothness(x).tolist() == [2.0] * 4 == one.whole_smoothness(x).tolist()
+    assert one.sample_smoothness(x).tolist() == [2.0] * 4 == forms._smoothness_of(problem)(x).tolist()
+    step = torch.tensor([[0.0, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 2.0], [0.0, 3.0, 4.0]]).double()
+    assert one.hessian_change(x, step).tolist() == [4.0, 2.0, 1.0, 0.4]
+    assert [shape for shape, *_ in asked] == [(4, 2, 3), (4, 3), (4, 2, 3, 3), (4, 3), (4, 2, 3)]
+    assert {(steps, failure) for _, steps, failure in asked} == {(20, 1e-4)}

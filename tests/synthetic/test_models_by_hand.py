@@ -375,6 +375,10 @@ def test_average_precision_of_a_model_at_a_sample():
     slope = torch.stack([-1 / below, values[..., 0] / below**2], dim=-1)
     same(problem.outer_gradient(values, outer), slope)
     same(problem.sample_gradient(X, outer, inner), torch.einsum("rkbi,rkbij->rkbj", slope, jacobians))
+    tiny = torch.tensor([[[[0.0, 0.0], [1e-12, 1e-12]]] * 3], dtype=torch.float64)  # without losses the ratio is 0
+    assert problem.inner_dim == 2 and problem.outer_value(tiny, outer)[0, 0].tolist() == pytest.approx([0.0, -0.5])
+    wanted = [[-1e12, 0.0], [-0.5e12, 0.25e12]]
+    assert problem.outer_gradient(tiny, outer)[0, 0].tolist() == [pytest.approx(row) for row in wanted]
     drawn = problem.sample_inner(Uniform(), OuterSample(torch.zeros(1, 3, 2, dtype=torch.int64)), 30, "inner").eta
     assert [torch.bincount(drawn[0, k].flatten()).tolist() for k in range(3)] == [[20] * 3, [12] * 5, [15] * 4]
     atoms, weights = problem.outer_atoms()
