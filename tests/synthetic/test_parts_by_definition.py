@@ -528,6 +528,7 @@ def test_constants_of_separable_losses():
     assert float(p.objective(x)) == pytest.approx(sum(heights))
     assert AWAY["quadratic"]._curvatures.tolist() == pytest.approx([1.7, 1.05, 0.4])
     assert FederatedQuadratic(clients=1, dim=1, L=2.0)._curvatures.tolist() == [2.0]
+    assert FederatedQuadratic(clients=1, dim=2, L=2.0, mu=0.5)._curvatures.tolist() == [2.0, 0.5]
     assert FederatedQuadratic(L=1.0, mu=1.0).mu == FederatedQuadratic(L=1.0, mu=0.0).L  # both ends of mu
     for mu in (-0.1, 1.1):
         with pytest.raises(ValueError, match=r"mu must be in \[0, L\]"):
