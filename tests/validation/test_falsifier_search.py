@@ -197,6 +197,29 @@ def test_a_step_is_a_part_of_its_limit_or_anything_where_there_is_none():
     assert replace(made, formula=SimpleNamespace(determined={"eta": 1}))._with_step(values, step) == values  # type: ignore[arg-type]
 
 
+def test_an_endless_run_of_random_rounds_is_affine_as_far_as_the_rests_of_its_choices():
+    """Two clients whose slopes at 0 are 1 and -1 rest at -1 and at 1: the Hessian must be 1 between, and need not be beyond."""
+    target = target_of(get_theorem("meta_fl.theorem_8"), "printed")
+    made = Island(
+        target, Formula(target.theorem, "printed"), PARTIAL["meta"][0], 2, 3, 16, {"nu": 1}, True, 1.0, "rounds"
+    )
+    far = np.array([0.5, 0.9, 1.01, 1.1, 20.0])
+    one, zero = np.ones(5), np.zeros(5)
+    parameters = {
+        "knots": np.stack([-far - 1, -far, far, far + 1], axis=-1)[:, None],
+        "curvatures": np.stack([zero, one, one, zero], axis=-1)[:, None],
+        "tilt": np.stack([-far - 0.5 + 1, -far - 0.5 - 1], axis=1),
+        "gradient_noise": np.zeros((5, 2)),
+        "alpha": 0.5 * one,
+        "start": zero,
+    }
+    _, values, step = made._decode(Cube(np.full((5, made.size), 0.65)))
+    values = made._with_step({**made._constants(made._family(parameters, 5)), **values}, step)
+    squares, off = made._endless(parameters, {**values, "alpha": parameters["alpha"], "beta": 0.5 * one}, 5)
+    assert (off > 0).tolist() == [True, True, False, False, False]
+    assert not squares[:2].any() and squares[2] > 0 and squares[3:] == pytest.approx(squares[2])
+
+
 def test_so_many_of_the_lengths_that_a_schedule_has_are_searched(monkeypatch):
     target = target_of(get_theorem("local_scgdm.corollary_3_5"), "printed")
     formula = Formula(target.theorem, "printed")
@@ -423,3 +446,20 @@ def test_an_interrupt_keeps_what_was_found(monkeypatch):
         assert claim.found.refused[-1] == "interrupted by the user" and claim.found.evaluations == 256
         assert claim.found.families == [i.name for i in islands(target, formula)]
     assert Q(claims[0].found.ratio).limit_denominator(10**6) > 0
+
+
+def test_a_search_is_a_sample_and_then_visits_with_what_it_was_given(monkeypatch):
+    target = target_of(get_theorem("baselines.local_sgd"), "printed", where=("p=1", "T=16", "b=2"))
+    done, formula = [], Formula(target.theorem, "printed")
+    for name in ("sample", "evolve"):
+        monkeypatch.setattr(_Search, name, lambda run, name=name: done.append((name, run)))
+    found = search.search(target, formula, seconds=60.0, seed=7, hidden=3.0, clock=lambda: 5.0)
+    (first, run), (second, same) = done
+    assert (first, second) == ("sample", "evolve") and run is same
+    assert (run.seed, run.began, run.until, run.evaluations) == (7, 5.0, 65.0, 0)
+    assert [(c.target, c.change, c.found) for c in run.claims] == [(target, None, found)]
+    assert run.islands and {i.hidden for i in run.islands} == {3.0} and found.families == [i.name for i in run.islands]
+    run.clock = lambda: 65.0
+    assert not run.is_over
+    run.clock = lambda: 65.5
+    assert run.is_over
