@@ -4,6 +4,8 @@ generator at a seed, the command in this process, the package as somebody who in
 The order of the tests is random (pytest-randomly): the end of the output says `--randomly-seed=...`, and that option repeats the order.
 """
 
+import contextlib
+import functools
 import gc
 import os
 import subprocess
@@ -14,6 +16,12 @@ import pytest
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported: the workers share the cores
 sys.path.insert(0, str(Path(__file__).parent))  # with importlib imports pytest does not make helpers importable
+with contextlib.suppress(ImportError):  # a machine for GPU tests may have no typer
+    import typer.main
+    import typer.testing
+
+    # a process of the command builds its parser once; here each of thousands of commands would, in 20 ms
+    typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
 gc.disable()  # while modules are imported and cases are made: all of that stays
 
 
