@@ -99,7 +99,9 @@ class Interval:
 
     def __mul__(self, other: Any) -> Interval:
         b = self._other(other)
-        slope = _plus(_times(self.derivative, b.values), _times(self.values, b.derivative))
+        slope = _times(self.derivative, b.values)
+        if any(b.derivative):
+            slope = _plus(slope, _times(self.values, b.derivative))
         return self._made(_times(self.values, b.values), slope, _times(self.middle, b.middle))
 
     __rmul__ = __mul__
