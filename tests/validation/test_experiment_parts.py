@@ -418,7 +418,7 @@ def test_a_figure_of_every_panel_and_metric(drawn_only: None) -> None:
 
 @pytest.mark.parametrize(
     ("metric", "values", "log"),
-    [("m", (1.0, 10.0), False), ("m", (1.0, 10.5), True), ("m", (0.0, 50.0), False), ("accuracy", (0.01, 0.9), False),
+    [("m", (1.0, 10.0), False), ("m", (1.0, 10.5), True), ("m", (0.01, 0.2), True), ("m", (50.0, 400.0), False), ("m", (0.0, 50.0), False), ("accuracy", (0.01, 0.9), False),
      ("average_precision", (0.01, 0.9), False), ("m", (math.nan, math.nan), False), ("m", (math.nan, 3.0), False)],
 )  # fmt: skip
 def test_an_axis_is_logarithmic_over_more_than_a_decade(metric: str, values: tuple, log: bool) -> None:
