@@ -539,3 +539,22 @@ def test_a_safety_factor_of_one_is_none():
     assert one.keys() == set(KINDS["federated"].required) and {each.kind for each in one.values()} == {"estimated"}
     gap = estimated_certificates(instance, Budget(lanes=2, steps=1), 2.0, lower_bound=0.0)["objective_gap"]
     assert gap.kind == "upper" and gap.value == float(instance.objective(instance.initial_point[None]))
+
+
+def test_atoms_are_one_run_of_every_client():
+    """Of each family once: `(1, clients, atoms)`, and as many probabilities."""
+    seen = set()
+    for name, preset in catalogue.PRESETS.items():
+        if preset.family in seen or not preset.certified:
+            continue
+        seen.add(preset.family)
+        made = problem(name)
+        if made.kind == "conditional":
+            outer, weights = made.outer_atoms()
+            inner, given = made.inner_atoms(outer)
+            assert inner.eta.shape == (*outer.outcome.shape, len(given)), name
+            atoms = (outer, weights)
+        else:
+            atoms = made.atoms()
+        shapes = {tuple(tensor.shape) for tensor in vars(atoms[0]).values()}
+        assert shapes == {(1, made.clients, len(atoms[1]))} and float(atoms[1].sum()) == pytest.approx(1), name
