@@ -20,7 +20,7 @@ with contextlib.suppress(ImportError):  # a machine for GPU tests may have no ty
     import typer.main
     import typer.testing
 
-    # a process of the command builds its parser once; here each of thousands of commands would, in 20 ms
+    # a process of the command builds its parser once; here every command that a test runs would, in 20 ms
     typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
 gc.disable()  # while modules are imported and cases are made: all of that stays
 
