@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction as Q
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from fedco.bounds.language.change import Change
+from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
-from fedco.validation.falsifier import attack, bundle, record
+from fedco.validation.falsifier import attack, bundle, each_term, hidden, record, shrink
 from fedco.validation.falsifier import confirm as module
 from fedco.validation.falsifier.confirm import Claimed, Confirmed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
@@ -362,3 +364,87 @@ def test_both_sides_are_sums_of_positive_parts():
         (0, [], (0, 0)),
     ):
         assert balanced(Q(left), [Q(t) for t in terms], max) == sides
+
+
+# --- searches that follow each other -----------------------------------------------------------------------------------------------
+
+
+def test_values_of_a_hidden_constant_are_searched_up_to_the_first_that_survives(monkeypatch, tmp_path):
+    asked = []
+
+    def search(theorem, statement, **more):
+        asked.append(more)
+        return SimpleNamespace(refuted=more["hidden"] < 5, outcome="", ratio=0.0, path=None, to_dict=dict)
+
+    monkeypatch.setattr(hidden, "falsify", search)
+    theorem = THEOREM_8.theorem
+    found = hidden.any_value(
+        theorem, seconds=2.0, seed=3, where=("nu=1",), assume=("x",), out=tmp_path, values=(1, 2.5, 10, 100)
+    )
+    assert list(found.searches) == [1, 2.5, 10] and found.refuted == [1, 2.5]
+    assert [more["out"] for more in asked] == [tmp_path / f"hidden_{value}" for value in ("1", "2.5", "10")]
+    assert {(more["seconds"], more["seed"], more["where"], more["assume"]) for more in asked} == {
+        (2.0, 3, ("nu=1",), ("x",))
+    }
+    assert hidden.any_value(theorem, values=(1,)).refuted == [1] and asked[-1]["out"] is None
+    with pytest.raises(InputError, match="hides no constant"):
+        hidden.any_value(SGD.theorem)
+
+
+def test_the_terms_of_a_table_share_one_search_and_each_condition_has_its_own(monkeypatch):
+    """The least part of a coefficient is the largest that one of the refuted divisions needs."""
+    statement, asked = SGD.theorem.statement("printed"), []
+
+    def result(refuted: bool, ratio: float, needed: float = 0.0) -> SimpleNamespace:
+        path = Path("a.json") if refuted else None
+        return SimpleNamespace(refuted=refuted, ratio=ratio, needed=needed, evaluations=5, seconds=1.5, path=path)
+
+    first = statement.terms[0].name
+    least = {(first, "dropped"): 0.25, (first, 4): 0.5, (first, 2): 1.75}
+
+    def together(theorem, label, changes, *, seconds, **more):
+        asked.append((len(changes), seconds, more["seed"]))
+        keys = [(c.part, "dropped" if c.way == "dropped" else c.factor) for c in changes]
+        return {c: result(key in least, 2.0, least.get(key, 0.0)) for c, key in zip(changes, keys, strict=True)}
+
+    def alone(theorem, label, *, seconds, change, **more):
+        asked.append((change.part, seconds, more["seed"]))
+        return result(change.part == statement.conditions[0].name, 3.0)
+
+    monkeypatch.setattr(each_term, "falsify_changes", together)
+    monkeypatch.setattr(each_term, "falsify", alone)
+    parts = list(each_term.each_term(SGD.theorem, seconds=2.0, seed=4))
+    terms, conditions = len(statement.terms), [c.name for c in statement.conditions]
+    assert asked == [(5 * terms, 2.0 * terms, 4), *((name, 2.0, 4) for name in conditions)]
+    assert [(p.kind, p.part) for p in parts] == [
+        *(("term", term.name) for term in statement.terms),
+        *(("condition", name) for name in conditions),
+    ]
+    assert (parts[0].least, parts[0].verdict, parts[0].bundle, parts[0].evaluations) == (1.0, NECESSARY, "a.json", 5)
+    assert (parts[1].least, parts[1].verdict, parts[1].bundle) == (0.0, "not shown", None)
+    (edge,) = parts[terms:]
+    assert (edge.relaxed, edge.verdict, edge.ratio, edge.seconds) == (4.0, NECESSARY, 3.0, 1.5)
+
+
+def test_a_shrinker_goes_on_as_long_as_a_pass_helps(monkeypatch):
+    tried = []
+    made = object.__new__(shrink._Shrinker)
+    made.draft, made.tries = SimpleNamespace(name="start"), 5
+    monkeypatch.setattr(shrink, "replace", lambda draft, **change: ("changed", *change.items()))
+    monkeypatch.setattr(shrink, "_rounded", lambda draft, tolerance: ("rounded", tolerance))
+    taken = {("rounded", shrink._TOLERANCES[1]), ("changed", ("tiny", shrink._TINIES[0]))}
+    made._try = lambda other: tried.append(other) or other in taken
+    passes = iter([True, True, False, True])
+    made._pass_over_numbers = lambda: next(passes)
+    made.run()
+    assert tried == [
+        ("changed", ("play", Q(1, 2))),
+        ("changed", ("play", Q(9, 10))),
+        ("rounded", shrink._TOLERANCES[0]),
+        ("rounded", shrink._TOLERANCES[1]),  # the coarsest that is still a violation
+        ("changed", ("tiny", shrink._TINIES[0])),
+    ]
+    assert next(passes) and list(shrink._TOLERANCES) == sorted(shrink._TOLERANCES, reverse=True)
+    made.tries, passes = 0, iter([True, True])
+    made.run()
+    assert next(passes) and next(passes, None) is None
