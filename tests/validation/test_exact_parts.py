@@ -414,6 +414,10 @@ def test_a_crowd_of_quadratics_by_hand(monkeypatch):
     assert only[1] == (1 + Q(3, 4)) ** 2 + missed * 64
     with pytest.raises(CannotReplay, match="too few clients"):
         made.square((Q(-1), Q(1)), 50, 34, 1)
+    asked.clear()
+    loud = well(Q(0), gradient_noise=[Q(2)])  # the second step leads to x / 4 -+ 1/2 -+ 1, within 7/4 of 0
+    crowd.Crowd(halving(), loud, crowd.bits_of(halving(), loud, 2), 2).square((Q(-1), Q(1)), 50, 3, 1)
+    assert asked == [(50, Q(3, 4), Q(7, 2))]
 
 
 def test_the_chance_to_miss_a_mean_is_that_of_hoeffding():

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from fedco.bounds.language.change import Change
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
-from fedco.validation.falsifier import attack, bundle, each_term, hidden, record, shrink
+from fedco.validation.falsifier import attack, bundle, each_term, hidden, method_call, record, shrink
 from fedco.validation.falsifier import confirm as module
 from fedco.validation.falsifier.confirm import Claimed, Confirmed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
@@ -448,3 +449,19 @@ def test_a_shrinker_goes_on_as_long_as_a_pass_helps(monkeypatch):
     made.tries, passes = 0, iter([True, True])
     made.run()
     assert next(passes) and next(passes, None) is None
+
+
+def test_the_hyperparameters_of_a_method_are_sums_products_and_whole_powers():
+    x, y = sp.symbols("x y")
+    numbers = {"x": Q(2), "y": Q(3)}
+    assert method_call.value_of(5 * y + 1 / (3 * x**2) - x * y, numbers) == 15 + Q(1, 12) - 6
+    assert method_call.value_of(x**3 / y, numbers) == Q(8, 3) and method_call.value_of(sp.Rational(1, 3), {}) == Q(1, 3)
+    found = method_call.value_of(y + sp.Rational(1, 4) / x, {"x": np.array([2.0, 4.0]), "y": Q(1, 2)})
+    assert found.tolist() == [0.625, 0.5625]
+    for bad, said in (
+        (sp.sqrt(x), "whole powers"),
+        (sp.exp(x), "whole powers"),
+        (x + sp.Symbol("z"), "z: the method needs it"),
+    ):
+        with pytest.raises(InputError, match=said):
+            method_call.value_of(bad, numbers)
