@@ -332,7 +332,7 @@ def put_in(expr: sp.Expr, known: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
     """The expression at a point. Roots that sympy 1.14 cannot simplify stay as they are: those of long numbers, and those with which
     it gives up: with a ValueError, as two factors are nearly equal, or an OverflowError, as a number has more than 1024 bits."""
     try:
-        if not any(_is_long(base.xreplace(known)) for base in _under_roots(expr)):
+        if not any(_is_long(base.xreplace(known)) for base in under_roots(expr)):
             return expr.xreplace(known)
     except (ValueError, OverflowError):
         pass
@@ -346,7 +346,7 @@ def _free_symbols(expr: sp.Expr) -> frozenset[sp.Symbol]:
 
 
 @lru_cache(maxsize=4096)
-def _under_roots(expr: sp.Expr) -> tuple[sp.Expr, ...]:
+def under_roots(expr: sp.Expr) -> tuple[sp.Expr, ...]:
     """What stands under a root, the inner ones first."""
     return tuple(sorted((p.base for p in expr.atoms(sp.Pow) if not p.exp.is_integer), key=sp.count_ops))
 

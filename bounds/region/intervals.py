@@ -16,7 +16,7 @@ from ..evaluation.evaluate import exact
 from ..language.quantities import MAX_STEPS
 from ..language.result import rounded_down, rounded_up, tex_number
 from ..language.theorem import Condition, put_in
-from .roots import Bracket, crossings, decided_sign, poles, under_roots
+from .roots import Bracket, bases, crossings, decided_sign, poles
 
 _STEP = Fraction(1, 10**12)
 """How far outside an end point, relatively, the binding condition is looked for."""
@@ -121,7 +121,7 @@ def names_of(conditions: Iterable[Condition]) -> list[str]:
 def _holds(left: sp.Expr, relation: str, right: sp.Expr, variable: sp.Symbol, value: Fraction) -> bool:
     """Kept, as the search for a smallest conflict asks the same of one subset of the conditions after the other."""
     table = {variable: exact(value)}
-    for base in under_roots(left, right, variable):
+    for base in bases(left, right, variable):
         inside = put_in(base, table)
         if inside.has(*_NO_NUMBER) or decided_sign(inside) < 0:
             return False  # a root has no real value

@@ -18,6 +18,7 @@ from ..evaluation.enclosure import EnclosureError, enclose, ends
 from ..evaluation.evaluate import sign
 from ..language.notation import slack_symbol
 from ..language.reading import InputError
+from ..language.theorem import under_roots
 
 Bracket = tuple[Fraction, Fraction]
 _BITS = 192
@@ -33,19 +34,14 @@ def crossings(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[Brack
 def poles(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[Bracket, ...]:
     """Enclosures of the positive values at which a side of a condition has a pole, or beside which a root has no real
     value."""
-    edges = (_roots_and_poles(base, sp.Integer(0), variable) for base in under_roots(left, right, variable))
+    edges = (_roots_and_poles(base, sp.Integer(0), variable) for base in bases(left, right, variable))
     return sum((zeros + infinite for zeros, infinite in edges), _roots_and_poles(left, right, variable)[1])
 
 
 @lru_cache(maxsize=1024)
-def under_roots(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[sp.Expr, ...]:
-    """What stands under the roots of two sides and has to be nonnegative, the innermost first."""
-    found = (
-        power.base
-        for side in (left, right)
-        for power in sp.postorder_traversal(side)
-        if isinstance(power, sp.Pow) and not power.exp.is_integer
-    )
+def bases(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[sp.Expr, ...]:
+    """What stands under the roots of two sides and has to be nonnegative at each value of the variable, the inner ones first."""
+    found = (base for side in (left, right) for base in under_roots(side))
     return tuple(dict.fromkeys(base for base in found if variable in base.free_symbols and base != variable))
 
 
