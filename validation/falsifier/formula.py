@@ -180,11 +180,10 @@ def _judge(relation: str, left: Array, right: Array) -> tuple[Array, Array]:
     """Whether `left relation right` holds, and its excess relative to the larger side; a NaN never holds."""
     with np.errstate(all="ignore"):
         over = (left - right) / (np.abs(left) + np.abs(right) + 1e-300)
+    over = np.abs(over) if relation == "==" else -over if relation in (">", ">=") else over
     over = np.where(np.isnan(over), 1.0, over)
     if relation == "==":
-        return np.abs(over) <= 1e-9, np.abs(over)
-    if relation in (">", ">="):
-        over = -over
+        return over <= 1e-9, over
     return (over < 0 if relation in ("<", ">") else over <= 0), np.maximum(over, 0.0)
 
 
