@@ -241,6 +241,18 @@ def test_a_curve_through_an_interval_is_tight_where_it_is_monotone():
     assert wide.values[1] == 3 and wide.derivative[1] >= 8
 
 
+def test_a_curve_through_an_interval_whose_middle_is_none():
+    """The function at the centre of what encloses the middle, and what its steepest piece adds over half of that."""
+    x = Interval((Q(0), Q(1)), (Q(-5), Q(5)), (Q(0), Q(1, 2)), Q(1))
+    made = x.through(CURVE.range, CURVE.rates, CURVE)  # on [0, 1] from -1 to 1, with slope 2
+    assert made.middle == (CURVE(Q(1, 4)) - Q(1, 2), CURVE(Q(1, 4)) + Q(1, 2)) == (-1, 0)
+    assert (made.values, made.derivative) == ((-1, 1), (-10, 10))
+    deep = x.through(None, CURVE.range, CURVE.integral)  # whose slope is at most 1
+    centre, quarter = CURVE.integral(Q(1, 2)), CURVE.integral(Q(1, 4))
+    assert deep.values == (centre - Q(1, 2), centre + Q(1, 2))
+    assert deep.middle == (quarter - Q(1, 4), quarter + Q(1, 4))
+
+
 def test_ends_are_rounded_outward_and_short():
     third = Q(1, 3) + Q(1, 3**400)
     low, high = outward(third, third)
@@ -378,6 +390,23 @@ def test_an_endless_run_from_a_fixed_point_and_from_an_interval():
         refined_start(halving(), well(Q(3)), 2, Q(1))
 
 
+def resting(at: Q, start: Q, size: Q = Q(8)):
+    """F' = x - at to the left of `at` and half of that to the right: a kink at the rest."""
+    return well(start, knots=[[at - size, at, at + size]], slopes=[[-size, Q(0), size / 2]])
+
+
+def test_an_interval_that_a_round_keeps_is_looked_for_on_four_scales():
+    """2^-200, 2^-184, 2^-168 and 2^-152, of the start where that is above 1: the first that reaches the rest beside the start."""
+    for away, radius in ((2**190, Q(1, 2**184)), (2**170, Q(1, 2**168)), (2**153, Q(1, 2**152))):
+        start = -Q(1, away)
+        assert run.invariant_interval(halving(), resting(Q(0), start), 2) == (start - radius, start + radius)
+    with pytest.raises(CannotReplay, match="no interval around the start"):
+        run.invariant_interval(halving(), resting(Q(0), -Q(1, 2**151)), 2)
+    far = 4096 - Q(1, 2**175)
+    low, high = run.invariant_interval(halving(), resting(Q(4096), far), 2)
+    assert low < far < high and (high - low) / 2 == Q(1, 2**172) * far / 4096
+
+
 def test_a_fixed_point_is_found_however_near_a_kink_is():
     """F' = x - 1/1000 up to 1/500, and half as steep beyond: a round is affine on a short interval only."""
     rest, kink = Q(1, 1000), Q(1, 500)
@@ -499,3 +528,62 @@ def test_what_a_check_says_of_clients_that_stand_for_many():
             assert _check_shape(target, claimed, well(gradient_noise=[Q(1)]))
     with pytest.raises(ValueError, match="wanted a multiple of 1 clients"):
         _check_shape(target, Claimed(SimpleNamespace(parameters={}), {}, {"N": Q(3, 2)}), well())  # type: ignore[arg-type]
+
+
+# --- expectations over nested noise ------------------------------------------------------------------------------------------------
+
+
+def nested(value: Q, slope: Q):
+    """Two clients behind x and 3 x - 1, f_1' = y and f_2' = y / 2 within 8 of 0, both with noise at the first client alone."""
+    parameters = {
+        "inner_slope": [Q(1), Q(3)], "inner_offset": [Q(0), Q(-1)], "value_noise": [value, Q(0)], "gradient_noise": [slope, Q(0)],
+        "knots": [[Q(-8), Q(8)]] * 2, "slopes": [[Q(-8), Q(8)], [Q(-4), Q(4)]], "start": Q(1),
+    }  # fmt: skip
+    return exact_problem(Instance("conditional", parameters))
+
+
+@pytest.mark.parametrize(("value", "slope"), [*product((Q(0), Q(2)), (Q(0), Q(6)))])
+def test_atoms_of_nested_noise_have_weights_that_add_up_and_the_gradient_as_mean(value, slope):
+    problem = nested(value, slope)
+    outer, weights = problem.outer_atoms()
+    inner, within = problem.inner_atoms(outer)
+    assert weights.tolist() == ([0.5, 0.5] if slope else [1.0]) and within.tolist() == ([0.5, 0.5] if value else [1.0])
+    x = ExactTensor.of([[[Q(1)], [Q(1)]]])
+    assert inner.eta.shape == (1, 2, len(weights), len(within))
+    means = []
+    for k in range(len(within)):
+        one = type(inner)(inner.eta[..., k : k + 1])
+        sampled = problem.sample_gradient(x, outer, one).numbers[0, :, :, 0]
+        means.append([sum(row) / len(row) for row in sampled])
+    assert [sum(m[c] for m in means) / len(means) for c in (0, 1)] == [1, 3 * (3 - 1) / Q(2)]
+    first = [type(inner)(inner.eta[..., k : k + 1]) for k in range(len(within))]
+    seen = {number for one in first for number in problem.sample_gradient(x, outer, one).numbers[0, 0, :, 0]}
+    assert seen == {1 + s * value + t * slope for s in (-1, 1) for t in (-1, 1)}
+
+
+def test_a_batch_without_outer_noise_is_one_sample_unless_its_inner_noise_differs():
+    class Draws:
+        def signs(self, purpose, *tail):
+            return purpose, tail
+
+    draws = Draws()
+    silent, within, both = nested(Q(0), Q(0)), nested(Q(2), Q(0)), nested(Q(2), Q(6))
+    assert [(p.sample_outer(draws, 5).count, p.sample_outer(draws, 5).signs) for p in (silent, within, both)] == [
+        (1, None), (5, None), (5, ("outer", (5,))),
+    ]  # fmt: skip
+    assert within.sample_inner(draws, within.sample_outer(draws, 5), 3).eta == ("inner", (5, 3))
+    assert silent.sample_inner(draws, silent.sample_outer(draws, 5), 3).eta.shape == (1, 2, 1, 1)
+
+
+def test_constants_of_outer_noise_are_those_of_its_worst_client():
+    """|f_1'| <= 8 with noise 6, |f_2'| <= 4 with none: sqrt(8^2 + 6^2) = 10 and 8 + 6 = 14."""
+    found = nested(Q(2), Q(-6)).constants()
+    assert found["outer_lipschitz"] == 8 and found["outer_mean_square_lipschitz"] == 10
+    assert found["outer_sample_lipschitz"] == 14 and found["outer_gradient_noise"] == 6
+    assert found["outer_smoothness"] == found["outer_sample_smoothness"] == 1
+    assert found["inner_lipschitz"] == 3 and found["inner_value_noise"] == found["composite_noise"] == 2
+    assert found["inner_jacobian_heterogeneity"] == 1 and found["inner_smoothness"] == 0
+    assert found["objective_smoothness"] == (1 + 9 * Q(1, 2)) / 2  # F' = (x + 3 (3 x - 1) / 2) / 2
+    still = nested(Q(0), Q(0)).constants()
+    assert still["outer_mean_square_lipschitz"] == still["outer_sample_lipschitz"] == 8
+    assert still["outer_gradient_noise"] == still["inner_noise"] == 0

@@ -388,6 +388,7 @@ def test_values_of_a_hidden_constant_are_searched_up_to_the_first_that_survives(
         (2.0, 3, ("nu=1",), ("x",))
     }
     assert hidden.any_value(theorem, values=(1,)).refuted == [1] and asked[-1]["out"] is None
+    assert (asked[-1]["seed"], asked[-1]["seconds"], asked[-1]["assume"], asked[-1]["where"]) == (0, 60.0, (), ())
     with pytest.raises(InputError, match="hides no constant"):
         hidden.any_value(SGD.theorem)
 
@@ -423,6 +424,8 @@ def test_the_terms_of_a_table_share_one_search_and_each_condition_has_its_own(mo
     ]
     assert (parts[0].least, parts[0].verdict, parts[0].bundle, parts[0].evaluations) == (1.0, NECESSARY, "a.json", 5)
     assert (parts[1].least, parts[1].verdict, parts[1].bundle) == (0.0, "not shown", None)
+    named = list(each_term.each_term(SGD.theorem.id))  # the same theorem by its name, 60 s for each part
+    assert [p.part for p in named] == [p.part for p in parts] and asked[-len(parts) + terms :][-1][1:] == (60.0, 0)
     (edge,) = parts[terms:]
     assert (edge.relaxed, edge.verdict, edge.ratio, edge.seconds) == (4.0, NECESSARY, 3.0, 1.5)
 

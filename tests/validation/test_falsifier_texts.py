@@ -9,7 +9,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from fedco.bounds.language.change import Change
+import torch
+from fedco.bounds.language.change import Change, weakenings
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.validation.falsifier import attack, explain, record, search
@@ -72,6 +73,21 @@ def test_what_survived_says_how_near_it_came():
     assert attack._survived(Found(ratio=0.5)) == ()
 
 
+def test_a_search_runs_on_one_thread_and_gives_the_others_back(monkeypatch):
+    seen, before = [], torch.get_num_threads()
+    monkeypatch.setattr(attack, "search", lambda *_, **__: seen.append(torch.get_num_threads()) or Found(ratio=0.25))
+    torch.set_num_threads(2)
+    try:
+        found = falsify("baselines.local_sgd", seconds=1.0)
+        assert (seen, torch.get_num_threads(), found.ratio) == ([1], 2, 0.25)
+        monkeypatch.setattr(attack, "search_together", lambda *_, **__: seen.append(torch.get_num_threads()))
+        change = next(iter(weakenings(SGD.statement("printed"))))
+        (survived,) = falsify_changes(SGD, "printed", [change], seconds=1.0).values()
+        assert (seen, torch.get_num_threads(), survived.outcome) == ([1, 1], 2, "SURVIVED")
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_of_searches_beside_each_other_the_first_refutation_counts_else_the_nearest(monkeypatch):
     def ended(*results):
         monkeypatch.setattr(attack, "_as_they_end", lambda searches, scheduler: iter(results))
@@ -96,8 +112,6 @@ def test_what_is_searched_by_itself_or_cannot_be_searched():
 
 
 def attack_changes(theorem):
-    from fedco.bounds.language.change import weakenings
-
     return list(weakenings(theorem.statement("printed")))
 
 
@@ -276,6 +290,34 @@ def test_scores_are_logarithms_of_left_over_bound():
         Panel(made.formula),
     )
     assert scores[0, :, 0] == pytest.approx([1.0, -2.0]) and guided.shape == scores.shape
+
+
+def test_a_bound_that_is_no_number_is_no_bound_where_conditions_hold():
+    _, formula = targeted("baselines.minibatch_sgd")
+    values = dict.fromkeys(formula.names, 1.0) | {"T": 10.0}
+    found = [formula.sides(values | change) for change in ({"eta": 0.01}, {"eta": 0.01, "F_gap": np.inf}, {"eta": 1e6})]
+    assert [bool(side.admissible) for side in found] == [True, False, False]
+    assert np.isfinite(found[0].bound) and np.isinf(found[1].bound) and np.isfinite(found[2].bound)
+    assert found[0].excess == found[1].excess == 0 < found[2].excess <= 1
+
+
+def test_whole_numbers_of_a_schedule_count_where_they_depend_on_the_length_of_the_run():
+    for name, label, wanted in (
+        ("fcsg.theorem_4_1", "corrected", []),
+        ("fcsg.corollary_4_2", "corrected", ["q"]),
+        ("acc_fcsg_m.corollary_4_8", "printed", ["B", "q"]),
+        ("baselines.local_sgd", "printed", []),
+    ):
+        assert whole_choices(*targeted(name, label)) == wanted
+
+
+def test_an_inadmissible_point_scores_far_below_every_admissible_one():
+    """A search takes what is below -9 for a violated condition: a step size beyond its limit, or a side that is no number."""
+    target, formula = targeted("baselines.local_sgd")
+    island = Island(target, formula, SPACES["federated"][1], 2, 2, 16)
+    scores = island.score(np.random.default_rng(0).random((40, island.size)))
+    fine = island.admits(np.random.default_rng(0).random((40, island.size)))
+    assert fine.any() and (scores[fine] <= 2).all() and (scores[~fine] < -9).all()
 
 
 def test_numbers_of_symbols_that_an_island_sets():

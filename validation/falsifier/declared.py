@@ -93,7 +93,6 @@ class _Probe(dict[str, Any]):
     """Values that are 1 whatever is asked for, and what was asked for."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.asked: list[str] = []
 
     def __missing__(self, name: str) -> int:
