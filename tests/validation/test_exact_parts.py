@@ -80,6 +80,7 @@ OPERATIONS = {
     "a > b": lambda a, b: a > b,
     "a <= b": lambda a, b: a <= b,
     "a < b": lambda a, b: a < b,
+    "equal": lambda a, b: torch.stack([a >= a.clone(), a > a.clone(), a <= a.clone(), a < a.clone()]),
     "is finite": lambda a, b: a.isfinite(),
     "an entry": lambda a, b: a[:, 1, 1:],
 }
@@ -107,6 +108,14 @@ def test_what_is_no_short_dyadic_fraction_is_refused():
     assert ExactTensor.of([Q(4, 9)]).sqrt().numbers[0] == Q(2, 3)
     with pytest.raises(InexactError, match="random number"):
         ExactTensor.of([Noisy.sign(0)]).sqrt()
+
+
+def test_nothing_reaches_the_arithmetic_of_doubles():
+    x = ExactTensor.of([Q(1, 3)])
+    with torch._C.DisableTorchFunctionSubclass(), pytest.raises(InexactError, match="which rounds"):
+        torch.add(x, x)
+    with pytest.raises(InexactError, match="sin: no exact counterpart"):
+        x.sin()
 
 
 def test_data_that_are_no_instance_are_refused():
@@ -407,6 +416,21 @@ def test_an_interval_that_a_round_keeps_is_looked_for_on_four_scales():
     assert low < far < high and (high - low) / 2 == Q(1, 2**172) * far / 4096
 
 
+def test_a_fixed_point_at_which_clients_pull_has_one_square():
+    """F_1' = x - 1, F_2' = (x + 1) / 2: a round of two halves ends at (13 x + 5) / 32, F' = (3 x - 1) / 4 at 5/19 and 11/38."""
+    parameters = {
+        "knots": [[Q(-8), Q(8)]] * 2,
+        "slopes": [[Q(-9), Q(7)], [Q(-7, 2), Q(9, 2)]],
+        "gradient_noise": [Q(0)] * 2,
+        "start": Q(5, 19),
+    }
+    both = exact_problem(Instance("federated", parameters))
+    assert run.invariant_interval(halving(), both, 2) == (Q(5, 19), Q(5, 19))
+    first, second = Q(1, 19) ** 2, Q(5, 152) ** 2
+    assert endless_square(halving(), both, 2, (Q(5, 19),) * 2) == ((first + second) / 2,) * 2
+    assert endless_square(halving(), both, 2, (Q(5, 19),) * 2, every=2) == (first, first)
+
+
 def test_a_fixed_point_is_found_however_near_a_kink_is():
     """F' = x - 1/1000 up to 1/500, and half as steep beyond: a round is affine on a short interval only."""
     rest, kink = Q(1, 1000), Q(1, 500)
@@ -423,6 +447,51 @@ def test_a_long_run_is_the_run_step_by_step():
     for steps, period, every in ((7, 2, 1), (8, 4, 3), (2, 2, 1)):
         with pytest.raises(CannotReplay, match="whole rounds"):
             long_run.long_average_square(halving(), noisy, steps, period, every=every)
+
+
+def test_a_long_run_has_two_rounds_and_up_to_two_to_the_sixtieth_after_the_first():
+    """From 2 without noise the squares add up to (4 + 1) (1 + 1/16 + ...) = 16/3, over 2 gradients of each round."""
+    short, _ = long_run.long_average_square(halving(), well(), 4, 2), None
+    assert short[0] <= (4 + 1 + Q(1, 4) + Q(1, 16)) / 4 <= short[1]
+    rounds = 2**60 + 1
+    low, high = long_run.long_average_square(halving(), well(), 2 * rounds, 2)
+    assert low <= Q(16, 3) / (2 * rounds) * (1 + Q(1, 2**100)) and Q(16, 3) / (2 * rounds) * (1 - Q(1, 2**100)) <= high
+    assert high - low < Q(1, 2**300)
+    with pytest.raises(CannotReplay, match="at least two"):
+        long_run.long_average_square(halving(), well(), 2 * (rounds + 1), 2)
+
+
+def test_a_long_run_is_refused_where_it_reaches_a_kink_only_in_the_end():
+    """The noise is 1 after one round and adds up to 2 by and by: an edge between them is met, one far beyond is not."""
+    for edge, is_met in ((Q(9, 5), True), (Q(4), False)):
+        made = well(Q(0), gradient_noise=[Q(2)], knots=[[-edge, edge]], slopes=[[-edge, edge]])
+        if is_met:
+            with pytest.raises(noise.Bends):
+                long_run.long_average_square(halving(1), made, 40, 1)
+        else:
+            low, high = long_run.long_average_square(halving(1), made, 40, 1)
+            assert low <= average_square(halving(1), made, 40)[0] <= high
+
+
+@pytest.mark.parametrize("when", [1, 2, 5])
+def test_a_method_that_does_something_else_in_a_round_is_not_run_by_powers(when):
+    """The rounds after the first that are compared are those of the times 1, 2 and 5."""
+
+    class Twice(LocalSGD):
+        def local_step(self, problem, state, draws, t):
+            moved = super().local_step(problem, state, draws, t)
+            return super().local_step(problem, moved, draws, t) if t == when else moved
+
+    with pytest.raises(CannotReplay, match="not do the same in every round"):
+        long_run.long_average_square(Twice(eta=scalar(Q(1, 2)), tau=1), well(), 40, 1)
+
+
+def test_a_run_over_all_paths_is_the_mean_over_them():
+    """A kink at 0, noise 2, steps of 1/2: from 0 to -+1, then to -1/4, 7/4, 1/2 and -3/2, where slopes are 1/2 and 1."""
+    bent = well(Q(0), gradient_noise=[Q(2)], knots=[[Q(-8), Q(0), Q(8)]], slopes=[[Q(-8), Q(0), Q(4)]])
+    first, second = (Q(1, 4) + 1) / 2, (Q(1, 16) + Q(49, 64) + Q(1, 16) + Q(9, 4)) / 4
+    assert average_square(halving(1), bent, 3) == ((first + second) / 3,) * 2
+    assert average_square(halving(1), bent, 2, after=True) == ((first + second) / 2,) * 2
 
 
 def test_a_crowd_of_quadratics_by_hand(monkeypatch):

@@ -26,6 +26,7 @@ from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.island import FOREVER, Candidate
 from fedco.validation.falsifier.lemma import balanced, rows_of
 from fedco.validation.falsifier.rounding import drafts, settle
+from fedco.validation.falsifier.search import islands
 
 META = Instance(
     "meta",
@@ -365,6 +366,59 @@ def test_both_sides_are_sums_of_positive_parts():
         (0, [], (0, 0)),
     ):
         assert balanced(Q(left), [Q(t) for t in terms], max) == sides
+
+
+def along_a_run(name: str) -> tuple[Any, Claimed]:
+    """An instance at random of a lemma, at the row of a run where it is worst."""
+    target = target_of(get_theorem(name), "printed")
+    formula = Formula(target.theorem, "printed")
+    island = islands(target, formula)[0]
+    points = np.random.default_rng(0).random((16, island.size))
+    candidate = island.candidate(points[int(island.score(points).argmax())])
+    return target, settle(target, formula, next(drafts(target, formula, candidate, island.settings)))
+
+
+def test_both_sides_of_a_lemma_are_enclosed_and_its_place_is_a_row_of_a_short_run():
+    target, claimed = along_a_run("fcsg_m.lemma_c_1")  # whose coefficients and observables move parts to either side
+    found = module.sides(target, claimed)
+    for low, high in (found.left, found.right):
+        assert 0 < low < high < low * (1 + Q(1, 2**80))
+    rows = claimed.place.steps
+    for place, said in (
+        (None, "the row of the run"),
+        (replace(claimed.place, row=rows), f"row {rows} of {rows}"),
+        (replace(claimed.place, row=-1), f"row -1 of {rows}"),
+        (replace(claimed.place, steps=257), "257 steps: wanted at most 256"),
+    ):
+        with pytest.raises(NotConfirmed, match=said):
+            module.sides(target, replace(claimed, place=place))
+
+
+def test_a_lemma_of_a_whole_run_has_as_many_steps_as_a_run_may_have():
+    target, claimed = along_a_run("fcsg.lemma_b_1")
+    assert module.sides(target, claimed)
+    for steps in (4097, 10**6):
+        long = replace(claimed, hyperparameters={**claimed.hyperparameters, "T": Q(steps)})
+        with pytest.raises(NotConfirmed, match=f"{steps} steps: wanted at most 4096"):
+            module.sides(target, long)
+
+
+def test_a_loss_that_falls_without_end_has_no_least_value():
+    """Far to the left its slope is that at the first knot, far to the right that at the last one; 0 is no fall."""
+    problem: Any = exact_problem(META)
+    ends = [problem.slope_number(0, t) - META.parameters["tilt"][0] for t in (Q(-90), Q(90))]
+    assert ends[1] - ends[0] == 150  # the area of the Hessian
+    for tilt, is_bounded in (
+        (-ends[0], True), (-ends[0] + Q(1, 2), False), (-ends[0] + 200, False),
+        (-ends[1], True), (-ends[1] - Q(1, 2), False), (-ends[1] - 200, False), (-sum(ends) / 2, True),
+    ):  # fmt: skip
+        for tilts in ([tilt, -sum(ends) / 2], [-sum(ends) / 2, tilt]):
+            made: Any = exact_problem(replace(META, parameters={**META.parameters, "tilt": tilts}))
+            if is_bounded:
+                assert made.constants()["objective_gap"] > 0
+            else:
+                with pytest.raises(ValueError, match="unbounded below"):
+                    made.constants()
 
 
 # --- searches that follow each other -----------------------------------------------------------------------------------------------

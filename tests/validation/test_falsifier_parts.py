@@ -566,8 +566,8 @@ def test_a_relation_is_judged_with_its_excess():
 
 def test_a_search_is_guided_by_the_share_of_what_a_change_takes_away():
     """As it is where the share is half and more; below -6, and lower the smaller it is, elsewhere; what is inadmissible stays."""
-    scores, whole = np.array([[0.1, 0.1, 0.1, 0.1, -10.0]]), np.array([1.0, 1.0, 1.0, 1.0, 1.0])
-    bounds = np.array([[0.4, 0.5, 0.9, 1 - 1e-9, 0.9]])
+    scores, whole = np.array([[0.1, 0.1, 0.1, 0.1, -10.0]]), np.array([4.0, 4.0, 2.0, 2.0, 1.0])
+    bounds = whole * np.array([[0.4, 0.5, 0.9, 1 - 1e-9, 0.9]])
     led = _guided(scores, bounds, whole)[0]
     assert led[:2].tolist() == [0.1, 0.1] and led[4] == -10
     assert -9 < led[3] < led[2] < -6

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import fedco
 import pytest
 import torch
-from fedco.bounds.language.change import narrowed
+from fedco.bounds.language.change import Change, narrowed
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.cli import main
-from fedco.validation.falsifier import falsify
+from fedco.validation.falsifier import attack, falsify
 from fedco.validation.falsifier.bundle import recompute
 from fedco.validation.falsifier.confirm import NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
@@ -71,6 +71,26 @@ def test_a_violation_elsewhere_is_none_of_the_narrower_statement() -> None:
         narrow = target_of(get_theorem(THEOREM), "printed", where=where)
         with pytest.raises(NotConfirmed):
             confirm(narrow, CLAIMED)
+
+
+def test_of_the_changes_of_a_term_the_first_refutation_is_shrunk_explained_and_written(monkeypatch, tmp_path) -> None:
+    """The others are kept as they were found: what part of the term they need is all that is asked of them."""
+    theorem, asked = get_theorem(THEOREM), []
+    term = theorem.statement("printed").terms[0].name
+    changes = [Change(term, "dropped"), Change(term, "divided", Q(2))]
+
+    def together(target, formula, claims, **more):
+        for claim in claims:
+            claim.found.violation, claim.found.draft = confirm(claim.target, CLAIMED), "draft"
+
+    monkeypatch.setattr(attack, "search_together", together)
+    monkeypatch.setattr(attack, "shrunk", lambda target, *given: asked.append(target.change.way) or given[1:])
+    monkeypatch.setattr(attack, "why", lambda *_: ("a reason",))
+    first, second = attack.falsify_changes(theorem, "printed", changes, seconds=1.0, out=tmp_path).values()
+    assert asked == ["dropped"] and first.refuted and second.refuted and first.ratio > second.ratio > 1
+    assert (first.why, second.why) == (("a reason",), ())
+    assert first.path is not None and first.path.exists() and second.path is None
+    assert len(list(tmp_path.iterdir())) == 1 and min(first.needed, second.needed) > 0
 
 
 @pytest.mark.parametrize("where", [("nu=3",), ("alpha<=1/(100*L)",)])

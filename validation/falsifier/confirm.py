@@ -334,7 +334,7 @@ def _lemma_sides(target: Target, claimed: Claimed, problem: ExactProblem) -> tup
         ends = [parts[term.name].pair for term in statement.terms]
     low = balanced(number, [low for low, _ in ends], max)
     high = balanced(number, [high for _, high in ends], max)
-    return (min(low[0], high[0]), max(low[0], high[0])), (min(low[1], high[1]), max(low[1], high[1])), seen
+    return (high[0], low[0]), (low[1], high[1]), seen  # larger terms: less on the left, more on the right
 
 
 def _of(target: Target, seen: Mapping[str, Fraction]) -> dict[str, Fraction]:
@@ -358,8 +358,9 @@ def _exact_trace(
         if name not in numbers and binding.quantity.name in certified:
             numbers[name] = scalar(certified[binding.quantity.name])
     steps = place.steps if target.length is None else target.steps(whole)
-    if steps > MOST_STEPS or (target.length is None and steps > _LONGEST_LEMMA):
-        raise CannotReplay(f"{steps} steps: wanted at most {_LONGEST_LEMMA}")
+    most = _LONGEST_LEMMA if target.length is None else MOST_STEPS
+    if steps > most:
+        raise CannotReplay(f"{steps} steps: wanted at most {most}")
     assert target.chain is not None
     estimate = problem.parameters.get("estimate")
     start = Start(x=problem.initial_point, y=None if estimate is None else ExactTensor.of([estimate]))
