@@ -21,7 +21,7 @@ from fedco.validation.falsifier.each_term import NECESSARY, NOT_SHOWN, Part, as_
 from fedco.validation.falsifier.formula import Formula, _judge
 from fedco.validation.falsifier.halving import halved
 from fedco.validation.falsifier.hidden import Sequence
-from fedco.validation.falsifier.island import _guided
+from fedco.validation.falsifier.island import Island, _guided
 from fedco.validation.falsifier.long_run import Counted, floor_of, stretched
 from fedco.validation.falsifier.noise import SignTable, extremes, moments, paths
 from fedco.validation.falsifier.properties import PROPERTIES, imposing
@@ -157,6 +157,43 @@ def test_other_units_of_the_inner_value_and_of_the_objective_change_no_instance(
     if kind == "shared_composite":
         wide = scaled.parameters["inner_slope"] / plain.parameters["inner_slope"]
         np.testing.assert_allclose(scaled.parameters["estimate"], plain.parameters["estimate"] * wide[:, :1])
+
+
+FREE_UNITS = [(kind, space) for kind, space in ALL if kind in spaces._BY_UNIT]
+
+
+@pytest.mark.parametrize(("kind", "space"), FREE_UNITS, ids=lambda v: v if isinstance(v, str) else v.name[:24])
+def test_another_unit_of_the_variable_changes_no_instance(kind, space):
+    """In units of 1/u the start is u times nearer and every slope u times as steep."""
+    made = decoded(space, 2, random_points(space, 2, 16))
+    unit = np.full(16, 10.0**1.5)  # 5/6 of a coordinate that reaches to 10^3
+    other = spaces.in_unit(kind, made, Cube(np.full((16, 1), 5 / 6)))
+    np.testing.assert_allclose(other["start"], made["start"] / unit)
+    plain, scaled = family_of(kind, made), family_of(kind, other)
+    x = plain.start.expand(16, 1) + 0.1
+    u = torch.from_numpy(unit)[:, None]
+    np.testing.assert_allclose(scaled.gradient(x / u), u * plain.gradient(x), rtol=1e-9, atol=1e-12)
+    before, after = plain.constants(), scaled.constants()
+    slopes = {"local_gradient_noise", "noncompositional_gradient_noise", "local_gradient_heterogeneity"}
+    slopes |= {"noncompositional_heterogeneity", "inner_lipschitz", "inner_jacobian_heterogeneity"}
+    for name in before:
+        if name in slopes or "outer" in name or name in ("inner_value_noise", "objective_gap", "initial_inner_error"):
+            wanted = unit ** int(name in slopes) * before[name].numpy()
+            np.testing.assert_allclose(after[name], wanted, rtol=1e-7, atol=1e-9)
+
+
+def test_what_is_made_for_a_pair_of_clients_is_searched_with_two():
+    paired = [*SPACES["meta"], *PARTIAL["meta"], SPACES["local_composite"][2]]
+    assert [space.clients for space in paired] == [(2,)] * 6
+    assert all({1, 2, 3} <= set(space.clients) for kind, space in ALL if space not in paired)
+
+
+def test_noise_that_belongs_to_a_space_is_not_drawn_again():
+    """Over all paths the noise on a tent still leads from its top to its feet."""
+    target = target_of(theorem("fcsg.theorem_4_1"), "printed")
+    island = Island(target, Formula(target.theorem, "printed"), BENT["conditional"][0], 1, 1, 2, law="paths")
+    found = island.candidate(np.full(island.size, 0.7)).parameters
+    assert (found["value_noise"] == np.ptp(found["knots"], axis=-1) / 2).all() and (found["gradient_noise"] == 0).all()
 
 
 def slopes_at(parameters, points):

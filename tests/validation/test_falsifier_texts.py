@@ -22,7 +22,7 @@ from fedco.validation.falsifier.island import FOREVER, Island, least_counts, who
 from fedco.validation.falsifier.needed import needed
 from fedco.validation.falsifier.rounding import Draft
 from fedco.validation.falsifier.search import Found, _fixed_length, _has_batches, _lengths, _periods, _scheduled, _whole
-from fedco.validation.falsifier.spaces import NOISY, PARTIAL, SPACES
+from fedco.validation.falsifier.spaces import CROWDED, NOISY, PARTIAL, SPACES
 
 SGD = get_theorem("baselines.local_sgd")
 
@@ -328,6 +328,8 @@ def test_numbers_of_symbols_that_an_island_sets():
     assert made._every() == 1 and made.horizon_decides is False and made.schedules is False
     assert least_counts(made.target, made.formula, 2) == {"p": 1.0, "b": 1.0, "N": 2.0}
     assert made._with_horizon({"eta": 1.0}, FOREVER)["T"] == FOREVER
+    crowd = replace(made, law="crowd", stays=True, space=CROWDED["federated"][0])  # one sign for each of four steps
+    assert (crowd.bits, crowd._whole("clients"), crowd._lane_count, made._whole("clients")) == (4, 2 * 16, 16, 2)
 
 
 def test_lengths_are_every_period_with_every_horizon_and_the_endless_ones():
@@ -340,6 +342,7 @@ def test_lengths_are_every_period_with_every_horizon_and_the_endless_ones():
     )
     narrow = targeted("baselines.local_sgd", where=("p=3", "T=12"))
     assert list(_lengths(*narrow, 2)) == [(3, 12, False)]
+    assert _periods(*targeted("baselines.minibatch_sgd")) == (1,) and _periods(target, formula) == periods
     assert _periods(*narrow) == (3,) and _fixed_length(*narrow) == (12,) and _whole(*narrow, "batch_size") == ()
     assert not _has_batches(*narrow) and _has_batches(*targeted("baselines.local_sgd", where=("b=2",)))
     assert not _has_batches(*targeted("baselines.local_sgd", where=("b=1",)))
