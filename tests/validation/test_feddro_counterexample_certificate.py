@@ -81,6 +81,7 @@ def test_false_claims_are_refuted_by_an_exact_point(claim):
 def test_threshold_above_the_start_fails_at_the_base_case():
     found = certify(Claim(Case.I, eta_max=Q(1, 8), threshold=Q(6, 10)))
     assert found.status == "refuted" and not found.base_case and found.counterexample is None
+    assert found.eta_certified == 0
     assert "base case" in " ".join(recheck(replace(found, status="certified")))
 
 

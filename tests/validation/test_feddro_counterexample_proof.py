@@ -86,6 +86,12 @@ def test_local_step_polynomial_is_the_square_it_is_said_to_be_and_sharp():
     assert 1.5 - 4 * eta * 2 / 8**0.5 < 0.5 and eta > SQRT2_OVER_4
 
 
+def test_facts_after_the_shared_step_are_their_formula_by_hand():
+    """4 r^2 - (1/2 + speed r)^2 (2 - r^2) at r = 3/4, where it is 1/256, and at r = 2/5 with speed 3/22."""
+    first, second = (fact.coefficients for fact in lemmas.AFTER_THE_SHARED_STEP.facts)
+    assert list(first) == [Q(1, 256)] and list(second) == [Q(16, 25) - Q(61, 110) ** 2 * (2 - Q(4, 25))]
+
+
 @pytest.mark.parametrize("local_steps", [1, 2, 3, 8])
 def test_case_i_keeps_every_random_schedule_above_one_half(local_steps):
     rng = np.random.default_rng(local_steps)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from itertools import pairwise
 from math import log
 
 import pytest
@@ -234,12 +235,11 @@ def test_the_exponent_drawn_beside_a_figure_is_the_one_that_the_paper_claims_in_
 
 @pytest.mark.parametrize(
     ("name", "label", "why", "instances"),
-    [c for c in INSTANCES if theorem(c.values[0]).statement(c.values[1]).schedule],
+    [c for c in (*INSTANCES, *SWEEPS) if theorem(c.values[0]).statement(c.values[1]).schedule],
 )
 def test_prescribed_counts_are_whole_at_every_horizon(name, label, why, instances):
-    (instance,) = instances
     whole = [n for n, b in theorem(name).symbols(label).items() if b.quantity.domain == "positive integer"]
-    for T in instance.horizons:
+    for instance, T in [(each, T) for each in instances for T in each.horizons]:
         bound, _ = evaluate_at(theorem(name), label, instance.made(), instance.hyperparameters, T)
         assert all(abs(bound.numbers[n] - round(bound.numbers[n])) < 1e-9 for n in whole if n in bound.numbers), (
             T,
@@ -254,3 +254,54 @@ def test_the_batches_of_a_stressed_statement_are_of_one_size():
     for recipe in RECIPES.values():
         (hyper,) = (dict(i.hyperparameters) for i in recipe.instances if i.case == "stress")
         assert hyper.get("D_H", hyper["D"]) == hyper["D"]
+
+
+def moved_along(instances) -> dict[str, list[float]]:
+    """What differs between the points of a sweep, the length of the run included."""
+    found = {}
+    for part in ("parameters", "hyperparameters"):
+        for key in getattr(instances[0], part):
+            values = [float(getattr(instance, part)[key]) for instance in instances]
+            if len({*values}) > 1:
+                found[key] = values
+    horizons = [float(instance.horizons[0]) for instance in instances]
+    return found | ({"length": horizons} if len({*horizons}) > 1 else {})
+
+
+def ratios(values) -> list[float]:
+    return [after / before for before, after in pairwise(values)]
+
+
+EVEN = [
+    c
+    for c in SWEEPS
+    if not theorem(c.values[0]).statement(c.values[1]).schedule
+    and c.values[2] not in {sweep.why for sweep in complexities().values()}
+    and not c.id.startswith(("local_scgdm.theorem_3_4-p", "feddro.theorem_4_2-eta"))  # up to where a condition ends
+]
+
+
+@pytest.mark.parametrize(("name", "label", "why", "instances"), EVEN)
+def test_points_of_a_sweep_are_evenly_apart_on_a_logarithmic_axis(name, label, why, instances):
+    """Twice as large from point to point, or four times: each of them weighs the same in a slope."""
+    for values in moved_along(instances).values():
+        first, *others = ratios(values)
+        assert first in (pytest.approx(2), pytest.approx(4), pytest.approx(1 / 2))
+        assert others == pytest.approx([first] * len(others), rel=1e-12)
+
+
+COMPLEXITY = [
+    pytest.param(name, [point for point, _ in sweep.points], id=name) for name, sweep in complexities().items()
+]
+
+
+@pytest.mark.parametrize(("name", "instances"), COMPLEXITY)
+def test_what_a_complexity_chooses_is_a_power_of_the_length_of_the_run(name, instances):
+    """Step sizes, periods and batches as T^(k/12), exactly; the length at least triples from end to end."""
+    moved = moved_along(instances)
+    length = moved.pop("length")
+    assert moved or theorem(name).statement().schedule
+    for values in moved.values():
+        powers = [log(a) / log(b) for a, b in zip(ratios(values), ratios(length), strict=True)]
+        assert powers == pytest.approx([round(12 * powers[0]) / 12] * len(powers), abs=1e-9) and abs(powers[0]) > 0.1
+    assert length == sorted(length) and length[-1] > 3 * length[0]

@@ -388,3 +388,18 @@ def test_the_weights_of_a_potential_take_a_constant_from_the_problem_where_one_i
     assert lemmas._weights(problem, chosen) == wanted and min(wanted) > 0
     for name in known:
         assert lemmas._weights(problem, {**chosen, **{n: v for n, v in known.items() if n != name}}) == wanted
+
+
+def test_the_curvature_between_the_ends_of_a_local_step_is_a_quotient_of_differences():
+    """Gradients 2 x and 6 x: from (1, 2) to (4, 4), squares averaged, sqrt((6^2 + 12^2) / (3^2 + 2^2))."""
+    from fedco.validation.papers.meta_fl.lemmas import _along_the_run
+
+    before, after = (torch.tensor([[[a], [b]]], dtype=torch.float64) for a, b in ((1.0, 2.0), (4.0, 4.0)))
+    steep = torch.tensor([[[2.0], [6.0]]], dtype=torch.float64)
+    step = SimpleNamespace(
+        before=SimpleNamespace(x=before),
+        stepped=SimpleNamespace(x=after),
+        problem=SimpleNamespace(client_gradients=lambda x: steep * x),
+    )
+    found = _along_the_run({"beta": torch.ones(1, dtype=torch.float64)})["curvature"](step)
+    assert found.tolist() == pytest.approx([((6**2 + 12**2) / (3**2 + 2**2)) ** 0.5])
