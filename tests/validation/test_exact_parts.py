@@ -523,6 +523,18 @@ def test_the_chance_to_miss_a_mean_is_that_of_hoeffding():
     assert crowd._tail(32, Q(1, 2), Q(2)) == 2 * Q(1, 16) and crowd._tail(10**9, Q(1), Q(1)) == 2 * Q(1, 2**4096)
 
 
+@pytest.mark.parametrize("when", [0, 1])
+def test_a_method_that_exchanges_models_within_a_round_has_no_crowd(when):
+    class Early(LocalSGD):
+        def communicate(self, problem, state, t):
+            return LocalSGD(eta=self.eta, tau=1).communicate(problem, state, t) if t in (when, 2) else state
+
+    noisy = well(Q(0), gradient_noise=[Q(1)])
+    with pytest.raises(CannotReplay, match="exchanges models within a round"):
+        crowd.Crowd(Early(eta=scalar(Q(1, 2)), tau=3), noisy, 3, 3)
+    assert len(crowd.Crowd(halving(3), noisy, 3, 3).models(Q(1))) == 5
+
+
 def test_too_many_signs_of_a_client_are_refused():
     noisy = well(Q(0), gradient_noise=[Q(1)])
     assert crowd.bits_of(halving(6), noisy, 6) == 6

@@ -666,6 +666,8 @@ def test_a_number_is_replaced_by_simpler_ones():
     found = list(shrink._simpler(Q(-37, 100), is_whole=False))
     assert found[:6] == [0, -1, Q(-1, 2), -2, -10, Q(-1, 10)]
     assert found[6:-1] == [near(Q(-37, 100), Q(1, n)) for n in (2, 3, 5, 10, 30, 100)] and found[-1] == Q(-1, 10)
+    positive = list(shrink._simpler(Q(37, 100), is_whole=False))
+    assert positive[:6] == [0, 1, Q(1, 2), 2, 10, Q(1, 10)] and positive[6:] == [-x for x in found[6:]]
     sizes = [shrink._power_of_ten(x) for x in (Q(0), Q(5), Q(500), Q(12345, 2), Q(1, 300), Q(7, 9))]
     assert sizes == [0, 1, 100, 10000, Q(1, 100), 1]
     assert near(Q(314159, 100000), Q(1, 100)) == Q(19, 6) and near(Q(0), Q(1, 2)) == 0

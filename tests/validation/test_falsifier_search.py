@@ -183,6 +183,28 @@ def test_hyperparameters_that_are_no_step_size_are_what_the_island_says_or_free(
     assert number(replace(made, law="paths"), "clients", 1.0) == [2.0] * 2
 
 
+def test_free_counts_are_powers_of_four_where_a_schedule_with_roots_is_run_in_powers():
+    """So that its roots are rational; elsewhere any whole number, on a log-scale."""
+    points = np.random.default_rng(0).random((64, 40))
+    for name, law, is_rooted in (
+        ("feddro.theorem_5_1", "powers", True),
+        ("feddro.theorem_5_1", "", False),
+        ("meta_fl.theorem_8", "powers", False),
+    ):
+        target = target_of(get_theorem(name), "printed")
+        bowls = next(
+            (s for s in SPACES[target.kind] if s.name == SILENT_BOWL), replace(SPACES["meta"][0], name=SILENT_BOWL)
+        )
+        made = Island(target, Formula(target.theorem, "printed"), bowls, 2, 4, 2 * 4**14, {"nu": 1}, law=law)
+        assert made.horizon_decides is (name == "feddro.theorem_5_1")
+        counts = [n for n in ("b", "D", "K", "n") if n in (values := made._decode(Cube(points))[1])]
+        assert counts
+        for count in counts:
+            numbers = np.unique(values[count] / (2 if target.symbols[count].quantity.name == "clients" else 1))
+            powers = np.log(numbers) / np.log(4)
+            assert len(numbers) > 3 and (np.abs(powers - np.round(powers)) < 1e-12).all() == is_rooted
+
+
 def test_a_step_is_a_part_of_its_limit_or_anything_where_there_is_none():
     target = target_of(get_theorem("baselines.local_sgd"), "printed")
     made = Island(target, Formula(target.theorem, "printed"), SPACES["federated"][0], 2, 1, 16)
@@ -334,6 +356,7 @@ def test_a_visit_starts_from_the_best_known_points_every_other_turn(monkeypatch)
     for turn, recalled in ((0, False), (1, True), (2, False), (3, True)):
         given = visited(monkeypatch, Stub("a"), turn, known=known)
         assert given["bounds"] == [(0.0, 1.0)] * 3 and given["init"].shape == (255, 3) and given["maxiter"] == 6
+        assert given["tol"] == 0  # a visit ends by its own rules, not where the scores of a generation are alike
         kept = given["init"] > 1
         assert kept.any() == recalled
         if recalled:

@@ -403,3 +403,18 @@ def test_the_curvature_between_the_ends_of_a_local_step_is_a_quotient_of_differe
     )
     found = _along_the_run({"beta": torch.ones(1, dtype=torch.float64)})["curvature"](step)
     assert found.tolist() == pytest.approx([((6**2 + 12**2) / (3**2 + 2**2)) ** 0.5])
+
+
+def test_the_spread_of_fresh_gradients_is_that_of_the_first_momentum_and_then_of_what_is_new_in_it():
+    """The first momentum is a gradient; later m = 3/4 before + 1/4 new, so from (0, 2) to (1, 5) the new ones are 4 and 14."""
+    from fedco.validation.papers.local_scgdm.lemmas import metrics
+    from fedco.validation.runs.registry import recipes
+
+    problem = recipes()["local_scgdm.theorem_3_4"].instances[0].made()
+    half = torch.full((1,), 0.5, dtype=torch.float64)
+    spread = metrics(problem, {"alpha": half, "eta": half, "beta": half, "gamma": half, "p": 2})["gradient_spread"]
+    before, after = (torch.tensor([[[a], [b]]], dtype=torch.float64) for a, b in ((0.0, 2.0), (1.0, 5.0)))
+    steps = [
+        SimpleNamespace(t=t, before=SimpleNamespace(m=before), stepped=SimpleNamespace(m=after)) for t in (0, 1, 2)
+    ]
+    assert [float(spread(step)) for step in steps] == pytest.approx([2**2, 5**2, 5**2])
