@@ -464,3 +464,21 @@ def test_the_exponential_is_divided_by_its_level_except_where_the_page_says_as_i
     ):
         found, full = levels(name, measure), levels(name, measure, full=True)
         assert found and all(level > 1 for level in found) and not any(full)
+
+
+def test_a_figure_of_a_linear_model_has_it_at_full_size_too():
+    sizes = [
+        {each.problem.dim for each in plan("feddro/figure_5", **options).curves} for options in ({}, {"full": True})
+    ]
+    assert sizes[0] == sizes[1] and len(sizes[0]) == 1
+
+
+def test_methods_without_an_inner_batch_see_as_many_samples_in_a_step():
+    """One outer sample and m inner ones for each of b: b (m + 1) for those that have only b."""
+    name = next(n for n in RUN if n.startswith("fcsg/") and "precision" in str(RUN[n].measure))
+    module = sys.modules["fedco.validation.papers.fcsg.experiments"]
+    for measure in (None, module._precision_with_one_step):
+        seen = [each.method.hyperparameters() for each in plan(name, measure=measure).curves]
+        nested, plain = ([h for h in seen if bool(h.get("m")) is has] for has in (True, False))
+        assert nested and len(plain) >= 2
+        assert {h["b"] * (h["m"] + 1) for h in nested} == {h["b"] for h in plain}
