@@ -22,7 +22,7 @@ from ..language.theorem import Statement
 from ..optimum.linear import Coefficients, UnboundedError, minimise
 from ..optimum.model import Model, model
 from ..optimum.posynomial import Converter, NotPosynomialError, Posynomial
-from .resources import instead
+from .resources import instead, refuse_free
 
 if TYPE_CHECKING:
     from ...figures import Plot
@@ -130,7 +130,7 @@ def rates(statement: Statement, minimise_first: Sequence[str] = ("samples", "rou
         minimise_first: costs to minimise one after the other, each without giving up the ones before.
 
     Raises:
-        InputError: no terms, no such resource, no posynomial form, a bound that cannot be made small, or an exponent
+        InputError: no terms, no such resource or none of it, no posynomial form, a bound that cannot be made small, or an exponent
             without limit.
     """
     made = _generic(statement)
@@ -153,6 +153,7 @@ def _check_costs(made: Model, names: Sequence[str]) -> None:
     for name in names:
         if name not in made.costs:
             raise InputError(f"{name[:30]}: not a resource of {made.statement.name}; {instead(name, list(made.costs))}")
+        refuse_free(made.statement, name, made.costs[name])
 
 
 def _generic(statement: Statement) -> Model:

@@ -70,6 +70,16 @@ def resource(statement: Statement, name: str) -> sp.Expr:
     raise InputError(f"{name[:30]}: not a resource of {statement.name}; {instead(name, wanted)}")
 
 
+def refuse_free(statement: Statement, name: str, cost: sp.Expr) -> None:
+    """A cost that is 0 whatever is chosen cannot be minimised.
+
+    Raises:
+        InputError: it is 0.
+    """
+    if cost == 0:
+        raise InputError(f"{name}: nothing to minimise, {statement.name} has none of it")
+
+
 def instead(name: str, wanted: list[str]) -> str:
     """What may have been meant; a cost that nothing declares can be declared."""
     if name in RESOURCES:

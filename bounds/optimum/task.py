@@ -11,7 +11,7 @@ from typing import Any
 import sympy as sp
 
 from ...suggestion import instead
-from ..cost.resources import resource
+from ..cost.resources import refuse_free, resource
 from ..evaluation.evaluate import exact
 from ..language.reading import InputError, read_number
 from .model import Model
@@ -77,6 +77,8 @@ def make_task(
         number = _positive(f"budget of {key}", amount)
         limits.append((key, weighted if key == "cost" else _resource(made, key), number))
     target = None if eps is None else _positive("eps", eps)
+    if target is not None and weighted is not None:
+        refuse_free(made.statement, name, weighted)
     bounds = {key: _range(made, key, pair) for key, pair in (ranges or {}).items()}
     return Task(made, "bound" if budget else name, None if budget else weighted, tuple(limits), target, bounds)
 

@@ -61,6 +61,10 @@ def test_a_floor_is_reported():
         rates(fedco.theorem("fcsg.theorem_4_1").statement("printed"), ("energy",))
     with pytest.raises(InputError, match="no terms"):
         rates(fedco.theorem("fcsg.lemma_a_2").statement("printed"))
+    with pytest.raises(
+        InputError, match=r"embedding_messages: nothing to minimise, baselines\.biased_sgd \(printed\) has none"
+    ):
+        rates(fedco.theorem("baselines.biased_sgd").statement("printed"), ("samples", "embedding_messages"))
 
 
 def test_orders_print():

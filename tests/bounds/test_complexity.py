@@ -96,6 +96,18 @@ def test_without_a_plain_theorem_nothing_says_what_composition_costs():
     assert found.against_plain() == {} and "times plain" not in str(found)
 
 
+def test_a_theorem_that_sends_nothing_of_a_kind_is_compared_without_a_number():
+    names = ("baselines.biased_sgd", "baselines.scgd")
+    nothing, something = compare(
+        "1/2", {"clients": 8}, theorems=[fedco.theorem(n) for n in names], cost="embedding_messages"
+    ).rows
+    assert (
+        nothing.tuned is None
+        and "nothing to minimise" in nothing.reason
+        and something.tuned.cost["embedding_messages"] >= 1
+    )
+
+
 def test_what_cannot_be_compared_is_refused():
     with pytest.raises(InputError, match="not a quantity"):
         compare("1/2", {"L_f": 1})

@@ -184,6 +184,13 @@ def test_an_optimum_that_is_not_attained_is_approached_cheaply():
         ("fcsg.theorem_4_1", FCSG, {"budget": {"T": 10}, "eps": 1}, "got both"),
         ("fcsg.theorem_4_1", FCSG, {"budget": {"zzz": 10}}, "not a resource"),
         ("fcsg.theorem_4_1", FCSG, {"budget": {"T": -1}}, "wanted a positive number"),
+        (
+            "fcsg.theorem_4_1",
+            FCSG,
+            {"eps": 100, "cost": "embedding_messages"},
+            "embedding_messages: nothing to minimise",
+        ),
+        ("fcsg.theorem_4_1", FCSG, {"eps": 100, "cost": {"embedding_messages": 3}}, "cost: nothing to minimise"),
         ("fcsg.theorem_4_1", {**FCSG, "m": 1}, {"eps": "1/10"}, "wanted more than 2, got 0.1"),
         ("fcsg.theorem_4_1", {**FCSG, "alpha": 1}, {"budget": {"T": 100}}, "step_size"),
         ("fcsg.theorem_4_1", {"L_f": 1}, {"budget": {"T": 100}}, "missing: L_g"),

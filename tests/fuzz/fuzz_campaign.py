@@ -38,6 +38,7 @@ from unittest.mock import patch
 import fedco
 import typer
 from fedco import cli, storage
+from fedco.bounds.cost.resources import RESOURCES
 from fedco.bounds.language.definition import define
 from fedco.bounds.language.theorem import DeclarationError
 from fedco.bounds.optimum.model import GIVEN
@@ -304,8 +305,10 @@ def in_order(draw: Callable[..., Any]) -> list[str]:
         if binding.quantity.role == "hyperparameter" and binding.quantity.name not in GIVEN
     ]
     solved = draw(st.sampled_from(free or ["eta"]))
-    statement, eps = ["--statement", label], ["--eps", draw(real)]
-    budget = draw(st.sampled_from(["samples=100000", "rounds=100", "samples=1e9"]))
+    statement, eps, paid = ["--statement", label], ["--eps", draw(real)], draw(st.sampled_from(sorted(RESOURCES)))
+    cost = draw(st.sampled_from([[], ["--cost", paid]]))
+    priced = draw(st.sampled_from([[], ["--cost", paid], ["--weight", f"{paid}=3", "--weight", "samples=1"]]))
+    budget = draw(st.sampled_from(["samples=100000", "rounds=100", "samples=1e9", f"{paid}=1000"]))
     lines = {
         "show": lambda: [name, *statement],
         "bound": lambda: [
@@ -315,9 +318,14 @@ def in_order(draw: Callable[..., Any]) -> list[str]:
             *draw(st.sampled_from([[], ["--sensitivity"], ["--strict"]])),
         ],
         "admissible": lambda: [name, *statement, *given_but(solved), "--solve", solved],
-        "complexity": lambda: [name, *statement, *given_but(*free), *eps],
-        "tune": lambda: [name, *statement, *given_but(*free), *draw(st.sampled_from([eps, ["--budget", budget]]))],
-        "compare": lambda: [name, draw(ids), *eps],
+        "complexity": lambda: [name, *statement, *given_but(*free), *eps, *cost],
+        "tune": lambda: [
+            name,
+            *statement,
+            *given_but(*free),
+            *draw(st.sampled_from([[*eps, *priced], ["--budget", budget]])),
+        ],
+        "compare": lambda: [name, draw(ids), *draw(st.sampled_from([[*eps, *cost], ["--orders", *cost]]))],
         "audit": lambda: [name],
         "symbols": lambda: [name],
         "constants": lambda: [name, *statement],

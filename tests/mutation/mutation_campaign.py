@@ -503,7 +503,8 @@ def wilson(killed: int, decided: int, z: float = 1.96) -> tuple[float, float]:
 
 def explanations() -> dict[str, str]:
     """Why a mutant that survives changes nothing that a test could see, by its name."""
-    return {item["mutant"]: item["why"] for item in tomllib.loads(EXPLAINED.read_text()).get("explained", ())}
+    kept = tomllib.loads(EXPLAINED.read_text()).get("explained", ())
+    return {name: item["why"] for item in kept for name in item["mutants"]}
 
 
 def table(ended: dict[str, list[dict[str, str]]]) -> str:
