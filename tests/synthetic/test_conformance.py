@@ -14,7 +14,7 @@ from fedco.synthetic.kinds import PROPERTIES
 ONE_PERCENT = 0.99
 GLANCE = Budget(lanes=1, steps=1)
 QUICK = Budget(lanes=12, steps=12)
-THOROUGH = Budget(lanes=192, steps=30, seed=1)
+THOROUGH = Budget(lanes=192, steps=45, seed=1)
 made = cache(problem)
 """The certificates of an instance are computed once, for all tests: in none of them does an instance change."""
 
