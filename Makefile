@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: report report-full site test test-all lint docs dependencies check-dependencies check-vulnerabilities bench faults fuzz mutation gpu clean reproduced
+.PHONY: report report-full site gallery test test-all lint docs dependencies check-dependencies check-vulnerabilities bench faults fuzz mutation gpu clean reproduced
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -22,6 +22,9 @@ site: $(STAMP)  ## the documentation as a site, site/index.html; a broken link o
 	@mkdir -p $(VENV)/src && ln -sfn $(CURDIR) $(VENV)/src/fedco  # docstrings are read from the source, whose folder must be called fedco
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
+gallery: $(STAMP)  ## draw every measured dependence into docs/gallery, for the site; what is not measured yet is measured first (hours), into report/
+	$(BIN)/python -m fedco.validation.report.gallery docs report
+
 test: $(STAMP) lint  ## lint, types and the whole test suite
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
@@ -34,7 +37,7 @@ lint: $(STAMP)
 	@mkdir -p $(VENV)/src && ln -sfn $(CURDIR) $(VENV)/src/fedco  # mypy does not follow an editable install whose root is the package
 	MYPYPATH=$(VENV)/src $(BIN)/mypy $(addprefix -p fedco.,bounds algorithms synthetic validation cli)
 
-docs: $(STAMP)  ## run every check of the audit and compute every constant of the problems, and keep both; regenerate docs/theorems, docs/audit.md and docs/refutations
+docs: $(STAMP)  ## run every check of the audit and compute every constant of the problems, and keep both; regenerate docs/audit.md and docs/refutations
 	$(BIN)/python -m fedco.bounds.audit.keeping
 	$(BIN)/python -m fedco.validation.runs.problem_list
 	$(BIN)/python -m fedco.validation.report.pages docs

@@ -17,6 +17,7 @@ import fedco
 from fedco.bounds.language.typesetting import mathml
 from fedco.bounds.registry import all_papers
 from fedco.validation.explorer.page import write_explorer
+from fedco.validation.report.pages import theorem_pages
 from mkdocs.structure.files import File
 from nbconvert import MarkdownExporter
 
@@ -40,10 +41,10 @@ def on_config(config: Any) -> Any:
         {"Tour": TOUR},
         {"Notebooks": [page(docs, path.with_suffix(".md")) for path in notebooks(docs)]},
         {"How to": [{title(path): page(docs, path)} for path in sorted((docs / "howto").glob("*.md"))]},
-        {"Theorems": ["theorems/index.md", *theorems(docs)]},
+        {"Theorems": ["theorems/index.md", *theorems()]},
         {"Derivations": [{title(path): page(docs, path)} for path in sorted((docs / "theory").glob("*.md"))]},
         {"Audit": "audit.md"},
-        {"Gallery": ["gallery/index.md", *({title(path): page(docs, path)} for path in figures(docs))]},
+        *([{"Gallery": gallery(docs)}] if (docs / "gallery" / "index.md").exists() else []),
         *([{"Experiments": EXPERIMENTS}] if (docs / EXPERIMENTS).exists() else []),
         {"Glossary": "glossary.md"},
         {"Reference": [{title(path): page(docs, path)} for path in sorted((docs / "reference").glob("*.md"))]},
@@ -66,19 +67,19 @@ def page(docs: Path, path: Path) -> str:
     return path.relative_to(docs).as_posix()
 
 
-def theorems(docs: Path) -> list[dict[str, Any]]:
+def theorems() -> list[dict[str, Any]]:
     """One group for each paper, its statements in the order in which it declares them."""
     return [
         {paper.key: [{name.partition(".")[2]: f"theorems/{name}.md"} for name in paper.theorems]}
         for paper in all_papers()
-        if any((docs / "theorems" / f"{name}.md").exists() for name in paper.theorems)
+        if paper.theorems
     ]
 
 
-def figures(docs: Path) -> list[Path]:
-    """The pages of the gallery, those with a figure first."""
+def gallery(docs: Path) -> list[Any]:
+    """The pages of the gallery, where `make gallery` has drawn it."""
     pages = [path for path in sorted((docs / "gallery").glob("*.md")) if path.stem != "index"]
-    return sorted(pages, key=lambda path: not path.with_suffix(".svg").exists())
+    return ["gallery/index.md", *({title(path): page(docs, path)} for path in pages)]
 
 
 def notebooks(docs: Path) -> list[Path]:
@@ -87,8 +88,10 @@ def notebooks(docs: Path) -> list[Path]:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """The explorer with the main theorems of every paper, the README, whose commands a test runs, as a tour, and the notebooks."""
+    """A page for each theorem, the explorer with the main ones, the README, whose commands a test runs, as a tour, and the notebooks."""
     files.append(File.generated(config, TOUR, content=tour(Path(config.docs_dir))))
+    for name, content in theorem_pages().items():
+        files.append(File.generated(config, f"theorems/{name}", content=content))
     for path in notebooks(Path(config.docs_dir)):
         for name, content in notebook_files(path):
             files.append(File.generated(config, f"notebooks/{name}", content=content))
@@ -121,18 +124,17 @@ def notebook_files(path: Path) -> Iterator[tuple[str, str | bytes]]:
 
 def on_page_markdown(text: str, page: Any, config: Any, **_: Any) -> str:
     """The public names of the package with their docstrings, the figures of a theorem on its page, pictures in the gallery."""
-    place, gallery = Path(page.file.src_uri), Path(config.docs_dir) / "gallery"
+    place, drawn = Path(page.file.src_uri), Path(config.docs_dir) / "gallery"
     if place.as_posix() == "gallery/index.md":
-        return ENTRY.sub(lambda match: entry(gallery, match[1], match[2]), text)
+        return ENTRY.sub(lambda match: entry(match[1], match[2]), text)
     if place.parent.name == "theorems":
-        return text + "".join(figure(path) for path in sorted(gallery.glob(f"{place.stem}_*.svg")))
+        return text + "".join(figure(path) for path in sorted(drawn.glob(f"{place.stem}_*.svg")))
     return text.replace(PUBLIC, "\n".join(map(documented, public_names())))
 
 
-def entry(gallery: Path, name: str, page: str) -> str:
-    """An entry of the gallery: with its picture, where that is kept."""
-    drawn = Path(page).with_suffix(".svg")
-    return f"- [![{name}]({drawn}) {name}]({page})" if (gallery / drawn).exists() else f"- [{name}]({page})"
+def entry(name: str, page: str) -> str:
+    """An entry of the gallery with its picture."""
+    return f"- [![{name}]({Path(page).with_suffix('.svg')}) {name}]({page})"
 
 
 def figure(path: Path) -> str:

@@ -132,7 +132,6 @@ PHONE = (
     "reference/method",
     "notebooks/tutorial",
     "notebooks/is_this_theorem_right",
-    "gallery/index",
     "glossary",
 )
 

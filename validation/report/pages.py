@@ -1,7 +1,4 @@
-"""The generated pages of docs/: one per theorem with where it is validated, and the audit.
-
-python -m fedco.validation.report.pages docs
-"""
+"""The generated pages: one per theorem, made with the site, and docs/audit.md, which `python -m fedco.validation.report.pages docs` writes."""
 
 from __future__ import annotations
 
@@ -92,20 +89,16 @@ def index() -> str:
     return "\n".join(["# Theorems", "", *(f"- [{name}]({name}.md)" for name in theorems()), ""])
 
 
-def write(docs: Path) -> list[Path]:
-    """Write docs/theorems and docs/audit.md; returns the files written."""
-    findings = {paper: audit(paper) for paper in paper_keys()}
-    texts = {
-        f"theorems/{name}": text for paper in paper_keys() for name, text in paper_pages(paper, findings[paper]).items()
-    }
-    every = [f for found in findings.values() for f in found]
-    texts |= {"theorems/index.md": index(), "audit.md": f"{audit_page(every)}\n{table(theorems().values())}"}
-    written = []
-    for name, text in texts.items():
-        written.append(write_text(docs / name, text))
-    return written
+def theorem_pages() -> dict[str, str]:
+    """File name -> text of the page of every theorem, and of their list."""
+    pages = (paper_pages(paper, audit(paper)) for paper in paper_keys())
+    return {name: text for found in pages for name, text in found.items()} | {"index.md": index()}
+
+
+def whole_audit() -> str:
+    """docs/audit.md: every finding, and the status of every statement."""
+    return f"{audit_page([f for paper in paper_keys() for f in audit(paper)])}\n{table(theorems().values())}"
 
 
 if __name__ == "__main__":
-    for made in write(Path(sys.argv[1] if len(sys.argv) > 1 else "docs")):
-        print(made)
+    print(write_text(Path(sys.argv[1] if len(sys.argv) > 1 else "docs") / "audit.md", whole_audit()))
