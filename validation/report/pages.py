@@ -1,4 +1,7 @@
-"""The generated pages: one per theorem, made with the site, and docs/audit.md, which `python -m fedco.validation.report.pages docs` writes."""
+"""The generated pages: one per theorem, made with the site, and the audit.
+
+`python -m fedco.validation.report.pages docs` writes docs/audit.md.
+"""
 
 from __future__ import annotations
 
