@@ -7,7 +7,6 @@ figure survives a grey printer. Imports nothing of fedco but `storage`: every ro
 
 from __future__ import annotations
 
-import base64
 import csv
 import io
 import math
@@ -43,7 +42,6 @@ _TITLE_WIDTH, _LABEL_WIDTH, _ACROSS = (
 _LEGEND_WIDTH = 38  # two entries of so many characters fit side by side
 _FEW_DECADES = 3
 _MOST_MARKERS = 20
-_ID_USES = re.compile(r'(\bid="|url\(#|href="#)')
 _COMMAND = re.compile(r"\\[A-Za-z]+|[{}$^_]")
 _POWER = re.compile(r"\^(-?[0-9/]+)")
 _SHORT_FRACTION = re.compile(r"\\frac(\w)(?:(\w)|(?=\{))")
@@ -375,24 +373,6 @@ def _csv(plot: Plot) -> str:
     return text.getvalue()
 
 
-def inline_svg(plot: Plot, prefix: str) -> str:
-    """An `<svg>` element to paste into HTML: no prologue, no metadata, ids made unique by `prefix`."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", prefix):
-        raise ValueError(f"prefix: wanted a letter, then letters, digits, - or _, got {prefix!r}")
-    text = _rendered(plot, "svg").decode("utf-8")
-    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    text = _ID_USES.sub(lambda match: match.group(1) + prefix + "-", text)
-    return re.sub(r"<svg ", f'<svg role="img" aria-label="{_escaped(plot.title)}" ', text, count=1)
-
-
-def data_uri(plot: Plot, kind: str = "png") -> str:
-    """The figure as a `data:` URI (`png` or `svg`) for an `<img>` element."""
-    media = {"png": "image/png", "svg": "image/svg+xml"}
-    if kind not in media:
-        raise ValueError(f"kind: wanted one of {sorted(media)}, got {kind!r}")
-    return f"data:{media[kind]};base64,{base64.b64encode(_rendered(plot, kind)).decode('ascii')}"
-
-
 def _rendered(plot: Plot, kind: str) -> bytes:
     import matplotlib.style
 
@@ -407,7 +387,3 @@ def _rendered(plot: Plot, kind: str) -> bytes:
     with matplotlib.style.context(STYLE_SHEET):
         plot.figure.savefig(target, format=kind, metadata=undated[kind])
     return target.getvalue()
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")

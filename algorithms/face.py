@@ -3,7 +3,6 @@
 from . import baselines, methods
 from .baselines import *  # noqa: F403
 from .engine import metrics, progress
-from .engine.deviation import deviation
 from .engine.draws import Draws
 from .engine.driver import drive
 from .engine.method import (
@@ -41,7 +40,6 @@ __all__ = [
     "broadcast",
     "choice",
     "client_mean",
-    "deviation",
     "drive",
     "drive_in_processes",
     "is_due",

@@ -65,17 +65,6 @@ def no_extra_certificates() -> Iterator[Certificate]:
         yield Certificate(f"noncompositional_{name}", 0.0, "exact", "There is no h.")
 
 
-def minibatch_noise(one_sample: float, batch: int) -> float:
-    """Standard deviation of the mean of `batch` independent samples; exact where that of one sample is.
-
-    Raises:
-        ValueError: unless batch is a positive integer.
-    """
-    if not (isinstance(batch, int) and batch >= 1):
-        raise ValueError(f"batch must be a positive integer, got {batch}")
-    return one_sample / math.sqrt(batch)
-
-
 def heterogeneity_of_average(bounds: Sequence[float]) -> float:
     """Bound over k of |J_k - mean J| where |J_k| <= bounds[k]: J_k - J = (1 - 1/K) J_k - (1/K) sum of the others.
 

@@ -9,9 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from fedco.algorithms import FCSG, METHODS, FedDRO, LocalMOML, LocalSGD, MetaFL, NotApplicable, drive
+from fedco.algorithms import METHODS, FedDRO, drive
 from fedco.algorithms.engine import checkpoint, driver, limits, memory, metrics, parallel, progress
-from fedco.algorithms.engine import deviation as rounding
 from fedco.algorithms.engine.draws import Draws
 from fedco.algorithms.engine.method import State, is_due
 from fedco.algorithms.engine.participation import at_round_start, fraction
@@ -425,138 +424,6 @@ def test_a_round_begins_with_clients_of_its_own():
     assert torch.equal(at_round_start(state, draws.at(3), 3, 3, 2).active, draws.at(3).subset("clients", 2))
     assert fraction(SimpleNamespace(clients=6), 4) == Fraction(2, 3) and fraction(None, None) == 1
     assert [t for t in range(7) if is_due(t, 3)] == [2, 5]
-
-
-# --- sizes of differences -------------------------------------------------------------------------------------------------
-
-
-SIZE = type("Size", (rounding._Size,), {"operation": 0.5})
-
-
-def sizes(*values):
-    return torch.tensor(values, dtype=torch.float64).as_subclass(SIZE)
-
-
-@pytest.mark.parametrize(
-    ("pass_on", "wanted"),
-    [
-        (lambda a, b: a + b, 5.0),
-        (lambda a, b: a - b, 5.0),
-        (lambda a, b: 3.0 - a, 2.0),
-        (lambda a, b: torch.sub(a, b, alpha=-4), 14.0),
-        (lambda a, b: -2 * a, 4.0),
-        (lambda a, b: a * -2, 4.0),
-        (lambda a, b: a / -4, 0.5),
-        (lambda a, b: torch.addcmul(a, torch.tensor(-3.0), b, value=-2), 2 + 2 * 9.0),
-        (lambda a, b: torch.lerp(a, b, torch.tensor(1.5)), 0.5 * 2 + 1.5 * 3),
-        (lambda a, b: torch.where(torch.tensor(True), a, b), 2.0),
-        (lambda a, b: torch.where(torch.tensor(False), a, 1.0), 0.0),
-    ],
-)
-def test_an_operation_passes_sizes_on(pass_on, wanted):
-    """Of differences of at most 2 and 3; what the operation itself is off by, 1/2, is added."""
-    found = pass_on(sizes(2.0), sizes(3.0))
-    assert isinstance(found, SIZE) and found.as_subclass(torch.Tensor).tolist() == [wanted + 0.5]
-
-
-def test_a_sum_adds_sizes_and_moving_numbers_costs_nothing():
-    both = sizes(2.0, 3.0)
-    assert float(both.sum().as_subclass(torch.Tensor)) == 5.5
-    assert both.unsqueeze(0).transpose(0, 1).contiguous().as_subclass(torch.Tensor).tolist() == [[2.0], [3.0]]
-    with pytest.raises(NotApplicable, match="no rule for how exp passes a difference on"):
-        both.exp()
-
-
-def certified(kind, more=None, **values):
-    made = {name: SimpleNamespace(value=value, kind="upper") for name, value in values.items()}
-    return SimpleNamespace(kind=kind, name="made", clients=2, certificates=made, **(more or {}))
-
-
-def models_of(method, made, steps, oracle):
-    model = rounding._Model(made, method, oracle, type("Size", (rounding._Size,), {"operation": 0.0}))
-    draws, moves = Draws(0, 1, 2), method.over(1)
-    state = moves.init(model, rounding.Start(), draws)
-    found = []
-    for t in range(steps):
-        state = moves.communicate(model, moves.local_step(model, state, draws.at(t), t), t)
-        found.append(float(rounding._plain(state.x).amax()))
-    return found
-
-
-G, L, RHO, ALPHA, OFF = 0.7, 1.3, 0.9, 0.4, 1e-3
-LOSS = {
-    "local_sample_gradient_bound": G,
-    "local_sample_smoothness": L,
-    "local_sample_hessian_lipschitz": RHO,
-}
-
-
-@pytest.mark.parametrize("nu", [1, 2])
-def test_differences_of_fine_tuning_by_hand(nu):
-    """w_l moves by (1 + alpha L) and alpha off; each factor by alpha (off + rho |v| |dw| + L |dv|), |v| <= G (1 + alpha L)^nu."""
-    beta, x, wanted = 0.2, 0.0, []
-    for _ in range(4):
-        tuned = [x]
-        for _ in range(nu):
-            tuned.append(tuned[-1] + ALPHA * (OFF + L * tuned[-1]))
-        d = OFF + L * tuned[-1]
-        for w in reversed(tuned[:-1]):
-            d = d + ALPHA * (OFF + RHO * G * (1 + ALPHA * L) ** nu * w + L * d)
-        x = x + beta * d
-        wanted.append(x)
-    found = models_of(MetaFL(beta=beta, tau=9), certified("meta", {"alpha": ALPHA, "nu": nu}, **LOSS), 4, OFF)
-    assert found == pytest.approx(wanted, rel=1e-12)
-    own = models_of(MetaFL(beta=beta, tau=9, nu=nu), certified("meta", {"alpha": ALPHA, "nu": 5}, **LOSS), 4, OFF)
-    assert own == pytest.approx(wanted, rel=1e-12)
-
-
-def test_differences_of_a_memory_by_hand():
-    eta, beta, wanted = 0.2, 0.3, []
-    x, u = 0.0, 0.0
-    for t in range(4):
-
-        def tuned(w):
-            return w + ALPHA * (OFF + L * w)
-
-        u = tuned(x) if t % 2 == 0 else u
-        u = (1 - beta) * u + beta * tuned(x)
-        d = OFF + L * u
-        d = d + ALPHA * (OFF + RHO * G * (1 + ALPHA * L) * x + L * d)
-        x = x + eta * d
-        wanted.append(x)
-    method = LocalMOML(eta=eta, beta=beta, tau=2)
-    assert models_of(method, certified("meta", {"alpha": ALPHA, "nu": 1}, **LOSS), 4, OFF) == pytest.approx(wanted)
-
-
-COMPOSED = {
-    "inner_sample_lipschitz": 0.8,
-    "inner_sample_smoothness": 0.6,
-    "outer_sample_lipschitz": 0.7,
-    "outer_sample_smoothness": 1.1,
-}
-
-
-def test_differences_of_a_composition_by_hand():
-    """J^T v: |J| |dv| + |v| L_J |dx|, where dv is off and L_f |dy|; in one go the two are one Lipschitz constant."""
-    x, wanted = 0.0, []
-    for _ in range(3):
-        x = x + 0.2 * (OFF + (0.6 * 0.7 + 0.8**2 * 1.1) * x)
-        wanted.append(x)
-    found = models_of(FCSG(alpha=0.2, q=9, m=2), certified("conditional", **COMPOSED), 3, OFF)
-    assert found == pytest.approx(wanted, rel=1e-12)
-    x, y, wanted = 0.0, OFF, []
-    before = 0.0
-    shared = {**COMPOSED, "outer_lipschitz": 0.5, "outer_smoothness": 0.9, "noncompositional_sample_smoothness": 0.4}
-    for t in range(4):
-        if t:
-            y = 0.7 * (y + OFF + 0.8 * before) + OFF + 0.8 * x
-        v = OFF + 0.9 * y
-        before, x = x, x + 0.2 * ((OFF + 0.4 * x) + (OFF + 0.6 * 0.5 * x + 0.8 * v))
-        wanted.append(x)
-    found = models_of(FedDRO(eta=0.2, beta=0.3, I=9), certified("shared_composite", **shared), 4, OFF)
-    assert found == pytest.approx(wanted, rel=1e-12)
-    plain = models_of(LocalSGD(eta=0.2, tau=9), certified("federated", local_sample_smoothness=1.5), 2, OFF)
-    assert plain == pytest.approx([0.2 * OFF, 0.2 * OFF * (1 + 1 + 0.2 * 1.5)])
 
 
 # --- what is sent ----------------------------------------------------------------------------------------------------------

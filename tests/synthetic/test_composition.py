@@ -1,7 +1,6 @@
 """Composition rules against direct certificates of the whole: never below, and equal where the rule is exact."""
 
 import math
-from itertools import product
 
 import pytest
 import torch
@@ -15,7 +14,6 @@ from fedco.synthetic.parts.composition import (
     composite_smoothness,
     deterministic_outer,
     heterogeneity_of_average,
-    minibatch_noise,
 )
 from fedco.synthetic.parts.scalar import exponential_of
 from flint import arb, ctx
@@ -93,29 +91,6 @@ def test_heterogeneity_of_an_average_against_matrices():
     assert heterogeneity_of_average((3.0, 0.0, 0.0)) == 2.0
     with pytest.raises(ValueError, match="at least one client"):
         heterogeneity_of_average(())
-
-
-@pytest.mark.parametrize("batch", [1, 2, 3])
-def test_minibatch_noise_is_exact(batch):
-    """The direct certificate: the exact expectation over every tuple of atoms, at the stated point."""
-    instance = problem("local_noisy", clients=2, dim=4, inner_dim=1)
-    certificate = instance.certificates["inner_value_noise"]
-    x = torch.tensor(certificate.points[0], dtype=torch.float64).expand(1, 2, -1)
-    atoms, weights = instance.atoms()
-    exact = instance.inner(x)
-    second_moment = torch.zeros(2, dtype=torch.float64)
-    for chosen in product(range(len(weights)), repeat=batch):
-        sample = type(atoms)(atoms.inner[:, :, list(chosen)], atoms.outer[:, :, list(chosen)])
-        error = (instance.inner(x, sample) - exact)[0, :, 0]
-        second_moment += math.prod(float(weights[i]) for i in chosen) * error**2
-    direct = float(second_moment.max().sqrt())
-    assert direct == pytest.approx(minibatch_noise(float(certificate.value), batch), rel=1e-9)
-
-
-@pytest.mark.parametrize("batch", [0, -1, 1.5])
-def test_minibatch_noise_refuses(batch):
-    with pytest.raises(ValueError, match="batch must be a positive integer"):
-        minibatch_noise(1.0, batch)
 
 
 def test_noise_of_a_composite_is_the_largest_of_its_parts():

@@ -1,10 +1,7 @@
 """Figures: labelled with units, self-contained, reproducible, and carrying their data."""
 
-import base64
-import re
 import subprocess
 import sys
-import xml.etree.ElementTree as ET
 
 import matplotlib.colors
 import pytest
@@ -15,8 +12,6 @@ from fedco.figures import (
     Curve,
     bar_plot,
     data_file,
-    data_uri,
-    inline_svg,
     log_log_plot,
     look,
     mathtext,
@@ -75,34 +70,12 @@ def test_the_data_behind_the_figure_are_returned(plot):
     assert list(lines[1].get_ydata()) == BOUND
 
 
-def test_inline_svg_is_well_formed_self_contained_and_namespaced(plot):
-    text = inline_svg(plot, "fig1")
-    root = ET.fromstring(text)
-    assert root.tag.endswith("svg") and root.get("role") == "img" and root.get("aria-label") == plot.title
-    assert "<metadata" not in text and "<!DOCTYPE" not in text and "<?xml" not in text
-    targets = re.findall(r'(?:xlink:href|href|src)="([^"]*)"', text) + re.findall(r"url\(([^)]*)\)", text)
-    assert targets and all(target.startswith("#fig1-") for target in targets)
-    identifiers = set(re.findall(r'\bid="([^"]*)"', text))
-    assert all(target[1:] in identifiers for target in targets)
-    assert not identifiers & set(re.findall(r'\bid="([^"]*)"', inline_svg(plot, "fig2")))
-    with pytest.raises(ValueError, match="prefix"):
-        inline_svg(plot, '"><script>')
-
-
 def test_saving_is_reproducible_and_checks_the_suffix(plot, tmp_path):
     for suffix, start in (("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")):
         first = save(plot, tmp_path / f"a.{suffix}").read_bytes()
         assert first.startswith(start) and first == save(plot, tmp_path / f"b.{suffix}").read_bytes()
     with pytest.raises(ValueError, match="format"):
         save(plot, tmp_path / "a.gif")
-
-
-def test_data_uris_decode_to_the_figure(plot):
-    head, body = data_uri(plot).split(",")
-    assert head == "data:image/png;base64" and base64.b64decode(body).startswith(b"\x89PNG")
-    assert data_uri(plot, "svg").startswith("data:image/svg+xml;base64,")
-    with pytest.raises(ValueError, match="kind"):
-        data_uri(plot, "gif")
 
 
 def test_every_curve_differs_in_colour_and_dash():
@@ -143,7 +116,6 @@ def test_curves_are_checked():
 def test_values_that_a_log_axis_cannot_show_are_kept_in_the_data():
     plot = log_log_plot([Curve("a", [1, 2, 3], [1.0, 0.0, float("nan")])], title="", x_axis=METRIC, y_axis=METRIC)
     assert plot.data["a: y"] == [1.0, 0.0, None]
-    assert inline_svg(plot, "a").startswith("<svg")
 
 
 def test_importing_the_module_does_not_import_matplotlib():
