@@ -62,10 +62,7 @@ bench: $(STAMP)  ## every comparison in benchmarks/README.md; installs JAX, whic
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e ".[bench]"
 	$(BIN)/python benchmarks/fcsg_invariant.py
 	$(BIN)/python benchmarks/local_scgdm_composite.py
-	$(BIN)/python benchmarks/feddro_throughput.py
 	$(BIN)/python benchmarks/memory.py
-	$(BIN)/python benchmarks/oracle_cost.py
-	$(BIN)/python benchmarks/grid_evaluation.py
 	$(BIN)/python benchmarks/start_up.py
 
 faults: $(STAMP)  ## kills at every write and at random moments, damaged files, a full disk, many processes
