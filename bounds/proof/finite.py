@@ -19,7 +19,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 from .kernel import POSITION, Act, App, Given, Known, Mean, Pair, ProofError, Setting, Signomial, Sum, Term, Var
-from .kernel.algebra import AVERAGED
+from .kernel.known import Averaged, When
 from .kernel.scalars import At, Atom, Inner, Named, One, Scalar, Total, Value
 from .kernel.signomial import Param
 from .kernel.terms import Proj, replaced, shifted
@@ -29,6 +29,17 @@ Vector = tuple[Component, ...]
 LAW = ((fmpq(1, 5), fmpq(2)), (fmpq(4, 5), fmpq(-1, 2)))
 """(probability, value) of a sample: mean 0, second moment 1, and not symmetric."""
 Law = Sequence[tuple[fmpq, fmpq]]
+_FAR = 1_000_000
+"""Steps from here on are later than all of a run: those of samples of which only the law matters."""
+
+
+def _step(when: When) -> int:
+    """The step of a sample; one that is averaged away has a far one of its own."""
+    return 2 * _FAR + when.rank if isinstance(when, Averaged) else when
+
+
+def _when(step: int) -> When:
+    return Averaged(step - 2 * _FAR) if step >= 2 * _FAR else step
 
 
 class Problem(Protocol):
@@ -281,11 +292,11 @@ class Run:
             return self(app.argument.point, t), (self(app.argument.label, t)[0], *samples)
         return self(app.argument, t), samples
 
-    def _arguments(self, function: str, drawn: tuple[int | None, ...], t: int) -> tuple[Component | int, ...]:
+    def _arguments(self, function: str, drawn: tuple[When | None, ...], t: int) -> tuple[Component | int, ...]:
         """The samples of a function; those that are averaged away come in the sizes of the others at step t."""
         sources = self.setting.function(function).sources
         return tuple(
-            0 if s is None else self.sample(source, t + s, t == 0 if s >= AVERAGED else None)
+            0 if s is None else self.sample(source, t + _step(s), t == 0 if _step(s) >= _FAR else None)
             for source, s in zip(sources, drawn, strict=True)
         )
 
@@ -300,7 +311,7 @@ class Run:
         """The axes of samples that are not known at step t."""
         drawn = [axis for axis in range(len(self.axes), array.ndim) if array.shape[axis] > 1]
         sources = {axis: self.bits[axis - len(self.axes)] for axis in drawn}
-        return [axis for axis, (source, step) in sources.items() if not known.has(source, step - t)]
+        return [axis for axis, (source, step) in sources.items() if not known.has(source, _when(step - t))]
 
     def everywhere(self, array: Component) -> fmpq:
         """The mean over indices and outcomes."""
@@ -359,7 +370,7 @@ class Run:
                 return sum((self.mean_product(a, b) for a, b in pairs), fmpq(0))
             case Value(name, point):
                 objective = self.setting.objective(name)
-                fresh, here = shifted(objective.gradient, AVERAGED), shifted(point, -AVERAGED)
+                fresh, here = shifted(objective.gradient, _FAR), shifted(point, -_FAR)
                 return self.everywhere(self._potential(replaced(fresh, {objective.at: here}), t))
             case Named(name, shift):
                 return self.scalar(self.quantities[name], t + shift)

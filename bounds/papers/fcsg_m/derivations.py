@@ -137,7 +137,7 @@ def estimates(s: Reader) -> tuple[Step, ...]:
         return Step(
             f"size.{phase}",
             Combine(
-                quantity("u^2", 1),
+                quantity("u_squared", 1),
                 scalar(product),
                 ((ONE, "u^2"), (ONE, "moment")),
                 squares if target != batch(G) else squares[:1],
@@ -150,8 +150,8 @@ def estimates(s: Reader) -> tuple[Step, ...]:
         return Step(
             f"size.{phase}",
             Combine(
-                quantity("u^2", 1),
-                (1 - s.beta) * quantity("u^2") + s.beta * product,
+                quantity("u_squared", 1),
+                (1 - s.beta) * quantity("u_squared") + s.beta * product,
                 ((ONE, "u^2"), (-(1 - s.beta), "u^2.now"), (s.beta, "moment")),
                 squares,
                 pairings=((ONE, f"u.{phase}", NEW + target),),
@@ -168,15 +168,15 @@ def estimates(s: Reader) -> tuple[Step, ...]:
         *(Step(f"mean.later {phase}", Linear(mixed, ((ONE, f"ubar.{phase}"),))) for phase in phases[2:]),
         Step("ubar.first", Cases(("mean.first local", "mean.first communication"))),
         Step("ubar.later", Cases(("mean.later local", "mean.later communication"))),
-        Step("u^2", Open("u^2", 1)),
-        Step("u^2.now", Open("u^2")),
+        Step("u^2", Open("u_squared", 1)),
+        Step("u^2.now", Open("u_squared")),
         first("first local", batch(G)),
         first("first communication", clients(batch(G))),
         Step("size.first", Cases(("size.first local", "size.first communication"))),
         later("local", moved),
         later("communication", mean_moved),
         Step("size.later", Cases(("size.local", "size.communication"))),
-        Step("size", Invariant("u^2", product, "size.first", "size.later"), "a convex combination of gradients"),
+        Step("size", Invariant("u_squared", product, "size.first", "size.later"), "a convex combination of gradients"),
     )
 
 
@@ -347,7 +347,7 @@ def theorem_4_4(s: Reader) -> Derivation:
         setting(s, updates(s)),
         (
             Quantity("X", sq(X - BAR)),
-            Quantity("u^2", sq(U)),
+            Quantity("u_squared", sq(U)),
             Quantity("W", sq(mean_u)),
             Quantity("E", sq(mean_u - target)),
             Quantity("gradient", sq(gradient)),

@@ -91,7 +91,7 @@ def drift(s: Reader, c: Constants) -> tuple[Step, ...]:
 
 def length(s: Reader, c: Constants) -> tuple[Step, ...]:
     """Step 7: between communications eta d_k, at a communication also the deviation from the mean."""
-    bound = s.eta**2 * (quantity("E||D||^2") + 24 * c.rho * quantity("X") + c.c0)
+    bound = s.eta**2 * (quantity("D_squared") + 24 * c.rho * quantity("X") + c.c0)
     local = (
         (ONE, "S"),
         (s.eta**2, "spread"),
@@ -99,10 +99,10 @@ def length(s: Reader, c: Constants) -> tuple[Step, ...]:
     )
     jump = 1 + (s.I - 1) ** 2 / s.I
     nine_eighths = signomial(Fraction(9, 8))
-    limit = s.eta**2 * (total("E||D||^2") + nine_eighths * c.c0 * jump * s.T)
+    limit = s.eta**2 * (total("D_squared") + nine_eighths * c.c0 * jump * s.T)
     return (
         Step("S", Open("S")),
-        Step("D", Open("E||D||^2")),
+        Step("D", Open("D_squared")),
         Step(
             "length.local",
             Combine(
@@ -145,7 +145,7 @@ def closing(s: Reader, c: Constants) -> tuple[Step, ...]:
         Step(
             "square",
             Combine(
-                quantity("E||D||^2"),
+                quantity("D_squared"),
                 2 * quantity("M") + 6 * c.v / c.bK + 6 * c.by_value * quantity("N"),
                 ((ONE, "D"), (-TWO, "M"), (TWO, "variance")),
                 apart(A, D - A),
@@ -271,7 +271,7 @@ def theorem_5_1(s: Reader) -> Derivation:
             Quantity("N", sq(Y - EXPECTED_Y)),
             Quantity("S", sq(AFTER - X)),
             Quantity("M", sq(A)),
-            Quantity("E||D||^2", sq(D)),
+            Quantity("D_squared", sq(D)),
             Quantity("gradient", sq(gradient(BAR))),
             Quantity("Phi", value("Phi", BAR)),
         ),

@@ -90,8 +90,8 @@ def size(s: Reader, c: Constants) -> tuple[Step, ...]:
     """A momentum is a convex combination of directions, whose second moment is at most C_f^2 C_g^2."""
     rows = [
         Step("jacobian.moment", Assume("inner moment", (JACOBIAN,))),
-        Step("m^2", Open("m^2", 1)),
-        Step("m^2.now", Open("m^2")),
+        Step("m^2", Open("m_squared", 1)),
+        Step("m^2.now", Open("m_squared")),
     ]
     for w in ("first", "later"):
         outer = App("df", c.estimate[w], (0,))
@@ -108,12 +108,12 @@ def size(s: Reader, c: Constants) -> tuple[Step, ...]:
         bound = scalar(c.product)
         if w == "later":
             weights = (*weights, (-(1 - c.c), "m^2.now"))
-            bound = (1 - c.c) * quantity("m^2") + c.c * c.product
+            bound = (1 - c.c) * quantity("m_squared") + c.c * c.product
         rows.append(
             Step(
                 f"size.{phase}",
                 Combine(
-                    quantity("m^2", 1),
+                    quantity("m_squared", 1),
                     bound,
                     weights,
                     squares if local else (*squares, (ONE, away(made))),
@@ -126,7 +126,7 @@ def size(s: Reader, c: Constants) -> tuple[Step, ...]:
         rows.append(Step(f"size.{w}", Cases(phases)))
     return (
         *rows,
-        Step("size", Invariant("m^2", c.product, "size.first", "size.later"), "a convex combination of directions"),
+        Step("size", Invariant("m_squared", c.product, "size.first", "size.later"), "a convex combination of directions"),
         Step(
             "growth",
             Combine(

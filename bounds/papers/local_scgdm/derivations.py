@@ -256,7 +256,7 @@ def derivation(
         setting(s, c),
         (
             Quantity("X", sq(away(X))),
-            Quantity("m^2", sq(MOMENTUM)),
+            Quantity("m_squared", sq(MOMENTUM)),
             *own,
             Quantity("E", sq(clients(NEW) - GRADIENT)),
             Quantity("M", sq(clients(NEW))),

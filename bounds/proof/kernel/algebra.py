@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .known import Known
-from .setting import Setting, Space
+from .known import Averaged, Known, When
+from .setting import Setting, Space, Variable
 from .signomial import ONE, ProofError, Signomial
 from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, variables
 
 _NO_INDEX: frozenset[str] = frozenset()
-AVERAGED = 1_000_000
-"""Step of samples that are averaged away inside a conditional expectation: which step they were of does not matter."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +42,14 @@ class Algebra:
         self._supports: dict[Term, Support] = {}
         self._normal: dict[Term, Sum] = {}
         self._projected: dict[tuple[Term, Support], Term] = {}
+        for variable in setting.variables:
+            for _, term in variable.equations:
+                self.accept_equation(variable, term)
+
+    def accept_equation(self, variable: Variable, term: Term) -> None:
+        """Raises where an update equation differs over an index that its variable does not have."""
+        if differ := sorted(self.support(term).index - variable.index):
+            raise ProofError(f"{variable.name}: its equation {term!r} differs over {differ[0]}, which it does not have")
 
     # --- what a term is -----------------------------------------------------------------------------------------
 
@@ -111,7 +117,7 @@ class Algebra:
                 return Support(found.index, found.known & known)
         raise TypeError(f"{term!r} is no term")
 
-    def _own(self, name: str, samples: tuple[int | None, ...]) -> Support:
+    def _own(self, name: str, samples: tuple[When | None, ...]) -> Support:
         function = self.setting.function(name)
         drawn = [(source, step) for source, step in zip(function.sources, samples, strict=True) if step is not None]
         index = function.index if drawn or not function.sources else function.mean_index
@@ -165,7 +171,7 @@ class Algebra:
                 raise ProofError(f"{node!r} pairs samples of two steps over {index.name}, whose size differs at step 0")
         return node
 
-    def _steps(self, term: Term, index: str) -> frozenset[int]:
+    def _steps(self, term: Term, index: str) -> frozenset[When]:
         """Steps of the samples by which a term depends on the index."""
         match term:
             case Sum(parts):
@@ -242,13 +248,13 @@ class Algebra:
             found = found | self.setting.known(name, shift)
         return found
 
-    def _averaged_steps(self, node: Term, known: Known) -> dict[int, int]:
-        """Steps of averaged samples -> their rank, far from all others: samples of different steps have one law."""
-        found: set[int] = set()
+    def _averaged_steps(self, node: Term, known: Known) -> dict[When, Averaged]:
+        """Steps of averaged samples -> marks in their order: samples of different steps have one law."""
+        found: set[When] = set()
         _collect_steps(self.setting, node, known, found)
-        return {step: AVERAGED + rank for rank, step in enumerate(sorted(found))}
+        return {step: Averaged(rank) for rank, step in enumerate(sorted(found))}
 
-    def _renamed(self, node: Term, known: Known, table: dict[int, int]) -> Term:
+    def _renamed(self, node: Term, known: Known, table: dict[When, Averaged]) -> Term:
         match node:
             case Sum(parts):
                 return collect([(c, self._renamed(inner, known, table)) for c, inner in parts])
@@ -283,7 +289,10 @@ class Algebra:
         return False
 
     def _index_given(self, node: Term, known: Known) -> frozenset[str]:
-        """The indices that are left when the samples outside `known` are averaged: they are alike over identical indices."""
+        """The indices over which anything inside differs but the samples outside `known`, which are averaged: those are alike.
+
+        An index inside a mean counts: its values change places with those outside. Not in what is known, whose samples all stay.
+        """
         match node:
             case Sum(parts):
                 return _NO_INDEX.union(*(self._index_given(inner, known) for _, inner in parts))
@@ -298,8 +307,9 @@ class Algebra:
                 return frozenset(own)
             case Act(first, second) | Pair(first, second):
                 return self._index_given(first, known) | self._index_given(second, known)
-            case Proj(index, _, inner):
-                return self._index_given(inner, known) & index
+            case Proj(_, _, inner):
+                found = self.support(node)
+                return found.index if found.known <= known else self._index_given(inner, known)
         raise TypeError(f"{node!r} is not in normal form")
 
     # --- inner products -----------------------------------------------------------------------------------------
@@ -327,7 +337,7 @@ class Algebra:
             a, b = first, second
 
 
-def _collect_steps(setting: Setting, node: Term, known: Known, found: set[int]) -> None:
+def _collect_steps(setting: Setting, node: Term, known: Known, found: set[When]) -> None:
     match node:
         case Sum(parts):
             for _, inner in parts:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 
 from .facts import Equation, Fact, Inequality, Moment, State, inequality
 from .known import Known
 from .scalars import At, scalar, sq
-from .setting import EVERY, FIRST
+from .setting import EVERY, FIRST, Variable
 from .signomial import ONE, ZERO, ProofError, Signomial
 from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, replaced, variables
 
@@ -33,6 +33,22 @@ class Axiom(ABC):
     def names(self) -> frozenset[str]:
         """The entries of the theorem's list on which an instance rests."""
         return frozenset({self.assumption})
+
+    def certified(self, state: State) -> frozenset[str]:
+        """The conditions by which its constants are nonnegative.
+
+        Raises:
+            ProofError: one may be negative.
+        """
+        used = frozenset[str]()
+        for item in fields(self):
+            number = getattr(self, item.name)
+            if isinstance(number, Signomial):
+                names = state.certify(number)
+                if names is None:
+                    raise ProofError(f"the {item.name} {number!r} of an assumption may be negative")
+                used |= names
+        return used
 
     @abstractmethod
     def instance(self, state: State, terms: tuple[Term, ...]) -> Fact:
@@ -119,6 +135,24 @@ def _apart(state: State, left: App, right: App) -> Term:
             raise ProofError(f"{left!r} and {right!r} have different labels")
         return first.point - second.point
     return left.argument - right.argument
+
+
+def free_point(state: State, name: str) -> Variable:
+    """A variable for which any vector may be put in: no equation and no assumption about the start ties it to anything.
+
+    Raises:
+        ProofError: something does.
+    """
+    variable = state.setting.variable(name)
+    if variable.equations:
+        raise ProofError(f"{name} is not free: it has update equations")
+    for other in state.setting.variables:
+        if any(name == tied for _, term in other.equations for tied, _ in variables(term)):
+            raise ProofError(f"{name} is not free: it stands in the update equation of {other.name}")
+    for axiom in state.axioms.values():
+        if isinstance(axiom, Start) and any(name == tied for tied, _ in variables(axiom.term)):
+            raise ProofError(f"{name} is not free: it stands in what is assumed of the start")
+    return variable
 
 
 def _averaged(app: App, of_mean: bool) -> None:
@@ -403,8 +437,8 @@ class Smooth(Axiom):
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
         objective = state.setting.objective(self.objective)
-        points = [state.setting.variable(name) for name in (objective.at, self.other)]
-        if terms or self.other == objective.at or any(point.equations or point.index for point in points):
+        points = [free_point(state, name) for name in (objective.at, self.other)]
+        if terms or self.other == objective.at or any(point.index for point in points):
             raise ProofError("the gradient is Lipschitz at two free points without an index")
         p, r = Var(objective.at), Var(self.other)
         change = objective.gradient - replaced(objective.gradient, {objective.at: r})
@@ -421,6 +455,7 @@ class Start(Axiom):
         term: Sum = state.algebra.normal(self.term)
         if terms:
             raise ProofError("the start takes no terms")
+        self.accept(state, term)
         restricted = any(state.setting.variable(name).sources is not None for name, _ in variables(term))
         if restricted and not _determines(state, term):
             raise ProofError(f"the start {term!r} depends on samples on which no variable in it may depend")
@@ -428,6 +463,12 @@ class Start(Axiom):
             if not restricted and not _explicit(state, term) <= state.setting.known(name, shift):
                 raise ProofError(f"the start {term!r} depends on samples that {name} does not depend on")
         return Equation(term, FIRST, frozenset({self.assumption}), f"{self.term!r} = 0 at t = 0")
+
+    def accept(self, state: State, term: Sum) -> None:
+        """Raises where it is about a free variable, for which any vector may be put in."""
+        for _, node in term.parts:
+            if isinstance(node, Var) and not state.setting.variable(node.name).equations:
+                raise ProofError(f"the start {term!r} is about {node.name}, which is free")
 
 
 def _determines(state: State, term: Sum) -> bool:
@@ -560,7 +601,7 @@ def sure_bound(state: State, term: Term) -> tuple[Signomial, frozenset[str]]:
             for axiom in state.axioms.values():
                 averaged = all(step is None for step in drawn)
                 if isinstance(axiom, Bounded) and axiom.function == function and (averaged or not axiom.of_mean):
-                    return axiom.constant, frozenset({axiom.assumption})
+                    return axiom.constant, frozenset({axiom.assumption}) | axiom.certified(state)
         case Proj(_, _, inner):
             return sure_bound(state, inner)
         case Act(operator, vector):
@@ -586,4 +627,4 @@ KINDS = (
     LowerBound,
     RandomSet,
 )
-__all__ = ["KINDS", "sure_bound", *(kind.__name__ for kind in KINDS)]
+__all__ = ["KINDS", "free_point", "sure_bound", *(kind.__name__ for kind in KINDS)]

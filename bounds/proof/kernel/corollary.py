@@ -121,6 +121,7 @@ def _same_subject(corollary: Corollary, theorem: Any, label: str) -> None:
     parent, own = corollary.theorem, theorem.statement(label)
     if theorem.metric != parent.metric or theorem.average != parent.average:
         raise ProofError(f"another metric than that of {parent.id}")
+    same_symbols(parent, theorem)
     if theorem.problem != parent.problem or not set(parent.assume) <= {*theorem.assume, *own.assume}:
         raise ProofError(f"other problems than those of {parent.id}")
     needed = {item.name for item in parent.assumptions} - {item.name for item in theorem.assumptions}
@@ -128,6 +129,19 @@ def _same_subject(corollary: Corollary, theorem: Any, label: str) -> None:
         raise ProofError(f"{parent.id} assumes {sorted(needed)[0]!r}, which the corollary does not list")
     if not set(parent.statement(corollary.label).assume) <= {*theorem.assume, *own.assume}:
         raise ProofError(f"{parent.id} assumes more of a problem")
+
+
+def same_symbols(parent: Any, theorem: Any) -> None:
+    """Raises unless each symbol of the theorem is one of the corollary, for the same quantity in the same domain."""
+    own = {binding.name: binding for binding in theorem.notation}
+    for binding in parent.notation:
+        if binding.name not in own or _meaning(own[binding.name]) != _meaning(binding):
+            raise ProofError(f"{binding.name} is another quantity than in {parent.id}, or has another domain")
+
+
+def _meaning(binding: Any) -> tuple[Any, Any]:
+    """What a symbol stands for, with its domain."""
+    return binding.quantity, binding.symbol
 
 
 def _prepared(corollary: Corollary, statement: Any, reader: Reader, lines: list[Line]) -> _Check:

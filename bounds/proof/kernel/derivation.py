@@ -9,13 +9,14 @@ from typing import Any
 
 from ..search import points_near
 from .assumptions import KINDS, Axiom
-from .facts import Fact, Quantity, State
+from .facts import Fact, Quantity, State, assumed
+from .known import Averaged
 from .reader import Reader
 from .region import Region
 from .rules import POSITIONAL, RULES, Combine, Rule, Weights
 from .scalars import Inner, One, Scalar, Total
 from .setting import Setting
-from .signomial import ONE, Param, ProofError, Signomial, moves
+from .signomial import ONE, Param, ProofError, Signomial, holds, moves
 from .terms import Term, replaced
 
 
@@ -313,6 +314,8 @@ def checked_line(state: State, step: Step) -> Line:
         raise ProofError(f"{step.rule.title}: not for statements about the position in the round")
     if step.name in state.facts:
         raise ProofError("there is a step of this name already")
+    if holds(step.rule, Averaged):
+        raise ProofError("a sample that is averaged away has no step that can be written")
     before = len(state.dropped)
     fact = step.rule.apply(state)
     state.dropped[before:] = [f"{step.name}: {text}" for text in state.dropped[before:]]
@@ -337,7 +340,7 @@ def _conclusion(derivation: Derivation, statement: Any, reader: Reader, state: S
 
 def _verdict(derivation: Derivation, theorem: Any, label: str, state: State, lines: list[Line]) -> Verdict:
     listed = [item.name for item in theorem.assumptions]
-    used = state.facts["conclusion"].uses | {derivation.time} | _structural(derivation)
+    used = assumed(state.facts["conclusion"].uses) | {derivation.time} | _structural(derivation)
     lemmas = {lemma.theorem.id: lemma for lemma in derivation.lemmas}
     given = tuple(f"{name} {lemma.label}" for name, lemma in lemmas.items() if name in used)
     idle_lemmas = [name for name in lemmas if name not in used]

@@ -13,17 +13,37 @@ from .region import Certificate, Region, used_conditions
 from .scalars import At, Atom, Inner, Named, One, Scalar, Total, Value, form
 from .sequences import Numbers
 from .setting import EVERY, Setting
-from .signomial import ONE, Param, ProofError, Signomial, moves
+from .signomial import ONE, Param, ProofError, Signomial, identifier, moves
 from .terms import Sum
 
-Uses = frozenset[str]
-SUPPOSED = "supposed: "
-"""Begins the mark, among what a fact uses, of the hypothesis of an induction over the steps, which only the induction removes."""
-BEFORE_THE_END = "before the end"
-"""The mark of what holds at the steps t < nu of a loop only, not where it ends; an induction removes it."""
 
-ONE_LAW = "about one law of the free variables"
-"""The mark of what rests on something that is known of the law of the free variables of a loop only; it stays."""
+@dataclass(frozen=True)
+class Mark:
+    """What a fact rests on that is no assumption; an object, so that no name of an assumption or of a vector is taken for it."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Supposed(Mark):
+    """The hypothesis left <= bound of an induction over the steps, which only the induction on the same claim removes."""
+
+    left: Scalar
+    bound: Signomial
+
+    @classmethod
+    def of(cls, left: Scalar, bound: Signomial) -> Supposed:
+        return cls(f"supposed: {left!r} <= {bound!r}", left, bound)
+
+
+BEFORE_THE_END = Mark("before the end")
+"""What holds at the steps t < nu of a loop only, not where it ends; an induction removes it."""
+ONE_LAW = Mark("about one law of the free variables")
+"""What rests on something that is known of the law of the free variables of a loop only; it stays."""
+Uses = frozenset[str | Mark]
 
 
 @dataclass(frozen=True)
@@ -93,6 +113,7 @@ class Quantity:
     meaning: Scalar
 
     def __post_init__(self) -> None:
+        identifier(self.name)
         parts = self.meaning.parts
         if not self.nonnegative and not (len(parts) == 1 and parts[0][0] == ONE and isinstance(parts[0][1], Value)):
             raise ProofError(f"{self.name}: wanted squared norms with nonnegative coefficients, or one value")
@@ -211,8 +232,26 @@ class State:
 
 def at_one_step(fact: Fact) -> bool:
     """Whether a fact is about the step t at which it stands only, and cannot be read at another one or summed."""
-    marked = any(name.startswith(SUPPOSED) or name == BEFORE_THE_END for name in fact.uses)
-    return marked or moves(fact.form if isinstance(fact, Inequality) else fact)
+    return _marked(fact) is not None or moves(fact.form if isinstance(fact, Inequality) else fact)
+
+
+def _marked(fact: Fact) -> Mark | None:
+    """A mark by which a fact does not hold at every step of a loop, the last one included."""
+    found = [mark for mark in fact.uses if isinstance(mark, Supposed) or mark == BEFORE_THE_END]
+    return min(found, key=str, default=None)  # type: ignore[return-value]
+
+
+def refuse_part(fact: Fact, name: str) -> None:
+    """Raises unless a fact holds at every step, the first and the last one included, and rests on no hypothesis."""
+    if mark := _marked(fact):
+        raise ProofError(f"{name} rests on what is {mark}")
+    if not isinstance(fact, Moment) and fact.phases != EVERY:
+        raise ProofError(f"{name} does not hold at every step")
+
+
+def assumed(uses: Uses) -> frozenset[str]:
+    """The names of assumptions and conditions among what a fact rests on."""
+    return frozenset(name for name in uses if isinstance(name, str))
 
 
 def phases_of(facts: Iterable[Fact]) -> frozenset[str] | None:

@@ -9,8 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import total_ordering
 
-Entry = tuple[int | None, frozenset[int]]
+
+@total_ordering
+@dataclass(frozen=True, repr=False)
+class Averaged:
+    """The step of a sample that is averaged away inside a conditional expectation: later than all others, and no step that can be written.
+
+    Which step it was of does not matter; those of different steps have different ranks.
+    """
+
+    rank: int
+
+    def __lt__(self, other: object) -> bool:
+        return isinstance(other, Averaged) and self.rank < other.rank
+
+    def __add__(self, by: int) -> Averaged:
+        return self
+
+    def __repr__(self) -> str:
+        return f"~{self.rank}"
+
+
+When = int | Averaged
+Entry = tuple[int | None, frozenset[When]]
 """(every step before t + this, single steps)."""
 
 
@@ -18,7 +41,7 @@ Entry = tuple[int | None, frozenset[int]]
 class Known:
     """Source name -> (level, single steps), as a sorted tuple in lowest terms."""
 
-    entries: tuple[tuple[str, int | None, frozenset[int]], ...] = ()
+    entries: tuple[tuple[str, int | None, frozenset[When]], ...] = ()
 
     @classmethod
     def of(cls, table: dict[str, Entry]) -> Known:
@@ -37,14 +60,14 @@ class Known:
         return cls.of({name: (level, frozenset()) for name in names})
 
     @classmethod
-    def sample(cls, name: str, step: int = 0) -> Known:
+    def sample(cls, name: str, step: When = 0) -> Known:
         return cls.of({name: (None, frozenset({step}))})
 
     @property
     def table(self) -> dict[str, Entry]:
         return {name: (level, single) for name, level, single in self.entries}
 
-    def has(self, name: str, step: int) -> bool:
+    def has(self, name: str, step: When) -> bool:
         level, single = self.table.get(name, (None, frozenset()))
         return step in single or (level is not None and step < level)
 
@@ -71,7 +94,7 @@ class Known:
         return ", ".join(past + [f"{n}{[*sorted(k)]}" for n, _, k in self.entries if k]) or "nothing"
 
 
-def _in(entry: Entry, step: int) -> bool:
+def _in(entry: Entry, step: When) -> bool:
     return step in entry[1] or (entry[0] is not None and step < entry[0])
 
 

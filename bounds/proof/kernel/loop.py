@@ -17,14 +17,14 @@ from typing import Any
 from ..search import points_near
 from .assumptions import KINDS, Axiom
 from .derivation import Line, Step, Verdict, allowed_point, checked_line
-from .facts import BEFORE_THE_END, ONE_LAW, SUPPOSED, Earlier, Inequality, State
+from .facts import Earlier, Inequality, State, assumed, refuse_part
 from .reader import Reader
 from .region import Region
 from .rules import IN_A_LOOP
 from .scalars import One, Scalar
 from .sequences import Numbers, Sequence
 from .setting import Setting
-from .signomial import ONE, ZERO, Param, ProofError, Signomial, moves, signomial
+from .signomial import ONE, ZERO, Param, ProofError, Signomial, identifier, moves, signomial
 from .terms import variables
 
 
@@ -130,7 +130,7 @@ def settled(
 
 def _opened(loop: Loop, theorem: Any, statement: Any, reader: Reader, earlier: Earlier | None) -> State:
     """Before the first step."""
-    formulas = {Param(name): formula for name, formula in loop.constants}
+    formulas = {Param(identifier(name)): formula for name, formula in loop.constants}
     for param, formula in formulas.items():
         if not formula.nonnegative or not any(all(p.positive for p, _ in m) for m, _ in formula.terms):
             raise ProofError(f"{param.name} is not positive")
@@ -192,10 +192,9 @@ def _delivered(
 ) -> Inequality:
     """The claim of a delivery after the last step."""
     fact = state.inequality(each.step, position=True)
-    if wrong := sorted(name for name in fact.uses if name.startswith(SUPPOSED) or name == BEFORE_THE_END):
-        raise ProofError(f"{each.step} rests on what is {wrong[0]}")
+    refuse_part(fact, each.step)
     bound = -fact.table.get(One(), ZERO)
-    if fact.phases is None or fact.table != state.form(each.left - bound):
+    if fact.table != state.form(each.left - bound):
         raise ProofError(f"{each.step} does not bound {each.left!r}")
     if any(shift for _, atom in each.left.parts for name, shift in variables(atom.left)):  # type: ignore[attr-defined]
         raise ProofError("wanted the values at the step itself")
@@ -334,7 +333,7 @@ def _verdict(
     loop: Loop, theorem: Any, label: str, state: State, lines: list[Line], final: tuple[Inequality, ...]
 ) -> Verdict:
     listed = [item.name for item in theorem.assumptions]
-    used: frozenset[str] = frozenset().union(*(fact.uses for fact in final)) - {ONE_LAW}
+    used = frozenset[str]().union(*(assumed(fact.uses) for fact in final))
     facts: list[Any] = []
     idle: list[str] = []
     dropped: list[str] = []

@@ -1,7 +1,8 @@
 """From a declared statement to signomials: terms, conditions, and formulas of derived constants, read and never retyped.
 
-A derived constant whose formula is no signomial stands for any nonnegative number: `opaque`. A function with a `quotient`
-(numerator, denominator) is a parameter of its own: the quotient, and 0 where the numerator is 0.
+A derived constant whose formula may be negative is read as that formula. One whose formula is no signomial, and never negative, stands
+for any nonnegative number: `opaque`. A function with a `quotient` (numerator, denominator) is a parameter of its own: the quotient,
+and 0 where the numerator is 0.
 """
 
 from __future__ import annotations
@@ -11,26 +12,31 @@ from typing import Any
 
 import sympy as sp
 
-from .signomial import ONE, Param, ProofError, Signomial, signomial
+from .signomial import ONE, Param, ProofError, Signomial, identifier, signomial
 
 
 class Reader:
     """Reads sympy expressions whose symbols are those of a vocabulary or derived constants of a statement."""
 
     def __init__(self, theorem: Any, statement: Any):
-        self.params = {binding.name: _param(binding.symbol) for binding in theorem.notation}
+        self.params = {identifier(binding.name): _param(binding.symbol) for binding in theorem.notation}
         self.formulas: dict[Param, Signomial] = {}
         self.powers: dict[Param, int] = {}
         self.quotients: dict[Param, tuple[Signomial, Signomial]] = {}
         self.opaque: tuple[str, ...] = ()
+        self.signed: dict[str, Signomial] = {}
         for constant in statement.derived:
+            self.accept_name(identifier(constant.name))
             try:
                 formula, power = self._definition(constant.expr)
             except ProofError:
-                if not constant.symbol.is_nonnegative:
+                if not (constant.symbol.is_nonnegative and self._never_negative(constant.expr)):
                     raise
                 self.opaque += (constant.name,)
                 self.params[constant.name] = Param(constant.name, positive=False)
+                continue
+            if self.may_be_negative(formula):
+                self.signed[constant.name] = formula
                 continue
             param = self.params[constant.name] = Param(constant.name, _is_positive(formula))
             self.formulas[param] = formula
@@ -41,6 +47,15 @@ class Reader:
                 if hasattr(function, "quotient"):
                     self._quotient(function)
 
+    def accept_name(self, name: str) -> None:
+        """Raises where a constant has the name of a symbol or of another constant."""
+        if name in self.params or name in self.signed:
+            raise ProofError(f"{name} is the name of a symbol or of another constant")
+
+    @staticmethod
+    def may_be_negative(formula: Signomial) -> bool:
+        return not formula.nonnegative
+
     def _quotient(self, function: Any) -> Signomial:
         if not function.is_nonnegative:
             raise ProofError(f"{function} may be negative")
@@ -49,6 +64,13 @@ class Reader:
         if self.quotients.setdefault(param, (above, below)) != (above, below):
             raise ProofError(f"{function}: two quotients of one name")
         return Signomial([(((param, 1),), 1)])
+
+    def _never_negative(self, expr: Any) -> bool:
+        """Whether a formula is nonnegative for all values of its symbols; (1 + a)^n is at least 1 for nonnegative a and n."""
+        if any(symbol.name in self.signed for symbol in expr.free_symbols):
+            return False
+        grown = expr.replace(_at_least_one, lambda _: 1 + sp.Dummy(nonnegative=True))
+        return bool(expr.is_nonnegative or sp.expand(grown).is_nonnegative)
 
     def _definition(self, expr: Any) -> tuple[Signomial, int]:
         """(formula, n) such that the n-th power of a constant is the formula: n = 2 for the root of a sum."""
@@ -59,8 +81,10 @@ class Reader:
         return self.read(expr), 1
 
     def __getattr__(self, name: str) -> Signomial:
-        if name.startswith("_") or name not in self.params:
+        if name.startswith("_") or name not in {*self.params, *self.signed}:
             raise AttributeError(name)
+        if name in self.signed:
+            return self.signed[name]
         return Signomial([(((self.params[name], 1),), 1)])
 
     def read(self, expr: Any) -> Signomial:
@@ -72,7 +96,7 @@ class Reader:
         if expr.is_Rational:
             return signomial(Fraction(int(expr.p), int(expr.q)))
         if expr.is_Symbol:
-            if expr.name not in self.params:
+            if expr.name not in {*self.params, *self.signed}:
                 raise ProofError(f"{expr}: not a symbol of the statement")
             return getattr(self, expr.name)
         if expr.is_Add or expr.is_Mul:
@@ -124,6 +148,10 @@ class Reader:
             else:
                 rows.append((self.read(factor), Fraction(1)))
         return rows
+
+
+def _at_least_one(expr: Any) -> bool:
+    return bool(expr.is_Pow and (expr.base - 1).is_nonnegative and expr.exp.is_nonnegative)
 
 
 def _gcd(a: int, b: int) -> int:

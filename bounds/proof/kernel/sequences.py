@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .signomial import ONE, ZERO, Param, ProofError, Signomial, moves, put_in_numbers
+from .signomial import ONE, ZERO, Param, ProofError, Signomial, identifier, moves, put_in_numbers
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Numbers:
     _tables: dict[str, Mapping[Param, Signomial]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        names = [s.name for s in self.own]
+        names = [identifier(s.name) for s in self.own]
         if len(set(names)) != len(names) or self.taken & {*names, *(f"{name}(end)" for name in names)}:
             raise ProofError("a sequence has the name of another number")
         known = {_param(s.now) for s in self.own} | {_param(s.reversed) for s in self.earlier}

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .known import Known
-from .signomial import ProofError, Signomial
+from .signomial import ProofError, Signomial, identifier
 from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, variables
 
 PHASES = ("first local", "first communication", "local", "communication")
@@ -99,7 +99,7 @@ class Setting:
     def __post_init__(self) -> None:
         groups = (self.indices, self.sources, self.functions, self.variables, self.objectives)
         for group in groups:
-            names = [item.name for item in group]
+            names = [identifier(item.name) for item in group]
             if len(set(names)) != len(names):
                 raise ProofError(f"declared twice: {sorted(n for n in names if names.count(n) > 1)[0]}")
         for function in self.functions:
@@ -109,6 +109,7 @@ class Setting:
         object.__setattr__(self, "levels", self._least_levels())
 
     def _accept_function(self, function: Function) -> None:
+        self.accept_sources(function)
         differ = {i for s in function.sources for i in self.source(s).index if not self.index(i).identical}
         if missing := differ - function.index:
             raise ProofError(
@@ -119,6 +120,12 @@ class Setting:
         gone = function.index - function.mean_index
         if any(not self.index(i).identical for i in gone) and not function.equal:
             raise ProofError(f"{function.name}: no assumption says that its mean is the same over {sorted(gone)}")
+
+    @staticmethod
+    def accept_sources(function: Function) -> None:
+        """Raises where a source stands twice: its samples would not be independent of each other."""
+        if len(set(function.sources)) != len(function.sources):
+            raise ProofError(f"{function.name}: a source twice")
 
     def _accept_equations(self, variable: Variable, earlier: set[str]) -> None:
         """Explicit recursions only: nothing may define itself, and no phase is covered twice."""

@@ -266,6 +266,17 @@ POSITION = Param("position in the round", positive=False, moving=True)
 """In a statement about step t: how many steps the round is old, t mod n for n steps in a round."""
 
 
+def identifier(name: str) -> str:
+    """The name of a thing, which is an identifier: so nothing that is written with several names or signs reads like it.
+
+    Raises:
+        ProofError: it is none.
+    """
+    if not name.isidentifier():
+        raise ProofError(f"the name {name!r} is no identifier")
+    return name
+
+
 def mentions(value: object, param: Param) -> bool:
     """Whether a parameter stands anywhere in a declaration, a rule or a fact."""
     return param in _params_in(value)
@@ -276,19 +287,27 @@ def moves(value: object) -> bool:
     return any(param.moving for param in _params_in(value))
 
 
+def holds(value: object, kind: type) -> bool:
+    """Whether an object of this kind stands anywhere in a declaration, a rule or a fact."""
+    return isinstance(value, kind) or any(holds(part, kind) for part in _parts_of(value))
+
+
 def _params_in(value: object) -> frozenset[Param]:
     if isinstance(value, Param):
         return frozenset({value}).union(*(part.params for part in value.least))
     if isinstance(value, Signomial):
         return value.params
-    parts: Iterable[object] = ()
+    return frozenset().union(*(_params_in(part) for part in _parts_of(value)))
+
+
+def _parts_of(value: object) -> Iterable[object]:
     if isinstance(value, Mapping):
-        parts = (*value.keys(), *value.values())
-    elif isinstance(value, tuple | list | frozenset):
-        parts = value
-    elif is_dataclass(value) and not isinstance(value, type):
-        parts = (getattr(value, item.name) for item in fields(value))
-    return frozenset().union(*(_params_in(part) for part in parts))
+        return (*value.keys(), *value.values())
+    if isinstance(value, tuple | list | frozenset):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return [getattr(value, item.name) for item in fields(value)]
+    return ()
 
 
 def put_in_numbers(value: Signomial, table: Mapping[Param, Signomial]) -> Signomial:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .known import Known
+from .known import Averaged, Known, When
 from .signomial import Coefficient, Signomial, signomial
 
 
@@ -95,11 +95,11 @@ class App(Term):
 
     function: str
     argument: Term
-    samples: tuple[int | None, ...] = ()
+    samples: tuple[When | None, ...] = ()
 
     def __repr__(self) -> str:
         drawn = ",".join(
-            "." if s is None else ("*" if s == 0 else "~" if s > 1000 else f"*{s:+d}") for s in self.samples
+            "." if s is None else "~" if isinstance(s, Averaged) else f"*{s:+d}" if s else "*" for s in self.samples
         )
         return f"{self.function}({self.argument!r}{'; ' + drawn if drawn and set(drawn) != {'.', ','} and drawn != '.' else ''})"
 
@@ -236,7 +236,7 @@ def variables(term: Term) -> frozenset[tuple[str, int]]:
     raise TypeError(f"{term!r} is no term")
 
 
-def samples(term: Term) -> frozenset[int]:
+def samples(term: Term) -> frozenset[When]:
     """The steps of all samples inside."""
     match term:
         case Sum(parts):

@@ -502,7 +502,7 @@ REFUSED = {
     "wished is not the value": (LowerBound("a", "wished", C), ()),
     "V is not the value": (LowerBound("a", "V", C), (f(p),)),
     "two free points": (Smooth("a", "F", C, "p"), ()),
-    "free points": (Smooth("a", "F", C, "x"), ()),
+    "is not free": (Smooth("a", "F", C, "x"), ()),
     "at two free": (Smooth("a", "F", C, "r"), (grad(p),)),
     "is no value of f": (Bounded("a", "f", C), (w,)),
     "f: the samples differ": (Lipschitz("a", "f", C), (f(p), f(r, None))),
@@ -1096,7 +1096,7 @@ def test_a_fact_that_is_read_is_used_and_must_be_of_its_kind():
         state.equation("other")
 
 
-@pytest.mark.parametrize("mark", [facts.SUPPOSED + "X", facts.BEFORE_THE_END])
+@pytest.mark.parametrize("mark", [facts.Supposed.of(sq(u), C), facts.BEFORE_THE_END])
 def test_what_is_about_one_step_is_read_only_where_the_rule_says_so(mark):
     state = make_state(here=Inequality((), False, EVERY, frozenset({"told", mark})))
     with pytest.raises(ProofError, match="speaks of the position in the round, or of the step itself"):

@@ -160,11 +160,12 @@ def test_constants_are_formulas_roots_or_any_number():
     )  # fmt: skip
     formulas = {param.name: formula for param, formula in own.formulas.items()}
     x, y, z = parameter("x"), parameter("y"), parameter("z", positive=False)
-    assert formulas == {"c": x + 2 * z, "M": x + y, "W": x + 1, "o": z, "a": x - y}
+    assert formulas == {"c": x + 2 * z, "M": x + y, "W": x + 1, "o": z}
+    assert own.a == x - y and "a" not in own.params, "a constant that may be negative is its formula, and no parameter"
     assert {param.name: power for param, power in own.powers.items()} == {"M": 2, "W": 3}
     assert own.opaque == ("q",) and not own.params["q"].positive
-    positive = {name: own.params[name].positive for name in ("c", "M", "W", "o", "a")}
-    assert positive == {"c": True, "M": True, "W": True, "o": False, "a": False}
+    positive = {name: own.params[name].positive for name in ("c", "M", "W", "o")}
+    assert positive == {"c": True, "M": True, "W": True, "o": False}
     assert own.params["n"].count and not own.params["x"].count and not own.params["z"].positive
     with pytest.raises(ProofError):
         reader(((sp.Symbol("any"), sp.log(X)),))

@@ -27,12 +27,13 @@ from fedco.bounds.proof.kernel import (
     signomial,
 )
 from fedco.bounds.proof.kernel.algebra import Algebra
+from fedco.bounds.proof.kernel.known import Averaged
 from fedco.bounds.proof.kernel.terms import Proj
 
 K, B = 2, 2
 BOTH = frozenset({"k"})
 NAMES = ("z", "shared")
-AVERAGED = 1_000_000
+AVERAGED = Averaged(0)
 BITS = ("past 1", "past 2", *["z"] * (K * B), "shared", *["z averaged"] * (K * B), "shared averaged")
 OUTCOMES = np.array(list(product((-1.0, 1.0), repeat=len(BITS))))
 SETTING = Setting(
@@ -49,7 +50,7 @@ SETTING = Setting(
     (
         Variable("x", "x", BOTH),
         Variable("p", "x"),
-        Variable("y", "x", frozenset(), ((frozenset({"local"}), App("f", Var("p"), (0,))),), 0),
+        Variable("y", "x", frozenset(), ((frozenset({"local"}), Mean("k", Mean("i", App("f", Var("p"), (0,))))),), 0),
     ),
 )
 LEVELS = {"x": {"z": 0, "shared": 0}, "p": {"z": 0, "shared": 0}, "y": {"z": 1, "shared": 0}}

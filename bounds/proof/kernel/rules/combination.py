@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..assumptions import free_point
 from ..facts import Fact, Inequality, State, fact_form, inequality, phases_of
 from ..region import Certificate
 from ..scalars import At, Atom, Inner, Named, One, Scalar, Total, dot, form, later, scalar, sq
@@ -135,9 +136,7 @@ class Instance(Rule):
         fact = state.inequality(self.step)
         table = {name: state.algebra.normal(term) for name, term in self.points}
         for name, term in table.items():
-            variable = state.setting.variable(name)
-            if variable.equations:
-                raise ProofError(f"{name} is not free: it has update equations")
+            variable = free_point(state, name)
             if state.algebra.space(term) != variable.space:
                 raise ProofError(f"{name}: {term!r} is in another space")
             if not state.algebra.support(term) <= state.algebra.support(Var(name)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..facts import BEFORE_THE_END, ONE_LAW, SUPPOSED, Inequality, Moment, State, Uses, inequality
+from ..facts import BEFORE_THE_END, ONE_LAW, Inequality, Mark, Moment, State, Supposed, Uses, inequality, refuse_part
 from ..known import Known
 from ..scalars import Inner, Scalar, later, scalar, sq
 from ..sequences import Numbers, number
@@ -20,10 +20,6 @@ def _numbers(state: State) -> Numbers:
     return state.numbers
 
 
-def _mark(left: Scalar, bound: Signomial) -> str:
-    return f"{SUPPOSED}{left!r} <= {bound!r}"
-
-
 @dataclass(frozen=True)
 class Suppose(Rule):
     """left <= bound at step t: the hypothesis of an induction. Only `Induction` on the same claim removes it from what rests on it."""
@@ -34,7 +30,7 @@ class Suppose(Rule):
 
     def apply(self, state: State) -> Inequality:
         _numbers(state)
-        return inequality(state, self.left, scalar(self.bound), frozenset({_mark(self.left, self.bound)}))
+        return inequality(state, self.left, scalar(self.bound), frozenset({Supposed.of(self.left, self.bound)}))
 
 
 @dataclass(frozen=True)
@@ -66,10 +62,10 @@ class Induction(Rule):
             raise ProofError(f"{self.base} does not say that {self.left!r} <= {numbers.at_start(self.bound)!r}")
         if step.table != state.form(after - numbers.after(self.bound)):
             raise ProofError(f"{self.step} does not say that {after!r} <= {numbers.after(self.bound)!r}")
-        left = step.uses - {_mark(self.left, self.bound), BEFORE_THE_END}
-        if wrong := sorted(name for name in base.uses | left if name.startswith(SUPPOSED) or name == BEFORE_THE_END):
-            raise ProofError(f"it rests on what is {wrong[0]}")
-        return inequality(state, self.left, scalar(self.bound), base.uses | left)
+        left = step.uses - {Supposed.of(self.left, self.bound), BEFORE_THE_END}
+        found = inequality(state, self.left, scalar(self.bound), base.uses | left)
+        refuse_part(found, "it")
+        return found
 
 
 @dataclass(frozen=True)
@@ -109,8 +105,7 @@ class Along(Rule):
         if earlier is None:
             raise ProofError("there is no loop before")
         fact = earlier.state.inequality(self.step, position=True)
-        if fact.phases != EVERY or any(name.startswith(SUPPOSED) or name == BEFORE_THE_END for name in fact.uses):
-            raise ProofError(f"{self.step} does not hold at every step")
+        refuse_part(fact, self.step)
         if fact.table != earlier.state.form(self.left - self.bound):
             raise ProofError(f"{self.step} does not say that {self.left!r} <= {self.bound!r}")
         parts = []
@@ -169,6 +164,8 @@ class Length(Rule):
         _numbers(state)
         if state.earlier is not None:
             raise ProofError("the length is that of the first loop")
+        if not all(isinstance(node, Var) for _, node in state.algebra.normal(self.vector).parts):
+            raise ProofError(f"{self.vector!r}: a name is given to the length of a linear combination of variables")
         return inequality(state, sq(self.vector), scalar(self.size**2), frozenset({ONE_LAW}), phases=FIRST, equal=True)
 
 
@@ -224,8 +221,7 @@ class Conditional(Rule):
             raise ProofError(f"{self.step} does not say that ||{self.vector!r}||^2 <= {self.bound!r}")
         if fact.phases != EVERY:
             raise ProofError("wanted a statement about every step")
-        marks = (SUPPOSED, BEFORE_THE_END, ONE_LAW)
-        if wrong := sorted(name for name in fact.uses if name.startswith(marks)):
+        if wrong := sorted(str(mark) for mark in fact.uses if isinstance(mark, Mark)):
             raise ProofError(f"it rests on what is {wrong[0]}")
         if state.algebra.support(vector).index:
             raise ProofError(f"{self.vector!r} depends on an index")

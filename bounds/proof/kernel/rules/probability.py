@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..assumptions import Axiom, sure_bound
 from ..facts import Fact, Inequality, Moment, State, inequality
@@ -36,7 +36,9 @@ class Assume(Rule):
             raise ProofError("wanted sure bounds of vectors")
         state.sizes = {moment.term: moment for moment in moments}
         try:
-            return axiom.instance(state, self.terms)
+            certified = axiom.certified(state)
+            fact = axiom.instance(state, self.terms)
+            return replace(fact, uses=fact.uses | certified) if certified else fact
         finally:
             state.sizes = {}
 

@@ -170,7 +170,7 @@ class WithinRound(Rule):
     Premises: Q_{t+1} <= 0 at communications; Q_{t+1} <= a Q_t + d at local steps t >= 1; Q_1 <= f where step 0 is local.
     With 0 <= a <= 1, `level` c >= 0 and `growth` e >= 0 such that a c + d <= c + e, induction over the position j in a round
     gives Q <= c + j e, and Q_t <= a^(t-1) f + c + (t-1) e in the first round: a (c + j e) + d <= c + (j + 1) e. As j <= n - 1 and
-    the powers of a sum to at most 1/(1 - a), the sum is at most (c + (n-1) e)(T - 1) + g for `start` g with (1 - a) g >= f.
+    the powers of a sum to at most 1/(1 - a), the sum is at most (c + (n-1) e)(T - 1) + g for `start` g >= 0 with (1 - a) g >= f.
     """
 
     quantity: str
@@ -205,16 +205,8 @@ class WithinRound(Rule):
         if rest.pop(after, ZERO) != ONE or set(rest) - {before, One()}:
             raise ProofError(f"{self.later} is no bound of {after!r} by {before!r} and a number")
         factor, constant = -rest.get(before, ZERO), -rest.get(One(), ZERO)
-        needed = {
-            "the factor": factor,
-            "1 minus the factor": 1 - factor,
-            "the level": self.level,
-            "the growth": self.growth,
-            "what a step adds": self.level + self.growth - factor * self.level - constant,
-            "the start": (1 - factor) * self.start - begin,
-        }
         used = all_uses([reset, first, step])
-        for what, number in needed.items():
+        for what, number in self.needed(factor, constant, begin).items():
             names = state.certify(number)
             if names is None:
                 raise ProofError(
@@ -225,6 +217,18 @@ class WithinRound(Rule):
         bound = (self.level + (n - 1) * self.growth) * (T - 1) + self.start
         table: dict[Atom, Signomial] = {Total(self.quantity): ONE, At(self.quantity): -ONE, One(): -bound}
         return Inequality(fact_form(table), False, None, used)
+
+    def needed(self, factor: Signomial, constant: Signomial, begin: Signomial) -> dict[str, Signomial]:
+        """The numbers that have to be nonnegative, for a = `factor`, d = `constant` and f = `begin`."""
+        return {
+            "the factor": factor,
+            "1 minus the factor": 1 - factor,
+            "the level": self.level,
+            "the growth": self.growth,
+            "what a step adds": self.level + self.growth - factor * self.level - constant,
+            "what the first round adds": self.start,
+            "the start": (1 - factor) * self.start - begin,
+        }
 
 
 @dataclass(frozen=True)

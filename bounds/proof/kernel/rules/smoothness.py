@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..assumptions import free_point
 from ..facts import Inequality, State, inequality
 from ..scalars import dot, sq, value
 from ..setting import EVERY
@@ -58,6 +59,6 @@ class SmoothDescent(Rule):
             raise ProofError("the gradient must depend on its point alone")
         if not state.algebra.support(state.algebra.normal(gradient)) <= state.algebra.support(Var(at)):
             raise ProofError("the gradient is not averaged over its samples")
-        points = [state.setting.variable(name) for name in (at, self.other)]
-        if any(point.equations or point.index for point in points) or points[0].space != points[1].space:
+        points = [free_point(state, name) for name in (at, self.other)]
+        if any(point.index for point in points) or points[0].space != points[1].space:
             raise ProofError("the points of the Lipschitz bound must be free and without an index")
