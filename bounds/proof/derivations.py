@@ -62,7 +62,7 @@ def _with_lemmas(found: Derivation, accepted: Verdict) -> Verdict:
         known = _premise(lemma.theorem, lemma.label)
         if not known.checked:
             left.append(name)
-        assumed |= set(known.assumptions)
+        assumed |= set(known.assumptions) if known.checked else {item.name for item in lemma.theorem.assumptions}
     listed = dict.fromkeys((*accepted.assumptions, *accepted.unused))
     return replace(
         accepted,
