@@ -98,13 +98,18 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Metric:
-    """What the terms of a statement bound; `at`: of `bounding.POINTS`, where that is a mean squared gradient of the objective."""
+    """What the terms of a statement bound.
+
+    `at`: of `bounding.POINTS`, where that is a mean squared gradient of the objective. `bounds`: where it is the square of what
+    a constant would bound.
+    """
 
     name: str
     latex: str
     dimension: Dimension
     meaning: str = ""
     at: str = ""
+    bounds: tuple[Form, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from ...proof.kernel import (
     Assumed,
     Cases,
     Combine,
+    Declared,
     Definition,
     Derivation,
     Drift,
@@ -155,7 +156,7 @@ def consensus(s: Reader) -> tuple[Step, ...]:
     )
 
 
-def local(s: Reader, drift: tuple[Step, ...], drifted: str, more: dict[str, Assumed], **point: Fraction) -> Derivation:
+def local(s: Reader, drift: tuple[Step, ...], drifted: str, more: dict[str, Declared], **point: Fraction) -> Derivation:
     """Local SGD with a bound of the consensus error."""
     p, r = Var("p"), Var("r")
     gap, change = exact(BAR) - exact(X), exact(p) - exact(r)

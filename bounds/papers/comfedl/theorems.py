@@ -7,6 +7,7 @@ of different dimension; it gets that of an inner value here, and the audit repor
 
 import sympy as sp
 
+from ...language import bounding
 from ...language.bounding import (
     DIFFERENTIABLE,
     FRESH,
@@ -16,7 +17,6 @@ from ...language.bounding import (
     SERVER_MODEL,
     STARTS,
     UNIFORM_SET,
-    WHOLE_ROUNDS,
 )
 from ...language.dimension import INNER, OBJECTIVE, ONE, VARIABLE
 from ...language.notation import Notation
@@ -110,7 +110,9 @@ ASSUMPTIONS = (
         "the outer batch is independent of the inner one",
         says=(FRESH, INDEPENDENT, SEPARATE, ONE_LAW),
     ),
-    Assumption("not stated: whole rounds", "T is a multiple of tau: there are S = T/tau rounds", says=(WHOLE_ROUNDS,)),
+    Assumption(
+        "not stated: whole rounds", "T is a multiple of tau: there are S = T/tau rounds", says=(bounding.WHOLE_ROUNDS,)
+    ),
 )
 ONE_OUTER = (*ASSUMPTIONS, Assumption("special problem", "all g^i are one deterministic function g"))
 SIGMA_UNITS = (OBJECTIVE / INNER**2, VARIABLE)

@@ -21,6 +21,10 @@ from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, replaced, 
 NOTHING = Known()
 
 
+class Declared:
+    """What a derivation may declare that it assumes: `readings.Assumed`, of which the kernel makes an assumption, or a `Start`."""
+
+
 @dataclass(frozen=True)
 class Axiom(ABC):
     """Base of the assumptions; `assumption` is the name in the theorem's list."""
@@ -414,7 +418,7 @@ class Smooth(Axiom):
 
 
 @dataclass(frozen=True)
-class Start(Axiom):
+class Start(Declared, Axiom):
     """A linear combination of variables vanishes at t = 0; with samples of earlier steps, which the variables then may depend on."""
 
     term: Term

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 from ..search import points_near
-from .assumptions import Start
+from .assumptions import Declared
 from .facts import Fact, Quantity, State
 from .problem import accept_declarations, accept_metric, horizon, period, rests_on
 from .reader import Reader
-from .readings import Assumed, Reading
+from .readings import Reading
 from .region import Region
 from .rules import POSITIONAL, RULES, Combine, Rule, Weights
 from .scalars import One, Scalar, Total
@@ -58,7 +58,7 @@ class Derivation:
 
     setting: Setting
     quantities: tuple[Quantity, ...]
-    axioms: Mapping[str, Assumed | Start]
+    axioms: Mapping[str, Declared]
     steps: tuple[Step, ...]
     conclusion: Weights
     metric: str

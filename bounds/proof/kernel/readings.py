@@ -18,6 +18,7 @@ from .assumptions import (
     Axiom,
     Bounded,
     CentralDifference,
+    Declared,
     DifferenceVariance,
     Heterogeneity,
     Lipschitz,
@@ -41,7 +42,7 @@ from .terms import App, Mean, Proj, Sum, Term, Var, variables
 
 
 @dataclass(frozen=True)
-class Assumed:
+class Assumed(Declared):
     """That a symbol bounds what its quantity says, of a function of the setting, an objective or a named quantity.
 
     Args:
@@ -74,7 +75,7 @@ class Reading:
     lemmas: tuple[Any, ...] = ()
     steps_inside: bool = False
 
-    def axioms(self, declared: Mapping[str, Any]) -> dict[str, Axiom]:
+    def axioms(self, declared: Mapping[str, Declared]) -> dict[str, Axiom]:
         """The assumptions of a derivation, by its names for them.
 
         Raises:
@@ -141,7 +142,7 @@ class Reading:
             raise ProofError(f"{' and '.join(found)} both stand for the {quantity}")
         return found[0] if found else ""
 
-    def words(self, declared: Mapping[str, Any]) -> tuple[str, ...]:
+    def words(self, declared: Mapping[str, Declared]) -> tuple[str, ...]:
         """What is assumed, in words: the whole rows, not only what is used of them."""
         names = dict.fromkeys((item.symbol, form) for item in declared.values() if type(item) is Assumed
                               for form in self._rows(item))  # fmt: skip
