@@ -54,7 +54,7 @@ def verdict(found: Plan, theorem: Theorem, label: str = "") -> Verdict:
 
 def _with_lemmas(found: Derivation, theorem: Theorem, accepted: Verdict) -> Verdict:
     """Without the lemmas that the kernel has checked among what is given; with what those assume."""
-    left, assumed = [], set(accepted.assumptions)
+    left, assumed, formal = [], set(accepted.assumptions), dict.fromkeys(accepted.formal)
     for lemma in found.lemmas:
         name = f"{lemma.theorem.id} {lemma.label}"
         if name not in accepted.given:
@@ -62,10 +62,12 @@ def _with_lemmas(found: Derivation, theorem: Theorem, accepted: Verdict) -> Verd
         known = _premise(lemma.theorem, lemma.label)
         if not known.checked:
             left.append(name)
+        formal |= dict.fromkeys(known.formal)
         assumed |= set(known.assumptions) if known.checked else {item.name for item in lemma.theorem.assumptions}
     return replace(
         accepted,
         given=tuple(left),
+        formal=tuple(formal),
         assumptions=tuple(item.name for item in theorem.assumptions if item.name in assumed),
         unused=tuple(name for name in accepted.unused if name not in assumed),
     )

@@ -54,6 +54,8 @@ def check_each(found: Alternatives, theorem: Any, label: str) -> Verdict:
         reading=_named(verdicts, "reading"),
         facts=tuple(fact for verdict in each for fact in verdict.facts),
         given=tuple(dict.fromkeys(name for verdict in each for name in verdict.given)),
+        formal=tuple(dict.fromkeys(text for verdict in each for text in verdict.formal)),
+        rests_on=each[0].rests_on,
     )
 
 

@@ -113,6 +113,8 @@ def follow(corollary: Corollary, theorem: Any, label: str, premise: Verdict) -> 
         tuple(sorted(conditions - exact - fixed)),
         reading=(f"from {corollary.theorem.id}, {corollary.label}, which the kernel has checked",),
         facts=tuple(lines),  # type: ignore[arg-type]
+        formal=premise.formal,
+        rests_on=premise.rests_on,
     )
 
 

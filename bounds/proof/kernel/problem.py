@@ -114,13 +114,14 @@ def _index(reading: Reading, index: Index) -> str:
 
 
 def _sized(reading: Reading, index: Index, size: Signomial) -> None:
-    """The size of an index is the symbol of the statement for it, or any number where there is none."""
+    """The size of an index is the symbol of the statement for it, or a number of which the statement does not speak."""
     names = {param.name for param in size.params}
-    bound = [b.quantity.name for b in reading.theorem.notation if b.name in names]
-    wanted = [b.name for b in reading.theorem.notation if b.quantity.name == "clients"] if index.of == CLIENTS else []
-    single = len(size.terms) == 1 and size.terms[0][1] == 1 and len(names) == 1 and size.terms[0][0][0][1] == 1
-    fits = not bound and not wanted if index.of != BATCH else all(name.endswith("batch_size") for name in bound)
-    if not single or not (fits or (wanted and names == set(wanted))):
+    single = len(names) == 1 and size == Signomial([(((*size.params, 1),), 1)])
+    known = names & reading.reader.params.keys()
+    of = [b.quantity.name for b in reading.theorem.notation if b.name in known]
+    clients = {b.name for b in reading.theorem.notation if b.quantity.name == "clients" and index.of == CLIENTS}
+    fits = not clients if not known else bool(of) and all(name.endswith("batch_size") for name in of)
+    if not single or not (fits if index.of == BATCH or not known else names == clients):
         raise ProofError(f"{index.name}: {size!r} is not the size of the {index.of} in the statement")
 
 
@@ -152,7 +153,7 @@ def _function(reading: Reading, function: Function) -> set[str]:
     if common and (function.index or function.sources):
         raise ProofError(f"{function.name}: the {function.role} is one function without noise")
     if not (alone or common or clients <= function.index):
-        raise ProofError(f"{function.name}: every client has a {function.role} of its own")
+        raise ProofError(f"{function.name}: the {function.role} differs from client to client")
     if function.equal:
         if function.role not in EQUAL:
             raise ProofError(f"{function.name}: no assumption makes the {function.role} of all clients equal")
