@@ -238,9 +238,9 @@ def test_the_objective_and_its_functions_are_those_of_the_kind_of_problem():
     refused(
         scgd, "does not say that the outer functions", **changed_setting(scgd, "functions", "df", equal="inner map")
     )
-    bare = replace(derivation(LOCAL).setting.functions[0], sources=(), index=frozenset(), mean_index=frozenset())
-    setting = replace(derivation(LOCAL).setting, functions=(bare,))
-    refused(LOCAL, "the local_gradient differs from client to client", setting=setting)
+    exact = get_theorem("feddro.theorem_4_2")
+    alone = changed_setting(exact, "functions", "g", index=frozenset(), mean_index=frozenset())
+    refused(exact, "the inner_value differs from client to client", **alone)
 
 
 # --- metric, average, horizon, period ----------------------------------------------------------------------------------
