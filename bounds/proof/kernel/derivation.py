@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -240,7 +240,11 @@ def distinct_names(theorem: Any, statement: Any, reader: Reader, lemmas: Iterabl
     conditions = [c.name for c in statement.conditions]
     conditions += [f"{c.name} reversed" for c in statement.conditions if c.relation == "=="]
     counts = [f"{param.name}{text}" for param in reader.params.values() if param.count for text in (">=1", " whole")]
-    names = [*(item.name for item in theorem.assumptions), *conditions, *counts, *lemmas]
+    distinct([*(item.name for item in theorem.assumptions), *conditions, *counts, *lemmas])
+
+
+def distinct(names: Sequence[str]) -> None:
+    """Raises unless all are different."""
     if both := [name for i, name in enumerate(names) if name in names[:i]]:
         raise ProofError(f"{both[0]!r} is the name of two of the assumptions, conditions and lemmas")
 

@@ -229,7 +229,7 @@ def test_the_objective_and_its_functions_are_those_of_the_kind_of_problem():
     ):
         refused(LOCAL, message, **changed_setting(LOCAL, "functions", "dF", role=role))
     refused(replace(LOCAL, problem="minimax"), "no kind of problem whose objective the kernel knows")
-    noisy = changed_setting(DRO, "functions", "df", sources=("zeta",), index=frozenset("k"), mean_index=frozenset("k"))
+    noisy = changed_setting(DRO, "functions", "df", index=frozenset("k"), mean_index=frozenset("k"))
     refused(DRO, "one function without noise", **noisy)
     scgd = get_theorem("baselines.scgd")
     refused(
@@ -384,6 +384,18 @@ def test_names_are_told_apart():
     theorem = get_theorem("acc_fcsg_m.theorem_4_7")
     more = (*theorem.statement().conditions, replace(chosen, name="momentum_choice reversed"))
     refused(with_statement(theorem, replace(theorem.statement(), conditions=more)), "is the name of two")
+
+
+def test_no_part_of_a_name_is_read():
+    """A condition whose name is that of a power of another one took its place, and was not among what is used."""
+    corollary = get_theorem("fcsg.corollary_4_2")
+    statement = corollary.statement()
+    (name, exponent), *_ = derivation(corollary).powers
+    more = (*statement.conditions, replace(statement.condition(name), name=f"{name}^{exponent}"))
+    refused(with_statement(corollary, replace(statement, conditions=more)), "is the name of two")
+    renamed = tuple(replace(c, name="T reversed") if c.name == "alpha_choice" else c for c in statement.conditions)
+    found = verdict(derivation(corollary), with_statement(corollary, replace(statement, conditions=renamed)))
+    assert found.accepted and "T reversed" in found.conditions
 
 
 def test_a_derivation_of_another_statement_of_the_same_theorem_is_compared_with_that():
