@@ -115,6 +115,14 @@ def implied(form: Form) -> Iterator[Form]:
     yield from found
 
 
+def about(form: Form, function: str = "") -> Form | None:
+    """The strongest thing that a bound says of a function, in words that a reader knows; the bound itself without one."""
+    plain = (LIPSCHITZ, SIZE, NOISE, UNLIKE, GAP, START, SHARE)
+    if not function or form.function == function:
+        return form
+    return next((each for each in implied(form) if each.function == function and each.kind in plain), None)
+
+
 def _weaker(form: Form) -> Iterator[Form]:
     """What follows in one step, for functions that are differentiable."""
     if form.kind in (LIPSCHITZ, SIZE) and form.per != MEAN:

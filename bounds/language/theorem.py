@@ -19,7 +19,7 @@ import sympy as sp
 
 from ... import bounds as face
 from ...ranges import AT_MOST
-from .bounding import SAYINGS, Form, implied
+from .bounding import SAYINGS, Form, about, implied
 from .dimension import Dimension, modulo
 from .formula import nearest
 from .homogeneity import InhomogeneousError, dimension_of
@@ -503,6 +503,12 @@ class Theorem:
             for saying in item.says:
                 if saying not in SAYINGS:
                     raise DeclarationError(f"{self.id}, assumption {item.name}: {nearest(saying, SAYINGS)}")
+
+    def formally(self, item: Assumption) -> tuple[str, ...]:
+        """The bounds that an entry of the list states, in words: the rows of its symbols' quantities, or what they imply of a function."""
+        pairs = [(each, "") if isinstance(each, str) else each for each in item.bounds]
+        rows = [(name, about(form, of)) for name, of in pairs for form in self.notation[name].quantity.bounds]
+        return tuple(dict.fromkeys(form.words(name) for name, form in rows if form is not None))
 
     def _check_use(self, statement: Statement) -> None:
         """A derived constant that nothing uses is a slip, except in a lemma whose purpose is to define it."""

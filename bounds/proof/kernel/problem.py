@@ -116,7 +116,7 @@ def _index(reading: Reading, index: Index) -> str:
 def _sized(reading: Reading, index: Index, size: Signomial) -> None:
     """The size of an index is the symbol of the statement for it, or a number of which the statement does not speak."""
     names = {param.name for param in size.params}
-    single = len(names) == 1 and size == Signomial([(((*size.params, 1),), 1)])
+    single = size in [Signomial([(((param, 1),), 1)]) for param in size.params]
     known = names & reading.reader.params.keys()
     of = [b.quantity.name for b in reading.theorem.notation if b.name in known]
     clients = {b.name for b in reading.theorem.notation if b.quantity.name == "clients" and index.of == CLIENTS}
@@ -285,7 +285,7 @@ def rests_on(reading: Reading) -> dict[str, str]:
     after = " after each step, t = 1..T" if theorem.average == "after" else ""
     return {
         "metric": f"{theorem.metric.name}: {bounding.POINTS.get(theorem.metric.at, '')}{after}",
-        "horizon": f"T = {horizon(reading)!r} steps",
+        "horizon": f"{horizon(reading)!r} steps",
         "period": f"{period(reading)!r} steps in a round",
         "method": name + drawn,
     }

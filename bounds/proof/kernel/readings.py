@@ -6,12 +6,12 @@ list. A derivation may use something weaker than what is assumed (`kind`, `per`)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ...language import bounding
-from ...language.bounding import Form, implied
+from ...language.bounding import Form, about, implied
 from .algebra import Algebra
 from .assumptions import (
     NOTHING,
@@ -143,14 +143,14 @@ class Reading:
         return found[0] if found else ""
 
     def words(self, declared: Mapping[str, Declared]) -> tuple[str, ...]:
-        """What is assumed, in words: the whole rows, not only what is used of them."""
-        names = dict.fromkeys((item.symbol, form) for item in declared.values() if type(item) is Assumed
-                              for form in self._rows(item))  # fmt: skip
-        return tuple(f"{self.entry(symbol, form.function)}: {form.words(symbol)}" for symbol, form in names)
-
-    def _rows(self, item: Assumed) -> Iterator[Form]:
-        roles = set(self._roles(item.of))
-        yield from (f for f in self.forms(item.symbol) if roles & {each.function for each in implied(f)})
+        """What is assumed, in words: all that a symbol says of a function, not only what is used of it."""
+        found: dict[str, None] = {}
+        for item in (item for item in declared.values() if isinstance(item, Assumed)):
+            for role in self._roles(item.of):
+                rows = [row for row in self.forms(item.symbol) if role in {each.function for each in implied(row)}]
+                words = [(about(row, role) or row).words(item.symbol) for row in rows]
+                found |= dict.fromkeys(f"{self.entry(item.symbol, role)}: {text}" for text in words)
+        return tuple(found)
 
     # --- one assumption -----------------------------------------------------------------------------------------------
 

@@ -88,7 +88,6 @@ GIVEN_MORE = {
     ),
 }
 _CLIENTS_DRAWN = (
-    ".setting.objectives[0].gradient.known.entries[0][1]",
     ".steps[51].rule.term.known.entries[0][1]",
     ".steps[55].rule.term.parts[0][1].known.entries[0][1]",
 )
