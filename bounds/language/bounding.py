@@ -166,6 +166,7 @@ SMOOTH_SAMPLES = "differentiable samples"
 EQUAL_INNER = "equal inner functions"
 EQUAL_OUTER = "equal outer functions"
 WHOLE_ROUNDS = "whole rounds"
+EITHER = "one of several"
 SAYINGS: Mapping[str, str] = {
     FRESH: "the samples of a step are independent of those of all other steps",
     INDEPENDENT: "the samples in a batch are independent of each other",
@@ -180,6 +181,7 @@ SAYINGS: Mapping[str, str] = {
     EQUAL_INNER: "the inner maps of all clients are one function",
     EQUAL_OUTER: "the outer functions of all clients are one function",
     WHOLE_ROUNDS: "the horizon is a whole number of rounds",
+    EITHER: "one of several things holds, each of which has a derivation of its own",
 }
 """What an entry of a list of assumptions may say besides bounds, with its meaning; the kernel compares these."""
 

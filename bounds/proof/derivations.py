@@ -54,7 +54,9 @@ def verdict(found: Plan, theorem: Theorem, label: str = "") -> Verdict:
 
 def _with_lemmas(found: Derivation, theorem: Theorem, accepted: Verdict) -> Verdict:
     """Without the lemmas that the kernel has checked among what is given; with what those assume."""
-    left, assumed, formal = [], set(accepted.assumptions), dict.fromkeys(accepted.formal)
+    lemmas = {f"{lemma.theorem.id} {lemma.label}" for lemma in found.lemmas}
+    left = [name for name in accepted.given if name not in lemmas]
+    assumed, formal = set(accepted.assumptions), dict.fromkeys(accepted.formal)
     for lemma in found.lemmas:
         name = f"{lemma.theorem.id} {lemma.label}"
         if name not in accepted.given:

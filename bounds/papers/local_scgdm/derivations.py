@@ -271,6 +271,7 @@ def derivation(
         dict.fromkeys(("C_f", "C_g", "L_f", "L_g", "sigma_f", "sigma_g", "delta_g", "F_gap", "p", "T"), Fraction(1))
         | {"alpha": Fraction(1), "gamma": Fraction(1), "beta": Fraction(1, 10), "eta": Fraction(1, 2)},
         "not stated: samples",
+        either=OWN,
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import sympy as sp
 
-from ...language.bounding import DIFFERENTIABLE, EQUAL_INNER, FRESH, MEAN_MODEL, SEPARATE, STARTS
+from ...language.bounding import DIFFERENTIABLE, EITHER, EQUAL_INNER, FRESH, MEAN_MODEL, SEPARATE, STARTS
 from ...language.dimension import INNER, OBJECTIVE, VARIABLE, Dimension
 from ...language.notation import Notation
 from ...language.quantities import NONNEGATIVE, Quantity
@@ -133,7 +133,7 @@ ASSUMPTIONS = (
         "not stated: clients",
         "for `corrected`: the g_k are equal (the f_k are free), or line 13 of Algorithm 1 is deleted; "
         "`printed` and `composed` are false for clients that differ (finding local_scgdm.heterogeneity)",
-        says=(EQUAL_INNER,),
+        says=(EQUAL_INNER, EITHER),
     ),
 )
 IDENTICAL = Assumption("not stated: identical clients", "for `corrected`: f_k = f and g_k = g for all clients")

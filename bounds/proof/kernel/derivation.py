@@ -54,6 +54,7 @@ class Derivation:
         inside: rational values that satisfy every condition, to show that the region is not empty.
         time: name of the assumption that samples of different steps are independent, on which conditional expectations rest.
         lemmas: statements that are taken as true; the verdict says so.
+        either: an entry of the list by which one of several things holds, of which this derivation covers one (`Alternatives`).
     """
 
     setting: Setting
@@ -66,6 +67,7 @@ class Derivation:
     inside: Mapping[str, Fraction]
     time: str
     lemmas: tuple[Lemma, ...] = ()
+    either: str = ""
 
 
 @dataclass(frozen=True)
@@ -212,7 +214,8 @@ def finish(progress: Progress) -> Verdict:
 def reading(derivation: Derivation, theorem: Any, statement: Any, reader: Reader) -> Reading:
     """What the assumptions of a derivation are read off."""
     lemmas = derivation.lemmas
-    return Reading(theorem, statement, reader, derivation.setting, derivation.quantities, derivation.model, lemmas)
+    declared = derivation.setting, derivation.quantities, derivation.model, lemmas
+    return Reading(theorem, statement, reader, *declared, either=derivation.either)
 
 
 def _state(derivation: Derivation, theorem: Any, statement: Any, reader: Reader) -> State:
@@ -334,6 +337,7 @@ def _verdict(derivation: Derivation, found: Reading, label: str, state: State, l
     used = state.facts["conclusion"].uses | state.structural
     lemmas = {lemma.theorem.id: lemma for lemma in derivation.lemmas}
     given = tuple(f"{name} {lemma.label}" for name, lemma in lemmas.items() if name in used)
+    given += (one_case_of(derivation.either),) if derivation.either else ()
     idle_lemmas = [name for name in lemmas if name not in used]
     used = used - lemmas.keys()
     idle = [step.name for step in derivation.steps if step.name not in state.used]
@@ -356,6 +360,11 @@ def _verdict(derivation: Derivation, found: Reading, label: str, state: State, l
         formal=found.words(derivation.axioms),
         rests_on=rests_on(found),
     )
+
+
+def one_case_of(entry: str) -> str:
+    """What is given of a derivation that covers one of several cases."""
+    return f"the other cases of {entry!r}"
 
 
 def _reading(derivation: Derivation) -> tuple[str, ...]:

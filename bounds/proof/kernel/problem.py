@@ -178,14 +178,19 @@ def _objective_gradient(reading: Reading, declared: Term, point: Term) -> None:
 
 def period(reading: Reading) -> Signomial:
     """The number of local steps in a round: the symbol for it, which is what the theorem's method is given."""
-    name = reading.symbol("communication_period")
-    if not name:
-        return ONE
-    symbol, method = reading.theorem.notation[name].symbol, reading.theorem.method
+    name, method = reading.symbol("communication_period"), reading.theorem.method
+    symbol = reading.theorem.notation[name].symbol if name else 1
     for key, value in _periods_of(method).items():
         if value != symbol:
-            raise ProofError(f"{method.name} gets {key} = {value}, the statement's period is {name}")
-    return _count(reading, name)
+            raise ProofError(f"{method.name} gets {key} = {value}, the statement's period is {name or 1}")
+    if not name and any(_local(phases) for v in reading.setting.variables for phases, _ in v.equations):
+        raise ProofError("no symbol of the statement is the number of local steps in a round")
+    return _count(reading, name) if name else ONE
+
+
+def _local(phases: frozenset[str]) -> bool:
+    """Whether an equation holds at local steps only, or at communications only."""
+    return len(phases & LOCAL) != len(phases & COMMUNICATION)
 
 
 def _periods_of(method: Any) -> Mapping[str, Any]:

@@ -63,7 +63,7 @@ class Reading:
     """What assumptions are read off: a theorem's statement, and the declarations of a derivation.
 
     `model`: the variable that is the clients' models; `lemmas`: what is taken as true;
-    `steps_inside`: about the steps of a loop inside one step of the method.
+    `steps_inside`: about the steps of a loop inside one step of the method; `either`: the entry of which the derivation is one case.
     """
 
     theorem: Any
@@ -74,6 +74,7 @@ class Reading:
     model: str = ""
     lemmas: tuple[Any, ...] = ()
     steps_inside: bool = False
+    either: str = ""
 
     def axioms(self, declared: Mapping[str, Declared]) -> dict[str, Axiom]:
         """The assumptions of a derivation, by its names for them.
@@ -100,6 +101,8 @@ class Reading:
         """Raises unless an entry of the theorem's list says one of these things."""
         for item in self.theorem.assumptions:
             if item.name == entry:
+                if bounding.EITHER in item.says and entry != self.either:
+                    raise ProofError(f"{entry!r} is one of several things: a derivation covers one of them only")
                 if not set(sayings) & set(item.says):
                     words = " or ".join(bounding.SAYINGS[saying] for saying in sayings)
                     raise ProofError(f"the assumption {entry!r} does not say that {words}")
@@ -271,7 +274,11 @@ class Reading:
         value = Mean(self.client, value) if inner.mean_index else value
         for variable in self.setting.variables:
             error = sq(Var(variable.name) - value)
-            if variable.space == inner.space and form(algebra, error) == form(algebra, quantity.meaning):
+            if (
+                variable.equations
+                and variable.space == inner.space
+                and form(algebra, error) == form(algebra, quantity.meaning)
+            ):
                 return variable.defined - 1
         raise ProofError(f"{name} is not the squared distance of an estimate from {value!r}")
 
@@ -311,7 +318,11 @@ class Reading:
             known = Algebra(self.setting).support(node).known
             if other.known == known and other.term == node:
                 return True
-        allowed = isinstance(other, Var) or bool(self.steps_inside)
+        allowed = self.steps_inside
+        if isinstance(other, Var):
+            allowed = bool(self.setting.variable(other.name).equations) and (
+                allowed or self.model in (node.name, other.name)
+            )
         if isinstance(other, App):
             allowed = allowed or self.setting.function(other.function).role == "drawn_client"
         return allowed and (node.name, node.shift) not in set(variables(other))

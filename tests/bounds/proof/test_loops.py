@@ -16,6 +16,7 @@ from fedco.bounds.proof.kernel import (
     LATER,
     LOCAL,
     ONE,
+    App,
     Assume,
     Combine,
     Delivery,
@@ -179,7 +180,7 @@ def test_a_start_may_not_hide_a_sample():
     loop = plan()
     variables = (*loop.setting.variables, Variable("z", "x"))
     setting = replace(loop.setting, variables=variables)
-    axioms = {**loop.axioms, "hidden": Start("start", W - Var("z"))}
+    axioms = {**loop.axioms, "hidden": Start("start", W - App("df", Var("z"), (-2,)))}
     refused(
         added(replace(loop, setting=setting, axioms=axioms), Step("hidden", Assume("hidden"))),
         "no variable in it may depend",

@@ -194,6 +194,20 @@ def test_a_set_without_replacement_has_no_independent_places():
         begin(replace(plan, **changed_setting(DRAWN, "sources", "draw", independent="not stated: batches")), DRAWN)
 
 
+def test_one_case_of_several_is_not_the_theorem():
+    """With equal inner maps alone the theorem for line 13 or none was accepted."""
+    theorem = get_theorem("local_scgdm.theorem_3_4")
+    plan = derivation(theorem)
+    for name, case in plan.cases:
+        found = verdict(case, theorem)
+        assert found.accepted and not found.checked and "the other cases" in found.given[0]
+        if name == "A":
+            refused(theorem, "covers one of them only", case, either="")
+    bare = replace(plan, cases=tuple((name, replace(case, either="3.1")) for name, case in plan.cases))
+    assert "no case of" in verdict(bare, theorem).failure
+    assert verdict(plan, theorem).checked
+
+
 def test_every_structural_assumption_names_an_entry_that_says_it():
     refused(LOCAL, "does not say that the samples of a step", time="noise")
     refused(
@@ -210,7 +224,14 @@ def test_every_structural_assumption_names_an_entry_that_says_it():
 
 def test_a_start_says_where_a_variable_of_the_method_starts_and_no_more():
     apart, x = derivation(LOCAL).axioms["start"].term, Var("x")
-    for term in (x, 2 * x - Var("p"), x - App("dF", Var("p"), (None,)), Var("p") - Var("r"), x - Given(Known(), x)):
+    for term in (
+        x,
+        2 * x - Var("p"),
+        x - App("dF", Var("p"), (None,)),
+        Var("p") - Var("r"),
+        x - Given(Known(), x),
+        x - Var("p"),
+    ):
         refused(LOCAL, "does not say where a variable starts", **with_axioms(LOCAL, start=Start("start", term)))
     refused(LOCAL, "another start says", **with_axioms(LOCAL, again=Start("start", apart)))
 
@@ -287,7 +308,10 @@ def test_the_horizon_is_what_stands_for_the_steps():
     refused(by_rounds, "")
     refused(renamed(LOCAL, {"T": "batch_size"}), "no symbol of the statement is a number of steps")
     refused(renamed(LOCAL, {"m": "iterations"}), "m and T both stand for the iterations")
-    assert derivation(LOCAL) and prove(LOCAL).rests_on["period"] == "p steps in a round"
+    refused(renamed(LOCAL, {"p": "inner_batch_size"}), "local_sgd gets tau = p, the statement's period is 1")
+    no_method = replace(renamed(LOCAL, {"p": "inner_batch_size"}), method=None)
+    refused(no_method, "no symbol of the statement is the number of local steps")
+    assert prove(LOCAL).rests_on["period"] == "p steps in a round"
 
 
 # --- lemmas and deliveries ----------------------------------------------------------------------------------------------
