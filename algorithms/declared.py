@@ -1,6 +1,6 @@
 """What fedco's own methods say of themselves, read from their source: a list of them imports neither them nor torch.
 
-A class in `methods/` or `baselines/` that has a `name` is a method. Its `name`, `kinds`, `needs`, `needs_on` and `costs` are
+A class in `methods/` or `baselines/` that has a `name` is a method. Its `name`, `kinds`, `needs`, `needs_on`, `costs` and `quantities` are
 literals, or constants of `engine/oracles.py`.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 from .engine import oracles
 
 FOLDERS = ("methods", "baselines")
-_READ = ("name", "kinds", "needs", "needs_on", "costs")
+_READ = ("name", "kinds", "needs", "needs_on", "costs", "quantities")
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class Declared:
     needs: tuple[str, ...] = ()
     needs_on: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     costs: Mapping[str, str] = field(default_factory=dict)
+    quantities: Mapping[str, str] = field(default_factory=dict)
 
 
 @cache

@@ -17,9 +17,10 @@ import sympy as sp
 from ...errors import InputError
 from ...outside import is_python_file, load_object
 from ...suggestion import nearest
+from .bounding import MEAN_MODEL
 from .dimension import OBJECTIVE, VARIABLE, Dimension
 from .formula import FUNCTIONS, FormulaError, read_formula, read_relation
-from .notation import Notation, derived_symbol, latex_of
+from .notation import Binding, Notation, derived_symbol, latex_of
 from .properties import PROPERTIES
 from .quantities import QUANTITIES
 from .theorem import (
@@ -55,6 +56,7 @@ METRICS = {
         r"\frac1T\sum_t\mathbb{E}\|\nabla F(\bar x_t)\|^2",
         (OBJECTIVE / VARIABLE) ** 2,
         "expected squared gradient norm, averaged over the iterates",
+        MEAN_MODEL,
     )
 }
 _ID = re.compile(r"[a-z][a-z0-9_]{0,40}\.[A-Za-z][A-Za-z0-9_]{0,60}", re.ASCII)
@@ -262,7 +264,7 @@ class _Definition:
         """What the constants say about a problem, then the named properties."""
         constants = [b for b in self.notation if b.quantity.role == "constant"]
         named = [Assumption(name, "a named property of the problem") for name in self._properties()]
-        return (*(Assumption(b.name, b.quantity.meaning) for b in constants), *named)
+        return (*(Assumption(b.name, b.quantity.meaning, _bounded(b)) for b in constants), *named)
 
     # --- the theorem -------------------------------------------------------------------------------------------------
 
@@ -308,6 +310,10 @@ class _Definition:
         for slip in theorem.inhomogeneities(theorem.statement(), theorem.unit_choices):
             hint = "" if theorem.unit_choices else "; a unit that the statement sets to 1 is listed under `units`"
             self.refuse(slip.where, f"wanted dimension {slip.wanted}, got {slip.found}{hint}")
+
+
+def _bounded(binding: Binding) -> tuple[str, ...]:
+    return (binding.name,) if binding.quantity.bounds else ()
 
 
 def _shown(value: Any) -> str:

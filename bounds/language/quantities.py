@@ -11,6 +11,20 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from .bounding import (
+    AVERAGE,
+    FROBENIUS,
+    GAP,
+    MEAN_SQUARE,
+    SAMPLE,
+    SHARE,
+    START,
+    Form,
+    lipschitz,
+    noise,
+    size,
+    unlike,
+)
 from .dimension import INNER, OBJECTIVE, ONE, VARIABLE, Dimension
 from .quantity import (
     COUNT,
@@ -38,23 +52,30 @@ __all__ = [
     "register",
 ]
 
+Forms = Form | tuple[Form, ...]
 _F, _Y, _X = OBJECTIVE, INNER, VARIABLE
 _GRADIENT = _F / _X
 _CURVATURE = _F / _X**2
 
 
-def _constant(name: str, meaning: str, dimension: Dimension, *stand_ins: str, domain: str = POSITIVE) -> None:
-    register(Quantity(name, meaning, dimension, domain, stand_ins=stand_ins))
+def _constant(
+    name: str, meaning: str, dimension: Dimension, *stand_ins: str, bounds: Forms = (), domain: str = POSITIVE
+) -> None:
+    forms = (bounds,) if isinstance(bounds, Form) else bounds
+    register(Quantity(name, meaning, dimension, domain, stand_ins=stand_ins, bounds=forms))
 
 
-def _noise(name: str, meaning: str, dimension: Dimension, *stand_ins: str) -> None:
+def _noise(name: str, meaning: str, dimension: Dimension, *stand_ins: str, bounds: Forms = ()) -> None:
     """A constant that may be 0."""
-    _constant(name, meaning, dimension, *stand_ins, domain=NONNEGATIVE)
+    _constant(name, meaning, dimension, *stand_ins, bounds=bounds, domain=NONNEGATIVE)
 
 
-def _hyper(name: str, meaning: str, dimension: Dimension = ONE, default: Fraction | int | None = None) -> None:
+def _hyper(
+    name: str, meaning: str, dimension: Dimension = ONE, default: Fraction | int | None = None, bounds: Forms = ()
+) -> None:
     value = None if default is None else Fraction(default)
-    register(Quantity(name, meaning, dimension, role="hyperparameter", default=value))
+    forms = (bounds,) if isinstance(bounds, Form) else bounds
+    register(Quantity(name, meaning, dimension, role="hyperparameter", default=value, bounds=forms))
 
 
 def _count(name: str, meaning: str, domain: str = COUNT, default: int | None = None) -> None:
@@ -77,6 +98,7 @@ _constant(
     _F / _Y,
     "outer_mean_square_lipschitz",
     "outer_sample_lipschitz",
+    bounds=size("outer_gradient"),
 )
 _constant(
     "outer_mean_square_lipschitz",
@@ -84,6 +106,7 @@ _constant(
     _F / _Y,
     "outer_sample_lipschitz",
     "outer_lipschitz",
+    bounds=size("outer_gradient", MEAN_SQUARE),
 )
 _constant(
     "outer_sample_lipschitz",
@@ -91,15 +114,28 @@ _constant(
     _F / _Y,
     "outer_mean_square_lipschitz",
     "outer_lipschitz",
+    bounds=size("outer_gradient", SAMPLE),
 )
-_constant("outer_smoothness", "Lipschitz constant of the outer gradient", _F / _Y**2, "outer_sample_smoothness")
+_constant(
+    "outer_smoothness",
+    "Lipschitz constant of the outer gradient",
+    _F / _Y**2,
+    "outer_sample_smoothness",
+    bounds=lipschitz("outer_gradient"),
+)
 _constant(
     "outer_sample_smoothness",
     "Lipschitz constant of the outer gradient of every sample",
     _F / _Y**2,
     "outer_smoothness",
+    bounds=lipschitz("outer_gradient", SAMPLE),
 )
-_noise("outer_gradient_noise", "standard-deviation bound of the stochastic outer gradient", _F / _Y)
+_noise(
+    "outer_gradient_noise",
+    "standard-deviation bound of the stochastic outer gradient",
+    _F / _Y,
+    bounds=noise("outer_gradient"),
+)
 # --- the inner maps g_k
 _constant(
     "inner_lipschitz",
@@ -107,6 +143,7 @@ _constant(
     _Y / _X,
     "inner_mean_square_lipschitz",
     "inner_sample_lipschitz",
+    bounds=lipschitz("inner_value"),
 )
 _constant(
     "inner_mean_square_lipschitz",
@@ -114,6 +151,7 @@ _constant(
     _Y / _X,
     "inner_sample_lipschitz",
     "inner_lipschitz",
+    bounds=lipschitz("inner_value", MEAN_SQUARE),
 )
 _constant(
     "inner_jacobian_mean_square",
@@ -122,6 +160,7 @@ _constant(
     "inner_mean_square_lipschitz",
     "inner_sample_lipschitz",
     "inner_lipschitz",
+    bounds=size("inner_jacobian", MEAN_SQUARE),
 )
 _constant(
     "inner_sample_lipschitz",
@@ -129,22 +168,36 @@ _constant(
     _Y / _X,
     "inner_mean_square_lipschitz",
     "inner_lipschitz",
+    bounds=size("inner_jacobian", SAMPLE),
 )
-_constant("inner_smoothness", "Lipschitz constant of the inner Jacobian", _Y / _X**2, "inner_sample_smoothness")
+_constant(
+    "inner_smoothness",
+    "Lipschitz constant of the inner Jacobian",
+    _Y / _X**2,
+    "inner_sample_smoothness",
+    bounds=lipschitz("inner_jacobian"),
+)
 _constant(
     "inner_sample_smoothness",
     "Lipschitz constant of the inner Jacobian of every sample",
     _Y / _X**2,
     "inner_smoothness",
+    bounds=lipschitz("inner_jacobian", SAMPLE),
 )
-_noise("inner_jacobian_noise", "standard-deviation bound of the stochastic inner Jacobian, Frobenius norm", _Y / _X)
-_noise("inner_value_noise", "standard-deviation bound of the stochastic inner value", _Y)
+_noise(
+    "inner_jacobian_noise",
+    "standard-deviation bound of the stochastic inner Jacobian, Frobenius norm",
+    _Y / _X,
+    bounds=noise("inner_jacobian", FROBENIUS),
+)
+_noise("inner_value_noise", "standard-deviation bound of the stochastic inner value", _Y, bounds=noise("inner_value"))
 _noise(
     "inner_noise",
-    "one standard-deviation bound for both the inner value and the inner Jacobian",
+    "one standard-deviation bound for both the inner value and the inner Jacobian, Frobenius norm",
     _Y / _X,
     "inner_jacobian_noise",
     "inner_value_noise",
+    bounds=(noise("inner_value"), noise("inner_jacobian", FROBENIUS)),
 )
 _noise(
     "composite_noise",
@@ -152,31 +205,97 @@ _noise(
     _Y,
     "inner_value_noise",
     "inner_noise",
+    bounds=(noise("inner_value"), noise("inner_jacobian", FROBENIUS), noise("outer_gradient")),
 )
-_noise("inner_jacobian_heterogeneity", "bound of ||grad g_k - grad g||, Frobenius norm", _Y / _X)
-_noise("initial_inner_error", "norm of y_0 - g(x_0)", _Y)
+_noise(
+    "inner_jacobian_heterogeneity",
+    "bound of ||grad g_k - grad g||, Frobenius norm",
+    _Y / _X,
+    bounds=unlike("inner_jacobian", FROBENIUS),
+)
+_noise("initial_inner_error", "norm of y_0 - g(x_0)", _Y, bounds=Form(START, "inner_value"))
 # --- the non-compositional functions h_k
-_noise("noncompositional_smoothness", "Lipschitz constant of grad h_k", _CURVATURE)
-_noise("noncompositional_sample_smoothness", "Lipschitz constant of grad h_k of every sample", _CURVATURE)
-_noise("noncompositional_gradient_noise", "standard-deviation bound of the stochastic grad h_k", _GRADIENT)
-_noise("noncompositional_heterogeneity", "bound of ||grad h_k - grad h||", _GRADIENT)
+_noise("noncompositional_smoothness", "Lipschitz constant of grad h_k", _CURVATURE, bounds=lipschitz("extra_gradient"))
+_noise(
+    "noncompositional_sample_smoothness",
+    "Lipschitz constant of grad h_k of every sample",
+    _CURVATURE,
+    bounds=lipschitz("extra_gradient", SAMPLE),
+)
+_noise(
+    "noncompositional_gradient_noise",
+    "standard-deviation bound of the stochastic grad h_k",
+    _GRADIENT,
+    bounds=noise("extra_gradient"),
+)
+_noise("noncompositional_heterogeneity", "bound of ||grad h_k - grad h||", _GRADIENT, bounds=unlike("extra_gradient"))
 # --- the losses f_i of single clients
-_constant("local_gradient_bound", "bound of ||grad f_i|| over all clients", _GRADIENT)
-_constant("local_smoothness", "largest Lipschitz constant of grad f_i", _CURVATURE)
-_constant("local_hessian_lipschitz", "largest Lipschitz constant of the Hessian of f_i", _F / _X**3)
-_constant("local_sample_gradient_bound", "bound of the gradient of f_i of every sample", _GRADIENT)
-_constant("local_sample_smoothness", "Lipschitz constant of the gradient of f_i of every sample", _CURVATURE)
-_constant("local_sample_hessian_lipschitz", "Lipschitz constant of the Hessian of f_i of every sample", _F / _X**3)
-_noise("local_gradient_noise", "standard-deviation bound of the gradient of one sample", _GRADIENT)
-_noise("local_hessian_noise", "standard-deviation bound of the Hessian of one sample", _CURVATURE)
+_constant("local_gradient_bound", "bound of ||grad f_i|| over all clients", _GRADIENT, bounds=size("local_gradient"))
+_constant("local_smoothness", "largest Lipschitz constant of grad f_i", _CURVATURE, bounds=lipschitz("local_gradient"))
+_constant(
+    "local_hessian_lipschitz",
+    "largest Lipschitz constant of the Hessian of f_i",
+    _F / _X**3,
+    bounds=lipschitz("local_hessian"),
+)
+_constant(
+    "local_sample_gradient_bound",
+    "bound of the gradient of f_i of every sample",
+    _GRADIENT,
+    bounds=size("local_gradient", SAMPLE),
+)
+_constant(
+    "local_sample_smoothness",
+    "Lipschitz constant of the gradient of f_i of every sample",
+    _CURVATURE,
+    bounds=lipschitz("local_gradient", SAMPLE),
+)
+_constant(
+    "local_sample_hessian_lipschitz",
+    "Lipschitz constant of the Hessian of f_i of every sample",
+    _F / _X**3,
+    bounds=lipschitz("local_hessian", SAMPLE),
+)
+_noise(
+    "local_gradient_noise",
+    "standard-deviation bound of the gradient of one sample",
+    _GRADIENT,
+    bounds=noise("local_gradient"),
+)
+_noise(
+    "local_hessian_noise",
+    "standard-deviation bound of the Hessian of one sample",
+    _CURVATURE,
+    bounds=noise("local_hessian"),
+)
 _noise("local_gradient_fourth_moment", "bound of E||grad l_i - grad f_i||^4", _GRADIENT**4)
 _noise("local_hessian_fourth_moment", "bound of E||hess l_i - hess f_i||^4", _CURVATURE**4)
-_noise("local_gradient_heterogeneity", "root of a bound of (1/N) sum_i ||grad f_i - grad f||^2", _GRADIENT)
-_noise("local_hessian_heterogeneity", "root of a bound of (1/N) sum_i ||hess f_i - hess f||^2", _CURVATURE)
+_noise(
+    "local_gradient_heterogeneity",
+    "root of a bound of (1/N) sum_i ||grad f_i - grad f||^2",
+    _GRADIENT,
+    bounds=unlike("local_gradient", over=AVERAGE),
+)
+_noise(
+    "local_hessian_heterogeneity",
+    "root of a bound of (1/N) sum_i ||hess f_i - hess f||^2",
+    _CURVATURE,
+    bounds=unlike("local_hessian", over=AVERAGE),
+)
 # --- the whole objective F
-_constant("objective_smoothness", "Lipschitz constant of the gradient of the whole objective", _CURVATURE)
-_noise("objective_gap", "objective at the start minus its infimum", _F)
-_noise("gradient_cap", "bound of ||grad F||: the almost-sure cap of what a verdict averages", _GRADIENT)
+_constant(
+    "objective_smoothness",
+    "Lipschitz constant of the gradient of the whole objective",
+    _CURVATURE,
+    bounds=lipschitz("objective_gradient"),
+)
+_noise("objective_gap", "objective at the start minus its infimum", _F, bounds=Form(GAP, "objective"))
+_noise(
+    "gradient_cap",
+    "bound of ||grad F||: the almost-sure cap of what a verdict averages",
+    _GRADIENT,
+    bounds=size("objective_gradient"),
+)
 _constant("domain_radius", "radius of a ball in which the models stay", _X)
 # --- hyperparameters
 _hyper("step_size", "step size", _X**2 / _F)
@@ -200,7 +319,9 @@ _hyper(
     _X**2 / _F,
     Fraction(1, 100),
 )
-_hyper("participation", "fraction of the clients that take part in a round", default=1)
+_hyper(
+    "participation", "fraction of the clients that take part in a round", default=1, bounds=Form(SHARE, "random_set")
+)
 _count("rounds", "number of communication rounds")
 _hyper("hidden_constant", "the constant that the paper hides in O(1)", default=1)
 _hyper("divergence_weight", "weight of the divergence in a distributionally robust objective", _F)

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from fractions import Fraction
 from types import MappingProxyType
 
+from .bounding import Form
 from .dimension import Dimension
 
 POSITIVE = "positive real"
@@ -36,6 +37,7 @@ class Quantity:
         default: the value of a hyperparameter that a comparison of theorems fixes where the user does not.
         stand_ins: the quantities whose value may be taken for this one where it is not given: those that bound it from
             above, then weaker ones, which is an assumption on the problem that has to be said.
+        bounds: what it bounds, formally; of an observable or a hyperparameter mostly nothing.
 
     Raises:
         ValueError: an unknown domain or role, or a name that is no identifier.
@@ -49,6 +51,7 @@ class Quantity:
     absent: Fraction | None = None
     default: Fraction | None = None
     stand_ins: tuple[str, ...] = ()
+    bounds: tuple[Form, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():

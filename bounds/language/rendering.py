@@ -145,7 +145,9 @@ def to_text(theorem: Theorem, labels: Sequence[str] = ()) -> str:
         f"{theorem.id}: {theorem.title} ({theorem.source})",
         f"bounds {theorem.metric.name}  [{theorem.metric.dimension}]",
     ]
-    lines += [f"  assumption {item.name}: {item.text}" for item in theorem.assumptions]
+    for item in theorem.assumptions:
+        lines += [f"  assumption {item.name}: {item.text}"]
+        lines += [f"    formally: {text}" for text in theorem.formally(item)]
     for label in labels or theorem.labels:
         lines += ["", *_statement_text(theorem, theorem.statement(label))]
     return "\n".join(lines)
@@ -222,7 +224,10 @@ def theorem_dict(theorem: Theorem, labels: Sequence[str] = ()) -> dict[str, Any]
         "source": str(theorem.source),
         "metric": theorem.metric.name,
         "dimension": str(theorem.metric.dimension),
-        "assumptions": [{"name": item.name, "text": item.text} for item in theorem.assumptions],
+        "assumptions": [
+            {"name": item.name, "text": item.text, "formal": list(theorem.formally(item))}
+            for item in theorem.assumptions
+        ],
         "statements": {label: _statement_dict(theorem, theorem.statement(label)) for label in labels or theorem.labels},
     }
 

@@ -19,6 +19,7 @@ import sympy as sp
 
 from ... import bounds as face
 from ...ranges import AT_MOST
+from .bounding import SAYINGS, Form, about, implied
 from .dimension import Dimension, modulo
 from .formula import nearest
 from .homogeneity import InhomogeneousError, dimension_of
@@ -82,20 +83,33 @@ class Source:
 
 @dataclass(frozen=True)
 class Assumption:
-    """An assumption in our own words, with the symbols that it introduces."""
+    """An assumption in our own words, and formally: what proofs may read off it.
+
+    Args:
+        bounds: the symbols whose bounds it states; (symbol, function) where it states only that on one function.
+        says: what else it says, of `bounding.SAYINGS`.
+    """
 
     name: str
     text: str
+    bounds: tuple[str | tuple[str, str], ...] = ()
+    says: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Metric:
-    """What the terms of a statement bound."""
+    """What the terms of a statement bound.
+
+    `at`: of `bounding.POINTS`, where that is a mean squared gradient of the objective. `bounds`: where it is the square of what
+    a constant would bound.
+    """
 
     name: str
     latex: str
     dimension: Dimension
     meaning: str = ""
+    at: str = ""
+    bounds: tuple[Form, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -150,12 +164,16 @@ class Term:
 
 @dataclass(frozen=True)
 class Derived:
-    """A constant with a formula, such as L_Phi; its formula may use earlier derived constants of the statement."""
+    """A constant with a formula, such as L_Phi; its formula may use earlier derived constants of the statement.
+
+    `bounds`: what a lemma that gives it says that it bounds.
+    """
 
     name: str
     expr: sp.Expr
     latex: str
     meaning: str = ""
+    bounds: tuple[Form, ...] = ()
 
     @property
     def symbol(self) -> sp.Symbol:
@@ -449,6 +467,7 @@ class Theorem:
         if not {"printed", "corrected"} & set(self.statements):
             raise DeclarationError(f"{self.id}: a theorem needs its printed statement, or a corrected one")
         self._check_assumed(self.assume)
+        self._check_said()
         for label, statement in self.statements.items():
             if isinstance(statement, Statement):
                 self._accept(label, statement)
@@ -472,6 +491,24 @@ class Theorem:
                 raise DeclarationError(
                     f"{self.id}: assumes {name!r}, which is not a property; {nearest(name, PROPERTIES)}"
                 )
+
+    def _check_said(self) -> None:
+        """The formal part of the assumptions speaks of symbols of the paper, and of what these bound."""
+        for item in self.assumptions:
+            for each in item.bounds:
+                name, of = (each, "") if isinstance(each, str) else each
+                forms = self.notation[name].quantity.bounds if name in self.notation.bindings else ()
+                if not any(form.function == of or not of for given in forms for form in implied(given)):
+                    raise DeclarationError(f"{self.id}, assumption {item.name}: {name} bounds nothing {of}".rstrip())
+            for saying in item.says:
+                if saying not in SAYINGS:
+                    raise DeclarationError(f"{self.id}, assumption {item.name}: {nearest(saying, SAYINGS)}")
+
+    def formally(self, item: Assumption) -> tuple[str, ...]:
+        """The bounds that an entry of the list states, in words: the rows of its symbols' quantities, or what they imply of a function."""
+        pairs = [(each, "") if isinstance(each, str) else each for each in item.bounds]
+        rows = [(name, about(form, of)) for name, of in pairs for form in self.notation[name].quantity.bounds]
+        return tuple(dict.fromkeys(form.words(name) for name, form in rows if form is not None))
 
     def _check_use(self, statement: Statement) -> None:
         """A derived constant that nothing uses is a slip, except in a lemma whose purpose is to define it."""

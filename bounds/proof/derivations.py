@@ -44,7 +44,7 @@ def verdict(found: Plan, theorem: Theorem, label: str = "") -> Verdict:
     """What the kernel says of a derivation; for a corollary, with that of its theorem."""
     label = label or theorem.default
     if isinstance(found, Derivation):
-        return _with_lemmas(found, check(found, theorem, label))
+        return _with_lemmas(found, theorem, check(found, theorem, label))
     if isinstance(found, Loop):
         return run_through(found, theorem, label)
     if isinstance(found, Alternatives):
@@ -52,9 +52,11 @@ def verdict(found: Plan, theorem: Theorem, label: str = "") -> Verdict:
     return follow(found, theorem, label, _premise(found.theorem, found.label))
 
 
-def _with_lemmas(found: Derivation, accepted: Verdict) -> Verdict:
+def _with_lemmas(found: Derivation, theorem: Theorem, accepted: Verdict) -> Verdict:
     """Without the lemmas that the kernel has checked among what is given; with what those assume."""
-    left, assumed = [], set(accepted.assumptions)
+    lemmas = {f"{lemma.theorem.id} {lemma.label}" for lemma in found.lemmas}
+    left = [name for name in accepted.given if name not in lemmas]
+    assumed, formal = set(accepted.assumptions), dict.fromkeys(accepted.formal)
     for lemma in found.lemmas:
         name = f"{lemma.theorem.id} {lemma.label}"
         if name not in accepted.given:
@@ -62,12 +64,13 @@ def _with_lemmas(found: Derivation, accepted: Verdict) -> Verdict:
         known = _premise(lemma.theorem, lemma.label)
         if not known.checked:
             left.append(name)
-        assumed |= set(known.assumptions)
-    listed = dict.fromkeys((*accepted.assumptions, *accepted.unused))
+        formal |= dict.fromkeys(known.formal)
+        assumed |= set(known.assumptions) if known.checked else {item.name for item in lemma.theorem.assumptions}
     return replace(
         accepted,
         given=tuple(left),
-        assumptions=tuple(name for name in listed if name in assumed),
+        formal=tuple(formal),
+        assumptions=tuple(item.name for item in theorem.assumptions if item.name in assumed),
         unused=tuple(name for name in accepted.unused if name not in assumed),
     )
 

@@ -20,6 +20,7 @@ from itertools import product
 import numpy as np
 from flint import fmpq
 
+from ..language.bounding import AVERAGE, MEAN_SQUARE, Form, lipschitz, size, unlike
 from .finite import LAW, Component, Vector, plus, root, scaled, shortened, times, total
 from .kernel import Function, Setting
 
@@ -439,7 +440,7 @@ def gradient_heterogeneity(shape: Shape, *, worst: bool) -> fmpq:
     return max(found)
 
 
-SQUARES: Mapping[str, tuple[str, Callable[[Shape], fmpq]]] = {
+SQUARES: Mapping[str | Form, tuple[str, Callable[[Shape], fmpq]]] = {
     "outer_mean_square_lipschitz": ("outer", outer_moment),
     "outer_smoothness": ("outer", lambda s: outer_slope(s, every=False)),
     "outer_lipschitz": ("outer", lambda s: outer_size(s, every=False)),
@@ -469,17 +470,17 @@ SQUARES: Mapping[str, tuple[str, Callable[[Shape], fmpq]]] = {
     "composite_noise": ("inner", value_noise),
 }
 """Quantity of the vocabulary -> (which function, the square of its smallest value). `inner_noise` is taken for the Jacobian."""
-GIVEN: Mapping[str, tuple[str, Callable[[Shape], fmpq]]] = {
-    "Lipschitz constant of every grad F_i": ("plain", lambda s: gradient_slope(s, mean=False)),
-    "heterogeneity of the grad F_i": ("plain", lambda s: gradient_heterogeneity(s, worst=False)),
-    "norm of the mean error": ("error", gradient_size),
-    "root mean square error": ("error", error_size),
+GIVEN: Mapping[str | Form, tuple[str, Callable[[Shape], fmpq]]] = {
+    lipschitz("meta_gradient"): ("plain", lambda s: gradient_slope(s, mean=False)),
+    unlike("meta_gradient", over=AVERAGE): ("plain", lambda s: gradient_heterogeneity(s, worst=False)),
+    size("estimate_error"): ("error", gradient_size),
+    size("estimate_error", MEAN_SQUARE): ("error", error_size),
 }
-"""The same for what a lemma gives, by what it says of it; the error is that of an estimate of a plain gradient."""
+"""The same for what a lemma gives, by what it bounds; the error is that of an estimate of a plain gradient."""
 
 
-def constant(quantity: str, shapes: Mapping[str, Shape]) -> fmpq | None:
-    """The value of a constant of the vocabulary; None where it is not one of these functions'.
+def constant(quantity: str | Form, shapes: Mapping[str, Shape]) -> fmpq | None:
+    """The value of a constant of the vocabulary, or of one that a lemma gives; None where it is not one of these functions'.
 
     The smoothness of an objective that is a composition is bounded by the product rule, not exact.
     """

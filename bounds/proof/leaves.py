@@ -57,7 +57,7 @@ from .kernel import (
 )
 from .kernel.derivation import Progress, begin, finish
 from .kernel.facts import Equation, Fact, Moment
-from .kernel.loop import loops, settled
+from .kernel.loop import loops, settled, what_is_bounded
 from .kernel.scalars import At, One
 from .kernel.setting import Function
 from .runs import ALONG, STYLES, Style, instance, name_of, sized_vectors
@@ -267,7 +267,10 @@ def after_the_last_step(progress: Progress, run: Run) -> Iterator[Comparison]:
     bounds = enclose_bound(statement, values) if loop.delivers else {}
     for given in loop.delivers:
         size = rational(bounds[given.target or "total"].upper)
-        left, right = run.scalar(given.left, run.horizon), size**given.power * run.number(given.times)
+        reader = Reader(progress.theorem, statement)
+        asked = what_is_bounded(loop, given, progress.theorem, statement, reader)
+        power = asked.power if given.target else 1
+        left, right = run.scalar(asked.left, run.horizon), size**power * run.number(asked.times)
         yield Comparison(f"{STATEMENT} {given.target}".strip(), run.horizon, left <= right, left, right)
 
 

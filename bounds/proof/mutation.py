@@ -154,7 +154,7 @@ class Resumed:
         return finish(after)
 
     def _declared_alike(self, changed: Derivation, theorem: Theorem) -> bool:
-        names = ("setting", "quantities", "axioms", "period", "inside", "time", "horizon")
+        names = ("setting", "quantities", "axioms", "inside", "time", "model", "lemmas", "either")
         if any(getattr(changed, name) is not getattr(self.plan, name) for name in names):
             return False
         mine, other = self.theorem.statement(self.label), theorem.statement(self.label)

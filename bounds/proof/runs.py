@@ -12,6 +12,7 @@ from random import Random
 import numpy as np
 from flint import fmpq
 
+from ..language.bounding import Form
 from ..language.reading import InputError
 from .finite import LAW as LABELS
 from .finite import Component, Run, Vector, evaluated, in_reverse, plus, rational, root, times
@@ -30,7 +31,6 @@ from .instances import (
 )
 from .kernel import (
     Bounded,
-    Derivation,
     Length,
     Loop,
     LowerBound,
@@ -165,8 +165,9 @@ class _Maker:
     ):
         self.style, self.rng, self.progress = style, Random(f"{style.name} {seed}"), progress
         self.plan, self.setting = progress.derivation, progress.derivation.setting
+        self.axioms = tuple(progress.state.axioms.values())
         self.client = self.setting.indices[0].name
-        self.weights = {a.function for a in self.plan.axioms.values() if isinstance(a, RandomSet)}
+        self.weights = {a.function for a in self.axioms if isinstance(a, RandomSet)}
         self.roles: dict[str, Function] = {}
         for function in self.setting.functions:
             self.roles.setdefault(self._role(function), function)
@@ -251,7 +252,7 @@ class _Maker:
         return Shape(own * linear, own * curved, own * offset, own * tau, own * nu, core, width, before, after)
 
     def _bounded_gradients(self, function: Function) -> bool:
-        bounds = (a for a in self.plan.axioms.values() if isinstance(a, Bounded))
+        bounds = (a for a in self.axioms if isinstance(a, Bounded))
         return any(a.function == function.name for a in bounds) and "inner" not in self.roles
 
     def _summing_to_zero(self, offset: np.ndarray) -> np.ndarray:
@@ -324,7 +325,7 @@ class _Maker:
             if mode not in self.starts:
                 self.starts[mode] = self.start(mode)
             run = self._run(values, self.starts[mode], before)
-            if all(_vanishes(run, a.term) for a in self.plan.axioms.values() if isinstance(a, Start)):
+            if all(_vanishes(run, a.term) for a in self.axioms if isinstance(a, Start)):
                 return _with_sizes(self.progress, run)
         raise InputError(f"{self.progress.theorem.id}: no start of style {self.style.name} satisfies the assumptions")
 
@@ -381,7 +382,7 @@ class _Maker:
     def _solved(self) -> dict[tuple[str, int], Term]:
         """Variables that start as a term in others, by an assumption about the start."""
         found: dict[tuple[str, int], Term] = {}
-        for axiom in self.plan.axioms.values():
+        for axiom in self.axioms:
             if isinstance(axiom, Start) and isinstance(axiom.term, Sum):
                 (_, first), *rest = axiom.term.parts
                 other = Sum(tuple((-c, term) for c, term in rest))
@@ -402,7 +403,7 @@ def instance(style: Style, progress: Progress, seed: int = 0, *, free: bool = Fa
     maker = _Maker(style, seed, progress, free=free)
     reader = Reader(progress.theorem, progress.theorem.statement(progress.label))
     point = _constants(maker, reader, progress)
-    point = _with_start(maker.plan, reader, progress, point, maker.run(point))
+    point = _with_start(progress, point, maker.run(point))
     return maker.run(_admissible(style, reader, progress, point))
 
 
@@ -458,10 +459,10 @@ def _vanishes(run: Run, term) -> bool:
 def _constants(maker: _Maker, reader: Reader, progress: Progress) -> dict[Param, Fraction]:
     """Sizes, and constants of the functions; 1 for what is not known yet."""
     point = {param: Fraction(1) for param in reader.params.values()}
-    for name, meaning in _given(progress):
-        value = constant(meaning, maker.shapes)
+    for name, forms in _given(progress).items():
+        value = constant(forms[0], maker.shapes) if len(forms) == 1 else None
         if value is None:
-            raise InputError(f"{progress.theorem.id}: no instance has a {meaning}")
+            raise InputError(f"{progress.theorem.id}: no instance has a {name}")
         point[reader.params[name]] = as_fraction(value)
     for index in maker.setting.indices[:1]:
         point |= {param: Fraction(maker.style.clients) for param in index.size.params}
@@ -475,16 +476,17 @@ def _constants(maker: _Maker, reader: Reader, progress: Progress) -> dict[Param,
     return point
 
 
-def _given(progress: Progress) -> list[tuple[str, str]]:
-    """The constants that lemmas give, with what they are: here they are not computed but taken from the functions."""
+def _given(progress: Progress) -> dict[str, tuple[Form, ...]]:
+    """The constants that lemmas give, with what they bound: here they are not computed but taken from the functions."""
     lemmas = () if isinstance(progress.derivation, Loop) else progress.derivation.lemmas
-    return [pair for lemma in lemmas for pair in lemma.constants]
+    said = ((lemma.theorem.statement(lemma.label), name) for lemma in lemmas for name in lemma.constants)
+    return {name: statement.constant(name).bounds for statement, name in said}
 
 
-def _with_start(plan: Derivation, reader: Reader, progress: Progress, point, run: Run) -> dict[Param, Fraction]:
+def _with_start(progress: Progress, point, run: Run) -> dict[Param, Fraction]:
     """The gap of the objective, which is nonnegative by construction, and the error of the start."""
     found = dict(point)
-    for axiom in plan.axioms.values():
+    for axiom in progress.state.axioms.values():
         if isinstance(axiom, LowerBound):
             value = run.atom(At(axiom.quantity), 0)
             if value < 0:
@@ -592,7 +594,7 @@ WEIGHTS = ("momentum", "gradient_momentum", "inner_momentum", "step_scale")
 
 def _derived(point: Mapping[Param, Fraction], progress: Progress) -> dict[Param, Fraction]:
     found, region = dict(point), progress.state.region
-    given = {name for name, _ in _given(progress)}
+    given = _given(progress)
     for param, formula in region.formulas.items():
         if param.name not in given:
             value = formula.at(found)

@@ -14,9 +14,8 @@ from ...proof.kernel import (
     Action,
     App,
     Assume,
+    Assumed,
     AtStart,
-    Axiom,
-    Bounded,
     Cases,
     Certificate,
     Combine,
@@ -30,8 +29,6 @@ from ...proof.kernel import (
     Instance,
     Later,
     Linear,
-    Lipschitz,
-    LipschitzOperator,
     MeanMoment,
     Open,
     Project,
@@ -54,9 +51,9 @@ from ...proof.kernel import (
 )
 from ...proof.writing import apart, deviation
 from ..fcsg.derivations import (
+    AXIOMS,
     CLIENT,
     PAST,
-    axioms,
     batch,
     bias,
     client_gradient,
@@ -125,13 +122,12 @@ class Constants:
         )
 
 
-def problem(s: Reader) -> dict[str, Axiom]:
-    """The assumptions of FCSG, with what variance reduction needs of every sample."""
-    return axioms(s) | {
-        "every Jacobian": Bounded("3.2", "dg", s.L_g),
-        "every inner function": Lipschitz("3.2", "g", s.L_g),
-        "every Jacobian is Lipschitz": LipschitzOperator("3.1", "dg", s.S_g),
-    }
+PROBLEM = AXIOMS | {
+    "every Jacobian": Assumed("L_g", "dg"),
+    "every inner function": Assumed("L_g", "g"),
+    "every Jacobian is Lipschitz": Assumed("S_g", "dg"),
+}
+"""The assumptions of FCSG, with what variance reduction needs of every sample."""
 
 
 def sampled_smoothness(s: Reader) -> tuple[Step, ...]:
@@ -571,13 +567,11 @@ def theorem_4_7(s: Reader) -> Derivation:
             Quantity("gradient", sq(clients(client_gradient(BAR)))),
             Quantity("F", value("F", BAR)),
         ),
-        problem(s),
+        PROBLEM,
         steps,
         ((2 / (s.alpha * s.T), "sum"), (2 / (s.alpha * s.T), "bounded"), (1 / s.T, "tail")),
         "gradient",
-        "F",
-        BAR,
-        "q",
+        "x",
         dict.fromkeys(("L_f", "L_g", "S_f", "S_g", "sigma_g", "F_gap", "q", "m", "b", "B", "N", "T"), Fraction(1))
         | {"alpha": Fraction(1, 24), "beta": Fraction(5, 24)},
         "not stated: independence over time",

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from ...language.bounding import MEAN, MEAN_SQUARE
 from ...proof.kernel import (
+    BATCH,
+    CLIENTS,
     EVERY,
     FIRST,
     LATER,
@@ -13,9 +16,8 @@ from ...proof.kernel import (
     Action,
     App,
     Assume,
+    Assumed,
     AtStart,
-    Axiom,
-    Bounded,
     Cases,
     Combine,
     Definition,
@@ -26,8 +28,6 @@ from ...proof.kernel import (
     Index,
     Known,
     Linear,
-    Lipschitz,
-    LipschitzOperator,
     MeanMoment,
     Objective,
     Open,
@@ -35,7 +35,6 @@ from ...proof.kernel import (
     Project,
     Quantity,
     Reader,
-    SecondMoment,
     Setting,
     Source,
     Step,
@@ -44,7 +43,6 @@ from ...proof.kernel import (
     Triangle,
     Var,
     Variable,
-    Variance,
     quantity,
     scalar,
     signomial,
@@ -53,7 +51,7 @@ from ...proof.kernel import (
     value,
 )
 from ...proof.writing import at_point, deviation, mean_over
-from .descent import descent, infimum
+from .descent import INFIMUM, descent
 
 CLIENT = frozenset({"n"})
 TWO = signomial(2)
@@ -107,9 +105,9 @@ def scgd_setting(s: Reader, c: Scgd) -> Setting:
     steps = {"first": FIRST, "later": LATER}
     moved = tuple((steps[kind], X - s.eta * clients(c.direction(kind))) for kind in KINDS)
     functions = (
-        Function("df", "y", "dy", ("s",), CLIENT, CLIENT),
-        Function("g", "x", "y", ("z",), CLIENT, equal="inner map"),
-        Function("dg", "x", ("x", "dy"), ("z",), CLIENT, equal="inner map"),
+        Function("df", "y", "dy", ("s",), CLIENT, CLIENT, role="outer_gradient"),
+        Function("g", "x", "y", ("z",), CLIENT, equal="inner map", role="inner_value"),
+        Function("dg", "x", ("x", "dy"), ("z",), CLIENT, equal="inner map", role="inner_jacobian"),
     )
     variables = (
         Variable("u", "y", frozenset(), tuple((steps[kind], clients(c.value[kind])) for kind in KINDS)),
@@ -118,7 +116,11 @@ def scgd_setting(s: Reader, c: Scgd) -> Setting:
         Variable("r", "x"),
     )
     return Setting(
-        (Index("n", s.N), Index("i", s.b, True), Index("j", s.b, True)),
+        (
+            Index("n", s.N, of=CLIENTS),
+            Index("i", s.b, "independence", of=BATCH),
+            Index("j", s.b, "independence", of=BATCH),
+        ),
         (Source("z", ("n", "i"), "independence"), Source("s", ("n", "j"), "samples")),
         functions,
         variables,
@@ -126,18 +128,17 @@ def scgd_setting(s: Reader, c: Scgd) -> Setting:
     )
 
 
-def scgd_axioms(s: Reader) -> dict[str, Axiom]:
-    return {
-        "outer smoothness": Lipschitz("outer functions", "df", s.L_f, of_mean=True),
-        "outer gradient": Bounded("outer functions", "df", s.C_f, of_mean=True),
-        "outer moment": SecondMoment("outer functions", "df", s.C_f, PAST_AND_Z),
-        "inner smoothness": LipschitzOperator("inner map", "dg", s.L_g, of_mean=True),
-        "inner Lipschitz": Lipschitz("inner map", "g", s.C_g, of_mean=True),
-        "inner Jacobian": Bounded("inner map", "dg", s.C_g, of_mean=True),
-        "inner moment": SecondMoment("inner map", "dg", s.C_g, PAST),
-        "value noise": Variance("inner value", "g", s.delta_g),
-        "infimum": infimum(s),
-    }
+SCGD_AXIOMS = {
+    "outer smoothness": Assumed("L_f", "df"),
+    "outer gradient": Assumed("C_f", "df", per=MEAN),
+    "outer moment": Assumed("C_f", "df", given=PAST_AND_Z),
+    "inner smoothness": Assumed("L_g", "dg"),
+    "inner Lipschitz": Assumed("C_g", "g", per=MEAN),
+    "inner Jacobian": Assumed("C_g", "dg", per=MEAN),
+    "inner moment": Assumed("C_g", "dg", given=PAST),
+    "value noise": Assumed("delta_g", "g"),
+    "infimum": INFIMUM,
+}
 
 
 def scgd_smoothness(s: Reader) -> tuple[Step, ...]:
@@ -347,13 +348,11 @@ def scgd(s: Reader) -> Derivation:
             Quantity("gradient", sq(gradient)),
             Quantity("F", value("F", X)),
         ),
-        scgd_axioms(s),
+        SCGD_AXIOMS,
         steps,
         ((2 / (s.eta * s.T), "sum"), (2 / (s.eta * s.T), "infimum"), (1 / s.T, "values")),
         "gradient",
-        "F",
-        X,
-        "p",
+        "x",
         dict.fromkeys(ones, Fraction(1)) | {"eta": Fraction(1, 4)},
         "independence",
     )
@@ -376,9 +375,9 @@ def conditional_gradient(x: Term) -> Term:
 
 def biased_setting(s: Reader) -> Setting:
     functions = (
-        Function("df", "y", "dy", ("xi",), CLIENT, CLIENT),
-        Function("g", "x", "y", ("xi", "eta"), CLIENT, CLIENT),
-        Function("dg", "x", ("x", "dy"), ("xi", "eta"), CLIENT, CLIENT),
+        Function("df", "y", "dy", ("xi",), CLIENT, CLIENT, role="outer_gradient"),
+        Function("g", "x", "y", ("xi", "eta"), CLIENT, CLIENT, role="inner_value"),
+        Function("dg", "x", ("x", "dy"), ("xi", "eta"), CLIENT, CLIENT, role="inner_jacobian"),
     )
     variables = (
         Variable("x", "x", frozenset(), ((EVERY, X - s.eta * clients(inner_batch(plug_in()))),)),
@@ -386,7 +385,11 @@ def biased_setting(s: Reader) -> Setting:
         Variable("r", "x"),
     )
     return Setting(
-        (Index("n", s.N), Index("i", s.b, True), Index("j", s.m, True)),
+        (
+            Index("n", s.N, of=CLIENTS),
+            Index("i", s.b, "independence", of=BATCH),
+            Index("j", s.m, "independence", of=BATCH),
+        ),
         (Source("xi", ("n", "i"), "independence"), Source("eta", ("n", "i", "j"), "independence")),
         functions,
         variables,
@@ -399,16 +402,15 @@ def plug_in() -> Term:
     return chain(outer_batch(App("dg", X, (0, 0))), outer_batch(App("g", X, (0, 0))))
 
 
-def biased_axioms(s: Reader) -> dict[str, Axiom]:
-    return {
-        "outer smoothness": Lipschitz("outer functions", "df", s.S_f),
-        "outer gradient": Bounded("outer functions", "df", s.B_f),
-        "inner smoothness": LipschitzOperator("inner maps", "dg", s.S_g, True),
-        "inner Lipschitz": Lipschitz("inner maps", "g", s.C_g, True),
-        "inner Jacobian": SecondMoment("inner maps", "dg", s.C_g, BEFORE),
-        "inner noise": Variance("inner value", "g", s.delta_g),
-        "infimum": infimum(s),
-    }
+BIASED_AXIOMS = {
+    "outer smoothness": Assumed("S_f", "df"),
+    "outer gradient": Assumed("B_f", "df"),
+    "inner smoothness": Assumed("S_g", "dg", per=MEAN_SQUARE),
+    "inner Lipschitz": Assumed("C_g", "g", per=MEAN_SQUARE),
+    "inner Jacobian": Assumed("C_g", "dg", given=BEFORE),
+    "inner noise": Assumed("delta_g", "g"),
+    "infimum": INFIMUM,
+}
 
 
 def biased_smoothness(s: Reader) -> tuple[Step, ...]:
@@ -503,13 +505,11 @@ def biased_sgd(s: Reader) -> Derivation:
     return Derivation(
         biased_setting(s),
         (Quantity("gradient", sq(gradient)), Quantity("F", value("F", X))),
-        biased_axioms(s),
+        BIASED_AXIOMS,
         steps,
         ((2 / (s.eta * s.T), "sum"), (2 / (s.eta * s.T), "infimum")),
         "gradient",
-        "F",
-        X,
-        "p",
+        "x",
         dict.fromkeys(ones, Fraction(1)) | {"eta": Fraction(1, 4)},
         "independence",
     )

@@ -5,26 +5,26 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ...proof.kernel import (
+    BATCH,
+    CLIENTS,
     COMMUNICATION,
     EVERY,
     LOCAL,
     ONE,
     App,
     Assume,
-    Axiom,
-    Bounded,
+    Assumed,
     Cases,
     Combine,
+    Declared,
     Definition,
     Derivation,
     Drift,
     Function,
-    Heterogeneity,
     IndependentMean,
     Index,
     Known,
     Linear,
-    Lipschitz,
     NoisyDrift,
     Objective,
     Open,
@@ -32,14 +32,12 @@ from ...proof.kernel import (
     Quantity,
     Reader,
     Setting,
-    Signomial,
     Source,
     Start,
     Step,
     Term,
     Var,
     Variable,
-    Variance,
     quantity,
     scalar,
     signomial,
@@ -49,7 +47,7 @@ from ...proof.kernel import (
 )
 from ...proof.writing import at_point, deviation, mean_over
 from .derivation_composed import biased_sgd, scgd
-from .descent import descent, infimum
+from .descent import INFIMUM, descent
 
 CLIENT = frozenset({"n"})
 PAST = Known.before(("xi",))
@@ -80,20 +78,15 @@ def setting(s: Reader, *, pooled: bool) -> Setting:
     own = ((EVERY, clients(moved)),) if pooled else ((LOCAL, moved), (COMMUNICATION, clients(moved)))
     objective = Objective("F", "p", clients(exact(Var("p"))), "smoothness")
     return Setting(
-        (Index("n", s.N), Index("i", s.b, True)),
+        (Index("n", s.N, of=CLIENTS), Index("i", s.b, "independence", of=BATCH)),
         (Source("xi", ("n", "i"), "independence"),),
-        (Function("dF", "x", "x", ("xi",), CLIENT, CLIENT),),
+        (Function("dF", "x", "x", ("xi",), CLIENT, CLIENT, role="local_gradient"),),
         (Variable("x", "x", frozenset() if pooled else CLIENT, own), Variable("p", "x"), Variable("r", "x")),
         (objective,),
     )
 
 
-def axioms(s: Reader, smoothness: Signomial, over: str = "") -> dict[str, Axiom]:
-    return {
-        "smoothness": Lipschitz("smoothness", "dF", smoothness, of_mean=True, over=over),
-        "noise": Variance("noise", "dF", s.sigma),
-        "infimum": infimum(s),
-    }
+COMMON = {"noise": Assumed("sigma", "dF"), "infimum": INFIMUM}
 
 
 def noise(s: Reader) -> tuple[Step, ...]:
@@ -127,7 +120,7 @@ def minibatch_sgd(s: Reader) -> Derivation:
     p, r = Var("p"), Var("r")
     exact_mean = clients(exact(X))
     steps = (
-        Step("smooth", Assume("smoothness", (exact(p), exact(r)))),
+        Step("smooth", Assume("smoothness", (p, r))),
         Step("mean", Definition("x", "local")),
         *noise(s),
         Step("bias", Combine(sq(exact_mean - exact_mean), scalar(0)), "the direction is unbiased"),
@@ -136,13 +129,11 @@ def minibatch_sgd(s: Reader) -> Derivation:
     return Derivation(
         setting(s, pooled=True),
         (Quantity("gradient", sq(exact_mean)), Quantity("F", value("F", X))),
-        axioms(s, s.L_bar, "n"),
+        COMMON | {"smoothness": Assumed("L_bar", "F")},
         steps,
         ((2 / (s.eta * s.T), "sum"), (2 / (s.eta * s.T), "infimum")),
         "gradient",
-        "F",
-        X,
-        "p",
+        "x",
         inside(s),
         "independence",
     )
@@ -165,7 +156,7 @@ def consensus(s: Reader) -> tuple[Step, ...]:
     )
 
 
-def local(s: Reader, drift: tuple[Step, ...], drifted: str, more: dict[str, Axiom], **point: Fraction) -> Derivation:
+def local(s: Reader, drift: tuple[Step, ...], drifted: str, more: dict[str, Declared], **point: Fraction) -> Derivation:
     """Local SGD with a bound of the consensus error."""
     p, r = Var("p"), Var("r")
     gap, change = exact(BAR) - exact(X), exact(p) - exact(r)
@@ -203,13 +194,11 @@ def local(s: Reader, drift: tuple[Step, ...], drifted: str, more: dict[str, Axio
     return Derivation(
         setting(s, pooled=False),
         (Quantity("X", sq(away(X))), *quantities()),
-        axioms(s, s.L) | {"start": Start("start", away(X))} | more,
+        COMMON | {"smoothness": Assumed("L", "dF"), "start": Start("start", away(X))} | more,
         steps,
         ((2 / (s.eta * s.T), "sum"), (2 / (s.eta * s.T), "infimum"), (s.L**2 / s.T, drifted)),
         "gradient",
-        "F",
-        BAR,
-        "p",
+        "x",
         inside(s, **point),
         "independence",
     )
@@ -231,8 +220,7 @@ def local_sgd(s: Reader) -> Derivation:
         ),
         Step("drift", Drift("X", "apart", "agree", "start", "growth")),
     )
-    bounded: dict[str, Axiom] = {"bounded gradients": Bounded("bounded gradients", "dF", s.G, of_mean=True)}
-    return local(s, drift, "drift", bounded, G=Fraction(3), sigma=Fraction(4))
+    return local(s, drift, "drift", {"bounded gradients": Assumed("G", "dF")}, G=Fraction(3), sigma=Fraction(4))
 
 
 def local_sgd_heterogeneity(s: Reader) -> Derivation:
@@ -295,8 +283,7 @@ def local_sgd_heterogeneity(s: Reader) -> Derivation:
             "A <= a A + c with a <= 1/2",
         ),
     )
-    similar: dict[str, Axiom] = {"heterogeneity": Heterogeneity("heterogeneity", "dF", s.zeta, "n")}
-    return local(s, drift, "consensus", similar)
+    return local(s, drift, "consensus", {"heterogeneity": Assumed("zeta", "dF")})
 
 
 DERIVATIONS = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...proof.kernel import (
     ONE,
     Assume,
+    Assumed,
     Combine,
-    LowerBound,
     Open,
     Reader,
     Scalar,
@@ -18,9 +18,7 @@ from ...proof.kernel import (
     quantity,
 )
 
-
-def infimum(s: Reader) -> LowerBound:
-    return LowerBound("infimum", "F", s.F_gap)
+INFIMUM = Assumed("F_gap", "F")
 
 
 def descent(

@@ -6,6 +6,17 @@ F(x) = (1/N) sum_n E_xi f_xi(E_{eta|xi} g_eta(x, xi)).
 
 from __future__ import annotations
 
+from ...language.bounding import (
+    DIFFERENTIABLE,
+    EQUAL_INNER,
+    FRESH,
+    INDEPENDENT,
+    INDEPENDENT_CLIENTS,
+    MEAN_MODEL,
+    ONE_LAW,
+    SEPARATE,
+    STARTS,
+)
 from ...language.dimension import OBJECTIVE, VARIABLE
 from ...language.notation import Notation
 from ...language.theorem import Assumption, Metric, Source
@@ -43,44 +54,67 @@ STATIONARITY = Metric(
     r"\frac1T\sum_{t=0}^{T-1}\mathbb{E}\|\nabla F(\bar x_t)\|^2",
     (OBJECTIVE / VARIABLE) ** 2,
     "average over t = 0..T-1 of the averaged model",
+    MEAN_MODEL,
 )
 
 _INDEPENDENT = Assumption(
-    "independence", "samples are fresh at every step, and independent over the clients and within a batch"
+    "independence",
+    "samples are fresh at every step, independent over the clients and within a batch, and have one law within a batch",
+    says=(FRESH, INDEPENDENT, INDEPENDENT_CLIENTS, ONE_LAW),
 )
-_START = Assumption("start", "all clients start from one model")
-_INFIMUM = Assumption("infimum", "F is bounded below by F_*")
-_GRADIENT = Assumption("gradient", "F is differentiable, with the gradient that the chain rule gives")
+_START = Assumption("start", "all clients start from one model", says=(STARTS,))
+_INFIMUM = Assumption("infimum", "F is bounded below by F_*", ("F_gap",))
+_GRADIENT = Assumption(
+    "gradient", "F is differentiable, with the gradient that the chain rule gives", says=(DIFFERENTIABLE,)
+)
 FEDERATED = (
-    Assumption("smoothness", "every grad F_i is L-Lipschitz"),
     Assumption(
-        "noise", "stochastic gradients of F_i are unbiased, with a standard deviation of at most sigma at every point"
+        "smoothness", "every F_i is differentiable, and every grad F_i is L-Lipschitz", ("L",), (DIFFERENTIABLE,)
+    ),
+    Assumption(
+        "noise",
+        "stochastic gradients of F_i are unbiased, with a standard deviation of at most sigma at every point",
+        ("sigma",),
     ),
     _INFIMUM,
     _INDEPENDENT,
     _START,
 )
-BOUNDED = Assumption("bounded gradients", "||grad F_i(x)|| <= G for every client and point")
-SIMILAR = Assumption("heterogeneity", "(1/N) sum_i ||grad F_i(x) - grad F(x)||^2 <= zeta^2 at every point")
-POOLED = (Assumption("smoothness", "grad F is L_bar-Lipschitz"), *FEDERATED[1:])
+BOUNDED = Assumption("bounded gradients", "||grad F_i(x)|| <= G for every client and point", ("G",))
+SIMILAR = Assumption("heterogeneity", "(1/N) sum_i ||grad F_i(x) - grad F(x)||^2 <= zeta^2 at every point", ("zeta",))
+POOLED = (
+    Assumption("smoothness", "F is differentiable, and grad F is L_bar-Lipschitz", ("L_bar",), (DIFFERENTIABLE,)),
+    *FEDERATED[1:],
+)
 COMPOSITE = (
-    Assumption("outer functions", "E||grad f_k(y; s)||^2 <= C_f^2; grad f_k is L_f-Lipschitz"),
+    Assumption("outer functions", "E||grad f_k(y; s)||^2 <= C_f^2; grad f_k is L_f-Lipschitz", ("C_f", "L_f")),
     Assumption(
         "inner map",
         "all g_k are one map g; E||Jacobian of g(x; z)||^2 <= C_g^2, so that g is C_g-Lipschitz; its Jacobian is L_g-Lipschitz",
+        ("C_g", "L_g"),
+        (EQUAL_INNER,),
     ),
-    Assumption("inner value", "the noise of g(x; z) has a standard deviation of at most delta_g"),
+    Assumption("inner value", "the noise of g(x; z) has a standard deviation of at most delta_g", ("delta_g",)),
     Assumption(
-        "samples", "the outer sample of a step is independent of its inner sample, which value and Jacobian share"
+        "samples",
+        "the outer samples of a step are independent over the clients and within a batch, and of its inner samples, "
+        "which value and Jacobian share",
+        says=(INDEPENDENT, INDEPENDENT_CLIENTS, SEPARATE),
     ),
     _INDEPENDENT,
     _INFIMUM,
     _GRADIENT,
 )
 CONDITIONAL = (
-    Assumption("outer functions", "every f_xi is B_f-Lipschitz with an S_f-Lipschitz gradient"),
-    Assumption("inner maps", "E||Jacobian of g_eta||^2 <= C_g^2; the Jacobian of every g_eta(., xi) is S_g-Lipschitz"),
-    Assumption("inner value", "given xi, the noise of g_eta(x, xi) has a standard deviation of at most delta_g"),
+    Assumption("outer functions", "every f_xi is B_f-Lipschitz with an S_f-Lipschitz gradient", ("B_f", "S_f")),
+    Assumption(
+        "inner maps",
+        "E||Jacobian of g_eta||^2 <= C_g^2; the Jacobian of every g_eta(., xi) is S_g-Lipschitz",
+        ("C_g", "S_g"),
+    ),
+    Assumption(
+        "inner value", "given xi, the noise of g_eta(x, xi) has a standard deviation of at most delta_g", ("delta_g",)
+    ),
     _INDEPENDENT,
     _INFIMUM,
     _GRADIENT,

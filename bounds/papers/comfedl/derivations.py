@@ -10,16 +10,17 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ...proof.kernel import (
+    BATCH,
     COMMUNICATION,
     LOCAL,
     ONE,
+    PLACES,
     POSITION,
     Act,
     Action,
     App,
     Assume,
-    Axiom,
-    Bounded,
+    Assumed,
     Cases,
     CauchySchwarz,
     Combine,
@@ -34,9 +35,6 @@ from ...proof.kernel import (
     Instance,
     Known,
     Linear,
-    Lipschitz,
-    LipschitzOperator,
-    LowerBound,
     MeanMoment,
     Objective,
     Open,
@@ -46,7 +44,6 @@ from ...proof.kernel import (
     Reader,
     Setting,
     Signomial,
-    Smooth,
     SmoothDescent,
     Source,
     Start,
@@ -58,7 +55,6 @@ from ...proof.kernel import (
     Triangle,
     Var,
     Variable,
-    Variance,
     parameter,
     quantity,
     scalar,
@@ -120,10 +116,10 @@ def setting(s: Reader) -> Setting:
     batches = "not stated: batches"
     moved = X - s.eta * direction(X, C)
     functions = (
-        Function("draw", "x", "c", ("draw",)),
-        Function("f", "x", "y", ("xi",), label="c"),
-        Function("df", "x", ("x", "dy"), ("xi",), label="c"),
-        Function("dg", "y", "dy", ("zeta",), label="c"),
+        Function("draw", "x", "c", ("draw",), role="drawn_client"),
+        Function("f", "x", "y", ("xi",), label="c", role="inner_value"),
+        Function("df", "x", ("x", "dy"), ("xi",), label="c", role="inner_jacobian"),
+        Function("dg", "y", "dy", ("zeta",), label="c", role="outer_gradient"),
     )
     variables = (
         Variable("x", "x", PLACE, ((LOCAL, moved), (COMMUNICATION, places(moved)))),
@@ -137,14 +133,14 @@ def setting(s: Reader) -> Setting:
     )
     return Setting(
         (
-            Index("k", parameter("m", count=True), True),
-            Index("i", s.b, True),
-            Index("l", s.b_1, True),
+            Index("k", parameter("m", count=True), clients, of=PLACES),
+            Index("i", s.b, batches, of=BATCH),
+            Index("l", s.b_1, batches, of=BATCH),
         ),
         (
-            Source("draw", ("k",), clients),
-            Source("xi", ("k", "i"), batches),
-            Source("zeta", ("k", "l"), batches),
+            Source("draw", ("k",), clients, ("k",)),
+            Source("xi", ("k", "i"), batches, ("k",)),
+            Source("zeta", ("k", "l"), batches, ("k",)),
         ),
         functions,
         variables,
@@ -152,19 +148,18 @@ def setting(s: Reader) -> Setting:
     )
 
 
-def axioms(s: Reader) -> dict[str, Axiom]:
-    return {
-        "outer smoothness": Lipschitz("1", "dg", s.L_g),
-        "inner smoothness": LipschitzOperator("1", "df", s.L_f),
-        "smooth objective": Smooth("1", "F", s.L, "r"),
-        "outer gradient": Bounded("2", "dg", s.G_g),
-        "inner Jacobian": Bounded("2", "df", s.G_f),
-        "inner Lipschitz": Lipschitz("2", "f", s.G_f),
-        "value noise": Variance("3", "f", s.sigma),
-        "start": Start("not stated: start", X - A),
-        "first clients": Start("not stated: clients", C - drawn(-1)),
-        "lower bound": LowerBound("4", "F", s.F_gap),
-    }
+AXIOMS = {
+    "outer smoothness": Assumed("L_g", "dg"),
+    "inner smoothness": Assumed("L_f", "df"),
+    "smooth objective": Assumed("L", "F"),
+    "outer gradient": Assumed("G_g", "dg"),
+    "inner Jacobian": Assumed("G_f", "df"),
+    "inner Lipschitz": Assumed("G_f", "f"),
+    "value noise": Assumed("sigma", "f"),
+    "start": Start("not stated: start", X - A),
+    "first clients": Start("not stated: clients", C - drawn(-1)),
+    "lower bound": Assumed("F_gap", "F"),
+}
 
 
 def smoothness(s: Reader) -> tuple[Step, ...]:
@@ -407,7 +402,7 @@ def descent(s: Reader) -> tuple[Step, ...]:
             "error.product",
             CauchySchwarz((("size.gradient", here, cap), ("error", -(wrong + moved), size + s.L_client * far))),
         ),
-        Step("smooth", Assume("smooth objective")),
+        Step("smooth", Assume("smooth objective", (Var("p"), Var("r")))),
         Step("smooth.points", Instance("smooth", (("p", BAR), ("r", A)))),
         Step(
             "turned",
@@ -463,13 +458,11 @@ def theorem(s: Reader) -> Derivation:
             Quantity("Z", sq(gradient(A) - STARTED)),
             Quantity("F", value("F", BAR)),
         ),
-        axioms(s),
+        AXIOMS,
         (*smoothness(s), *bias(s), *sizes(s), *rounds(s), *uniform(s), *descent(s)),
         ((per, "sum"), (per, "bounded")),
         "R",
-        "F",
-        A,
-        "tau",
+        "x",
         dict.fromkeys(("G_f", "G_g", "L_f", "L_g", "L", "sigma", "F_gap", "eta", "tau", "b", "b_1", "T"), Fraction(1)),
         "not stated: batches",
     )

@@ -7,6 +7,17 @@ of different dimension; it gets that of an inner value here, and the audit repor
 
 import sympy as sp
 
+from ...language import bounding
+from ...language.bounding import (
+    DIFFERENTIABLE,
+    FRESH,
+    INDEPENDENT,
+    ONE_LAW,
+    SEPARATE,
+    SERVER_MODEL,
+    STARTS,
+    UNIFORM_SET,
+)
 from ...language.dimension import INNER, OBJECTIVE, ONE, VARIABLE
 from ...language.notation import Notation
 from ...language.quantities import NONNEGATIVE, Quantity
@@ -67,6 +78,7 @@ STATIONARITY = Metric(
     r"\frac1S\sum_{s=0}^{S-1}\mathbb{E}\|\nabla F(\bar w_s)\|^2",
     GRADIENT**2,
     "mean over the S = T/tau server models before each round, the last one excluded",
+    SERVER_MODEL,
 )
 ESTIMATOR_ERROR = Metric("E||ubar_{s,t} - U_{s,0}||^2", r"\mathbb{E}\|\bar u_{s,t}-U_{s,0}\|^2", GRADIENT**2)
 ASSUMPTIONS = (
@@ -74,18 +86,33 @@ ASSUMPTIONS = (
         "1",
         "the Jacobian of every sample of f^i is L_f-Lipschitz, the gradient of every sample of g^i L_g-Lipschitz, "
         "grad F L-Lipschitz",
+        ("L_f", "L_g", "L"),
     ),
-    Assumption("2", "every sample has ||grad f^i|| <= G_f (spectral norm) and ||grad g^i|| <= G_g, everywhere"),
-    Assumption("3", "the noises of grad f^i, f^i and grad g^i have standard deviations of at most sigma"),
-    Assumption("4", "F is bounded below"),
-    Assumption("11", "grad F^i(w) = (grad f^i(w))^T grad g^i(f^i(w)), and grad F is the mean over the clients"),
-    Assumption("not stated: start", "all sampled clients start a round from the server's model"),
-    Assumption("not stated: clients", "C_s is drawn uniformly among the sets of m clients, independently of the past"),
+    Assumption(
+        "2", "every sample has ||grad f^i|| <= G_f (spectral norm) and ||grad g^i|| <= G_g, everywhere", ("G_f", "G_g")
+    ),
+    Assumption("3", "the noises of grad f^i, f^i and grad g^i have standard deviations of at most sigma", ("sigma",)),
+    Assumption("4", "F is bounded below", ("F_gap",)),
+    Assumption(
+        "11",
+        "grad F^i(w) = (grad f^i(w))^T grad g^i(f^i(w)), and grad F is the mean over the clients",
+        says=(DIFFERENTIABLE,),
+    ),
+    Assumption("not stated: start", "all sampled clients start a round from the server's model", says=(STARTS,)),
+    Assumption(
+        "not stated: clients",
+        "C_s is drawn uniformly among the sets of m clients, independently of the past; the first one before the start",
+        says=(UNIFORM_SET, ONE_LAW, STARTS),
+    ),
     Assumption(
         "not stated: batches",
-        "batches are unbiased and fresh at every step; the outer batch is independent of the inner one",
+        "batches are unbiased and fresh at every step, their samples independent with one law; "
+        "the outer batch is independent of the inner one",
+        says=(FRESH, INDEPENDENT, SEPARATE, ONE_LAW),
     ),
-    Assumption("not stated: whole rounds", "T is a multiple of tau: there are S = T/tau rounds"),
+    Assumption(
+        "not stated: whole rounds", "T is a multiple of tau: there are S = T/tau rounds", says=(bounding.WHOLE_ROUNDS,)
+    ),
 )
 ONE_OUTER = (*ASSUMPTIONS, Assumption("special problem", "all g^i are one deterministic function g"))
 SIGMA_UNITS = (OBJECTIVE / INNER**2, VARIABLE)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from ...language.bounding import MEAN_SQUARE
 from ...proof.kernel import (
+    BATCH,
+    CLIENTS,
     COMMUNICATION,
     EVERY,
     LOCAL,
@@ -12,8 +15,7 @@ from ...proof.kernel import (
     Action,
     App,
     Assume,
-    Axiom,
-    Bounded,
+    Assumed,
     Cases,
     Combine,
     Corollary,
@@ -28,16 +30,12 @@ from ...proof.kernel import (
     Known,
     Later,
     Linear,
-    Lipschitz,
-    LipschitzOperator,
-    LowerBound,
     MeanMoment,
     Objective,
     Open,
     Project,
     Quantity,
     Reader,
-    SecondMoment,
     Setting,
     Signomial,
     SmoothDescent,
@@ -48,7 +46,6 @@ from ...proof.kernel import (
     Term,
     Var,
     Variable,
-    Variance,
     quantity,
     scalar,
     signomial,
@@ -92,9 +89,9 @@ def setting(s: Reader, update: tuple[tuple[frozenset[str], Term], ...], before: 
     """Problem and method; `update` holds the equations of the estimate u, `before` variables that it is made from."""
     moved = Var("x") - s.alpha * Var("u", 1)
     functions = (
-        Function("df", "y", "dy", ("xi",), CLIENT, CLIENT),
-        Function("g", "x", "y", ("xi", "eta"), CLIENT, CLIENT),
-        Function("dg", "x", ("x", "dy"), ("xi", "eta"), CLIENT, CLIENT),
+        Function("df", "y", "dy", ("xi",), CLIENT, CLIENT, role="outer_gradient"),
+        Function("g", "x", "y", ("xi", "eta"), CLIENT, CLIENT, role="inner_value"),
+        Function("dg", "x", ("x", "dy"), ("xi", "eta"), CLIENT, CLIENT, role="inner_jacobian"),
     )
     variables = (
         *before,
@@ -106,7 +103,7 @@ def setting(s: Reader, update: tuple[tuple[frozenset[str], Term], ...], before: 
         Variable("r", "x"),
     )
     return Setting(
-        (Index("n", s.N), Index("i", s.b, True, s.B), Index("j", s.m, True)),
+        (Index("n", s.N, of=CLIENTS), Index("i", s.b, OUTER, s.B, BATCH), Index("j", s.m, INNER, of=BATCH)),
         (Source("xi", ("n", "i"), OUTER), Source("eta", ("n", "i", "j"), INNER)),
         functions,
         variables,
@@ -114,17 +111,16 @@ def setting(s: Reader, update: tuple[tuple[frozenset[str], Term], ...], before: 
     )
 
 
-def axioms(s: Reader) -> dict[str, Axiom]:
-    return {
-        "outer smoothness": Lipschitz("3.1", "df", s.S_f),
-        "inner smoothness": LipschitzOperator("3.1", "dg", s.S_g, True),
-        "outer gradient": Bounded("3.2", "df", s.L_f),
-        "inner Jacobian": SecondMoment("3.2", "dg", s.L_g, PAST),
-        "inner Lipschitz": Lipschitz("3.2", "g", s.L_g, True),
-        "inner noise": Variance("3.3", "g", s.sigma_g),
-        "common start": Start("Algorithm 1, line 2", Var("x") - clients(Var("x"))),
-        "lower bound": LowerBound("not stated: lower bound", "F", s.F_gap),
-    }
+AXIOMS = {
+    "outer smoothness": Assumed("S_f", "df"),
+    "inner smoothness": Assumed("S_g", "dg", per=MEAN_SQUARE),
+    "outer gradient": Assumed("L_f", "df"),
+    "inner Jacobian": Assumed("L_g", "dg", per=MEAN_SQUARE, given=PAST),
+    "inner Lipschitz": Assumed("L_g", "g", per=MEAN_SQUARE),
+    "inner noise": Assumed("sigma_g", "g"),
+    "common start": Start("Algorithm 1, line 2", Var("x") - clients(Var("x"))),
+    "lower bound": Assumed("F_gap", "F"),
+}
 
 
 def smoothness(s: Reader) -> tuple[Step, ...]:
@@ -363,13 +359,11 @@ def theorem_4_1(s: Reader) -> Derivation:
             Quantity("gradient", sq(gradient)),
             Quantity("F", value("F", clients(x))),
         ),
-        axioms(s),
+        AXIOMS,
         steps,
         ((2 / (s.alpha * s.T), "sum"), (2 / (s.alpha * s.T), "bounded"), (2 * s.S_F**2 / s.T, "drift")),
         "gradient",
-        "F",
-        clients(x),
-        "q",
+        "x",
         {name: Fraction(1) for name in ("L_f", "L_g", "S_f", "S_g", "sigma_g", "F_gap", "q", "m", "b", "B", "N", "T")}
         | {"alpha": Fraction(1, 4)},
         "not stated: independence over time",

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import sympy as sp
 
+from ...language.bounding import DIFFERENTIABLE, FRESH, INDEPENDENT, INDEPENDENT_CLIENTS, MEAN_MODEL, ONE_LAW, STARTS
 from ...language.dimension import OBJECTIVE, ONE, VARIABLE
 from ...language.notation import Notation
 from ...language.quantities import NONNEGATIVE, Quantity
@@ -93,26 +94,47 @@ STATIONARITY = Metric(
     r"\frac1T\sum_{t=0}^{T-1}\mathbb{E}\|\nabla F(\bar x_t)\|^2",
     GRADIENT_SQ,
     "average over t = 0..T-1; F(xbar_0) - F(xbar_T) of the paper is weakened to F_gap",
+    MEAN_MODEL,
 )
 ROUNDS = Metric("T/q", r"T/q", ONE, "number of communication rounds")
 
 ASSUMPTIONS = (
-    Assumption("3.1", "every f_xi has an S_f-Lipschitz gradient and every g_eta(., xi) an S_g-Lipschitz Jacobian"),
-    Assumption("3.2", "every f_xi has ||grad f_xi|| <= L_f; E||grad g_eta||^2 <= L_g^2 (every sample for Acc-FCSG-M)"),
-    Assumption("3.3", "given xi, the variance of the inner value is at most sigma_g^2, for every xi and x"),
+    Assumption(
+        "3.1",
+        "every f_xi has an S_f-Lipschitz gradient and every g_eta(., xi) an S_g-Lipschitz Jacobian",
+        ("S_f", "S_g"),
+    ),
+    Assumption(
+        "3.2",
+        "every f_xi has ||grad f_xi|| <= L_f; E||grad g_eta||^2 <= L_g^2 (every sample for Acc-FCSG-M)",
+        ("L_f", "L_g"),
+    ),
+    Assumption(
+        "3.3", "given xi, the variance of the inner value is at most sigma_g^2, for every xi and x", ("sigma_g",)
+    ),
     Assumption("not stated: domain", "X is the whole space: no algorithm of the paper projects"),
     Assumption(
-        "not stated: independence over time", "the samples of a step are independent of those of all other steps"
+        "not stated: independence over time",
+        "the samples of a step are independent of those of all other steps",
+        says=(FRESH,),
     ),
     Assumption(
-        "not stated: independence of outer samples", "xi is drawn independently for every client and batch entry"
+        "not stated: independence of outer samples",
+        "xi is drawn independently for every client and batch entry, with one law for all entries",
+        says=(INDEPENDENT, INDEPENDENT_CLIENTS, ONE_LAW),
     ),
     Assumption(
-        "not stated: independence of inner samples", "given xi, eta is drawn independently for every inner entry"
+        "not stated: independence of inner samples",
+        "given xi, eta is drawn independently for every inner entry, with one law for all of them",
+        says=(INDEPENDENT, INDEPENDENT_CLIENTS, ONE_LAW),
     ),
-    Assumption("7", "grad F^n(x) = E[grad g(x, xi)^T grad f_xi(g(x, xi))] with g(x, xi) = E[g_eta(x, xi) | xi]"),
-    Assumption("Algorithm 1, line 2", "all clients start at the same point"),
-    Assumption("not stated: lower bound", "F is at least F_* everywhere, and F_gap = F(x_0) - F_*"),
+    Assumption(
+        "7",
+        "grad F^n(x) = E[grad g(x, xi)^T grad f_xi(g(x, xi))] with g(x, xi) = E[g_eta(x, xi) | xi]",
+        says=(DIFFERENTIABLE,),
+    ),
+    Assumption("Algorithm 1, line 2", "all clients start at the same point", says=(STARTS,)),
+    Assumption("not stated: lower bound", "F is at least F_* everywhere, and F_gap = F(x_0) - F_*", ("F_gap",)),
 )
 
 STEP = Condition("step_size", s.alpha, "<=", 1 / (6 * s.q * S_F.symbol))

@@ -42,10 +42,10 @@ from ...proof.kernel import (
 )
 from ...proof.writing import apart, deviation
 from ..fcsg.derivations import (
+    AXIOMS,
     HORIZON_AND_ROUNDS,
     PAST,
     at_schedule,
-    axioms,
     batch,
     bias,
     client_gradient,
@@ -353,7 +353,7 @@ def theorem_4_4(s: Reader) -> Derivation:
             Quantity("gradient", sq(gradient)),
             Quantity("F", value("F", BAR)),
         ),
-        axioms(s),
+        AXIOMS,
         steps,
         (
             (2 / (s.alpha * s.T), "sum"),
@@ -362,9 +362,7 @@ def theorem_4_4(s: Reader) -> Derivation:
             (16 * s.S_F**2 / s.T, "drift"),
         ),
         "gradient",
-        "F",
-        BAR,
-        "q",
+        "x",
         dict.fromkeys(
             ("L_f", "L_g", "S_f", "S_g", "sigma_g", "F_gap", "q", "m", "b", "B", "N", "T", "beta"), Fraction(1)
         )

@@ -29,6 +29,7 @@ from ...proof.writing import apart
 from .derivation_direction import bias, innovation, operators, spread, variance
 from .derivation_problem import (
     AFTER,
+    AXIOMS,
     BAR,
     BEFORE,
     DIRECTION,
@@ -41,7 +42,6 @@ from .derivation_problem import (
     D,
     X,
     Y,
-    axioms,
     gradient,
     movement,
     setting,
@@ -275,7 +275,7 @@ def theorem_5_1(s: Reader) -> Derivation:
             Quantity("gradient", sq(gradient(BAR))),
             Quantity("Phi", value("Phi", BAR)),
         ),
-        axioms(s),
+        AXIOMS,
         steps,
         (
             (per, "sum"),
@@ -285,9 +285,7 @@ def theorem_5_1(s: Reader) -> Derivation:
             (per * weight, "innovations"),
         ),
         "gradient",
-        "Phi",
-        BAR,
-        "I",
+        "x",
         inside(s),
         "not stated: independence over time",
     )

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from ...language.bounding import MEAN
 from ...proof.kernel import (
+    CLIENTS,
     COMMUNICATION,
     LOCAL,
     ONE,
     Act,
     Action,
     Assume,
-    Bounded,
+    Assumed,
     Cases,
     Combine,
     Definition,
     Derivation,
     Drift,
     Function,
-    Heterogeneity,
     Index,
     Linear,
-    Lipschitz,
-    LipschitzOperator,
-    LowerBound,
     MeanMoment,
     Objective,
     Open,
@@ -72,9 +70,9 @@ DIRECTION = Act(jacobian(X), df(Y))
 def setting(s: Reader) -> Setting:
     moved = X - s.eta * DIRECTION
     functions = (
-        Function("df", "y", "dy"),
-        Function("g", "x", "y", (), CLIENT, CLIENT),
-        Function("dg", "x", ("x", "dy"), (), CLIENT, CLIENT),
+        Function("df", "y", "dy", role="outer_gradient"),
+        Function("g", "x", "y", (), CLIENT, CLIENT, role="inner_value"),
+        Function("dg", "x", ("x", "dy"), (), CLIENT, CLIENT, role="inner_jacobian"),
     )
     variables = (
         Variable("x", "x", CLIENT, ((LOCAL, moved), (COMMUNICATION, mean(moved)))),
@@ -84,7 +82,7 @@ def setting(s: Reader) -> Setting:
         Variable("w", "x", CLIENT),
     )
     objective = Objective("Phi", "p", gradient(Var("p")), "not stated: chain rule")
-    return Setting((Index("k", s.K),), (), functions, variables, (objective,))
+    return Setting((Index("k", s.K, of=CLIENTS),), (), functions, variables, (objective,))
 
 
 def smoothness(s: Reader) -> tuple[Step, ...]:
@@ -259,21 +257,19 @@ def theorem_4_2(s: Reader) -> Derivation:
         setting(s),
         (Quantity("X", sq(X - BAR)), Quantity("gradient", sq(gradient(BAR))), Quantity("Phi", value("Phi", BAR))),
         {
-            "outer smoothness": Lipschitz("1 (smoothness)", "df", s.L_f),
-            "inner smoothness": LipschitzOperator("1 (smoothness)", "dg", s.L_g),
-            "outer gradient": Bounded("1 (Lipschitz)", "df", s.B_f),
-            "inner Lipschitz": Lipschitz("1 (Lipschitz)", "g", s.B_g),
-            "inner Jacobian": Bounded("not stated: mean map", "dg", s.B_g),
-            "heterogeneity": Heterogeneity("3", "dg", s.Delta_g, "k"),
+            "outer smoothness": Assumed("L_f", "df"),
+            "inner smoothness": Assumed("L_g", "dg"),
+            "outer gradient": Assumed("B_f", "df"),
+            "inner Lipschitz": Assumed("B_g", "g", per=MEAN),
+            "inner Jacobian": Assumed("B_g", "dg"),
+            "heterogeneity": Assumed("Delta_g", "dg"),
             "common start": Start("Algorithm 2, line 2", X - BAR),
-            "lower bound": LowerBound("not stated: lower bound", "Phi", s.Phi_gap),
+            "lower bound": Assumed("Phi_gap", "Phi"),
         },
         steps,
         ((2 / (s.eta * s.T), "sum"), (2 / (s.eta * s.T), "bounded"), (2 * pull / s.T, "consensus")),
         "gradient",
-        "Phi",
-        BAR,
-        "I",
+        "x",
         dict.fromkeys(("B_f", "B_g", "L_f", "L_g", "Delta_g", "Phi_gap", "K", "I", "T"), Fraction(1))
         | {"eta": Fraction(1, 9)},
         "not stated: independence over time",

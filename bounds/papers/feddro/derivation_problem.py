@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ...proof.kernel import (
+    BATCH,
+    CLIENTS,
     COMMUNICATION,
     EVERY,
     LOCAL,
@@ -10,20 +12,15 @@ from ...proof.kernel import (
     Act,
     Action,
     Assume,
-    Axiom,
-    Bounded,
+    Assumed,
     Cases,
     Combine,
     Definition,
     Function,
     Given,
-    Heterogeneity,
     Index,
     Known,
     Linear,
-    Lipschitz,
-    LipschitzOperator,
-    LowerBound,
     MeanMoment,
     Objective,
     Project,
@@ -31,13 +28,11 @@ from ...proof.kernel import (
     Setting,
     Source,
     Start,
-    StartValue,
     Step,
     Term,
     Triangle,
     Var,
     Variable,
-    Variance,
     signomial,
     sq,
 )
@@ -102,10 +97,10 @@ def setting(s: Reader) -> Setting:
     estimate = everyone(g_sampled(X) + (1 - s.beta) * (Var("y", -1) - g_sampled(BEFORE)))
     moved = X - s.eta * DIRECTION
     functions = (
-        Function("df", "y", "dy"),
-        Function("g", "x", "y", ("zeta",), CLIENT, CLIENT),
-        Function("dg", "x", ("x", "dy"), ("zeta",), CLIENT, CLIENT),
-        Function("dh", "x", "x", ("zeta",), CLIENT, CLIENT),
+        Function("df", "y", "dy", role="outer_gradient"),
+        Function("g", "x", "y", ("zeta",), CLIENT, CLIENT, role="inner_value"),
+        Function("dg", "x", ("x", "dy"), ("zeta",), CLIENT, CLIENT, role="inner_jacobian"),
+        Function("dh", "x", "x", ("zeta",), CLIENT, CLIENT, role="extra_gradient"),
     )
     variables = (
         Variable("y", "y", frozenset(), ((EVERY, estimate),), 0),
@@ -114,28 +109,30 @@ def setting(s: Reader) -> Setting:
         Variable("r", "x"),
     )
     objective = Objective("Phi", "p", gradient(Var("p")), "not stated: chain rule")
-    sources = (Source("zeta", ("k", "i"), "not stated: independence of samples"),)
-    return Setting((Index("k", s.K), Index("i", s.b, True)), sources, functions, variables, (objective,))
+    samples = "not stated: independence of samples"
+    sources = (Source("zeta", ("k", "i"), samples),)
+    return Setting(
+        (Index("k", s.K, of=CLIENTS), Index("i", s.b, samples, of=BATCH)), sources, functions, variables, (objective,)
+    )
 
 
-def axioms(s: Reader) -> dict[str, Axiom]:
-    return {
-        "outer smoothness": Lipschitz("1 (smoothness)", "df", s.L_f),
-        "inner smoothness": LipschitzOperator("1 (smoothness)", "dg", s.L_g, of_mean=True),
-        "extra smoothness": Lipschitz("1 (smoothness)", "dh", s.L_h, of_mean=True),
-        "outer gradient": Bounded("1 (Lipschitz)", "df", s.B_f),
-        "inner Lipschitz": Lipschitz("1 (Lipschitz)", "g", s.B_g, True),
-        "inner Jacobian": Bounded("not stated: mean map", "dg", s.B_g, of_mean=True),
-        "extra noise": Variance("2", "dh", s.sigma_h),
-        "Jacobian noise": Variance("2", "dg", s.sigma_g, PAST),
-        "value noise": Variance("not stated: value noise", "g", s.delta_g),
-        "extra heterogeneity": Heterogeneity("3", "dh", s.Delta_h, "k"),
-        "Jacobian heterogeneity": Heterogeneity("3", "dg", s.Delta_g, "k"),
-        "common start": Start("Algorithm 2, line 2", X - BAR),
-        "same start": Start("Algorithm 2, line 2", X - BEFORE),
-        "inner start": StartValue("Algorithm 2, line 2", "Y", s.y_err**2, -1),
-        "lower bound": LowerBound("not stated: lower bound", "Phi", s.Phi_gap),
-    }
+AXIOMS = {
+    "outer smoothness": Assumed("L_f", "df"),
+    "inner smoothness": Assumed("L_g", "dg"),
+    "extra smoothness": Assumed("L_h", "dh"),
+    "outer gradient": Assumed("B_f", "df"),
+    "inner Lipschitz": Assumed("B_g", "g"),
+    "inner Jacobian": Assumed("B_g", "dg"),
+    "extra noise": Assumed("sigma_h", "dh"),
+    "Jacobian noise": Assumed("sigma_g", "dg", given=PAST),
+    "value noise": Assumed("delta_g", "g"),
+    "extra heterogeneity": Assumed("Delta_h", "dh"),
+    "Jacobian heterogeneity": Assumed("Delta_g", "dg"),
+    "common start": Start("Algorithm 2, line 2", X - BAR),
+    "same start": Start("Algorithm 2, line 2", X - BEFORE),
+    "inner start": Assumed("y_err", "Y"),
+    "lower bound": Assumed("Phi_gap", "Phi"),
+}
 
 
 def smoothness(s: Reader, c: Constants) -> tuple[Step, ...]:

@@ -4,6 +4,15 @@ from typing import Any
 
 import sympy as sp
 
+from ...language.bounding import (
+    DIFFERENTIABLE,
+    FRESH,
+    INDEPENDENT,
+    INDEPENDENT_CLIENTS,
+    MEAN_MODEL,
+    ONE_LAW,
+    STARTS,
+)
 from ...language.dimension import INNER, OBJECTIVE, ONE, VARIABLE
 from ...language.notation import Notation
 from ...language.quantities import Quantity
@@ -53,27 +62,60 @@ STATIONARITY = Metric(
     r"\mathbb{E}\|\nabla\Phi(\bar x^{a(T)})\|^2",
     GRADIENT_SQ,
     "expected squared gradient norm at an iterate drawn uniformly from 1..T; the corrected bound holds for 0..T-1 too",
+    MEAN_MODEL,
 )
 ASSUMPTIONS = (
-    Assumption("1 (smoothness)", "f, h_k and g_k are differentiable with L_f-, L_h- and L_g-Lipschitz derivatives"),
-    Assumption("1 (Lipschitz)", "f is B_f-Lipschitz; g_k is mean-square Lipschitz with constant B_g"),
     Assumption(
-        "2", "unbiased oracles; variance of grad h_k at most sigma_h^2, of grad g_k and of g_k at most sigma_g^2"
-    ),
-    Assumption("3", "||grad h_k - grad h|| <= Delta_h and ||grad g_k - grad g|| <= Delta_g for every client and x"),
-    Assumption(
-        "not stated: value noise", "the variance of g_k(x; zeta) is at most delta_g^2, a bound of its own dimension"
+        "1 (smoothness)",
+        "f, h_k and g_k are differentiable with L_f-, L_h- and L_g-Lipschitz derivatives",
+        ("L_f", "L_h", "L_g"),
     ),
     Assumption(
-        "not stated: independence over time", "the samples of a step are independent of those of all other steps"
+        "1 (Lipschitz)",
+        "f is B_f-Lipschitz; g_k is mean-square Lipschitz with constant B_g",
+        ("B_f", ("B_g", "inner_value")),
     ),
-    Assumption("not stated: independence of samples", "samples are independent across the clients and within a batch"),
     Assumption(
-        "not stated: mean map", "||grad g_k|| <= B_g, as g_k is the mean of a map that is B_g-Lipschitz in mean square"
+        "2",
+        "unbiased oracles; variance of grad h_k at most sigma_h^2, of grad g_k and of g_k at most sigma_g^2",
+        ("sigma_h", "sigma_g"),
     ),
-    Assumption("not stated: chain rule", "Phi is differentiable with grad Phi = grad h + (grad g)^T grad f(g)"),
-    Assumption("Algorithm 2, line 2", "x^{-1} = x^0 is the same for all clients, and ybar^0 is given"),
-    Assumption("not stated: lower bound", "Phi is at least Phi_* everywhere, and Phi_gap = Phi(x^0) - Phi_*"),
+    Assumption(
+        "3",
+        "||grad h_k - grad h|| <= Delta_h and ||grad g_k - grad g|| <= Delta_g for every client and x",
+        ("Delta_h", "Delta_g"),
+    ),
+    Assumption(
+        "not stated: value noise",
+        "the variance of g_k(x; zeta) is at most delta_g^2, a bound of its own dimension",
+        ("delta_g",),
+    ),
+    Assumption(
+        "not stated: independence over time",
+        "the samples of a step are independent of those of all other steps",
+        says=(FRESH,),
+    ),
+    Assumption(
+        "not stated: independence of samples",
+        "samples are independent across the clients and within a batch, where they have one law",
+        says=(INDEPENDENT, INDEPENDENT_CLIENTS, ONE_LAW),
+    ),
+    Assumption(
+        "not stated: mean map",
+        "||grad g_k|| <= B_g, as g_k is the mean of a map that is B_g-Lipschitz in mean square",
+        (("B_g", "inner_jacobian"),),
+    ),
+    Assumption(
+        "not stated: chain rule",
+        "Phi is differentiable with grad Phi = grad h + (grad g)^T grad f(g)",
+        says=(DIFFERENTIABLE,),
+    ),
+    Assumption(
+        "Algorithm 2, line 2", "x^{-1} = x^0 is the same for all clients, and ybar^0 is given", ("y_err",), (STARTS,)
+    ),
+    Assumption(
+        "not stated: lower bound", "Phi is at least Phi_* everywhere, and Phi_gap = Phi(x^0) - Phi_*", ("Phi_gap",)
+    ),
 )
 
 L_PHI = Derived("L_Phi", s.L_h + s.B_f * s.L_g + s.B_g**2 * s.L_f, r"L_\Phi", "Lipschitz constant of grad Phi")

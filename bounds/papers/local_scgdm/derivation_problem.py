@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ...language.bounding import MEAN
 from ...proof.kernel import (
+    CLIENTS,
     COMMUNICATION,
     FIRST,
     LATER,
@@ -12,8 +14,7 @@ from ...proof.kernel import (
     Action,
     App,
     Assume,
-    Axiom,
-    Bounded,
+    Assumed,
     Cases,
     Combine,
     Definition,
@@ -22,13 +23,9 @@ from ...proof.kernel import (
     Instance,
     Known,
     Linear,
-    Lipschitz,
-    LipschitzOperator,
-    LowerBound,
     Objective,
     Project,
     Reader,
-    SecondMoment,
     Setting,
     Source,
     Start,
@@ -36,7 +33,6 @@ from ...proof.kernel import (
     Term,
     Var,
     Variable,
-    Variance,
     parameter,
     signomial,
     sq,
@@ -117,9 +113,9 @@ def setting(s: Reader, c: Constants) -> Setting:
 
     moved = X - c.step * NEW
     functions = (
-        Function("df", "y", "dy", ("zeta",), CLIENT, CLIENT),
-        Function("g", "x", "y", ("xi",), CLIENT, **inner),
-        Function("dg", "x", ("x", "dy"), ("xi",), CLIENT, **inner),
+        Function("df", "y", "dy", ("zeta",), CLIENT, CLIENT, role="outer_gradient"),
+        Function("g", "x", "y", ("xi",), CLIENT, **inner, role="inner_value"),
+        Function("dg", "x", ("x", "dy"), ("xi",), CLIENT, **inner, role="inner_jacobian"),
     )
     variables = (
         Variable("u", "y", CLIENT, equations(c.estimate, c.averaged)),
@@ -133,29 +129,28 @@ def setting(s: Reader, c: Constants) -> Setting:
     samples = "not stated: samples"
     objective = Objective("F", "p", clients(client_gradient(Var("p"))), "not stated: chain rule")
     return Setting(
-        (Index("k", parameter("K", count=True)),),
-        (Source("xi", ("k",), samples), Source("zeta", ("k",), samples)),
+        (Index("k", parameter("K", count=True), of=CLIENTS),),
+        (Source("xi", ("k",), samples, ("k",)), Source("zeta", ("k",), samples, ("k",))),
         functions,
         variables,
         (objective,),
     )
 
 
-def axioms(s: Reader) -> dict[str, Axiom]:
-    return {
-        "outer smoothness": Lipschitz("3.1", "df", s.L_f, of_mean=True),
-        "inner smoothness": LipschitzOperator("3.1", "dg", s.L_g, of_mean=True),
-        "outer gradient": Bounded("3.2", "df", s.C_f, of_mean=True),
-        "outer moment": SecondMoment("3.2", "df", s.C_f, PAST_AND_XI),
-        "inner Lipschitz": Lipschitz("3.2", "g", s.C_g, of_mean=True),
-        "inner Jacobian": Bounded("3.2", "dg", s.C_g, of_mean=True),
-        "inner moment": SecondMoment("3.2", "dg", s.C_g, PAST),
-        "outer noise": Variance("3.3", "df", s.sigma_f, PAST_AND_XI, True),
-        "Jacobian noise": Variance("3.3", "dg", s.sigma_g, PAST),
-        "value noise": Variance("3.3", "g", s.delta_g),
-        "common start": Start("not stated: start", X - BAR),
-        "lower bound": LowerBound("not stated: start", "F", s.F_gap),
-    }
+AXIOMS = {
+    "outer smoothness": Assumed("L_f", "df"),
+    "inner smoothness": Assumed("L_g", "dg"),
+    "outer gradient": Assumed("C_f", "df", per=MEAN),
+    "outer moment": Assumed("C_f", "df", given=PAST_AND_XI),
+    "inner Lipschitz": Assumed("C_g", "g", per=MEAN),
+    "inner Jacobian": Assumed("C_g", "dg", per=MEAN),
+    "inner moment": Assumed("C_g", "dg", given=PAST),
+    "outer noise": Assumed("sigma_f", "df", given=PAST_AND_XI),
+    "Jacobian noise": Assumed("sigma_g", "dg", given=PAST),
+    "value noise": Assumed("delta_g", "g"),
+    "common start": Start("not stated: start", X - BAR),
+    "lower bound": Assumed("F_gap", "F"),
+}
 
 
 def smoothness(s: Reader, c: Constants) -> tuple[Step, ...]:

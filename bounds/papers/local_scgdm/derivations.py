@@ -36,6 +36,7 @@ from .derivation_estimates import (
     tracking,
 )
 from .derivation_problem import (
+    AXIOMS,
     BAR,
     GRADIENT,
     MOMENTUM,
@@ -47,7 +48,6 @@ from .derivation_problem import (
     U,
     X,
     away,
-    axioms,
     clients,
     g,
     means,
@@ -263,16 +263,15 @@ def derivation(
             Quantity("gradient", sq(GRADIENT)),
             Quantity("F", value("F", BAR)),
         ),
-        axioms(s),
+        AXIOMS,
         (*smoothness(s, c), *estimates, *descent(s, c), *sums),
         ((per, "sum"), (per, "bounded"), (1 / s.T, "errors")),
         "gradient",
-        "F",
-        BAR,
-        "p",
+        "x",
         dict.fromkeys(("C_f", "C_g", "L_f", "L_g", "sigma_f", "sigma_g", "delta_g", "F_gap", "p", "T"), Fraction(1))
         | {"alpha": Fraction(1), "gamma": Fraction(1), "beta": Fraction(1, 10), "eta": Fraction(1, 2)},
         "not stated: samples",
+        either=OWN,
     )
 
 

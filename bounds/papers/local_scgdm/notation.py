@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import sympy as sp
 
+from ...language.bounding import DIFFERENTIABLE, EITHER, EQUAL_INNER, FRESH, MEAN_MODEL, SEPARATE, STARTS
 from ...language.dimension import INNER, OBJECTIVE, VARIABLE, Dimension
 from ...language.notation import Notation
 from ...language.quantities import NONNEGATIVE, Quantity
@@ -99,20 +100,40 @@ STATIONARITY = Metric(
     r"\frac1T\sum_{t=0}^{T-1}\mathbb{E}\|\nabla F(\bar x_t)\|^2",
     GRADIENT_SQ,
     "average over t = 0..T-1 at the mean of the clients' models",
+    MEAN_MODEL,
 )
 ASSUMPTIONS = (
-    Assumption("3.1", "every grad f_k is L_f-Lipschitz and every grad g_k L_g-Lipschitz (mean functions)"),
-    Assumption("3.2", "f_k is C_f-Lipschitz, g_k is C_g-Lipschitz; E||grad f_k||^2 <= C_f^2, E||grad g_k||^2 <= C_g^2"),
-    Assumption("3.3", "variances at most sigma_f^2 (grad f_k), sigma_g^2 (grad g_k) and delta_g^2 (g_k)"),
-    Assumption("not stated: samples", "unbiased, fresh at every step; the sample of f_k is independent of that of g_k"),
-    Assumption("not stated: start", "all clients start from one model, and F is bounded below by F_*"),
     Assumption(
-        "not stated: chain rule", "F is differentiable, with the gradient (1/K) sum_k (grad g_k)^T grad f_k(g_k)"
+        "3.1", "every grad f_k is L_f-Lipschitz and every grad g_k L_g-Lipschitz (mean functions)", ("L_f", "L_g")
+    ),
+    Assumption(
+        "3.2",
+        "f_k is C_f-Lipschitz, g_k is C_g-Lipschitz; E||grad f_k||^2 <= C_f^2, E||grad g_k||^2 <= C_g^2",
+        ("C_f", "C_g"),
+    ),
+    Assumption(
+        "3.3",
+        "variances at most sigma_f^2 (grad f_k), sigma_g^2 (grad g_k) and delta_g^2 (g_k)",
+        ("sigma_f", "sigma_g", "delta_g"),
+    ),
+    Assumption(
+        "not stated: samples",
+        "unbiased, fresh at every step; the sample of f_k is independent of that of g_k",
+        says=(FRESH, SEPARATE),
+    ),
+    Assumption(
+        "not stated: start", "all clients start from one model, and F is bounded below by F_*", ("F_gap",), (STARTS,)
+    ),
+    Assumption(
+        "not stated: chain rule",
+        "F is differentiable, with the gradient (1/K) sum_k (grad g_k)^T grad f_k(g_k)",
+        says=(DIFFERENTIABLE,),
     ),
     Assumption(
         "not stated: clients",
         "for `corrected`: the g_k are equal (the f_k are free), or line 13 of Algorithm 1 is deleted; "
         "`printed` and `composed` are false for clients that differ (finding local_scgdm.heterogeneity)",
+        says=(EQUAL_INNER, EITHER),
     ),
 )
 IDENTICAL = Assumption("not stated: identical clients", "for `corrected`: f_k = f and g_k = g for all clients")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...proof.kernel import (
+    BATCH,
+    CLIENTS,
     EVERY,
     ONE,
     Act,
@@ -12,9 +14,9 @@ from ...proof.kernel import (
     Along,
     App,
     Assume,
-    Axiom,
-    Bounded,
+    Assumed,
     Combine,
+    Declared,
     Definition,
     Delivery,
     Function,
@@ -24,8 +26,6 @@ from ...proof.kernel import (
     Index,
     Induction,
     Known,
-    Lipschitz,
-    LipschitzOperator,
     Loop,
     Numbers,
     Project,
@@ -42,7 +42,6 @@ from ...proof.kernel import (
     Vanishing,
     Var,
     Variable,
-    Variance,
     scalar,
     signomial,
     sq,
@@ -207,20 +206,20 @@ def estimate(
     suffix: str,
     before: Loop,
     setting: Setting,
-    axioms: Mapping[str, Axiom],
+    axioms: Mapping[str, Declared],
     sequences: tuple[Sequence, ...],
     steps: tuple[Step, ...],
-    error: Term,
+    of: str,
     moment: str,
 ) -> Loop:
-    """The loop back along the paths of an estimate: its bias from the step `bias`, its second moment from `moment`, by name."""
+    """The loop back along the paths of the estimate `of`: its bias from the step `bias`, its second moment from `moment`."""
     given = {
         "start of m": Start("start", M - exact(END_P)),
         "start of r": Start("start", R_ - exact(END_Q)),
-        "gradient": Bounded("2", "df", s.B, of_mean=True),
-        "lipschitz": Lipschitz("2", "df", s.L, of_mean=True),
-        "hessian": Bounded("2", "ddf", s.L, of_mean=True),
-        "noise": Variance("4", "df", s.sigma_G),
+        "gradient": Assumed("B", "df"),
+        "lipschitz": Assumed("L", "df"),
+        "hessian": Assumed("L", "ddf"),
+        "noise": Assumed("sigma_G", "df"),
     }
     return Loop(
         setting,
@@ -228,14 +227,15 @@ def estimate(
         sequences,
         steps,
         (
-            Delivery(f"mu_F{suffix}", "bias", sq(Given(Known(), error))),
-            Delivery(f"sigma_F{suffix}", moment, sq(error)),
+            Delivery(f"mu_F{suffix}", "bias"),
+            Delivery(f"sigma_F{suffix}", moment),
         ),
         growth(s),
         inside(s),
         "batches",
         before=before,
         reversed={"u": "p", "w": "q"},
+        estimate=of,
     )
 
 
@@ -362,9 +362,16 @@ def lemma_6(s: Reader) -> Loop:
         *bias_of_estimate(error, bias, "bias.path"),
     )
     setting = Setting(
-        (Index("i", s.n), Index("j", s.D, True), Index("h", s.D_H, True)),
+        (
+            Index("i", s.n, of=CLIENTS),
+            Index("j", s.D, "batches", of=BATCH),
+            Index("h", s.D_H, "batches", of=BATCH),
+        ),
         (Source("path", (), "batches"), Source("zeta", ("j",), "batches"), Source("xi", ("h",), "batches")),
-        (Function("df", "x", "x", ("zeta",)), Function("ddf", "x", ("x", "x"), ("xi",))),
+        (
+            Function("df", "x", "x", ("zeta",), role="local_gradient"),
+            Function("ddf", "x", ("x", "x"), ("xi",), role="local_hessian"),
+        ),
         (
             Variable("p", "x", sources=("path",)),
             Variable("q", "x", sources=()),
@@ -375,10 +382,10 @@ def lemma_6(s: Reader) -> Loop:
     )
     axioms = {
         "start of a": Start("start", A_ - batch(App("df", END_P, (BEFORE_LOOP,)))),
-        "hessian lipschitz": LipschitzOperator("3", "ddf", s.rho, of_mean=True),
-        "hessian noise": Variance("4", "ddf", s.sigma_H, PAST, spectral=True),
+        "hessian lipschitz": Assumed("rho", "ddf"),
+        "hessian noise": Assumed("sigma_H", "ddf", given=PAST),
     }
-    return estimate(s, "", before, setting, axioms, sequences, steps, error, "error")
+    return estimate(s, "", before, setting, axioms, sequences, steps, "a", "error")
 
 
 def lemma_10(s: Reader) -> Loop:
@@ -478,9 +485,12 @@ def lemma_10(s: Reader) -> Loop:
         ),
     )
     setting = Setting(
-        (Index("i", s.n), Index("j", s.D, True)),
+        (Index("i", s.n, of=CLIENTS), Index("j", s.D, "batches", of=BATCH)),
         (Source("path", (), "batches"), Source("zeta", ("j",), "batches")),
-        (Function("df", "x", "x", ("zeta",)), Function("ddf", "x", ("x", "x"), ("zeta",))),
+        (
+            Function("df", "x", "x", ("zeta",), role="local_gradient"),
+            Function("ddf", "x", ("x", "x"), ("zeta",), role="local_hessian"),
+        ),
         (
             Variable("p", "x", sources=("path",)),
             Variable("q", "x", sources=()),
@@ -490,4 +500,4 @@ def lemma_10(s: Reader) -> Loop:
         ),
     )
     axioms = {"start of g": Start("start", g - batch(sampled_end))}
-    return estimate(s, "_FO", before, setting, axioms, sequences, steps, error, "error")
+    return estimate(s, "_FO", before, setting, axioms, sequences, steps, "g", "error")

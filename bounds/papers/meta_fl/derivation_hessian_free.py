@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from ...language.bounding import CENTRAL_DIFFERENCE, SECOND_DIFFERENCE
 from ...proof.kernel import (
+    BATCH,
+    CLIENTS,
     EVERY,
     ONE,
     Act,
     Action,
     App,
     Assume,
-    CentralDifference,
+    Assumed,
     Combine,
     Conditional,
     Definition,
-    DifferenceVariance,
     Function,
     Given,
     Identity,
@@ -21,13 +23,10 @@ from ...proof.kernel import (
     Index,
     Induction,
     Known,
-    Lipschitz,
-    LipschitzOperator,
     Loop,
     Numbers,
     Project,
     Reader,
-    SecondDifference,
     Sequence,
     Setting,
     Signomial,
@@ -40,7 +39,6 @@ from ...proof.kernel import (
     Term,
     Var,
     Variable,
-    Variance,
     scalar,
     sq,
 )
@@ -344,12 +342,16 @@ def lemma_11(s: Reader) -> Loop:
         Step("bias", triangle(("bias.all", Given(Known(), M - R_), bias), ("mean.all", Given(Known(), A_ - M), b))),
     )
     setting = Setting(
-        (Index("i", s.n), Index("j", s.D, True), Index("h", s.D_H, True)),
+        (
+            Index("i", s.n, of=CLIENTS),
+            Index("j", s.D, "batches", of=BATCH),
+            Index("h", s.D_H, "batches", of=BATCH),
+        ),
         (Source("path", (), "batches"), Source("zeta", ("j",), "batches"), Source("xi", ("h",), "batches")),
         (
-            Function("df", "x", "x", ("zeta",)),
-            Function("dg", "x", "x", ("xi",)),
-            Function("ddf", "x", ("x", "x"), ("xi",)),
+            Function("df", "x", "x", ("zeta",), role="local_gradient"),
+            Function("dg", "x", "x", ("xi",), role="local_gradient"),
+            Function("ddf", "x", ("x", "x"), ("xi",), role="local_hessian"),
         ),
         (
             Variable("p", "x", sources=("path",)),
@@ -363,11 +365,11 @@ def lemma_11(s: Reader) -> Loop:
     axioms = {
         "start of a": Start("start", A_ - batch(App("df", END_P, (BEFORE_LOOP,)))),
         "start of d": Start("start", D_ - exact(END_Q)),
-        "lipschitz of two": Lipschitz("2", "dg", s.L, of_mean=True),
-        "hessian lipschitz": LipschitzOperator("3", "ddf", s.rho, of_mean=True),
-        "central difference": CentralDifference("3", "dg", s.rho, "2", "ddf"),
-        "second difference": SecondDifference("3", "dg", s.rho, "2"),
-        "noise of two": Variance("4", "dg", s.sigma_G),
-        "hessian noise": DifferenceVariance("4", "dg", s.sigma_H, "not stated: sample losses"),
+        "lipschitz of two": Assumed("L", "dg"),
+        "hessian lipschitz": Assumed("rho", "ddf"),
+        "central difference": Assumed("rho", "dg", CENTRAL_DIFFERENCE),
+        "second difference": Assumed("rho", "dg", SECOND_DIFFERENCE),
+        "noise of two": Assumed("sigma_G", "dg"),
+        "hessian noise": Assumed("sigma_H", "dg"),
     }
-    return estimate(s, "_HF", before, setting, axioms, sequences, steps, A_ - R_, "sigma")
+    return estimate(s, "_HF", before, setting, axioms, sequences, steps, "a", "sigma")

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from ...proof.kernel import (
+    CLIENTS,
     EVERY,
     ONE,
     Act,
     Action,
     Along,
     Assume,
-    Bounded,
+    Assumed,
     Combine,
     Definition,
     Delivery,
     Function,
-    Heterogeneity,
     Identity,
     Index,
     Induction,
-    Lipschitz,
-    LipschitzOperator,
     Loop,
     Numbers,
     Reader,
@@ -91,9 +89,9 @@ def apart_paths(s: Reader) -> Loop:
         Step("power", Identity(1 + s.alpha * s.L * S, E, A)),
     )
     setting = Setting(
-        (Index("i", s.n),),
+        (Index("i", s.n, of=CLIENTS),),
         (),
-        (Function("df", "x", "x", (), CLIENT, CLIENT),),
+        (Function("df", "x", "x", (), CLIENT, CLIENT, role="local_gradient"),),
         (
             Variable("u", "x", CLIENT, ((EVERY, w - s.alpha * exact_of(w)),)),
             Variable("v", "x", equations=((EVERY, v - s.alpha * mean),)),
@@ -101,8 +99,8 @@ def apart_paths(s: Reader) -> Loop:
     )
     axioms = {
         "start": Start("start", w - v),
-        "lipschitz": Lipschitz("2", "df", s.L),
-        "heterogeneity": Heterogeneity("5", "df", s.gamma_G, "i"),
+        "lipschitz": Assumed("L", "df"),
+        "heterogeneity": Assumed("gamma_G", "df"),
     }
     return Loop(setting, axioms, sequences, steps, constants=growth(s), inside=inside(s))
 
@@ -190,9 +188,12 @@ def lemma_7(s: Reader) -> Loop:
         ),
     )
     setting = Setting(
-        (Index("i", s.n),),
+        (Index("i", s.n, of=CLIENTS),),
         (),
-        (Function("df", "x", "x", (), CLIENT, CLIENT), Function("ddf", "x", ("x", "x"), (), CLIENT, CLIENT)),
+        (
+            Function("df", "x", "x", (), CLIENT, CLIENT, role="local_gradient"),
+            Function("ddf", "x", ("x", "x"), (), CLIENT, CLIENT, role="local_hessian"),
+        ),
         (
             Variable("p", "x", CLIENT),
             Variable("q", "x"),
@@ -203,19 +204,19 @@ def lemma_7(s: Reader) -> Loop:
     axioms = {
         "start of a": Start("start", a - exact_of(END_P)),
         "start of r": Start("start", r - clients(exact_of(END_Q))),
-        "gradient": Bounded("2", "df", s.B),
-        "lipschitz": Lipschitz("2", "df", s.L),
-        "hessian": Bounded("2", "ddf", s.L),
-        "hessian lipschitz": LipschitzOperator("3", "ddf", s.rho),
-        "heterogeneity": Heterogeneity("5", "df", s.gamma_G, "i"),
-        "hessian heterogeneity": Heterogeneity("5", "ddf", s.gamma_H, "i", in_mean=True),
+        "gradient": Assumed("B", "df"),
+        "lipschitz": Assumed("L", "df"),
+        "hessian": Assumed("L", "ddf"),
+        "hessian lipschitz": Assumed("rho", "ddf"),
+        "heterogeneity": Assumed("gamma_G", "df"),
+        "hessian heterogeneity": Assumed("gamma_H", "ddf"),
     }
     return Loop(
         setting,
         axioms,
         sequences,
         steps,
-        (Delivery("", "heterogeneity", sq(a - clients(a))),),
+        (Delivery("", "heterogeneity"),),
         growth(s),
         inside(s),
         before=before,

@@ -5,15 +5,19 @@ t is the position in the loop of nu steps. u is the path with noise and w that w
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from ...proof.kernel import (
+    BATCH,
+    CLIENTS,
     EVERY,
     ONE,
     Act,
     Action,
     App,
     Assume,
+    Assumed,
     Combine,
     Definition,
     Delivery,
@@ -23,7 +27,6 @@ from ...proof.kernel import (
     Index,
     Induction,
     Known,
-    Lipschitz,
     Loop,
     MeanMoment,
     Numbers,
@@ -40,7 +43,6 @@ from ...proof.kernel import (
     Triangle,
     Var,
     Variable,
-    Variance,
     named,
     scalar,
     signomial,
@@ -160,9 +162,9 @@ def path(s: Reader) -> Loop:
         Step("sum", Combine(apart, scalar(spread * G), ((ONE, "path"), (ONE, "closed")))),
     )
     setting = Setting(
-        (Index("i", s.n), Index("j", s.D, True)),
+        (Index("i", s.n, of=CLIENTS), Index("j", s.D, "batches", of=BATCH)),
         (Source("zeta", ("j",), "batches"),),
-        (Function("df", "x", "x", ("zeta",)),),
+        (Function("df", "x", "x", ("zeta",), role="local_gradient"),),
         (
             Variable("u", "x", equations=((EVERY, U - s.alpha * batch(sampled(U))),)),
             Variable("w", "x", equations=((EVERY, W - s.alpha * exact(W)),), sources=()),
@@ -170,17 +172,15 @@ def path(s: Reader) -> Loop:
     )
     axioms = {
         "start": Start("start", U - W),
-        "lipschitz": Lipschitz("2", "df", s.L, of_mean=True),
-        "noise": Variance("4", "df", s.sigma_G),
+        "lipschitz": Assumed("L", "df"),
+        "noise": Assumed("sigma_G", "df"),
     }
     return Loop(setting, axioms, sequences, steps, constants=growth(s), inside=inside(s), time="batches")
 
 
 def lemma_5(s: Reader) -> Loop:
     """First and second moment of the error of the fine-tuned model."""
-    found, apart = path(s), sq(U - W)
-    delivers = (Delivery("h2_nu", "sum", apart, 1), Delivery("h_nu", "sum", apart))
-    return Loop(**{**found.__dict__, "delivers": delivers})
+    return replace(path(s), delivers=(Delivery("h2_nu", "sum"), Delivery("h_nu", "sum")))
 
 
 def sure_gradient(

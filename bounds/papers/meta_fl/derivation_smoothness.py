@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from ...proof.kernel import (
+    CLIENTS,
     EVERY,
     ONE,
     Act,
     Action,
     Along,
     Assume,
-    Bounded,
+    Assumed,
     Combine,
     Definition,
     Delivery,
@@ -17,8 +18,6 @@ from ...proof.kernel import (
     Index,
     Induction,
     Length,
-    Lipschitz,
-    LipschitzOperator,
     Loop,
     Numbers,
     Reader,
@@ -79,15 +78,15 @@ def two_paths(s: Reader) -> Loop:
         Step("path", Induction(apart, size**2, "first", "next")),
     )
     setting = Setting(
-        (Index("i", s.n),),
+        (Index("i", s.n, of=CLIENTS),),
         (),
-        (Function("df", "x", "x"),),
+        (Function("df", "x", "x", role="local_gradient"),),
         (
             Variable("u", "x", equations=((EVERY, U - s.alpha * exact_of(U)),)),
             Variable("w", "x", equations=((EVERY, W - s.alpha * exact_of(W)),)),
         ),
     )
-    return Loop(setting, {"lipschitz": Lipschitz("2", "df", s.L)}, (POWER,), steps, (), growth(s), inside(s))
+    return Loop(setting, {"lipschitz": Assumed("L", "df")}, (POWER,), steps, (), growth(s), inside(s))
 
 
 def lemma_4(s: Reader) -> Loop:
@@ -149,9 +148,9 @@ def lemma_4(s: Reader) -> Loop:
         Step("error", Induction(sq(error), size**2, "first", "next")),
     )
     setting = Setting(
-        (Index("i", s.n),),
+        (Index("i", s.n, of=CLIENTS),),
         (),
-        (Function("df", "x", "x"), Function("ddf", "x", ("x", "x"))),
+        (Function("df", "x", "x", role="local_gradient"), Function("ddf", "x", ("x", "x"), role="local_hessian")),
         (
             Variable("p", "x"),
             Variable("q", "x"),
@@ -162,17 +161,17 @@ def lemma_4(s: Reader) -> Loop:
     axioms = {
         "start of a": Start("start", A_ - exact_of(END_P)),
         "start of r": Start("start", R_ - exact_of(END_Q)),
-        "gradient": Bounded("2", "df", s.B),
-        "lipschitz": Lipschitz("2", "df", s.L),
-        "hessian": Bounded("2", "ddf", s.L),
-        "hessian lipschitz": LipschitzOperator("3", "ddf", s.rho),
+        "gradient": Assumed("B", "df"),
+        "lipschitz": Assumed("L", "df"),
+        "hessian": Assumed("L", "ddf"),
+        "hessian lipschitz": Assumed("rho", "ddf"),
     }
     return Loop(
         setting,
         axioms,
         sequences,
         steps,
-        (Delivery("L_F", "error", sq(error), times=distance**2),),
+        (Delivery("L_F", "error"),),
         growth(s),
         inside(s),
         before=before,

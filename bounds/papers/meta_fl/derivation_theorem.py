@@ -10,33 +10,31 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from ...language import bounding
 from ...language.theorem import Theorem
 from ...proof.kernel import (
+    CLIENTS,
     COMMUNICATION,
     LOCAL,
     ONE,
     Act,
     App,
     Assume,
+    Assumed,
     AtStart,
-    Axiom,
-    Bounded,
     Combine,
+    Declared,
     Definition,
     Derivation,
     Function,
-    Heterogeneity,
     Index,
     Lemma,
     Linear,
-    Lipschitz,
-    LowerBound,
     NoisyDrift,
     Objective,
     Open,
     Project,
     Quantity,
-    RandomSet,
     Reader,
     Setting,
     Signomial,
@@ -49,7 +47,6 @@ from ...proof.kernel import (
     Term,
     Var,
     Variable,
-    Variance,
     quantity,
     scalar,
     signomial,
@@ -96,12 +93,12 @@ AT_CHOSEN = clients(exact(CHOSEN))
 def setting(s: Reader) -> Setting:
     own = ((LOCAL, moved(s)), (COMMUNICATION, clients(weighted(moved(s)))))
     return Setting(
-        (Index("i", s.n),),
+        (Index("i", s.n, of=CLIENTS),),
         (Source("batches", (), "batches"), Source("set", (), "drawn clients")),
         (
-            Function("dF", "x", "x", (), CLIENT, CLIENT),
-            Function("e", "x", "x", ("batches",), CLIENT, CLIENT),
-            Function("chosen", "x", ("x", "x"), ("set",), CLIENT, CLIENT),
+            Function("dF", "x", "x", (), CLIENT, CLIENT, role="meta_gradient"),
+            Function("e", "x", "x", ("batches",), CLIENT, CLIENT, role="estimate_error"),
+            Function("chosen", "x", ("x", "x"), ("set",), CLIENT, CLIENT, role="random_set"),
         ),
         (Variable("w", "x", CLIENT, own), Variable("p", "x"), Variable("r", "x")),
         (Objective("F", "p", clients(exact(Var("p"))), "2"),),
@@ -114,16 +111,15 @@ def share(s: Reader) -> Signomial:
     return Signomial([(((param, 1),), 1)])
 
 
-def axioms(s: Reader, suffix: str, ids: tuple[str, str, str]) -> dict[str, Axiom]:
-    smooth, estimate, similar = ids
+def axioms(suffix: str) -> dict[str, Declared]:
     return {
-        "smoothness": Lipschitz(smooth, "dF", s.L_F, of_mean=True),
-        "bias": Bounded(estimate, "e", getattr(s, f"mu_F{suffix}"), of_mean=True),
-        "noise": Variance(estimate, "e", getattr(s, f"sigma_F{suffix}")),
-        "heterogeneity": Heterogeneity(similar, "dF", s.gamma_F, "i"),
-        "set": RandomSet("drawn clients", "chosen", "i", s.r * s.n, share(s)),
+        "smoothness": Assumed("L_F", "dF"),
+        "bias": Assumed(f"mu_F{suffix}", "e"),
+        "noise": Assumed(f"sigma_F{suffix}", "e", bounding.NOISE),
+        "heterogeneity": Assumed("gamma_F", "dF"),
+        "set": Assumed("r", "chosen"),
         "start": Start("drawn clients", away(X)),
-        "infimum": LowerBound("1", "F", s.F_gap),
+        "infimum": Assumed("F_gap", "F"),
     }
 
 
@@ -332,12 +328,10 @@ def limits(s: Reader) -> tuple[Step, ...]:
 
 def lemmas(suffix: str, smooth: Theorem, estimate: Theorem, similar: Theorem) -> tuple[Lemma, Lemma, Lemma]:
     """Where the constants come from: Lemma 4, that of the estimate, and Lemma 7."""
-    mean, size = (f"mu_F{suffix}", "norm of the mean error"), (f"sigma_F{suffix}", "root mean square error")
-    losses = ("not stated: sample losses",) if suffix == "_HF" else ()
     return (
-        Lemma(smooth, "printed", (("L_F", "Lipschitz constant of every grad F_i"),), ("2", "3", "start")),
-        Lemma(estimate, "corrected", (mean, size), ("2", "3", "4", "batches", "start", *losses)),
-        Lemma(similar, "corrected", (("gamma_F", "heterogeneity of the grad F_i"),), ("2", "3", "5", "start")),
+        Lemma(smooth, "printed", ("L_F",)),
+        Lemma(estimate, "corrected", (f"mu_F{suffix}", f"sigma_F{suffix}")),
+        Lemma(similar, "corrected", ("gamma_F",)),
     )
 
 
@@ -345,7 +339,6 @@ def theorem(s: Reader, suffix: str, given: tuple[Lemma, Lemma, Lemma]) -> Deriva
     """`given`: smoothness, estimate, heterogeneity."""
     mu, sigma = getattr(s, f"mu_F{suffix}"), getattr(s, f"sigma_F{suffix}")
     x = s.beta * s.L_F
-    smooth, estimate, similar = (lemma.theorem.id for lemma in given)
     per = 1 / (s.tau * s.K)
     steady = Fraction(400, 243) * s.tau * (s.gamma_F**2 + mu**2) + Fraction(10, 9) * sigma**2
     drifted = x**2 * (s.tau - 1) * steady
@@ -358,7 +351,7 @@ def theorem(s: Reader, suffix: str, given: tuple[Lemma, Lemma, Lemma]) -> Deriva
             Quantity("metric", sq(AT_CHOSEN)),
             Quantity("F", value("F", BAR)),
         ),
-        axioms(s, suffix, (smooth, estimate, similar)),
+        axioms(suffix),
         (*smoothness(s), *descent(s, mu, sigma), *limits(s), *drift(s, mu, sigma)),
         (
             (per, "metric.sum"),
@@ -371,13 +364,10 @@ def theorem(s: Reader, suffix: str, given: tuple[Lemma, Lemma, Lemma]) -> Deriva
             (Fraction(232, 243) * mu**2, "share.short"),
         ),
         "metric",
-        "F",
-        CHOSEN,
-        "tau",
+        "w",
         dict.fromkeys((*s.opaque, "F_gap", "tau", "K"), Fraction(1))
         | {"beta": Fraction(1, 20), "r": Fraction(1, 2), "n": Fraction(4), "D": Fraction(1)}
         | {"sigma_G": Fraction(4), f"mu_F{suffix}": Fraction(3)},
         "batches",
-        "tau*K",
         given,
     )

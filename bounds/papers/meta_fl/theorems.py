@@ -14,6 +14,26 @@ from collections.abc import Callable
 
 import sympy as sp
 
+from ...language import bounding
+from ...language.bounding import (
+    AVERAGE,
+    DIFFERENTIABLE,
+    FRESH,
+    INDEPENDENT,
+    MEAN_SQUARE,
+    ONE_LAW,
+    PARTICIPANTS,
+    PATH_SQ,
+    SEPARATE,
+    SMOOTH_FUNCTIONS,
+    SMOOTH_SAMPLES,
+    STARTS,
+    UNIFORM_SET,
+    Form,
+    lipschitz,
+    size,
+    unlike,
+)
 from ...language.dimension import OBJECTIVE, VARIABLE
 from ...language.notation import Notation
 from ...language.theorem import Assumption, Condition, Derived, Metric, Source, Statement, Term, Theorem
@@ -57,6 +77,7 @@ STATIONARITY = Metric(
     r"\frac{1}{\tau K}\sum_{k=0}^{K-1}\sum_{t=0}^{\tau-1}\mathbb{E}\|\nabla F(\bar w_{k+1,t})\|^2",
     GRADIENT**2,
     "average over the rounds and the local steps, at the mean of the iterates of the clients that take part",
+    PARTICIPANTS,
 )
 MOMENTS = Metric(
     "||E e||, (E||e||^2)^(1/2), e = estimate of grad F_i - grad F_i",
@@ -71,28 +92,43 @@ PATH = Metric(
     "first, second and fourth moment of the error of the fine-tuned model; the dimension is that of the first",
 )
 ASSUMPTIONS = (
-    Assumption("1", "every f_i is bounded below"),
-    Assumption("2", "every f_i is twice continuously differentiable, ||grad f_i|| <= B, grad f_i is L-Lipschitz"),
-    Assumption("3", "every Hessian of f_i is rho-Lipschitz"),
+    Assumption("1", "every f_i is bounded below", ("F_gap",)),
     Assumption(
-        "4", "one sample: variances sigma_G^2, sigma_H^2 and fourth moments kappa_G, kappa_H of gradient and Hessian"
+        "2",
+        "every f_i is twice continuously differentiable, ||grad f_i|| <= B, grad f_i is L-Lipschitz",
+        ("B", "L"),
+        (DIFFERENTIABLE, SMOOTH_FUNCTIONS),
+    ),
+    Assumption("3", "every Hessian of f_i is rho-Lipschitz", ("rho",)),
+    Assumption(
+        "4",
+        "one sample: variances sigma_G^2, sigma_H^2 and fourth moments kappa_G, kappa_H of gradient and Hessian",
+        ("sigma_G", "sigma_H"),
     ),
     Assumption(
         "5",
         "(1/N) sum ||grad f_i - grad f||^2 <= gamma_G^2, the same for Hessians with gamma_H; f is the mean of the f_i",
+        ("gamma_G", "gamma_H"),
     ),
     Assumption(
         "batches",
         "the batches of a local step are independent of each other, of everything before and of the choice of clients; "
-        "samples in a batch are independent and unbiased",
+        "samples in a batch are independent and unbiased, with one law",
+        says=(FRESH, INDEPENDENT, SEPARATE, ONE_LAW),
     ),
-    Assumption("start", "the fine-tuning of every client, with and without noise, starts at the model w"),
+    Assumption(
+        "start", "the fine-tuning of every client, with and without noise, starts at the model w", says=(STARTS,)
+    ),
     Assumption(
         "drawn clients",
         "in each round a uniform random set of r n clients, r n a whole number, takes part; they start from one model",
+        ("r",),
+        (UNIFORM_SET, STARTS),
     ),
     Assumption(
-        "not stated: sample losses", "every sample's loss is twice continuously differentiable (Hessian-free only)"
+        "not stated: sample losses",
+        "every sample's loss is twice continuously differentiable (Hessian-free only)",
+        says=(SMOOTH_SAMPLES,),
     ),
 )
 
@@ -126,7 +162,13 @@ SOME_STEPS = Condition("steps", nu, ">=", sp.Integer(1), "the paper takes nu in 
 
 # --- Lemma 4: smoothness ---------------------------------------------------------------------------------------------
 
-L_F = Derived("L_F", constants.smoothness(s, nu), "L_F", "Lipschitz constant of grad F and of every grad F_i")
+L_F = Derived(
+    "L_F",
+    constants.smoothness(s, nu),
+    "L_F",
+    "Lipschitz constant of grad F and of every grad F_i",
+    (lipschitz("meta_gradient"),),
+)
 C_NU = Derived("c_nu", constants.c(s, nu), r"c_\nu", "recursion (63) from c_1 = alpha rho, (60)")
 LEMMA_4 = _theorem(
     "lemma_4",
@@ -166,8 +208,12 @@ STEPWISE = (
     Derived("h2_nu", constants.h2(s, nu), r"h'_\nu", "second moment, recursion (82) from (81)"),
     Derived("h4_nu", constants.h4(s, nu), r"h''_\nu", "fourth moment, recursion (86) from (85)"),
 )
-CORRECTED_H2 = Derived("h2_nu", corrected.one_h2(s, nu), r"h'_\nu", "second moment, step M2")
-CORRECTED_H = Derived("h_nu", sp.sqrt(CORRECTED_H2.symbol), r"h_\nu", "first moment, step M2")
+CORRECTED_H2 = Derived(
+    "h2_nu", corrected.one_h2(s, nu), r"h'_\nu", "second moment, step M2", (Form(PATH_SQ, "fine_tuned_model"),)
+)
+CORRECTED_H = Derived(
+    "h_nu", sp.sqrt(CORRECTED_H2.symbol), r"h_\nu", "first moment, step M2", (Form(bounding.PATH, "fine_tuned_model"),)
+)
 LEMMA_5 = _theorem(
     "lemma_5",
     "lemma",
@@ -180,6 +226,8 @@ LEMMA_5 = _theorem(
         "corrected", (), (), (CORRECTED_H2, CORRECTED_H), note="step M2 of docs/theory/meta_fl.md; no fourth moment"
     ),
 )
+
+BIAS, MOMENT = (size("estimate_error"),), (size("estimate_error", MEAN_SQUARE),)
 
 # --- Lemma 6: bias and second moment of the exact estimate -----------------------------------------------------------
 
@@ -200,9 +248,11 @@ SIGMA_F = Derived(
 )
 EXACT = (H_NU, H2_NU, H4_NU, D_NU, D4_NU, MU_F, SIGMA_F)
 CORRECTED_MU = Derived(
-    "mu_F", corrected.bias(s, nu, CORRECTED_H.symbol, corrected.h_sum(s, nu)), r"\mu_F", "bias, step M3"
+    "mu_F", corrected.bias(s, nu, CORRECTED_H.symbol, corrected.h_sum(s, nu)), r"\mu_F", "bias, step M3", BIAS
 )
-CORRECTED_SIGMA = Derived("sigma_F", sp.sqrt(corrected.v(s, nu)), r"\sigma_F", "root of the second moment, step M3")
+CORRECTED_SIGMA = Derived(
+    "sigma_F", sp.sqrt(corrected.v(s, nu)), r"\sigma_F", "root of the second moment, step M3", MOMENT
+)
 CORRECTED_EXACT = (CORRECTED_H2, CORRECTED_H, CORRECTED_MU, CORRECTED_SIGMA)
 LEMMA_6 = _theorem(
     "lemma_6",
@@ -227,7 +277,9 @@ LEMMA_6 = _theorem(
 
 G_NU = Derived("g_nu", constants.one_g(s, nu), r"g_\nu", "(28)")
 GAMMA_F = Derived("gamma_F", sp.sqrt(constants.heterogeneity(s, nu, G_NU.symbol)), r"\gamma_F", "root of (27)")
-CORRECTED_GAMMA = Derived("gamma_F", corrected.heterogeneity(s, nu), r"\gamma_F", "step M6")
+CORRECTED_GAMMA = Derived(
+    "gamma_F", corrected.heterogeneity(s, nu), r"\gamma_F", "step M6", (unlike("meta_gradient", over=AVERAGE),)
+)
 LEMMA_7 = _theorem(
     "lemma_7",
     "lemma",
@@ -238,6 +290,7 @@ LEMMA_7 = _theorem(
         r"\frac1N\sum_i\|\nabla F_i(w)-\nabla F(w)\|^2",
         GRADIENT**2,
         "how far apart the clients' meta gradients are, at every w",
+        bounds=(unlike("meta_gradient", over=AVERAGE),),
     ),
     printed=Statement("printed", (Term("heterogeneity", GAMMA_F.symbol**2),), (SOME_STEPS,), (G_NU, GAMMA_F)),
     composed=lambda: proof.lemma_7(s, SOME_STEPS),
@@ -264,13 +317,14 @@ FIRST_ORDER = (
     ),
 )
 CORRECTED_MU_FO = Derived(
-    "mu_F_FO", corrected.bias_first_order(s, nu, CORRECTED_H.symbol), r"\mu_F^{FO}", "bias, step M4"
+    "mu_F_FO", corrected.bias_first_order(s, nu, CORRECTED_H.symbol), r"\mu_F^{FO}", "bias, step M4", BIAS
 )
 CORRECTED_SIGMA_FO = Derived(
     "sigma_F_FO",
     sp.sqrt(corrected.second_moment_first_order(s, nu, CORRECTED_MU_FO.symbol)),
     r"\sigma_F^{FO}",
     "root of the second moment, step M4",
+    MOMENT,
 )
 CORRECTED_FIRST_ORDER = (CORRECTED_H2, CORRECTED_H, CORRECTED_MU_FO, CORRECTED_SIGMA_FO)
 LEMMA_10 = _theorem(
@@ -300,13 +354,14 @@ CORRECTED_HESSIAN_FREE = (
     CORRECTED_H2,
     CORRECTED_H,
     CORRECTED_MU,
-    Derived("mu_F_HF", CORRECTED_MU.symbol + corrected.b_HF(s, nu), r"\mu_F^{HF}", "bias, step M5"),
+    Derived("mu_F_HF", CORRECTED_MU.symbol + corrected.b_HF(s, nu), r"\mu_F^{HF}", "bias, step M5", BIAS),
     Derived("q_nu", constants.one_q(s, nu) / 2, r"q_\nu", "step M5: half of (41)"),
     Derived(
         "sigma_F_HF",
         sp.sqrt(corrected.v_HF(s, nu)) + Q_NU.symbol,
         r"\sigma_F^{HF}",
         "root of the second moment, step M5",
+        MOMENT,
     ),
 )
 LEMMA_11 = _theorem(

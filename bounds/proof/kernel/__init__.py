@@ -5,7 +5,8 @@ known        which samples are known; terms: vectors as data; setting: declarati
 algebra      the normal form of vectors and inner products
 scalars      inner products, values, quantities and their sums; facts: what has been established
 region       conditions and certificates; reader: from the declared statement to both
-assumptions  the kinds of assumption with their instances; rules: the rules of inference; derivation: the check of a whole derivation
+assumptions  the kinds of assumption with their instances; readings: those of a statement, read off its symbols; problem: what is declared,
+             compared with the statement; rules: the rules of inference; derivation: the check of a whole derivation
 sequences    numbers given by a recursion; loop: statements about a loop of nu steps inside one step of a method
 alternatives a statement under one of several assumptions; corollary: a schedule put into a theorem
 """
@@ -15,6 +16,7 @@ from .assumptions import (
     Axiom,
     Bounded,
     CentralDifference,
+    Declared,
     DifferenceVariance,
     Heterogeneity,
     Lipschitz,
@@ -34,6 +36,7 @@ from .facts import Inequality, Quantity
 from .known import Known
 from .loop import Delivery, Loop, named, run_through
 from .reader import Reader
+from .readings import Assumed
 from .region import Certificate
 from .rules import (
     Action,
@@ -78,11 +81,14 @@ from .rules import (
 from .scalars import Scalar, at, dot, quantity, scalar, sq, total, value
 from .sequences import Numbers, Sequence
 from .setting import (
+    BATCH,
+    CLIENTS,
     COMMUNICATION,
     EVERY,
     FIRST,
     LATER,
     LOCAL,
+    PLACES,
     Function,
     Index,
     Objective,
@@ -97,12 +103,15 @@ Plan = Derivation | Alternatives | Corollary | Loop
 """What a paper may give for a statement."""
 
 __all__ = [
+    "BATCH",
+    "CLIENTS",
     "COMMUNICATION",
     "EVERY",
     "FIRST",
     "LATER",
     "LOCAL",
     "ONE",
+    "PLACES",
     "POSITION",
     "Act",
     "Action",
@@ -110,6 +119,7 @@ __all__ = [
     "Alternatives",
     "App",
     "Assume",
+    "Assumed",
     "AtStart",
     "Axiom",
     "Bounded",
@@ -120,6 +130,7 @@ __all__ = [
     "Combine",
     "Conditional",
     "Corollary",
+    "Declared",
     "Definition",
     "Delivery",
     "Derivation",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from .derivation import Derivation, Line, Verdict, check
+from .derivation import Derivation, Line, Verdict, check, one_case_of
 from .signomial import ProofError
 
 
@@ -35,6 +35,8 @@ def check_each(found: Alternatives, theorem: Any, label: str) -> Verdict:
     failures = [f"{name}: {verdict.failure}" for name, verdict in verdicts.items() if not verdict.accepted]
     if found.assumption not in listed:
         failures.append(f"{found.assumption!r} is not in the theorem's list of assumptions")
+    failures += [f"{name}: no case of {found.assumption!r}" for name, d in found.cases if d.either != found.assumption]
+    others = one_case_of(found.assumption)
     if failures:
         return Verdict(theorem.id, label, False, lines, failure="; ".join(failures))
     each = tuple(verdicts.values())
@@ -53,7 +55,9 @@ def check_each(found: Alternatives, theorem: Any, label: str) -> Verdict:
         tuple(sorted(conditions - exact)),
         reading=_named(verdicts, "reading"),
         facts=tuple(fact for verdict in each for fact in verdict.facts),
-        given=tuple(dict.fromkeys(name for verdict in each for name in verdict.given)),
+        given=tuple(dict.fromkeys(name for verdict in each for name in verdict.given if name != others)),
+        formal=tuple(dict.fromkeys(text for verdict in each for text in verdict.formal)),
+        rests_on=each[0].rests_on,
     )
 
 

@@ -21,6 +21,10 @@ from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, replaced, 
 NOTHING = Known()
 
 
+class Declared:
+    """What a derivation may declare that it assumes: `readings.Assumed`, of which the kernel makes an assumption, or a `Start`."""
+
+
 @dataclass(frozen=True)
 class Axiom(ABC):
     """Base of the assumptions; `assumption` is the name in the theorem's list."""
@@ -164,7 +168,7 @@ def _averaged(app: App, of_mean: bool) -> None:
 @dataclass(frozen=True)
 class Lipschitz(Axiom):
     """|f(y; w) - f(z; w)| <= c |y - z| for every sample; with `mean_square` in mean square, at points free of the sample;
-    with `of_mean` for the mean function only; with `over` for its mean over an index, at points free of the index.
+    with `of_mean` for the mean function only.
 
     Terms: f(y; w), f(z; w).
     """
@@ -173,7 +177,6 @@ class Lipschitz(Axiom):
     constant: Signomial
     mean_square: bool = False
     of_mean: bool = False
-    over: str = ""
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
         _vector_function(state, self.function)
@@ -183,11 +186,7 @@ class Lipschitz(Axiom):
             points = [left.argument, right.argument]
             _new_to(state, _drawn(state, left), points, f"{self.function} is Lipschitz in mean square only")
         gap = self.constant**2 * sq(_apart(state, left, right))
-        change: Term = left - right
-        if self.over:
-            _free_of(state, self.over, left.argument, right.argument)
-            change = Mean(self.over, change)
-        return inequality(state, sq(change), gap, frozenset({self.assumption}))
+        return inequality(state, sq(left - right), gap, frozenset({self.assumption}))
 
 
 @dataclass(frozen=True)
@@ -429,24 +428,31 @@ def _derivative_of(state: State, derivative: str, function: str) -> None:
 
 @dataclass(frozen=True)
 class Smooth(Axiom):
-    """The gradient of an objective is c-Lipschitz. Terms: none; the points are two free variables, the objective's own and `other`."""
+    """The gradient of an objective is c-Lipschitz. Terms: two free variables without an index, the objective's own and another."""
 
     objective: str
     constant: Signomial
-    other: str
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
         objective = state.setting.objective(self.objective)
-        points = [free_point(state, name) for name in (objective.at, self.other)]
-        if terms or self.other == objective.at or any(point.index for point in points):
+        if (
+            len(terms) != 2
+            or not all(isinstance(term, Var) and not term.shift for term in terms)
+            or len(set(terms)) != 2
+        ):
             raise ProofError("the gradient is Lipschitz at two free points without an index")
-        p, r = Var(objective.at), Var(self.other)
+        p, r = terms
+        points = [free_point(state, name) for term in terms for name, _ in variables(term)]
+        if p != Var(objective.at) or any(point.index for point in points):
+            raise ProofError("the gradient is Lipschitz at two free points without an index")
+        if points[0].space != points[1].space:
+            raise ProofError("the points are in different spaces")
         change = objective.gradient - replaced(objective.gradient, {objective.at: r})
         return inequality(state, sq(change), self.constant**2 * sq(p - r), frozenset({self.assumption}))
 
 
 @dataclass(frozen=True)
-class Start(Axiom):
+class Start(Declared, Axiom):
     """A linear combination of variables vanishes at t = 0; with samples of earlier steps, which the variables then may depend on."""
 
     term: Term

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..search import certificate_for
-from .derivation import Line, Verdict, allowed_point
+from .derivation import Line, Verdict, allowed_point, distinct
 from .reader import Reader
 from .region import Certificate, Region, used_conditions
 from .signomial import ZERO, Param, ProofError, Signomial
@@ -42,7 +42,7 @@ class Corollary:
 
 @dataclass
 class _Check:
-    """What has been established so far."""
+    """What has been established so far; `of`: the condition from which each other slack of the region comes."""
 
     region: Region
     given: Mapping[str, Certificate]
@@ -52,6 +52,7 @@ class _Check:
     exact: set[str]
     dropped: list[str]
     point: dict[Param, Fraction] = field(default_factory=dict)
+    of: dict[str, str] = field(default_factory=dict)
 
     def put_in(self, value: Signomial) -> Signomial:
         for param, formula in self.chosen.items():
@@ -96,8 +97,8 @@ def follow(corollary: Corollary, theorem: Any, label: str, premise: Verdict) -> 
             raise ProofError(f"it follows from {corollary.theorem.id}, which is not proved: {why}")
     except ProofError as error:
         return Verdict(theorem.id, label, False, tuple(lines), failure=str(error))
-    conditions = {name.removesuffix(" reversed").partition("^")[0] for name in check.used}
-    exact = {name.removesuffix(" reversed").partition("^")[0] for name in check.exact}
+    conditions = {check.of.get(name, name) for name in check.used}
+    exact = {check.of.get(name, name) for name in check.exact}
     fixed = {c.name for c in statement.conditions if c.relation == "=="}
     declared = [condition.name for condition in statement.conditions]
     unused = tuple(name for name in declared if name not in conditions | fixed)
@@ -113,6 +114,8 @@ def follow(corollary: Corollary, theorem: Any, label: str, premise: Verdict) -> 
         tuple(sorted(conditions - exact - fixed)),
         reading=(f"from {corollary.theorem.id}, {corollary.label}, which the kernel has checked",),
         facts=tuple(lines),  # type: ignore[arg-type]
+        formal=premise.formal,
+        rests_on=premise.rests_on,
     )
 
 
@@ -149,11 +152,13 @@ def _prepared(corollary: Corollary, statement: Any, reader: Reader, lines: list[
     chosen: dict[Param, Signomial] = {}
     slacks: dict[str, Signomial] = {}
     fixed: dict[str, str] = {}
+    of: dict[str, str] = {}
     for condition in statement.conditions:
         param = _fixed_param(condition, reader, chosen)
         if param is None:
             first, *second = reader.slack(condition)
             slacks |= {condition.name: first} | {f"{condition.name} reversed": other for other in second}
+            of |= {f"{condition.name} reversed": condition.name for _ in second}
             continue
         value = reader.read(condition.right)
         for earlier, formula in chosen.items():
@@ -164,10 +169,13 @@ def _prepared(corollary: Corollary, statement: Any, reader: Reader, lines: list[
         lines.append(Line(condition.name, f"{param.name} = {value!r}", "schedule", ()))
         if param.count:
             fixed[f"{param.name}>=1"] = param.name
-    check = _Check(Region({}, formulas, powers), corollary.certificates, chosen, lines, set(), set(), [])
+    check = _Check(Region({}, formulas, powers), corollary.certificates, chosen, lines, set(), set(), [], of=of)
     table = {name: check.put_in(slack) for name, slack in slacks.items()}
     table |= {name: chosen[reader.params[param]] - 1 for name, param in fixed.items()}
-    table |= dict(_powers(corollary, table))
+    powered = {f"{name}^{exponent}": slack for name, exponent, slack in _powers(corollary, table)}
+    distinct([*(c.name for c in statement.conditions), *of, *fixed, *powered])
+    of |= {f"{name}^{exponent}": of.get(name, name) for name, exponent in corollary.powers}
+    table |= powered
     check.region = Region(table, formulas, powers)
     _inhabited(corollary, reader, check)
     return check
@@ -193,15 +201,15 @@ def _fixed_param(condition: Any, reader: Reader, chosen: Mapping[Param, Signomia
     return None if param is None or param in chosen or param in reader.formulas else param
 
 
-def _powers(corollary: Corollary, slacks: Mapping[str, Signomial]) -> Iterator[tuple[str, Signomial]]:
-    """B^r - A^r from A <= B, for single terms A, B and r > 0."""
+def _powers(corollary: Corollary, slacks: Mapping[str, Signomial]) -> Iterator[tuple[str, Fraction, Signomial]]:
+    """(condition, r, B^r - A^r) from A <= B, for single terms A, B and r > 0."""
     for name, exponent in corollary.powers:
         slack = slacks.get(name, ZERO)
         signs = sorted(coefficient > 0 for _, coefficient in slack.terms)
         if signs != [False, True] or exponent <= 0:
             raise ProofError(f"{name}^{exponent}: wanted a condition between single terms and a positive exponent")
         small, large = (Signomial([(m, abs(c))]) for m, c in sorted(slack.terms, key=lambda term: term[1] > 0))
-        yield f"{name}^{exponent}", large**exponent - small**exponent
+        yield name, exponent, large**exponent - small**exponent
 
 
 def _inhabited(corollary: Corollary, reader: Reader, check: _Check) -> None:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 from ..search import points_near
-from .assumptions import KINDS, Axiom
+from .assumptions import Declared
 from .facts import Fact, Quantity, State, assumed
 from .known import Averaged
+from .problem import accept_declarations, accept_metric, horizon, period, rests_on
 from .reader import Reader
+from .readings import Reading
 from .region import Region
 from .rules import POSITIONAL, RULES, Combine, Rule, Weights
-from .scalars import Inner, One, Scalar, Total
+from .scalars import One, Scalar, Total
 from .setting import Setting
-from .signomial import ONE, Param, ProofError, Signomial, holds, moves
-from .terms import Term, replaced
+from .signomial import Param, ProofError, Signomial, holds, moves
 
 
 @dataclass(frozen=True)
@@ -31,47 +32,43 @@ class Step:
 
 @dataclass(frozen=True)
 class Lemma:
-    """A statement that a derivation takes as true: an axiom whose assumption is its id is what it says.
+    """A statement that a derivation takes as true: what it gives stands under its id in the place of an assumption.
 
     Args:
-        constants: those of the theorem's statement that the lemma gives, each with what it bounds; both define them alike.
-        assumes: entries of the theorem's list of assumptions on which the lemma rests.
+        constants: those of the theorem's statement that the lemma gives; both define them alike, and the lemma says what they bound.
     """
 
     theorem: Any
     label: str
-    constants: tuple[tuple[str, str], ...]
-    assumes: tuple[str, ...]
+    constants: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Derivation:
-    """Everything the kernel needs to re-check a statement.
+    """Everything the kernel needs to re-check a statement; its constants, horizon, period and metric are read off that.
 
     Args:
-        metric: the quantity whose average over 0 <= t < T the statement bounds; it must be the squared gradient of an
-            objective at `point`.
+        axioms: what is assumed, by names of the derivation's own: `Assumed` for a bound, `Start` for the start of a variable.
+        metric: the quantity whose average over 0 <= t < T the statement bounds; it must be what the theorem's metric says.
         conclusion: multipliers and earlier steps that add up to the statement, whose terms are read off the declaration.
-        period: name of the symbol for the number of local steps in a round; horizon: for the number of all steps, or the names
-            of two whole numbers whose product it is, such as "tau*K".
+        model: the variable that is the models of the clients.
         inside: rational values that satisfy every condition, to show that the region is not empty.
         time: name of the assumption that samples of different steps are independent, on which conditional expectations rest.
         lemmas: statements that are taken as true; the verdict says so.
+        either: an entry of the list by which one of several things holds, of which this derivation covers one (`Alternatives`).
     """
 
     setting: Setting
     quantities: tuple[Quantity, ...]
-    axioms: Mapping[str, Axiom]
+    axioms: Mapping[str, Declared]
     steps: tuple[Step, ...]
     conclusion: Weights
     metric: str
-    objective: str
-    point: Term
-    period: str
+    model: str
     inside: Mapping[str, Fraction]
     time: str
-    horizon: str = "T"
     lemmas: tuple[Lemma, ...] = ()
+    either: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,8 @@ class Verdict:
 
     `accepted`: every step follows; `given`: the statements that are taken as true and that the kernel has not checked, so that
     the theorem is `checked` only where there are none. `dropped`: the nonnegative numbers that single steps leave out; `loose`:
-    conditions that are used with room only.
+    conditions that are used with room only. `formal`: the assumed bounds in words; `rests_on`: the metric, the horizon, the
+    period and the variant of the method that the derivation is about.
     """
 
     theorem: str
@@ -107,6 +105,8 @@ class Verdict:
     reading: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = field(default=(), repr=False)
     given: tuple[str, ...] = ()
+    formal: tuple[str, ...] = ()
+    rests_on: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def checked(self) -> bool:
@@ -119,6 +119,9 @@ class Verdict:
             "statement": self.statement,
             "checked": self.checked,
             "accepted": self.accepted,
+            "rules": self.accepted,
+            "rests_on": dict(self.rests_on),
+            "formal": list(self.formal),
             "given": list(self.given),
             "steps": [
                 {"name": x.name, "claim": x.claim, "rule": x.rule, "uses": list(x.uses), "why": x.why}
@@ -140,7 +143,9 @@ class Verdict:
             rows.append(
                 f"     {x.rule}" + (f", from {', '.join(x.uses)}" if x.uses else "") + (f". {x.why}" if x.why else "")
             )
-        rows += ["", *(f"assumed: {name}" for name in self.assumptions), *(f"used: {name}" for name in self.conditions)]
+        rows += ["", *(f"{name}: {text}" for name, text in self.rests_on.items())]
+        rows += [f"assumed, formally: {text}" for text in self.formal]
+        rows += [*(f"assumed: {name}" for name in self.assumptions), *(f"used: {name}" for name in self.conditions)]
         rows += [f"not used: {name}" for name in self.unused] + [f"left out in {text}" for text in self.dropped]
         rows += [f"used with room only: {name}" for name in self.loose]
         rows += [f"given, not checked by the kernel: {name}" for name in self.given]
@@ -199,17 +204,25 @@ def finish(progress: Progress) -> Verdict:
             except ProofError as error:
                 raise ProofError(f"step {step.name}: {error}") from None
         statement = theorem.statement(label)
-        final = _conclusion(derivation, statement, Reader(theorem, statement), state)
+        found = reading(derivation, theorem, statement, Reader(theorem, statement))
+        final = _conclusion(derivation, found, state)
         lines.append(checked_line(state, Step("conclusion", final)))
     except ProofError as error:
         return Verdict(theorem.id, label, False, tuple(lines), failure=str(error))
-    return _verdict(derivation, theorem, label, state, lines)
+    return _verdict(derivation, found, label, state, lines)
+
+
+def reading(derivation: Derivation, theorem: Any, statement: Any, reader: Reader) -> Reading:
+    """What the assumptions of a derivation are read off."""
+    lemmas = derivation.lemmas
+    declared = derivation.setting, derivation.quantities, derivation.model, lemmas
+    return Reading(theorem, statement, reader, *declared, either=derivation.either)
 
 
 def _state(derivation: Derivation, theorem: Any, statement: Any, reader: Reader) -> State:
     region = _region(statement, reader)
     inside = _inhabited(region, reader, derivation.inside)
-    _known_assumptions(derivation, theorem, statement)
+    distinct_names(theorem, statement, reader, (lemma.theorem.id for lemma in derivation.lemmas))
     for lemma in derivation.lemmas:
         _applies(lemma, statement, theorem)
     if any(moves(each) for each in (derivation.setting, derivation.quantities, derivation.axioms)):
@@ -217,20 +230,27 @@ def _state(derivation: Derivation, theorem: Any, statement: Any, reader: Reader)
     names = [q.name for q in derivation.quantities]
     if len(set(names)) != len(names):
         raise ProofError("a quantity is declared twice")
+    found = reading(derivation, theorem, statement, reader)
+    structural = accept_declarations(found, derivation.time)
+    axioms = found.axioms(derivation.axioms)
     quantities = {q.name: q for q in derivation.quantities}
-    horizon, period = _count(reader, derivation.horizon), _count(reader, derivation.period)
     points = points_near(inside, region)
-    return State(derivation.setting, quantities, dict(derivation.axioms), region, horizon, period, points)
+    sizes = horizon(found), period(found)
+    return State(derivation.setting, quantities, axioms, region, *sizes, points, structural=structural)
 
 
-def _count(reader: Reader, text: str) -> Signomial:
-    """A whole number, or a product of whole numbers."""
-    found = ONE
-    for name in text.split("*"):
-        if not reader.params[name].count:
-            raise ProofError(f"{name} is not a whole number")
-        found = found * getattr(reader, name)
-    return found
+def distinct_names(theorem: Any, statement: Any, reader: Reader, lemmas: Iterable[str] = ()) -> None:
+    """Raises unless assumptions, conditions and lemmas have names of their own, as a verdict tells them apart by these."""
+    conditions = [c.name for c in statement.conditions]
+    conditions += [f"{c.name} reversed" for c in statement.conditions if c.relation == "=="]
+    counts = [f"{param.name}{text}" for param in reader.params.values() if param.count for text in (">=1", " whole")]
+    distinct([*(item.name for item in theorem.assumptions), *conditions, *counts, *lemmas])
+
+
+def distinct(names: Sequence[str]) -> None:
+    """Raises unless all are different."""
+    if both := [name for i, name in enumerate(names) if name in names[:i]]:
+        raise ProofError(f"{both[0]!r} is the name of two of the assumptions, conditions and lemmas")
 
 
 def _region(statement: Any, reader: Reader) -> Region:
@@ -261,22 +281,6 @@ def _inhabited(region: Region, reader: Reader, inside: Mapping[str, Fraction]) -
     return point
 
 
-def _known_assumptions(derivation: Derivation, theorem: Any, statement: Any) -> None:
-    listed = {item.name for item in theorem.assumptions}
-    if both := sorted(listed & {condition.name for condition in statement.conditions}):
-        raise ProofError(f"{both[0]!r} is the name of an assumption and of a condition")
-    names = {source.independent for source in derivation.setting.sources} | {derivation.time}
-    names |= {objective.assumption for objective in derivation.setting.objectives} | _structural(derivation)
-    for axiom in derivation.axioms.values():
-        if type(axiom) not in KINDS:
-            raise ProofError(f"{axiom!r} is no kind of assumption that the kernel knows")
-        names |= axiom.names
-    for lemma in derivation.lemmas:
-        names = (names - {lemma.theorem.id}) | set(lemma.assumes)
-    if unknown := sorted(names - listed):
-        raise ProofError(f"{unknown[0]!r} is not in the theorem's list of assumptions")
-
-
 def _applies(lemma: Lemma, statement: Any, theorem: Any) -> None:
     """Raises unless a lemma is about the same problems, needs no more than the statement, and defines its constants alike."""
     if lemma.theorem.id == theorem.id:
@@ -289,7 +293,10 @@ def _applies(lemma: Lemma, statement: Any, theorem: Any) -> None:
     if missing := [c.name for c in said.conditions if c not in statement.conditions]:
         raise ProofError(f"{lemma.theorem.id} needs {missing[0]}, which the statement does not state")
     own, other = ({d.name: d for d in each.derived} for each in (statement, said))
-    for name, _ in lemma.constants:
+    missing = [item.name for item in lemma.theorem.assumptions if item not in theorem.assumptions]
+    if missing:
+        raise ProofError(f"{lemma.theorem.id} assumes {missing[0]!r}, which the theorem does not list")
+    for name in lemma.constants:
         if name not in own or name not in other or _unfolded(name, own) != _unfolded(name, other):
             raise ProofError(f"the constant {name} is not that of {lemma.theorem.id}")
 
@@ -300,11 +307,6 @@ def _unfolded(name: str, derived: Mapping[str, Any]) -> Any:
     while inner := [d for d in derived.values() if d.name != name and d.symbol in expr.free_symbols]:
         expr = expr.xreplace({d.symbol: d.expr for d in inner})
     return expr
-
-
-def _structural(derivation: Derivation) -> frozenset[str]:
-    """Assumptions that the declarations themselves use: equal mean functions."""
-    return frozenset(f.equal for f in derivation.setting.functions if f.equal)
 
 
 def checked_line(state: State, step: Step) -> Line:
@@ -323,28 +325,24 @@ def checked_line(state: State, step: Step) -> Line:
     return Line(step.name, repr(fact), step.rule.title, tuple(dict.fromkeys(step.rule.uses)), step.why)
 
 
-def _conclusion(derivation: Derivation, statement: Any, reader: Reader, state: State) -> Combine:
+def _conclusion(derivation: Derivation, found: Reading, state: State) -> Combine:
     """The statement itself, read off its declaration: average of the metric <= sum of the terms."""
     if derivation.metric not in state.quantities:
         raise ProofError(f"{derivation.metric}: no such quantity")
-    objective = derivation.setting.objective(derivation.objective)
-    gradient = replaced(objective.gradient, {objective.at: derivation.point})
-    wanted = state.form(Scalar(((ONE, Inner(gradient, gradient)),)))
-    if state.form(state.quantities[derivation.metric].meaning) != wanted:
-        raise ProofError(
-            f"{derivation.metric} is not the squared gradient of {derivation.objective} at {derivation.point!r}"
-        )
-    total = Scalar(tuple((reader.read(term.expr), One()) for term in statement.terms))
+    state.structural |= accept_metric(found, state.quantities[derivation.metric].meaning, state.axioms)
+    total = Scalar(tuple((found.reader.read(term.expr), One()) for term in found.statement.terms))
     return Combine(Scalar(((1 / state.horizon, Total(derivation.metric)),)), total, derivation.conclusion)
 
 
-def _verdict(derivation: Derivation, theorem: Any, label: str, state: State, lines: list[Line]) -> Verdict:
+def _verdict(derivation: Derivation, found: Reading, label: str, state: State, lines: list[Line]) -> Verdict:
+    theorem = found.theorem
     listed = [item.name for item in theorem.assumptions]
-    used = assumed(state.facts["conclusion"].uses) | {derivation.time} | _structural(derivation)
+    used = assumed(state.facts["conclusion"].uses) | state.structural
     lemmas = {lemma.theorem.id: lemma for lemma in derivation.lemmas}
     given = tuple(f"{name} {lemma.label}" for name, lemma in lemmas.items() if name in used)
+    given += (one_case_of(derivation.either),) if derivation.either else ()
     idle_lemmas = [name for name in lemmas if name not in used]
-    used = (used - lemmas.keys()).union(*(lemmas[name].assumes for name in lemmas if name in used))
+    used = used - lemmas.keys()
     idle = [step.name for step in derivation.steps if step.name not in state.used]
     return Verdict(
         theorem.id,
@@ -362,7 +360,14 @@ def _verdict(derivation: Derivation, theorem: Any, label: str, state: State, lin
         reading=(*_reading(derivation), *_given(derivation, theorem, label)),
         facts=tuple(state.facts.values()),
         given=given,
+        formal=found.words(derivation.axioms),
+        rests_on=rests_on(found),
     )
+
+
+def one_case_of(entry: str) -> str:
+    """What is given of a derivation that covers one of several cases."""
+    return f"the other cases of {entry!r}"
 
 
 def _reading(derivation: Derivation) -> tuple[str, ...]:
@@ -378,7 +383,7 @@ def _reading(derivation: Derivation) -> tuple[str, ...]:
 
 def _given(derivation: Derivation, theorem: Any, label: str) -> tuple[str, ...]:
     """What is taken from elsewhere: constants without a formula that the kernel reads, and what the lemmas say of them."""
-    meanings = {name: f", {text}, by {e.theorem.id}" for e in derivation.lemmas for name, text in e.constants}
+    meanings = {name: f", by {e.theorem.id}" for e in derivation.lemmas for name in e.constants}
     names = Reader(theorem, theorem.statement(label)).opaque
     return tuple(f"{name}: any nonnegative number{meanings[name]}" for name in names if name in meanings)
 

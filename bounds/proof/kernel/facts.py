@@ -141,6 +141,7 @@ class State:
     `points` lie in the region: a number that is negative at one of them has no certificate, and is refused at once.
     `dropped`: nonnegative numbers that some step left out; `exact`: conditions that some certificate uses without room.
     `numbers`: the sequences of a loop, `earlier` what was proved of the loop before it, `sizes` sure bounds of vectors; see loop.py.
+    `structural`: the assumptions on which the declarations rest.
     """
 
     setting: Setting
@@ -157,6 +158,7 @@ class State:
     numbers: Numbers | None = None
     earlier: Earlier | None = None
     sizes: Mapping[Sum, Moment] = field(default_factory=dict)
+    structural: Uses = frozenset()
 
     def __post_init__(self) -> None:
         self.algebra = Algebra(self.setting)

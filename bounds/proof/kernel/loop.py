@@ -8,35 +8,47 @@ what an earlier loop made (`before`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
+from ...language.bounding import AVERAGE, LIPSCHITZ, MEAN, PATH, PATH_SQ, SAMPLE, SIZE, UNLIKE, Form
 from ..search import points_near
-from .assumptions import KINDS, Axiom
-from .derivation import Line, Step, Verdict, allowed_point, checked_line
+from .algebra import Algebra
+from .assumptions import Declared, Start
+from .derivation import Line, Step, Verdict, allowed_point, checked_line, distinct_names
 from .facts import Earlier, Inequality, State, assumed, refuse_part
+from .known import Known
+from .problem import accept_declarations
 from .reader import Reader
+from .readings import Reading
 from .region import Region
-from .rules import IN_A_LOOP
-from .scalars import One, Scalar
+from .rules import IN_A_LOOP, Length
+from .scalars import One, Scalar, sq
 from .sequences import Numbers, Sequence
-from .setting import Setting
+from .setting import BATCH, EVERY, Setting
 from .signomial import ONE, ZERO, Param, ProofError, Signomial, identifier, moves, signomial
-from .terms import variables
+from .terms import Act, App, Given, Mean, Term, Var
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """What a loop gives: step `step` says left <= bound, and after the last step the bound is at most target^power * times.
+    """What a loop gives: step `step` bounds, after the last step, what the statement says that `target` bounds.
 
-    `target` is a derived constant of the statement, or empty for the sum of its terms.
+    `target` is a derived constant of the statement, or empty for the sum of its terms, which bounds what the metric says, squared.
     """
 
     target: str
     step: str
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """What a form says in the variables of a loop: after the last step, left <= constant^power times."""
+
     left: Scalar
     power: int = 2
     times: Signomial = ONE
@@ -52,11 +64,12 @@ class Loop:
         inside: rational values of the symbols that satisfy every condition.
         time: name of the assumption that samples of different steps are independent; empty where there are none.
         steps_symbol: the symbol for the number of steps.
+        estimate: the variable that is the method's estimate of the gradient, where the statement bounds its error.
         before, reversed: the loop whose steps are gone through in reverse, and for its variables those that they are, reversed.
     """
 
     setting: Setting
-    axioms: Mapping[str, Axiom]
+    axioms: Mapping[str, Declared]
     sequences: tuple[Sequence, ...]
     steps: tuple[Step, ...]
     delivers: tuple[Delivery, ...] = ()
@@ -66,6 +79,7 @@ class Loop:
     steps_symbol: str = "nu"
     before: Loop | None = None
     reversed: Mapping[str, str] = field(default_factory=dict)
+    estimate: str = ""
 
 
 def named(name: str) -> Signomial:
@@ -90,11 +104,11 @@ def run_through(loop: Loop, theorem: Any, label: str = "corrected") -> Verdict:
     try:
         reader = Reader(theorem, statement)
         state = settled(loop, theorem, statement, reader, lines)
-        final = tuple(_delivered(loop, each, statement, reader, state, lines) for each in loop.delivers)
+        final = tuple(_delivered(loop, each, theorem, statement, reader, state, lines) for each in loop.delivers)
         _complete(loop, statement)
     except ProofError as error:
         return Verdict(theorem.id, label, False, tuple(lines), failure=str(error))
-    return _verdict(loop, theorem, label, state, lines, final)
+    return _verdict(loop, theorem, label, reader, state, lines, final)
 
 
 def settled(
@@ -143,26 +157,19 @@ def _opened(loop: Loop, theorem: Any, statement: Any, reader: Reader, earlier: E
         raise ProofError(f"the point inside violates {wrong[0]}")
     if moves((loop.setting, loop.axioms)):
         raise ProofError("a declaration does not depend on the step")
-    _listed(loop, theorem)
+    distinct_names(theorem, statement, reader)
+    found = Reading(theorem, statement, reader, loop.setting, steps_inside=True)
+    structural = accept_declarations(found, loop.time)
+    axioms = found.axioms(loop.axioms)
     steps = getattr(reader, loop.steps_symbol)
     taken = frozenset({*reader.params, *(name for name, _ in loop.constants)})
     numbers = Numbers(steps, loop.sequences, loop.before.sequences if loop.before else (), taken)
     points = points_near(inside, region)
-    state = State(loop.setting, {}, dict(loop.axioms), region, steps, ONE, points, numbers=numbers, earlier=earlier)
+    state = State(
+        loop.setting, {}, axioms, region, steps, ONE, points, numbers=numbers, earlier=earlier, structural=structural
+    )
     _reversible(loop, state)
     return state
-
-
-def _listed(loop: Loop, theorem: Any) -> None:
-    """Every assumption is one of the theorem's list."""
-    names = {source.independent for source in loop.setting.sources} | ({loop.time} if loop.setting.sources else set())
-    names |= {f.equal for f in loop.setting.functions if f.equal}
-    for axiom in loop.axioms.values():
-        if type(axiom) not in KINDS:
-            raise ProofError(f"{axiom!r} is no kind of assumption that the kernel knows")
-        names |= axiom.names
-    if unknown := sorted(names - {item.name for item in theorem.assumptions}):
-        raise ProofError(f"{unknown[0]!r} is not in the theorem's list of assumptions")
 
 
 def _reversible(loop: Loop, state: State) -> None:
@@ -188,38 +195,170 @@ def _reversible(loop: Loop, state: State) -> None:
 
 
 def _delivered(
-    loop: Loop, each: Delivery, statement: Any, reader: Reader, state: State, lines: list[Line]
+    loop: Loop, each: Delivery, theorem: Any, statement: Any, reader: Reader, state: State, lines: list[Line]
 ) -> Inequality:
     """The claim of a delivery after the last step."""
+    asked = what_is_bounded(loop, each, theorem, statement, reader)
     fact = state.inequality(each.step, position=True)
     refuse_part(fact, each.step)
     bound = -fact.table.get(One(), ZERO)
-    if fact.table != state.form(each.left - bound):
-        raise ProofError(f"{each.step} does not bound {each.left!r}")
-    if any(shift for _, atom in each.left.parts for name, shift in variables(atom.left)):  # type: ignore[attr-defined]
-        raise ProofError("wanted the values at the step itself")
+    if fact.table != state.form(asked.left - bound):
+        raise ProofError(f"{each.step} does not bound {asked.left!r}")
     assert state.numbers is not None
-    wanted, text = _wanted(each, statement)
-    if moves(each.times):
-        raise ProofError("wanted a factor that does not depend on the step")
-    room = state.region.expanded(_at_the_end(wanted, loop, reader, state) * each.times - state.numbers.at_end(bound))
+    wanted, text = _wanted(each, asked, statement)
+    room = state.region.expanded(_at_the_end(wanted, loop, reader, state) * asked.times - state.numbers.at_end(bound))
     if not room.nonnegative:
         raise ProofError(f"{each.target or 'the terms'}: left over {room!r}, which is not certified to be nonnegative")
     if room:
         state.dropped.append(f"{each.target or 'the terms'}: {room!r}")
-    claim = f"{each.left!r} <= {text}" + ("" if each.times == ONE else f" * {each.times!r}") + " after the last step"
+    claim = f"{asked.left!r} <= {text}" + ("" if asked.times == ONE else f" * {asked.times!r}") + " after the last step"
     lines.append(Line(each.target or "terms", claim, "the last step", (each.step,)))
     return fact
 
 
-def _wanted(each: Delivery, statement: Any) -> tuple[Any, str]:
+def what_is_bounded(loop: Loop, each: Delivery, theorem: Any, statement: Any, reader: Reader) -> Bounded:
+    """What the statement says that a constant, or the sum of its terms, bounds, in the variables of the loop.
+
+    Raises:
+        ProofError: it says nothing, or the loop has no variables for it.
+    """
+    found = [d.bounds for d in statement.derived if d.name == each.target] if each.target else [theorem.metric.bounds]
+    if not found:
+        raise ProofError(f"{each.target}: no derived constant of the statement")
+    if len(found[0]) != 1:
+        raise ProofError(f"the statement does not say what {each.target or 'the sum of its terms'} bounds")
+    return _in_variables(loop, found[0][0], Paths(loop, theorem, statement, reader))
+
+
+def _in_variables(loop: Loop, form: Form, paths: Paths) -> Bounded:
+    what = (form.kind, form.function, form.per)
+    if what in ((PATH, "fine_tuned_model", MEAN), (PATH_SQ, "fine_tuned_model", MEAN)):
+        return Bounded(sq(paths.sampled - paths.exact), 2 if form.kind == PATH else 1)
+    if what == (LIPSCHITZ, "meta_gradient", MEAN):
+        (first, start), (second, other) = paths.gradients(2)
+        return Bounded(sq(first - second), 2, Length(start - other).size ** 2)
+    ((gradient, start),) = paths.gradients(1)
+    if what == (UNLIKE, "meta_gradient", MEAN) and form.over == AVERAGE:
+        return Bounded(sq(gradient - Mean(paths.common_start(start), gradient)))
+    if form.kind == SIZE and form.function == "estimate_error" and form.per != SAMPLE:
+        error = paths.estimate(start) - gradient
+        return Bounded(sq(Given(Known(), error) if form.per == MEAN else error))
+    raise ProofError(f"the kernel does not know what it means that {form.words('c')}")
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The paths of the fine-tuning steps, and the gradients through them, among the variables of a loop: found by their equations."""
+
+    loop: Loop
+    theorem: Any
+    statement: Any
+    reader: Reader
+
+    @property
+    def exact(self) -> Var:
+        """The path of the exact gradient, w - alpha grad f_i(w), in a loop that goes along it."""
+        return self._one(_moving(self.loop, self._steps(self.loop, None)))
+
+    @property
+    def sampled(self) -> Var:
+        """The path of gradients of batches."""
+        return self._one(_moving(self.loop, self._steps(self.loop, 0)))
+
+    def gradients(self, count: int) -> list[tuple[Var, Var]]:
+        """The variables that are gradients through an exact path, gone through in reverse, each with the path."""
+        before = self.loop.before
+        found: list[tuple[Var, Var]] = []
+        for path in _moving(before, self._steps(before, None)) if before else ():
+            back = Var(self.loop.reversed.get(path.name, ""))
+            found += [(v, path) for v in self._through(back)] if back.name else []
+        if len(found) != count:
+            raise ProofError(f"wanted {count} gradients through a path, found {[v.name for v, _ in found]}")
+        return found
+
+    def estimate(self, start: Var) -> Var:
+        """The estimate of the gradient; its path starts with the exact one."""
+        assert self.loop.before is not None
+        if not self.loop.estimate or not self.loop.setting.variable(self.loop.estimate).equations:
+            raise ProofError("the loop does not say which variable is the estimate of the gradient")
+        sampled = self._one(_moving(self.loop.before, self._steps(self.loop.before, 0)))
+        self._together(sampled, start)
+        return Var(self.loop.estimate)
+
+    def common_start(self, start: Var) -> str:
+        """The index of the clients, whose paths start at one model."""
+        assert self.loop.before is not None
+        free = [Var(v.name) for v in self.loop.before.setting.variables if not v.index]
+        if not any(self._starts(start, other) for other in free):
+            raise ProofError(f"{start.name} does not start at one model for all clients")
+        return self._reading(self.loop).client
+
+    def _reading(self, loop: Loop) -> Reading:
+        return Reading(self.theorem, self.statement, self.reader, loop.setting, steps_inside=True)
+
+    def _steps(self, loop: Loop, sample: int | None) -> Callable[[Term], list[Term]]:
+        """What a step of the fine-tuning makes of a point, with exact gradients or with those of a batch."""
+        reading, alpha = self._reading(loop), getattr(self.reader, self._reading(loop).symbol("fine_tuning_step_size"))
+        batches = [""] if sample is None else [index.name for index in loop.setting.indices if index.of == BATCH]
+
+        def step(point: Term) -> list[Term]:
+            values = [App(f.name, point, (sample,) * len(f.sources)) for f in reading.with_role("local_gradient")]
+            return [point - alpha * (Mean(b, value) if b else value) for value in values for b in batches]
+
+        return step
+
+    def _through(self, back: Var) -> list[Var]:
+        """The variables that start with the gradient at the end of a path, and are turned by the Hessians along it, in reverse."""
+        reading, algebra = self._reading(self.loop), Algebra(self.loop.setting)
+        (hessian,) = reading.with_role("local_hessian")
+        alpha = getattr(self.reader, reading.symbol("fine_tuning_step_size"))
+        along = App(hessian.name, back, (None,) * len(hessian.sources))
+        ends = [App(f.name, Var(back.name, -1), (None,) * len(f.sources)) for f in reading.with_role("local_gradient")]
+        starts = [algebra.normal(a.term) for a in self.loop.axioms.values() if isinstance(a, Start)]
+        turned = _moving(self.loop, lambda v: [v - alpha * Act(along, v)])
+        return [v for v in turned if any(algebra.normal(v - end) in starts for end in ends)]
+
+    def _starts(self, first: Var, second: Var) -> bool:
+        assert self.loop.before is not None
+        algebra = Algebra(self.loop.before.setting)
+        starts = [algebra.normal(a.term) for a in self.loop.before.axioms.values() if isinstance(a, Start)]
+        return algebra.normal(first - second) in starts or algebra.normal(second - first) in starts
+
+    def _together(self, first: Var, second: Var) -> None:
+        if not self._starts(first, second):
+            raise ProofError(f"the paths {first.name} and {second.name} do not start at one model")
+
+    def _one(self, found: list[Var]) -> Var:
+        if len(found) != 1:
+            raise ProofError(f"wanted one path of the fine-tuning steps, found {[v.name for v in found]}")
+        return found[0]
+
+
+def _moving(loop: Loop, step: Callable[[Term], list[Term]]) -> list[Var]:
+    """The variables that go on as a step says, at every step."""
+    algebra, found = Algebra(loop.setting), []
+    for variable in loop.setting.variables:
+        if len(variable.equations) == 1 and variable.equations[0][0] == EVERY and variable.defined == 1:
+            wanted = _well_formed(algebra, step(Var(variable.name)))
+            if algebra.normal(variable.equations[0][1]) in wanted:
+                found.append(Var(variable.name))
+    return found
+
+
+def _well_formed(algebra: Algebra, terms: list[Term]) -> list[Term]:
+    found: list[Term] = []
+    for term in terms:
+        with suppress(ProofError):
+            found.append(algebra.normal(term))
+    return found
+
+
+def _wanted(each: Delivery, asked: Bounded, statement: Any) -> tuple[Any, str]:
     """The constant raised to the power, or the sum of the terms, in the symbols of the notation, and words for it."""
     derived = {d.symbol: d for d in statement.derived}
     if each.target:
-        found = [d for d in statement.derived if d.name == each.target]
-        if not found:
-            raise ProofError(f"{each.target}: no derived constant of the statement")
-        expr, text = found[0].expr ** each.power, each.target + ("^2" if each.power == 2 else "")
+        expr = statement.constant(each.target).expr ** asked.power
+        text = each.target + ("^2" if asked.power == 2 else "")
     else:
         expr, text = sum(term.expr for term in statement.terms), " + ".join(str(term.expr) for term in statement.terms)
     while inner := derived.keys() & expr.free_symbols:
@@ -330,7 +469,13 @@ def _goes_on(recurrence: Any, values: list[Signomial], states: tuple[Sequence, .
 
 
 def _verdict(
-    loop: Loop, theorem: Any, label: str, state: State, lines: list[Line], final: tuple[Inequality, ...]
+    loop: Loop,
+    theorem: Any,
+    label: str,
+    reader: Reader,
+    state: State,
+    lines: list[Line],
+    final: tuple[Inequality, ...],
 ) -> Verdict:
     listed = [item.name for item in theorem.assumptions]
     used = frozenset[str]().union(*(assumed(fact.uses) for fact in final))
@@ -340,9 +485,7 @@ def _verdict(
     here: State | None = state
     for prefix, each in reversed(list(loops(loop))):
         assert here is not None
-        if each.time:
-            used |= {each.time}
-        used |= {f.equal for f in each.setting.functions if f.equal}
+        used |= here.structural
         idle += [f"step {prefix}{s.name}" for s in each.steps if s.name not in here.used]
         dropped += [prefix + text for text in here.dropped]
         facts = [*here.facts.values(), *facts]
@@ -360,7 +503,13 @@ def _verdict(
         (),
         reading=_reading(loop),
         facts=tuple(facts),
+        formal=tuple(dict.fromkeys(text for _, each in loops(loop) for text in _formal(each, theorem, reader))),
+        rests_on={"method": "the update equations under definitions"},
     )
+
+
+def _formal(loop: Loop, theorem: Any, reader: Reader) -> tuple[str, ...]:
+    return Reading(theorem, None, reader, loop.setting, steps_inside=True).words(loop.axioms)
 
 
 def _reading(loop: Loop) -> tuple[str, ...]:
@@ -373,4 +522,4 @@ def _reading(loop: Loop) -> tuple[str, ...]:
     return (*rows, *(f"{name} = {formula!r}" for name, formula in loop.constants))
 
 
-__all__ = ["Delivery", "Loop", "loops", "named", "run_through", "settled"]
+__all__ = ["Bounded", "Delivery", "Loop", "loops", "named", "run_through", "settled", "what_is_bounded"]

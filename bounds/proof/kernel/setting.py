@@ -20,26 +20,36 @@ LATER = frozenset({"local", "communication"})
 FIRST = EVERY - LATER
 LOCAL = frozenset({"first local", "local"})
 COMMUNICATION = EVERY - LOCAL
+CLIENTS, BATCH, PLACES = "clients", "batch", "places"
 Space = str | tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Index:
-    """An index such as the client; `first` is its size at step 0 if different. `identical`: equal laws over the index."""
+    """An index such as the client; `first` is its size at step 0 if different.
+
+    `identical` names the assumption that the samples have equal laws over the index; `of`: `CLIENTS`, `BATCH`, or
+    `PLACES` of drawn clients.
+    """
 
     name: str
     size: Signomial
-    identical: bool = False
+    identical: str = ""
     first: Signomial | None = None
+    of: str = ""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Fresh samples at every step, one for each value of `index`; `independent` names the assumption for independence over it."""
+    """Fresh samples at every step, one for each value of `index`; `independent` names the assumption for independence over it.
+
+    Over the indices in `joint` they may depend on each other, as the clients of a set that is drawn without replacement.
+    """
 
     name: str
     index: tuple[str, ...]
     independent: str
+    joint: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -48,6 +58,7 @@ class Function:
 
     `mean_index` is what is left of the index where every sample is averaged; `equal` names the assumption that the mean
     function is the same for all values of an index that is not left. `label`: the space of the label of its argument, if any.
+    `role`: which function of the kind of problem it is, of `language.bounding.FUNCTIONS`.
     """
 
     name: str
@@ -58,6 +69,7 @@ class Function:
     mean_index: frozenset[str] = frozenset()
     equal: str = ""
     label: str = ""
+    role: str = ""
 
 
 @dataclass(frozen=True)

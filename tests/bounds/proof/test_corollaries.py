@@ -63,9 +63,9 @@ def test_a_theorem_without_a_derivation_is_no_premise():
     plan = derivation(theorem)
     doubtful = tuple(replace(lemma, label="printed") for lemma in plan.lemmas)
     accepted = check(plan, theorem)
-    assert len(accepted.given) == 3 and not derivations._with_lemmas(plan, accepted).given
+    assert len(accepted.given) == 3 and not derivations._with_lemmas(plan, theorem, accepted).given
     given = tuple(f"{lemma.theorem.id} printed" for lemma in doubtful)
-    left = derivations._with_lemmas(replace(plan, lemmas=doubtful), replace(accepted, given=given))
+    left = derivations._with_lemmas(replace(plan, lemmas=doubtful), theorem, replace(accepted, given=given))
     assert left.given == tuple(g for g in given if "lemma_4" not in g) and not left.checked, (
         "Lemma 4 is checked as printed"
     )

@@ -14,6 +14,8 @@ from random import Random
 
 import numpy as np
 import pytest
+from fedco.bounds.language.bounding import AVERAGE, MEAN_SQUARE, lipschitz, unlike
+from fedco.bounds.language.bounding import size as size_of
 from fedco.bounds.proof.finite import LAW
 from fedco.bounds.proof.instances import (
     GIVEN,
@@ -374,12 +376,12 @@ DEFINED: dict[str, Callable[[Shape], fmpq]] = {
     "local_hessian_lipschitz": bending("plain", every=False),
     "local_hessian_noise": noise("plain", slopes, largest),
     "local_hessian_heterogeneity": heterogeneity("plain", slopes, largest, worst=False),
-    "Lipschitz constant of every grad F_i": of_mean("plain", slopes, largest),
-    "heterogeneity of the grad F_i": heterogeneity("plain", value, size, worst=False),
-    "norm of the mean error": of_mean("error", value, size),
-    "root mean square error": rms_error,
+    lipschitz("meta_gradient"): of_mean("plain", slopes, largest),
+    unlike("meta_gradient", over=AVERAGE): heterogeneity("plain", value, size, worst=False),
+    size_of("estimate_error"): of_mean("error", value, size),
+    size_of("estimate_error", MEAN_SQUARE): rms_error,
 }
-BOUNDED = ("local_gradient_bound", "norm of the mean error", "root mean square error")
+BOUNDED = ("local_gradient_bound", size_of("estimate_error"), size_of("estimate_error", MEAN_SQUARE))
 """Only where nothing is linear."""
 
 
@@ -412,7 +414,8 @@ def test_constants_of_other_functions_are_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "quantity", ["inner_value_noise", "inner_jacobian_noise", "local_hessian_noise", "root mean square error"]
+    "quantity",
+    ["inner_value_noise", "inner_jacobian_noise", "local_hessian_noise", size_of("estimate_error", MEAN_SQUARE)],
 )
 def test_noise_is_that_of_the_last_sample(quantity: str) -> None:
     role, square = {**SQUARES, **GIVEN}[quantity]

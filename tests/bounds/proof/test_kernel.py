@@ -680,16 +680,6 @@ def test_drift_of_a_known_move_that_is_bounded_by_a_quantity():
         assert worst <= steps * (steps - 1) / 2 + 1e-12 and (steps > 2 or worst == pytest.approx(1))
 
 
-def test_an_assumption_about_the_mean_over_an_index():
-    state = make_state()
-    state.axioms = {"mean": Lipschitz("1", "g", L, of_mean=True, over="k")}
-    exact = lambda point: App("g", point, (None,))  # noqa: E731
-    state.facts["0"] = Assume("mean", (exact(p), exact(r))).apply(state)
-    assert state.facts["0"].table == state.form(sq(Mean("k", exact(p) - exact(r))) - L**2 * sq(p - r))
-    with pytest.raises(ProofError, match="depends on k"):
-        Assume("mean", (exact(x), exact(p))).apply(state)
-
-
 def test_a_constant_that_is_a_root():
     root, square = parameter("M"), L**2 + ETA
     (param,) = root.params

@@ -163,7 +163,7 @@ def prepared(name: str):
 
 def along(name: str, period: int, setting: Any = None) -> Paths:
     progress, base = prepared(name)
-    chosen = {**WEIGHTS, progress.derivation.period: period}
+    chosen = {**WEIGHTS, str(progress.state.period): period}
     point = base.point | {p: Fraction(chosen[p.name]) for p in base.point if p.name in chosen}
     other = setting or progress.derivation.setting
     return Paths(other, base.problem, point, STEPS, period, base.start, base.free, laws=base.laws)

@@ -45,9 +45,10 @@ def test_the_verdict_on_cases_has_what_any_of_them_rests_on(monkeypatch):
     }
     two = {"assumptions": ("a",), "conditions": ("c", "f"), "unused": ("b", "e"), "loose": ("f",), "reading": ("r",)}
     verdicts = {name: Verdict("t", "corrected", True, **common, **its) for name, its in (("one", one), ("two", two))}
-    monkeypatch.setattr(alternatives, "check", lambda derivation, theorem, label: verdicts[derivation])
+    monkeypatch.setattr(alternatives, "check", lambda derivation, theorem, label: verdicts[derivation.name])
     theorem = SimpleNamespace(id="t", assumptions=[SimpleNamespace(name=name) for name in ("which", "b", "e", "a")])
-    found = check_each(Alternatives("which", (("A", "one"), ("B", "two"))), theorem, "corrected")
+    cases = tuple((case, SimpleNamespace(name=name, either="which")) for case, name in (("A", "one"), ("B", "two")))
+    found = check_each(Alternatives("which", cases), theorem, "corrected")
     assert (found.assumptions, found.conditions, found.unused, found.loose) == (
         ("which", "b", "a"),
         ("c", "d", "f"),

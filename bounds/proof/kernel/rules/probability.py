@@ -95,6 +95,8 @@ def _own_samples(state: State, term: Term, index: str, given: Known, names: set[
                         raise ProofError(f"{index} has another size at step 0: wanted the samples of step t")
                     if index not in state.setting.source(source).index:
                         raise ProofError(f"{source} is the same for all values of {index}")
+                    if index in state.setting.source(source).joint:
+                        raise ProofError(f"the samples of {source} may depend on each other over {index}")
                     names.add(state.setting.source(source).independent)
             _own_samples(state, argument, index, given, names)
         case Act(first, second) | Pair(first, second):

@@ -1,0 +1,194 @@
+"""What a number bounds, as data: of which function of the problem, for which samples, in which norm.
+
+A row of the vocabulary has its forms here; the kernel of proofs reads its assumptions off them (`implied` says what else follows), and
+`prove` prints their words. Plain data: it needs neither sympy nor torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+LIPSCHITZ = "Lipschitz constant"
+SIZE = "bound of the norm"
+NOISE = "standard deviation"
+UNLIKE = "distance from the mean over the clients"
+GAP = "value at the start minus infimum"
+START = "distance of the first estimate from the value"
+SHARE = "share of the clients"
+CENTRAL_DIFFERENCE = "error of a central difference, per squared step"
+SECOND_DIFFERENCE = "change of a difference, per step and distance"
+DIFFERENCE_NOISE = "standard deviation of a difference, per distance"
+PATH = "root mean square distance of two paths"
+PATH_SQ = "mean square distance of two paths"
+
+SAMPLE, MEAN_SQUARE, MEAN = "every sample", "mean square", "mean function"
+LEVELS = (SAMPLE, MEAN_SQUARE, MEAN)
+"""For what a bound of a stochastic function holds; each implies the next one."""
+FROBENIUS, OPERATOR = "Frobenius", "operator"
+EACH, AVERAGE = "every client", "mean over the clients"
+
+FUNCTIONS: Mapping[str, str] = {
+    "outer_gradient": "grad f_k",
+    "inner_value": "g_k",
+    "inner_jacobian": "grad g_k",
+    "extra_gradient": "grad h_k",
+    "local_gradient": "grad f_i",
+    "local_hessian": "hess f_i",
+    "objective_gradient": "grad F",
+    "objective": "F",
+    "meta_gradient": "grad F_i",
+    "estimate_error": "estimate of grad F_i - grad F_i",
+    "fine_tuned_model": "model after the fine-tuning steps",
+    "random_set": "a uniform random set",
+    "drawn_client": "the client that holds a place of the sample",
+}
+"""The functions of the kinds of problem, by role, with a short word."""
+DERIVATIVES: Mapping[str, str] = {"inner_value": "inner_jacobian", "local_gradient": "local_hessian"}
+"""A function and its derivative."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """One thing that a number bounds.
+
+    Args:
+        kind: what it is, such as `LIPSCHITZ`. function: a role of `FUNCTIONS`.
+        per: for every sample, in mean square, or of the mean over the samples.
+        norm: of an operator. over: for every client, or as a root mean square over the clients.
+
+    Raises:
+        ValueError: a function or level that there is not.
+    """
+
+    kind: str
+    function: str
+    per: str = MEAN
+    norm: str = OPERATOR
+    over: str = EACH
+
+    def __post_init__(self) -> None:
+        if self.function not in FUNCTIONS:
+            raise ValueError(f"{self.function!r}: no function of a problem; there are {', '.join(FUNCTIONS)}")
+        if self.per not in LEVELS:
+            raise ValueError(f"{self.per!r}: wanted one of {LEVELS}")
+
+    def words(self, number: str) -> str:
+        """The bound as a formula in words, with the number that bounds it."""
+        what, level = FUNCTIONS[self.function], {SAMPLE: " of every sample", MEAN_SQUARE: "", MEAN: ""}[self.per]
+        mean_square = ", in mean square over the samples" if self.per == MEAN_SQUARE else ""
+        norm = f" ({self.norm} norm)" if self.function in DERIVATIVES.values() else ""
+        across = ", in mean square over the clients" if self.over == AVERAGE else ", for every client"
+        match self.kind:
+            case "Lipschitz constant":
+                return f"{what}{level} is {number}-Lipschitz{norm}{mean_square}"
+            case "bound of the norm":
+                return f"||{what}{level}|| <= {number}{norm}{mean_square}"
+            case "standard deviation":
+                return f"E||{what} of a sample - {what}||^2 <= {number}^2{norm}"
+            case "distance from the mean over the clients":
+                return f"||{what} - its mean over the clients|| <= {number}{norm}{across}"
+        return f"{number} is the {self.kind} of {what}"
+
+
+def lipschitz(function: str, per: str = MEAN) -> Form:
+    return Form(LIPSCHITZ, function, per)
+
+
+def size(function: str, per: str = MEAN) -> Form:
+    return Form(SIZE, function, per)
+
+
+def noise(function: str, norm: str = OPERATOR) -> Form:
+    return Form(NOISE, function, MEAN_SQUARE, norm)
+
+
+def unlike(function: str, norm: str = OPERATOR, over: str = EACH) -> Form:
+    return Form(UNLIKE, function, MEAN, norm, over)
+
+
+def implied(form: Form) -> Iterator[Form]:
+    """The form, and all that a number that bounds it bounds as well, the strongest first."""
+    found = [form]
+    for each in found:
+        found += [new for new in _weaker(each) if new not in found]
+    yield from found
+
+
+def about(form: Form, function: str = "") -> Form | None:
+    """The strongest thing that a bound says of a function, in words that a reader knows; the bound itself without one."""
+    plain = (LIPSCHITZ, SIZE, NOISE, UNLIKE, GAP, START, SHARE)
+    if not function or form.function == function:
+        return form
+    return next((each for each in implied(form) if each.function == function and each.kind in plain), None)
+
+
+def _weaker(form: Form) -> Iterator[Form]:
+    """What follows in one step, for functions that are differentiable."""
+    if form.kind in (LIPSCHITZ, SIZE) and form.per != MEAN:
+        yield replace(form, per=LEVELS[LEVELS.index(form.per) + 1])
+    if form.norm == FROBENIUS:
+        yield replace(form, norm=OPERATOR)
+    if form.kind == UNLIKE and form.over == EACH:
+        yield replace(form, over=AVERAGE)
+    if form.kind == SIZE and form.per == MEAN_SQUARE and form.function not in DERIVATIVES.values():
+        yield Form(NOISE, form.function, MEAN_SQUARE)  # of a vector: the operator norm has no inner product
+    for function, derivative in DERIVATIVES.items():
+        yield from _of_derivative(form, function) if form.function == derivative else ()
+        if (
+            form.function == function and form.kind == LIPSCHITZ
+        ):  # in mean square, only the mean of the derivative is bounded
+            yield Form(SIZE, derivative, SAMPLE if form.per == SAMPLE else MEAN)
+
+
+def _of_derivative(form: Form, function: str) -> Iterator[Form]:
+    """What a bound of the derivative says of the function: a difference is an integral of the derivative."""
+    if form.kind == SIZE:
+        yield Form(LIPSCHITZ, function, form.per)
+    if form.kind == LIPSCHITZ:
+        yield from (Form(kind, function) for kind in (CENTRAL_DIFFERENCE, SECOND_DIFFERENCE) if form.per == MEAN)
+    if form.kind == NOISE:
+        yield Form(DIFFERENCE_NOISE, function, MEAN_SQUARE)
+
+
+# --- what an assumption says besides bounds ----------------------------------------------------------------------------
+
+FRESH = "fresh samples"
+INDEPENDENT = "independent samples in a batch"
+INDEPENDENT_CLIENTS = "independent clients"
+SEPARATE = "independent kinds of samples"
+ONE_LAW = "one law of the samples"
+UNIFORM_SET = "uniform set of clients"
+STARTS = "start of the method"
+DIFFERENTIABLE = "differentiable objective"
+SMOOTH_FUNCTIONS = "differentiable functions"
+SMOOTH_SAMPLES = "differentiable samples"
+EQUAL_INNER = "equal inner functions"
+EQUAL_OUTER = "equal outer functions"
+WHOLE_ROUNDS = "whole rounds"
+EITHER = "one of several"
+SAYINGS: Mapping[str, str] = {
+    FRESH: "the samples of a step are independent of those of all other steps",
+    INDEPENDENT: "the samples in a batch are independent of each other",
+    INDEPENDENT_CLIENTS: "the samples of different clients are independent",
+    SEPARATE: "samples of different kinds, such as those of outer and inner functions, are independent of each other",
+    ONE_LAW: "all samples of a batch, or all places of a sample of clients, have one law",
+    UNIFORM_SET: "a uniform set of the clients is drawn without replacement, independently of all else",
+    STARTS: "where the variables of the method start",
+    DIFFERENTIABLE: "the objective is differentiable, with the gradient that its formula gives",
+    SMOOTH_FUNCTIONS: "the mean functions are differentiable as often as their bounds speak of",
+    SMOOTH_SAMPLES: "every sample is differentiable as often as its bounds speak of",
+    EQUAL_INNER: "the inner maps of all clients are one function",
+    EQUAL_OUTER: "the outer functions of all clients are one function",
+    WHOLE_ROUNDS: "the horizon is a whole number of rounds",
+    EITHER: "one of several things holds, each of which has a derivation of its own",
+}
+"""What an entry of a list of assumptions may say besides bounds, with its meaning; the kernel compares these."""
+
+MEAN_MODEL, SERVER_MODEL, PARTICIPANTS = "mean model", "server's model", "mean of the clients that take part"
+POINTS: Mapping[str, str] = {
+    MEAN_MODEL: "at the mean of all clients' models, over the steps t = 0..T-1",
+    SERVER_MODEL: "at the server's model before each round, over the rounds",
+    PARTICIPANTS: "at the mean of the models of the clients that take part, over the steps t = 0..T-1",
+}
+"""Where a metric takes the squared gradient of the objective, and over what it averages its expectation."""

@@ -1,0 +1,296 @@
+"""What a derivation declares, compared with the statement: the problem, its samples, the horizon, the period and the metric.
+
+Nothing here is declared by a derivation that the statement says: the gradient of the objective is that of the kind of problem, the
+metric is taken where the theorem says, and every structural assumption names an entry of the theorem's list that says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...language import bounding
+from .algebra import Algebra
+from .assumptions import Start
+from .readings import Reading
+from .scalars import Scalar, form, sq
+from .setting import BATCH, CLIENTS, COMMUNICATION, LOCAL, PLACES, Function, Index, Source, Variable
+from .signomial import ONE, ProofError, Signomial
+from .terms import Act, App, Given, Mean, Pair, Sum, Term, Var, replaced, shifted
+
+# --- the problem ------------------------------------------------------------------------------------------------------
+
+
+def _exact(function: Function, point: Term) -> Term:
+    return App(function.name, point, (None,) * len(function.sources))
+
+
+def _federated(reading: Reading, p: Term) -> Term:
+    return Mean(reading.client, _exact(reading.function("local_gradient"), p))
+
+
+def _meta(reading: Reading, p: Term) -> Term:
+    return Mean(reading.client, _exact(reading.function("meta_gradient"), p))
+
+
+def _local_composite(reading: Reading, p: Term) -> Term:
+    """(1/K) sum_k grad g_k^T grad f_k(g_k); with labels, the mean over a client drawn now."""
+    jacobian, outer, inner = (reading.function(role) for role in ("inner_jacobian", "outer_gradient", "inner_value"))
+    if not inner.label:
+        return Mean(reading.client, Act(_exact(jacobian, p), _exact(outer, _exact(inner, p))))
+    draw = reading.function("drawn_client")
+    (place,) = (index.name for index in reading.setting.indices if index.of == PLACES)
+    label = App(draw.name, Sum(()), (0,))
+    here = Pair(p, label)
+    chain = Act(_exact(jacobian, here), _exact(outer, Pair(_exact(inner, here), label)))
+    return Given(reading.setting.past(), Mean(place, chain))
+
+
+def _shared_composite(reading: Reading, p: Term) -> Term:
+    """(1/K) sum_k grad h_k + (mean Jacobian)^T grad f(mean value); h is left out where the theorem says that there is none."""
+    jacobian, outer, inner = (reading.function(role) for role in ("inner_jacobian", "outer_gradient", "inner_value"))
+    over = reading.client
+    chain: Term = Act(Mean(over, _exact(jacobian, p)), _exact(outer, Mean(over, _exact(inner, p))))
+    if "no_extra_term" in (*reading.theorem.assume, *reading.statement.assume):
+        return chain
+    return Mean(over, _exact(reading.function("extra_gradient"), p)) + chain
+
+
+def _conditional(reading: Reading, p: Term) -> Term:
+    """(1/N) sum_n E_xi[grad g(., xi)^T grad f_xi(g(., xi))]; the first sample of g is that of f, the second is averaged."""
+    jacobian, outer, inner = (reading.function(role) for role in ("inner_jacobian", "outer_gradient", "inner_value"))
+    if not jacobian.sources == inner.sources or inner.sources[:1] != outer.sources or len(inner.sources) != 2:
+        raise ProofError("wanted an outer sample that f and g share, and an inner one of g")
+    chain = Act(App(jacobian.name, p, (0, None)), App(outer.name, App(inner.name, p, (0, None)), (0,)))
+    return Mean(reading.client, Given(reading.setting.past(), chain))
+
+
+GRADIENTS: Mapping[str, Callable[[Reading, Term], Term]] = {
+    "federated": _federated,
+    "local_composite": _local_composite,
+    "shared_composite": _shared_composite,
+    "conditional": _conditional,
+    "meta": _meta,
+}
+"""The gradient of the objective of each kind of problem."""
+SHARED = {"shared_composite": ("outer_gradient",)}
+"""The functions that all clients have in common, by the kind of problem."""
+EQUAL = {
+    "outer_gradient": bounding.EQUAL_OUTER,
+    "inner_value": bounding.EQUAL_INNER,
+    "inner_jacobian": bounding.EQUAL_INNER,
+}
+
+
+def accept_declarations(reading: Reading, time: str) -> frozenset[str]:
+    """The assumptions on which the declarations rest.
+
+    Raises:
+        ProofError: one is not what the statement is about, or names no assumption that says it.
+    """
+    setting = reading.setting
+    names = {_index(reading, index) for index in setting.indices} | {_source(reading, s) for s in setting.sources}
+    for function in setting.functions:
+        names |= _function(reading, function)
+    for objective in setting.objectives:
+        reading.says(objective.assumption, bounding.DIFFERENTIABLE)
+        _objective_gradient(reading, objective.gradient, Var(objective.at))
+    if time or setting.sources:
+        reading.says(time, bounding.FRESH)
+    return frozenset(names | {time}) - {""}
+
+
+def _index(reading: Reading, index: Index) -> str:
+    """The name of the assumption by which an index is identical."""
+    if index.of not in (CLIENTS, BATCH, PLACES):
+        raise ProofError(f"{index.name}: wanted an index of the clients, of a batch or of places")
+    for size in [index.size] + ([index.first] if index.first is not None else []):
+        _sized(reading, index, size)
+    if index.identical:
+        if index.of == CLIENTS:
+            raise ProofError(f"{index.name}: the clients are not identical")
+        reading.says(index.identical, bounding.ONE_LAW)
+    return index.identical
+
+
+def _sized(reading: Reading, index: Index, size: Signomial) -> None:
+    """The size of an index is the symbol of the statement for it, or a number of which the statement does not speak."""
+    names = {param.name for param in size.params}
+    single = size in [Signomial([(((param, 1),), 1)]) for param in size.params]
+    known = names & reading.reader.params.keys()
+    of = [b.quantity.name for b in reading.theorem.notation if b.name in known]
+    clients = {b.name for b in reading.theorem.notation if b.quantity.name == "clients" and index.of == CLIENTS}
+    fits = not clients if not known else bool(of) and all(name.endswith("batch_size") for name in of)
+    if not single or not (fits if index.of == BATCH or not known else names == clients):
+        raise ProofError(f"{index.name}: {size!r} is not the size of the {index.of} in the statement")
+
+
+def _source(reading: Reading, source: Source) -> str:
+    """The name of the assumption by which samples are independent; of clients, it says how they are drawn."""
+    roles = {f.role for f in reading.setting.functions if source.name in f.sources}
+    left = {i: reading.setting.index(i).of for i in source.index if i not in source.joint}
+    if roles & {"drawn_client", "random_set"}:
+        if left:
+            raise ProofError(
+                f"{source.name}: the clients of a set are drawn together, not independently over {sorted(left)}"
+            )
+        reading.says(source.independent, bounding.UNIFORM_SET)
+        return source.independent
+    if BATCH in left.values():
+        reading.says(source.independent, bounding.INDEPENDENT)
+    if {CLIENTS, PLACES} & set(left.values()):
+        reading.says(source.independent, bounding.INDEPENDENT_CLIENTS)
+    reading.says(source.independent, bounding.SEPARATE, bounding.INDEPENDENT, bounding.INDEPENDENT_CLIENTS)
+    return source.independent
+
+
+def _function(reading: Reading, function: Function) -> set[str]:
+    if function.role not in bounding.FUNCTIONS:
+        raise ProofError(f"{function.name}: wanted the role of a function of the problem, got {function.role!r}")
+    clients = {index.name for index in reading.setting.indices if index.of == CLIENTS}
+    alone = function.label or function.role == "drawn_client" or reading.steps_inside
+    common = function.role in SHARED.get(reading.theorem.problem, ())
+    if common and (function.index or function.sources):
+        raise ProofError(f"{function.name}: the {function.role} is one function without noise")
+    if not (alone or common or clients <= function.index):
+        raise ProofError(f"{function.name}: the {function.role} differs from client to client")
+    if function.equal:
+        if function.role not in EQUAL:
+            raise ProofError(f"{function.name}: no assumption makes the {function.role} of all clients equal")
+        reading.says(function.equal, EQUAL[function.role])
+    return {function.equal} - {""}
+
+
+def _objective_gradient(reading: Reading, declared: Term, point: Term) -> None:
+    """Raises unless the declared gradient is that of the kind of problem."""
+    kind = reading.theorem.problem
+    if kind not in GRADIENTS:
+        raise ProofError(
+            f"{kind!r}: no kind of problem whose objective the kernel knows; there are {', '.join(GRADIENTS)}"
+        )
+    wanted, algebra = GRADIENTS[kind](reading, point), Algebra(reading.setting)
+    if algebra.normal(declared) != algebra.normal(wanted):
+        raise ProofError(f"{declared!r} is not the gradient of the objective, {wanted!r}")
+
+
+# --- horizon, period, metric ------------------------------------------------------------------------------------------
+
+
+def period(reading: Reading) -> Signomial:
+    """The number of local steps in a round: the symbol for it, which is what the theorem's method is given."""
+    name, method = reading.symbol("communication_period"), reading.theorem.method
+    symbol = reading.theorem.notation[name].symbol if name else 1
+    for key, value in _periods_of(method).items():
+        if value != symbol:
+            raise ProofError(f"{method.name} gets {key} = {value}, the statement's period is {name or 1}")
+    if not name and any(_local(phases) for v in reading.setting.variables for phases, _ in v.equations):
+        raise ProofError("no symbol of the statement is the number of local steps in a round")
+    return _count(reading, name) if name else ONE
+
+
+def _local(phases: frozenset[str]) -> bool:
+    """Whether an equation holds at local steps only, or at communications only."""
+    return len(phases & LOCAL) != len(phases & COMMUNICATION)
+
+
+def _periods_of(method: Any) -> Mapping[str, Any]:
+    """What a method is given for its communication period."""
+    if method is None:
+        return {}
+    from ....algorithms.declared import declared  # reads the source of every method
+
+    found = declared().get(method.name)
+    names = [key for key, quantity in found.quantities.items() if quantity == "communication_period"] if found else []
+    return {key: method.values.get(key) for key in names}
+
+
+def horizon(reading: Reading) -> Signomial:
+    """The number of steps: the symbol for it, or rounds times steps in a round."""
+    name, rounds = reading.symbol("iterations"), reading.symbol("rounds")
+    if name:
+        return _count(reading, name)
+    if not rounds:
+        raise ProofError("no symbol of the statement is a number of steps or of rounds")
+    return _count(reading, rounds) * period(reading)
+
+
+def _count(reading: Reading, name: str) -> Signomial:
+    if not reading.reader.params[name].count:
+        raise ProofError(f"{name} is not a whole number")
+    return getattr(reading.reader, name)
+
+
+def metric_points(reading: Reading, axioms: Mapping[str, Any]) -> tuple[Term, ...]:
+    """Where the theorem's metric takes the gradient, at step t; several terms where the method has several names for it.
+
+    Raises:
+        ProofError: the metric is none that the kernel knows.
+    """
+    at, theorem = reading.theorem.metric.at, reading.theorem
+    if at == bounding.MEAN_MODEL:
+        found: tuple[Term, ...] = (reading.mean_model,)
+    elif at == bounding.PARTICIPANTS:
+        weights = App(reading.function("random_set").name, Sum(()), (0,))
+        found = (Mean(reading.client, Act(weights, Var(reading.model))),)
+    elif at == bounding.SERVER_MODEL:
+        found = tuple(Var(v.name) for v in reading.setting.variables if _is_server(reading, v, axioms))
+    else:
+        raise ProofError(f"{theorem.metric.name}: no metric of which the kernel knows where it is taken")
+    if theorem.average == "after":
+        return tuple(shifted(term, 1) for term in found)
+    return found
+
+
+def _is_server(reading: Reading, variable: Variable, axioms: Mapping[str, Any]) -> bool:
+    """Whether a variable starts with the models, stays within a round, and becomes what the models become at a communication."""
+    algebra, model = Algebra(reading.setting), reading.setting.variable(reading.model)
+    own, models = _at(variable, LOCAL), _at(model, COMMUNICATION)
+    shared = _at(variable, COMMUNICATION)
+    if variable.index or None in (own, shared, models) or own != Var(variable.name):
+        return False
+    apart = algebra.normal(Var(model.name) - Var(variable.name))
+    starts = [algebra.normal(a.term) for a in axioms.values() if isinstance(a, Start)]
+    return algebra.normal(shared - models) == Sum(()) and (apart in starts or algebra.normal(-1 * apart) in starts)
+
+
+def _at(variable: Variable, phases: frozenset[str]) -> Any:
+    found = [term for where, term in variable.equations if phases <= where]
+    return found[0] if found else None
+
+
+def accept_metric(reading: Reading, meaning: Scalar, axioms: Mapping[str, Any]) -> frozenset[str]:
+    """The assumptions on which it rests that a named quantity is the theorem's metric at step t.
+
+    Raises:
+        ProofError: it is something else.
+    """
+    if len(reading.setting.objectives) != 1:
+        raise ProofError("wanted one objective")
+    (objective,) = reading.setting.objectives
+    algebra, points = Algebra(reading.setting), metric_points(reading, axioms)
+    wanted = [form(algebra, sq(replaced(objective.gradient, {objective.at: point}))) for point in points]
+    if form(algebra, meaning) not in wanted:
+        where = " or ".join(map(repr, points)) or "a model of the server"
+        raise ProofError(f"{meaning!r} is not the squared gradient of {objective.name} at {where}, as the metric says")
+    if reading.theorem.metric.at == bounding.SERVER_MODEL:
+        return frozenset({reading.that_says(bounding.WHOLE_ROUNDS)})
+    return frozenset()
+
+
+def rests_on(reading: Reading) -> dict[str, str]:
+    """The metric, horizon, period and variant of the method of a derivation, in words."""
+    theorem, method = reading.theorem, reading.theorem.method
+    options = ", ".join(f"{k} = {v}" for k, v in {**method.values, **method.options}.items()) if method else ""
+    drawn = (
+        ", a new set of clients at each round"
+        if any(f.role in ("random_set", "drawn_client") for f in reading.setting.functions)
+        else ", all clients"
+    )
+    name = f"{method.name} ({options})" if method else "the update equations under definitions"
+    after = " after each step, t = 1..T" if theorem.average == "after" else ""
+    return {
+        "metric": f"{theorem.metric.name}: {bounding.POINTS.get(theorem.metric.at, '')}{after}",
+        "horizon": f"{horizon(reading)!r} steps",
+        "period": f"{period(reading)!r} steps in a round",
+        "method": name + drawn,
+    }

@@ -1,0 +1,341 @@
+"""The kernel's assumptions, read off a statement: a derivation names a symbol and the function that it bounds, and types no constant.
+
+What a symbol bounds stands in the row of its quantity (`language/bounding.py`), the entry under which it is assumed in the theorem's
+list. A derivation may use something weaker than what is assumed (`kind`, `per`), and only what the row implies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...language import bounding
+from ...language.bounding import Form, about, implied
+from .algebra import Algebra
+from .assumptions import (
+    NOTHING,
+    Axiom,
+    Bounded,
+    CentralDifference,
+    Declared,
+    DifferenceVariance,
+    Heterogeneity,
+    Lipschitz,
+    LipschitzOperator,
+    LowerBound,
+    RandomSet,
+    SecondDifference,
+    SecondMoment,
+    Smooth,
+    Start,
+    StartValue,
+    Variance,
+)
+from .facts import Quantity
+from .known import Known
+from .reader import Reader
+from .scalars import Value, form, sq
+from .setting import CLIENTS, Function, Setting
+from .signomial import ONE, ProofError, Signomial
+from .terms import App, Mean, Proj, Sum, Term, Var, variables
+
+
+@dataclass(frozen=True)
+class Assumed(Declared):
+    """That a symbol bounds what its quantity says, of a function of the setting, an objective or a named quantity.
+
+    Args:
+        symbol: of the notation, or a constant that a lemma gives. of: the name of what it bounds.
+        kind, per: what is used of it, where that is less than what is assumed. given: for a bound of a conditional expectation,
+            the samples that are known; never those of the function itself.
+    """
+
+    symbol: str
+    of: str
+    kind: str = ""
+    per: str = ""
+    given: Known = NOTHING
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What assumptions are read off: a theorem's statement, and the declarations of a derivation.
+
+    `model`: the variable that is the clients' models; `lemmas`: what is taken as true;
+    `steps_inside`: about the steps of a loop inside one step of the method; `either`: the entry of which the derivation is one case.
+    """
+
+    theorem: Any
+    statement: Any
+    reader: Reader
+    setting: Setting
+    quantities: tuple[Quantity, ...] = ()
+    model: str = ""
+    lemmas: tuple[Any, ...] = ()
+    steps_inside: bool = False
+    either: str = ""
+
+    def axioms(self, declared: Mapping[str, Declared]) -> dict[str, Axiom]:
+        """The assumptions of a derivation, by its names for them.
+
+        Raises:
+            ProofError: one is not what the statement assumes.
+        """
+        found: dict[str, Axiom] = {}
+        for name, item in declared.items():
+            if type(item) is Start:
+                found[name] = self._start(item)
+            elif type(item) is Assumed:
+                found[name] = self._read(item)
+            else:
+                raise ProofError(
+                    f"{name}: {item!r} is no assumption of the statement: its constants are read off, not typed"
+                )
+        self._one_start(found)
+        return found
+
+    # --- the entries of the theorem's list ----------------------------------------------------------------------------
+
+    def says(self, entry: str, *sayings: str) -> None:
+        """Raises unless an entry of the theorem's list says one of these things."""
+        for item in self.theorem.assumptions:
+            if item.name == entry:
+                if bounding.EITHER in item.says and entry != self.either:
+                    raise ProofError(f"{entry!r} is one of several things: a derivation covers one of them only")
+                if not set(sayings) & set(item.says):
+                    words = " or ".join(bounding.SAYINGS[saying] for saying in sayings)
+                    raise ProofError(f"the assumption {entry!r} does not say that {words}")
+                return
+        raise ProofError(f"{entry!r} is not in the theorem's list of assumptions")
+
+    def that_says(self, saying: str) -> str:
+        """The entry of the theorem's list that says something."""
+        for item in self.theorem.assumptions:
+            if saying in item.says:
+                return item.name
+        raise ProofError(f"no assumption of the theorem says that {bounding.SAYINGS[saying]}")
+
+    def entry(self, symbol: str, function: str) -> str:
+        """The entry of the list, or the lemma, that states a symbol's bound of a function."""
+        for lemma in self.lemmas:
+            if symbol in lemma.constants:
+                return lemma.theorem.id
+        listed = self.theorem.assumptions
+        found = [item.name for item in listed if (symbol, function) in item.bounds]
+        found = found or [item.name for item in listed if symbol in item.bounds]
+        if len(found) != 1:
+            what = f"{len(found)} assumptions of the theorem state" if found else "no assumption of the theorem states"
+            raise ProofError(f"{what} what {symbol} bounds of {bounding.FUNCTIONS[function]}")
+        return found[0]
+
+    def forms(self, symbol: str) -> tuple[Form, ...]:
+        """What the row of a symbol's quantity says that it bounds, or a lemma of its constant."""
+        for lemma in self.lemmas:
+            if symbol in lemma.constants:
+                return lemma.theorem.statement(lemma.label).constant(symbol).bounds
+        if symbol not in self.theorem.notation.bindings:
+            raise ProofError(f"{symbol}: no symbol of the theorem")
+        return self.theorem.notation[symbol].quantity.bounds
+
+    def symbol(self, quantity: str) -> str:
+        """The one symbol of the notation that stands for a quantity, or nothing."""
+        found = [b.name for b in self.theorem.notation if b.quantity.name == quantity]
+        if len(found) > 1:
+            raise ProofError(f"{' and '.join(found)} both stand for the {quantity}")
+        return found[0] if found else ""
+
+    def words(self, declared: Mapping[str, Declared]) -> tuple[str, ...]:
+        """What is assumed, in words: all that a symbol says of a function, not only what is used of it."""
+        found: dict[str, None] = {}
+        for item in (item for item in declared.values() if isinstance(item, Assumed)):
+            for role in self._roles(item.of):
+                rows = [row for row in self.forms(item.symbol) if role in {each.function for each in implied(row)}]
+                words = [(about(row, role) or row).words(item.symbol) for row in rows]
+                found |= dict.fromkeys(f"{self.entry(item.symbol, role)}: {text}" for text in words)
+        return tuple(found)
+
+    # --- one assumption -----------------------------------------------------------------------------------------------
+
+    def _roles(self, name: str) -> dict[str, str]:
+        """What a name of the derivation stands for in the kind of problem: role -> what is declared."""
+        found = {f.role: "function" for f in self.setting.functions if f.name == name}
+        if any(objective.name == name for objective in self.setting.objectives):
+            found["objective_gradient"] = "objective"
+        for quantity in self.quantities:
+            if quantity.name == name:
+                found |= {"inner_value": "quantity"} if quantity.nonnegative else {"objective": "quantity"}
+        if not found:
+            raise ProofError(f"{name}: nothing that a symbol could bound")
+        return found
+
+    def _read(self, item: Assumed) -> Axiom:
+        roles = self._roles(item.of)
+        fits = [
+            each
+            for row in self.forms(item.symbol)
+            for each in implied(row)
+            if each.function in roles
+            and (each.kind in (bounding.START, bounding.GAP)) == (roles[each.function] == "quantity")
+            and item.kind in ("", each.kind)
+            and item.per in ("", each.per)
+        ]
+        if not fits:
+            rows = "; ".join(row.words(item.symbol) for row in self.forms(item.symbol))
+            wanted = " ".join(part for part in (item.kind, item.per) if part)
+            raise ProofError(
+                f"{item.symbol} says nothing of {item.of} {wanted}".rstrip() + f": {rows or 'it bounds nothing'}"
+            )
+        if item.symbol not in self.reader.params:
+            raise ProofError(f"{item.symbol}: no symbol of the statement")
+        entry = self.entry(item.symbol, fits[0].function)
+        return self._axiom(fits[0], entry, item, getattr(self.reader, item.symbol))
+
+    def _axiom(self, read: Form, entry: str, item: Assumed, c: Signomial) -> Axiom:
+        of = item.of
+        match read.kind:
+            case bounding.GAP:
+                return LowerBound(entry, self._value(of), c)
+            case bounding.START:
+                return StartValue(entry, of, c**2, self._first_estimate(of))
+            case bounding.LIPSCHITZ if read.function == "objective_gradient":
+                return Smooth(entry, of, c)
+        function = self.setting.function(of)
+        operator, mean, middle = (
+            not isinstance(function.space, str),
+            read.per == bounding.MEAN,
+            read.per == bounding.MEAN_SQUARE,
+        )
+        match read.kind:
+            case bounding.LIPSCHITZ:
+                kind = LipschitzOperator if operator else Lipschitz
+                return kind(entry, of, c, middle, mean)
+            case bounding.SIZE:
+                return SecondMoment(entry, of, c, item.given) if middle else Bounded(entry, of, c, mean)
+            case bounding.NOISE:
+                spectral = operator and read.norm != bounding.FROBENIUS
+                return Variance(entry, of, c, item.given, item.given != NOTHING, spectral)
+            case bounding.UNLIKE:
+                return Heterogeneity(entry, of, c, self.client, operator and read.over == bounding.AVERAGE)
+            case bounding.SHARE:
+                return self._random_set(entry, of, c)
+        return self._of_differences(read, entry, function, c)
+
+    def _of_differences(self, read: Form, entry: str, function: Function, c: Signomial) -> Axiom:
+        """What a bound of the derivative says of differences of a function that is differentiable."""
+        if read.kind == bounding.DIFFERENCE_NOISE:
+            return DifferenceVariance(entry, function.name, c, self.that_says(bounding.SMOOTH_SAMPLES))
+        smooth = self.that_says(bounding.SMOOTH_FUNCTIONS)
+        if read.kind == bounding.SECOND_DIFFERENCE:
+            return SecondDifference(entry, function.name, c, smooth)
+        (derivative,) = self.with_role(bounding.DERIVATIVES[function.role])
+        return CentralDifference(entry, function.name, c, smooth, derivative.name)
+
+    def with_role(self, role: str) -> tuple[Function, ...]:
+        return tuple(function for function in self.setting.functions if function.role == role)
+
+    def function(self, role: str) -> Function:
+        """The one function of a role."""
+        found = self.with_role(role)
+        if len(found) != 1:
+            raise ProofError(f"wanted one function that is the {role} of the problem, got {[f.name for f in found]}")
+        return found[0]
+
+    @property
+    def client(self) -> str:
+        """The index of the clients."""
+        found = [index.name for index in self.setting.indices if index.of == CLIENTS]
+        if len(found) != 1:
+            raise ProofError(f"wanted one index of the clients, got {found}")
+        return found[0]
+
+    @property
+    def mean_model(self) -> Term:
+        """The mean of the models over every index that they have."""
+        found: Term = Var(self.model)
+        for index in sorted(self.setting.variable(self.model).index):
+            found = Mean(index, found)
+        return found
+
+    def _value(self, name: str) -> str:
+        """The quantity, if it is the value of the objective at the mean model."""
+        (quantity,) = (q for q in self.quantities if q.name == name)
+        (_, atom), *others = quantity.meaning.parts
+        algebra = Algebra(self.setting)
+        if others or not isinstance(atom, Value) or algebra.normal(atom.point) != algebra.normal(self.mean_model):
+            raise ProofError(f"{name} is not the value of the objective at {self.mean_model!r}")
+        return name
+
+    def _first_estimate(self, name: str) -> int:
+        """The step before which a quantity is the distance of the first estimate from the inner value at the first models."""
+        (quantity,) = (q for q in self.quantities if q.name == name)
+        inner, algebra = self.function("inner_value"), Algebra(self.setting)
+        value: Term = App(inner.name, Var(self.model), (None,) * len(inner.sources))
+        value = Mean(self.client, value) if inner.mean_index else value
+        for variable in self.setting.variables:
+            error = sq(Var(variable.name) - value)
+            if (
+                variable.equations
+                and variable.space == inner.space
+                and form(algebra, error) == form(algebra, quantity.meaning)
+            ):
+                return variable.defined - 1
+        raise ProofError(f"{name} is not the squared distance of an estimate from {value!r}")
+
+    def _random_set(self, entry: str, name: str, share: Signomial) -> RandomSet:
+        """A uniform set of share * n of the n clients, where the statement has the quotient that it needs."""
+        self.says(entry, bounding.UNIFORM_SET)
+        clients = self.setting.index(self.client).size
+        quotients = [Signomial([(((param, 1),), 1)]) for param in self.reader.quotients]
+        if len(quotients) != 1:
+            raise ProofError("wanted the one quotient (n - m)/(m (n - 1)) of a random set in the statement")
+        return RandomSet(entry, name, self.client, share * clients, quotients[0])
+
+    # --- the start ----------------------------------------------------------------------------------------------------
+
+    def _start(self, item: Start) -> Start:
+        """A start says where one variable of the method starts: together with others, at their mean, or with a drawn client.
+
+        In a loop it may also be a function at another variable, since that is what the variable is (see `Delivery`).
+        """
+        self.says(item.assumption, bounding.STARTS)
+        term: Sum = Algebra(self.setting).normal(item.term)
+        if any(coefficient not in (ONE, -ONE) for coefficient, _ in term.parts) or not self._defines(term):
+            raise ProofError(f"{item.term!r} = 0 does not say where a variable starts")
+        return item
+
+    def _defines(self, term: Sum) -> bool:
+        """Whether a term is a variable with equations minus something that does not speak of it, or that is its own mean."""
+        for _, node in term.parts:
+            if isinstance(node, Var) and self.setting.variable(node.name).equations:
+                rest = [other for _, other in term.parts if other != node]
+                if len(rest) == 1 and self._may_be(rest[0], node):
+                    return True
+        return False
+
+    def _may_be(self, other: Term, node: Var) -> bool:
+        if isinstance(other, Proj):
+            known = Algebra(self.setting).support(node).known
+            if other.known == known and other.term == node:
+                return True
+        allowed = self.steps_inside
+        if isinstance(other, Var):
+            allowed = bool(self.setting.variable(other.name).equations) and (
+                allowed or self.model in (node.name, other.name)
+            )
+        if isinstance(other, App):
+            allowed = allowed or self.setting.function(other.function).role == "drawn_client"
+        return allowed and (node.name, node.shift) not in set(variables(other))
+
+    def _one_start(self, axioms: Mapping[str, Axiom]) -> None:
+        """No two starts speak of the same variables only: each says where a variable starts of which no other one speaks."""
+        seen: set[tuple[str, int]] = set()
+        for axiom in axioms.values():
+            if isinstance(axiom, Start):
+                new = set(variables(Algebra(self.setting).normal(axiom.term)))
+                if seen and new <= seen:
+                    raise ProofError(f"{axiom.term!r} = 0: another start says where its variables start")
+                seen |= new
+
+
+__all__ = ["Assumed", "Reading"]

@@ -1,0 +1,133 @@
+"""What the rows of the vocabulary say formally: every constant bounds something, and what a bound implies holds on exact instances."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from fedco.bounds import all_theorems, get_theorem
+from fedco.bounds.language.bounding import (
+    DERIVATIVES,
+    FROBENIUS,
+    FUNCTIONS,
+    LEVELS,
+    LIPSCHITZ,
+    MEAN,
+    MEAN_SQUARE,
+    NOISE,
+    OPERATOR,
+    POINTS,
+    SAMPLE,
+    SIZE,
+    Form,
+    implied,
+    lipschitz,
+    noise,
+    size,
+)
+from fedco.bounds.language.quantities import QUANTITIES, Quantity, register
+from fedco.bounds.language.theorem import Assumption, DeclarationError
+from fedco.bounds.proof.instances import SQUARES
+
+from .proof.test_instances import shape_of
+
+CONSTANTS = {name: quantity for name, quantity in QUANTITIES.items() if quantity.role == "constant"}
+UNSAID = {"local_gradient_fourth_moment", "local_hessian_fourth_moment", "domain_radius"}
+"""Constants that no proof of a theorem reads."""
+
+
+def test_every_constant_says_what_it_bounds():
+    assert {name for name, quantity in CONSTANTS.items() if not quantity.bounds} == UNSAID
+    others = {name for name, quantity in QUANTITIES.items() if quantity.bounds} - CONSTANTS.keys()
+    assert others == {"participation"}
+
+
+def test_one_name_bounds_one_thing():
+    with pytest.raises(ValueError, match="its bounds is"):
+        register(replace(QUANTITIES["outer_smoothness"], bounds=(lipschitz("outer_gradient", SAMPLE),)))
+    with pytest.raises(ValueError, match="no function of a problem"):
+        Form(SIZE, "wished")
+    with pytest.raises(ValueError, match="wanted one of"):
+        Form(SIZE, "outer_gradient", "wished")
+    assert Quantity("own", "a number", QUANTITIES["momentum"].dimension).bounds == ()
+
+
+def test_what_follows_from_a_bound():
+    """Of a map that is Lipschitz in mean square the mean Jacobian is bounded; a second moment of an operator gives no variance."""
+    found = set(implied(lipschitz("inner_value", MEAN_SQUARE)))
+    assert size("inner_jacobian") in found and size("inner_jacobian", MEAN_SQUARE) not in found
+    assert lipschitz("inner_value", SAMPLE) not in found and lipschitz("inner_value") in found
+    assert size("inner_jacobian", SAMPLE) in set(implied(lipschitz("inner_value", SAMPLE)))
+    assert NOISE in {form.kind for form in implied(size("outer_gradient", MEAN_SQUARE))}
+    assert NOISE not in {form.kind for form in implied(size("inner_jacobian", MEAN_SQUARE))}
+    assert noise("inner_jacobian") in set(implied(noise("inner_jacobian", FROBENIUS)))
+    assert noise("inner_jacobian", FROBENIUS) not in set(implied(noise("inner_jacobian")))
+    for name, quantity in QUANTITIES.items():
+        for row in quantity.bounds:
+            each = list(implied(row))
+            assert each[0] == row and len(set(each)) == len(each), name
+            assert {form.function for form in each} <= {row.function, *DERIVATIVES, *DERIVATIVES.values()}
+
+
+def ordered():
+    """(stronger, weaker): quantities of which the first bounds what the second does, by the forms of their rows."""
+    for first in SQUARES:
+        for second in SQUARES:
+            rows = QUANTITIES[first].bounds, QUANTITIES[second].bounds
+            if first != second and len(rows[0]) == len(rows[1]) == 1 and rows[1][0] in set(implied(rows[0][0])):
+                yield first, second
+
+
+PAIRS = list(ordered())
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_what_follows_is_no_larger_on_exact_instances(first, second):
+    (role, largest), (other, smaller) = SQUARES[first], SQUARES[second]
+    assert role == other
+    for seed in range(12):
+        shape = shape_of(role, seed)
+        assert smaller(shape) <= largest(shape)
+
+
+def test_the_pairs_are_those_that_a_reader_expects():
+    assert {
+        ("outer_sample_lipschitz", "outer_lipschitz"),
+        ("inner_sample_lipschitz", "inner_mean_square_lipschitz"),
+        ("inner_jacobian_mean_square", "inner_mean_square_lipschitz"),
+        ("inner_sample_smoothness", "inner_smoothness"),
+    } <= set(PAIRS)
+    assert not {(b, a) for a, b in PAIRS} & set(PAIRS), "no two quantities bound the same"
+
+
+def test_the_words_of_a_bound():
+    assert lipschitz("outer_gradient", SAMPLE).words("S_f") == "grad f_k of every sample is S_f-Lipschitz"
+    assert (
+        size("inner_jacobian", MEAN_SQUARE).words("C")
+        == "||grad g_k|| <= C (operator norm), in mean square over the samples"
+    )
+    assert (
+        noise("inner_jacobian", FROBENIUS).words("s")
+        == "E||grad g_k of a sample - grad g_k||^2 <= s^2 (Frobenius norm)"
+    )
+    words = [row.words("c") for quantity in QUANTITIES.values() for row in quantity.bounds]
+    assert all("c" in text and text == text.strip() for text in words)
+    assert len({form.words("c") for form in (Form(k, f, p, n) for k in (LIPSCHITZ, SIZE) for f in FUNCTIONS for p in LEVELS
+                                             for n in (OPERATOR, FROBENIUS) if f in DERIVATIVES.values() or n == OPERATOR)}) == (
+        2 * 3 * (len(FUNCTIONS) + 2)
+    )  # fmt: skip
+
+
+def test_an_assumption_speaks_of_symbols_that_bound_what_it_says():
+    theorem = get_theorem("feddro.theorem_5_1")
+    for wrong in (Assumption("own", "", ("wished",)), Assumption("own", "", ("eta",)), Assumption("own", "", (("L_f", "inner_value"),)),
+                  Assumption("own", "", (), ("wished",))):  # fmt: skip
+        with pytest.raises(DeclarationError, match="own"):
+            replace(theorem, assumptions=(*theorem.assumptions, wrong))
+    assert replace(theorem, assumptions=(*theorem.assumptions, Assumption("own", "", (("B_g", "inner_jacobian"),))))
+
+
+def test_every_metric_of_a_proved_theorem_has_a_place():
+    places = {theorem.metric.at for theorem in all_theorems().values()}
+    assert places - {""} == set(POINTS)
+    assert MEAN in LEVELS
