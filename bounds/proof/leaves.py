@@ -155,7 +155,7 @@ def _vectors_in(value: Any) -> Iterator[Term]:
         for part in value:
             yield from _vectors_in(part)
     elif isinstance(value, Rule | Scalar | Atom):
-        for declared in fields(value):
+        for declared in fields(value):  # type: ignore[arg-type]
             yield from _vectors_in(getattr(value, declared.name))
 
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ..language.reading import InputError
@@ -48,7 +47,8 @@ class Instances:
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Instances:
         """From what `to_dict` gives."""
-        return cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in data.items()})
+        lists = {name: tuple(map(str, data[name])) for name in ("families", "not_covered", "failed", "variants")}
+        return cls(int(data["tried"]), **lists)
 
     def __str__(self) -> str:
         rows = [f"method: {text}" for text in self.variants]
@@ -116,12 +116,9 @@ def tried(name: str, label: str) -> Instances:
         LockError: it failed, with the last line that it wrote.
     """
     package = __name__.partition(".")[0]
-    root = str(Path(__file__).resolve().parents[2].parent) if package == "fedco" else ""
     command = [sys.executable, "-m", f"{package}.validation.proofs", name, label]
-    path = os.pathsep.join(part for part in (*sys.path, root) if part)
-    done = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path}
-    )
+    path = os.pathsep.join(part for part in sys.path if part)
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
     try:
         data = json.loads(done.stdout)
         if done.returncode == 0 and data.pop("format") == FORMAT:

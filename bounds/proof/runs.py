@@ -75,6 +75,7 @@ class Style:
         left_out: how many clients are not in a random set.
         steep: by how much plain gradients are steeper than other functions, so that their steps are longer.
         apart: by which share the curvatures of two opposed clients differ from their mean.
+        enumerated: all outcomes are; otherwise a few paths are followed, and the number of samples does not matter.
         tuning: step of the fine-tuning.
         longest: steps are tried from 2^longest down.
         tent: the Hessian of a plain objective has its kink in the middle, wide enough for differences and for steps of their size.
@@ -102,6 +103,7 @@ class Style:
     apart: Fraction = Fraction(1, 2)
     tent: bool = False
     longest: int = 0
+    enumerated: bool = True
     tuning: Fraction = Fraction(1)
 
     @property
@@ -222,8 +224,8 @@ class _Maker:
 
     def _shape(self, role: str, function: Function) -> Shape:
         style, scale = self.style, rational(self.style.scale)
-        apart = self.client in function.index and not self.setting.index(self.client).identical
-        clients = style.clients if apart else 1
+        unlike = self.client in function.index and not self.setting.index(self.client).identical
+        clients = style.clients if unlike else 1
         alike = self.client not in function.mean_index
         sources = max(len(f.sources) + bool(f.label) for f in self.setting.functions if self._alike(role, f))
         own = ONE if role in ("plain", "error") else scale
@@ -507,7 +509,7 @@ def _small_enough(style: Style, setting: Setting) -> Style:
 
 def _bits(style: Style, setting: Setting) -> int:
     """About how many samples a run has; none of them is random where no client is loud."""
-    if not style.loud:
+    if not (style.loud and style.enumerated):
         return 0
     client = client_index(setting)
     sizes = {index.name: style.loud if index.name == client else max(style.b, style.m) for index in setting.indices}

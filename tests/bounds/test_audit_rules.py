@@ -472,7 +472,7 @@ def test_what_has_to_be_known_of_a_statement(
     asked = spoken(label, ("printed", "composed") + (("corrected",) if "c" in labels else ()))
     for name, value in (
         ("refuted_by", broken),
-        ("is_kept_as_proved", kept),
+        ("proved_on", "2026-11-23" if kept else ""),
         ("has_derivation", data),
         ("rests_on", lemmas),
         ("is_paper", True),
@@ -492,7 +492,7 @@ def test_what_is_kept_as_proved(known, data, monkeypatch):
     made = None if known is None else ledger.Ledger("k", "d", (), known)
     monkeypatch.setattr(cautions.ledger, "read", lambda key: made if key == "k" else pytest.fail(key))
     monkeypatch.setattr(cautions, "has_derivation", lambda about: data)
-    assert cautions.is_kept_as_proved(spoken("corrected")) is (data and known == ("k.t corrected",))
+    assert cautions.proved_on(spoken("corrected")) == ("d" if data and known == ("k.t corrected",) else "")
 
 
 def test_a_derivation_is_that_of_the_default_statement_of_a_paper(monkeypatch):

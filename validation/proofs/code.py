@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import torch
 from flint import fmpq
@@ -25,7 +25,20 @@ from ..lemmas.trace import walk
 from ..runs.method_of import build_of
 from .paths import NEAR, PATHS, PERIODS, STEPS, Draws, Oracles, OtherSampleError, Paths, Values
 
-STYLE = Style("methods", "anywhere", line=False, mixed=True, curved=True, b=2, m=2, B=3, loud=1, clients=3, horizon=1)
+STYLE = Style(
+    "methods",
+    "anywhere",
+    line=False,
+    mixed=True,
+    curved=True,
+    b=2,
+    m=2,
+    B=3,
+    loud=1,
+    clients=3,
+    horizon=1,
+    enumerated=False,
+)
 WEIGHTS = {
     "step_size": Fraction(3, 16),
     "momentum": Fraction(7, 16),
@@ -134,7 +147,8 @@ class Beside:
         given = problem.values.floats(run.variable(code.embedding, -1))[0, 0] if code.embedding else None
         draws = Draws(problem.clients, chosen=problem.chosen if code.sets else None)
         method = code.build(SimpleNamespace(**numbers))
-        return tuple(walk(method, problem, STEPS, PATHS, start=Start(x=start[0, 0], y=given), draws=draws))
+        found = walk(method, problem, STEPS, PATHS, start=Start(x=start[0, 0], y=given), draws=cast(Any, draws))
+        return tuple(found)
 
     def differences(self, setting: Setting | None = None) -> Iterator[Difference]:
         """Where the equations of the derivation, or of another setting, and the code have other values."""
@@ -168,6 +182,7 @@ def named_method(theorem: Theorem, progress: Progress) -> Code | None:
     if theorem.method is None:
         return None
     build, setting = build_of(theorem), progress.derivation.setting
+    symbols = theorem.statement(progress.label).symbols
     roles: dict[str, str] = {}
     for function in setting.functions:
         operator = not isinstance(function.space, str)
@@ -178,4 +193,11 @@ def named_method(theorem: Theorem, progress: Progress) -> Code | None:
     everything = dict.fromkeys(("sample", "outer", "inner"), setting.source_names)
     if not own:
         return None
-    return Code(lambda v: build(vars(v)), theorem.problem, {own[0]: models}, roles, everything, model=own[0])
+    return Code(
+        lambda v: build({name: vars(v)[name] for name in symbols}),
+        theorem.problem,
+        {own[0]: models},
+        roles,
+        everything,
+        model=own[0],
+    )

@@ -49,7 +49,7 @@ class _Found:
         left = len(self.failed) - MOST_FAILURES
         failed = [*self.failed[:MOST_FAILURES], *([f"and {left} more"] if left > 0 else [])]
         lists = (self.families, self.not_covered, failed, self.variants)
-        return Instances(self.tried, *map(tuple, lists))  # type: ignore[arg-type]
+        return Instances(self.tried, *map(tuple, lists))
 
 
 def instances_of(plan: Plan, theorem: Theorem, label: str = "", codes: Sequence[Any] | None = None) -> Instances:
@@ -176,12 +176,12 @@ def _codes(
         except (InputError, ProofError, KeyError, ValueError) as error:
             found.without(f"{case} the code of the method: {error}".strip())
             continue
-        name = f"{case} {code.variant or type(code).__name__}".strip()
+        name = f"{case} {code.variant or 'as declared'}".strip()
         read |= beside.read
         if code.covered and differences:
             found.failed += [f"{name}: {one}" for one in differences]
         elif code.covered:
-            found.variants.append(f"{name or 'as declared'}: its code has the update equations")
+            found.variants.append(f"{name}: its code has the update equations")
         else:
             why = differences[0] if differences else "its code has the same update equations"
             found.variants.append(f"not about {name}: {why}")

@@ -158,7 +158,7 @@ class Oracles:
         """The set that the derivation draws at the communication of the round that begins at step t."""
         (source,) = self.run.setting.function(self.code.sets).sources
         numbers = self.run.sample(source, t + self.run.period - 1).reshape(-1)
-        sets = self.run.problem.sets[self.code.sets]
+        sets = self.run.problem.sets[self.code.sets]  # type: ignore[attr-defined]
         rows = [[float(client in sets[int(number.p)]) for client in range(self.clients)] for number in numbers]
         return torch.tensor(rows, dtype=torch.float64)
 
