@@ -34,6 +34,7 @@ from .kernel import (
 )
 from .kernel import (
     App,
+    Bounded,
     Derivation,
     Index,
     Length,
@@ -184,7 +185,6 @@ class _Maker:
         self.plan, self.setting = progress.derivation, progress.derivation.setting
         self.client = client_index(self.setting)
         self.counts: dict[str, int] = {}
-        self.bounded = quantities_of(progress) & {"local_gradient_bound"}
         self.weights = {a.function for a in self.plan.axioms.values() if isinstance(a, RandomSet)}
         self.roles: dict[str, Function] = {}
         for function in self.setting.functions:
@@ -235,7 +235,7 @@ class _Maker:
             after = self.rng.choice((TURNED, IDENTITY))
         if role != "inner":
             after = before
-        bounded = role == "plain" and self.bounded and "inner" not in self.roles
+        bounded = role == "plain" and self._bounded_gradients(function)
         linear, curved, offset = (self._table(clients, alike) for _ in range(3))
         tau = np.stack([self._table(clients) for _ in range(sources)]) if sources else np.empty((0, 2, clients), object)
         nu = np.stack([self._table(clients) for _ in range(sources)]) if sources else np.empty((0, 2, clients), object)
@@ -280,6 +280,11 @@ class _Maker:
             linear, curved = style.steep * linear, style.steep * curved
         core, width = (ZERO, fmpq(TENT)) if style.tent else (ONE, fmpq(2))
         return Shape(own * linear, own * curved, own * offset, own * tau, own * nu, core, width, before, after)
+
+    def _bounded_gradients(self, function: Function) -> bool:
+        """Where they are not assumed to be bounded they are not, and a constant that bounds them is then far too small."""
+        bounds = (a for a in self.plan.axioms.values() if isinstance(a, Bounded))
+        return any(a.function == function.name for a in bounds) and "inner" not in self.roles
 
     def _summing_to_zero(self, offset: np.ndarray) -> np.ndarray:
         """Clients whose plain gradients differ by a constant, without a linear part of their mean: it is bounded below."""
@@ -552,12 +557,6 @@ def _constants(maker: _Maker, reader: Reader, progress: Progress) -> dict[Param,
         if value is not None:
             point[param] = as_fraction(value if value or not param.positive else TINY)
     return point
-
-
-def quantities_of(progress: Progress) -> frozenset[str]:
-    """The quantities of the vocabulary that a statement speaks of."""
-    symbols = progress.theorem.statement(progress.label).symbols
-    return frozenset(b.quantity.name for b in progress.theorem.notation if b.name in symbols)
 
 
 def client_index(setting: Setting) -> str:

@@ -29,7 +29,6 @@ SEEDED = ("rounds", "every step", "small", "large", "three clients", "unlike", "
 """Families of which further draws are tried, with long steps."""
 SEEDS = 2
 """How many further draws."""
-MOST_FAILURES = 20
 
 
 @dataclass
@@ -39,15 +38,19 @@ class _Found:
     tried: int = 0
     families: dict[str, None] = field(default_factory=dict)
     not_covered: dict[str, None] = field(default_factory=dict)
-    failed: list[str] = field(default_factory=list)
+    failed: dict[str, list[str]] = field(default_factory=dict)
     variants: list[str] = field(default_factory=list)
 
     def without(self, sentence: str) -> None:
         self.not_covered[sentence] = None
 
+    def fails(self, step: str, line: str) -> None:
+        """Of each step the first failure is shown, and how many there are."""
+        self.failed.setdefault(step, []).append(line.strip())
+
     def done(self) -> Instances:
-        left = len(self.failed) - MOST_FAILURES
-        failed = [*self.failed[:MOST_FAILURES], *([f"and {left} more"] if left > 0 else [])]
+        more = {step: f" (and {len(lines) - 1} more)" * (len(lines) > 1) for step, lines in self.failed.items()}
+        failed = [lines[0] + more[step] for step, lines in self.failed.items()]
         lists = (self.families, self.not_covered, failed, self.variants)
         return Instances(self.tried, *map(tuple, lists))
 
@@ -108,13 +111,14 @@ def _families(progress: Progress, where: str, found: _Found) -> None:
         except (InputError, ProofError) as error:
             reasons[style.name] = str(error)
         except (ZeroDivisionError, ValueError, OverflowError) as error:
-            found.failed.append(f"{where} the statement has no value on the family {style.name}: {error}".strip())
+            found.fails(f"{where} value", f"{where} the statement has no value on the family {style.name}: {error}")
         else:
             ran.append(style)
             steps |= result.steps
             found.tried += result.compared
             found.families[style.name] = None
-            found.failed += [f"{where} {one}".strip() for one in result.failed]
+            for one in result.failed:
+                found.fails(f"{where} {one.step}", f"{where} {one}")
     for sentence in _left_out(progress, ran, steps, reasons):
         found.without(f"{where} {sentence}".strip())
 
@@ -179,7 +183,8 @@ def _codes(
         name = f"{case} {code.variant or 'as declared'}".strip()
         read |= beside.read
         if code.covered and differences:
-            found.failed += [f"{name}: {one}" for one in differences]
+            for one in differences:
+                found.fails(name, f"{name}: {one}")
         elif code.covered:
             found.variants.append(f"{name}: its code has the update equations")
         else:
@@ -208,6 +213,8 @@ def _try_corollary(plan: Corollary, theorem: Theorem, label: str, found: _Found)
     tried: list[Point] = list(points(plan, theorem, label))
     found.tried += len(tried)
     found.families["the schedule at points"] = None
-    found.failed += [str(point) for point in tried if not point.holds]
+    for point in tried:
+        if not point.holds:
+            found.fails(f"schedule {point.theorem}", str(point))
     if not tried:
         found.without("the schedule: no point satisfies the conditions")
