@@ -97,6 +97,10 @@ class Values:
         """Components (clients, 1, ..., paths) -> (paths, clients, 2)."""
         rows = []
         for x in vector:
+            expect(
+                all(size == 1 for size in x.shape[1 : len(self.run.axes)]),
+                "a value that differs over more than the clients",
+            )
             flat = x.reshape(x.shape[0], *x.shape[len(self.run.axes) :])
             flat = np.broadcast_to(flat.reshape(x.shape[0], -1), (self.clients, PATHS))
             rows.append([[float(as_fraction(y)) for y in row] for row in flat])

@@ -17,6 +17,7 @@ from fedco.bounds.proof.kernel import (
     EVERY,
     Derivation,
     Function,
+    Mean,
     Objective,
     Open,
     Quantity,
@@ -125,7 +126,7 @@ def test_the_method_that_a_theorem_names_is_compared():
     theorem = replace(get_theorem(PLAIN), title="mine")
     plan = derivation(get_theorem(PLAIN))
     assert instances_of(plan, theorem).hold
-    slower = Var("x") - Reader(theorem, theorem.statement()).eta * App("dF", Var("x"), (0,)) / 2
+    slower = Var("x") - Reader(theorem, theorem.statement()).eta * Mean("i", App("dF", Var("x"), (0,))) / 2
     x = replace(plan.setting.variable("x"), equations=((EVERY, slower),))
     setting = replace(plan.setting, variables=(x, *(v for v in plan.setting.variables if v.name != "x")))
     lines = instances_of(replace(plan, setting=setting, steps=()), theorem).failed
