@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ..evaluation.arrays import BoundArray
     from ..evaluation.evaluate import Bound
     from ..optimum.tuning import Tuned
+    from ..proof.locks import Proof
     from ..region.admissible import Admissible
     from ..settings import Settled
 
@@ -658,6 +659,12 @@ class Theorem:
         """Best hyperparameters under a budget, or cheapest for a target; see `fedco.bounds.optimum.tuning.tune`."""
         given = self._settled(statement, values, constants, assume)
         return face.tune(given.statement, given.values, budget=budget, eps=eps, cost=cost, ranges=ranges)
+
+    def prove(self, statement: str = "", *, rules_only: bool = False) -> Proof:
+        """What the rules of the kernel and exact instances say of its derivation; see `fedco.bounds.proof.locks.prove`."""
+        from ..proof.locks import prove
+
+        return prove(self, statement, rules_only=rules_only)
 
     def complexity(
         self,

@@ -82,15 +82,19 @@ class Proof:
         return "\n".join([*rows, str(self.instances), f"{said}: by the rules: {rules}; {also}"])
 
 
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
 def prove(
-    theorem: Theorem, label: str = "", *, rules_only: bool = False, given: str = "", note: Callable[[str], None] = print
+    theorem: Theorem, label: str = "", *, rules_only: bool = False, given: str = "", note: Callable[[str], None] = _say
 ) -> Proof:
     """What both locks say of the derivation of a statement.
 
     Args:
         rules_only: leave the instances out; the proof is then not `checked`.
         given: how the theorem is named to another process: its id (the default), or a file.
-        note: takes a line on what is going on.
+        note: takes a line on what is going on; it goes to stderr without one.
 
     Raises:
         InputError: the statement has no derivation.
