@@ -662,9 +662,7 @@ class Theorem:
 
     def prove(self, statement: str = "", *, rules_only: bool = False) -> Proof:
         """What the rules of the kernel and exact instances say of its derivation; see `fedco.bounds.proof.locks.prove`."""
-        from ..proof.locks import prove
-
-        return prove(self, statement, rules_only=rules_only)
+        return face.prove(self, statement, rules_only=rules_only)
 
     def complexity(
         self,
