@@ -68,7 +68,7 @@ from .kernel.rules import Rule
 from .kernel.scalars import At, Atom, Inner, One
 from .kernel.setting import Function
 from .kernel.terms import replaced
-from .runs import ALONG, STYLES, Style, instance, name_of, sized_vectors
+from .runs import ALONG, STYLES, Style, instance, name_of, objective_at_start, sized_vectors
 
 LEAVES = (Assume, IndependentMean, IndependentMoment, SmoothDescent)
 """Rules that rest on an assumption about the problem or its samples; all others follow from earlier steps."""
@@ -165,8 +165,8 @@ def of_the_statement(progress: Progress, run: Run) -> Iterator[Comparison]:
     lengths = {"horizon": (progress.state.horizon, run.horizon), "period": (progress.state.period, run.period)}
     for name, (symbols, steps) in lengths.items():
         yield Comparison(f"{name} {symbols!r}", None, run.number(symbols) == steps, run.number(symbols), fmpq(steps))
-    if plan.lemmas:
-        return  # constants that lemmas give are measured, not computed by their formulas
+    if plan.lemmas or objective_at_start(plan, run) is None:
+        return  # constants that lemmas give are measured, not computed by their formulas; or there is no objective
     values = {param.name: value for param, value in run.point.items() if param.name in statement.symbols}
     bound = rational(enclose_bound(statement, values)["total"].upper)
     objective = plan.setting.objective(plan.objective)

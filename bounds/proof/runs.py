@@ -156,6 +156,7 @@ STYLES = (
 TENT = 2**12
 """Width of the slope of a bump without a core."""
 NEARLY_ALIKE = Fraction(1, 1000)
+ANOTHER = ", another"
 ALONG = (
     Style("in the core", curved=True, opposed=True, loud=0, apart=NEARLY_ALIKE),
     Style("core to flat", curved=True, opposed=True, loud=0, steep=64, apart=NEARLY_ALIKE),
@@ -187,8 +188,9 @@ class _Maker:
         self.counts: dict[str, int] = {}
         self.weights = {a.function for a in self.plan.axioms.values() if isinstance(a, RandomSet)}
         self.roles: dict[str, Function] = {}
+        self.role_of = self._roles()
         for function in self.setting.functions:
-            self.roles.setdefault(self._role(function), function)
+            self.roles.setdefault(self.role_of[function.name], function)
         self.shapes = shapes or {role: self._shape(role, f) for role, f in self.roles.items() if role not in NO_SHAPE}
         self.labels = {f.label for f in self.setting.functions if f.label}
         self.starts: dict[str, dict[tuple[str, int], Vector | Term]] = {}
@@ -204,8 +206,20 @@ class _Maker:
 
     def _alike(self, role: str, function: Function) -> bool:
         """Whether a function has the shape of a role; an operator has that of the map that it differentiates."""
-        found = self._role(function)
+        found = self.role_of[function.name]
         return found == role or (found == "operator" and role == ("inner" if "inner" in self.roles else "plain"))
+
+    def _roles(self) -> dict[str, str]:
+        """The role of each function; a second one of a role with the same samples is another function, not the same one sampled anew."""
+        found: dict[str, str] = {}
+        taken: dict[tuple[str, tuple[str, ...], frozenset[str]], int] = {}
+        for function in self.setting.functions:
+            role = self._role(function)
+            key = (role, function.sources, function.mean_index)
+            taken[key] = taken.get(key, 0) + 1
+            other = taken[key] > 1 and role in ("plain", "inner", "outer")
+            found[function.name] = f"{role}{ANOTHER} {taken[key]}" if other else role
+        return found
 
     def _role(self, function: Function) -> str:
         if is_draw(self.setting, function):
@@ -223,6 +237,8 @@ class _Maker:
         return rational(Fraction(self.rng.choice(values)))
 
     def _shape(self, role: str, function: Function) -> Shape:
+        if ANOTHER in role:
+            return _halved(self._shape(role.partition(ANOTHER)[0], function))
         style, scale = self.style, rational(self.style.scale)
         unlike = self.client in function.index and not self.setting.index(self.client).identical
         clients = style.clients if unlike else 1
@@ -375,7 +391,9 @@ class _Maker:
         if before is not None and state.earlier is not None:
             names = state.earlier.reversed
             made, law = in_reverse(before, names, self._axes())
-            paths = {s for name in names.values() for s in self.setting.variable(name).sources or ()}
+            own = [self.setting.variable(name).sources for name in names.values()]
+            every_source = self.setting.source_names[:1]
+            paths = {s for sources in own for s in (every_source if sources is None else sources)}
             laws |= dict.fromkeys(paths, law)
 
             def free(name: str, time: int, sample: Component | int) -> Vector:
@@ -420,7 +438,9 @@ class _Maker:
         """Variables that start as a term in others, by an assumption about the start."""
         found: dict[tuple[str, int], Term] = {}
         for term in self._starts():
-            if isinstance(term, Sum):
+            if isinstance(term, Var):
+                found[term.name, term.shift] = Sum(())
+            elif isinstance(term, Sum):
                 (_, first), *rest = term.parts
                 other = Sum(tuple((-c, term) for c, term in rest))
                 if isinstance(first, Var) and first.name not in {name for name, _ in variables(other)}:
@@ -527,9 +547,14 @@ def _period(progress: Progress) -> Param:
 
 def _by_name(maker: _Maker) -> dict[str, Shape]:
     differentiated = "inner" if "inner" in maker.shapes else "plain"
-    shaped = {f.name: maker._role(f) for f in maker.setting.functions}
-    roles = {name: role for name, role in shaped.items() if role not in ("draw", "weights")}
+    roles = {name: role for name, role in maker.role_of.items() if role not in ("draw", "weights")}
     return {name: maker.shapes[differentiated if role == "operator" else role] for name, role in roles.items()}
+
+
+def _halved(shape: Shape) -> Shape:
+    """Minus half of a function, for which every bound of it holds."""
+    tables = {name: -getattr(shape, name) / 2 for name in ("linear", "curved", "tau", "nu")}
+    return replace(shape, **tables, offset=shape.offset if not shape.width else -shape.offset / 2)
 
 
 def _vanishes(run: Run, term) -> bool:
@@ -578,16 +603,22 @@ def _with_start(plan: Derivation, reader: Reader, progress: Progress, point, run
         return found
     for binding in progress.theorem.notation:
         param, name = reader.params[binding.name], binding.quantity.name
-        if name == "objective_gap" and plan.setting.objectives:
-            value = run.atom(Value(plan.objective, plan.point), 0)
-            if value < 0:
-                raise InputError(f"{progress.theorem.id}: wanted a nonnegative objective, got {value}")
+        if name == "objective_gap" and (value := objective_at_start(plan, run)) is not None:
             found[param] = as_fraction(value)
         if name == "initial_inner_error" and (error := _inner_error(plan)) is not None:
             found[param] = as_fraction(root(run.atom(Inner(error, error), 0)))
         if found[param] == 0 and param.positive:
             found[param] = as_fraction(TINY)
     return found
+
+
+def objective_at_start(plan: Derivation, run: Run) -> fmpq | None:
+    """The value of the objective at the start, where its gradient is one of a function that is nowhere negative."""
+    try:
+        value = run.atom(Value(plan.objective, plan.point), 0)
+    except (TypeError, ProofError):
+        return None
+    return value if value >= 0 else None
 
 
 def _inner_error(plan: Derivation) -> Term | None:
@@ -690,14 +721,15 @@ def sized_vectors(progress: Progress) -> dict[Var, Signomial]:
     return {Var(v.name): number(f"size of {v.name}") for v in free}
 
 
-def unmeasured(progress: Progress) -> dict[str, str]:
+def unmeasured(progress: Progress, run: Run) -> dict[str, str]:
     """Symbol -> quantity, of those in a statement that nothing here gives a value."""
     maker = _Maker(STYLES[0], 0, arranged(progress), free=True)
     statement = progress.theorem.statement(progress.label)
     fixed = {str(condition.left) for condition in statement.conditions if condition.relation == "=="}
     known = {*maker.style.sizes, *WEIGHTS, "step_size"}
     plan = progress.derivation
-    known |= {"objective_gap"} if not isinstance(plan, Loop) and plan.setting.objectives else set()
+    if not isinstance(plan, Loop) and objective_at_start(plan, run) is not None:
+        known |= {"objective_gap"}
     known |= {"initial_inner_error"} if not isinstance(plan, Loop) and _inner_error(plan) is not None else set()
     found = {name: binding.quantity.name for name, binding in statement.symbols.items() if name not in fixed}
     return {n: q for n, q in found.items() if q not in known and constant(q, maker.shapes) is None}

@@ -59,7 +59,8 @@ def points(plan: Corollary, theorem: Theorem, label: str) -> Iterator[Point]:
 def _at(own: Statement, values: Mapping[str, Fraction]) -> dict[str, Fraction] | None:
     """The values of all symbols, where they are rational and the conditions hold."""
     try:
-        free = {n: v for n, v in values.items() if n not in own.schedule}
+        fixed = {str(condition.left) for condition in own.conditions if condition.relation == "=="}
+        free = {n: v for n, v in values.items() if n not in fixed}
         if any(own.symbols[n].symbol.is_integer and v.denominator > 1 for n, v in free.items()):
             return None
         point = complete(own, free)

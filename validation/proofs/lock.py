@@ -25,6 +25,8 @@ from ..runs.registry import codes_of
 from .code import Code, named_method
 from .corollaries import Point, points
 
+BEYOND = (TypeError, KeyError, IndexError, AttributeError, AssertionError, RecursionError)
+"""What the harness raises at declarations that no family has: they are not covered."""
 SEEDED = ("rounds", "every step", "small", "large", "three clients", "unlike", "bent apart")
 """Families of which further draws are tried, with long steps."""
 SEEDS = 2
@@ -104,12 +106,15 @@ def _try(
 def _families(progress: Progress, where: str, found: _Found) -> None:
     steps: set[str] = set()
     reasons: dict[str, str] = {}
+    beyond: dict[str, str] = {}
     ran: list[Style] = []
     for style in families(progress):
         try:
             result = examine(progress, {style: instance(style, progress, seed_of(style))})
         except (InputError, ProofError) as error:
             reasons[style.name] = str(error)
+        except BEYOND as error:
+            beyond[style.name] = f"{type(error).__name__} {error}"[:200]
         except (ZeroDivisionError, ValueError, OverflowError) as error:
             found.fails(f"{where} value", f"{where} the statement has no value on the family {style.name}: {error}")
         else:
@@ -119,6 +124,8 @@ def _families(progress: Progress, where: str, found: _Found) -> None:
             found.families[style.name] = None
             for one in result.failed:
                 found.fails(f"{where} {one.step}", f"{where} {one}")
+    for name, why in beyond.items():
+        found.without(f"{where} the family {name}: it cannot be evaluated: {why}".strip())
     for sentence in _left_out(progress, ran, steps, reasons):
         found.without(f"{where} {sentence}".strip())
 
@@ -143,10 +150,13 @@ def _left_out(progress: Progress, ran: list[Style], steps: set[str], reasons: di
     if not ran:
         yield f"every claim: no instance satisfies what is assumed: {next(iter(reasons.values()), 'no family')}"
         return
-    for name, quantity in unmeasured(progress).items():
+    for name, quantity in unmeasured(progress, instance(ran[0], progress, seed_of(ran[0]))).items():
         yield f"{name}: no family has a {quantity}"
     for step in progress.derivation.steps:
-        if step.name in progress.state.facts and step.name not in steps:
+        if step.name not in progress.state.facts:
+            yield f"step {step.name} and what follows: the rules do not come to it"
+            break
+        if step.name not in steps:
             yield f"step {step.name}: it has a value on no instance"
     wanted = {
         "rounds of more than one step": any(s.period > 1 for s in ran),
@@ -174,11 +184,13 @@ def _codes(
         found.without(f"{case} the code of the method: none is declared beside the update equations".strip())
     read: set[str] = set()
     for code in declared:
-        beside = code.beside(last) if isinstance(code, Code) else code.beside(progresses)
         try:
+            beside = code.beside(last) if isinstance(code, Code) else code.beside(progresses)
             differences = [str(one) for one in beside.differences()]
-        except (InputError, ProofError, KeyError, ValueError) as error:
-            found.without(f"{case} the code of the method: {error}".strip())
+        except (InputError, ProofError, ValueError, ZeroDivisionError, *BEYOND) as error:
+            found.without(
+                f"{case} the code of the method: it cannot be run beside the update equations: {error}".strip()[:300]
+            )
             continue
         name = f"{case} {code.variant or 'as declared'}".strip()
         read |= beside.read
