@@ -14,8 +14,7 @@ from .refuted import refuted_by
 class Caution:
     """`status` is refuted, proved, composed, derived or open.
 
-    `proved` is what the kept audit of the paper says, of the day on which the kernel accepted the derivation; `fedco prove` asks the
-    kernel again.
+    `proved` is what the kept audit of the paper says, of the day on which both locks held; `fedco prove` tries them again.
 
     Args:
         bundles: names of the refutations that are declared for the statement.
@@ -35,7 +34,7 @@ def caution(statement: Statement) -> Caution:
         more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
         text = f"REFUTED: an exact instance breaks this statement: fedco replay docs/refutations/{broken[0]}.json{more}"
         return Caution("refuted", text + instead, broken)
-    if is_kept_as_proved(statement):
+    if proved_on(statement):
         return Caution("proved")
     if label == "composed":
         text = "composed from the paper's lemmas as printed: it inherits their faults and is no promise"
@@ -57,10 +56,10 @@ def _unchecked(statement: Statement) -> str:
     )
 
 
-def is_kept_as_proved(statement: Statement) -> bool:
-    """Whether the kernel accepted the statement's derivation when its paper, unchanged since, was last audited."""
+def proved_on(statement: Statement) -> str:
+    """The day on which both locks of `fedco prove` held for the statement, if its paper is unchanged since; else nothing."""
     known = ledger.read(statement.theorem.id.partition(".")[0]) if has_derivation(statement) else None
-    return known is not None and f"{statement.theorem.id} {statement.label}" in known.proved
+    return known.checked if known and f"{statement.theorem.id} {statement.label}" in known.proved else ""
 
 
 def has_derivation(statement: Statement) -> bool:

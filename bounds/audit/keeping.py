@@ -65,15 +65,15 @@ def make(key: str) -> Ledger:
 
 
 def proved(key: str) -> Iterator[str]:
-    """`ID STATEMENT` of each statement of a paper whose derivation the kernel accepts now."""
-    from ..proof.derivations import prove
+    """`ID STATEMENT` of each statement of a paper for which both locks of `fedco prove` hold now."""
+    from ..proof.locks import prove
     from ..registry import get_paper
 
     paper = get_paper(key)
     for name in paper.derivations:
-        verdict = prove(paper.theorems[name], paper.theorems[name].default)
-        if verdict.checked:
-            yield f"{verdict.theorem} {verdict.statement}"
+        proof = prove(paper.theorems[name], note=lambda text: print(text, file=sys.stderr))
+        if proof.checked:
+            yield f"{proof.verdict.theorem} {proof.verdict.statement}"
 
 
 def run(findings: Iterable[Finding]) -> Iterator[dict[str, Any]]:

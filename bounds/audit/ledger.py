@@ -20,6 +20,13 @@ from .. import papers as built_in
 
 FORMAT = "fedco-audit/2"
 NAME = "audit.json"
+SECOND_LOCK = (
+    "validation/proofs/*.py",
+    "validation/papers/*/codes.py",
+    "algorithms/methods/*.py",
+    "algorithms/baselines/*.py",
+)
+"""Beside `bounds/`: what `fedco prove` tries instances with."""
 _OTHER_PAPER = re.compile(r"^\s*from \.\.(\w+)", re.MULTILINE)
 """How a paper imports another one that stands beside it."""
 
@@ -32,7 +39,7 @@ class Ledger:
         key: of the paper.
         checked: the day, as ISO 8601 writes it, in UTC.
         rows: `Finding.to_dict()` with the key `evidence`, in the order of the audit.
-        proved: `ID STATEMENT` of every statement whose derivation the kernel accepted on that day.
+        proved: `ID STATEMENT` of every statement for which both locks of `fedco prove` held on that day.
     """
 
     key: str
@@ -55,11 +62,14 @@ def folder_of(key: str) -> Path | None:
 def fingerprint(folder: Path) -> str:
     """The sha256 of what an audit depends on: a paper's sources, those of the papers beside it that it imports, and the room's own.
 
-    The last are all modules of `bounds/` outside `papers/`: how formulas are compared and findings checked, and the kernel.
+    The last are all modules of `bounds/` outside `papers/`: how formulas are compared and findings checked, and the kernel; and what
+    the second lock rests on: its own modules, and the code of the methods with what stands beside it.
     """
     room = Path(__file__).parents[1]
     own = {file for each in _with_imported(folder, set()) for file in each.glob("*.py")}
     mechanism = {file for file in room.rglob("*.py") if "papers" not in file.relative_to(room).parts}
+    for pattern in SECOND_LOCK:
+        mechanism |= set(room.parent.glob(pattern))
     total = sha256()
     for file in (*sorted(own), *sorted(mechanism)):
         total.update(f"{file.parent.name}/{file.name}\n".encode() + file.read_bytes() + b"\n")

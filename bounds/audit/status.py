@@ -1,7 +1,8 @@
 """What is known of a statement: refuted by an exact instance, proved, derived, composed, or open.
 
-Computed and never typed. `refuted`: a bundle breaks the statement. `proved`: the kernel checks the derivation, and that of each
-lemma which it takes as true. `derived`: it is a corrected statement, whose derivation is in docs/theory; or each of its terms
+Computed and never typed. `refuted`: a bundle breaks the statement. `proved`: both locks of `fedco prove` held when the
+paper, unchanged since, was last audited; nothing is checked here. `derived`:
+it is a corrected statement, whose derivation is in docs/theory; or each of its terms
 is certified to be at least that of the corrected statement, so that it holds wherever that one does; or the paper's `holds.py`
 gives an argument and a check of it.
 `composed`: put together from the paper's lemmas as printed, and none of these. `open`: none of these.
@@ -18,8 +19,8 @@ import sympy as sp
 from ..evaluation.enclosure import EnclosureError
 from ..language.reading import InputError
 from ..language.theorem import Condition, Statement, Theorem
-from ..proof.derivations import derivation, prove
 from ..registry import all_papers
+from .caution import has_derivation, proved_on, rests_on
 from .checks import compare_expressions, never_negative, scheduled
 from .findings import Evidence
 from .refutation import RefutationError, right_side
@@ -56,13 +57,12 @@ def status(theorem: Theorem, label: str = "") -> Status:
     statement = theorem.statement(label)
     if broken := _bundles(theorem, label):
         return Status("refuted", "an exact instance breaks it", bundles=broken)
-    verdict = prove(theorem, label) if derivation(theorem, label) is not None else None
-    if verdict is not None and verdict.checked:
-        return Status("proved", "the kernel checks its derivation")
-    if verdict is not None and verdict.accepted:
-        return Status(
-            "derived", f"the kernel checks its derivation given {', '.join(verdict.given)}, derived in docs/theory"
-        )
+    if day := proved_on(statement):
+        return Status("proved", f"the kernel checks its derivation, and every step holds on exact instances ({day})")
+    if lemmas := rests_on(statement):
+        return Status("derived", f"its derivation is given {', '.join(lemmas)}, derived in docs/theory")
+    if has_derivation(statement):
+        return Status("derived", f"both locks have not been tried since it last changed: fedco prove {theorem.id}")
     if label == "corrected":
         return Status("derived", f"the derivation is in docs/theory, under {theorem.source.paper}")
     if check := _arguments().get((theorem.id, label)):

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ..evaluation.arrays import BoundArray
     from ..evaluation.evaluate import Bound
     from ..optimum.tuning import Tuned
+    from ..proof.locks import Proof
     from ..region.admissible import Admissible
     from ..settings import Settled
 
@@ -695,6 +696,10 @@ class Theorem:
         """Best hyperparameters under a budget, or cheapest for a target; see `fedco.bounds.optimum.tuning.tune`."""
         given = self._settled(statement, values, constants, assume)
         return face.tune(given.statement, given.values, budget=budget, eps=eps, cost=cost, ranges=ranges)
+
+    def prove(self, statement: str = "", *, rules_only: bool = False) -> Proof:
+        """What the rules of the kernel and exact instances say of its derivation; see `fedco.bounds.proof.locks.prove`."""
+        return face.prove(self, statement, rules_only=rules_only)
 
     def complexity(
         self,

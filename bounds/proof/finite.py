@@ -229,7 +229,7 @@ class Run:
         if (name, time) not in self._variables:
             for earlier in range(time):
                 for variable in self.setting.variables:
-                    if variable.equations and (variable.name, earlier) not in self._variables:
+                    if variable.equations and variable.defined > 0 and (variable.name, earlier) not in self._variables:
                         self._variables[variable.name, earlier] = self._updated(variable.name, earlier)
             self._variables[name, time] = self._updated(name, time)
         return self._variables[name, time]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 from flint import fmpq
@@ -137,14 +137,21 @@ class Functions:
         self.setting, self.shapes, self.sets = setting, shapes, sets or {}
 
     def _strength(
-        self, base: np.ndarray, by_sample: np.ndarray, samples: tuple[Component | int, ...], i: int
+        self,
+        base: np.ndarray,
+        by_sample: np.ndarray,
+        samples: tuple[Component | int, ...],
+        i: int,
+        *,
+        twice: bool = False,
     ) -> Component:
-        """base + sum_s w_s by_sample_s of a component, with the first axis for the clients."""
+        """base + sum_s w_s by_sample_s of a component, with the first axis for the clients; `twice`: and products of samples."""
         axes = len(self.setting.indices)
         rows = [self._spread(base[i], axes)]
-        for s, w in enumerate(samples):
-            if isinstance(w, np.ndarray) and by_sample[s][i].any():
-                rows.append(times(self._spread(by_sample[s][i], axes), w))
+        drawn = [(s, w) for s, w in enumerate(samples) if isinstance(w, np.ndarray) and by_sample[s][i].any()]
+        rows += [times(self._spread(by_sample[s][i], axes), w) for s, w in drawn]
+        if twice:
+            rows += [times(self._spread(by_sample[s][i], axes), times(v, w)) for (_, v), (s, w) in pairwise(drawn)]
         return total(rows)
 
     def _spread(self, row: np.ndarray, axes: int) -> Component:
@@ -161,13 +168,17 @@ class Functions:
         z = turned(shape.before, point)
         if not isinstance(declared.space, str):
             return self._operator(shape, z, samples)
-        inside = self._outer if is_outer(declared) else self._inner
-        return turned(shape.after, inside(shape, z, samples), back=True)
+        if is_outer(declared):
+            return turned(shape.after, self._outer(shape, z, samples), back=True)
+        twice = len(set(declared.sources)) < len(declared.sources)
+        return turned(shape.after, self._inner(shape, z, samples, twice=twice), back=True)
 
-    def _inner(self, shape: Shape, z: Vector, samples: tuple[Component | int, ...]) -> Vector:
+    def _inner(self, shape: Shape, z: Vector, samples: tuple[Component | int, ...], *, twice: bool) -> Vector:
+        """`twice`: a source is taken twice, and the function depends on the product of its samples too."""
         axes, found = len(self.setting.indices), []
         for i, x in enumerate(z):
-            curved = times(self._strength(shape.curved, shape.tau, samples, i), each(_bump(shape), x))
+            strength = self._strength(shape.curved, shape.tau, samples, i, twice=twice)
+            curved = times(strength, each(_bump(shape), x))
             straight = times(self._spread(shape.linear[i], axes), x)
             shift = self._strength(shape.offset, shape.nu, samples, i)
             found.append(total([curved, straight, shift]))

@@ -1,8 +1,9 @@
 """Every statement of a derivation on small concrete instances, evaluated exactly: what rests on an assumption above all.
 
 The functions, their constants and the hyperparameters are concrete (`instances.py`, `runs.py`), the update equations are run, all
-outcomes are enumerated (`finite.py`), and both sides of each step are compared at every step of the run. The constants come
-from the vocabulary, not from the derivation: an assumption that a derivation formalises too strongly fails here.
+outcomes are enumerated (`finite.py`), and both sides of each step are compared at every step of the run, and every vector as it is
+written with its normal form. The constants are measured on the functions by the quantities of the vocabulary, never taken from the
+derivation: an assumption that a derivation formalises too strongly fails here. So does the statement, evaluated from its declaration.
 
 python -m fedco.bounds.proof.leaves [ID ...] prints for each assumption how nearly it is attained.
 """
@@ -11,10 +12,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from typing import Any
 
 from flint import fmpq
 
@@ -26,6 +29,7 @@ from .derivations import derivation, derived_ids
 from .finite import Component, Run, rational, root, times, total
 from .instances import ZERO, as_fraction, each, is_outer
 from .kernel import (
+    EVERY,
     Alternatives,
     App,
     Assume,
@@ -46,6 +50,7 @@ from .kernel import (
     Pair,
     ProofError,
     Reader,
+    Scalar,
     SecondDifference,
     SecondMoment,
     Setting,
@@ -55,15 +60,24 @@ from .kernel import (
     Variance,
     sq,
 )
+from .kernel.algebra import Algebra
 from .kernel.derivation import Progress, begin, finish
 from .kernel.facts import Equation, Fact, Moment
 from .kernel.loop import loops, settled, what_is_bounded
-from .kernel.scalars import At, One
+from .kernel.rules import Rule
+from .kernel.scalars import At, Atom, Inner, One
 from .kernel.setting import Function
-from .runs import ALONG, STYLES, Style, instance, name_of, sized_vectors
+from .kernel.terms import replaced
+from .runs import ALONG, STYLES, Style, instance, name_of, objective_at_start, sized_vectors
 
 LEAVES = (Assume, IndependentMean, IndependentMoment, SmoothDescent)
 """Rules that rest on an assumption about the problem or its samples; all others follow from earlier steps."""
+
+
+STATEMENT = "statement"
+"""Stands before the name of a constant that a loop delivers: what it bounds, after the last step."""
+
+NORMAL = ", as it is written against its normal form"
 
 
 @dataclass(frozen=True)
@@ -112,8 +126,53 @@ def _inequality(name: str, fact: Inequality, run: Run, t: int | None) -> Compari
         return Comparison(name, t, holds, over + below, below)
     left, right = (run.scalar(side, t or 0) for side in fact.sides)
     if left - right != over:
-        raise AssertionError(f"{name}: the normal form has another value than what was written")
+        return Comparison(f"{name}{NORMAL}", t, False, left - right, over)
     return Comparison(name, t, holds, left, right)
+
+
+def as_written(name: str, rule: Rule, fact: Fact, algebra: Algebra, run: Run) -> Iterator[Comparison]:
+    """Every vector that stands in a rule, and its normal form, wherever the two have other values."""
+    phases = EVERY if isinstance(fact, Moment) or fact.phases is None else fact.phases
+    for term in dict.fromkeys(_vectors_in(rule)):
+        try:
+            normal = algebra.normal(term)
+            values = [(t, run(term, t), run(normal, t)) for t in run.times_of(phases)]
+        except ProofError:
+            continue  # no vector by itself, or a number of another loop
+        for t, written, other in values if normal.parts else ((t, w, tuple(0 * x for x in w)) for t, w, _ in values):
+            gaps = [total([x, -y]) for x, y in zip(written, other, strict=True)]
+            if size := sum((abs(x) for gap in gaps for x in gap.reshape(-1)), ZERO):
+                yield Comparison(f"{name}{NORMAL}", t, False, size, ZERO)
+
+
+def _vectors_in(value: Any) -> Iterator[Term]:
+    """The vectors that stand in a rule or in a number, not those inside another one."""
+    if isinstance(value, Pair):
+        yield from (value.point, value.label)
+    elif isinstance(value, Term):
+        yield value
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _vectors_in(part)
+    elif isinstance(value, Rule | Scalar | Atom):
+        for declared in fields(value):  # type: ignore[arg-type]
+            yield from _vectors_in(getattr(value, declared.name))
+
+
+def of_the_statement(progress: Progress, run: Run) -> Iterator[Comparison]:
+    """The length of the run and of its rounds, and the mean squared gradient against the terms of the statement as they are declared."""
+    plan, statement = progress.derivation, progress.theorem.statement(progress.label)
+    lengths = {"horizon": (progress.state.horizon, run.horizon), "period": (progress.state.period, run.period)}
+    for name, (symbols, steps) in lengths.items():
+        yield Comparison(f"{name} {symbols!r}", None, run.number(symbols) == steps, run.number(symbols), fmpq(steps))
+    if plan.lemmas or objective_at_start(plan, run) is None:
+        return  # constants that lemmas give are measured, not computed by their formulas; or there is no objective
+    values = {param.name: value for param, value in run.point.items() if param.name in statement.symbols}
+    bound = rational(enclose_bound(statement, values)["total"].upper)
+    objective = plan.setting.objective(plan.objective)
+    gradient = replaced(objective.gradient, {objective.at: plan.point})
+    mean = sum((run.atom(Inner(gradient, gradient), t) for t in range(run.horizon)), ZERO) / run.horizon
+    yield Comparison(STATEMENT, None, mean <= bound, mean, bound)
 
 
 def _conditional_square(fact: Moment, run: Run, t: int) -> Component:
@@ -204,6 +263,23 @@ def checked_steps(plan: Derivation | Loop, theorem: Theorem, label: str) -> Prog
     return progress
 
 
+def reached(plan: Derivation | Loop, theorem: Theorem, label: str) -> Progress:
+    """What the steps of a derivation establish as far as the kernel follows them.
+
+    Raises:
+        ProofError: the declarations are not allowed, or a step of a loop does not follow.
+    """
+    if isinstance(plan, Loop):
+        return checked_steps(plan, theorem, label)
+    progress = begin(plan, theorem, label)
+    for step in plan.steps:
+        try:
+            progress = progress.after(step)
+        except ProofError:
+            break
+    return progress
+
+
 def conclusion(progress: Progress) -> Fact:
     """The statement itself, after the last step.
 
@@ -214,6 +290,15 @@ def conclusion(progress: Progress) -> Fact:
     if not verdict.accepted:
         raise ProofError(verdict.failure)
     return verdict.facts[-1]
+
+
+def concluded(progress: Progress) -> dict[str, Fact]:
+    """What the steps establish, and the statement where it follows."""
+    found = dict(progress.state.facts)
+    if not isinstance(progress.derivation, Loop):
+        with suppress(ProofError):
+            found["conclusion"] = conclusion(progress)
+    return found
 
 
 def leaf_names(progress: Progress) -> frozenset[str]:
@@ -231,8 +316,8 @@ def instances(progress: Progress, styles: tuple[Style, ...] = STYLES, *, free: b
 def examine(progress: Progress, runs: Mapping[Style, Run], facts: Mapping[str, Fact] | None = None) -> Leaves:
     """Compare the sides of every step and of the conclusion, or of the given statements, along each run."""
     leaves, found, loop = leaf_names(progress), Leaves(progress.theorem.id), isinstance(progress.derivation, Loop)
-    last = {} if loop else {"conclusion": conclusion(progress)}
-    chosen = {**progress.state.facts, **last} if facts is None else facts
+    chosen = concluded(progress) if facts is None else facts
+    rules = {step.name: step.rule for step in progress.derivation.steps}
     for style, run in runs.items():
         for name, fact in chosen.items():
             if (
@@ -243,13 +328,15 @@ def examine(progress: Progress, runs: Mapping[Style, Run], facts: Mapping[str, F
                 continue
             for one in both_sides(name, fact, run):
                 _record(found, replace(one, style=style.name), facts is not None or name in leaves)
+            if facts is None and name in rules and not style.ends:
+                for one in as_written(name, rules[name], fact, progress.state.algebra, run):
+                    _record(found, replace(one, style=style.name), False)
+        if facts is None and not loop:
+            for one in of_the_statement(progress, run):
+                _record(found, replace(one, style=style.name), False)
         for one in after_the_last_step(progress, run) if loop and facts is None and not style.ends else ():
             _record(found, replace(one, style=style.name), one.step.startswith(STATEMENT))
     return found
-
-
-STATEMENT = "statement"
-"""Stands before the name of a constant that a loop delivers: what it bounds, after the last step."""
 
 
 def after_the_last_step(progress: Progress, run: Run) -> Iterator[Comparison]:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, product
+from math import prod
 from random import Random
 
 import numpy as np
@@ -30,23 +31,29 @@ from .instances import (
     is_outer,
 )
 from .kernel import (
+    ONE as SINGLE,
+)
+from .kernel import (
+    App,
     Bounded,
+    Derivation,
+    Index,
     Length,
     Loop,
-    LowerBound,
+    Mean,
     ProofError,
     RandomSet,
     Reader,
+    Setting,
     Signomial,
     Start,
-    StartValue,
     Sum,
     Term,
     Var,
     sq,
 )
 from .kernel.derivation import Progress
-from .kernel.scalars import At
+from .kernel.scalars import Inner, Value
 from .kernel.sequences import number
 from .kernel.setting import Function
 from .kernel.signomial import Param
@@ -70,6 +77,9 @@ class Style:
         left_out: how many clients are not in a random set.
         steep: by how much plain gradients are steeper than other functions, so that their steps are longer.
         apart: by which share the curvatures of two opposed clients differ from their mean.
+        enumerated: all outcomes are; otherwise a few paths are followed, and the number of samples does not matter.
+        tuning: step of the fine-tuning.
+        longest: steps are tried from 2^longest down.
         tent: the Hessian of a plain objective has its kink in the middle, wide enough for differences and for steps of their size.
     """
 
@@ -94,6 +104,9 @@ class Style:
     steep: int = 1
     apart: Fraction = Fraction(1, 2)
     tent: bool = False
+    longest: int = 0
+    enumerated: bool = True
+    tuning: Fraction = Fraction(1)
 
     @property
     def sizes(self) -> dict[str, int | Fraction]:
@@ -101,15 +114,21 @@ class Style:
             "clients": self.clients,
             "batch_size": self.b,
             "inner_batch_size": self.m,
+            "outer_batch_size": self.m,
             "initial_batch_size": self.B,
             "communication_period": self.period,
             "iterations": self.horizon,
             "fine_tuning_steps": self.horizon,
             "hessian_batch_size": self.m,
+            "fine_tuning_step_size": self.tuning,
             "difference_step": Fraction(1) if self.mixed else Fraction(2, TENT) if self.tent else Fraction(1, 64),
             "rounds": Fraction(self.horizon, self.period),
             "participation": Fraction(self.clients - self.left_out, self.clients),
         }
+
+    def seeded(self, seed: int) -> Style:
+        """Another draw of what is random, with steps as long as the conditions allow."""
+        return replace(self, name=f"{self.name}, seed {seed}", longest=6, tuning=Fraction(5, 16))
 
 
 SMALL, LARGE = Fraction(1, 1000), Fraction(1000)
@@ -138,6 +157,7 @@ STYLES = (
 TENT = 2**12
 """Width of the slope of a bump without a core."""
 NEARLY_ALIKE = Fraction(1, 1000)
+ANOTHER = ", another"
 ALONG = (
     Style("in the core", curved=True, opposed=True, loud=0, apart=NEARLY_ALIKE),
     Style("core to flat", curved=True, opposed=True, loud=0, steep=64, apart=NEARLY_ALIKE),
@@ -166,17 +186,42 @@ class _Maker:
         self.style, self.rng, self.progress = style, Random(f"{style.name} {seed}"), progress
         self.plan, self.setting = progress.derivation, progress.derivation.setting
         self.axioms = tuple(progress.state.axioms.values())
-        self.client = self.setting.indices[0].name
+        self.client = client_index(self.setting)
+        self.counts: dict[str, int] = {}
         self.weights = {a.function for a in self.axioms if isinstance(a, RandomSet)}
         self.roles: dict[str, Function] = {}
+        self.role_of = self._roles()
         for function in self.setting.functions:
-            self.roles.setdefault(self._role(function), function)
+            self.roles.setdefault(self.role_of[function.name], function)
         self.shapes = shapes or {role: self._shape(role, f) for role, f in self.roles.items() if role not in NO_SHAPE}
         self.labels = {f.label for f in self.setting.functions if f.label}
         self.starts: dict[str, dict[tuple[str, int], Vector | Term]] = {}
         self.before: _Maker | None = None
         if progress.state.earlier is not None and not free:
             self.before = _Maker(style, seed, _loop_before(progress), self.shapes)
+
+    def count(self, values: Mapping[Param, Fraction]) -> None:
+        """Read off the size of every index."""
+        self.counts = {index.name: int(evaluated(index.size, values).p) for index in self.setting.indices}
+        if self.before is not None:
+            self.before.count(values)
+
+    def _alike(self, role: str, function: Function) -> bool:
+        """Whether a function has the shape of a role; an operator has that of the map that it differentiates."""
+        found = self.role_of[function.name]
+        return found == role or (found == "operator" and role == ("inner" if "inner" in self.roles else "plain"))
+
+    def _roles(self) -> dict[str, str]:
+        """The role of each function; a second one of a role with the same samples is another function, not the same one sampled anew."""
+        found: dict[str, str] = {}
+        taken: dict[tuple[str, tuple[str, ...], frozenset[str]], int] = {}
+        for function in self.setting.functions:
+            role = self._role(function)
+            key = (role, function.sources, function.mean_index)
+            taken[key] = taken.get(key, 0) + 1
+            other = taken[key] > 1 and role in ("plain", "inner", "outer")
+            found[function.name] = f"{role}{ANOTHER} {taken[key]}" if other else role
+        return found
 
     def _role(self, function: Function) -> str:
         if is_draw(self.setting, function):
@@ -194,10 +239,13 @@ class _Maker:
         return rational(Fraction(self.rng.choice(values)))
 
     def _shape(self, role: str, function: Function) -> Shape:
+        if ANOTHER in role:
+            return _halved(self._shape(role.partition(ANOTHER)[0], function))
         style, scale = self.style, rational(self.style.scale)
-        clients = style.clients if self.client in function.index else 1
+        unlike = self.client in function.index and not self.setting.index(self.client).identical
+        clients = style.clients if unlike else 1
         alike = self.client not in function.mean_index
-        sources = len(function.sources) + bool(function.label)
+        sources = max(len(f.sources) + bool(f.label) for f in self.setting.functions if self._alike(role, f))
         own = ONE if role in ("plain", "error") else scale
         before, after = (TURNED, IDENTITY) if role != "outer" else (IDENTITY, IDENTITY)
         if style.mixed:
@@ -252,6 +300,7 @@ class _Maker:
         return Shape(own * linear, own * curved, own * offset, own * tau, own * nu, core, width, before, after)
 
     def _bounded_gradients(self, function: Function) -> bool:
+        """Where they are not assumed to be bounded they are not, and a constant that bounds them is then far too small."""
         bounds = (a for a in self.axioms if isinstance(a, Bounded))
         return any(a.function == function.name for a in bounds) and "inner" not in self.roles
 
@@ -286,7 +335,7 @@ class _Maker:
         if space in self.labels:
             label = np.full([1] * len(self._axes()), self.rng.choice([v for _, v in LABELS]), object)
             return label, 0 * label
-        shape = [self.style.clients if name == self.client and name in index else 1 for name in self._axes()]
+        shape = [self.counts[name] if name in index else 1 for name in self._axes()]
         flat = [np.array([self.place() * size for _ in range(int(np.prod(shape)))], dtype=object) for _ in range(2)]
         first, second = (row.reshape(shape) for row in flat)
         if self.style.line:
@@ -297,8 +346,8 @@ class _Maker:
         return plus((a * first, b * first), (c * second, d * second))
 
     def _turn(self):
-        role = "inner" if "inner" in self.shapes else "plain"
-        return self.shapes[role].before
+        found = self.shapes.get("inner") or self.shapes.get("plain")
+        return found.before if found else IDENTITY
 
     def _axes(self) -> list[str]:
         return [index.name for index in self.setting.indices]
@@ -320,12 +369,13 @@ class _Maker:
         Raises:
             InputError: they allow none.
         """
+        self.count(values)
         before = self.before.run(values) if self.before else None
         for mode in ("any", "common", "same"):
             if mode not in self.starts:
                 self.starts[mode] = self.start(mode)
             run = self._run(values, self.starts[mode], before)
-            if all(_vanishes(run, a.term) for a in self.axioms if isinstance(a, Start)):
+            if all(_vanishes(run, term) for term in self._starts()):
                 return _with_sizes(self.progress, run)
         raise InputError(f"{self.progress.theorem.id}: no start of style {self.style.name} satisfies the assumptions")
 
@@ -343,7 +393,9 @@ class _Maker:
         if before is not None and state.earlier is not None:
             names = state.earlier.reversed
             made, law = in_reverse(before, names, self._axes())
-            paths = {s for name in names.values() for s in self.setting.variable(name).sources or ()}
+            own = [self.setting.variable(name).sources for name in names.values()]
+            every_source = self.setting.source_names[:1]
+            paths = {s for sources in own for s in (every_source if sources is None else sources)}
             laws |= dict.fromkeys(paths, law)
 
             def free(name: str, time: int, sample: Component | int) -> Vector:
@@ -379,12 +431,19 @@ class _Maker:
                 found[variable.name, time] = once if mode == "same" else self.point(index, variable.space, size)
         return found | self._solved()
 
+    def _starts(self) -> list[Term]:
+        """What vanishes at the start of the method; nothing is assumed of a free point."""
+        terms = [a.term for a in self.axioms if isinstance(a, Start)]
+        return [term for term in terms if any(self.setting.variable(name).equations for name, _ in variables(term))]
+
     def _solved(self) -> dict[tuple[str, int], Term]:
         """Variables that start as a term in others, by an assumption about the start."""
         found: dict[tuple[str, int], Term] = {}
-        for axiom in self.axioms:
-            if isinstance(axiom, Start) and isinstance(axiom.term, Sum):
-                (_, first), *rest = axiom.term.parts
+        for term in self._starts():
+            if isinstance(term, Var):
+                found[term.name, term.shift] = Sum(())
+            elif isinstance(term, Sum):
+                (_, first), *rest = term.parts
                 other = Sum(tuple((-c, term) for c, term in rest))
                 if isinstance(first, Var) and first.name not in {name for name, _ in variables(other)}:
                     found[first.name, first.shift] = other
@@ -399,12 +458,23 @@ def instance(style: Style, progress: Progress, seed: int = 0, *, free: bool = Fa
     Raises:
         InputError: no start or no step size was found for which they do.
     """
+    progress = arranged(progress)
     style = _adapted(style, progress)
     maker = _Maker(style, seed, progress, free=free)
     reader = Reader(progress.theorem, progress.theorem.statement(progress.label))
     point = _constants(maker, reader, progress)
     point = _with_start(progress, point, maker.run(point))
     return maker.run(_admissible(style, reader, progress, point))
+
+
+def arranged(progress: Progress) -> Progress:
+    """With the index of the clients first, and with one of a single value where there is none: the axes of arrays."""
+    setting = progress.derivation.setting
+    name = client_index(setting)
+    indices = tuple(sorted(setting.indices, key=lambda index: index.name != name)) or (Index("single", SINGLE, True),)
+    if indices == setting.indices:
+        return progress
+    return replace(progress, derivation=replace(progress.derivation, setting=replace(setting, indices=indices)))
 
 
 LONG_AGO = -3
@@ -436,9 +506,41 @@ def _adapted(style: Style, progress: Progress) -> Style:
         style = replace(style, horizon=style.period * -(-style.horizon // style.period))
     if style.ends:
         style = replace(style, left_out=0)
-    if any(function.label for function in progress.derivation.setting.functions) and style.loud:
+    setting = progress.derivation.setting
+    if any(function.label for function in setting.functions) and style.loud:
         style = replace(style, clients=2, loud=2, horizon=min(style.horizon, 2))
+    elif style.loud and setting.index(client_index(setting)).identical:
+        style = replace(style, clients=2, loud=2)
+    return _small_enough(style, setting)
+
+
+MOST_BITS = 12
+"""Samples in a run: their outcomes are enumerated."""
+
+
+def _small_enough(style: Style, setting: Setting) -> Style:
+    """With fewer samples where there are too many sources; all values of an identical index draw, or there is one."""
+    fewer = {"clients": 1} if setting.index(client_index(setting)).identical else {}
+    cuts = (
+        {"horizon": min(style.horizon, 2)},
+        {"loud": min(style.loud, 1), **fewer},
+        {"b": 1, "B": 1},
+        {"m": 1},
+        {"horizon": 1},
+    )
+    for smaller in cuts:
+        if _bits(style, setting) > MOST_BITS:
+            style = replace(style, **smaller)  # type: ignore[arg-type]
     return style
+
+
+def _bits(style: Style, setting: Setting) -> int:
+    """About how many samples a run has; none of them is random where no client is loud."""
+    if not (style.loud and style.enumerated):
+        return 0
+    client = client_index(setting)
+    sizes = {index.name: style.loud if index.name == client else max(style.b, style.m) for index in setting.indices}
+    return sum(style.horizon * prod(sizes[name] for name in source.index) for source in setting.sources)
 
 
 def _period(progress: Progress) -> Param:
@@ -447,9 +549,14 @@ def _period(progress: Progress) -> Param:
 
 def _by_name(maker: _Maker) -> dict[str, Shape]:
     differentiated = "inner" if "inner" in maker.shapes else "plain"
-    shaped = {f.name: maker._role(f) for f in maker.setting.functions}
-    roles = {name: role for name, role in shaped.items() if role not in ("draw", "weights")}
+    roles = {name: role for name, role in maker.role_of.items() if role not in ("draw", "weights")}
     return {name: maker.shapes[differentiated if role == "operator" else role] for name, role in roles.items()}
+
+
+def _halved(shape: Shape) -> Shape:
+    """Minus half of a function, for which every bound of it holds."""
+    tables = {name: -getattr(shape, name) / 2 for name in ("linear", "curved", "tau", "nu")}
+    return replace(shape, **tables, offset=shape.offset if not shape.width else -shape.offset / 2)
 
 
 def _vanishes(run: Run, term) -> bool:
@@ -457,15 +564,18 @@ def _vanishes(run: Run, term) -> bool:
 
 
 def _constants(maker: _Maker, reader: Reader, progress: Progress) -> dict[Param, Fraction]:
-    """Sizes, and constants of the functions; 1 for what is not known yet."""
+    """Sizes, and constants measured on the functions; 1 for what is not known yet."""
     point = {param: Fraction(1) for param in reader.params.values()}
     for name, forms in _given(progress).items():
         value = constant(forms[0], maker.shapes) if len(forms) == 1 else None
         if value is None:
             raise InputError(f"{progress.theorem.id}: no instance has a {name}")
         point[reader.params[name]] = as_fraction(value)
-    for index in maker.setting.indices[:1]:
-        point |= {param: Fraction(maker.style.clients) for param in index.size.params}
+    names = {binding.name for binding in progress.theorem.notation}
+    for index in maker.setting.indices:
+        size = maker.style.clients if index.name == maker.client else maker.style.b
+        point |= {param: Fraction(size) for param in index.size.params if param.name not in names}
+        point |= dict.fromkeys(index.size.params, Fraction(size)) if index.name == maker.client else {}
     for binding in progress.theorem.notation:
         name, param = binding.quantity.name, reader.params[binding.name]
         if name in maker.style.sizes:
@@ -476,6 +586,12 @@ def _constants(maker: _Maker, reader: Reader, progress: Progress) -> dict[Param,
     return point
 
 
+def client_index(setting: Setting) -> str:
+    """The index whose values have functions of their own; the first one where all are alike, and "" where there is none."""
+    apart = [index.name for index in setting.indices if not index.identical]
+    return (apart or [index.name for index in setting.indices] or [""])[0]
+
+
 def _given(progress: Progress) -> dict[str, tuple[Form, ...]]:
     """The constants that lemmas give, with what they bound: here they are not computed but taken from the functions."""
     lemmas = () if isinstance(progress.derivation, Loop) else progress.derivation.lemmas
@@ -483,23 +599,42 @@ def _given(progress: Progress) -> dict[str, tuple[Form, ...]]:
     return {name: statement.constant(name).bounds for statement, name in said}
 
 
-def _with_start(progress: Progress, point, run: Run) -> dict[Param, Fraction]:
-    """The gap of the objective, which is nonnegative by construction, and the error of the start."""
+def _with_start(plan: Derivation, reader: Reader, progress: Progress, point, run: Run) -> dict[Param, Fraction]:
+    """The gap of the objective, which is nonnegative by construction, and the error of the estimate at the start, as they are."""
     found = dict(point)
-    for axiom in progress.state.axioms.values():
-        if isinstance(axiom, LowerBound):
-            value = run.atom(At(axiom.quantity), 0)
-            if value < 0:
-                raise InputError(f"{progress.theorem.id}: wanted a nonnegative objective, got {value}")
-            _set(found, axiom.gap, as_fraction(value))
-        if isinstance(axiom, StartValue):
-            _set(found, axiom.bound, as_fraction(root(run.atom(At(axiom.quantity, False, axiom.offset), 0))))
+    if isinstance(plan, Loop):
+        return found
+    for binding in progress.theorem.notation:
+        param, name = reader.params[binding.name], binding.quantity.name
+        if name == "objective_gap" and (value := objective_at_start(plan, run)) is not None:
+            found[param] = as_fraction(value)
+        if name == "initial_inner_error" and (error := _inner_error(plan)) is not None:
+            found[param] = as_fraction(root(run.atom(Inner(error, error), 0)))
+        if found[param] == 0 and param.positive:
+            found[param] = as_fraction(TINY)
     return found
 
 
-def _set(point: dict[Param, Fraction], bound, value: Fraction) -> None:
-    (param,) = bound.params
-    point[param] = value
+def objective_at_start(plan: Derivation, run: Run) -> fmpq | None:
+    """The value of the objective at the start, where its gradient is one of a function that is nowhere negative."""
+    try:
+        value = run.atom(Value(plan.objective, plan.point), 0)
+    except (TypeError, ProofError):
+        return None
+    return value if value >= 0 else None
+
+
+def _inner_error(plan: Derivation) -> Term | None:
+    """The estimate of the inner value before the first step minus the mean inner value at the start."""
+    setting = plan.setting
+    estimates = [v for v in setting.variables if v.equations and v.space == "y"]
+    inner = [f for f in setting.functions if (f.domain, f.space) == ("x", "y")]
+    if len(estimates) != 1 or len(inner) != 1:
+        return None
+    value: Term = App(inner[0].name, plan.point, (None,) * len(inner[0].sources))
+    for index in sorted(inner[0].mean_index):
+        value = Mean(index, value)
+    return Var(estimates[0].name, estimates[0].defined - 1) - value
 
 
 def _admissible(style: Style, reader: Reader, progress: Progress, point) -> dict[Param, Fraction]:
@@ -511,8 +646,8 @@ def _admissible(style: Style, reader: Reader, progress: Progress, point) -> dict
     steps = [reader.params[n] for n, q in names.items() if q == "step_size"]
     for _ in range(20):
         chosen = dict(point) | {param: Fraction(1, 2 ** rng.randint(0, 3)) for param in weights}
-        for k in range(80):
-            found = _derived(chosen | {param: Fraction(1, 2**k) for param in steps}, progress)
+        for k in range(-style.longest, 80):
+            found = _derived(chosen | {param: Fraction(2) ** -k for param in steps}, progress)
             found |= {reader.params[c.left.name]: reader.read(c.right).at(found) for c in chosen_by}
             if all(slack.at(found) >= 0 for slack in progress.state.region.conditions.values()):
                 return found
@@ -587,6 +722,20 @@ def sized_vectors(progress: Progress) -> dict[Var, Signomial]:
     setting = progress.derivation.setting
     free = [v for v in setting.variables if not v.equations and not v.index and not setting.known(v.name, 0).entries]
     return {Var(v.name): number(f"size of {v.name}") for v in free}
+
+
+def unmeasured(progress: Progress, run: Run) -> dict[str, str]:
+    """Symbol -> quantity, of those in a statement that nothing here gives a value."""
+    maker = _Maker(STYLES[0], 0, arranged(progress), free=True)
+    statement = progress.theorem.statement(progress.label)
+    fixed = {str(condition.left) for condition in statement.conditions if condition.relation == "=="}
+    known = {*maker.style.sizes, *WEIGHTS, "step_size"}
+    plan = progress.derivation
+    if not isinstance(plan, Loop) and objective_at_start(plan, run) is not None:
+        known |= {"objective_gap"}
+    known |= {"initial_inner_error"} if not isinstance(plan, Loop) and _inner_error(plan) is not None else set()
+    found = {name: binding.quantity.name for name, binding in statement.symbols.items() if name not in fixed}
+    return {n: q for n, q in found.items() if q not in known and constant(q, maker.shapes) is None}
 
 
 WEIGHTS = ("momentum", "gradient_momentum", "inner_momentum", "step_scale")

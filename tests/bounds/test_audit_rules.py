@@ -23,7 +23,7 @@ from fedco.bounds.audit.refutation import Case, Refutation, RefutationError, dec
 from fedco.bounds.language.definition import load
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition, Statement, Term
-from fedco.bounds.proof import derivations
+from fedco.bounds.proof import locks
 from fedco.bounds.registry import get_paper, get_theorem
 from fedco.storage import write_json
 
@@ -364,12 +364,16 @@ def test_a_paper_without_findings_has_a_ledger_too(papers, monkeypatch):
     assert keeping.findings("kept") == ([], {"kept": "2026-01-02"}) and papers == []
 
 
-def test_a_ledger_names_what_the_kernel_accepts_now(papers, monkeypatch):
+def test_a_ledger_names_what_both_locks_accept_now(papers, monkeypatch):
     theorems = {name: SimpleNamespace(default="corrected", id=name) for name in ("kept.t", "kept.u")}
     paper = SimpleNamespace(theorems=theorems, derivations=dict.fromkeys(theorems))
     monkeypatch.setattr(registry, "get_paper", lambda key: paper)
-    given = lambda item, label: SimpleNamespace(checked=item.id == "kept.u", theorem=item.id, statement=label)  # noqa: E731
-    monkeypatch.setattr(derivations, "prove", given)
+
+    def given(item, note):
+        verdict = SimpleNamespace(theorem=item.id, statement=item.default)
+        return SimpleNamespace(checked=item.id == "kept.u", verdict=verdict)
+
+    monkeypatch.setattr(locks, "prove", given)
     made = keeping.make("kept")
     assert (made.key, made.proved) == ("kept", ("kept.u corrected",))
     assert made.checked == datetime.now(UTC).date().isoformat()
@@ -472,7 +476,7 @@ def test_what_has_to_be_known_of_a_statement(
     asked = spoken(label, ("printed", "composed") + (("corrected",) if "c" in labels else ()))
     for name, value in (
         ("refuted_by", broken),
-        ("is_kept_as_proved", kept),
+        ("proved_on", "2026-11-23" if kept else ""),
         ("has_derivation", data),
         ("rests_on", lemmas),
         ("is_paper", True),
@@ -492,7 +496,7 @@ def test_what_is_kept_as_proved(known, data, monkeypatch):
     made = None if known is None else ledger.Ledger("k", "d", (), known)
     monkeypatch.setattr(cautions.ledger, "read", lambda key: made if key == "k" else pytest.fail(key))
     monkeypatch.setattr(cautions, "has_derivation", lambda about: data)
-    assert cautions.is_kept_as_proved(spoken("corrected")) is (data and known == ("k.t corrected",))
+    assert cautions.proved_on(spoken("corrected")) == ("d" if data and known == ("k.t corrected",) else "")
 
 
 def test_a_derivation_is_that_of_the_default_statement_of_a_paper(monkeypatch):
@@ -523,8 +527,8 @@ def judged(monkeypatch):
             id="k.t", labels=labels, first="printed", statement=of, source=SimpleNamespace(paper="k")
         )
         monkeypatch.setattr(states, "_bundles", lambda theorem, name: broken)
-        monkeypatch.setattr(states, "derivation", lambda theorem, name: verdict)
-        monkeypatch.setattr(states, "prove", lambda theorem, name: verdict)
+        for name in ("proved_on", "rests_on", "has_derivation"):
+            monkeypatch.setattr(states, name, lambda said, name=name: verdict and getattr(verdict, name))
         monkeypatch.setattr(states, "_arguments", lambda: {("k.t", label): argument} if argument else {})
         monkeypatch.setattr(states, "_is_larger", lambda own, corrected: larger)
         return states.status(item, label)
@@ -533,8 +537,8 @@ def judged(monkeypatch):
 
 
 def test_the_status_of_a_statement_is_the_first_that_is_known(judged):
-    def verdict(checked, accepted):
-        return SimpleNamespace(checked=checked, accepted=accepted, given=("k.lemma",))
+    def verdict(checked, lemmas=()):
+        return SimpleNamespace(proved_on="a day" if checked else "", rests_on=lemmas, has_derivation=True)
 
     def argued():
         """It follows.
@@ -542,13 +546,15 @@ def test_the_status_of_a_statement_is_the_first_that_is_known(judged):
         From that.
         """
 
-    assert judged("", broken=("b",), verdict=verdict(True, True)).outcome == "refuted"
+    assert judged("", broken=("b",), verdict=verdict(True)).outcome == "refuted"
     assert judged("", broken=("b",)).bundles == ("b",)
-    assert judged("corrected", verdict=verdict(True, True)).outcome == "proved"
-    given = judged("corrected", verdict=verdict(False, True))
+    assert judged("corrected", verdict=verdict(True)).outcome == "proved"
+    given = judged("corrected", verdict=verdict(False, ("k.lemma",)))
     assert given.outcome == "derived" and "given k.lemma" in given.why
-    refused = judged("corrected", verdict=verdict(False, False))
-    assert (refused.outcome, refused.why) == ("derived", "the derivation is in docs/theory, under k")
+    untried = judged("corrected", verdict=verdict(False))
+    assert untried.outcome == "derived" and "have not been tried" in untried.why and "fedco prove k.t" in untried.why
+    plain = judged("corrected")
+    assert (plain.outcome, plain.why) == ("derived", "the derivation is in docs/theory, under k")
     assert judged("printed", argument=argued, larger=True).why == "It follows. From that."
     larger = judged("printed", larger=True)
     assert (

@@ -246,9 +246,10 @@ def test_constants_never_write_over_a_file(tmp_path):
 
 
 def test_prove_ends_with_its_status(replaced):
-    calls = replaced("fedco.bounds.proof.derivations.prove", checked=False)
+    calls = replaced("fedco.bounds.proof.locks.prove", checked=False)
     assert run("prove", ID).exit_code == 1 and calls[0][0][0].id == ID
-    replaced("fedco.bounds.proof.derivations.prove", checked=True)
+    assert calls[0][1]["given"] == ID and calls[0][1]["rules_only"] is False
+    replaced("fedco.bounds.proof.locks.prove", checked=True)
     done = run("prove", ID, "--json")
     assert done.exit_code == 0 and json.loads(done.stdout) == {"found": "data"}
 

@@ -6,9 +6,11 @@ from fractions import Fraction
 
 from ...algorithms import AccFCSGM
 from ..lemmas.link import LemmaChain, Link
+from ..proofs.code import ESTIMATES
 from ..runs.declaration import Runs, counts_rounds
 from ..runs.instance import Instance
 from ..runs.parameters import AT_REST, NEAR, powers
+from .fcsg.codes import conditional
 from .fcsg.instances import at_rest, three_problems, with_momentum
 from .fcsg.lemmas import ESTIMATE, before, change, mean_of, with_estimate
 from .fcsg.sweeps import ONE, of_complexity, of_corollary, of_theorem
@@ -100,10 +102,20 @@ CHAIN = LemmaChain(
     period="q",
 )
 
+CODES = {
+    "acc_fcsg_m.theorem_4_7": (
+        conditional(
+            lambda v: AccFCSGM(alpha=v.alpha, beta=v.beta, q=v.q, m=v.m, b=v.b, B=v.B),
+            {**ESTIMATES, "h": lambda step: step.stepped.u},
+        ),
+    )
+}
+
 RUNS = Runs(
     RECIPES,
     chains=dict.fromkeys(RECIPES, CHAIN),
     sweeps=SWEEPS,
     complexities=COMPLEXITIES,
     without={"acc_fcsg_m.remark_4_9": counts_rounds("acc_fcsg_m.corollary_4_8")},
+    codes=CODES,
 )

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 from ...algorithms import SCGD, LocalSGD, Method, MinibatchSGD
+from ..proofs.code import COMPOSITE as COMPOSITE_ROLES
+from ..proofs.code import ESTIMATES, MODELS, Code
 from ..runs.declaration import Runs
 from ..runs.instance import Instance
 from ..runs.parameters import AT_REST, LOCAL_NOISE
 from ..runs.parameters import NEAR as COMPOSITE
 from ..runs.recipe import Recipe, optional
+from .fcsg.codes import conditional
 
 R = Fraction
 NEAR = {"start": 5.0}
@@ -216,6 +220,20 @@ BIASED_SGD = Recipe(
     ),
 )
 
+_PLAIN = Code(lambda v: minibatch_sgd(vars(v)), "federated", MODELS, {"gradient": "dF"}, {"sample": ("xi",)})
+_LOCAL = replace(_PLAIN, build=lambda v: local_sgd(vars(v)))
+CODES = {
+    "baselines.minibatch_sgd": (_PLAIN,),
+    "baselines.local_sgd": (_LOCAL,),
+    "baselines.local_sgd_heterogeneity": (_LOCAL,),
+    "baselines.scgd": (
+        Code(
+            lambda v: scgd(vars(v)), "local_composite", ESTIMATES, COMPOSITE_ROLES, {"sample": ("z",), "outer": ("s",)}
+        ),
+    ),
+    "baselines.biased_sgd": (conditional(lambda v: minibatch_sgd(vars(v)), MODELS),),
+}
+
 RUNS = Runs(
     {
         "baselines.local_sgd": LOCAL_SGD,
@@ -223,5 +241,6 @@ RUNS = Runs(
         "baselines.minibatch_sgd": MINIBATCH_SGD,
         "baselines.scgd": SCGD_RECIPE,
         "baselines.biased_sgd": BIASED_SGD,
-    }
+    },
+    codes=CODES,
 )

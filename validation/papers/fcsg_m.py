@@ -6,9 +6,11 @@ from fractions import Fraction
 
 from ...algorithms import FCSGM
 from ..lemmas.link import LemmaChain, Link
+from ..proofs.code import ESTIMATES
 from ..runs.declaration import Runs, counts_rounds
 from ..runs.instance import Instance
 from ..runs.parameters import AT_REST, NEAR, powers
+from .fcsg.codes import conditional
 from .fcsg.instances import at_rest, three_problems, with_momentum
 from .fcsg.lemmas import ESTIMATE, change, mean_of, per_step, summed_consensus, with_estimate
 from .fcsg.sweeps import ONE, of_complexity, of_corollary, of_theorem
@@ -93,10 +95,17 @@ CHAIN = LemmaChain(
     period="q",
 )
 
+CODES = {
+    "fcsg_m.theorem_4_4": (
+        conditional(lambda v: FCSGM(alpha=v.alpha, beta=v.beta, q=v.q, m=v.m, b=v.b, B=v.B), ESTIMATES),
+    )
+}
+
 RUNS = Runs(
     RECIPES,
     chains=dict.fromkeys(RECIPES, CHAIN),
     sweeps=SWEEPS,
     complexities=COMPLEXITIES,
     without={"fcsg_m.remark_4_6": counts_rounds("fcsg_m.corollary_4_5")},
+    codes=CODES,
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...bounds.audit.checks import audit
 from ...bounds.audit.findings import Finding
-from ...bounds.audit.status import status, table
+from ...bounds.audit.status import Status, status, table
 from ...bounds.language.markdown import table as markdown_table
 from ...bounds.language.rendering import audit_page, to_page
 from ...bounds.language.theorem import Theorem
@@ -59,11 +59,15 @@ def standing(theorem: Theorem) -> list[str]:
 def proofs(theorem: Theorem) -> list[str]:
     """A box for each statement with a derivation: what the kernel says of it, on what it rests, and every step."""
     labels = [label for label in theorem.labels if derivation(theorem, label) is not None]
-    return [line for label in labels for line in _proof(prove(theorem, label))]
+    return [line for label in labels for line in _proof(prove(theorem, label), status(theorem, label))]
 
 
-def _proof(checked: Verdict) -> list[str]:
-    said = f"**Proved** in {len(checked.lines)} steps, each checked by the kernel"
+def _proof(checked: Verdict, known: Status) -> list[str]:
+    said = f"**Proved** in {len(checked.lines)} steps, each checked by the kernel and on exact instances"
+    if known.outcome != "proved":
+        said = (
+            f"**Not proved**: the kernel checks {len(checked.lines)} steps, and that they hold on instances is not kept"
+        )
     if checked.given:
         said = f"**Proved given {', '.join(checked.given)}**, which no kernel has checked, in {len(checked.lines)} steps, each checked"
     if not checked.accepted:

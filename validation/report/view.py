@@ -26,7 +26,7 @@ OUTCOMES = {
         "derived",
         "follows by a derivation that was read and tested, of which the kernel has not checked all",
     ),
-    "proved": ("✓", "proved", "the kernel checks its derivation step by step"),
+    "proved": ("✓", "proved", "the kernel checks its derivation, and every step holds on exact instances"),
 }
 """What can be known of a statement, worst first: sign, word, meaning."""
 SEVERITIES = {

@@ -66,6 +66,8 @@ class Runs:
         in_full: theorems that a short report treats in full, and whose figures the gallery keeps.
         sweeps_in_short: theorems whose sweeps a short report measures.
         outside: controls with a step far outside the region.
+        codes: theorem id, or `ID CASE` where there are several derivations -> the method's code, in each of its variants, as it
+            stands beside the update equations that `fedco prove` takes (`proofs.code.Code`, `proofs.loops.LoopCode`).
         understated: controls on a problem whose objective gap is then declared too small.
     """
 
@@ -79,6 +81,7 @@ class Runs:
     sweeps_in_short: tuple[str, ...] = ()
     outside: tuple[Probe, ...] = ()
     understated: tuple[Probe, ...] = ()
+    codes: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
 
 def counts_rounds(schedule: str) -> str:

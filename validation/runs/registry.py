@@ -82,6 +82,11 @@ def _found(name: str) -> Theorem | None:
     return get_theorem(name)
 
 
+def codes_of(theorem: Theorem, case: str = "") -> tuple[Any, ...]:
+    """The code of a theorem's method in each variant, beside one of its derivations; none where none is declared."""
+    return _declared(theorem).codes.get(f"{theorem.id} {case}".strip(), ())
+
+
 def why_without(theorem_id: str) -> str:
     """Why a statement cannot be compared with a run; empty where nothing is declared."""
     return _declared(theorem_id).without.get(theorem_id, "")

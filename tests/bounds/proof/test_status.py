@@ -13,7 +13,7 @@ from fedco.bounds.proof.derivations import derived_ids
 from fedco.bounds.registry import get_paper
 
 
-def test_what_the_kernel_accepts_is_proved():
+def test_what_both_locks_accept_is_proved():
     for name in derived_ids():
         known = status(get_theorem(name), get_theorem(name).default)
         assert known.outcome == ("derived" if lemmas(name) else "proved"), name

@@ -2,6 +2,7 @@
 
 from ...runs.declaration import Runs
 from . import lemmas
+from .codes import CODES
 from .instances import RECIPES
 from .sweeps import COMPLEXITIES, SWEEPS
 
@@ -22,4 +23,5 @@ RUNS = Runs(
         ),
         "comfedl.remark_2": _BATCHES.format("with growing batches it is comfedl.theorem_2, which can be validated"),
     },
+    codes=CODES,
 )

@@ -2,6 +2,7 @@
 
 from ...runs.declaration import Runs, counts_rounds
 from . import lemmas
+from .codes import CODES
 from .instances import RECIPES
 from .sweeps import COMPLEXITIES, SWEEPS
 
@@ -11,4 +12,5 @@ RUNS = Runs(
     sweeps=SWEEPS,
     complexities=COMPLEXITIES,
     without={"fcsg.remark_4_3": counts_rounds("fcsg.corollary_4_2")},
+    codes=CODES,
 )

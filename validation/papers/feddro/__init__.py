@@ -6,6 +6,7 @@ from fractions import Fraction
 from ...runs.declaration import Probe, Runs, counts_rounds
 from ...runs.instance import Instance
 from ...runs.parameters import NEAR
+from .codes import CODES
 from .counterexample.declared import COUNTEREXAMPLE
 from .instances import EQUAL, RECIPES
 from .lemmas import CHAIN as LEMMAS
@@ -48,4 +49,5 @@ RUNS = Runs(
     sweeps_in_short=("feddro.theorem_5_1", "feddro.corollary_1"),
     outside=(Probe("feddro.theorem_4_2", FAR_STEP),),
     understated=(Probe("feddro.theorem_5_1", UNDERSTATED),),
+    codes=CODES,
 )

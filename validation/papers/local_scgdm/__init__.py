@@ -2,6 +2,7 @@
 
 from ...runs.declaration import Runs, counts_rounds
 from . import lemmas
+from .codes import CODES
 from .instances import RECIPES
 from .sweeps import COMPLEXITIES, SWEEPS
 
@@ -16,4 +17,5 @@ RUNS = Runs(
             "it bounds a step size and no statistic of a run; its theorem is local_scgdm.theorem_3_4"
         ),
     },
+    codes=CODES,
 )

@@ -2,6 +2,7 @@
 
 from ...runs.declaration import Runs
 from . import lemmas
+from .codes import CODES
 from .instances import RECIPES
 from .sweeps import COMPLEXITIES, SWEEPS
 
@@ -14,4 +15,5 @@ RUNS = Runs(
     },
     sweeps=SWEEPS,
     complexities=COMPLEXITIES,
+    codes=CODES,
 )

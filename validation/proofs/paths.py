@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from random import Random
-from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from fedco.bounds.proof.finite import Run, Vector, plus, rational, times
-from fedco.bounds.proof.instances import as_fraction
+
+from ...bounds.proof.finite import Run, Vector, plus, rational, times
+from ...bounds.proof.instances import as_fraction
+
+if TYPE_CHECKING:
+    from .code import Code
 
 PATHS = 3
+STEPS = 5
+PERIODS = (2, 1)
+"""Rounds of this many steps; with 1 the first step is a communication."""
+NEAR = 1e-11
+"""Relative and absolute: floats against exact values."""
+
+
+class OtherSampleError(ValueError):
+    """The code asks for samples, or for clients, that the derivation does not have."""
+
+
+def expect(holds: bool, text: str) -> None:
+    if not holds:
+        raise OtherSampleError(text)
 
 
 class Paths(Run):
@@ -28,33 +45,6 @@ class Paths(Run):
         for place in np.ndindex(found.shape):
             found[place] = rng.choice(self.law(source))[1]
         return found
-
-
-@dataclass(frozen=True)
-class Code:
-    """The method of a derivation and how the two are read beside each other.
-
-    Args:
-        build: the method, from the values of the statement's symbols.
-        kind: of the problem.
-        reads: variable -> what the code has in its place after a step (see `walk`).
-        roles: oracle -> name of the function in the derivation.
-        samples: purpose of the code's draw -> sources of the derivation that it stands for.
-        embedding: the variable whose value before the run the code is given as y^0.
-        model: the variable that starts as the model.
-        sets: name of the weights of a random set of clients.
-        only: phases at which a variable is compared.
-    """
-
-    build: Callable[[SimpleNamespace], Any]
-    kind: str
-    reads: Mapping[str, Callable[[Any], torch.Tensor]]
-    roles: Mapping[str, str]
-    samples: Mapping[str, tuple[str, ...]]
-    embedding: str = ""
-    model: str = "x"
-    sets: str = ""
-    only: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -80,9 +70,10 @@ class Draws:
 
     def subset(self, purpose: str, size: int) -> torch.Tensor:
         """The clients of the round that begins at this step as a mask, (runs, clients)."""
-        assert self.chosen is not None
+        if self.chosen is None:
+            raise OtherSampleError(f"{purpose}: the derivation draws no set of clients")
         mask = self.chosen(self.t)
-        assert (mask.sum(dim=1) == size).all(), f"{purpose}: another number of clients"
+        expect(bool((mask.sum(dim=1) == size).all()), f"{purpose}: another number of clients")
         return mask
 
 
@@ -106,6 +97,10 @@ class Values:
         """Components (clients, 1, ..., paths) -> (paths, clients, 2)."""
         rows = []
         for x in vector:
+            expect(
+                all(size == 1 for size in x.shape[1 : len(self.run.axes)]),
+                "a value that differs over more than the clients",
+            )
             flat = x.reshape(x.shape[0], *x.shape[len(self.run.axes) :])
             flat = np.broadcast_to(flat.reshape(x.shape[0], -1), (self.clients, PATHS))
             rows.append([[float(as_fraction(y)) for y in row] for row in flat])
@@ -126,14 +121,17 @@ class Oracles:
         self.values = Values(run)
         self.clients = self.values.clients
         self.dim = self.inner_dim = 2
+        self.t = 0
         self.alpha, self.nu = 0.0, 0  # without fine-tuning the gradient of the meta kind is that of the loss
         self.initial_point = torch.zeros(2, dtype=torch.float64)
 
     def _drawn(self, purpose: str, t: int, batch: int) -> Drawn:
+        expect(purpose in self.code.samples, f"{purpose}: the derivation has no such sample")
         for source in self.code.samples[purpose]:
             index = set(self.run.setting.source(source).index) - {self.run.setting.indices[0].name}
             sizes = [self.run.size(i.name, t == 0) for i in self.run.setting.indices if i.name in index]
-            assert ([1, *sizes])[-1] == batch, f"{source} of step {t}: another batch size"
+            expect(([1, *sizes])[-1] == batch, f"{source} of step {t}: another batch size")
+        self.t = t
         return Drawn(t, self.code.samples[purpose])
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> Drawn:
@@ -149,12 +147,11 @@ class Oracles:
     def value(self, role: str, point: Vector, drawn: Drawn | None) -> Vector:
         setting = self.run.setting
         function = setting.function(self.code.roles[role])
-        assert drawn is None or set(function.sources) <= set(drawn.sources), f"{function.name}: not its sample"
+        expect(drawn is None or set(function.sources) <= set(drawn.sources), f"{function.name}: not its sample")
         samples: tuple[Any, ...] = tuple(0 if drawn is None else self.run.sample(s, drawn.t) for s in function.sources)
         if function.label:
-            assert drawn is not None
             (label,) = (v.name for v in setting.variables if v.space == function.label and v.equations)
-            samples = (self.run.variable(label, drawn.t)[0], *samples)
+            samples = (self.run.variable(label, self.t)[0], *samples)
         return self.run.problem.apply(function.name, point, samples)
 
     def applied(self, x: Vector, vector: Vector, drawn: Drawn | None, over: int) -> Vector:
@@ -165,7 +162,7 @@ class Oracles:
         """The set that the derivation draws at the communication of the round that begins at step t."""
         (source,) = self.run.setting.function(self.code.sets).sources
         numbers = self.run.sample(source, t + self.run.period - 1).reshape(-1)
-        sets = self.run.problem.sets[self.code.sets]
+        sets = self.run.problem.sets[self.code.sets]  # type: ignore[attr-defined]
         rows = [[float(client in sets[int(number.p)]) for client in range(self.clients)] for number in numbers]
         return torch.tensor(rows, dtype=torch.float64)
 
@@ -189,7 +186,7 @@ class Oracles:
         return self.values.floats(self.values.mean(reduce(plus, parts)))
 
     def local_hvp(self, x: torch.Tensor, vector: torch.Tensor, sample: Drawn) -> torch.Tensor:
-        raise AssertionError("no step of fine-tuning")
+        raise OtherSampleError("no step of fine-tuning")
 
     def sample_gradient(self, x: torch.Tensor, outer: Drawn, inner: Drawn) -> torch.Tensor:
         point = self.values.exact(x)

@@ -1,0 +1,219 @@
+"""The second lock of `fedco prove`: what it covers, what it sees, and that each lock holds where the other one is open."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+
+import pytest
+import sympy as sp
+from fedco.bounds import get_theorem
+from fedco.bounds.language.reading import InputError
+from fedco.bounds.proof.derivations import derivation, derived_ids, verdict
+from fedco.bounds.proof.kernel import (
+    EVERY,
+    Derivation,
+    Function,
+    Mean,
+    Objective,
+    Open,
+    Quantity,
+    Reader,
+    Setting,
+    Source,
+    Step,
+    Var,
+    Variable,
+    sq,
+)
+from fedco.bounds.proof.kernel.terms import App
+from fedco.bounds.proof.locks import Instances, LockError, Proof, prove, tried
+from fedco.bounds.proof.mutation import with_statement
+from fedco.validation.proofs.lock import instances_of
+from fedco.validation.runs.registry import codes_of
+
+QUICK = (
+    "baselines.local_sgd",
+    "baselines.minibatch_sgd",
+    "meta_fl.theorem_8_HF",
+    "meta_fl.lemma_11",
+    "feddro.theorem_5_1",
+)
+PLAIN = "baselines.local_sgd"
+
+
+@cache
+def found(name: str) -> Instances:
+    theorem = get_theorem(name)
+    return instances_of(derivation(theorem), theorem)
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in derived_ids()])
+def test_every_claim_of_every_derivation_holds(name):
+    assert found(name).hold, (found(name).failed[:3], found(name).not_covered)
+
+
+def test_what_is_tried():
+    """Thousands of claims on dozens of families, further draws among them, and each variant of the method."""
+    once = found("feddro.theorem_5_1")
+    assert once.tried > 5000 and len(once.families) > 30 and any("seed 2" in family for family in once.families)
+    covered, other = once.variants
+    assert covered == "first_update = update: its code has the update equations"
+    assert other.startswith("not about first_update = keep: x after step 0")
+    assert len(found("meta_fl.theorem_8_HF").variants) == 2
+
+
+# --- one lock open, the other holds -----------------------------------------------------------------------------------
+
+
+def scaled(name: str, factor: sp.Rational):
+    """A theorem with a part of each of its terms, which is not in the registry."""
+    base = get_theorem(name)
+    statement = base.statement(base.default)
+    return with_statement(
+        base, replace(statement, terms=tuple(replace(t, expr=factor * t.expr) for t in statement.terms))
+    )
+
+
+def test_the_instances_hold_where_the_rules_accept_anything():
+    theorem = scaled(PLAIN, sp.Rational(1, 100))
+    opened = replace(verdict(derivation(get_theorem(PLAIN)), get_theorem(PLAIN)), theorem=theorem.id)
+    assert opened.checked
+    proof = Proof(opened, instances_of(derivation(get_theorem(PLAIN)), theorem))
+    assert not proof.checked and proof.to_dict()["rules"]
+    line = next(text for text in proof.instances.failed if text.startswith("statement ("))
+    assert "against" in line and "NOT CHECKED" in str(proof)
+
+
+def test_the_rules_hold_where_no_instance_sees_it():
+    """A thousandth less than what is proved: no instance comes so near, and the kernel refuses."""
+    theorem = scaled(PLAIN, sp.Rational(999, 1000))
+    plan = derivation(get_theorem(PLAIN))
+    proof = Proof(verdict(plan, theorem), instances_of(plan, theorem))
+    assert proof.instances.hold and not proof.verdict.accepted and not proof.checked
+
+
+# --- what it sees -----------------------------------------------------------------------------------------------------
+
+
+def test_another_variant_of_the_method_is_seen():
+    theorem = get_theorem("feddro.theorem_5_1")
+    update, keep = codes_of(theorem)
+    result = instances_of(derivation(theorem), theorem, codes=(update, replace(keep, covered=True)))
+    (line, *_) = result.failed
+    assert line.startswith("first_update = keep: x after step 0 (period 2): the code has") and not result.hold
+
+
+def test_a_schedule_that_is_too_short_is_seen():
+    name = "fcsg_m.corollary_4_5"
+    plan, own = derivation(get_theorem(name)), scaled(name, sp.Rational(9, 10))
+    lines = [line for line in instances_of(plan, own).failed if line.startswith("schedule of fcsg_m.theorem_4_4")]
+    assert lines and "that of the corollary" in lines[0]
+
+
+def test_a_theorem_without_code_is_not_covered():
+    theorem = replace(get_theorem(PLAIN), method=None)
+    result = instances_of(derivation(get_theorem(PLAIN)), theorem)
+    assert result.not_covered == ("the code of the method: none is declared beside the update equations",)
+    assert not result.failed and not result.hold
+
+
+def test_the_method_that_a_theorem_names_is_compared():
+    """A stranger's theorem declares no code beside its equations, but names its method."""
+    theorem = replace(get_theorem(PLAIN), title="mine")
+    plan = derivation(get_theorem(PLAIN))
+    assert instances_of(plan, theorem).hold
+    slower = Var("x") - Reader(theorem, theorem.statement()).eta * Mean("i", App("dF", Var("x"), (0,))) / 2
+    x = replace(plan.setting.variable("x"), equations=((EVERY, slower),))
+    setting = replace(plan.setting, variables=(x, *(v for v in plan.setting.variables if v.name != "x")))
+    lines = instances_of(replace(plan, setting=setting, steps=()), theorem).failed
+    assert any(line.startswith("as declared: x after step 0 (period 2): the code has") for line in lines)
+
+
+def test_a_symbol_that_nothing_measures_is_not_covered():
+    base = get_theorem(PLAIN)
+    statement = base.statement(base.default)
+    gamma = next(b for b in base.notation if b.name == "B_f").symbol
+    theorem = with_statement(
+        base, replace(statement, terms=(*statement.terms, replace(statement.terms[0], name="more", expr=gamma**2)))
+    )
+    assert "B_f: no family has a outer_sample_lipschitz" in instances_of(derivation(base), theorem).not_covered
+
+
+def test_a_setting_without_an_index():
+    """One client, one sample: gradient descent with noise."""
+    theorem = get_theorem(PLAIN)
+    s = Reader(theorem, theorem.statement())
+    x, moved = Var("x"), Var("x") - s.eta * App("dF", Var("x"), (0,))
+    exact = App("dF", Var("q"), (None,))
+    setting = Setting(
+        (),
+        (Source("xi", (), "independence"),),
+        (Function("dF", "x", "x", ("xi",)),),
+        (Variable("x", "x", frozenset(), ((EVERY, moved),)), Variable("q", "x")),
+        (Objective("F", "q", exact, "smoothness"),),
+    )
+    given = derivation(theorem)
+    gradient = Quantity("gradient", sq(App("dF", x, (None,))))
+    plan = Derivation(
+        setting,
+        (gradient,),
+        {},
+        (Step("open", Open("gradient")),),
+        (),
+        "gradient",
+        "F",
+        x,
+        "p",
+        given.inside,
+        "independence",
+    )
+    result = instances_of(plan, theorem)
+    assert result.tried > 100 and not any("open" in line for line in result.failed)
+
+
+# --- the process and the answer ---------------------------------------------------------------------------------------
+
+
+def test_both_locks_from_the_outside():
+    said = []
+    proof = prove(get_theorem(PLAIN), note=said.append)
+    assert proof.checked and proof.instances == found(PLAIN) and PLAIN in said[0]
+    data = json.loads(json.dumps(proof.to_dict()))
+    assert data["checked"] and data["rules"] and data["instances"]["not_covered"] == []
+    assert data["instances"]["tried"] == proof.instances.tried and "instances: " in str(proof)
+
+
+def test_rules_only_is_never_checked():
+    proof = prove(get_theorem(PLAIN), rules_only=True, note=pytest.fail)
+    data = proof.to_dict()
+    assert (data["checked"], data["rules"], data["instances"]) == (False, True, None)
+    assert "rules only" in str(proof).splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "instances",
+    [Instances(0, ()), Instances(5, ("a",), not_covered=("x",)), Instances(5, ("a",), failed=("x",))],
+)
+def test_what_is_not_covered_or_fails_is_not_checked(instances):
+    accepted = verdict(derivation(get_theorem(PLAIN)), get_theorem(PLAIN))
+    assert accepted.checked and not Proof(accepted, instances).checked
+    assert Proof(accepted, Instances(5, ("a",))).checked
+    assert Instances.of(json.loads(json.dumps(instances.to_dict()))) == instances
+
+
+def test_a_process_that_fails_is_one_line():
+    with pytest.raises(LockError, match="the instances were not tried") as error:
+        tried("baselines.no_such_theorem", "printed")
+    assert "\n" not in str(error.value) and isinstance(error.value, InputError)
+
+
+def test_prove_imports_no_torch():
+    code = (
+        "import sys; from fedco.bounds import get_theorem; from fedco.bounds.proof.locks import prove; "
+        "prove(get_theorem('baselines.minibatch_sgd'), note=str); print('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

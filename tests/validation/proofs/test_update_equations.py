@@ -1,0 +1,102 @@
+"""The update equations of each derivation, and the code of the method that the theorem is about, in each of its variants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from fedco.bounds.proof.kernel import COMMUNICATION, LOCAL, Loop, Sum, Var
+from fedco.bounds.proof.leaves import derivation_names, established
+from fedco.bounds.proof.mutation import mutants
+from fedco.validation.proofs.paths import PERIODS, STEPS
+from fedco.validation.runs.registry import codes_of
+
+NAMES = tuple(n for n in derivation_names() if not isinstance(established(n).derivation, Loop))
+CASES = [(name, i) for name in NAMES for i in range(len(codes_of(established(name).theorem, name.partition(" ")[2])))]
+
+
+@cache
+def beside(name: str, variant: int = 0):
+    """The code and the equations, on one instance."""
+    progress = established(name)
+    return codes_of(progress.theorem, name.partition(" ")[2])[variant].beside(progress)
+
+
+def differences(name: str, setting: Any = None, variant: int = 0) -> list[str]:
+    return list(map(str, beside(name, variant).differences(setting)))
+
+
+def test_every_derivation_is_compared():
+    """Those of loops in `test_loop_equations.py`."""
+    assert {name for name, _ in CASES} == set(NAMES)
+    for name in NAMES:
+        declared = {v.name for v in established(name).derivation.setting.variables if v.equations}
+        assert declared - beside(name).read <= {"u", "c"}, (
+            "FCSG's code keeps no estimate; labels are drawn, not computed"
+        )
+
+
+@pytest.mark.parametrize(("name", "variant"), CASES)
+def test_the_equations_are_what_the_code_does(name, variant):
+    """In each variant that the theorem covers; one that it does not cover has other values."""
+    assert bool(differences(name, variant=variant)) is not beside(name, variant).code.covered
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_paths_are_not_degenerate(name):
+    """Every step moves every client's model, paths differ, and so do clients between communications."""
+    found = beside(name)
+    models = [step.after.x for step in found.steps(2)]
+    assert all(((b - a).abs() > 1e-4).any(dim=-1).all() for a, b in pairwise(models))
+    if established(name).derivation.setting.sources:
+        assert (models[-1][0] - models[-1][1]).abs().max() > 1e-4
+    first = found.steps(2)[0].stepped.x
+    assert (first[:, 0] - first[:, 1]).abs().max() > 1e-4
+    assert {found.along(n).phase(t) for n in PERIODS for t in range(STEPS)} == LOCAL | COMMUNICATION
+
+
+# --- planted slips ----------------------------------------------------------------------------------------------------
+
+
+def with_equations(name: str, variable: str, equations: Any) -> Any:
+    setting = beside(name).base.setting
+    changed = replace(setting.variable(variable), equations=equations)
+    return replace(setting, variables=tuple(changed if v.name == variable else v for v in setting.variables))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_change_of_an_equation_is_seen(name):
+    """Doubled, halved and negated coefficients, exponents, shifts of samples and of variables, in every phase."""
+    setting = beside(name).base.setting
+    tried = 0
+    for variable in setting.variables:
+        if variable.name not in beside(name).read:
+            continue
+        for mutant in mutants(variable.equations):
+            try:
+                changed = with_equations(name, variable.name, mutant.value)
+            except ValueError:
+                continue  # refused at construction
+            tried += 1
+            assert _is_seen(name, changed), f"{variable.name}{mutant.where}"
+    assert tried >= 4
+
+
+def _is_seen(name: str, setting: Any) -> bool:
+    try:
+        return any(differences(name, setting))
+    except ValueError:  # it takes a batch of step 0 for one of another size
+        return True
+
+
+def test_a_stale_estimate_is_seen():
+    """x_t - alpha u_t for x_t - alpha u_{t+1}."""
+    x, u = Var("x"), Var("u")
+    (local, move), *rest = beside("fcsg_m.theorem_4_4").base.setting.variable("x").equations
+    stale = Sum(tuple((c, u if term == Var("u", 1) else term) for c, term in move.parts))
+    assert isinstance(move, Sum) and stale != move and (x in [term for _, term in move.parts])
+    changed = with_equations("fcsg_m.theorem_4_4", "x", ((local, stale), *rest))
+    assert differences("fcsg_m.theorem_4_4", changed)[0].startswith("x after step 0")

@@ -1,0 +1,203 @@
+"""The update equations of a derivation beside the code of the method that the theorem is about: the same models.
+
+Both run on the concrete functions of the instances, with noise at every client, along a few random paths: the equations in exact
+arithmetic, the method's own code in floats on oracles that evaluate the same functions exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any, cast
+
+import torch
+from flint import fmpq
+
+from ...algorithms import Start
+from ...bounds.language.theorem import Theorem
+from ...bounds.proof.instances import is_outer
+from ...bounds.proof.kernel import COMMUNICATION, LOCAL, Setting
+from ...bounds.proof.kernel.derivation import Progress
+from ...bounds.proof.runs import Style, arranged, instance
+from ..lemmas.trace import walk
+from ..runs.method_of import build_of
+from .paths import NEAR, PATHS, PERIODS, STEPS, Draws, Oracles, OtherSampleError, Paths, Values
+
+STYLE = Style(
+    "methods",
+    "anywhere",
+    line=False,
+    mixed=True,
+    curved=True,
+    b=2,
+    m=2,
+    B=3,
+    loud=1,
+    clients=3,
+    horizon=1,
+    enumerated=False,
+)
+WEIGHTS = {
+    "step_size": Fraction(3, 16),
+    "momentum": Fraction(7, 16),
+    "gradient_momentum": Fraction(5, 16),
+    "inner_momentum": Fraction(11, 16),
+    "step_scale": Fraction(9, 16),
+}
+"""Hyperparameters by quantity: the equations are compared, not the bounds, so that no condition has to hold."""
+NOTHING = ((fmpq(1), fmpq(0)),)
+"""The law of a sample that is 0."""
+COMPOSITE = {"inner": "g", "jacobian": "dg", "outer": "df"}
+
+
+def models(step: Any) -> torch.Tensor:
+    """The models after a step."""
+    return step.after.x
+
+
+MODELS: Mapping[str, Callable[[Any], torch.Tensor]] = {"x": models}
+ESTIMATES: Mapping[str, Callable[[Any], torch.Tensor]] = {**MODELS, "u": lambda step: step.after.u}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where the equations and the code have other values."""
+
+    where: str
+    equations: str
+    code: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: the code has {self.code}, the update equations have {self.equations}"
+
+
+@dataclass(frozen=True)
+class Code:
+    """The method of a derivation, in one of its variants, and how the two are read beside each other.
+
+    Args:
+        build: the method, from the values of the statement's symbols.
+        kind: of the problem.
+        reads: variable -> what the code has in its place after a step (see `walk`).
+        roles: oracle -> name of the function in the derivation.
+        samples: purpose of the code's draw -> sources of the derivation that it stands for.
+        embedding: the variable whose value before the run the code is given as y^0.
+        model: the variable that starts as the model.
+        sets: name of the weights of a random set of clients.
+        only: phases at which a variable is compared.
+        variant: what the method is told beyond the symbols, for a reader.
+        left_out: clients that are not in a random set.
+        silent: sources that the method does not draw from, as they make no noise; their samples are 0.
+        covered: whether the derivation is about this variant; one that it is not about is named beside it.
+    """
+
+    build: Callable[[SimpleNamespace], Any]
+    kind: str
+    reads: Mapping[str, Callable[[Any], torch.Tensor]]
+    roles: Mapping[str, str]
+    samples: Mapping[str, tuple[str, ...]]
+    embedding: str = ""
+    model: str = "x"
+    sets: str = ""
+    only: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    variant: str = ""
+    left_out: int = 1
+    silent: tuple[str, ...] = ()
+    covered: bool = True
+
+    def beside(self, progress: Progress) -> Beside:
+        """The code and the equations of a derivation, on one instance."""
+        return Beside(self, arranged(progress))
+
+
+class Beside:
+    """The update equations of a derivation and the code of a method, along the same paths; both run once."""
+
+    def __init__(self, code: Code, progress: Progress):
+        self.code, self.progress = code, progress
+        self.base = instance(replace(STYLE, left_out=code.left_out), progress)
+        self._steps: dict[int, tuple[Any, ...]] = {}
+
+    @property
+    def read(self) -> set[str]:
+        """The variables that are compared."""
+        return set(self.code.reads)
+
+    def along(self, period: int, setting: Setting | None = None) -> Paths:
+        """The equations of the derivation, or of another setting, along a few random paths."""
+        laws = {**self.base.laws, **dict.fromkeys(self.code.silent, NOTHING)}
+        base, weights = self.base, {b.name: WEIGHTS.get(b.quantity.name) for b in self.progress.theorem.notation}
+        chosen = {**weights, str(self.progress.state.period): Fraction(period)}
+        point = {p: chosen.get(p.name) or v for p, v in base.point.items()}
+        return Paths(setting or base.setting, base.problem, point, STEPS, period, base.start, base.free, laws=laws)
+
+    def steps(self, period: int) -> tuple[Any, ...]:
+        """The steps of the code; of the derivation's equations only the drawn labels are used."""
+        if period not in self._steps:
+            self._steps[period] = self._enacted(period)
+        return self._steps[period]
+
+    def _enacted(self, period: int) -> tuple[Any, ...]:
+        code, run = self.code, self.along(period)
+        problem, point = Oracles(run, code), run.point.items()
+        numbers = {p.name: int(v) if p.count else float(v) for p, v in point if v.denominator == 1 or not p.count}
+        start = problem.values.floats(run.variable(code.model, 0))
+        given = problem.values.floats(run.variable(code.embedding, -1))[0, 0] if code.embedding else None
+        draws = Draws(problem.clients, chosen=problem.chosen if code.sets else None)
+        method = code.build(SimpleNamespace(**numbers))
+        found = walk(method, problem, STEPS, PATHS, start=Start(x=start[0, 0], y=given), draws=cast(Any, draws))
+        return tuple(found)
+
+    def differences(self, setting: Setting | None = None) -> Iterator[Difference]:
+        """Where the equations of the derivation, or of another setting, and the code have other values."""
+        for period in PERIODS:
+            try:
+                yield from self._differences(period, setting)
+            except OtherSampleError as error:
+                yield Difference(f"period {period}", "none of the kind", str(error))
+
+    def _differences(self, period: int, setting: Setting | None) -> Iterator[Difference]:
+        run, code = self.along(period, setting), self.code
+        values = Values(run)
+        for step in self.steps(period):
+            for variable, read in code.reads.items():
+                if run.phase(step.t) in code.only.get(variable, LOCAL | COMMUNICATION):
+                    wanted = values.floats(run.variable(variable, step.t + run.setting.variable(variable).defined))
+                    where = f"{variable} after step {step.t} (period {period})"
+                    yield from unequal(where, wanted, read(step))
+
+
+def unequal(where: str, equations: torch.Tensor, code: torch.Tensor) -> Iterator[Difference]:
+    """The largest difference between two tables, if there is one."""
+    if not torch.allclose(code, equations, rtol=NEAR, atol=NEAR):
+        place = (code - equations).abs().flatten().argmax()
+        wanted, got = (f"{x.expand_as(equations).flatten()[place].item():.12g}" for x in (equations, code))
+        yield Difference(where, wanted, got)
+
+
+def named_method(theorem: Theorem, progress: Progress) -> Code | None:
+    """The method that a theorem names itself, with the functions of its derivation by their spaces; None where it names none."""
+    if theorem.method is None:
+        return None
+    build, setting = build_of(theorem), progress.derivation.setting
+    symbols = theorem.statement(progress.label).symbols
+    roles: dict[str, str] = {}
+    for function in setting.functions:
+        operator = not isinstance(function.space, str)
+        plain = function.space == function.domain
+        role = "jacobian" if operator else "gradient" if plain else "outer" if is_outer(function) else "inner"
+        roles.setdefault(role, function.name)
+    own = [v.name for v in setting.variables if v.equations and v.space == "x"]
+    everything = dict.fromkeys(("sample", "outer", "inner"), setting.source_names)
+    if not own:
+        return None
+    return Code(
+        lambda v: build({name: vars(v)[name] for name in symbols}),
+        theorem.problem,
+        {own[0]: models},
+        roles,
+        everything,
+        model=own[0],
+    )
