@@ -68,7 +68,7 @@ from .kernel.rules import Rule
 from .kernel.scalars import At, Atom, Inner, One
 from .kernel.setting import Function
 from .kernel.terms import replaced
-from .runs import ALONG, STYLES, Style, instance, name_of, objective_at_start, sized_vectors
+from .runs import ALONG, STYLES, Style, instance, metric_point, name_of, objective_at_start, sized_vectors
 
 LEAVES = (Assume, IndependentMean, IndependentMoment, SmoothDescent)
 """Rules that rest on an assumption about the problem or its samples; all others follow from earlier steps."""
@@ -165,12 +165,12 @@ def of_the_statement(progress: Progress, run: Run) -> Iterator[Comparison]:
     lengths = {"horizon": (progress.state.horizon, run.horizon), "period": (progress.state.period, run.period)}
     for name, (symbols, steps) in lengths.items():
         yield Comparison(f"{name} {symbols!r}", None, run.number(symbols) == steps, run.number(symbols), fmpq(steps))
-    if plan.lemmas or objective_at_start(plan, run) is None:
+    if plan.lemmas or objective_at_start(progress, run) is None:
         return  # constants that lemmas give are measured, not computed by their formulas; or there is no objective
     values = {param.name: value for param, value in run.point.items() if param.name in statement.symbols}
     bound = rational(enclose_bound(statement, values)["total"].upper)
-    objective = plan.setting.objective(plan.objective)
-    gradient = replaced(objective.gradient, {objective.at: plan.point})
+    (objective,) = plan.setting.objectives
+    gradient = replaced(objective.gradient, {objective.at: metric_point(progress)})
     mean = sum((run.atom(Inner(gradient, gradient), t) for t in range(run.horizon)), ZERO) / run.horizon
     yield Comparison(STATEMENT, None, mean <= bound, mean, bound)
 

@@ -36,7 +36,6 @@ from .kernel import (
 from .kernel import (
     App,
     Bounded,
-    Derivation,
     Index,
     Length,
     Loop,
@@ -52,7 +51,9 @@ from .kernel import (
     Var,
     sq,
 )
-from .kernel.derivation import Progress
+from .kernel.derivation import Progress, reading
+from .kernel.problem import metric_points
+from .kernel.readings import Reading
 from .kernel.scalars import Inner, Value
 from .kernel.sequences import number
 from .kernel.setting import Function
@@ -463,7 +464,7 @@ def instance(style: Style, progress: Progress, seed: int = 0, *, free: bool = Fa
     maker = _Maker(style, seed, progress, free=free)
     reader = Reader(progress.theorem, progress.theorem.statement(progress.label))
     point = _constants(maker, reader, progress)
-    point = _with_start(progress, point, maker.run(point))
+    point = _with_start(progress, reader, point, maker.run(point))
     return maker.run(_admissible(style, reader, progress, point))
 
 
@@ -471,7 +472,9 @@ def arranged(progress: Progress) -> Progress:
     """With the index of the clients first, and with one of a single value where there is none: the axes of arrays."""
     setting = progress.derivation.setting
     name = client_index(setting)
-    indices = tuple(sorted(setting.indices, key=lambda index: index.name != name)) or (Index("single", SINGLE, True),)
+    indices = tuple(sorted(setting.indices, key=lambda index: index.name != name)) or (
+        Index("single", SINGLE, "one value only"),
+    )
     if indices == setting.indices:
         return progress
     return replace(progress, derivation=replace(progress.derivation, setting=replace(setting, indices=indices)))
@@ -599,39 +602,54 @@ def _given(progress: Progress) -> dict[str, tuple[Form, ...]]:
     return {name: statement.constant(name).bounds for statement, name in said}
 
 
-def _with_start(plan: Derivation, reader: Reader, progress: Progress, point, run: Run) -> dict[Param, Fraction]:
+def _with_start(progress: Progress, reader: Reader, point, run: Run) -> dict[Param, Fraction]:
     """The gap of the objective, which is nonnegative by construction, and the error of the estimate at the start, as they are."""
-    found = dict(point)
+    found, plan = dict(point), progress.derivation
     if isinstance(plan, Loop):
         return found
     for binding in progress.theorem.notation:
         param, name = reader.params[binding.name], binding.quantity.name
-        if name == "objective_gap" and (value := objective_at_start(plan, run)) is not None:
+        if name == "objective_gap" and (value := objective_at_start(progress, run)) is not None:
             found[param] = as_fraction(value)
-        if name == "initial_inner_error" and (error := _inner_error(plan)) is not None:
+        if name == "initial_inner_error" and (error := _inner_error(progress)) is not None:
             found[param] = as_fraction(root(run.atom(Inner(error, error), 0)))
         if found[param] == 0 and param.positive:
             found[param] = as_fraction(TINY)
     return found
 
 
-def objective_at_start(plan: Derivation, run: Run) -> fmpq | None:
-    """The value of the objective at the start, where its gradient is one of a function that is nowhere negative."""
+def metric_point(progress: Progress) -> Term:
+    """Where the theorem's metric takes the gradient, at step t.
+
+    Raises:
+        ProofError: the metric is none that the kernel knows.
+    """
+    return metric_points(_reading(progress), progress.state.axioms)[0]
+
+
+def _reading(progress: Progress) -> Reading:
+    statement = progress.theorem.statement(progress.label)
+    return reading(progress.derivation, progress.theorem, statement, Reader(progress.theorem, statement))
+
+
+def objective_at_start(progress: Progress, run: Run) -> fmpq | None:
+    """The value of the objective at the models at the start, where its gradient is one of a function that is nowhere negative."""
     try:
-        value = run.atom(Value(plan.objective, plan.point), 0)
-    except (TypeError, ProofError):
+        (objective,) = progress.derivation.setting.objectives
+        value = run.atom(Value(objective.name, _reading(progress).mean_model), 0)
+    except (TypeError, ValueError):
         return None
     return value if value >= 0 else None
 
 
-def _inner_error(plan: Derivation) -> Term | None:
+def _inner_error(progress: Progress) -> Term | None:
     """The estimate of the inner value before the first step minus the mean inner value at the start."""
-    setting = plan.setting
+    setting = progress.derivation.setting
     estimates = [v for v in setting.variables if v.equations and v.space == "y"]
     inner = [f for f in setting.functions if (f.domain, f.space) == ("x", "y")]
     if len(estimates) != 1 or len(inner) != 1:
         return None
-    value: Term = App(inner[0].name, plan.point, (None,) * len(inner[0].sources))
+    value: Term = App(inner[0].name, _reading(progress).mean_model, (None,) * len(inner[0].sources))
     for index in sorted(inner[0].mean_index):
         value = Mean(index, value)
     return Var(estimates[0].name, estimates[0].defined - 1) - value
@@ -731,9 +749,9 @@ def unmeasured(progress: Progress, run: Run) -> dict[str, str]:
     fixed = {str(condition.left) for condition in statement.conditions if condition.relation == "=="}
     known = {*maker.style.sizes, *WEIGHTS, "step_size"}
     plan = progress.derivation
-    if not isinstance(plan, Loop) and objective_at_start(plan, run) is not None:
+    if not isinstance(plan, Loop) and objective_at_start(progress, run) is not None:
         known |= {"objective_gap"}
-    known |= {"initial_inner_error"} if not isinstance(plan, Loop) and _inner_error(plan) is not None else set()
+    known |= {"initial_inner_error"} if not isinstance(plan, Loop) and _inner_error(progress) is not None else set()
     found = {name: binding.quantity.name for name, binding in statement.symbols.items() if name not in fixed}
     return {n: q for n, q in found.items() if q not in known and constant(q, maker.shapes) is None}
 
