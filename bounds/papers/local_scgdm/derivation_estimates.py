@@ -126,7 +126,9 @@ def size(s: Reader, c: Constants) -> tuple[Step, ...]:
         rows.append(Step(f"size.{w}", Cases(phases)))
     return (
         *rows,
-        Step("size", Invariant("m_squared", c.product, "size.first", "size.later"), "a convex combination of directions"),
+        Step(
+            "size", Invariant("m_squared", c.product, "size.first", "size.later"), "a convex combination of directions"
+        ),
         Step(
             "growth",
             Combine(

@@ -17,7 +17,7 @@ from .rules import POSITIONAL, RULES, Combine, Rule, Weights
 from .scalars import Inner, One, Scalar, Total
 from .setting import Setting
 from .signomial import ONE, Param, ProofError, Signomial, holds, moves
-from .terms import Term, replaced
+from .terms import Term, Var, is_pointwise, replaced
 
 
 @dataclass(frozen=True)
@@ -328,7 +328,11 @@ def _conclusion(derivation: Derivation, statement: Any, reader: Reader, state: S
     if derivation.metric not in state.quantities:
         raise ProofError(f"{derivation.metric}: no such quantity")
     objective = derivation.setting.objective(derivation.objective)
-    gradient = replaced(objective.gradient, {objective.at: derivation.point})
+    point = state.algebra.normal(derivation.point)
+    own, there = state.algebra.support(Var(objective.at)), state.algebra.support(point)
+    if not there.index <= own.index or not (there.known <= own.known or is_pointwise(objective.gradient)):
+        raise ProofError(f"the gradient at {derivation.point!r}: {objective.at} has fewer indices, or is known earlier")
+    gradient = replaced(objective.gradient, {objective.at: point})
     wanted = state.form(Scalar(((ONE, Inner(gradient, gradient)),)))
     if state.form(state.quantities[derivation.metric].meaning) != wanted:
         raise ProofError(
