@@ -463,7 +463,7 @@ class Start(Declared, Axiom):
             raise ProofError("the start takes no terms")
         self.accept(state, term)
         restricted = any(state.setting.variable(name).sources is not None for name, _ in variables(term))
-        if restricted and not _determines(state, term):
+        if not _determines(state, term):
             raise ProofError(f"the start {term!r} depends on samples on which no variable in it may depend")
         for name, shift in variables(term):
             if not restricted and not _explicit(state, term) <= state.setting.known(name, shift):
@@ -478,10 +478,18 @@ class Start(Declared, Axiom):
 
 
 def _determines(state: State, term: Sum) -> bool:
-    """Whether a variable with equations may depend on everything on which the combination depends: it starts as the others say."""
+    """Whether a variable that has no value at the start yet may depend on everything on which the combination depends."""
     whole = state.algebra.support(term)
-    nodes = [node for _, node in term.parts if isinstance(node, Var) and state.setting.variable(node.name).equations]
+    nodes = [
+        node for _, node in term.parts if isinstance(node, Var) and _is_open(state.setting.variable(node.name), node)
+    ]
     return any(whole <= state.algebra.support(node) for node in nodes)
+
+
+def _is_open(variable: Variable, here: Var) -> bool:
+    """Whether no equation says what it is at the start."""
+    first = any(phases & FIRST for phases, _ in variable.equations)
+    return bool(variable.equations) and (here.shift < variable.defined or not first)
 
 
 @dataclass(frozen=True)

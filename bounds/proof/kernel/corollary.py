@@ -127,9 +127,11 @@ def _same_subject(corollary: Corollary, theorem: Any, label: str) -> None:
     same_symbols(parent, theorem)
     if theorem.problem != parent.problem or not set(parent.assume) <= {*theorem.assume, *own.assume}:
         raise ProofError(f"other problems than those of {parent.id}")
-    needed = {item.name for item in parent.assumptions} - {item.name for item in theorem.assumptions}
+    needed = [item.name for item in parent.assumptions if item not in theorem.assumptions]
     if needed:
-        raise ProofError(f"{parent.id} assumes {sorted(needed)[0]!r}, which the corollary does not list")
+        raise ProofError(f"{parent.id} assumes {needed[0]!r}, which the corollary does not list")
+    if (parent.method and parent.method.name) != (theorem.method and theorem.method.name):
+        raise ProofError(f"{parent.id} is about another method")
     if not set(parent.statement(corollary.label).assume) <= {*theorem.assume, *own.assume}:
         raise ProofError(f"{parent.id} assumes more of a problem")
 

@@ -16,7 +16,7 @@ from .readings import Reading
 from .scalars import Scalar, form, sq
 from .setting import BATCH, CLIENTS, COMMUNICATION, LOCAL, PLACES, Function, Index, Source, Variable
 from .signomial import ONE, ProofError, Signomial
-from .terms import Act, App, Given, Mean, Pair, Sum, Term, Var, replaced, shifted
+from .terms import Act, App, Given, Mean, Pair, Sum, Term, Var, is_pointwise, replaced, shifted
 
 # --- the problem ------------------------------------------------------------------------------------------------------
 
@@ -268,6 +268,11 @@ def accept_metric(reading: Reading, meaning: Scalar, axioms: Mapping[str, Any]) 
         raise ProofError("wanted one objective")
     (objective,) = reading.setting.objectives
     algebra, points = Algebra(reading.setting), metric_points(reading, axioms)
+    own = algebra.support(Var(objective.at))
+    for point in points:
+        there = algebra.support(algebra.normal(point))
+        if not there.index <= own.index or not (there.known <= own.known or is_pointwise(objective.gradient)):
+            raise ProofError(f"the gradient at {point!r}: {objective.at} has fewer indices, or is known earlier")
     wanted = [form(algebra, sq(replaced(objective.gradient, {objective.at: point}))) for point in points]
     if form(algebra, meaning) not in wanted:
         where = " or ".join(map(repr, points)) or "a model of the server"

@@ -119,6 +119,24 @@ class Setting:
         for position, variable in enumerate(self.variables):
             self._accept_equations(variable, {v.name for v in self.variables[:position]})
         object.__setattr__(self, "levels", self._least_levels())
+        for objective in self.objectives:
+            self._accept_gradient(objective, objective.gradient)
+
+    def _accept_gradient(self, objective: Objective, term: Term) -> None:
+        """A gradient is a function of its point: inside a conditional expectation the point is known."""
+        match term:
+            case Sum(parts):
+                for _, inner in parts:
+                    self._accept_gradient(objective, inner)
+            case App(_, inner, _) | Mean(_, inner):
+                self._accept_gradient(objective, inner)
+            case Act(first, second) | Pair(first, second):
+                self._accept_gradient(objective, first)
+                self._accept_gradient(objective, second)
+            case Given(known, inner) | Proj(_, known, inner):
+                if not all(self.known(*each) <= known for each in variables(inner)):
+                    raise ProofError(f"{objective.name}: its gradient is averaged over the point {objective.at}")
+                self._accept_gradient(objective, inner)
 
     def _accept_function(self, function: Function) -> None:
         self.accept_sources(function)
@@ -130,7 +148,7 @@ class Setting:
         if not function.mean_index <= function.index:
             raise ProofError(f"{function.name}: its mean depends on an index that it does not have")
         gone = function.index - function.mean_index
-        if any(not self.index(i).identical for i in gone) and not function.equal:
+        if gone and not function.equal:
             raise ProofError(f"{function.name}: no assumption says that its mean is the same over {sorted(gone)}")
 
     @staticmethod

@@ -236,6 +236,22 @@ def variables(term: Term) -> frozenset[tuple[str, int]]:
     raise TypeError(f"{term!r} is no term")
 
 
+def is_pointwise(term: Term) -> bool:
+    """Whether no sample and no conditional expectation stands in a term: then it is a function of the values of its variables."""
+    match term:
+        case Sum(parts):
+            return all(is_pointwise(inner) for _, inner in parts)
+        case Var():
+            return True
+        case App(_, argument, drawn):
+            return set(drawn) <= {None} and is_pointwise(argument)
+        case Act(first, second) | Pair(first, second):
+            return is_pointwise(first) and is_pointwise(second)
+        case Mean(_, inner):
+            return is_pointwise(inner)
+    return False
+
+
 def samples(term: Term) -> frozenset[When]:
     """The steps of all samples inside."""
     match term:

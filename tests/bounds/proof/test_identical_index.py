@@ -6,18 +6,23 @@ The index i is identical: its samples have one law. A variable z differs over it
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
 from fedco.bounds.proof.kernel import (
     Act,
+    Action,
     App,
     Function,
     Given,
+    IndependentMean,
     Index,
     Known,
     Mean,
+    Product,
+    ProofError,
     Setting,
     Source,
     Sum,
@@ -27,7 +32,10 @@ from fedco.bounds.proof.kernel import (
     signomial,
 )
 from fedco.bounds.proof.kernel.algebra import Algebra
+from fedco.bounds.proof.kernel.facts import Moment, State
 from fedco.bounds.proof.kernel.known import Averaged
+from fedco.bounds.proof.kernel.region import Region
+from fedco.bounds.proof.kernel.scalars import One
 from fedco.bounds.proof.kernel.terms import Proj
 from holes import reopened
 
@@ -35,10 +43,18 @@ STEPS = (0, 1, Averaged(0), Averaged(1))
 BITS = (
     [("past", 0, None)]
     + [("s", step, i) for step in STEPS for i in (0, 1)]
-    + [("w", 0, None), ("w", Averaged(0), None)]
+    + [("w", step, None) for step in (0, Averaged(0), Averaged(1))]
 )
-OUTCOMES = np.array(list(product((-1.0, 1.0), repeat=len(BITS))))
-PLACE = {bit: number for number, bit in enumerate(BITS)}
+SHAPE = (*[2] * len(BITS), 2, 2)
+"""One axis for each bit, clients, i; an array has length 1 along what it does not depend on."""
+
+
+def bit(*which):
+    shape = [1] * len(SHAPE)
+    shape[BITS.index(which)] = 2
+    return np.array([-1.0, 1.0]).reshape(shape)
+
+
 x, p, z, y = (Var(name) for name in "xpzy")
 
 
@@ -74,20 +90,20 @@ EXACT = 1e-9
 def sample(source, step):
     """At every outcome, client and i."""
     if source == "w":
-        return OUTCOMES[:, PLACE["w", step, None]][:, None, None]
-    return OUTCOMES[:, [PLACE["s", step, 0], PLACE["s", step, 1]]][:, None, :]
+        return bit("w", step, None)
+    return np.concatenate(np.broadcast_arrays(bit("s", step, 0), bit("s", step, 1)), axis=-1)
 
 
 class Model:
-    """Values as arrays (outcomes, clients, i); means and conditional expectations are means over axes of bits."""
+    """Values as arrays of `SHAPE`; means and conditional expectations are means over axes of bits."""
 
     def __init__(self):
-        past = OUTCOMES[:, :1][:, :, None]
+        past = bit("past", 0, None)
         self.known, self.products = {}, {}
         self.variables = {
-            "x": past * np.array([1.0, 2.0])[None, :, None] + 1,
+            "x": past * np.array([[1.0], [2.0]]) + 1,
             "p": 2 * past + 1,
-            "z": np.array([1.0, -2.0])[None, None, :] * (1 + past / 2),
+            "z": np.array([1.0, -2.0]) * (1 + past / 2),
         }
         self.variables["y"] = averaged(self(g(p)), {"i"})
 
@@ -99,7 +115,7 @@ class Model:
     def value(self, term):
         match term:
             case Sum(parts):
-                return sum((float(c.at({})) * self(inner) for c, inner in parts), np.zeros((1, 1, 1)))
+                return sum((float(c.at({})) * self(inner) for c, inner in parts), np.zeros([1] * len(SHAPE)))
             case Var(name, 0):
                 return self.variables[name]
             case App(name, argument, samples):
@@ -136,20 +152,19 @@ class Model:
 
 
 def averaged(array, indices):
-    axes = tuple(axis for index, axis in (("k", 1), ("i", 2)) if index in indices)
+    axes = tuple(axis for index, axis in (("k", -2), ("i", -1)) if index in indices)
     return array.mean(axis=axes, keepdims=True) if axes else array
 
 
 def expected(array, known):
     """The mean over all bits that are not known."""
-    full = np.broadcast_to(array, (len(OUTCOMES), *array.shape[1:])).reshape(*[2] * len(BITS), *array.shape[1:])
     level = known.table.get("s", (None, None))[0]
     gone = tuple(
-        number
-        for number, (source, step, _) in enumerate(BITS)
+        axis
+        for axis, (source, step, _) in enumerate(BITS)
         if (level is None if source == "past" else not known.has(source, step))
     )
-    return np.broadcast_to(full.mean(axis=gone, keepdims=True), full.shape).reshape(-1, *array.shape[1:])
+    return array.mean(axis=gone, keepdims=True)
 
 
 def inner_terms():
@@ -167,7 +182,7 @@ def terms():
     """The grammar: means and expectations of the inner terms, functions of these, and means and expectations of them."""
     for first in inner_terms():
         for point in (first, Mean("i", first), Given(PAST, first), Given(KNOWN[1], first)):
-            for outer in (point, g(point), g(point, 1), Act(J(p), point), Act(J(z), point), g(point) - point):
+            for outer in (point, g(point), g(point, 1), Act(J(p), point), Act(J(z), point), g(point) - g(point, None)):
                 yield outer
                 yield Mean("i", outer)
                 for known in KNOWN[:4]:
@@ -184,7 +199,7 @@ def spread(count):
 
 
 def flat(array):
-    return np.broadcast_to(array, (len(OUTCOMES), 2, 2)).ravel()
+    return np.broadcast_to(array, SHAPE).ravel()
 
 
 def wrong_forms(chosen):
@@ -232,3 +247,93 @@ def test_all_normal_forms_and_a_million_inner_products():
 def test_the_space_shows_an_index_that_is_lost(hole):
     with reopened(hole):
         assert wrong_forms(ALL[::5])
+
+
+# --- the moment rules --------------------------------------------------------------------------------------------------
+
+OPERATORS = tuple(
+    dict.fromkeys(
+        operator
+        for base in (J(p), J(z), J(x, 1), J(y), J(g(z)), J(Mean("i", g(p))))
+        for operator in (base, Mean("i", base), Given(PAST, base), base - Given(PAST, base), Given(KNOWN[1], base))
+    )
+)
+
+
+def make_state(moments=()):
+    state = State(SETTING, {}, {}, Region({}), parameter("T", count=True), parameter("n", count=True))
+    state.facts |= dict(moments)
+    return state
+
+
+def slack(model, fact):
+    """right - left of an inequality, as a number."""
+    total = 0.0
+    for atom, c in fact.form:
+        total += float(c.at(SIZES)) * (1.0 if isinstance(atom, One) else model.product(atom.left, atom.right))
+    return -total
+
+
+SIZES = {param: 2 for param in parameter("K", count=True).params}
+
+
+def measured(model, algebra, term, given):
+    """The least bound of |term|^2 given some samples, at every outcome and index."""
+    square = model(term) ** 2
+    found = square.max() if given is None else expected(square, given).max()
+    return Moment(algebra.normal(term), given, signomial(fraction(found)))
+
+
+def fraction(number):
+    return Fraction(float(number)) + Fraction(1, 10**9)
+
+
+def independent_means(chosen):
+    """(rules tried, those accepted, those with a wrong conclusion): ||mean z||^2 = ||z||^2/n over i and over clients, given each set."""
+    model, state, found = Model(), make_state(), [0, 0, 0]
+    for term, index, given in product(chosen, "ik", KNOWN):
+        found[0] += 1
+        try:
+            fact = IndependentMean(term, index, given).apply(state)
+        except ProofError:
+            continue
+        found[1] += 1
+        found[2] += abs(slack(model, fact)) > EXACT * (1 + float((model(term) ** 2).mean()))
+    return found
+
+
+def products(chosen):
+    """(rules tried, those accepted, those with a wrong conclusion): operators applied to vectors, with the least bounds that hold."""
+    model, found = Model(), [0, 0, 0]
+    algebra = make_state().algebra
+    for operator, given in product(OPERATORS, (None, *KNOWN)):
+        state = make_state((("M", measured(model, algebra, operator, given)),))
+        for vector in chosen:
+            for rule, bound in ((Action("M", vector), None), (Product("M", "v"), PAST), (Product("M", "v"), KNOWN[1])):
+                found[0] += 1
+                if bound is not None:
+                    state.facts["v"] = measured(model, algebra, vector, bound)
+                try:
+                    fact = rule.apply(state)
+                except ProofError:
+                    continue
+                found[1] += 1
+                size = abs(float(dict(fact.form).get(One(), signomial(0)).at(SIZES)))
+                found[2] += slack(model, fact) < -EXACT * (1 + size + float((model(vector) ** 2).mean()))
+    return found
+
+
+def test_independent_means():
+    tried, accepted, wrong = independent_means(ALL[::20])
+    assert tried == 3560 and accepted > 10 and not wrong
+
+
+def test_products():
+    tried, accepted, wrong = products(ALL[::1000])
+    assert tried > 2000 and accepted > 1000 and not wrong
+
+
+@pytest.mark.slow
+def test_moment_rules_on_the_whole_space():
+    assert not independent_means(ALL)[2]
+    assert not products(ALL[::20])[2]
