@@ -80,7 +80,9 @@ def _proof(checked: Verdict, known: Status) -> list[str]:
     )
     lines = [f"## Proof of the {checked.statement} statement", "", '<div class="proof" markdown>', ""]
     lines += [f"{said}; `fedco prove {checked.theorem}` checks it again.", ""]
-    lines += [*(f"- {what}: {', '.join(names)}." for what, names in parts if names), ""]
+    lines += [f"- {what.capitalize()}: {text}." for what, text in checked.rests_on.items()]
+    lines += [*(f"- {what}: {', '.join(names)}." for what, names in parts if names)]
+    lines += [*(f"- Assumes formally, `{text}`." for text in checked.formal), ""]
     lines += ["<details markdown><summary>Every step: claim, rule, what it uses</summary>", ""]
     lines += [*(f"- `{text}`" for text in checked.reading), "", "The steps:", ""]
     for number, x in enumerate(checked.lines, 1):
