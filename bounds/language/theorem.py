@@ -330,14 +330,25 @@ of 2048 bits takes milliseconds, of 40,000 bits ten seconds."""
 
 def put_in(expr: sp.Expr, known: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
     """The expression at a point. Roots that sympy 1.14 cannot simplify stay as they are: those of long numbers, and those with which
-    it gives up: with a ValueError, as two factors are nearly equal, or an OverflowError, as a number has more than 1024 bits."""
+    it gives up: with a ValueError, as two factors are nearly equal, or an OverflowError, as a number has more than 1024 bits.
+
+    Raises:
+        InputError: a part of a min or max has a denominator of 0 there.
+    """
     try:
         if not any(_is_long(base.xreplace(known)) for base in under_roots(expr)):
             return expr.xreplace(known)
     except (ValueError, OverflowError):
-        pass
+        _refuse_vanishing(expr, known)
     with sp.evaluate(False):
         return expr.xreplace(known)
+
+
+def _refuse_vanishing(expr: sp.Expr, known: Mapping[sp.Symbol, sp.Expr]) -> None:
+    """sympy gives up with a ValueError too where min or max has a part with a denominator of 0."""
+    below = sorted((p.base for p in expr.atoms(sp.Pow) if p.exp.is_negative), key=sp.count_ops)
+    if guilty := next((str(base) for base in below if base.xreplace(known) == 0), None):
+        raise InputError(f"{guilty[:60]}: is 0 at these values, and is a denominator; wanted finite positive values")
 
 
 @lru_cache(maxsize=4096)
