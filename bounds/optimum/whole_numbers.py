@@ -32,10 +32,12 @@ _LEVELS = ((1e-9, 10), (1e-7, 8), (1e-5, 7), (0.0, 15))
 def _exact(task: Task, point: Mapping[str, float]) -> dict[str, Fraction]:
     made = task.model
     whole = {name: Fraction(round(point[name])) for name in made.whole}
-    if near := [c for c in _multiples(task, whole) for c in [_finished(task, c, point)] if c is not None]:
-        return min(near, key=lambda c: objective_at(task, c))
-    if (chosen := _finished(task, whole, point)) is not None:
-        return chosen
+    moved = [c for m in _multiples(task, whole) for c in [_finished(task, m, point)] if c is not None]
+    if moved:
+        return min(moved, key=lambda c: objective_at(task, c))
+    as_it_is = _finished(task, whole, point)
+    if as_it_is is not None:
+        return as_it_is
     steps = {name: max(1, round(float(whole[name]) * 1e-7)) for name in made.whole}
     nudged = [{**whole, n: whole[n] + sign * step} for n, step in steps.items() for sign in (1, -1) if whole[n] > step]
     near = [c for candidate in nudged for c in [_with_reals(task, candidate, point, *_LEVELS[0])] if c is not None]
@@ -46,6 +48,7 @@ def _exact(task: Task, point: Mapping[str, float]) -> dict[str, Fraction]:
 
 
 _MOST_NEIGHBOURS = 4096
+"""Up to which number divisors are looked for."""
 
 
 def _multiples(task: Task, whole: Mapping[str, Fraction]) -> Iterator[dict[str, Fraction]]:
@@ -57,7 +60,7 @@ def _multiples(task: Task, whole: Mapping[str, Fraction]) -> Iterator[dict[str, 
             down = values[large] // values[small] * values[small]
             yield from ({**whole, large: m} for m in (down, down + values[small]) if m > 0)
         if small in free:
-            most = int(min(2 * values[small], values[large], _MOST_NEIGHBOURS))
+            most = min(int(2 * values[small]), int(values[large]), _MOST_NEIGHBOURS)
             yield from ({**whole, small: Fraction(d)} for d in range(1, most + 1) if values[large] % d == 0)
 
 
