@@ -21,7 +21,7 @@ from ..language.rendering import notes_about, status_of
 from ..language.result import AbstractResult, Math, Sheet, Table, relative, shown, tex_number
 from ..language.theorem import Statement, Theorem
 from ..optimum.tuning import Tuned, tune
-from ..registry import all_papers
+from ..registry import all_papers, get_theorem
 from .orders import Order, rates
 from .resources import RESOURCES
 
@@ -144,7 +144,7 @@ def compare(
     eps: Number,
     quantities: Mapping[str, Number] | None = None,
     *,
-    theorems: Sequence[Theorem] = (),
+    theorems: Sequence[Theorem | str] = (),
     kind: str | None = None,
     statement: str | None = None,
     cost: str = "samples",
@@ -152,7 +152,7 @@ def compare(
     """What every theorem says that `metric <= eps` costs, on the same quantities.
 
     Args:
-        theorems: those to compare; the main theorems of all papers without them.
+        theorems: those to compare, by id or file or the theorems themselves; the main theorems of all papers without them.
         quantities: quantity name -> value; what is not given (and not implied) counts as 1, clients as 10.
         kind: only theorems about this kind of problem.
         statement: a label; the corrected statement of a theorem, the printed one where there is none, without it or where a theorem
@@ -161,8 +161,11 @@ def compare(
     Raises:
         InputError: an unknown quantity, kind, label or resource, or a bad number.
     """
+    if isinstance(eps, Theorem) or isinstance(quantities, (Theorem, str)):
+        got = ", ".join(item.id if isinstance(item, Theorem) else str(item)[:60] for item in (eps, quantities))
+        raise InputError(f"eps: wanted a number, then quantities, got {got}; theorems are given as theorems=[...]")
     given = dict(quantities or {})
-    chosen = list(theorems) or _main_theorems()
+    chosen = [get_theorem(item) for item in theorems] or _main_theorems()
     known = known_quantities(chosen)
     for name, value in given.items():
         if name not in known:

@@ -234,7 +234,7 @@ def bound(statement: Statement, values: Mapping[str, Any], *, strict: bool = Tru
     """
     point = complete(statement, values)
     known = statement.with_derived(point)
-    checks = tuple(_check(statement, condition, known) for condition in statement.conditions)
+    checks = tuple(_check(statement, condition, known) for condition in statement.stated)
     ranges = tuple(_check(statement, condition, known) for condition in statement.method_range)
     pairs = zip((*checks, *ranges), statement.requirements, strict=True)
     failures = tuple(_failure(statement, condition, known) for check, condition in pairs if not check.holds)

@@ -36,7 +36,7 @@ def to_mathml(statement: Statement) -> dict[str, Any]:
     return {
         "metric": mathml(statement.theorem.metric.latex),
         "derived": {c.name: mathml(f"{c.latex} = {latex_of(statement, c.expr)}") for c in statement.derived},
-        "conditions": {c.name: mathml(condition_latex(statement, c)) for c in statement.conditions},
+        "conditions": {c.name: mathml(condition_latex(statement, c)) for c in statement.stated},
         "terms": {term.name: mathml_of(statement, term.expr) for term in statement.terms},
     }
 
@@ -96,7 +96,7 @@ def statement_sheet(statement: Statement) -> Sheet:
     theorem = statement.theorem
     terms = tuple((term.name, term.role, _math(statement, term.expr)) for term in statement.terms)
     derived = tuple((letter(statement, c.name), _math(statement, c.expr), c.meaning) for c in statement.derived)
-    conditions = tuple((c.name, condition_math(statement, c.name), c.note) for c in statement.conditions)
+    conditions = tuple((c.name, condition_math(statement, c.name), c.note) for c in statement.stated)
     symbols = tuple(
         (letter(statement, name), binding.meaning, _unit(binding.quantity.dimension), binding.quantity.domain)
         for name, binding in statement.symbols.items()
@@ -162,7 +162,7 @@ def _statement_text(theorem: Theorem, statement: Statement) -> list[str]:
         quantity = binding.quantity
         lines.append(f"  {binding.name:<18} {binding.meaning}  [{quantity.dimension}], {quantity.domain}")
     lines += [f"  where {c.name} = {sp.sstr(c.expr)}" for c in statement.derived]
-    lines += [f"  if {c.name}: {c}" for c in statement.conditions]
+    lines += [f"  if {c.name}: {c}" for c in statement.stated]
     lines += [f"  unless set, {name} = {sp.sstr(expr)}" for name, expr in statement.schedule.items()]
     return lines + [f"  + {term.name}: {sp.sstr(term.expr)}" for term in statement.terms]
 
@@ -196,7 +196,7 @@ def statement_latex(statement: Statement) -> str:
     theorem = statement.theorem
     rows = [rf"{theorem.metric.latex} &\le " + _sum_latex(statement)] if statement.terms else []
     rows += [f"{c.latex} &= {latex_of(statement, c.expr)}" for c in statement.derived]
-    rows += [condition_latex(statement, c, "&") for c in statement.conditions]
+    rows += [condition_latex(statement, c, "&") for c in statement.stated]
     body = " \\\\\n".join(rows)
     return f"% {theorem.id}, {statement.label}\n\\begin{{align*}}\n{body}\n\\end{{align*}}"
 
@@ -250,7 +250,7 @@ def _statement_dict(theorem: Theorem, statement: Statement) -> dict[str, Any]:
             for name, binding in theorem.symbols(statement.label).items()
         },
         "derived": {constant.name: sp.sstr(constant.expr) for constant in statement.derived},
-        "conditions": [{"name": c.name, "relation": str(c), "note": c.note} for c in statement.conditions],
+        "conditions": [{"name": c.name, "relation": str(c), "note": c.note} for c in statement.stated],
         "schedule": {name: sp.sstr(expr) for name, expr in statement.schedule.items()},
         "terms": {term.name: sp.sstr(term.expr) for term in statement.terms},
         "latex": statement_latex(statement),
@@ -340,8 +340,8 @@ def _statement_page(statement: Statement) -> list[str]:
     if statement.terms:
         rows = [[term.name, term.role, f"`{sp.sstr(term.expr)}`"] for term in statement.terms]
         lines += [*table(["term", "role", "in Python"], rows, align=False), ""]
-    if statement.conditions:
-        lines += [*(f"- condition `{c.name}`: `{c}`" for c in statement.conditions), ""]
+    if statement.stated:
+        lines += [*(f"- condition `{c.name}`: `{c}`" for c in statement.stated), ""]
     return lines
 
 

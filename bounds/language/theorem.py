@@ -147,7 +147,14 @@ class Condition:
         return replace(self, left=by(self.left), right=by(self.right))
 
     def __str__(self) -> str:
+        if isinstance(self.left, sp.Mod) and self.relation == "==" and self.right == 0:
+            return f"{self.left.args[0]} is a multiple of {self.left.args[1]}"
         return f"{self.left} {self.relation} {self.right}"
+
+
+def multiple_of(name: str, whole: sp.Expr, part: sp.Expr, note: str = "") -> Condition:
+    """The condition that one whole number is a multiple of another, as T = S tau for a number S of rounds."""
+    return Condition(name, sp.Mod(whole, part), "==", sp.Integer(0), note)
 
 
 @dataclass(frozen=True)
@@ -247,9 +254,19 @@ class Statement:
         return tuple(found)
 
     @property
+    def multiples(self) -> tuple[Condition, ...]:
+        """The theorem's conditions that one whole number divides another, between symbols of the statement."""
+        return tuple(c for c in self.theorem.multiples if c.left.free_symbols <= self.free_symbols)
+
+    @property
+    def stated(self) -> tuple[Condition, ...]:
+        """All that the statement asks of its symbols: the inequalities and equalities of `conditions`, and `multiples`."""
+        return (*self.conditions, *self.multiples)
+
+    @property
     def requirements(self) -> tuple[Condition, ...]:
-        """What admissible values satisfy: the conditions, and what the method can take."""
-        return (*self.conditions, *self.method_range)
+        """What admissible values satisfy: what is stated, and what the method can take."""
+        return (*self.stated, *self.method_range)
 
     def __post_init__(self) -> None:
         if self.label not in LABELS:
@@ -336,7 +353,7 @@ class Statement:
 
     def condition(self, name: str) -> Condition:
         own = self.method_range if name.startswith(RANGE) else ()
-        return _named((*self.conditions, *own), name, f"statement {self.label} has no condition")
+        return _named((*self.stated, *own), name, f"statement {self.label} has no condition")
 
     def constant(self, name: str) -> Derived:
         return _named(self.derived, name, f"statement {self.label} has no derived constant")
@@ -349,14 +366,25 @@ of 2048 bits takes milliseconds, of 40,000 bits ten seconds."""
 
 def put_in(expr: sp.Expr, known: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
     """The expression at a point. Roots that sympy 1.14 cannot simplify stay as they are: those of long numbers, and those with which
-    it gives up: with a ValueError, as two factors are nearly equal, or an OverflowError, as a number has more than 1024 bits."""
+    it gives up: with a ValueError, as two factors are nearly equal, or an OverflowError, as a number has more than 1024 bits.
+
+    Raises:
+        InputError: a part of a min or max has a denominator of 0 there.
+    """
     try:
         if not any(_is_long(base.xreplace(known)) for base in under_roots(expr)):
             return expr.xreplace(known)
     except (ValueError, OverflowError):
-        pass
+        _refuse_vanishing(expr, known)
     with sp.evaluate(False):
         return expr.xreplace(known)
+
+
+def _refuse_vanishing(expr: sp.Expr, known: Mapping[sp.Symbol, sp.Expr]) -> None:
+    """sympy gives up with a ValueError too where min or max has a part with a denominator of 0."""
+    below = sorted((p.base for p in expr.atoms(sp.Pow) if p.exp.is_negative), key=sp.count_ops)
+    if guilty := next((str(base) for base in below if base.xreplace(known) == 0), None):
+        raise InputError(f"{guilty[:60]}: is 0 at these values, and is a denominator; wanted finite positive values")
 
 
 @lru_cache(maxsize=4096)
@@ -435,6 +463,7 @@ class Theorem:
             and the value given to a constant that the paper hides in O(.).
         method: what is run to validate it; its own costs are the theorem's where `costs` has none.
         average: over which iterates the metric averages.
+        multiples: conditions made by `multiple_of`, for every statement that has their symbols.
 
     Raises:
         DeclarationError: an undeclared symbol, a Float, a duplicate name, or a `corrected` statement with a dimension slip.
@@ -458,6 +487,7 @@ class Theorem:
     costs: Costs | Callable[[SimpleNamespace], Costs] = field(default_factory=dict)
     method: MethodCall | None = None
     average: str = "before"
+    multiples: tuple[Condition, ...] = ()
     _cache: dict[str, Statement] = field(default_factory=dict, init=False)
     kept: dict[Any, Any] = field(default_factory=dict, init=False)
     """What took long to derive from the declaration, for whoever derives it."""

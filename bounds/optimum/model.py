@@ -16,7 +16,7 @@ from ..language.notation import Binding
 from ..language.quantities import COUNT
 from ..language.reading import InputError, missing_values, read_values
 from ..language.theorem import RANGE, Condition, Statement
-from ..region.conditions import solved_for, split_extrema
+from ..region.conditions import solved_for, split_extrema, without_multiples
 from .posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
 
 GIVEN = frozenset(
@@ -95,7 +95,7 @@ def model(
     numbers = read_values(bindings, values, statement.name)
     _check(statement, numbers, also_free)
     point = {bindings[name].symbol: exact(number) for name, number in numbers.items()}
-    conditions = [c.each_side(lambda side: statement.at(side, point)) for c in statement.requirements]
+    conditions = [c.each_side(lambda side: statement.at(side, point)) for c in without_multiples(statement)]
     if follow_schedule:
         conditions += [
             Condition(f"schedule of {name}", bindings[name].symbol, "==", statement.at(expr, point))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import exp, inf, log
 from typing import Any
 
+from ..language.reading import InputError
 from .posynomial import Posynomial
 
 _TOLERANCE = 1e-10
@@ -100,7 +101,7 @@ def solve(program: Program, *, proved: bool = True) -> Solution | None:
             continue
         kept.append((name, *_log_form(part, names)))
     if not program.objective.terms:
-        raise ValueError("nothing to minimise: the objective is 0")
+        raise InputError("nothing to minimise: the objective is 0 at these values, whatever is chosen")
     objective = _log_form(program.objective, names)
     if not names:
         value = program.objective.at({})

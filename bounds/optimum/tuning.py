@@ -33,8 +33,12 @@ from .whole_numbers import objective_at, rounded
 if TYPE_CHECKING:
     from ...figures import Plot
 
-GEOMETRIC = "geometric program, global optimum"
-NUMERICAL = "differential evolution, no certificate"
+GLOBAL, NOT_CERTIFIED = "global optimum", "not certified"
+GEOMETRIC = "geometric program"
+NUMERICAL = "differential evolution"
+EVALUATED = "evaluated"
+_NEAR = 0.01
+"""A certified gap up to which an optimum is called global."""
 _VISIBLE = 5e-5
 """Prices below this are not worth a sentence."""
 _PLATEAU = 1e9
@@ -77,13 +81,18 @@ class Tuned(AbstractResult):
 
     def to_dict(self) -> dict[str, Any]:
         about = self.bound.about
-        return {**self.numbers_only(), **(status_of(about) if about else {})}
+        return {**self.numbers_only(), "certificate": self.certificate, **(status_of(about) if about else {})}
 
     def numbers_only(self) -> dict[str, Any]:
         """`to_dict` without what is known of the statement."""
         data = {item.name: getattr(self, item.name) for item in fields(self)}
         values = {name: str(value) for name, value in self.values.items()}
         return {**data, "values": values, "bound": self.bound.numbers_only()}
+
+    @property
+    def certificate(self) -> str:
+        """How near to the optimum the answer is, as far as that is proved."""
+        return _certificate(self.gap)
 
     def __float__(self) -> float:
         return self.value
@@ -103,7 +112,7 @@ class Tuned(AbstractResult):
         )
         first, *others = tables
         whole = self.bound.sheet()
-        how = self.method if self.lower is None else f"{self.method}: {self._certificate()}"
+        how = self._how()
         notes = (*whole.notes, how, *self.advice, *((self.note,) if self.note else ()))
         title = (
             f"{about.name}: best hyperparameters"
@@ -116,8 +125,14 @@ class Tuned(AbstractResult):
         """The terms of the bound at these values."""
         return self.bound.plot()
 
-    def _certificate(self) -> str:
-        return f"no choice has {self.objective} below {self.lower:.6g} ({_gap(self.gap)})"
+    def _how(self) -> str:
+        """The method, how near its answer is, and the lower bound that says so."""
+        if self.method == EVALUATED:
+            return self.method
+        least = (
+            "" if self.lower is None else f": no choice has {self.objective} below {self.lower:.6g} ({_gap(self.gap)})"
+        )
+        return f"{self.method}, {self.certificate}{least}"
 
     def __str__(self) -> str:
         chosen = ", ".join(f"{name} = {_all_digits(self.bound.numbers[name])}" for name in self.values)
@@ -126,12 +141,15 @@ class Tuned(AbstractResult):
             f"  {self.bound.metric} <= {rounded_up(float(self.bound))}",
         ]
         rows += [f"  {MEANING.get(name, name)}: {_amount(value)}" for name, value in self.cost.items()]
-        if self.lower is not None:
-            rows.append(f"  {self.method}: {self._certificate()}")
-        else:
-            rows.append(f"  {self.method}")
+        rows.append(f"  {self._how()}")
         notes = [*self.advice, *([self.note] if self.note else [])]
         return "\n".join([*rows, *(f"  {note}" for note in notes), *lines_about(self.bound.about)])
+
+
+def _certificate(gap: float | None) -> str:
+    if gap is None:
+        return NOT_CERTIFIED
+    return GLOBAL if gap <= _NEAR else f"optimum within {100 * gap:.2g}%"
 
 
 def _gap(gap: float | None) -> str:
@@ -282,6 +300,7 @@ def _report(task: Task, point: Mapping[str, float], found: Found | None, note: s
     objective = objective_at(task, chosen)
     prices, replaced = ({}, ()) if found is None else _prices(task, chosen)
     lower = None if found is None else min(found.lower, objective)
+    gap = None if lower is None else (objective - lower) / objective
     chosen_names = {b.name for b in made.free} | set(made.determined)
     point = complete(made.statement, values)
     shown = {b.name: point[b.symbol] for b in made.statement.theorem.notation if b.name in chosen_names}
@@ -294,9 +313,9 @@ def _report(task: Task, point: Mapping[str, float], found: Found | None, note: s
         shown,
         result,
         cost,
-        GEOMETRIC if found is not None else (NUMERICAL if made.free else "evaluated"),
+        GEOMETRIC if found is not None else (NUMERICAL if made.free else EVALUATED),
         lower,
-        None if lower is None else (objective - lower) / objective,
+        gap,
         binding,
         {name: prices[name] for name in binding},
         tuple(_sentence(task, name, prices[name]) for name in binding),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 import sympy as sp
@@ -25,21 +25,51 @@ def rounded(task: Task, point: Mapping[str, float]) -> dict[str, Fraction]:
     return _on_schedule(task, _exact(task, point))
 
 
+_LEVELS = ((1e-9, 10), (1e-7, 8), (1e-5, 7), (0.0, 15))
+"""Room that the reals leave, and their digits."""
+
+
 def _exact(task: Task, point: Mapping[str, float]) -> dict[str, Fraction]:
     made = task.model
     whole = {name: Fraction(round(point[name])) for name in made.whole}
-    levels = ((1e-9, 10), (1e-7, 8), (1e-5, 7), (0.0, 15))
-    for room, digits in levels:
-        chosen = _with_reals(task, whole, point, room, digits)
-        if chosen is not None and accepts(task, chosen):
-            return chosen
+    moved = [c for m in _multiples(task, whole) for c in [_finished(task, m, point)] if c is not None]
+    if moved:
+        return min(moved, key=lambda c: objective_at(task, c))
+    as_it_is = _finished(task, whole, point)
+    if as_it_is is not None:
+        return as_it_is
     steps = {name: max(1, round(float(whole[name]) * 1e-7)) for name in made.whole}
     nudged = [{**whole, n: whole[n] + sign * step} for n, step in steps.items() for sign in (1, -1) if whole[n] > step]
-    near = [c for candidate in nudged for c in [_with_reals(task, candidate, point, *levels[0])] if c is not None]
+    near = [c for candidate in nudged for c in [_with_reals(task, candidate, point, *_LEVELS[0])] if c is not None]
     for chosen in sorted(near, key=lambda c: objective_at(task, c)):
         if accepts(task, chosen):
             return chosen
     raise InputError(f"{made.statement.name}: no admissible values with finitely many digits were found")
+
+
+_MOST_NEIGHBOURS = 4096
+"""Up to which number divisors are looked for."""
+
+
+def _multiples(task: Task, whole: Mapping[str, Fraction]) -> Iterator[dict[str, Fraction]]:
+    """The whole numbers moved to the next multiples; one that has to divide a given number becomes its divisors."""
+    free, values = set(whole), {**task.model.values, **whole}
+    for condition in task.model.statement.multiples:
+        large, small = (str(side) for side in condition.left.args)
+        if large in free:
+            down = values[large] // values[small] * values[small]
+            yield from ({**whole, large: m} for m in (down, down + values[small]) if m > 0)
+        if small in free:
+            most = min(int(2 * values[small]), int(values[large]), _MOST_NEIGHBOURS)
+            yield from ({**whole, small: Fraction(d)} for d in range(1, most + 1) if values[large] % d == 0)
+
+
+def _finished(task: Task, whole: dict[str, Fraction], point: Mapping[str, float]) -> dict[str, Fraction] | None:
+    for room, digits in _LEVELS:
+        chosen = _with_reals(task, whole, point, room, digits)
+        if chosen is not None and accepts(task, chosen):
+            return chosen
+    return None
 
 
 def _on_schedule(task: Task, chosen: dict[str, Fraction]) -> dict[str, Fraction]:

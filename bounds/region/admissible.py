@@ -158,7 +158,9 @@ class Admissible(AbstractResult):
         remarks = [f"the theorem does not limit {', '.join(open_ended)} from above"] if open_ended else []
         ends = [end for _, piece in self._all() for end in piece.binding.values() if end]
         binding = {name for end in ends for name in end.split(", ") if name.startswith(RANGE)}
-        return (*remarks, *self._explained(sorted(binding)))
+        divided = self.about.multiples if self.about else ()
+        among = [str(c) for c in divided if {str(s) for s in c.left.free_symbols} & set(self.solved)]
+        return (*remarks, *(f"among these, those where {text}" for text in among), *self._explained(sorted(binding)))
 
     def _explained(self, names: Iterable[str]) -> list[str]:
         """The conditions with these names, as the statement has them."""

@@ -37,7 +37,8 @@ def reduced(statement: Statement, names: tuple[str, ...], values: Mapping[str, A
     given = {key: value for key, value in values.items() if key not in names}
     numbers = read_values(bindings, given, statement.name)
     point = {bindings[key].symbol: exact(value) for key, value in numbers.items()}
-    conditions = [c.each_side(lambda side: statement.at(side, point)) for c in statement.requirements]
+    conditions = [c.each_side(lambda side: statement.at(side, point)) for c in without_multiples(statement)]
+    conditions += [c for c in (c.at(point) for c in statement.multiples) if not _symbols(c)]
     solved = {bindings[name].symbol for name in names}
     conditions = _eliminate(statement, bindings, solved, conditions, point)
     conditions = [c for c in conditions if not c.name.startswith(RANGE) or _symbols(c) <= solved]
@@ -51,6 +52,11 @@ def reduced(statement: Statement, names: tuple[str, ...], values: Mapping[str, A
     if missing:
         raise missing_values(bindings, [*(name for name in missing if name not in chosen), *chosen])
     return split_extrema(conditions)
+
+
+def without_multiples(statement: Statement) -> tuple[Condition, ...]:
+    """What describes a set of real numbers; that one whole number divides another is decided once both are known."""
+    return (*statement.conditions, *statement.method_range)
 
 
 def _symbols(c: Condition) -> set[sp.Symbol]:

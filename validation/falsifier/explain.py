@@ -113,7 +113,7 @@ def _tight_conditions(target: Target, found: Confirmed) -> list[str]:
     statement = target.theorem.statement(target.label)
     bound = evaluated(target.theorem.statement(target.label), found.stated(target), strict=False)
     lines = []
-    for check, condition in zip(bound.conditions, statement.conditions, strict=True):
+    for check, condition in zip(bound.conditions, statement.stated, strict=True):
         if condition.relation != "==" and abs(check.slack) <= 0.02 * _size(bound, condition):
             lines.append(f"It lies at the edge of the condition {check.name}: {check.relation}.")
     return lines

@@ -44,7 +44,7 @@ class Formula:
 
         A corollary that leaves out its theorem's conditions is attacked where they hold: the charitable reading.
         """
-        own = tuple(condition.each_side(self.statement.expand) for condition in self.statement.conditions)
+        own = tuple(condition.each_side(self.statement.expand) for condition in self.statement.stated)
         return (*own, *self.inherited)
 
     @cached_property

@@ -195,7 +195,7 @@ def _planned(theorem: Theorem, label: str, instance: Instance, T: int, alpha: Fr
     problem = instance.made()
     bound, _ = evaluate_at(theorem, label, problem, instance.hyperparameters, T)
     cap = squared_cap(problem)
-    if bound.total is None or bound.total >= cap:
+    if bound.total is None or not 0 < bound.total < cap:
         return MINIMUM_SEEDS
     return -(-max(MINIMUM_SEEDS, seeds_to_support(bound.total, cap, slack, alpha)) // 8) * 8
 

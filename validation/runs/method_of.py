@@ -52,7 +52,10 @@ def _hyperparameters(
     for declared in fields(method):
         name = declared.name
         if name in formulas:
-            found[name] = float(sp.sympify(formulas[name]).xreplace(symbols))
+            value = sp.sympify(formulas[name]).xreplace(symbols)
+            if value.free_symbols:
+                raise InputError(_without_value(theorem, name, min(map(str, value.free_symbols))))
+            found[name] = float(value)
         elif name in values:
             found[name] = values[name]
         elif declared.default is MISSING and name in DEFAULTS:
@@ -62,6 +65,11 @@ def _hyperparameters(
         if name in found and annotation_of(declared).startswith(("int", "Batches")):
             found[name] = _whole(theorem, name, found[name])
     return found
+
+
+def _without_value(theorem: Theorem, name: str, symbol: str) -> str:
+    wanted = "wanted it in a term or a condition too, or a number in its place"
+    return f"{theorem.id}: {symbol} stands only under [method] ({name}), so nothing gives it a value; {wanted}"
 
 
 def _whole(theorem: Theorem, name: str, value: float) -> int:

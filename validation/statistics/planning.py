@@ -24,6 +24,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import stats
 
+from ...errors import InputError
 from .evalues import GRID, Array, Number, round_down
 
 #: Probability with which a planned test reaches its verdict.
@@ -35,7 +36,7 @@ _REFERENCE_ATOMS = 2048
 _MATCHED_RATIO_STEPS = 50
 
 
-class Undetectable(ValueError):
+class Undetectable(InputError):
     """No admissible number of seeds reaches the wanted verdict."""
 
 

@@ -21,7 +21,7 @@ from ...language.bounding import (
 from ...language.dimension import INNER, OBJECTIVE, ONE, VARIABLE
 from ...language.notation import Notation
 from ...language.quantities import NONNEGATIVE, Quantity
-from ...language.theorem import Assumption, Condition, Derived, Metric, Source, Statement, Term, Theorem
+from ...language.theorem import Assumption, Condition, Derived, Metric, Source, Statement, Term, Theorem, multiple_of
 from . import composed as proof
 from .costs import costs
 
@@ -123,6 +123,7 @@ STEP_UNIT = VARIABLE**2 / OBJECTIVE
 H = Derived("H", sp.sqrt(s.G_g**2 * s.L_f**2 + s.G_f**4 * s.L_g**2), "H")
 DRIFT_COEFFICIENT = s.G_g**2 * s.L_f**2 + s.G_f**4 * s.L_g**2
 WHOLE_ROUNDS = Condition("whole_rounds", s.T, ">=", s.tau, "T = S tau with at least one round")
+MULTIPLE = multiple_of("multiple_of_period", s.T, s.tau, "T = S tau for a whole number S of rounds")
 
 
 def _source(where: str, equation: str = "") -> Source:
@@ -145,6 +146,7 @@ def _theorem(
         assumptions,  # type: ignore[arg-type]
         problem="local_composite",
         costs=costs,
+        multiples=(MULTIPLE,) if metric is STATIONARITY else (),
         **more,  # type: ignore[arg-type]
     )
 

@@ -4,7 +4,7 @@ Every constant is called as `constant(s, nu)`, with s a namespace of the paper's
 number, or a
 list: D = [D_0, ..., D_nu] for gradients, D_H = [D'_0, ..., D'_(nu-1)] for Hessians.
 
-    >>> from fedco.bounds.papers import meta_fl_constants as constants
+    >>> from fedco.bounds.papers.meta_fl import constants
     >>> constants.h(constants.at(alpha="1/10", L=1, sigma_G=1, D=[4, 9, 16]), 2)
     53/600
 
