@@ -113,7 +113,9 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
     if call is not None:
         keys["method"] = {"name": call.name, **{n: write(f) for n, f in call.values.items()}, **call.options}
     again = define(**keys).statement()
-    said = [[(each.name, each.expr) for each in (*one.terms, *one.derived)] for one in (statement, again)]
+    said = [
+        [(t.name, t.expr) for t in one.terms] + [(d.name, d.expr) for d in one.derived] for one in (statement, again)
+    ]
     if said[0] != said[1]:
         raise InputError(f"{theorem.id}: cannot be written as a definition that reads the same")
     return keys
