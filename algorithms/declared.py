@@ -16,16 +16,22 @@ from typing import Any
 from .engine import oracles
 
 FOLDERS = ("methods", "baselines")
+DEFAULTS: Mapping[str, int] = {"b": 1}
+"""What a theorem need not say of a method that has no default for it."""
 _READ = ("name", "kinds", "needs", "needs_on", "costs", "quantities")
 
 
 @dataclass(frozen=True)
 class Hyperparameter:
-    """A field of a method: its annotation as written, and its default; None where that is no literal or there is none."""
+    """A field of a method: its annotation as written, and its default; None where that is no literal or there is none.
+
+    `required`: there is no default.
+    """
 
     name: str
     annotation: str
     default: Any = None
+    required: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ def _in_file(file: Path, module: str) -> Iterator[Declared]:
         if "name" not in attributes:
             continue
         hyperparameters = tuple(
-            Hyperparameter(name, ast.unparse(part.annotation), _literal(part.value))
+            Hyperparameter(name, ast.unparse(part.annotation), _literal(part.value), part.value is None)
             for name, part in written.items()
             if "ClassVar" not in ast.unparse(part.annotation)
         )

@@ -332,9 +332,18 @@ def replay(
             autocompletion=theorem_ids,
         ),
     ],
+    method: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.py", help="The file of the method, where the refuted theorem has one of its own: it is run."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Re-check a refutation from scratch: recompute both sides and judge again; exit status 1 if it is not confirmed.
+
+    A bundle holds everything that it is about, the theorem included. A method in a file is named by the file's SHA-256, and
+    runs only where you give that file.
 
     Examples: fedco replay my_bundle.json ; fedco replay feddro.theorem_5_1
     """
@@ -343,7 +352,7 @@ def replay(
 
     names = () if Path(bundle).exists() else names_about(bundle)
     try:
-        answers = {name: _replayed(name, read(bundle_file(name))) for name in names or (bundle,)}
+        answers = {name: _replayed(name, read(bundle_file(name)), method) for name in names or (bundle,)}
     except (BundleError, OSError) as error:
         raise InputError(f"{Path(bundle).name[:60]}: wanted a readable bundle, got {error}") from None
     ((data, text, _), *more) = answers.values()
@@ -357,13 +366,13 @@ def replay(
         raise typer.Exit(1)
 
 
-def _replayed(name: str, kept: Any) -> tuple[dict[str, Any], str, Sheet]:
+def _replayed(name: str, kept: Any, method: Path | None) -> tuple[dict[str, Any], str, Sheet]:
     """What a replay of one bundle finds, as data, as text and as a sheet."""
     from ..bounds.language.result import Sheet
     from ..validation.runs.bundle import replay as run
-    from ..validation.runs.refutations import REGISTRY
+    from ..validation.runs.refutations import registry
 
-    done = run(kept, REGISTRY)
+    done = run(kept, registry(method))
     data = {
         "confirmed": done.confirmed,
         "largest_difference": done.largest_difference,

@@ -10,14 +10,11 @@ from collections.abc import Mapping
 
 import sympy as sp
 
-from ...algorithms.declared import declared
+from ...algorithms.declared import DEFAULTS, declared
 from ...errors import InputError
 from ...outside import installed, is_python_file, load_installed, load_object
 from ..language.formula import FormulaError, read_formula
 from ..language.theorem import MethodCall, Theorem
-
-DEFAULTS: Mapping[str, int] = {"b": 1}
-"""What a theorem need not say of a method that has no default for it."""
 
 
 def method_costs(theorem: Theorem) -> dict[str, sp.Expr]:

@@ -7,15 +7,16 @@ exactly; nothing of the text is executed. A mistake is one line that says where 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
 import sympy as sp
+from sympy.printing.str import StrPrinter
 
 from ...errors import InputError
-from ...outside import is_python_file, load_object
+from ...outside import installed, is_python_file, load_object
 from ...suggestion import nearest
 from .bounding import MEAN_MODEL
 from .dimension import OBJECTIVE, VARIABLE, Dimension
@@ -71,6 +72,55 @@ def load(path: str | Path) -> Theorem:
     """
     file = Path(path)
     return _Definition(str(file), read_toml(file)).theorem(file.parent)
+
+
+class _Written(StrPrinter):
+    """A formula as `read_formula` reads it."""
+
+    def _print_Min(self, expr: sp.Min) -> str:
+        return f"min({', '.join(map(self._print, expr.args))})"
+
+    def _print_Max(self, expr: sp.Max) -> str:
+        return f"max({', '.join(map(self._print, expr.args))})"
+
+
+def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dict[str, Any]:
+    """The keys of a definition that says what one statement of a theorem says; `more` are further conditions.
+
+    Raises:
+        InputError: a symbol stands for a quantity that is not in the shared vocabulary, or a formula cannot be written.
+    """
+    statement, write = theorem.statement(label), _Written().doprint
+    symbols = {name: binding.quantity.name for name, binding in theorem.symbols(label).items()}
+    call = theorem.method
+    used = {
+        str(symbol) for formula in (call.values.values() if call else ()) for symbol in sp.sympify(formula).free_symbols
+    }
+    symbols |= {name: theorem.notation[name].quantity.name for name in sorted(used - symbols.keys())}
+    prescribed = {name: write(formula) for name, formula in statement.schedule.items()}
+    conditions = [c for c in (*statement.conditions, *more) if c.relation != "==" or str(c.left) not in prescribed]
+    keys: dict[str, Any] = {
+        "id": theorem.id,
+        "title": theorem.title,
+        "problem": theorem.problem,
+        "average": theorem.average,
+        "assume": sorted({*theorem.assume, *statement.assume}),
+        "symbols": symbols,
+        "derived": {each.name: write(each.expr) for each in statement.derived},
+        "terms": {term.name: write(term.expr) for term in statement.terms},
+        "conditions": {c.name: f"{write(c.left)} {c.relation} {write(c.right)}" for c in conditions},
+        "schedule": prescribed,
+        "units": [next(n for n, q in QUANTITIES.items() if q.dimension == unit) for unit in theorem.unit_choices],
+    }
+    if call is not None:
+        keys["method"] = {"name": call.name, **{n: write(f) for n, f in call.values.items()}, **call.options}
+    again = define(**keys).statement()
+    said = [
+        [(t.name, t.expr) for t in one.terms] + [(d.name, d.expr) for d in one.derived] for one in (statement, again)
+    ]
+    if said[0] != said[1]:
+        raise InputError(f"{theorem.id}: cannot be written as a definition that reads the same")
+    return keys
 
 
 def define(*, follows_from: Theorem | None = None, **keys: Any) -> Theorem:
@@ -237,7 +287,34 @@ class _Definition:
             self.refuse("method", "name is missing; for instance local_sgd, or my_methods.py:MyMethod")
         options = {key: given.pop(key) for key in self._options(name, folder, given)}
         values = {self.name("method", key): self.formula(f"method, {key}", value) for key, value in given.items()}
-        return MethodCall(name, values, folder, options)
+        return MethodCall(name, {**self._left_to_symbols(name, {*values, *options}), **values}, folder, options)
+
+    def _left_to_symbols(self, method: str, given: Collection[str]) -> dict[str, sp.Expr]:
+        """What a method needs and is not given: the symbol of that name, or what need not be said.
+
+        A method in a file is not read here: data do not run code.
+        """
+        if is_python_file(method):
+            return {}
+        from ...algorithms.declared import DEFAULTS, declared  # reads the source of every method
+
+        if method in installed("methods"):
+            return {}
+        own = declared()[self.known("method", "a method", method, tuple(declared()))]
+        needed = [each.name for each in own.hyperparameters if each.required and each.name not in given]
+        found = {}
+        for name in needed:
+            if name not in self.names and name not in DEFAULTS:
+                self.refuse("method", f"{method} needs {name}: write {name} = FORMULA under [method]")
+            found[name] = self.formula(f"method, {name}", name if name in self.names else DEFAULTS[name])
+        return found
+
+    def _kind(self) -> str:
+        """The kind of problem: one that a method runs on, or that a package brings."""
+        from ...algorithms.declared import declared  # reads the source of every method
+
+        known = {kind for method in declared().values() for kind in method.kinds} | installed("kinds").keys()
+        return self.known("problem", "a kind of problem", self.keys.get("problem", "federated"), sorted(known))
 
     def _options(self, method: str, folder: Path | None, given: Mapping[str, Any]) -> list[str]:
         """The hyperparameters that get a word, as the method declares them; a file is only run where one seems to be given."""
@@ -290,7 +367,7 @@ class _Definition:
                 self._assumptions(),
                 self._units(),
                 follows_from=None if parent is None else (parent, schedule),
-                problem=self.name("problem", self.keys.get("problem", "federated")),
+                problem=self._kind(),
                 assume=self._properties(),
                 costs=costs,
                 method=method,

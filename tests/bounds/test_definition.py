@@ -162,7 +162,7 @@ MISTAKES = {
     "assume no name": (changed(assume=["Not a name!"]), ["assume", "is not a property", "one_outer_function"]),
     "metric unknown": (changed(metric="mean_gradient"), ["metric", "'mean_gradient'", "nearest is mean_gradient_sq"]),
     "average unknown": (changed(average="afterwards"), ["average", "nearest is after"]),
-    "problem no name": (changed(problem="a b"), ["problem", "plain name"]),
+    "problem no kind": (changed(problem="a b"), ["problem", "not a kind of problem"]),
     "too many": (changed(terms={f"t{i}": "1" for i in range(300)}), ["terms", "at most 200"]),
     # names and quantities
     "unknown quantity": (

@@ -63,14 +63,15 @@ def test_the_result_of_a_search_as_text_and_as_data():
 
 
 def test_what_survived_says_how_near_it_came():
-    assert attack._survived(Found()) == (
+    assert attack._survived(Found()) == ("no family has an instance of this statement",)
+    assert attack._survived(Found(evaluations=3)) == (
         "No instance with a positive left side and all conditions met was found: this search tested nothing.",
     )
-    assert attack._survived(Found(ratio=0.5, where="bowls", refused=["a", "b"])) == (
+    assert attack._survived(Found(ratio=0.5, where="bowls", refused=["a", "b"], evaluations=3)) == (
         "The largest ratio was found on: bowls.",
         "2 candidates failed the exact check, the last one: b",
     )
-    assert attack._survived(Found(ratio=0.5)) == ()
+    assert attack._survived(Found(ratio=0.5, evaluations=3)) == ()
 
 
 def test_a_search_runs_on_one_thread_and_gives_the_others_back(monkeypatch):
@@ -80,7 +81,12 @@ def test_a_search_runs_on_one_thread_and_gives_the_others_back(monkeypatch):
     try:
         found = falsify("baselines.local_sgd", seconds=1.0)
         assert (seen, torch.get_num_threads(), found.ratio) == ([1], 2, 0.25)
-        monkeypatch.setattr(attack, "search_together", lambda *_, **__: seen.append(torch.get_num_threads()))
+
+        def search_together(base, formula, claims, **__):
+            seen.append(torch.get_num_threads())
+            claims[0].found.evaluations = 1
+
+        monkeypatch.setattr(attack, "search_together", search_together)
         change = next(iter(weakenings(SGD.statement("printed"))))
         (survived,) = falsify_changes(SGD, "printed", [change], seconds=1.0).values()
         assert (seen, torch.get_num_threads(), survived.outcome) == ([1, 1], 2, "SURVIVED")

@@ -245,9 +245,10 @@ def _result(
     common: dict[str, Any] = {"families": tuple(found.families), "evaluations": found.evaluations}
     name, label = target.theorem.id, target.label
     if found.violation is None or found.draft is None:
+        outcome = "SURVIVED" if found.evaluations else "NOT_APPLICABLE"
         lines = _survived(found)
         return Falsified(
-            name, label, "SURVIVED", min(found.ratio, 1.0), lines, seconds=time.perf_counter() - began, **common
+            name, label, outcome, min(found.ratio, 1.0), lines, seconds=time.perf_counter() - began, **common
         )
     made, violation = found.draft, found.violation
     if not brief:
@@ -272,6 +273,8 @@ def _result(
 
 
 def _survived(found: Found) -> tuple[str, ...]:
+    if not found.evaluations:
+        return ("no family has an instance of this statement",)
     if found.ratio == 0:
         return ("No instance with a positive left side and all conditions met was found: this search tested nothing.",)
     lines = [f"The largest ratio was found on: {found.where}."] if found.where else []

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from ... import __version__
 from ...bounds.audit.refutation import outward
 from ...bounds.language.change import Change
+from ...bounds.language.definition import define, keys_of
+from ...bounds.language.theorem import Theorem
+from ...bounds.registry import all_theorems
 from ...bounds.registry import get_theorem as find
+from ...outside import is_python_file, split_file
 from ..runs.bundle import FROM_DATA, Bundle, BundleError, Sides
 from .confirm import Claimed, Confirmed, NotConfirmed, sides
 from .declared import Target, target_of
 from .exact.interval import Ends
 from .exact.problem import Instance, as_fractions
+from .formula import Formula
 from .lemma import Place
 
 _ARGUMENT = "at least the supremum that the instance's knots give"
@@ -53,15 +60,54 @@ def _attacked(target: Target) -> dict[str, Any]:
     """What is attacked instead of the declared statement, and what instances were asked to have besides."""
     change = {} if target.change is None else {"change": plain(target.change.to_dict())}
     more = {"assume": list(target.more), "where": list(target.where)}
-    return {**change, **{name: listed for name, listed in more.items() if listed}}
+    return {**change, **{name: listed for name, listed in more.items() if listed}, **_definition(target)}
 
 
-def _target(bundle: Bundle) -> Target:
+def _definition(target: Target) -> dict[str, Any]:
+    """The theorem itself where it is not one that comes with fedco, and the hash of the file of its method, if that has one."""
+    theorem = target.declared or target.theorem
+    if theorem.id in all_theorems():
+        return {}
+    keys = keys_of(theorem, target.label, Formula(theorem, target.label).inherited)
+    call = theorem.method
+    if call is None or not is_python_file(call.name):
+        return {"definition": keys}
+    return {"definition": keys, "method_sha256": file_digest(split_file(call.name, call.folder)[0])}
+
+
+def file_digest(file: Path) -> str:
+    """The SHA-256 of a file."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _target(bundle: Bundle, method: Path | None) -> Target:
     name, _, label = bundle.claim.partition(" (")
     parameters = bundle.problem["parameters"]
     change = Change.from_dict(parameters["change"]) if "change" in parameters else None
     more, where = (tuple(map(str, parameters.get(part, ()))) for part in ("assume", "where"))
-    return target_of(find(name), label.rstrip(")"), change, more, where)
+    if "definition" not in parameters:
+        return target_of(find(name), label.rstrip(")"), change, more, where)
+    return target_of(_stranger(parameters, method), "printed", change, more, where)
+
+
+def _stranger(parameters: Mapping[str, Any], method: Path | None) -> Theorem:
+    """The theorem that a bundle defines; code that it names is run only where the user gives the file.
+
+    Raises:
+        BundleError: the method stands in a file that is not given, or another file is given.
+    """
+    keys = dict(parameters["definition"])
+    named = str(keys.get("method", {}).get("name", ""))
+    if is_python_file(named):
+        wanted, (file, attribute) = str(parameters.get("method_sha256")), split_file(named)
+        if method is None:
+            raise BundleError(
+                f"it is about {named}, code that is not run unless you give the file (sha256 {wanted}): --method FILE"
+            )
+        if (got := file_digest(method)) != wanted:
+            raise BundleError(f"{method}: wanted the file {file.name} with sha256 {wanted}, got {got}")
+        keys["method"] = {**keys["method"], "name": f"{method.resolve()}:{attribute}"}
+    return define(**keys)
 
 
 def _clients(instance: Instance) -> int:
@@ -123,14 +169,17 @@ def _interval(ends: Any) -> Ends | None:
     return low, high
 
 
-def recompute(bundle: Bundle) -> Sides:
+def recompute(bundle: Bundle, method: Path | None = None) -> Sides:
     """Both sides from the file's instance, every assumption and condition checked again.
+
+    Args:
+        method: the file of the method, for a theorem whose method is not fedco's own; it is run.
 
     Raises:
         BundleError: the instance is not what the bundle says.
     """
     try:
-        found = sides(_target(bundle), claimed_of(bundle))
+        found = sides(_target(bundle, method), claimed_of(bundle))
     except (NotConfirmed, ValueError, KeyError) as error:
         raise BundleError(str(error)) from error
     return Sides(list(outward(found.left)), outward(found.right))

@@ -233,7 +233,7 @@ def _left(target: Target, claimed: Claimed, problem: ExactProblem, point: Mappin
     if target.steps(whole) % every:
         raise CannotReplay("the statistic is one of whole rounds")
     if claimed.interval is not None:
-        period = next(whole[n] for n, b in target.symbols.items() if b.quantity.name == "communication_period")
+        period = target.round_length(whole)
         _whole_rounds(target, whole, period)
         low, high = claimed.interval
         if not low <= problem.start <= high:
@@ -250,7 +250,7 @@ def _left(target: Target, claimed: Claimed, problem: ExactProblem, point: Mappin
         return endless_square(method, problem, period, claimed.interval, every=every)
     steps, after = target.steps(whole), target.average == "after"
     if steps > (STEPPED if problem.is_noisy else MOST_STEPS):
-        period = next((whole[n] for n, b in target.symbols.items() if b.quantity.name == "communication_period"), 1)
+        period = target.round_length(whole)
         return long_average_square(method, problem, steps, period, every=every, after=after)
     return average_square(method, problem, steps, every=every, after=after)
 
@@ -377,7 +377,7 @@ def interval_of(target: Target, claimed: Claimed) -> Ends:
         problem = exact_problem(claimed.instance)
         point = _completed(target, claimed.stated(target), claimed)
         whole, handed = _handed(target, problem, point)
-        period = next(whole[n] for n, b in target.symbols.items() if b.quantity.name == "communication_period")
+        period = target.round_length(whole)
         if problem.is_noisy:
             return crowd_of(target, problem, point, period).interval()
         method = target.method(handed)

@@ -9,10 +9,12 @@ from typing import Any
 
 from ...algorithms import Method
 from ...bounds.language.change import Change, changed, narrowed
+from ...bounds.language.definition import METRICS
 from ...bounds.language.notation import Binding
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from ..lemmas.link import LemmaChain, Link
+from ..runs.method_of import period_of, steps_of
 from ..runs.registry import chains, recipes
 from .method_call import method_of
 from .properties import PROPERTIES
@@ -84,6 +86,15 @@ class Target:
         """The symbol for the length of a run, where the statement has one."""
         return next((n for n, b in self.symbols.items() if b.quantity.name in ("iterations", "rounds")), None)
 
+    @cached_property
+    def period(self) -> str | int:
+        """The steps of a round: a symbol, or a number."""
+        return (self.named("communication_period") or 1) if self.theorem.method is None else period_of(self.theorem)
+
+    def round_length(self, whole: Values) -> int:
+        """The steps of a round at these values of the symbols."""
+        return int(whole[self.period]) if isinstance(self.period, str) else self.period
+
     def named(self, quantity: str) -> str | None:
         """The symbol that stands for a quantity."""
         return next((name for name, b in self.symbols.items() if b.quantity.name == quantity), None)
@@ -151,10 +162,10 @@ def _narrowed(target: Target, where: tuple[str, ...]) -> Target:
 
 def _target_of(theorem: Theorem, label: str) -> Target:
     if theorem.method is not None:
-        length = next((n for n, b in theorem.symbols(label).items() if b.quantity.name == "iterations"), "T")
-        return Target(
-            theorem, label, theorem.problem, method_of(theorem.method), theorem.average, lambda v: int(v[length])
-        )
+        names = ", ".join(metric.name for metric in METRICS.values())
+        if theorem.metric.name not in names:
+            raise InputError(f"{theorem.id}: bounds {theorem.metric.name}, and the exact check evaluates {names} only")
+        return Target(theorem, label, theorem.problem, method_of(theorem.method), theorem.average, steps_of(theorem))
     recipe = recipes().get(theorem.id)
     if recipe is not None:
         return Target(theorem, label, theorem.problem, recipe.method, recipe.average, recipe.steps, recipe.every)

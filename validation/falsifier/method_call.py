@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from fractions import Fraction
 from functools import reduce
 from operator import add, mul
@@ -12,6 +13,7 @@ from typing import Any
 import sympy as sp
 
 from ...algorithms import METHODS, Method
+from ...algorithms.engine.method import annotation_of
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import MethodCall
 from ...outside import run_file, split_file
@@ -26,10 +28,21 @@ def method_of(call: MethodCall) -> Callable[[Mapping[str, Any]], Method]:
     """
     made = _class_of(call)
 
+    whole = {f.name for f in fields(made) if annotation_of(f).startswith(("int", "Batches"))}
+
     def build(values: Mapping[str, Any]) -> Method:
-        return made(**{name: value_of(expr, values) for name, expr in call.values.items()}, **call.options)
+        given = {name: value_of(expr, values) for name, expr in call.values.items()}
+        exact = {name: int(value) for name, value in given.items() if name in whole and _is_whole(value)}
+        try:
+            return made(**given | exact, **call.options)
+        except TypeError as error:
+            raise InputError(f"{call.name}: cannot be built from what the theorem gives it: {error}") from None
 
     return build
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, float, Fraction)) and value == round(value)
 
 
 def _class_of(call: MethodCall) -> type[Method]:

@@ -184,7 +184,7 @@ def _moved_start(target: Target, claimed: Claimed) -> Claimed:
     problem = exact_problem(claimed.instance)
     point = _completed(target, claimed.stated(target), claimed)
     whole, handed = _handed(target, problem, point)
-    period = next(whole[n] for n, b in target.symbols.items() if b.quantity.name == "communication_period")
+    period = target.round_length(whole)
     method = target.method(handed)
 
     def refined(window: Fraction) -> Fraction:

@@ -253,11 +253,22 @@ def _lengths(target: Target, formula: Formula, clients: int) -> Iterator[tuple[i
     periods = _periods(target, formula)
     if target.average == "before":
         yield from ((p, _ENDLESS_HORIZON, True) for p in periods if p > 1 and length not in formula.fixed)
-    for horizon in _fixed_length(target, formula) or _HORIZONS:
-        yield from ((p, horizon, False) for p in periods)
+    fixed_length = _fixed_length(target, formula)
+    chosen = {p: fixed_length or _horizons(target, p) for p in periods}
+    for horizon in dict.fromkeys(h for p in periods for h in chosen[p]):
+        yield from ((p, horizon, False) for p in periods if horizon in chosen[p])
+
+
+def _horizons(target: Target, period: int) -> tuple[int, ...]:
+    """Lengths of a run, in what its symbol counts, of at least a round and of a few hundred steps where rounds are short."""
+    if target.symbols[target.length or ""].quantity.name == "rounds":
+        return tuple(h for h in _HORIZONS if h * period <= _HORIZONS[-1] * _PERIODS[-1]) or (4, 1)
+    return tuple(h for h in _HORIZONS if h >= period) or (period, 4 * period)
 
 
 def _periods(target: Target, formula: Formula) -> tuple[int, ...]:
+    if isinstance(target.period, int):
+        return (target.period,)
     if target.named("communication_period") is None:
         return (1,)
     return _whole(target, formula, "communication_period") or _PERIODS

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import sympy as sp
 
 from ...algorithms import Method
+from ...algorithms.declared import DEFAULTS
 from ...algorithms.engine.method import annotation_of
 from ...algorithms.registry import get_method
-from ...bounds.cost.counts import DEFAULTS
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from .recipe import Build
@@ -89,8 +89,12 @@ def fixed_by(theorem: Theorem, given: Given | None) -> dict[str, Fraction]:
     return {name: Fraction(str(value)) for name, value in found.items() if isinstance(value, (int, float))}
 
 
-def steps_of(theorem: Theorem) -> Callable[[Mapping[str, float]], int]:
-    """The local steps that the values of the symbols stand for: the iterations, or the rounds times their length."""
+def steps_of(theorem: Theorem) -> Callable[[Mapping[str, Any]], int]:
+    """The local steps that the values of the symbols stand for: the iterations, or the rounds times their length.
+
+    Raises:
+        InputError: no symbol stands for the iterations or for the rounds, or a round has no length that can be read.
+    """
     named = {binding.quantity.name: binding.name for binding in theorem.notation}
     if "iterations" in named:
         return lambda values: int(values[named["iterations"]])
@@ -98,5 +102,25 @@ def steps_of(theorem: Theorem) -> Callable[[Mapping[str, float]], int]:
         raise InputError(
             f"{theorem.id}: has no symbol for the number of iterations or of rounds, so no run to compare with"
         )
-    period = named.get("communication_period")
-    return lambda values: int(values[named["rounds"]]) * (int(values[period]) if period else 1)
+    period = period_of(theorem)
+    return lambda values: int(values[named["rounds"]]) * int(values[period] if isinstance(period, str) else period)
+
+
+def period_of(theorem: Theorem) -> str | int:
+    """The steps of a round: a symbol, or a number. They are what the theorem's method gets, else the symbol that means them, else 1.
+
+    Raises:
+        InputError: the method gets a formula.
+    """
+    named = {binding.quantity.name: binding.name for binding in theorem.notation}
+    call, period = theorem.method, named.get("communication_period", 1)
+    if call is None:
+        return period
+    owner = get_method(call.name, call.folder)
+    taken = next((name for name, quantity in owner.quantities.items() if quantity == "communication_period"), None)
+    if taken is None:
+        return 1
+    given = sp.sympify(call.values.get(taken, next((f.default for f in fields(owner) if f.name == taken), None)))
+    if given is None or not (given.is_Symbol or given.is_Integer):
+        raise InputError(f"{theorem.id}: wanted a symbol or a whole number for {taken} of {call.name}, got {given}")
+    return str(given) if given.is_Symbol else int(given)

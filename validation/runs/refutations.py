@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,15 @@ class _Registry(Mapping[str, Callable[[Bundle], Sides]]):
 KEPT = Path(__file__).parents[2] / "docs" / "refutations"
 """The bundles that come with fedco, in the repository as in an installed package."""
 REGISTRY: Mapping[str, Callable[[Bundle], Sides]] = _Registry()
+
+
+def registry(method: Path | None) -> Mapping[str, Callable[[Bundle], Sides]]:
+    """What a bundle is recomputed by; with the file of a method for theorems that have one of their own."""
+    if method is None:
+        return REGISTRY
+    from ..falsifier.bundle import recompute
+
+    return {FROM_DATA: partial(recompute, method=method)}
 
 
 def bundle_file(given: str) -> Path:

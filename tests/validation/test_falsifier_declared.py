@@ -1,0 +1,175 @@
+"""What a search runs is what the statement declares: its horizon, its method, its metric; else one sentence says why not."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import fedco
+import pytest
+from fedco.bounds.language.definition import keys_of
+from fedco.errors import InputError
+from fedco.validation.falsifier.attack import falsify
+from fedco.validation.runs.bundle import BundleError, read, replay
+from fedco.validation.runs.method_of import period_of, steps_of
+from fedco.validation.runs.refutations import registry
+from true_statements import all_made
+from true_statements import searched as searched_for
+
+SYMBOLS = {
+    "L": "local_smoothness", "sigma": "local_gradient_noise", "G": "local_gradient_bound", "F_gap": "objective_gap",
+    "eta": "step_size", "K": "communication_period", "N": "clients", "T": "rounds",
+}  # fmt: skip
+PER_ROUND = {
+    "id": "mine.per_round",
+    "symbols": SYMBOLS,
+    "terms": {
+        "initialisation": "2*F_gap/(eta*K*T)",
+        "variance": "L*eta*sigma**2/N",
+        "drift": "eta**2*K**2*L**2*(G**2 + sigma**2)",
+    },
+    "conditions": {"step_size": "eta <= 1/L"},
+    "method": {"name": "local_sgd", "eta": "eta", "tau": "K", "b": 1},
+}
+FALSE = {**PER_ROUND, "terms": {**PER_ROUND["terms"], "drift": "eta**2*K*L**2*(G**2 + sigma**2)/1000"}}
+
+
+def searched(keys, seconds=4.0, **more):
+    """A search of so many turns: the clock is a counter."""
+    turns = itertools.count()
+    return falsify(fedco.define(**keys), seconds=seconds * 10, clock=lambda: float(next(turns)), **more)
+
+
+def renamed(keys, old, new):
+    symbols = {new if name == old else name: meaning for name, meaning in keys["symbols"].items()}
+    terms = {name: text.replace(f"*{old})", f"*{new})") for name, text in keys["terms"].items()}
+    return {**keys, "symbols": symbols, "terms": terms}
+
+
+@pytest.mark.parametrize("keys", [PER_ROUND, renamed(PER_ROUND, "T", "R")], ids=["T", "R"])
+def test_a_true_statement_per_round_is_not_refuted(keys):
+    """Local SGD stated for T rounds of K steps: taken for T steps, the bound would be K times too small."""
+    found = searched(keys)
+    assert found.outcome == "SURVIVED" and 0 < found.ratio < 1
+
+
+def test_the_same_statement_for_as_many_steps_as_rounds_is_refuted():
+    """The search can see what the test above rules out."""
+    wrong = {**PER_ROUND, "symbols": {**SYMBOLS, "T": "iterations"}}
+    assert searched(wrong).refuted
+
+
+def test_the_steps_of_a_run_follow_from_what_the_symbols_mean():
+    per_round = fedco.define(**PER_ROUND)
+    assert steps_of(per_round)({"K": 3, "T": 5}) == 15 and period_of(per_round) == "K"
+    fixed = {**PER_ROUND, "symbols": {n: q for n, q in SYMBOLS.items() if n != "K"}}
+    fixed["terms"] = {name: text.replace("K", "4") for name, text in PER_ROUND["terms"].items()}
+    fixed["method"] = {**PER_ROUND["method"], "tau": 4}
+    assert steps_of(fedco.define(**fixed))({"T": 5}) == 20
+    pooled = {**fixed, "method": {"name": "minibatch_sgd", "eta": "eta", "b": 1}}
+    assert steps_of(fedco.define(**pooled))({"T": 5}) == 5
+    with pytest.raises(InputError, match="wanted a symbol or a whole number for tau"):
+        steps_of(fedco.define(**{**PER_ROUND, "method": {**PER_ROUND["method"], "tau": "2*K"}}))
+
+
+def test_what_cannot_be_run_is_not_applicable_in_a_sentence():
+    endless = {**PER_ROUND, "symbols": {n: q for n, q in SYMBOLS.items() if n != "T"}}
+    endless["terms"] = {**PER_ROUND["terms"], "initialisation": "2*F_gap/eta"}
+    endless["units"] = ["objective_gap"]
+    theorem = fedco.define(**PER_ROUND)
+    other = replace(theorem, metric=replace(theorem.metric, name="E F(x_T) - F_*"))
+    assert "bounds E F(x_T) - F_*" in falsify(other, seconds=0.1).why[0]
+    sampled = {**PER_ROUND, "symbols": {**SYMBOLS, "r": "participation"}}
+    sampled["terms"] = {**PER_ROUND["terms"], "sampling": "4*L*eta*G**2/(r*N)"}
+    sampled["method"] = {**PER_ROUND["method"], "m": "r*N"}
+    assert searched(sampled, 1.0).outcome == "SURVIVED", "with everybody taking part"
+    half = searched(sampled, 1.0, where=("r == 1/2",))
+    assert half.outcome == "NOT_APPLICABLE" and half.why == ("no family has an instance of this statement",)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"method": {"name": "local_sgd", "eta": "eta"}}, "local_sgd needs tau: write tau = FORMULA under"),
+        ({"method": {"name": "local_sdg", "eta": "eta", "tau": "K"}}, "is not a method; the nearest is local_sgd"),
+        ({"problem": "minimax"}, "'minimax' is not a kind of problem; wanted one of conditional federated"),
+    ],
+)
+def test_a_method_or_a_kind_that_is_not_there_is_refused_when_it_is_read(change, said):
+    with pytest.raises(InputError) as error:
+        fedco.define(**{**PER_ROUND, **change})
+    assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_rounds_as_long_as_the_run_are_searched():
+    found = searched({**PER_ROUND, "symbols": {**SYMBOLS, "T": "iterations"}}, 0.2, where=("K == 256",))
+    assert found.evaluations > 0
+
+
+# --- bundles ------------------------------------------------------------------------------------------------------------
+
+
+def refuted(keys, folder):
+    found = searched(keys, out=folder)
+    assert found.refuted and found.path is not None
+    return found.path
+
+
+def test_a_bundle_holds_the_theorem_that_it_refutes(tmp_path):
+    """Nothing but the file is needed: the definition is in it."""
+    path = refuted(FALSE, tmp_path)
+    kept = json.loads(path.read_text())
+    assert "definition" in json.dumps(kept)
+    assert replay(read(path), registry(None)).confirmed
+    theorem = fedco.define(**FALSE)
+    again = fedco.define(**keys_of(theorem, "printed"))
+    assert again.statement().terms == theorem.statement().terms and again.method.values == theorem.method.values
+
+
+MINE = """
+from fedco.algorithms.baselines.local_sgd import LocalSGD
+
+class Mine(LocalSGD):
+    name = "mine"
+"""
+
+
+def test_a_method_of_ones_own_is_named_by_its_hash_and_runs_only_where_it_is_given(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(MINE)
+    keys = {**FALSE, "method": {**FALSE["method"], "name": f"{file}:Mine"}}
+    path = refuted(keys, tmp_path / "out")
+    bundle = read(path)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    with pytest.raises(BundleError, match=f"code that is not run unless you give the file .sha256 {digest}"):
+        replay(bundle, registry(None))
+    assert replay(bundle, registry(file)).confirmed
+    other = tmp_path / "other.py"
+    other.write_text(MINE + "# changed")
+    with pytest.raises(BundleError, match=r"wanted the file mine\.py with sha256"):
+        replay(bundle, registry(Path(other)))
+
+
+# --- statements that are known to be true ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("made", all_made()[::40], ids=lambda made: made[0])
+def test_no_true_statement_is_refuted(made):
+    """A short form of `true_statements.py`: one in forty, a few turns each."""
+    turns = itertools.count()
+    found = searched_for(made, 2.0, clock=lambda: float(next(turns)))
+    assert found.outcome != "REFUTED", found.why
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("made", all_made(), ids=lambda made: made[0])
+def test_no_true_statement_is_refuted_in_ten_seconds(made):
+    assert searched_for(made, 10.0).outcome != "REFUTED"
+
+
+def test_the_campaign_is_as_large_as_it_says():
+    made = all_made()
+    assert len(made) >= 300 and len({name for name, *_ in made}) == len(made)
