@@ -29,7 +29,7 @@ DEFAULTS = {
     },
     "plot": {"--over": "", "--sweep": "", "--from": "1000", "--to": "1000000", "--seeds": 64, "--max-hours": 24.0},
     "report": {"--out": Path("report")},
-    "reproduce": {"--seeds": 8, "--max-hours": 24.0, "--out": Path("reproduced")},
+    "reproduce": {"--seeds": 24, "--max-hours": 24.0, "--out": Path("reproduced")},
     "run": {"--seeds": 8, "--root-seed": 0, "--max-hours": 24.0, "--format": "csv"},
     "validate": {"--alpha": "1e-6", "--device": "cpu", "--max-hours": 24.0},
     "verify": {"--cases": 3},

@@ -37,7 +37,7 @@ from fedco.validation.experiments import (
 )
 from fedco.validation.experiments.figures import Figure, Made, Measured, Reproduced, Setup
 from fedco.validation.experiments.grid import Axis, as_axes, product, read_axis, read_setting, split_setting
-from fedco.validation.experiments.orderings import Control, Judged, Ordering, explain, judge, statistic
+from fedco.validation.experiments.orderings import PAPERS, Judged, Ordering, judge, statistic
 from fedco.validation.experiments.plan import Plan
 from fedco.validation.experiments.table import RunTable, aligned, bands, mean_interval
 from fedco.validation.experiments.tasks import TaskMethod
@@ -179,10 +179,7 @@ def test_what_is_compared_of_a_run() -> None:
         statistic(values[:, :14], "end", True).tolist() == [13.0, -13.0]
         and statistic(values[:, :3], "end", True)[0] == 2
     )
-    assert statistic(values, "along", True).tolist() == [9.5, -9.5] and statistic(values, "least", True).tolist() == [
-        0,
-        -19,
-    ]
+    assert statistic(values, "along", True).tolist() == [9.5, -9.5]
     lost = np.array([[0.0, math.nan], [0.0, math.inf], [0.0, 1.0]])
     assert statistic(lost, "end", True).tolist() == [-math.inf, -math.inf, 1] and statistic(
         lost, "end", False
@@ -197,111 +194,52 @@ def curves(gain: list[float]) -> dict[str, dict[str, np.ndarray]]:
 @pytest.mark.parametrize(
     ("gain", "more", "outcome"),
     [
-        ([1.0] * 6, {}, "same"),
-        ([1.0] * 5, {}, "not distinguishable"),  # 2 / 2^5 is above 0.05
-        ([-1.0] * 6, {}, "opposite"),
-        ([1.0] * 6, {"larger": False}, "opposite"),
-        ([-1.0] * 6, {"larger": False}, "same"),
-        ([1.0, 1.0, 0.0], {"exact": True}, "same"),
-        ([1.0, -1e-9], {"exact": True}, "opposite"),
-        ([0.5] * 6, {"alike": True, "margin": 0.5}, "same"),
-        ([0.6] * 6, {"alike": True, "margin": 0.5}, "different"),
-        ([-0.6] * 6, {"alike": True, "margin": 0.5}, "different"),
-        ([-0.5] * 6, {"alike": True, "margin": 0.5}, "same"),
-        ([0.6] * 5, {"alike": True, "margin": 0.5}, "not distinguishable"),
-        ([0.1, 0.1, 0.1, 0.1, 0.1, 1.0], {"alike": True, "margin": 0.5}, "not distinguishable"),
-        ([-0.1, -0.1, -0.1, -0.1, -0.1, -1.0], {"alike": True, "margin": 0.5}, "not distinguishable"),
+        ([1.0] * 6, {}, "the paper's"),
+        ([1.0] * 5, {}, "undecided"),  # 2 / 2^5 is above 0.05
+        ([-1.0] * 6, {}, "the opposite"),
+        ([1.0] * 6, {"larger": False}, "the opposite"),
+        ([-1.0] * 6, {"larger": False}, "the paper's"),
+        ([1.0, 1.0], {"exact": True}, "the paper's"),
+        ([1.0, 0.0], {"exact": True}, "undecided"),
+        ([-1e-9], {"exact": True}, "the opposite"),
     ],
 )
 def test_an_ordering_is_judged(gain: list[float], more: dict[str, Any], outcome: str) -> None:
-    found = judge(Ordering("a", "b", "m", **more), curves(gain))
+    found = judge(Ordering("a", "b", "m", **more), curves(gain), 0.05)
     sign = 1 if more.get("larger", True) else -1
-    assert (
-        found.outcome == outcome
-        and found.seeds == len(gain)
-        and found.difference[0] == pytest.approx(sign * np.mean(gain))
-    )
+    assert found.outcome == outcome and len(found.gains) == len(gain)
+    assert found.advantage[0] == pytest.approx(sign * np.mean(gain))
     assert found.p == (0.0 if more.get("exact") else 2 / 2 ** len(gain))
 
 
 def test_an_ordering_in_words() -> None:
     said = {
         (): "a above b in m at the end", (("larger", False),): "a below b in m at the end",
-        (("when", "along"),): "a above b in m along the run",
-        (("when", "least"), ("larger", False)): "a below b in m at its smallest", (("exact", True),): "a not below b in m at the end",
-        (("exact", True), ("larger", False)): "a not above b in m at the end", (("alike", True),
-        ("margin", 0.25)): "a and b within 0.25 in m at the end",
+        (("when", "along"),): "a above b in m along the run", (("exact", True),): "a above b in m at the end",
     }  # fmt: skip
-    assert {Ordering("a", "b", "m", **dict(more)).text: text for more, text in said.items()} == {
-        text: text for text in said.values()
-    }
+    assert {more: Ordering("a", "b", "m", **dict(more)).text for more in said} == said
 
 
-def test_a_verdict_in_words_and_why_it_differs() -> None:
+def test_a_verdict_in_words() -> None:
     wanted = Ordering("a", "b", "m")
-    held = Judged(wanted, "same", (1.0, 0.5, 2.0), 0.03125, 6)
-    assert (
-        str(held) == "same: a above b in m at the end (advantage 1 [0.5, 2], sign test p = 0.031, 6 seeds)"
-        and held.why == ""
-    )
-    assert str(Judged(Ordering("a", "b", "m", exact=True), "same", (1.0, 0.5, 2.0), 0, 1)).endswith(
-        "(advantage 1, nothing is random)"
-    )
-    lost = Judged(wanted, "opposite", (-1.0, -2.0, -0.5), 0.03125, 6)
-    assert lost.why == "not explained: no control was run" and str(lost).endswith(
-        "\n      not explained: no control was run"
-    )
-    other = Judged(Ordering("c", "d", "m"), "not distinguishable", (0.0, -1.0, 1.0), 1.0, 12)
-    both = Judged(wanted, "opposite", (-1, -2, -0.5), 0.03, 6, (("longer", other), ("more seeds", held)))
-    assert (
-        both.explained
-        and not lost.explained
-        and not Judged(wanted, "opposite", (-1, -2, -0.5), 0.03, 6, (("x", other),)).explained
-    )
-    seen = "c above d in m at the end: this cannot be told (advantage 0 [-1, 1], p = 1)"
-    assert both.why == (
-        f"explained by a control: more seeds, it is so (advantage 1 [0.5, 2], p = 0.031); tried too, without showing it: longer, {seen}"
-    )
-    assert (
-        Judged(wanted, "opposite", (-1, -2, -0.5), 0.03, 6, (("longer", other),)).why
-        == f"not explained; tried: longer, {seen}"
-    )
-    assert Judged(wanted, "same", (1, 0, 2), 0.03, 6, (("longer", other),)).why == ""
-    assert lost.said(wanted).startswith("the opposite holds") and Judged(wanted, "different", (1, 0, 2), 0.5, 6).said(
-        wanted
-    ).startswith("it is not so")
-    told = both.to_dict()
-    assert told["advantage"] == {"mean": -1, "low": -2, "high": -0.5} and [c["change"] for c in told["controls"]] == [
-        "longer",
-        "more seeds",
-    ]
-    assert "why" not in told["controls"][0] and told["controls"][1]["outcome"] == "same"
-
-
-def test_controls_run_only_where_the_ordering_is_not_the_papers() -> None:
-    asked: list[Any] = []
-    ordering = Ordering("a", "b", "m", controls=(Control("more", Ordering("b", "a", "m"), len),))
-
-    def measured(measure: Any) -> Any:
-        asked.append(measure)
-        return curves([-1.0] * 6)
-
-    assert explain(judge(ordering, curves([1.0] * 6)), measured).tried == () and asked == []
-    found = explain(judge(ordering, curves([-1.0] * 6)), measured)
-    assert (
-        asked == [len]
-        and [(change, one.outcome) for change, one in found.tried] == [("more", "same")]
-        and found.explained
-    )
+    held = Judged(wanted, (1.0,) * 6, 0.05)
+    said = "a above b in m at the end (advantage"
+    assert str(held) == f"the paper's: {said} 1 [1, 1], sign test p = 0.031, 6 seeds)"
+    assert str(Judged(Ordering("a", "b", "m", exact=True), (1.0,), 0.05)).endswith("(advantage 1, nothing is random)")
+    few, mixed = Judged(wanted, (1.0,) * 6, 0.01), Judged(wanted, (1.0, -1.0) * 5, 0.01)
+    assert str(few).startswith("undecided") and str(few).endswith("6 seeds; 6 seeds cannot decide at this level)")
+    assert mixed.why == "p is above 0.01" and held.why == ""
+    told = Judged(wanted, (1.0, math.inf, -math.inf), 0.05).to_dict()
+    assert told["gains"] == [1.0, "inf", "-inf"] and (told["outcome"], told["exact"]) == ("undecided", False)
 
 
 def test_a_run_that_is_lost_has_no_interval() -> None:
     assert orderings.bootstrap(np.array([1.0, math.inf])) == (math.inf, -math.inf, math.inf)
     assert orderings.bootstrap(np.array([-math.inf, 5.0])) == (-math.inf, -math.inf, math.inf)
     assert math.isnan(orderings.bootstrap(np.array([-math.inf, math.inf]))[0])
-    assert orderings.sign_test(np.zeros(3)) == 1.0
+    assert orderings.sign_test([0.0] * 3) == 1.0
     both = {"a": {"m": np.full((6, 1), math.nan)}, "b": {"m": np.full((6, 1), math.nan)}}
-    assert judge(Ordering("a", "b", "m"), both).difference[0] == 0.0
+    assert judge(Ordering("a", "b", "m"), both, 0.05).advantage[0] == 0.0
 
 
 # --- figures ---------------------------------------------------------------------------------------------------------------------
@@ -344,44 +282,35 @@ def test_why_a_figure_cannot_be_run(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             declared(**wrong)
     assert declared(standing="substitute", differences=("small",)).standing == "substitute"
     with pytest.raises(InputError, match=r"k/figure_1: nothing to run; nothing is measured in it; one above"):
-        figures.reproduce("k", declared(measure=None, standing="theory"), Setup())
+        figures.reproduce("k", declared(measure=None, standing="theory"), Setup(), 0.05)
 
 
-def reproduced(*outcomes: str, explained: int = 0, **more: Any) -> Reproduced:
-    ordering, good = Ordering("a", "b", "m"), Judged(Ordering("a", "b", "m"), "same", (1, 0, 2), 0.5, 6)
-    judged = []
-    for outcome in outcomes:
-        tried = (("x", good),) if outcome != "same" and explained > 0 else ()
-        explained -= outcome != "same"
-        judged.append(Judged(ordering, outcome, (1, 0, 2), 0.5, 6, tried))
-    given = {"figure": declared(), "made": made(), "setup": Setup(seeds=3), "seconds": 1.26, "cpu_seconds": 2.34}
-    return Reproduced("key", judged=tuple(judged), **{**given, **more})
+def reproduced(*gains: float, **more: Any) -> Reproduced:
+    judged = tuple(Judged(Ordering("a", "b", "m"), (gain,) * 6, 0.05) for gain in gains)
+    given = {"figure": declared(), "made": made(), "setup": Setup(seeds=6), "seconds": 1.26, "cpu_seconds": 2.34}
+    return Reproduced("key", judged=judged, level=0.05, **{**given, **more})
 
 
 def test_the_verdict_on_a_figure() -> None:
-    assert reproduced().verdict == "no ordering is claimed"
-    assert reproduced("same", "same").verdict == "same ordering as the paper's in all 2 comparisons"
-    lost = ("same", "opposite", "different", "opposite")
-    assert (
-        reproduced(*lost).verdict
-        == "same as the paper's in 1 of 4 comparisons, 2 opposite, 1 different; a control explains 0 of these 3"
-    )
-    assert reproduced(*lost, explained=2).verdict.endswith("a control explains 2 of these 3")
-    assert reproduced(*lost, explained=3).verdict.endswith("a control explains all of these")
-    told = reproduced("same").to_dict()
-    assert (told["figure"], told["seeds"], told["seconds"], told["cpu_seconds"], told["full"]) == (
+    assert reproduced().verdict == "no ordering is judged"
+    assert reproduced(1, 1, -1, 0).verdict == "of 4 orderings 2 the paper's, 1 the opposite, 1 undecided"
+    few = reproduced(0, setup=Setup(seeds=3)).verdict
+    assert few == "of 1 orderings 0 the paper's, 0 the opposite, 1 undecided: 3 seeds cannot decide at the level 0.05"
+    told = reproduced(1).to_dict()
+    assert (told["figure"], told["seeds"], told["seconds"], told["cpu_seconds"], told["full"], told["level"]) == (
         "key/figure_1",
-        3,
+        6,
         1.3,
         2.3,
         False,
+        0.05,
     )
-    assert str(reproduced("same", figure=declared(differences=("smaller",)))).splitlines() == [
+    assert str(reproduced(1, figure=declared(differences=("smaller",)))).splitlines() == [
         "key/figure_1: about it (exact)",
         "  compared with the paper: smaller",
         "  the paper's figure shows: one above",
-        "  ours: same ordering as the paper's in all 1 comparisons",
-        "    same: a above b in m at the end (advantage 1 [0, 2], sign test p = 0.5, 6 seeds)",
+        "  ours: of 1 orderings 1 the paper's, 0 the opposite, 0 undecided",
+        "    the paper's: a above b in m at the end (advantage 1 [1, 1], sign test p = 0.031, 6 seeds)",
     ]
 
 
@@ -438,6 +367,7 @@ def test_a_curve_is_recorded_every_so_many_rounds(monkeypatch: pytest.MonkeyPatc
         )
 
     monkeypatch.setattr(figures, "run", fake)
+    monkeypatch.setattr(figures, "settings", lambda *given: {"given": given})
     said: list[str] = []
     setup = Setup(seeds=3, say=said.append, kept=Path("k"), hours=2.0)
     found = figures.curve(setup, "one", "m", "p", 1000, ("objective",), panel="left", period=10)
@@ -454,7 +384,12 @@ def test_a_curve_is_recorded_every_so_many_rounds(monkeypatch: pytest.MonkeyPatc
         "left, one",
         ["left one: 1000 steps"],
     )
-    assert found.values["objective"].tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert found.values["objective"].tolist() == [[0, 1], [2, 3], [4, 5]] and found.settings["given"] == (
+        setup,
+        "m",
+        "p",
+        1000,
+    )
     alone = figures.curve(setup, "one", "m", "p", 30, ("objective",))
     assert (asked["every"], alone.over, alone.times, alone.key) == (1, "steps", [0, 20], "one")
     figures.curve(setup, "one", "m", "p", 90, ("objective",), period=20, records=2)
@@ -482,29 +417,6 @@ def test_the_best_grid_point_by_the_end_of_its_runs(monkeypatch: pytest.MonkeyPa
     figures.tuned(Setup(), LocalSGD, {"tau": 2}, {"eta": [0.5, 0.25, 1.0]}, "p", 10, "m", larger=True)
     assert asked["every"] == 1
     assert (Setup().size(1, 2), Setup(full=True).size(1, 2)) == (1, 2)
-    assert (figures.with_seeds(Setup(seeds=9), 7).seeds, figures.with_seeds(Setup(seeds=5), 7).seeds) == (7, 5)
-
-
-def test_a_control_runs_once_and_on_twice_the_seeds() -> None:
-    runs: list[int] = []
-
-    def measure(setup: Setup) -> Made:
-        runs.append(setup.seeds)
-        return Made((Measured("", "a", (0,), {"m": np.zeros((6, 1))}), Measured("", "b", (0,), {"m": np.ones((6, 1))})))
-
-    def control(setup: Setup) -> Made:
-        return measure(setup)
-
-    tried = (Control("other", Ordering("b", "a", "m"), control), Control("the same", Ordering("a", "b", "m"), measure))
-    found = figures.reproduce(
-        "k", declared(measure=measure, orderings=(Ordering("a", "b", "m", controls=tried),) * 2), Setup(seeds=6)
-    )
-    assert (
-        runs == [6, 12]
-        and [one.outcome for one in found.judged] == ["opposite"] * 2
-        and all(one.explained for one in found.judged)
-    )
-    assert 0 <= found.seconds < 60 and 0 <= found.cpu_seconds < 60
 
 
 # --- the figure of a run ---------------------------------------------------------------------------------------------------------
@@ -585,7 +497,7 @@ def test_the_seconds_of_a_figure_are_those_of_its_runs(monkeypatch: pytest.Monke
     monkeypatch.setattr(
         figures, "time", SimpleNamespace(perf_counter=lambda: next(clock), process_time=lambda: next(used))
     )
-    found = figures.reproduce("k", declared(), Setup())
+    found = figures.reproduce("k", declared(), Setup(), 0.05)
     assert (found.seconds, found.cpu_seconds) == (4.0, 2.5)
 
 
@@ -1040,11 +952,20 @@ ROW = {
     "versions": {"fedco": "0.1.0", "source": "abc", "machine": "m"},
     "orderings": [
         {"ordering": "a above b", "outcome": outcome, "advantage": {"mean": mean, "low": None, "high": 2.0}, "sign_test_p": 0.03125,
-         "why": why, "controls": [{"outcome": c} for c in controls]}
-        for outcome, mean, why, controls in (("same", 1.23456, "", ()),
-        ("opposite", None, "because", ("opposite", "same")), ("different", 0.5, "so", ("opposite",)))
+         "why": why, "gains": [mean or 0.0, 1.0], "exact": False}
+        for outcome, mean, why in ((PAPERS, 1.23456, ""), ("the opposite", None, ""), ("undecided", 0.5, "so"))
     ],
 }  # fmt: skip
+ROW["controls"] = [
+    {
+        "change": f"with {name}",
+        "reason": reason,
+        "explains": bool(reason),
+        "verdict": "all",
+        "orderings": ROW["orderings"][:1],
+    }
+    for name, reason in (("a", ""), ("b", "it is larger"))
+]
 LISTED = [
     {"figure": "k/figure_1", "title": "about it", "standing": "exact", "paper_shows": "one above", "differences": []},
     {"figure": "k/table_2", "title": "list", "standing": "theory", "paper_shows": "two", "differences": ["not ours"]},
@@ -1053,9 +974,13 @@ LISTED = [
 
 
 def test_orderings_are_counted() -> None:
-    assert page.totals([ROW, ROW]) == {"figures": 2, "orderings": 6, "same": 2, "explained": 2}
-    assert page.counted([ROW]) == "Of 3 orderings 1 are the paper's; of the 2 others a control explains 1. "
-    assert page.counted([{**ROW, "orderings": ROW["orderings"][:1]}]) == "All 1 orderings are the paper's. "
+    counts = {"orderings": 3, "papers": 1, "opposite": 1, "undecided": 1}
+    assert page.totals([ROW, ROW]) == {"figures": 2, **counts, "explained": 2}
+    assert page.totals([{**ROW, "controls": ROW["controls"][:1]}])["explained"] == 0
+    assert page.counted([ROW]) == (
+        "Of 3 orderings, each counted once, 1 are the paper's, 1 are the opposite and 1 are undecided; 2 of those that are not the "
+        "paper's are explained. "
+    )
     later = {**ROW, "date": "2026-02-03", "seeds": 4, "seconds": 29.6, "cpu_seconds": 0.0}
     assert page.measured_on([ROW, later]) == (
         "Measured on 2026-01-02 and 2026-02-03 with fedco 0.1.0 (source abc, m), 4 or 6 seeds: 2 figures and tables in 2.0 minutes, "
@@ -1075,8 +1000,9 @@ def test_the_page_of_the_experiments_line_by_line(tmp_path: Path) -> None:
     assert "<td>k/table_3</td><td>more</td><td>needs data</td><td>not run; the paper shows: three</td>" in text
     assert text.count("<section") == 1 and "a note</p>" in text and "<li>small &lt;er&gt;</li>" in text
     assert "<strong>Ours:</strong> as it is; 6 seeds, 90 s.</p>" in text
-    assert "<td>a above b</td><td class='same'>same</td><td>1.23 [∞, 2]</td><td>0.031</td><td></td>" in text
-    assert "<td class='other'>opposite</td><td>∞ [∞, 2]</td><td>0.031</td><td>because</td>" in text
+    assert "<td>a above b</td><td class='same'>the paper&#x27;s</td><td>1.23 [∞, 2]</td><td>0.031</td><td></td>" in text
+    assert "<td class='other'>the opposite</td><td>∞ [∞, 2]</td><td>0.031</td><td></td>" in text
+    assert "<p>Tried: with a: all.</p>" in text and "<p>Explained: with b, because it is larger: all.</p>" in text
     assert (
         "<figure><svg role='img' aria-label='about it' a=\"1\">"
         '<g id="k-figure-1-p"/><use href="#k-figure-1-p" style="url(#k-figure-1-p)"/></svg></figure>' in text
@@ -1096,10 +1022,16 @@ def test_the_sites_page_of_the_experiments(monkeypatch: pytest.MonkeyPatch) -> N
         and "- small <er>" in lines
         and "**Ours:** as it is." in lines
     )
-    assert lines[-3:] == [
-        "| a above b | same | 1.23 [not finite, 2] | 0.031 |  |", "| a above b | opposite | not finite [not finite, 2] | 0.031 | because |",
-        "| a above b | different | 0.5 [not finite, 2] | 0.031 | so |",
-    ]  # fmt: skip
+    head, paper = (
+        ["", "| ordering | outcome | advantage | p | |", "|---|---|---|---|---|"],
+        "1.23 [not finite, 2] | 0.031 |  |",
+    )
+    assert lines[-17:] == [
+        *head, f"| a above b | the paper's | {paper}", "| a above b | the opposite | not finite [not finite, 2] | 0.031 |  |",
+        "| a above b | undecided | 0.5 [not finite, 2] | 0.031 | so |",
+        *("", "Tried: with a: all.", *head, f"| a above b | the paper's | {paper}"),
+        *("", "Explained: with b, because it is larger: all.", *head), f"| a above b | the paper's | {paper}",
+    ][-17:]  # fmt: skip
 
 
 def test_the_numbers_behind_a_figure() -> None:
@@ -1136,7 +1068,7 @@ def test_figures_that_are_kept_are_not_run_again(tmp_path: Path, monkeypatch: py
     first = [
         "k/figure_2: not run, needs images files: --data DIR",
         "k/figure_1 …",
-        "k/figure_1: no ordering is claimed",
+        "k/figure_1: no ordering is judged",
     ]
     assert all_of() == (first, ["k/figure_1"]) and runs == [3]
     assert sorted(all_of()[0]) == ["k/figure_1: kept from an earlier run", first[0]] and runs == [3]

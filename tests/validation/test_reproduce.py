@@ -15,8 +15,19 @@ from fedco.storage import read_json, write_json
 from fedco.validation.experiments import datasets, keeping, reproduce, splits
 from fedco.validation.experiments.figures import STANDINGS, Figure, Made, Measured, Setup
 from fedco.validation.experiments.figures import reproduce as measure
-from fedco.validation.experiments.orderings import Control, Ordering, bootstrap, judge, sign_test
-from fedco.validation.experiments.page import measured_on
+from fedco.validation.experiments.orderings import (
+    OPPOSITE,
+    OUTCOMES,
+    PAPERS,
+    UNDECIDED,
+    Control,
+    Ordering,
+    bootstrap,
+    judge,
+    sign_test,
+    word,
+)
+from fedco.validation.experiments.page import measured_on, totals
 from fedco.validation.experiments.reproduce import FORMAT, figures, run_figure
 from typer.testing import CliRunner
 
@@ -44,11 +55,12 @@ def test_every_figure_and_table_of_the_five_papers_is_in_the_list():
         assert row["differences"] or row["standing"] == "theory"
 
 
-def test_every_ordering_names_curves_of_its_figure_and_says_why_it_may_differ():
-    """Names are checked when a figure is run; here, that each figure that runs claims something."""
+def test_every_figure_that_runs_has_orderings_or_says_that_it_has_none():
     for name, figure in figures().items():
         if figure.measure is not None:
-            assert figure.orderings and figure.metrics, name
+            assert figure.metrics and (
+                figure.orderings or any("nothing is judged" in each for each in figure.differences)
+            ), name
 
 
 # --- data --------------------------------------------------------------------------------------------------------------
@@ -201,32 +213,58 @@ def _curves(left, right):
     return {"a": {"m": np.asarray(left)}, "b": {"m": np.asarray(right)}}
 
 
+LEVEL = 0.01
+
+
 def test_orderings_are_judged_seed_by_seed():
     noise = np.random.default_rng(0).normal(size=(8, 1)) * 100
     worse = np.tile(noise, (1, 20))
     better = worse + 0.1  # far less than the spread over the seeds, but the same for each
-    assert judge(Ordering("a", "b", "m"), _curves(better, worse)).outcome == "same"
-    contrary = judge(Ordering("a", "b", "m", larger=False), _curves(better, worse))
-    assert contrary.outcome == "opposite" and contrary.why == "not explained: no control was run"
+    assert judge(Ordering("a", "b", "m"), _curves(better, worse), LEVEL).outcome == PAPERS
+    assert judge(Ordering("a", "b", "m", larger=False), _curves(better, worse), LEVEL).outcome == OPPOSITE
     mixed = worse + 0.1 * np.array([1, -1] * 4)[:, None]
-    assert judge(Ordering("a", "b", "m"), _curves(mixed, worse)).outcome == "not distinguishable"
-    assert judge(Ordering("a", "b", "m", alike=True, margin=0.2), _curves(better, worse)).outcome == "same"
-    assert judge(Ordering("a", "b", "m", alike=True, margin=0.05), _curves(better, worse)).outcome == "different"
-    assert judge(Ordering("a", "b", "m"), _curves(better[:3], worse[:3])).outcome == "not distinguishable"
+    assert judge(Ordering("a", "b", "m"), _curves(mixed, worse), LEVEL).outcome == UNDECIDED
+
+
+def test_an_ordering_of_noise_is_undecided():
+    """At the level of all figures, of 2000 pairs of curves that differ by noise alone."""
+    noise = np.random.default_rng(5).normal(size=(2000, 24))
+    found = [word(gains, reproduce.level()) for gains in noise]
+    assert found.count(UNDECIDED) >= 1997  # the test is expected to be wrong in less than one
+
+
+def test_too_few_seeds_decide_nothing_and_it_is_said():
+    for seeds, is_enough in ((8, False), (24, True)):
+        found = judge(Ordering("a", "b", "m"), _curves(np.ones((seeds, 3)), np.zeros((seeds, 3))), reproduce.level())
+        assert found.outcome == (PAPERS if is_enough else UNDECIDED)
+        assert found.why == ("" if is_enough else "8 seeds cannot decide at this level")
+
+
+def test_three_of_the_seeds_of_a_figure_may_disagree():
+    """At the level of all figures with the seeds that a figure has without an option."""
+    seeds = Setup().seeds
+    outcomes = [word([1.0] * (seeds - losses) + [-1.0] * losses, reproduce.level()) for losses in (3, 4)]
+    assert outcomes == [PAPERS, UNDECIDED]
+
+
+def test_the_level_counts_every_comparison_of_every_figure(monkeypatch):
+    tests = [(sum(not each.exact for each in f.orderings), 1 + len(f.controls)) for f in figures().values()]
+    assert reproduce.level() == pytest.approx(0.05 / sum(own * times for own, times in tests))
+    monkeypatch.setattr(reproduce, "figures", lambda: {"x": _figure(*[_control()] * 9)})
+    assert reproduce.level() == 0.05 / 10
 
 
 def test_speed_and_end_are_different_questions():
     slow, fast = np.tile(np.linspace(0, 1, 50), (8, 1)), np.tile(np.minimum(0.9, np.linspace(0, 9, 50)), (8, 1))
-    assert judge(Ordering("a", "b", "m", when="along"), _curves(fast, slow)).outcome == "same"
-    assert judge(Ordering("a", "b", "m", when="end"), _curves(fast, slow)).outcome == "opposite"
-    assert judge(Ordering("a", "b", "m", when="least", exact=True), _curves(slow - 1, slow)).outcome == "opposite"
+    assert judge(Ordering("a", "b", "m", when="along"), _curves(fast, slow), LEVEL).outcome == PAPERS
+    assert judge(Ordering("a", "b", "m", when="end"), _curves(fast, slow), LEVEL).outcome == OPPOSITE
 
 
 def test_a_run_that_diverges_is_worse_than_any_other():
     fine, broken = np.full((8, 5), -1e9), np.full((8, 5), 3.0)
     broken[:, -1] = np.nan
-    found = judge(Ordering("a", "b", "m"), _curves(fine, broken))
-    assert found.outcome == "same" and found.difference[0] == np.inf
+    found = judge(Ordering("a", "b", "m"), _curves(fine, broken), LEVEL)
+    assert found.outcome == PAPERS and found.advantage[0] == np.inf
 
 
 def test_the_sign_test_and_the_interval(monkeypatch):
@@ -238,53 +276,151 @@ def test_the_sign_test_and_the_interval(monkeypatch):
     assert 0.88 <= np.mean(inside) <= 0.99
 
 
-def _figure(*controls: Control, larger: bool = True) -> Figure:
-    """Whose curve a is above b in all runs."""
-    low = np.linspace(0, 1, 20) + np.zeros((8, 1))
-    made = Made((Measured("", "a", range(20), {"m": low + 1}), Measured("", "b", range(20), {"m": low})))
-    ordering = Ordering("a", "b", "m", larger=larger, controls=controls)
+def _lines(seeds, gain, *steps):
+    """Curves a, and b and c below it by this much at each seed, with the step size of each."""
+    low = np.linspace(0, 1, 20) + np.zeros((seeds, 1))
+    values = {"a": low + np.asarray(gain)[..., None], "b": low, "c": low}
+    told = zip(values, steps or (1, 1, 1), strict=True)
+    return Made(tuple(Measured("", k, range(20), {"m": values[k]}, settings={"eta": eta}) for k, eta in told))
+
+
+def _control(gain=1.0, steps=(2, 2, 2), reason="") -> Control:
+    return Control("with other steps", lambda setup: _lines(setup.seeds, gain, *steps), reason)
+
+
+def _figure(*controls: Control, gain=-1.0, worse=("b",), **more) -> Figure:
+    """Where the paper has a above b and ours shows the gain."""
     return Figure(
         "figure_1",
         "two lines",
         "exact",
         "a line above another",
         (),
-        (ordering,),
-        lambda setup: made,
+        tuple(Ordering("a", each, "m") for each in worse),
+        lambda setup: _lines(setup.seeds, gain),
         ("m",),
         "generated",
+        controls,
+        **more,
     )
 
 
-def test_a_reason_counts_only_where_its_control_confirms_it():
-    runs = []
+REASON = "the larger step is needed"
 
-    def swapped(setup: Setup) -> Made:
-        runs.append(setup)
-        low = np.zeros((8, 20))
-        return Made((Measured("", "a", range(20), {"m": low}), Measured("", "b", range(20), {"m": low + 1})))
 
-    less = Ordering("a", "b", "m", larger=False)
-    confirmed = Control("with the lines swapped", less, swapped)
-    (found,) = measure(
-        "x", _figure(confirmed, Control("with them swapped again", less, swapped), larger=False), Setup()
-    ).judged
-    assert found.outcome == "opposite" and found.explained and len(runs) == 1
-    assert found.why.startswith("explained by a control: with the lines swapped, it is so (advantage 1 [1, 1]")
-    assert [each["outcome"] for each in found.to_dict()["controls"]] == ["same", "same"]
-    refused = Control("with the lines swapped", Ordering("a", "b", "m"), swapped)
-    (found,) = measure("x", _figure(refused, larger=False), Setup()).judged
-    assert not found.explained and found.why.startswith("not explained; tried: with the lines swapped")
-    done = measure("x", _figure(refused, confirmed, larger=False), Setup())
-    (found,) = done.judged
-    assert found.why.startswith("explained by a control: with the lines swapped, it is so")
-    assert (
-        "; tried too, without showing it: with the lines swapped, a above b in m at the end: the opposite holds"
-        in found.why
-    )
-    assert done.verdict.endswith("0 of 1 comparisons, 1 opposite; a control explains all of these")
-    (found,) = measure("x", _figure(confirmed), Setup()).judged
-    assert found.outcome == "same" and found.why == "" and found.tried == () and len(runs) == 3
+def _measured(figure, seeds=24):
+    return measure("x", figure, Setup(seeds=seeds), 0.05 / figure.comparisons)
+
+
+def test_only_a_reason_stated_before_explains_and_only_with_every_ordering():
+    for control, explains in (
+        (_control(reason=REASON), True),
+        (_control(), False),
+        (_control(gain=-1.0, reason=REASON), False),
+        (_control(gain=np.random.default_rng(2).normal(size=24), reason=REASON), False),
+    ):
+        done = _measured(_figure(control))
+        assert [each.explains for each in done.tried] == [explains]
+        assert ("explained" in done.verdict) == explains == ("explained" in str(done))
+        assert totals([done.to_dict()])["explained"] == explains
+    half = Control("for one only", lambda setup: _half(setup.seeds), REASON)
+    done = _measured(_figure(half, worse=("b", "c")))
+    assert not done.tried[0].explains and [each.outcome for each in done.tried[0].judged] == [PAPERS, OPPOSITE]
+
+
+def _half(seeds):
+    a, b, c = _lines(seeds, 1.0, 2, 2, 2).curves
+    higher = Measured("", "c", c.times, {"m": c.values["m"] + 2}, settings=c.settings)
+    return Made((a, b, higher))
+
+
+@pytest.mark.parametrize("steps", [(2, 1), (1, 2), (2, 3), (1, 1)])
+def test_a_control_that_treats_one_method_otherwise_is_refused(steps):
+    """Also one that changes nothing."""
+    with pytest.raises(ValueError, match="with other steps: wanted"):
+        _measured(_figure(_control(steps=(*steps, 1), reason=REASON)))
+    silent = Control("silent", lambda setup: Made(_lines(setup.seeds, 1.0, 2, 2, 2).curves[:1]), REASON)
+    with pytest.raises(ValueError, match="silent: wanted the settings of every compared curve"):
+        _measured(_figure(silent))
+
+
+def test_a_control_may_scale_each_step_by_one_factor_or_tune_them_all():
+    def changed(steps, **chosen):
+        return Control("x", lambda setup: Made(_lines(setup.seeds, 1.0, *steps, 1).curves, chosen), REASON)
+
+    assert _measured(_figure(changed((3, 3)))).tried[0].explains
+    assert _measured(_figure(changed((3, 5), a={"eta": 3}, b={"eta": 5}))).tried[0].explains
+    with pytest.raises(ValueError, match="wanted eta changed alike"):
+        _measured(_figure(changed((3, 5), a={"eta": 3})))
+
+
+def test_one_success_of_many_controls_does_not_pass_the_correction():
+    """Of ten controls without an effect one is planted with a p-value below 0.05, and below what one control alone is asked."""
+    rng = np.random.default_rng(3)
+    lucky = np.array([1.0] * 20 + [-1.0] * 4)
+    others = [_control(gain=rng.permutation([1.0] * 12 + [-1.0] * 12), reason=REASON) for _ in range(99)]
+    alone = _measured(_figure(_control(gain=lucky, reason=REASON)))
+    assert alone.tried[0].explains and sign_test(lucky) < 0.05
+    done = _measured(_figure(_control(gain=lucky, reason=REASON), *others))
+    assert [each.judged[0].outcome for each in done.tried] == [UNDECIDED] * 100 and "explained" not in done.verdict
+
+
+def test_controls_run_only_where_an_ordering_is_not_the_papers():
+    assert _measured(_figure(_control(), gain=1.0)).tried == () != _measured(_figure(_control())).tried
+
+
+def test_one_fact_in_two_figures_is_counted_once():
+    gain = np.random.default_rng(0).normal(size=24)
+    rows = [measure(key, _figure(gain=gain), Setup(seeds=24), LEVEL).to_dict() for key in ("x", "y")]
+    other = measure("z", _figure(gain=gain + 1), Setup(seeds=24), LEVEL).to_dict()
+    assert totals(rows)["orderings"] == 1 and totals([*rows, other])["orderings"] == 2
+    still = [measure(key, _figure(gain=0.0), Setup(seeds=24), LEVEL).to_dict() for key in ("x", "y")]
+    assert totals(still)["orderings"] == 2  # no difference at all is no sign of one fact
+
+
+def test_an_ordering_that_others_imply_or_that_cannot_fail_is_refused():
+    ab, bc, ac = Ordering("a", "b", "m"), Ordering("b", "c", "m"), Ordering("a", "c", "m")
+    for wrong in ((ab, ab), (ab, bc, ac), (ac, bc, ab)):
+        with pytest.raises(ValueError, match="counted by the other orderings already"):
+            Figure("f", "", "exact", "", (), wrong)
+    Figure("f", "", "exact", "", (), (ab, bc, Ordering("a", "c", "m", when="along"), Ordering("a", "c", "n")))
+    for given in ({"worse": "a"}, {"when": "least"}):
+        with pytest.raises(ValueError, match="wanted two curves"):
+            Ordering(**{"better": "a", "worse": "b", "metric": "m", **given})
+
+
+def test_where_nothing_is_random_equal_is_not_enough():
+    def found(*gains):
+        return word(gains, LEVEL, exact=True)
+
+    assert (found(1e-9), found(0.0), found(-1.0), found(1.0, -1.0)) == (PAPERS, UNDECIDED, OPPOSITE, UNDECIDED)
+
+
+def test_the_words_that_are_kept_follow_from_the_numbers_beside_them():
+    rows = keeping.kept_rows()
+    assert len(rows) > 15
+    for row in rows:
+        assert row["level"] == pytest.approx(reproduce.level()), row["figure"]
+        for part in (row, *row["controls"]):
+            for each in part["orderings"]:
+                gains = [float(gain) for gain in each["gains"]]
+                assert each["outcome"] == word(gains, row["level"], each["exact"]) and len(gains) in (1, Setup().seeds)
+                assert each["exact"] or each["sign_test_p"] == pytest.approx(sign_test(gains))
+        for each in row["controls"]:
+            all_are = all(one["outcome"] == PAPERS for one in each["orderings"])
+            assert each["explains"] == (bool(each["reason"]) and all_are)
+
+
+def test_a_reason_cannot_be_given_to_a_control_that_was_seen(tmp_path, monkeypatch):
+    for place, reason in (("first", ""), ("second", REASON)):
+        monkeypatch.setattr(
+            reproduce, "figures", lambda reason=reason: {"x/figure_1": _figure(_control(reason=reason))}
+        )
+        reproduce.run_all(Setup(seeds=6), tmp_path / place, lambda text: None)
+    keeping.keep(tmp_path / "first", tmp_path / "kept")
+    with pytest.raises(InputError, match="a reason cannot be stated after its results were kept"):
+        keeping.keep(tmp_path / "second", tmp_path / "kept")
+    keeping.keep(tmp_path / "second", tmp_path / "fresh")
 
 
 # --- figures -----------------------------------------------------------------------------------------------------------
@@ -292,7 +428,7 @@ def test_a_reason_counts_only_where_its_control_confirms_it():
 
 def test_the_counterexample_figure_is_made_with_its_files(tmp_path):
     shown = CliRunner().invoke(app, ["reproduce", "feddro/figure_6", "--out", str(tmp_path)])
-    assert shown.exit_code == 0 and "all 8 comparisons" in shown.stdout
+    assert shown.exit_code == 0 and "of 4 orderings 4 the paper's" in shown.stdout
     kept = read_json(tmp_path / "feddro" / "figure_6.json", FORMAT)
     for name, wanted in kept["files"].items():
         assert hashlib.sha256((tmp_path / "feddro" / name).read_bytes()).hexdigest() == wanted
@@ -332,8 +468,8 @@ def test_a_page_shows_every_figure_that_was_run(tmp_path, monkeypatch):
         and "<td>not run; the paper shows: " in page
         and "<td>nothing to run; the paper shows: " in page
         and f"{only['feddro/figure_6'].shows}.</p>" in page
-        and page.count("<td>eta=0.04 not below level 1/2 in xbar at its smallest</td><td class='same'>same</td>") == 1
-        and "All 8 orderings are the paper" in page
+        and page.count("<td>eta=0.04 above level 1 in xbar at the end</td><td class='same'>the paper&#x27;s</td>") == 1
+        and "Of 4 orderings, each counted once, 4 are the paper" in page
     )
     assert "Measured on 2" in page and rows[0]["date"] and rows[0]["cpu_seconds"] >= 0
     again = reproduce.run_all(Setup(seeds=6), tmp_path, said.append)
@@ -444,7 +580,14 @@ def test_kept_results_make_the_page_of_the_report_and_of_the_site(tmp_path, monk
     )
     monkeypatch.setattr(keeping, "KEPT", tmp_path / "kept")
     monkeypatch.setattr(keeping, "kept_rows", lambda folder=tmp_path / "kept", old=keeping.kept_rows: old(folder))
-    assert keeping.write_kept(tmp_path / "page.html") == {"figures": 1, "orderings": 8, "same": 8, "explained": 0}
+    assert keeping.write_kept(tmp_path / "page.html") == {
+        "figures": 1,
+        "orderings": 4,
+        "papers": 4,
+        "opposite": 0,
+        "undecided": 0,
+        "explained": 0,
+    }
     page = (tmp_path / "page.html").read_text()
     assert page.count("<svg ") == 1 and figure.shows in page and "has changed since" not in page
     kept = tmp_path / "kept" / "feddro" / "figure_6.json"
@@ -468,14 +611,8 @@ def test_a_drawing_is_shortened_in_its_coordinates_only():
 def test_every_figure_runs_and_judges(name, tmp_path):
     pytest.importorskip("sklearn")
     done = run_figure(name, Setup(seeds=6), tmp_path)
-    assert done.judged and {each.outcome for each in done.judged} <= {
-        "same",
-        "opposite",
-        "different",
-        "not distinguishable",
-    }
-    for each in done.judged:
-        assert each.why or each.outcome in ("same", "not distinguishable")
+    assert {each.outcome for each in done.judged} <= {*OUTCOMES} and len(done.judged) == len(figures()[name].orderings)
+    assert all(each.why for each in done.judged if each.outcome == UNDECIDED)
 
 
 def test_the_time_of_the_kept_runs_is_that_of_those_that_tell_it():

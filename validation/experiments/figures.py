@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from ...algorithms import Method
 from ...algorithms.engine.metrics import METRICS
@@ -16,9 +17,10 @@ from ...errors import InputError
 from ...figures import Axis, Curve, Panel, Plot, panel_plot
 from ..runs.limits import HOURS
 from .datasets import HOLDS
-from .orderings import Judged, Ordering, explain, judge
+from .orderings import PAPERS, Control, Judged, Ordering, Tried, can_decide, implied, judge, tally
 from .run import run
 from .table import bands
+from .treatment import check_treatment
 
 STANDINGS = {
     "exact": "the paper's own data and sizes (with --full)",
@@ -26,13 +28,10 @@ STANDINGS = {
     "needs data": "runs on the paper's own files only, with --data DIR",
     "theory": "nothing is measured in it",
 }
-SEEDS = 8
+SEEDS = 24
+"""Of every curve, of a control's too: fixed beforehand, such that 21 of 24 that agree decide at the level of 175 comparisons."""
 _TUNING_SEED = 1_000_003
 _TUNING_SEEDS = 2
-_CONTROL_SEEDS = 2
-"""A control has so many times the seeds of its figure, as it has to decide."""
-MORE_SEEDS = "with twice as many seeds, those of the figure among them, and nothing else changed"
-"""What a control changes that is the figure's own run once more."""
 _RECORDS = 40
 
 
@@ -56,13 +55,14 @@ class Setup:
 
 @dataclass(frozen=True)
 class Measured:
-    """One curve: `values[metric]` is (seeds, times); `over` names the horizontal axis."""
+    """One curve: `values[metric]` is (seeds, times); `over` names the horizontal axis; `settings` says what was run."""
 
     panel: str
     name: str
     times: Sequence[float]
     values: Mapping[str, np.ndarray]
     over: str = "steps"
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -89,8 +89,9 @@ class Figure:
         standing: a key of `STANDINGS`.
         shows: one sentence, what the paper's shows.
         differences: how ours compares: what is different, and what the paper leaves open.
-        orderings: what the paper's shows of pairs of curves.
+        orderings: what the paper's shows of pairs of curves; none may follow from others.
         measure: None for one that is only listed.
+        controls: what is tried where an ordering is not the paper's, each on all orderings.
         source: where its data come from, a key of `datasets.HOLDS`: "generated", "images" or "omniglot".
         metrics: which are drawn, one panel each for every panel of curves.
     """
@@ -104,6 +105,7 @@ class Figure:
     measure: Callable[[Setup], Made] | None = None
     metrics: tuple[str, ...] = ()
     source: str = "images"
+    controls: tuple[Control, ...] = ()
 
     def __post_init__(self) -> None:
         if self.standing not in STANDINGS:
@@ -112,6 +114,13 @@ class Figure:
             raise ValueError(f"{self.name}: a substitute has to say what is different")
         if self.source not in HOLDS:
             raise ValueError(f"{self.name}: wanted a source among {sorted(HOLDS)}, got {self.source!r}")
+        if again := implied(self.orderings):
+            raise ValueError(f"{self.name}: {again[0].text}: counted by the other orderings already")
+
+    @property
+    def comparisons(self) -> int:
+        """How many tests may be made of it; where nothing is random there is none."""
+        return sum(not each.exact for each in self.orderings) * (1 + len(self.controls))
 
     def missing(self, data: Path | None) -> str:
         """Why it cannot be run with this folder of data; empty where it can."""
@@ -133,8 +142,10 @@ class Reproduced:
     made: Made
     judged: tuple[Judged, ...]
     setup: Setup
+    level: float
     seconds: float
     cpu_seconds: float = 0.0
+    tried: tuple[Tried, ...] = ()
 
     @property
     def id(self) -> str:
@@ -142,17 +153,13 @@ class Reproduced:
 
     @property
     def verdict(self) -> str:
-        """One line: how many of the paper's orderings are ours, and how many of the others a control explains."""
+        """One line: how many of the paper's orderings are ours, and whether a control explains the figure."""
         if not self.judged:
-            return "no ordering is claimed"
-        same = sum(each.outcome == "same" for each in self.judged)
-        others = [each.outcome for each in self.judged if each.outcome != "same"]
-        if not others:
-            return f"same ordering as the paper's in all {same} comparisons"
-        counts = ", ".join(f"{others.count(outcome)} {outcome}" for outcome in dict.fromkeys(others))
-        explained = sum(each.explained for each in self.judged)
-        found = "all of these" if explained == len(others) else f"{explained} of these {len(others)}"
-        return f"same as the paper's in {same} of {len(self.judged)} comparisons, {counts}; a control explains {found}"
+            return "no ordering is judged"
+        said = tally([each.outcome for each in self.judged])
+        if not can_decide(self.setup.seeds, self.level) and not all(each.ordering.exact for each in self.judged):
+            said += f": {self.setup.seeds} seeds cannot decide at the level {self.level:.2g}"
+        return "; explained: ".join([said, *(each.control.reason for each in self.tried if each.explains)])
 
     def plot(self) -> Plot:
         return self.made.plot or _plot(self)
@@ -166,6 +173,8 @@ class Reproduced:
             "differences": list(self.figure.differences),
             "verdict": self.verdict,
             "orderings": [each.to_dict() for each in self.judged],
+            "level": self.level,
+            "controls": [each.to_dict() for each in self.tried],
             "data": self.made.data_name,
             "chosen": dict(self.made.chosen),
             "full": self.setup.full,
@@ -178,15 +187,16 @@ class Reproduced:
         lines = [f"{self.id}: {self.figure.title} ({self.figure.standing})"]
         lines += [f"  compared with the paper: {text}" for text in self.figure.differences]
         lines += [f"  the paper's figure shows: {self.figure.shows}", f"  ours: {self.verdict}"]
-        lines += [f"    {each}" for each in self.judged]
+        lines += [f"    {each}" for each in (*self.judged, *self.tried)]
         return "\n".join(lines)
 
 
-def reproduce(key: str, figure: Figure, setup: Setup) -> Reproduced:
-    """Measure a figure and judge its orderings.
+def reproduce(key: str, figure: Figure, setup: Setup, level: float) -> Reproduced:
+    """Measure a figure and judge its orderings, each at this level, and its controls where one is not the paper's.
 
     Raises:
         InputError: it is only listed.
+        ValueError: a control treats the figure's methods differently.
     """
     missing = figure.missing(setup.data)
     if missing or figure.measure is None:
@@ -194,21 +204,25 @@ def reproduce(key: str, figure: Figure, setup: Setup) -> Reproduced:
     began = time.perf_counter()
     clock = time.process_time()
     made = figure.measure(setup)
-    curves = _by_name(made)
-    controls: dict[Any, Mapping[str, Mapping[str, np.ndarray]]] = {figure.measure: curves}
-
-    def measured(measure: Callable[[Setup], Made]) -> Mapping[str, Mapping[str, np.ndarray]]:
-        if measure not in controls:
-            setup.say("a control, as an ordering is not the paper's")
-            controls[measure] = _by_name(measure(replace(setup, seeds=_CONTROL_SEEDS * setup.seeds)))
-        return controls[measure]
-
-    judged = tuple(explain(judge(ordering, curves), measured) for ordering in figure.orderings)
-    return Reproduced(key, figure, made, judged, setup, time.perf_counter() - began, time.process_time() - clock)
+    judged = _judged(figure, made, level)
+    is_as_shown = all(each.outcome == PAPERS for each in judged)
+    tried = () if is_as_shown else tuple(_tried(figure, made, one, setup, level) for one in figure.controls)
+    seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - clock
+    return Reproduced(key, figure, made, judged, setup, level, seconds, cpu_seconds, tried)
 
 
-def _by_name(made: Made) -> dict[str, Mapping[str, np.ndarray]]:
-    return {curve.key: curve.values for curve in made.curves}
+def _judged(figure: Figure, made: Made, level: float) -> tuple[Judged, ...]:
+    curves = {curve.key: curve.values for curve in made.curves}
+    return tuple(judge(ordering, curves, level) for ordering in figure.orderings)
+
+
+def _tried(figure: Figure, made: Made, control: Control, setup: Setup, level: float) -> Tried:
+    setup.say(f"a control: {control.change}")
+    changed = control.measure(setup)
+    if not setup.full:
+        compared = {name for each in figure.orderings for name in (each.better, each.worse)}
+        check_treatment(control.change, made, changed, compared)
+    return Tried(control, _judged(figure, changed, level))
 
 
 # --- measuring -------------------------------------------------------------------------------------------------------
@@ -237,7 +251,19 @@ def curve(
     )  # fmt: skip
     values = {metric: np.asarray(done.table.values[metric][0]) for metric in metrics}
     times = [t / period for t in done.table.times]
-    return Measured(panel, name, times, values, "communication rounds" if period > 1 else "steps")
+    over = "communication rounds" if period > 1 else "steps"
+    return Measured(panel, name, times, values, over, settings(setup, method, problem, T))
+
+
+def settings(setup: Setup, method: Method, problem: Any, T: int) -> dict[str, Any]:
+    """What of a run a control may change: hyperparameters, steps, and the problem, by its objective at one point.
+
+    Empty with --full, where that objective may not fit in memory: a control is looked at in its default size.
+    """
+    if setup.full:
+        return {}
+    at = problem.initial_point + 0.1 * torch.sin(1 + torch.arange(problem.dim, dtype=torch.float64))
+    return {**method.hyperparameters(), "T": T, "problem": problem.objective(at[None])[0].item().hex()}
 
 
 def tuned(
@@ -266,11 +292,6 @@ def tuned(
 
 def _typed(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
-
-
-def with_seeds(setup: Setup, seeds: int) -> Setup:
-    """At most so many seeds, for a figure whose runs are long; at least 6 are needed for any verdict."""
-    return replace(setup, seeds=min(setup.seeds, seeds))
 
 
 # --- drawing ---------------------------------------------------------------------------------------------------------

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...errors import InputError
 from ...storage import make_folder, read_json, write_json, write_text
-from .page import JUDGED, counted, measured_on, outcome, totals, write_page
+from .page import JUDGED, counted, measured_on, outcome, said, totals, write_page
 from .reproduce import FORMAT, listing
 
 KEPT = Path(__file__).parents[2] / "docs" / "reproduced"
@@ -27,10 +28,20 @@ def kept_rows(folder: Path = KEPT) -> list[Mapping[str, Any]]:
 
 
 def keep(source: Path, target: Path) -> list[Path]:
-    """Copy what was said of every figure, and its drawing with fewer digits; write the site's page."""
+    """Copy what was said of every figure, and its drawing with fewer digits; write the site's page.
+
+    Raises:
+        InputError: a control has a reason that it had not when the kept results of it were seen.
+    """
     written = []
+    seen = {(row["figure"], each["change"]): each["reason"] for row in kept_rows(target) for each in row["controls"]}
     for row in kept_rows(source):
         key, name = row["figure"].split("/")
+        for each in row["controls"]:
+            if seen.get((row["figure"], each["change"]), each["reason"]) != each["reason"]:
+                raise InputError(
+                    f"{row['figure']}: {each['change']}: a reason cannot be stated after its results were kept"
+                )
         place = make_folder(target / key)
         drawn = (source / key / f"{name}.svg").read_text(encoding="utf-8")
         written.append(write_text(place / f"{name}.svg", shortened(drawn)))
@@ -92,18 +103,19 @@ def as_markdown(rows: list[Mapping[str, Any]]) -> str:
         ]
         lines += [f"- {text}" for text in row["differences"]]
         lines += ["", f"**The paper's figure shows:** {row['paper_shows']}.", "", f"**Ours:** {row['verdict']}.", ""]
-        lines += [
-            f"![{row['title']}]({row['figure']}.svg)",
-            "",
-            "| ordering | outcome | advantage | p | why it differs |",
-            "|---|---|---|---|---|",
-        ]
-        for each in row["orderings"]:
-            gain = "{mean} [{low}, {high}]".format(**{k: _short(v) for k, v in each["advantage"].items()})
-            lines.append(
-                f"| {each['ordering']} | {each['outcome']} | {gain} | {each['sign_test_p']:.2g} | {each['why']} |"
-            )
+        lines += [f"![{row['title']}]({row['figure']}.svg)", *_ordering_lines(row["orderings"])]
+        for each in row["controls"]:
+            lines += ["", said(each), *_ordering_lines(each["orderings"])]
     return "\n".join([*lines, ""])
+
+
+def _ordering_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A table of orderings with an empty line before it; nothing where there is none."""
+    lines = []
+    for each in rows:
+        gain = "{mean} [{low}, {high}]".format(**{k: _short(v) for k, v in each["advantage"].items()})
+        lines.append(f"| {each['ordering']} | {each['outcome']} | {gain} | {each['sign_test_p']:.2g} | {each['why']} |")
+    return ["", "| ordering | outcome | advantage | p | |", "|---|---|---|---|---|", *lines] if lines else []
 
 
 def _anchor(name: str) -> str:

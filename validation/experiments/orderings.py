@@ -1,23 +1,28 @@
-"""Does a measured figure show what the paper's shows: orderings of curves, judged on pairs of runs with one seed.
+"""Does a measured figure show what the paper's shows: orderings of curves, decided from pairs of runs with one seed.
 
-A statistic of each run is compared seed by seed: both curves of a pair had the same draws, as far as the two methods draw
-the same things. The verdict is the exact two-sided sign test at the level 0.05, which assumes nothing of the distribution;
-beside it stands a 95% percentile bootstrap interval of the mean difference. Many orderings are judged at that level, so one
-in twenty that is not there may appear: a verdict is a description of this figure and no e-value.
+An ordering is the paper's, the opposite, or undecided. A statistic of each run is compared seed by seed: both curves of a pair had
+the same draws, as far as the two methods draw the same things. The test is the exact two-sided sign test on these differences, zeros
+left out. It assumes that the seeds are independent and that, where two methods do equally well, a difference is as likely above 0 as
+below; nothing else of the distribution. The level is `LEVEL` divided by the number of comparisons of all figures, controls included
+(Bonferroni): the chance that any word of all figures is wrong is at most `LEVEL`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 LEVEL = 0.05
+"""For all comparisons of all figures together."""
+PAPERS, OPPOSITE, UNDECIDED = "the paper's", "the opposite", "undecided"
+OUTCOMES = (PAPERS, OPPOSITE, UNDECIDED)
 RESAMPLES = 10_000
 _LAST_SHARE = 0.1
+_PLACES = {"end": "at the end", "along": "along the run"}
 
 
 @dataclass(frozen=True)
@@ -26,11 +31,8 @@ class Ordering:
 
     Args:
         better, worse: names of curves. metric: which of their values; larger: whether more is better.
-        when: "end", the mean over the last tenth of the kept values, "along", over all of them (speed), or "least", the
-            smallest of them.
-        exact: nothing is random, so one run decides, no test is made, and equal is enough.
-        alike: the paper shows no difference; then `margin` is the largest difference that counts as none.
-        controls: reasons why ours may show another ordering, each with the run that tests it.
+        when: "end", the mean over the last tenth of the kept values, or "along", over all of them (speed).
+        exact: nothing is random, so one run decides and no test is made.
     """
 
     better: str
@@ -38,35 +40,30 @@ class Ordering:
     metric: str
     larger: bool = True
     when: str = "end"
-    alike: bool = False
-    margin: float = 0.0
     exact: bool = False
-    controls: tuple[Control, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.better == self.worse or self.when not in _PLACES:
+            raise ValueError(f"{self}: wanted two curves and `when` among {sorted(_PLACES)}")
 
     @property
     def text(self) -> str:
-        place = {"end": "at the end", "along": "along the run", "least": "at its smallest"}[self.when]
-        if self.alike:
-            return f"{self.better} and {self.worse} within {self.margin:g} in {self.metric} {place}"
-        relation = (
-            ("not below" if self.larger else "not above") if self.exact else ("above" if self.larger else "below")
-        )
-        return f"{self.better} {relation} {self.worse} in {self.metric} {place}"
+        return f"{self.better} {'above' if self.larger else 'below'} {self.worse} in {self.metric} {_PLACES[self.when]}"
 
 
 @dataclass(frozen=True)
 class Control:
-    """A reason why an ordering differs from the paper's, as a run that can refuse it: the figure with something changed.
+    """A figure with something changed, equally for all its methods; every ordering of the figure is judged on it.
 
     Args:
-        change: what is changed, for instance "with step sizes tuned for each method".
-        ordering: what is then seen if the reason is the true one; its curves are those of `measure`.
-        measure: of a `Setup`, the `Made` with the curves; controls that share one share its runs.
+        change: what is changed, for instance "with twice the step size for all methods".
+        measure: of a `Setup`, the `Made` with the figure's curves.
+        reason: why the paper's orderings are expected there, stated before the control is first run; empty where there was none.
     """
 
     change: str
-    ordering: Ordering
     measure: Callable[[Any], Any]
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,73 +71,100 @@ class Judged:
     """An ordering with what the runs say of it.
 
     Attributes:
-        outcome: "same", "opposite" or "not distinguishable"; for `alike`: "same", "different" or "not distinguishable".
-        difference: mean of better minus worse (or of worse minus better where less is better), with its bootstrap ends.
-        p: of the sign test. seeds: how many pairs.
-        tried: the controls that were run as the outcome is not the paper's: what was changed, and what was then seen.
+        gains: of each seed, by how much better is better than worse. level: of this one test, corrected.
     """
 
     ordering: Ordering
-    outcome: str
-    difference: tuple[float, float, float]
-    p: float
-    seeds: int
-    tried: tuple[tuple[str, Judged], ...] = ()
+    gains: tuple[float, ...]
+    level: float
 
     @property
-    def explained(self) -> bool:
-        """Whether a control confirms its reason."""
-        return any(found.outcome == "same" for _, found in self.tried)
+    def p(self) -> float:
+        """Of the sign test; 0 where nothing is random."""
+        return 0.0 if self.ordering.exact else sign_test(self.gains)
+
+    @property
+    def outcome(self) -> str:
+        """One of `OUTCOMES`."""
+        return word(self.gains, self.level, self.ordering.exact)
 
     @property
     def why(self) -> str:
-        """Empty where ours is the paper's; else what the controls say, or that there is none."""
-        if self.outcome == "same":
+        """Why it is undecided; else empty."""
+        if self.outcome != UNDECIDED:
             return ""
-        if not self.tried:
-            return "not explained: no control was run"
-        confirmed, others = (
-            "; ".join(
-                f"{change}, {found.said(self.ordering)}"
-                for change, found in self.tried
-                if (found.outcome == "same") == is_confirmed
-            )
-            for is_confirmed in (True, False)
-        )
-        if not confirmed:
-            return f"not explained; tried: {others}"
-        return f"explained by a control: {confirmed}" + (f"; tried too, without showing it: {others}" if others else "")
+        if not self.ordering.exact and not can_decide(len(self.gains), self.level):
+            return f"{len(self.gains)} seeds cannot decide at this level"
+        return f"p is above {self.level:.2g}"
 
-    def said(self, wanted: Ordering) -> str:
-        """What was seen, in a phrase, by one who looks for `wanted`."""
-        mean, low, high = self.difference
-        seen = {"same": "it is so", "opposite": "the opposite holds", "different": "it is not so"}
-        outcome = seen.get(self.outcome, "this cannot be told")
-        which = "" if self.ordering.text == wanted.text else f"{self.ordering.text}: "
-        return f"{which}{outcome} (advantage {mean:.3g} [{low:.3g}, {high:.3g}], p = {self.p:.2g})"
+    @property
+    def advantage(self) -> tuple[float, float, float]:
+        """The mean of the gains and a 95% bootstrap interval of it, which no decision uses."""
+        return bootstrap(np.asarray(self.gains))
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "ordering": self.ordering.text,
             "outcome": self.outcome,
-            "advantage": dict(zip(("mean", "low", "high"), self.difference, strict=True)),
-            "sign_test_p": self.p,
-            "seeds": self.seeds,
             "why": self.why,
-            "controls": [{"change": change, **_without_controls(found)} for change, found in self.tried],
+            "advantage": dict(zip(("mean", "low", "high"), self.advantage, strict=True)),
+            "sign_test_p": self.p,
+            "exact": self.ordering.exact,
+            "gains": [gain if math.isfinite(gain) else str(gain) for gain in self.gains],
         }
 
     def __str__(self) -> str:
-        mean, low, high = self.difference
-        numbers = f"advantage {mean:.3g} [{low:.3g}, {high:.3g}], sign test p = {self.p:.2g}, {self.seeds} seeds"
+        mean, low, high = self.advantage
+        numbers = f"advantage {mean:.3g} [{low:.3g}, {high:.3g}], sign test p = {self.p:.2g}, {len(self.gains)} seeds"
         if self.ordering.exact:
             numbers = f"advantage {mean:.3g}, nothing is random"
-        reason = f"\n      {self.why}" if self.why else ""
-        return f"{self.outcome}: {self.ordering.text} ({numbers}){reason}"
+        return f"{self.outcome}: {self.ordering.text} ({numbers}{'; ' if self.why else ''}{self.why})"
 
 
-def _without_controls(found: Judged) -> dict[str, Any]:
-    return {name: value for name, value in found.to_dict().items() if name not in ("why", "controls")}
+@dataclass(frozen=True)
+class Tried:
+    """A control with what was seen of every ordering of its figure."""
+
+    control: Control
+    judged: tuple[Judged, ...]
+
+    @property
+    def explains(self) -> bool:
+        """Whether its reason was stated before, and every ordering is the paper's under it."""
+        return bool(self.control.reason and self.judged) and all(each.outcome == PAPERS for each in self.judged)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "change": self.control.change,
+            "reason": self.control.reason,
+            "explains": self.explains,
+            "verdict": tally([each.outcome for each in self.judged]),
+            "orderings": [each.to_dict() for each in self.judged],
+        }
+
+    def __str__(self) -> str:
+        word = "explained" if self.explains else "tried"
+        return f"{word}: {self.control.change}: {tally([each.outcome for each in self.judged])}"
+
+
+def tally(outcomes: Sequence[str]) -> str:
+    """How many orderings are the paper's, the opposite, and undecided."""
+    return f"of {len(outcomes)} orderings " + ", ".join(f"{outcomes.count(each)} {each}" for each in OUTCOMES)
+
+
+def word(gains: Sequence[float], level: float, exact: bool = False) -> str:
+    """The outcome that the differences of the seeds decide at this level."""
+    wins, losses = _signs(gains)
+    if exact:
+        return PAPERS if wins == len(gains) else OPPOSITE if losses == len(gains) else UNDECIDED
+    if sign_test(gains) > level:
+        return UNDECIDED
+    return PAPERS if wins > losses else OPPOSITE
+
+
+def can_decide(seeds: int, level: float) -> bool:
+    """Whether so many seeds that all agree have a p-value of at most the level."""
+    return sign_test([1.0] * seeds) <= level
 
 
 def statistic(values: np.ndarray, when: str, larger: bool) -> np.ndarray:
@@ -148,54 +172,31 @@ def statistic(values: np.ndarray, when: str, larger: bool) -> np.ndarray:
     count = values.shape[1]
     kept = values[:, max(0, count - max(1, round(_LAST_SHARE * count))) :] if when == "end" else values
     with np.errstate(invalid="ignore", over="ignore"):
-        means = values.min(1) if when == "least" else kept.mean(1)
+        means = kept.mean(1)
     return np.where(np.isfinite(means), means, -math.inf if larger else math.inf)
 
 
-def judge(ordering: Ordering, curves: Mapping[str, Mapping[str, np.ndarray]]) -> Judged:
-    """The verdict on the curves, `{name: {metric: (seeds, times)}}`."""
+def judge(ordering: Ordering, curves: Mapping[str, Mapping[str, np.ndarray]], level: float) -> Judged:
+    """The verdict on the curves, `{name: {metric: (seeds, times)}}`, at this level."""
     left, right = (
         statistic(np.asarray(curves[name][ordering.metric]), ordering.when, ordering.larger)
         for name in (ordering.better, ordering.worse)
     )
     with np.errstate(invalid="ignore"):
         gain = left - right if ordering.larger else right - left
-    gain = np.where(np.isnan(gain), 0.0, gain)  # both diverged
-    p = sign_test(gain)
-    interval = bootstrap(gain)
-    if ordering.exact:
-        return Judged(ordering, "same" if (gain >= 0).all() else "opposite", interval, 0.0, len(gain))
-    if ordering.alike:
-        outcome = _alike(gain, interval, p, ordering.margin)
-    else:
-        outcome = (
-            "not distinguishable" if p > LEVEL else ("same" if (gain > 0).sum() > (gain < 0).sum() else "opposite")
-        )
-    return Judged(ordering, outcome, interval, p, len(gain))
+    return Judged(ordering, tuple(np.where(np.isnan(gain), 0.0, gain).tolist()), level)  # NaN: both diverged
 
 
-def explain(
-    judged: Judged, measured: Callable[[Callable[[Any], Any]], Mapping[str, Mapping[str, np.ndarray]]]
-) -> Judged:
-    """With the controls of its ordering judged, if it is not the paper's; `measured` gives the curves of a control's run."""
-    if judged.outcome == "same":
-        return judged
-    tried = ((one.change, judge(one.ordering, measured(one.measure))) for one in judged.ordering.controls)
-    return replace(judged, tried=tuple(tried))
-
-
-def _alike(gain: np.ndarray, interval: tuple[float, float, float], p: float, margin: float) -> str:
-    if -margin <= interval[1] and interval[2] <= margin:
-        return "same"
-    return "different" if p <= LEVEL and abs(interval[0]) > margin else "not distinguishable"
-
-
-def sign_test(gain: np.ndarray) -> float:
+def sign_test(gains: Sequence[float]) -> float:
     """Two-sided exact p-value; zeros say nothing and are left out."""
     from scipy.stats import binomtest
 
-    wins, losses = int((gain > 0).sum()), int((gain < 0).sum())
+    wins, losses = _signs(gains)
     return 1.0 if wins + losses == 0 else float(binomtest(wins, wins + losses).pvalue)
+
+
+def _signs(gains: Sequence[float]) -> tuple[int, int]:
+    return sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
 
 
 def bootstrap(gain: np.ndarray, level: float = 0.95) -> tuple[float, float, float]:
@@ -206,3 +207,22 @@ def bootstrap(gain: np.ndarray, level: float = 0.95) -> tuple[float, float, floa
     picks = np.random.default_rng(0).integers(len(gain), size=(RESAMPLES, len(gain)))
     low, high = np.quantile(gain[picks].mean(1), [(1 - level) / 2, (1 + level) / 2])
     return float(gain.mean()), float(low), float(high)
+
+
+def implied(orderings: Sequence[Ordering]) -> list[Ordering]:
+    """Those that follow from others of the same metric and place, or stand there twice: facts that would be counted again."""
+    return [
+        each for place, each in enumerate(orderings) if _follows(each, [*orderings[:place], *orderings[place + 1 :]])
+    ]
+
+
+def _follows(one: Ordering, others: Sequence[Ordering]) -> bool:
+    kind = (one.metric, one.when, one.larger)
+    below = {one.better}
+    for _ in others:
+        below |= {
+            other.worse
+            for other in others
+            if other.better in below and (other.metric, other.when, other.larger) == kind
+        }
+    return one.worse in below

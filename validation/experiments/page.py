@@ -10,6 +10,7 @@ from typing import Any
 
 from ...storage import write_text
 from .figures import STANDINGS
+from .orderings import OUTCOMES, PAPERS
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a; background: #fff; }
@@ -48,11 +49,12 @@ def write_page(
 
 
 JUDGED = (
-    "An ordering is judged on pairs of runs with one seed, by the exact two-sided sign test at level 0.05, whose p-value is given; the "
-    "advantage is by how much the first is better than the second in the mean, with a 95% bootstrap interval. Not distinguishable: the "
-    "test does not tell. Where an ordering is not the paper's, reasons are tried by controls, runs with something changed on twice as "
-    "many seeds. It is explained where the paper's ordering, or what else the reason predicts, is then seen: this says what the "
-    "ordering depends on in our runs, not what was done in the paper's."
+    "An ordering is the paper's, the opposite, or undecided. It is decided from pairs of runs with one seed, by the exact two-sided sign "
+    "test, whose p-value is given, at the level 0.05 divided by the number of comparisons of all figures and controls, so that the "
+    "chance of any wrong word is at most 0.05; the advantage is by how much the first is better than the second in the mean, with a 95% "
+    "bootstrap interval, which decides nothing. Step sizes that are tuned are part of what is compared. Where an ordering is not the "
+    "paper's, controls are tried: the figure with something changed for all methods alike, with every ordering judged again. A figure "
+    "is explained only where a reason was stated before the control was run and every ordering is then the paper's."
 )
 """How the orderings are to be read."""
 
@@ -60,12 +62,9 @@ JUDGED = (
 def counted(rows: Sequence[Mapping[str, Any]]) -> str:
     """How many of the paper's orderings are ours."""
     found = totals(rows)
-    others = found["orderings"] - found["same"]
-    if not others:
-        return f"All {found['orderings']} orderings are the paper's. "
     return (
-        f"Of {found['orderings']} orderings {found['same']} are the paper's; of the {others} others a control explains "
-        f"{found['explained']}. "
+        f"Of {found['orderings']} orderings, each counted once, {found['papers']} are the paper's, {found['opposite']} are the opposite "
+        f"and {found['undecided']} are undecided; {found['explained']} of those that are not the paper's are explained. "
     )
 
 
@@ -84,11 +83,24 @@ def measured_on(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """How many orderings are the paper's, and how many of the others a control explains."""
-    every = [each for row in rows for each in row["orderings"]]
-    others = [each for each in every if each["outcome"] != "same"]
-    explained = sum(any(control["outcome"] == "same" for control in each["controls"]) for each in others)
-    return {"figures": len(rows), "orderings": len(every), "same": len(every) - len(others), "explained": explained}
+    """How many orderings are the paper's, the opposite, undecided, and how many of the others a figure's control explains.
+
+    Orderings with the same differences at every seed are one fact that two figures show, and are counted once.
+    """
+    facts = {_fact(row, each): (row, each) for row in rows for each in row["orderings"]}
+    outcomes = [each["outcome"] for _, each in facts.values()]
+    explained = sum(
+        each["outcome"] != PAPERS and any(tried["explains"] for tried in row["controls"])
+        for row, each in facts.values()
+    )
+    counts = {
+        name: outcomes.count(word) for name, word in zip(("papers", "opposite", "undecided"), OUTCOMES, strict=True)
+    }
+    return {"figures": len(rows), "orderings": len(facts), **counts, "explained": explained}
+
+
+def _fact(row: Mapping[str, Any], each: Mapping[str, Any]) -> Any:
+    return tuple(each["gains"]) if any(each["gains"]) else (row["figure"], each["ordering"])
 
 
 def outcome(row: Mapping[str, Any], measured: Mapping[str, Mapping[str, Any]]) -> str:
@@ -115,10 +127,7 @@ def _table(everything: Sequence[Mapping[str, Any]], measured: Mapping[str, Mappi
 _ORDERINGS = "".join(
     (
         "<tr>",
-        *(
-            f"<th scope='col'>{name}</th>"
-            for name in ("the paper's ordering", "ours", "advantage", "p", "why it differs")
-        ),
+        *(f"<th scope='col'>{name}</th>" for name in ("the paper's ordering", "ours", "advantage", "p", "")),
         "</tr>",
     )
 )
@@ -126,7 +135,7 @@ _ORDERINGS = "".join(
 
 def _section(folder: Path, row: Mapping[str, Any]) -> str:
     name = row["figure"]
-    orderings = "".join(_ordering(each) for each in row["orderings"])
+    tried = "".join(f"<p>{escape(said(each))}</p>{_orderings(each['orderings'])}" for each in row["controls"])
     differences = "".join(f"<li>{escape(text)}</li>" for text in row["differences"])
     stated = f"<p>Compared with the paper:</p><ul>{differences}</ul>" if differences else "<p>As in the paper.</p>"
     return (
@@ -135,15 +144,26 @@ def _section(folder: Path, row: Mapping[str, Any]) -> str:
         f"<p><strong>Ours:</strong> {escape(row['verdict'])}; {row['seeds']} seeds, {row['seconds']:.0f} s"
         f"{', the paper’s sizes' if row['full'] else ''}.</p>"
         f"<figure>{_svg(folder, row)}</figure>"
-        f"<table class='orderings'><thead>{_ORDERINGS}</thead><tbody>{orderings}</tbody></table></section>"
+        f"{_orderings(row['orderings'])}{tried}</section>"
     )
+
+
+def said(tried: Mapping[str, Any]) -> str:
+    """A control in a line: what was changed, whether it explains, and what was then seen."""
+    reason = f", because {tried['reason']}" if tried["reason"] else ""
+    return f"{'Explained' if tried['explains'] else 'Tried'}: {tried['change']}{reason}: {tried['verdict']}."
+
+
+def _orderings(rows: Sequence[Mapping[str, Any]]) -> str:
+    body = "".join(_ordering(each) for each in rows)
+    return f"<table class='orderings'><thead>{_ORDERINGS}</thead><tbody>{body}</tbody></table>" if body else ""
 
 
 def _ordering(each: Mapping[str, Any]) -> str:
     gain = each["advantage"]
     mean, low, high = ("∞" if gain[part] is None else f"{gain[part]:.3g}" for part in ("mean", "low", "high"))
     numbers = f"{mean} [{low}, {high}]"
-    kind = "same" if each["outcome"] == "same" else "other"
+    kind = "same" if each["outcome"] == PAPERS else "other"
     return (
         f"<tr><td>{escape(each['ordering'])}</td><td class='{kind}'>{escape(each['outcome'])}</td>"
         f"<td>{numbers}</td><td>{each['sign_test_p']:.2g}</td><td>{escape(each['why'])}</td></tr>"

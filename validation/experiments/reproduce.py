@@ -24,10 +24,11 @@ from ...storage import make_folder, read_json, undamaged, write_json, write_text
 from ...suggestion import instead
 from ..runs.scheduler import run_on_scheduler
 from .figures import STANDINGS, Figure, Reproduced, Setup, reproduce
+from .orderings import LEVEL
 from .page import write_page
 from .table import _finite
 
-FORMAT = "fedco-experiment/1"
+FORMAT = "fedco-experiment/2"
 
 
 def figures() -> dict[str, Figure]:
@@ -60,6 +61,11 @@ def get_figure(name: str) -> tuple[str, Figure]:
     return name.partition("/")[0], known[name]
 
 
+def level() -> float:
+    """Of one comparison, such that all of all figures, run or not, have `LEVEL` together."""
+    return LEVEL / max(1, sum(figure.comparisons for figure in figures().values()))
+
+
 def listing() -> list[dict[str, Any]]:
     """One row per figure and table."""
     return [
@@ -88,7 +94,7 @@ def run_figure(name: str, setup: Setup, out: Path, scheduler: str | None = None)
     key, figure = get_figure(name)
     if scheduler is None:
         parts = out / key / f"{figure.name}.parts"
-        done = reproduce(key, figure, replace(setup, kept=parts) if setup.full else setup)
+        done = reproduce(key, figure, replace(setup, kept=parts) if setup.full else setup, level())
     else:
         ((_, done),) = _on_workers([name], setup, scheduler)
     write_figure(done, make_folder(out / key))
@@ -105,7 +111,7 @@ def _on_workers(names: Sequence[str], setup: Setup, scheduler: str) -> Iterator[
 
 
 def _measured(name: str, setup: Setup) -> Reproduced:
-    return reproduce(*get_figure(name), setup)
+    return reproduce(*get_figure(name), setup, level())
 
 
 def write_figure(done: Reproduced, folder: Path) -> Path:
