@@ -225,7 +225,10 @@ def _state(derivation: Derivation, theorem: Any, statement: Any, reader: Reader)
     distinct_names(theorem, statement, reader, (lemma.theorem.id for lemma in derivation.lemmas))
     for lemma in derivation.lemmas:
         _applies(lemma, statement, theorem)
-    if any(moves(each) for each in (derivation.setting, derivation.quantities, derivation.axioms)):
+    declarations = (derivation.setting, derivation.quantities, derivation.axioms)
+    if any(holds(each, Averaged) for each in declarations):
+        raise ProofError("a sample that is averaged away has no step that can be written")
+    if any(moves(each) for each in declarations):
         raise ProofError("a declaration does not depend on the position in the round")
     names = [q.name for q in derivation.quantities]
     if len(set(names)) != len(names):
@@ -342,7 +345,7 @@ def _verdict(derivation: Derivation, found: Reading, label: str, state: State, l
     given = tuple(f"{name} {lemma.label}" for name, lemma in lemmas.items() if name in used)
     given += (one_case_of(derivation.either),) if derivation.either else ()
     idle_lemmas = [name for name in lemmas if name not in used]
-    used = used - lemmas.keys()
+    used = assumed(used - lemmas.keys())
     idle = [step.name for step in derivation.steps if step.name not in state.used]
     return Verdict(
         theorem.id,

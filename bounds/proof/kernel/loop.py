@@ -485,7 +485,7 @@ def _verdict(
     here: State | None = state
     for prefix, each in reversed(list(loops(loop))):
         assert here is not None
-        used |= here.structural
+        used |= assumed(here.structural)
         idle += [f"step {prefix}{s.name}" for s in each.steps if s.name not in here.used]
         dropped += [prefix + text for text in here.dropped]
         facts = [*here.facts.values(), *facts]

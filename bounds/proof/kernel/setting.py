@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .known import Known
+from .known import Averaged, Known
 from .signomial import ProofError, Signomial, identifier
 from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, variables
 
@@ -252,8 +252,10 @@ def _latest(setting: Setting, term: Term, levels: Mapping[str, Mapping[str, int]
             drawn = [
                 {source: s + 1}
                 for source, s in zip(setting.function(name).sources, samples, strict=True)
-                if s is not None
+                if isinstance(s, int)
             ]
+            if any(isinstance(s, Averaged) for s in samples):
+                raise ProofError("a sample that is averaged away has no step that can be written")
             return _highest([_latest(setting, argument, levels), *drawn])
         case Act(first, second) | Pair(first, second):
             return _highest([_latest(setting, first, levels), _latest(setting, second, levels)])
