@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 
-from .facts import Equation, Fact, Inequality, Moment, State, inequality
+from .facts import Equation, Fact, Inequality, Moment, State, Uses, inequality
 from .known import Known
 from .scalars import At, scalar, sq
 from .setting import EVERY, FIRST, Variable
@@ -457,11 +457,11 @@ class Start(Axiom):
             raise ProofError("the start takes no terms")
         self.accept(state, term)
         restricted = any(state.setting.variable(name).sources is not None for name, _ in variables(term))
-        if not _determines(state, term):
-            raise ProofError(f"the start {term!r} depends on samples on which no variable in it may depend")
         for name, shift in variables(term):
             if not restricted and not _explicit(state, term) <= state.setting.known(name, shift):
                 raise ProofError(f"the start {term!r} depends on samples that {name} does not depend on")
+        if not _determines(state, term):
+            raise ProofError(f"the start {term!r} depends on samples on which no variable in it may depend")
         return Equation(term, FIRST, frozenset({self.assumption}), f"{self.term!r} = 0 at t = 0")
 
     def accept(self, state: State, term: Sum) -> None:
@@ -590,14 +590,14 @@ def _same_quotient(above: Signomial, below: Signomial, numerator: Signomial, den
     return False
 
 
-def sure_bound(state: State, term: Term) -> tuple[Signomial, frozenset[str]]:
+def sure_bound(state: State, term: Term) -> tuple[Signomial, Uses]:
     """A bound of |term| that holds for every outcome, and the assumptions that give it."""
     known = state.sizes.get(term if isinstance(term, Sum) else Sum(((ONE, term),)))
     if known is not None and known.given is None:
         return known.bound ** Fraction(1, 2), known.uses
     match term:
         case Sum(parts):
-            total, uses = ZERO, frozenset[str]()
+            total, uses = ZERO, Uses()
             for coefficient, node in parts:
                 bound, more = sure_bound(state, node)
                 size = coefficient if coefficient.nonnegative else -coefficient

@@ -238,7 +238,7 @@ def at_one_step(fact: Fact) -> bool:
 def _marked(fact: Fact) -> Mark | None:
     """A mark by which a fact does not hold at every step of a loop, the last one included."""
     found = [mark for mark in fact.uses if isinstance(mark, Supposed) or mark == BEFORE_THE_END]
-    return min(found, key=str, default=None)  # type: ignore[return-value]
+    return min(found, key=str, default=None)
 
 
 def refuse_part(fact: Fact, name: str) -> None:

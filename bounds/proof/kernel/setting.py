@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .known import Known
-from .signomial import ProofError, Signomial, identifier
+from .known import Averaged, Known
+from .signomial import ProofError, Signomial, holds, identifier
 from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, variables
 
 PHASES = ("first local", "first communication", "local", "communication")
@@ -151,6 +151,8 @@ class Setting:
         for phases, term in variable.equations:
             if phases & seen or not phases <= EVERY:
                 raise ProofError(f"{variable.name}: two equations for one phase, or an unknown phase")
+            if holds(term, Averaged):
+                raise ProofError(f"{variable.name}: a sample that is averaged away has no step")
             seen |= phases
             for name, shift in variables(term):
                 limit = self.variable(name).defined
@@ -240,7 +242,7 @@ def _latest(setting: Setting, term: Term, levels: Mapping[str, Mapping[str, int]
             drawn = [
                 {source: s + 1}
                 for source, s in zip(setting.function(name).sources, samples, strict=True)
-                if s is not None
+                if isinstance(s, int)
             ]
             return _highest([_latest(setting, argument, levels), *drawn])
         case Act(first, second) | Pair(first, second):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..facts import Inequality, State, fact_form
+from ..facts import Inequality, State, Uses, fact_form
 from ..scalars import At, Atom, Inner, Named, One, Scalar, Total, sq
 from ..setting import COMMUNICATION, EVERY, FIRST, LOCAL
 from ..signomial import ONE, POSITION, ZERO, ProofError, Signomial
@@ -83,7 +83,7 @@ def _moved(state: State, quantity: str, move: str, reset: str, start: str) -> tu
 
 def bounded_by(
     state: State, name: str, left: Scalar, phases: frozenset[str] = EVERY
-) -> tuple[dict[Named, Signomial], Signomial, frozenset[str]]:
+) -> tuple[dict[Named, Signomial], Signomial, Uses]:
     """left <= sum of nonnegative multiples of quantities at step t, plus a nonnegative constant, at every step of `phases`."""
     fact = state.inequality(name)
     if fact.phases is None or not fact.phases >= phases:
