@@ -463,11 +463,11 @@ class Start(Declared, Axiom):
             raise ProofError("the start takes no terms")
         self.accept(state, term)
         restricted = any(state.setting.variable(name).sources is not None for name, _ in variables(term))
-        if not _determines(state, term):
-            raise ProofError(f"the start {term!r} depends on samples on which no variable in it may depend")
         for name, shift in variables(term):
             if not restricted and not _explicit(state, term) <= state.setting.known(name, shift):
                 raise ProofError(f"the start {term!r} depends on samples that {name} does not depend on")
+        if not _determines(state, term):
+            raise ProofError(f"the start {term!r} depends on samples on which no variable in it may depend")
         return Equation(term, FIRST, frozenset({self.assumption}), f"{self.term!r} = 0 at t = 0")
 
     def accept(self, state: State, term: Sum) -> None:

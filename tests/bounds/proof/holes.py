@@ -628,7 +628,7 @@ _OLD: dict[int, tuple[tuple[Any, str, Any], ...]] = {
     10: ((sequences, "identifier", _any_name),),
     11: ((Setting, "accept_sources", staticmethod(_nothing)),),
     12: ((Axiom, "certified", lambda self, state: frozenset()),),
-    13: ((Start, "accept", _nothing), *_FREE_POINTS),
+    13: ((Start, "accept", _nothing), (assumptions, "_determines", lambda *_: True), *_FREE_POINTS),
     14: ((corollary, "same_symbols", _nothing),),
 }
 

@@ -38,9 +38,7 @@ class Drift(Rule):
         parts, constant, more = bounded_by(state, self.growth, sq(e))
         return self._conclusion(state, parts, constant, uses | more)
 
-    def _conclusion(
-        self, state: State, parts: dict[Named, Signomial], constant: Signomial, uses: frozenset[str]
-    ) -> Inequality:
+    def _conclusion(self, state: State, parts: dict[Named, Signomial], constant: Signomial, uses: Uses) -> Inequality:
         n, T = state.period, state.horizon
         if self.where in ("every step", "position"):
             if parts:
@@ -62,7 +60,7 @@ class Drift(Rule):
         return Inequality(fact_form(table), False, None, uses)
 
 
-def _moved(state: State, quantity: str, move: str, reset: str, start: str) -> tuple[Term, frozenset[str]]:
+def _moved(state: State, quantity: str, move: str, reset: str, start: str) -> tuple[Term, Uses]:
     """What a vector d moves by at local steps, d = 0 after each communication and at the start; the quantity is ||d||^2."""
     if quantity not in state.quantities:
         raise ProofError(f"{quantity}: no such quantity")
