@@ -55,9 +55,10 @@ from .kernel import (
     Variance,
     sq,
 )
+from .kernel.deliveries import what_is_bounded
 from .kernel.derivation import Progress, begin, finish
 from .kernel.facts import Equation, Fact, Moment
-from .kernel.loop import loops, settled, what_is_bounded
+from .kernel.loop import loops, settled
 from .kernel.scalars import At, One
 from .kernel.setting import Function
 from .runs import ALONG, STYLES, Style, instance, name_of, sized_vectors
