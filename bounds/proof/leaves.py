@@ -61,9 +61,10 @@ from .kernel import (
     sq,
 )
 from .kernel.algebra import Algebra
+from .kernel.deliveries import what_is_bounded
 from .kernel.derivation import Progress, begin, finish
 from .kernel.facts import Equation, Fact, Moment
-from .kernel.loop import loops, settled, what_is_bounded
+from .kernel.loop import loops, settled
 from .kernel.rules import Rule
 from .kernel.scalars import At, Atom, Inner, One
 from .kernel.setting import Function

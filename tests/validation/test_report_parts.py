@@ -187,6 +187,8 @@ def test_the_box_of_a_derivation_is_written_whole(more: dict[str, Any], said: st
         "conditions": (),
         "loose": (),
         "unused": ("u",),
+        "rests_on": {"horizon": "T steps"},
+        "formal": ("s: f is L-Lipschitz",),
     }
     checked = SimpleNamespace(
         statement="corrected",
@@ -197,7 +199,8 @@ def test_the_box_of_a_derivation_is_written_whole(more: dict[str, Any], said: st
     )
     assert pages._proof(checked) == [  # type: ignore[arg-type]
         "## Proof of the corrected statement", "", '<div class="proof" markdown>', "", f"{said}; `fedco prove p.t` checks it again.", "",
-        "- Assumes: s, t.", "- Does not use: u.", "", "<details markdown><summary>Every step: claim, rule, what it uses</summary>", "",
+        "- Horizon: T steps.", "- Assumes: s, t.", "- Does not use: u.", "- Assumes formally, `s: f is L-Lipschitz`.", "",
+        "<details markdown><summary>Every step: claim, rule, what it uses</summary>", "",
         "- `r`", "", "The steps:", "", "1. **one**: `a <= b`. Adding up.", "2. **two**: `a <= b`. Adding up, from `one`, `z`. as it is.",
         "", "</details>", "", "</div>", "",
     ]  # fmt: skip

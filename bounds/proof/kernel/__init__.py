@@ -7,7 +7,8 @@ scalars      inner products, values, quantities and their sums; facts: what has 
 region       conditions and certificates; reader: from the declared statement to both
 assumptions  the kinds of assumption with their instances; readings: those of a statement, read off its symbols; problem: what is declared,
              compared with the statement; rules: the rules of inference; derivation: the check of a whole derivation
-sequences    numbers given by a recursion; loop: statements about a loop of nu steps inside one step of a method
+sequences    numbers given by a recursion; loop: statements about a loop of nu steps inside one step of a method;
+             deliveries: what the constants of such a statement bound
 alternatives a statement under one of several assumptions; corollary: a schedule put into a theorem
 """
 

@@ -42,8 +42,9 @@ from fedco.bounds.proof.kernel import (
     signomial,
     sq,
 )
+from fedco.bounds.proof.kernel.deliveries import what_is_bounded
 from fedco.bounds.proof.kernel.facts import BEFORE_THE_END
-from fedco.bounds.proof.kernel.loop import settled, what_is_bounded
+from fedco.bounds.proof.kernel.loop import settled
 from fedco.bounds.proof.mutation import with_statement
 
 LEMMA_5 = get_theorem("meta_fl.lemma_5")
