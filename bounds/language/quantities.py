@@ -10,6 +10,7 @@ This module needs neither sympy nor torch.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from .dimension import INNER, OBJECTIVE, ONE, VARIABLE, Dimension
 from .quantity import (
@@ -43,13 +44,13 @@ _GRADIENT = _F / _X
 _CURVATURE = _F / _X**2
 
 
-def _constant(name: str, meaning: str, dimension: Dimension, *stand_ins: str, domain: str = POSITIVE) -> None:
-    register(Quantity(name, meaning, dimension, domain, stand_ins=stand_ins))
+def _constant(name: str, meaning: str, dimension: Dimension, *stand_ins: str, **more: Any) -> None:
+    register(Quantity(name, meaning, dimension, stand_ins=stand_ins, **more))
 
 
-def _noise(name: str, meaning: str, dimension: Dimension, *stand_ins: str) -> None:
+def _noise(name: str, meaning: str, dimension: Dimension, *stand_ins: str, each_of: tuple[str, ...] = ()) -> None:
     """A constant that may be 0."""
-    _constant(name, meaning, dimension, *stand_ins, domain=NONNEGATIVE)
+    _constant(name, meaning, dimension, *stand_ins, domain=NONNEGATIVE, each_of=each_of)
 
 
 def _hyper(name: str, meaning: str, dimension: Dimension = ONE, default: Fraction | int | None = None) -> None:
@@ -145,6 +146,7 @@ _noise(
     _Y / _X,
     "inner_jacobian_noise",
     "inner_value_noise",
+    each_of=("inner_jacobian_noise", "inner_value_noise"),
 )
 _noise(
     "composite_noise",
@@ -152,6 +154,7 @@ _noise(
     _Y,
     "inner_value_noise",
     "inner_noise",
+    each_of=("inner_jacobian_noise", "inner_value_noise", "outer_gradient_noise"),
 )
 _noise("inner_jacobian_heterogeneity", "bound of ||grad g_k - grad g||, Frobenius norm", _Y / _X)
 _noise("initial_inner_error", "norm of y_0 - g(x_0)", _Y)

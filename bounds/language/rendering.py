@@ -9,7 +9,6 @@ from typing import Any
 
 import sympy as sp
 
-from .dimension import Dimension
 from .markdown import table
 from .notation import latex_of as latex_of_name
 from .result import Cell, Math, Sheet, Table, to_html, to_markdown
@@ -98,7 +97,7 @@ def statement_sheet(statement: Statement) -> Sheet:
     derived = tuple((letter(statement, c.name), _math(statement, c.expr), c.meaning) for c in statement.derived)
     conditions = tuple((c.name, condition_math(statement, c.name), c.note) for c in statement.conditions)
     symbols = tuple(
-        (letter(statement, name), binding.meaning, _unit(binding.quantity.dimension), binding.quantity.domain)
+        (letter(statement, name), binding.meaning, _unit(binding.quantity.unit), binding.quantity.domain)
         for name, binding in statement.symbols.items()
     )
     tables = (
@@ -131,8 +130,8 @@ def sheets_of(theorem: Theorem, labels: Sequence[str] = ()) -> list[Sheet]:
     return [theorem_sheet(theorem), *(statement_sheet(theorem.statement(x)) for x in labels or theorem.labels)]
 
 
-def _unit(dimension: Dimension) -> Math:
-    return Math(str(dimension), _POWER.sub(r"^{\1}", str(dimension)))
+def _unit(dimension: str) -> Math:
+    return Math(dimension, _POWER.sub(r"^{\1}", dimension).replace(" or ", r"\text{ or }"))
 
 
 def _math(statement: Statement, expr: sp.Expr) -> Math:
@@ -158,7 +157,7 @@ def _statement_text(theorem: Theorem, statement: Statement) -> list[str]:
     lines.append(f"  status: {standing(statement)}")
     for binding in theorem.symbols(statement.label).values():
         quantity = binding.quantity
-        lines.append(f"  {binding.name:<18} {binding.meaning}  [{quantity.dimension}], {quantity.domain}")
+        lines.append(f"  {binding.name:<18} {binding.meaning}  [{quantity.unit}], {quantity.domain}")
     lines += [f"  where {c.name} = {sp.sstr(c.expr)}" for c in statement.derived]
     lines += [f"  if {c.name}: {c}" for c in statement.conditions]
     lines += [f"  unless set, {name} = {sp.sstr(expr)}" for name, expr in statement.schedule.items()]
@@ -238,7 +237,7 @@ def _statement_dict(theorem: Theorem, statement: Statement) -> dict[str, Any]:
             name: {
                 "quantity": binding.quantity.name,
                 "meaning": binding.meaning,
-                "dimension": str(binding.quantity.dimension),
+                "dimension": binding.quantity.unit,
                 "domain": binding.quantity.domain,
                 "role": binding.quantity.role,
             }
@@ -346,7 +345,7 @@ def _symbols_page(theorem: Theorem) -> list[str]:
     if not found:
         return []
     rows = [
-        [f"${b.latex}$", f"`{name}`", b.meaning, str(b.quantity.dimension), b.quantity.domain]
+        [f"${b.latex}$", f"`{name}`", b.meaning, b.quantity.unit, b.quantity.domain]
         for name, b in found.items()
     ]
     return [

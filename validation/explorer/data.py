@@ -93,7 +93,7 @@ def _symbol(binding: Binding) -> dict[str, Any]:
         "name": binding.name,
         "quantity": quantity.name,
         "meaning": quantity.meaning,
-        "unit": str(quantity.dimension),
+        "unit": quantity.unit,
         "domain": quantity.domain,
         "whole": quantity.domain in (COUNT, STEPS),
         "zero": quantity.domain in (NONNEGATIVE, STEPS),

@@ -123,7 +123,7 @@ def statement(theorem: Theorem, label: str) -> dict[str, Any]:
                 "name": name,
                 "latex": binding.latex,
                 "meaning": binding.quantity.meaning,
-                "dimension": str(binding.quantity.dimension),
+                "dimension": binding.quantity.unit,
                 "domain": binding.quantity.domain,
                 "role": binding.quantity.role,
             }

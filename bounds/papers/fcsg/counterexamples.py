@@ -47,7 +47,7 @@ def windows(method: str, count: int, start: Q, alpha: Q, beta: Q, q: int, T: int
             (-lab.WIDTH, lab.WIDTH),
             "x - 1",
         ),
-        reading=READING,
+        choice=READING,
     )
 
 
@@ -55,7 +55,7 @@ def windows(method: str, count: int, start: Q, alpha: Q, beta: Q, q: int, T: int
     "fcsg.theorem_4_1",
     "fcsg.expected_smoothness",
     variant="displayed_assumption",
-    grade="reading",
+    reading=READING,
     alternatives={"every sample has the Lipschitz constants, as the lemmas use": "not refuted"},
 )
 def fcsg() -> Case:

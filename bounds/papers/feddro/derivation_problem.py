@@ -128,7 +128,7 @@ def axioms(s: Reader) -> dict[str, Axiom]:
         "inner Jacobian": Bounded("not stated: mean map", "dg", s.B_g, of_mean=True),
         "extra noise": Variance("2", "dh", s.sigma_h),
         "Jacobian noise": Variance("2", "dg", s.sigma_g, PAST),
-        "value noise": Variance("not stated: value noise", "g", s.delta_g),
+        "value noise": Variance("2 (value noise)", "g", s.delta_g),
         "extra heterogeneity": Heterogeneity("3", "dh", s.Delta_h, "k"),
         "Jacobian heterogeneity": Heterogeneity("3", "dg", s.Delta_g, "k"),
         "common start": Start("Algorithm 2, line 2", X - BAR),
