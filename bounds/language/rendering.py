@@ -77,9 +77,9 @@ def lines_about(statement: Statement | None) -> tuple[str, ...]:
 def titled(statement: Statement) -> str:
     """The name of a statement for the title of a figure, with what makes its numbers unsafe."""
     known = status_of(statement)
-    if known["status"] != "refuted":
+    if not known["refuted_by"]:
         return statement.name
-    return f"{statement.theorem.id} ({statement.label}, refuted: fedco replay {known['refuted_by'][0]})"
+    return f"{statement.theorem.id} ({statement.label}, {known['status']}: fedco replay {known['refuted_by'][0]})"
 
 
 def status_of(statement: Statement) -> dict[str, Any]:
@@ -296,8 +296,8 @@ def to_page(
 def _bundle_lines(files: Sequence[str]) -> list[str]:
     from ..audit.refuted import refutations
 
-    graded = [(file, refutations()[file.removeprefix("refutations/").removesuffix(".json")].grade) for file in files]
-    return [f"- Refuted by an exact instance ({grade}): [{b}]({b}), `fedco replay docs/{b}`" for b, grade in graded]
+    graded = [(file, refutations()[file.removeprefix("refutations/").removesuffix(".json")].word) for file in files]
+    return [f"- {word.capitalize()}, by an exact instance: [{b}]({b}), `fedco replay docs/{b}`" for b, word in graded]
 
 
 def _refutation_lines(claim: str) -> list[str]:
@@ -308,7 +308,7 @@ def _refutation_lines(claim: str) -> list[str]:
     if not mine:
         return []
     rows = [
-        f"- {r.statement} ({r.grade}): {r.summary} {_alternatives(r.alternatives)}"
+        f"- {r.statement}: {r.word}: {r.summary} {_alternatives(r.alternatives)}"
         f"[bundle](../refutations/{r.name}.json), `fedco replay docs/refutations/{r.name}.json`"
         for r in mine
     ]

@@ -21,6 +21,7 @@ _WHY = {
     "gamma_H": "all clients have one Hessian",
     "F_gap": "an upper bound of F(w_0) - inf F, from the minima of the clients",
 }
+MEAN = "f of Assumption 5 is the mean of the f_i, as in (1), where the line before (18) prints their sum"
 _NO_NOISE = "the oracles are exact"
 
 
