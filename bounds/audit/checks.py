@@ -60,7 +60,8 @@ def automatic(theorem: Theorem) -> Iterator[Finding]:
     if "printed" not in theorem.labels:
         return  # a corrected statement alone is homogeneous, and there is nothing to compare it with
     yield from _dimension_findings(theorem)
-    if "composed" in theorem.labels:
+    claims_a_number = bool(theorem.statement("printed").terms)  # else it only says that some step size does
+    if "composed" in theorem.labels and claims_a_number:
         yield from _term_findings(theorem)
         yield from _condition_findings(theorem)
     if theorem.follows_from and "printed" in theorem.follows_from[0].labels:
@@ -239,7 +240,10 @@ def _at(theorem: Theorem, sides: tuple[sp.Expr, sp.Expr], point: dict) -> tuple[
 def _condition_findings(theorem: Theorem) -> Iterator[Finding]:
     printed, composed = theorem.statement("printed"), theorem.statement("composed")
     given = stated(theorem)
+    taken = {sp.expand(c.left - c.right) for c in composed.whole_range}
     for condition in composed.conditions:
+        if sp.expand(condition.left - condition.right) in taken:
+            continue  # the method can take nothing else
         (claim,) = _at_schedule(printed, (condition,), composed) or (None,)
         if claim is None or any(claim == known for known in given):
             continue

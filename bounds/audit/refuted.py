@@ -27,6 +27,12 @@ def refuted_by(statement: Statement) -> tuple[str, ...]:
     return tuple(item.name for item in known if (item.claim, item.statement) == about)
 
 
+@cache
+def causes() -> dict[str, str]:
+    """Id of a finding -> id of the one that names the slip which is seen again in it."""
+    return {again: item.id for paper in all_papers() for item in paper.repeated for again in item.seen_in}
+
+
 def gravest(names: Iterable[str]) -> tuple[Refutation, ...]:
     """Of these refutations, those of the gravest grade: one without a reading decides, whatever else there is."""
     from .refutation import GRADES

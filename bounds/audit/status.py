@@ -1,10 +1,10 @@
 """What is known of a statement: refuted by an exact instance, proved, derived, composed, or open.
 
 Computed and never typed. `refuted`: a bundle breaks the statement whose instance satisfies every assumption that `fedco show` prints.
-`reading` and `slip`: the same for bundles that need a reading, or that a letter or a sign repairs; neither is counted as refuted. `proved`: the kernel checks the derivation, and that of each
-lemma which it takes as true. `derived`: it is a corrected statement, whose derivation is in docs/theory; or each of its terms
-is certified to be at least that of the corrected statement, so that it holds wherever that one does; or the paper's `holds.py`
-gives an argument and a check of it.
+`reading` and `slip`: the same for bundles that need a reading, or that a letter or a sign repairs; neither is counted as refuted.
+`proved`: the kernel checks the derivation, and that of each lemma which it takes as true. `derived`: it is a corrected statement, whose
+derivation is in docs/theory; or each of its terms is certified to be at least that of the corrected statement, so that it holds
+wherever that one does; or the paper's `holds.py` gives an argument and a check of it.
 `composed`: put together from the paper's lemmas as printed, and none of these. `open`: none of these.
 """
 

@@ -14,7 +14,7 @@ from .reading import InputError
 from .theorem import Theorem
 
 if TYPE_CHECKING:
-    from ..audit.findings import Evidence, Finding
+    from ..audit.findings import Again, Evidence, Finding, Withdrawn
     from ..audit.refutation import Refutation
     from ..cost.claims import Claim
     from ..proof.kernel import Plan, Reader
@@ -66,7 +66,17 @@ class Paper:
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """What a reader found; the automatic findings follow from the declarations."""
-        return tuple(self.load("findings"))
+        return tuple(item for item in self.load("findings") if hasattr(item, "check"))
+
+    @cached_property
+    def repeated(self) -> tuple[Finding | Again, ...]:
+        """Findings whose slip is seen again in others."""
+        return tuple(item for item in self.load("findings") if getattr(item, "seen_in", ()))
+
+    @cached_property
+    def withdrawn(self) -> tuple[Withdrawn, ...]:
+        """Findings that did not stand when they were read again, with the reason."""
+        return tuple(item for item in self.load("findings") if hasattr(item, "ids"))
 
     @cached_property
     def counterexamples(self) -> dict[str, Refutation]:

@@ -213,18 +213,22 @@ class Statement:
     @cached_property
     def method_range(self) -> tuple[Condition, ...]:
         """What the method can take (`fedco/ranges.py`), as far as the conditions do not ask for it already."""
+        asked = {_difference(c) for c in self.conditions if c.relation != "=="}
+        return tuple(made for made in self.whole_range if _difference(made) not in asked)
+
+    @property
+    def whole_range(self) -> tuple[Condition, ...]:
+        """What the method can take, whether the conditions ask for it or not."""
         known: dict[str, list[sp.Symbol]] = {"": [sp.Integer(1)]}
         for binding in self.symbols.values():
             known.setdefault(binding.quantity.name, []).append(binding.symbol)
-        asked = {_difference(c) for c in self.conditions if c.relation != "=="}
         found = []
         for name, binding in self.symbols.items():
             limit = AT_MOST.get(binding.quantity.name)
             if limit is None or any(len(known.get(part, ())) != 1 for part in (limit.over, limit.per)):
                 continue  # the statement does not have what it is measured by
             most = known[limit.over][0] / known[limit.per][0]
-            made = Condition(f"{RANGE}{name}", binding.symbol, "<=", most, limit.why)
-            found += [] if _difference(made) in asked else [made]
+            found.append(Condition(f"{RANGE}{name}", binding.symbol, "<=", most, limit.why))
         return tuple(found)
 
     @property
@@ -577,7 +581,10 @@ class Theorem:
         beside, found = set(several), {}
         for constant in statement.derived:
             using = [term.expr for term in statement.terms if constant.symbol in sp.sympify(term.expr).free_symbols]
-            others = [*(c.expr for c in statement.derived), *(s for c in statement.conditions for s in (c.left, c.right))]
+            others = [
+                *(c.expr for c in statement.derived),
+                *(s for c in statement.conditions for s in (c.left, c.right)),
+            ]
             elsewhere = any(constant.symbol in sp.sympify(expr).free_symbols for expr in others)
             alone = using and not elsewhere and all(beside & sp.sympify(expr).free_symbols for expr in using)
             if alone and not is_homogeneous(sp.sympify(constant.expr), known):

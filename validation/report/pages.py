@@ -12,12 +12,12 @@ from ...bounds.audit.checks import audit
 from ...bounds.audit.findings import Finding
 from ...bounds.audit.status import status, table
 from ...bounds.language.markdown import table as markdown_table
-from ...bounds.language.rendering import audit_page, to_page
+from ...bounds.language.rendering import audit_page, to_page, withdrawn_page
 from ...bounds.language.theorem import Theorem
 from ...bounds.proof.derivations import derivation, prove
 from ...bounds.proof.kernel import Verdict
+from ...bounds.registry import all_papers, paper_keys, paper_theorems
 from ...bounds.registry import all_theorems as theorems
-from ...bounds.registry import paper_keys, paper_theorems
 from ...storage import write_text
 from ..falsifier.record import lines_of
 from ..runs.registry import recipes, why_without
@@ -99,7 +99,9 @@ def write(docs: Path) -> list[Path]:
         f"theorems/{name}": text for paper in paper_keys() for name, text in paper_pages(paper, findings[paper]).items()
     }
     every = [f for found in findings.values() for f in found]
-    texts |= {"theorems/index.md": index(), "audit.md": f"{audit_page(every)}\n{table(theorems().values())}"}
+    withdrawn = [item for paper in all_papers() for item in paper.withdrawn]
+    audited = "\n".join([audit_page(every), withdrawn_page(withdrawn), table(theorems().values())])
+    texts |= {"theorems/index.md": index(), "audit.md": audited}
     written = []
     for name, text in texts.items():
         written.append(write_text(docs / name, text))

@@ -11,8 +11,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ...bounds.cost.resources import MEANING
 from ...bounds.audit.refutation import GRADES
+from ...bounds.cost.resources import MEANING
 from ...bounds.language.typesetting import mathml
 from .chart_data import figure
 from .charts import Axis, Line, number
@@ -20,7 +20,11 @@ from .pictures import instance_picture, scene_pictures
 
 OUTCOMES = {
     "refuted": ("✗", "refuted", "an exact instance satisfies its conditions and breaks it"),
-    "reading": ("△", "refuted under a reading", "an exact instance breaks it under one reading of the paper, not under another"),
+    "reading": (
+        "△",
+        "refuted under a reading",
+        "an exact instance breaks it under one reading of the paper, not under another",
+    ),
     "slip": ("·", "slip", "an exact instance breaks it; a letter, a sign or a factor repairs it"),
     "open": ("○", "open", "neither derived nor refuted"),
     "composed": ("◇", "composed", "put together by code from the paper's lemmas as printed; no promise"),

@@ -177,9 +177,7 @@ def corollary_averaged() -> Case:
     )
 
 
-@refutes(
-    THEOREM, "acc_fcsg_m.communication_floor", variant="most_charitable", statement="composed"
-)
+@refutes(THEOREM, "acc_fcsg_m.communication_floor", variant="most_charitable", statement="composed")
 def communication_floor() -> Case:
     """The same two clients with alpha, beta, c of the proof, u_1 averaged and L_g = 1: false for rounds of 4*10^7."""
     case, _ = _floor(4 * 10**7, Q(13, 25), True, 10**25, 1)

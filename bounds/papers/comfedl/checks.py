@@ -103,10 +103,7 @@ def sigma_mixes_dimensions() -> Evidence:
     invariant = all(own[name] == terms(composed, (name,), {}) for name in noises)
     value = [terms(corrected, ("inner_value_noise",), v) for v in ({}, {**parts, "sigma": noises["inner_value_noise"]})]
     return confirm(
-        len(dimensions) == 3
-        and invariant
-        and value[0] == value[1]
-        and below(10**6 * before, after),
+        len(dimensions) == 3 and invariant and value[0] == value[1] and below(10**6 * before, after),
         dimensions=[str(each) for each in dimensions],
         noise_terms_before=shown(before),
         noise_terms_after=shown(after),

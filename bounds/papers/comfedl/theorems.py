@@ -7,7 +7,7 @@ of different dimension; it gets that of an inner value here, and the audit repor
 
 import sympy as sp
 
-from ...language.dimension import INNER, OBJECTIVE, ONE, VARIABLE
+from ...language.dimension import OBJECTIVE, ONE, VARIABLE
 from ...language.notation import Notation
 from ...language.quantities import NONNEGATIVE, Quantity
 from ...language.theorem import Assumption, Condition, Derived, Metric, Source, Statement, Term, Theorem

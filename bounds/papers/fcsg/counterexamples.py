@@ -49,7 +49,7 @@ def windows(method: str, count: int, start: Q, alpha: Q, beta: Q, q: int, T: int
             "x - 1",
         ),
         choice=DISPLAY,
-        assumptions={"3.1": lab.window_curvature() <= known["S_f"], "3.2": lab.WIDTH <= known["L_f"]},
+        assumptions={"3.1": lab.window_curvature() <= known["S_f"], "3.2": known["L_f"] >= lab.WIDTH},
     )
 
 

@@ -10,7 +10,7 @@ from itertools import product
 
 import sympy as sp
 
-from ...audit.findings import Evidence, Finding, confirm
+from ...audit.findings import Evidence, Finding, Withdrawn, confirm
 from ...language.dimension import OBJECTIVE, VARIABLE
 from ...language.notation import slack_symbol
 from ...proof.certificates import prove_nonnegative
@@ -199,35 +199,39 @@ FINDINGS = (
         "fcsg.theorem_4_1",
         "Assumption 3.1, displayed inequality; Lemma A.2(b)",
         "assumption",
-        "breaks",
+        "slip",
         "the gradient of f_xi is Lipschitz in expectation over xi, at two fixed points",
         "Lipschitz for every xi, as the words before the display say: the lemma evaluates f_xi at g(x, xi), which "
         "depends on xi",
         "with the display the theorem is false by any factor, at the largest step that it admits; with the words it is "
         "true",
         expected_smoothness,
+        reading="the words before the display: every sample is S_f-smooth",
+        seen_in=("fcsg_m.expected_smoothness", "acc_fcsg_m.expected_smoothness", "fcsg.expected_bias"),
     ),
     Finding(
         "fcsg.expected_bias",
         "fcsg.lemma_a_2",
         "(a) and (b), from the display of Assumption 3.1",
         "assumption",
-        "breaks",
+        "slip",
         "the squared bias is at most L_g^2 S_f^2 sigma_g^2/m and F is S_F-smooth",
         "both need the gradient of every f_xi to be S_f-Lipschitz",
         "under the display the bias may be larger by any factor, so no inner batch size m is safe",
         expected_bias,
+        reading="the words before the display: every sample is S_f-smooth",
     ),
     Finding(
         "fcsg.product_of_moments",
         "fcsg.lemma_a_2",
         "(c), from the display of Assumption 3.2",
         "assumption",
-        "breaks",
+        "constant",
         "the second moment of a product of gradients is at most the product L_f^2 L_g^2 of the second moments",
         "both factors depend on xi; one of them must be bounded for every sample: ||grad f_xi|| <= L_f",
         "under the display the noise may be larger by any factor, and Theorem 4.1 with F(xbar_T) is violated",
         product_of_moments,
+        reading="Assumption 3.2 for every sample of f, which neither its words nor its display say",
     ),
     Finding(
         "fcsg.drift_constant",
@@ -239,6 +243,7 @@ FINDINGS = (
         "78 (q-1) q from the paper's own lemmas; (q-1)(2q-1)/3 by a direct argument (docs/theory/fcsg.md, section 2)",
         "the printed term is true, although the proof does not give it; the corrected one is more than sixty times smaller",
         drift_constant,
+        seen_in=("fcsg.theorem_4_1:terms", "fcsg.corollary_4_2:terms"),
     ),
     Finding(
         "fcsg.corollary_constants",
@@ -251,6 +256,7 @@ FINDINGS = (
         "one",
         "the sum of the printed terms is a true bound, each of the two is not what the theorem gives",
         corollary_constants,
+        seen_in=("fcsg.corollary_4_2:corollary",),
     ),
     Finding(
         "fcsg.descent_step",
@@ -262,6 +268,8 @@ FINDINGS = (
         "alpha S_F <= 1/2, used in step (d); alpha S_F <= 1 is enough when the variance is split off exactly",
         "the lemma alone is false for long steps; the theorem has a stronger condition",
         descent_step,
+        reading="the lemma alone; inside the theorem its step size is shorter",
+        seen_in=("fcsg.lemma_b_2:condition:descent_step",),
     ),
     Finding(
         "fcsg.speed_up_range",
@@ -330,5 +338,9 @@ FINDINGS = (
         "a^2 + b^2, gradients, b",
         "typography; the next lines are those of the right formulas",
         notation,
+    ),
+    Withdrawn(
+        ("fcsg.corollary_4_2:condition:whole_period",),
+        "a communication period is a whole number of steps; the corollary is about those horizons for which its own is",
     ),
 )

@@ -58,7 +58,8 @@ ASSUMPTIONS = (
     Assumption("1 (smoothness)", "f, h_k and g_k are differentiable with L_f-, L_h- and L_g-Lipschitz derivatives"),
     Assumption("1 (Lipschitz)", "f is B_f-Lipschitz; g_k is mean-square Lipschitz with constant B_g"),
     Assumption(
-        "2", "unbiased oracles; variance of grad h_k at most sigma_h^2, of grad g_k at most sigma_g^2, and in `printed` of g_k too"
+        "2",
+        "unbiased oracles; variance of grad h_k at most sigma_h^2, of grad g_k at most sigma_g^2, and in `printed` of g_k too",
     ),
     Assumption("3", "||grad h_k - grad h|| <= Delta_h and ||grad g_k - grad g|| <= Delta_g for every client and x"),
     Assumption(

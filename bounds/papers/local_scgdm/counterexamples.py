@@ -152,7 +152,12 @@ def one_sample() -> Case:
     )
 
 
-@refutes("local_scgdm.theorem_3_4", "local_scgdm.letter_initial_inner", variant="initial_inner", slip="4 C_g^2 L_f^2 delta_g^2/(gamma eta T)")
+@refutes(
+    "local_scgdm.theorem_3_4",
+    "local_scgdm.letter_initial_inner",
+    variant="initial_inner",
+    slip="4 C_g^2 L_f^2 delta_g^2/(gamma eta T)",
+)
 def noisy_start() -> Case:
     """One client, g(x; xi) = x + delta xi with xi = +-1, f = Huber in its quadratic zone, start at the minimiser."""
     case = instances.NOISY_START
