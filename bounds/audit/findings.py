@@ -165,7 +165,9 @@ def findings_sheet(rows: Sequence[Mapping[str, Any]]) -> Sheet:
 def counted(rows: Sequence[Mapping[str, Any]]) -> str:
     """How many findings there are, and from how many causes: one slip in theorem, corollary and remark is one."""
     causes = sum(not row["cause"] for row in rows)
-    return f"{len(rows)} findings" + (f" from {causes} causes" if causes < len(rows) else "")
+    return f"{len(rows)} finding{'' if len(rows) == 1 else 's'}" + (
+        f" from {causes} cause{'' if causes == 1 else 's'}" if causes < len(rows) else ""
+    )
 
 
 def _without(row: Mapping[str, Any]) -> str:

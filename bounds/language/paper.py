@@ -23,6 +23,7 @@ FILES = {
     "theorems": "THEOREMS",
     "claims": "CLAIMS",
     "findings": "FINDINGS",
+    "second_reading": "SECOND_READING",
     "counterexamples": "REFUTATIONS",
     "derivations": "DERIVATIONS",
     "holds": "HOLDS",
@@ -66,17 +67,18 @@ class Paper:
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """What a reader found; the automatic findings follow from the declarations."""
-        return tuple(item for item in self.load("findings") if hasattr(item, "check"))
+        return tuple(self.load("findings"))
 
     @cached_property
     def repeated(self) -> tuple[Finding | Again, ...]:
         """Findings whose slip is seen again in others."""
-        return tuple(item for item in self.load("findings") if getattr(item, "seen_in", ()))
+        every = (*self.findings, *self.load("second_reading"))
+        return tuple(item for item in every if getattr(item, "seen_in", ()))
 
     @cached_property
     def withdrawn(self) -> tuple[Withdrawn, ...]:
         """Findings that did not stand when they were read again, with the reason."""
-        return tuple(item for item in self.load("findings") if hasattr(item, "ids"))
+        return tuple(item for item in self.load("second_reading") if hasattr(item, "ids"))
 
     @cached_property
     def counterexamples(self) -> dict[str, Refutation]:

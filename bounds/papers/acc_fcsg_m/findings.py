@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...audit.findings import Evidence, Finding, Withdrawn, confirm
+from ...audit.findings import Evidence, Finding, confirm
 from ...registry import get_theorem as find
 from ..fcsg import instances as lab
 from ..fcsg.instances import Q, admitted, clip, huber, proof_parameters, smoothness, value
@@ -246,9 +246,5 @@ FINDINGS = (
         "false as printed; the theorem is composed with the sum",
         lost_sum,
         seen_in=("acc_fcsg_m.lemma_d_1:terms",),
-    ),
-    Withdrawn(
-        ("acc_fcsg_m.corollary_4_8:condition:whole_period",),
-        "a communication period is a whole number of steps; the corollary is about those horizons for which its own is",
     ),
 )

@@ -6,7 +6,7 @@ finding below shows that it matters.
 
 from __future__ import annotations
 
-from ...audit.findings import Again, Finding, Withdrawn
+from ...audit.findings import Finding
 from . import checks as checks
 from . import rate_checks as claims
 
@@ -275,17 +275,5 @@ FINDINGS = (
         "as in Algorithm 1; L_f and L_g; the inner index; the server model S; another letter",
         "none, once read as meant",
         claims.typography,
-    ),
-    Again("comfedl.remark_1:units", ("comfedl.remark_2:units",)),
-    Withdrawn(
-        (
-            "comfedl.theorem_1:units",
-            "comfedl.theorem_2:units",
-            "comfedl.lemma_3:units",
-            "comfedl.lemma_4:units",
-            "comfedl.lemma_3_step:units",
-            "comfedl.lemma_4_step:units",
-        ),
-        "Assumption 3 bounds three noises by the one sigma: one letter, three bounds, no fault; what it costs is comfedl.sigma_max",
     ),
 )

@@ -10,7 +10,7 @@ from itertools import product
 
 import sympy as sp
 
-from ...audit.findings import Evidence, Finding, Withdrawn, confirm
+from ...audit.findings import Evidence, Finding, confirm
 from ...language.dimension import OBJECTIVE, VARIABLE
 from ...language.notation import slack_symbol
 from ...proof.certificates import prove_nonnegative
@@ -338,9 +338,5 @@ FINDINGS = (
         "a^2 + b^2, gradients, b",
         "typography; the next lines are those of the right formulas",
         notation,
-    ),
-    Withdrawn(
-        ("fcsg.corollary_4_2:condition:whole_period",),
-        "a communication period is a whole number of steps; the corollary is about those horizons for which its own is",
     ),
 )

@@ -6,7 +6,7 @@ from itertools import product
 
 import sympy as sp
 
-from ...audit.findings import Evidence, Finding, Withdrawn, confirm
+from ...audit.findings import Evidence, Finding, confirm
 from ...language.notation import slack_symbol
 from ...proof.certificates import prove_nonnegative
 from ...registry import get_theorem as find
@@ -174,9 +174,5 @@ FINDINGS = (
         "beta = 5 S_F alpha, as Theorem 4.7 prints and the proof of Theorem 4.4 needs",
         "undefined as printed; any larger beta <= 1 is covered too",
         step_letter,
-    ),
-    Withdrawn(
-        ("fcsg_m.corollary_4_5:condition:whole_period",),
-        "a communication period is a whole number of steps; the corollary is about those horizons for which its own is",
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...audit.findings import Finding, Withdrawn
+from ...audit.findings import Finding
 from . import checks as checks
 
 FINDINGS = (
@@ -307,20 +307,5 @@ FINDINGS = (
         "implied: alpha eta < 1 and the condition on beta give (2 beta eta L_F)^2 < 1/2",
         "none: it never binds; `corrected` leaves it out",
         checks.idle_condition,
-    ),
-    Withdrawn(
-        (
-            "local_scgdm.corollary_3_5:condition:step_scale_descent",
-            "local_scgdm.corollary_3_5:condition:momentum_range",
-            "local_scgdm.corollary_3_5:condition:inner_momentum_range",
-            "local_scgdm.corollary_3_5:condition:step_size",
-            "local_scgdm.corollary_3_5:condition:period",
-            "local_scgdm.corollary_conditions",
-        ),
-        "a corollary has the conditions of its theorem at its schedule; Remark 3.6 uses them",
-    ),
-    Withdrawn(
-        ("local_scgdm.lemma_4_3:condition:momentum_range", "local_scgdm.lemma_4_3:condition:inner_momentum_range"),
-        "the text of Algorithm 1 takes alpha eta and gamma eta between 0 and 1, so that its lemmas speak of no others",
     ),
 )
