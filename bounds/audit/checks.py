@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from math import lcm
 
@@ -247,7 +248,7 @@ def _condition_findings(theorem: Theorem) -> Iterator[Finding]:
         (claim,) = _at_schedule(printed, (condition,), composed) or (None,)
         if claim is None or any(claim == known for known in given):
             continue
-        point = find_violation(claim, given)
+        point = find_violation(claim, given) or _far(theorem, claim, given)
         if point is not None:
             yield Finding(
                 f"{theorem.id}:condition:{condition.name}",
@@ -260,6 +261,18 @@ def _condition_findings(theorem: Theorem) -> Iterator[Finding]:
                 f"the theorem admits values that its proof does not cover, for instance {_shown(point)}",
                 partial(_check_condition, theorem, condition.name, point),
             )
+
+
+def _far(theorem: Theorem, claim: Condition, given: tuple[Condition, ...]) -> dict | None:
+    """A violation of the printed conditions, with a count that only the method's range speaks of set to a large number."""
+    own = _at_schedule(theorem.statement("printed"), theorem.statement("printed").conditions)
+    point = find_violation(claim, own)
+    if point is None:
+        return None
+    symbols = {symbol for c in given for symbol in c.left.free_symbols | c.right.free_symbols}
+    whole = point | {str(symbol): Fraction(10**9) for symbol in symbols if str(symbol) not in point}
+    table = {theorem.notation[key].symbol: value for key, value in whole.items()}
+    return whole if violates(claim, given, table) else None
 
 
 def stated(theorem: Theorem) -> tuple[Condition, ...]:
