@@ -250,8 +250,8 @@ def _summary(item: Mapping[str, Any], mine: Sequence[Mapping[str, Any]]) -> list
     """What is known of the theorem, a sentence for each kind of evidence."""
     said = []
     for s in item["statements"]:
-        broken = [r for r in mine if r["statement"] == s["label"]]
-        text = f"{s['label'].capitalize()}: {s['status']['outcome']}"
+        broken = [r for r in mine if (r["statement"], r["grade"]) == (s["label"], s["status"]["outcome"])]
+        text = f"{s['label'].capitalize()}: {s['status']['word']}"
         if broken:
             worst = max((r["factor"] for r in broken if r["factor"]), default=None)
             text += f" by {_many(len(broken), 'exact instance')}" + (f", by a factor {number(worst)}" if worst else "")
