@@ -388,7 +388,7 @@ def test_refutations_of_theorems_come_first_and_the_weighty_ones_before_the_othe
     listed = [("a.lemma_1", "refuted"), ("a.theorem_1", "new"), ("a.theorem_2", "reading"), ("a.corollary_1", "slip"),
               ("a.lemma_2", "slip"), ("b.theorem_1", "refuted")]  # fmt: skip
     ordered = view._by_weight([{"claim": claim, "grade": grade} for claim, grade in listed])
-    assert [(item["claim"], item["grade"]) for item in ordered] == [listed[k] for k in (5, 3, 2, 1, 0, 4)]
+    assert [(item["claim"], item["grade"]) for item in ordered] == [listed[k] for k in (5, 2, 3, 1, 0, 4)]
 
 
 def test_the_page_has_every_part_in_its_order() -> None:
