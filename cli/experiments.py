@@ -379,7 +379,11 @@ def _replayed(name: str, kept: Any, method: Path | None) -> tuple[dict[str, Any]
         "verdict": done.verdict.to_dict(),
     }
     outcome = "confirmed" if done.confirmed else "NOT confirmed"
-    notes = tuple(f"{about}: {kept.notes[about]}" for about in ("instance", "reading") if kept.notes.get(about))
+    notes = tuple(
+        f"{about}: {kept.notes[about]}"
+        for about in ("instance", "status", "reading", "choice")
+        if kept.notes.get(about)
+    )
     whole = done.verdict.sheet()
     sheet = Sheet(
         f"{Path(name).name.removesuffix('.json')}: {outcome}", None, whole.tables, (outcome, *whole.notes, *notes)

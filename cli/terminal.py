@@ -194,7 +194,7 @@ def bar(share: float) -> str:
 
 def _style(line: str) -> str:
     plain = line.strip()
-    if "REFUTED: " in plain:
+    if "REFUTED: " in plain or "an exact instance breaks this statement" in plain:
         return _WORDS["REFUTED"]
     word = plain.partition(" ")[0].strip("[]")
     return _WORDS.get(word, "") or next((style for start, style in _LINES if plain.startswith(start)), "")

@@ -206,12 +206,13 @@ def audit(
             {"finding": recheck, "confirmed": True, "evidence": evidence}, f"{recheck}: confirmed\n{evidence}", as_json
         )
         return
-    from ..bounds.audit.findings import describe, findings_sheet
+    from ..bounds.audit.findings import counted, describe, findings_sheet
     from ..bounds.audit.keeping import findings
 
     rows, dates = findings(name, check)
     days = sorted({day for day in dates.values() if day})
-    note(f"{len(rows)} findings, " + (f"every check confirmed on {' to '.join(days)}" if days else "not checked"))
+    checked = f"every check confirmed on {' to '.join(days)}" if days else "not checked"
+    note(f"{counted(rows)}, {checked}" if rows else "no findings: there was no check to run")
     if not emit_sheets(lambda: [findings_sheet(rows)], as_json, latex, markdown):
         emit({"findings": rows, "checked": dates}, "\n\n".join(describe(row) for row in rows), as_json)
 

@@ -7,33 +7,40 @@ from dataclasses import dataclass
 from ..language.theorem import Statement
 from ..registry import get_paper, is_paper
 from . import ledger
-from .refuted import refuted_by
+from .refuted import gravest, refuted_by
 
 
 @dataclass(frozen=True)
 class Caution:
-    """`status` is refuted, proved, composed, derived or open.
+    """`status` is refuted, refuted under the reading that follows, slip with what was meant, proved, composed, derived or open.
 
     `proved` is what the kept audit of the paper says, of the day on which both locks held; `fedco prove` tries them again.
 
     Args:
-        bundles: names of the refutations that are declared for the statement.
+        bundles: names of the refutations that decide.
+        outcome: the status without its reading.
     """
 
     status: str
     text: str = ""
     bundles: tuple[str, ...] = ()
+    outcome: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outcome", self.outcome or self.status)
 
 
 def caution(statement: Statement) -> Caution:
     """What a user of a statement has to know, read off its paper's declarations and kept audit, without running a check."""
     theorem, label = statement.theorem, statement.label
-    broken = refuted_by(statement)
+    broken = gravest(refuted_by(statement))
     instead = "" if label == "corrected" or "corrected" not in theorem.labels else "; --statement corrected holds"
     if broken:
+        first, names = broken[0], tuple(item.name for item in broken)
         more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
-        text = f"REFUTED: an exact instance breaks this statement: fedco replay docs/refutations/{broken[0]}.json{more}"
-        return Caution("refuted", text + instead, broken)
+        loud = first.word.upper() if first.grade == "refuted" else first.word[0].upper() + first.word[1:]
+        text = f"{loud}: an exact instance breaks this statement: fedco replay docs/refutations/{names[0]}.json{more}"
+        return Caution(first.word, text + instead, names, first.grade)
     if proved_on(statement):
         return Caution("proved")
     if label == "composed":
@@ -78,8 +85,8 @@ def rests_on(statement: Statement) -> tuple[str, ...]:
 def standing(statement: Statement) -> str:
     """The status in words, with what stands behind it."""
     known = caution(statement)
-    if known.status == "refuted":
-        return f"refuted by {', '.join(known.bundles)}"
+    if known.bundles:
+        return f"{known.status} by {', '.join(known.bundles)}"
     if has_derivation(statement) and not rests_on(statement):
         return f"has a derivation that a kernel checks: fedco prove {statement.theorem.id}"
     if has_derivation(statement):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from math import lcm
 
@@ -60,7 +61,8 @@ def automatic(theorem: Theorem) -> Iterator[Finding]:
     if "printed" not in theorem.labels:
         return  # a corrected statement alone is homogeneous, and there is nothing to compare it with
     yield from _dimension_findings(theorem)
-    if "composed" in theorem.labels:
+    claims_a_number = bool(theorem.statement("printed").terms)  # else it only says that some step size does
+    if "composed" in theorem.labels and claims_a_number:
         yield from _term_findings(theorem)
         yield from _condition_findings(theorem)
     if theorem.follows_from and "printed" in theorem.follows_from[0].labels:
@@ -87,7 +89,7 @@ def _dimension_findings(theorem: Theorem) -> Iterator[Finding]:
             f"{len(explained)} places add or compare quantities of different dimension ({', '.join(explained[:4])}, …)",
             f"homogeneous once the units {units} are set to 1, which the paper does silently",
             "rescaling the objective, the inner value or the variable changes the bound: it is not a property of the problem alone",
-            partial(_check_units, theorem),
+            partial(_check_units, theorem, len(explained)),
         )
 
 
@@ -110,10 +112,12 @@ def _check_homogeneity(theorem: Theorem) -> Evidence:
     return confirm(bool(misfits), places={item.where: f"{item.found}, wanted {item.wanted}" for item in misfits})
 
 
-def _check_units(theorem: Theorem) -> Evidence:
+def _check_units(theorem: Theorem, places: int) -> Evidence:
     printed = theorem.statement("printed")
     full, reduced = theorem.inhomogeneities(printed), theorem.inhomogeneities(printed, theorem.unit_choices)
-    return confirm(len(full) > len(reduced), places=len(full), left_with_units=len(reduced))
+    left = {item.where for item in reduced}
+    explained = [item.where for item in full if item.where not in left]
+    return confirm(len(explained) == places > 0, places=places, left_with_units=len(left))
 
 
 # --- printed against composed ------------------------------------------------------------------------------------------
@@ -187,7 +191,7 @@ def compare_terms(theorem: Theorem) -> dict[str, tuple[str, dict | None]]:
     """Each term of `printed` against `composed`, both with the schedule put in: equal, larger, violated or open."""
     sides = _sides(theorem)
     names = dict.fromkeys(term.name for label in ("printed", "composed") for term in theorem.statement(label).terms)
-    return {name: compare_expressions(*sides(name), theorem.compared_where) for name in names}
+    return {name: compare_expressions(*sides(name), stated(theorem)) for name in names}
 
 
 def _sides(theorem: Theorem) -> Callable[[str], tuple[sp.Expr, sp.Expr]]:
@@ -213,9 +217,16 @@ def _check_terms(theorem: Theorem, points: dict[str, dict]) -> Evidence:
     sides = _sides(theorem)
     numbers = {term: _at(theorem, sides(term), point) for term, point in points.items()}
     return confirm(
-        all(printed < composed for printed, composed in numbers.values()),
+        all(printed < composed for printed, composed in numbers.values())
+        and all(_admitted(theorem, stated(theorem), point) for point in points.values()),
         **{term: f"{float(p):.6g} < {float(q):.6g} at {_shown(points[term])}" for term, (p, q) in numbers.items()},
     )
+
+
+def _admitted(theorem: Theorem, given: tuple[Condition, ...], point: dict) -> bool:
+    """Whether a witness satisfies what the statement asks for, as far as its symbols say."""
+    table = {theorem.notation[key].symbol: value for key, value in point.items()}
+    return violates(Condition("never", sp.Integer(0), ">=", sp.Integer(1)), given, table)
 
 
 def _at(theorem: Theorem, sides: tuple[sp.Expr, sp.Expr], point: dict) -> tuple[sp.Expr, sp.Expr]:
@@ -229,12 +240,15 @@ def _at(theorem: Theorem, sides: tuple[sp.Expr, sp.Expr], point: dict) -> tuple[
 
 def _condition_findings(theorem: Theorem) -> Iterator[Finding]:
     printed, composed = theorem.statement("printed"), theorem.statement("composed")
-    given = _at_schedule(printed, printed.conditions)
+    given = stated(theorem)
+    taken = {sp.expand(c.left - c.right) for c in composed.whole_range}
     for condition in composed.conditions:
+        if sp.expand(condition.left - condition.right) in taken:
+            continue  # the method can take nothing else
         (claim,) = _at_schedule(printed, (condition,), composed) or (None,)
         if claim is None or any(claim == known for known in given):
             continue
-        point = find_violation(claim, given)
+        point = find_violation(claim, given) or _far(theorem, claim, given)
         if point is not None:
             yield Finding(
                 f"{theorem.id}:condition:{condition.name}",
@@ -249,6 +263,47 @@ def _condition_findings(theorem: Theorem) -> Iterator[Finding]:
             )
 
 
+def _far(theorem: Theorem, claim: Condition, given: tuple[Condition, ...]) -> dict | None:
+    """A violation of the printed conditions, with a count that only the method's range speaks of set to a large number."""
+    own = _at_schedule(theorem.statement("printed"), theorem.statement("printed").conditions)
+    point = find_violation(claim, own)
+    if point is None:
+        return None
+    symbols = {symbol for c in given for symbol in c.left.free_symbols | c.right.free_symbols}
+    whole = point | {str(symbol): Fraction(10**9) for symbol in symbols if str(symbol) not in point}
+    table = {theorem.notation[key].symbol: value for key, value in whole.items()}
+    return whole if violates(claim, given, table) else None
+
+
+def stated(theorem: Theorem) -> tuple[Condition, ...]:
+    """What a printed statement asks for on its most charitable reading, in base symbols with the schedule put in.
+
+    Its own conditions, what its method can take, where its symbols mean anything; and for a corollary the conditions of its theorem
+    at the schedule, whose counts are at least 1.
+    """
+    printed = theorem.statement("printed")
+    own = (*_at_schedule(printed, printed.requirements), *theorem.compared_where)
+    if theorem.follows_from is None or "printed" not in theorem.follows_from[0].labels:
+        return own
+    parent, table = _substitution(theorem)
+    at = (c.each_side(lambda side: scheduled(parent, parent.expand(side)).xreplace(table)) for c in parent.requirements)
+    inherited = (c.each_side(lambda side: scheduled(printed, printed.expand(side))) for c in (*at, *_counts(table)))
+    return tuple(dict.fromkeys((*own, *(c for c in inherited if c.left != c.right))))
+
+
+def _substitution(theorem: Theorem) -> tuple[Statement, dict[sp.Symbol, sp.Expr]]:
+    """The printed statement that a corollary follows from, and what it puts in."""
+    general, substitution = theorem.follows_from  # type: ignore[misc]
+    return general.statement("printed"), {theorem.notation[key].symbol: value for key, value in substitution.items()}
+
+
+def _counts(table: dict[sp.Symbol, sp.Expr]) -> tuple[Condition, ...]:
+    """A count that a corollary puts in is at least 1."""
+    return tuple(
+        Condition(f"{symbol}_count", value, ">=", sp.Integer(1)) for symbol, value in table.items() if symbol.is_integer
+    )
+
+
 def _at_schedule(
     base: Statement, conditions: tuple[Condition, ...], owner: Statement | None = None
 ) -> tuple[Condition, ...]:
@@ -260,7 +315,7 @@ def _at_schedule(
 
 def _check_condition(theorem: Theorem, condition: str, point: dict) -> Evidence:
     printed, composed = theorem.statement("printed"), theorem.statement("composed")
-    given = _at_schedule(printed, printed.conditions)
+    given = stated(theorem)
     (claim,) = _at_schedule(printed, (composed.condition(condition),), composed)
     table = {theorem.notation[key].symbol: value for key, value in point.items()}
     return confirm(violates(claim, given, table), at=_shown(point), violated=str(composed.condition(condition)))
@@ -288,12 +343,8 @@ def _corollary_findings(theorem: Theorem) -> Iterator[Finding]:
 
 
 def _corollary_terms(theorem: Theorem) -> dict[str, tuple[str, dict | None, tuple[sp.Expr, sp.Expr]]]:
-    general, substitution = theorem.follows_from  # type: ignore[misc]
-    parent, printed = general.statement("printed"), theorem.statement("printed")
-    table = {theorem.notation[key].symbol: value for key, value in substitution.items()}
-    counts = tuple(
-        Condition(f"{symbol}_count", value, ">=", sp.Integer(1)) for symbol, value in table.items() if symbol.is_integer
-    )
+    (parent, table), printed = _substitution(theorem), theorem.statement("printed")
+    counts = _counts(table)
     result = {}
     for name in dict.fromkeys(term.name for statement in (printed, parent) for term in statement.terms):
         right = scheduled(parent, parent.expand(_term_or_zero(parent, name)).xreplace(table)).xreplace(table)

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from ...figures import Plot
 
 SEVERITIES = ("breaks", "constant", "slip")
-"""breaks: the claim does not follow; constant: it survives with the constant given; slip: notation only."""
+"""On the most charitable reading: breaks: the claim does not follow; constant: it survives with the constant, the condition or the
+assumption given; slip: nothing changes, once the line is read as it was meant."""
 
 KINDS = (
     "homogeneity",
@@ -52,6 +53,8 @@ class Finding:
         expected: what follows instead.
         consequence: what it changes for a user (bound too small, too large, undefined, nothing).
         check: runs the re-check and returns its evidence; raises RecheckError when the finding is not confirmed.
+        reading: the most charitable reading of the line, under which the severity and the consequence stand.
+        seen_in: ids of the findings in which the same slip is seen again; they are counted with this one.
         given: the user's file that was audited, if it was one.
     """
 
@@ -65,10 +68,26 @@ class Finding:
     consequence: str
     check: Callable[[], Evidence]
     given: str = ""
+    reading: str = ""
+    seen_in: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS or self.severity not in SEVERITIES:
             raise ValueError(f"finding {self.id}: unknown kind {self.kind!r} or severity {self.severity!r}")
+
+    @property
+    def charitable(self) -> str:
+        """The reading under which it stands: declared, else the line as meant for a slip, else the line as printed."""
+        return self.reading or (
+            "as meant: read what stands under `instead`" if self.severity == "slip" else "as printed"
+        )
+
+    @property
+    def cause(self) -> str:
+        """Id of the finding that names the slip which is seen again in this one; empty for one of its own."""
+        from .refuted import causes
+
+        return causes().get(self.id, "")
 
     @property
     def command(self) -> str:
@@ -86,7 +105,29 @@ class Finding:
         names = ("id", "theorem", "where", "kind", "severity", "printed", "expected", "consequence")
         files = list(self.bundles)
         known = {name: getattr(self, name) for name in names}
-        return {**known, "recheck": self.command, "bundle": files[0] if files else None, "bundles": files}
+        more = {"reading": self.charitable, "cause": self.cause}
+        return {**known, **more, "recheck": self.command, "bundle": files[0] if files else None, "bundles": files}
+
+
+@dataclass(frozen=True)
+class Again:
+    """An automatic finding, by its id, whose cause is seen again in others; they are counted once."""
+
+    id: str
+    seen_in: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """A finding that did not stand when it was read again with the paper's text beside it.
+
+    Args:
+        ids: of the findings that went for one reason.
+        why: the reason, with the place in the paper.
+    """
+
+    ids: tuple[str, ...]
+    why: str
 
 
 class Findings(AbstractResult, list[Finding]):
@@ -115,10 +156,23 @@ class Findings(AbstractResult, list[Finding]):
 def findings_sheet(rows: Sequence[Mapping[str, Any]]) -> Sheet:
     """A table of findings as `to_dict` gives them."""
     heads = ("severity", "id", "theorem", "where", "printed", "expected", "consequence", "recheck")
-    replays = ("; ".join(f"fedco replay docs/{name}" for name in row["bundles"]) for row in rows)
+    replays = ("; ".join(f"fedco replay docs/{name}" for name in row["bundles"]) or _without(row) for row in rows)
     cells = tuple((*(row[name] for name in heads), replay) for row, replay in zip(rows, replays, strict=True))
     table = Table("findings", (*heads, "refuted"), cells)
-    return Sheet(f"Audit: {len(rows)} findings", None, (table,))
+    return Sheet(f"Audit: {counted(rows)}", None, (table,))
+
+
+def counted(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many findings there are, and from how many causes: one slip in theorem, corollary and remark is one."""
+    causes = sum(not row["cause"] for row in rows)
+    return f"{len(rows)} finding{'' if len(rows) == 1 else 's'}" + (
+        f" from {causes} cause{'' if causes == 1 else 's'}" if causes < len(rows) else ""
+    )
+
+
+def _without(row: Mapping[str, Any]) -> str:
+    """What is said in place of a bundle of a claim that does not follow and has none."""
+    return "no exact instance is kept" if row["severity"] == "breaks" and not row["bundles"] else ""
 
 
 def describe(row: Mapping[str, Any]) -> str:
@@ -127,9 +181,12 @@ def describe(row: Mapping[str, Any]) -> str:
         f"[{row['severity']}] {row['id']}: {row['where']}",
         f"  printed:     {row['printed']}",
         f"  instead:     {row['expected']}",
+        f"  reading:     {row['reading']}",
         f"  consequence: {row['consequence']}",
         f"  re-check:    {row['recheck']}",
+        *(f"  cause:       {row['cause']}" for _ in [0] if row["cause"]),
         *(f"  refuted:     fedco replay docs/{name}" for name in row["bundles"]),
+        *(f"  refuted:     {said}" for said in [_without(row)] if said),
     ]
     return "\n".join(lines)
 

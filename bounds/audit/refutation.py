@@ -8,7 +8,7 @@ lists it, `fedco replay` recomputes it, and the tests mutate it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -26,10 +26,11 @@ _WORKING_BITS = 4 * _BITS
 
 
 GRADES = {
-    "mathematical": "false under every reading that is named, and no letter, sign or power repairs it",
+    "refuted": "the instance satisfies every assumption that `fedco show` prints, and no letter, sign or power repairs the claim",
+    "reading": "false under the reading that is named; under another one it is not known to be false",
     "slip": "a letter, a sign, a power or a lost factor; the line that was meant is another claim",
-    "reading": "false under one reading of an ambiguous line or assumption, and not refuted under another",
 }
+"""What an exact instance makes of a claim, gravest first. Only the first is counted as a refutation."""
 VERDICTS = ("refuted", "not refuted", "undecided")
 """What the instance, or the bundle that the reading names, makes of the claim under another reading."""
 
@@ -50,7 +51,8 @@ class Case:
         facts: what was checked while the instance was built, as a sentence -> whether it is true.
         observables: for a lemma, the exact values of the run that its right side refers to.
         right: only for a claim that is no sum of terms; otherwise the printed statement is evaluated.
-        reading: which reading of the paper the instance uses, where the paper leaves one open; empty if none is needed.
+        choice: how the instance reads a line that the paper leaves open; empty if there is none.
+        assumptions: name of an assumption that `fedco show` prints -> whether the instance satisfies it, computed.
         picture: how it looks, where it can be drawn over one variable.
     """
 
@@ -61,8 +63,9 @@ class Case:
     facts: Mapping[str, bool]
     observables: Mapping[str, Number] = field(default_factory=dict)
     right: Ends | None = None
-    reading: str = ""
+    choice: str = ""
     picture: Picture | None = field(default=None, compare=False)
+    assumptions: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def values(self) -> dict[str, Number]:
@@ -78,11 +81,13 @@ class Refutation:
     `statement` is "printed", or "composed" for what the paper's own lemmas give when the printed conditions are repaired.
 
     Args:
-        grade: a key of `GRADES`.
+        reading: the reading under which the claim is false, where the instance does not satisfy every assumption that
+            `fedco show` prints in the paper's words; empty where it does.
+        slip: what was meant, where a letter, a sign, a power or a factor is all that is wrong.
         alternatives: another reading of an ambiguous line or assumption -> one of `VERDICTS` under it.
 
     Raises:
-        RefutationError: another word, or a grade that the alternatives contradict.
+        RefutationError: an unknown verdict, or a claim that another reading saves and that names no reading.
     """
 
     name: str
@@ -91,16 +96,41 @@ class Refutation:
     statement: str
     summary: str
     make: Callable[[], Case] = field(repr=False)
-    grade: str = "mathematical"
+    reading: str = ""
+    slip: str = ""
     alternatives: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.grade not in GRADES or not set(self.alternatives.values()) <= set(VERDICTS):
-            raise RefutationError(f"{self.name}: grade {self.grade!r}, alternatives {dict(self.alternatives)}")
-        if (self.grade == "reading") != ("not refuted" in self.alternatives.values()):
-            raise RefutationError(
-                f"{self.name}: a matter of reading where another reading is not refuted, and only there"
-            )
+        verdicts = set(self.alternatives.values())
+        if not verdicts <= set(VERDICTS):
+            raise RefutationError(f"{self.name}: wanted verdicts among {VERDICTS}, got {sorted(verdicts)}")
+        if verdicts - {"refuted"} and not (self.reading or self.slip):
+            raise RefutationError(f"{self.name}: not refuted under another reading, and names none of its own")
+
+    @property
+    def grade(self) -> str:
+        """A key of `GRADES`: a slip whose repaired line is refuted too does not excuse the claim."""
+        if self.reading:
+            return "reading"
+        return "slip" if self.slip and self.alternatives.get(self.slip) != "refuted" else "refuted"
+
+    @property
+    def word(self) -> str:
+        """The grade with its reading, or with what was meant."""
+        words = {"reading": f"refuted under the reading ({self.reading})", "slip": f"slip (meant: {self.slip})"}
+        return words.get(self.grade, self.grade)
+
+    def graded(self, case: Case) -> Refutation:
+        """The same, with an assumption that the instance violates as its reading.
+
+        Raises:
+            RefutationError: the instance speaks of an assumption that the claim does not have.
+        """
+        known = {assumption.name for assumption in get_theorem(self.claim).assumptions}
+        if strange := sorted(set(case.assumptions) - known):
+            raise RefutationError(f"{self.name}: {strange[0]!r} is no assumption of {self.claim}")
+        violated = [name for name, holds in case.assumptions.items() if not holds]
+        return replace(self, reading=f"without assumption {violated[0]}") if violated and not self.reading else self
 
     def case(self) -> Case:
         """The instance, rebuilt now.
@@ -157,7 +187,8 @@ def _rounded(number: Fraction, bits: int, *, up: bool) -> Fraction:
 def refutes(
     claim: str,
     *findings: str,
-    grade: str,
+    reading: str = "",
+    slip: str = "",
     alternatives: Mapping[str, str] | None = None,
     variant: str = "",
     statement: str = "printed",
@@ -167,7 +198,8 @@ def refutes(
     Args:
         claim: id of the theorem, corollary or lemma.
         findings: ids of the audit findings that it is the evidence of.
-        grade: a key of `GRADES`.
+        reading: the reading under which the claim is false; empty where the instance satisfies every printed assumption.
+        slip: what was meant, where only a letter, a sign, a power or a factor is wrong.
         alternatives: another reading of an ambiguous line or assumption -> one of `VERDICTS` under it.
         variant: tells several instances of one claim apart.
         statement: "printed", or "composed" for the most charitable reading.
@@ -179,7 +211,7 @@ def refutes(
             raise RefutationError(f"{name}: without a docstring")
         summary = " ".join(make.__doc__.split())
         make.refutation = Refutation(  # type: ignore[attr-defined]
-            name, claim, findings, statement, summary, make, grade, dict(alternatives or {})
+            name, claim, findings, statement, summary, make, reading, slip, dict(alternatives or {})
         )
         return make
 

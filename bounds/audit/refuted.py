@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,21 @@ def refuted_by(statement: Statement) -> tuple[str, ...]:
     known = get_paper(key).counterexamples.values() if is_paper(key) else ()
     about = statement.theorem.id, statement.label
     return tuple(item.name for item in known if (item.claim, item.statement) == about)
+
+
+@cache
+def causes() -> dict[str, str]:
+    """Id of a finding -> id of the one that names the slip which is seen again in it."""
+    return {again: item.id for paper in all_papers() for item in paper.repeated for again in item.seen_in}
+
+
+def gravest(names: Iterable[str]) -> tuple[Refutation, ...]:
+    """Of these refutations, those of the gravest grade: one without a reading decides, whatever else there is."""
+    from .refutation import GRADES
+
+    found = [refutations()[name] for name in names]
+    grades = [grade for grade in GRADES if any(item.grade == grade for item in found)]
+    return tuple(item for item in found if item.grade == grades[0])
 
 
 def bundles_of(finding: str) -> tuple[str, ...]:

@@ -1,10 +1,10 @@
 """What is known of a statement: refuted by an exact instance, proved, derived, composed, or open.
 
-Computed and never typed. `refuted`: a bundle breaks the statement. `proved`: both locks of `fedco prove` held when the
-paper, unchanged since, was last audited; nothing is checked here. `derived`:
-it is a corrected statement, whose derivation is in docs/theory; or each of its terms
-is certified to be at least that of the corrected statement, so that it holds wherever that one does; or the paper's `holds.py`
-gives an argument and a check of it.
+Computed and never typed. `refuted`: a bundle breaks the statement whose instance satisfies every assumption that `fedco show` prints.
+`reading` and `slip`: the same for bundles that need a reading, or that a letter or a sign repairs; neither is counted as refuted.
+`proved`: both locks of `fedco prove` held when the paper, unchanged since, was last audited; nothing is checked here. `derived`: it is
+a corrected statement, whose derivation is in docs/theory; or each of its terms is certified to be at least that of the corrected
+statement, so that it holds wherever that one does; or the paper's `holds.py` gives an argument and a check of it.
 `composed`: put together from the paper's lemmas as printed, and none of these. `open`: none of these.
 """
 
@@ -24,14 +24,15 @@ from .caution import has_derivation, proved_on, rests_on
 from .checks import compare_expressions, never_negative, scheduled
 from .findings import Evidence
 from .refutation import RefutationError, right_side
-from .refuted import refutations, refuted_by
+from .refuted import gravest, refutations, refuted_by
 
 
 @dataclass(frozen=True)
 class Status:
-    """`outcome` is refuted, proved, derived, composed or open.
+    """`outcome` is refuted, reading, slip, proved, derived, composed or open.
 
     Args:
+        word: the outcome with the reading under which it is refuted, or with what was meant.
         given: conditions of the corrected statement that this one does not state; it is derived where they hold.
         bundles: names of the refutations that decide.
     """
@@ -40,10 +41,14 @@ class Status:
     why: str
     given: tuple[Condition, ...] = ()
     bundles: tuple[str, ...] = ()
+    word: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "word", self.word or self.outcome)
 
     def __str__(self) -> str:
         where = f" where {'; '.join(map(str, self.given))}" if self.given else ""
-        return f"{self.outcome}: {self.why}{where}"
+        return f"{self.word}: {self.why}{where}"
 
 
 def status(theorem: Theorem, label: str = "") -> Status:
@@ -55,8 +60,15 @@ def status(theorem: Theorem, label: str = "") -> Status:
     """
     label = label or theorem.first
     statement = theorem.statement(label)
-    if broken := _bundles(theorem, label):
-        return Status("refuted", "an exact instance breaks it", bundles=broken)
+    if broken := gravest(_bundles(theorem, label)):
+        first, names = broken[0], tuple(item.name for item in broken)
+        rest = "" if first.grade == "refuted" else f"; otherwise {_unbroken(theorem, label, statement)}"
+        return Status(first.grade, f"an exact instance breaks it{rest}", bundles=names, word=first.word)
+    return _unbroken(theorem, label, statement)
+
+
+def _unbroken(theorem: Theorem, label: str, statement: Statement) -> Status:
+    """What is known of a statement but for its refutations."""
     if day := proved_on(statement):
         return Status("proved", f"the kernel checks its derivation, and every step holds on exact instances ({day})")
     if lemmas := rests_on(statement):
@@ -139,5 +151,5 @@ def table(theorems: Iterable[Theorem]) -> str:
                 ", ".join(f"[{name}](refutations/{name}.json)" for name in found.bundles)
                 or str(found).partition(": ")[2]
             )
-            rows.append(f"| {item.id} | {found.outcome} | {why} |".replace("||", r"\|\|"))
+            rows.append(f"| {item.id} | {found.word} | {why} |".replace("||", r"\|\|"))
     return "\n".join([*rows, ""])

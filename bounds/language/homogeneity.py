@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from itertools import product
 
 import sympy as sp
 
-from .dimension import ONE, Dimension
+from .dimension import ONE, Dimension, modulo
 
 
 class InhomogeneousError(ValueError):
@@ -36,6 +37,31 @@ def dimension_of(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimensi
     if any(argument != ONE for argument in arguments):
         raise InhomogeneousError(f"{expr.func.__name__} of a quantity with a dimension in {expr}")
     return ONE
+
+
+def is_homogeneous(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> bool:
+    """Whether the expression has one dimension."""
+    try:
+        dimension_of(expr, known)
+    except InhomogeneousError:
+        return False
+    return True
+
+
+def fits_somehow(
+    expr: sp.Expr,
+    wanted: Dimension,
+    known: Mapping[sp.Symbol, Dimension],
+    several: Mapping[sp.Symbol, tuple[Dimension, ...]],
+    units: tuple[Dimension, ...] = (),
+) -> bool:
+    """Whether a summand has the wanted dimension for one of the dimensions of each letter that bounds several quantities."""
+    letters = [symbol for symbol in several if symbol in expr.free_symbols]
+    for chosen in product(*(several[letter] for letter in letters)):
+        own = {**known, **dict(zip(letters, chosen, strict=True))}
+        if is_homogeneous(expr, own) and modulo(dimension_of(expr, own), units) == wanted:
+            return True
+    return False
 
 
 def _product(factors: list[Dimension]) -> Dimension:

@@ -14,7 +14,7 @@ from .reading import InputError
 from .theorem import Theorem
 
 if TYPE_CHECKING:
-    from ..audit.findings import Evidence, Finding
+    from ..audit.findings import Again, Evidence, Finding, Withdrawn
     from ..audit.refutation import Refutation
     from ..cost.claims import Claim
     from ..proof.kernel import Plan, Reader
@@ -23,6 +23,7 @@ FILES = {
     "theorems": "THEOREMS",
     "claims": "CLAIMS",
     "findings": "FINDINGS",
+    "second_reading": "SECOND_READING",
     "counterexamples": "REFUTATIONS",
     "derivations": "DERIVATIONS",
     "holds": "HOLDS",
@@ -67,6 +68,17 @@ class Paper:
     def findings(self) -> tuple[Finding, ...]:
         """What a reader found; the automatic findings follow from the declarations."""
         return tuple(self.load("findings"))
+
+    @cached_property
+    def repeated(self) -> tuple[Finding | Again, ...]:
+        """Findings whose slip is seen again in others."""
+        every = (*self.findings, *self.load("second_reading"))
+        return tuple(item for item in every if getattr(item, "seen_in", ()))
+
+    @cached_property
+    def withdrawn(self) -> tuple[Withdrawn, ...]:
+        """Findings that did not stand when they were read again, with the reason."""
+        return tuple(item for item in self.load("second_reading") if hasattr(item, "ids"))
 
     @cached_property
     def counterexamples(self) -> dict[str, Refutation]:

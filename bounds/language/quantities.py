@@ -10,6 +10,7 @@ This module needs neither sympy nor torch.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from .bounding import (
     AVERAGE,
@@ -59,15 +60,21 @@ _CURVATURE = _F / _X**2
 
 
 def _constant(
-    name: str, meaning: str, dimension: Dimension, *stand_ins: str, bounds: Forms = (), domain: str = POSITIVE
+    name: str,
+    meaning: str,
+    dimension: Dimension,
+    *stand_ins: str,
+    bounds: Forms = (),
+    domain: str = POSITIVE,
+    each_of: tuple[str, ...] = (),
 ) -> None:
     forms = (bounds,) if isinstance(bounds, Form) else bounds
-    register(Quantity(name, meaning, dimension, domain, stand_ins=stand_ins, bounds=forms))
+    register(Quantity(name, meaning, dimension, domain, stand_ins=stand_ins, bounds=forms, each_of=each_of))
 
 
-def _noise(name: str, meaning: str, dimension: Dimension, *stand_ins: str, bounds: Forms = ()) -> None:
+def _noise(name: str, meaning: str, dimension: Dimension, *stand_ins: str, **more: Any) -> None:
     """A constant that may be 0."""
-    _constant(name, meaning, dimension, *stand_ins, bounds=bounds, domain=NONNEGATIVE)
+    _constant(name, meaning, dimension, *stand_ins, domain=NONNEGATIVE, **more)
 
 
 def _hyper(
@@ -198,6 +205,7 @@ _noise(
     "inner_jacobian_noise",
     "inner_value_noise",
     bounds=(noise("inner_value"), noise("inner_jacobian", FROBENIUS)),
+    each_of=("inner_jacobian_noise", "inner_value_noise"),
 )
 _noise(
     "composite_noise",
@@ -206,6 +214,7 @@ _noise(
     "inner_value_noise",
     "inner_noise",
     bounds=(noise("inner_value"), noise("inner_jacobian", FROBENIUS), noise("outer_gradient")),
+    each_of=("inner_jacobian_noise", "inner_value_noise", "outer_gradient_noise"),
 )
 _noise(
     "inner_jacobian_heterogeneity",

@@ -38,6 +38,8 @@ class Quantity:
         stand_ins: the quantities whose value may be taken for this one where it is not given: those that bound it from
             above, then weaker ones, which is an assumption on the problem that has to be said.
         bounds: what it bounds, formally; of an observable or a hyperparameter mostly nothing.
+        each_of: the quantities, of other dimensions too, that papers bound by this one number. In a sum each summand
+            takes it in the dimension of the one that it bounds there.
 
     Raises:
         ValueError: an unknown domain or role, or a name that is no identifier.
@@ -52,6 +54,7 @@ class Quantity:
     default: Fraction | None = None
     stand_ins: tuple[str, ...] = ()
     bounds: tuple[Form, ...] = ()
+    each_of: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
@@ -60,6 +63,16 @@ class Quantity:
             raise ValueError(f"quantity {self.name}: domain must be one of {DOMAINS}, got {self.domain!r}")
         if self.role not in ROLES:
             raise ValueError(f"quantity {self.name}: role must be one of {ROLES}, got {self.role!r}")
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        """Its own dimension, then those of the quantities that it bounds as well."""
+        return tuple(dict.fromkeys((self.dimension, *(quantity(name).dimension for name in self.each_of))))
+
+    @property
+    def unit(self) -> str:
+        """Its dimension in words; all of them where papers bound several quantities by it."""
+        return " or ".join(map(str, self.dimensions))
 
 
 _SHARED: dict[str, Quantity] = {}

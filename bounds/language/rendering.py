@@ -9,7 +9,6 @@ from typing import Any
 
 import sympy as sp
 
-from .dimension import Dimension
 from .markdown import table
 from .notation import latex_of as latex_of_name
 from .result import Cell, Math, Sheet, Table, to_html, to_markdown
@@ -78,9 +77,9 @@ def lines_about(statement: Statement | None) -> tuple[str, ...]:
 def titled(statement: Statement) -> str:
     """The name of a statement for the title of a figure, with what makes its numbers unsafe."""
     known = status_of(statement)
-    if known["status"] != "refuted":
+    if not known["refuted_by"]:
         return statement.name
-    return f"{statement.theorem.id} ({statement.label}, refuted: fedco replay {known['refuted_by'][0]})"
+    return f"{statement.theorem.id} ({statement.label}, {known['status']}: fedco replay {known['refuted_by'][0]})"
 
 
 def status_of(statement: Statement) -> dict[str, Any]:
@@ -98,7 +97,7 @@ def statement_sheet(statement: Statement) -> Sheet:
     derived = tuple((letter(statement, c.name), _math(statement, c.expr), c.meaning) for c in statement.derived)
     conditions = tuple((c.name, condition_math(statement, c.name), c.note) for c in statement.stated)
     symbols = tuple(
-        (letter(statement, name), binding.meaning, _unit(binding.quantity.dimension), binding.quantity.domain)
+        (letter(statement, name), binding.meaning, _unit(binding.quantity.unit), binding.quantity.domain)
         for name, binding in statement.symbols.items()
     )
     tables = (
@@ -131,8 +130,8 @@ def sheets_of(theorem: Theorem, labels: Sequence[str] = ()) -> list[Sheet]:
     return [theorem_sheet(theorem), *(statement_sheet(theorem.statement(x)) for x in labels or theorem.labels)]
 
 
-def _unit(dimension: Dimension) -> Math:
-    return Math(str(dimension), _POWER.sub(r"^{\1}", str(dimension)))
+def _unit(dimension: str) -> Math:
+    return Math(dimension, _POWER.sub(r"^{\1}", dimension).replace(" or ", r"\text{ or }"))
 
 
 def _math(statement: Statement, expr: sp.Expr) -> Math:
@@ -160,7 +159,7 @@ def _statement_text(theorem: Theorem, statement: Statement) -> list[str]:
     lines.append(f"  status: {standing(statement)}")
     for binding in theorem.symbols(statement.label).values():
         quantity = binding.quantity
-        lines.append(f"  {binding.name:<18} {binding.meaning}  [{quantity.dimension}], {quantity.domain}")
+        lines.append(f"  {binding.name:<18} {binding.meaning}  [{quantity.unit}], {quantity.domain}")
     lines += [f"  where {c.name} = {sp.sstr(c.expr)}" for c in statement.derived]
     lines += [f"  if {c.name}: {c}" for c in statement.stated]
     lines += [f"  unless set, {name} = {sp.sstr(expr)}" for name, expr in statement.schedule.items()]
@@ -243,7 +242,7 @@ def _statement_dict(theorem: Theorem, statement: Statement) -> dict[str, Any]:
             name: {
                 "quantity": binding.quantity.name,
                 "meaning": binding.meaning,
-                "dimension": str(binding.quantity.dimension),
+                "dimension": binding.quantity.unit,
                 "domain": binding.quantity.domain,
                 "role": binding.quantity.role,
             }
@@ -302,8 +301,8 @@ def to_page(
 def _bundle_lines(files: Sequence[str]) -> list[str]:
     from ..audit.refuted import refutations
 
-    graded = [(file, refutations()[file.removeprefix("refutations/").removesuffix(".json")].grade) for file in files]
-    return [f"- Refuted by an exact instance ({grade}): [{b}]({b}), `fedco replay docs/{b}`" for b, grade in graded]
+    graded = [(file, refutations()[file.removeprefix("refutations/").removesuffix(".json")].word) for file in files]
+    return [f"- {word.capitalize()}, by an exact instance: [{b}]({b}), `fedco replay docs/{b}`" for b, word in graded]
 
 
 def _refutation_lines(claim: str) -> list[str]:
@@ -314,7 +313,7 @@ def _refutation_lines(claim: str) -> list[str]:
     if not mine:
         return []
     rows = [
-        f"- {r.statement} ({r.grade}): {r.summary} {_alternatives(r.alternatives)}"
+        f"- {r.statement}: {r.word}: {r.summary} {_alternatives(r.alternatives)}"
         f"[bundle](../refutations/{r.name}.json), `fedco replay docs/refutations/{r.name}.json`"
         for r in mine
     ]
@@ -350,10 +349,7 @@ def _symbols_page(theorem: Theorem) -> list[str]:
     found = {name: binding for label in theorem.labels for name, binding in theorem.symbols(label).items()}
     if not found:
         return []
-    rows = [
-        [f"${b.latex}$", f"`{name}`", b.meaning, str(b.quantity.dimension), b.quantity.domain]
-        for name, b in found.items()
-    ]
+    rows = [[f"${b.latex}$", f"`{name}`", b.meaning, b.quantity.unit, b.quantity.domain] for name, b in found.items()]
     return [
         "## Symbols",
         "",
@@ -367,7 +363,7 @@ def audit_page(findings: list[Any]) -> str:
     titles = {
         "breaks": "Claims that do not follow as stated",
         "constant": "Claims that survive with another constant or condition",
-        "slip": "Slips of notation, units and unstated assumptions",
+        "slip": "Slips: nothing changes once the line is read as meant",
     }
     lines = [
         "# Audit",
@@ -375,6 +371,9 @@ def audit_page(findings: list[Any]) -> str:
         "Generated by `make docs`. Every entry has a check; `fedco audit --recheck ID` runs it.",
         "",
         *_findings_table(findings, titles),
+        "",
+        f"{len(findings)} findings from {sum(not f.cause for f in findings)} causes: one slip that is seen in a theorem, its corollary and "
+        "its lemmas is one cause. Each stands on the most charitable reading of the line, which it names.",
         "",
     ]
     for severity, title in titles.items():
@@ -387,12 +386,21 @@ def audit_page(findings: list[Any]) -> str:
                 "",
                 f"- Printed: {f.printed}.",
                 f"- What follows instead: {f.expected}.",
+                f"- Read: {f.charitable}.",
                 f"- Consequence: {f.consequence}.",
+                *([f"- The same slip as `{f.cause}`."] if f.cause else []),
                 f"- Re-check: `{f.command}`",
                 *_bundle_lines(f.bundles),
+                *(["- No exact instance is kept."] if severity == "breaks" and not f.bundles else []),
                 "",
             ]
     return "\n".join(lines)
+
+
+def withdrawn_page(withdrawn: Sequence[Any]) -> str:
+    """The findings that did not stand when they were read again, with the reason."""
+    rows = [[", ".join(f"`{name}`" for name in item.ids), item.why] for item in withdrawn]
+    return "\n".join(["## Withdrawn", "", *table(["findings", "why"], rows, align=False), ""])
 
 
 def _findings_table(findings: Sequence[Any], titles: Mapping[str, str]) -> list[str]:

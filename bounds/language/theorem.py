@@ -22,7 +22,7 @@ from ...ranges import AT_MOST
 from .bounding import SAYINGS, Form, about, implied
 from .dimension import Dimension, modulo
 from .formula import nearest
-from .homogeneity import InhomogeneousError, dimension_of
+from .homogeneity import InhomogeneousError, dimension_of, fits_somehow, is_homogeneous
 from .notation import Binding, Notation, derived_symbol
 from .properties import PROPERTIES
 from .reading import InputError, is_array
@@ -239,18 +239,22 @@ class Statement:
     @cached_property
     def method_range(self) -> tuple[Condition, ...]:
         """What the method can take (`fedco/ranges.py`), as far as the conditions do not ask for it already."""
+        asked = {_difference(c) for c in self.conditions if c.relation != "=="}
+        return tuple(made for made in self.whole_range if _difference(made) not in asked)
+
+    @property
+    def whole_range(self) -> tuple[Condition, ...]:
+        """What the method can take, whether the conditions ask for it or not."""
         known: dict[str, list[sp.Symbol]] = {"": [sp.Integer(1)]}
         for binding in self.symbols.values():
             known.setdefault(binding.quantity.name, []).append(binding.symbol)
-        asked = {_difference(c) for c in self.conditions if c.relation != "=="}
         found = []
         for name, binding in self.symbols.items():
             limit = AT_MOST.get(binding.quantity.name)
             if limit is None or any(len(known.get(part, ())) != 1 for part in (limit.over, limit.per)):
                 continue  # the statement does not have what it is measured by
             most = known[limit.over][0] / known[limit.per][0]
-            made = Condition(f"{RANGE}{name}", binding.symbol, "<=", most, limit.why)
-            found += [] if _difference(made) in asked else [made]
+            found.append(Condition(f"{RANGE}{name}", binding.symbol, "<=", most, limit.why))
         return tuple(found)
 
     @property
@@ -601,10 +605,21 @@ class Theorem:
         """Every term whose dimension is not the metric's, every condition or constant that mixes dimensions."""
         known = self.dimensions(statement, units)
         misfits: list[Inhomogeneity] = []
+        several = {
+            binding.symbol: tuple(modulo(each, units) for each in binding.quantity.dimensions)
+            for binding in self.notation
+            if len(binding.quantity.dimensions) > 1
+        }
+        mixed = self._mixed_beside(several, statement, known)
 
         def check(where: str, expr: sp.Expr, wanted: Dimension | None) -> Dimension | None:
+            expr = sp.sympify(expr)
+            if wanted is not None and several.keys() & expr.free_symbols:
+                opened = sp.expand(expr.xreplace(mixed))
+                if all(fits_somehow(part, wanted, known, several, units) for part in sp.Add.make_args(opened)):
+                    return wanted
             try:
-                found = modulo(dimension_of(sp.sympify(expr), known), units)
+                found = modulo(dimension_of(expr, known), units)
             except InhomogeneousError as error:
                 misfits.append(
                     Inhomogeneity(statement.label, where, str(error), str(wanted) if wanted else "one dimension")
@@ -615,7 +630,8 @@ class Theorem:
             return found
 
         for constant in statement.derived:
-            check(f"constant {constant.name}", constant.expr, None)
+            if constant.symbol not in mixed:
+                check(f"constant {constant.name}", constant.expr, None)
         for condition in statement.conditions:
             left = check(f"condition {condition.name}", condition.left, None)
             if left is not None:
@@ -625,6 +641,23 @@ class Theorem:
         for term in statement.terms:
             check(f"term {term.name}", term.expr, modulo(self.metric.dimension, units))
         return misfits
+
+    def _mixed_beside(
+        self, several: Mapping[sp.Symbol, Any], statement: Statement, known: Mapping[sp.Symbol, Dimension]
+    ) -> dict[sp.Symbol, sp.Expr]:
+        """Derived constants that mix dimensions and stand only in terms beside a letter that bounds several quantities."""
+        beside, found = set(several), {}
+        for constant in statement.derived:
+            using = [term.expr for term in statement.terms if constant.symbol in sp.sympify(term.expr).free_symbols]
+            others = [
+                *(c.expr for c in statement.derived),
+                *(s for c in statement.conditions for s in (c.left, c.right)),
+            ]
+            elsewhere = any(constant.symbol in sp.sympify(expr).free_symbols for expr in others)
+            alone = using and not elsewhere and all(beside & sp.sympify(expr).free_symbols for expr in using)
+            if alone and not is_homogeneous(sp.sympify(constant.expr), known):
+                found[constant.symbol] = sp.sympify(constant.expr)
+        return found
 
     def __repr__(self) -> str:
         return f"{self.id}: {self.title} ({self.source}); statements {', '.join(self.labels)}"

@@ -14,8 +14,9 @@ import fedco
 import pytest
 import sympy as sp
 from fedco.bounds import papers as built_in
-from fedco.bounds.audit import caution, keeping, ledger, status
+from fedco.bounds.audit import caution, keeping, ledger, refuted, status
 from fedco.bounds.audit.checks import audit
+from fedco.bounds.audit.refutation import Refutation
 from fedco.bounds.audit.status import _breaks, _gives
 from fedco.bounds.language.rendering import lines_about, notes_about
 from fedco.bounds.language.theorem import Condition
@@ -113,7 +114,9 @@ def test_ledgers_of_the_papers_that_are_named_or_of_all(given, written, monkeypa
     ("names", "more"), [(("one",), ""), (("one", "two"), " and 1 more"), (("a", "b", "c"), " and 2 more")]
 )
 def test_how_many_instances_break_a_statement(names, more, monkeypatch):
+    known = {name: Refutation(name, "k.t", (), "printed", "s", lambda: None) for name in names}
     monkeypatch.setattr(caution, "refuted_by", lambda statement: names)
+    monkeypatch.setattr(refuted, "refutations", lambda: known)
     found = caution.caution(fedco.theorem("baselines.local_sgd").statement("printed"))
     assert found.status == "refuted" and found.bundles == names
     assert found.text.endswith(f"docs/refutations/{names[0]}.json{more}")

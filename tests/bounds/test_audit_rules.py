@@ -169,6 +169,7 @@ def test_a_smaller_term_is_one_finding_whose_check_holds():
 def test_every_term_of_a_finding_is_smaller_at_its_point(monkeypatch, second, fine):
     sides = {"a": (G, 3 * G), "b": (G, second)}
     points = {"a": {"G": F(2)}, "b": {"G": F(1, 3)}}
+    monkeypatch.setattr(checks, "stated", lambda theorem: ())
     monkeypatch.setattr(checks, "_sides", lambda theorem: sides.__getitem__)
     monkeypatch.setattr(checks, "corollary_terms", lambda theorem: {k: ("violated", None, v) for k, v in sides.items()})
     for check in (checks._check_terms, checks._check_corollary):
@@ -212,11 +213,10 @@ def test_the_checks_of_dimensions_need_a_place_that_does_not_fit():
     wrong = theorem(statement("printed", {**SUM, "drift": G}))
     (found,) = automatic(wrong)
     assert (found.kind, found.where) == ("homogeneity", "term drift") and [*found.check()["places"]] == ["term drift"]
-    for check in (checks._check_homogeneity, checks._check_units):
-        with pytest.raises(RecheckError):
-            check(theorem())
     with pytest.raises(RecheckError):
-        checks._check_units(wrong)  # one place with and without units
+        checks._check_homogeneity(theorem())
+    with pytest.raises(RecheckError):
+        checks._check_units(wrong, 1)  # one place with and without units
     assert [*automatic(theorem())] == []
 
 
@@ -476,6 +476,7 @@ def test_what_has_to_be_known_of_a_statement(
     asked = spoken(label, ("printed", "composed") + (("corrected",) if "c" in labels else ()))
     for name, value in (
         ("refuted_by", broken),
+        ("gravest", [Refutation(name, "k.t", (), "printed", "s", lambda: None) for name in broken]),
         ("proved_on", "2026-11-23" if kept else ""),
         ("has_derivation", data),
         ("rests_on", lemmas),
@@ -527,6 +528,7 @@ def judged(monkeypatch):
             id="k.t", labels=labels, first="printed", statement=of, source=SimpleNamespace(paper="k")
         )
         monkeypatch.setattr(states, "_bundles", lambda theorem, name: broken)
+        monkeypatch.setattr(states, "gravest", lambda names: [*names])
         for name in ("proved_on", "rests_on", "has_derivation"):
             monkeypatch.setattr(states, name, lambda said, name=name: verdict and getattr(verdict, name))
         monkeypatch.setattr(states, "_arguments", lambda: {("k.t", label): argument} if argument else {})
@@ -546,8 +548,13 @@ def test_the_status_of_a_statement_is_the_first_that_is_known(judged):
         From that.
         """
 
-    assert judged("", broken=("b",), verdict=verdict(True)).outcome == "refuted"
-    assert judged("", broken=("b",)).bundles == ("b",)
+    one = Refutation("b", "k.t", (), "printed", "s", lambda: None)
+    assert judged("", broken=(one,), verdict=verdict(True)).outcome == "refuted"
+    assert judged("", broken=(one,)).bundles == ("b",)
+    under = judged("printed", broken=(replace(one, reading="f is linear"),), larger=True)
+    assert under.outcome == "reading" and under.word == "refuted under the reading (f is linear)"
+    assert str(under).startswith(f"{under.word}: ") and "otherwise derived: term by term" in str(under)
+    assert judged("", broken=(replace(one, slip="a plus"),)).word == "slip (meant: a plus)"
     assert judged("corrected", verdict=verdict(True)).outcome == "proved"
     given = judged("corrected", verdict=verdict(False, ("k.lemma",)))
     assert given.outcome == "derived" and "given k.lemma" in given.why
@@ -708,26 +715,42 @@ def test_an_exact_number_stays_while_it_is_short():
 
 
 @pytest.mark.parametrize(
-    ("grade", "alternatives", "fine"),
+    ("reading", "slip", "alternatives", "grade"),
     [
-        ("mathematical", {}, True),
-        ("slip", {"r": "refuted", "s": "undecided"}, True),
-        ("reading", {"r": "not refuted"}, True),
-        ("reading", {}, False),
-        ("mathematical", {"r": "not refuted"}, False),
-        ("certain", {}, False),
-        ("slip", {"r": "perhaps"}, False),
+        ("", "", {}, "refuted"),
+        ("", "", {"r": "refuted"}, "refuted"),
+        ("f is linear", "", {"r": "not refuted"}, "reading"),
+        ("", "a plus", {"r": "refuted", "s": "undecided"}, "slip"),
+        ("", "a plus", {"a plus": "not refuted"}, "slip"),
+        ("", "a plus", {"a plus": "refuted"}, "refuted"),
+        ("", "", {"r": "not refuted"}, None),
+        ("", "", {"r": "undecided"}, None),
+        ("", "a plus", {"r": "perhaps"}, None),
     ],
 )
-def test_the_grade_of_a_refutation_and_the_other_readings(grade, alternatives, fine):
-    def make():
-        return Refutation("n", "c", (), "printed", "s", instance, grade, alternatives)
+def test_the_grade_of_a_refutation_is_computed(reading, slip, alternatives, grade):
+    """A slip whose repaired line is refuted too is a refutation; what another reading saves has to name its own."""
 
-    if fine:
-        assert make().grade == grade
-    else:
+    def make():
+        return Refutation("n", "c", (), "printed", "s", instance, reading, slip, alternatives)
+
+    if grade is None:
         with pytest.raises(RefutationError):
             make()
+    else:
+        assert make().grade == grade and all(word in make().word for word in (reading, slip) if grade != "refuted")
+
+
+def test_an_instance_that_violates_an_assumption_is_no_refutation(monkeypatch):
+    """Whatever is declared: the grade follows from the instance."""
+    known = SimpleNamespace(assumptions=(SimpleNamespace(name="smooth"), SimpleNamespace(name="bounded")))
+    monkeypatch.setattr(refutation, "get_theorem", lambda claim: known)
+    item = Refutation("n", "c", (), "printed", "s", instance)
+    assert item.graded(instance(assumptions={"smooth": True, "bounded": True})).grade == "refuted"
+    opened = item.graded(instance(assumptions={"smooth": True, "bounded": False}))
+    assert opened.grade == "reading" and opened.word == "refuted under the reading (without assumption bounded)"
+    with pytest.raises(RefutationError, match="'convex' is no assumption of c"):
+        item.graded(instance(assumptions={"convex": True}))
 
 
 def test_refutations_are_declared_by_a_decorator():
@@ -736,14 +759,14 @@ def test_refutations_are_declared_by_a_decorator():
         in two lines."""
         return instance(facts={"a": True, "b": False})
 
-    declared = refutes("k.t", "k.f", "k.g", grade="slip", variant="v", statement="composed")(one)
+    declared = refutes("k.t", "k.f", "k.g", slip="a plus", variant="v", statement="composed")(one)
     item = declared.refutation
     assert declared is one and (item.name, item.claim, item.findings) == ("k.t.v", "k.t", ("k.f", "k.g"))
     assert (item.summary, item.statement, item.grade) == ("An instance in two lines.", "composed", "slip")
     with pytest.raises(RefutationError, match="not true of the instance: b"):
         item.case()
     with pytest.raises(RefutationError, match=r"k\.t: without a docstring"):
-        refutes("k.t", grade="slip")(lambda: None)
+        refutes("k.t", slip="a plus")(lambda: None)
     names = {"__name__": __name__, "one": one, "EXAMPLE": EXAMPLE, "sp": sp, "imported": finding}
     assert declared_in(names) == (item,)
     assert declared_in(names | {"__name__": "another.module"}) == ()
@@ -751,10 +774,10 @@ def test_refutations_are_declared_by_a_decorator():
     def two():
         """Again."""
 
-    refutes("k.t", grade="slip", variant="v")(two)
+    refutes("k.t", slip="a plus", variant="v")(two)
     with pytest.raises(RefutationError, match=r"k\.t\.v: declared twice"):
         declared_in(names | {"two": two})
-    refutes("k.t", grade="slip")(two)
+    refutes("k.t", slip="a plus")(two)
     assert [each.name for each in declared_in(names | {"two": two})] == ["k.t.v", "k.t"]
 
 

@@ -215,7 +215,7 @@ def test_the_audit_finds_the_missing_sign_by_itself():
     assert all(name.endswith(":units") for name in set(found) - serious)
     with_plus = replace(THEOREM_1.statement("composed"), label="printed", conditions=(comfedl.WHOLE_ROUNDS,))
     repaired_theorem = replace(THEOREM_1, statements={**THEOREM_1.statements, "printed": with_plus})
-    assert {finding.kind for finding in automatic(repaired_theorem)} == {"units"}
+    assert [*automatic(repaired_theorem)] == []
 
 
 def test_proved_conditions_do_not_ask_for_equal_batches():

@@ -18,7 +18,7 @@ HEADLINES = [name for name in EVERY if not name.startswith("baselines.")]
 
 @pytest.mark.parametrize("name", HEADLINES)
 def test_no_claim_is_open(name):
-    assert status(get_theorem(name)).outcome in ("refuted", "derived")
+    assert status(get_theorem(name)).outcome in ("refuted", "reading", "slip", "derived")
 
 
 @pytest.mark.parametrize(
@@ -86,4 +86,4 @@ def test_an_argument_has_words_and_its_check_runs(monkeypatch):
 def test_the_table_is_in_the_audit():
     text = (Path(__file__).parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
     assert table(all_theorems().values()) in text
-    assert sum(text.count(f"| {word} |") for word in ("refuted", "proved", "derived", "open")) == len(EVERY)
+    assert sum(f"| {name} | " in text for name in EVERY) == len(EVERY)

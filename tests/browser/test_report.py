@@ -39,7 +39,7 @@ def rows(page: Any, table: str, column: int) -> list[str]:
 def test_the_first_screen_says_what_holds_and_what_does_not(open_page: Callable[..., Any], page_file: Path) -> None:
     page = open_page(page_file, width=1600, height=900)
     lead = page.inner_text("#overview .lead")
-    assert "Of 3 theorems and corollaries, 1 are false as printed, 1 hold and 1 are open" in lead
+    assert "Of 3 theorems and corollaries, 1 are refuted, 1 hold and 1 are open" in lead
     assert page.inner_text(".tile.wide").count("refuted") == 1
     assert page.locator(".map .chip").count() == 3
     assert page.locator(".map").bounding_box()["y"] + page.locator(".map").bounding_box()["height"] <= 900

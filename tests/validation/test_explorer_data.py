@@ -241,7 +241,7 @@ def test_how_a_status_is_checked_again():
         other = "".join(f" With {reading}: {verdict}." for reading, verdict in item.alternatives.items())
         assert check == {
             "command": f"fedco replay docs/refutations/{name}.json",
-            "about": f"{GRADES[item.grade]}: {item.summary}{other}",
+            "about": f"{item.word}: {GRADES[item.grade]}. {item.summary}{other}",
         }
     kernel = [{"command": "fedco prove mine.theorem_1", "about": ""}]
     assert _checks(statement, SimpleNamespace(bundles=(), outcome="proved")) == kernel

@@ -145,15 +145,16 @@ def test_no_fact_is_the_literal_true() -> None:
 def test_the_grade_follows_from_the_verdicts_under_other_readings() -> None:
     make = refutations()["comfedl.theorem_1"].make
     other = {"another line": "not refuted"}
-    assert Refutation("x", "x", (), "printed", "x", make, "reading", other).alternatives == other
-    for grade, alternatives in (("mathematical", other), ("reading", {}), ("certain", {}), ("slip", {"a": "perhaps"})):
+    assert Refutation("x", "x", (), "printed", "x", make, "a reading", "", other).grade == "reading"
+    for slip, alternatives in (("", other), ("a plus", {"a": "perhaps"})):
         with pytest.raises(RefutationError):
-            Refutation("x", "x", (), "printed", "x", make, grade, alternatives)
+            Refutation("x", "x", (), "printed", "x", make, "", slip, alternatives)
 
 
 def test_the_bundle_of_a_reading_shows_its_grade(bundles) -> None:
-    notes = bundles["comfedl.theorem_1"].notes
-    assert notes["grade"] == "reading" and list(notes["alternatives"].values()) == ["not refuted"]
+    shown = bundles["fcsg.theorem_4_1.displayed_assumption"]
+    assert shown.notes["grade"] == "reading" and list(shown.notes["alternatives"].values()) == ["not refuted"]
+    assert shown.notes["status"] in shown.claim and shown.notes["assumptions"]["3.1"] is False
     assert bundles["acc_fcsg_m.lemma_d_1"].notes["grade"] == "slip"
 
 

@@ -93,7 +93,7 @@ def test_a_refutation_is_told_by_the_low_end_of_its_left_side_and_the_high_end_o
     right: int, factor: float | None
 ) -> None:
     case = SimpleNamespace(
-        reading="",
+        choice="",
         facts={"it is smooth": True},
         problem={"name": "bowl", "parameters": {"s": (1, Fraction(1, 3)), "long": Fraction(10**12 + 1, 10**12 + 3)}},
         constants={"L": (Fraction(1, 2), "exact")},
@@ -101,6 +101,7 @@ def test_a_refutation_is_told_by_the_low_end_of_its_left_side_and_the_high_end_o
     )
     item = SimpleNamespace(
         sides=lambda _: ((3, 5), (right - 1, right)), name="n", claim="c", statement="printed", summary="s", grade="slip",
+        word="slip (meant: a plus)", reading="",
         alternatives={"other": "refuted"}, findings=("f",),
     )  # fmt: skip
     made = contents.refutation(item, case, "refutations/n.json", None)  # type: ignore[arg-type]

@@ -39,7 +39,7 @@ def card(*runs: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def statement(label: str, outcome: str, **more: Any) -> dict[str, Any]:
     parts = ("terms", "derived", "conditions", "schedule", "symbols")
-    status = {"outcome": outcome, "why": "", "given": [], "bundles": []}
+    status = {"outcome": outcome, "word": outcome, "why": "", "given": [], "bundles": []}
     return {"label": label, "status": status, "proof": None, **{part: [] for part in parts}, **more}
 
 
@@ -72,13 +72,17 @@ def test_what_was_found_is_a_sentence() -> None:
             ("open", []),
         )
     ]
-    assert view.sentence(main, [{}, {}]) == (
-        "Of 5 theorems and corollaries, 2 are false as printed, 2 hold and 1 are open; 1 of the false ones have a corrected "
-        "statement. 2 exact instances of false claims, lemmas included, can be replayed."
+    main += [{"statements": [statement("printed", outcome)]} for outcome in ("reading", "slip", "slip")]
+    grades = [{"grade": grade} for grade in ("refuted", "reading", "slip", "refuted")]
+    assert view.sentence(main, grades) == (
+        "Of 8 theorems and corollaries, 2 are refuted, 2 hold and 1 are open; 1 of the refuted ones have a corrected statement. "
+        "Counted apart: 1 refuted under one reading only, 2 with a slip of a letter or a sign. "
+        "2 exact instances of refuted claims, lemmas included, can be replayed."
     )
-    assert view.sentence(main[2:3], [{}]) == (
-        "Of 1 theorem and corollaries, 0 are false as printed, 1 hold and none are open; 0 of the false ones have a corrected "
-        "statement. 1 exact instance of false claims, lemmas included, can be replayed."
+    assert view.sentence(main[2:3], grades[:1]) == (
+        "Of 1 theorem and corollaries, 0 are refuted, 1 hold and none are open; 0 of the refuted ones have a corrected statement. "
+        "Counted apart: 0 refuted under one reading only, 0 with a slip of a letter or a sign. "
+        "1 exact instance of refuted claims, lemmas included, can be replayed."
     )
 
 
@@ -94,7 +98,7 @@ def test_the_first_screen_counts_everything() -> None:
         "verdicts": [{"name": "SUPPORTED", "count": 7}],
         "instances": 4,
         "findings": [{"name": name, "count": 1} for name in ("breaks", "constant", "slip")],
-        "refutations": [{"name": name, "count": n} for name, n in (("mathematical", 1), ("slip", 1), ("reading", 1))],
+        "refutations": [{"name": name, "count": n} for name, n in (("refuted", 1), ("reading", 1), ("slip", 1))],
         "controls": [{"name": "as wanted", "count": 2}, {"name": "not as wanted", "count": 0}],
     }
 
@@ -112,7 +116,8 @@ def test_what_is_known_of_a_theorem_is_a_sentence_for_each_kind_of_evidence() ->
         ],
     )
     item["statements"][1]["status"]["why"] = "nobody knows"
-    mine = [{"statement": "printed", "factor": factor} for factor in (1.5, None, 2.25)]
+    mine = [{"statement": "printed", "grade": "refuted", "factor": factor} for factor in (1.5, None, 2.25)]
+    mine.append({"statement": "printed", "grade": "slip", "factor": 100})
     assert view._summary(item, mine) == [
         "Printed: refuted by 3 exact instances, by a factor 2.25.",
         "Composed: open, nobody knows.",
@@ -376,14 +381,14 @@ def test_a_refutation_has_its_sides_and_its_picture() -> None:
     assert made["figure"]["file"] == "one.lemma_1.second_part_instance"
     unknown = view.refutation({**item, "factor": None, "picture": None})
     assert (unknown["factor_shown"], unknown["width"], unknown["figure"]) == ("", 0, None)
-    assert made["search"] == f"one.lemma_1.second_part {item['summary']} {item['grade']} one.lemma_1".lower()
+    assert made["search"] == f"one.lemma_1.second_part {item['summary']} {item['word']} one.lemma_1".lower()
 
 
 def test_refutations_of_theorems_come_first_and_the_weighty_ones_before_the_others() -> None:
-    listed = [("a.lemma_1", "mathematical"), ("a.theorem_1", "new"), ("a.theorem_2", "reading"), ("a.corollary_1", "slip"),
-              ("a.lemma_2", "slip"), ("b.theorem_1", "mathematical")]  # fmt: skip
+    listed = [("a.lemma_1", "refuted"), ("a.theorem_1", "new"), ("a.theorem_2", "reading"), ("a.corollary_1", "slip"),
+              ("a.lemma_2", "slip"), ("b.theorem_1", "refuted")]  # fmt: skip
     ordered = view._by_weight([{"claim": claim, "grade": grade} for claim, grade in listed])
-    assert [(item["claim"], item["grade"]) for item in ordered] == [listed[k] for k in (5, 3, 2, 1, 0, 4)]
+    assert [(item["claim"], item["grade"]) for item in ordered] == [listed[k] for k in (5, 2, 3, 1, 0, 4)]
 
 
 def test_the_page_has_every_part_in_its_order() -> None:

@@ -41,8 +41,9 @@ class Match:
 
     @property
     def name(self) -> str:
-        said = {"refuted": ", REFUTED", "composed": ", composed, no promise"}.get(self.status, "")
-        return f"{self.theorem.id} ({self.label}{said})"
+        said = {"refuted": ", REFUTED", "composed": ", composed, no promise", "proved": "", "derived": "", "open": ""}
+        said_here = said.get(self.status, f", {self.status}")
+        return f"{self.theorem.id} ({self.label}{said_here})"
 
     @property
     def after(self) -> bool:

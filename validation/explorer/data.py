@@ -93,7 +93,7 @@ def _symbol(binding: Binding) -> dict[str, Any]:
         "name": binding.name,
         "quantity": quantity.name,
         "meaning": quantity.meaning,
-        "unit": str(quantity.dimension),
+        "unit": quantity.unit,
         "domain": quantity.domain,
         "whole": quantity.domain in (COUNT, STEPS),
         "zero": quantity.domain in (NONNEGATIVE, STEPS),
@@ -133,6 +133,7 @@ def _statement(statement: Statement) -> dict[str, Any]:
         "label": statement.label,
         "note": statement.note,
         "status": known.outcome,
+        "word": known.word,
         "why": str(known).partition(": ")[2],
         "checks": _checks(statement, known),
         "symbols": list(statement.symbols),
@@ -155,7 +156,7 @@ def _checks(statement: Statement, known: Status) -> list[dict[str, Any]]:
 
 def _instance(item: Refutation) -> dict[str, Any]:
     other = "".join(f" With {reading}: {verdict}." for reading, verdict in item.alternatives.items())
-    about = f"{GRADES[item.grade]}: {item.summary}{other}"
+    about = f"{item.word}: {GRADES[item.grade]}. {item.summary}{other}"
     return {"command": f"fedco replay docs/refutations/{item.name}.json", "about": about}
 
 

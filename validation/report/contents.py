@@ -123,7 +123,7 @@ def statement(theorem: Theorem, label: str) -> dict[str, Any]:
                 "name": name,
                 "latex": binding.latex,
                 "meaning": binding.quantity.meaning,
-                "dimension": str(binding.quantity.dimension),
+                "dimension": binding.quantity.unit,
                 "domain": binding.quantity.domain,
                 "role": binding.quantity.role,
             }
@@ -136,6 +136,7 @@ def known(found: Status) -> dict[str, Any]:
     """A status as data; `given` are conditions that the statement leaves out."""
     return {
         "outcome": found.outcome,
+        "word": found.word,
         "why": found.why,
         "given": [str(item) for item in found.given],
         "bundles": list(found.bundles),
@@ -233,7 +234,9 @@ def refutation(item: Refutation, case: Case, file: str, picture: Mapping[str, An
         "statement": item.statement,
         "summary": item.summary,
         "grade": item.grade,
-        "reading": case.reading,
+        "word": item.word,
+        "reading": item.reading,
+        "choice": case.choice,
         "alternatives": dict(item.alternatives),
         "checked": list(case.facts),
         "findings": list(item.findings),

@@ -12,12 +12,12 @@ from ...bounds.audit.checks import audit
 from ...bounds.audit.findings import Finding
 from ...bounds.audit.status import Status, status, table
 from ...bounds.language.markdown import table as markdown_table
-from ...bounds.language.rendering import audit_page, to_page
+from ...bounds.language.rendering import audit_page, to_page, withdrawn_page
 from ...bounds.language.theorem import Theorem
 from ...bounds.proof.derivations import derivation, prove
 from ...bounds.proof.kernel import Verdict
+from ...bounds.registry import all_papers, paper_keys, paper_theorems
 from ...bounds.registry import all_theorems as theorems
-from ...bounds.registry import paper_keys, paper_theorems
 from ...storage import write_text
 from ..falsifier.record import lines_of
 from ..runs.registry import recipes, why_without
@@ -105,8 +105,10 @@ def theorem_pages() -> dict[str, str]:
 
 
 def whole_audit() -> str:
-    """docs/audit.md: every finding, and the status of every statement."""
-    return f"{audit_page([f for paper in paper_keys() for f in audit(paper)])}\n{table(theorems().values())}"
+    """docs/audit.md: every finding, those that did not stand, and the status of every statement."""
+    every = [f for paper in paper_keys() for f in audit(paper)]
+    withdrawn = [item for paper in all_papers() for item in paper.withdrawn]
+    return "\n".join([audit_page(every), withdrawn_page(withdrawn), table(theorems().values())])
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ...bounds.audit.refutation import GRADES
 from ...bounds.cost.resources import MEANING
 from ...bounds.language.typesetting import mathml
 from .chart_data import figure
@@ -19,6 +20,12 @@ from .pictures import instance_picture, scene_pictures
 
 OUTCOMES = {
     "refuted": ("✗", "refuted", "an exact instance satisfies its conditions and breaks it"),
+    "reading": (
+        "△",
+        "refuted under a reading",
+        "an exact instance breaks it under one reading of the paper, not under another",
+    ),
+    "slip": ("·", "slip", "an exact instance breaks it; a letter, a sign or a factor repairs it"),
     "open": ("○", "open", "neither derived nor refuted"),
     "composed": ("◇", "composed", "put together by code from the paper's lemmas as printed; no promise"),
     "derived": (
@@ -35,11 +42,6 @@ SEVERITIES = {
     "slip": ("·", "a slip of notation, units or a tacit assumption"),
 }
 VERDICTS = {"SUPPORTED": "✓", "INCONCLUSIVE": "○", "REFUTED": "✗", "NOT_APPLICABLE": "–"}
-GRADES = {
-    "mathematical": "false under every reading, and no letter, sign or power repairs it",
-    "slip": "a letter, a sign, a power or a lost factor; the line that was meant is another claim",
-    "reading": "false under one reading of an ambiguous line, not under another",
-}
 _KINDS = {"theorem": "Theorem", "corollary": "Corollary", "lemma": "Lemma", "claim": "Claim"}
 _NOISE = (' xmlns="http://www.w3.org/1998/Math/MathML"', ' display="inline"')
 """Attributes that HTML does without."""
@@ -139,12 +141,16 @@ def sentence(main: Sequence[Mapping[str, Any]], refutations: Sequence[Mapping[st
     refuted = [item for item in main if _outcome(item, "printed") == "refuted"]
     holding = [item for item in main if _outcome(item, "printed") in ("proved", "derived")]
     repaired = [item for item in refuted if _has(item, "corrected")]
-    left = len(main) - len(refuted) - len(holding)
+    under = [item for item in main if _outcome(item, "printed") == "reading"]
+    slips = [item for item in main if _outcome(item, "printed") == "slip"]
+    left = len(main) - len(refuted) - len(under) - len(slips) - len(holding)
+    plain = sum(item["grade"] == "refuted" for item in refutations)
     words = (
-        f"Of {_many(len(main), 'theorem')} and corollaries, {len(refuted)} are false as printed, {len(holding)} hold and "
-        f"{left or 'none'} are open; {len(repaired)} of the false ones have a corrected statement. "
+        f"Of {_many(len(main), 'theorem')} and corollaries, {len(refuted)} are refuted, {len(holding)} hold and "
+        f"{left or 'none'} are open; {len(repaired)} of the refuted ones have a corrected statement. Counted apart: "
+        f"{len(under)} refuted under one reading only, {len(slips)} with a slip of a letter or a sign. "
     )
-    return words + f"{_many(len(refutations), 'exact instance')} of false claims, lemmas included, can be replayed."
+    return words + f"{_many(plain, 'exact instance')} of refuted claims, lemmas included, can be replayed."
 
 
 def _many(count: int, word: str) -> str:
@@ -244,8 +250,8 @@ def _summary(item: Mapping[str, Any], mine: Sequence[Mapping[str, Any]]) -> list
     """What is known of the theorem, a sentence for each kind of evidence."""
     said = []
     for s in item["statements"]:
-        broken = [r for r in mine if r["statement"] == s["label"]]
-        text = f"{s['label'].capitalize()}: {s['status']['outcome']}"
+        broken = [r for r in mine if (r["statement"], r["grade"]) == (s["label"], s["status"]["outcome"])]
+        text = f"{s['label'].capitalize()}: {s['status']['word']}"
         if broken:
             worst = max((r["factor"] for r in broken if r["factor"]), default=None)
             text += f" by {_many(len(broken), 'exact instance')}" + (f", by a factor {number(worst)}" if worst else "")
@@ -423,7 +429,7 @@ def refutation(item: Mapping[str, Any]) -> dict[str, Any]:
         "factor_shown": "" if factor is None else number(factor),
         "width": 0 if factor is None else _share_of_bar(factor),
         "figure": instance_picture(item["picture"], item["name"]) if item.get("picture") else None,
-        "search": " ".join([item["name"], item["summary"], item["grade"], item["claim"]]).lower(),
+        "search": " ".join([item["name"], item["summary"], item["word"], item["claim"]]).lower(),
     }
 
 

@@ -31,13 +31,14 @@ def bundle_of(item: Refutation) -> Bundle:
         RefutationError, InadmissibleError: the instance is not what it says, or a printed condition fails.
     """
     case = item.case()
+    item = item.graded(case)
     left, right = item.sides(case)
     certificates = {
         name: {"value": _plain(value), "kind": "exact", "argument": why}
         for name, (value, why) in case.constants.items()
     }
     return Bundle(
-        claim=f"{item.claim} ({item.statement})",
+        claim=_claim(item),
         recipe=item.name,
         mode="exact",
         problem=_plain({**case.problem, "parameters": dict(case.problem["parameters"])}),
@@ -50,13 +51,21 @@ def bundle_of(item: Refutation) -> Bundle:
         notes={
             "instance": item.summary,
             "grade": item.grade,
-            "reading": case.reading or "none is needed",
+            "status": item.word,
+            "reading": item.reading or "none is needed: the instance satisfies every assumption that fedco show prints",
+            "choice": case.choice,
+            "assumptions": dict(case.assumptions),
             "alternatives": dict(item.alternatives),
             "observables": _plain(dict(case.observables)),
             "checked": list(case.facts),
             "findings": list(item.findings),
         },
     )
+
+
+def _claim(item: Refutation) -> str:
+    """The claim in one line with the reading under which it is false, so that no verdict stands without it."""
+    return f"{item.claim} ({item.statement}{'' if item.grade == 'refuted' else f'; {item.word}'})"
 
 
 def _plain(value: Any) -> Any:
@@ -178,7 +187,7 @@ def rows(folder: Path) -> list[dict[str, str]]:
                 "name": name,
                 "claim": bundle.claim,
                 "instance": str(bundle.notes["instance"]),
-                "grade": item.grade,
+                "grade": str(bundle.notes["grade"]),
                 "reading": str(bundle.notes["reading"]),
                 "left": f"{float(bundle.values[0]):.6g}",
                 "right": f"{float(bundle.bound[1]):.6g}",

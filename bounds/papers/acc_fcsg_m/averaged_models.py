@@ -54,7 +54,7 @@ def run(q: int, T: int, alpha: Q, beta: Q, averaged: bool) -> tuple[Any, bool]:
 @refutes(
     "acc_fcsg_m.theorem_4_7",
     "acc_fcsg_m.communication_floor",
-    grade="mathematical",
+    reading="x_{t-1} is averaged with x_t at a communication",
     alternatives={
         "x_{t-1} is each client's own at a communication, as printed: the bundle most_charitable": "refuted",
         "u_1 is averaged before the first step, on this instance": "undecided",
@@ -92,6 +92,6 @@ def averaged_models() -> Case:
             {"start, the minimiser": 0},
             (-RADIUS, RADIUS),
         ),
-        reading="x_{t-1} is averaged with x_t at a communication; c = 30 S_F^2/(b N), alpha = 1/(12 q S_F), beta = c alpha^2 as in "
+        choice="x_{t-1} is averaged with x_t at a communication; c = 30 S_F^2/(b N), alpha = 1/(12 q S_F), beta = c alpha^2 as in "
         "the proof; u_1 is not averaged before the first step, as line 2 of Algorithm 2 prints",
     )

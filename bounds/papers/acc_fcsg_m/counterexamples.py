@@ -43,7 +43,7 @@ def scalar_constants(known: Mapping[str, Any], **why: str) -> dict[str, tuple[An
 @refutes(
     THEOREM,
     "acc_fcsg_m.printed_conditions",
-    grade="slip",
+    slip="the conditions that the proof uses: the bundle most_charitable",
     alternatives={"the conditions that the proof uses: the bundle most_charitable": "refuted"},
 )
 def printed_conditions() -> Case:
@@ -65,11 +65,11 @@ def printed_conditions() -> Case:
         path.average(lambda x: clip(x, radius) / 2),
         {"the groups have the same size": N % 2 == 0},
         picture=clipped((1, -1), (1, 0), radius),
-        reading=C_READING,
+        choice=C_READING,
     )
 
 
-@refutes(THEOREM, "acc_fcsg_m.lost_inner_lipschitz", variant="inner_lipschitz", grade="slip")
+@refutes(THEOREM, "acc_fcsg_m.lost_inner_lipschitz", variant="inner_lipschitz", slip="6 beta L_f^2 L_g^2/(N b)")
 def lost_inner_lipschitz() -> Case:
     """One client, f = H_1(y) + xi y with xi = +-1 behind g = 1000 x, 40 steps: exact second moments."""
     L_g, T = 1000, 40
@@ -94,7 +94,7 @@ def lost_inner_lipschitz() -> Case:
         Q(L_g**2) * total / T,
         {"|L_g x| <= 1 for ever, as a mean of signs has size at most 1": 0 < step < 1 and 0 < beta < 1},
         picture=clipped((0,), (L_g**2,), Q(1, L_g)),
-        reading=C_READING,
+        choice=C_READING,
     )
 
 
@@ -118,7 +118,7 @@ def _floor(q: int, radius: Q, averaged: bool, rounds: int, B: int) -> tuple[Case
         (low / steps, high / steps),
         {"every iterate stays where the moments are exact": moments.stays_inside(family, alpha, beta, q, averaged)},
         picture=clipped((1, -1), (_CURVED["mu"], _CURVED["mu"]), radius),
-        reading=C_READING,
+        choice=C_READING,
     )
     return case, alpha
 
@@ -126,7 +126,6 @@ def _floor(q: int, radius: Q, averaged: bool, rounds: int, B: int) -> tuple[Case
 @refutes(
     "acc_fcsg_m.corollary_4_8",
     "acc_fcsg_m.corollary_false",
-    grade="mathematical",
     alternatives={"u_1 is averaged before the first step: the bundle averaged_start": "refuted"},
 )
 def corollary() -> Case:
@@ -149,7 +148,7 @@ def corollary() -> Case:
         case.left,
         facts,
         picture=case.picture,
-        reading="the algorithm as printed: u_1 is not averaged before the first step",
+        choice="the algorithm as printed: u_1 is not averaged before the first step",
     )
 
 
@@ -157,7 +156,6 @@ def corollary() -> Case:
     "acc_fcsg_m.corollary_4_8",
     "acc_fcsg_m.corollary_false",
     variant="averaged_start",
-    grade="mathematical",
     alternatives={"u_1 is not averaged, as line 2 of Algorithm 2 prints: the bundle without a suffix": "refuted"},
 )
 def corollary_averaged() -> Case:
@@ -175,13 +173,11 @@ def corollary_averaged() -> Case:
         case.left,
         facts,
         picture=case.picture,
-        reading="u_1 is averaged before the first step, which line 2 of Algorithm 2 does not say",
+        choice="u_1 is averaged before the first step, which line 2 of Algorithm 2 does not say",
     )
 
 
-@refutes(
-    THEOREM, "acc_fcsg_m.communication_floor", variant="most_charitable", statement="composed", grade="mathematical"
-)
+@refutes(THEOREM, "acc_fcsg_m.communication_floor", variant="most_charitable", statement="composed")
 def communication_floor() -> Case:
     """The same two clients with alpha, beta, c of the proof, u_1 averaged and L_g = 1: false for rounds of 4*10^7."""
     case, _ = _floor(4 * 10**7, Q(13, 25), True, 10**25, 1)
@@ -195,7 +191,7 @@ def _of_lemma(known: Mapping[str, Any], *names: str, **why: str) -> dict[str, tu
     return {name: pair for name, pair in scalar_constants(known, **why).items() if name in names}
 
 
-@refutes("acc_fcsg_m.lemma_d_2", "acc_fcsg_m.communication_jump", grade="mathematical")
+@refutes("acc_fcsg_m.lemma_d_2", "acc_fcsg_m.communication_jump")
 def communication_jump() -> Case:
     """Four clients with slopes +-1 + xi clip(y), the communication at t = q = 2, all signs of a step enumerated."""
     N, q, b, radius = 4, 2, 1, Q(1, 10)
@@ -221,11 +217,16 @@ def communication_jump() -> Case:
         {"every model stays inside the radius": max(map(abs, first)) <= radius},
         picture=clipped((1, -1), (0, 0), radius),
         observables={"error_sq": error_sq, "update_sq": error_sq, "dispersion_sq": 0},
-        reading="u_t^n is the averaged estimate, as line 6 sets it, so its dispersion is 0",
+        choice="u_t^n is the averaged estimate, as line 6 sets it, so its dispersion is 0",
     )
 
 
-@refutes("acc_fcsg_m.lemma_d_2", "acc_fcsg_m.lost_inner_lipschitz", variant="inner_lipschitz", grade="slip")
+@refutes(
+    "acc_fcsg_m.lemma_d_2",
+    "acc_fcsg_m.lost_inner_lipschitz",
+    variant="inner_lipschitz",
+    slip="2 beta^2 L_f^2 L_g^2/(N b)",
+)
 def lemma_d_2_units() -> Case:
     """One client, f_xi(y) = xi y behind g = 10 x, away from a communication."""
     L_g, beta, B, q = Q(10), Q(1, 5), 4, 3
@@ -251,7 +252,7 @@ def lemma_d_2_units() -> Case:
     )
 
 
-@refutes("acc_fcsg_m.lemma_d_1", "acc_fcsg_m.lost_sum", grade="slip")
+@refutes("acc_fcsg_m.lemma_d_1", "acc_fcsg_m.lost_sum", slip="the sum over the clients")
 def lost_sum() -> Case:
     """Three noiseless clients at 1, -1 and 0, the one client of the printed line being the third."""
     known, alpha, reach = lab.constants(10, 1, 1), Q(1, 100), Q(10)
@@ -269,14 +270,14 @@ def lost_sum() -> Case:
             (-3, 3),
             {f"model {k}": x for k, x in enumerate(models, start=1)},
         ),
-        reading="the deviation is that of one client n: the printed line has no sum over the clients",
+        choice="the deviation is that of one client n: the printed line has no sum over the clients",
     )
 
 
 @refutes(
     "acc_fcsg_m.lemma_d_3",
     "acc_fcsg_m.first_block",
-    grade="reading",
+    reading="u_1 is not averaged before the first step, as line 2 of Algorithm 2 prints",
     alternatives={"u_1 is averaged before the first step, which line 2 of Algorithm 2 does not say": "not refuted"},
 )
 def first_block() -> Case:
@@ -301,7 +302,7 @@ def first_block() -> Case:
         lab.mean([lab.dispersion(u) for u in used]),
         {"the mean of the estimates is 0": all(lab.mean(u) == 0 for u in used)},
         observables={"update_sq": lab.mean([lab.mean(u) ** 2 for u in used])},
-        reading="u_1 is not averaged before the first step, as line 2 of Algorithm 2 prints it; the average is over t = 1..q",
+        choice="u_1 is not averaged before the first step, as line 2 of Algorithm 2 prints it; the average is over t = 1..q",
     )
 
 

@@ -85,18 +85,20 @@ FINDINGS = (
         "the bound is too small and no constant saves it: on two clients it is violated at q = 10^6 as printed, and at "
         "q = 4*10^7 when u_1 is averaged and L_g^2 restored",
         checks.corollary_false,
+        reading="u_1 averaged and L_g^2 restored: refuted then too",
     ),
     Finding(
         "acc_fcsg_m.printed_rate",
         "acc_fcsg_m.theorem_4_7",
         "beta = 5 S_F alpha; Remark 4.9, Table 1",
         "rate",
-        "breaks",
+        "slip",
         "O(N^-1 eps^-5) samples",
         "with beta = 5 S_F alpha as printed no choice of alpha, q, m, b, B and T needs fewer than N^-1 eps^-6 samples, "
         "as many as FCSG; eps^-5 needs beta = c alpha^2 as in the proof",
         "the printed theorem has no acceleration: its best schedule is as expensive as that of FCSG",
         checks.printed_rate,
+        reading="beta = c alpha^2, as the proof has it: the rate then follows from what the lemmas say",
     ),
     Finding(
         "acc_fcsg_m.communication_floor",
@@ -108,41 +110,56 @@ FINDINGS = (
         "in addition alpha <= 3/(4 q^(3/2) S_F), which alpha <= 1/(12 q S_F) implies only for q <= 81",
         "false for long rounds even with u_1 averaged, L_g^2 restored, and alpha, beta, c of the proof",
         checks.communication_floor,
+        reading="alpha, beta and c of the proof, u_1 averaged, L_g^2 restored",
     ),
     Finding(
         "acc_fcsg_m.first_block",
         "acc_fcsg_m.theorem_4_7",
         "line 2 of Algorithm 2; the dispersion is said to vanish at t = s_t q; (46)",
         "communication",
-        "breaks",
+        "constant",
         "nothing for the first round",
         "average u_1 once before the first step, or add (3/5) q (q-1) L_f^2 L_g^2/T",
         "the printed bound can be negative while the left-hand side is positive, with the parameters of the proof and "
         "without any noise; Lemma D.3 is false for the first round",
         checks.first_block,
+        reading="u_1 is averaged once before the first step, which line 2 of Algorithm 2 does not say",
     ),
     Finding(
         "acc_fcsg_m.printed_conditions",
         "acc_fcsg_m.theorem_4_7",
         "conditions; the letter c",
         "condition",
-        "breaks",
+        "slip",
         "alpha <= 1/(6 q S_F) and beta = 5 S_F alpha, as in Theorem 4.4; c is not defined",
         "alpha <= 1/(12 q S_F), beta = c alpha^2 and c = 30 S_F^2/(bN), as the proof and Corollary 4.8 have it",
         "with the printed conditions and the only c of the paper the bound is false, also against the infimum and with "
         "u_1 averaged; with c = beta/alpha^2 its third term exceeds the trivial bound",
         checks.printed_conditions,
+        reading="beta = c alpha^2 with c = 30 S_F^2/(bN) and alpha <= 1/(12 q S_F), as the proof has them",
+        seen_in=(
+            "acc_fcsg_m.theorem_4_7:condition:step_size",
+            "acc_fcsg_m.theorem_4_7:condition:momentum_choice",
+            "acc_fcsg_m.printed_rate",
+        ),
     ),
     Finding(
         "acc_fcsg_m.lost_inner_lipschitz",
         "acc_fcsg_m.theorem_4_7",
         "last term; (37), (38), (47), (49) to (51), Corollary 4.8",
         "homogeneity",
-        "breaks",
+        "slip",
         "6 beta L_f^2/(N b), from 2 beta^2 L_f^2/(N b) in Lemma D.2",
         "6 beta L_f^2 L_g^2/(N b): the variance of a stochastic gradient, Lemma A.2(c)",
         "too small by the factor L_g^2; the lemma and the theorem with its printed conditions are false for L_g > 1",
         checks.lost_inner_lipschitz,
+        reading="L_f^2 L_g^2, the variance of Lemma A.2(c)",
+        seen_in=(
+            "acc_fcsg_m.theorem_4_7:homogeneity",
+            "acc_fcsg_m.corollary_4_8:homogeneity",
+            "acc_fcsg_m.lemma_d_2:homogeneity",
+            "acc_fcsg_m.lemma_d_3:homogeneity",
+        ),
     ),
     Finding(
         "acc_fcsg_m.communication_jump",
@@ -156,6 +173,8 @@ FINDINGS = (
         "the root of the two counterexamples; no constant in the lemma repairs it; between communications the lemma "
         "holds with L_g^2 restored",
         checks.communication_jump,
+        reading="as printed; u_t^n is the averaged estimate",
+        seen_in=("acc_fcsg_m.communication_floor", "acc_fcsg_m.corollary_false"),
     ),
     Finding(
         "acc_fcsg_m.complexity",
@@ -174,12 +193,13 @@ FINDINGS = (
         "acc_fcsg_m.theorem_4_7",
         "Assumption 3.1, displayed inequality",
         "assumption",
-        "breaks",
+        "slip",
         "the gradient of f_xi is Lipschitz in expectation over xi, at two fixed points",
         "Lipschitz for every xi, as the words before the display say",
         "with the display the theorem is false by a factor of a hundred, with either set of parameters and L_g^2 "
         "restored",
         expected_smoothness,
+        reading="the words before the display: every sample is S_f-smooth",
     ),
     Finding(
         "acc_fcsg_m.first_local_step",
@@ -213,6 +233,7 @@ FINDINGS = (
         "101/240, 1/12, none and 13/12, with which the proof ends and which Theorem 4.7 uses",
         "neither inequality implies the other; with (38) the theorem has another third term",
         lemma_d_3_left_over,
+        seen_in=("acc_fcsg_m.lemma_d_3:terms",),
     ),
     Finding(
         "acc_fcsg_m.lost_sum",
@@ -224,5 +245,6 @@ FINDINGS = (
         "the sum over n, which comes back in the second line of (50)",
         "false as printed; the theorem is composed with the sum",
         lost_sum,
+        seen_in=("acc_fcsg_m.lemma_d_1:terms",),
     ),
 )

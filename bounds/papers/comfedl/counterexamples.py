@@ -20,7 +20,7 @@ _WHY = {
 @refutes(
     "comfedl.theorem_1",
     "comfedl.theorem_1_false",
-    grade="reading",
+    slip="a plus between the two factors that stand side by side, as in (33) and (34)",
     alternatives={"a plus between the two factors that stand side by side, as in (33) and (34)": "not refuted"},
 )
 def theorem_1() -> Case:

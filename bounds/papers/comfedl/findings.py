@@ -16,33 +16,36 @@ FINDINGS = (
         "comfedl.theorem_1",
         "(12) and (31), first two summands of the bracket",
         "counterexample",
-        "breaks",
+        "slip",
         "the drift of the clients times the outer noise: no sign stands between the two",
         "their sum, as in (32) to (34); with it the theorem is true (statement `composed`; `corrected` is smaller still)",
         "the printed bound is too small by any factor when noise is small, clients differ and tau >= 2: two "
         "noiseless clients keep "
         "the average squared gradient at 1/100 while the bound is 0.0032; it is too large when both factors exceed 2",
         checks.theorem_1_false,
+        reading="a plus between the two factors, as in (32) to (34)",
+        seen_in=("comfedl.theorem_1:homogeneity", "comfedl.theorem_1:terms"),
     ),
     Finding(
         "comfedl.client_sampling",
         "comfedl.theorem_1",
         "Algorithm 1, line 3; (27)",
         "assumption",
-        "breaks",
+        "slip",
         "the server samples m clients, by no stated law; (27) then takes the mean of U_{s,0} to be the gradient of F",
         "the law must give every client the same probability, independently of the past; the mean is conditional "
         "on the server model",
         "read as uniform sampling nothing changes; for any other law both theorems are false and the bound is too"
         " small without limit",
         checks.client_sampling,
+        reading="uniform sampling, independent of the past",
     ),
     Finding(
         "comfedl.problem_10",
         "comfedl.theorem_1",
         "(10), called a special case of (1)",
         "reformulation",
-        "breaks",
+        "constant",
         "the outer function exp(f_i(y)/gamma), with f_i an expectation, is treated as an expected outer function",
         "the exponential of an expectation is not the expectation of sample functions: (10) fits (1) only with "
         "f_i evaluated exactly",
@@ -50,31 +53,34 @@ FINDINGS = (
         "for DA-MAML; "
         "(6) and (7) are fine",
         claims.problem_10,
+        reading="f_i is evaluated exactly: then (10) is a special case of (1)",
     ),
     Finding(
         "comfedl.other_monotone",
         "comfedl.lemma_1",
         "after (6)",
         "reformulation",
-        "breaks",
+        "slip",
         "any increasing function may replace exp in (6)",
         "only the outermost increasing function, the logarithm of the whole sum, may be changed; g(y) = y gives "
         "plain averaging",
         "another g solves another problem: its minimiser is not that of the regularised minimax problem (4)",
         claims.other_monotone,
+        reading="another function poses another problem of the form (1), which is not (4)",
     ),
     Finding(
         "comfedl.optimal_rate",
         "comfedl.remark_1",
         "Remarks 1 and 2, last sentence",
         "rate",
-        "breaks",
+        "slip",
         "the rate 1/sqrt(T) is called optimal",
         "with the same batches of T samples a constant step reaches 1/T for tau = 1 and all clients: 1/sqrt(T) is"
         " an upper bound only",
         "at batch size T the rate 1/sqrt(T) costs eps^-4 samples per client where eps^-2 suffice (eps bounds the "
         "squared gradient)",
         claims.optimal_rate,
+        reading="optimal among the exponents of the step size in the paper's own bound",
     ),
     Finding(
         "comfedl.exp_assumptions",

@@ -18,7 +18,7 @@ from ...language.bounding import (
     STARTS,
     UNIFORM_SET,
 )
-from ...language.dimension import INNER, OBJECTIVE, ONE, VARIABLE
+from ...language.dimension import OBJECTIVE, ONE, VARIABLE
 from ...language.notation import Notation
 from ...language.quantities import NONNEGATIVE, Quantity
 from ...language.theorem import Assumption, Condition, Derived, Metric, Source, Statement, Term, Theorem, multiple_of
@@ -115,8 +115,6 @@ ASSUMPTIONS = (
     ),
 )
 ONE_OUTER = (*ASSUMPTIONS, Assumption("special problem", "all g^i are one deterministic function g"))
-SIGMA_UNITS = (OBJECTIVE / INNER**2, VARIABLE)
-"""One sigma for noises of dimension [y], [y]/[x] and [f]/[y]: [x] and [f]/[y]^2 are set to 1."""
 STEP_UNIT = VARIABLE**2 / OBJECTIVE
 """Remarks 1 and 2 give the step size as a pure number."""
 
@@ -220,7 +218,6 @@ LEMMA_3_STEP = _theorem(
         ),
         note="the end of (30) is damaged in our copy of the paper; read from (29) and the intact proof of Lemma 4",
     ),
-    unit_choices=SIGMA_UNITS,
     composed=lambda: proof.estimator_error(s, outer_noise=True),
 )
 LEMMA_3 = _theorem(
@@ -238,7 +235,6 @@ LEMMA_3 = _theorem(
             Term("inner_value_noise", 5 * _value / s.b, "variance"),
         ),
     ),
-    unit_choices=SIGMA_UNITS,
     composed=lambda: proof.estimator_error_in_round(s, LEMMA_3_STEP, LEMMA_2_STEP),
 )
 LEMMA_4_STEP = _theorem(
@@ -255,7 +251,6 @@ LEMMA_4_STEP = _theorem(
             Term("inner_value_noise", 4 * _value / s.b, "variance"),
         ),
     ),
-    unit_choices=SIGMA_UNITS,
     composed=lambda: proof.estimator_error(s, outer_noise=False),
     assumptions=ONE_OUTER,
     assume=("one_outer_function",),
@@ -274,7 +269,6 @@ LEMMA_4 = _theorem(
             Term("inner_value_noise", 4 * _value / s.b, "variance"),
         ),
     ),
-    unit_choices=SIGMA_UNITS,
     composed=lambda: proof.estimator_error_in_round(s, LEMMA_4_STEP, LEMMA_2_STEP),
     assumptions=ONE_OUTER,
     assume=("one_outer_function",),
@@ -330,7 +324,6 @@ THEOREM_1 = _theorem(
         derived=(H,),
         note="Theorem 3, (31), is the same; the drift and the outer noise stand side by side with no sign between them",
     ),
-    unit_choices=SIGMA_UNITS,
     composed=lambda: proof.theorem(s, DESCENT, LEMMA_3, LEMMA_2, H, WHOLE_ROUNDS),
     corrected=lambda: proof.corrected(s, DESCENT, WHOLE_ROUNDS),
     note="the refuting instance is in bounds/papers/comfedl/instances.py",
@@ -354,7 +347,6 @@ THEOREM_2 = _theorem(
         derived=(H,),
         note="Theorem 4, (38), is the same",
     ),
-    unit_choices=SIGMA_UNITS,
     composed=lambda: proof.theorem(s, DESCENT, LEMMA_4, LEMMA_2, H, WHOLE_ROUNDS),
     assumptions=ONE_OUTER,
     assume=("one_outer_function",),
@@ -370,7 +362,7 @@ REMARK_1 = _theorem(
     STATIONARITY,
     lambda: proof.remark(s, THEOREM_1, ("b", "b_1"), WHOLE_ROUNDS),
     not_composed=_EMPTY_BATCHES,
-    unit_choices=(*SIGMA_UNITS, STEP_UNIT),
+    unit_choices=(STEP_UNIT,),
 )
 REMARK_2 = _theorem(
     "remark_2",
@@ -382,7 +374,7 @@ REMARK_2 = _theorem(
     not_composed=_EMPTY_BATCHES,
     assumptions=ONE_OUTER,
     assume=("one_outer_function",),
-    unit_choices=(*SIGMA_UNITS, STEP_UNIT),
+    unit_choices=(STEP_UNIT,),
 )
 
 THEOREMS = (

@@ -12,9 +12,10 @@ from ...audit.refutation import Case, declared_in, refutes
 from . import instances as lab
 from .instances import Q, smoothness
 
-READING = (
-    "Assumption 3.1 as displayed: E||grad f_xi(y_1) - grad f_xi(y_2)|| <= S_f ||y_1 - y_2|| at two fixed points. Under "
-    "the words before the display (every f_xi is S_f-smooth) the instance is not admitted"
+READING = "the displayed formula of Assumption 3.1 alone"
+DISPLAY = (
+    "E||grad f_xi(y_1) - grad f_xi(y_2)|| <= S_f ||y_1 - y_2|| at two fixed points; the words before the display, every "
+    "f_xi is S_f-smooth, do not admit the instance"
 )
 WINDOW_WHY = {
     "L_f": "|f_i'| = |phi'|/c_i <= w",
@@ -47,7 +48,8 @@ def windows(method: str, count: int, start: Q, alpha: Q, beta: Q, q: int, T: int
             (-lab.WIDTH, lab.WIDTH),
             "x - 1",
         ),
-        reading=READING,
+        choice=DISPLAY,
+        assumptions={"3.1": lab.window_curvature() <= known["S_f"], "3.2": known["L_f"] >= lab.WIDTH},
     )
 
 
@@ -55,7 +57,7 @@ def windows(method: str, count: int, start: Q, alpha: Q, beta: Q, q: int, T: int
     "fcsg.theorem_4_1",
     "fcsg.expected_smoothness",
     variant="displayed_assumption",
-    grade="reading",
+    reading=READING,
     alternatives={"every sample has the Lipschitz constants, as the lemmas use": "not refuted"},
 )
 def fcsg() -> Case:

@@ -159,6 +159,11 @@ def window_height(x: Fraction) -> Fraction:
     return huber(x - 1, WIDTH)
 
 
+def window_curvature() -> Fraction:
+    """The curvature of f_0, whose c_0 is 1, between the ends of its window: what Assumption 3.1 bounds for every sample."""
+    return (window_slope(1 + WIDTH) - window_slope(1 - WIDTH)) / (2 * WIDTH)
+
+
 def windows(count: int) -> dict[str, Any]:
     """Constants of the window instance, under the displayed Assumptions 3.1 and 3.2.
 

@@ -2,7 +2,7 @@
 
 from ...audit.refutation import Case, declared_in, refutes
 from ..fcsg import instances as lab
-from ..fcsg.counterexamples import windows
+from ..fcsg.counterexamples import READING, windows
 from ..fcsg.instances import smoothness
 
 
@@ -10,7 +10,7 @@ from ..fcsg.instances import smoothness
     "fcsg_m.theorem_4_4",
     "fcsg_m.expected_smoothness",
     variant="displayed_assumption",
-    grade="reading",
+    reading=READING,
     alternatives={"every sample has the Lipschitz constants, as the lemmas use": "not refuted"},
 )
 def fcsg_m() -> Case:

@@ -110,11 +110,12 @@ FINDINGS = (
         "fcsg_m.theorem_4_4",
         "Assumption 3.1, displayed inequality; Lemma A.2(b)",
         "assumption",
-        "breaks",
+        "slip",
         "the gradient of f_xi is Lipschitz in expectation over xi, at two fixed points",
         "Lipschitz for every xi, as the words before the display say",
         "with the display the theorem is false, also against the infimum of F; with the words it is true",
         expected_smoothness,
+        reading="the words before the display: every sample is S_f-smooth",
     ),
     Finding(
         "fcsg_m.heterogeneity",
@@ -127,6 +128,7 @@ FINDINGS = (
         "instead of 96/5 times the bracket by a direct argument (docs/theory/fcsg.md, section 3)",
         "the printed term is true, although the proof does not give it",
         heterogeneity,
+        seen_in=("fcsg_m.theorem_4_4:terms",),
     ),
     Finding(
         "fcsg_m.first_block",

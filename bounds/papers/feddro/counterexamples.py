@@ -16,7 +16,7 @@ TINY = Q(1, 10**9)
 _NONE = "this part vanishes; the paper wants a positive bound"
 
 
-@refutes("feddro.lemma_f_4", "feddro.communication_jump", grade="mathematical")
+@refutes("feddro.lemma_f_4", "feddro.communication_jump")
 def estimate_at_communication() -> Case:
     """Two clients pulled apart by h = +-x, g_k(x; z) = z x/(1 + x^2) with z = +-1, the communication that ends a round
     of 9: both sides of Lemma F.4 in exact second moments."""
@@ -57,7 +57,7 @@ def estimate_at_communication() -> Case:
         },
         {"inner_error": square, "consensus_error": path[-1][1] ** 2, "direction_sq": Q(0)},
         picture=Picture((lambda x: Q(1), lambda x: Q(-1)), (-1, 1), {"start": 0}),
-        reading="t + 1 = I is a communication: x_k^{t+1} = xbar^{t+1}, while x_k^t is the client's own",
+        choice="t + 1 = I is a communication: x_k^{t+1} = xbar^{t+1}, while x_k^t is the client's own",
     )
 
 
@@ -69,7 +69,7 @@ def _behind(slope: int, offset: int) -> Slope:
 @refutes(
     "feddro.theorem_4_1",
     "feddro.varying_steps",
-    grade="reading",
+    reading="the step size may change within a round",
     alternatives={"one step size within each round": "not refuted"},
 )
 def varying_steps() -> Case:
@@ -124,7 +124,7 @@ def varying_steps() -> Case:
             {"start": level, "stationary point": 0},
             objective=_behind(1, 0),
         ),
-        reading="'for any 0 < eta^t < C_eta for t = 0, ..., T-1' lets the step size change inside a round, as printed; with "
+        choice="'for any 0 < eta^t < C_eta for t = 0, ..., T-1' lets the step size change inside a round, as printed; with "
         "one step size per round the claim is certified (fedco counterexample)",
     )
 
@@ -219,14 +219,13 @@ def _wrong_start(name: str) -> Case:
             "with (8) applied at t = 0 already the average is at least an eighth of it": with_update > left / 8,
         },
         picture=Picture((_clip,), (-2, 2), {"start, the minimiser": 0}),
-        reading="line 2 initialises y^0, and the theorem has its error as ||y^0 - g(x^0)||",
+        choice="line 2 initialises y^0, and the theorem has its error as ||y^0 - g(x^0)||",
     )
 
 
 @refutes(
     "feddro.theorem_5_1",
     "feddro.small_inner_lipschitz",
-    grade="mathematical",
     alternatives={"the average over t = 0..T-1": "refuted", "(8) applied at t = 0 too": "refuted"},
 )
 def theorem_5_1() -> Case:
@@ -238,7 +237,6 @@ def theorem_5_1() -> Case:
 @refutes(
     "feddro.theorem_f_1",
     "feddro.small_inner_lipschitz",
-    grade="mathematical",
     alternatives={"the average over t = 0..T-1": "refuted", "(8) applied at t = 0 too": "refuted"},
 )
 def theorem_f_1() -> Case:
@@ -249,7 +247,6 @@ def theorem_f_1() -> Case:
 @refutes(
     "feddro.corollary_1",
     "feddro.small_inner_lipschitz",
-    grade="mathematical",
     alternatives={"the average over t = 0..T-1": "refuted", "(8) applied at t = 0 too": "refuted"},
 )
 def corollary_1() -> Case:
@@ -286,19 +283,19 @@ def _step_of(name: str, start: Q, y: Q) -> Case:
     )
 
 
-@refutes("feddro.lemma_f_2", "feddro.power_of_b_g", "feddro.small_inner_lipschitz", grade="slip")
+@refutes("feddro.lemma_f_2", "feddro.power_of_b_g", "feddro.small_inner_lipschitz", slip="4 B_g^2 L_f^2 eta")
 def descent() -> Case:
     """One step uphill: x^0 = 1/2 with y^0 = -1/1000; the coefficient 4 B_g^4 L_f^2 of the inner error is 10^6 times too small."""
     return _step_of("feddro.lemma_f_2", Q(1, 2), -_SCALE)
 
 
-@refutes("feddro.lemma_f_5", "feddro.small_inner_lipschitz", grade="mathematical")
+@refutes("feddro.lemma_f_5", "feddro.small_inner_lipschitz")
 def potential() -> Case:
     """The same step: the potential rises."""
     return _step_of("feddro.lemma_f_5", Q(1, 2), -_SCALE)
 
 
-@refutes("feddro.theorem_f_6", "feddro.small_inner_lipschitz", grade="mathematical")
+@refutes("feddro.theorem_f_6", "feddro.small_inner_lipschitz")
 def potential_over_the_run() -> Case:
     """128 steps from the minimiser with a wrong y^0: the sum of the squared gradients exceeds what the potential can pay."""
     from ...registry import get_theorem as theorem

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction as Q
 from itertools import product
+from typing import Any
 
 from ...audit.findings import Evidence, Finding, confirm
 
@@ -192,9 +194,11 @@ def _finding(
     printed: str,
     expected: str,
     consequence: str,
-    check: object,
+    check: Callable[[], Evidence],
+    **more: Any,
 ) -> Finding:
-    return Finding(f"feddro.{key}", f"feddro.{theorem}", where, kind, severity, printed, expected, consequence, check)
+    texts = (where, kind, severity, printed, expected, consequence)
+    return Finding(f"feddro.{key}", f"feddro.{theorem}", *texts, check, **more)
 
 
 FINDINGS = (
@@ -209,6 +213,8 @@ FINDINGS = (
         "the error of ybar gains a term of order eta I / (|b| K): the bound is too small for long rounds; the corrected statement "
         "has the factor 1 + (I-1)^2/I on the inner heterogeneity, and with I = T^{1/4} the rate T^{-1/2} of Corollary 1 no longer follows",
         estimate_jumps_at_communication,
+        reading="as printed",
+        seen_in=("feddro.long_rounds", "feddro.long_rounds_orders"),
     ),
     _finding(
         "long_rounds",
@@ -254,34 +260,37 @@ FINDINGS = (
         "lemma_f_2",
         "eq. (16), and Term II step (a)",
         "independence",
-        "breaks",
+        "constant",
         "E[grad g_k(x; z) grad f(ybar) | F] = grad g_k(x) grad f(ybar)",
         "ybar^t is made from the same samples z^t, and is not measurable for the printed filtration; the product has a bias of order "
         "sigma_g L_f std(ybar) / sqrt(|b| K)",
         "Lemma F.2 has no proof as it stands; repaired with an extra innovation term (docs/theory/feddro.md, steps 2 to 4)",
         same_sample_twice,
+        reading="the samples of the Jacobian are fresh given ybar, as Assumption 2 has it for a fixed y",
     ),
     _finding(
         "chi_square",
         "reformulation_chi2",
         "eq. (5)",
         "reformulation",
-        "breaks",
+        "slip",
         "min -(1/(2 lambda m)) sum l_i^2 + (1/(2 lambda)) (mean l)^2 = - Var(l) / (2 lambda)",
         "mean l + Var(l) / (2 lambda), valid while the maximiser p stays nonnegative (lambda >= max_i (mean l - l_i))",
         "the printed objective rewards variance and ignores the mean: minimising it is not the robust problem (3)",
         chi_square_sign,
+        reading="the mean of the losses plus their variance over 2 lambda",
     ),
     _finding(
         "varying_steps",
         "theorem_4_1",
         "statement, case II",
         "counterexample",
-        "breaks",
+        "slip",
         "for any eta^t in (0, C_eta), varying with t, the iterates do not converge to the stationary point",
         "true for one step size per round; a step that shrinks after the shared one lets xbar fall below 1/2 and converge to 0",
         "the non-convergence claim needs the words: one step size within each round",
         varying_steps_escape,
+        reading="one step size within each round, as the claims of the proof have it",
     ),
     _finding(
         "lost_twenty",
@@ -293,6 +302,7 @@ FINDINGS = (
         "Theorem F.6 gives 10 L_h^2 + 20 B_f^2 L_g^2 + 40 B_g^4 L_f^2",
         "every C constant is too small by up to a factor 20 where B_f L_g dominates",
         lost_factor_twenty,
+        seen_in=("feddro.theorem_5_1:terms", "feddro.corollary_1:terms", "feddro.theorem_f_1:terms"),
     ),
     _finding(
         "power_of_b_g",
@@ -305,6 +315,7 @@ FINDINGS = (
         "for B_g < 1 the printed momentum is too small to absorb the inner error and the potential does not descend; for B_g > 1 it is "
         "needlessly large",
         small_inner_lipschitz,
+        seen_in=("feddro.lemma_f_2:homogeneity", "feddro.lemma_f_2:terms"),
     ),
     _finding(
         "independent_clients",

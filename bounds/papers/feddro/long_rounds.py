@@ -205,7 +205,7 @@ def jump(name: str, statement: str = "printed", I: int = 10**6, unit: Q = Q(1)) 
             (-LEVEL, LEVEL),
             {"start, the minimiser": 0},
         ),
-        reading=READING,
+        choice=READING,
     )
 
 
@@ -218,7 +218,7 @@ READINGS = {
 ORDERS = {"O(.) with any other constant: docs/theory/feddro.md": "refuted"}
 
 
-@refutes("feddro.theorem_5_1", "feddro.long_rounds", variant="long_rounds", grade="mathematical", alternatives=READINGS)
+@refutes("feddro.theorem_5_1", "feddro.long_rounds", variant="long_rounds", alternatives=READINGS)
 def theorem_5_1() -> Case:
     """Two clients pulled apart, B_g = 1, the right start, rounds of a million steps: the clients' jump at a communication
     leaves an error in y that the bound does not count."""
@@ -229,7 +229,6 @@ def theorem_5_1() -> Case:
     "feddro.theorem_5_1",
     "feddro.long_rounds",
     variant="long_rounds_large_inner",
-    grade="mathematical",
     alternatives=READINGS,
 )
 def theorem_5_1_large() -> Case:
@@ -242,7 +241,6 @@ def theorem_5_1_large() -> Case:
     "feddro.long_rounds",
     variant="long_rounds_composed",
     statement="composed",
-    grade="mathematical",
     alternatives=READINGS,
 )
 def theorem_5_1_composed() -> Case:
@@ -250,7 +248,7 @@ def theorem_5_1_composed() -> Case:
     return jump("feddro.theorem_5_1", "composed")
 
 
-@refutes("feddro.theorem_f_1", "feddro.long_rounds", variant="long_rounds", grade="mathematical", alternatives=READINGS)
+@refutes("feddro.theorem_f_1", "feddro.long_rounds", variant="long_rounds", alternatives=READINGS)
 def theorem_f_1() -> Case:
     """The same instance on the detailed form of the theorem."""
     return jump("feddro.theorem_f_1")
@@ -261,7 +259,6 @@ def theorem_f_1() -> Case:
     "feddro.long_rounds",
     variant="long_rounds_composed",
     statement="composed",
-    grade="mathematical",
     alternatives=READINGS,
 )
 def theorem_f_1_composed() -> Case:
@@ -269,7 +266,7 @@ def theorem_f_1_composed() -> Case:
     return jump("feddro.theorem_f_1", "composed")
 
 
-@refutes("feddro.corollary_1", "feddro.long_rounds", variant="long_rounds", grade="mathematical", alternatives=READINGS)
+@refutes("feddro.corollary_1", "feddro.long_rounds", variant="long_rounds", alternatives=READINGS)
 def corollary_1() -> Case:
     """The same instance: its rounds are as long as the corollary allows."""
     return jump("feddro.corollary_1")
@@ -280,7 +277,6 @@ def corollary_1() -> Case:
     "feddro.long_rounds",
     variant="long_rounds_composed",
     statement="composed",
-    grade="mathematical",
     alternatives=READINGS,
 )
 def corollary_1_composed() -> Case:
@@ -292,7 +288,7 @@ HIDDEN = 1000
 """How many times the constants of Corollary 1 the O(.) of Corollary 2 may hide here."""
 
 
-@refutes("feddro.corollary_2", "feddro.long_rounds_orders", grade="mathematical", alternatives=ORDERS)
+@refutes("feddro.corollary_2", "feddro.long_rounds_orders", alternatives=ORDERS)
 def corollary_2() -> Case:
     """The same instance with rounds of 10^9 steps: the squared gradient is still above a thousand times constant/sqrt(T)."""
     return _orders("printed")
@@ -303,7 +299,6 @@ def corollary_2() -> Case:
     "feddro.long_rounds_orders",
     variant="composed",
     statement="composed",
-    grade="mathematical",
     alternatives=ORDERS,
 )
 def corollary_2_composed() -> Case:
@@ -325,6 +320,6 @@ def _orders(statement: str) -> Case:
             )
             < growth[0] / 10**6,
         },
-        reading=f"O(.) is read with {HIDDEN} times the constants of Corollary 1; the left side times sqrt(T) grows like T^(1/4), so "
+        choice=f"O(.) is read with {HIDDEN} times the constants of Corollary 1; the left side times sqrt(T) grows like T^(1/4), so "
         "that a longer round refutes any other constant (docs/theory/feddro.md)",
     )

@@ -77,7 +77,7 @@ ASSUMPTIONS = (
     ),
     Assumption(
         "2",
-        "unbiased oracles; variance of grad h_k at most sigma_h^2, of grad g_k and of g_k at most sigma_g^2",
+        "unbiased oracles; variance of grad h_k at most sigma_h^2, of grad g_k at most sigma_g^2, and in `printed` of g_k too",
         ("sigma_h", "sigma_g"),
     ),
     Assumption(
@@ -86,8 +86,8 @@ ASSUMPTIONS = (
         ("Delta_h", "Delta_g"),
     ),
     Assumption(
-        "not stated: value noise",
-        "the variance of g_k(x; zeta) is at most delta_g^2, a bound of its own dimension",
+        "2 (value noise)",
+        "the variance of g_k(x; zeta) is at most delta_g^2; the paper bounds it by sigma_g^2 as well: one letter, two bounds",
         ("delta_g",),
     ),
     Assumption(

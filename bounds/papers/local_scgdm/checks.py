@@ -198,16 +198,6 @@ def summed_coefficients() -> Evidence:
     return confirm(list(found.values()) == ["1", "2", "2", "4"], coefficients=found)
 
 
-def corollary_without_conditions() -> Evidence:
-    """g = identity, f = Huber, T = 16, p = 2, eta = 1/4, beta = 40: far above (7)."""
-    client = instances.Client(instances.line(ONE, Q(0)), instances.constant(ONE), huber, clip)
-    hyper = {"alpha": ONE, "beta": Q(40), "gamma": ONE, "eta": Q(1, 4), "p": 2}
-    case = instances.Instance((client,), ONE, Q(0), hyper, instances.FROZEN.constants, 16)
-    bound, failed = printed(case.values(), name="local_scgdm.corollary_3_5")
-    left = case.left(_KEEP)
-    return confirm(float(left) > 50 * bound and not failed, left=float(left), printed_bound=bound)
-
-
 def bracket_of_16() -> Evidence:
     """The first bracket of (16) stands without the momentum: its dimension is not that of the potential."""
     from ...registry import get_theorem as theorem

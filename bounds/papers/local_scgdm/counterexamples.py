@@ -84,7 +84,7 @@ def _case(name: str, case: Instance, left: Q, facts: Mapping[str, bool] | None =
     )
 
 
-@refutes("local_scgdm.theorem_3_4", "local_scgdm.heterogeneity", grade="mathematical")
+@refutes("local_scgdm.theorem_3_4", "local_scgdm.heterogeneity")
 def frozen() -> Case:
     """Two noiseless clients, f = Huber behind g_1 = x + 8 and g_2 = -x: the gradient is 1 at every step, the largest
     value that C_f C_g allows."""
@@ -92,7 +92,7 @@ def frozen() -> Case:
     return _case("two clients with opposite inner maps", case, case.left())
 
 
-@refutes("local_scgdm.corollary_3_5", "local_scgdm.rate", grade="mathematical")
+@refutes("local_scgdm.corollary_3_5", "local_scgdm.rate")
 def frozen_schedule() -> Case:
     """The same two clients on the schedule eta = T^(-1/2), p = T^(1/4): the gradient is 1 at every step."""
     case = instances.FROZEN
@@ -100,7 +100,7 @@ def frozen_schedule() -> Case:
     return _case("two clients with opposite inner maps", case, case.left(), {"eta, p on the schedule": on_schedule})
 
 
-@refutes("local_scgdm.theorem_3_4", "local_scgdm.equal_inner", variant="equal_inner", grade="mathematical")
+@refutes("local_scgdm.theorem_3_4", "local_scgdm.equal_inner", variant="equal_inner")
 def outer() -> Case:
     """Two noiseless clients behind the identity whose outer functions differ, three steps: the drift moves the mean."""
     case = instances.OUTER
@@ -111,7 +111,7 @@ def outer() -> Case:
     "local_scgdm.theorem_3_4",
     "local_scgdm.one_sample",
     variant="one_sample",
-    grade="reading",
+    reading="one sample zeta_t serves f and g, as the box of Algorithm 1 prints",
     alternatives={
         "independent samples in f and g, as the two distributions of problem (1) and the proof have them": "not refuted"
     },
@@ -148,11 +148,16 @@ def one_sample() -> Case:
         case.left(),
         facts,
         picture=Picture((instances.clip,), (-2, 3), {"start": case.start, "minimiser": 0}),
-        reading="one sample zeta_t in lines 3 to 8, as the box of Algorithm 1 prints; Lemma 4.1 calls the inner one xi",
+        choice="one sample zeta_t in lines 3 to 8, as the box of Algorithm 1 prints; Lemma 4.1 calls the inner one xi",
     )
 
 
-@refutes("local_scgdm.theorem_3_4", "local_scgdm.letter_initial_inner", variant="initial_inner", grade="slip")
+@refutes(
+    "local_scgdm.theorem_3_4",
+    "local_scgdm.letter_initial_inner",
+    variant="initial_inner",
+    slip="4 C_g^2 L_f^2 delta_g^2/(gamma eta T)",
+)
 def noisy_start() -> Case:
     """One client, g(x; xi) = x + delta xi with xi = +-1, f = Huber in its quadratic zone, start at the minimiser."""
     case = instances.NOISY_START
@@ -209,7 +214,7 @@ def _mean(values: Any) -> Q:
     return sum(listed, Q(0)) / len(listed)
 
 
-@refutes("local_scgdm.lemma_4_2", "local_scgdm.lemma_4_2_communication", grade="mathematical")
+@refutes("local_scgdm.lemma_4_2", "local_scgdm.lemma_4_2_communication")
 def inner_estimate_at_communication() -> Case:
     """g_1 = 1, g_2 = -1, f = 0: u is exact before the communication at t + 1 = 2 and 0 after it, an error of 1."""
     case = _APART
@@ -221,7 +226,7 @@ def inner_estimate_at_communication() -> Case:
     return _lemma("constant inner maps", "local_scgdm.lemma_4_2", case, after, seen)
 
 
-@refutes("local_scgdm.lemma_4_1", "local_scgdm.lemma_4_1_communication", grade="mathematical")
+@refutes("local_scgdm.lemma_4_1", "local_scgdm.lemma_4_1_communication")
 def momentum_at_communication() -> Case:
     """f_1 = y, f_2 = -y behind the identity: m_k is exact before the communication at t + 1 = 2 and 0 after it."""
     case = instances.OPPOSED
@@ -236,7 +241,7 @@ def momentum_at_communication() -> Case:
     return _lemma("opposed linear clients", "local_scgdm.lemma_4_1", case, left, seen)
 
 
-@refutes("local_scgdm.lemma_4_3", "local_scgdm.lemma_a_2_heterogeneity", grade="mathematical")
+@refutes("local_scgdm.lemma_4_3", "local_scgdm.lemma_a_2_heterogeneity")
 def client_drift() -> Case:
     """f_1 = y, f_2 = -y behind the identity, p = T = 2: after one step the clients are 2 beta eta apart."""
     case = instances.OPPOSED
@@ -244,7 +249,7 @@ def client_drift() -> Case:
     return _lemma("opposed linear clients", "local_scgdm.lemma_4_3", case, left, {})
 
 
-@refutes("local_scgdm.lemma_a_1", "local_scgdm.lemma_a_1_heterogeneity", grade="mathematical")
+@refutes("local_scgdm.lemma_a_1", "local_scgdm.lemma_a_1_heterogeneity")
 def inner_spread() -> Case:
     """g_1 = 1, g_2 = -1, one model: over the period t = 2, 3 the inner estimates drift apart without noise or drift."""
     case = _APART
@@ -254,7 +259,7 @@ def inner_spread() -> Case:
     return _lemma("constant inner maps", "local_scgdm.lemma_a_1", case, left, {"consensus_sum": moved})
 
 
-@refutes("local_scgdm.lemma_a_2", "local_scgdm.lemma_a_2_heterogeneity", grade="mathematical")
+@refutes("local_scgdm.lemma_a_2", "local_scgdm.lemma_a_2_heterogeneity")
 def gradient_spread() -> Case:
     """f_1 = y, f_2 = -y behind the identity at one common point: the stochastic gradients are 1 and -1."""
     case = instances.OPPOSED
@@ -264,7 +269,7 @@ def gradient_spread() -> Case:
     return _lemma("opposed linear clients", "local_scgdm.lemma_a_2", case, left, seen)
 
 
-@refutes("local_scgdm.descent", "local_scgdm.descent", grade="mathematical")
+@refutes("local_scgdm.descent", "local_scgdm.descent")
 def descent() -> Case:
     """F_1 = x, F_2 = -x, exact momenta: (15) claims a descent of beta eta/4 for F = 0."""
     case = instances.OPPOSED
@@ -303,13 +308,13 @@ def _potential(claim: str) -> Case:
     return _lemma("constant inner maps", claim, case, value(x_1, u_2, m_2) - value(x_0, u_1, m_1), observables)
 
 
-@refutes("local_scgdm.potential_step", "local_scgdm.lemma_4_2_communication", grade="mathematical")
+@refutes("local_scgdm.potential_step", "local_scgdm.lemma_4_2_communication")
 def potential_step() -> Case:
     """g_1 = 1, g_2 = -1, f = 0: the communication at t + 1 = 2 raises the potential by 2 beta C_g^2 L_f^2/gamma."""
     return _potential("local_scgdm.potential_step")
 
 
-@refutes("local_scgdm.potential", "local_scgdm.lemma_4_2_communication", grade="mathematical")
+@refutes("local_scgdm.potential", "local_scgdm.lemma_4_2_communication")
 def potential() -> Case:
     """g_1 = 1, g_2 = -1, f = 0: the communication at t + 1 = 2 raises the potential, which (17) says cannot rise."""
     return _potential("local_scgdm.potential")

@@ -21,6 +21,7 @@ _WHY = {
     "gamma_H": "all clients have one Hessian",
     "F_gap": "an upper bound of F(w_0) - inf F, from the minima of the clients",
 }
+MEAN = "f of Assumption 5 is the mean of the f_i, as in (1), where the line before (18) prints their sum"
 _NO_NOISE = "the oracles are exact"
 
 
@@ -102,7 +103,7 @@ def _two_sided_case(
             {"start, the minimiser": 0},
             variable="w",
         ),
-        reading=f"the constant hidden in O(.) is taken as c = {c}; the bound grows with c, so every smaller one is refuted "
+        choice=f"the constant hidden in O(.) is taken as c = {c}; the bound grows with c, so every smaller one is refuted "
         "too, and a longer round or a larger alpha refutes any other",
     )
 
@@ -121,20 +122,20 @@ def _long_rounds(name: str, nu: int, c: int, **more: Any) -> Case:
     return _two_sided_case(name, case, c, beta, tau, rounds, checked=checked, **more)
 
 
-@refutes("meta_fl.theorem_8", "meta_fl.theorem_8_sampling", grade="mathematical")
+@refutes("meta_fl.theorem_8", "meta_fl.theorem_8_sampling")
 def sampling() -> Case:
     """Two noiseless quadratic clients of which one takes part, nu = 1, start at the minimiser, and a hidden constant of a
     million: the tau steps of a round add up in one direction."""
     return _long_rounds("meta_fl.theorem_8", 1, 10**6)
 
 
-@refutes("meta_fl.theorem_8", "meta_fl.theorem_8_sampling", variant="two_steps", grade="mathematical")
+@refutes("meta_fl.theorem_8", "meta_fl.theorem_8_sampling", variant="two_steps")
 def sampling_two() -> Case:
     """The same with two fine-tuning steps."""
     return _long_rounds("meta_fl.theorem_8", 2, 10**6)
 
 
-@refutes("meta_fl.theorem_8_HF", "meta_fl.theorem_8_HF_sampling", grade="mathematical")
+@refutes("meta_fl.theorem_8_HF", "meta_fl.theorem_8_HF_sampling")
 def sampling_hessian_free() -> Case:
     """The same with central differences, exact on quadratics, of a width that makes the printed bias negligible."""
     c = 1000
@@ -145,7 +146,7 @@ def sampling_hessian_free() -> Case:
     "meta_fl.theorem_8",
     "meta_fl.theorem_8_heterogeneity",
     variant="heterogeneity",
-    grade="mathematical",
+    reading=MEAN,
     alternatives={"Assumption 5 with f the sum of the f_i": "undecided"},
 )
 def heterogeneity() -> Case:
@@ -164,7 +165,7 @@ def heterogeneity() -> Case:
 @refutes(
     "meta_fl.lemma_7",
     "meta_fl.lemma_7_false",
-    grade="reading",
+    reading=MEAN,
     alternatives={
         "Assumption 5 with f the sum of the f_i, as the line before (18) prints, for their mean as in (1)": "not refuted"
     },
@@ -178,7 +179,7 @@ def lemma_7() -> Case:
     "meta_fl.lemma_7",
     "meta_fl.lemma_7_false",
     variant="three_steps",
-    grade="reading",
+    reading=MEAN,
     alternatives={
         "Assumption 5 with f the sum of the f_i, as the line before (18) prints, for their mean as in (1)": "not refuted"
     },
@@ -192,7 +193,7 @@ def lemma_7_three() -> Case:
     "meta_fl.lemma_7",
     "meta_fl.lemma_7_false",
     variant="small_alpha",
-    grade="reading",
+    reading=MEAN,
     alternatives={
         "Assumption 5 with f the sum of the f_i, as the line before (18) prints, for their mean as in (1)": "not refuted"
     },
@@ -250,7 +251,7 @@ def _stepped_hill(eps: Q, alpha: int = 4) -> list[cases.Client]:
     "meta_fl.theorem_8",
     "meta_fl.full_participation",
     variant="full_participation",
-    grade="mathematical",
+    reading=MEAN,
     alternatives={"Assumption 5 with f the sum of the f_i": "undecided"},
 )
 def full_participation() -> Case:
@@ -314,7 +315,7 @@ def full_participation() -> Case:
         (least, most),
         facts,
         picture=_spline_picture(group, {"start": low}),
-        reading=f"the constant hidden in O(.) is taken as c = {c}; as the shift goes to 0 every constant is refuted. No upper limit "
+        choice=f"the constant hidden in O(.) is taken as c = {c}; as the shift goes to 0 every constant is refuted. No upper limit "
         "on alpha is stated",
     )
 

@@ -25,6 +25,14 @@ FINDINGS = (
         "for r < 1 the theorem is false for every constant: two noiseless clients exceed the bound as soon as tau "
         "is about 1000 c; for r = 1 or tau = 1 it is right with c = 10",
         checks.lost_tau,
+        reading="any constant hidden in O(1)",
+        seen_in=(
+            "meta_fl.theorem_8:terms",
+            "meta_fl.theorem_8_FO:terms",
+            "meta_fl.theorem_8_HF:terms",
+            "meta_fl.theorem_8_HF_sampling",
+            "meta_fl.remark_9",
+        ),
     ),
     Finding(
         "meta_fl.theorem_8_HF_sampling",
@@ -62,6 +70,8 @@ FINDINGS = (
         "w_l differ from client to client, the proof drops their index; rho, which must appear, does not. nu = 1 is "
         "right",
         checks.lemma_7,
+        reading="f of Assumption 5 is the mean of the f_i, as in (1); not for the sum that the line before (18) prints",
+        seen_in=("meta_fl.theorem_8_heterogeneity", "meta_fl.full_participation"),
     ),
     Finding(
         "meta_fl.theorem_8_heterogeneity",
@@ -74,6 +84,7 @@ FINDINGS = (
         "false for every constant even at tau = 1, for nu = 2, r = 1/2 and alpha much larger than 2/L (for alpha <= "
         "1/L only Lemma 7, not Theorem 8, is refuted this way)",
         checks.theorem_8_through_lemma_7,
+        reading="f of Assumption 5 is the mean of the f_i, as in (1); not for the sum that the line before (18) prints",
     ),
     Finding(
         "meta_fl.full_participation",
@@ -86,6 +97,7 @@ FINDINGS = (
         "false for every constant at nu = tau = 2: two clients whose gradients differ by 2 eps everywhere have meta gradients -1 "
         "and 1 where they meet, and the local steps leave a bias that does not vanish with eps, unlike the bound",
         checks.full_participation,
+        reading="f of Assumption 5 is the mean of the f_i, as in (1); not for the sum that the line before (18) prints",
     ),
     Finding(
         "meta_fl.first_order_bias",

@@ -21,11 +21,13 @@ for (const theorem of DATA.theorems) {
   for (const s of theorem.statements) s.at = Object.fromEntries(s.symbols.map((name, i) => [name, i]));
 }
 const STATUS = {
-  refuted: ["bad", "✗ refuted"], proved: ["good", "✓ proved"], derived: ["good", "✓ derived"],
+  refuted: ["bad", "✗ refuted"], reading: ["warn", "△ refuted under a reading"], slip: ["warn", "△ slip"], proved: ["good", "✓ proved"], derived: ["good", "✓ derived"],
   composed: ["warn", "! composed"], open: ["warn", "? open"],
 };
 const STATUS_WORDS = {
   refuted: "An exact instance exceeds this bound.",
+  reading: "An exact instance exceeds this bound under one reading of the paper, not under another.",
+  slip: "An exact instance exceeds this bound; a letter, a sign or a factor repairs it.",
   proved: "A kernel checks its derivation step by step.",
   derived: "Its derivation was read and tested; the kernel has not checked all of it.",
   composed: "Put together from the paper's lemmas as printed: it inherits their faults and is no promise.",
@@ -172,13 +174,13 @@ const drawStatus = () => {
   const statement = statementNow(), box = $("status");
   box.className = statement.status;
   const better = state.theorem.statement.corrected;
-  const children = [node("p", {}, badge(statement.status), ` ${STATUS_WORDS[statement.status] || ""} ${["refuted", "proved"].includes(statement.status) ? "" : statement.why}`.trimEnd())];
+  const children = [node("p", {}, badge(statement.status), ` ${STATUS_WORDS[statement.status] || ""} ${["refuted", "proved"].includes(statement.status) ? "" : `${statement.word}: ${statement.why}`}`.trimEnd())];
   if (statement.note) children.push(node("p", {}, `Note: ${statement.note}`));
   const check = ({ command, about }) => node("div", {}, ...(about ? [node("p", {}, about)] : []), node("p", { class: "command" }, node("code", {}, command), node("button", { type: "button", onclick: () => copy("the command", command) }, "Copy")));
   const [first, ...more] = statement.checks;
   if (first) children.push(check(first));
   if (more.length) children.push(node("details", {}, node("summary", {}, `${more.length} more exact instances`), ...more.map(check)));
-  if (statement.status === "refuted" && better && statement !== better) {
+  if (["refuted", "reading", "slip"].includes(statement.status) && better && statement !== better) {
     children.push(node("p", {}, node("button", { type: "button", onclick: () => { state.label = "corrected"; fillChoice(); buildInputs(); changed(); } }, "Show the corrected statement")));
   }
   box.replaceChildren(...children);

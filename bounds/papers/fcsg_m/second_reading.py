@@ -1,0 +1,10 @@
+"""FCSG-M: which findings did not stand when they were read again with the text beside them."""
+
+from ...audit.findings import Withdrawn
+
+SECOND_READING = (
+    Withdrawn(
+        ("fcsg_m.corollary_4_5:condition:whole_period",),
+        "a communication period is a whole number of steps; the corollary is about those horizons for which its own is",
+    ),
+)
