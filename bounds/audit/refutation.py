@@ -115,6 +115,11 @@ class Refutation:
         return "slip" if self.slip and self.alternatives.get(self.slip) != "refuted" else "refuted"
 
     @property
+    def weight(self) -> int:
+        """The place of its grade; 0 is the gravest."""
+        return list(GRADES).index(self.grade)
+
+    @property
     def word(self) -> str:
         """The grade with its reading, or with what was meant."""
         words = {"reading": f"refuted under the reading ({self.reading})", "slip": f"slip (meant: {self.slip})"}

@@ -35,11 +35,9 @@ def causes() -> dict[str, str]:
 
 def gravest(names: Iterable[str]) -> tuple[Refutation, ...]:
     """Of these refutations, those of the gravest grade: one without a reading decides, whatever else there is."""
-    from .refutation import GRADES
-
     found = [refutations()[name] for name in names]
-    grades = [grade for grade in GRADES if any(item.grade == grade for item in found)]
-    return tuple(item for item in found if item.grade == grades[0])
+    least = min((item.weight for item in found), default=0)
+    return tuple(item for item in found if item.weight == least)
 
 
 def bundles_of(finding: str) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ COMMANDS: dict[str, tuple[list[str], Callable[[], Any]]] = {
     ),
     "orders": (["compare", *TWO, "--orders"], lambda: orders(theorems=[fedco.theorem(name) for name in TWO])),
     "audit": (["audit", ID, "--no-check"], lambda: fedco.audit(ID)),
-    "replay": (["replay", ID], lambda: "confirmed\nREFUTED"),
+    "replay": (["replay", "local_scgdm.corollary_3_5"], lambda: "confirmed\nREFUTED"),
     "theorems": (["theorems", "fcsg"], lambda: ""),
 }
 """name -> a command, and how its plain text begins."""
