@@ -7,6 +7,7 @@ near the point that it found are ranked by floating point, and geometric program
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 from .numerical import measured
@@ -57,8 +58,8 @@ def _ranking(task: Task) -> Any:
 
 
 def _best(rank: Any, task: Task, found: Found, whole: list[str]) -> list[dict[str, float]]:
-    """The most promising whole numbers: one of them moved, and another raised until a budget is used up, or none, one or
-    all of the others scaled against it (rounded down, or one of them or all of them up).
+    """The most promising whole numbers: one of them moved, and another raised until a budget is used up, after a third was scaled
+    against it or not; or none, one or all of the others scaled against it (rounded down, or one of them or all of them up).
     """
     import numpy as np
 
@@ -86,6 +87,13 @@ def _best(rank: Any, task: Task, found: Found, whole: list[str]) -> list[dict[st
             point = dict(found.point) | {first: moved}
             point[name] = _filled(rank, point, name, box[name][0], min(box[name][1], _LARGE))
             keep(point, moved)
+        for scaled, filled in permutations(others, 2):
+            for more in (0, 1):
+                point = dict(found.point) | {first: moved}
+                down = np.floor(found.point[scaled] * centre / moved + _TOLERANCE)
+                point[scaled] = np.clip(down + more, *box[scaled])
+                point[filled] = _filled(rank, point, filled, box[filled][0], min(box[filled][1], _LARGE))
+                keep(point, moved)
         for group in ([], *([name] for name in others), *([others] if len(others) > 1 else [])):
             for raised in dict.fromkeys([(), tuple(group), *((name,) for name in group)]):
                 point = dict(found.point) | {first: moved}

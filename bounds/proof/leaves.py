@@ -468,6 +468,9 @@ def _vectors(setting: Setting) -> Iterator[tuple[Term, ...]]:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or derivation_names():
-        checked = established(name)
-        print(examine(checked, instances(checked)), flush=True)
+    try:
+        for name in sys.argv[1:] or derivation_names():
+            checked = established(name)
+            print(examine(checked, instances(checked)), flush=True)
+    except (InputError, ProofError) as error:
+        sys.exit(str(error))
