@@ -39,11 +39,13 @@ def method_costs(theorem: Theorem) -> dict[str, sp.Expr]:
 
 
 def _steps(theorem: Theorem) -> sp.Expr | None:
-    """The number of local steps in the theorem's symbols."""
-    for binding in theorem.notation:
-        if binding.quantity.name == "iterations":
-            return binding.symbol
-    return None
+    """The number of local steps in the theorem's symbols: the iterations, or the rounds times what the method gets as its period."""
+    named = {binding.quantity.name: binding.symbol for binding in theorem.notation}
+    if "iterations" in named or "rounds" not in named:
+        return named.get("iterations")
+    own = declared().get(theorem.method.name) if theorem.method else None
+    period = [name for name, meant in own.quantities.items() if meant == "communication_period"] if own else []
+    return named["rounds"] * sp.Mul(*(theorem.method.values.get(name, 1) for name in period)) if own else None  # type: ignore[union-attr]
 
 
 def _declared(call: MethodCall) -> tuple[Mapping[str, str], Mapping[str, int]]:

@@ -87,11 +87,11 @@ def _best(rank: Any, task: Task, found: Found, whole: list[str]) -> list[dict[st
             point = dict(found.point) | {first: moved}
             point[name] = _filled(rank, point, name, box[name][0], min(box[name][1], _LARGE))
             keep(point, moved)
-        for scaled, filled in permutations(others, 2):
+        for held, filled in permutations(others, 2):
             for more in (0, 1):
                 point = dict(found.point) | {first: moved}
-                down = np.floor(found.point[scaled] * centre / moved + _TOLERANCE)
-                point[scaled] = np.clip(down + more, *box[scaled])
+                down = np.floor(found.point[held] * centre / moved + _TOLERANCE)
+                point[held] = np.clip(down + more, *box[held])
                 point[filled] = _filled(rank, point, filled, box[filled][0], min(box[filled][1], _LARGE))
                 keep(point, moved)
         for group in ([], *([name] for name in others), *([others] if len(others) > 1 else [])):

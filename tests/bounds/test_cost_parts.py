@@ -577,3 +577,16 @@ def test_a_resource_that_a_statement_does_not_have():
     offered = str(caught.value).partition("it has ")[2].partition(";")[0].split()
     assert {*offered} == {"iterations", "rounds", "samples", "model_messages", "eta", "p", "N", "T"}
     assert resource(EXAMPLE, "p") == EXAMPLE.symbols["p"].symbol
+
+
+def test_a_theorem_per_round_counts_the_steps_of_its_rounds():
+    keys = {
+        "id": "mine.t",
+        "symbols": {"L": "local_smoothness", "F_gap": "objective_gap", "eta": "step_size", "R": "rounds",
+                    "K": "communication_period"},
+        "terms": {"initialisation": "2*F_gap/(eta*K*R)"},
+        "conditions": {"step_size": "eta*K <= 1/L"},
+        "method": {"name": "local_sgd", "eta": "eta", "tau": "K"},
+    }  # fmt: skip
+    costs = counts.method_costs(fedco.define(**keys))
+    assert str(costs["iterations"]) == "K*R" and str(costs["rounds"]) == "R"
