@@ -14,7 +14,7 @@ from .algebra import Algebra
 from .assumptions import Start
 from .readings import Reading
 from .scalars import Scalar, form, sq
-from .setting import BATCH, CLIENTS, COMMUNICATION, LOCAL, PLACES, Function, Index, Source, Variable
+from .setting import BATCH, CLIENTS, COMMUNICATION, LOCAL, PLACES, Function, Index, Objective, Source, Variable
 from .signomial import ONE, ProofError, Signomial
 from .terms import Act, App, Given, Mean, Pair, Sum, Term, Var, is_pointwise, replaced, shifted
 
@@ -258,6 +258,17 @@ def _at(variable: Variable, phases: frozenset[str]) -> Any:
     return found[0] if found else None
 
 
+def accept_point(reading: Reading, objective: Objective, point: Term) -> None:
+    """Raises unless the gradient of an objective may be taken at a point: one with the indices of its free point, known no later.
+
+    A gradient that is made of values at the point alone may be taken at one that is known later.
+    """
+    algebra = Algebra(reading.setting)
+    own, there = algebra.support(Var(objective.at)), algebra.support(algebra.normal(point))
+    if not there.index <= own.index or not (there.known <= own.known or is_pointwise(objective.gradient)):
+        raise ProofError(f"the gradient at {point!r}: {objective.at} has fewer indices, or is known earlier")
+
+
 def accept_metric(reading: Reading, meaning: Scalar, axioms: Mapping[str, Any]) -> frozenset[str]:
     """The assumptions on which it rests that a named quantity is the theorem's metric at step t.
 
@@ -268,11 +279,8 @@ def accept_metric(reading: Reading, meaning: Scalar, axioms: Mapping[str, Any]) 
         raise ProofError("wanted one objective")
     (objective,) = reading.setting.objectives
     algebra, points = Algebra(reading.setting), metric_points(reading, axioms)
-    own = algebra.support(Var(objective.at))
     for point in points:
-        there = algebra.support(algebra.normal(point))
-        if not there.index <= own.index or not (there.known <= own.known or is_pointwise(objective.gradient)):
-            raise ProofError(f"the gradient at {point!r}: {objective.at} has fewer indices, or is known earlier")
+        accept_point(reading, objective, point)
     wanted = [form(algebra, sq(replaced(objective.gradient, {objective.at: point}))) for point in points]
     if form(algebra, meaning) not in wanted:
         where = " or ".join(map(repr, points)) or "a model of the server"

@@ -2,12 +2,15 @@
 
 `ATTACKS[hole]()` builds the attack; `verdict(attack)` is what the kernel says of it. Within `reopened(hole)` the kernel has this one
 hole again and accepts the attack. Where the statement is about the mean of ||grad F||^2, its terms are those of minibatch SGD over 1000.
+
+What a derivation declares is read off the statement now, which stands in the way of most of these attacks by itself. So they are
+tried twice: as they are, and `by_rules_alone`, where any declaration is taken, and only the rules are left to refuse them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -68,8 +71,11 @@ from fedco.bounds.proof.kernel import (
     algebra,
     assumptions,
     corollary,
+    deliveries,
+    derivation,
     facts,
     loop,
+    problem,
     quantity,
     scalar,
     sequences,
@@ -79,7 +85,10 @@ from fedco.bounds.proof.kernel import (
     total,
 )
 from fedco.bounds.proof.kernel.facts import State
+from fedco.bounds.proof.kernel.readings import Reading
 from fedco.bounds.proof.kernel.rules import combination, smoothness
+from fedco.bounds.proof.kernel.scalars import Scalar
+from fedco.bounds.proof.kernel.setting import BATCH, CLIENTS
 from fedco.bounds.proof.kernel.terms import Proj
 from fedco.bounds.proof.mutation import with_statement
 
@@ -101,10 +110,39 @@ class Attack:
 
     theorem: Any
     plan: Plan
+    point: Term | None = None
+    left: Scalar | None = None
 
 
 def verdict(attack: Attack) -> Verdict:
     return derivations.verdict(attack.plan, attack.theorem)
+
+
+@contextmanager
+def by_rules_alone(attack: Attack) -> Iterator[None]:
+    """Declarations are taken as they are typed: the samples, the functions, the objective, the assumptions, and what a loop delivers."""
+    read_axioms, bounded = Reading.axioms, loop.what_is_bounded
+
+    def axioms(self: Reading, declared: Mapping[str, Any]) -> dict[str, Axiom]:
+        typed = {n: a for n, a in declared.items() if isinstance(a, Axiom)}
+        return read_axioms(self, {n: a for n, a in declared.items() if n not in typed}) | typed
+
+    def accept_metric(found: Reading, meaning: Scalar, _: Any) -> frozenset[str]:
+        (objective,) = found.setting.objectives
+        problem.accept_point(found, objective, attack.point or found.mean_model)
+        return frozenset()
+
+    def what_is_bounded(*given: Any) -> Any:
+        return bounded(*given) if attack.left is None else deliveries.Bounded(attack.left)
+
+    with (
+        patch.object(derivation, "accept_declarations", lambda found, time: frozenset()),
+        patch.object(loop, "accept_declarations", lambda found, time: frozenset()),
+        patch.object(derivation, "accept_metric", accept_metric),
+        patch.object(Reading, "axioms", axioms),
+        patch.object(loop, "what_is_bounded", what_is_bounded),
+    ):
+        yield
 
 
 def _claimed(**changes: Any) -> Any:
@@ -119,14 +157,14 @@ def _still(gradient: Term, steps: tuple[Step, ...], **changes: Any) -> Attack:
     theorem = _claimed()
     s = Reader(theorem, theorem.statement())
     table: dict[str, Any] = {
-        "indices": (Index("n", s.N), Index("i", s.b, True)),
+        "indices": (Index("n", s.N, of=CLIENTS), Index("i", s.b, "independence", of=BATCH)),
         "sources": (Source("s", (), "independence"),),
         "functions": (),
         "variables": (ALONE, FREE),
         "objectives": (Objective("F", "p", gradient, "smoothness"),),
     }
     axioms: Mapping[str, Axiom] = changes.pop("axioms", {})
-    here, point = changes.pop("here"), changes.pop("point", x)
+    here, point = changes.pop("here"), changes.pop("point", None)
     inside = {name: Fraction(1) for name in s.params} | {"eta": Fraction(1, 2)}
     if not any(step.name == "sum" for step in steps):
         steps = (*steps, Step("sum", SumOver("zero")))
@@ -137,13 +175,11 @@ def _still(gradient: Term, steps: tuple[Step, ...], **changes: Any) -> Attack:
         (Step("open", Open("gradient")), *steps),
         ((1 / s.T, "sum"),),
         "gradient",
-        "F",
-        point,
-        "p",
+        "x",
         inside,
         "independence",
     )
-    return Attack(theorem, plan)
+    return Attack(theorem, plan, point)
 
 
 NOTHING_LEFT = Step("zero", Combine(quantity("gradient"), scalar(0), ((ONE, "open"),)))
@@ -284,16 +320,16 @@ def equation_with_an_index() -> Attack:
     )
 
 
-def _loop(change: Callable[[Loop], Loop]) -> Attack:
+def _loop(change: Callable[[Loop], Loop], left: Scalar | None = None) -> Attack:
     """Lemma 5 of Meta FL with the second moment of the error over 1000."""
     statement, found = LEMMA_5.statement(), derivations.derivation(LEMMA_5)
     assert isinstance(found, Loop)
     derived = tuple(replace(d, expr=d.expr / 1000) if d.name == "h2_nu" else d for d in statement.derived)
-    return Attack(with_statement(LEMMA_5, replace(statement, derived=derived)), change(found))
+    return Attack(with_statement(LEMMA_5, replace(statement, derived=derived)), change(found), left=left)
 
 
-def _delivered(loop: Loop, step: str, left: Any) -> Loop:
-    return replace(loop, delivers=tuple(replace(each, step=step, left=left) for each in loop.delivers))
+def _delivered(loop: Loop, step: str) -> Loop:
+    return replace(loop, delivers=tuple(replace(each, step=step) for each in loop.delivers))
 
 
 U, W = Var("u"), Var("w")
@@ -301,7 +337,7 @@ U, W = Var("u"), Var("w")
 
 def delivered_at_the_start() -> Attack:
     """The error of the fine-tuned model is 0 after the last step: false, it is so at step 0 only."""
-    return _loop(lambda loop: _delivered(loop, "first", sq(U - W)))
+    return _loop(lambda loop: _delivered(loop, "first"))
 
 
 def sample_of_a_far_step() -> Attack:
@@ -331,7 +367,7 @@ def hypothesis_of_another_vector() -> Attack:
             Step("v.zero", Induction(sq(U - W), ZERO, "first", "v.next")),
         )
         setting = replace(loop.setting, variables=(*loop.setting.variables, v))
-        return _delivered(replace(loop, setting=setting, steps=(*loop.steps, *steps)), "v.zero", sq(U - W))
+        return _delivered(replace(loop, setting=setting, steps=(*loop.steps, *steps)), "v.zero")
 
     return _loop(change)
 
@@ -374,9 +410,9 @@ def sequence_named_like_a_reverse() -> Attack:
             before=replace(loop, delivers=()),
             reversed={"u": "a", "w": "b"},
         )
-        return _delivered(plan, "d.zero", sq(error))
+        return _delivered(plan, "d.zero")
 
-    return _loop(change)
+    return _loop(change, sq(error))
 
 
 def sample_taken_twice() -> Attack:
@@ -572,10 +608,12 @@ MORE: dict[int, Callable[[], Attack]] = dict(
 """Attacks of the same kinds that were found afterwards."""
 
 
-def outcome(hole: int) -> Verdict:
+def outcome(hole: int, *, rules_alone: bool = True) -> Verdict:
     """What the kernel says of the attack through a hole; a declaration that it refuses ends there."""
     try:
-        return verdict((ATTACKS | MORE)[hole]())
+        attack = (ATTACKS | MORE)[hole]()
+        with by_rules_alone(attack) if rules_alone else nullcontext():
+            return verdict(attack)
     except ProofError as error:
         return Verdict(f"hole {hole}", "", False, (), failure=str(error))
 

@@ -33,8 +33,10 @@ ALL = ATTACKS | MORE
 
 @pytest.mark.parametrize("hole", ALL, ids=lambda hole: f"{hole}_{ALL[hole].__name__}")
 def test_a_false_statement_is_refused(hole):
+    """By the rules alone for the reason of that hole; and where declarations are read off the statement."""
     found = outcome(hole)
     assert not found.accepted and WHY[hole] in found.failure, found.failure
+    assert not outcome(hole, rules_alone=False).accepted
 
 
 @pytest.mark.parametrize("hole", ATTACKS, ids=lambda hole: f"{hole}_{ATTACKS[hole].__name__}")
