@@ -366,7 +366,7 @@ def replay(
         raise typer.Exit(1)
 
 
-def _replayed(name: str, kept: Any, method: Path | None) -> tuple[dict[str, Any], str, Sheet]:
+def _replayed(name: str, kept: Any, method: Path | None = None) -> tuple[dict[str, Any], str, Sheet]:
     """What a replay of one bundle finds, as data, as text and as a sheet."""
     from ..bounds.language.result import Sheet
     from ..validation.runs.bundle import replay as run

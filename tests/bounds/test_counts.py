@@ -75,9 +75,8 @@ def test_a_method_of_a_file_says_what_it_costs():
 def test_what_is_not_counted_is_not_claimed():
     assert formulas("local_sgd", m=2) == {} == formulas("minibatch_sgd", m=2)
     assert formulas("fedprox", mu="1/2") != {}
-    assert formulas("no_such_method") == {}
-    with pytest.raises(InputError, match=r"rounds: not a resource of mine\.theorem_1"):
-        resource(theorem({"name": "no_such_method"}).statement("printed"), "rounds")
+    with pytest.raises(InputError, match="'no_such_method' is not a method"):
+        formulas("no_such_method")
 
 
 def test_a_method_with_a_count_that_cannot_be_read(tmp_path):

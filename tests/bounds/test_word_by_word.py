@@ -376,7 +376,7 @@ def test_the_page_of_the_audit():
     def found(id: str, severity: str) -> SimpleNamespace:
         text = {"where": "proof", "kind": "sign", "printed": "a", "expected": "b", "consequence": "c"}
         return SimpleNamespace(
-            id=id, theorem=f"{id[0]}.t", severity=severity, command="fedco audit x", bundles=(), **text
+            id=id, theorem=f"{id[0]}.t", severity=severity, command="fedco audit x", bundles=(), cause="", charitable="r", **text
         )
 
     every = [found("x.1", "breaks"), found("y.1", "slip"), found("y.2", "slip"), found("x.2", "constant")]

@@ -318,7 +318,7 @@ def test_replays_of_several_bundles(replaced, monkeypatch):
     replaced("fedco.validation.runs.refutations.names_about", ("one", "two"))
     replaced("fedco.validation.runs.refutations.bundle_file", "a file")
     replaced("fedco.validation.runs.bundle.read", "kept")
-    monkeypatch.setattr(experiments, "_replayed", lambda name, kept: next(answers))
+    monkeypatch.setattr(experiments, "_replayed", lambda name, kept, method: next(answers))
     done = run("replay", ID)
     assert done.stdout == "one: yes\ntwo: no\n" and done.exit_code == 1
     data = json.loads(run("replay", ID, "--json").stdout)
