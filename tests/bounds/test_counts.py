@@ -9,7 +9,7 @@ import fedco
 import pytest
 from fedco.algorithms import METHODS, drive
 from fedco.algorithms.declared import declared
-from fedco.bounds.cost.resources import resource, resources
+from fedco.bounds.cost.resources import resources
 from fedco.bounds.language.definition import define
 from fedco.bounds.language.reading import InputError
 from fedco.outside import load_object

@@ -113,16 +113,17 @@ def test_admissible_sets_and_their_picture(replaced):
 
 def test_findings_and_when_they_were_checked(replaced):
     calls = replaced(
-        "fedco.bounds.audit.keeping.findings", ([{"x": 1}, {"x": 2}], {"a": "2026-01-02", "b": "", "c": "2026-01-01"})
+        "fedco.bounds.audit.keeping.findings",
+        ([{"x": 1, "cause": ""}, {"x": 2, "cause": ""}], {"a": "2026-01-02", "b": "", "c": "2026-01-01"}),
     )
     replaced("fedco.bounds.audit.findings.describe", "described")
     done = run("audit", ID, "--check")
     assert done.stdout == "described\n\ndescribed\n" and calls[0][0] == (ID, True)
     assert done.stderr == "2 findings, every check confirmed on 2026-01-01 to 2026-01-02\n"
     data = json.loads(run("audit", "--no-check", "--json").stdout)
-    assert data["findings"] == [{"x": 1}, {"x": 2}] and data["checked"]["c"] == "2026-01-01"
+    assert [row["x"] for row in data["findings"]] == [1, 2] and data["checked"]["c"] == "2026-01-01"
     replaced("fedco.bounds.audit.keeping.findings", ([], {"a": ""}))
-    assert run("audit").stderr == "0 findings, not checked\n" and calls[-1][0] == (None, None)
+    assert run("audit").stderr == "no findings: there was no check to run\n" and calls[-1][0] == (None, None)
 
 
 def test_tune_hands_over_budgets_ranges_and_prices(replaced):

@@ -77,7 +77,7 @@ def test_a_card_says_what_refutes_its_claim_and_what_its_runs_say(card):
     mine = [r for r in FIXTURE["refutations"] if r["claim"] == "first.theorem_5_1"]
     shown = view.card({**FIXTURE["cards"][0]}, mine)
     assert shown["printed"] == "refuted" and shown["corrected"] == "proved"
-    assert shown["summary"][0] == "Printed: refuted by 2 exact instances, by a factor 45063."
+    assert shown["summary"][0] == "Printed: refuted by 1 exact instance, by a factor 45063."
     assert shown["summary"][1] == "Corrected: proved in 3 steps that the kernel checks."
     assert "each verdict is about its own instance" in shown["summary"][2]
     real = view.card(card, [])

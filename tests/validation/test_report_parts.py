@@ -12,6 +12,7 @@ from typing import Any
 import fedco
 import numpy as np
 import pytest
+from fedco.bounds.audit.status import Status
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.figures import Axis
@@ -174,7 +175,7 @@ def line(name: str, **more: Any) -> Any:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({}, "**Proved** in 2 steps, each checked by the kernel"),
+        ({}, "**Proved** in 2 steps, each checked by the kernel and on exact instances"),
         ({"given": ("x", "y")}, "**Proved given x, y**, which no kernel has checked, in 2 steps, each checked"),
         ({"accepted": False, "failure": "left over"}, "**The kernel does not accept it**: left over"),
     ],
@@ -198,7 +199,7 @@ def test_the_box_of_a_derivation_is_written_whole(more: dict[str, Any], said: st
         lines=(line("one"), line("two", uses=("one", "z"), why="as it is")),
         **{**parts, **more},
     )
-    assert pages._proof(checked) == [  # type: ignore[arg-type]
+    assert pages._proof(checked, Status("proved", "")) == [  # type: ignore[arg-type]
         "## Proof of the corrected statement", "", '<div class="proof" markdown>', "", f"{said}; `fedco prove p.t` checks it again.", "",
         "- Horizon: T steps.", "- Assumes: s, t.", "- Does not use: u.", "- Assumes formally, `s: f is L-Lipschitz`.", "",
         "<details markdown><summary>Every step: claim, rule, what it uses</summary>", "",

@@ -372,7 +372,7 @@ def test_local_steps_are_the_iterations_or_the_rounds_times_their_length():
             SimpleNamespace(id="x", notation=[SimpleNamespace(name="D", quantity=SimpleNamespace(name="batch_size"))])
         )
     rounds = SimpleNamespace(name="R", quantity=SimpleNamespace(name="rounds"))
-    assert steps_of(SimpleNamespace(id="x", notation=[rounds]))({"R": 7.0}) == 7
+    assert steps_of(SimpleNamespace(id="x", notation=[rounds], method=None))({"R": 7.0}) == 7
 
 
 def test_powers_and_their_roots():

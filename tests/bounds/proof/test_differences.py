@@ -330,7 +330,8 @@ def test_no_derivative_that_differs_over_another_index():
     setting = loop().setting
     of_clients = Function("ddf", "x", ("x", "x"), ("xi",), frozenset({"i"}), frozenset({"i"}))
     functions = tuple(of_clients if f.name == "ddf" else f for f in setting.functions)
-    state = replace(checked().state.copy(), setting=replace(setting, functions=functions))
+    varied = tuple(replace(v, index=v.index | {"i"}) if v.equations else v for v in setting.variables)
+    state = replace(checked().state.copy(), setting=replace(setting, functions=functions, variables=varied))
     rule = Assume("central difference", (dg(Q + D), dg(Q - D), hessian(Q)), ("d.sure",))
     refused("depends on other indices", rule, state=state)
 

