@@ -315,7 +315,6 @@ def test_dirichlet_shares_of_three_tenths_give_agents_several_classes():
 def test_tuning_asks_for_the_metric_of_the_figure_and_the_right_end_of_it():
     """The larger accuracy, the smaller loss; on runs that are no longer than those of the figure."""
     for name in (
-        "comfedl/figure_3",
         "comfedl/figure_8",
         "fcsg/figure_1",
         "fcsg/figure_2",
