@@ -26,6 +26,7 @@ from ..models.base import AbstractModelProblem
 from ..models.forms import KLOverClients
 from .forms import FORMS
 from .losses import Losses
+from .recognised import least_loss
 from .region import Region
 from .search import POINTS, Estimate, Estimates, Search, in_chunks
 
@@ -39,7 +40,7 @@ def estimate_constants(
     along: Tensor | None = None,
     radius: float | None = None,
     points: int = POINTS,
-    lower_bound: float = 0.0,
+    lower_bound: float | None = None,
     seed: int = 0,
     only: frozenset[str] | None = None,
     progress: Callable[[str], None] | None = None,
@@ -51,7 +52,8 @@ def estimate_constants(
         along: `(points, dim)`, a run; without it, gradient descent with a line search from the start.
         radius: of the region about the run; a tenth of the longest distance from its start without it.
         points: random points of the region.
-        lower_bound: of the loss of an example, for the objective gap; 0 for the usual losses.
+        lower_bound: of the loss of an example, for the objective gap: what you state of it. Without it a loss of torch that is known
+            not to fall below 0 on these targets has the gap to 0 as an upper bound, and for any other one it is estimated.
         only: quantities to estimate; all of the form without it.
 
     Raises:
@@ -100,9 +102,10 @@ def descent(problem: Any, steps: int = _DESCENT_STEPS, kept: int = _RUN_POINTS) 
     return torch.stack([points[k] for k in chosen])
 
 
-def _gap(problem: Any, run: Tensor, lower_bound: float, search: Search) -> Estimate:
+def _gap(problem: Any, run: Tensor, stated: float | None, search: Search) -> Estimate:
     """F(start) minus what the loss cannot go below; the drop of the run says how much of it is real."""
-    losses = Losses(problem.parts)
+    losses, known = Losses(problem.parts), least_loss(problem.parts)
+    lower_bound = stated if stated is not None else known or 0.0
     least = float(in_chunks(losses.smallest_value, run, search.together).min())
     if least < lower_bound:
         raise InputError(f"lower_bound: an example has the loss {least:.6g} on the run, below {lower_bound:g}")
@@ -113,9 +116,16 @@ def _gap(problem: Any, run: Tensor, lower_bound: float, search: Search) -> Estim
     values = in_chunks(problem.objective, run, search.together)
     dropped = start - float(values.min())
     search.say("objective_gap")
+    why = (
+        "as you state"
+        if stated is not None
+        else "as is known of this loss"
+        if known is not None
+        else "if that is so of this loss"
+    )
     return Estimate(
-        "objective_gap", start - floor, "upper",
-        f"The objective at the start, {start:.6g}, minus {floor:.6g}, which it cannot go below as no loss is below {lower_bound:g}; "
+        "objective_gap", start - floor, "estimated" if stated is None and known is None else "upper",
+        f"The objective at the start, {start:.6g}, minus {floor:.6g}, its least value where no loss is below {lower_bound:g}, {why}; "
         f"the run descends by {dropped:.6g} of it, so the truth is between the two",
         "everywhere", growth=((len(run), dropped),),
     )  # fmt: skip

@@ -8,59 +8,21 @@ one of mean_i t_i t_i^T.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
 from ..certificate import Certificate, rounded_up
 from ..models.base import ModelParts
-
-
-@dataclass(frozen=True)
-class _Law:
-    """Of the loss in its outputs: the largest slope (None where there is none), and the largest curvature."""
-
-    slope: float | None
-    curvature: float
-    said: str
-
-
-def _law(loss: Any, outputs: int) -> _Law | None:
-    plain = getattr(loss, "weight", None) is None and getattr(loss, "pos_weight", None) is None
-    smoothed = getattr(loss, "label_smoothing", 0.0) != 0.0
-    if not plain or smoothed:
-        return None
-    if loss is functional.cross_entropy or type(loss) is nn.CrossEntropyLoss:
-        return _Law(
-            math.sqrt(2.0), 0.5, "cross-entropy has slopes of length at most sqrt 2 and Hessians of norm at most 1/2"
-        )
-    if outputs == 1 and (loss is functional.binary_cross_entropy_with_logits or type(loss) is nn.BCEWithLogitsLoss):
-        return _Law(1.0, 0.25, "the logistic loss has slopes of at most 1 and curvature of at most 1/4")
-    if loss is functional.mse_loss or type(loss) is nn.MSELoss:
-        return _Law(None, 2.0 / outputs, "the mean squared error has the Hessian 2/outputs in every output")
-    return None
-
-
-def _layer(model: nn.Module) -> nn.Linear | None:
-    """The one linear layer of a model that is nothing else, all of whose parameters are trained."""
-    parts = [
-        part for part in (model if isinstance(model, nn.Sequential) else [model]) if not isinstance(part, nn.Flatten)
-    ]
-    if len(parts) != 1 or type(parts[0]) is not nn.Linear:
-        return None
-    return parts[0] if all(p.requires_grad for p in parts[0].parameters()) else None
+from .recognised import law_of, layer_of
 
 
 def certified(parts: ModelParts) -> Iterator[Certificate]:
     """The constants of the plain form that hold on all of R^d; none for another model or another loss."""
-    layer = _layer(parts.flat.model)
-    law = None if layer is None else _law(parts.flat.loss, layer.out_features)
-    if layer is None or law is None:
+    layer = layer_of(parts.flat.model)
+    law = None if layer is None else law_of(parts, layer.out_features)
+    if layer is None or law is None or not bool(parts.train.inputs.isfinite().all()):
         return
     rows = _rows(parts, layer.bias is not None)
     weights = parts.train.weights

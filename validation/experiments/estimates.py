@@ -67,7 +67,7 @@ def estimate(
     theorem: str | Theorem | None = None,
     radius: float | None = None,
     points: int = POINTS,
-    lower_bound: float = 0.0,
+    lower_bound: float | None = None,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
     **options: Any,

@@ -115,7 +115,7 @@ def log_e_support(values: Any, bound: Number, cap: Number, *, grid: Sequence[Num
     if target <= 0:
         return np.full(x.shape[:-1], -np.inf)
     with np.errstate(over="ignore"):
-        return _log_mixture((top - x) / (top - target), _checked_grid(grid))
+        return _log_mixture((top - np.minimum(x, top)) / (top - target), _checked_grid(grid))
 
 
 def mean_bracket(values: Any, cap: Number | None = None, *, coverage: float = 0.95) -> Bracket:
@@ -140,7 +140,7 @@ def mean_bracket(values: Any, cap: Number | None = None, *, coverage: float = 0.
     if cap is None:
         return Bracket(lower, math.inf)
     check_cap(x, cap)
-    return Bracket(lower, _upper_end(x, round_up(cap), wanted))
+    return Bracket(lower, _upper_end(np.minimum(x, round_up(cap)), round_up(cap), wanted))
 
 
 def round_up(x: Number) -> float:
@@ -174,9 +174,13 @@ def mean(x: Array) -> float:
         return float((x / len(x)).sum())
 
 
+ROUNDING = 256 * 2.0**-52
+"""By how much, relatively, the sum of some hundred rounded squares may exceed a cap that its exact value attains."""
+
+
 def check_cap(x: Array, cap: Number) -> None:
-    """Raise CapExceeded unless every value is at most the cap."""
-    top = round_up(_finite("cap", cap))
+    """Raise CapExceeded unless every value is at most the cap, but for the rounding of a sum."""
+    top = round_up(_finite("cap", cap)) * (1 + ROUNDING)
     if (x > top).any():
         raise CapExceeded(f"cap: wanted every value <= {top!r} almost surely, got {_first(x, x > top)}")
 

@@ -1,0 +1,118 @@
+"""What is recognised entirely: one linear layer, and a loss of torch with known slopes on the given targets.
+
+Everything else is not: a subclass, a hook, a parametrisation, a `forward` of an instance, another reduction, weights, or
+targets outside the range in which the slopes are known. What is not recognised is estimated, never certified.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ..models.base import ModelParts
+
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks")
+_GLOBAL_HOOKS = (
+    "_global_forward_hooks",
+    "_global_forward_pre_hooks",
+    "_global_backward_hooks",
+    "_global_backward_pre_hooks",
+)
+_SUM = 1e-12
+"""By how much the entries of a distribution in double precision may miss a sum of 1."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """Of the loss in its outputs: the largest slope (None where there is none), and the largest curvature."""
+
+    slope: float | None
+    curvature: float
+    said: str
+
+
+def layer_of(model: nn.Module) -> nn.Linear | None:
+    """The one linear layer of a model that is nothing else, all of whose parameters are trained."""
+    parts = list(model) if type(model) is nn.Sequential and _is_plain(model) else [model]
+    if not all(_is_plain(part) for part in parts):
+        return None
+    flat = [part for part in parts if type(part) is nn.Flatten and (part.start_dim, part.end_dim) == (1, -1)]
+    rest = [part for part in parts if part not in flat]
+    if len(rest) != 1 or type(rest[0]) is not nn.Linear or parts[-1] is not rest[0]:
+        return None
+    return rest[0] if all(p.requires_grad for p in rest[0].parameters()) else None
+
+
+def _is_plain(module: nn.Module) -> bool:
+    """Whether calling a module runs the `forward` of its class and nothing else."""
+    common = nn.modules.module
+    hooked = any(getattr(module, name, None) for name in _HOOKS) or any(getattr(common, n, None) for n in _GLOBAL_HOOKS)
+    return not hooked and "forward" not in vars(module) and "parametrizations" not in module._modules
+
+
+def law_of(parts: ModelParts, outputs: int) -> Law | None:
+    """The slopes of the loss on the given targets; None where the loss, or its targets, are not recognised."""
+    loss, targets = parts.flat.loss, parts.train.targets
+    inside = targets[parts.train.weights > 0]
+    crossed = _is(loss, nn.CrossEntropyLoss, functional.cross_entropy, "weight", "label_smoothing")
+    if crossed and (_are_classes(loss, inside, outputs) or _are_distributions(inside)):
+        return Law(
+            math.sqrt(2.0), 0.5, "cross-entropy has slopes of length at most sqrt 2 and Hessians of norm at most 1/2"
+        )
+    logistic = _is(loss, nn.BCEWithLogitsLoss, functional.binary_cross_entropy_with_logits, "weight", "pos_weight")
+    if outputs == 1 and logistic and bool(((inside >= 0) & (inside <= 1)).all()):
+        return Law(1.0, 0.25, "the logistic loss has slopes of at most 1 and curvature of at most 1/4")
+    if _is(loss, nn.MSELoss, functional.mse_loss) and bool(inside.isfinite().all()):
+        return Law(None, 2.0 / outputs, "the mean squared error has the Hessian 2/outputs in every output")
+    return None
+
+
+def _is(loss: Any, kind: type, function: Any, *options: str) -> bool:
+    """Whether a loss is torch's own, reduced by the mean, with none of the options."""
+    if loss is function:
+        return True
+    plain = (
+        isinstance(loss, nn.Module)
+        and type(loss) is kind
+        and _is_plain(loss)
+        and getattr(loss, "reduction", "") == "mean"
+    )
+    return plain and not any(_given(getattr(loss, name, None)) for name in options)
+
+
+def _given(option: Any) -> bool:
+    return option is not None and (isinstance(option, Tensor) or option != 0.0)
+
+
+def _are_classes(loss: Any, targets: Tensor, outputs: int) -> bool:
+    """Classes 0 to outputs - 1, none of them the one that is ignored."""
+    if targets.is_floating_point() or targets.dim() != 1:
+        return False
+    ignored = getattr(loss, "ignore_index", -100)
+    return bool(((targets >= 0) & (targets < outputs) & (targets != ignored)).all())
+
+
+def _are_distributions(targets: Tensor) -> bool:
+    if not targets.is_floating_point() or targets.dim() != 2:
+        return False
+    return bool((targets >= 0).all() and ((targets.sum(-1) - 1).abs() <= _SUM).all())
+
+
+def least_loss(parts: ModelParts) -> float | None:
+    """What no example's loss is below, whatever the model; None where the loss is not recognised."""
+    classes = int(parts.train.targets.max()) + 1 if not parts.train.targets.is_floating_point() else 1
+    return 0.0 if any(law_of(parts, outputs) is not None for outputs in (1, classes)) else None
+
+
+def hostile(start: Tensor, seed: int = 0) -> Tensor:
+    """Points to attack a bound at, `(points, dim)`: the start, 0, and random directions from small to far away."""
+    generator = torch.Generator().manual_seed(seed)
+    directions = torch.randn(3, len(start), generator=generator, dtype=torch.float64)
+    scales = torch.tensor([1e-2, 1.0, 1e2, 1e4], dtype=torch.float64)
+    far = (directions.unsqueeze(1) * scales.view(1, -1, 1)).flatten(0, 1)
+    return torch.cat([start.unsqueeze(0), torch.zeros_like(start).unsqueeze(0), far])
