@@ -14,7 +14,7 @@ from ...errors import InputError
 from ..models.forms import Chi2OverExamples, FederatedModel, KLOverClients, KLOverExamples, MAMLModel, MetaModel
 from .glm import certified
 from .lanczos import spectral_norm
-from .losses import FAILURE, LANCZOS_STEPS, Losses, Pointwise
+from .losses import EXACT, FAILURE, LANCZOS_STEPS, Losses, Pointwise
 from .recognised import hostile
 from .search import LEAST_ABOUT, Estimate, Search, capped, in_chunks, proved
 
@@ -271,7 +271,7 @@ def _local(problem: Any, search: Search, names: tuple[str, ...]) -> dict[str, Es
 
     def change(x: Tensor) -> Tensor:
         away = steps[: len(x)] - steps[len(x) : 2 * len(x)] + 1e-12
-        return losses.hessian_change(x, unit * away / torch.linalg.vector_norm(away, dim=-1, keepdim=True))
+        return losses.steepest_hessian_change(x, unit * away / torch.linalg.vector_norm(away, dim=-1, keepdim=True))
 
     table: dict[str, tuple[Pointwise, str, int | None]] = {
         "local_gradient_bound": (
@@ -282,13 +282,13 @@ def _local(problem: Any, search: Search, names: tuple[str, ...]) -> dict[str, Es
         "local_smoothness": (losses.smoothness, f"Norm of the Hessian of a client, {_LANCZOS} at random points", None),
         "local_hessian_lipschitz": (
             change,
-            "Norm of the change of a client's Hessian over a short random step, by Lanczos",
+            "Norm of the change of a client's Hessian over a short step, turned to where it changes most; perhaps not the largest",
             FEW,
         ),
         "local_gradient_noise": (losses.gradient_noise, f"Deviation of an example's gradient, {_WHOLE}", None),
         "local_hessian_noise": (
             losses.hessian_noise,
-            "Frobenius deviation of an example's Hessian, by 8 random vectors",
+            f"Frobenius deviation of an example's Hessian, exact up to {EXACT} parameters, else by random vectors",
             FEW,
         ),
         "local_gradient_heterogeneity": (losses.mean_square_heterogeneity, "Root of mean_k ||grad_k - grad||^2", None),

@@ -21,6 +21,10 @@ LANCZOS_STEPS = 20
 FAILURE = 1e-4
 """Of one eigenvalue: some 50 points and 20 clients fail with probability at most 0.1 in all."""
 
+EXACT, _PROBES = 512, 64
+"""Up to so many parameters the Frobenius norm is taken column by column; beyond, by so many random vectors."""
+_TURNS, _LEAST = 3, 1e-300
+"""How often the direction of a step is turned to where the Hessian changes most."""
 _MOST_NUMBERS = 1 << 22
 """In the gradients of all examples at the points that are looked at together: 32 MiB."""
 
@@ -177,6 +181,43 @@ class Losses:
         size = torch.linalg.vector_norm(step, dim=-1)
         return spectral_norm(product, shape, LANCZOS_STEPS, FAILURE)[0].amax(-1) / size
 
+    def steepest_hessian_change(self, x: Tensor, step: Tensor) -> Tensor:
+        """The largest of `hessian_change` over steps of that length that are turned to where the Hessian changes most.
+
+        With v the vector that the change of the Hessian stretches most, the gradient of v^T H v is the next direction: a random one
+        sees a share of about 1/sqrt(dim) of a change that lies in one direction. x, step: `(points, dim)`.
+        """
+        size = torch.linalg.vector_norm(step, dim=-1).view(-1, 1, 1)
+        here, best = self._everywhere(x), self.hessian_change(x, step)
+        away = step.unsqueeze(1).expand_as(here)
+        for _ in range(_TURNS):
+            stretched = self._stretched_most(here, away)
+            slope = self.parts.flat.lanes(self._curvature_slope, here, stretched, data=self._rows)
+            length = torch.linalg.vector_norm(slope, dim=-1, keepdim=True)
+            away = torch.where(length > 0, size * slope / length.clamp_min(_LEAST), away)
+            moved = self._change(here, away, stretched)
+            best = torch.maximum(best, ((moved * stretched).sum(-1).abs() / size.squeeze(-1)).amax(-1))
+        return best
+
+    def _stretched_most(self, here: Tensor, away: Tensor) -> Tensor:
+        """The unit vector that the change of each client's Hessian stretches most, by power iteration."""
+        v = torch.randn(here.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        for _ in range(LANCZOS_STEPS):
+            v = self._change(here, away, v / torch.linalg.vector_norm(v, dim=-1, keepdim=True).clamp_min(_LEAST))
+        return v / torch.linalg.vector_norm(v, dim=-1, keepdim=True).clamp_min(_LEAST)
+
+    def _change(self, here: Tensor, away: Tensor, v: Tensor) -> Tensor:
+        """The change of each client's Hessian between `here` and `here + away`, times v; all `(points, clients, dim)`."""
+        ends = (self.parts.flat.lanes(self._product, at, v, data=self._rows) for at in (here + away, here))
+        return next(ends) - next(ends)
+
+    def _product(self, at: Tensor, along: Tensor, *rows: Tensor) -> Tensor:
+        return grad(lambda p: (grad(self._mean)(p, *rows) * along).sum())(at)
+
+    def _curvature_slope(self, at: Tensor, along: Tensor, *rows: Tensor) -> Tensor:
+        """The gradient of v^T H v."""
+        return grad(lambda p: (self._product(p, along, *rows) * along).sum())(at)
+
     def sample_smoothness(self, x: Tensor) -> Tensor:
         """The largest Hessian norm of one example."""
         inputs, targets, _ = self._rows
@@ -192,9 +233,14 @@ class Losses:
         return norms[:, self._inside].amax(-1)
 
     def hessian_noise(self, x: Tensor) -> Tensor:
-        """max_k root mean_i ||Hessian_i - mean Hessian||_F^2, by random vectors: E |A z|^2 is the square of the norm."""
+        """max_k root mean_i ||Hessian_i - mean Hessian||_F^2: exact up to `EXACT` parameters, else by random vectors.
+
+        E |A z|^2 is the square of the norm for a standard normal z.
+        """
         inputs, targets, weights = self._rows
-        probes = torch.randn(8, x.shape[-1], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        dim = x.shape[-1]
+        random = torch.randn(_PROBES, dim, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        probes = torch.eye(dim, dtype=torch.float64) * dim**0.5 if dim <= EXACT else random
 
         def product(at: Tensor, along: Tensor, given: Tensor, target: Tensor) -> Tensor:
             return grad(lambda p: (grad(self._one)(p, given, target) * along).sum())(at)
