@@ -574,7 +574,7 @@ def test_which_numbers_can_move():
 PLACES = ({"m": 5.0, "n": 4.0, "k": 2.0, "x": 0.7}, {"m": 7.0, "n": 4.0, "k": 2.0, "x": 2.1})
 
 
-@pytest.mark.parametrize(("at", "slack", "size"), [(PLACES[0], 0.5, 12), (PLACES[0], -2.0, 6), (PLACES[1], 0.0, 2)])
+@pytest.mark.parametrize(("at", "slack", "size"), [(PLACES[0], 0.5, 12), (PLACES[0], -2.0, 5), (PLACES[1], 0.0, 2)])
 def test_what_a_polish_looks_at(at, slack, size, monkeypatch):
     """Against the same in plain words for three whole numbers with m n k <= 60 and a real one, up to 3 steps away."""
     monkeypatch.setattr(polish, "_STEPS", 3)
@@ -602,6 +602,10 @@ def test_what_a_polish_looks_at(at, slack, size, monkeypatch):
                 (third,) = (other for other in others if other != name)
                 largest = min(limits[name][1], 60 // (moved * at[third]))
                 tried.append({name: max(largest, limits[name][0])})
+                for more in (0, 1):  # the third scaled first, rounded down or up
+                    scaled = min(max(at[third] * at[first] / moved // 1 + more, limits[third][0]), limits[third][1])
+                    largest = min(limits[name][1], 60 // (moved * scaled))
+                    tried.append({third: scaled, name: max(largest, limits[name][0])})
             for group in ([], [others[0]], [others[1]], others):  # scaled, rounded down or up
                 for up in ([], [others[0]], [others[1]], others):
                     scaled = {n: at[n] * at[first] / moved // 1 + (n in up) for n in group}

@@ -502,7 +502,7 @@ REFUSED = {
     "wished is not the value": (LowerBound("a", "wished", C), ()),
     "V is not the value": (LowerBound("a", "V", C), (f(p),)),
     "two free points": (Smooth("a", "F", C), (p, p)),
-    "free points": (Smooth("a", "F", C), (p, Var("x"))),
+    "x is not free: it has update equations": (Smooth("a", "F", C), (p, Var("x"))),
     "at two free": (Smooth("a", "F", C), (grad(p), r)),
     "at two free points without": (Smooth("a", "F", C), ()),
     "is no value of f": (Bounded("a", "f", C), (w,)),
