@@ -141,7 +141,10 @@ def _statement(statement: Statement) -> dict[str, Any]:
         "axes": _axes(statement),
         "fixed": [name for name in statement.schedule if _is_tied(statement, name)],
         "terms": [{"name": term.name, "role": term.role} for term in statement.terms],
-        "conditions": [{"name": c.name, "relation": c.relation, "note": c.note} for c in statement.requirements],
+        "conditions": [
+            {"name": c.name, "relation": c.relation, "note": c.note, "divides": c in statement.multiples}
+            for c in statement.requirements
+        ],
         "derived": [{"name": constant.name, "meaning": constant.meaning} for constant in statement.derived],
         "latex": theorem_dict(statement.theorem)["statements"][statement.label]["latex"],
     }

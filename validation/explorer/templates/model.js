@@ -84,13 +84,15 @@ const intervals = (statement, known, symbol) => {
   const point = new Point(statement, known), conditions = statement.conditions;
   const difference = (i, x) => { point.set(symbol.name, x); const o = point.sides(); return o[2 * i] - o[2 * i + 1]; };
   const meets = (i, x) => { point.set(symbol.name, x); const o = point.sides(); return holds(conditions[i].relation, o[2 * i], o[2 * i + 1]); };
-  const inside = (x) => { point.set(symbol.name, x); return point.admissible(); };
-  if (symbol.steps) return listed(inside, conditions, meets);
+  if (symbol.steps) return listed((x) => { point.set(symbol.name, x); return point.admissible(); }, conditions, meets);
+  // An interval says nothing of divisibility: its ends are those of the other conditions.
+  const inside = (x) => conditions.every((c, i) => c.divides || meets(i, x));
   const low = symbol.whole ? 1 : LOWEST;
   const xs = logGrid(low, HIGHEST, Math.round(PER_DECADE * Math.log10(HIGHEST / low)) + 1);
   const table = xs.map((x) => { point.set(symbol.name, x); return Float64Array.from(point.sides().subarray(0, 2 * conditions.length)); });
   const marks = [];
   conditions.forEach((condition, i) => {
+    if (condition.divides) return;
     const equality = condition.relation === "==";
     const state = (row) => equality ? Math.sign(row[2 * i] - row[2 * i + 1]) : holds(condition.relation, row[2 * i], row[2 * i + 1]);
     for (let k = 0; k + 1 < xs.length; k++) {
