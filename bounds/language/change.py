@@ -108,10 +108,10 @@ def _with(items: tuple[Any, ...], place: int, *new: Any) -> tuple[Any, ...]:
 
 def changed(theorem: Theorem, label: str, change: Change) -> Theorem:
     """The theorem with one statement changed; the change is not checked for dimensions, which it may break."""
-    return _restated(theorem, change.of(theorem.statement(label)))
+    return with_statement(theorem, change.of(theorem.statement(label)))
 
 
-def _restated(theorem: Theorem, statement: Statement) -> Theorem:
+def with_statement(theorem: Theorem, statement: Statement) -> Theorem:
     """The theorem with another statement of the same label."""
     other = replace(theorem, statements={**theorem.statements})
     other._cache.update(theorem._cache)
@@ -140,7 +140,7 @@ def narrowed(theorem: Theorem, label: str, conditions: Sequence[str]) -> Theorem
         if relation == "==" and right.is_Symbol and not left.is_Symbol:
             left, right = right, left
         more.append(Condition(f"where_{number}", left, relation, right, "chosen by the user"))
-    return _restated(theorem, replace(statement, conditions=(*statement.conditions, *more)))
+    return with_statement(theorem, replace(statement, conditions=(*statement.conditions, *more)))
 
 
 _ALONE = re.compile(r"(?<![<>=!])=(?!=)")

@@ -19,6 +19,7 @@ from ...errors import InputError
 from ...outside import installed, is_python_file, load_object
 from ...suggestion import nearest
 from .bounding import MEAN_MODEL
+from .change import with_statement
 from .dimension import OBJECTIVE, VARIABLE, Dimension
 from .formula import FUNCTIONS, FormulaError, read_formula, read_relation
 from .notation import Binding, Notation, derived_symbol, latex_of
@@ -88,7 +89,7 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
     """The keys of a definition that says what one statement of a theorem says; `more` are further conditions.
 
     Raises:
-        InputError: a symbol stands for a quantity that is not in the shared vocabulary, or a formula cannot be written.
+        InputError: a quantity or the metric is not in the shared vocabulary, or what the keys define is something else.
     """
     statement, write = theorem.statement(label), _Written().doprint
     symbols = {name: binding.quantity.name for name, binding in theorem.symbols(label).items()}
@@ -97,30 +98,94 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
         str(symbol) for formula in (call.values.values() if call else ()) for symbol in sp.sympify(formula).free_symbols
     }
     symbols |= {name: theorem.notation[name].quantity.name for name in sorted(used - symbols.keys())}
-    prescribed = {name: write(formula) for name, formula in statement.schedule.items()}
-    conditions = [c for c in (*statement.conditions, *more) if c.relation != "==" or str(c.left) not in prescribed]
+    metric = next((key for key, known in METRICS.items() if known.name == theorem.metric.name), None)
+    if metric is None:
+        raise InputError(f"{theorem.id}: bounds {theorem.metric.name}, which a definition has no word for")
     keys: dict[str, Any] = {
         "id": theorem.id,
         "title": theorem.title,
         "problem": theorem.problem,
+        "metric": metric,
         "average": theorem.average,
-        "assume": sorted({*theorem.assume, *statement.assume}),
         "symbols": symbols,
-        "derived": {each.name: write(each.expr) for each in statement.derived},
-        "terms": {term.name: write(term.expr) for term in statement.terms},
-        "conditions": {c.name: f"{write(c.left)} {c.relation} {write(c.right)}" for c in conditions},
-        "schedule": prescribed,
+        **statement_keys(theorem, label, more),
+        "assume": sorted({*theorem.assume, *statement.assume}),
         "units": [next(n for n, q in QUANTITIES.items() if q.dimension == unit) for unit in theorem.unit_choices],
     }
     if call is not None:
         keys["method"] = {"name": call.name, **{n: write(f) for n, f in call.values.items()}, **call.options}
-    again = define(**keys).statement()
-    said = [
-        [(t.name, t.expr) for t in one.terms] + [(d.name, d.expr) for d in one.derived] for one in (statement, again)
+    again = define(**keys)
+    changed = [
+        name for name in ("problem", "average", "unit_choices") if getattr(again, name) != getattr(theorem, name)
     ]
-    if said[0] != said[1]:
-        raise InputError(f"{theorem.id}: cannot be written as a definition that reads the same")
+    if call is not None and (dict(again.method.values), dict(again.method.options)) != (  # type: ignore[union-attr]
+        {n: sp.sympify(f) for n, f in call.values.items()},
+        dict(call.options),
+    ):
+        changed.append("method")
+    if set(again.assume) != set(keys["assume"]) or {b.name: b.quantity.name for b in again.notation} != symbols:
+        changed.append("symbols or properties")
+    if _said(again.statement()) != _said(statement, more):
+        changed.append("formulas")
+    if changed:
+        raise InputError(f"{theorem.id}: cannot be written as a definition that says the same {', '.join(changed)}")
     return keys
+
+
+def statement_keys(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dict[str, Any]:
+    """What one statement of a theorem says, as texts that `restated` reads; `more` are further conditions.
+
+    Raises:
+        InputError: what is read says something else.
+    """
+    statement, write = theorem.statement(label), _Written().doprint
+    keys: dict[str, Any] = {
+        "assume": list(statement.assume),
+        "derived": {each.name: write(each.expr) for each in statement.derived},
+        "terms": {term.name: write(term.expr) for term in statement.terms},
+        "conditions": {
+            c.name: f"{write(c.left)} {c.relation} {write(c.right)}" for c in _free_conditions(statement, more)
+        },
+        "schedule": {name: write(formula) for name, formula in statement.schedule.items()},
+    }
+    try:
+        again = restated(theorem, label, keys).statement(label)
+    except FormulaError as error:
+        raise InputError(f"{statement.name}: cannot be written as formulas ({error})") from error
+    if _said(again) != _said(statement, more):
+        raise InputError(f"{statement.name}: cannot be written as formulas that read the same")
+    return keys
+
+
+def restated(theorem: Theorem, label: str, keys: Mapping[str, Any]) -> Theorem:
+    """The theorem with one statement replaced by what the keys of `statement_keys` say, in the theorem's own symbols.
+
+    Raises:
+        InputError: a formula cannot be read.
+    """
+    names: dict[str, sp.Expr] = {binding.name: binding.symbol for binding in theorem.notation}
+    derived = []
+    for name, text in keys["derived"].items():
+        derived.append(Derived(name, read_formula(text, names), latex_of(name)))
+        names[name] = derived_symbol(name)
+    terms = tuple(Term(name, read_formula(text, names)) for name, text in keys["terms"].items())
+    conditions = [Condition(name, *read_relation(text, names)) for name, text in keys["conditions"].items()]
+    schedule = {name: read_formula(text, names) for name, text in keys["schedule"].items()}
+    conditions += [Condition(f"schedule_{n}", theorem.notation[n].symbol, "==", f) for n, f in schedule.items()]
+    assume = tuple(map(str, keys["assume"]))
+    return with_statement(theorem, Statement(label, terms, tuple(conditions), tuple(derived), schedule, assume=assume))
+
+
+def _free_conditions(statement: Statement, more: Iterable[Condition] = ()) -> list[Condition]:
+    """The conditions besides those that a hyperparameter is what the schedule says."""
+    return [c for c in (*statement.conditions, *more) if c.relation != "==" or str(c.left) not in statement.schedule]
+
+
+def _said(statement: Statement, more: Iterable[Condition] = ()) -> list[Any]:
+    """All that a statement says, without notes."""
+    conditions = [(c.name, c.left, c.relation, c.right) for c in _free_conditions(statement, more)]
+    terms, derived = ([(each.name, each.expr) for each in part] for part in (statement.terms, statement.derived))
+    return [terms, derived, conditions, dict(statement.schedule)]
 
 
 def define(*, follows_from: Theorem | None = None, **keys: Any) -> Theorem:

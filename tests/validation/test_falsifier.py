@@ -485,4 +485,4 @@ def test_the_part_of_a_term_that_an_instance_needs():
         found = SimpleNamespace(claimed=SimpleNamespace(values=at), seen={}, left=(left, left), right=(right, right))
         about = {"change": change, "declared": item, "label": "printed"}
         assert needed(SimpleNamespace(**about), found) == pytest.approx(1 / 2, rel=1e-12)
-        assert needed(SimpleNamespace(**about | {"declared": None}), found) == 0
+        assert needed(SimpleNamespace(**about | {"change": None}), found) == 0

@@ -128,7 +128,7 @@ def test_a_page_of_kept_searches(monkeypatch):
     assert record.lines_of(SGD) == [
         "## Searched for counterexamples",
         "",
-        "- `printed`: survived 100 instances in 60 s of processor time, worst ratio 0.25 (2026-11-22, fedco 0.1.0).",
+        "- `printed`: survived 100 instances in 60 s of processor time, largest ratio found 0.25 (2026-11-22, fedco 0.1.0).",
         "",
         "Each part of `printed` weakened and searched:",
         "",

@@ -12,76 +12,136 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import fedco
-from fedco.bounds.language.definition import define, keys_of
-from fedco.bounds.language.theorem import Statement, Term, Theorem
+from fedco.algorithms.declared import declared
+from fedco.bounds.language.change import Change, with_statement
+from fedco.bounds.language.definition import METRICS, define, keys_of
+from fedco.bounds.language.theorem import Term, Theorem
 from fedco.bounds.proof.derivations import derived_ids
 from fedco.bounds.registry import get_theorem
 from fedco.validation.falsifier.attack import Falsified, falsify
+from fedco.validation.runs.registry import recipes
 
-Made = tuple[str, Theorem, str, tuple[str, ...]]
-"""What was done to which statement, the theorem, the label, and further conditions."""
+METHODS = {
+    "local_scgdm.theorem_3_4": "local_scgdm",
+    "fcsg.theorem_4_1": "fcsg",
+    "fcsg_m.theorem_4_4": "fcsg_m",
+    "acc_fcsg_m.theorem_4_7": "acc_fcsg_m",
+    "feddro.theorem_5_1": "feddro",
+    "feddro.theorem_4_2": "modified_fedavg",
+}
+"""The method of a theorem of a paper, as a stranger names it under [method]."""
 
 
-def with_statement(theorem: Theorem, statement: Statement, **changes: object) -> Theorem:
-    made = replace(statement, **changes)
-    return replace(theorem, statements={statement.label: made, "printed": replace(made, label="printed")})
+class Made(NamedTuple):
+    """What was done to which statement; further conditions, and a change that makes it weaker."""
 
-
-def with_terms(theorem: Theorem, statement: Statement, terms: tuple[Term, ...]) -> Theorem:
-    return with_statement(theorem, statement, terms=terms)
+    name: str
+    theorem: Theorem
+    label: str
+    where: tuple[str, ...] = ()
+    change: Change | None = None
 
 
 def variants(theorem: Theorem, label: str) -> Iterator[Made]:
     """Weaker terms, other orders, constants put in, and parts of the region."""
     statement = theorem.statement(label)
     terms, name = statement.terms, theorem.id
-    yield f"{name} as it is", theorem, label, ()
-    yield f"{name} in reverse order", with_terms(theorem, statement, terms[::-1]), label, ()
-    for i, term in enumerate(terms):
+
+    def restated(what: str, **changes: Any) -> Made:
+        return Made(f"{name}{what}", with_statement(theorem, replace(statement, **changes)), label)
+
+    yield Made(f"{name} as it is", theorem, label)
+    yield restated(" in reverse order", terms=terms[::-1])
+    for term in terms:
         for factor in (2, 10):
-            weaker = (*terms[:i], replace(term, expr=factor * term.expr), *terms[i + 1 :])
-            yield f"{name}, {term.name} times {factor}", with_terms(theorem, statement, weaker), label, ()
-    halves = tuple(Term(f"{t.name}_{half}", t.expr / 2) for t in terms for half in ("one", "two"))
-    yield f"{name}, terms in halves", with_terms(theorem, statement, halves), label, ()
-    plain = tuple(replace(t, expr=statement.expand(t.expr)) for t in terms)
-    conditions = tuple(c.each_side(statement.expand) for c in statement.conditions)
+            weaker = Change(term.name, "divided", Fraction(1, factor))
+            yield Made(f"{name}, {term.name} times {factor}", theorem, label, change=weaker)
+    yield restated(
+        ", terms in halves", terms=tuple(Term(f"{t.name}_{half}", t.expr / 2) for t in terms for half in ("one", "two"))
+    )
     if statement.derived and not theorem.follows_from:
-        schedule = {name: statement.expand(formula) for name, formula in statement.schedule.items()}
-        changes = {"terms": plain, "conditions": conditions, "schedule": schedule, "derived": ()}
-        put_in = with_statement(theorem, statement, **changes)
-        yield f"{name}, constants put in", put_in, label, ()
+        yield restated(
+            ", constants put in",
+            terms=tuple(replace(t, expr=statement.expand(t.expr)) for t in terms),
+            conditions=tuple(c.each_side(statement.expand) for c in statement.conditions),
+            schedule={name: statement.expand(formula) for name, formula in statement.schedule.items()},
+            derived=(),
+        )
+    for condition in statement.conditions:
+        if condition.relation != "==":
+            stronger = Change(condition.name, "relaxed", Fraction(1, 2))
+            yield Made(f"{name}, {condition.name} twice as strict", theorem, label, change=stronger)
     for symbol, binding in theorem.symbols(label).items():
         if binding.quantity.role == "hyperparameter" and binding.quantity.domain == "positive integer":
-            yield f"{name} where {symbol} >= 2", theorem, label, (f"{symbol} >= 2",)
+            yield Made(f"{name} where {symbol} >= 2", theorem, label, (f"{symbol} >= 2",))
         if binding.quantity.domain == "nonnegative real" and binding.quantity.role == "constant":
-            yield f"{name} where {symbol} == 0", theorem, label, (f"{symbol} == 0",)
+            yield Made(f"{name} where {symbol} == 0", theorem, label, (f"{symbol} == 0",))
+        if binding.quantity.name == "participation":
+            yield Made(f"{name} where {symbol} == 1/2", theorem, label, (f"{symbol} == 1/2",))
 
 
 def rewritten(theorem: Theorem) -> Iterator[Made]:
-    """A theorem of plain federated SGD as a stranger would write it: other letters, rounds, the average over later iterates."""
-    keys = keys_of(theorem, "printed")
-    letters = {name: f"c{i}" for i, name in enumerate(keys["symbols"])}
+    """A theorem as a stranger would write it: with its method, in other letters, in rounds, in other units, over later iterates."""
+    keys = _with_method(theorem)
+    names = list(keys["symbols"])
 
-    def put(change: Callable[[str], str], **more: object) -> Theorem:
-        table = {n: {k: change(v) if isinstance(v, str) and n != "symbols" else v for k, v in keys[n].items()}
-                 for n in ("derived", "terms", "conditions")}  # fmt: skip
-        return define(**{**keys, **table, **more})
+    def put(change: Callable[[str], str], **more: Any) -> Theorem:
+        table = {
+            part: {name: change(text) for name, text in keys[part].items()}
+            for part in ("derived", "terms", "conditions")
+        }
+        schedule = {change(name): change(text) for name, text in keys["schedule"].items()}
+        return define(**{**keys, **table, "schedule": schedule, **more})
 
-    def spelled(text: str) -> str:
-        return re.sub(r"[A-Za-z_]\w*", lambda m: letters.get(m[0], m[0]), text)
+    def replaced(name: str, text: str) -> Callable[[str], str]:
+        return lambda formula: re.sub(rf"\b{name}\b", text, formula)
 
-    method = {k: spelled(v) if isinstance(v, str) and k != "name" else v for k, v in keys["method"].items()}
-    symbols = {letters[name]: meaning for name, meaning in keys["symbols"].items()}
-    yield f"{theorem.id} in other letters", put(spelled, symbols=symbols, method=method), "printed", ()
-    period = next((n for n, q in keys["symbols"].items() if q == "communication_period"), None)
-    if period is not None and "T" in keys["symbols"]:
-        by_rounds = {**keys["symbols"], "T": "rounds"}
-        text = put(lambda s: s.replace("T", f"({period}*T)"), symbols=by_rounds)
-        yield f"{theorem.id} in rounds", text, "printed", ()
-    later = {name: f"(T + 1)/T*({text.replace('T', '(T + 1)')})" for name, text in keys["terms"].items()}
-    yield f"{theorem.id} over later iterates", define(**{**keys, "terms": later, "average": "after"}), "printed", ()
+    letters = {name: f"c{i}" for i, name in enumerate(names)}
+    backwards = dict(zip(names, names[::-1], strict=True))
+    for how, table in (("in other letters", letters), ("with its letters exchanged", backwards)):
+
+        def spelled(text: str, table: dict[str, str] = table) -> str:
+            return re.sub(r"[A-Za-z_]\w*", lambda m: table.get(m[0], m[0]), text)
+
+        method = {k: spelled(v) if isinstance(v, str) and k != "name" else v for k, v in keys["method"].items()}
+        symbols = {table[name]: meaning for name, meaning in keys["symbols"].items()}
+        yield Made(f"{theorem.id} {how}", put(spelled, symbols=symbols, method=method), "printed")
+    weaker = {**keys["terms"], "more": _symbol(keys, "objective_gap")}
+    other_units = define(**{**keys, "terms": weaker, "units": ["step_size"]})
+    yield Made(f"{theorem.id} where a unit is set to 1", other_units, "printed")
+    length, period = _symbol(keys, "iterations"), _symbol(keys, "communication_period")
+    if length and period:
+        by_rounds = put(replaced(length, f"({period}*{length})"), symbols={**keys["symbols"], length: "rounds"})
+        yield Made(f"{theorem.id} in rounds", by_rounds, "printed")
+    asked = " ".join(text for part in ("derived", "conditions", "schedule") for text in keys[part].values())
+    if length and keys["average"] == "before" and not theorem.multiples and not re.search(rf"\b{length}\b", asked):
+        longer = replaced(length, f"({length} + 1)")
+        later = {name: f"({length} + 1)/{length}*({longer(text)})" for name, text in keys["terms"].items()}
+        over_later = define(**{**keys, "terms": later, "average": "after"})
+        yield Made(f"{theorem.id} over later iterates", over_later, "printed")
+
+
+def _with_method(theorem: Theorem) -> dict[str, Any]:
+    """The keys of a theorem; of a paper's with the method that its paper declares to run for it."""
+    if theorem.method is not None:
+        return keys_of(theorem, "printed")
+    metric = METRICS["mean_gradient_sq"]
+    keys = keys_of(replace(theorem, metric=metric, average=recipes()[theorem.id].average), theorem.default)
+    keys["units"] = []
+    taken = [each.name for each in declared()[METHODS[theorem.id]].hyperparameters]
+    return {
+        **keys,
+        "method": {"name": METHODS[theorem.id], **{name: name for name in taken if name in keys["symbols"]}},
+    }
+
+
+def _symbol(keys: dict[str, Any], quantity: str) -> str:
+    """The symbol that stands for a quantity; empty where there is none."""
+    return next((name for name, meaning in keys["symbols"].items() if meaning == quantity), "")
 
 
 def all_made() -> list[Made]:
@@ -91,15 +151,14 @@ def all_made() -> list[Made]:
         theorem = get_theorem(name)
         if theorem.statement(theorem.default).terms:
             rows.append(list(variants(theorem, theorem.default)))
-        if theorem.method is not None and theorem.problem == "federated":
+        if theorem.method is not None or theorem.id in METHODS:
             rows.append(list(rewritten(theorem)))
     return [made for turn in itertools.zip_longest(*rows) for made in turn if made is not None]
 
 
 def searched(made: Made, seconds: float, clock: Callable[[], float] | None = None, seed: int = 0) -> Falsified:
-    _, theorem, label, where = made
     timed = {} if clock is None else {"clock": clock}
-    return falsify(theorem, label, seconds=seconds, seed=seed, where=where, **timed)
+    return falsify(made.theorem, made.label, seconds=seconds, seed=seed, where=made.where, change=made.change, **timed)
 
 
 def main() -> int:
@@ -112,7 +171,7 @@ def main() -> int:
     for made in all_made()[given.first : given.first + given.count]:
         found = searched(made, given.seconds)
         outcomes[found.outcome] += 1
-        print(f"{found.outcome:15} {found.ratio:9.6f} {found.evaluations:8} {made[0]}", flush=True)
+        print(f"{found.outcome:15} {found.ratio:9.6f} {found.evaluations:8} {made.name}", flush=True)
         if found.outcome != "SURVIVED":
             print("   ", *found.why, flush=True)
     print(dict(outcomes), f"fedco {fedco.__version__}")

@@ -18,11 +18,12 @@ from ...bounds.language.change import Change, narrowed
 from ...bounds.language.reading import InputError
 from ...bounds.language.result import AbstractResult, Sheet, Table
 from ...bounds.language.theorem import Theorem
+from ...bounds.registry import all_theorems
 from ...bounds.registry import get_theorem as find
 from ...storage import check_folder, digest
 from ..runs.bundle import Bundle, write
 from ..runs.scheduler import run_on_scheduler
-from .bundle import bundle_of, describe, plain
+from .bundle import bundle_of, definition_of, describe, plain
 from .confirm import Confirmed
 from .declared import Target, target_of
 from .explain import why
@@ -150,8 +151,16 @@ def falsify(
     elif jobs > _MOST_SEARCHES:
         raise InputError(f"jobs: wanted at most {_MOST_SEARCHES} searches on a scheduler, got {jobs}")
     if jobs > 1 or scheduler is not None:
+        known = all_theorems().get(declared.id) is declared
         search_with = partial(
-            falsify, declared, statement, seconds=seconds, hidden=hidden, change=change, assume=assume, where=where
+            falsify,
+            declared.id if known else declared,
+            statement,
+            seconds=seconds,
+            hidden=hidden,
+            change=change,
+            assume=assume,
+            where=where,
         )
         best = _beside([partial(search_with, seed=seed + i) for i in range(jobs)], scheduler)
         if out is not None and best.found is not None:
@@ -159,6 +168,7 @@ def falsify(
         return replace(best, seconds=time.perf_counter() - began)
     try:
         target = target_of(declared, statement, change, assume, where)
+        definition_of(target)  # what could not be kept is not searched
     except InputError as error:
         return Falsified(declared.id, statement, "NOT_APPLICABLE", 0.0, (str(error),))
     if target.kind not in SPACES:

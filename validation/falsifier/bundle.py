@@ -11,14 +11,14 @@ from typing import Any
 from ... import __version__
 from ...bounds.audit.refutation import outward
 from ...bounds.language.change import Change
-from ...bounds.language.definition import define, keys_of
+from ...bounds.language.definition import define, keys_of, restated, statement_keys
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import all_theorems
 from ...bounds.registry import get_theorem as find
 from ...outside import is_python_file, split_file
 from ..runs.bundle import FROM_DATA, Bundle, BundleError, Sides
 from .confirm import Claimed, Confirmed, NotConfirmed, sides
-from .declared import Target, target_of
+from .declared import Target, own_of, target_of
 from .exact.interval import Ends
 from .exact.problem import Instance, as_fractions
 from .formula import Formula
@@ -60,15 +60,23 @@ def _attacked(target: Target) -> dict[str, Any]:
     """What is attacked instead of the declared statement, and what instances were asked to have besides."""
     change = {} if target.change is None else {"change": plain(target.change.to_dict())}
     more = {"assume": list(target.more), "where": list(target.where)}
-    return {**change, **{name: listed for name, listed in more.items() if listed}, **_definition(target)}
+    return {**change, **{name: listed for name, listed in more.items() if listed}, **definition_of(target)}
 
 
-def _definition(target: Target) -> dict[str, Any]:
-    """The theorem itself where it is not one that comes with fedco, and the hash of the file of its method, if that has one."""
-    theorem = target.declared or target.theorem
-    if theorem.id in all_theorems():
+def definition_of(target: Target) -> dict[str, Any]:
+    """What a bundle has to hold of the theorem itself: nothing of one that comes with fedco.
+
+    Of one that restates such a theorem the statement; of any other all of it, and the hash of the file of its method.
+
+    Raises:
+        InputError: it cannot be written down.
+    """
+    theorem, label = target.declared, target.label
+    if all_theorems().get(theorem.id) is theorem:
         return {}
-    keys = keys_of(theorem, target.label, Formula(theorem, target.label).inherited)
+    if own_of(theorem) is not None:
+        return {"restated": statement_keys(theorem, label)}
+    keys = keys_of(theorem, label, Formula(theorem, label).inherited)
     call = theorem.method
     if call is None or not is_python_file(call.name):
         return {"definition": keys}
@@ -85,9 +93,12 @@ def _target(bundle: Bundle, method: Path | None) -> Target:
     parameters = bundle.problem["parameters"]
     change = Change.from_dict(parameters["change"]) if "change" in parameters else None
     more, where = (tuple(map(str, parameters.get(part, ()))) for part in ("assume", "where"))
-    if "definition" not in parameters:
-        return target_of(find(name), label.rstrip(")"), change, more, where)
-    return target_of(_stranger(parameters, method), "printed", change, more, where)
+    if "definition" in parameters:
+        return target_of(_stranger(parameters, method), "printed", change, more, where)
+    theorem, label = find(name), label.rstrip(")")
+    if "restated" in parameters:
+        theorem = restated(theorem, label, parameters["restated"])
+    return target_of(theorem, label, change, more, where)
 
 
 def _stranger(parameters: Mapping[str, Any], method: Path | None) -> Theorem:

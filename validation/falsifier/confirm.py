@@ -41,7 +41,6 @@ from .properties import PROPERTIES
 
 Q = Fraction
 _BITS = 384
-_LENGTHS = ("iterations", "rounds")
 _LONGEST_LEMMA = 256
 STEPPED = 160
 """Longer runs with noise are not stepped through; MOST_STEPS is the limit of those without."""

@@ -13,6 +13,7 @@ from ...bounds.language.definition import METRICS
 from ...bounds.language.notation import Binding
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
+from ...bounds.registry import get_paper, is_paper
 from ..lemmas.link import LemmaChain, Link
 from ..runs.method_of import period_of, steps_of
 from ..runs.registry import chains, recipes
@@ -20,6 +21,8 @@ from .method_call import method_of
 from .properties import PROPERTIES
 
 Values = Mapping[str, Any]
+LENGTHS = ("iterations", "rounds")
+"""The quantities that say how long a run is."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,8 @@ class Target:
         steps: the local steps that the values stand for.
         every: the statistic uses every so many steps; None uses all.
         chain, link: for a lemma, the chain of its proof and its place in it, which say what is compared.
-        change, declared: how the statement differs from that of the declared theorem; None where it is that.
+        declared: the theorem as it was given: `theorem` is that one, changed or narrowed.
+        change: how the statement differs from that of the declared theorem; None where it does not, or says less.
         more: further properties that an instance must have, chosen by the user.
         where: further conditions on the statement, chosen by the user: a part of its region is searched.
     """
@@ -42,13 +46,13 @@ class Target:
     label: str
     kind: str
     method: Callable[[Values], Method]
+    declared: Theorem
     average: str = "before"
     steps: Callable[[Values], int] = lambda values: int(values["T"])
     every: Callable[[Values], int] | None = None
     chain: LemmaChain | None = None
     link: Link | None = None
     change: Change | None = None
-    declared: Theorem | None = None
     more: tuple[str, ...] = ()
     where: tuple[str, ...] = ()
 
@@ -63,7 +67,7 @@ class Target:
 
         A changed statement keeps the symbols of the declared one.
         """
-        kept = {} if self.declared is None else self.declared.symbols(self.label)
+        kept = self.declared.symbols(self.label)
         extra = {name: self.theorem.notation[name] for name in self._needed if name not in self.stated}
         return {**self.stated, **kept, **extra}
 
@@ -84,7 +88,7 @@ class Target:
     @property
     def length(self) -> str | None:
         """The symbol for the length of a run, where the statement has one."""
-        return next((n for n, b in self.symbols.items() if b.quantity.name in ("iterations", "rounds")), None)
+        return next((n for n, b in self.symbols.items() if b.quantity.name in LENGTHS), None)
 
     @cached_property
     def period(self) -> str | int:
@@ -135,9 +139,12 @@ def target_of(
             raise InputError(
                 f"{theorem.id} ({label}): assumes {name}, which no family knows; wanted one of {' '.join(PROPERTIES)}"
             )
+    if len(lengths := [n for n, b in theorem.symbols(label).items() if b.quantity.name in LENGTHS]) > 1:
+        raise InputError(
+            f"{theorem.id} ({label}): the length of the run has two symbols, {' and '.join(lengths)}, and the exact check sets one"
+        )
     attacked = theorem if change is None else changed(theorem, label, change)
-    declared = None if change is None else theorem
-    target = replace(_target_of(attacked, label), change=change, declared=declared, more=more)
+    target = replace(_target_of(attacked, label, own_of(theorem)), declared=theorem, change=change, more=more)
     return _narrowed(target, where) if where else target
 
 
@@ -160,28 +167,46 @@ def _narrowed(target: Target, where: tuple[str, ...]) -> Target:
     return found
 
 
-def _target_of(theorem: Theorem, label: str) -> Target:
+def own_of(theorem: Theorem) -> Theorem | None:
+    """The theorem of a paper that this one is, or that it restates: what its paper declares of its runs holds for it.
+
+    None for a theorem of one's own, whatever its id.
+    """
+    key = theorem.id.partition(".")[0]
+    own = get_paper(key).theorems.get(theorem.id) if is_paper(key) else None
+    if own is None or own.notation != theorem.notation:
+        return None
+    kept = ("metric", "problem", "average", "method")
+    return own if all(getattr(own, name) == getattr(theorem, name) for name in kept) else None
+
+
+def _target_of(theorem: Theorem, label: str, own: Theorem | None) -> Target:
+    """The target of a statement as it stands; `own` is the theorem of a paper whose declared runs hold for it."""
     if theorem.method is not None:
-        names = ", ".join(metric.name for metric in METRICS.values())
+        names = [metric.name for metric in METRICS.values()]
         if theorem.metric.name not in names:
-            raise InputError(f"{theorem.id}: bounds {theorem.metric.name}, and the exact check evaluates {names} only")
-        return Target(theorem, label, theorem.problem, method_of(theorem.method), theorem.average, steps_of(theorem))
-    recipe = recipes().get(theorem.id)
-    if recipe is not None:
-        return Target(theorem, label, theorem.problem, recipe.method, recipe.average, recipe.steps, recipe.every)
-    for about, chain in chains().items():
-        found = [link for link in chain.links if link.lemma == theorem.id]
-        if found:
-            link = next((link for link in found if link.of_a_run), found[0])
-            return _lemma(theorem, label, about, chain, link)
+            raise InputError(
+                f"{theorem.id}: bounds {theorem.metric.name}, and the exact check evaluates {', '.join(names)} only"
+            )
+        build = method_of(theorem.method)
+        return Target(theorem, label, theorem.problem, build, theorem, theorem.average, steps_of(theorem))
+    if own is not None:
+        recipe = recipes().get(own.id)
+        if recipe is not None:
+            average, steps, every = recipe.average, recipe.steps, recipe.every
+            return Target(theorem, label, theorem.problem, recipe.method, theorem, average, steps, every)
+        for about, chain in chains().items():
+            found = [link for link in chain.links if link.lemma == own.id]
+            if found:
+                link = next((link for link in found if link.of_a_run), found[0])
+                return _lemma(theorem, label, about, chain, link)
     raise InputError(f"{theorem.id}: no method and statistic are declared for it")
 
 
 def _is_compared(theorem: Theorem) -> bool:
     """Whether a chain compares a constant that the lemma defines with a run."""
-    return any(
-        link.lemma == theorem.id and link.right is not None for chain in chains().values() for link in chain.links
-    )
+    links = () if own_of(theorem) is None else (link for chain in chains().values() for link in chain.links)
+    return any(link.lemma == theorem.id and link.right is not None for link in links)
 
 
 def _lemma(theorem: Theorem, label: str, about: str, chain: LemmaChain, link: Link) -> Target:
@@ -201,4 +226,4 @@ def _lemma(theorem: Theorem, label: str, about: str, chain: LemmaChain, link: Li
             f"{theorem.id} ({label}): about every outcome of a batch, which no family of its kind has noise for"
         )
     recipe = recipes()[about]
-    return Target(theorem, label, theorem.problem, recipe.method, steps=recipe.steps, chain=chain, link=link)
+    return Target(theorem, label, theorem.problem, recipe.method, theorem, steps=recipe.steps, chain=chain, link=link)

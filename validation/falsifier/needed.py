@@ -19,7 +19,7 @@ def needed(target: Target, found: Confirmed) -> float:
     0 where the change is none of a term's coefficient, or where the term vanishes there.
     """
     change, declared = target.change, target.declared
-    if change is None or declared is None or change.way not in ("dropped", "divided"):
+    if change is None or change.way not in ("dropped", "divided"):
         return 0.0
     statement = declared.statement(target.label)
     try:

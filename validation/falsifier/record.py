@@ -69,7 +69,7 @@ class Searched:
                 "the bound, so the search tested hardly anything"
             )
         return (
-            f"survived {self.evaluations} instances in {self.seconds:.0f} s of processor time, worst ratio {self.ratio:.3g} "
+            f"survived {self.evaluations} instances in {self.seconds:.0f} s of processor time, largest ratio found {self.ratio:.3g} "
             f"({self.day}, fedco {self.version})"
         )
 
