@@ -1,6 +1,7 @@
 """What comes from outside the package: a user's Python file, and what installed packages announce.
 
-A Python file is code, and naming it runs it, as `python FILE.py` would. A package announces objects through entry points
+A Python file is code, and naming it runs it, as `python FILE.py` would. A file of data may name code too: that runs only where the
+user trusts it (`--trust`). A package announces objects through entry points
 of the groups `fedco.papers`, `fedco.methods`, `fedco.problems` and `fedco.kinds`; each is loaded when first asked for.
 """
 
@@ -10,6 +11,8 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +25,49 @@ if TYPE_CHECKING:
 
 Loaded = TypeVar("Loaded")
 GROUPS = ("papers", "methods", "problems", "kinds")
+_trusts: ContextVar[bool] = ContextVar("trusts", default=False)
+
+
+@contextmanager
+def trusting(trusts: bool = True) -> Iterator[None]:
+    """Code that a file of data names may be run, if that file is read inside this block."""
+    before = _trusts.set(trusts)
+    try:
+        yield
+    finally:
+        _trusts.reset(before)
+
+
+def is_trusting() -> bool:
+    """Whether code that a file of data names may be run."""
+    return _trusts.get()
+
+
+@dataclass(frozen=True)
+class CodeName:
+    """Code that a definition names, as FILE.py:NAME.
+
+    Args:
+        text: the name. folder: where a relative FILE is looked for; the working folder without it.
+        trusted: whether it may be run: it is the user's own call that names it, or a file of data that the user trusts.
+    """
+
+    text: str
+    folder: Path | None = None
+    trusted: bool = True
+
+    def load(self) -> Any:
+        """The object.
+
+        Raises:
+            InputError: it is not trusted, there is no such file or name, or the file fails.
+        """
+        if not self.trusted:
+            file, name = split_file(self.text, self.folder)
+            raise InputError(
+                f"{file}: not run: {name or 'it'} is code that a file of data names; --trust runs it (in Python: trust=True)"
+            )
+        return load_object(self.text, self.folder)
 
 
 def is_python_file(text: str) -> bool:

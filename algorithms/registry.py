@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..outside import all_that_load, installed, is_python_file, load_installed, load_object
+from ..outside import CodeName, all_that_load, installed, is_python_file, load_installed
 from ..suggestion import instead
 from .declared import Declared, declared
 
@@ -16,17 +15,17 @@ if TYPE_CHECKING:
     from .engine.method import Method
 
 
-def get_method(name: str, folder: Path | None = None) -> type[Method]:
+def get_method(name: str, code: CodeName | None = None) -> type[Method]:
     """The class of a method: by its name, or as `FILE.py:NAME`.
 
     Args:
-        folder: where a relative FILE is looked for; the working folder without it.
+        code: where the name comes from a definition: the file, and whether it may be run.
 
     Raises:
-        InputError: no such method, or what is there is none.
+        InputError: no such method, or what is there is none, or is not trusted.
     """
     if is_python_file(name):
-        return _checked(name, load_object(name, folder))
+        return _checked(name, (code or CodeName(name)).load())
     if name in declared():
         own = declared()[name]
         return _checked(name, getattr(import_module(f".{own.module}", __package__), own.class_name))

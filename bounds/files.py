@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from ..errors import InputError
 from ..outside import is_file, run_file, split_file
@@ -53,7 +55,18 @@ def _declared(module: ModuleType, file: Path) -> dict[str, Theorem]:
             found[name] = theorem
     if not found:
         raise InputError(f"{file}: wanted a file that declares a theorem, found none")
-    return found
+    proofs = {
+        name: proof
+        for value in vars(module).values()
+        if isinstance(value, Paper)
+        for name, proof in value.derivations.items()
+    }
+    return {name: _with_proof(theorem, proofs.get(theorem.id)) for name, theorem in found.items()}
+
+
+def _with_proof(theorem: Theorem, proof: Callable[[Any], Any] | None) -> Theorem:
+    """The theorem with the derivation that a paper of the same file has for it."""
+    return theorem if proof is None or theorem.proof is not None else replace(theorem, proof=proof)
 
 
 def _all(module: ModuleType) -> Iterator[tuple[str, Theorem]]:

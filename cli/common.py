@@ -13,6 +13,7 @@ import typer
 
 from ..bounds.language.reading import InputError, split_assignment
 from ..bounds.language.theorem import SPELLINGS
+from ..outside import trusting
 from . import terminal
 
 if TYPE_CHECKING:
@@ -70,6 +71,23 @@ Scheduler = Annotated[
 ]
 MaxHours = Annotated[
     float, typer.Option("--max-hours", min=0, help="Refuse a run that would take longer by an estimate made at once.")
+]
+
+
+def _trust(context: typer.Context, trusts: bool) -> bool:
+    """From here to the end of the command."""
+    context.with_resource(trusting(trusts))
+    return trusts
+
+
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust",
+        callback=_trust,
+        is_eager=True,
+        help="Run the code (a method, a proof) that a TOML file or a bundle names.",
+    ),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="End with status 3 where the values are not admissible.")]
 StatementOption = Annotated[

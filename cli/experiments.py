@@ -19,6 +19,7 @@ from .common import (
     Scheduler,
     Sets,
     StatementOption,
+    Trust,
     chosen_statement,
     emit,
     emit_about,
@@ -141,6 +142,7 @@ def validate(
         bool, typer.Option("--lemmas", help="Measure both sides of every lemma of the proof instead; no verdicts.")
     ] = False,
     as_json: Json = False,
+    trust: Trust = False,
 ) -> None:
     """Run a theorem's method on certified problems that it admits, and judge its bound with e-values."""
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -213,6 +215,7 @@ def plot(
     constants: Constants = None,
     assume: Assume = None,
     as_json: Json = False,
+    trust: Trust = False,
 ) -> None:
     """Plot a bound over one symbol, log-log: from given constants (--over), or measured on certified problems (--sweep).
 
@@ -309,6 +312,7 @@ def report(
     scheduler: Scheduler = None,
     show: Annotated[bool, typer.Option("--open", help="Show the page in the browser when it is written.")] = False,
     as_json: Json = False,
+    trust: Trust = False,
 ) -> None:
     """One self-contained HTML page: theorems, constants, verdicts, rates, counterexamples, the audit and what was run."""
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

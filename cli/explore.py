@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json, emit, note
+from .common import Json, Trust, emit, note
 
 
 def explore(
@@ -24,6 +24,7 @@ def explore(
     ] = None,
     show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     as_json: Json = False,
+    trust: Trust = False,
 ) -> None:
     """Write one offline HTML page on which the constants of a theorem can be moved and its bound follows.
 

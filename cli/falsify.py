@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError
-from .common import Json, Scheduler, emit, emit_sheets, noted
+from .common import Json, Scheduler, Trust, emit, emit_sheets, noted
 from .theory import TheoremId
 
 
@@ -57,6 +57,7 @@ def falsify(
         "falsified"
     ),
     as_json: Json = False,
+    trust: Trust = False,
 ) -> None:
     """Search an instance on which a theorem or a lemma is false; a violation is checked in exact numbers and kept as a bundle.
 

@@ -16,6 +16,7 @@ from .common import (
     Markdown,
     Sets,
     StatementOption,
+    Trust,
     chosen_statement,
     emit,
     emit_about,
@@ -62,6 +63,7 @@ def tune(
     latex: Latex = False,
     markdown: Markdown = False,
     as_json: Json = False,
+    trust: Trust = False,
 ) -> None:
     """Best hyperparameters: least bound under a budget, or least cost to reach a target.
 
@@ -101,6 +103,7 @@ def complexity(
     latex: Latex = False,
     markdown: Markdown = False,
     as_json: Json = False,
+    trust: Trust = False,
 ) -> None:
     """Iterations, rounds, samples and messages to reach a target, and their exact orders as it goes to 0.
 
@@ -157,6 +160,7 @@ def compare(
     latex: Latex = False,
     markdown: Markdown = False,
     as_json: Json = False,
+    trust: Trust = False,
 ) -> None:
     """Theorems on the same quantities, named as in the shared vocabulary (outer_smoothness, clients, …).
 

@@ -17,6 +17,7 @@ from .common import (
     Sets,
     StatementOption,
     Strict,
+    Trust,
     check_medium,
     chosen_statement,
     emit,
@@ -71,6 +72,7 @@ def show(
     latex: Latex = False,
     markdown: Markdown = False,
     as_json: Json = False,
+    trust: Trust = False,
 ) -> None:
     """Show a theorem: assumptions, constants with meaning and dimension, conditions, terms.
 
@@ -101,6 +103,7 @@ def bound(
     latex: Latex = False,
     markdown: Markdown = False,
     as_json: Json = False,
+    trust: Trust = False,
 ) -> None:
     """Evaluate a bound; outside the conditions the value is printed with "admissible": false and the conditions that fail.
 
@@ -145,6 +148,7 @@ def admissible(
     latex: Latex = False,
     markdown: Markdown = False,
     as_json: Json = False,
+    trust: Trust = False,
 ) -> None:
     """Exact admissible interval of a hyperparameter, with the condition that binds at each end.
 
@@ -193,6 +197,7 @@ def audit(
     latex: Latex = False,
     markdown: Markdown = False,
     as_json: Json = False,
+    trust: Trust = False,
 ) -> None:
     """Every discrepancy found in the papers, worst first, each with a check that anyone can rerun.
 
@@ -223,6 +228,7 @@ def prove(
         bool, typer.Option("--rules-only", help="Leave the instances out; the proof is then not called checked.")
     ] = False,
     as_json: Json = False,
+    trust: Trust = False,
 ) -> None:
     """Check the derivation of a corrected statement step by step, and print it; exit status 1 if it does not check.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json, StatementOption, chosen_statement, emit
+from .common import Json, StatementOption, Trust, chosen_statement, emit
 from .completion import theorem_ids
 
 
@@ -41,6 +41,7 @@ def constants(
         Path | None, typer.Option("--out", metavar="FILE.toml", help="Write the file, which must not be there yet.")
     ] = None,
     as_json: Json = False,
+    trust: Trust = False,
 ) -> None:
     """A TOML file for --constants, to be filled in: meaning, dimension and range of every constant of a statement.
 

@@ -13,6 +13,7 @@ from fedco.algorithms.registry import get_method, listed
 from fedco.bounds import registry
 from fedco.bounds.audit.checks import audit
 from fedco.errors import InputError
+from fedco.outside import CodeName
 from fedco.synthetic import problem
 from fedco.synthetic.conformance.kinds import KINDS, get_kind
 
@@ -89,7 +90,7 @@ def test_broken_papers_do_not_stop_the_others():
 
 def test_methods():
     assert get_method("half_sgd").name == "half_sgd" and get_method("local_sgd").name == "local_sgd"
-    assert get_method("half_sgd.py:HalfSGD", EXAMPLES).name == "half_sgd"
+    assert get_method("half_sgd.py:HalfSGD", CodeName("half_sgd.py:HalfSGD", EXAMPLES)).name == "half_sgd"
     for name, reason in (("broken", "ModuleNotFoundError"), ("number", "derived from"), ("none", "not a method")):
         with pytest.raises(InputError, match=reason):
             get_method(name)

@@ -72,7 +72,9 @@ def commands(file: str, names: str) -> dict[str, list[str]]:
 def answers(folder: Path) -> dict[str, dict[str, Any]]:
     """What every command answers on every example, as data."""
     asked = [
-        (file, verb, command) for file, names in EXAMPLES.items() for verb, command in commands(file, names).items()
+        (file, verb, [*command, "--trust"] if "half_sgd" in file and verb != "theorems" else command)
+        for file, names in EXAMPLES.items()
+        for verb, command in commands(file, names).items()
     ]
     printed = json.loads(run(folder, "python", "-c", SEVERAL, json.dumps([command for *_, command in asked])))
     found: dict[str, dict[str, Any]] = {file: {} for file in EXAMPLES}
@@ -173,14 +175,14 @@ def test_every_file_that_the_package_reads_is_in_the_wheel(folder: Path):
 ROOMS = {"algorithms", "bounds", "cli", "synthetic", "validation"}
 DATA = {".html", ".css", ".js", ".csv", ".json", ".mplstyle", ".txt", ".toml"}
 
-VALIDATE = ["validate", "half_sgd.toml", "--problem", "ring.py:problem", "--seeds", "64", "--jobs", "1"]
+VALIDATE = ["validate", "half_sgd.toml", "--trust", "--problem", "ring.py:problem", "--seeds", "64", "--jobs", "1"]
 ASSERTIONS = """
 import fedco
 from fedco.validation.testing import assert_bound_holds, assert_refuted
 
 for file in ("pr_sgd.toml", "parallel_sgd.py:theorem_2"):
     print(assert_bound_holds(fedco.theorem(file), "federated_sines", T=48, eta="1/10", p=2, **({} if "toml" in file else {"b": 1})).outcome)
-print(assert_refuted(fedco.load("half_sgd.toml"), "ring.py:problem", T=36, eta="199/200", b=1, divided_by=10).outcome)
+print(assert_refuted(fedco.load("half_sgd.toml", trust=True), "ring.py:problem", T=36, eta="199/200", b=1, divided_by=10).outcome)
 """
 
 

@@ -12,7 +12,7 @@ import sympy as sp
 
 from ...algorithms.declared import DEFAULTS, declared
 from ...errors import InputError
-from ...outside import installed, is_python_file, load_installed, load_object
+from ...outside import installed, is_python_file, load_installed
 from ..language.formula import FormulaError, read_formula
 from ..language.theorem import MethodCall, Theorem
 
@@ -59,7 +59,7 @@ def _declared(call: MethodCall) -> tuple[Mapping[str, str], Mapping[str, int]]:
         defaults = {name: each.default for name, each in known.items() if type(each.default) is int}
         return ({} if uncounted else own.costs), defaults
     if is_python_file(call.name):
-        found = load_object(call.name, call.folder)
+        found = call.code.load()
     else:
         found = load_installed("methods", call.name) if call.name in installed("methods") else None
     return getattr(found, "costs", {}), DEFAULTS

@@ -16,7 +16,7 @@ import sympy as sp
 from sympy.printing.str import StrPrinter
 
 from ...errors import InputError
-from ...outside import installed, is_python_file, load_object
+from ...outside import CodeName, installed, is_python_file, is_trusting
 from ...suggestion import nearest
 from .bounding import MEAN_MODEL
 from .change import with_statement
@@ -44,7 +44,7 @@ from .toml_file import read_toml
 _TEXT, _LIST, _TABLE = "a text", "a list of names", "a table"
 _TYPES: Mapping[str, Any] = {_TEXT: str, _LIST: (list, tuple), _TABLE: Mapping}
 KEYS: Mapping[str, str] = {
-    **dict.fromkeys(("id", "title", "source", "problem", "metric", "average"), _TEXT),
+    **dict.fromkeys(("id", "title", "source", "problem", "metric", "average", "proof"), _TEXT),
     **dict.fromkeys(("assume", "units"), _LIST),
     **dict.fromkeys(("symbols", "derived", "terms", "conditions", "schedule", "costs", "method"), _TABLE),
 }
@@ -65,14 +65,17 @@ _ID = re.compile(r"[a-z][a-z0-9_]{0,40}\.[A-Za-z][A-Za-z0-9_]{0,60}", re.ASCII)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}", re.ASCII)
 
 
-def load(path: str | Path) -> Theorem:
+def load(path: str | Path, *, trust: bool = False) -> Theorem:
     """The theorem that a TOML file defines.
+
+    Args:
+        trust: code that the file names (a method, a proof) may be run when something needs it.
 
     Raises:
         InputError: the file cannot be read, is no TOML, or does not define a theorem; one line that starts with its name.
     """
     file = Path(path)
-    return _Definition(str(file), read_toml(file)).theorem(file.parent)
+    return _Definition(str(file), read_toml(file), trust or is_trusting()).theorem(file.parent)
 
 
 class _Written(StrPrinter):
@@ -200,7 +203,7 @@ def define(*, follows_from: Theorem | None = None, **keys: Any) -> Theorem:
         metric: what is bounded, "mean_gradient_sq" by default. average: "before" (t = 0..T-1) or "after" (t = 1..T).
         units: quantities whose unit the statement sets to 1, such as the step size of `eta = 1/sqrt(T)`.
         method: `name` and the method's own hyperparameters as formulas, for what runs it.
-        title, source: for people.
+        title, source: for people. proof: FILE.py:NAME, a function that gives the derivation of the statement.
         follows_from: the theorem of a corollary, which the audit compares with it at the schedule.
 
     Raises:
@@ -222,13 +225,14 @@ class _Definition:
     Args:
         where: how every message starts.
         keys: as the user gave them.
+        trusts: whether code that they name may be run.
 
     Attributes:
         names: what formulas may use so far. used: the symbols that formulas have used so far.
     """
 
-    def __init__(self, where: str, keys: Mapping[str, Any]) -> None:
-        self.where, self.keys = where, keys
+    def __init__(self, where: str, keys: Mapping[str, Any], trusts: bool = True) -> None:
+        self.where, self.keys, self.trusts = where, keys, trusts
         self._check_keys()
         self.notation = self._notation()
         self.names: dict[str, sp.Expr] = {binding.name: binding.symbol for binding in self.notation}
@@ -352,7 +356,16 @@ class _Definition:
             self.refuse("method", "name is missing; for instance local_sgd, or my_methods.py:MyMethod")
         options = {key: given.pop(key) for key in self._options(name, folder, given)}
         values = {self.name("method", key): self.formula(f"method, {key}", value) for key, value in given.items()}
-        return MethodCall(name, {**self._left_to_symbols(name, {*values, *options}), **values}, folder, options)
+        values = {**self._left_to_symbols(name, {*values, *options}), **values}
+        return MethodCall(name, values, folder, options, self.trusts)
+
+    def _proof(self, folder: Path | None) -> CodeName | None:
+        name = self.keys.get("proof")
+        if name is None:
+            return None
+        if not is_python_file(name) or ":" not in name:
+            self.refuse("proof", f"wanted FILE.py:NAME, got {_shown(name)}")
+        return CodeName(name, folder, self.trusts)
 
     def _left_to_symbols(self, method: str, given: Collection[str]) -> dict[str, sp.Expr]:
         """What a method needs and is not given: the symbol of that name, or what need not be said.
@@ -382,16 +395,21 @@ class _Definition:
         return self.known("problem", "a kind of problem", self.keys.get("problem", "federated"), sorted(known))
 
     def _options(self, method: str, folder: Path | None, given: Mapping[str, Any]) -> list[str]:
-        """The hyperparameters that get a word, as the method declares them; a file is only run where one seems to be given."""
+        """The hyperparameters that get a word, as the method declares them.
+
+        A file is only run where one seems to be given, and trusted: what is a word is taken for one in a file that is not.
+        """
         words = [key for key, value in given.items() if isinstance(value, str) and value.isidentifier()]
         if not any(given[key] not in self.names for key in words):
             return []
         from ...algorithms.declared import declared  # reads the source of every method
 
+        if is_python_file(method) and not self.trusts:
+            return [key for key in words if given[key] not in self.names]
         if method in declared():
             texts = {each.name for each in declared()[method].hyperparameters if each.annotation == "str"}
         else:
-            found = load_object(method, folder) if is_python_file(method) else None
+            found = CodeName(method, folder).load() if is_python_file(method) else None
             texts = {name for name, kind in getattr(found, "__annotations__", {}).items() if kind in ("str", str)}
         return [key for key in words if key in texts]
 
@@ -437,6 +455,7 @@ class _Definition:
                 costs=costs,
                 method=method,
                 average=self.known("average", "an average", self.keys.get("average", "before"), AVERAGES),
+                proof=self._proof(folder),
             )
         except DeclarationError as error:
             self.refuse("", str(error))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, overload
 import sympy as sp
 
 from ... import bounds as face
+from ...outside import CodeName
 from ...ranges import AT_MOST
 from .bounding import SAYINGS, Form, about, implied
 from .dimension import Dimension, modulo
@@ -428,12 +429,19 @@ class MethodCall:
         values: the method's own hyperparameter -> formula.
         options: a hyperparameter that chooses between readings of the pseudocode -> the word that it gets.
         folder: where a relative FILE is looked for; the working folder without it.
+        trusted: whether code in such a file may be run.
     """
 
     name: str
     values: Mapping[str, sp.Expr] = field(default_factory=dict)
     folder: Path | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    trusted: bool = True
+
+    @property
+    def code(self) -> CodeName:
+        """The code that the name stands for, where it is FILE.py:NAME."""
+        return CodeName(self.name, self.folder, self.trusted)
 
 
 @dataclass(frozen=True)
@@ -468,6 +476,8 @@ class Theorem:
         method: what is run to validate it; its own costs are the theorem's where `costs` has none.
         average: over which iterates the metric averages.
         multiples: conditions made by `multiple_of`, for every statement that has their symbols.
+        proof: the derivation of the default statement as code, for a theorem of one's own: a function of its `Reader`, or where it
+            stands. A paper has those of its theorems itself.
 
     Raises:
         DeclarationError: an undeclared symbol, a Float, a duplicate name, or a `corrected` statement with a dimension slip.
@@ -492,6 +502,7 @@ class Theorem:
     method: MethodCall | None = None
     average: str = "before"
     multiples: tuple[Condition, ...] = ()
+    proof: Callable[[Any], Any] | CodeName | None = None
     _cache: dict[str, Statement] = field(default_factory=dict, init=False)
     kept: dict[Any, Any] = field(default_factory=dict, init=False)
     """What took long to derive from the declaration, for whoever derives it."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
+from ...outside import CodeName, one_line
 from ..language.reading import InputError
 from ..language.theorem import Theorem
 from ..registry import all_papers, get_paper, is_paper
@@ -12,12 +15,40 @@ from .kernel import Alternatives, Derivation, Loop, Plan, Reader, Verdict, check
 
 
 def derivation(theorem: Theorem, label: str = "") -> Plan | None:
-    """The derivation of a statement as data, or None where there is none; it is always that of the default statement."""
-    key = theorem.id.partition(".")[0]
-    if label not in ("", theorem.default) or not is_paper(key):
+    """The derivation of a statement as data, or None where there is none; it is always that of the default statement.
+
+    Raises:
+        InputError: the code that a file of data names for it is not trusted, or fails.
+    """
+    if label not in ("", theorem.default):
         return None
-    build = get_paper(key).derivations.get(theorem.id)
-    return build(Reader(theorem, theorem.statement())) if build else None
+    if theorem.proof is None:
+        build = _of_its_paper(theorem)
+        return build(Reader(theorem, theorem.statement())) if build else None
+    own = theorem.proof.load() if isinstance(theorem.proof, CodeName) else theorem.proof
+    return _built(own, theorem)
+
+
+def _built(own: Callable[[Reader], Any], theorem: Theorem) -> Plan:
+    """The derivation that a user's function gives.
+
+    Raises:
+        InputError: the function fails, or gives something else.
+    """
+    try:
+        found = own(Reader(theorem, theorem.statement()))
+    except Exception as error:
+        raise InputError(
+            f"{theorem.id}: its proof {getattr(own, '__name__', own)} fails: {type(error).__name__}: {one_line(error)}"
+        ) from error
+    if not isinstance(found, Plan):
+        raise InputError(f"{theorem.id}: wanted a derivation from its proof, got {type(found).__name__}")
+    return found
+
+
+def _of_its_paper(theorem: Theorem) -> Callable[[Reader], Plan] | None:
+    key = theorem.id.partition(".")[0]
+    return get_paper(key).derivations.get(theorem.id) if is_paper(key) else None
 
 
 def prove(theorem: Theorem, label: str = "") -> Verdict:

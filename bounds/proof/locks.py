@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...outside import is_trusting
 from ..language.reading import InputError
 from ..language.theorem import Theorem
 from .derivations import prove as by_rules
@@ -120,7 +121,14 @@ def tried(name: str, label: str) -> Instances:
         LockError: it failed, with the last line that it wrote.
     """
     package = __name__.partition(".")[0]
-    command = [sys.executable, "-m", f"{package}.validation.proofs", name, label]
+    command = [
+        sys.executable,
+        "-m",
+        f"{package}.validation.proofs",
+        name,
+        label,
+        *(["--trust"] if is_trusting() else []),
+    ]
     path = os.pathsep.join(part for part in sys.path if part)
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
     try:

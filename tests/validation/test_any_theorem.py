@@ -38,7 +38,7 @@ def pr_sgd():
 
 @pytest.fixture(scope="module")
 def half_sgd():
-    return fedco.load(EXAMPLES / "half_sgd.toml")
+    return fedco.load(EXAMPLES / "half_sgd.toml", trust=True)
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +179,10 @@ def test_kept_results_notice_a_changed_file_problem_method_or_statement(tmp_path
         (tmp_path / name).write_text((EXAMPLES / name).read_text(encoding="utf-8"), encoding="utf-8")
 
     def key() -> str:
-        ring, theorem = load_object(f"{tmp_path / 'ring.py'}:problem"), fedco.load(tmp_path / "half_sgd.toml")
+        ring, theorem = (
+            load_object(f"{tmp_path / 'ring.py'}:problem"),
+            fedco.load(tmp_path / "half_sgd.toml", trust=True),
+        )
         return task_of(theorem, Instance(ring, {"eta": Fraction(1, 2), "b": 1}, "")).key
 
     keys = [key(), key()]

@@ -14,6 +14,7 @@ from uuid import uuid4
 import torch
 
 from ...algorithms.engine.limits import check_jobs
+from ...algorithms.registry import get_method
 from ...bounds.language.change import Change, narrowed
 from ...bounds.language.reading import InputError
 from ...bounds.language.result import AbstractResult, Sheet, Table
@@ -138,11 +139,13 @@ def falsify(
         progress: called after every generation.
 
     Raises:
-        InputError: there is no such theorem or statement, or a condition cannot be read.
+        InputError: there is no such theorem or statement, a condition cannot be read, or its method is code that is not trusted.
         OSError: nothing can be written to `out`; found before the search.
     """
     declared = find(theorem) if isinstance(theorem, str) else theorem
     narrowed(declared, statement, where)
+    if declared.method is not None:
+        get_method(declared.method.name, declared.method.code)  # before anything else, as it may not be trusted
     began = time.perf_counter()
     if out is not None:
         check_folder(out)

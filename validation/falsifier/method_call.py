@@ -7,16 +7,15 @@ from dataclasses import fields
 from fractions import Fraction
 from functools import reduce
 from operator import add, mul
-from pathlib import Path
 from typing import Any
 
 import sympy as sp
 
-from ...algorithms import METHODS, Method
+from ...algorithms import Method
 from ...algorithms.engine.method import annotation_of
+from ...algorithms.registry import get_method
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import MethodCall
-from ...outside import run_file, split_file
 from .exact.tensor import ExactTensor
 
 
@@ -26,8 +25,7 @@ def method_of(call: MethodCall) -> Callable[[Mapping[str, Any]], Method]:
     Raises:
         InputError: there is no such method.
     """
-    made = _class_of(call)
-
+    made = get_method(call.name, call.code)
     whole = {f.name for f in fields(made) if annotation_of(f).startswith(("int", "Batches"))}
 
     def build(values: Mapping[str, Any]) -> Method:
@@ -43,18 +41,6 @@ def method_of(call: MethodCall) -> Callable[[Mapping[str, Any]], Method]:
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, (int, float, Fraction)) and value == round(value)
-
-
-def _class_of(call: MethodCall) -> type[Method]:
-    if call.name in METHODS:
-        return METHODS[call.name]
-    if ".py" not in call.name:
-        raise InputError(f"{call.name[:40]!r}: not a method; wanted FILE.py:NAME or one of {' '.join(METHODS)}")
-    file, name = split_file(call.name)
-    found = getattr(run_file((call.folder or Path()) / file), name, None)
-    if not (isinstance(found, type) and issubclass(found, Method)):
-        raise InputError(f"{call.name}: wanted a class that is a Method")
-    return found
 
 
 def value_of(expr: sp.Expr, values: Mapping[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""`python -m fedco.validation.proofs NAME LABEL` tries the instances of a derivation and prints what they came to, as JSON."""
+"""`python -m fedco.validation.proofs NAME LABEL [--trust]` tries the instances of a derivation and prints what they came to, as JSON."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from ...bounds import get_theorem
 from ...bounds.language.reading import InputError
 from ...bounds.proof.derivations import derivation
 from ...bounds.proof.locks import FORMAT
+from ...outside import trusting
 from .lock import instances_of
 
 
-def main(name: str, label: str) -> int:
-    theorem = get_theorem(name)
+def main(name: str, label: str, *options: str) -> int:
+    with trusting("--trust" in options):
+        theorem = get_theorem(name)
     plan = derivation(theorem, label)
     if plan is None:
         raise InputError(f"{name}: no derivation of the {label} statement")
@@ -23,6 +25,6 @@ def main(name: str, label: str) -> int:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(*sys.argv[1:3]))
+        sys.exit(main(*sys.argv[1:]))
     except InputError as error:
         sys.exit(str(error))

@@ -114,7 +114,7 @@ class Task:
         if experiment.method is not None:
             yield experiment.method
         elif call is not None:
-            yield get_method(call.name, call.folder)
+            yield get_method(call.name, call.code)
 
     @property
     def key(self) -> str:

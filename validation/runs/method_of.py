@@ -39,7 +39,7 @@ def build_of(theorem: Theorem, given: Given | None = None) -> Build:
     call = theorem.method
     if given is None and call is None:
         raise InputError(f"{theorem.id}: declares no method to run; give one, or a table [method] with its name")
-    owner = given or get_method(call.name, call.folder)  # type: ignore[union-attr]
+    owner = given or get_method(call.name, call.code)  # type: ignore[union-attr]
     formulas, options = (dict(call.values), dict(call.options)) if call else ({}, {})
     return lambda values: owner(**_hyperparameters(theorem, owner, formulas, values), **options)
 
@@ -116,7 +116,7 @@ def period_of(theorem: Theorem) -> str | int:
     call, period = theorem.method, named.get("communication_period", 1)
     if call is None:
         return period
-    owner = get_method(call.name, call.folder)
+    owner = get_method(call.name, call.code)
     taken = next((name for name, quantity in owner.quantities.items() if quantity == "communication_period"), None)
     if taken is None:
         return 1

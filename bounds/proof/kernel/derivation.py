@@ -268,6 +268,8 @@ def _region(statement: Any, reader: Reader) -> Region:
 
 def allowed_point(reader: Reader, values: Mapping[str, Fraction]) -> dict[Param, Fraction]:
     """Values of symbols as a point; each must be one that its symbol can have."""
+    if unknown := sorted(values.keys() - reader.params.keys()):
+        raise ProofError(f"the point inside: the statement has no symbol {unknown[0]}")
     point: dict[Param, Fraction] = {reader.params[name]: Fraction(value) for name, value in values.items()}
     for param, value in point.items():
         if value < 0 or (param.positive and value == 0) or (param.count and value.denominator != 1):

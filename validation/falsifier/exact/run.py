@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import torch
 from torch import Tensor
@@ -43,6 +43,9 @@ class NoNoise:
         if size != self.clients:
             raise CannotReplay(f"{size} of {self.clients} clients take part: the run is random")
         return torch.ones(1, self.clients, dtype=torch.float64)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise CannotReplay(f"the method draws {name} of its own: the run is random")
 
 
 class Walk:
