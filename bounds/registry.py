@@ -83,6 +83,13 @@ def all_theorems() -> dict[str, Theorem]:
     return {name: item for paper in all_papers() for name, item in paper.theorems.items()}
 
 
+def paper_of(theorem: Theorem) -> Paper | None:
+    """The paper that declares this theorem; None for a theorem of one's own, whatever its id."""
+    key = theorem.id.partition(".")[0]
+    paper = get_paper(key) if is_paper(key) else None
+    return paper if paper is not None and paper.theorems.get(theorem.id) is theorem else None
+
+
 def get_theorem(name: str | Theorem) -> Theorem:
     """The theorem with this id, for instance `feddro.theorem_5_1`, or of a file: FILE.toml or FILE.py:NAME.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from ..language.theorem import Statement
-from ..registry import get_paper, is_paper
+from ..registry import paper_of
 from . import ledger
 from .refuted import gravest, refuted_by
 
@@ -29,9 +30,23 @@ class Caution:
     def __post_init__(self) -> None:
         object.__setattr__(self, "outcome", self.outcome or self.status)
 
+    def to_dict(self) -> dict[str, Any]:
+        """As a kept audit holds it."""
+        return {**asdict(self), "bundles": list(self.bundles)}
+
 
 def caution(statement: Statement) -> Caution:
-    """What a user of a statement has to know, read off its paper's declarations and kept audit, without running a check."""
+    """What a user of a statement has to know, without running a check: from its paper's kept audit, which needs neither derivations nor
+    refutations, else computed."""
+    known = _kept(statement)
+    kept = known.warnings.get(f"{statement.theorem.id} {statement.label}") if known else None
+    if kept is not None:
+        return Caution(kept["status"], kept["text"], tuple(kept["bundles"]), kept["outcome"])
+    return computed(statement, bool(proved_on(statement)))
+
+
+def computed(statement: Statement, proved: bool) -> Caution:
+    """The same, read off the paper's declarations; `proved` is whether both locks of `fedco prove` hold."""
     theorem, label = statement.theorem, statement.label
     broken = gravest(refuted_by(statement))
     instead = "" if label == "corrected" or "corrected" not in theorem.labels else "; --statement corrected holds"
@@ -41,7 +56,7 @@ def caution(statement: Statement) -> Caution:
         loud = first.word.upper() if first.grade == "refuted" else first.word[0].upper() + first.word[1:]
         text = f"{loud}: an exact instance breaks this statement: fedco replay docs/refutations/{names[0]}.json{more}"
         return Caution(first.word, text + instead, names, first.grade)
-    if proved_on(statement):
+    if proved:
         return Caution("proved")
     if label == "composed":
         text = "composed from the paper's lemmas as printed: it inherits their faults and is no promise"
@@ -51,35 +66,37 @@ def caution(statement: Statement) -> Caution:
 
 def _unchecked(statement: Statement) -> str:
     """What is said of a corrected statement without a derivation as data; nothing where it has one that `fedco prove` checks."""
-    paper = statement.theorem.id.partition(".")[0]
+    paper = paper_of(statement.theorem)
+    if paper is None:
+        return "derived by its author, not checked by the kernel"
+    derived = f"derived in docs/theory ({paper.key}), not checked by the kernel"
     if lemmas := rests_on(statement):
-        return f"the kernel checks its derivation given {', '.join(lemmas)}: derived in docs/theory ({paper}), not checked by the kernel"
-    if has_derivation(statement):
-        return ""
-    return (
-        "derived "
-        + (f"in docs/theory ({paper})" if is_paper(paper) else "by its author")
-        + ", not checked by the kernel"
-    )
+        return f"the kernel checks its derivation given {', '.join(lemmas)}: {derived}"
+    return "" if has_derivation(statement) else derived
 
 
 def proved_on(statement: Statement) -> str:
     """The day on which both locks of `fedco prove` held for the statement, if its paper is unchanged since; else nothing."""
-    known = ledger.read(statement.theorem.id.partition(".")[0]) if has_derivation(statement) else None
+    known = _kept(statement)
     return known.checked if known and f"{statement.theorem.id} {statement.label}" in known.proved else ""
+
+
+def _kept(statement: Statement) -> ledger.Ledger | None:
+    """The kept audit of the paper that declares the statement's theorem."""
+    paper = paper_of(statement.theorem)
+    return None if paper is None else ledger.read(paper.key)
 
 
 def has_derivation(statement: Statement) -> bool:
     """Whether the paper declares a derivation of the statement as data, which `fedco prove` checks; nothing is checked here."""
-    theorem = statement.theorem
-    key = theorem.id.partition(".")[0]
-    return statement.label == theorem.default and is_paper(key) and theorem.id in get_paper(key).derivations
+    theorem, paper = statement.theorem, paper_of(statement.theorem)
+    return paper is not None and statement.label == theorem.default and theorem.id in paper.derivations
 
 
 def rests_on(statement: Statement) -> tuple[str, ...]:
     """The lemmas without a derivation as data on which that of the statement rests; none for a statement that has none."""
-    theorem = statement.theorem
-    return get_paper(theorem.id.partition(".")[0]).unchecked(theorem.id) if has_derivation(statement) else ()
+    paper = paper_of(statement.theorem)
+    return paper.unchecked(statement.theorem.id) if paper is not None and has_derivation(statement) else ()
 
 
 def standing(statement: Statement) -> str:

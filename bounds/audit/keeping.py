@@ -59,9 +59,15 @@ def make(key: str) -> Ledger:
     Raises:
         RecheckError: a finding is not confirmed.
     """
+    from ..registry import get_paper
+    from .caution import computed
     from .checks import audit
 
-    return Ledger(key, datetime.now(UTC).date().isoformat(), tuple(run(audit(key))), tuple(proved(key)))
+    rows, checked = tuple(run(audit(key))), tuple(proved(key))
+    statements = [item.statement(label) for item in get_paper(key).theorems.values() for label in item.labels]
+    names = [f"{each.theorem.id} {each.label}" for each in statements]
+    warnings = {name: computed(each, name in checked).to_dict() for name, each in zip(names, statements, strict=True)}
+    return Ledger(key, datetime.now(UTC).date().isoformat(), rows, checked, warnings)
 
 
 def proved(key: str) -> Iterator[str]:
@@ -99,7 +105,8 @@ def write(key: str) -> Path:
         raise ValueError(f"{key}: no folder in which a ledger could be kept")
     made = make(key)
     content = {"format": FORMAT, "paper": key, "made_from": fingerprint(folder), "checked": made.checked}
-    return write_json(folder / NAME, {**content, "findings": list(made.rows), "proved": list(made.proved)})
+    kept = {"findings": list(made.rows), "proved": list(made.proved), "warnings": dict(made.warnings)}
+    return write_json(folder / NAME, {**content, **kept})
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ what checks it; when one of them has changed it is not used. Reading one needs n
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
@@ -18,7 +19,7 @@ from ... import outside
 from ...storage import DamagedError, read_json
 from .. import papers as built_in
 
-FORMAT = "fedco-audit/2"
+FORMAT = "fedco-audit/3"
 NAME = "audit.json"
 SECOND_LOCK = (
     "validation/proofs/*.py",
@@ -40,12 +41,14 @@ class Ledger:
         checked: the day, as ISO 8601 writes it, in UTC.
         rows: `Finding.to_dict()` with the key `evidence`, in the order of the audit.
         proved: `ID STATEMENT` of every statement for which both locks of `fedco prove` held on that day.
+        warnings: `ID STATEMENT` -> what has to be said beside a number of the statement, as `Caution.to_dict()`.
     """
 
     key: str
     checked: str
     rows: tuple[dict[str, Any], ...]
     proved: tuple[str, ...] = ()
+    warnings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def folder_of(key: str) -> Path | None:
@@ -96,4 +99,4 @@ def read(key: str) -> Ledger | None:
         return None
     if content["made_from"] != fingerprint(folder):
         return None
-    return Ledger(key, content["checked"], tuple(content["findings"]), tuple(content["proved"]))
+    return Ledger(key, content["checked"], tuple(content["findings"]), tuple(content["proved"]), content["warnings"])

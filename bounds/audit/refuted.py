@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ..language.theorem import Statement
-from ..registry import all_papers, get_paper, is_paper
+from ..registry import all_papers, paper_of
 
 if TYPE_CHECKING:
     from .refutation import Refutation
@@ -21,8 +21,8 @@ def refutations() -> dict[str, Refutation]:
 
 def refuted_by(statement: Statement) -> tuple[str, ...]:
     """Names of the refutations that the statement's own paper declares for it."""
-    key = statement.theorem.id.partition(".")[0]
-    known = get_paper(key).counterexamples.values() if is_paper(key) else ()
+    paper = paper_of(statement.theorem)
+    known = () if paper is None else paper.counterexamples.values()
     about = statement.theorem.id, statement.label
     return tuple(item.name for item in known if (item.claim, item.statement) == about)
 

@@ -20,9 +20,12 @@ from fedco.bounds.audit.checks import audit, automatic, compare_expressions, com
 from fedco.bounds.audit.findings import Finding, Findings, RecheckError, confirm
 from fedco.bounds.audit.picture import POINTS, Picture, affine
 from fedco.bounds.audit.refutation import Case, Refutation, RefutationError, declared_in, outward, refutes, right_side
+from fedco.bounds.audit.refuted import refuted_by
+from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.definition import load
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition, Statement, Term
+from fedco.bounds.papers import built_in_keys
 from fedco.bounds.proof import locks
 from fedco.bounds.registry import get_paper, get_theorem
 from fedco.storage import write_json
@@ -365,7 +368,7 @@ def test_a_paper_without_findings_has_a_ledger_too(papers, monkeypatch):
 
 
 def test_a_ledger_names_what_both_locks_accept_now(papers, monkeypatch):
-    theorems = {name: SimpleNamespace(default="corrected", id=name) for name in ("kept.t", "kept.u")}
+    theorems = {name: SimpleNamespace(default="corrected", id=name, labels=()) for name in ("kept.t", "kept.u")}
     paper = SimpleNamespace(theorems=theorems, derivations=dict.fromkeys(theorems))
     monkeypatch.setattr(registry, "get_paper", lambda key: paper)
 
@@ -425,7 +428,14 @@ def test_a_kept_ledger_is_read_while_it_fits(tmp_path, monkeypatch):
     monkeypatch.setattr(ledger, "folder_of", lambda key: tmp_path if key == "k" else None)
     monkeypatch.setattr(ledger, "fingerprint", lambda folder: "now")
     assert ledger.read("k") is None and ledger.read("other") is None
-    content = {"format": ledger.FORMAT, "made_from": "now", "checked": "d", "findings": [{"id": "f"}], "proved": ["p"]}
+    content = {
+        "format": ledger.FORMAT,
+        "made_from": "now",
+        "checked": "d",
+        "findings": [{"id": "f"}],
+        "proved": ["p"],
+        "warnings": {},
+    }
     write_json(tmp_path / ledger.NAME, content)
     assert ledger.read("k") == ledger.Ledger("k", "d", ({"id": "f"},), ("p",))
     write_json(tmp_path / ledger.NAME, content | {"made_from": "then"})
@@ -480,30 +490,52 @@ def test_what_has_to_be_known_of_a_statement(
         ("proved_on", "2026-11-23" if kept else ""),
         ("has_derivation", data),
         ("rests_on", lemmas),
-        ("is_paper", True),
+        ("paper_of", SimpleNamespace(key="k")),
     ):
         monkeypatch.setattr(cautions, name, lambda about, value=value: value)
+    monkeypatch.setattr(cautions.ledger, "read", lambda key: None)
     found = cautions.caution(asked)
     assert (found.status, found.bundles) == (status, broken) and found.text.endswith(text)
     assert bool(found.text) is bool(text) and cautions.standing(asked).endswith(words)
-    monkeypatch.setattr(cautions, "is_paper", lambda key: False)
+    monkeypatch.setattr(cautions, "paper_of", lambda theorem: None)
     if not broken and label == "corrected" and not data:
         assert cautions.caution(asked).text == "derived by its author, not checked by the kernel"
 
 
 @pytest.mark.parametrize("known", [None, (), ("k.t printed",), ("k.t corrected",)])
-@pytest.mark.parametrize("data", [True, False])
-def test_what_is_kept_as_proved(known, data, monkeypatch):
+@pytest.mark.parametrize("own", [True, False])
+def test_what_is_kept_as_proved(known, own, monkeypatch):
     made = None if known is None else ledger.Ledger("k", "d", (), known)
     monkeypatch.setattr(cautions.ledger, "read", lambda key: made if key == "k" else pytest.fail(key))
-    monkeypatch.setattr(cautions, "has_derivation", lambda about: data)
-    assert cautions.proved_on(spoken("corrected")) == ("d" if data and known == ("k.t corrected",) else "")
+    monkeypatch.setattr(cautions, "paper_of", lambda theorem: SimpleNamespace(key="k") if own else None)
+    assert cautions.proved_on(spoken("corrected")) == ("d" if own and known == ("k.t corrected",) else "")
+
+
+@pytest.mark.parametrize("name", ["baselines.local_sgd", "fcsg.theorem_4_1"])
+def test_a_strangers_theorem_is_not_what_a_paper_has_under_its_id(name):
+    """A bound a thousand times smaller under the id of a statement that is proved, or refuted: nothing is known of it."""
+    declared = get_theorem(name)
+    for label in declared.labels:
+        statement = declared.statement(label)
+        terms = tuple(replace(term, expr=term.expr / 1000) for term in statement.terms)
+        other = with_statement(declared, replace(statement, terms=terms)).statement(label)
+        assert cautions.caution(other).status == {"corrected": "derived", "composed": "composed"}.get(label, "open")
+        assert cautions.proved_on(other) == "" and refuted_by(other) == ()
+
+
+@pytest.mark.parametrize("key", built_in_keys())
+def test_what_is_kept_to_be_said_of_a_statement_is_what_is_computed(key):
+    kept = ledger.read(key)
+    for theorem in get_paper(key).theorems.values():
+        for label in theorem.labels:
+            statement, name = theorem.statement(label), f"{theorem.id} {label}"
+            assert kept.warnings[name] == cautions.computed(statement, name in kept.proved).to_dict()
 
 
 def test_a_derivation_is_that_of_the_default_statement_of_a_paper(monkeypatch):
     paper = SimpleNamespace(derivations={"k.t": None}, unchecked=lambda name: (f"{name}.lemma",))
-    monkeypatch.setattr(cautions, "get_paper", {"k": paper, "other": SimpleNamespace(derivations={})}.__getitem__)
-    monkeypatch.setattr(cautions, "is_paper", lambda key: key in ("k", "other"))
+    papers = {"k": paper, "other": SimpleNamespace(derivations={})}
+    monkeypatch.setattr(cautions, "paper_of", lambda theorem: papers.get(theorem.id.partition(".")[0]))
     assert cautions.has_derivation(spoken("corrected")) and cautions.rests_on(spoken("corrected")) == ("k.t.lemma",)
     for other in (spoken("printed"), spoken("corrected", key="other"), spoken("corrected", key="mine")):
         assert not cautions.has_derivation(other) and cautions.rests_on(other) == ()
@@ -644,8 +676,8 @@ def test_refutations_of_a_statement_and_of_a_finding(monkeypatch):
         "k.t.two": SimpleNamespace(name="k.t.two", claim="k.t", statement="composed", findings=("g",)),
         "k.u": SimpleNamespace(name="k.u", claim="k.u", statement="printed", findings=()),
     }
-    monkeypatch.setattr(refuted, "get_paper", lambda key: SimpleNamespace(counterexamples=items))
-    monkeypatch.setattr(refuted, "is_paper", lambda key: key == "k")
+    papers = {"k": SimpleNamespace(counterexamples=items)}
+    monkeypatch.setattr(refuted, "paper_of", lambda theorem: papers.get(theorem.id.partition(".")[0]))
     monkeypatch.setattr(refuted, "refutations", lambda: items)
     assert refuted.refuted_by(spoken("printed")) == ("k.t.one",) and refuted.refuted_by(spoken("composed")) == (
         "k.t.two",

@@ -19,8 +19,8 @@ from ...bounds.language.change import Change, narrowed
 from ...bounds.language.reading import InputError
 from ...bounds.language.result import AbstractResult, Sheet, Table
 from ...bounds.language.theorem import Theorem
-from ...bounds.registry import all_theorems
 from ...bounds.registry import get_theorem as find
+from ...bounds.registry import paper_of
 from ...storage import check_folder, digest
 from ..runs.bundle import Bundle, write
 from ..runs.scheduler import run_on_scheduler
@@ -154,10 +154,9 @@ def falsify(
     elif jobs > _MOST_SEARCHES:
         raise InputError(f"jobs: wanted at most {_MOST_SEARCHES} searches on a scheduler, got {jobs}")
     if jobs > 1 or scheduler is not None:
-        known = all_theorems().get(declared.id) is declared
         search_with = partial(
             falsify,
-            declared.id if known else declared,
+            declared if paper_of(declared) is None else declared.id,
             statement,
             seconds=seconds,
             hidden=hidden,

@@ -13,8 +13,8 @@ from ...bounds.audit.refutation import outward
 from ...bounds.language.change import Change
 from ...bounds.language.definition import define, keys_of, restated, statement_keys
 from ...bounds.language.theorem import Theorem
-from ...bounds.registry import all_theorems
 from ...bounds.registry import get_theorem as find
+from ...bounds.registry import paper_of
 from ...outside import is_python_file, split_file
 from ..runs.bundle import FROM_DATA, Bundle, BundleError, Sides
 from .confirm import Claimed, Confirmed, NotConfirmed, sides
@@ -72,7 +72,7 @@ def definition_of(target: Target) -> dict[str, Any]:
         InputError: it cannot be written down.
     """
     theorem, label = target.declared, target.label
-    if all_theorems().get(theorem.id) is theorem:
+    if paper_of(theorem) is not None:
         return {}
     if own_of(theorem) is not None:
         return {"restated": statement_keys(theorem, label)}

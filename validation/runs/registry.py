@@ -10,7 +10,7 @@ from typing import Any
 from ...bounds.files import is_file
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
-from ...bounds.registry import get_paper, get_theorem, is_paper, paper_keys
+from ...bounds.registry import get_paper, get_theorem, is_paper, paper_keys, paper_of
 from ..lemmas.link import LemmaChain
 from .declaration import Counterexample, Runs
 from .method_of import Given, build_of, steps_of
@@ -40,10 +40,9 @@ def _loaded(module: str) -> Runs:
 
 def _declared(theorem: str | Theorem) -> Runs:
     """What is declared of the runs of a theorem; nothing for a theorem of one's own, whatever its id."""
-    name = theorem if isinstance(theorem, str) else theorem.id
-    key = name.partition(".")[0]
-    is_another = isinstance(theorem, Theorem) and is_paper(key) and get_paper(key).theorems.get(name) is not theorem
-    return Runs() if is_another else runs_of(key)
+    if isinstance(theorem, Theorem) and paper_of(theorem) is None:
+        return Runs()
+    return runs_of((theorem if isinstance(theorem, str) else theorem.id).partition(".")[0])
 
 
 def recipes() -> dict[str, Recipe]:
