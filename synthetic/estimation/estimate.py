@@ -24,6 +24,7 @@ from torch import Tensor
 from ...errors import InputError
 from ..models.base import AbstractModelProblem
 from ..models.forms import KLOverClients
+from .attack import hostile
 from .forms import FORMS
 from .losses import Losses
 from .recognised import least_loss
@@ -106,9 +107,12 @@ def _gap(problem: Any, run: Tensor, stated: float | None, search: Search) -> Est
     """F(start) minus what the loss cannot go below; the drop of the run says how much of it is real."""
     losses, known = Losses(problem.parts), least_loss(problem.parts)
     lower_bound = stated if stated is not None else known or 0.0
-    least = float(in_chunks(losses.smallest_value, run, search.together).min())
+    tried = torch.cat([run, hostile(problem.initial_point)])
+    least = in_chunks(losses.smallest_value, tried, search.together).nan_to_num(math.inf, math.inf, -math.inf).min()
     if least < lower_bound:
-        raise InputError(f"lower_bound: an example has the loss {least:.6g} on the run, below {lower_bound:g}")
+        raise InputError(
+            f"lower_bound: an example has the loss {least:.6g} at a point that was tried, below {lower_bound:g}"
+        )
     start = float(problem.objective(problem.initial_point.unsqueeze(0)))
     floor = {
         KLOverClients: lambda p: math.exp((lower_bound - p.level) / p.gamma),

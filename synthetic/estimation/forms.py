@@ -10,13 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...errors import InputError
 from ..models.forms import Chi2OverExamples, FederatedModel, KLOverClients, KLOverExamples, MAMLModel, MetaModel
+from .attack import survive
 from .glm import certified
 from .lanczos import spectral_norm
 from .losses import EXACT, FAILURE, LANCZOS_STEPS, Losses, Pointwise
-from .recognised import hostile
-from .search import LEAST_ABOUT, Estimate, Search, capped, in_chunks, proved
+from .search import LEAST_ABOUT, Estimate, Search, capped, proved
 
 FEW = 14
 """Points for what needs every example's Hessian."""
@@ -28,8 +27,8 @@ def _federated(problem: FederatedModel, search: Search) -> Iterator[Estimate]:
     losses = Losses(problem.parts)
     known = {each.quantity: each for each in certified(problem.parts)}
     for name, each in known.items():
-        if name in POINTWISE and search.wants(name):
-            survive(name, float(each.value), POINTWISE[name](losses), problem, search)
+        if search.wants(name):
+            survive(name, float(each.value), losses, problem.initial_point)
     yield from (proved(name, float(each.value), each.argument) for name, each in known.items())
     table: tuple[tuple[str, Pointwise, str, int | None], ...] = (
         ("local_smoothness", losses.smoothness, f"Norm of the Hessian of a client, {_LANCZOS} at random points", None),
@@ -72,38 +71,6 @@ def _federated(problem: FederatedModel, search: Search) -> Iterator[Estimate]:
             "The mean of Hessians has at most the norm of the largest",
         )
     yield from found.values()
-
-
-POINTWISE: Mapping[str, Callable[[Losses], Pointwise]] = {
-    "local_smoothness": lambda losses: losses.found_smoothness,
-    "local_gradient_noise": lambda losses: losses.gradient_noise,
-    "local_gradient_bound": lambda losses: losses.client_gradient,
-    "local_sample_gradient_bound": lambda losses: losses.sample_gradient,
-    "local_gradient_heterogeneity": lambda losses: losses.mean_square_heterogeneity,
-    "gradient_cap": lambda losses: losses.whole_gradient,
-}
-"""What a certified constant bounds at every point: no more than what is found there, so that nothing is alarmed by an estimate."""
-ROUNDING = 1e-9
-"""By how much, relatively, a value in double precision may exceed what it is at most."""
-
-
-def survive(name: str, value: float, function: Pointwise, problem: Any, search: Search) -> None:
-    """Attack a certified bound before it is handed out: at points far away, at 0, at the start, and uphill from the worst of them.
-
-    Raises:
-        InputError: a value above the bound was found.
-    """
-    points = hostile(problem.initial_point)
-    values = in_chunks(function, points, search.together)
-    worst = points[int(values.argmax())]
-    for size in (0.5, 2.0):
-        step = size * torch.linalg.vector_norm(worst) + 1e-3
-        near = worst + step * torch.nn.functional.normalize(points[2:5], dim=-1)
-        values = torch.cat([values, in_chunks(function, near, search.together)])
-    if bool((values > value * (1 + ROUNDING)).any()):
-        raise InputError(
-            f"{name}: certified as at most {value:.6g}, and {float(values.max()):.6g} at a point that was tried"
-        )
 
 
 def _inner(losses: Losses, search: Search, sampled: bool = True) -> dict[str, Estimate]:

@@ -20,8 +20,8 @@ from .recognised import law_of, layer_of
 
 def certified(parts: ModelParts) -> Iterator[Certificate]:
     """The constants of the plain form that hold on all of R^d; none for another model or another loss."""
-    layer = layer_of(parts.flat.model)
-    law = None if layer is None else law_of(parts, layer.out_features)
+    layer = layer_of(parts)
+    law = None if layer is None else law_of(parts, len(layer.weight))
     if layer is None or law is None or not bool(parts.train.inputs.isfinite().all()):
         return
     rows = _rows(parts, layer.bias is not None)

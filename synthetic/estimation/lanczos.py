@@ -30,14 +30,28 @@ def spectral_norm(
     """Upper estimates of ||A|| and the norms found, `shape[:-1]`, of symmetric A known by v -> A v on vectors of `shape`."""
     dim = shape[-1]
     steps = min(steps, dim)
-    low, high = _ends(product, shape, steps, seed)
+    values = torch.linalg.eigvalsh(_projected(product, shape, steps, seed)[0])
+    low, high = values[..., 0], values[..., -1]
     found = torch.maximum(low.abs(), high.abs())
     missed = share_missed(dim, steps, failure)
     return found + missed / (1 - 2 * missed) * (high - low), found
 
 
-def _ends(product: Callable[[Tensor], Tensor], shape: tuple[int, ...], steps: int, seed: int) -> tuple[Tensor, Tensor]:
-    """The least and the largest Ritz value, with full orthogonalisation."""
+def stretched_most(
+    product: Callable[[Tensor], Tensor], shape: tuple[int, ...], steps: int = 20, seed: int = 0
+) -> Tensor:
+    """The unit vectors of `shape` that symmetric A stretch most, as far as Lanczos finds them; 0 where A is 0."""
+    matrix, basis = _projected(product, shape, min(steps, shape[-1]), seed)
+    values, vectors = torch.linalg.eigh(matrix)
+    top = values.abs().argmax(-1).view(*shape[:-1], 1, 1).expand(*vectors.shape[:-1], 1)
+    v = (torch.stack(basis, dim=-1) @ vectors.gather(-1, top)).squeeze(-1)
+    return v / torch.linalg.vector_norm(v, dim=-1, keepdim=True).clamp_min(_TINY)
+
+
+def _projected(
+    product: Callable[[Tensor], Tensor], shape: tuple[int, ...], steps: int, seed: int
+) -> tuple[Tensor, list[Tensor]]:
+    """A in an orthonormal basis of its Krylov space, `(..., steps, steps)`, with full orthogonalisation; and the basis."""
     v = torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     v = v / torch.linalg.vector_norm(v, dim=-1, keepdim=True)
     basis, diagonal, beside = [v], [], []
@@ -57,5 +71,4 @@ def _ends(product: Callable[[Tensor], Tensor], shape: tuple[int, ...], steps: in
     if beside:
         off = torch.diag_embed(torch.stack(beside, dim=-1), offset=1)
         matrix = matrix + off + off.transpose(-1, -2)
-    values = torch.linalg.eigvalsh(matrix)
-    return values[..., 0], values[..., -1]
+    return matrix, basis

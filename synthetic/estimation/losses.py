@@ -7,15 +7,16 @@ noise and heterogeneity at a point are exact. Eigenvalues come from Lanczos with
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor
 from torch.func import grad, vmap
 
 from ..models.base import ModelParts
-from .lanczos import spectral_norm
+from ..models.data import ClientData
+from .lanczos import spectral_norm, stretched_most
 
 LANCZOS_STEPS = 20
 FAILURE = 1e-4
@@ -143,40 +144,54 @@ class Losses:
 
     # --- curvature -----------------------------------------------------------------------------------------------------------
 
-    def _products(self, x: Tensor, v: Tensor) -> Tensor:
+    def _product(self, at: Tensor, along: Tensor, *rows: Tensor) -> Tensor:
+        return grad(lambda p: (grad(self._mean)(p, *rows) * along).sum())(at)
+
+    def products(self, x: Tensor, v: Tensor) -> Tensor:
         """Hessians of the clients' means times v, `(points, clients, dim)`."""
+        return self.parts.flat.lanes(self._product, self._everywhere(x), v, data=self._rows)
 
-        def product(at: Tensor, along: Tensor, *rows: Tensor) -> Tensor:
-            return grad(lambda p: (grad(self._mean)(p, *rows) * along).sum())(at)
+    def whole_products(self, x: Tensor, v: Tensor) -> Tensor:
+        """Hessian of the mean over the clients times v, `(points, dim)`."""
+        return self.products(x, v.unsqueeze(1).expand(-1, self.parts.train.clients, -1)).mean(1)
 
-        return self.parts.flat.lanes(product, self._everywhere(x), v, data=self._rows)
+    def _example_product(self, at: Tensor, along: Tensor, given: Tensor, target: Tensor) -> Tensor:
+        return grad(lambda p: (grad(self._one)(p, given, target) * along).sum())(at)
+
+    def _example_products(self, x: Tensor, v: Tensor) -> Tensor:
+        """Hessians of the examples times v, `(points, clients, most, dim)`."""
+        inputs, targets, _ = self._rows
+        inside = vmap(vmap(self._example_product, in_dims=(None, 0, 0, 0)), in_dims=(None, 0, 0, 0))
+        return vmap(inside, in_dims=(0, 0, None, None))(x, v, inputs[0], targets[0])
 
     def smoothness(self, x: Tensor) -> Tensor:
         """max_k ||Hessian of the mean of client k||."""
         shape = (len(x), self.parts.train.clients, x.shape[-1])
-        return spectral_norm(lambda v: self._products(x, v), shape, LANCZOS_STEPS, FAILURE)[0].amax(-1)
-
-    def found_smoothness(self, x: Tensor) -> Tensor:
-        """What Lanczos finds of `smoothness`: no more than the norm."""
-        shape = (len(x), self.parts.train.clients, x.shape[-1])
-        return spectral_norm(lambda v: self._products(x, v), shape, LANCZOS_STEPS, FAILURE)[1].amax(-1)
+        return spectral_norm(lambda v: self.products(x, v), shape, LANCZOS_STEPS, FAILURE)[0].amax(-1)
 
     def whole_smoothness(self, x: Tensor) -> Tensor:
         """||Hessian of the mean over the clients||."""
-        shape = (len(x), x.shape[-1])
-        clients = self.parts.train.clients
+        return spectral_norm(lambda v: self.whole_products(x, v), x.shape, LANCZOS_STEPS, FAILURE)[0]
 
-        def product(v: Tensor) -> Tensor:
-            return self._products(x, v.unsqueeze(1).expand(-1, clients, -1)).mean(1)
-
-        return spectral_norm(product, shape, LANCZOS_STEPS, FAILURE)[0]
+    def hardest(self, x: Tensor, count: int) -> Losses:
+        """The `count` examples whose Hessians at a point of x stretch their gradients most, each a client of its own."""
+        found = torch.zeros_like(self.parts.train.weights)
+        for part in x.split(self.together):
+            along = self._examples(part)
+            moved = torch.linalg.vector_norm(self._example_products(part, along), dim=-1)
+            length = torch.linalg.vector_norm(along, dim=-1).clamp_min(_LEAST)
+            found = torch.maximum(found, (moved / length).amax(0))
+        chosen = torch.where(self._inside, found, -1.0).flatten().topk(min(count, int(self._inside.sum()))).indices
+        inputs, targets = (rows[0].flatten(0, 1)[chosen].unsqueeze(1) for rows in self._rows[:2])
+        data = ClientData(inputs, targets, torch.ones(len(chosen), dtype=torch.int64))
+        return replace(self, parts=replace(self.parts, train=data))
 
     def hessian_change(self, x: Tensor, step: Tensor) -> Tensor:
         """max_k ||Hessian at x + step - Hessian at x|| / |step|, step `(points, dim)`."""
         shape = (len(x), self.parts.train.clients, x.shape[-1])
 
         def product(v: Tensor) -> Tensor:
-            return self._products(x + step, v) - self._products(x, v)
+            return self.products(x + step, v) - self.products(x, v)
 
         size = torch.linalg.vector_norm(step, dim=-1)
         return spectral_norm(product, shape, LANCZOS_STEPS, FAILURE)[0].amax(-1) / size
@@ -191,7 +206,7 @@ class Losses:
         here, best = self._everywhere(x), self.hessian_change(x, step)
         away = step.unsqueeze(1).expand_as(here)
         for _ in range(_TURNS):
-            stretched = self._stretched_most(here, away)
+            stretched = stretched_most(partial(self._change, here, away), here.shape)
             slope = self.parts.flat.lanes(self._curvature_slope, here, stretched, data=self._rows)
             length = torch.linalg.vector_norm(slope, dim=-1, keepdim=True)
             away = torch.where(length > 0, size * slope / length.clamp_min(_LEAST), away)
@@ -199,20 +214,10 @@ class Losses:
             best = torch.maximum(best, ((moved * stretched).sum(-1).abs() / size.squeeze(-1)).amax(-1))
         return best
 
-    def _stretched_most(self, here: Tensor, away: Tensor) -> Tensor:
-        """The unit vector that the change of each client's Hessian stretches most, by power iteration."""
-        v = torch.randn(here.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-        for _ in range(LANCZOS_STEPS):
-            v = self._change(here, away, v / torch.linalg.vector_norm(v, dim=-1, keepdim=True).clamp_min(_LEAST))
-        return v / torch.linalg.vector_norm(v, dim=-1, keepdim=True).clamp_min(_LEAST)
-
     def _change(self, here: Tensor, away: Tensor, v: Tensor) -> Tensor:
         """The change of each client's Hessian between `here` and `here + away`, times v; all `(points, clients, dim)`."""
         ends = (self.parts.flat.lanes(self._product, at, v, data=self._rows) for at in (here + away, here))
         return next(ends) - next(ends)
-
-    def _product(self, at: Tensor, along: Tensor, *rows: Tensor) -> Tensor:
-        return grad(lambda p: (grad(self._mean)(p, *rows) * along).sum())(at)
 
     def _curvature_slope(self, at: Tensor, along: Tensor, *rows: Tensor) -> Tensor:
         """The gradient of v^T H v."""
@@ -220,16 +225,8 @@ class Losses:
 
     def sample_smoothness(self, x: Tensor) -> Tensor:
         """The largest Hessian norm of one example."""
-        inputs, targets, _ = self._rows
-        clients, most = self._inside.shape
-
-        def product(at: Tensor, along: Tensor, given: Tensor, target: Tensor) -> Tensor:
-            return grad(lambda p: (grad(self._one)(p, given, target) * along).sum())(at)
-
-        inside = vmap(vmap(product, in_dims=(None, 0, 0, 0)), in_dims=(None, 0, 0, 0))
-        each = vmap(inside, in_dims=(0, 0, None, None))
-        shape = (len(x), clients, most, x.shape[-1])
-        norms, _ = spectral_norm(lambda v: each(x, v, inputs[0], targets[0]), shape, LANCZOS_STEPS, FAILURE)
+        shape = (len(x), *self._inside.shape, x.shape[-1])
+        norms, _ = spectral_norm(lambda v: self._example_products(x, v), shape, LANCZOS_STEPS, FAILURE)
         return norms[:, self._inside].amax(-1)
 
     def hessian_noise(self, x: Tensor) -> Tensor:
@@ -242,10 +239,7 @@ class Losses:
         random = torch.randn(_PROBES, dim, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
         probes = torch.eye(dim, dtype=torch.float64) * dim**0.5 if dim <= EXACT else random
 
-        def product(at: Tensor, along: Tensor, given: Tensor, target: Tensor) -> Tensor:
-            return grad(lambda p: (grad(self._one)(p, given, target) * along).sum())(at)
-
-        each = vmap(vmap(product, in_dims=(None, None, 0, 0)), in_dims=(None, None, 0, 0))
+        each = vmap(vmap(self._example_product, in_dims=(None, None, 0, 0)), in_dims=(None, None, 0, 0))
         found = []
         for point in x:
             squares = []

@@ -10,19 +10,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from ..models.base import ModelParts
 
-_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks")
-_GLOBAL_HOOKS = (
-    "_global_forward_hooks",
-    "_global_forward_pre_hooks",
-    "_global_backward_hooks",
-    "_global_backward_pre_hooks",
-)
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _SUM = 1e-12
 """By how much the entries of a distribution in double precision may miss a sum of 1."""
 
@@ -36,23 +29,28 @@ class Law:
     said: str
 
 
-def layer_of(model: nn.Module) -> nn.Linear | None:
-    """The one linear layer of a model that is nothing else, all of whose parameters are trained."""
-    parts = list(model) if type(model) is nn.Sequential and _is_plain(model) else [model]
-    if not all(_is_plain(part) for part in parts):
+def layer_of(parts: ModelParts) -> nn.Linear | None:
+    """The one linear layer of a model that is nothing else, all of whose parameters are trained, and that takes each example as one row."""
+    model, shape = parts.flat.model, parts.train.inputs.shape[2:]
+    layers = list(model) if type(model) is nn.Sequential and _is_plain(model) else [model]
+    *before, layer = layers or [model]
+    flattens = [type(one) is nn.Flatten and (one.start_dim, one.end_dim) == (1, -1) for one in before]
+    if type(layer) is not nn.Linear or not all(flattens) or not all(map(_is_plain, layers)):
         return None
-    flat = [part for part in parts if type(part) is nn.Flatten and (part.start_dim, part.end_dim) == (1, -1)]
-    rest = [part for part in parts if part not in flat]
-    if len(rest) != 1 or type(rest[0]) is not nn.Linear or parts[-1] is not rest[0]:
+    if (not before and len(shape) != 1) or not all(p.requires_grad for p in layer.parameters()):
         return None
-    return rest[0] if all(p.requires_grad for p in rest[0].parameters()) else None
+    weight, bias = layer.weight, layer.bias
+    is_whole = (
+        weight.dim() == 2 and weight.shape[1] == shape.numel() and (bias is None or bias.shape == weight.shape[:1])
+    )
+    return layer if is_whole else None
 
 
 def _is_plain(module: nn.Module) -> bool:
-    """Whether calling a module runs the `forward` of its class and nothing else."""
+    """Whether calling a module runs what its class says and nothing else: no hook, and no attribute in the place of the class's."""
     common = nn.modules.module
-    hooked = any(getattr(module, name, None) for name in _HOOKS) or any(getattr(common, n, None) for n in _GLOBAL_HOOKS)
-    return not hooked and "forward" not in vars(module) and "parametrizations" not in module._modules
+    hooked = any(getattr(module, name, None) or getattr(common, f"_global{name}") for name in _HOOKS)
+    return not hooked and not any(hasattr(type(module), name) for name in vars(module))
 
 
 def law_of(parts: ModelParts, outputs: int) -> Law | None:
@@ -107,12 +105,3 @@ def least_loss(parts: ModelParts) -> float | None:
     """What no example's loss is below, whatever the model; None where the loss is not recognised."""
     classes = int(parts.train.targets.max()) + 1 if not parts.train.targets.is_floating_point() else 1
     return 0.0 if any(law_of(parts, outputs) is not None for outputs in (1, classes)) else None
-
-
-def hostile(start: Tensor, seed: int = 0) -> Tensor:
-    """Points to attack a bound at, `(points, dim)`: the start, 0, and random directions from small to far away."""
-    generator = torch.Generator().manual_seed(seed)
-    directions = torch.randn(3, len(start), generator=generator, dtype=torch.float64)
-    scales = torch.tensor([1e-2, 1.0, 1e2, 1e4], dtype=torch.float64)
-    far = (directions.unsqueeze(1) * scales.view(1, -1, 1)).flatten(0, 1)
-    return torch.cat([start.unsqueeze(0), torch.zeros_like(start).unsqueeze(0), far])

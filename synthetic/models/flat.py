@@ -71,6 +71,12 @@ class FlatModel:
         return {name: as_double(value) for name, value in (fixed | dict(self.model.named_buffers())).items()}
 
     @cached_property
+    def _broadcasts(self) -> bool:
+        """Whether outputs of a batch are compared with targets of another shape number by number, all with all."""
+        classes = (nn.CrossEntropyLoss, nn.NLLLoss)
+        return not isinstance(self.loss, classes) and self.loss not in (functional.cross_entropy, functional.nll_loss)
+
+    @cached_property
     def _at_once(self) -> Loss | None:
         """The losses of a batch in one call, where torch's own function has them: half the time of one by one."""
         function: Any = self.loss
@@ -101,7 +107,7 @@ class FlatModel:
     def examples(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The loss of every example, `(batch,)`."""
         outputs = self.outputs(x, inputs)
-        if self._at_once is not None:
+        if self._at_once is not None and not (self._broadcasts and outputs.shape != targets.shape):
             return self._at_once(outputs, targets).view(len(outputs), -1).mean(-1)
         return vmap(lambda o, y: self.loss(o.unsqueeze(0), y.unsqueeze(0)))(outputs, targets)
 
