@@ -60,6 +60,7 @@ class FlatModel:
                 raise InputError(f"{name}: wanted a model without randomness; call .eval(), or take the dropout out")
         if not self._slices:
             raise InputError(f"{type(self.model).__name__}: has no parameter that wants a gradient")
+        _ = self._fixed  # now: made under vmap or grad first, the tensors would belong to it
 
     @cached_property
     def _slices(self) -> tuple[tuple[str, torch.Size, int], ...]:

@@ -76,6 +76,26 @@ def test_any_float_type_is_computed_in_float64(dtype):
     assert next(problem.parts.flat.model.parameters()).dtype == dtype  # the module itself is left alone
 
 
+class Shifted(nn.Module):
+    """A linear layer and a buffer of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(6, 3)
+        self.register_buffer("shift", torch.tensor([0.5, -1.0, 2.0]))
+
+    def forward(self, x):
+        return self.inner(x) + self.shift
+
+
+def test_the_first_thing_that_is_asked_may_be_a_hessian():
+    """A buffer of float32 was made float64 within its two gradients, and could not be used after them."""
+    problem = from_model(Shifted(), functional.cross_entropy, PARTS)
+    point = problem.to_clients(problem.initial_point[None])
+    first = problem.local_hvp(point, point)
+    assert torch.equal(problem.local_hvp(point, point), first)
+
+
 def test_samples_come_from_a_clients_own_rows_and_are_unbiased():
     problem = from_model(model(), functional.cross_entropy, PARTS)
     index = problem.sample(Draws(0, 40, 3).at(0), 500).index

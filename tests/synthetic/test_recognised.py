@@ -40,6 +40,16 @@ class Doubled(nn.Linear):
         return 2 * super().forward(x)
 
 
+class Container(nn.Sequential):
+    def forward(self, x):
+        return 3 * super().forward(x)
+
+
+class Enlarged(nn.Flatten):
+    def forward(self, x):
+        return 4 * super().forward(x)
+
+
 class Twice(nn.Module):
     def forward(self, weight):
         return 2 * weight
@@ -87,6 +97,9 @@ def with_a_call_of_its_own():
 
 OTHER_MODELS = {
     "a subclass": lambda: Doubled(3, 3),
+    "a subclass of the container": lambda: Container(nn.Linear(3, 3)),
+    "a subclass of what flattens": lambda: nn.Sequential(Enlarged(), nn.Linear(3, 3)),
+    "weight norm as a hook": lambda: nn.utils.weight_norm(nn.Linear(3, 3)),
     "a forward of the instance": with_forward_of_its_own,
     "a forward hook": lambda: hooked(False),
     "a forward pre-hook": lambda: hooked(True),
@@ -105,7 +118,7 @@ def hooked_container():
     return model
 
 
-@pytest.mark.filterwarnings("ignore:There is a performance drop")
+@pytest.mark.filterwarnings("ignore:There is a performance drop", "ignore:`torch.nn.utils.weight_norm` is deprecated")
 @pytest.mark.parametrize("name", OTHER_MODELS)
 def test_a_model_that_is_not_recognised_entirely_is_estimated(name):
     torch.manual_seed(1)
