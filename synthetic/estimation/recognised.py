@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..models.base import ModelParts
+from ..models.flat import is_plain
 
-_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _SUM = 1e-12
 """By how much the entries of a distribution in double precision may miss a sum of 1."""
 
@@ -32,10 +32,10 @@ class Law:
 def layer_of(parts: ModelParts) -> nn.Linear | None:
     """The one linear layer of a model that is nothing else, all of whose parameters are trained, and that takes each example as one row."""
     model, shape = parts.flat.model, parts.train.inputs.shape[2:]
-    layers = list(model) if type(model) is nn.Sequential and _is_plain(model) else [model]
+    layers = list(model) if type(model) is nn.Sequential and is_plain(model) else [model]
     *before, layer = layers or [model]
     flattens = [type(one) is nn.Flatten and (one.start_dim, one.end_dim) == (1, -1) for one in before]
-    if type(layer) is not nn.Linear or not all(flattens) or not all(map(_is_plain, layers)):
+    if type(layer) is not nn.Linear or not all(flattens) or not all(map(is_plain, layers)):
         return None
     if (not before and len(shape) != 1) or not all(p.requires_grad for p in layer.parameters()):
         return None
@@ -44,13 +44,6 @@ def layer_of(parts: ModelParts) -> nn.Linear | None:
         weight.dim() == 2 and weight.shape[1] == shape.numel() and (bias is None or bias.shape == weight.shape[:1])
     )
     return layer if is_whole else None
-
-
-def _is_plain(module: nn.Module) -> bool:
-    """Whether calling a module runs what its class says and nothing else: no hook, and no attribute in the place of the class's."""
-    common = nn.modules.module
-    hooked = any(getattr(module, name, None) or getattr(common, f"_global{name}") for name in _HOOKS)
-    return not hooked and not any(hasattr(type(module), name) for name in vars(module))
 
 
 def law_of(parts: ModelParts, outputs: int) -> Law | None:
@@ -77,7 +70,7 @@ def _is(loss: Any, kind: type, function: Any, *options: str) -> bool:
     plain = (
         isinstance(loss, nn.Module)
         and type(loss) is kind
-        and _is_plain(loss)
+        and is_plain(loss)
         and getattr(loss, "reduction", "") == "mean"
     )
     return plain and not any(_given(getattr(loss, name, None)) for name in options)

@@ -31,6 +31,7 @@ _OF_TORCH: tuple[Any, ...] = (
     functional.huber_loss,
     functional.binary_cross_entropy_with_logits,
 )
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _MOST_NUMBERS = 1 << 24
 """Numbers in the activations and gradients of lanes that are evaluated together: 128 MiB."""
 
@@ -81,11 +82,11 @@ class FlatModel:
     def _at_once(self) -> Loss | None:
         """The losses of a batch in one call, where torch's own function has them: half the time of one by one."""
         function: Any = self.loss
-        is_plain = getattr(function, "weight", None) is None
-        if isinstance(function, nn.modules.loss._Loss) and function.reduction == "mean" and is_plain:
+        unweighted = getattr(function, "weight", None) is None
+        if isinstance(function, nn.modules.loss._Loss) and function.reduction == "mean" and unweighted:
             unreduced = copy(function)
             unreduced.reduction = "none"
-            return unreduced if type(function).__module__ == nn.modules.loss.__name__ else None
+            return unreduced if type(function).__module__ == nn.modules.loss.__name__ and is_plain(function) else None
         return partial(function, reduction="none") if function in _OF_TORCH else None
 
     @property
@@ -155,3 +156,10 @@ class FlatModel:
         """Outputs `(runs, clients, batch, outputs)` at x `(runs, clients, dim)`."""
         found = self.lanes(self.outputs, x, data=(inputs,))
         return found.unsqueeze(-1) if found.dim() == 3 else found
+
+
+def is_plain(module: nn.Module) -> bool:
+    """Whether calling a module runs what its class says and nothing else: no hook, and no attribute in the place of the class's."""
+    common = nn.modules.module
+    hooked = any(getattr(module, name, None) or getattr(common, f"_global{name}") for name in _HOOKS)
+    return not hooked and not any(hasattr(type(module), name) for name in vars(module))

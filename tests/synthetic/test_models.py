@@ -96,6 +96,27 @@ def test_the_first_thing_that_is_asked_may_be_a_hessian():
     assert torch.equal(problem.local_hvp(point, point), first)
 
 
+def squaring_hook(loss):
+    loss.register_forward_hook(lambda _, given, output: output.square())
+    return loss
+
+
+def squaring_forward(loss):
+    loss.forward = lambda outputs, targets: functional.mse_loss(outputs, targets).square()
+    return loss
+
+
+@pytest.mark.parametrize("change", [squaring_hook, squaring_forward])
+def test_a_loss_that_was_changed_is_taken_of_one_example_at_a_time(change):
+    """The losses of a batch are asked of torch before the mean over the three numbers of an example: a hook then sees these."""
+    torch.manual_seed(0)
+    plain = nn.Linear(6, 3).double()
+    problem = from_model(plain, change(nn.MSELoss()), [(a, a[:, :3]) for a, _ in PARTS])
+    wanted = [(plain(a) - a[:, :3]).square().mean(-1).square().mean() for a, _ in PARTS]
+    found = problem.objective(problem.initial_point[None]).item()
+    assert found == pytest.approx(torch.stack(wanted).mean().item(), rel=1e-12)
+
+
 def test_samples_come_from_a_clients_own_rows_and_are_unbiased():
     problem = from_model(model(), functional.cross_entropy, PARTS)
     index = problem.sample(Draws(0, 40, 3).at(0), 500).index
