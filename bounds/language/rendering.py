@@ -211,6 +211,8 @@ def _sum_latex(statement: Statement) -> str:
 def condition_latex(statement: Statement, condition: Condition, before: str = "") -> str:
     """`left relation right`; `before` goes before the relation, for alignment."""
     left, right = (latex_of(statement, side) for side in (condition.left, condition.right))
+    if condition.asks_for_whole:
+        return rf"{left} {before}\in \mathbb{{N}}"
     return f"{left} {before}{_LATEX_RELATIONS[condition.relation]} {right}"
 
 

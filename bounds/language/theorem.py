@@ -139,6 +139,11 @@ class Condition:
             return self.left - self.right
         return -sp.Abs(self.left - self.right)
 
+    @property
+    def asks_for_whole(self) -> bool:
+        """Whether it is one of `whole_number`."""
+        return self.relation == "==" and bool(self.right == _nearest_whole(self.left))
+
     def at(self, known: Mapping[sp.Symbol, sp.Expr]) -> Condition:
         """The condition with expressions in the place of symbols, see `put_in`."""
         return self.each_side(lambda side: put_in(side, known))
@@ -150,12 +155,26 @@ class Condition:
     def __str__(self) -> str:
         if isinstance(self.left, sp.Mod) and self.relation == "==" and self.right == 0:
             return f"{self.left.args[0]} is a multiple of {self.left.args[1]}"
+        if self.asks_for_whole:
+            return f"{self.left} is a whole number"
         return f"{self.left} {self.relation} {self.right}"
 
 
 def multiple_of(name: str, whole: sp.Expr, part: sp.Expr, note: str = "") -> Condition:
     """The condition that one whole number is a multiple of another, as T = S tau for a number S of rounds."""
     return Condition(name, sp.Mod(whole, part), "==", sp.Integer(0), note)
+
+
+def whole_number(name: str, amount: sp.Expr, note: str = "") -> Condition:
+    """The condition that an amount is a whole number, as the r n clients that take part.
+
+    It is an equality with the nearest one, so that floating point compares it as it compares every equality.
+    """
+    return Condition(name, amount, "==", _nearest_whole(amount), note)
+
+
+def _nearest_whole(amount: sp.Expr) -> sp.Expr:
+    return sp.floor(amount + sp.Rational(1, 2))
 
 
 @dataclass(frozen=True)
@@ -260,7 +279,7 @@ class Statement:
 
     @property
     def multiples(self) -> tuple[Condition, ...]:
-        """The theorem's conditions that one whole number divides another, between symbols of the statement."""
+        """The theorem's conditions that something is a multiple or a whole number, between symbols of the statement."""
         return tuple(c for c in self.theorem.multiples if c.left.free_symbols <= self.free_symbols)
 
     @property
@@ -475,7 +494,7 @@ class Theorem:
             and the value given to a constant that the paper hides in O(.).
         method: what is run to validate it; its own costs are the theorem's where `costs` has none.
         average: over which iterates the metric averages.
-        multiples: conditions made by `multiple_of`, for every statement that has their symbols.
+        multiples: conditions made by `multiple_of` and `whole_number`, for every statement that has their symbols.
         proof: the derivation of the default statement as code, for a theorem of one's own: a function of its `Reader`, or where it
             stands. A paper has those of its theorems itself.
 

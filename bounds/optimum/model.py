@@ -114,6 +114,9 @@ def model(
         tuple(conditions),
         costs,
     )
+    for condition in (c.at(point) for c in statement.multiples):
+        if not condition.left.free_symbols and not holds(condition):
+            raise InputError(f"{condition.name}: the values given violate {statement.condition(condition.name)}")
     return _without_extrema(_without_equalities(made))
 
 

@@ -54,7 +54,7 @@ _MOST_NEIGHBOURS = 4096
 def _multiples(task: Task, whole: Mapping[str, Fraction]) -> Iterator[dict[str, Fraction]]:
     """The whole numbers moved to the next multiples; one that has to divide a given number becomes its divisors."""
     free, values = set(whole), {**task.model.values, **whole}
-    for condition in task.model.statement.multiples:
+    for condition in (c for c in task.model.statement.multiples if {str(s) for s in c.left.free_symbols} & free):
         large, small = (str(side) for side in condition.left.args)
         if large in free:
             down = values[large] // values[small] * values[small]

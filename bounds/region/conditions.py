@@ -55,7 +55,7 @@ def reduced(statement: Statement, names: tuple[str, ...], values: Mapping[str, A
 
 
 def without_multiples(statement: Statement) -> tuple[Condition, ...]:
-    """What describes a set of real numbers; that one whole number divides another is decided once both are known."""
+    """What describes a set of real numbers; what is a multiple or a whole number is decided once its symbols are known."""
     return (*statement.conditions, *statement.method_range)
 
 

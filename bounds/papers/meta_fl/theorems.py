@@ -36,7 +36,7 @@ from ...language.bounding import (
 )
 from ...language.dimension import OBJECTIVE, VARIABLE
 from ...language.notation import Notation
-from ...language.theorem import Assumption, Condition, Derived, Metric, Source, Statement, Term, Theorem
+from ...language.theorem import Assumption, Condition, Derived, Metric, Source, Statement, Term, Theorem, whole_number
 from . import composed as proof
 from . import constants as constants
 from . import corrected
@@ -131,6 +131,7 @@ ASSUMPTIONS = (
         says=(SMOOTH_SAMPLES,),
     ),
 )
+WHOLE_PARTICIPANTS = whole_number("whole_participants", s.r * s.n, "so many clients take part in a round")
 
 
 def _theorem(
@@ -155,6 +156,7 @@ def _theorem(
         compared_where=compared_where,
         problem="meta",
         costs=costs,
+        multiples=(WHOLE_PARTICIPANTS,),
     )
 
 
