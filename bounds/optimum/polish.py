@@ -76,7 +76,8 @@ def _best(rank: Any, task: Task, found: Found, whole: list[str]) -> list[dict[st
         for place in np.argsort(values)[:_SOLVED]:
             if np.isfinite(values[place]):
                 chosen = {n: float(np.broadcast_to(point[n], moved.shape)[place]) for n in whole}
-                seen[tuple(chosen.values())] = (float(values[place]), chosen)
+                rated = (float(values[place]), chosen)
+                seen[tuple(chosen.values())] = min(rated, seen.get(tuple(chosen.values()), rated), key=lambda r: r[0])
 
     for first in whole:
         centre = found.point[first]
