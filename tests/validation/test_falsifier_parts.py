@@ -511,6 +511,9 @@ def test_signs_are_numbered_in_the_order_in_which_they_are_asked_for():
     assert table.at(0).subset("clients", 2).tolist() == [[1, 1]]
     with pytest.raises(ValueError, match="1 of 2 clients"):
         table.subset("clients", 1)
+    lanes = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float64)
+    several = SignTable(lanes, clients=2, instances=2)
+    assert several.runs == 4 and several.at(0).signs("a").tolist() == lanes.repeat(2, 1).tolist()
     columns = Columns()
     assert [columns.of(("x",), 3), columns.of(("y",), 2), columns.of(("x",), 3), columns.count] == [0, 3, 0, 5]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from fractions import Fraction as Q
 from types import SimpleNamespace
@@ -73,10 +74,10 @@ def test_a_statement_about_batches_has_no_runs_with_noise():
 
 def test_noise_is_run_in_closed_moments_over_all_paths_and_in_powers():
     made = laws(listed("baselines.local_sgd", "p=2"))
-    assert all(0 < i.signs <= search._MOST_SIGNS and i.space in NOISY["federated"] for i in made["moments"])
+    assert all(0 < i.signs <= search.MOST_SIGNS and i.space in NOISY["federated"] for i in made["moments"])
     bowls = [i for i in made[""] if i.space.name == SILENT_BOWL]
     assert {(i.clients, i.horizon) for i in made["moments"]} == {
-        (i.clients, i.horizon) for i in bowls if i.horizon * i.clients <= search._MOST_SIGNS
+        (i.clients, i.horizon) for i in bowls if i.horizon * i.clients <= search.MOST_SIGNS
     }  # one sign for each client and step
     for island in made["paths"]:
         rounds = island.horizon // island.period
@@ -290,6 +291,7 @@ def running(stubs, claims=None, until: float = 1.0, progress=None) -> _Search:
     run = object.__new__(_Search)
     run.islands, run.claims, run.seed, run.panel = stubs, claims or [Claim(None)], 0, None  # type: ignore[arg-type]
     run.progress, run.clock, run.began, run.until, run.evaluations = progress, lambda: 0.0, 0.0, until, 0
+    run.longest = 15.0
     return run
 
 
@@ -314,6 +316,36 @@ def test_the_first_sample_takes_short_runs_first_and_three_clients_last():
     run = running([Stub("a")], until=-1.0)
     run.sample()
     assert not run.islands[0].asked
+
+
+def test_batches_that_take_long_are_smaller_and_islands_with_too_long_ones_left_out(monkeypatch):
+    class Slow(Stub):
+        def effort(self, count: int) -> float:
+            return count * each[self.name]
+
+    each = {"a": 0.001, "b": 0.01, "c": 0.03, "d": 0.05}
+    islands = [Slow(name) for name in each]
+    claim = Claim(None)  # type: ignore[arg-type]
+    run = _Search(islands, SimpleNamespace(), [claim], 0, 5.0, None, lambda: 0.0)  # type: ignore[arg-type]
+    assert claim.found.families == ["a", "b", "c"] and claim.found.left_out == ["d"]  # a batch may take 1.25 s
+    run.sample()
+    assert [len(island.asked[0]) for island in islands[:3]] == [256, 64, 32] and not islands[3].asked
+    sizes = []
+    monkeypatch.setattr(search, "differential_evolution", lambda *a, init, **more: sizes.append(len(init)))
+    for index in range(3):
+        run._visit(index, claim, 3.0, 0)
+    assert sizes == [255, 63, 31]
+    short = _Search(islands, SimpleNamespace(), [Claim(None)], 0, 0.0, None, lambda: 0.0)  # type: ignore[arg-type]
+    assert short.islands == islands[:2]  # half a second, however short the search
+
+
+def test_the_seconds_are_kept_where_rounds_are_long():
+    """By processor time, so that a busy machine changes nothing."""
+    target = target_of(get_theorem("feddro.theorem_5_1"), "printed", where=("I=256",))
+    began = time.process_time()
+    found = search.search(target, Formula(target.theorem, "printed"), seconds=4.0, clock=time.process_time)
+    assert time.process_time() - began < 8 and found.evaluations > 0
+    assert any("rounds of 256" in name for name in found.families) and found.left_out
 
 
 def test_turns_are_longer_and_several_claims_share_them():

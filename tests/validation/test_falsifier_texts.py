@@ -72,6 +72,10 @@ def test_what_survived_says_how_near_it_came():
         "2 candidates failed the exact check, the last one: b",
     )
     assert attack._survived(Found(ratio=0.5, evaluations=3)) == ()
+    alone, several = Found(left_out=["a"]), Found(ratio=0.5, evaluations=3, left_out=["a", "b", "c"])
+    said = "Left out, as its runs take too long for this time: a"
+    assert attack._survived(alone) == (f"{said}; more seconds search it too.",)
+    assert attack._survived(several) == (f"{said} and 2 like it; more seconds search it too.",)
 
 
 def test_a_search_runs_on_one_thread_and_gives_the_others_back(monkeypatch):

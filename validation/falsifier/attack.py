@@ -285,14 +285,21 @@ def _result(
 
 
 def _survived(found: Found) -> tuple[str, ...]:
+    left_out = [_left_out(found.left_out)] if found.left_out else []
     if not found.evaluations:
-        return ("no family has an instance of this statement",)
+        return tuple(left_out) or ("no family has an instance of this statement",)
     if found.ratio == 0:
-        return ("No instance with a positive left side and all conditions met was found: this search tested nothing.",)
+        nothing = "No instance with a positive left side and all conditions met was found: this search tested nothing."
+        return (nothing, *left_out)
     lines = [f"The largest ratio was found on: {found.where}."] if found.where else []
     if found.refused:
         lines.append(f"{len(found.refused)} candidates failed the exact check, the last one: {found.refused[-1]}")
-    return tuple(lines)
+    return (*lines, *left_out)
+
+
+def _left_out(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 1} like it" if len(names) > 1 else ""
+    return f"Left out, as its runs take too long for this time: {names[0]}{more}; more seconds search it too."
 
 
 def _shown(violation: Confirmed) -> dict[str, Any]:

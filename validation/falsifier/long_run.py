@@ -94,11 +94,9 @@ class _Lanes:
         self.state: Any = None
 
     def draws(self, step: int = -1) -> SignTable:
-        return SignTable(self._rows, self.clients, step, self.columns)
-
-    @property
-    def _rows(self) -> Tensor:
-        return self.table.repeat(self.instances, 1) if self.table.ndim == 2 else self.table.flatten(0, 1)
+        if self.table.ndim == 3:  # every instance has lanes of its own
+            return SignTable(self.table.flatten(0, 1), self.clients, step, self.columns)
+        return SignTable(self.table, self.clients, step, self.columns, self.instances)
 
     def begin(self) -> None:
         self.state = self.method.init(self.family, self.start, self.draws())  # type: ignore[arg-type]

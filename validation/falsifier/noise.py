@@ -24,23 +24,28 @@ from .columns import Columns
 
 Array = np.ndarray
 _ROUNDING = 1e-9
+MOST_SIGNS = 64
+"""Of a run in closed moments, and of every run that is laid out along lanes."""
 
 
 class SignTable:
     """Draws whose signs are read off a table.
 
     Args:
-        table: `(runs, signs)`; one row of zeros to count what a run asks for.
+        table: `(lanes, signs)`; one row of zeros to count what a run asks for.
         clients: of the problem.
+        instances: how many runs have these lanes, those of one beside each other.
     """
 
-    def __init__(self, table: Tensor, clients: int, step: int = -1, columns: Columns | None = None) -> None:
-        self.table, self.clients, self.step = table, clients, step
+    def __init__(
+        self, table: Tensor, clients: int, step: int = -1, columns: Columns | None = None, instances: int = 1
+    ) -> None:
+        self.table, self.clients, self.step, self.instances = table, clients, step, instances
         self.columns = columns or Columns()
-        self.runs, self.seed_indices = len(table), (0,)
+        self.runs, self.seed_indices = len(table) * instances, (0,)
 
     def at(self, step: int) -> SignTable:
-        return SignTable(self.table, self.clients, step, self.columns)
+        return SignTable(self.table, self.clients, step, self.columns, self.instances)
 
     @property
     def per_seed(self) -> SignTable:
@@ -51,7 +56,8 @@ class SignTable:
         first = self.columns.of((self.step, purpose, *tail), size)
         if first + size > self.table.shape[1]:
             return torch.zeros(self.runs, self.clients, *tail, dtype=torch.float64)
-        return self.table[:, first : first + size].reshape(self.runs, self.clients, *tail)
+        found = self.table[:, first : first + size].repeat(self.instances, 1)
+        return found.reshape(self.runs, self.clients, *tail)
 
     def subset(self, purpose: str, size: int) -> Tensor:
         if size != self.clients:
@@ -71,7 +77,7 @@ class Lanes:
 
     def draws(self, instances: int, clients: int) -> SignTable:
         """Every instance with all lanes: the lanes of one instance lie beside each other."""
-        return SignTable(self.table.repeat(instances, 1), clients)
+        return SignTable(self.table, clients, instances=instances)
 
     def expectation(self, values: Array) -> Array:
         """`(..., instances * lanes) -> (..., instances)`."""
@@ -132,10 +138,11 @@ def _keep(problem: Any, x: Tensor, points: list[Array], squares: list[Array]) ->
 
 
 def signs_of(run: Run, clients: int) -> int:
-    """How many signs a run asks for."""
+    """How many signs a run asks for; above `MOST_SIGNS` they are counted no further."""
     counting = SignTable(torch.zeros(run.instances, 0, dtype=torch.float64), clients)
     for _ in run.walked(1, counting):
-        pass
+        if counting.columns.count > MOST_SIGNS:
+            break
     return counting.columns.count
 
 

@@ -25,15 +25,19 @@ from ...bounds.language.change import Change
 from .confirm import Confirmed, NotConfirmed
 from .declared import Target
 from .exact.crowd import MOST_BITS
-from .exact.run import MOST_SIGNS
+from .exact.run import MOST_SIGNS as MOST_PATH_SIGNS
 from .formula import Formula, Panel
 from .island import REJECTED, Array, Island, least_counts, whole_choices
+from .noise import MOST_SIGNS
 from .rounding import Draft, confirmed, drafts
 from .spaces import BENT, CROWDED, NOISY, PARTIAL, SILENT_BOWL, SPACES
 
 _POPULATION = 256
 _SAMPLED, _LEAST_SAMPLED, _SAMPLED_STEPS = 256, 32, 64
 """Points of the first sample of an island: so many up to so many steps, fewer of longer runs."""
+_LONGEST_PART, _SHORTEST_SEARCH = 1 / 4, 2.0
+"""What one batch of runs may take of the seconds of a search, by `Island.effort`, and the seconds that count at least: an island
+whose smallest batch takes longer is left out, as nothing stops a batch."""
 _FIRST_SLICE, _SHARED_SLICE, _GROWTH = 3.0, 1.0, 1.5
 """What an island gets in the first round, alone and for each of several claims, in seconds by `Island.effort`, and the factor from
 round to round."""
@@ -52,8 +56,8 @@ _SCHEDULED_HORIZONS, _PROBED, _LEAST_ADMITTED = (16, 64, 256, 1024, 4096), 512, 
 """Where a schedule depends on the horizon: those that are tried, at so many points, of which so many must be admissible."""
 _ENDLESS_HORIZON = 16
 _PARTIAL_PERIODS, _HALF = (1, 16), Fraction(1, 2)
-_MOST_SIGNS, _SHORT = 64, (8, 4, 2, 1)
-"""Signs of a run in closed moments, and rounds of a run over all paths."""
+_SHORT = (8, 4, 2, 1)
+"""Rounds of a run over all paths."""
 _MANY, _LONGEST_POWER, _SCHEDULED_POWERS = 8, 31, (5, 8, 11, 14)
 """Of runs in powers of what a round does: clients; the power of 2 in rounds; powers of 4 in steps where a schedule has them."""
 _SILENT_POWERS = (14, 20)
@@ -78,7 +82,7 @@ class Found:
     """What a search has found so far.
 
     `ratio` is the largest ratio of which nothing says that it is an artefact of doubles: one above 1 counts as what the
-    exact check makes of it.
+    exact check makes of it. `left_out` are the families of which one batch takes too long.
     """
 
     ratio: float = 0.0
@@ -88,6 +92,7 @@ class Found:
     draft: Draft | None = None
     refused: list[str] = field(default_factory=list)
     families: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
 
     def saw(self, ratio: float, where: str) -> None:
         """Keep a ratio if it is the largest."""
@@ -191,7 +196,7 @@ def _noisy(target: Target, formula: Formula, silent: list[Island]) -> Iterator[I
     first = next((space for space in SPACES[target.kind] if space.name == SILENT_BOWL), None)
     for island in [i for i in silent if i.space is first and not i.stays]:
         for space in NOISY[target.kind]:
-            yield from _affordable(replace(island, space=space, law="moments"), _MOST_SIGNS)
+            yield from _affordable(replace(island, space=space, law="moments"))
     shortest = {(i.clients, i.period): i for i in reversed(silent) if not i.stays}
     is_length_free = target.length is not None and target.length not in formula.fixed
     if target.link is None and is_length_free and not any(i.schedules for i in silent):
@@ -206,7 +211,7 @@ def _noisy(target: Target, formula: Formula, silent: list[Island]) -> Iterator[I
         for island in shortest.values():
             for space in [*(s for s in SPACES[target.kind] if s is not first), *BENT.get(target.kind, ())]:
                 short = (replace(island, space=space, law="paths", horizon=h * island.period) for h in _SHORT)
-                found = next((i for i in short if i.signs <= MOST_SIGNS), None)
+                found = next((i for i in short if i.signs <= MOST_PATH_SIGNS), None)
                 if found is not None and (not found.horizon_decides or found.admits(_probe(found)).any()):
                     yield found
 
@@ -233,8 +238,8 @@ def _in_powers(island: Island, scheduled: tuple[int, ...] = _SCHEDULED_POWERS) -
             yield longer
 
 
-def _affordable(island: Island, most: int) -> Iterator[Island]:
-    if 0 < island.signs <= most:
+def _affordable(island: Island) -> Iterator[Island]:
+    if 0 < island.signs <= MOST_SIGNS:
         yield island
 
 
@@ -349,7 +354,7 @@ def search(
     """Search until a violation is confirmed or the time is up; an interrupt keeps what was found.
 
     Args:
-        seconds: by the clock.
+        seconds: by the clock; where a batch of runs takes long, batches are smaller, and families with too long a one left out.
         seed: of the search; the same seed visits the same points, as many as the seconds allow.
         hidden: value of a constant that the paper hides in O(.).
         progress: called after every generation.
@@ -398,13 +403,16 @@ class _Search:
         progress: Callable[[Progress], None] | None,
         clock: Callable[[], float],
     ) -> None:
-        self.islands, self.seed, self.progress, self.clock = listed, seed, progress, clock
+        self.longest = _LONGEST_PART * max(seconds, _SHORTEST_SEARCH)
+        self.islands = [island for island in listed if island.effort(_LEAST_SAMPLED) <= self.longest]
+        self.seed, self.progress, self.clock = seed, progress, clock
         self.claims, self.panel = claims, Panel(formula, tuple(claim.change for claim in claims))
         self.began = clock()
         self.until = self.began + seconds
         self.evaluations = 0
         for claim in claims:
-            claim.found.families = [island.name for island in listed]
+            claim.found.families = [island.name for island in self.islands]
+            claim.found.left_out = [island.name for island in listed if island not in self.islands]
 
     @property
     def is_over(self) -> bool:
@@ -422,9 +430,16 @@ class _Search:
                 return
             island = self.islands[index]
             count = max(_LEAST_SAMPLED, min(_SAMPLED, _SAMPLED * _SAMPLED_STEPS // _next_power(island.stepped)))
+            count = self._within(island, count)
             visit = _Visit(self, index, self.claims[0])
             visit.objective(Sobol(island.size, rng=np.random.default_rng([self.seed, index])).random(count).T)
             visit.after_generation()
+
+    def _within(self, island: Island, count: int) -> int:
+        """So many points, or the half, the quarter, ... of which a batch does not take too long."""
+        while count > _LEAST_SAMPLED and island.effort(count) > self.longest:
+            count //= 2
+        return count
 
     def evolve(self) -> None:
         """Differential evolution on the islands in turn, longer from turn to turn; every other turn starts from the best known.
@@ -469,7 +484,7 @@ class _Search:
         guided = self._is_guided(claim, turn)
         visit = _Visit(self, index, claim, guided)
         size = visit.island.size
-        count = max(5, _POPULATION // size * size)
+        count = self._within(visit.island, max(5, _POPULATION // size * size))
         generations = max(1, round(share / visit.island.effort(count)))
         rng = np.random.default_rng([self.seed, index, turn, self.claims.index(claim)])
         with warnings.catch_warnings():
