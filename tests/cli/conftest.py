@@ -3,4 +3,15 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture
+def swap():
+    """Replaces a function by its dotted name until the test ends, see `swaps.swapping`."""
+    from swaps import swapping
+
+    with swapping() as swap:
+        yield swap

@@ -44,7 +44,7 @@ def run(*arguments):
 
 
 @pytest.fixture
-def replaced(monkeypatch):
+def replaced(swap):
     """Replace a function by one that keeps its arguments; the calls."""
     calls = []  # of all that were replaced, in their order
 
@@ -53,7 +53,7 @@ def replaced(monkeypatch):
             calls.append((given, named))
             return answer() if callable(answer) else answer if answer is not None else Found(**more)
 
-        monkeypatch.setattr(target, kept)
+        swap(target, kept)
         return calls
 
     return replace
@@ -165,11 +165,11 @@ def test_run(replaced):
     assert calls[0][1]["metrics"] == ["objective"] and calls[0][1]["theorems"] == ()
 
 
-def test_a_stopped_run_says_so(monkeypatch):
+def test_a_stopped_run_says_so(swap):
     def stop(*given, **named):
         raise Interrupted("stopped")
 
-    monkeypatch.setattr("fedco.validation.experiments.run.run", stop)
+    swap("fedco.validation.experiments.run.run", stop)
     done = run("run", "feddro", "--problem", "p", "--T", "9", "--out", "there")
     assert done.exit_code == 130 and done.stderr == "fedco: stopped; the same command goes on from here\n"
 
@@ -313,7 +313,7 @@ def test_counterexamples(replaced, tmp_path):
         assert isinstance(failed.exception, InputError) and str(failed.exception) == said
 
 
-def test_replays_of_several_bundles(replaced, monkeypatch):
+def test_replays_of_several_bundles(replaced, monkeypatch, swap):
     answers = iter([({"confirmed": True}, "yes", Sheet("1")), ({"confirmed": False}, "no", Sheet("2"))] * 2)
     replaced("fedco.validation.runs.refutations.names_about", ("one", "two"))
     replaced("fedco.validation.runs.refutations.bundle_file", "a file")
@@ -328,7 +328,7 @@ def test_replays_of_several_bundles(replaced, monkeypatch):
     def damaged(file):
         raise bundles.BundleError("torn")
 
-    monkeypatch.setattr("fedco.validation.runs.bundle.read", damaged)
+    swap("fedco.validation.runs.bundle.read", damaged)
     failed = run("replay", ID)
     assert isinstance(failed.exception, InputError) and str(failed.exception).endswith(
         "wanted a readable bundle, got torn"
@@ -368,24 +368,24 @@ def test_completion():
         (typer.Abort(), "fedco: stopped\n"),
     ],
 )
-def test_errors_end_in_one_line_and_status_2(error, said, monkeypatch, capsys):
+def test_errors_end_in_one_line_and_status_2(error, said, swap, capsys):
     def fail(**named):
         raise error
 
-    monkeypatch.setattr("fedco.cli.app", fail)
+    swap("fedco.cli.app", fail)
     with pytest.raises(SystemExit) as ended:
         main()
     found = capsys.readouterr().err
     assert ended.value.code == 2 and found.startswith(said) and found.count("\n") == 1
 
 
-def test_other_errors_keep_their_traceback_and_a_status_is_passed_on(monkeypatch):
+def test_other_errors_keep_their_traceback_and_a_status_is_passed_on(swap):
     for error in (RuntimeError("x"), OSError("without a file")):
-        monkeypatch.setattr("fedco.cli.app", lambda error=error, **named: (_ for _ in ()).throw(error))
+        swap("fedco.cli.app", lambda error=error, **named: (_ for _ in ()).throw(error))
         with pytest.raises(type(error)):
             main()
     for status, code in ((3, 3), (None, 0), ("words", 0)):
-        monkeypatch.setattr("fedco.cli.app", lambda status=status, **named: status)
+        swap("fedco.cli.app", lambda status=status, **named: status)
         with pytest.raises(SystemExit) as ended:
             main()
         assert ended.value.code == code
@@ -398,11 +398,11 @@ def test_the_parser_refuses_in_one_line(monkeypatch, capsys):
     assert ended.value.code == 2 and capsys.readouterr().err.startswith("fedco: Missing argument 'ID|FILE' (see ")
 
 
-def test_ctrl_c_ends_without_a_traceback(monkeypatch, capsys):
+def test_ctrl_c_ends_without_a_traceback(monkeypatch, swap, capsys):
     def stop(*given, **named):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fedco.validation.runs.verify.verify", stop)
+    swap("fedco.validation.runs.verify.verify", stop)
     monkeypatch.setattr(sys, "argv", ["fedco", "verify", "there", "--seed", "1"])
     with pytest.raises(SystemExit) as ended:
         main()

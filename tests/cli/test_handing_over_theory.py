@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from fractions import Fraction
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from fedco.bounds.language.result import Sheet
 from fedco.cli import app
 from fedco.errors import InputError
+from swaps import swapping
 from typer.testing import CliRunner
 
 ID = "feddro.lemma_3_1"
@@ -44,7 +46,7 @@ def refused(said, *arguments):
 
 
 @pytest.fixture
-def replaced(monkeypatch):
+def replaced(swap):
     calls = []  # of all that were replaced, in their order
 
     def replace(target, answer):
@@ -52,10 +54,23 @@ def replaced(monkeypatch):
             calls.append((given, named))
             return answer
 
-        monkeypatch.setattr(target, kept)
+        swap(target, kept)
         return calls
 
     return replace
+
+
+def test_a_module_that_is_first_imported_under_a_replacement_gets_the_function_back(monkeypatch):
+    from fedco.bounds.evaluation import evaluate
+
+    original, meanwhile = evaluate.bound, ModuleType("fedco.imported_meanwhile")
+    monkeypatch.setitem(sys.modules, meanwhile.__name__, meanwhile)
+    with swapping() as swap:
+        for answer in (1, 2):  # one upon another
+            swap("fedco.bounds.evaluation.evaluate.bound", lambda answer=answer: answer)
+        exec("from fedco.bounds.evaluation.evaluate import bound", vars(meanwhile))
+        assert meanwhile.bound() == 2
+    assert evaluate.bound is original and meanwhile.bound is original
 
 
 def test_a_list_of_theorems():
@@ -213,12 +228,12 @@ def test_orders_are_asked_for_alone(replaced, tmp_path):
     refused("--eps: wanted a target, got nothing; or --orders", "compare")
 
 
-def test_what_is_said_of_a_statement_is_printed_with_it(monkeypatch, capsys):
+def test_what_is_said_of_a_statement_is_printed_with_it(swap, capsys):
     """The caution once, after the notes about the values; JSON has its status, and what refutes it."""
     from fedco.cli import common
 
     known = SimpleNamespace(text="REFUTED: by x", status="refuted", bundles=("x",))
-    monkeypatch.setattr("fedco.bounds.audit.caution.caution", lambda statement: known)
+    swap("fedco.bounds.audit.caution.caution", lambda statement: known)
     given = SimpleNamespace(notes=("assumed: a",), to_dict=lambda: {"assumed": ["a"]})
     common.emit_about(None, {"v": Fraction(1).numerator}, "line\n  REFUTED: by x\nend", False, given)
     assert capsys.readouterr().out == "line\nend\n  assumed: a\n  REFUTED: by x\n"
