@@ -184,6 +184,13 @@ SAYINGS: Mapping[str, str] = {
     EITHER: "one of several things holds, each of which has a derivation of its own",
 }
 """What an entry of a list of assumptions may say besides bounds, with its meaning; the kernel compares these."""
+OF_PROPERTIES: Mapping[str, tuple[str, ...]] = {
+    "independent_clients": (INDEPENDENT_CLIENTS,),
+    "equal_inner_maps": (EQUAL_INNER,),
+    "equal_outer_functions": (EQUAL_OUTER,),
+    "one_outer_function": (EQUAL_OUTER,),
+}
+"""What named properties of a problem say of these; the others say nothing that the kernel reads."""
 
 MEAN_MODEL, SERVER_MODEL, PARTICIPANTS = "mean model", "server's model", "mean of the clients that take part"
 POINTS: Mapping[str, str] = {

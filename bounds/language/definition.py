@@ -18,7 +18,7 @@ from sympy.printing.str import StrPrinter
 from ...errors import InputError
 from ...outside import CodeName, installed, is_python_file, is_trusting
 from ...suggestion import nearest
-from .bounding import MEAN_MODEL
+from .bounding import MEAN_MODEL, OF_PROPERTIES
 from .change import with_statement
 from .dimension import OBJECTIVE, VARIABLE, Dimension
 from .formula import FUNCTIONS, FormulaError, read_formula, read_relation
@@ -423,7 +423,7 @@ class _Definition:
     def _assumptions(self) -> tuple[Assumption, ...]:
         """What the constants say about a problem, then the named properties."""
         constants = [b for b in self.notation if b.quantity.role == "constant"]
-        named = [Assumption(name, "a named property of the problem") for name in self._properties()]
+        named = [Assumption(n, PROPERTIES[n], says=OF_PROPERTIES.get(n, ())) for n in self._properties()]
         return (*(Assumption(b.name, b.quantity.meaning, _bounded(b)) for b in constants), *named)
 
     # --- the theorem -------------------------------------------------------------------------------------------------
