@@ -71,9 +71,15 @@ faults: $(STAMP)  ## kills at every write and at random moments, damaged files, 
 fuzz: $(STAMP)  ## 20,000 generated inputs to every command, file and Python entry
 	$(BIN)/python tests/fuzz/fuzz_campaign.py
 
-mutation: $(STAMP)  ## small changes of the source, and whether a test notices; stopped, it goes on where it was
-	@mkdir -p out
-	$(BIN)/python tests/mutation/mutation_campaign.py --state out/mutation.json
+# the first few are enough to see that it runs; ONLY takes a file or a pattern such as bounds/region/*.py, TESTS the tests that may notice
+ONLY ?= storage.py
+TESTS ?= tests/storage
+mutation: $(STAMP)  ## small changes of the source (mutmut), and whether a test notices: make mutation ONLY=storage.py TESTS=tests/storage
+	@test -d $(VENV)/mutmut || $(BIN)/python -m pip install --quiet --disable-pip-version-check --target $(VENV)/mutmut mutmut==3.8.1
+	rm -rf out/mutation && mkdir -p out/mutation && git clone --quiet . out/mutation/fedco  # mutmut wants the folder to be named as the package
+	sed -e 's|ONLY|$(ONLY)|' -e 's|TESTS|$(TESTS)|' tests/mutmut.toml > out/mutation/pyproject.toml
+	cd out/mutation && PYTHONPATH=$(CURDIR)/$(VENV)/mutmut $(CURDIR)/$(BIN)/python -m mutmut run
+	cd out/mutation && PYTHONPATH=$(CURDIR)/$(VENV)/mutmut $(CURDIR)/$(BIN)/python -m mutmut results
 
 gpu: $(STAMP)  ## where there is a CUDA device: the tests that need one, then the benchmark on it
 	$(BIN)/python -c "import torch; assert torch.cuda.is_available(), 'no CUDA device here'"
