@@ -10,17 +10,15 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from .parameters import require_nonnegative, require_paired, require_positive
+from .parameters import require_nonnegative, require_paired
 
 LARGEST_WAVENUMBER = 1e3  # of a problem: faster waves lose digits, as sin(q t) has rounding error 1e-16 q t
 _SHORT = 3  # sums over fewer than four numbers take five times as long as over four
 _PSEUDO_HUBER_THIRD = 48 / (25 * math.sqrt(5))  # max of 3 t (1 + t^2)^(-5/2), at t = 1/2
-_LOG_COSH_THIRD = 4 / (3 * math.sqrt(3))  # max of 2 sech^2 tanh, where tanh = 1/sqrt(3)
 
 
 def norm_squared(y: Tensor) -> Tensor:
@@ -116,67 +114,6 @@ class Cosine(AbstractWave):
 
     def curvature(self, t: Tensor) -> Tensor:
         return (self.wavenumber * t).cos_().mul_(self.steepness * self.wavenumber)
-
-
-@dataclass(frozen=True)
-class AbstractSoftAbsolute(AbstractBlock):
-    """a |t| rounded off over a width w: even, minimum 0; its derivatives are at most a, a / w and `third` a / w^2."""
-
-    third: ClassVar[float]
-
-    steepness: float
-    width: float
-
-    def __post_init__(self) -> None:
-        require_nonnegative(self, "steepness", of=type(self).__name__)
-        require_positive(self, "width", of=type(self).__name__)
-
-    @property
-    def lipschitz(self) -> float:
-        return self.steepness
-
-    @property
-    def smoothness(self) -> float:
-        return self.steepness / self.width
-
-    @property
-    def curvature_lipschitz(self) -> float:
-        return self.third * self.steepness / self.width**2
-
-
-@dataclass(frozen=True)
-class PseudoHuber(AbstractSoftAbsolute):
-    """a (sqrt(w^2 + t^2) - w): even, minimum 0; constants a (at infinity), a/w (0), 48/(25 sqrt 5) a/w^2 (w/2)."""
-
-    third: ClassVar[float] = _PSEUDO_HUBER_THIRD
-
-    def value(self, t: Tensor) -> Tensor:
-        return self.steepness * t * t / (torch.sqrt(self.width**2 + t * t) + self.width)
-
-    def slope(self, t: Tensor) -> Tensor:
-        return self.steepness * t / torch.sqrt(self.width**2 + t * t)
-
-    def curvature(self, t: Tensor) -> Tensor:
-        root = torch.sqrt(self.width**2 + t * t)
-        return self.steepness * self.width**2 / (root * root * root)
-
-
-@dataclass(frozen=True)
-class LogCosh(AbstractSoftAbsolute):
-    """a w log cosh(t/w): even, minimum 0; constants a (at infinity), a/w (at 0), 4/(3 sqrt 3) a/w^2 (tanh = 3^-1/2)."""
-
-    third: ClassVar[float] = _LOG_COSH_THIRD
-
-    def value(self, t: Tensor) -> Tensor:
-        z = (t / self.width).abs()
-        return self.steepness * self.width * (z + torch.log1p(torch.exp(-2 * z)) - math.log(2))
-
-    def slope(self, t: Tensor) -> Tensor:
-        return self.steepness * torch.tanh(t / self.width)
-
-    def curvature(self, t: Tensor) -> Tensor:
-        decay = torch.exp((-2 / self.width) * t.abs())
-        return (4 * self.steepness / self.width) * decay / ((1 + decay) * (1 + decay))
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,6 @@ from torch import Tensor
 from .tables import deal
 
 
-def margin_features(
-    clients: int, samples: int, dim: int, shift: float, noise: float, seed: int, device: str = "cpu"
-) -> Tensor:
-    """Features times labels, b_i a_i, of two classes: `(clients, samples, dim)`, each of length at most 1."""
-    return generated(clients, samples, dim, shift, noise, seed, device)[0]
-
-
 def generated(
     clients: int, samples: int, dim: int, shift: float, noise: float, seed: int, device: str = "cpu"
 ) -> tuple[Tensor, Tensor]:

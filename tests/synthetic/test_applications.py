@@ -11,7 +11,7 @@ from fedco.synthetic.applications.sinewave import sinewave_maml
 from fedco.synthetic.applications.user import LocalFromFunctions, SharedFromFunctions
 from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem
 from fedco.synthetic.parts import scalar
-from fedco.synthetic.parts.data import margin_features
+from fedco.synthetic.parts.data import generated
 from fedco.synthetic.parts.linear_losses import Spectrum
 
 GLANCE = Budget(lanes=3, steps=3, farthest=10.0)
@@ -111,7 +111,7 @@ def test_spectrum_of_known_data():
 
 
 def test_data_differ_between_clients_only_with_a_shift():
-    still, moved = (margin_features(3, 400, 2, shift, 0.3, seed=1) for shift in (0.0, 1.0))
+    still, moved = (generated(3, 400, 2, shift, 0.3, seed=1)[0] for shift in (0.0, 1.0))
     assert float(moved.mean(1).std(0).max()) > 3 * float(still.mean(1).std(0).max())
     assert float(torch.linalg.vector_norm(still, dim=-1).max()) == pytest.approx(1.0)
 

@@ -12,8 +12,6 @@ from fedco.validation.statistics.evalues import GRID, log_e_refute, log_e_suppor
 from fedco.validation.statistics.planning import (
     Undetectable,
     detectable,
-    growth_to_refute,
-    growth_to_support,
     log_threshold,
     seeds_to_refute,
     seeds_to_support,
@@ -87,30 +85,6 @@ def test_planning_for_values_that_hardly_vary_would_be_too_optimistic():
     assert seeds_to_support(1, 4, 10, ALPHA) > 90
 
 
-@pytest.mark.parametrize("cap", [3.0, 12.0])
-def test_no_law_grows_more_slowly_than_the_two_point_law(cap):
-    """Expected growth at the best betting fraction, over random laws on [0, cap] with the planned mean."""
-    rng, lam = np.random.default_rng(4), np.linspace(0, 1, 2001)[:-1, None]
-    for _ in range(30):
-        atoms, weights = rng.uniform(0, cap, 4), rng.dirichlet(np.ones(4))
-        mean = float(atoms @ weights)
-        support = (
-            (np.log(1 - lam + lam * (cap - atoms) / (cap - 1.5 * mean)) @ weights).max() if 1.5 * mean < cap else 1
-        )
-        refute = (np.log(1 - lam + lam * atoms / (mean / 1.5)) @ weights).max()
-        if 1.5 * mean < cap:
-            support = (np.log(1 - lam + lam * (cap - atoms) / (cap - 1.5 * mean)) @ weights).max()
-            assert support >= growth_to_support(1.5 * mean, cap, 1.5) - 1e-6
-        assert refute >= growth_to_refute(mean / 1.5, cap, 1.5) - 1e-6
-
-
-def test_growth_is_the_divergence_and_gives_the_leading_order_of_the_plan():
-    assert growth_to_support(1, 4, 10) == pytest.approx(0.025 * math.log(0.1) + 0.975 * math.log(0.975 / 0.75))
-    for slack in (2, 10):
-        leading = -math.log(ALPHA) / growth_to_support(1, 20, slack)
-        assert leading < seeds_to_support(1, 20, slack, ALPHA) < 2 * leading
-
-
 @pytest.mark.parametrize("seeds", [64, 256, 1000])
 def test_detectable_ratios_invert_the_plan(seeds):
     told = detectable(seeds, 1, 4, ALPHA)
@@ -170,8 +144,6 @@ def test_a_plan_does_not_depend_on_the_unit(scale):
     assert seeds_to_support(scale, 4 * scale, 3, ALPHA) == seeds_to_support(1, 4, 3, ALPHA)
     assert seeds_to_refute(scale, 2, ALPHA, cap=4 * scale) == seeds_to_refute(1, 2, ALPHA, cap=4)
     assert seeds_to_refute(scale, 2, ALPHA) == seeds_to_refute(1, 2, ALPHA)
-    assert growth_to_support(scale, 4 * scale, 3) == growth_to_support(1, 4, 3)
-    assert growth_to_refute(scale, 4 * scale, 2) == growth_to_refute(1, 4, 2)
 
 
 def exact_e(seeds, hits, at_zero, at_cap):
@@ -210,16 +182,6 @@ def test_what_is_detectable_is_detected_with_just_the_power(bound, cap, seeds, p
     violated, kept = told.violation * bound / cap, bound / (told.slack * cap)
     assert power_to_refute(seeds, bound, cap, violated, F(1, 10)) == pytest.approx(power)
     assert power_to_support(seeds, bound, cap, kept, F(1, 10)) == pytest.approx(power)
-
-
-def test_growth_is_the_divergence_also_where_every_seed_is_at_one_end():
-    assert growth_to_refute(3, 8, 2) == pytest.approx(0.75 * math.log(2) + 0.25 * math.log(0.25 / 0.625))
-    assert growth_to_refute(3, 8, F(8, 3)) == pytest.approx(math.log(8 / 3))
-    assert growth_to_support(3, 8, math.inf) == pytest.approx(math.log(8 / 5))
-    with pytest.raises(ValueError, match="mean / cap"):
-        growth_to_refute(3, 8, 3)
-    with pytest.raises(ValueError, match="bound / cap"):
-        growth_to_support(8, 8, 2)
 
 
 @pytest.mark.parametrize(("seeds", "ratio", "power"), [(50, 1.5, 0.9), (300, 4.0, 0.7)])

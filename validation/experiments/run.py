@@ -20,7 +20,7 @@ from ...algorithms.engine.metrics import METRICS, metrics_of
 from ...algorithms.engine.parallel import drive_alone, gathered
 from ...algorithms.engine.progress import Progress
 from ...errors import InputError
-from ...storage import DamagedError, digest, make_folder, undamaged, write_json
+from ...storage import digest, make_folder, undamaged, write_json
 from ...suggestion import instead
 from ..runs.limits import HOURS, check_runs
 from ..runs.scheduler import run_on_scheduler
@@ -406,11 +406,3 @@ def _drawn(group: Group, found: Mapping[int, Sequence[Match]], result: Result) -
                     "T": [t for t, _ in kept],
                     "values": [value for _, value in kept],
                 }
-
-
-def stored_result(path: Path) -> Result:
-    """A kept group, for tools that look at a run's folder."""
-    try:
-        return Result.load(path)
-    except DamagedError as error:
-        raise InputError(f"{path}: {error}") from None

@@ -55,16 +55,6 @@ class Detectable:
     slack: float | None
 
 
-def growth_to_support(bound: Number, cap: Number, slack: float) -> float:
-    """Least expected growth of the log e-value per seed (nats) over all laws on [0, cap] with mean bound/slack."""
-    return _divergence(float(bound) / (slack * float(cap)), float(bound) / float(cap))
-
-
-def growth_to_refute(bound: Number, cap: Number, ratio: float) -> float:
-    """Least expected growth of the log e-value per seed (nats) over all laws on [0, cap] with mean ratio*bound."""
-    return _divergence(ratio * float(bound) / float(cap), float(bound) / float(cap))
-
-
 def seeds_to_support(bound: Number, cap: Number, slack: float, alpha: Number, *, power: float = DEFAULT_POWER) -> int:
     """Seeds that support E X <= bound with probability `power` when the true mean is bound/slack.
 
@@ -219,15 +209,6 @@ def _reference_violation(seeds: int, alpha: float, power: float) -> float | None
         enough = _reference_margin(seeds, middle, alpha, power) >= 0
         low, high = (low, middle) if enough else (middle, high)
     return high
-
-
-def _divergence(p: float, q: float) -> float:
-    """KL(Bernoulli(p) || Bernoulli(q)) in nats."""
-    _check_between("bound / cap", q, 0.0, 1.0)
-    if not 0 <= p <= 1:
-        raise ValueError(f"mean / cap: wanted a number in [0, 1], got {p!r}")
-    tail = (1 - p) * (math.log1p(-p) - math.log1p(-q)) if p < 1 else 0.0
-    return (p * math.log(p / q) if p > 0 else 0.0) + tail
 
 
 def _check_levels(alpha: Number, power: float) -> None:

@@ -42,10 +42,6 @@ class SlopeEstimate:
     def contains(self, slope: float) -> bool:
         return self.lower <= slope <= self.upper
 
-    def no_slower_than(self, claimed: float) -> bool:
-        """Whether the data allow a decay at least as fast as T^claimed: an upper bound claims no more than that."""
-        return self.lower <= claimed
-
     def __str__(self) -> str:
         return f"{self.slope:.3f} [{self.lower:.3f}, {self.upper:.3f}]"
 
