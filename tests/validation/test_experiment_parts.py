@@ -9,7 +9,7 @@ import json
 import math
 import runpy
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +23,7 @@ from fedco.algorithms import FedDRO, LocalSGD, Messages, NotApplicable
 from fedco.errors import InputError
 from fedco.validation.experiments import (
     bounds,
+    curves,
     datasets,
     figure,
     figures,
@@ -35,6 +36,7 @@ from fedco.validation.experiments import (
     splits,
     table,
 )
+from fedco.validation.experiments.curves import Best, CurveTable, Row, Size, varied
 from fedco.validation.experiments.figures import Figure, Made, Measured, Reproduced, Setup
 from fedco.validation.experiments.grid import Axis, as_axes, product, read_axis, read_setting, split_setting
 from fedco.validation.experiments.orderings import PAPERS, Judged, Ordering, judge, statistic
@@ -186,7 +188,7 @@ def test_what_is_compared_of_a_run() -> None:
     ).tolist() == [math.inf, math.inf, 1]
 
 
-def curves(gain: list[float]) -> dict[str, dict[str, np.ndarray]]:
+def two_curves(gain: list[float]) -> dict[str, dict[str, np.ndarray]]:
     """Two curves of one time each, by how much the first is larger."""
     return {"a": {"m": np.array(gain)[:, None]}, "b": {"m": np.zeros((len(gain), 1))}}
 
@@ -205,7 +207,7 @@ def curves(gain: list[float]) -> dict[str, dict[str, np.ndarray]]:
     ],
 )
 def test_an_ordering_is_judged(gain: list[float], more: dict[str, Any], outcome: str) -> None:
-    found = judge(Ordering("a", "b", "m", **more), curves(gain), 0.05)
+    found = judge(Ordering("a", "b", "m", **more), two_curves(gain), 0.05)
     sign = 1 if more.get("larger", True) else -1
     assert found.outcome == outcome and len(found.gains) == len(gain)
     assert found.advantage[0] == pytest.approx(sign * np.mean(gain))
@@ -366,11 +368,11 @@ def test_a_curve_is_recorded_every_so_many_rounds(monkeypatch: pytest.MonkeyPatc
             table=tabled(axes=(), points={}, times=(0, 20), values={"objective": np.arange(12.0).reshape(2, 3, 2)})
         )
 
-    monkeypatch.setattr(figures, "run", fake)
-    monkeypatch.setattr(figures, "settings", lambda *given: {"given": given})
+    monkeypatch.setattr(curves, "run", fake)
+    monkeypatch.setattr(curves, "settings", lambda *given: {"given": given})
     said: list[str] = []
     setup = Setup(seeds=3, say=said.append, kept=Path("k"), hours=2.0)
-    found = figures.curve(setup, "one", "m", "p", 1000, ("objective",), panel="left", period=10)
+    found = curves.curve(setup, "one", "m", "p", 1000, ("objective",), panel="left", period=10)
     assert (asked["every"], asked["T"], asked["seeds"], asked["checkpoints"], asked["hours"]) == (
         20,
         1000,
@@ -390,9 +392,9 @@ def test_a_curve_is_recorded_every_so_many_rounds(monkeypatch: pytest.MonkeyPatc
         "p",
         1000,
     )
-    alone = figures.curve(setup, "one", "m", "p", 30, ("objective",))
+    alone = curves.curve(setup, "one", "m", "p", 30, ("objective",))
     assert (asked["every"], alone.over, alone.times, alone.key) == (1, "steps", [0, 20], "one")
-    figures.curve(setup, "one", "m", "p", 90, ("objective",), period=20, records=2)
+    curves.curve(setup, "one", "m", "p", 90, ("objective",), period=20, records=2)
     assert asked["every"] == 40
 
 
@@ -407,16 +409,109 @@ def test_the_best_grid_point_by_the_end_of_its_runs(monkeypatch: pytest.MonkeyPa
         asked.update(more)
         return SimpleNamespace(table=tabled(points={"eta": [0.5, 0.25, 1.0]}, values={"m": values}))
 
-    monkeypatch.setattr(figures, "run", fake)
+    monkeypatch.setattr(curves, "run", fake)
     for larger, eta in ((True, 0.5), (False, 0.25)):
-        method, best = figures.tuned(
+        method, best = curves.tuned(
             Setup(), LocalSGD, {"tau": 2}, {"eta": [0.5, 0.25, 1.0]}, "p", 100, "m", larger=larger
         )
         assert best == {"eta": eta} and method.hyperparameters() == LocalSGD(eta=eta, tau=2).hyperparameters()
     assert asked["every"] == 5 and asked["seeds"] < Setup().seeds and asked["root_seed"] != 0
-    figures.tuned(Setup(), LocalSGD, {"tau": 2}, {"eta": [0.5, 0.25, 1.0]}, "p", 10, "m", larger=True)
+    curves.tuned(Setup(), LocalSGD, {"tau": 2}, {"eta": [0.5, 0.25, 1.0]}, "p", 10, "m", larger=True)
     assert asked["every"] == 1
     assert (Setup().size(1, 2), Setup(full=True).size(1, 2)) == (1, 2)
+
+
+def test_a_single_grid_point_is_best_without_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(curves, "run", None)
+    method, best = curves.tuned(Setup(), LocalSGD, {"tau": 2}, {"eta": [0.5]}, "p", 100, "m", larger=True)
+    assert best == {"eta": 0.5} and method.hyperparameters() == LocalSGD(eta=0.5, tau=2).hyperparameters()
+
+
+class Asked:
+    """What a table asks for: problems made, tunings and curves, in their order; the last value of a grid is best."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.problems: list[dict[str, Any]] = []
+        self.tunings: list[tuple] = []
+        self.curves: list[tuple] = []
+        monkeypatch.setattr(curves, "tuned", self._tuned)
+        monkeypatch.setattr(curves, "curve", self._curve)
+
+    def problem(self, setup: Setup, **given: Any) -> Any:
+        self.problems.append(given)
+        return SimpleNamespace(name="made", **given)
+
+    def _tuned(self, setup, owner, settings, grid, problem, T, metric, *, larger):
+        self.tunings.append((settings, grid, T, metric, larger))
+        best = {name: values[-1] for name, values in grid.items()}
+        return owner(**settings, **best), best
+
+    def _curve(self, setup, name, method, problem, T, metrics, *, panel, period, records):
+        self.curves.append((panel, name, method.hyperparameters(), T, period, records, metrics))
+        return Measured(panel, name, (0,), {metric: np.zeros((2, 1)) for metric in metrics})
+
+
+def test_a_table_runs_its_rows_with_the_settings_of_the_row_before_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings are hyperparameters where the method has them, else parameters of the problem, which is made once."""
+    asked = Asked(monkeypatch)
+    rows = (
+        Row("fixed", LocalSGD, asked.problem, {"eta": Size(0.5, 0.25), "tau": 4}, "left"),
+        Row("other", LocalSGD, asked.problem, {"rho": 1}, rounds=7, period=1),
+        Row("long", LocalSGD, asked.problem, only_full=True),
+    )
+    table = CurveTable(
+        rows, ("m",), Size(3, 30), "tau", {"eta": 0.1, "tau": 2, "rho": Size(0, 2)}, 20, step_label="step"
+    )
+    made = table(Setup())
+    found = [(panel, name, hyper["eta"], hyper["tau"], *more) for panel, name, hyper, *more in asked.curves]
+    assert found == [("left", "fixed", 0.5, 4, 12, 4, 20, ("m",)), ("", "other", 0.1, 2, 7, 1, 20, ("m",))]
+    assert asked.problems == [{"rho": 0}, {"rho": 1}] and not asked.tunings
+    assert (made.chosen, made.data_name, [each.key for each in made.curves]) == (
+        {"step": 0.1}, "made", ["left, fixed", "other"],
+    )  # fmt: skip
+    asked.curves.clear()
+    table(Setup(full=True))
+    assert [(name, hyper["eta"], T) for _, name, hyper, T, *_ in asked.curves] == [
+        ("fixed", 0.25, 120), ("other", 0.1, 7), ("long", 0.1, 60),
+    ]  # fmt: skip
+    assert asked.problems[2:] == [{"rho": 2}, {"rho": 1}]
+    asked.curves.clear()
+    table.changed(tau=5, rho=9)(Setup())
+    assert [hyper["tau"] for _, _, hyper, *_ in asked.curves] == [5, 5] and asked.problems[4:] == [{"rho": 9}]
+
+
+def test_a_table_tunes_what_is_marked_once_for_each_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Asked(monkeypatch)
+    marked = Best((0.1, 0.2))
+    rows = (
+        *(
+            replace(row, choice="shared", tuning={"tau": 5})
+            for row in varied("tau", (1, 3), LocalSGD, asked.problem, panel="p", eta=marked, b=8)
+        ),
+        Row("alone", LocalSGD, asked.problem, {"tau": 2, "eta": marked, "b": Best((1, 16))}),
+        Row("fixed", LocalSGD, asked.problem, {"tau": 2, "eta": 0.7}),
+    )
+    table = CurveTable(rows, ("m",), 10, "tau", tuned_for="loss", tuning_rounds=4, data_name="generated")
+    made = replace(table, finish=lambda made: replace(made, plot="drawn"))(Setup())  # type: ignore[arg-type]
+    assert asked.tunings == [
+        ({"tau": 5, "b": 8}, {"eta": [0.1, 0.2]}, 20, "loss", False),
+        ({"tau": 2}, {"eta": [0.1, 0.2], "b": [1, 16]}, 8, "loss", False),
+    ]
+    found = [(panel, name, hyper["eta"], hyper["tau"], hyper["b"], T) for panel, name, hyper, T, *_ in asked.curves]
+    assert found == [
+        ("p", "tau=1", 0.2, 1, 8, 10), ("p", "tau=3", 0.2, 3, 8, 30), ("", "alone", 0.2, 2, 16, 20), ("", "fixed", 0.7, 2, 1, 20),
+    ]  # fmt: skip
+    assert made.chosen == {"shared": {"eta": 0.2}, "alone": {"eta": 0.2, "b": 16}}
+    assert (made.data_name, made.plot, len(asked.problems)) == ("generated", "drawn", 1)
+    replace(table, tuned_for="accuracy", tuning_rounds=None)(Setup())
+    assert [(T, larger) for *_, T, _, larger in asked.tunings[2:]] == [(50, True), (20, True)]
+
+
+def test_the_better_of_a_pair_is_above_in_a_share_and_below_in_any_other() -> None:
+    assert orderings.better([("a", "b"), ("c", "d")], "worst_accuracy", "test_loss", when="along") == (
+        Ordering("a", "b", "worst_accuracy", True, "along"), Ordering("c", "d", "worst_accuracy", True, "along"),
+        Ordering("a", "b", "test_loss", False, "along"), Ordering("c", "d", "test_loss", False, "along"),
+    )  # fmt: skip
 
 
 # --- the figure of a run ---------------------------------------------------------------------------------------------------------

@@ -11,8 +11,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from fedco.validation.experiments import curves
+from fedco.validation.experiments.curves import settings
 from fedco.validation.experiments.datasets import images
-from fedco.validation.experiments.figures import Measured, Setup, settings
+from fedco.validation.experiments.figures import Measured, Setup
 from fedco.validation.experiments.reproduce import figures
 from fedco.validation.experiments.treatment import check_treatment
 
@@ -32,8 +34,8 @@ class Planned:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, key: str, setup: Setup) -> None:
         self.setup, self.curves, self.tunings = setup, [], []
         module = sys.modules[f"fedco.validation.papers.{key}.experiments"]
-        monkeypatch.setattr(module, "tuned", self._tuned, raising=False)
-        monkeypatch.setattr(module, "curve", self._curve, raising=False)
+        monkeypatch.setattr(curves, "tuned", self._tuned)
+        monkeypatch.setattr(curves, "curve", self._curve)
         if key == "local_scgdm":
             monkeypatch.setattr(module, "drive", self._drive)
         monkeypatch.setattr(module, "images", once, raising=False)
@@ -394,8 +396,7 @@ def test_a_figure_of_a_linear_model_has_it_at_full_size_too():
 
 def test_methods_without_an_inner_batch_see_as_many_samples_in_a_step():
     """One outer sample and m inner ones for each of b: b (m + 1) for those that have only b."""
-    name = next(n for n in RUN if n.startswith("fcsg/") and "precision" in str(RUN[n].measure))
-    seen = [each.method.hyperparameters() for each in plan(name).curves]
+    seen = [each.method.hyperparameters() for each in plan("fcsg/table_2").curves]
     nested, plain = ([h for h in seen if bool(h.get("m")) is has] for has in (True, False))
     assert nested and len(plain) >= 2
     assert {h["b"] * (h["m"] + 1) for h in nested} == {h["b"] for h in plain}

@@ -3,7 +3,6 @@
 import gzip
 import hashlib
 import json
-import sys
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,7 +11,7 @@ import torch
 from fedco.cli import app
 from fedco.errors import InputError
 from fedco.storage import read_json, write_json
-from fedco.validation.experiments import datasets, keeping, reproduce, splits
+from fedco.validation.experiments import curves, datasets, keeping, reproduce, splits
 from fedco.validation.experiments.figures import STANDINGS, Figure, Made, Measured, Setup
 from fedco.validation.experiments.figures import reproduce as measure
 from fedco.validation.experiments.orderings import (
@@ -534,8 +533,7 @@ def many_images(tmp_path_factory):
 @pytest.mark.parametrize("name", PAPER_SIZES)
 def test_the_papers_sizes_are_the_papers(name, many_images, monkeypatch):
     """Nothing is run: what would be is written down."""
-    key, figure = reproduce.get_figure(name)
-    module = sys.modules[f"fedco.validation.papers.{key}.experiments"]
+    _, figure = reproduce.get_figure(name)
     words: set[str] = set()
 
     def tuned(setup, owner, settings, grid, problem, T, metric, *, larger):
@@ -548,8 +546,8 @@ def test_the_papers_sizes_are_the_papers(name, many_images, monkeypatch):
         panel = options.get("panel", "")
         return Measured(panel, name, range(4), {metric: np.zeros((8, 4)) for metric in metrics})
 
-    monkeypatch.setattr(module, "tuned", tuned, raising=False)
-    monkeypatch.setattr(module, "curve", curve)
+    monkeypatch.setattr(curves, "tuned", tuned)
+    monkeypatch.setattr(curves, "curve", curve)
     figure.measure(Setup(full=True, data=many_images))
     assert set(PAPER_SIZES[name]) <= words
 
@@ -558,7 +556,7 @@ def test_a_stopped_figure_goes_on(tmp_path, monkeypatch):
     from fedco.algorithms import LocalSGD
     from fedco.synthetic import problem
     from fedco.validation.experiments import run as runs
-    from fedco.validation.experiments.figures import curve
+    from fedco.validation.experiments.curves import curve
 
     setup, method = Setup(seeds=6, kept=tmp_path / "parts"), LocalSGD(eta=0.01, tau=2)
     first = curve(setup, "x", method, problem("federated_quadratic"), 20, ("objective",))

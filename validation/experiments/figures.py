@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
-from ...algorithms import Method
 from ...algorithms.engine.metrics import METRICS
 from ...errors import InputError
 from ...figures import Axis, Curve, Panel, Plot, panel_plot
 from ..runs.limits import HOURS
 from .datasets import HOLDS
-from .orderings import PAPERS, Control, Judged, Ordering, Tried, can_decide, implied, judge, tally
-from .run import run
+from .orderings import PAPERS, Control, Judged, Ordering, Tried, can_decide, implied, is_share, judge, tally
 from .table import bands
 from .treatment import check_treatment
 
@@ -30,9 +27,6 @@ STANDINGS = {
 }
 SEEDS = 24
 """Of every curve, of a control's too: fixed beforehand, such that 21 of 24 that agree decide at the level of 175 comparisons."""
-_TUNING_SEED = 1_000_003
-_TUNING_SEEDS = 2
-_RECORDS = 40
 
 
 @dataclass(frozen=True)
@@ -225,75 +219,6 @@ def _tried(figure: Figure, made: Made, control: Control, setup: Setup, level: fl
     return Tried(control, _judged(figure, changed, level))
 
 
-# --- measuring -------------------------------------------------------------------------------------------------------
-
-
-def curve(
-    setup: Setup,
-    name: str,
-    method: Method,
-    problem: Any,
-    T: int,
-    metrics: Sequence[str],
-    *,
-    panel: str = "",
-    period: int = 1,
-    records: int = _RECORDS,
-) -> Measured:
-    """One method on one problem, recorded every so many whole rounds of `period` steps.
-
-    With a period above 1 the horizontal axis counts communication rounds.
-    """
-    every = period * max(1, T // (period * records))
-    setup.say(f"{panel} {name}: {T} steps".strip())
-    done = run(
-        method, problem, T=T, seeds=setup.seeds, metrics=metrics, every=every, checkpoints=setup.kept, hours=setup.hours
-    )  # fmt: skip
-    values = {metric: np.asarray(done.table.values[metric][0]) for metric in metrics}
-    times = [t / period for t in done.table.times]
-    over = "communication rounds" if period > 1 else "steps"
-    return Measured(panel, name, times, values, over, settings(setup, method, problem, T))
-
-
-def settings(setup: Setup, method: Method, problem: Any, T: int) -> dict[str, Any]:
-    """What of a run a control may change: hyperparameters, steps, and the problem, by its objective at one point.
-
-    Empty with --full, where that objective may not fit in memory: a control is looked at in its default size.
-    """
-    if setup.full:
-        return {}
-    at = problem.initial_point + 0.1 * torch.sin(1 + torch.arange(problem.dim, dtype=torch.float64))
-    return {**method.hyperparameters(), "T": T, "problem": problem.objective(at[None])[0].item().hex()}
-
-
-def tuned(
-    setup: Setup,
-    owner: type[Method],
-    settings: Mapping[str, Any],
-    grid: Mapping[str, Sequence[Any]],
-    problem: Any,
-    T: int,
-    metric: str,
-    *,
-    larger: bool,
-) -> tuple[Method, dict[str, Any]]:
-    """The method with the grid point whose mean of the last tenth is best, on seeds that no figure uses."""
-    setup.say(f"tuning {owner.name}")
-    found = run(
-        owner, problem, T=T, seeds=_TUNING_SEEDS, metrics=[metric], settings=settings, grid=grid,
-        every=max(1, T // 20), root_seed=_TUNING_SEED, checkpoints=setup.kept, hours=setup.hours,
-    )  # fmt: skip
-    last = found.table.values[metric][:, :, -3:].mean((1, 2))
-    worst = -np.inf if larger else np.inf
-    scores = np.where(np.isfinite(last), last, worst)
-    best = found.table.point(int(scores.argmax() if larger else scores.argmin()))
-    return owner(**{**settings, **{name: _typed(value) for name, value in best.items()}}), best
-
-
-def _typed(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
-
-
 # --- drawing ---------------------------------------------------------------------------------------------------------
 
 
@@ -318,8 +243,7 @@ def _panel(group: str, metric: str, curves: Sequence[Measured]) -> Panel:
         drawn.append(Curve(curve.name, list(curve.times), mean.tolist(), low.tolist(), high.tolist()))
     values = np.concatenate([np.asarray(curve.y) for curve in drawn])
     values = values[np.isfinite(values)]
-    is_share = metric.endswith(("accuracy", "average_precision"))
-    is_log = not is_share and len(values) > 0 and values.min() > 0 and values.max() > 10 * values.min()
+    is_log = not is_share(metric) and len(values) > 0 and values.min() > 0 and values.max() > 10 * values.min()
     title = f"{group}: {metric}" if group else metric
     label = METRICS[metric].meaning.split(",")[0] if metric in METRICS else metric
     return Panel(

@@ -51,6 +51,16 @@ class Ordering:
         return f"{self.better} {'above' if self.larger else 'below'} {self.worse} in {self.metric} {_PLACES[self.when]}"
 
 
+def is_share(metric: str) -> bool:
+    """Whether it is an accuracy or a precision, of which more is better."""
+    return metric.endswith(("accuracy", "average_precision"))
+
+
+def better(pairs: Sequence[tuple[str, str]], *metrics: str, when: str = "end") -> tuple[Ordering, ...]:
+    """The first of each pair is better in each metric: a share is larger, any other smaller."""
+    return tuple(Ordering(*pair, metric, is_share(metric), when) for metric in metrics for pair in pairs)
+
+
 @dataclass(frozen=True)
 class Control:
     """A figure with something changed, equally for all its methods; every ordering of the figure is judged on it.

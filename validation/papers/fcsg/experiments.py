@@ -5,7 +5,7 @@ Source: Wu et al., "Federated conditional stochastic optimization", NeurIPS 2023
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -21,12 +21,13 @@ from ....synthetic.models.data import ClientData
 from ....synthetic.models.flat import FlatModel
 from ....synthetic.models.precision import PrecisionModel
 from ...experiments import splits
-from ...experiments.area import AreaModel, CodaPlus, area
+from ...experiments.area import CodaPlus, area
+from ...experiments.curves import Best, CurveTable, Row, Size
 from ...experiments.datasets import images, omniglot
 from ...experiments.few_shot import FewShotTasks, few_shot
-from ...experiments.figures import Figure, Made, Measured, Setup, curve, tuned
+from ...experiments.figures import Figure, Made, Measured, Setup
 from ...experiments.models import convolutional, network
-from ...experiments.orderings import Control, Ordering
+from ...experiments.orderings import Control, Ordering, better
 from ...experiments.tasks import TaskMethod
 from .gaussian import GaussianInvariant
 
@@ -36,34 +37,17 @@ RATIOS, INNER = (1.0, 1.5, 2.0), (1, 10, 100)
 METHODS: tuple[tuple[str, type[Method]], ...] = (("FCSG", FCSG), ("FCSG-M", FCSGM), ("Acc-FCSG-M", AccFCSGM))
 
 
-def _grid(owner: type[Method], alphas: tuple[float, ...]) -> dict[str, Any]:
-    return {"alpha": list(alphas)} if owner is FCSG else {"alpha": list(alphas), "beta": list(BETAS)}
+def _steps(owner: type[Method], alphas: Any, betas: Any) -> dict[str, Any]:
+    """What is tuned: FCSG has no momentum beta."""
+    return {"alpha": alphas} if owner is FCSG else {"alpha": alphas, "beta": betas}
 
 
-def _invariant(setup: Setup) -> Made:
-    curves, chosen = [], {}
-    T = Q * setup.size(40, 200)
-    for ratio in RATIOS:
-        problem = GaussianInvariant(ratio, test=setup.size(5_000, 50_000))
-        for name, owner in METHODS:
-            for m in INNER:
-                method, best = tuned(
-                    setup, owner, {"q": Q, "m": m}, _grid(owner, ALPHAS), problem, T // 2, "accuracy", larger=True
-                )
-                chosen[f"ratio {ratio:g}, {name}, m={m}"] = best
-                made = curve(
-                    setup,
-                    f"{name}, m={m}",
-                    method,
-                    problem,
-                    T,
-                    ("accuracy",),
-                    panel=f"ratio {ratio:g}",
-                    period=Q,
-                    records=20,
-                )
-                curves.append(_with_swing(made))
-    return Made(tuple(curves), chosen, data_name="generated")
+def _gaussian(setup: Setup, ratio: float) -> GaussianInvariant:
+    return GaussianInvariant(ratio, test=setup.size(5_000, 50_000))
+
+
+def _swings(made: Made) -> Made:
+    return replace(made, curves=tuple(_with_swing(each) for each in made.curves))
 
 
 def _with_swing(made: Measured) -> Measured:
@@ -73,6 +57,31 @@ def _with_swing(made: Measured) -> Measured:
     swing = np.repeat(moves.mean(1, keepdims=True), values.shape[1], axis=1)
     return Measured(made.panel, made.name, made.times, {**made.values, "swing of accuracy": swing}, made.over)
 
+
+_INVARIANT = CurveTable(
+    tuple(
+        Row(
+            f"{name}, m={m}",
+            owner,
+            _gaussian,
+            {"ratio": ratio, "m": m, **_steps(owner, Best(ALPHAS), Best(BETAS))},
+            panel=f"ratio {ratio:g}",
+            choice=f"ratio {ratio:g}, {name}, m={m}",
+        )
+        for ratio in RATIOS
+        for name, owner in METHODS
+        for m in INNER
+    ),
+    ("accuracy",),
+    Size(40, 200),
+    "q",
+    {"q": Q},
+    records=20,
+    tuned_for="accuracy",
+    tuning_rounds=Size(20, 100),
+    data_name="generated",
+    finish=_swings,
+)
 
 # --- few-shot classification --------------------------------------------------------------------------------------------
 
@@ -103,23 +112,27 @@ def _tasks(setup: Setup, shots: int) -> FewShotTasks:
     )
 
 
-def _few_shot(shots: int, setup: Setup) -> Made:
-    problem, q, T = _tasks(setup, shots), 5, setup.size(40, 5000)
-    b = problem.drawn
-    rates, momenta = (list(setup.size(each[:2], each)) for each in (TASK_RATES, TASK_MOMENTA))
-    inner: dict[str, Any] = {"p": q, "inner_states": "one"}
-    runs: tuple[tuple[str, type[Method], dict[str, Any], dict[str, Any]], ...] = (
-        ("FCSG", FCSG, {"q": q, "m": shots, "b": b}, {"alpha": rates}),
-        ("FCSG-M", FCSGM, {"q": q, "m": shots, "b": b}, {"alpha": rates, "beta": momenta}),
-        ("Acc-FCSG-M", AccFCSGM, {"q": q, "m": shots, "b": b}, {"alpha": rates, "beta": momenta}),
-        ("Local-SCGD", TaskMethod, {**inner, "alpha": 1.0}, {"eta": rates, "gamma": momenta}),
-        ("Local-SCGDM", TaskMethod, inner, {"eta": rates, "gamma": momenta, "alpha": momenta}),
+_RATES, _MOMENTA = (Size(Best(each[:2]), Best(each)) for each in (TASK_RATES, TASK_MOMENTA))
+_ONE_STATE: dict[str, Any] = {"p": 5, "inner_states": "one", "eta": _RATES, "gamma": _MOMENTA}
+
+
+def _few_shot(shots: int) -> CurveTable:
+    inner = {"q": 5, "m": shots, "b": Size(1, 4)}
+    return CurveTable(
+        (
+            *(Row(name, owner, _tasks, {**inner, **_steps(owner, _RATES, _MOMENTA)}) for name, owner in METHODS),
+            Row("Local-SCGD", TaskMethod, _tasks, {**_ONE_STATE, "alpha": 1.0}),
+            Row("Local-SCGDM", TaskMethod, _tasks, {**_ONE_STATE, "alpha": _MOMENTA}),
+        ),
+        _TASK_METRICS,
+        Size(8, 1000),
+        5,
+        {"shots": shots},
+        records=20,
+        tuned_for="train_loss",
+        tuning_rounds=Size(4, 500),
+        data_name="Omniglot",
     )
-    curves, chosen = [], {}
-    for name, owner, fixed, grid in runs:
-        method, chosen[name] = tuned(setup, owner, fixed, grid, problem, T // 2, "train_loss", larger=False)
-        curves.append(curve(setup, name, method, problem, T, _TASK_METRICS, period=q, records=20))
-    return Made(tuple(curves), chosen, data_name="Omniglot")
 
 
 def _few_shot_figure(name: str, shots: int, more: str = "") -> Figure:
@@ -136,12 +149,12 @@ def _few_shot_figure(name: str, shots: int, more: str = "") -> Figure:
             "how many tasks, local steps and steps",
         ),
         tuple(
-            Ordering(better, worse, metric, larger=metric == "accuracy")
-            for better, _ in METHODS
+            ordering
+            for name, _ in METHODS
             for worse in ("Local-SCGD", "Local-SCGDM")
-            for metric in _TASK_METRICS
+            for ordering in better([(name, worse)], *_TASK_METRICS)
         ),
-        partial(_few_shot, shots),
+        _few_shot(shots),
         _TASK_METRICS,
         "omniglot",
     )
@@ -153,7 +166,7 @@ CLIENTS = 8
 KEPT = 0.2
 
 
-def _halves(setup: Setup, noise: float) -> tuple[Any, Any, Any, Any, str]:
+def _halves(setup: Setup, noise: float) -> tuple[splits.Parts, tuple[Tensor, Tensor], int, str]:
     """Classes 5 to 9 are positive, and 80% of them are taken out of the training images; `noise` is added to every pixel."""
     found = images(setup.data).flat
     half = found.classes // 2
@@ -169,7 +182,7 @@ def _halves(setup: Setup, noise: float) -> tuple[Any, Any, Any, Any, str]:
         own = torch.nonzero(labels == sign).flatten()
         parts.append(splits.equally(inputs[own], labels[own], CLIENTS))
     train = [(torch.cat([a, c]), torch.cat([b, d])) for (a, b), (c, d) in zip(*parts, strict=True)]
-    return train, [(test_inputs, test)], found.features, found.classes, found.name
+    return train, (test_inputs, test), found.features, found.name
 
 
 def _entropy(outputs: Tensor, targets: Tensor) -> Tensor:
@@ -180,36 +193,41 @@ STAGES, PROX = 5, 0.002
 """Of CODA+, as its authors' call for CIFAR-10 has them: a fifth of the steps in a stage, and 1 / gamma."""
 
 
-def _precision_problems(setup: Setup, noise: float = 0.0) -> tuple[PrecisionModel, Any, AreaModel]:
-    """The surrogate of average precision, the mean cross-entropy, and that of the area under the ROC curve, of one network."""
-    train, test, features, _, name = _halves(setup, noise)
+def _of_halves(setup: Setup, form: str, noise: float = 0.0) -> Any:
+    """Of one network: the surrogate of average precision, the area under the ROC curve, or the mean cross-entropy."""
+    train, test, features, name = _halves(setup, noise)
     model = network((features, 16, 1))
-    tests = splits.equally(test[0][0], test[0][1], CLIENTS)
-    parts = ModelParts(FlatModel(model, _entropy), ClientData.of(train), ClientData.of(tests), name=name)
-    plain = from_model(model, _entropy, train, "federated", test_loaders=tests, name=name)
-    return PrecisionModel(parts), plain, area(model, parts.train, ClientData.of(tests), name)
+    tests = splits.equally(*test, CLIENTS)
+    if form == "federated":
+        return from_model(model, _entropy, train, form, test_loaders=tests, name=name)
+    if form == "area":
+        return area(model, ClientData.of(train), ClientData.of(tests), name)
+    return PrecisionModel(ModelParts(FlatModel(model, _entropy), ClientData.of(train), ClientData.of(tests), name=name))
 
 
-def _precision(setup: Setup, noise: float = 0.0) -> Made:
-    problem, plain, roc = _precision_problems(setup, noise)
-    T, q, b, m, etas = 10 * setup.size(40, 400), 10, 2, 16, [0.1, 0.3, 1.0]
-    curves, chosen = [], {}
-    coda = {"prox": PROX, "tau": q, "stage": T // STAGES, "b": b * (m + 1)}
-    runs: list[tuple[str, type[Method], dict[str, Any], dict[str, Any], Any]] = [
-        ("FedAvg", LocalSGD, {"tau": q, "b": b * (m + 1)}, {"eta": etas}, plain),
-        ("CODA+", CodaPlus, coda, {"eta": etas}, roc),
-    ]
-    for name, owner in METHODS:
-        grid: dict[str, Any] = {"alpha": etas} | ({} if owner is FCSG else {"beta": [0.1, 0.5]})
-        runs.append((name, owner, {"q": q, "m": m, "b": b}, grid, problem))
-    for name, owner, fixed, grid, at in runs:
-        method, chosen[name] = tuned(setup, owner, fixed, grid, at, T // 2, "average_precision", larger=True)
-        curves.append(curve(setup, name, method, at, T, ("average_precision",), period=q, records=20))
-    return Made(tuple(curves), chosen, data_name=plain.name)
-
-
+_ETAS = Best((0.1, 0.3, 1.0))
+_MANY: dict[str, Any] = {"tau": 10, "b": 34, "eta": _ETAS}
+"""As many examples in a step as the others have: 2 (16 + 1)."""
+_NESTED = {"q": 10, "m": 16, "b": 2}
+_PRECISION = CurveTable(
+    (
+        Row("FedAvg", LocalSGD, _of_halves, {"form": "federated", **_MANY}),
+        Row("CODA+", CodaPlus, _of_halves, {"form": "area", "prox": PROX, "stage": Size(80, 800), **_MANY}),
+        *(
+            Row(name, owner, _of_halves, {**_NESTED, **_steps(owner, _ETAS, Best((0.1, 0.5)))})
+            for name, owner in METHODS
+        ),
+    ),
+    ("average_precision",),
+    Size(40, 400),
+    10,
+    {"form": "precision"},
+    records=20,
+    tuned_for="average_precision",
+    tuning_rounds=Size(20, 200),
+)
 _NOISY = Control(
-    "with normal noise of deviation 0.5 on every pixel, which makes the images hard", partial(_precision, noise=0.5)
+    "with normal noise of deviation 0.5 on every pixel, which makes the images hard", _PRECISION.changed(noise=0.5)
 )
 _RANKS = ("FedAvg", "CODA+", "FCSG", "FCSG-M", "Acc-FCSG-M")
 
@@ -240,7 +258,7 @@ FIGURES = (
                 for ratio in RATIOS
             ),
         ),
-        _invariant,
+        _INVARIANT,
         ("accuracy",),
         "generated",
     ),
@@ -265,8 +283,8 @@ FIGURES = (
             f"CODA+ maximises the area under the ROC curve: {STAGES} stages, each with a third of the step of the one before, and a "
             f"proximal term of {PROX}: the paper does not say",
         ),
-        tuple(Ordering(better, worse, "average_precision") for worse, better in pairwise(_RANKS)),
-        _precision,
+        better([(more, less) for less, more in pairwise(_RANKS)], "average_precision"),
+        _PRECISION,
         ("average_precision",),
         controls=(_NOISY,),
     ),

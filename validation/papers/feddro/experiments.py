@@ -5,128 +5,103 @@ Source: Khanduri et al., FedDRO, section 6 and appendices B and D.
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from torch.nn.functional import cross_entropy
 
-from ....algorithms import GCIVR, FedDRO, LocalSGD, Method, MinibatchSGD
+from ....algorithms import GCIVR, FedDRO, LocalSGD, MinibatchSGD
 from ....figures import Plot
 from ....synthetic.models import from_model
 from ...experiments import splits
-from ...experiments.datasets import Examples, images
-from ...experiments.figures import Figure, Made, Measured, Setup, curve, tuned
+from ...experiments.curves import Best, CurveTable, Row, Size, varied
+from ...experiments.datasets import images
+from ...experiments.figures import Figure, Made, Measured, Setup
 from ...experiments.models import residual, softmax_regression
-from ...experiments.orderings import Control, Ordering
+from ...experiments.orderings import Control, Ordering, better
 from .counterexample.figure import FIGURE_ETAS, FIGURE_ROUNDS, draw, trajectories
 from .counterexample.instance import PAPER_LEVEL, Case
 
 CLIENTS, BATCH, WEIGHT = 8, 16, 1.0
-ETAS, PAPER_ETAS = (0.03, 0.1, 0.3, 1.0), (0.001, 0.01, 0.05, 0.1)
+ETAS = Size(Best((0.03, 0.1, 0.3, 1.0)), Best((0.001, 0.01, 0.05, 0.1)))
 BETA = 0.5
+ROBUST = "kl_dro"
+"""KL-regularised DRO over examples."""
 KEPT = 20
 """Examples that a class of the first half keeps, of about 144; 100 of 5000 in CIFAR10-ST."""
 ACCURACIES = ("train_accuracy", "accuracy", "worst_class_accuracy")
-ROUNDS, PAPER_ROUNDS = 100, 1000
+ROUNDS = Size(100, 1000)
 
 
-def _unbalanced(setup: Setup, kept: int = KEPT) -> tuple[Examples, Any]:
+def _problem(setup: Setup, form: str, clients: int = CLIENTS, linear: bool = False, kept: int = KEPT) -> Any:
+    """A form of the loss on an unbalanced split; `linear` also with --full."""
     found = images(setup.data)
-    keep = setup.size(kept, 100 if setup.data else kept)
-    return found, splits.thinned(found.labels, range(found.classes // 2), keep)
-
-
-def _problems(setup: Setup, clients: int = CLIENTS, linear: bool = False, kept: int = KEPT) -> tuple[Any, Any]:
-    """KL-regularised DRO over examples, and the mean loss alone, on one unbalanced split; `linear` also with --full."""
-    found, rows = _unbalanced(setup, kept)
+    rows = splits.thinned(found.labels, range(found.classes // 2), setup.size(kept, 100 if setup.data else kept))
     flat = found.flat
     train = splits.equally(flat.inputs[rows], flat.labels[rows], clients)
     test = splits.equally(flat.test_inputs, flat.test_labels, clients)
     is_linear = linear or not setup.full
     model = softmax_regression(flat.features, flat.classes) if is_linear else residual(found.shape, found.classes)
-    common: dict[str, Any] = {"test_loaders": test, "name": found.name}
-    robust = from_model(model, cross_entropy, train, "kl_dro", weight=WEIGHT, **common)
-    return robust, from_model(model, cross_entropy, train, "federated", **common)
+    weight: dict[str, Any] = {"weight": WEIGHT} if form == ROBUST else {}
+    return from_model(model, cross_entropy, train, form, test_loaders=test, name=found.name, **weight)
 
 
-def _tuned(
-    setup: Setup, owner: type[Method], fixed: dict[str, Any], problem: Any, rounds: int
-) -> tuple[Method, dict[str, Any]]:
-    etas = list(setup.size(ETAS, PAPER_ETAS))
-    return tuned(setup, owner, fixed, {"eta": etas}, problem, rounds, "train_accuracy", larger=True)
-
-
-def _centralised(setup: Setup, batch: int = BATCH, kept: int = KEPT) -> Made:
-    robust, _ = _problems(setup, kept=kept)
-    rounds, curves, chosen = setup.size(ROUNDS, PAPER_ROUNDS), [], {}
-    runs: tuple[tuple[str, type[Method], dict[str, Any]], ...] = (
-        ("FedDRO, I=1", FedDRO, {"beta": BETA, "I": 1, "b": batch}),
-        ("MBSGD", MinibatchSGD, {"b": batch}),
-    )
-    for name, owner, fixed in runs:
-        method, chosen[name] = _tuned(setup, owner, fixed, robust, rounds)
-        curves.append(curve(setup, name, method, robust, rounds, ("train_accuracy", "accuracy"), records=20))
-    return Made(tuple(curves), chosen, data_name=robust.name)
-
-
+_CENTRALISED = CurveTable(
+    (Row("FedDRO, I=1", FedDRO, _problem, {"beta": BETA, "I": 1}), Row("MBSGD", MinibatchSGD, _problem)),
+    ("train_accuracy", "accuracy"),
+    ROUNDS,
+    settings={"form": ROBUST, "b": BATCH, "eta": ETAS},
+    records=20,
+    tuned_for="train_accuracy",
+)
 _FEWER_WORDS = "with 5 images of each rare class instead of 20"
-_SMALL_BATCH = Control("with batches of 2 instead of 16", partial(_centralised, batch=2))
-_RARER = Control(_FEWER_WORDS, partial(_centralised, kept=5))
+_SMALL_BATCH = Control("with batches of 2 instead of 16", _CENTRALISED.changed(b=2))
+_RARER = Control(_FEWER_WORDS, _CENTRALISED.changed(kept=5))
 
+_LOCAL_STEPS = replace(
+    _CENTRALISED,
+    rows=(
+        *varied("I", (1, 4, 16), FedDRO, _problem, beta=BETA),
+        *(replace(row, only_full=True) for row in varied("I", (32, 64), FedDRO, _problem, beta=BETA)),
+    ),
+    rounds=Size(40, 500),
+    period="I",
+    settings={"form": ROBUST, "b": BATCH, "eta": 0.1},
+    step_label="eta",
+)
+_COMPARED = (
+    Row("FedDRO", FedDRO, _problem, {"beta": BETA, "I": 1}),
+    Row("GCIVR", GCIVR, _problem, {"tau": 20}),
+    Row("unconstrained", LocalSGD, _problem, {"tau": 1, "form": "federated"}),
+)
+_AGAINST_GCIVR = replace(
+    _LOCAL_STEPS,
+    rows=(
+        *(
+            replace(row, panel="methods", rounds=ROUNDS, period=1, settings={**row.settings, "eta": ETAS})
+            for row in _COMPARED
+        ),
+        *(replace(row, panel="local steps") for row in _LOCAL_STEPS.rows),
+    ),
+    metrics=ACCURACIES,
+    settings={**_LOCAL_STEPS.settings, "linear": True},
+    step_label="",
+)
+"""The comparison, and FedDRO with several I, whose accuracies both figures 3 and 4 draw."""
+_FEWER = Control(_FEWER_WORDS, _AGAINST_GCIVR.changed(kept=5))
 
-def _feddro(
-    setup: Setup, problem: Any, rounds: int, I: int, panel: str, name: str, metrics: tuple[str, ...], batch: int = BATCH
-) -> Measured:
-    method = FedDRO(eta=0.1, beta=BETA, I=I, b=batch)
-    return curve(setup, name, method, problem, rounds * I, metrics, panel=panel, period=I, records=20)
-
-
-LOCAL_STEPS, PAPER_LOCAL_STEPS = (1, 4, 16), (1, 4, 16, 32, 64)
-
-
-def _local_steps(setup: Setup) -> Made:
-    robust, _ = _problems(setup)
-    rounds = setup.size(40, 500)
-    several = setup.size(LOCAL_STEPS, PAPER_LOCAL_STEPS)
-    curves = [_feddro(setup, robust, rounds, I, "", f"I={I}", ("train_accuracy", "accuracy")) for I in several]
-    return Made(tuple(curves), {"eta": 0.1}, data_name=robust.name)
-
-
-def _against_gcivr(setup: Setup, kept: int = KEPT) -> Made:
-    """The comparison, and FedDRO with several I, whose accuracies both figures 3 and 4 draw."""
-    robust, plain = _problems(setup, linear=True, kept=kept)
-    rounds, curves, chosen = setup.size(ROUNDS, PAPER_ROUNDS), [], {}
-    runs: tuple[tuple[str, type[Method], dict[str, Any], Any], ...] = (
-        ("FedDRO", FedDRO, {"beta": BETA, "I": 1, "b": BATCH}, robust),
-        ("GCIVR", GCIVR, {"tau": 20, "b": BATCH}, robust),
-        ("unconstrained", LocalSGD, {"tau": 1, "b": BATCH}, plain),
-    )
-    for name, owner, fixed, problem in runs:
-        method, chosen[name] = _tuned(setup, owner, fixed, problem, rounds)
-        curves.append(curve(setup, name, method, problem, rounds, ACCURACIES, panel="methods", records=20))
-    for I in setup.size(LOCAL_STEPS, PAPER_LOCAL_STEPS):
-        curves.append(_feddro(setup, robust, setup.size(40, 500), I, "local steps", f"I={I}", ACCURACIES))
-    return Made(tuple(curves), chosen, data_name=robust.name)
-
-
-_FEWER = Control(_FEWER_WORDS, partial(_against_gcivr, kept=5))
-
-
-def _numbers_of_clients(setup: Setup, batch: int = BATCH) -> Made:
-    curves, name = [], ""
-    for I in (1, 4):
-        for clients in (1, 2, 3, 4):
-            robust, _ = _problems(setup, clients, linear=True)
-            name = robust.name
-            metrics = ("train_accuracy", "accuracy")
-            curves.append(_feddro(setup, robust, setup.size(40, 500), I, f"I={I}", f"C={clients}", metrics, batch))
-    return Made(tuple(curves), {"eta": 0.1}, data_name=name)
-
-
+_NUMBERS_OF_CLIENTS = replace(
+    _LOCAL_STEPS,
+    rows=tuple(
+        Row(f"C={clients}", FedDRO, _problem, {"beta": BETA, "I": I, "clients": clients, "linear": True}, f"I={I}")
+        for I in (1, 4)
+        for clients in (1, 2, 3, 4)
+    ),
+)
 _NOISIER = Control(
     "with batches of 2 instead of 16, so that there is more noise for clients to average",
-    partial(_numbers_of_clients, batch=2),
+    _NUMBERS_OF_CLIENTS.changed(b=2),
 )
 
 
@@ -167,17 +142,12 @@ _ONE_STEP = "with one step size for all, 0.1, not tuned for each"
 _MANY = "I is 1, 4, 16, and with --full 32 and 64 too: the paper's text names 1, 4 and about 32"
 
 
-def _more_steps(prefix: str, metrics: tuple[str, ...]) -> tuple[Ordering, ...]:
-    pairs = (("I=4", "I=1"), ("I=16", "I=4"))
-    return tuple(
-        Ordering(f"{prefix}{more}", f"{prefix}{fewer}", metric, when="along")
-        for metric in metrics
-        for more, fewer in pairs
-    )
+def _more_steps(prefix: str, *metrics: str) -> tuple[Ordering, ...]:
+    return better([(f"{prefix}I=4", f"{prefix}I=1"), (f"{prefix}I=16", f"{prefix}I=4")], *metrics, when="along")
 
 
-def _methods(worse: str, metric: str) -> Ordering:
-    return Ordering("methods, FedDRO", f"methods, {worse}", metric, when="along")
+def _feddro_above(metric: str, *worse: str) -> tuple[Ordering, ...]:
+    return better([("methods, FedDRO", f"methods, {each}") for each in worse], metric, when="along")
 
 
 _ALIKE = "the paper shows no number for {}: it is not judged"
@@ -204,8 +174,8 @@ FIGURES = (
             "here",
             _ALIKE.format("a test accuracy like that of the baselines"),
         ),
-        (Ordering("FedDRO, I=1", "MBSGD", "train_accuracy", when="along"),),
-        _centralised,
+        better([("FedDRO, I=1", "MBSGD")], "train_accuracy", when="along"),
+        _CENTRALISED,
         ("train_accuracy", "accuracy"),
         controls=(_SMALL_BATCH, _RARER),
     ),
@@ -215,8 +185,8 @@ FIGURES = (
         "substitute",
         "more local steps are better up to some I, and no better beyond",
         (_CIFAR, _SPLIT, _ONE_STEP, _MANY),
-        _more_steps("", ("train_accuracy", "accuracy")),
-        _local_steps,
+        _more_steps("", "train_accuracy", "accuracy"),
+        _LOCAL_STEPS,
         ("train_accuracy", "accuracy"),
     ),
     Figure(
@@ -233,12 +203,11 @@ FIGURES = (
             _ALIKE.format("a violation like GCIVR's"),
         ),
         (
-            _methods("GCIVR", "accuracy"),
-            _methods("unconstrained", "accuracy"),
-            _methods("unconstrained", "worst_class_accuracy"),
-            *_more_steps("local steps, ", ("accuracy",)),
+            *_feddro_above("accuracy", "GCIVR", "unconstrained"),
+            *_feddro_above("worst_class_accuracy", "unconstrained"),
+            *_more_steps("local steps, ", "accuracy"),
         ),
-        _against_gcivr,
+        _AGAINST_GCIVR,
         ("accuracy", "worst_class_accuracy"),
         controls=(_FEWER,),
     ),
@@ -249,11 +218,10 @@ FIGURES = (
         "FedDRO has a better training accuracy than GCIVR and the unconstrained baseline; more local steps are better",
         (_ADULT, _SPLIT, _STEPS, f"the panel with several I: {_ONE_STEP}; {_MANY}"),
         (
-            _methods("GCIVR", "train_accuracy"),
-            _methods("unconstrained", "train_accuracy"),
-            *_more_steps("local steps, ", ("train_accuracy",)),
+            *_feddro_above("train_accuracy", "GCIVR", "unconstrained"),
+            *_more_steps("local steps, ", "train_accuracy"),
         ),
-        _against_gcivr,
+        _AGAINST_GCIVR,
         ("train_accuracy",),
         controls=(_FEWER,),
     ),
@@ -264,11 +232,11 @@ FIGURES = (
         "accuracy rises with the number of clients, for I = 1 and for I = 4",
         (_ADULT, "a client has the whole unbalanced set divided by the number of clients; batch 16", _ONE_STEP),
         tuple(
-            Ordering(f"I={I}, C=4", f"I={I}, C=1", metric, when="along")
+            ordering
             for I in (1, 4)
-            for metric in ("train_accuracy", "accuracy")
+            for ordering in better([(f"I={I}, C=4", f"I={I}, C=1")], "train_accuracy", "accuracy", when="along")
         ),
-        _numbers_of_clients,
+        _NUMBERS_OF_CLIENTS,
         ("train_accuracy", "accuracy"),
         controls=(_NOISIER,),
     ),

@@ -7,28 +7,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
 
 from ....algorithms import drive
+from ...experiments.curves import CurveTable, Row, Size, settings, sized, varied
 from ...experiments.datasets import omniglot
 from ...experiments.few_shot import FewShotTasks, few_shot, with_rotations
-from ...experiments.figures import Figure, Made, Measured, Setup, curve, settings
+from ...experiments.figures import Figure, Made, Measured, Setup
 from ...experiments.models import convolutional
-from ...experiments.orderings import Control, Ordering
+from ...experiments.orderings import Control, better
 from ...experiments.tasks import TaskMethod
 from .sinewave import SinewaveTasks
 
 P = 5
 ETA = 0.01
 LOSSES = ("train_loss", "test_loss")
-SCGDM = TaskMethod(eta=ETA, gamma=0.7, alpha=0.8, p=P)
-METHODS = {
-    "Local-SCGDM": SCGDM,
-    "Local-MOML": TaskMethod(eta=ETA, gamma=0.7, alpha=1.0, p=P),
-    "Local-SCGD": TaskMethod(eta=ETA, gamma=0.9, alpha=1.0, p=P, inner_states="one"),
-    "Local-BSGD": TaskMethod(eta=ETA, gamma=1.0, alpha=1.0, p=P),
+STEPS = Size(800, 20_000)
+METHODS: dict[str, dict[str, Any]] = {
+    "Local-SCGDM": {"gamma": 0.7, "alpha": 0.8},
+    "Local-MOML": {"gamma": 0.7, "alpha": 1.0},
+    "Local-SCGD": {"gamma": 0.9, "alpha": 1.0, "inner_states": "one"},
+    "Local-BSGD": {"gamma": 1.0, "alpha": 1.0},
 }
 """With the paper's hyperparameters; Local-SCGDM's eta is 1 and its beta 0.01, so its step is 0.01."""
 UNSEEN = (2.5, 1.5)
@@ -39,78 +41,40 @@ def _problem(setup: Setup) -> SinewaveTasks:
     return SinewaveTasks(unseen=setup.size(100, 600))
 
 
-def _steps(setup: Setup) -> int:
-    return setup.size(800, 20_000)
-
-
-def _methods(eta: float) -> dict[str, TaskMethod]:
-    """All four with this step."""
-    return {name: replace(method, eta=eta) for name, method in METHODS.items()}
-
-
 def _fitted(setup: Setup, eta: float = ETA) -> Made:
     problem, inputs = _problem(setup), torch.linspace(-5, 5, 101, dtype=torch.float64)
     task = torch.tensor(UNSEEN, dtype=torch.float64)
     curves, truth = [], inputs
-    for name, method in _methods(eta).items():
+    for name, weights in METHODS.items():
         setup.say(name)
-        done = drive(method, problem, steps=_steps(setup), seeds=setup.seeds)
+        method, steps = TaskMethod(eta=eta, p=P, **weights), sized(setup, STEPS)
+        done = drive(method, problem, steps=steps, seeds=setup.seeds)
         assert done.state is not None
         fitted, truth = problem.fitted(done.state.average, task, inputs)
         error = (fitted - truth).square().mean(-1, keepdim=True).expand(-1, len(inputs))
         values = {"value": fitted.numpy(), "squared error": error.numpy()}
-        curves.append(Measured("", name, inputs.tolist(), values, "x", settings(setup, method, problem, _steps(setup))))
+        curves.append(Measured("", name, inputs.tolist(), values, "x", settings(setup, method, problem, steps)))
     real = np.tile(truth.numpy(), (setup.seeds, 1))
     curves.append(Measured("", "the task", inputs.tolist(), {"value": real, "squared error": np.zeros_like(real)}, "x"))
     return Made(tuple(curves), data_name="generated")
 
 
-def _losses(setup: Setup, eta: float = ETA) -> Made:
-    problem = _problem(setup)
-    runs = _methods(eta).items()
-    return Made(
-        tuple(curve(setup, name, method, problem, _steps(setup), LOSSES) for name, method in runs),
-        data_name="generated",
-    )
-
-
+_LOSSES = CurveTable(
+    tuple(Row(name, TaskMethod, _problem, weights) for name, weights in METHODS.items()),
+    LOSSES,
+    STEPS,
+    settings={"eta": ETA, "p": P},
+    data_name="generated",
+)
 _TWICE = f"with the step {2 * ETA} instead of {ETA} for all methods"
-
-
-def _best(metric: str) -> tuple[Ordering, ...]:
-    return tuple(Ordering("Local-SCGDM", worse, metric, larger=False) for worse in METHODS if worse != "Local-SCGDM")
-
-
-def _inner_momentum(setup: Setup) -> Made:
-    problem, curves = _problem(setup), []
-    for gamma in (0.3, 0.5, 0.7, 0.9):
-        method = TaskMethod(eta=0.01, gamma=gamma, alpha=0.8, p=P)
-        curves.append(curve(setup, f"gamma={gamma:g}", method, problem, _steps(setup), LOSSES))
-    return Made(tuple(curves), data_name="generated")
-
-
-def _by_gamma(better: str, worse: str, metric: str, when: str = "end") -> Ordering:
-    return Ordering(f"gamma={better}", f"gamma={worse}", metric, larger=False, when=when)
-
-
-def _periods(setup: Setup) -> Made:
-    problem, curves = _problem(setup), []
-    for p in (1, 5, 10, 20):
-        method = TaskMethod(eta=0.01, gamma=0.7, alpha=0.8, p=p)
-        curves.append(curve(setup, f"p={p}", method, problem, _steps(setup), LOSSES))
-    return Made(tuple(curves), data_name="generated")
-
-
-def _momentum(setup: Setup, eta: float = ETA, longer: int = 1) -> Made:
-    problem, curves = _problem(setup), []
-    for alpha in (0.5, 0.7, 0.8, 0.9):
-        method = TaskMethod(eta=eta, gamma=0.7, alpha=alpha, p=P)
-        curves.append(curve(setup, f"alpha={alpha:g}", method, problem, longer * _steps(setup), LOSSES))
-    return Made(tuple(curves), data_name="generated")
-
-
-_LARGER_STEP = Control("with the step 0.05 instead of 0.01, where memory matters more", partial(_momentum, eta=0.05))
-_LONGER = Control("with twice as many steps", partial(_momentum, longer=2))
+_BEST = [("Local-SCGDM", worse) for worse in METHODS if worse != "Local-SCGDM"]
+_WEIGHTS = METHODS["Local-SCGDM"]
+_GAMMA, _P, _ALPHA = (
+    replace(_LOSSES, rows=varied(name, values, TaskMethod, _problem, **_WEIGHTS))
+    for name, values in {"gamma": (0.3, 0.5, 0.7, 0.9), "p": (1, 5, 10, 20), "alpha": (0.5, 0.7, 0.8, 0.9)}.items()
+)
+_LARGER_STEP = Control("with the step 0.05 instead of 0.01, where memory matters more", _ALPHA.changed(eta=0.05))
+_LONGER = Control("with twice as many steps", replace(_ALPHA, rounds=Size(2 * STEPS.default, 2 * STEPS.full)))
 
 
 # --- Omniglot --------------------------------------------------------------------------------------------------------
@@ -118,9 +82,9 @@ _LONGER = Control("with twice as many steps", partial(_momentum, longer=2))
 SHARES = (33, 5, 12)
 """Alphabets to train, to choose hyperparameters with, and to test."""
 CLASSIFIERS = {
-    "Local-SCGDM": TaskMethod(eta=0.1, gamma=0.99, alpha=0.9, p=P, inner_states="one"),
-    "Local-SCGD": TaskMethod(eta=0.1, gamma=0.99, alpha=1.0, p=P, inner_states="one"),
-    "Local-BSGD": TaskMethod(eta=0.1, gamma=1.0, alpha=1.0, p=P, inner_states="one"),
+    "Local-SCGDM": {"gamma": 0.99, "alpha": 0.9},
+    "Local-SCGD": {"gamma": 0.99, "alpha": 1.0},
+    "Local-BSGD": {"gamma": 1.0, "alpha": 1.0},
 }
 """With the paper's hyperparameters of the 5-way 1-shot case; it has others for other cases, and does not say which."""
 CLASSIFIED = ("train_loss", "accuracy")
@@ -151,25 +115,14 @@ def _characters(setup: Setup, ways: int, shots: int) -> FewShotTasks:
     )
 
 
-def _classified(ways: int, setup: Setup) -> Made:
-    curves = []
-    for shots in (1, 5):
-        problem = _characters(setup, ways, shots)
-        for name, method in CLASSIFIERS.items():
-            curves.append(
-                curve(
-                    setup,
-                    name,
-                    method,
-                    problem,
-                    setup.size(40, 5000),
-                    CLASSIFIED,
-                    panel=f"{shots} shots",
-                    period=P,
-                    records=20,
-                )
-            )
-    return Made(tuple(curves), data_name="Omniglot")
+def _classified(ways: int) -> CurveTable:
+    rows = tuple(
+        Row(name, TaskMethod, _characters, {**weights, "shots": shots}, f"{shots} shots")
+        for shots in (1, 5)
+        for name, weights in CLASSIFIERS.items()
+    )
+    fixed = {"eta": 0.1, "p": P, "inner_states": "one", "ways": ways}
+    return CurveTable(rows, CLASSIFIED, Size(8, 1000), P, fixed, records=20, data_name="Omniglot")
 
 
 def _few_shot_figure(name: str, ways: int) -> Figure:
@@ -185,12 +138,12 @@ def _few_shot_figure(name: str, ways: int) -> Figure:
             "the paper's hyperparameters of the 5-way 1-shot case everywhere: it does not give the others",
         ),
         tuple(
-            Ordering(f"{shots} shots, Local-SCGDM", f"{shots} shots, {worse}", metric, larger=metric == "accuracy")
+            ordering
             for shots in (1, 5)
             for worse in ("Local-BSGD", "Local-SCGD")
-            for metric in CLASSIFIED
+            for ordering in better([(f"{shots} shots, Local-SCGDM", f"{shots} shots, {worse}")], *CLASSIFIED)
         ),
-        partial(_classified, ways),
+        _classified(ways),
         CLASSIFIED,
         "omniglot",
     )
@@ -210,7 +163,7 @@ FIGURES = (
         "exact",
         "the curve of Local-SCGDM is close to the sine, closer than those of the baselines",
         _AGREE,
-        _best("squared error"),
+        better(_BEST, "squared error"),
         _fitted,
         ("value",),
         "generated",
@@ -222,11 +175,11 @@ FIGURES = (
         "exact",
         "Local-SCGDM is below Local-MOML, Local-SCGD and Local-BSGD by a wide margin, in both losses",
         _AGREE,
-        tuple(each for metric in LOSSES for each in _best(metric)),
-        _losses,
+        better(_BEST, *LOSSES),
+        _LOSSES,
         LOSSES,
         "generated",
-        (Control(_TWICE, partial(_losses, eta=2 * ETA)),),
+        (Control(_TWICE, _LOSSES.changed(eta=2 * ETA)),),
     ),
     Figure(
         "figure_3",
@@ -239,11 +192,10 @@ FIGURES = (
             "algorithm's box",
         ),
         (
-            _by_gamma("0.3", "0.7", "train_loss", "along"),
-            _by_gamma("0.7", "0.3", "test_loss"),
-            _by_gamma("0.7", "0.9", "test_loss"),
+            *better([("gamma=0.3", "gamma=0.7")], "train_loss", when="along"),
+            *better([("gamma=0.7", "gamma=0.3"), ("gamma=0.7", "gamma=0.9")], "test_loss"),
         ),
-        _inner_momentum,
+        _GAMMA,
         LOSSES,
         "generated",
     ),
@@ -254,7 +206,7 @@ FIGURES = (
         "Local-SCGDM does well for all p, and p = 5 is good in both losses",
         (*_AGREE, "p is 1, 5, 10, 20: the paper's text names 5; it shows no number for good: nothing is judged"),
         (),
-        _periods,
+        _P,
         LOSSES,
         "generated",
     ),
@@ -264,10 +216,8 @@ FIGURES = (
         "exact",
         "alpha = 0.9 is best in both losses",
         (*_AGREE, "alpha is 0.5, 0.7, 0.8, 0.9: the paper's text names 0.9"),
-        tuple(
-            Ordering("alpha=0.9", f"alpha={alpha:g}", metric, larger=False) for metric in LOSSES for alpha in (0.5, 0.8)
-        ),
-        _momentum,
+        better([("alpha=0.9", "alpha=0.5"), ("alpha=0.9", "alpha=0.8")], *LOSSES),
+        _ALPHA,
         LOSSES,
         "generated",
         (_LARGER_STEP, _LONGER),

@@ -5,25 +5,26 @@ Source: Jamali, Saber, Bae, "Generalized meta federated learning", section 5.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from torch.nn.functional import cross_entropy
 
-from ....algorithms import LocalSGD, MetaFL, Method, PerFedAvg
+from ....algorithms import LocalSGD, MetaFL, PerFedAvg
 from ....synthetic.models import from_model
 from ...experiments import splits
+from ...experiments.curves import Best, CurveTable, Row, Size
 from ...experiments.datasets import images
-from ...experiments.figures import Figure, Made, Setup, curve, tuned
+from ...experiments.figures import Figure, Setup
 from ...experiments.models import network
-from ...experiments.orderings import Control, Ordering
+from ...experiments.orderings import Control, better
 
 TAU, NU, DIRICHLET = 4, 3, 0.01
 ALPHA = 0.01
-BETAS, PAPER_BETA = (0.03, 0.1, 0.3), 0.001
+BETAS = Size(Best((0.03, 0.1, 0.3)), Best((0.001,)))
+BATCH = Size(10, 40)
 
 
-def _agents(setup: Setup, spread: float) -> Any:
+def _agents(setup: Setup, spread: float = DIRICHLET) -> Any:
     """Agents with class shares of a Dirichlet law; 4 in 5 of an agent's images train it, the rest test it."""
     found = images(setup.data).flat
     count, own = setup.size(20, 50), setup.size(50, 1000 if setup.data else 50)
@@ -35,36 +36,22 @@ def _agents(setup: Setup, spread: float) -> Any:
     return from_model(model, cross_entropy, train, "meta", test_loaders=test, name=found.name, alpha=ALPHA, nu=NU)
 
 
-def _schemes(setup: Setup, spread: float = DIRICHLET) -> Made:
-    problem = _agents(setup, spread)
-    m, rounds, D = problem.clients // 5, setup.size(30, 500), setup.size(10, 40)
-    curves, chosen = [], {}
-    runs: tuple[tuple[str, type[Method], dict[str, Any], str], ...] = (
-        ("generalised meta FL", MetaFL, {"D": D}, "beta"),
-        ("Per-FedAvg", PerFedAvg, {"D": D}, "beta"),
-        ("FedAvg", LocalSGD, {"b": D}, "eta"),
-    )
-    for name, owner, own, step in runs:
-        fixed = {"tau": TAU, "m": m, **own}
-        method, chosen[name] = tuned(
-            setup,
-            owner,
-            fixed,
-            {step: list(setup.size(BETAS, (PAPER_BETA,)))},
-            problem,
-            rounds * TAU,
-            "mean_client_accuracy",
-            larger=True,
-        )
-        curves.append(
-            curve(setup, name, method, problem, rounds * TAU, ("mean_client_accuracy",), period=TAU, records=15)
-        )
-    return Made(tuple(curves), chosen, data_name=problem.name)
-
-
+_SCHEMES = CurveTable(
+    (
+        Row("generalised meta FL", MetaFL, _agents, {"D": BATCH, "beta": BETAS}),
+        Row("Per-FedAvg", PerFedAvg, _agents, {"D": BATCH, "beta": BETAS}),
+        Row("FedAvg", LocalSGD, _agents, {"b": BATCH, "eta": BETAS}),
+    ),
+    ("mean_client_accuracy",),
+    rounds=Size(30, 500),
+    period="tau",
+    settings={"tau": TAU, "m": Size(4, 10)},
+    records=15,
+    tuned_for="mean_client_accuracy",
+)
 _MIXED = Control(
     "with the Dirichlet parameter 0.3 instead of 0.01, so that agents have several classes",
-    partial(_schemes, spread=0.3),
+    _SCHEMES.changed(spread=0.3),
 )
 _BETTER = (("generalised meta FL", "Per-FedAvg"), ("Per-FedAvg", "FedAvg"))
 
@@ -81,8 +68,8 @@ FIGURES = (
             "beta is tuned for each method on other seeds, as 30 rounds are run; 0.001 in the paper and with --full, which takes 500 "
             "rounds: the paper does not say how many",
         ),
-        tuple(Ordering(*pair, "mean_client_accuracy", when=when) for when in ("end", "along") for pair in _BETTER),
-        _schemes,
+        tuple(ordering for when in ("end", "along") for ordering in better(_BETTER, "mean_client_accuracy", when=when)),
+        _SCHEMES,
         ("mean_client_accuracy",),
         controls=(_MIXED,),
     ),
