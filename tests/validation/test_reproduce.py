@@ -178,12 +178,11 @@ def test_omniglot_is_read_from_its_folders(tmp_path):
         datasets.omniglot(tmp_path / "images_background" / "Greek" / "character01")
 
 
-def test_the_tables_of_scikit_learn_are_split_once_and_for_all():
+def test_the_digits_are_split_once_and_for_all():
     pytest.importorskip("sklearn")
     found, again = datasets.digits(), datasets.digits()
     assert torch.equal(found.inputs, again.inputs) and len(found.labels) + len(found.test_labels) == 1797
     assert found.flat.features == 64 and float(found.inputs.max()) == 1.0
-    assert datasets.table("wine").inputs.shape[1] == 13
 
 
 def test_splits_are_what_they_say():

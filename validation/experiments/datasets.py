@@ -29,7 +29,7 @@ _MOST_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class Examples:
-    """A classification set: float64 inputs in [0, 1] or standardised, int64 labels, and the same held out.
+    """A classification set: float64 inputs in [0, 1], int64 labels, and the same held out.
 
     Args:
         inputs: `(n, features)` or `(n, channels, height, width)`. labels: `(n,)`.
@@ -75,14 +75,6 @@ def digits(seed: int = 0) -> Examples:
     """scikit-learn's 1797 images of 8 x 8 pixels in 10 classes, a fifth held out."""
     found = _sklearn().load_digits()
     return _held_out("digits", torch.tensor(found.images / 16.0).unsqueeze(1), torch.tensor(found.target).long(), seed)
-
-
-def table(name: str, seed: int = 0) -> Examples:
-    """scikit-learn's breast_cancer or wine, columns standardised, a fifth held out."""
-    found = getattr(_sklearn(), f"load_{name}")()
-    columns = torch.tensor(found.data, dtype=torch.float64)
-    columns = (columns - columns.mean(0)) / columns.std(0)
-    return _held_out(name, columns, torch.tensor(found.target).long(), seed)
 
 
 def _held_out(name: str, inputs: Tensor, labels: Tensor, seed: int) -> Examples:

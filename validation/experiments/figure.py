@@ -11,6 +11,7 @@ import numpy as np
 from ...algorithms.engine.metrics import METRICS
 from ...errors import InputError
 from ...figures import Axis, Curve, Panel, Plot, panel_plot
+from .orderings import is_share
 from .table import MEAN, bands, mean_interval
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ _UNITS = {
     "consensus_error": "[x]^2",
     "bytes": "bytes",
 }
-_LINEAR = ("accuracy", "average_precision", "messages", "bytes")
 
 
 def run_figure(done: RunResult, metric: str) -> Plot:
@@ -67,7 +67,7 @@ def _along_steps(done: RunResult, metric: str) -> Panel:
             if bound["point"] in shown:
                 name = f"bound of the mean, {bound['statement']} {_named(bound['point'])}".rstrip()
                 curves.append(Curve(name, bound["T"], bound["values"], theory=True))
-    return Panel(curves, Axis("steps", "1"), _axis(metric), y_log=_is_log(metric, curves))
+    return Panel(curves, Axis("steps", "1"), _axis(metric), y_log=is_log(metric, curves))
 
 
 def _over_axis(done: RunResult, metric: str) -> Panel:
@@ -89,7 +89,7 @@ def _over_axis(done: RunResult, metric: str) -> Panel:
         Axis(axis, "1"),
         _axis(metric),
         x_log=min(values) > 0 and max(values) / min(values) > 20,
-        y_log=_is_log(metric, curves),
+        y_log=is_log(metric, curves),
     )
 
 
@@ -122,9 +122,9 @@ def _axis(metric: str) -> Axis:
     return Axis(metric if metric not in METRICS else metric.replace("_", " "), _UNITS.get(metric, "1"))
 
 
-def _is_log(metric: str, curves: Sequence[Curve]) -> bool:
-    """Logarithmic where all values are positive and spread over more than a decade; shares never are."""
-    if metric.endswith(_LINEAR):
+def is_log(metric: str, curves: Sequence[Curve]) -> bool:
+    """Logarithmic where all values are positive and spread over more than a decade; shares and what is sent never are."""
+    if is_share(metric) or metric in ("messages", "bytes"):
         return False
     values = [y for curve in curves for y in curve.y if math.isfinite(y)]
     return bool(values) and min(values) > 0 and max(values) > 10 * min(values)

@@ -15,7 +15,8 @@ from ...errors import InputError
 from ...figures import Axis, Curve, Panel, Plot, panel_plot
 from ..runs.limits import HOURS
 from .datasets import HOLDS
-from .orderings import PAPERS, Control, Judged, Ordering, Tried, can_decide, implied, is_share, judge, tally
+from .figure import is_log
+from .orderings import PAPERS, Control, Judged, Ordering, Tried, can_decide, implied, judge, tally
 from .table import bands
 from .treatment import check_treatment
 
@@ -241,15 +242,12 @@ def _panel(group: str, metric: str, curves: Sequence[Measured]) -> Panel:
     for curve in curves:
         mean, low, high = bands(np.asarray(curve.values[metric]))
         drawn.append(Curve(curve.name, list(curve.times), mean.tolist(), low.tolist(), high.tolist()))
-    values = np.concatenate([np.asarray(curve.y) for curve in drawn])
-    values = values[np.isfinite(values)]
-    is_log = not is_share(metric) and len(values) > 0 and values.min() > 0 and values.max() > 10 * values.min()
     title = f"{group}: {metric}" if group else metric
     label = METRICS[metric].meaning.split(",")[0] if metric in METRICS else metric
     return Panel(
         drawn,
         Axis(curves[0].over, "1"),
         Axis(label.replace("_", " "), "1"),
-        y_log=is_log,
+        y_log=is_log(metric, drawn),
         title=title.replace("_", " "),
     )

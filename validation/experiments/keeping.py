@@ -13,7 +13,7 @@ from typing import Any
 
 from ...errors import InputError
 from ...storage import make_folder, read_json, write_json, write_text
-from .page import JUDGED, counted, measured_on, outcome, said, totals, write_page
+from .page import JUDGED, anchor, counted, measured_on, outcome, said, totals, write_page
 from .reproduce import FORMAT, listing
 
 KEPT = Path(__file__).parents[2] / "docs" / "reproduced"
@@ -91,12 +91,12 @@ def as_markdown(rows: list[Mapping[str, Any]]) -> str:
     for each in listing():
         name = each["figure"]
         verdict = "; ".join((outcome(each, known), *(() if name in known else each["differences"])))
-        shown = f"[{name}](#{_anchor(name)})" if name in known else name
+        shown = f"[{name}](#{anchor(name)})" if name in known else name
         lines.append(f"| {shown} | {each['title']} | {each['standing']} | {verdict} |")
     for row in rows:
         lines += [
             "",
-            f"## {row['figure']} {{ #{_anchor(row['figure'])} }}",
+            f"## {row['figure']} {{ #{anchor(row['figure'])} }}",
             "",
             f"{row['title'][:1].upper()}{row['title'][1:]}.",
             "",
@@ -116,10 +116,6 @@ def _ordering_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         gain = "{mean} [{low}, {high}]".format(**{k: _short(v) for k, v in each["advantage"].items()})
         lines.append(f"| {each['ordering']} | {each['outcome']} | {gain} | {each['sign_test_p']:.2g} | {each['why']} |")
     return ["", "| ordering | outcome | advantage | p | |", "|---|---|---|---|---|", *lines] if lines else []
-
-
-def _anchor(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", name.lower())
 
 
 def _short(value: float | None) -> str:

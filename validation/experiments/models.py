@@ -23,13 +23,13 @@ def softmax_regression(features: int, classes: int) -> nn.Module:
     return model
 
 
-def network(sizes: Sequence[int], activation: type[nn.Module] = nn.ReLU, seed: int = 0) -> nn.Module:
-    """Fully connected layers of these sizes with the activation between them, torch's own initialisation."""
+def network(sizes: Sequence[int], seed: int = 0) -> nn.Module:
+    """Fully connected layers of these sizes with a ReLU between them, torch's own initialisation."""
 
     def make() -> nn.Module:
         layers: list[nn.Module] = []
         for into, out in pairwise(sizes):
-            layers += [nn.Linear(into, out), activation()]
+            layers += [nn.Linear(into, out), nn.ReLU()]
         return nn.Sequential(*layers[:-1])
 
     return _seeded(make, seed)

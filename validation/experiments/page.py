@@ -115,7 +115,7 @@ def _table(everything: Sequence[Mapping[str, Any]], measured: Mapping[str, Mappi
     body = []
     for row in everything:
         name = row["figure"]
-        shown = f"<a href='#{_anchor(name)}'>{escape(name)}</a>" if name in measured else escape(name)
+        shown = f"<a href='#{anchor(name)}'>{escape(name)}</a>" if name in measured else escape(name)
         verdict = escape(outcome(row, measured))
         body.append(
             f"<tr><td>{shown}</td><td>{escape(row['title'])}</td><td>{escape(row['standing'])}</td><td>{verdict}</td></tr>"
@@ -139,7 +139,7 @@ def _section(folder: Path, row: Mapping[str, Any]) -> str:
     differences = "".join(f"<li>{escape(text)}</li>" for text in row["differences"])
     stated = f"<p>Compared with the paper:</p><ul>{differences}</ul>" if differences else "<p>As in the paper.</p>"
     return (
-        f"<section id='{_anchor(name)}'><h2>{escape(name)}: {escape(row['title'])}</h2>{stated}"
+        f"<section id='{anchor(name)}'><h2>{escape(name)}: {escape(row['title'])}</h2>{stated}"
         f"<p><strong>The paper's figure shows:</strong> {escape(row['paper_shows'])}.</p>"
         f"<p><strong>Ours:</strong> {escape(row['verdict'])}; {row['seeds']} seeds, {row['seconds']:.0f} s"
         f"{', the paper’s sizes' if row['full'] else ''}.</p>"
@@ -174,9 +174,10 @@ def _svg(folder: Path, row: Mapping[str, Any]) -> str:
     key, name = row["figure"].split("/")
     text = (folder / key / f"{name}.svg").read_text(encoding="utf-8")
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    text = re.sub(r'(\bid="|url\(#|href="#)', lambda match: f"{match.group(1)}{_anchor(row['figure'])}-", text)
+    text = re.sub(r'(\bid="|url\(#|href="#)', lambda match: f"{match.group(1)}{anchor(row['figure'])}-", text)
     return re.sub(r"<svg ", f"<svg role='img' aria-label='{escape(row['title'], quote=True)}' ", text, count=1)
 
 
-def _anchor(name: str) -> str:
+def anchor(name: str) -> str:
+    """The name of a figure's section in a link."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower())
