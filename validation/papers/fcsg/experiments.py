@@ -212,7 +212,12 @@ _NESTED = {"q": 10, "m": 16, "b": 2}
 _PRECISION = CurveTable(
     (
         Row("FedAvg", LocalSGD, _of_halves, {"form": "federated", **_MANY}),
-        Row("CODA+", CodaPlus, _of_halves, {"form": "area", "prox": PROX, "stage": Size(80, 800), **_MANY}),
+        Row(
+            "CODA+",
+            CodaPlus,
+            _of_halves,
+            {"form": "area", "prox": PROX, "stage": Size(400 // STAGES, 4000 // STAGES), **_MANY},
+        ),
         *(
             Row(name, owner, _of_halves, {**_NESTED, **_steps(owner, _ETAS, Best((0.1, 0.5)))})
             for name, owner in METHODS
