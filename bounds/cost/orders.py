@@ -14,7 +14,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ..language.notation import latex_of
-from ..language.quantities import NONNEGATIVE, POSITIVE
 from ..language.reading import InputError
 from ..language.rendering import letter, lines_about, notes_about, status_of, titled
 from ..language.result import AbstractResult, Math, Sheet, Table, relative
@@ -163,7 +162,7 @@ def _generic(statement: Statement) -> Model:
     for name, binding in statement.symbols.items():
         quantity = binding.quantity
         if quantity.role != "hyperparameter":
-            values[name] = 1 if quantity.domain in (POSITIVE, NONNEGATIVE) else 2
+            values[name] = 2 if quantity.numbers.whole else quantity.numbers.plain
         elif quantity.name in _FIXED:
             values[name] = _FIXED[quantity.name]
     free = frozenset(("clients", "difference_step"))

@@ -6,8 +6,12 @@ A row of the vocabulary has its forms here; the kernel of proofs reads its assum
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+
+from ...suggestion import nearest
+from .dimension import INNER, OBJECTIVE, ONE, VARIABLE, Dimension
 
 LIPSCHITZ = "Lipschitz constant"
 SIZE = "bound of the norm"
@@ -44,6 +48,17 @@ FUNCTIONS: Mapping[str, str] = {
     "drawn_client": "the client that holds a place of the sample",
 }
 """The functions of the kinds of problem, by role, with a short word."""
+_SPACES: Mapping[str, tuple[Dimension, Dimension]] = {
+    "outer_gradient": (OBJECTIVE / INNER, INNER),
+    "inner_value": (INNER, VARIABLE),
+    "inner_jacobian": (INNER / VARIABLE, VARIABLE),
+    "local_hessian": (OBJECTIVE / VARIABLE**2, VARIABLE),
+    "objective": (OBJECTIVE, VARIABLE),
+    "fine_tuned_model": (VARIABLE, VARIABLE),
+    "random_set": (ONE, ONE),
+    "drawn_client": (ONE, ONE),
+}
+"""The dimensions of a function's value and of its argument; those of a gradient where it is not here."""
 DERIVATIVES: Mapping[str, str] = {"inner_value": "inner_jacobian", "local_gradient": "local_hessian"}
 """A function and its derivative."""
 
@@ -73,6 +88,19 @@ class Form:
         if self.per not in LEVELS:
             raise ValueError(f"{self.per!r}: wanted one of {LEVELS}")
 
+    @property
+    def dimension(self) -> Dimension:
+        """That of the number, where the kind is one of `KINDS`."""
+        value, argument = _SPACES.get(self.function, (OBJECTIVE / VARIABLE, VARIABLE))
+        return value / argument if self.kind == LIPSCHITZ else value
+
+    @property
+    def written(self) -> str:
+        """As `read_form` reads it."""
+        usual = Form(self.kind, self.function, MEAN_SQUARE if self.kind == NOISE else MEAN)
+        said = [getattr(self, part) for part in ("per", "norm", "over") if getattr(self, part) != getattr(usual, part)]
+        return ", ".join([f"{self.kind} of {self.function}", *said])
+
     def words(self, number: str) -> str:
         """The bound as a formula in words, with the number that bounds it."""
         what, level = FUNCTIONS[self.function], {SAMPLE: " of every sample", MEAN_SQUARE: "", MEAN: ""}[self.per]
@@ -89,6 +117,39 @@ class Form:
             case "distance from the mean over the clients":
                 return f"||{what} - its mean over the clients|| <= {number}{norm}{across}"
         return f"{number} is the {self.kind} of {what}"
+
+
+KINDS = (LIPSCHITZ, SIZE, NOISE, UNLIKE, GAP, START, SHARE)
+"""The kinds of bound that a file may write down; what follows from one of them is never written."""
+_ABOUT = re.compile(r"(?P<kind>.+) of (?P<function>[a-z_]+)")
+
+
+def read_form(text: str) -> Form:
+    """The form that a text such as `Lipschitz constant of local_gradient, every sample` writes down.
+
+    What follows the function, each after a comma: for which samples (`LEVELS`), `Frobenius` or `operator` norm, `every client` or
+    `mean over the clients`. A standard deviation is in mean square.
+
+    Raises:
+        ValueError: the text writes down none; the message says what is wanted.
+    """
+    first, *more = (part.strip() for part in text.split(","))
+    match = _ABOUT.fullmatch(first)
+    if match is None or match["kind"] not in KINDS:
+        raise ValueError(f"{first[:40]!r}: wanted KIND of FUNCTION, KIND one of {', '.join(KINDS)}")
+    if match["function"] not in FUNCTIONS:
+        raise ValueError(f"{match['function'][:40]!r}: no function; {nearest(match['function'], FUNCTIONS)}")
+    said = {
+        name: value
+        for name, values in (("per", LEVELS), ("norm", (FROBENIUS, OPERATOR)), ("over", (EACH, AVERAGE)))
+        for value in values
+        if value in more
+    }
+    if unknown := [part for part in more if part not in said.values()]:
+        listed = ", ".join((*LEVELS, FROBENIUS, OPERATOR, EACH, AVERAGE))
+        raise ValueError(f"{unknown[0][:40]!r}: wanted after the function one of {listed}")
+    per = {"per": MEAN_SQUARE} if match["kind"] == NOISE else {}
+    return Form(match["kind"], match["function"], **{**per, **said})
 
 
 def lipschitz(function: str, per: str = MEAN) -> Form:

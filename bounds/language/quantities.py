@@ -28,12 +28,16 @@ from .bounding import (
 )
 from .dimension import INNER, OBJECTIVE, ONE, VARIABLE, Dimension
 from .quantity import (
+    BELOW_ONE,
+    BETWEEN,
     COUNT,
+    DOMAINS,
     MAX_STEPS,
     NONNEGATIVE,
     POSITIVE,
     QUANTITIES,
     STEPS,
+    UP_TO_ONE,
     Quantity,
     quantity,
     refuse_contradictions,
@@ -41,12 +45,16 @@ from .quantity import (
 )
 
 __all__ = [
+    "BELOW_ONE",
+    "BETWEEN",
     "COUNT",
+    "DOMAINS",
     "MAX_STEPS",
     "NONNEGATIVE",
     "POSITIVE",
     "QUANTITIES",
     "STEPS",
+    "UP_TO_ONE",
     "Quantity",
     "quantity",
     "refuse_contradictions",

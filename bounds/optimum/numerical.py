@@ -27,7 +27,8 @@ def differential_evolution(task: Task, *, seed: int = 0, steps: int = 300) -> di
 
     names = [binding.name for binding in task.model.free]
     evaluate = penalised(task)
-    bounds = [_decades(*task.box()[name]) for name in names]
+    box = task.box()
+    bounds = [_decades(*box[name]) for name in names]
     whole = [name in task.model.whole for name in names]
     answer = search(
         lambda x: evaluate(x, whole),

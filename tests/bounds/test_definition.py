@@ -168,9 +168,9 @@ MISTAKES = {
     # names and quantities
     "unknown quantity": (
         changed(symbols={"L": "local_smothness"}),
-        ["symbols, L", "'local_smothness'", "nearest is local_smoothness"],
+        ["symbols, L", "'local_smothness' is no known quantity", "or take local_smoothness"],
     ),
-    "quantity a number": (changed(symbols={"L": 3}), ["symbols, L", "not a quantity"]),
+    "quantity a number": (changed(symbols={"L": 3}), ["symbols, L", "'3' is no known quantity"]),
     "symbol no name": (changed(symbols={"L f": "local_smoothness"}), ["symbols", "plain name", "'L f'"]),
     "symbol dunder": (changed(symbols={"__class__": "local_smoothness"}), ["symbols", "plain name"]),
     "symbol a function": (changed(symbols={"max": "local_smoothness"}), ["symbols", "max is a function"]),
