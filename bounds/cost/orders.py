@@ -28,7 +28,14 @@ if TYPE_CHECKING:
 
 _CLIENTS = Fraction(1, 10**4)
 """Exponent given to the number of clients to read off the speed-up: small enough for the first linear piece."""
-_FIXED = {"fine_tuning_steps": 2, "participation": Fraction(1, 2), "hidden_constant": 1, "fine_tuning_step_size": 1}
+_FIXED = {
+    "fine_tuning_steps": 2,
+    "participation": Fraction(1, 2),
+    "sampled_clients": 1,
+    "failure_probability": Fraction(1, 2),
+    "hidden_constant": 1,
+    "fine_tuning_step_size": 1,
+}
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,18 @@ UNLIKE = "distance from the mean over the clients"
 GAP = "value at the start minus infimum"
 START = "distance of the first estimate from the value"
 SHARE = "share of the clients"
+STRONG_CONVEXITY = "strong convexity constant"
+WEAK_CONVEXITY = "weak convexity constant"
+POLYAK_LOJASIEWICZ = "Polyak-Lojasiewicz constant"
+DISTANCE = "distance of the start from a minimiser"
+AT_MINIMISER = "root mean square at a minimiser"
+GROWTH = "factor of the gradient in a bound of the clients' mean square"
+REMAINDER = "remainder in a bound of the clients' mean square"
+RELATIVE_VARIANCE = "relative variance"
+RELATIVE_ERROR = "one minus the relative error"
+CONTRACTION = "contraction of the distance from the mean"
+GAP_TO_ONE = "one minus the contraction of the distance from the mean"
+DELAY = "largest delay"
 CENTRAL_DIFFERENCE = "error of a central difference, per squared step"
 SECOND_DIFFERENCE = "change of a difference, per step and distance"
 DIFFERENCE_NOISE = "standard deviation of a difference, per distance"
@@ -46,6 +58,9 @@ FUNCTIONS: Mapping[str, str] = {
     "fine_tuned_model": "model after the fine-tuning steps",
     "random_set": "a uniform random set",
     "drawn_client": "the client that holds a place of the sample",
+    "compressor": "C",
+    "mixing_matrix": "W",
+    "schedule": "the gradients that are applied",
 }
 """The functions of the kinds of problem, by role, with a short word."""
 _SPACES: Mapping[str, tuple[Dimension, Dimension]] = {
@@ -57,6 +72,12 @@ _SPACES: Mapping[str, tuple[Dimension, Dimension]] = {
     "fine_tuned_model": (VARIABLE, VARIABLE),
     "random_set": (ONE, ONE),
     "drawn_client": (ONE, ONE),
+}
+_PURE = (GROWTH, RELATIVE_VARIANCE, RELATIVE_ERROR, CONTRACTION, GAP_TO_ONE, DELAY)
+"""Kinds whose number has no dimension."""
+_SQUARED_AT_MINIMISER: Mapping[str, str] = {
+    MEAN_SQUARE: "E||grad f_i of a sample at x_*||^2",
+    MEAN: "(1/N) sum_i ||grad f_i(x_*)||^2",
 }
 """The dimensions of a function's value and of its argument; those of a gradient where it is not here."""
 DERIVATIVES: Mapping[str, str] = {"inner_value": "inner_jacobian", "local_gradient": "local_hessian"}
@@ -91,8 +112,12 @@ class Form:
     @property
     def dimension(self) -> Dimension:
         """That of the number, where the kind is one of `KINDS`."""
+        if self.kind in _PURE:
+            return ONE
         value, argument = _SPACES.get(self.function, (OBJECTIVE / VARIABLE, VARIABLE))
-        return value / argument if self.kind == LIPSCHITZ else value
+        if self.kind in (STRONG_CONVEXITY, WEAK_CONVEXITY, POLYAK_LOJASIEWICZ):
+            return value / argument**2
+        return {LIPSCHITZ: value / argument, DISTANCE: argument}.get(self.kind, value)
 
     @property
     def written(self) -> str:
@@ -116,10 +141,37 @@ class Form:
                 return f"E||{what} of a sample - {what}||^2 <= {number}^2{norm}"
             case "distance from the mean over the clients":
                 return f"||{what} - its mean over the clients|| <= {number}{norm}{across}"
+            case "strong convexity constant":
+                return f"{what}(y) >= {what}(x) + <grad {what}(x), y - x> + {number}/2 ||y - x||^2"
+            case "weak convexity constant":
+                return f"{what} + {number}/2 ||x||^2 is convex"
+            case "Polyak-Lojasiewicz constant":
+                return f"||grad {what}||^2 >= 2 {number} ({what} - {what}_*)"
+            case "distance of the start from a minimiser":
+                return f"||x_0 - x_*|| <= {number}, x_* a minimiser of {what}"
+            case "root mean square at a minimiser":
+                return f"{_SQUARED_AT_MINIMISER[self.per]} <= {number}^2, x_* a minimiser of F"
+            case "factor of the gradient in a bound of the clients' mean square":
+                return f"(1/N) sum_i ||{what}||^2 <= {number}^2 ||grad F||^2 + a remainder"
+            case "remainder in a bound of the clients' mean square":
+                return f"(1/N) sum_i ||{what}||^2 <= a factor of ||grad F||^2, + {number}^2"
+            case "relative variance":
+                return f"E {what}(x) = x and E||{what}(x) - x||^2 <= {number} ||x||^2"
+            case "one minus the relative error":
+                return f"E||{what}(x) - x||^2 <= (1 - {number}) ||x||^2"
+            case "contraction of the distance from the mean":
+                return f"||x {what} - xbar|| <= {number} ||x - xbar||"
+            case "one minus the contraction of the distance from the mean":
+                return f"||x {what} - xbar|| <= (1 - {number}) ||x - xbar||"
+            case "largest delay":
+                return f"{what} are of iterates at most {number} steps old"
         return f"{number} is the {self.kind} of {what}"
 
 
-KINDS = (LIPSCHITZ, SIZE, NOISE, UNLIKE, GAP, START, SHARE)
+_READ_BY_THE_KERNEL = (LIPSCHITZ, SIZE, NOISE, UNLIKE, GAP, START, SHARE)
+_OF_A_CLASS = (STRONG_CONVEXITY, WEAK_CONVEXITY, POLYAK_LOJASIEWICZ, DISTANCE, AT_MINIMISER, GROWTH, REMAINDER)
+_OF_A_METHOD = (RELATIVE_VARIANCE, RELATIVE_ERROR, CONTRACTION, GAP_TO_ONE, DELAY)
+KINDS = (*_READ_BY_THE_KERNEL, *_OF_A_CLASS, *_OF_A_METHOD)
 """The kinds of bound that a file may write down; what follows from one of them is never written."""
 _ABOUT = re.compile(r"(?P<kind>.+) of (?P<function>[a-z_]+)")
 
@@ -136,7 +188,11 @@ def read_form(text: str) -> Form:
     first, *more = (part.strip() for part in text.split(","))
     match = _ABOUT.fullmatch(first)
     if match is None or match["kind"] not in KINDS:
-        raise ValueError(f"{first[:40]!r}: wanted KIND of FUNCTION, KIND one of {', '.join(KINDS)}")
+        close = nearest((match["kind"] if match else first)[:60], {kind: kind for kind in (*KINDS, *FUNCTIONS)})
+        meant = f"; {close}" if close.startswith("the nearest") else ""
+        raise ValueError(
+            f"{first[:40]!r}: wanted KIND of FUNCTION, such as Lipschitz constant of local_gradient{meant}"
+        )
     if match["function"] not in FUNCTIONS:
         raise ValueError(f"{match['function'][:40]!r}: no function; {nearest(match['function'], FUNCTIONS)}")
     said = {

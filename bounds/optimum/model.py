@@ -19,7 +19,16 @@ from ..region.conditions import solved_for, split_extrema, without_multiples
 from .posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
 
 GIVEN = frozenset(
-    ("clients", "participation", "fine_tuning_steps", "fine_tuning_step_size", "difference_step", "hidden_constant")
+    (
+        "clients",
+        "participation",
+        "sampled_clients",
+        "failure_probability",
+        "fine_tuning_steps",
+        "fine_tuning_step_size",
+        "difference_step",
+        "hidden_constant",
+    )
 )
 """Quantities that belong to the problem or to the set-up: a tuner does not choose them."""
 

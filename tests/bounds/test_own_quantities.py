@@ -192,6 +192,33 @@ def test_words_without_a_bound_say_what_they_are_not_good_for():
     assert found.outcome == "NOT_APPLICABLE" and "mu (sharpness) is words only" in found.why[0]
 
 
+PL = {
+    "id": "mine.pl",
+    "symbols": {"mu": "polyak_lojasiewicz", "F_gap": "objective_gap", "eta": "step_size", "T": "iterations"},
+    "terms": {"start": "2*F_gap/(eta*T)"},
+    "conditions": {"step": "eta <= 1/mu"},
+    "method": {"name": "local_sgd", "eta": "eta", "tau": 1, "b": 1},
+}
+"""A constant of the vocabulary that no instance certifies."""
+
+
+def test_a_constant_that_no_instance_has_is_named():
+    theorem = define(**PL)
+    assert "||grad F||^2 >= 2 mu (F - F_*)" in theorem.formally(theorem.assumptions[0])[0]
+    found = falsify(theorem, seconds=1)
+    assert found.outcome == "NOT_APPLICABLE" and found.why == ("mu: no instance has a known polyak_lojasiewicz",)
+    with pytest.raises(InputError, match="none of the kind federated certifies polyak_lojasiewicz"):
+        instances_of(theorem, "printed", ())
+
+
+def test_the_tuner_does_not_choose_how_sure_a_bound_is():
+    symbols = {**PL["symbols"], "delta": "failure_probability"}
+    theorem = define(**{**PL, "symbols": symbols, "terms": {"start": "2*F_gap/(eta*T*delta)"}})
+    with pytest.raises(InputError, match=r"delta: wanted a number in \(0, 1\)"):
+        theorem.tune(budget={"T": 100}, mu=1, F_gap=1)
+    assert theorem.tune(budget={"T": 100}, mu=1, F_gap=1, delta="1/10").value == pytest.approx(0.2, rel=1e-6)
+
+
 def test_a_word_with_a_bound_is_certified_as_the_row_that_bounds_the_same():
     keys = deepcopy(KEYS)
     del keys["quantities"]["sharpness"], keys["symbols"]["mu"], keys["conditions"]["sharp"]
