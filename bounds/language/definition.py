@@ -84,6 +84,12 @@ def load(path: str | Path, *, trust: bool = False) -> Theorem:
 class _Written(StrPrinter):
     """A formula as `read_formula` reads it."""
 
+    def _print_ceiling(self, expr: sp.Expr) -> str:
+        return f"ceil({self._print(expr.args[0])})"
+
+    def _print_Exp1(self, expr: sp.Expr) -> str:
+        return "exp(1)"
+
     def _print_Min(self, expr: sp.Min) -> str:
         return f"min({', '.join(map(self._print, expr.args))})"
 

@@ -25,6 +25,7 @@ from .dimension import Dimension, modulo
 from .formula import nearest
 from .homogeneity import InhomogeneousError, dimension_of, fits_somehow, is_homogeneous
 from .notation import Binding, Notation, derived_symbol
+from .power import logarithms
 from .properties import PROPERTIES
 from .reading import InputError, is_array
 
@@ -430,8 +431,9 @@ def _free_symbols(expr: sp.Expr) -> frozenset[sp.Symbol]:
 
 @lru_cache(maxsize=4096)
 def under_roots(expr: sp.Expr) -> tuple[sp.Expr, ...]:
-    """What stands under a root, the inner ones first."""
-    return tuple(sorted((p.base for p in expr.atoms(sp.Pow) if not p.exp.is_integer), key=sp.count_ops))
+    """What stands under a root or a logarithm, or has an exponent that need not be whole; the inner ones first."""
+    roots = (p.base for p in expr.atoms(sp.Pow) if not p.exp.is_integer)
+    return tuple(sorted((*roots, *logarithms(expr)), key=sp.count_ops))
 
 
 def _is_long(number: sp.Expr) -> bool:
