@@ -23,6 +23,7 @@ from .change import with_statement
 from .dimension import OBJECTIVE, VARIABLE, Dimension, read_dimension
 from .formula import FUNCTIONS, FormulaError, read_formula, read_relation
 from .notation import Binding, Notation, derived_symbol, latex_of
+from .power import Power
 from .properties import PROPERTIES
 from .quantities import DOMAINS, POSITIVE, QUANTITIES, Quantity
 from .theorem import (
@@ -531,6 +532,7 @@ class _Definition:
         terms, conditions, schedule = self._terms(), self._conditions(), self._schedule()
         prescribed = tuple(self._prescribed(name, formula) for name, formula in schedule.items())
         statement = Statement("printed", terms, (*prescribed, *conditions), derived, schedule)
+        self._check_rounding(statement)
         costs, method = self._costs(), self._method(folder)
         self._check_use({constant.name for constant in derived})
         metric = self.known("metric", "a metric", self.keys.get("metric", "mean_gradient_sq"), METRICS)
@@ -557,6 +559,14 @@ class _Definition:
             self.refuse("", str(error))
         self._check_dimensions(found)
         return found
+
+    def _check_rounding(self, statement: Statement) -> None:
+        for where, expr in statement.expressions():
+            for item in statement.expand(expr).atoms(sp.floor, sp.ceiling):
+                if item.has(Power, sp.exp):
+                    self.refuse(
+                        where, f"{str(item)[:40]} rounds exp or a power with names in the exponent: too many digits"
+                    )
 
     def _check_use(self, derived: Collection[str]) -> None:
         for name, symbol in self.names.items():

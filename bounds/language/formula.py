@@ -253,6 +253,8 @@ def _of_one(token: _Token, argument: sp.Expr) -> sp.Expr:
         return _sane(sp.log(argument), token.column)
     if token.text == "exp":
         return _sane(Power(sp.E, argument), token.column)
+    if argument.has(Power, sp.exp):
+        _refuse(token.column, f"{token.text} of exp or of a power with names in the exponent has too many digits")
     return _sane(sp.floor(argument) if token.text == "floor" else sp.ceiling(argument), token.column)
 
 

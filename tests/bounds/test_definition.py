@@ -186,7 +186,11 @@ MISTAKES = {
         changed(terms={"drift": "4*eta**2*p**2*LL**2*M**2"}),
         ["term drift", "column 15", "'LL'", "nearest is L"],
     ),
-    "a call": (changed(terms={"drift": "log(T)*G**2"}), ["term drift", "column 1", "'log' cannot be called"]),
+    "a call": (changed(terms={"drift": "sin(T)*G**2"}), ["term drift", "column 1", "'sin' cannot be called"]),
+    "rounded too late": (
+        changed(derived={"M": "exp(T)"}, terms={"drift": "floor(M)*G**2"}),
+        ["term drift", "rounds exp or a power", "too many digits"],
+    ),
     "code": (changed(terms={"drift": "__import__('os').system('x')"}), ["term drift", "column 1"]),
     "a call in a condition": (
         changed(conditions={"step_size": "eta <= f(L)"}),
