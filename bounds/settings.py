@@ -68,7 +68,7 @@ class Settled:
         for rule in dict.fromkeys(item.rule for item in self.assumed):
             filled = [item for item in self.assumed if item.rule == rule]
             shown = ", ".join(
-                f"{item.symbol} = {item.value}" + ("" if item.source.isdigit() else f" ({item.source})")
+                f"{item.symbol} = {item.value}" + ("" if item.source[0].isdigit() else f" ({item.source})")
                 for item in filled
             )
             lines.append(f"assumed by {rule} ({RULES[rule].meaning}): {shown}")
@@ -249,7 +249,7 @@ def _assumed(
         if name in found or name in without or binding.quantity.role != "constant":
             continue
         for rule in assume:
-            answer = RULES[rule].value(binding.quantity.name, known)
+            answer = RULES[rule].value(binding.quantity.name, known, binding.quantity.numbers.plain)
             if answer is not None:
                 made.append(Assumed(name, str(answer[0]), rule, answer[1]))
                 break

@@ -6,7 +6,7 @@ constant of at most 2 too, so a stronger quantity stands in for a weaker one tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -172,6 +172,7 @@ def compare(
             raise InputError(f"{name[:40]}: not a quantity of any theorem; {instead(name, tuple(sorted(known)))}")
         read_number(name, value)
     _check_kind(kind, chosen)
+    _refuse_two_meanings(chosen, given)
     if cost not in RESOURCES:
         raise InputError(f"{cost[:40]!r}: not a resource; {instead(cost, RESOURCES)}")
     rows = tuple(_row(theorem, eps, given, statement, cost) for theorem in chosen if kind in (None, theorem.problem))
@@ -292,6 +293,15 @@ def known_quantities(theorems: Sequence[Theorem] = ()) -> set[str]:
     return constants | extra | fixed
 
 
+def _refuse_two_meanings(theorems: Sequence[Theorem], given: Iterable[str]) -> None:
+    """A value for a word that two theorems declare as something else each serves none of them."""
+    for name in given:
+        meant = {own: theorem.id for theorem in theorems for own in theorem.notation.own if own.name == name}
+        if len(meant) > 1:
+            listed = ", ".join(f"{own.meaning} [{own.dimension}] in {where}" for own, where in meant.items())
+            raise InputError(f"{name}: means {listed}; wanted another name in one of them")
+
+
 def _row(theorem: Theorem, eps: Any, given: Mapping[str, Any], statement: str | None, cost: str) -> Row:
     if statement is not None and statement not in ("printed", "composed", "corrected"):
         raise InputError(f"{statement[:20]}: not a statement; wanted printed, composed or corrected")
@@ -318,8 +328,9 @@ def _value(binding: Binding, given: Mapping[str, Any], assumed: list[str]) -> An
     if binding.quantity.role == "hyperparameter":
         return binding.quantity.default
     other = next((source for source in binding.quantity.stand_ins if source in given), None)
-    assumed.append(f"{name} = {other}" if other else f"{name} = 1")
-    return given[other] if other else 1
+    plain = binding.quantity.numbers.plain
+    assumed.append(f"{name} = {other or plain}")
+    return given[other] if other else plain
 
 
 def figure(

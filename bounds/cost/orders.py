@@ -3,7 +3,8 @@
 With `h = eps^(-a_h)` for every hyperparameter a monomial has an exponent that is linear in the a's. The bound is at
 most eps (up to a constant) where every monomial has exponent at least 1, a condition holds where each of its
 monomials stays bounded, and the best rate is the optimum of a linear program, solved in rationals. Constants of the
-problem count as 1.
+problem count as 1. A logarithm grows more slowly than any power: it is a variable whose exponent is moved a little to read off
+the powers of log(1/eps). What decays exponentially in z is small enough once z is a multiple of log(1/eps).
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
-from ..language.notation import latex_of
-from ..language.quantities import NONNEGATIVE, POSITIVE
+import sympy as sp
+
+from ..language.notation import latex_of, slack_symbol
+from ..language.power import Power
 from ..language.reading import InputError
 from ..language.rendering import letter, lines_about, notes_about, status_of, titled
 from ..language.result import AbstractResult, Math, Sheet, Table, relative
@@ -28,31 +32,44 @@ if TYPE_CHECKING:
     from ...figures import Plot
 
 _CLIENTS = Fraction(1, 10**4)
-"""Exponent given to the number of clients to read off the speed-up: small enough for the first linear piece."""
-_FIXED = {"fine_tuning_steps": 2, "participation": Fraction(1, 2), "hidden_constant": 1, "fine_tuning_step_size": 1}
+"""Exponent given to the number of clients (or to logarithms) to read off its effect: small enough for the first linear piece."""
+_LOG = slack_symbol("log")
+_MOST_DECAYS = 4
+_FIXED = {
+    "fine_tuning_steps": 2,
+    "participation": Fraction(1, 2),
+    "sampled_clients": 1,
+    "failure_probability": Fraction(1, 2),
+    "hidden_constant": 1,
+    "fine_tuning_step_size": 1,
+}
 
 
 @dataclass(frozen=True)
 class Order:
-    """`eps^(-eps) K^(clients)`: how a quantity grows as the target goes to 0, and with the number of clients."""
+    """`eps^(-eps) K^(clients) log(1/eps)^(logs)`: how a quantity grows as the target goes to 0, and with the number of clients."""
 
     eps: Fraction
     clients: Fraction
+    logs: Fraction = Fraction(0)
 
     def __str__(self) -> str:
         parts = [f"eps^{-self.eps}" if self.eps else "", f"clients^{self.clients}" if self.clients else ""]
+        parts += [f"log(1/eps)^{self.logs}" if self.logs else ""]
         return " ".join(part for part in parts if part) or "1"
 
     def latex(self) -> str:
-        """As \\epsilon and K to their powers."""
+        """As \\epsilon, K and a logarithm to their powers."""
         parts = [rf"\epsilon^{{{-self.eps}}}" if self.eps else "", f"K^{{{self.clients}}}" if self.clients else ""]
+        parts += [rf"\log^{{{self.logs}}}(1/\epsilon)" if self.logs else ""]
         return "".join(parts) or "1"
 
     def math(self) -> Math:
         return Math(str(self), self.latex())
 
     def to_dict(self) -> dict[str, str]:
-        return {"eps": str(-self.eps), "clients": str(self.clients)}
+        logs = {"logs": str(self.logs)} if self.logs else {}
+        return {"eps": str(-self.eps), "clients": str(self.clients), **logs}
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,20 +150,91 @@ def rates(statement: Statement, minimise_first: Sequence[str] = ("samples", "rou
         InputError: no terms, no such resource or none of it, no posynomial form, a bound that cannot be made small, or an exponent
             without limit.
     """
-    made = _generic(statement)
+    made, decays = _growing(_generic(statement))
     _check_costs(made, minimise_first)
     clients = next((b.name for b in made.free if b.quantity.name == "clients"), None)
     best: tuple[tuple[Fraction, ...], Rates] | None = None
-    for ones in _branches(made):
-        found = _branch(made, ones, tuple(minimise_first), clients)
+    small = [tuple(d for d in decays if d.term in chosen) for chosen in _subsets([d.term for d in decays])]
+    for ones, decaying in product(_branches(made), small):
+        found = _branch(made, ones, tuple(minimise_first), clients, decaying)
         if found is None:
             continue
-        key = tuple(value for name in minimise_first for value in (found.costs[name].eps, found.costs[name].clients))
+        costs = [found.costs[name] for name in minimise_first]
+        key = tuple(value for cost in costs for value in (cost.eps, cost.logs, cost.clients))
         if best is None or key < best[0]:
             best = key, found
     if best is None:
         raise InputError(f"{statement.name}: no schedule makes this bound small; it has a floor")
     return replace(best[1], about=statement)
+
+
+@dataclass(frozen=True)
+class _Decay:
+    """A term with a factor that decays like exp(-speed)."""
+
+    term: str
+    speed: sp.Expr
+
+
+def _subsets(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Which terms are small because of their exponential factor; the others are small without it."""
+    return [chosen for count in range(len(names), -1, -1) for chosen in combinations(names, count)]
+
+
+def _growing(made: Model) -> tuple[Model, tuple[_Decay, ...]]:
+    """The model with one variable for all logarithms and without rounding, and the terms that have an exponential factor.
+
+    Raises:
+        InputError: an exponential is elsewhere, or what it decays in is no product of powers.
+    """
+    terms, decays = {}, []
+    for name, term in made.terms.items():
+        for at, part in enumerate(sp.Add.make_args(sp.expand(term) if term.has(Power, sp.exp) else term)):
+            rest, speed = _split(made, _slow(part))
+            terms[f"{name} {at}"] = rest
+            decays += [_Decay(f"{name} {at}", speed)] if speed is not None else []
+    if len(decays) > _MOST_DECAYS:
+        raise InputError(f"{made.statement.name}: no exponents, more than {_MOST_DECAYS} exponential terms")
+    conditions = tuple(c.each_side(_slow) for c in made.conditions)
+    costs, determined = ({name: _slow(e) for name, e in each.items()} for each in (made.costs, made.determined))
+    for expr in (*costs.values(), *determined.values(), *(s for c in conditions for s in (c.left, c.right))):
+        if odd := expr.atoms(Power):
+            raise InputError(f"{made.statement.name}: no exponents, {odd.pop()} stands outside the terms")
+    return replace(made, terms=terms, conditions=conditions, costs=costs, determined=determined), tuple(decays)
+
+
+def _slow(expr: sp.Expr) -> sp.Expr:
+    """With one variable in the place of every logarithm of what grows, and what is rounded in the place of whole numbers."""
+    below = [power for power in expr.atoms(sp.Pow) if isinstance(power.base, sp.ceiling) and power.exp.is_negative]
+    expr = expr.xreplace({power: power.base.args[0] ** power.exp for power in below})
+    rounded = {item: item.args[0] for item in expr.atoms(sp.floor) if item.free_symbols}
+    rounded |= {item: item.args[0] + 1 for item in expr.atoms(sp.ceiling) if item.free_symbols}
+    expr = expr.xreplace(rounded)
+    return expr.xreplace({item: _LOG for item in expr.atoms(sp.log) if item.free_symbols})
+
+
+def _split(made: Model, term: sp.Expr) -> tuple[sp.Expr, sp.Expr | None]:
+    """A product without its exponential factors, and what they decay in; None where it has none."""
+    rest, speeds = sp.Integer(1), []
+    for factor in sp.Mul.make_args(term):
+        base, times = factor.as_base_exp() if factor.is_Pow else (factor, sp.Integer(1))
+        if not isinstance(base, Power):
+            rest *= factor
+            continue
+        inside, exponent = base.args
+        speed = sp.expand(times * exponent * (-1 if inside == sp.E else 1))
+        speeds.append(speed if inside == sp.E or inside.is_number else sp.expand(1 - inside) * speed)
+    if not speeds:
+        return rest, None
+    try:
+        found = Converter({}).convert(sp.expand(sp.Add(*speeds)))
+    except NotPosynomialError:
+        found = None
+    if found is None or not found.is_monomial:
+        raise InputError(
+            f"{made.statement.name}: no exponents, {str(term)[:60]} does not decay in one product of powers"
+        )
+    return rest, sp.Add(*speeds)
 
 
 def _check_costs(made: Model, names: Sequence[str]) -> None:
@@ -163,7 +251,7 @@ def _generic(statement: Statement) -> Model:
     for name, binding in statement.symbols.items():
         quantity = binding.quantity
         if quantity.role != "hyperparameter":
-            values[name] = 1 if quantity.domain in (POSITIVE, NONNEGATIVE) else 2
+            values[name] = 2 if quantity.numbers.whole else quantity.numbers.plain
         elif quantity.name in _FIXED:
             values[name] = _FIXED[quantity.name]
     free = frozenset(("clients", "difference_step"))
@@ -194,19 +282,26 @@ def _branches(made: Model) -> list[tuple[str, ...]]:
     return [(), *((name,) for name in sorted(excess))]
 
 
-def _branch(made: Model, ones: tuple[str, ...], order: tuple[str, ...], clients: str | None) -> Rates | None:
-    """Exponents with some variables at 1; the clients' exponent from a second program in which they grow slowly."""
+def _branch(
+    made: Model, ones: tuple[str, ...], order: tuple[str, ...], clients: str | None, decays: Sequence[_Decay]
+) -> Rates | None:
+    """Exponents with some variables at 1; those of the clients and of logarithms from programs in which they grow slowly."""
+    used = {symbol for term in made.terms.values() for symbol in term.free_symbols}
+    used |= {symbol for c in made.conditions for symbol in c.left.free_symbols | c.right.free_symbols}
+    logs = str(_LOG) if decays or _LOG in used else None
+    moving = [name for name in (clients, logs) if name]
     points = []
-    for growth in (Fraction(0), _CLIENTS) if clients else (Fraction(0),):
-        answer = _exponents(made, ones, order, {clients: growth} if clients else {})
+    for moved in (None, *moving):
+        growth = {name: _CLIENTS if name == moved else Fraction(0) for name in moving}
+        answer = _exponents(made, ones, order, growth, decays)
         if answer is None:
             return None
         points.append(answer)
-    at, moved = points[0], points[-1]
+    at, *others = points
 
     def slope(name: str) -> Order:
-        change = (moved[name] - at[name]) / _CLIENTS if clients else Fraction(0)
-        return Order(at[name], change)
+        change = {which: (point[name] - at[name]) / _CLIENTS for which, point in zip(moving, others, strict=True)}
+        return Order(at[name], change.get(clients or "", Fraction(0)), change.get(logs or "", Fraction(0)))
 
     names = [b.name for b in made.free if b.name not in ones and b.name != clients]
     return Rates(
@@ -221,14 +316,22 @@ def _branch(made: Model, ones: tuple[str, ...], order: tuple[str, ...], clients:
 
 
 def _exponents(
-    made: Model, ones: tuple[str, ...], order: tuple[str, ...], growth: Mapping[str, Fraction]
+    made: Model,
+    ones: tuple[str, ...],
+    order: tuple[str, ...],
+    growth: Mapping[str, Fraction],
+    decays: Sequence[_Decay],
 ) -> dict[str, Fraction] | None:
     """The optimum of the linear program, costs minimised in turn; `cost NAME` is the exponent of each cost."""
     box = {name: (1.0, 1.0) for name in ones}
     converter = Converter(box)
     rows: list[tuple[Coefficients, Fraction]] = []
-    for term in made.terms.values():
-        rows += [(row, Fraction(-1)) for row in _rows(converter.convert(term))]
+    decaying = {decay.term for decay in decays}
+    for name, term in made.terms.items():
+        rows += [(row, Fraction(-1)) for row in _rows(converter.convert(term)) if name not in decaying]
+    for decay in decays:
+        (speed,) = _rows(_converted(converter, sp.expand(decay.speed)))
+        rows.append(({**{name: -power for name, power in speed.items()}, str(_LOG): Fraction(1)}, Fraction(0)))
     for _, part in made.limits(converter):
         rows += [(row, Fraction(0)) for row in _rows(part)]
     formulas = {**made.costs, **made.determined}

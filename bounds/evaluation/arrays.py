@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..language.notation import Binding
-from ..language.quantities import COUNT, NONNEGATIVE, STEPS
 from ..language.reading import InputError, is_array, read_values
 from ..language.rendering import letter, lines_about, notes_about, status_of, titled
 from ..language.result import CONSTANTS, AbstractResult, Sheet, Table
@@ -167,17 +166,16 @@ def _checked(binding: Binding, value: Any) -> Floats:
     """
     import numpy as np
 
-    domain = binding.quantity.domain
+    domain = binding.quantity.numbers
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(f"{binding.name}: wanted numbers, got {str(value)[:40]!r}") from None
-    good = np.isfinite(array) & (array >= 0 if domain in (NONNEGATIVE, STEPS) else array > 0)
-    if domain in (COUNT, STEPS):
-        good &= array == np.round(array)
+    with np.errstate(invalid="ignore"):
+        good = np.isfinite(array) & domain.contains(array)
     if not good.all():
         first = array[~good].flat[0]
         raise InputError(
-            f"{binding.name}: wanted a {domain} ({binding.quantity.meaning}) at every point, got {first:g}"
+            f"{binding.name}: wanted {domain.a_number} ({binding.quantity.meaning}) at every point, got {first:g}"
         )
     return array

@@ -6,7 +6,7 @@ nothing, and is an error here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, nextafter
@@ -14,6 +14,7 @@ from typing import Any
 
 import sympy as sp
 
+from ..language.power import Power
 from ..language.theorem import Statement
 from .evaluate import complete
 
@@ -102,6 +103,20 @@ def enclose_bound(statement: Statement, values: Mapping[str, Any], *, bits: int 
         ctx.prec = saved
 
 
+def values_on(ball: Any, variable: sp.Symbol, first: sp.Expr, others: Iterable[sp.Expr]) -> tuple[Any, list[Any]]:
+    """A ball of the first expression where the variable is in a ball, and balls of the others; at the precision that is set."""
+    evaluator = _Evaluator({})
+    evaluator.known[variable] = ball
+    return evaluator.ball(sp.sympify(first)), [evaluator.ball(part) for part in others]
+
+
+def fmpq_of(number: Fraction) -> Any:
+    """A rational number of python-flint."""
+    from flint import fmpq
+
+    return fmpq(number.numerator, number.denominator)
+
+
 def ends(ball: Any) -> Enclosure:
     """The ends of a ball; arithmetic on the ball itself would round to the precision that is set elsewhere.
 
@@ -140,8 +155,8 @@ class _Evaluator:
             return arb(fmpq(int(expr.p), int(expr.q)))
         if expr.is_Symbol:
             raise EnclosureError(f"{expr}: wanted a value, got nothing")
-        if expr.is_Pow:
-            return self._power(*expr.as_base_exp())
+        if expr.is_Pow or isinstance(expr, Power):
+            return self._power(*expr.args)
         if hasattr(expr, "unrolled"):  # a recursion: its rule is plain arithmetic
             return self._unroll(expr)
         balls = [self.ball(part) for part in expr.args]

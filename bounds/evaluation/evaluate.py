@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from ..language.power import undefined
 from ..language.reading import InputError, missing_values, read_values
 from ..language.rendering import condition_math, letter, lines_about, notes_about, status_of, symbol_table, titled
 from ..language.result import CONSTANTS, AbstractResult, Math, Sheet, Table, rounded_up, tex_number
@@ -211,6 +212,7 @@ def complete(statement: Statement, values: Mapping[str, Any]) -> dict[sp.Symbol,
         if not ready:
             break
         for name, expr in ready.items():
+            _refuse_undefined(statement, name, statement.expand(expr), point)
             point[bindings[name].symbol] = statement.at(expr, point)
             del pending[name]
     missing = [name for name, binding in bindings.items() if binding.symbol not in point]
@@ -233,7 +235,12 @@ def bound(statement: Statement, values: Mapping[str, Any], *, strict: bool = Tru
         InadmissibleError: a condition fails and `strict` is set.
     """
     point = complete(statement, values)
-    known = statement.with_derived(point)
+    known = dict(point)
+    for constant in statement.derived:
+        _refuse_undefined(statement, constant.name, constant.expr, known)
+        known[constant.symbol] = statement.at(constant.expr, known)
+    for where, expr in statement.expressions():
+        _refuse_undefined(statement, where, expr, known)
     checks = tuple(_check(statement, condition, known) for condition in statement.stated)
     ranges = tuple(_check(statement, condition, known) for condition in statement.method_range)
     pairs = zip((*checks, *ranges), statement.requirements, strict=True)
@@ -265,6 +272,12 @@ def bound(statement: Statement, values: Mapping[str, Any], *, strict: bool = Tru
         failures,
         statement,
     )
+
+
+def _refuse_undefined(statement: Statement, where: str, expr: sp.Expr, point: Mapping[sp.Symbol, sp.Expr]) -> None:
+    """Raises where a logarithm or a power in an expression has no real value at a point."""
+    if reason := undefined(sp.sympify(expr), lambda part: statement.at(part, point)):
+        raise InputError(f"{where}: {reason}")
 
 
 def _check(statement: Statement, condition: Condition, point: Mapping[sp.Symbol, sp.Expr]) -> ConditionCheck:

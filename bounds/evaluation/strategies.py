@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..language.notation import Binding
-from ..language.quantities import COUNT, NONNEGATIVE, STEPS
+from ..language.quantities import COUNT, DOMAINS, STEPS
 from ..language.theorem import Statement
 from .evaluate import complete, evaluate, holds
 
@@ -73,8 +73,11 @@ def _in_domain(domain: str) -> SearchStrategy[Fraction]:
     if domain == STEPS:
         return st.integers(0, MODERATE_STEPS).map(Fraction)
     scale = st.sampled_from((Fraction(1), Fraction(1, 10), Fraction(10)))
+    numbers = DOMAINS[domain]
     positive = st.builds(lambda p, q, unit: Fraction(p, q) * unit, st.integers(1, 30), st.integers(1, 12), scale)
-    return st.one_of(positive, st.just(Fraction(0))) if domain == NONNEGATIVE else positive
+    if numbers.most is not None:
+        positive = st.builds(lambda p, q: Fraction(p, p + q), st.integers(1, 30), st.integers(int(numbers.open), 300))
+    return st.one_of(positive, st.just(Fraction(0))) if numbers.zero else positive
 
 
 def admissible_hyperparameters(
@@ -110,7 +113,11 @@ def _free_bindings(statement: Statement) -> dict[str, Binding]:
 def _ladder(domain: str) -> tuple[Fraction, ...]:
     if domain == STEPS:
         return tuple(Fraction(n) for n in range(MODERATE_STEPS + 1))
-    return COUNTS if domain == COUNT else REALS
+    if domain == COUNT:
+        return COUNTS
+    numbers = DOMAINS[domain]
+    ends = tuple(Fraction(n) for n in range(2) if numbers.most is not None and numbers.contains(Fraction(n)))
+    return ends + tuple(value for value in REALS if numbers.contains(value) and value not in ends)
 
 
 @cache

@@ -16,16 +16,20 @@ class Rule:
     Args:
         name: as the command line has it. meaning: what it assumes of the problem, in a few words.
         fills: quantity -> sources, the first whose quantities are known is taken: a number, or quantities joined by `*`.
+        fills_any: whether it takes the plain number of its domain for any other quantity.
     """
 
     name: str
     meaning: str
     fills: Mapping[str, tuple[str, ...]]
+    fills_any: bool = False
 
-    def value(self, quantity: str, known: Mapping[str, Fraction]) -> tuple[Fraction, str] | None:
+    def value(
+        self, quantity: str, known: Mapping[str, Fraction], plain: Fraction = Fraction(1)
+    ) -> tuple[Fraction, str] | None:
         """The value and its source, or None where the rule says nothing or lacks a quantity."""
-        for source in self.fills.get(quantity, ()):
-            parts = [Fraction(part) if part.isdigit() else known.get(part) for part in source.split("*")]
+        for source in self.fills.get(quantity, (str(plain),) if self.fills_any else ()):
+            parts = [Fraction(part) if part[0].isdigit() else known.get(part) for part in source.split("*")]
             if None not in parts:
                 value = Fraction(1)
                 for part in parts:
@@ -64,7 +68,12 @@ RULES: Mapping[str, Rule] = {
             "a constant of samples, of a mean square or of the mean function is taken for another one of the same function",
             {name: QUANTITIES[name].stand_ins for name in _CONSTANTS if QUANTITIES[name].stand_ins},
         ),
-        Rule("unit_constants", "every constant that is not given is 1", {name: ("1",) for name in _CONSTANTS}),
+        Rule(
+            "unit_constants",
+            "every constant that is not given is 1, or 1/2 where it is less than 1",
+            {name: (str(QUANTITIES[name].numbers.plain),) for name in _CONSTANTS},
+            fills_any=True,
+        ),
     )
 }
 """By name. Where several are asked for, the first that knows a value is taken."""

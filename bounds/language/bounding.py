@@ -6,8 +6,12 @@ A row of the vocabulary has its forms here; the kernel of proofs reads its assum
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+
+from ...suggestion import nearest
+from .dimension import INNER, OBJECTIVE, ONE, VARIABLE, Dimension
 
 LIPSCHITZ = "Lipschitz constant"
 SIZE = "bound of the norm"
@@ -16,6 +20,18 @@ UNLIKE = "distance from the mean over the clients"
 GAP = "value at the start minus infimum"
 START = "distance of the first estimate from the value"
 SHARE = "share of the clients"
+STRONG_CONVEXITY = "strong convexity constant"
+WEAK_CONVEXITY = "weak convexity constant"
+POLYAK_LOJASIEWICZ = "Polyak-Lojasiewicz constant"
+DISTANCE = "distance of the start from a minimiser"
+AT_MINIMISER = "root mean square at a minimiser"
+GROWTH = "factor of the gradient in a bound of the clients' mean square"
+REMAINDER = "remainder in a bound of the clients' mean square"
+RELATIVE_VARIANCE = "relative variance"
+RELATIVE_ERROR = "one minus the relative error"
+CONTRACTION = "contraction of the distance from the mean"
+GAP_TO_ONE = "one minus the contraction of the distance from the mean"
+DELAY = "largest delay"
 CENTRAL_DIFFERENCE = "error of a central difference, per squared step"
 SECOND_DIFFERENCE = "change of a difference, per step and distance"
 DIFFERENCE_NOISE = "standard deviation of a difference, per distance"
@@ -42,8 +58,28 @@ FUNCTIONS: Mapping[str, str] = {
     "fine_tuned_model": "model after the fine-tuning steps",
     "random_set": "a uniform random set",
     "drawn_client": "the client that holds a place of the sample",
+    "compressor": "C",
+    "mixing_matrix": "W",
+    "schedule": "the gradients that are applied",
 }
 """The functions of the kinds of problem, by role, with a short word."""
+_SPACES: Mapping[str, tuple[Dimension, Dimension]] = {
+    "outer_gradient": (OBJECTIVE / INNER, INNER),
+    "inner_value": (INNER, VARIABLE),
+    "inner_jacobian": (INNER / VARIABLE, VARIABLE),
+    "local_hessian": (OBJECTIVE / VARIABLE**2, VARIABLE),
+    "objective": (OBJECTIVE, VARIABLE),
+    "fine_tuned_model": (VARIABLE, VARIABLE),
+    "random_set": (ONE, ONE),
+    "drawn_client": (ONE, ONE),
+}
+_PURE = (GROWTH, RELATIVE_VARIANCE, RELATIVE_ERROR, CONTRACTION, GAP_TO_ONE, DELAY)
+"""Kinds whose number has no dimension."""
+_SQUARED_AT_MINIMISER: Mapping[str, str] = {
+    MEAN_SQUARE: "E||grad f_i of a sample at x_*||^2",
+    MEAN: "(1/N) sum_i ||grad f_i(x_*)||^2",
+}
+"""The dimensions of a function's value and of its argument; those of a gradient where it is not here."""
 DERIVATIVES: Mapping[str, str] = {"inner_value": "inner_jacobian", "local_gradient": "local_hessian"}
 """A function and its derivative."""
 
@@ -73,6 +109,23 @@ class Form:
         if self.per not in LEVELS:
             raise ValueError(f"{self.per!r}: wanted one of {LEVELS}")
 
+    @property
+    def dimension(self) -> Dimension:
+        """That of the number, where the kind is one of `KINDS`."""
+        if self.kind in _PURE:
+            return ONE
+        value, argument = _SPACES.get(self.function, (OBJECTIVE / VARIABLE, VARIABLE))
+        if self.kind in (STRONG_CONVEXITY, WEAK_CONVEXITY, POLYAK_LOJASIEWICZ):
+            return value / argument**2
+        return {LIPSCHITZ: value / argument, DISTANCE: argument}.get(self.kind, value)
+
+    @property
+    def written(self) -> str:
+        """As `read_form` reads it."""
+        usual = Form(self.kind, self.function, MEAN_SQUARE if self.kind == NOISE else MEAN)
+        said = [getattr(self, part) for part in ("per", "norm", "over") if getattr(self, part) != getattr(usual, part)]
+        return ", ".join([f"{self.kind} of {self.function}", *said])
+
     def words(self, number: str) -> str:
         """The bound as a formula in words, with the number that bounds it."""
         what, level = FUNCTIONS[self.function], {SAMPLE: " of every sample", MEAN_SQUARE: "", MEAN: ""}[self.per]
@@ -88,7 +141,71 @@ class Form:
                 return f"E||{what} of a sample - {what}||^2 <= {number}^2{norm}"
             case "distance from the mean over the clients":
                 return f"||{what} - its mean over the clients|| <= {number}{norm}{across}"
+            case "strong convexity constant":
+                return f"{what}(y) >= {what}(x) + <grad {what}(x), y - x> + {number}/2 ||y - x||^2"
+            case "weak convexity constant":
+                return f"{what} + {number}/2 ||x||^2 is convex"
+            case "Polyak-Lojasiewicz constant":
+                return f"||grad {what}||^2 >= 2 {number} ({what} - {what}_*)"
+            case "distance of the start from a minimiser":
+                return f"||x_0 - x_*|| <= {number}, x_* a minimiser of {what}"
+            case "root mean square at a minimiser":
+                return f"{_SQUARED_AT_MINIMISER[self.per]} <= {number}^2, x_* a minimiser of F"
+            case "factor of the gradient in a bound of the clients' mean square":
+                return f"(1/N) sum_i ||{what}||^2 <= {number}^2 ||grad F||^2 + a remainder"
+            case "remainder in a bound of the clients' mean square":
+                return f"(1/N) sum_i ||{what}||^2 <= a factor of ||grad F||^2, + {number}^2"
+            case "relative variance":
+                return f"E {what}(x) = x and E||{what}(x) - x||^2 <= {number} ||x||^2"
+            case "one minus the relative error":
+                return f"E||{what}(x) - x||^2 <= (1 - {number}) ||x||^2"
+            case "contraction of the distance from the mean":
+                return f"||x {what} - xbar|| <= {number} ||x - xbar||"
+            case "one minus the contraction of the distance from the mean":
+                return f"||x {what} - xbar|| <= (1 - {number}) ||x - xbar||"
+            case "largest delay":
+                return f"{what} are of iterates at most {number} steps old"
         return f"{number} is the {self.kind} of {what}"
+
+
+_READ_BY_THE_KERNEL = (LIPSCHITZ, SIZE, NOISE, UNLIKE, GAP, START, SHARE)
+_OF_A_CLASS = (STRONG_CONVEXITY, WEAK_CONVEXITY, POLYAK_LOJASIEWICZ, DISTANCE, AT_MINIMISER, GROWTH, REMAINDER)
+_OF_A_METHOD = (RELATIVE_VARIANCE, RELATIVE_ERROR, CONTRACTION, GAP_TO_ONE, DELAY)
+KINDS = (*_READ_BY_THE_KERNEL, *_OF_A_CLASS, *_OF_A_METHOD)
+"""The kinds of bound that a file may write down; what follows from one of them is never written."""
+_ABOUT = re.compile(r"(?P<kind>.+) of (?P<function>[a-z_]+)")
+
+
+def read_form(text: str) -> Form:
+    """The form that a text such as `Lipschitz constant of local_gradient, every sample` writes down.
+
+    What follows the function, each after a comma: for which samples (`LEVELS`), `Frobenius` or `operator` norm, `every client` or
+    `mean over the clients`. A standard deviation is in mean square.
+
+    Raises:
+        ValueError: the text writes down none; the message says what is wanted.
+    """
+    first, *more = (part.strip() for part in text.split(","))
+    match = _ABOUT.fullmatch(first)
+    if match is None or match["kind"] not in KINDS:
+        close = nearest((match["kind"] if match else first)[:60], {kind: kind for kind in (*KINDS, *FUNCTIONS)})
+        meant = f"; {close}" if close.startswith("the nearest") else ""
+        raise ValueError(
+            f"{first[:40]!r}: wanted KIND of FUNCTION, such as Lipschitz constant of local_gradient{meant}"
+        )
+    if match["function"] not in FUNCTIONS:
+        raise ValueError(f"{match['function'][:40]!r}: no function; {nearest(match['function'], FUNCTIONS)}")
+    said = {
+        name: value
+        for name, values in (("per", LEVELS), ("norm", (FROBENIUS, OPERATOR)), ("over", (EACH, AVERAGE)))
+        for value in values
+        if value in more
+    }
+    if unknown := [part for part in more if part not in said.values()]:
+        listed = ", ".join((*LEVELS, FROBENIUS, OPERATOR, EACH, AVERAGE))
+        raise ValueError(f"{unknown[0][:40]!r}: wanted after the function one of {listed}")
+    per = {"per": MEAN_SQUARE} if match["kind"] == NOISE else {}
+    return Form(match["kind"], match["function"], **{**per, **said})
 
 
 def lipschitz(function: str, per: str = MEAN) -> Form:

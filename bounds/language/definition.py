@@ -18,13 +18,14 @@ from sympy.printing.str import StrPrinter
 from ...errors import InputError
 from ...outside import CodeName, installed, is_python_file, is_trusting
 from ...suggestion import nearest
-from .bounding import MEAN_MODEL, OF_PROPERTIES
+from .bounding import MEAN_MODEL, OF_PROPERTIES, Form, read_form
 from .change import with_statement
-from .dimension import OBJECTIVE, VARIABLE, Dimension
+from .dimension import OBJECTIVE, VARIABLE, Dimension, read_dimension
 from .formula import FUNCTIONS, FormulaError, read_formula, read_relation
 from .notation import Binding, Notation, derived_symbol, latex_of
+from .power import Power
 from .properties import PROPERTIES
-from .quantities import QUANTITIES
+from .quantities import DOMAINS, POSITIVE, QUANTITIES, Quantity
 from .theorem import (
     AVERAGES,
     RESOURCES,
@@ -46,10 +47,13 @@ _TYPES: Mapping[str, Any] = {_TEXT: str, _LIST: (list, tuple), _TABLE: Mapping}
 KEYS: Mapping[str, str] = {
     **dict.fromkeys(("id", "title", "source", "problem", "metric", "average", "proof"), _TEXT),
     **dict.fromkeys(("assume", "units"), _LIST),
-    **dict.fromkeys(("symbols", "derived", "terms", "conditions", "schedule", "costs", "method"), _TABLE),
+    **dict.fromkeys(("quantities", "symbols", "derived", "terms", "conditions", "schedule", "costs", "method"), _TABLE),
 }
 """The keys of a definition; all but id, symbols and terms are optional."""
 REQUIRED = ("id", "symbols", "terms")
+QUANTITY_KEYS = ("meaning", "dimension", "domain", "role", "bounds")
+"""The keys of an entry of `quantities`; only the meaning is required."""
+QUANTITY_ROLES = ("constant", "hyperparameter")
 MAX_ENTRIES = 200
 """Entries of one table, characters of one text."""
 METRICS = {
@@ -81,6 +85,12 @@ def load(path: str | Path, *, trust: bool = False) -> Theorem:
 class _Written(StrPrinter):
     """A formula as `read_formula` reads it."""
 
+    def _print_ceiling(self, expr: sp.Expr) -> str:
+        return f"ceil({self._print(expr.args[0])})"
+
+    def _print_Exp1(self, expr: sp.Expr) -> str:
+        return "exp(1)"
+
     def _print_Min(self, expr: sp.Min) -> str:
         return f"min({', '.join(map(self._print, expr.args))})"
 
@@ -92,7 +102,7 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
     """The keys of a definition that says what one statement of a theorem says; `more` are further conditions.
 
     Raises:
-        InputError: a quantity or the metric is not in the shared vocabulary, or what the keys define is something else.
+        InputError: a symbol stands for what a run measures, the metric has no word, or what the keys define is something else.
     """
     statement, write = theorem.statement(label), _Written().doprint
     symbols = {name: binding.quantity.name for name, binding in theorem.symbols(label).items()}
@@ -104,16 +114,20 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
     metric = next((key for key, known in METRICS.items() if known.name == theorem.metric.name), None)
     if metric is None:
         raise InputError(f"{theorem.id}: bounds {theorem.metric.name}, which a definition has no word for")
+    used_quantities = {quantity: theorem.notation[name].quantity for name, quantity in symbols.items()}
+    own = {name: quantity for name, quantity in used_quantities.items() if name not in QUANTITIES}
+    known = {**QUANTITIES, **own}
     keys: dict[str, Any] = {
         "id": theorem.id,
         "title": theorem.title,
         "problem": theorem.problem,
         "metric": metric,
         "average": theorem.average,
+        "quantities": {name: _written(quantity) for name, quantity in own.items()},
         "symbols": symbols,
         **statement_keys(theorem, label, more),
         "assume": sorted({*theorem.assume, *statement.assume}),
-        "units": [next(n for n, q in QUANTITIES.items() if q.dimension == unit) for unit in theorem.unit_choices],
+        "units": [next(n for n, q in known.items() if q.dimension == unit) for unit in theorem.unit_choices],
     }
     if call is not None:
         keys["method"] = {"name": call.name, **{n: write(f) for n, f in call.values.items()}, **call.options}
@@ -191,11 +205,26 @@ def _said(statement: Statement, more: Iterable[Condition] = ()) -> list[Any]:
     return [terms, derived, conditions, dict(statement.schedule)]
 
 
+def _written(quantity: Quantity) -> dict[str, Any]:
+    """An entry of `quantities`."""
+    bounds = [form.written for form in quantity.bounds]
+    return {
+        "meaning": quantity.meaning,
+        "dimension": quantity.dimension.written,
+        "domain": quantity.domain,
+        "role": quantity.role,
+        **({"bounds": bounds} if bounds else {}),
+    }
+
+
 def define(*, follows_from: Theorem | None = None, **keys: Any) -> Theorem:
     """A theorem from the keys of a definition file, given as arguments.
 
     Args:
         id: `paper.name`. symbols: name -> quantity of the vocabulary. terms: name -> formula; their sum is the bound.
+        quantities: words of this theorem's own: name -> table with `meaning`, and optionally `dimension` ("f/x^2", "1" by default),
+            `domain` (of `DOMAINS`), `role` ("constant" or "hyperparameter") and `bounds`, the formal bound (or a list of them)
+            that it stands for, as `bounding.read_form` reads it.
         derived, conditions, costs: name -> formula (of a condition: a relation), all optional.
         schedule: hyperparameter -> formula: what the statement prescribes, so that it may be left out; another value is
             not admissible.
@@ -234,6 +263,7 @@ class _Definition:
     def __init__(self, where: str, keys: Mapping[str, Any], trusts: bool = True) -> None:
         self.where, self.keys, self.trusts = where, keys, trusts
         self._check_keys()
+        self.quantities = {name: self._quantity(name, entry) for name, entry in self.table("quantities").items()}
         self.notation = self._notation()
         self.names: dict[str, sp.Expr] = {binding.name: binding.symbol for binding in self.notation}
         self.used: set[sp.Symbol] = set()
@@ -298,16 +328,83 @@ class _Definition:
             wanted = "PAPER.NAME in letters, digits and _ (for instance mine.theorem_1)"
             self.refuse("id", f"wanted {wanted}, got {_shown(self.keys['id'])}")
 
-    def _notation(self) -> Notation:
-        rows = [
-            (
-                self.name("symbols", name),
-                latex_of(name),
-                self.known(f"symbols, {name}", "a quantity", quantity, QUANTITIES),
+    def _quantity(self, name: Any, entry: Any) -> Quantity:
+        """A word of the file's own, or the shared quantity where it says the same as that."""
+        place = f"quantities, {self.name('quantities', name)}"
+        if not isinstance(entry, Mapping):
+            self.refuse(place, f'wanted a table such as {{ meaning = "…", dimension = "f/x^2" }}, got {_shown(entry)}')
+        for key in entry:
+            self.known(place, "a key of a quantity", key, QUANTITY_KEYS)
+        meaning = entry.get("meaning")
+        if (
+            not isinstance(meaning, str)
+            or not meaning.strip()
+            or len(meaning) > MAX_ENTRIES
+            or not meaning.isprintable()
+        ):
+            self.refuse(
+                place, f"wanted a meaning in one line of at most {MAX_ENTRIES} characters, got {_shown(meaning)}"
             )
-            for name, quantity in self.table("symbols").items()
-        ]
-        return Notation(self.keys["id"].partition(".")[0], tuple(rows))
+        domain = self.known(f"{place}, domain", "a domain", entry.get("domain", POSITIVE), DOMAINS)
+        role = self.known(f"{place}, role", "a role", entry.get("role", "constant"), QUANTITY_ROLES)
+        bounds = self._forms(f"{place}, bounds", entry.get("bounds", ()))
+        try:
+            dimension = read_dimension(str(entry.get("dimension", "1")))
+        except ValueError as error:
+            self.refuse(f"{place}, dimension", str(error))
+        if bounds and role != "constant":
+            self.refuse(f"{place}, bounds", f'a {role} bounds nothing; wanted role = "constant", or no bounds')
+        for form in bounds:
+            if form.dimension != dimension:
+                self.refuse(
+                    place, f"the {form.kind} of {form.function} has dimension {form.dimension}, got {dimension}"
+                )
+        made = Quantity(name, meaning, dimension, domain, role, bounds=bounds)
+        same = next((each for each in QUANTITIES.values() if bounds and each.bounds == bounds), QUANTITIES.get(name))
+        if same is None:
+            return made
+        given = [key for key in ("dimension", "domain", "role", "bounds") if key in entry]
+        for attribute in [*given, *(["meaning"] if same.name == name else [])]:
+            had, got = getattr(same, attribute), getattr(made, attribute)
+            if had != got:
+                other = (
+                    f"wanted the {attribute} of {same.name}, which bounds the same"
+                    if same.name != name
+                    else ("it is a quantity of the vocabulary: wanted another name, or no entry")
+                )
+                self.refuse(f"{place}, {attribute}", f"{other} ({_plainly(had)}), got {_plainly(got)}")
+        return same
+
+    def _forms(self, place: str, value: Any) -> tuple[Form, ...]:
+        texts = [value] if isinstance(value, str) else value
+        if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
+            self.refuse(place, f"wanted a text, or a list of texts, got {_shown(value)}")
+        try:
+            return tuple(read_form(text) for text in texts)
+        except ValueError as error:
+            self.refuse(place, str(error))
+
+    def _notation(self) -> Notation:
+        rows = [self._row(self.name("symbols", name), quantity) for name, quantity in self.table("symbols").items()]
+        own = (each for each in self.quantities.values() if each.name not in QUANTITIES)
+        return Notation(self.keys["id"].partition(".")[0], tuple(rows), own=tuple(own))
+
+    def _row(self, name: str, quantity: Any) -> tuple[str, str, str, str]:
+        """A symbol of the notation; its note is what the file's own word for a shared quantity means."""
+        if not isinstance(quantity, str) or quantity not in {*QUANTITIES, *self.quantities}:
+            close = nearest(str(quantity), (*self.quantities, *QUANTITIES))
+            instead = (
+                f"take {close.removeprefix('the nearest is ')}"
+                if "nearest" in close
+                else "look for one with `fedco symbols`"
+            )
+            self.refuse(
+                f"symbols, {name}",
+                f"{_shown(quantity)} is no known quantity: declare it under [quantities], or {instead}",
+            )
+        found = self.quantities.get(quantity)
+        note = self.table("quantities")[quantity]["meaning"] if found is not None and found.name != quantity else ""
+        return name, latex_of(name), found.name if found is not None else quantity, note
 
     def _derived(self) -> tuple[Derived, ...]:
         found = []
@@ -414,8 +511,8 @@ class _Definition:
         return [key for key in words if key in texts]
 
     def _units(self) -> tuple[Dimension, ...]:
-        names = [self.known("units", "a quantity", name, QUANTITIES) for name in self.keys.get("units", ())]
-        return tuple(QUANTITIES[name].dimension for name in names)
+        known = {**QUANTITIES, **self.quantities}
+        return tuple(known[self.known("units", "a quantity", n, known)].dimension for n in self.keys.get("units", ()))
 
     def _properties(self) -> tuple[str, ...]:
         return tuple(self.known("assume", "a property", name, PROPERTIES) for name in self.keys.get("assume", ()))
@@ -424,7 +521,7 @@ class _Definition:
         """What the constants say about a problem, then the named properties."""
         constants = [b for b in self.notation if b.quantity.role == "constant"]
         named = [Assumption(n, PROPERTIES[n], says=OF_PROPERTIES.get(n, ())) for n in self._properties()]
-        return (*(Assumption(b.name, b.quantity.meaning, _bounded(b)) for b in constants), *named)
+        return (*(Assumption(b.name, b.meaning, _bounded(b)) for b in constants), *named)
 
     # --- the theorem -------------------------------------------------------------------------------------------------
 
@@ -435,6 +532,7 @@ class _Definition:
         terms, conditions, schedule = self._terms(), self._conditions(), self._schedule()
         prescribed = tuple(self._prescribed(name, formula) for name, formula in schedule.items())
         statement = Statement("printed", terms, (*prescribed, *conditions), derived, schedule)
+        self._check_rounding(statement)
         costs, method = self._costs(), self._method(folder)
         self._check_use({constant.name for constant in derived})
         metric = self.known("metric", "a metric", self.keys.get("metric", "mean_gradient_sq"), METRICS)
@@ -462,10 +560,21 @@ class _Definition:
         self._check_dimensions(found)
         return found
 
+    def _check_rounding(self, statement: Statement) -> None:
+        for where, expr in statement.expressions():
+            for item in statement.expand(expr).atoms(sp.floor, sp.ceiling):
+                if item.has(Power, sp.exp):
+                    self.refuse(
+                        where, f"{str(item)[:40]} rounds exp or a power with names in the exponent: too many digits"
+                    )
+
     def _check_use(self, derived: Collection[str]) -> None:
         for name, symbol in self.names.items():
             if symbol not in self.used:
                 self.refuse("", f"the {'derived constant' if name in derived else 'symbol'} {name} is never used")
+        for name in self.quantities:
+            if name not in self.table("symbols").values():
+                self.refuse(f"quantities, {name}", "no symbol stands for it")
 
     def _check_dimensions(self, theorem: Theorem) -> None:
         for slip in theorem.inhomogeneities(theorem.statement(), theorem.unit_choices):
@@ -475,6 +584,13 @@ class _Definition:
 
 def _bounded(binding: Binding) -> tuple[str, ...]:
     return (binding.name,) if binding.quantity.bounds else ()
+
+
+def _plainly(value: Any) -> str:
+    """An attribute of a quantity as a file says it."""
+    if isinstance(value, tuple):
+        return "; ".join(form.written for form in value) or "nothing"
+    return value.written if isinstance(value, Dimension) else str(value)
 
 
 def _shown(value: Any) -> str:

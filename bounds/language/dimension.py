@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -24,12 +25,42 @@ class Dimension:
         return self * other**-1
 
     def __str__(self) -> str:
-        parts = [_power(unit, p) for unit, p in (("f", self.f), ("y", self.y), ("x", self.x)) if p]
-        return " ".join(parts) or "1"
+        return " ".join(_power(f"[{unit}]", p) for unit, p in vars(self).items() if p) or "1"
+
+    @property
+    def written(self) -> str:
+        """As `read_dimension` reads it: `f*x^-2`."""
+        return (
+            "*".join(_power(unit, f"({p})" if p.denominator > 1 else p) for unit, p in vars(self).items() if p) or "1"
+        )
 
 
-def _power(unit: str, power: Fraction) -> str:
-    return f"[{unit}]" if power == 1 else f"[{unit}]^{power}"
+def _power(unit: str, power: Fraction | str) -> str:
+    return unit if power == 1 else f"{unit}^{power}"
+
+
+MAX_POWER = 20
+_FACTOR = re.compile(
+    r"\s*(?P<mark>[*/]?)\s*(?:1|(?P<unit>\[[fyx]\]|[fyx])(?:(?:\^|\*\*)(?P<power>-?[0-9]{1,2}|\(-?[0-9]{1,2}(?:/[1-9][0-9]?)?\)))?)\s*"
+)
+
+
+def read_dimension(text: str) -> Dimension:
+    """The dimension that a text such as `f/x^2`, `f x^-1`, `f^(1/2)` or `1` writes down, with or without the brackets of `[f]`.
+
+    Raises:
+        ValueError: the text writes down none.
+    """
+    found, at = Dimension(), 0
+    while match := _FACTOR.match(text, at):
+        starts_with_mark = at == 0 and match["mark"] == "*"
+        power = Fraction((match["power"] or "1").strip("()")) * (-1 if match["mark"] == "/" else 1)
+        if starts_with_mark or abs(power) > MAX_POWER:
+            break
+        found, at = found * Dimension(**{match["unit"].strip("[]"): power}) if match["unit"] else found, match.end()
+    if at == 0 or at < len(text):
+        raise ValueError(f"wanted powers of f, y and x such as f/x^2, or 1, got {text[:40]!r}")
+    return found
 
 
 ONE = Dimension()

@@ -6,9 +6,9 @@
     atom     = number | name | function "(" formula {"," formula} ")" | "(" formula ")"
     relation = formula ("<" | "<=" | ">=" | ">" | "==") formula
 
-Numbers are exact (0.1 is 1/10), names are those that the caller declares, functions are sqrt, min and max. An exponent is a
-rational number, so what is read is algebraic in its names. Length, depth and the size of numbers are bounded: a short
-text can neither run long nor fill the memory.
+Numbers are exact (0.1 is 1/10), names are those that the caller declares, functions are those of `FUNCTIONS`. A power whose exponent
+has names in it, and exp, are a `power.Power`. Length, depth and the size of numbers are bounded: a short text can neither run long
+nor fill the memory.
 """
 
 from __future__ import annotations
@@ -21,18 +21,17 @@ from typing import NoReturn
 import sympy as sp
 
 from ...suggestion import nearest
+from .power import MAX_POWER, Power
 from .reading import InputError, read_number
 
 MAX_FORMULA = 2000
 """Characters of one formula."""
 MAX_DEPTH = 40
 """Parentheses, signs and powers inside each other."""
-MAX_POWER = 64
-"""Largest numerator and denominator of an exponent."""
 MAX_BITS = 4096
 """Size of a number that a part of a formula evaluates to."""
 RELATIONS = ("<", "<=", ">=", ">", "==")
-FUNCTIONS = ("sqrt", "min", "max")
+FUNCTIONS = ("sqrt", "min", "max", "log", "exp", "floor", "ceil")
 
 _TOKEN = re.compile(
     r"(?P<space>[ \t\r\n]+)"
@@ -112,7 +111,7 @@ def _tokens(text: str) -> list[_Token]:
 
 def _strange(character: str) -> str:
     hint = f"; write {_INSTEAD[character]}" if character in _INSTEAD else ""
-    return f"{character!a} is not part of a formula (numbers, names, + - * / ** ( ) , sqrt min max){hint}"
+    return f"{character!a} is not part of a formula (numbers, names, + - * / ** ( ) , {' '.join(FUNCTIONS)}){hint}"
 
 
 def _refuse(column: int, reason: str) -> NoReturn:
@@ -226,10 +225,10 @@ class _Reader:
         while self.accept(","):
             arguments.append(self.formula())
         self.expect(")", opened)
-        if token.text == "sqrt":
+        if token.text not in ("min", "max"):
             if len(arguments) != 1:
-                _refuse(token.column, f"sqrt takes one argument, got {len(arguments)}")
-            return _power(arguments[0], sp.Rational(1, 2), token.column, token.column)
+                _refuse(token.column, f"{token.text} takes one argument, got {len(arguments)}")
+            return _of_one(token, arguments[0])
         if len(arguments) < 2:
             _refuse(token.column, f"{token.text} takes two arguments or more, got 1")
         function: Callable[..., sp.Expr] = sp.Max if token.text == "max" else sp.Min
@@ -244,9 +243,26 @@ def _number(token: _Token) -> sp.Rational:
     return sp.Rational(value.numerator, value.denominator)
 
 
+def _of_one(token: _Token, argument: sp.Expr) -> sp.Expr:
+    """A function of one argument."""
+    if token.text == "sqrt":
+        return _power(argument, sp.Rational(1, 2), token.column, token.column)
+    if token.text == "log":
+        if argument.is_zero or argument.is_negative:
+            _refuse(token.column, f"wanted the log of a positive number, got {str(argument)[:40]}")
+        return _sane(sp.log(argument), token.column)
+    if token.text == "exp":
+        return _sane(Power(sp.E, argument), token.column)
+    if argument.has(Power, sp.exp):
+        _refuse(token.column, f"{token.text} of exp or of a power with names in the exponent has too many digits")
+    return _sane(sp.floor(argument) if token.text == "floor" else sp.ceiling(argument), token.column)
+
+
 def _power(base: sp.Expr, exponent: sp.Expr, column: int, at: int) -> sp.Expr:
     if not exponent.is_Rational:
-        _refuse(at, f"wanted a number as the exponent, got {str(exponent)[:40]}")
+        if base.is_zero:
+            _refuse(column, f"wanted a base that is not 0 for the exponent {str(exponent)[:40]}")
+        return _sane(Power(base, exponent), column)
     if max(abs(exponent.p), exponent.q) > MAX_POWER:
         limit = f"wanted an exponent with a numerator and a denominator of at most {MAX_POWER}"
         _refuse(at, f"{limit}, got {str(exponent)[:40]}")

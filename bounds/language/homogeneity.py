@@ -9,6 +9,7 @@ from itertools import product
 import sympy as sp
 
 from .dimension import ONE, Dimension, modulo
+from .power import Power
 
 
 class InhomogeneousError(ValueError):
@@ -27,7 +28,7 @@ def dimension_of(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimensi
         return ONE
     if expr.is_Mul:
         return _product([dimension_of(arg, known) for arg in expr.args])
-    if expr.is_Pow:
+    if expr.is_Pow or isinstance(expr, Power):
         return _dimension_of_power(expr, known)
     if expr.is_Add or isinstance(expr, (sp.Max, sp.Min)):
         return _common(expr, known)
@@ -72,11 +73,13 @@ def _product(factors: list[Dimension]) -> Dimension:
 
 
 def _dimension_of_power(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimension:
-    base, exponent = expr.as_base_exp()
-    dimension = dimension_of(base, known)
+    base, exponent = expr.args
+    dimension, of_exponent = dimension_of(base, known), dimension_of(exponent, known)
     if exponent.is_Rational:
         return dimension ** Fraction(int(exponent.p), int(exponent.q))
-    if dimension == ONE and dimension_of(exponent, known) == ONE:
+    if of_exponent != ONE:
+        raise InhomogeneousError(f"exponent {exponent} of dimension {of_exponent} in {expr}")
+    if dimension == ONE:
         return ONE
     raise InhomogeneousError(f"exponent {exponent} of a quantity of dimension {dimension}")
 

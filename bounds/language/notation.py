@@ -8,14 +8,7 @@ from types import SimpleNamespace
 
 import sympy as sp
 
-from .quantities import COUNT, NONNEGATIVE, POSITIVE, STEPS, Quantity, quantity, refuse_contradictions
-
-_ASSUMPTIONS: Mapping[str, Mapping[str, bool]] = {
-    POSITIVE: {"positive": True},
-    NONNEGATIVE: {"nonnegative": True},
-    COUNT: {"positive": True, "integer": True},
-    STEPS: {"nonnegative": True, "integer": True},
-}
+from .quantities import DOMAINS, NONNEGATIVE, Quantity, quantity, refuse_contradictions
 
 
 @dataclass(frozen=True)
@@ -46,6 +39,7 @@ class Notation:
         entries: (name, LaTeX, name of the quantity) for each symbol, and how the paper uses the letter where that is
             not what a reader expects.
         extra: quantities that only this paper has.
+        own: quantities that only one theorem has: another may have the same name for something else.
 
     Raises:
         ValueError: a symbol is declared twice, a quantity is unknown, or an extra one contradicts another declaration of its name.
@@ -59,6 +53,7 @@ class Notation:
     paper: str
     entries: tuple[tuple[str, str, str] | tuple[str, str, str, str], ...]
     extra: tuple[Quantity, ...] = ()
+    own: tuple[Quantity, ...] = ()
     bindings: Mapping[str, Binding] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -66,9 +61,10 @@ class Notation:
         if len(set(names)) != len(names):
             raise ValueError(f"notation {self.paper}: a symbol is declared twice in {names}")
         refuse_contradictions(*self.extra)
-        own = {each.name: each for each in self.extra}
+        refuse_contradictions(*self.own, shared_only=True)
+        known = {each.name: each for each in (*self.extra, *self.own)}
         bound = {
-            name: _bind(name, latex, own.get(of) or quantity(of), *note) for name, latex, of, *note in self.entries
+            name: _bind(name, latex, known.get(of) or quantity(of), *note) for name, latex, of, *note in self.entries
         }
         object.__setattr__(self, "bindings", bound)
 
@@ -78,23 +74,35 @@ class Notation:
     def __iter__(self) -> Iterator[Binding]:
         return iter(self.bindings.values())
 
+    def words_only(self, therefore: str) -> str:
+        """That constants of one theorem's own have no formal bound, and what cannot be done therefore; empty where all have one."""
+        found = [b for b in self if b.quantity in self.own and b.quantity.role == "constant" and not b.quantity.bounds]
+        listed = ", ".join(f"{b.name} ({b.quantity.name})" for b in found)
+        return f"{listed} is words only, without `bounds` under [quantities]: {therefore}" if found else ""
+
     def namespace(self) -> SimpleNamespace:
         """The sympy symbols as attributes, so that a declaration reads like the paper."""
         return SimpleNamespace(**{name: binding.symbol for name, binding in self.bindings.items()})
 
 
 def _bind(name: str, latex: str, of: Quantity, note: str = "") -> Binding:
-    return Binding(name, latex, of, sp.Symbol(name, **_ASSUMPTIONS[of.domain]), note)
+    return Binding(name, latex, of, _symbol(name, of.domain), note)
+
+
+def _symbol(name: str, domain: str) -> sp.Symbol:
+    numbers = DOMAINS[domain]
+    whole = {"integer": True} if numbers.whole else {}
+    return sp.Symbol(name, **{"nonnegative" if numbers.zero else "positive": True}, **whole)
 
 
 def derived_symbol(name: str) -> sp.Symbol:
     """The symbol of a derived constant such as L_Phi (nonnegative, since noise may vanish)."""
-    return sp.Symbol(name, **_ASSUMPTIONS[NONNEGATIVE])
+    return _symbol(name, NONNEGATIVE)
 
 
 def slack_symbol(name: str) -> sp.Symbol:
     """A nonnegative auxiliary variable of an exact certificate; never part of a statement."""
-    return sp.Symbol(f"slack_{name}", **_ASSUMPTIONS[NONNEGATIVE])
+    return _symbol(f"slack_{name}", NONNEGATIVE)
 
 
 def latex_of(name: str) -> str:

@@ -13,13 +13,25 @@ from fractions import Fraction
 from typing import Any
 
 from .bounding import (
+    AT_MINIMISER,
     AVERAGE,
+    CONTRACTION,
+    DELAY,
+    DISTANCE,
     FROBENIUS,
     GAP,
+    GAP_TO_ONE,
+    GROWTH,
     MEAN_SQUARE,
+    POLYAK_LOJASIEWICZ,
+    RELATIVE_ERROR,
+    RELATIVE_VARIANCE,
+    REMAINDER,
     SAMPLE,
     SHARE,
     START,
+    STRONG_CONVEXITY,
+    WEAK_CONVEXITY,
     Form,
     lipschitz,
     noise,
@@ -28,12 +40,16 @@ from .bounding import (
 )
 from .dimension import INNER, OBJECTIVE, ONE, VARIABLE, Dimension
 from .quantity import (
+    BELOW_ONE,
+    BETWEEN,
     COUNT,
+    DOMAINS,
     MAX_STEPS,
     NONNEGATIVE,
     POSITIVE,
     QUANTITIES,
     STEPS,
+    UP_TO_ONE,
     Quantity,
     quantity,
     refuse_contradictions,
@@ -41,12 +57,16 @@ from .quantity import (
 )
 
 __all__ = [
+    "BELOW_ONE",
+    "BETWEEN",
     "COUNT",
+    "DOMAINS",
     "MAX_STEPS",
     "NONNEGATIVE",
     "POSITIVE",
     "QUANTITIES",
     "STEPS",
+    "UP_TO_ONE",
     "Quantity",
     "quantity",
     "refuse_contradictions",
@@ -78,11 +98,16 @@ def _noise(name: str, meaning: str, dimension: Dimension, *stand_ins: str, **mor
 
 
 def _hyper(
-    name: str, meaning: str, dimension: Dimension = ONE, default: Fraction | int | None = None, bounds: Forms = ()
+    name: str,
+    meaning: str,
+    dimension: Dimension = ONE,
+    default: Fraction | int | None = None,
+    bounds: Forms = (),
+    domain: str = POSITIVE,
 ) -> None:
     value = None if default is None else Fraction(default)
     forms = (bounds,) if isinstance(bounds, Form) else bounds
-    register(Quantity(name, meaning, dimension, role="hyperparameter", default=value, bounds=forms))
+    register(Quantity(name, meaning, dimension, domain, "hyperparameter", default=value, bounds=forms))
 
 
 def _count(name: str, meaning: str, domain: str = COUNT, default: int | None = None) -> None:
@@ -306,15 +331,98 @@ _noise(
     bounds=size("objective_gradient"),
 )
 _constant("domain_radius", "radius of a ball in which the models stay", _X)
+_noise(
+    "initial_distance",
+    "distance of the start from a minimiser, ||x_0 - x_*||",
+    _X,
+    bounds=Form(DISTANCE, "objective"),
+)
+_constant(
+    "strong_convexity",
+    "strong convexity constant of the whole objective",
+    _CURVATURE,
+    bounds=Form(STRONG_CONVEXITY, "objective"),
+)
+_constant(
+    "polyak_lojasiewicz",
+    "Polyak-Lojasiewicz (PL) constant mu: ||grad F||^2 >= 2 mu (F - F_*)",
+    _CURVATURE,
+    bounds=Form(POLYAK_LOJASIEWICZ, "objective"),
+)
+_noise(
+    "weak_convexity",
+    "weak convexity constant rho: F + rho/2 ||x||^2 is convex",
+    _CURVATURE,
+    bounds=Form(WEAK_CONVEXITY, "objective"),
+)
+_constant(
+    "dissimilarity_factor",
+    "gradient dissimilarity, the factor B in (1/N) sum_i ||grad f_i||^2 <= B^2 ||grad F||^2 + G^2",
+    ONE,
+    bounds=Form(GROWTH, "local_gradient"),
+)
+_noise(
+    "dissimilarity_remainder",
+    "gradient dissimilarity, the remainder G in (1/N) sum_i ||grad f_i||^2 <= B^2 ||grad F||^2 + G^2",
+    _GRADIENT,
+    bounds=Form(REMAINDER, "local_gradient"),
+)
+_noise(
+    "minimiser_second_moment",
+    "root of E||gradient of one sample||^2 at a minimiser of F, largest over the clients",
+    _GRADIENT,
+    bounds=Form(AT_MINIMISER, "local_gradient", MEAN_SQUARE),
+)
+_noise(
+    "minimiser_heterogeneity",
+    "root of (1/N) sum_i ||grad f_i||^2 at a minimiser of F",
+    _GRADIENT,
+    bounds=Form(AT_MINIMISER, "local_gradient"),
+)
+# --- what a method is built on: no problem certifies these
+_noise(
+    "compression_variance",
+    "relative variance omega of an unbiased compressor: E||C(x) - x||^2 <= omega ||x||^2",
+    ONE,
+    bounds=Form(RELATIVE_VARIANCE, "compressor"),
+)
+_constant(
+    "compression_accuracy",
+    "accuracy delta of a contractive compressor: E||C(x) - x||^2 <= (1 - delta) ||x||^2",
+    ONE,
+    bounds=Form(RELATIVE_ERROR, "compressor"),
+    domain=UP_TO_ONE,
+)
+_constant(
+    "mixing_contraction",
+    "contraction of a mixing (gossip) matrix: largest absolute eigenvalue besides 1",
+    ONE,
+    bounds=Form(CONTRACTION, "mixing_matrix"),
+    domain=BELOW_ONE,
+)
+_constant(
+    "spectral_gap",
+    "spectral gap of a mixing (gossip) matrix: one minus its contraction",
+    ONE,
+    bounds=Form(GAP_TO_ONE, "mixing_matrix"),
+    domain=UP_TO_ONE,
+)
+_noise("delay", "largest delay (staleness) of a gradient, in steps", ONE, bounds=Form(DELAY, "schedule"))
 # --- hyperparameters
 _hyper("step_size", "step size", _X**2 / _F)
 _hyper("momentum", "weight of the new value in an estimator with momentum")
+_hyper("heavy_ball_momentum", "weight of the last step in a heavy-ball (momentum) method", domain=BELOW_ONE)
+_hyper("server_step_size", "step size of the server, a factor of the mean change of the clients' models")
+_hyper("server_momentum", "weight of the last change in a momentum at the server", domain=BELOW_ONE)
+_hyper("proximal_weight", "weight of the proximal term that keeps a client near the server's model", _CURVATURE)
+_hyper("failure_probability", "probability delta with which a bound may fail", domain=BETWEEN)
 _hyper("step_scale", "common factor of a step size and the weights of estimators")
 _hyper("gradient_momentum", "weight of a new gradient in an estimator, in units of the step scale")
 _hyper("inner_momentum", "weight of a new inner value in an estimator, in units of the step scale")
 _count("iterations", "number of local iterations")
 _count("communication_period", "local iterations between two communications")
 _count("clients", "number of clients", default=10)
+_count("sampled_clients", "number of clients that take part in a round")
 _batch("batch_size", "samples per client and iteration")
 _batch("outer_batch_size", "samples of the outer function per client and iteration")
 _batch("inner_batch_size", "inner samples for each outer sample")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from fractions import Fraction
 from types import MappingProxyType
+from typing import Any
 
 from .bounding import Form
 from .dimension import Dimension
@@ -17,7 +18,52 @@ COUNT = "positive integer"
 MAX_STEPS = 100
 STEPS = f"whole number from 0 to {MAX_STEPS}"
 """A number of steps that a recursion is unrolled for; an exact evaluation of more would take seconds."""
-DOMAINS = (POSITIVE, NONNEGATIVE, COUNT, STEPS)
+UP_TO_ONE, BELOW_ONE, BETWEEN = "(0, 1]", "[0, 1)", "(0, 1)"
+"""A positive share of something, a factor that is less than 1, and a number that is neither 0 nor 1."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The numbers from 0 to `most`, or without an end.
+
+    Args:
+        a_number: a number of it, in words.
+        zero: whether 0 is one of them. whole: whether all are whole numbers. open: whether `most` is not one of them.
+    """
+
+    a_number: str
+    zero: bool = False
+    whole: bool = False
+    most: int | None = None
+    open: bool = False
+
+    @property
+    def plain(self) -> Fraction:
+        """1, or 1/2 where that is none of its numbers."""
+        return Fraction(1, 2) if self.open else Fraction(1)
+
+    def contains(self, value: Any) -> Any:
+        """Whether it has a number, or each of an array of finite numbers."""
+        inside = value >= 0 if self.zero else value > 0
+        if self.whole:
+            inside = inside & (value % 1 == 0)
+        if self.most is not None:
+            inside = inside & (value < self.most if self.open else value <= self.most)
+        return inside
+
+
+DOMAINS: Mapping[str, Domain] = MappingProxyType(
+    {
+        POSITIVE: Domain(f"a {POSITIVE}"),
+        NONNEGATIVE: Domain(f"a {NONNEGATIVE}", zero=True),
+        COUNT: Domain(f"a {COUNT}", whole=True),
+        STEPS: Domain(f"a {STEPS}", zero=True, whole=True, most=MAX_STEPS),
+        UP_TO_ONE: Domain(f"a number in {UP_TO_ONE}", most=1),
+        BELOW_ONE: Domain(f"a number in {BELOW_ONE}", zero=True, most=1, open=True),
+        BETWEEN: Domain(f"a number in {BETWEEN}", most=1, open=True),
+    }
+)
+"""The domains by name."""
 ROLES = ("constant", "hyperparameter", "observable")
 """Who sets it: the problem, the user, or a run that measures it."""
 
@@ -60,9 +106,14 @@ class Quantity:
         if not self.name.isidentifier():
             raise ValueError(f"quantity {self.name!r}: the name must be an identifier")
         if self.domain not in DOMAINS:
-            raise ValueError(f"quantity {self.name}: domain must be one of {DOMAINS}, got {self.domain!r}")
+            raise ValueError(f"quantity {self.name}: domain must be one of {tuple(DOMAINS)}, got {self.domain!r}")
         if self.role not in ROLES:
             raise ValueError(f"quantity {self.name}: role must be one of {ROLES}, got {self.role!r}")
+
+    @property
+    def numbers(self) -> Domain:
+        """The numbers that it may be."""
+        return DOMAINS[self.domain]
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
@@ -91,14 +142,15 @@ def register(*quantities: Quantity) -> None:
     _SHARED.update({new.name: new for new in quantities})
 
 
-def refuse_contradictions(*quantities: Quantity) -> None:
-    """One name means one thing in the whole package, also where a quantity is a single paper's own.
+def refuse_contradictions(*quantities: Quantity, shared_only: bool = False) -> None:
+    """One name means one thing in the whole package, also where a quantity is a single paper's own; with `shared_only` it may be
+    a single theorem's own, and contradict those of other papers and theorems, which never hear of it.
 
     Raises:
         ValueError: a name was declared before with another meaning, dimension, domain, role or other attribute.
     """
     for new in quantities:
-        known = _DECLARED.setdefault(new.name, new)
+        known = _SHARED.get(new.name, new) if shared_only else _DECLARED.setdefault(new.name, new)
         for attribute in (field.name for field in fields(Quantity)):
             had, got = getattr(known, attribute), getattr(new, attribute)
             if had != got:

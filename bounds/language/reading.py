@@ -16,7 +16,6 @@ from ...errors import InputError
 from ...suggestion import instead
 from .assumptions import rules_for
 from .notation import Binding
-from .quantities import COUNT, MAX_STEPS, NONNEGATIVE, STEPS
 
 MAX_LENGTH = 60
 MAX_EXPONENT = 100
@@ -90,12 +89,10 @@ def read_value(binding: Binding, value: Any) -> Fraction:
     Raises:
         InputError: outside the domain; the message names the symbol, its domain and the value.
     """
-    domain = binding.quantity.domain
-    number = read_number(binding.name, value, f"a {domain}")
-    inside = number >= 0 if domain in (NONNEGATIVE, STEPS) else number > 0
-    whole = number.denominator == 1 or domain not in (COUNT, STEPS)
-    if not (inside and whole) or (domain == STEPS and number > MAX_STEPS):
-        raise InputError(f"{binding.name}: wanted a {domain} ({binding.meaning}), got {value}")
+    domain = binding.quantity.numbers
+    number = read_number(binding.name, value, domain.a_number)
+    if not domain.contains(number):
+        raise InputError(f"{binding.name}: wanted {domain.a_number} ({binding.meaning}), got {value}")
     return number
 
 
@@ -114,7 +111,7 @@ def missing_values(bindings: Mapping[str, Binding], missing: Iterable[str]) -> I
     rules = rules_for(bindings[name].quantity.name for name in names if bindings[name].quantity.role == "constant")
     hint = f"; rules that may fill some in: --assume {', '.join(rules)}" if rules else ""
     return InputError(
-        f"{names[0]}: wanted a {first.quantity.domain} ({first.meaning}), got nothing; missing: {', '.join(names)}{hint}"
+        f"{names[0]}: wanted {first.quantity.numbers.a_number} ({first.meaning}), got nothing; missing: {', '.join(names)}{hint}"
     )
 
 

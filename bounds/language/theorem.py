@@ -25,6 +25,7 @@ from .dimension import Dimension, modulo
 from .formula import nearest
 from .homogeneity import InhomogeneousError, dimension_of, fits_somehow, is_homogeneous
 from .notation import Binding, Notation, derived_symbol
+from .power import logarithms
 from .properties import PROPERTIES
 from .reading import InputError, is_array
 
@@ -258,19 +259,31 @@ class Statement:
 
     @cached_property
     def method_range(self) -> tuple[Condition, ...]:
-        """What the method can take (`fedco/ranges.py`), as far as the conditions do not ask for it already."""
-        asked = {_difference(c) for c in self.conditions if c.relation != "=="}
-        return tuple(made for made in self.whole_range if _difference(made) not in asked)
+        """What the method can take (`fedco/ranges.py`) and where the domains of hyperparameters end, as far as the conditions do
+        not ask for it already."""
+        strict = ("<", ">")
+        asked = {(_difference(c), c.relation in strict) for c in self.conditions if c.relation != "=="}
+        return tuple(
+            made
+            for made in self.whole_range
+            if not asked & {(_difference(made), True), (_difference(made), made.relation in strict)}
+        )
 
     @property
     def whole_range(self) -> tuple[Condition, ...]:
-        """What the method can take, whether the conditions ask for it or not."""
+        """What the method can take, and where the domains of hyperparameters end, whether the conditions ask for it or not."""
         known: dict[str, list[sp.Symbol]] = {"": [sp.Integer(1)]}
         for binding in self.symbols.values():
             known.setdefault(binding.quantity.name, []).append(binding.symbol)
         found = []
         for name, binding in self.symbols.items():
             limit = AT_MOST.get(binding.quantity.name)
+            domain = binding.quantity.numbers
+            if binding.quantity.role == "hyperparameter" and domain.most is not None and not domain.whole:
+                why = f"its domain is {binding.quantity.domain}"
+                end = sp.Integer(domain.most)
+                found.append(Condition(f"{RANGE}{name}", binding.symbol, "<" if domain.open else "<=", end, why))
+                continue
             if limit is None or any(len(known.get(part, ())) != 1 for part in (limit.over, limit.per)):
                 continue  # the statement does not have what it is measured by
             most = known[limit.over][0] / known[limit.per][0]
@@ -418,8 +431,9 @@ def _free_symbols(expr: sp.Expr) -> frozenset[sp.Symbol]:
 
 @lru_cache(maxsize=4096)
 def under_roots(expr: sp.Expr) -> tuple[sp.Expr, ...]:
-    """What stands under a root, the inner ones first."""
-    return tuple(sorted((p.base for p in expr.atoms(sp.Pow) if not p.exp.is_integer), key=sp.count_ops))
+    """What stands under a root or a logarithm, or has an exponent that need not be whole; the inner ones first."""
+    roots = (p.base for p in expr.atoms(sp.Pow) if not p.exp.is_integer)
+    return tuple(sorted((*roots, *logarithms(expr)), key=sp.count_ops))
 
 
 def _is_long(number: sp.Expr) -> bool:

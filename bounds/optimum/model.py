@@ -13,16 +13,32 @@ import sympy as sp
 from ..cost.resources import resources
 from ..evaluation.evaluate import exact, holds
 from ..language.notation import Binding
-from ..language.quantities import COUNT
 from ..language.reading import InputError, missing_values, read_values
 from ..language.theorem import RANGE, Condition, Statement
 from ..region.conditions import solved_for, split_extrema, without_multiples
 from .posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
 
 GIVEN = frozenset(
-    ("clients", "participation", "fine_tuning_steps", "fine_tuning_step_size", "difference_step", "hidden_constant")
+    (
+        "clients",
+        "participation",
+        "sampled_clients",
+        "failure_probability",
+        "fine_tuning_steps",
+        "fine_tuning_step_size",
+        "difference_step",
+        "hidden_constant",
+    )
 )
 """Quantities that belong to the problem or to the set-up: a tuner does not choose them."""
+
+
+_LEAST_DISTANCE = 1e-9
+"""From the end of an open domain, as a part of it."""
+
+
+class VanishingError(InputError):
+    """The statement says nothing at the values given."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +63,17 @@ class Model:
     @property
     def whole(self) -> tuple[str, ...]:
         """Free hyperparameters that are whole numbers."""
-        return tuple(binding.name for binding in self.free if binding.quantity.domain == COUNT)
+        return tuple(binding.name for binding in self.free if binding.quantity.numbers.whole)
 
     @property
     def real(self) -> tuple[str, ...]:
-        return tuple(binding.name for binding in self.free if binding.quantity.domain != COUNT)
+        return tuple(binding.name for binding in self.free if not binding.quantity.numbers.whole)
 
     def box(self) -> dict[str, tuple[float, float]]:
-        """The domain of each free hyperparameter."""
-        return {binding.name: (1.0 if binding.name in self.whole else 0.0, inf) for binding in self.free}
+        """Where each free hyperparameter may be, without 0, and without the end of an open domain."""
+        domains = {binding.name: binding.quantity.numbers for binding in self.free}
+        ends = {name: inf if d.most is None else d.most * (1 - _LEAST_DISTANCE * d.open) for name, d in domains.items()}
+        return {name: (float(domain.whole), float(ends[name])) for name, domain in domains.items()}
 
     def total(self) -> sp.Expr:
         return sp.Add(*self.terms.values())
@@ -95,7 +113,9 @@ def model(
     numbers = read_values(bindings, values, statement.name)
     _check(statement, numbers, also_free)
     point = {bindings[name].symbol: exact(number) for name, number in numbers.items()}
-    conditions = [c.each_side(lambda side: statement.at(side, point)) for c in without_multiples(statement)]
+    ends = {f"{RANGE}{name}" for name, b in bindings.items() if b.quantity.numbers.most is not None}  # are in the box
+    asked = [c for c in without_multiples(statement) if c.name not in ends]
+    conditions = [c.each_side(lambda side: statement.at(side, point)) for c in asked]
     if follow_schedule:
         conditions += [
             Condition(f"schedule of {name}", bindings[name].symbol, "==", statement.at(expr, point))
@@ -104,6 +124,8 @@ def model(
             and not any(c.relation == "==" and c.left == bindings[name].symbol for c in conditions)
         ]
     terms = {term.name: statement.at(term.expr, point) for term in statement.terms}
+    if name := next((name for name, term in terms.items() if term.has(sp.zoo, sp.nan, sp.oo)), None):
+        raise VanishingError(f"{statement.name}: the term {name} has a denominator of 0 at the values given")
     costs = {name: expr.xreplace(point) for name, expr in resources(statement).items()}
     made = Model(
         statement,

@@ -10,6 +10,7 @@ from ..evaluation.evaluate import exact
 from ..language.reading import InputError
 
 if TYPE_CHECKING:
+    from .search import Box
     from .task import Task
 
 _DECADES = 12.0
@@ -27,7 +28,8 @@ def differential_evolution(task: Task, *, seed: int = 0, steps: int = 300) -> di
 
     names = [binding.name for binding in task.model.free]
     evaluate = penalised(task)
-    bounds = [_decades(*task.box()[name]) for name in names]
+    box = _limited(task)
+    bounds = [_decades(*box[name]) for name in names]
     whole = [name in task.model.whole for name in names]
     answer = search(
         lambda x: evaluate(x, whole),
@@ -43,6 +45,17 @@ def differential_evolution(task: Task, *, seed: int = 0, steps: int = 300) -> di
         raise InputError(f"{task.model.statement.name}: no admissible values were found by a numerical search")
     point = {name: 10.0**value for name, value in zip(names, answer.x, strict=True)}
     return {name: float(round(value)) if name in task.model.whole else value for name, value in point.items()}
+
+
+def _limited(task: Task) -> Box:
+    """The box of a task, cut by what limits one hyperparameter by a number: a search in decades finds little beside it."""
+    box = task.box()
+    pairs = [(c.left, c.right) if c.relation in ("<", "<=") else (c.right, c.left) for c in task.model.conditions]
+    for small, large in [*pairs, *((expr, exact(limit)) for _, expr, limit in task.limits)]:
+        if small.is_Symbol and large.is_number:
+            low, high = box[small.name]
+            box[small.name] = (low, max(min(high, float(large)), low))
+    return box
 
 
 def _decades(low: float, high: float) -> tuple[float, float]:

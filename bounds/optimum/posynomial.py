@@ -163,7 +163,7 @@ class Converter:
             return self._largest([self.convert(part) for part in expr.args])
         if isinstance(expr, sp.Min):
             return self._smallest(expr)
-        raise NotPosynomialError(f"{expr.func.__name__} in {str(expr)[:60]}")
+        raise NotPosynomialError(f"{str(expr)[:60]} is no product of powers")
 
     def _symbol(self, name: str) -> Posynomial:
         low, high = self.box.get(name, (0.0, inf))

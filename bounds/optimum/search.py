@@ -209,6 +209,8 @@ def _split(box: Box, whole: tuple[str, ...], solution: Solution, replaced: Repla
             middle = float(min(max(floor(at + 1e-6), low), high - 1))
             return [{**box, name: (low, middle)}, {**box, name: (middle + 1, high)}]
         far = 1.1 * low < at < 0.9 * high
+        if high < inf:  # what is lost with 1 - v is lost near the upper end
+            at, far = (low + high) / 2, low < high / 2
         middle = at if far else (sqrt(low * high) if low > 0 and high < inf else 0.0)
         if middle > 0 and (high == inf or high / max(low, 1e-300) > 1 + 1e-6):
             return [{**box, name: (low, middle)}, {**box, name: (middle, high)}]

@@ -7,7 +7,7 @@ evaluated exactly at the rounded values; every condition holds there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -22,7 +22,7 @@ from ..language.reading import InputError
 from ..language.rendering import lines_about, status_of, symbol_table
 from ..language.result import CONSTANTS, AbstractResult, Sheet, Table, relative, rounded_up
 from ..language.theorem import Statement
-from .model import model
+from .model import VanishingError, model
 from .polish import polish
 from .posynomial import Converter, NotPosynomialError
 from .program import Solution, solve
@@ -197,8 +197,50 @@ def tune(
         >>> best.bound.admissible
         True
     """
-    made = model(statement, values, follow_schedule=follow_schedule)
-    task = make_task(made, budget, eps, cost, ranges)
+
+    def answer(values: Mapping[str, Any], positive: frozenset[str]) -> Tuned:
+        """The best where these hyperparameters are positive; the others may be 0 where their domain has it."""
+        made = model(statement, values, follow_schedule=follow_schedule)
+        open_ = [b.name for b in made.free if b.quantity.numbers.zero and b.name not in {*positive, *(ranges or {})}]
+        if not open_:
+            return _tuned(make_task(made, budget, eps, cost, ranges))
+        at_zero, above = {**values, open_[0]: 0}, positive | {open_[0]}
+        return _better(statement, open_[0], lambda: answer(at_zero, positive), lambda: answer(values, above))
+
+    return answer(values, frozenset())
+
+
+def _better(statement: Statement, name: str, at_zero: Callable[[], Tuned], above: Callable[[], Tuned]) -> Tuned:
+    """The better of two answers, with a hyperparameter at 0, which no geometric program reaches, and above it.
+
+    Raises:
+        InputError: neither answer is there; the reason of the second.
+    """
+    zero = None
+    try:
+        zero = at_zero()
+    except VanishingError:
+        return above()
+    except InputError:  # the other answer may be there, or says why not
+        pass
+    try:
+        positive = above()
+    except InputError:
+        if zero is None:
+            raise
+        positive = None
+    best = min(filter(None, (zero, positive)), key=lambda each: each.value)
+    if best is zero:
+        chosen = {**best.values, name: sp.Integer(0)}
+        order = [binding.name for binding in statement.theorem.notation]
+        best = replace(best, values={n: chosen[n] for n in order if n in chosen})
+    if zero is None or positive is None or zero.lower is None or positive.lower is None:
+        return replace(best, lower=None, gap=None)  # nothing is proved of the other part
+    lower = min(zero.lower, positive.lower)
+    return replace(best, lower=lower, gap=(best.value - lower) / best.value)
+
+
+def _tuned(task: Task) -> Tuned:
     if not task.model.free:
         return _report(task, {}, None, "nothing left to choose")
     try:

@@ -96,15 +96,20 @@ def objective_at(task: Task, chosen: Mapping[str, Fraction]) -> float:
 def _with_reals(
     task: Task, whole: Mapping[str, Fraction], point: Mapping[str, float], room: float, digits: int
 ) -> dict[str, Fraction] | None:
-    """Real hyperparameters for given whole ones, away from every limit by a relative `room`, in decimal digits."""
+    """Real hyperparameters for given whole ones, away from every limit by a relative `room`, in decimal digits.
+
+    Those whose domain has an end stay where the search put them: a program that bounds 1 - v by 1 does not choose v.
+    """
     made = task.model
     reals = {name: point[name] for name in made.real}
+    ending = [b.name for b in made.free if b.name in reals and b.quantity.numbers.most is not None]
+    held = {**whole, **{name: Fraction(f"{reals[name]:.{digits}g}") for name in ending}}
     if made.real and room:
-        answer = _tightened(task, {**task.box(), **{n: (float(v), float(v)) for n, v in whole.items()}}, 1 - room)
+        answer = _tightened(task, {**task.box(), **{n: (float(v), float(v)) for n, v in held.items()}}, 1 - room)
         if answer is None:
             return None
         reals = {name: answer.point.get(name, reals[name]) for name in made.real}
-    chosen = {**whole, **{name: Fraction(f"{value:.{digits}g}") for name, value in reals.items()}}
+    chosen = {name: Fraction(f"{value:.{digits}g}") for name, value in reals.items()} | held
     table = {binding.symbol: exact(chosen[binding.name]) for binding in made.free}
     for name, expr in _determined_outside_schedule(made).items():
         value = expr.xreplace(table)

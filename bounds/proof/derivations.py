@@ -59,9 +59,11 @@ def prove(theorem: Theorem, label: str = "") -> Verdict:
     """
     found = _checked(theorem, label or theorem.default)
     if found is None:
-        raise InputError(
-            f"{theorem.id}: no derivation of the {label or theorem.default} statement; wanted one of {', '.join(derived_ids())}"
+        instead = (
+            theorem.notation.words_only("no rule of the kernel can use it")
+            or f"wanted one of {', '.join(derived_ids())}"
         )
+        raise InputError(f"{theorem.id}: no derivation of the {label or theorem.default} statement; {instead}")
     return found
 
 

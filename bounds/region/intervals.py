@@ -94,8 +94,8 @@ class Found:
 
 
 def intersect(conditions: list[Condition], variable: sp.Symbol) -> list[Interval]:
-    """The maximal intervals of positive values on which all conditions hold; whole numbers for a count, from 0 for
-    steps."""
+    """The maximal intervals of positive values on which all conditions hold, of nonnegative ones where the variable may be 0; whole
+    numbers for a count, from 0 for steps."""
     if variable.is_integer and not variable.is_positive:
         return _listed_pieces(lambda n: _all_hold(conditions, variable, Fraction(n)), conditions, variable)
     ends = sorted(
@@ -146,9 +146,11 @@ def _all_hold(conditions: list[Condition], variable: sp.Symbol, value: Fraction)
 
 def _real_pieces(conditions: list[Condition], variable: sp.Symbol, ends: list[_End]) -> list[Interval]:
     """Alternate end points and the open gaps between them; join what holds."""
-    merged = _merge(ends)
-    borders: list[_End | None] = [None, *merged, None]
+    borders: list[_End | None] = [None, *_merge(ends), None]
     cells: list[tuple[_End | None, _End | None, bool]] = []
+    if variable.is_nonnegative and not variable.is_positive:
+        zero = borders[0] = _End(Fraction(0), Fraction(0))
+        cells.append((zero, zero, _all_hold(conditions, variable, Fraction(0))))
     for before, after in pairwise(borders):
         cells.append((before, after, _all_hold(conditions, variable, _between(before, after))))
         if after is not None:
@@ -177,7 +179,7 @@ def _merge(ends: list[_End]) -> list[_End]:
 
 def _between(before: _End | None, after: _End | None) -> Fraction:
     if after is None:
-        return Fraction(1) if before is None else before.high * 2
+        return Fraction(1) if before is None else before.high * 2 or Fraction(1)
     return after.low / 2 if before is None else (before.high + after.low) / 2
 
 

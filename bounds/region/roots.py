@@ -2,7 +2,8 @@
 
 With everything else fixed at exact numbers a condition compares two functions of one positive variable. Its sign can
 change only at roots of a generalised polynomial (rational exponents) or of a denominator; they are isolated here and
-enclosed by rational numbers. Nothing relies on a solver's idea of positivity.
+enclosed by rational numbers. Nothing relies on a solver's idea of positivity. Where the variable stands in a logarithm, in an
+exponent or is rounded, ball arithmetic decides the sign on intervals that are halved, from 2^-60 to 2^60.
 """
 
 from __future__ import annotations
@@ -14,15 +15,21 @@ from typing import Any
 
 import sympy as sp
 
-from ..evaluation.enclosure import EnclosureError, enclose, ends
+from ..evaluation.enclosure import EnclosureError, enclose, ends, fmpq_of, values_on
 from ..evaluation.evaluate import sign
 from ..language.notation import slack_symbol
+from ..language.power import Power
 from ..language.reading import InputError
 from ..language.theorem import under_roots
 
 Bracket = tuple[Fraction, Fraction]
 _BITS = 192
 _TOLERANCE = 1e-40
+_REACH = 60
+"""Powers of 2 between which changes of sign are looked for."""
+_NARROW = Fraction(1, 2**64)
+"""Relative width of an interval that is taken for a change of sign."""
+_MOST_CELLS = 20_000
 
 
 def crossings(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[Bracket, ...]:
@@ -52,8 +59,58 @@ def _roots_and_poles(
     left, right = _clear_root(left, right, variable)
     if variable not in (left - right).free_symbols:
         return (), ()
+    if is_transcendental(left - right, variable):
+        return _by_halving(left - right, variable)
     numerator, denominator = sp.fraction(sp.together(sp.powsimp(left - right)))
     return tuple(_positive_roots(numerator, variable)), tuple(_positive_roots(denominator, variable))
+
+
+def is_transcendental(expr: sp.Expr, variable: sp.Symbol) -> bool:
+    """Whether a variable stands in a logarithm, in a power with symbols in the exponent, or is rounded."""
+    return any(variable in item.free_symbols for item in expr.atoms(sp.log, sp.exp, Power, sp.floor, sp.ceiling))
+
+
+def _by_halving(expr: sp.Expr, variable: sp.Symbol) -> tuple[tuple[Bracket, ...], tuple[Bracket, ...]]:
+    """Where the sign of an expression may change: where it vanishes, and where it has a pole, a jump or no value.
+
+    Raises:
+        InputError: the intervals on which the sign is not decided become too many.
+    """
+    from flint import ctx
+
+    inside = under_roots(expr)
+    jumps = any(variable in item.free_symbols for item in expr.atoms(sp.floor, sp.ceiling))
+    cells = [(Fraction(2) ** power, Fraction(2) ** (power + 1)) for power in range(-_REACH, _REACH)]
+    found: list[tuple[Bracket, bool]] = []
+    tried, saved, ctx.prec = 0, ctx.prec, _BITS
+    try:
+        while cells:
+            low, high = cells.pop()
+            tried += 1
+            ball = _between(*(fmpq_of(end) for end in (low, high)))
+            value, bases = values_on(ball, variable, expr, inside)
+            is_one_sign = value.is_finite() and (value == 0 or not value.contains(0))
+            if is_one_sign or any(base < 0 for base in bases):
+                continue
+            if high - low > high * _NARROW:
+                middle = (low + high) / 2
+                cells += [(low, middle), (middle, high)]
+                if tried > _MOST_CELLS:
+                    shown = sp.sstr(expr)[:60]
+                    raise InputError(
+                        f"cannot solve for {variable}: not a sum of powers, and no sign of {shown} is decided near {float(low):.3g}"
+                    )
+                continue
+            found.append(((low, high), jumps or not value.is_finite()))
+    finally:
+        ctx.prec = saved
+    merged: list[tuple[Bracket, bool]] = []
+    for (low, high), broken in sorted(found):
+        if merged and low <= merged[-1][0][1]:
+            (first, _), before = merged.pop()
+            low, broken = first, before or broken
+        merged.append(((low, high), broken))
+    return tuple(b for b, broken in merged if not broken), tuple(b for b, broken in merged if broken)
 
 
 def _clear_root(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[sp.Expr, sp.Expr]:

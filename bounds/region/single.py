@@ -10,14 +10,19 @@ import sympy as sp
 from ..language.theorem import Condition, Statement
 from .conditions import reduced
 from .intervals import Found, Interval, intersect, minimal_conflict
+from .roots import is_transcendental
+
+HALVING = "ends by halving intervals in ball arithmetic, between 2^-60 and 2^60"
 
 
 def of_one(statement: Statement, name: str, values: Mapping[str, Any]) -> Found:
     variable, conditions = univariate(statement, name, values)
     pieces = intersect(conditions, variable)
+    halved = any(is_transcendental(c.left - c.right, variable) for c in conditions)
+    note = HALVING if halved else ""
     if not pieces:
-        return Found({}, minimal_conflict(conditions, variable))
-    return Found({name: _largest(pieces)}, pieces={name: tuple(pieces)} if len(pieces) > 1 else {})
+        return Found({}, minimal_conflict(conditions, variable), note=note)
+    return Found({name: _largest(pieces)}, pieces={name: tuple(pieces)} if len(pieces) > 1 else {}, note=note)
 
 
 def univariate(statement: Statement, name: str, values: Mapping[str, Any]) -> tuple[sp.Symbol, list[Condition]]:

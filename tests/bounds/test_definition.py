@@ -168,9 +168,9 @@ MISTAKES = {
     # names and quantities
     "unknown quantity": (
         changed(symbols={"L": "local_smothness"}),
-        ["symbols, L", "'local_smothness'", "nearest is local_smoothness"],
+        ["symbols, L", "'local_smothness' is no known quantity", "or take local_smoothness"],
     ),
-    "quantity a number": (changed(symbols={"L": 3}), ["symbols, L", "not a quantity"]),
+    "quantity a number": (changed(symbols={"L": 3}), ["symbols, L", "'3' is no known quantity"]),
     "symbol no name": (changed(symbols={"L f": "local_smoothness"}), ["symbols", "plain name", "'L f'"]),
     "symbol dunder": (changed(symbols={"__class__": "local_smoothness"}), ["symbols", "plain name"]),
     "symbol a function": (changed(symbols={"max": "local_smoothness"}), ["symbols", "max is a function"]),
@@ -186,7 +186,11 @@ MISTAKES = {
         changed(terms={"drift": "4*eta**2*p**2*LL**2*M**2"}),
         ["term drift", "column 15", "'LL'", "nearest is L"],
     ),
-    "a call": (changed(terms={"drift": "log(T)*G**2"}), ["term drift", "column 1", "'log' cannot be called"]),
+    "a call": (changed(terms={"drift": "sin(T)*G**2"}), ["term drift", "column 1", "'sin' cannot be called"]),
+    "rounded too late": (
+        changed(derived={"M": "exp(T)"}, terms={"drift": "floor(M)*G**2"}),
+        ["term drift", "rounds exp or a power", "too many digits"],
+    ),
     "code": (changed(terms={"drift": "__import__('os').system('x')"}), ["term drift", "column 1"]),
     "a call in a condition": (
         changed(conditions={"step_size": "eta <= f(L)"}),

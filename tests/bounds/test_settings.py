@@ -119,7 +119,7 @@ def test_the_rules_speak_of_quantities_and_keep_their_units():
         for quantity, sources in rule.fills.items():
             assert quantity in QUANTITIES and QUANTITIES[quantity].role == "constant", rule.name
             for source in sources:
-                parts = [QUANTITIES[part].dimension for part in source.split("*") if not part.isdigit()]
+                parts = [QUANTITIES[part].dimension for part in source.split("*") if not part[0].isdigit()]
                 if rule.name == "bounded_domain":
                     assert parts[0] * parts[1] == QUANTITIES[quantity].dimension
                 assert source != "0" or QUANTITIES[quantity].domain == "nonnegative real"
@@ -158,7 +158,18 @@ def test_the_python_calls_take_the_file_and_the_rules(tmp_path):
     ("words", "first"),
     [
         (["step", "size"], "step_size"),
-        (["learning"], None),
+        (["learning", "rate"], "step_size"),
+        (["distance"], "initial_distance"),
+        (["distance", "start"], "initial_distance"),
+        (["variance"], "compression_variance"),
+        (["variance", "gradient"], "outer_gradient_noise"),
+        (["strong", "convexity"], "strong_convexity"),
+        (["PL"], "polyak_lojasiewicz"),
+        (["staleness"], "delay"),
+        (["gossip"], "mixing_contraction"),
+        (["probability"], "failure_probability"),
+        (["heavy", "ball"], "heavy_ball_momentum"),
+        (["frobnicator"], None),
         (["inner", "noise", "value"], "inner_value_noise"),
         (["outer_smoothness"], "outer_smoothness"),
         (["momentum", "gradient"], "gradient_momentum"),
@@ -168,10 +179,17 @@ def test_the_python_calls_take_the_file_and_the_rules(tmp_path):
 )
 def test_a_name_is_found_by_its_meaning(words, first):
     if first is None:
-        with pytest.raises(InputError, match="no quantity is about this"):
+        with pytest.raises(InputError, match="no quantity is about this; try fewer or other words"):
             search(words)
         return
     assert search(words)[0].quantity.name == first
+
+
+def test_a_mistyped_word_leads_to_one_that_is_nearly_the_same_and_to_no_other():
+    with pytest.raises(InputError, match="the nearest word is momentum; a theorem's file declares its own"):
+        search(["momentun"])
+    with pytest.raises(InputError, match="try fewer or other words"):
+        search(["dissonance"])  # shares most letters with distance
 
 
 def test_the_letters_of_all_papers_stand_beside_a_meaning():

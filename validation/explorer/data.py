@@ -28,8 +28,10 @@ Values = dict[str, str]
 
 REALS, SMALL, COUNTS, HORIZON = (1e-4, 1e4), (1e-8, 1e2), (1, 1e6), (1, 1e12)
 """Ranges of the sliders: constants, real hyperparameters, counts, horizons. Any other value may be typed."""
-UNITS_IN_ALL, NOISE = "1", "1/10"
-"""A constant that nothing certifies: 1, or 1/10 where it may be 0."""
+LEAST_DISTANCE = 1e-3
+"""Of a slider's end from the end of a domain that is none of its numbers, as a part of it."""
+NOISE = "1/10"
+"""A constant that nothing certifies and that may be 0."""
 SEED = 0
 _SHORT = 9
 """Digits of a fraction that is shown as such."""
@@ -95,26 +97,30 @@ def _symbol(binding: Binding) -> dict[str, Any]:
         "meaning": quantity.meaning,
         "unit": quantity.unit,
         "domain": quantity.domain,
-        "whole": quantity.domain in (COUNT, STEPS),
-        "zero": quantity.domain in (NONNEGATIVE, STEPS),
+        "a_number": quantity.numbers.a_number,
+        "whole": quantity.numbers.whole,
+        "zero": quantity.numbers.zero,
         "steps": quantity.domain == STEPS,
+        "most": quantity.numbers.most,
+        "open": quantity.numbers.open,
         "role": quantity.role,
         "low": low,
         "high": high,
         "stand_ins": list(quantity.stand_ins),
-        "tuned": quantity.role == "hyperparameter"
-        and quantity.domain not in (COUNT, STEPS)
-        and quantity.default is None,
+        "tuned": quantity.role == "hyperparameter" and not quantity.numbers.whole and quantity.default is None,
         "fallback": _fallback(binding),
     }
 
 
 def _range(binding: Binding) -> tuple[float, float]:
     quantity = binding.quantity
+    numbers = quantity.numbers
     if quantity.domain == STEPS:
         return 0, 20
-    if quantity.domain == COUNT:
+    if numbers.whole:
         return HORIZON if quantity.name in HORIZONS else COUNTS
+    if numbers.most is not None:
+        return SMALL[0], numbers.most * (1 - LEAST_DISTANCE if numbers.open else 1)
     return SMALL if quantity.role == "hyperparameter" else REALS
 
 
@@ -124,7 +130,7 @@ def _fallback(binding: Binding) -> str:
     known = quantity.default if quantity.default is not None else quantity.absent
     if known is not None:
         return _text(known)
-    return NOISE if quantity.domain == NONNEGATIVE else UNITS_IN_ALL
+    return NOISE if quantity.domain == NONNEGATIVE else _text(quantity.numbers.plain)
 
 
 def _statement(statement: Statement) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from sympy.printing.codeprinter import PrintMethodNotImplementedError
 from sympy.printing.jscode import JavascriptCodePrinter
 from sympy.printing.precedence import PRECEDENCE
 
+from ...bounds.language.power import Power
 from ...bounds.language.reading import InputError
 from ...bounds.language.recursion import Recurrence, Recursion, StepFunction, entry, least, root
 from ...bounds.language.theorem import Statement
@@ -209,6 +210,9 @@ class Printer(JavascriptCodePrinter):
         return printed
 
     def _print_Function(self, expr: sp.Function) -> str:
+        if isinstance(expr, Power):
+            base, exponent = (self._print(argument) for argument in expr.args)
+            return f"Math.exp({exponent})" if expr.args[0] == sp.E else f"Math.pow({base}, {exponent})"
         if isinstance(expr, StepFunction):
             if any(isinstance(argument, sp.Tuple) for argument in expr.args):
                 raise UntranslatableError(f"{type(expr).__name__}: a list of sizes has no slider")

@@ -29,6 +29,7 @@ from .confirm import Confirmed
 from .declared import Target, target_of
 from .explain import why
 from .formula import Formula
+from .island import UncertifiedError
 from .needed import needed
 from .search import Claim, Found, Progress, search, search_together
 from .shrink import shrunk
@@ -180,6 +181,8 @@ def falsify(
     try:
         found = search(target, formula, seconds=seconds, seed=seed, hidden=hidden, progress=progress, clock=clock)
         return _result(target, formula, found, began, out)
+    except UncertifiedError as error:
+        return Falsified(declared.id, statement, "NOT_APPLICABLE", 0.0, (str(error),))
     finally:
         torch.set_num_threads(threads)
 

@@ -13,6 +13,8 @@ import torch
 from ...algorithms import drive
 from ...algorithms.engine.method import Start
 from ...algorithms.engine.metrics import gradient_norm_squared
+from ...bounds.language.quantities import DOMAINS
+from ...bounds.language.reading import InputError
 from ...ranges import AT_MOST, AtMost
 from ...synthetic.families.piecewise import FAMILIES, Family, MetaFamily
 from ..lemmas.trace import Trace, walk
@@ -58,8 +60,14 @@ _EACH_RUN_BEGUN = 10
 """Steps that take as long as it takes to begin a run: the start that stays is solved for in many short ones."""
 _LEAST_WEIGHT = 4
 """A weight of what is new in a moving average is 1 for half of the coordinate, else down to ten to minus this."""
+_NEARLY_ONE = 0.999
+"""The largest value that is tried of a number that is less than 1."""
 _LONGER, _STATE_PARTS = 3, 3
 """A run in powers is compared at lengths that double so often from one to the next; numbers that a client keeps, about."""
+
+
+class UncertifiedError(InputError):
+    """A statement has a constant that no instance is known to have."""
 
 
 @dataclass(frozen=True)
@@ -265,6 +273,8 @@ class Island:
             return self.clients * self._count(cube, 5)
         if domain == "positive integer":
             return self._count(cube, 9)
+        if DOMAINS[domain].most == 1:
+            return cube.limit(_LEAST_WEIGHT) * (_NEARLY_ONE if DOMAINS[domain].open else 1.0)
         if quantity in AT_MOST and AT_MOST[quantity] == AtMost(why=AT_MOST[quantity].why):
             return cube.limit(_LEAST_WEIGHT)  # at most 1
         return cube.log(-9.5, -1) if quantity == "difference_step" else cube.log(-2.5, 2.5)
@@ -437,6 +447,9 @@ class Island:
         certified = {name: tensor.numpy() for name, tensor in family.constants().items()}
         found: Values = {}
         for name, binding in self.target.symbols.items():
+            if binding.quantity.role == "constant" and binding.quantity.name not in certified:
+                words = self.target.theorem.notation.words_only("no instance can be made to have it")
+                raise UncertifiedError(words or f"{name}: no instance has a known {binding.quantity.name}")
             if binding.quantity.role == "constant":
                 found[name] = np.maximum(certified[binding.quantity.name], float(self.formula.fixed.get(name, TINY)))
         return found

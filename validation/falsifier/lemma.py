@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import Method, Start
-from ...bounds.language.quantities import NONNEGATIVE
 from ..lemmas.link import LemmaChain, Link
 from ..lemmas.trace import Step, StepMetric, Trace, walk
 from .exact.tensor import ExactTensor
@@ -117,7 +116,7 @@ def balanced(left: Any, terms: Sequence[Any], larger: Any = np.maximum) -> tuple
 def unseen(symbols: Mapping[str, Any]) -> dict[str, Fraction]:
     """A value for every observable before there is a run: what is decided without it does not depend on it."""
     return {
-        name: Fraction(0 if binding.quantity.domain == NONNEGATIVE else 1)
+        name: Fraction(not binding.quantity.numbers.zero)
         for name, binding in symbols.items()
         if binding.quantity.role == "observable"
     }

@@ -98,7 +98,7 @@ def _draft(
             if number >= FOREVER:
                 free[name] = round(number / FOREVER) * Q(10) ** round(math.log10(FOREVER))
                 continue
-            is_whole = binding.quantity.domain != "positive real"
+            is_whole = binding.quantity.numbers.whole
             free[name] = Q(round(number)) if is_whole else near(number, tolerance)
     for name, binding in target.symbols.items():
         if binding.quantity.name == "fine_tuning_step_size":

@@ -84,7 +84,7 @@ class _Shrinker:
         return cost(self.draft) < before
 
     def _is_whole(self, path: Path) -> bool:
-        return path[0] == "free" and self.target.symbols[path[1]].quantity.domain != "positive real"
+        return path[0] == "free" and self.target.symbols[path[1]].quantity.numbers.whole
 
 
 def _simpler(number: Fraction, *, is_whole: bool) -> Iterator[Fraction]:

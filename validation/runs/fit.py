@@ -40,6 +40,15 @@ def fitting_problems(theorem: Theorem, label: str = "") -> tuple[str, ...]:
     return tuple(each.name for each in listed() if each.certified and fits(theorem, each, label))
 
 
+def why_none_fits(theorem: Theorem, label: str) -> str:
+    """What no registered problem has of what a statement assumes, in a few words."""
+    words = theorem.notation.words_only("no problem can certify it")
+    candidates = [each for each in listed() if each.certified and each.kind == theorem.problem]
+    missing = [name for name in _constants(theorem, label) if all(name not in each.certificates for each in candidates)]
+    none_has = f"none of the kind {theorem.problem} certifies {', '.join(missing)}" if candidates and missing else ""
+    return words or none_has or "none fits"
+
+
 def fitting_theorems(problem: Any) -> tuple[str, ...]:
     """Ids of the theorems and corollaries whose first statement fits a problem."""
     known = (get_theorem(name) for name in all_theorems())

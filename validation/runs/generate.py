@@ -23,7 +23,7 @@ from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from ...bounds.region.admissible import admissible
 from ...synthetic.catalogue import PRESETS
-from .fit import fitting_problems, misfit
+from .fit import fitting_problems, misfit, why_none_fits
 from .instance import Instance
 from .parameters import AT_REST, NEAR
 from .values import GIVEN_BY_THE_PROBLEM, HORIZONS, constants, evaluate_at, horizon_of
@@ -123,7 +123,8 @@ def instances_of(
     if problems is not None and reasons:
         raise InputError(reasons[0])
     if not found:
-        raise InputError(f"{theorem.id} ({label}): no problem to validate it on; {' | '.join(reasons) or 'none fits'}")
+        why = " | ".join(reasons) or why_none_fits(theorem, label)
+        raise InputError(f"{theorem.id} ({label}): no problem to validate it on; {why}")
     return Generated(tuple(found), tuple(missing))
 
 

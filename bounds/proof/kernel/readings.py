@@ -225,6 +225,8 @@ class Reading:
         """What a bound of the derivative says of differences of a function that is differentiable."""
         if read.kind == bounding.DIFFERENCE_NOISE:
             return DifferenceVariance(entry, function.name, c, self.that_says(bounding.SMOOTH_SAMPLES))
+        if read.kind not in (bounding.SECOND_DIFFERENCE, bounding.CENTRAL_DIFFERENCE):
+            raise ProofError(f"{entry}: no rule of the kernel reads the {read.kind} of {function.name}")
         smooth = self.that_says(bounding.SMOOTH_FUNCTIONS)
         if read.kind == bounding.SECOND_DIFFERENCE:
             return SecondDifference(entry, function.name, c, smooth)

@@ -121,9 +121,10 @@ const intervals = (statement, known, symbol) => {
   }
   const binds = (x) => [...new Set(marks.filter((m) => nearly(m, x)).map((m) => conditions[m.i].name))].join(", ");
   const closed = (end) => end.i >= 0 && !marks.some((m) => nearly(m, end.x) && m.strict);
+  const zero = symbol.zero && inside(0);
   return pieces.map(({ a, b }) => finish(symbol, {
     low: a.i < 0 ? (symbol.whole ? 1 : 0) : a.x, high: b.i < 0 ? Infinity : b.x,
-    lowClosed: a.i < 0 ? symbol.whole : closed(a), highClosed: closed(b), lowBinds: a.i < 0 ? "" : binds(a.x), highBinds: b.i < 0 ? "" : binds(b.x),
+    lowClosed: a.i < 0 ? symbol.whole || zero : closed(a), highClosed: closed(b), lowBinds: a.i < 0 ? "" : binds(a.x), highBinds: b.i < 0 ? "" : binds(b.x),
   })).filter(Boolean);
 };
 

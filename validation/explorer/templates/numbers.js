@@ -16,10 +16,10 @@ const read = (text) => {
 // Why a text is no value of a symbol; empty where it is one.
 const complaint = (symbol, text) => {
   const value = read(text);
-  if (!Number.isFinite(value)) return `wanted a ${symbol.domain} as a decimal or a fraction such as 1/3`;
+  if (!Number.isFinite(value)) return `wanted ${symbol.a_number} as a decimal or a fraction such as 1/3`;
   const inside = symbol.zero ? value >= 0 : value > 0;
-  if (!inside || (symbol.whole && !Number.isInteger(value))) return `wanted a ${symbol.domain}`;
-  return symbol.steps && value > MOST_STEPS ? `wanted a ${symbol.domain}` : "";
+  const below = symbol.most === null || (symbol.open ? value < symbol.most : value <= symbol.most);
+  return inside && below && (!symbol.whole || Number.isInteger(value)) ? "" : `wanted ${symbol.a_number}`;
 };
 
 const show = (value, digits = 4) => {
