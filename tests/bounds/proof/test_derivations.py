@@ -71,9 +71,9 @@ def test_a_sample_of_changes_is_noticed(name):
 
 GIVEN_MORE = {
     "baselines.scgd": (
-        ".axioms[outer moment].given.entries[1][1]",
-        ".axioms[inner moment].given.entries[0][1]",
-        *(f".steps[{i}].rule.given.entries[{j}][1]" for i in (18, 30) for j in (0, 1)),
+        ".axioms[C_f of df 2].given.entries[1][1]",
+        ".axioms[C_g of dg 2].given.entries[0][1]",
+        *(f".steps[{i}].rule.given.entries[{j}][1]" for i in (17, 30) for j in (0, 1)),
     ),
     "local_scgdm.theorem_3_4": tuple(
         f"{case}.axioms[{axiom}].given.entries[{i}][1]"
