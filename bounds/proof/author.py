@@ -79,6 +79,9 @@ from .kernel.scalars import Claimed
 
 Written = Callable[[Term], Term]
 PHASES = {"every": EVERY, "local": LOCAL, "communication": COMMUNICATION, "first": FIRST, "later": LATER}
+PHASES |= {
+    f"{when}_{step}": PHASES[when] & PHASES[step] for when in ("first", "later") for step in ("local", "communication")
+}
 
 
 def functions_in(terms: Iterable[Term]) -> str:
@@ -158,7 +161,10 @@ class Proof:
         return lambda point, *drawn: App(name, point, (*drawn, *[None] * (len(names) - len(drawn))))
 
     def variable(self, name: str, space: str, per: str = "", /, **updates: Term) -> Var:
-        """A variable with its next value at the steps `every`, `local`, `communication`, `first` or `later`; free without any."""
+        """A variable with its next value at the steps `every`, `local`, `communication`, `first`, `later` or `first_local`, and so on.
+
+        Without any it is a free point.
+        """
         equations = tuple((PHASES[phase], term) for phase, term in updates.items())
         self.variables.append(Variable(name, space, frozenset(per.split()), equations))
         return Var(name)
@@ -269,11 +275,9 @@ class Proof:
         """||mean z||^2 = ||z||^2 / n for terms that are centred and independent over an index given the past (and samples)."""
         return self.step(name or f"independence over {over}", IndependentMean(term, over, self.known(given), first))
 
-    def act(self, operator: str, vector: Term, *, bounded: bool = False, over: str = "", why: str = "") -> str:
-        """||M v||^2 <= bound(M) ||v||^2, or with `bounded` by the sure bound of v; `over`: for the mean of M over indices."""
-        if over:
-            operator = self.jensen(operator, over)
-        return self.step("conditional Cauchy-Schwarz", Action(operator, vector, bounded), why)
+    def act(self, operator: str, vector: Term, *, bounded: bool = False, name: str = "", why: str = "") -> str:
+        """||M v||^2 <= bound(M) ||v||^2, or with `bounded` by the sure bound of v."""
+        return self.step(name or "conditional Cauchy-Schwarz", Action(operator, vector, bounded), why)
 
     def jensen(self, moment: str, over: str, name: str = "") -> str:
         """The bound of an operator, for its mean over indices."""
@@ -287,9 +291,9 @@ class Proof:
         """||a_1 + a_2||^2 <= (r_1 + r_2)^2 R from ||a_i||^2 <= r_i^2 R; (step, a_i, r_i) each."""
         return self.step(name, Triangle(parts, common))
 
-    def at(self, step: str, why: str = "", **points: Term) -> str:
+    def at(self, step: str, why: str = "", name: str = "", **points: Term) -> str:
         """A statement about free points, at others."""
-        return self.step(f"{step}, there", Instance(step, tuple(points.items())), why)
+        return self.step(name or f"{step}, there", Instance(step, tuple(points.items())), why)
 
     def later(self, step: str, by: int = 1) -> str:
         return self.step(f"{step}, later", Later(step, by))

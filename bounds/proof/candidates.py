@@ -139,14 +139,16 @@ class Written:
     def __init__(self, state: State):
         self.state = state
         self.known: dict[Term, Term] = {}
+        for quantity in state.quantities.values():
+            self._take(*_vectors(quantity.meaning))
 
     def read(self, rule: Rule) -> None:
         """The vectors in a step."""
         match rule:
-            case Combine(left, right) | Claim(left, right):
-                for _, atom in (*left.parts, *right.parts):
-                    if isinstance(atom, Inner):
-                        self._take(atom.left, atom.right)
+            case Claim(left, right):
+                self._take(*_vectors(left), *_vectors(right), *rule.squares)
+            case Combine(left, right):
+                self._take(*_vectors(left), *_vectors(right))
             case Project(equation, over, given):
                 vectors = (self.vector(node) for _, node in self.state.equation(equation).term.parts)
                 for vector in vectors:
@@ -169,6 +171,10 @@ class Written:
     def vector(self, node: Term) -> Term | None:
         """A normal term as a step may write it, if that is known."""
         return self.known.get(node) if holds(node, Averaged) else node
+
+
+def _vectors(scalar: Scalar) -> list[Term]:
+    return [vector for _, atom in scalar.parts if isinstance(atom, Inner) for vector in (atom.left, atom.right)]
 
 
 def _pieces(term: Term) -> Iterator[Term]:

@@ -18,22 +18,23 @@ def smooth_composition(
     points: tuple[Term, Term],
     wrap: Written = lambda term: term,
     name: str = "smooth client",
+    squares: tuple[Term, ...] = (),
 ) -> str:
     """The gradient x -> J(x) h(x), in expectation by `wrap`, is Lipschitz: by the two differences of a product.
 
     Args:
         first: a, with ||J(v) (h(v) - h(w))|| <= a ||v - w|| by these steps, the first of which bounds the Jacobian.
         second: b, with ||(J(v) - J(w)) h(w)|| <= b ||v - w|| by these steps.
-        constant: at least a + b. points: v and w.
+        constant: at least a + b. points: v and w. squares: vectors whose squared norms the two steps may leave out.
     """
     v, w = points
     gap, change = sq(v - w), outer(v) - outer(w)
     (a, (moment, *lipschitz)), (b, reasons) = first, second
     by_outer, by_jacobian = wrap(Act(jacobian(v), change)), wrap(Act(jacobian(v) - jacobian(w), outer(w)))
     action = proof.act(moment, change)
-    one = proof.claim("smooth outer part", sq(by_outer) <= a**2 * gap, action, *lipschitz)
-    other = proof.claim("smooth inner part", sq(by_jacobian) <= b**2 * gap, *reasons)
-    both = proof.triangle("smooth parts", gap, (one, by_outer, a), (other, by_jacobian, b))
+    one = proof.claim(f"{name}, outer part", sq(by_outer) <= a**2 * gap, action, *lipschitz, squares=squares)
+    other = proof.claim(f"{name}, inner part", sq(by_jacobian) <= b**2 * gap, *reasons, squares=squares)
+    both = proof.triangle(f"{name}, parts", gap, (one, by_outer, a), (other, by_jacobian, b))
     return proof.claim(name, sq(by_outer + by_jacobian) <= constant**2 * gap, both)
 
 

@@ -15,7 +15,7 @@ from fedco.bounds.proof.kernel import Combine, ProofError, Reader, check, parame
 from fedco.bounds.proof.kernel.region import Region
 from fedco.bounds.proof.linear import NotSolved, Point, profile, solution
 from fedco.bounds.proof.solve import solved
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 LOCAL_SGD = "baselines.local_sgd"
@@ -51,6 +51,7 @@ NUMBERS = st.builds(
 )
 
 
+@settings(max_examples=25)
 @given(st.lists(NUMBERS, min_size=9, max_size=9), st.lists(NUMBERS, min_size=3, max_size=3))
 def test_what_is_solved_for_is_what_the_columns_add_up_to(entries, multipliers):
     """A system that has a solution is solved, whatever its rank, or it is said why not."""
