@@ -133,8 +133,9 @@ class Proof:
     def batch(self, name: str, size: Signomial, identical: str, first: Signomial | None = None) -> Written:
         return self.index(name, size, identical, first=first, of=BATCH)
 
-    def source(self, name: str, over: str, independent: str) -> None:
-        self.sources.append(Source(name, tuple(over.split()), independent))
+    def source(self, name: str, over: str, independent: str, joint: str = "") -> None:
+        """Fresh samples over some indices; over those in `joint` they may depend on each other."""
+        self.sources.append(Source(name, tuple(over.split()), independent, tuple(joint.split())))
 
     def function(
         self,
@@ -146,6 +147,7 @@ class Proof:
         per: str = "n",
         mean_per: str | None = None,
         equal: str = "",
+        label: str = "",
     ) -> Callable[..., App]:
         """A function, such as "x -> y", or "x -> (x, y)" for operators from y to x.
 
@@ -157,7 +159,7 @@ class Proof:
         own = frozenset(per.split())
         left = frozenset() if equal else own if mean_per is None else frozenset(mean_per.split())
         names = tuple(samples.split())
-        self.functions.append(Function(name, domain, space, names, own, left, equal, role=role))  # type: ignore[arg-type]
+        self.functions.append(Function(name, domain, space, names, own, left, equal, label, role))  # type: ignore[arg-type]
         return lambda point, *drawn: App(name, point, (*drawn, *[None] * (len(names) - len(drawn))))
 
     def variable(self, name: str, space: str, per: str = "", /, **updates: Term) -> Var:

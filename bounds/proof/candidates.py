@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .claims import Claim
-from .kernel import Combine, IndependentMean, Linear, Open, Project, Step
+from .kernel import Combine, IndependentMean, Linear, Open, Project, Step, Substitute
 from .kernel.facts import Equation, State
 from .kernel.known import Averaged
 from .kernel.rules import Rule
 from .kernel.scalars import Inner, Named, Scalar, form, sq
 from .kernel.signomial import ONE, Signomial, holds
-from .kernel.terms import Given, Mean, Sum, Term
+from .kernel.terms import Given, Mean, Sum, Term, put_in
 from .linear import Column
 
 
@@ -158,6 +158,9 @@ class Written:
                         self._take(vector if given is None else Given(given, vector))
             case Linear(claim):
                 self._take(claim)
+            case Substitute(term, table):
+                new = {old: other for old, other, _ in table}
+                self._take(term, put_in(term, lambda var: new.get(var, var)))
             case IndependentMean(term, index):
                 self._take(term, Mean(index, term))
 

@@ -88,8 +88,8 @@ GIVEN_MORE = {
     ),
 }
 _CLIENTS_DRAWN = (
-    ".steps[51].rule.term.known.entries[0][1]",
-    ".steps[55].rule.term.parts[0][1].known.entries[0][1]",
+    ".steps[45].rule.term.known.entries[0][1]",
+    ".steps[53].rule.term.parts[0][1].known.entries[0][1]",
 )
 SLACK = GIVEN_MORE | {f"comfedl.theorem_{i}": _CLIENTS_DRAWN for i in (1, 2)}
 _ANOTHER_STEP = (".steps[22].rule.terms[0].vector.parts[2][1].samples[0]",)
