@@ -11,7 +11,20 @@ from ...outside import CodeName, one_line
 from ..language.reading import InputError
 from ..language.theorem import Theorem
 from ..registry import all_papers, get_paper, is_paper
-from .kernel import Alternatives, Derivation, Loop, Plan, Reader, Verdict, check, check_each, follow, run_through
+from .kernel import (
+    Alternatives,
+    Derivation,
+    Loop,
+    Plan,
+    ProofError,
+    Reader,
+    Verdict,
+    check,
+    check_each,
+    follow,
+    run_through,
+)
+from .solve import solved
 
 
 def derivation(theorem: Theorem, label: str = "") -> Plan | None:
@@ -19,14 +32,16 @@ def derivation(theorem: Theorem, label: str = "") -> Plan | None:
 
     Raises:
         InputError: the code that a file of data names for it is not trusted, or fails.
+        ProofError: a claim in it does not follow.
     """
     if label not in ("", theorem.default):
         return None
     if theorem.proof is None:
         build = _of_its_paper(theorem)
-        return build(Reader(theorem, theorem.statement())) if build else None
-    own = theorem.proof.load() if isinstance(theorem.proof, CodeName) else theorem.proof
-    return _built(own, theorem)
+        found = build(Reader(theorem, theorem.statement())) if build else None
+    else:
+        found = _built(theorem.proof.load() if isinstance(theorem.proof, CodeName) else theorem.proof, theorem)
+    return found and solved(found, theorem, theorem.default)
 
 
 def _built(own: Callable[[Reader], Any], theorem: Theorem) -> Plan:
@@ -69,7 +84,10 @@ def prove(theorem: Theorem, label: str = "") -> Verdict:
 
 @cache
 def _checked(theorem: Theorem, label: str) -> Verdict | None:
-    found = derivation(theorem, label)
+    try:
+        found = derivation(theorem, label)
+    except ProofError as error:
+        return Verdict(theorem.id, label, False, (), failure=str(error))
     return None if found is None else verdict(found, theorem, label)
 
 

@@ -107,6 +107,9 @@ class Scalar:
     def __truediv__(self, factor: Coefficient) -> Scalar:
         return (1 / signomial(factor)) * self
 
+    def __le__(self, other: Scalar | Coefficient) -> Claimed:
+        return Claimed(self, scalar(other))
+
     def __repr__(self) -> str:
         texts = []
         for coefficient, atom in self.parts:
@@ -120,6 +123,17 @@ class Scalar:
                     else (f"({number})" if " " in number else number) + f" {atom!r}"
                 )
         return (" + ".join(texts) or "0").replace("+ -", "- ")
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """left <= right as somebody wrote it: no fact, and neither true nor false."""
+
+    left: Scalar
+    right: Scalar
+
+    def __bool__(self) -> bool:
+        raise ProofError("whether one scalar is at most another one is to be proved")
 
 
 def scalar(value: Scalar | Atom | Coefficient) -> Scalar:
@@ -195,6 +209,7 @@ def later(atom: Atom, by: int) -> Atom:
 __all__ = [
     "At",
     "Atom",
+    "Claimed",
     "Form",
     "Inner",
     "Named",

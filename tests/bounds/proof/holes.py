@@ -91,6 +91,7 @@ from fedco.bounds.proof.kernel.scalars import Scalar
 from fedco.bounds.proof.kernel.setting import BATCH, CLIENTS
 from fedco.bounds.proof.kernel.terms import Proj
 from fedco.bounds.proof.mutation import with_statement
+from fedco.bounds.proof.solve import solved
 
 SMALL = Fraction(1, 1000)
 ZERO = signomial(0)
@@ -287,7 +288,7 @@ def constant_for_a_symbol() -> Attack:
     kept = tuple(t for t in statement.terms if MINIBATCH.notation["sigma"].symbol not in t.expr.free_symbols)
     theorem = _claimed(terms=kept, derived=(Derived("sigma", sp.Integer(0), "sigma"),))
     build = derivations.get_paper("baselines").derivations[MINIBATCH.id]
-    return Attack(theorem, build(Reader(theorem, theorem.statement())))
+    return Attack(theorem, solved(build(Reader(theorem, theorem.statement())), theorem, theorem.default))
 
 
 def equation_with_an_index() -> Attack:

@@ -71,9 +71,9 @@ def test_a_sample_of_changes_is_noticed(name):
 
 GIVEN_MORE = {
     "baselines.scgd": (
-        ".axioms[outer moment].given.entries[1][1]",
-        ".axioms[inner moment].given.entries[0][1]",
-        *(f".steps[{i}].rule.given.entries[{j}][1]" for i in (18, 30) for j in (0, 1)),
+        ".axioms[C_f of df 2].given.entries[1][1]",
+        ".axioms[C_g of dg 2].given.entries[0][1]",
+        *(f".steps[{i}].rule.given.entries[{j}][1]" for i in (17, 30) for j in (0, 1)),
     ),
     "local_scgdm.theorem_3_4": tuple(
         f"{case}.axioms[{axiom}].given.entries[{i}][1]"
@@ -88,8 +88,8 @@ GIVEN_MORE = {
     ),
 }
 _CLIENTS_DRAWN = (
-    ".steps[51].rule.term.known.entries[0][1]",
-    ".steps[55].rule.term.parts[0][1].known.entries[0][1]",
+    ".steps[45].rule.term.known.entries[0][1]",
+    ".steps[53].rule.term.parts[0][1].known.entries[0][1]",
 )
 SLACK = GIVEN_MORE | {f"comfedl.theorem_{i}": _CLIENTS_DRAWN for i in (1, 2)}
 _ANOTHER_STEP = (".steps[22].rule.terms[0].vector.parts[2][1].samples[0]",)

@@ -165,7 +165,7 @@ def test_noise_shared_by_the_clients_is_caught():
     state = replace(progress.state.copy(), setting=shared)
     run = instance(STYLES[0], replace(progress, state=state, derivation=replace(progress.derivation, setting=shared)))
     failed = {n for n in leaf_names(progress) for one in both_sides(n, progress.state.facts[n], run) if not one.holds}
-    assert failed == {"noise.clients"}
+    assert failed == {"independence over n"}
 
 
 def with_other(run, **changed):
@@ -239,7 +239,7 @@ def test_a_wrong_size_is_caught():
     progress = checked("fcsg.theorem_4_1")
     (style,) = (s for s in STYLES if s.name == "batches")
     run = instance(style, progress)
-    later, first = (progress.state.facts[f"noise.batch.{when}"] for when in ("later", "first"))
+    later, first = (progress.state.facts[f"independence over i, {when}"] for when in ("later", "first"))
     for fact, other in ((later, first), (first, later)):
         assert all(one.holds for one in both_sides("batch", fact, run))
         assert not all(one.holds for one in both_sides("batch", replace(fact, phases=other.phases), run))

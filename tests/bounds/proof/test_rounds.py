@@ -315,9 +315,9 @@ def test_clients_that_are_not_drawn_as_assumed_are_refused():
     drawn = App("draw", NOWHERE, (0,))
     assert sampled(((LOCAL, C), (COMMUNICATION, drawn))).checked
     for equations, step in (
-        (((EVERY, C),), "first clients"),
-        (((EVERY, drawn),), "S.same"),
-        (((LOCAL, drawn), (COMMUNICATION, C)), "S.same"),
+        (((EVERY, C),), "not stated: clients"),
+        (((EVERY, drawn),), "S, the same"),
+        (((LOCAL, drawn), (COMMUNICATION, C)), "S, the same"),
     ):
         found = sampled(equations)
         assert not found.checked and f"step {step}:" in found.failure, found.failure

@@ -1,0 +1,228 @@
+"""From claims with reasons to combinations with multipliers. Nothing here need be trusted: the kernel checks the steps that come out.
+
+A claim left <= right is the sum of its premises times multipliers, less squares, less what is nonnegative by what it is. Each scalar
+without sign is an equation for the multipliers; a nonnegative one is tight where they leave freedom, and left over where they do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from .candidates import Candidate, Parts, Written, deviations, meanings, pairings, premises, squares
+from .claims import Claim, Conclusion, Unsolved, Vanishes
+from .kernel import Alternatives, Assumed, Combine, Derivation, Linear, Plan, Reader, Step
+from .kernel.derivation import begin, checked_line
+from .kernel.facts import Fact, State
+from .kernel.region import Region
+from .kernel.scalars import Atom, Inner, One, Scalar, Total
+from .kernel.signomial import ONE, ZERO, ProofError, Signomial
+from .linear import Column, NotSolved, Point, Profile, profile, solution
+
+
+def solved(plan: Plan, theorem: Any, label: str) -> Plan:
+    """The derivation with a combination in the place of each claim.
+
+    Raises:
+        ProofError: a claim does not follow, or another step does not.
+    """
+    if isinstance(plan, Alternatives):
+        return replace(plan, cases=tuple((name, _solved(case, theorem, label)) for name, case in plan.cases))
+    return _solved(plan, theorem, label) if isinstance(plan, Derivation) else plan
+
+
+def _solved(plan: Derivation, theorem: Any, label: str) -> Derivation:
+    if not isinstance(plan.conclusion, Conclusion) and not any(isinstance(s.rule, Unsolved) for s in plan.steps):
+        return plan
+    statement = theorem.statement(label)
+    reader = Reader(theorem, statement)
+    plan = replace(plan, inside={**_inside(plan, statement, reader), **plan.inside})
+    solver = Solver(begin(plan, theorem, label).state)
+    for step in plan.steps:
+        try:
+            solver.add(step)
+        except ProofError as error:
+            raise ProofError(f"step {step.name}: {error}") from None
+    conclusion = plan.conclusion
+    if isinstance(conclusion, Conclusion):
+        left = Scalar(((1 / solver.state.horizon, Total(plan.metric)),))
+        right = Scalar(tuple((reader.read(term.expr), One()) for term in statement.terms))
+        try:
+            rule, *_ = solver.combination(Claim(left, right, conclusion.by, given=conclusion.given))
+        except ProofError as error:
+            raise ProofError(f"the statement: {error}") from None
+        conclusion = rule.weights
+    return replace(plan, steps=tuple(solver.steps), conclusion=conclusion)
+
+
+def _inside(plan: Derivation, statement: Any, reader: Reader) -> dict[str, Fraction]:
+    """1 for every symbol of a statement and of its assumptions, where the author gives no other value."""
+    expressions = [term.expr for term in statement.terms] + [constant.expr for constant in statement.derived]
+    expressions += [side for condition in statement.conditions for side in (condition.left, condition.right)]
+    found = {symbol.name for expr in expressions for symbol in expr.free_symbols}
+    names = sorted(found | {item.symbol for item in plan.axioms.values() if isinstance(item, Assumed)})
+    own = {constant.name for constant in statement.derived}
+    return {name: Fraction(1) for name in names if name in reader.params and name not in own}
+
+
+class Solver:
+    """The steps of a derivation, one after the other, each claim with its multipliers."""
+
+    def __init__(self, state: State):
+        self.state, self.point, self.written = state, Point(state.region), Written(state)
+        self.steps: list[Step] = []
+
+    def add(self, step: Step) -> None:
+        """One more step.
+
+        Raises:
+            ProofError: it does not follow.
+        """
+        if isinstance(step.rule, Claim):
+            rule, fact, before = self.combination(step.rule)
+            for each in before:
+                self.add(each)
+            self.state.facts[step.name] = fact
+            step = replace(step, rule=rule)
+        else:
+            if isinstance(step.rule, Vanishes):
+                step = replace(step, rule=self.linear(step.rule))
+            checked_line(self.state, step)
+        self.written.read(step.rule)
+        self.steps.append(step)
+
+    def linear(self, claim: Vanishes) -> Linear:
+        columns = [{node: c for c, node in self.state.equation(name).term.parts} for name in claim.by]
+        goal = {node: c for c, node in self.state.algebra.normal(claim.term).parts}
+        rows = list(dict.fromkeys(node for column in (*columns, goal) for node in column))
+        found = profile(self.point, goal, columns, rows, len(rows))
+        if found.failed:
+            raise _does_not_follow(found)
+        values = solution(goal, columns, found)
+        return Linear(claim.term, tuple((values[k], claim.by[k]) for k in sorted(values)))
+
+    def combination(self, claim: Claim) -> tuple[Combine, Fact, tuple[Step, ...]]:
+        """The claim with multipliers, what the kernel makes of it, and the meanings of quantities that have to stand before it.
+
+        Tried are the reasons as they are given, then also the meanings of the quantities, then also Jensen's inequality.
+
+        Raises:
+            ProofError: no multipliers were found that the kernel accepts.
+        """
+        state = self.state
+        if unknown := [name for name in (*claim.by, *dict(claim.given)) if name not in state.facts]:
+            raise NotSolved(f"{unknown[0]}: no such step before this one")
+        self.written.read(claim)
+        goal: Column = state.form(claim.left - claim.right)
+        for premise, (_, factor) in zip(premises(state, dict(claim.given)), claim.given, strict=True):
+            goal = _less(goal, premise.column, factor)
+        known: list[Candidate] = [*premises(state, claim.by), *squares(state, claim.squares)]
+        opened = meanings(state, [goal, *(c.column for c in known)])
+        jensen = squares(state, deviations(claim.left))
+        extras: list[tuple[Candidate, ...]] = [(), tuple(opened), tuple(jensen), (*opened, *jensen)]
+        failure: ProofError = NotSolved("no reason is given")
+        for more in dict.fromkeys(extras):
+            candidates: list[Candidate] = [*known, *more]
+            tables = [goal, *(c.column for c in candidates)]
+            candidates += pairings(state, self.written, claim.by, tables)
+            try:
+                return self._tried(claim, goal, candidates)
+            except ProofError as error:
+                failure = error
+        raise failure
+
+    def _tried(
+        self, claim: Claim, goal: Column, candidates: Sequence[Candidate]
+    ) -> tuple[Combine, Fact, tuple[Step, ...]]:
+        """One choice of what is tight after the other, constants as they are and by their formulas."""
+        failure: ProofError = NotSolved("no reason is given")
+        region, columns = self.state.region, [c.column for c in candidates]
+        for shown in dict.fromkeys(self._profiles(claim, goal, columns)):
+            if shown.failed:
+                raise _does_not_follow(shown)
+            for tables in ((goal, *columns), (_expanded(region, table) for table in (goal, *columns))):
+                first, *rest = tables
+                try:
+                    values = solution(first, rest, shown)
+                    return self._accepted(claim, [(candidates[k], values[k]) for k in sorted(values)])
+                except ProofError as error:
+                    failure = error
+        raise failure
+
+    def _profiles(self, claim: Claim, goal: Column, columns: Sequence[Column]) -> Iterator[Profile]:
+        rows = list(dict.fromkeys(atom for column in (goal, *columns) for atom in column))
+        signed = [a for a in rows if claim.equal or not self.state.nonnegative_atom(a)]
+        signed.sort(key=lambda atom: isinstance(atom, Inner))
+        others = [a for a in rows if not claim.equal and self.state.nonnegative_atom(a)]
+        for first in _TIGHT:
+            ordered = sorted(others, key=lambda atom: first(goal.get(atom, ZERO), atom))
+            yield profile(self.point, goal, columns, [*signed, *ordered], len(signed))
+
+    def _accepted(
+        self, claim: Claim, chosen: list[tuple[Candidate, Signomial]]
+    ) -> tuple[Combine, Fact, tuple[Step, ...]]:
+        parts = Parts([(factor, name) for name, factor in claim.given], [], {}, [])
+        for candidate, factor in chosen:
+            candidate.put(parts, factor)
+        order = {name: i for i, name in enumerate(claim.by)}
+        rule = Combine(
+            claim.left,
+            claim.right,
+            tuple(sorted(parts.weights, key=lambda item: order.get(item[1], len(order)))),
+            tuple(parts.squares),
+            tuple((ONE, name, term) for name, term in parts.pairings.items()),
+            claim.equal,
+            claim.certificates,
+        )
+        before = tuple(step for step in parts.meanings if step.name not in self.state.facts)
+        state = self.state.copy()
+        for step in before:
+            checked_line(state, step)
+        return rule, rule.apply(state), before
+
+
+def _does_not_follow(found: Profile) -> NotSolved:
+    return NotSolved(f"does not follow; left over: {', '.join(repr(row) for row in found.failed)}")
+
+
+def _less(table: Column, other: Column, factor: Signomial) -> Column:
+    rows = dict.fromkeys((*table, *other))
+    found = {row: table.get(row, ZERO) - factor * other.get(row, ZERO) for row in rows}
+    return {row: c for row, c in found.items() if c}
+
+
+def _expanded(region: Region, column: Column) -> Column:
+    """With formulas in the place of constants, where these have whole powers of theirs."""
+    return {row: _formulas_in(region, value) for row, value in column.items()}
+
+
+def _formulas_in(region: Region, value: Signomial) -> Signomial:
+    for param, formula in reversed(list(region.formulas.items())):
+        power = region.powers.get(param, 1)
+        exponents = [Fraction(e, power) for m, _ in value.terms for p, e in m if p == param]
+        if exponents and all(e >= 0 and e.denominator == 1 for e in exponents):
+            value = value.substitute(param, formula, power)
+    return value
+
+
+# --- which nonnegative scalars are tight first -------------------------------------------------------------------------------
+
+
+def _left_side(coefficient: Signomial, atom: Atom) -> tuple[bool, ...]:
+    """What is to be bounded; numbers last."""
+    return isinstance(atom, One), not any(c > 0 for _, c in coefficient.terms)
+
+
+def _right_side(coefficient: Signomial, atom: Atom) -> tuple[bool, ...]:
+    """Numbers, then what bounds."""
+    return not isinstance(atom, One), any(c > 0 for _, c in coefficient.terms)
+
+
+def _vectors(coefficient: Signomial, atom: Atom) -> tuple[bool, ...]:
+    """Squared norms."""
+    return not isinstance(atom, Inner), *_left_side(coefficient, atom)
+
+
+_TIGHT = (_left_side, _right_side, _vectors)

@@ -1,0 +1,8 @@
+"""Arguments that many proofs share, each a function that adds checked steps to a proof."""
+
+from .descent import smooth_descent
+from .noise import variance_of_mean
+from .rounds import averaged_rounds
+from .smoothness import smooth_composition, smooth_mean
+
+__all__ = ["averaged_rounds", "smooth_composition", "smooth_descent", "smooth_mean", "variance_of_mean"]

@@ -1,0 +1,45 @@
+"""Lipschitz gradients of compositions and of means."""
+
+from __future__ import annotations
+
+from ..author import Act, Proof, Signomial, Term, Written, sq
+
+Part = tuple[Signomial, tuple[str, ...]]
+
+
+def smooth_composition(
+    proof: Proof,
+    jacobian: Written,
+    outer: Written,
+    constant: Signomial,
+    first: Part,
+    second: Part,
+    *,
+    points: tuple[Term, Term],
+    wrap: Written = lambda term: term,
+    name: str = "smooth client",
+    squares: tuple[Term, ...] = (),
+) -> str:
+    """The gradient x -> J(x) h(x), in expectation by `wrap`, is Lipschitz: by the two differences of a product.
+
+    Args:
+        first: a, with ||J(v) (h(v) - h(w))|| <= a ||v - w|| by these steps, the first of which bounds the Jacobian.
+        second: b, with ||(J(v) - J(w)) h(w)|| <= b ||v - w|| by these steps.
+        constant: at least a + b. points: v and w. squares: vectors whose squared norms the two steps may leave out.
+    """
+    v, w = points
+    gap, change = sq(v - w), outer(v) - outer(w)
+    (a, (moment, *lipschitz)), (b, reasons) = first, second
+    by_outer, by_jacobian = wrap(Act(jacobian(v), change)), wrap(Act(jacobian(v) - jacobian(w), outer(w)))
+    action = proof.act(moment, change)
+    one = proof.claim(f"{name}, outer part", sq(by_outer) <= a**2 * gap, action, *lipschitz, squares=squares)
+    other = proof.claim(f"{name}, inner part", sq(by_jacobian) <= b**2 * gap, *reasons, squares=squares)
+    both = proof.triangle(f"{name}, parts", gap, (one, by_outer, a), (other, by_jacobian, b))
+    return proof.claim(name, sq(by_outer + by_jacobian) <= constant**2 * gap, both)
+
+
+def smooth_mean(proof: Proof, clients: Written, gradient: Written, constant: Signomial, client: str) -> str:
+    """`smooth`: the mean over the clients of their gradients changes by no more than those do, at free points p and r."""
+    p, r = proof.points
+    change = gradient(p) - gradient(r)
+    return proof.claim("smooth", sq(clients(change)) <= constant**2 * sq(p - r), client, why="Jensen over the clients")

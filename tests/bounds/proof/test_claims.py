@@ -1,0 +1,165 @@
+"""Claims with reasons: the multipliers that are found, and what is said of a claim that does not follow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import fedco
+import pytest
+from fedco.bounds import get_theorem
+from fedco.bounds.papers.baselines import derivations as baselines
+from fedco.bounds.proof.author import Proof, Var, quantity, sq
+from fedco.bounds.proof.claims import Claim
+from fedco.bounds.proof.derivations import derivation
+from fedco.bounds.proof.kernel import Combine, ProofError, Reader, check, parameter, signomial
+from fedco.bounds.proof.kernel.region import Region
+from fedco.bounds.proof.linear import NotSolved, Point, profile, solution
+from fedco.bounds.proof.solve import solved
+
+LOCAL_SGD = "baselines.local_sgd"
+a, b, c = parameter("a"), parameter("b"), parameter("c", positive=False)
+
+
+def written(name: str = LOCAL_SGD):
+    """A derivation of the baselines as its author wrote it."""
+    theorem = get_theorem(name)
+    return theorem, dict(baselines.DERIVATIONS)[name.partition(".")[2]](Reader(theorem, theorem.statement()))
+
+
+def with_step(plan, name, **changes):
+    steps = tuple(replace(s, rule=replace(s.rule, **changes)) if s.name == name else s for s in plan.steps)
+    return replace(plan, steps=steps)
+
+
+def refusal(plan, theorem) -> str:
+    with pytest.raises(ProofError) as caught:
+        solved(plan, theorem, theorem.default)
+    return str(caught.value)
+
+
+# --- the linear algebra -----------------------------------------------------------------------------------------------
+
+
+def number(rng):
+    p, q = Fraction(rng.randint(-6, 6), rng.randint(1, 4)), rng.randint(-1, 1)
+    return p * a ** rng.randint(-2, 2) * b ** Fraction(rng.randint(-2, 2), 2) * c ** rng.randint(0, 2) + q
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_what_is_solved_for_is_what_the_columns_add_up_to(seed):
+    """A system that has a solution is solved, whatever its rank, or it is said why not."""
+    rng = Random(seed)
+    entries, multipliers = [number(rng) for _ in range(9)], [number(rng) for _ in range(3)]
+    columns = [{row: entries[3 * k + row] for row in range(3) if entries[3 * k + row]} for k in range(3)]
+    goal = {row: sum((columns[k].get(row, 0 * a) * multipliers[k] for k in range(3)), 0 * a) for row in range(3)}
+    found = profile(Point(Region({})), goal, columns, range(3), 3)
+    assert not found.failed
+    try:
+        values = solution(goal, columns, found)
+    except NotSolved:
+        return  # another solution of a system of lower rank may be no sum of products of powers
+    for row in range(3):
+        assert sum((columns[k].get(row, 0 * a) * v for k, v in values.items()), 0 * a) == goal[row]
+
+
+def test_division_by_a_sum_is_exact():
+    goal, columns = {0: a**2 - b**2, 1: c * (a + b)}, [{0: a + b}, {1: c}]
+    found = profile(Point(Region({})), goal, columns, (0, 1), 2)
+    assert solution(goal, columns, found) == {0: a - b, 1: a + b}
+    with pytest.raises(NotSolved, match="no sum of products of powers"):
+        solution({0: signomial(1)}, columns[:1], replace(found, support=(0,), pivots=(0,)))
+    with pytest.raises(NotSolved, match="no division by it"):
+        solution({0: a}, [{0: c}], replace(found, support=(0,), pivots=(0,)))
+
+
+def test_rows_that_cannot_hold_are_named():
+    found = profile(Point(Region({})), {"x": a, "y": b}, [{"x": a}], ("x", "y"), 2)
+    assert found.failed == ("y",) and found.support == (0,)
+
+
+def test_constants_have_the_values_of_their_formulas():
+    theorem, _ = written("baselines.biased_sgd")
+    reader = Reader(theorem, theorem.statement())
+    formula = reader.S_g * reader.B_f + reader.S_f * reader.C_g**2
+    at = Point(Region({}, reader.formulas, reader.powers)).at
+    assert at(reader.S_F) == at(formula) and at(reader.S_F**2) == at(formula**2) != at(formula)
+
+
+# --- claims -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name, _ in baselines.DERIVATIONS])
+def test_every_claim_becomes_the_same_combination_each_time(name):
+    theorem, plan = written(f"baselines.{name}")
+    first, second = (solved(plan, theorem, theorem.default) for _ in range(2))
+    assert first == second == derivation(theorem)
+    names = {step.name for step in plan.steps if isinstance(step.rule, Claim)}
+    assert names and all(isinstance(step.rule, Combine) for step in first.steps if step.name in names)
+    assert check(first, theorem, theorem.default).accepted
+
+
+def test_the_kernel_takes_no_claim_for_a_fact():
+    theorem, plan = written()
+    inside = solved(plan, theorem, theorem.default).inside
+    found = check(replace(plan, conclusion=(), inside=inside), theorem, theorem.default)
+    assert not found.accepted and "no rule" in found.failure
+
+
+def test_a_claim_is_neither_true_nor_false():
+    with pytest.raises(ProofError, match="is to be proved"):
+        bool(sq(Var("x")) <= sq(Var("x")))
+
+
+def test_multipliers_that_the_author_gives():
+    theorem, plan = written("baselines.scgd")
+    claim = next(step.rule for step in plan.steps if step.name == "error, later")
+    found = next(step.rule for step in solved(plan, theorem, theorem.default).steps if step.name == "error, later")
+    assert set(claim.given) <= {(name, factor) for factor, name in found.weights}
+    doubled = tuple((name, 2 * factor) for name, factor in claim.given)
+    assert "step error, later: " in refusal(with_step(plan, "error, later", given=doubled), theorem)
+
+
+def test_what_does_not_follow_is_said():
+    theorem, plan = written()
+    bias = next(step.rule for step in plan.steps if step.name == "bias")
+    assert "step bias: " in refusal(with_step(plan, "bias", by=()), theorem)
+    half = with_step(plan, "bias", right=bias.right * Fraction(1, 2))
+    assert "step bias: " in refusal(half, theorem)
+    other = with_step(plan, "bias", by=("smooth",))
+    assert "left over: " in refusal(other, theorem)
+    missing = with_step(plan, "bias", by=("wished for",))
+    assert "wished for: no such step before this one" in refusal(missing, theorem)
+    loose = with_step(plan, "growth", right=quantity("X"))
+    assert "step growth: " in refusal(loose, theorem)
+
+
+def test_an_equation_that_does_not_follow():
+    theorem, plan = written()
+    apart = with_step(plan, "apart", term=Var("x", 1) - Var("x"))
+    assert "step apart: does not follow; left over: " in refusal(apart, theorem)
+
+
+def test_a_step_that_does_not_follow_is_no_proof():
+    """`prove` gives the reason, as for a derivation that the kernel refuses."""
+    theorem, plan = written()
+    proof = Proof(Reader(theorem, theorem.statement()), time="independence")
+    assert proof.step("mean", plan.steps[0].rule) == "mean" and proof.step("mean", plan.steps[0].rule) == "mean 2"
+    with pytest.raises(ProofError, match="the statement: "):
+        solved(replace(plan, conclusion=replace(plan.conclusion, by=("descent, summed",))), theorem, theorem.default)
+
+
+# --- the tutorial -------------------------------------------------------------------------------------------------------
+
+
+def test_the_proof_of_the_tutorial_is_checked():
+    page = Path(fedco.__file__).parent / "docs" / "howto" / "write-a-derivation.md"
+    space: dict = {}
+    exec(page.read_text().partition("```python\n")[2].partition("```")[0], space)
+    theorem = get_theorem("baselines.minibatch_sgd")
+    plan = space["minibatch_sgd"](Reader(theorem, theorem.statement()))
+    found = check(solved(plan, theorem, theorem.default), theorem, theorem.default)
+    assert found.checked, found.failure
+    assert not [text for text in found.unused if text.startswith("step ")]
