@@ -189,7 +189,9 @@ def _growing(made: Model) -> tuple[Model, tuple[_Decay, ...]]:
     """
     terms, decays = {}, []
     for name, term in made.terms.items():
-        for at, part in enumerate(sp.Add.make_args(sp.expand(term) if term.has(Power, sp.exp) else term)):
+        for at, part in enumerate(sp.Add.make_args(sp.expand(term)) if term.has(Power, sp.exp) else (term,)):
+            if part.has(Power, sp.exp) and part.could_extract_minus_sign():
+                continue  # 1 - exp(-z) is at most 1
             rest, speed = _split(made, _slow(part))
             terms[f"{name} {at}"] = rest
             decays += [_Decay(f"{name} {at}", speed)] if speed is not None else []

@@ -19,6 +19,7 @@ from fedco.bounds.cost.resources import instead, resource, resource_table
 from fedco.bounds.cost.sensitivity import Elasticities, elasticities, pareto, shares
 from fedco.bounds.language import rendering
 from fedco.bounds.language.definition import define, load
+from fedco.bounds.language.quantities import DOMAINS
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.region import pictures
 
@@ -331,7 +332,10 @@ def test_a_comparison_names_what_it_assumed_and_the_cautions(monkeypatch):
 
 
 def binding(name, role="constant", default=None, stand_ins=()):
-    return SimpleNamespace(quantity=SimpleNamespace(name=name, role=role, default=default, stand_ins=stand_ins))
+    numbers = DOMAINS["positive real"]
+    return SimpleNamespace(
+        quantity=SimpleNamespace(name=name, role=role, default=default, stand_ins=stand_ins, numbers=numbers)
+    )
 
 
 @pytest.mark.parametrize(

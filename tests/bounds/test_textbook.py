@@ -243,6 +243,11 @@ def test_orders_have_powers_of_the_logarithm(terms: dict[str, str], T: Order, et
     assert (found.costs["samples"], found.schedule["T"], found.schedule["eta"]) == (T, T, eta)
 
 
+def test_what_an_exponential_takes_away_changes_no_order():
+    found = rates(load(FILES["sgd_pl"]).statement())
+    assert found.costs["samples"] == Order(Fraction(2), Fraction(-1)) and found.schedule["eta"].eps == -1
+
+
 def test_orders_outside_terms_are_refused_in_a_line():
     with pytest.raises(InputError, match=r"no exponents, .* stands outside the terms"):
         rates(limited(enough="(1 - mu*eta)**T <= 1/100").statement())
