@@ -76,10 +76,10 @@ ONLY ?= storage.py
 TESTS ?= tests/storage
 mutation: $(STAMP)  ## small changes of the source (mutmut), and whether a test notices: make mutation ONLY=storage.py TESTS=tests/storage
 	@test -d $(VENV)/mutmut || $(BIN)/python -m pip install --quiet --disable-pip-version-check --target $(VENV)/mutmut mutmut==3.8.1
-	rm -rf out/mutation && mkdir -p out/mutation && git clone --quiet . out/mutation/fedco  # mutmut wants the folder to be named as the package
-	sed -e 's|ONLY|$(ONLY)|' -e 's|TESTS|$(TESTS)|' tests/mutmut.toml > out/mutation/pyproject.toml
-	cd out/mutation && PYTHONPATH=$(CURDIR)/$(VENV)/mutmut $(CURDIR)/$(BIN)/python -m mutmut run
-	cd out/mutation && PYTHONPATH=$(CURDIR)/$(VENV)/mutmut $(CURDIR)/$(BIN)/python -m mutmut results
+	rm -rf $(VENV)/mutation && mkdir -p $(VENV)/mutation && git clone --quiet . $(VENV)/mutation/fedco  # mutmut wants the folder to be named as the package
+	sed -e 's|ONLY|$(ONLY)|' -e 's|TESTS|$(TESTS)|' tests/mutmut.toml > $(VENV)/mutation/pyproject.toml
+	cd $(VENV)/mutation && PYTHONPATH=$(CURDIR)/$(VENV)/mutmut $(CURDIR)/$(BIN)/python -m mutmut run
+	cd $(VENV)/mutation && PYTHONPATH=$(CURDIR)/$(VENV)/mutmut $(CURDIR)/$(BIN)/python -m mutmut results
 
 gpu: $(STAMP)  ## where there is a CUDA device: the tests that need one, then the benchmark on it
 	$(BIN)/python -c "import torch; assert torch.cuda.is_available(), 'no CUDA device here'"
