@@ -5,6 +5,7 @@ A paper is imported when its key is first asked for, so that a command about one
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 
@@ -69,7 +70,7 @@ def all_papers() -> tuple[Paper, ...]:
     return tuple(all_that_load(paper_keys(), get_paper).values())
 
 
-def paper_theorems(key: str) -> dict[str, Theorem]:
+def paper_theorems(key: str) -> Mapping[str, Theorem]:
     """All theorems of one paper, by id.
 
     Raises:

@@ -69,7 +69,9 @@ def fingerprint(folder: Path) -> str:
     the second lock rests on: its own modules, and the code of the methods with what stands beside it.
     """
     room = Path(__file__).parents[1]
-    own = {file for each in _with_imported(folder, set()) for file in each.glob("*.py")}
+    own = {
+        file for each in _with_imported(folder, set()) for pattern in ("*.py", "*.toml") for file in each.glob(pattern)
+    }
     mechanism = {file for file in room.rglob("*.py") if "papers" not in file.relative_to(room).parts}
     for pattern in SECOND_LOCK:
         mechanism |= set(room.parent.glob(pattern))

@@ -79,7 +79,7 @@ def load(path: str | Path, *, trust: bool = False) -> Theorem:
         InputError: the file cannot be read, is no TOML, or does not define a theorem; one line that starts with its name.
     """
     file = Path(path)
-    return _Definition(str(file), read_toml(file), trust or is_trusting()).theorem(file.parent)
+    return Definition(str(file), read_toml(file), trust or is_trusting()).theorem(file.parent)
 
 
 class _Written(StrPrinter):
@@ -245,10 +245,10 @@ def define(*, follows_from: Theorem | None = None, **keys: Any) -> Theorem:
         0.2
     """
     name = str(keys.get("id"))
-    return _Definition(name if _ID.fullmatch(name) else "define", keys).theorem(None, follows_from)
+    return Definition(name if _ID.fullmatch(name) else "define", keys).theorem(None, follows_from)
 
 
-class _Definition:
+class Definition:
     """The keys of one definition on their way to a theorem.
 
     Args:
@@ -310,6 +310,16 @@ class _Definition:
         if isinstance(value, bool) or not isinstance(value, (str, int, float, Fraction)):
             self.refuse(place, f"wanted a formula as text, or a number, got {_shown(value)}")
         return value if isinstance(value, str) else str(value)
+
+    def said(self, place: str, value: Any, *allowed: str) -> tuple[Any, dict[str, str]]:
+        """A formula and what is said about it: it stands alone, or under `formula` in a table with some of these keys."""
+        if not isinstance(value, Mapping):
+            return value, {}
+        for key, text in value.items():
+            self.known(place, "a key of a formula", key, ("formula", *allowed))
+            if key != "formula" and not isinstance(text, str):
+                self.refuse(f"{place}, {key}", f"wanted {_TEXT}, got {_shown(text)}")
+        return value.get("formula"), {key: text for key, text in value.items() if key != "formula"}
 
     # --- the keys ----------------------------------------------------------------------------------------------------
 
@@ -411,21 +421,25 @@ class _Definition:
         for name, value in self.table("derived").items():
             if self.name("derived", name) in self.names:
                 self.refuse(f"derived, {name}", "already a symbol; wanted another name")
-            found.append(Derived(name, self.formula(f"derived, {name}", value), latex_of(name)))
+            formula, more = self.said(f"derived, {name}", value, "latex", "meaning")
+            latex, meaning = more.get("latex", latex_of(name)), more.get("meaning", "")
+            found.append(Derived(name, self.formula(f"derived, {name}", formula), latex, meaning))
             self.names[name] = derived_symbol(name)
         return tuple(found)
 
     def _terms(self) -> tuple[Term, ...]:
-        return tuple(
-            Term(self.name("terms", name), self.formula(f"term {name}", value))
-            for name, value in self.table("terms").items()
-        )
+        found = []
+        for name, value in self.table("terms").items():
+            formula, more = self.said(f"term {name}", value, "role")
+            found.append(Term(self.name("terms", name), self.formula(f"term {name}", formula), **more))
+        return tuple(found)
 
     def _conditions(self) -> tuple[Condition, ...]:
-        return tuple(
-            Condition(self.name("conditions", name), *self.relation(f"condition {name}", value))
-            for name, value in self.table("conditions").items()
-        )
+        found = []
+        for name, value in self.table("conditions").items():
+            formula, more = self.said(f"condition {name}", value, "note")
+            found.append(Condition(self.name("conditions", name), *self.relation(f"condition {name}", formula), **more))
+        return tuple(found)
 
     def _schedule(self) -> dict[str, sp.Expr]:
         for name in self.table("schedule"):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...suggestion import instead
+from .paper_file import FILE, PaperFile
 from .reading import InputError
 from .theorem import Theorem
 
@@ -39,25 +41,26 @@ class Paper:
         key: what its ids begin with, for instance `feddro`.
         title: authors, title, year.
         parts: name of a part (a key of `FILES`) -> its declarations, as a mapping, or as a function that is called once
-            for each part, when it is first asked for. A part that is missing is empty.
+            for each part, when it is first asked for. A part that is missing is empty. Theorems may be a mapping by id.
         headlines: names of the theorems that `compare` sets side by side, without the key.
         runs: the module that says how its theorems are run; imported only when something is run. Empty where nothing is.
     """
 
     key: str
     title: str
-    parts: Mapping[str, Sequence[Any]] | Callable[[str], Sequence[Any]]
+    parts: Mapping[str, Collection[Any]] | Callable[[str], Collection[Any]]
     headlines: tuple[str, ...] = ()
     runs: str = ""
 
-    def load(self, part: str) -> Sequence[Any]:
+    def load(self, part: str) -> Collection[Any]:
         """The declarations of a part."""
         return self.parts(part) if callable(self.parts) else self.parts.get(part, ())
 
     @cached_property
-    def theorems(self) -> dict[str, Theorem]:
+    def theorems(self) -> Mapping[str, Theorem]:
         """Its theorems, corollaries and lemmas by id."""
-        return {item.id: item for item in self.load("theorems")}
+        found = self.load("theorems")
+        return found if isinstance(found, Mapping) else {item.id: item for item in found}
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
@@ -123,11 +126,26 @@ class Paper:
         return self.theorems[name]
 
 
-def paper_in_folder(package: str, title: str, headlines: tuple[str, ...] = (), runs: str = "") -> Paper:
-    """A paper whose declarations stand in a package: one file per part, named as in `FILES`; a missing file is an empty part."""
+def paper_in_folder(package: str, title: str = "", headlines: tuple[str, ...] = (), runs: str = "") -> Paper:
+    """A paper whose declarations stand in a package: one file per part, named as in `FILES`; a missing file is an empty part.
 
-    def load(part: str) -> tuple[Any, ...]:
+    Where the package has a `paper.toml`, this says title, headlines and runs, and declares the theorems.
+
+    Raises:
+        InputError: a `paper.toml` that cannot be read, or that has another key.
+    """
+    key = package.rpartition(".")[2]
+    file = Path(str(import_module(package).__file__)).with_name(FILE)
+    written = PaperFile(file) if file.is_file() else None
+
+    def load(part: str) -> Collection[Any]:
+        if written and part == "theorems":
+            return written.theorems
         module = f"{package}.{part}"
         return tuple(getattr(import_module(module), FILES[part])) if find_spec(module) else ()
 
-    return Paper(package.rpartition(".")[2], title, load, headlines, runs)
+    if written is None:
+        return Paper(key, title, load, headlines, runs)
+    if written.key != key:
+        raise InputError(f"{file}: wanted the key {key}, as the folder is named, got {written.key[:40]!r}")
+    return Paper(key, written.title, load, written.headlines, written.runs)

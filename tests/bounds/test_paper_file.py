@@ -1,0 +1,60 @@
+"""A paper from `paper.toml`: a stranger's folder loads as a built-in one, and a mistake is one line that says where it is."""
+
+import sys
+from pathlib import Path
+
+import fedco
+import pytest
+from fedco import InputError
+from fedco.bounds import paper_theorems
+from fedco.bounds.language.paper import paper_in_folder
+from fedco.bounds.language.paper_file import PaperFile
+
+FILE = Path(fedco.__file__).parent / "bounds" / "papers" / "baselines" / "paper.toml"
+MISTAKES = {
+    "symbol": ('sigma = "local_gradient_noise"', 'sigma = "noise"', "symbols, sigma: 'noise' is not a quantity"),
+    "formula": ("2*F_gap/(eta*T)", "2*F_gab/(eta*T)", "theorems.local_sgd.printed: term initialisation: column 3"),
+    "key": ("problem =", "problems =", "theorems.local_sgd: 'problems' is not a key here; the nearest is problem"),
+    "detail": ('role = "drift"', 'rule = "drift"', "term noise_drift: 'rule' is not a key of a formula"),
+    "assumption": ('["client_smoothness"', '["smoothness"', "'smoothness' is not an assumption of the paper"),
+    "bounds": ('bounds = ["G"]', 'bounds = ["T"]', "assumption bounded gradients: T bounds nothing"),
+    "dimension": ('"(f/x)**2"', '"f + x"', "metrics.stationarity, dimension"),
+    "says": ('["start of the method"]', '["start"]', "assumptions.start: 'start' is not a saying"),
+}
+
+
+def test_a_strangers_folder_says_the_same(tmp_path, monkeypatch):
+    folder = tmp_path / "baselines"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "paper.toml").write_text(FILE.read_text())
+    monkeypatch.syspath_prepend(tmp_path)
+    paper = paper_in_folder("baselines")
+    sys.modules.pop("baselines")
+    assert paper.title.startswith("Baselines") and len(paper.main_theorems) == len(paper.theorems) == 5
+    for name, built_in in paper_theorems("baselines").items():
+        found = paper.theorem(name)
+        assert found is paper.theorem(name)
+        assert found.statement() == built_in.statement()
+        for part in ("title", "source", "notation", "metric", "assumptions", "assume", "problem", "costs", "method"):
+            assert getattr(found, part) == getattr(built_in, part), part
+
+
+@pytest.mark.parametrize(("right", "wrong", "reason"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_one_line_that_says_where(right, wrong, reason, tmp_path):
+    file, text = tmp_path / "paper.toml", FILE.read_text()
+    assert right in text
+    file.write_text(text.replace(right, wrong))
+    with pytest.raises(InputError) as refused:
+        tuple(PaperFile(file).theorems.values())
+    assert reason in str(refused.value) and str(refused.value).startswith(str(file)) and "\n" not in str(refused.value)
+
+
+def test_a_key_that_is_not_the_folders_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "__init__.py").write_text("")
+    (tmp_path / "elsewhere" / "paper.toml").write_text(FILE.read_text())
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InputError, match="wanted the key elsewhere"):
+        paper_in_folder("elsewhere")
+    sys.modules.pop("elsewhere")
