@@ -166,7 +166,7 @@ class _Part(Definition):
     def __init__(self, where: str, keys: Mapping[str, Any], notation: Notation) -> None:
         self.where, self.keys, self.trusts, self.notation = where, keys, True, notation
         self.names = {binding.name: binding.symbol for binding in notation}
-        self.used = set()
+        self.used, self.quantities = set(), {}
 
 
 class _OneStatement(_Part):
