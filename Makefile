@@ -38,7 +38,7 @@ lint: $(STAMP)
 	MYPYPATH=$(VENV)/src $(BIN)/mypy $(addprefix -p fedco.,bounds algorithms synthetic validation cli)
 
 docs: $(STAMP)  ## run every check of the audit and compute every constant of the problems, and keep both; regenerate docs/audit.md and docs/refutations
-	$(BIN)/python -m fedco.bounds.audit.keeping
+	$(BIN)/python -m fedco.bounds.audit.make_audit_cache
 	$(BIN)/python -m fedco.validation.runs.problem_list
 	$(BIN)/python -m fedco.validation.report.pages docs
 	$(BIN)/python -m fedco.validation.runs.refutations docs/refutations

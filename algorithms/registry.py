@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..outside import CodeName, all_that_load, installed, is_python_file, load_installed
 from ..suggestion import instead
+from ..user_files import CodeName, all_that_load, installed, is_python_file, load_installed
 from .declared import Declared, declared
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import InputError
-from ..outside import is_file, run_file, split_file
 from ..suggestion import nearest
+from ..user_files import is_file, run_file, split_file
 from .language.definition import load
 from .language.paper import Paper
 from .language.theorem import Theorem

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 
-from ..outside import all_that_load, installed, load_installed
 from ..suggestion import instead, nearest
+from ..user_files import all_that_load, installed, load_installed
 from . import papers as built_in
 from .files import is_file, theorem_of_file, theorems_of_file
 from .language.paper import Paper

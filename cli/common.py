@@ -13,7 +13,7 @@ import typer
 
 from ..bounds.language.reading import InputError, split_assignment
 from ..bounds.language.theorem import SPELLINGS
-from ..outside import trusting
+from ..user_files import trusting
 from . import terminal
 
 if TYPE_CHECKING:
@@ -153,9 +153,9 @@ def emit_about(
 ) -> None:
     """`emit` with what has to be said of the statement (the key `status`, and a line where it is refuted or no promise), and of
     the values: what was assumed, and what was not used."""
-    from ..bounds.audit.caution import caution
+    from ..bounds.audit.statement_warning import statement_warning
 
-    known = caution(statement)
+    known = statement_warning(statement)
     lines = [line for line in str(text).split("\n") if not known.text or line.strip() != known.text]
     notes = [*(given.notes if given else ()), *([known.text] if known.text else [])]
     emit(

@@ -129,7 +129,7 @@ class _Line:
             text = (
                 f"\r{progress.seconds:6.1f} s  {progress.evaluations:>9} instances  best ratio {progress.ratio:.4g}  "
             )
-            print(f"{text}{progress.island[:70]:<70}", end="", file=sys.stderr, flush=True)
+            print(f"{text}{progress.search_space[:70]:<70}", end="", file=sys.stderr, flush=True)
 
     def done(self, text: str) -> None:
         start = "\r" if sys.stderr.isatty() else ""

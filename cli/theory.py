@@ -212,7 +212,7 @@ def audit(
         )
         return
     from ..bounds.audit.findings import counted, describe, findings_sheet
-    from ..bounds.audit.keeping import findings
+    from ..bounds.audit.make_audit_cache import findings
 
     rows, dates = findings(name, check)
     days = sorted({day for day in dates.values() if day})

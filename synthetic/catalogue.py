@@ -12,8 +12,8 @@ from inspect import signature
 from typing import Any
 
 from ..errors import InputError
-from ..outside import installed, is_python_file, load_installed, load_object, one_line
 from ..suggestion import instead
+from ..user_files import installed, is_python_file, load_installed, load_object, one_line
 from .applications.agnostic_maml import AgnosticMAML
 from .applications.auprc import AveragePrecision
 from .applications.client_dro import ClientChi2, ClientKL

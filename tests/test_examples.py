@@ -11,10 +11,10 @@ import pytest
 import torch
 from fedco.algorithms import Draws, Start, drive, metrics
 from fedco.errors import InputError
-from fedco.outside import load_object, run_file
 from fedco.synthetic import problem
 from fedco.synthetic.conformance.suite import check_problem
 from fedco.synthetic.parts.adversary import Budget
+from fedco.user_files import load_object, run_file
 
 EXAMPLES = Path(fedco.__file__).parent / "examples"
 METHOD = load_object("half_sgd.py:HalfSGD", EXAMPLES)

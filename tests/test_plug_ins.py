@@ -8,14 +8,14 @@ from pathlib import Path
 
 import fedco
 import pytest
-from fedco import outside
+from fedco import user_files
 from fedco.algorithms.registry import get_method, listed
 from fedco.bounds import registry
 from fedco.bounds.audit.checks import audit
 from fedco.errors import InputError
-from fedco.outside import CodeName
 from fedco.synthetic import problem
 from fedco.synthetic.conformance.kinds import KINDS, get_kind
+from fedco.user_files import CodeName
 
 EXAMPLES = Path(fedco.__file__).parent / "examples"
 GROUPS = {
@@ -50,7 +50,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def forget() -> None:
-    outside.installed.cache_clear()
+    user_files.installed.cache_clear()
     registry._loaded.cache_clear()
     for name in ("parallel_sgd", "half_sgd", "ring", "my_kind"):
         sys.modules.pop(name, None)

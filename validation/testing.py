@@ -33,7 +33,7 @@ from .runs.instance import Instance
 from .runs.method_of import Given
 from .runs.registry import recipe_for
 from .runs.values import evaluate_at, squared_cap
-from .statistics.ledger import AlphaLedger, LedgerError, read_level
+from .statistics.alpha_budget import AlphaBudget, LedgerError, read_level
 from .statistics.planning import Undetectable, seeds_to_refute, seeds_to_support
 from .statistics.slopes import EXPONENT_TOLERANCE, SlopeEstimate, bound_slope, slope_interval
 from .statistics.verdict import Outcome, Verdict, judge, not_applicable
@@ -44,7 +44,7 @@ MOST_PLANNED = 4096
 """More seeds than this are not run unless asked for: choose an instance whose cap is nearer to its bound."""
 _GROUP = 8
 
-SUITE = AlphaLedger("1e-3", open_ended=True)
+SUITE = AlphaBudget("1e-3", open_ended=True)
 """What the assertions of this process share unless they are given a ledger of their own."""
 
 
@@ -59,7 +59,7 @@ def assert_bound_holds(
     statement: str | None = None,
     method: Given | None = None,
     root_seed: int = 0,
-    ledger: AlphaLedger | None = None,
+    ledger: AlphaBudget | None = None,
     **hyperparameters: Any,
 ) -> Verdict:
     """Pass only when the bound is SUPPORTED on this instance.
@@ -104,7 +104,7 @@ def assert_refuted(
     statement: str | None = None,
     method: Given | None = None,
     root_seed: int = 0,
-    ledger: AlphaLedger | None = None,
+    ledger: AlphaBudget | None = None,
     **hyperparameters: Any,
 ) -> Verdict:
     """Pass only when the bound, divided by `divided_by`, is REFUTED on this instance: a negative control.
@@ -133,7 +133,7 @@ def assert_rate(
     statement: str | None = None,
     method: Given | None = None,
     root_seed: int = 0,
-    ledger: AlphaLedger | None = None,
+    ledger: AlphaBudget | None = None,
     **hyperparameters: Any,
 ) -> SlopeEstimate:
     """Pass unless the statistic falls more slowly with T than the bound does over these horizons.
@@ -220,7 +220,7 @@ class _Claim:
         ratio: float,
         alpha: Fraction | str,
         root_seed: int,
-        ledger: AlphaLedger,
+        ledger: AlphaBudget,
         *,
         wants_support: bool,
     ) -> Verdict:
@@ -266,7 +266,7 @@ def _name_of(problem: Any) -> str:
     return problem if isinstance(problem, str) else str(getattr(problem, "name", type(problem).__name__))
 
 
-def _spend(ledger: AlphaLedger, name: str, alpha: Fraction | str, seeds: int) -> str:
+def _spend(ledger: AlphaBudget, name: str, alpha: Fraction | str, seeds: int) -> str:
     """Allot and spend a test under a name not used before; returns that name."""
     used = {entry.name for entry in ledger.entries}
     fresh = next(label for label in _numbered(name) if label not in used)

@@ -20,11 +20,11 @@ from ..evaluation.enclosure import EnclosureError
 from ..language.reading import InputError
 from ..language.theorem import Condition, Statement, Theorem
 from ..registry import all_papers
-from .caution import has_derivation, proved_on, rests_on
 from .checks import compare_expressions, never_negative, scheduled
 from .findings import Evidence
 from .refutation import RefutationError, right_side
 from .refuted import gravest, refutations, refuted_by
+from .statement_warning import has_derivation, proved_on, rests_on
 
 
 @dataclass(frozen=True)

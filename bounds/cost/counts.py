@@ -12,7 +12,7 @@ import sympy as sp
 
 from ...algorithms.declared import DEFAULTS, declared
 from ...errors import InputError
-from ...outside import installed, is_python_file, load_installed
+from ...user_files import installed, is_python_file, load_installed
 from ..language.formula import FormulaError, read_formula
 from ..language.theorem import MethodCall, Theorem
 

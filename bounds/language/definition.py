@@ -16,8 +16,8 @@ import sympy as sp
 from sympy.printing.str import StrPrinter
 
 from ...errors import InputError
-from ...outside import CodeName, installed, is_python_file, is_trusting
 from ...suggestion import nearest
+from ...user_files import CodeName, installed, is_python_file, is_trusting
 from .bounding import MEAN_MODEL, OF_PROPERTIES, Form, read_form
 from .change import with_statement
 from .dimension import OBJECTIVE, VARIABLE, Dimension, read_dimension

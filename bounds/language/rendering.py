@@ -63,9 +63,9 @@ def symbol_table(statement: Statement, name: str, values: Mapping[str, Cell], ro
 
 def notes_about(statement: Statement) -> tuple[str, ...]:
     """What has to be said beside a number of this statement."""
-    from ..audit.caution import caution
+    from ..audit.statement_warning import statement_warning
 
-    text = caution(statement).text
+    text = statement_warning(statement).text
     return (text,) if text else ()
 
 
@@ -84,9 +84,9 @@ def titled(statement: Statement) -> str:
 
 def status_of(statement: Statement) -> dict[str, Any]:
     """The same as data: `status` and `refuted_by`."""
-    from ..audit.caution import caution
+    from ..audit.statement_warning import statement_warning
 
-    known = caution(statement)
+    known = statement_warning(statement)
     return {"status": known.status, "refuted_by": list(known.bundles)}
 
 
@@ -153,7 +153,7 @@ def to_text(theorem: Theorem, labels: Sequence[str] = ()) -> str:
 
 
 def _statement_text(theorem: Theorem, statement: Statement) -> list[str]:
-    from ..audit.caution import standing
+    from ..audit.statement_warning import standing
 
     lines = [f"{statement.label}:" + (f"  ({statement.note})" if statement.note else "")]
     lines.append(f"  status: {standing(statement)}")
@@ -234,7 +234,7 @@ def theorem_dict(theorem: Theorem, labels: Sequence[str] = ()) -> dict[str, Any]
 
 
 def _statement_dict(theorem: Theorem, statement: Statement) -> dict[str, Any]:
-    from ..audit.caution import has_derivation
+    from ..audit.statement_warning import has_derivation
 
     return {
         **status_of(statement),

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 import sympy as sp
 
-from ... import bounds as face
-from ...outside import CodeName
+from ... import bounds
 from ...ranges import AT_MOST
+from ...user_files import CodeName
 from .bounding import SAYINGS, Form, about, implied
 from .dimension import Dimension, modulo
 from .formula import nearest
@@ -225,7 +225,7 @@ class Statement:
     assume: tuple[str, ...] = ()
     owner: Theorem | None = field(default=None, repr=False, compare=False)
     kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """What took long to derive from the declaration, for whoever derives it."""
+    """Results that are slow to compute from the declaration, by name."""
 
     @property
     def theorem(self) -> Theorem:
@@ -538,7 +538,7 @@ class Theorem:
     proof: Callable[[Any], Any] | CodeName | None = None
     _cache: dict[str, Statement] = field(default_factory=dict, init=False)
     kept: dict[Any, Any] = field(default_factory=dict, init=False)
-    """What took long to derive from the declaration, for whoever derives it."""
+    """Results that are slow to compute from the declaration, by name."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -707,21 +707,21 @@ class Theorem:
         return f"{self.id}: {self.title} ({self.source}); statements {', '.join(self.labels)}"
 
     def _repr_html_(self) -> str:
-        return face.theorem_html(self)
+        return bounds.theorem_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """What `fedco show --json` prints."""
-        return face.theorem_dict(self)
+        return bounds.theorem_dict(self)
 
     def to_latex(self, *labels: str) -> str:
         """Its statements for a paper, or those with these labels; needs amsmath and amssymb."""
-        return face.theorem_latex(self, labels)
+        return bounds.theorem_latex(self, labels)
 
     def to_markdown(self, *labels: str) -> str:
         """Its statements in Markdown, or those with these labels."""
-        return face.theorem_markdown(self, labels)
+        return bounds.theorem_markdown(self, labels)
 
-    # the verbs, which read well at the call site: functions of a statement that the room's face names. A value may be named by
+    # the verbs, which read well at the call site: functions of a statement that the package `bounds` names. A value may be named by
     # its symbol, its quantity or a derived constant; `constants` is a file or a mapping that serves every statement, `assume`
     # names rules for what is missing (`fedco.bounds.settings.settle`). With types, a dict of numbers is handed over as `constants`.
     def _settled(
@@ -732,7 +732,7 @@ class Theorem:
         assume: str | Sequence[str],
         *without: str,
     ) -> Settled:
-        return face.settle(self.statement(statement), values, constants, assume, without)
+        return bounds.settle(self.statement(statement), values, constants, assume, without)
 
     @overload
     def bound(  # type: ignore[overload-overlap]
@@ -771,8 +771,8 @@ class Theorem:
         """
         given = self._settled(statement, values, constants, assume)
         if any(map(is_array, given.values.values())):
-            return face.bound_on_arrays(given.statement, given.values, strict=strict)
-        return face.bound(given.statement, given.values, strict=strict)
+            return bounds.bound_on_arrays(given.statement, given.values, strict=strict)
+        return bounds.bound(given.statement, given.values, strict=strict)
 
     def admissible(
         self,
@@ -786,7 +786,7 @@ class Theorem:
         """Admissible set of one or several hyperparameters; see `fedco.bounds.region.admissible.admissible`."""
         names = (solve,) if isinstance(solve, str) else tuple(solve)
         given = self._settled(statement, values, constants, assume, *names)
-        return face.admissible(given.statement, names, given.values)
+        return bounds.admissible(given.statement, names, given.values)
 
     def tune(
         self,
@@ -802,11 +802,11 @@ class Theorem:
     ) -> Tuned:
         """Best hyperparameters under a budget, or cheapest for a target; see `fedco.bounds.optimum.tuning.tune`."""
         given = self._settled(statement, values, constants, assume)
-        return face.tune(given.statement, given.values, budget=budget, eps=eps, cost=cost, ranges=ranges)
+        return bounds.tune(given.statement, given.values, budget=budget, eps=eps, cost=cost, ranges=ranges)
 
     def prove(self, statement: str = "", *, rules_only: bool = False) -> Proof:
         """What the rules of the kernel and exact instances say of its derivation; see `fedco.bounds.proof.locks.prove`."""
-        return face.prove(self, statement, rules_only=rules_only)
+        return bounds.prove(self, statement, rules_only=rules_only)
 
     def complexity(
         self,
@@ -820,11 +820,11 @@ class Theorem:
     ) -> Complexity:
         """What reaching a target costs, tuned and with the paper's schedule; see `fedco.bounds.cost.complexity.complexity`."""
         given = self._settled(statement, values, constants, assume)
-        return face.complexity(given.statement, given.values, eps, cost=cost)
+        return bounds.complexity(given.statement, given.values, eps, cost=cost)
 
     def rates(self, statement: str = "", minimise: tuple[str, ...] = ("samples", "rounds")) -> Rates:
         """Exact exponents of the costs as the target goes to 0; see `fedco.bounds.cost.orders.rates`."""
-        return face.rates(self.statement(statement), minimise)
+        return bounds.rates(self.statement(statement), minimise)
 
     def elasticities(
         self,
@@ -836,7 +836,7 @@ class Theorem:
     ) -> Elasticities:
         """Percent change of the bound per percent change of each symbol; see `fedco.bounds.cost.sensitivity.elasticities`."""
         given = self._settled(statement, values, constants, assume)
-        return face.elasticities(given.statement, given.values)
+        return bounds.elasticities(given.statement, given.values)
 
 
 def _first_consistent(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimension:

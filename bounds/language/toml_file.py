@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
-from ...outside import one_line
+from ...user_files import one_line
 
 MAX_FILE = 100_000
 """Bytes; the longest built-in theorem would take 8000."""

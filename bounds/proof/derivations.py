@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from ...outside import CodeName, one_line
+from ...user_files import CodeName, one_line
 from ..language.reading import InputError
 from ..language.theorem import Theorem
 from ..registry import all_papers, get_paper, is_paper

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...outside import is_trusting
+from ...user_files import is_trusting
 from ..language.reading import InputError
 from ..language.theorem import Theorem
 from .derivations import prove as by_rules

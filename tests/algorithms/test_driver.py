@@ -24,8 +24,8 @@ from fedco.algorithms import (
     drive_in_processes,
 )
 from fedco.algorithms.engine import draws, metrics, parallel, progress
-from fedco.outside import load_object
 from fedco.storage import DamagedError, DamagedWarning
+from fedco.user_files import load_object
 from tiny import TinyData, TinyLocal, TinyMeta, TinyShared
 
 PROBLEM = TinyShared(TinyData.random(1, 3))

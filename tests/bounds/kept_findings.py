@@ -8,13 +8,13 @@ from functools import cache
 from math import isclose
 from typing import Any
 
-from fedco.bounds.audit import ledger
+from fedco.bounds.audit import audit_cache
 from fedco.bounds.audit.findings import Finding
 
 
 @cache
 def _kept(paper: str) -> dict[str, Any]:
-    rows = json.loads((ledger.folder_of(paper) / ledger.NAME).read_text())["findings"]
+    rows = json.loads((audit_cache.folder_of(paper) / audit_cache.NAME).read_text())["findings"]
     return {row["id"]: row["evidence"] for row in rows}
 
 
@@ -31,7 +31,7 @@ def same(one: str, other: str) -> bool:
 def check(finding: Finding) -> None:
     """Run the check of a finding; its numbers are those that `make docs` kept, where it has kept the finding.
 
-    That the kept audits are current is for test_ledger.py to say.
+    That the kept audits are current is for test_audit_cache.py to say.
     """
     found = {name: str(value) for name, value in finding.check().items()}
     kept = _kept(finding.id.partition(".")[0])

@@ -14,7 +14,7 @@ import fedco
 import pytest
 import sympy as sp
 from fedco.bounds import papers as built_in
-from fedco.bounds.audit import caution, keeping, ledger, refuted, status
+from fedco.bounds.audit import audit_cache, make_audit_cache, refuted, statement_warning, status
 from fedco.bounds.audit.checks import audit
 from fedco.bounds.audit.refutation import Refutation
 from fedco.bounds.audit.status import _breaks, _gives
@@ -27,15 +27,15 @@ X, Y = sp.symbols("x y", positive=True)
 
 
 def test_a_ledger_is_kept_in_the_folder_of_its_paper(monkeypatch, tmp_path):
-    monkeypatch.setattr(keeping, "folder_of", lambda key: None)
+    monkeypatch.setattr(make_audit_cache, "folder_of", lambda key: None)
     with pytest.raises(ValueError, match="no folder"):
-        keeping.write("fcsg")
+        make_audit_cache.write("fcsg")
     made = SimpleNamespace(rows=({"id": "f"},), proved=("t",), checked="2026-01-01")
-    monkeypatch.setattr(keeping, "make", lambda key: made)
-    monkeypatch.setattr(keeping, "folder_of", lambda key: tmp_path)
-    monkeypatch.setattr(keeping, "fingerprint", lambda folder: "a")
-    kept = json.loads(keeping.write("fcsg_m").read_text())
-    assert [*tmp_path.iterdir()] == [tmp_path / keeping.NAME]
+    monkeypatch.setattr(make_audit_cache, "make", lambda key: made)
+    monkeypatch.setattr(make_audit_cache, "folder_of", lambda key: tmp_path)
+    monkeypatch.setattr(make_audit_cache, "fingerprint", lambda folder: "a")
+    kept = json.loads(make_audit_cache.write("fcsg_m").read_text())
+    assert [*tmp_path.iterdir()] == [tmp_path / make_audit_cache.NAME]
     assert (kept["paper"], kept["made_from"], kept["checked"]) == ("fcsg_m", "a", "2026-01-01")
     assert (kept["findings"], kept["proved"]) == ([{"id": "f"}], ["t"])
 
@@ -102,12 +102,12 @@ def test_an_instance_with_a_right_side_of_its_own_breaks_no_other_statement(monk
 @pytest.mark.parametrize(("given", "written"), [([], "a"), (["c"], "c")])
 def test_ledgers_of_the_papers_that_are_named_or_of_all(given, written, monkeypatch):
     """Run as a program; a paper without a folder is refused by its name."""
-    monkeypatch.setattr(sys, "argv", ["keeping", *given])
+    monkeypatch.setattr(sys, "argv", ["make_audit_cache", *given])
     monkeypatch.setattr(built_in, "built_in_keys", lambda: ("a", "b"))
-    monkeypatch.setattr(ledger, "folder_of", lambda key: None)
-    monkeypatch.delitem(sys.modules, keeping.__name__)
+    monkeypatch.setattr(audit_cache, "folder_of", lambda key: None)
+    monkeypatch.delitem(sys.modules, make_audit_cache.__name__)
     with pytest.raises(ValueError, match=f"^{written}: no folder"):
-        runpy.run_module(keeping.__name__, run_name="__main__")
+        runpy.run_module(make_audit_cache.__name__, run_name="__main__")
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,8 @@ def test_ledgers_of_the_papers_that_are_named_or_of_all(given, written, monkeypa
 )
 def test_how_many_instances_break_a_statement(names, more, monkeypatch):
     known = {name: Refutation(name, "k.t", (), "printed", "s", lambda: None) for name in names}
-    monkeypatch.setattr(caution, "refuted_by", lambda statement: names)
+    monkeypatch.setattr(statement_warning, "refuted_by", lambda statement: names)
     monkeypatch.setattr(refuted, "refutations", lambda: known)
-    found = caution.caution(fedco.theorem("baselines.local_sgd").statement("printed"))
+    found = statement_warning.statement_warning(fedco.theorem("baselines.local_sgd").statement("printed"))
     assert found.status == "refuted" and found.bundles == names
     assert found.text.endswith(f"docs/refutations/{names[0]}.json{more}")

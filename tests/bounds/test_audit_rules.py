@@ -13,8 +13,8 @@ import pytest
 import sympy as sp
 from fedco import figures
 from fedco.bounds import registry
-from fedco.bounds.audit import caution as cautions
-from fedco.bounds.audit import checks, keeping, ledger, picture, refutation, refuted
+from fedco.bounds.audit import audit_cache, checks, make_audit_cache, picture, refutation, refuted
+from fedco.bounds.audit import statement_warning as cautions
 from fedco.bounds.audit import status as states
 from fedco.bounds.audit.checks import audit, automatic, compare_expressions, compare_terms, never_negative, recheck
 from fedco.bounds.audit.findings import Finding, Findings, RecheckError, confirm
@@ -317,7 +317,7 @@ def test_findings_are_listed_and_drawn(monkeypatch):
 
 @pytest.fixture
 def papers(monkeypatch):
-    """Two papers with two findings each, of which one has a ledger; and what was audited."""
+    """Two papers with two findings each, of which one has an audit cache; and what was audited."""
     items = {
         key: [finding(f"{key}.slip", "slip", f"{key}.t"), finding(f"{key}.breaks", "breaks", f"{key}.other")]
         for key in ("kept", "free")
@@ -331,10 +331,14 @@ def papers(monkeypatch):
 
     rows = tuple(found.to_dict() | {"evidence": "old"} for found in items["kept"])
     monkeypatch.setattr(checks, "audit", fake)
-    monkeypatch.setattr(keeping, "read", lambda key: ledger.Ledger(key, "2026-01-02", rows) if key == "kept" else None)
-    monkeypatch.setattr(keeping.built_in, "built_in_keys", lambda: ("kept",))
-    monkeypatch.setattr(keeping.outside, "installed", lambda group: {"free": None} if group == "papers" else {})
-    monkeypatch.setattr(keeping.outside, "is_file", lambda part: part.endswith(".toml"))
+    monkeypatch.setattr(
+        make_audit_cache, "read", lambda key: audit_cache.AuditCache(key, "2026-01-02", rows) if key == "kept" else None
+    )
+    monkeypatch.setattr(make_audit_cache.built_in, "built_in_keys", lambda: ("kept",))
+    monkeypatch.setattr(
+        make_audit_cache.user_files, "installed", lambda group: {"free": None} if group == "papers" else {}
+    )
+    monkeypatch.setattr(make_audit_cache.user_files, "is_file", lambda part: part.endswith(".toml"))
     return asked
 
 
@@ -353,7 +357,7 @@ def papers(monkeypatch):
 )
 def test_what_is_kept_is_not_checked_again_unless_it_is_asked_for(papers, about, check, audited, ids):
     today = datetime.now(UTC).date().isoformat()
-    rows, days = keeping.findings(about, check)
+    rows, days = make_audit_cache.findings(about, check)
     assert papers == audited and [row["id"] for row in rows] == ids
     for part, day in days.items():
         assert day == ("2026-01-02" if part not in audited else None if check is False else today)
@@ -363,8 +367,8 @@ def test_what_is_kept_is_not_checked_again_unless_it_is_asked_for(papers, about,
 
 
 def test_a_paper_without_findings_has_a_ledger_too(papers, monkeypatch):
-    monkeypatch.setattr(keeping, "read", lambda key: ledger.Ledger(key, "2026-01-02", ()))
-    assert keeping.findings("kept") == ([], {"kept": "2026-01-02"}) and papers == []
+    monkeypatch.setattr(make_audit_cache, "read", lambda key: audit_cache.AuditCache(key, "2026-01-02", ()))
+    assert make_audit_cache.findings("kept") == ([], {"kept": "2026-01-02"}) and papers == []
 
 
 def test_a_ledger_names_what_both_locks_accept_now(papers, monkeypatch):
@@ -377,7 +381,7 @@ def test_a_ledger_names_what_both_locks_accept_now(papers, monkeypatch):
         return SimpleNamespace(checked=item.id == "kept.u", verdict=verdict)
 
     monkeypatch.setattr(locks, "prove", given)
-    made = keeping.make("kept")
+    made = make_audit_cache.make("kept")
     assert (made.key, made.proved) == ("kept", ("kept.u corrected",))
     assert made.checked == datetime.now(UTC).date().isoformat()
     assert [row["evidence"] for row in made.rows] == [{"n": "1"}] * 2 and papers == ["kept"]
@@ -388,7 +392,7 @@ def room(tmp_path, monkeypatch):
     """A package with a checking room and three papers, `a` importing `b` and `b` importing `a`."""
     for file, text in {
         "outside.py": "",
-        "bounds/audit/ledger.py": "",
+        "bounds/audit/audit_cache.py": "",
         "bounds/kernel.py": "",
         "bounds/papers/a/text.py": "from __future__ import annotations\nfrom ..b import x\n",
         "bounds/papers/b/__init__.py": "    from ..a.text import y\nfrom ..d.e import z\n",
@@ -397,7 +401,7 @@ def room(tmp_path, monkeypatch):
     }.items():
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text(text)
-    monkeypatch.setattr(ledger, "__file__", str(tmp_path / "bounds/audit/ledger.py"))
+    monkeypatch.setattr(audit_cache, "__file__", str(tmp_path / "bounds/audit/audit_cache.py"))
     return tmp_path
 
 
@@ -416,7 +420,7 @@ def room(tmp_path, monkeypatch):
     ],
 )
 def test_a_ledger_depends_on_its_paper_on_what_that_imports_and_on_what_checks_it(room, file, counts):
-    measure, folder = ledger.fingerprint.__wrapped__, room / "bounds/papers/a"
+    measure, folder = audit_cache.fingerprint.__wrapped__, room / "bounds/papers/a"
     before = measure(folder)
     assert measure(folder) == before
     with (room / file).open("a") as out:
@@ -425,32 +429,32 @@ def test_a_ledger_depends_on_its_paper_on_what_that_imports_and_on_what_checks_i
 
 
 def test_a_kept_ledger_is_read_while_it_fits(tmp_path, monkeypatch):
-    monkeypatch.setattr(ledger, "folder_of", lambda key: tmp_path if key == "k" else None)
-    monkeypatch.setattr(ledger, "fingerprint", lambda folder: "now")
-    assert ledger.read("k") is None and ledger.read("other") is None
+    monkeypatch.setattr(audit_cache, "folder_of", lambda key: tmp_path if key == "k" else None)
+    monkeypatch.setattr(audit_cache, "fingerprint", lambda folder: "now")
+    assert audit_cache.read("k") is None and audit_cache.read("other") is None
     content = {
-        "format": ledger.FORMAT,
+        "format": audit_cache.FORMAT,
         "made_from": "now",
         "checked": "d",
         "findings": [{"id": "f"}],
         "proved": ["p"],
         "warnings": {},
     }
-    write_json(tmp_path / ledger.NAME, content)
-    assert ledger.read("k") == ledger.Ledger("k", "d", ({"id": "f"},), ("p",))
-    write_json(tmp_path / ledger.NAME, content | {"made_from": "then"})
-    assert ledger.read("k") is None
-    (tmp_path / ledger.NAME).write_text("{")
-    assert ledger.read("k") is None
+    write_json(tmp_path / audit_cache.NAME, content)
+    assert audit_cache.read("k") == audit_cache.AuditCache("k", "d", ({"id": "f"},), ("p",))
+    write_json(tmp_path / audit_cache.NAME, content | {"made_from": "then"})
+    assert audit_cache.read("k") is None
+    (tmp_path / audit_cache.NAME).write_text("{")
+    assert audit_cache.read("k") is None
 
 
 def test_the_folder_of_a_paper(monkeypatch):
-    assert ledger.folder_of("fcsg") == Path(ledger.__file__).parents[1] / "papers" / "fcsg"
+    assert audit_cache.folder_of("fcsg") == Path(audit_cache.__file__).parents[1] / "papers" / "fcsg"
     modules = {"whole": "fedco.bounds", "single": "fedco.storage", "gone": "fedco.nowhere"}
     made = {key: SimpleNamespace(module=name) for key, name in modules.items()}
-    monkeypatch.setattr(ledger.outside, "installed", lambda group: made)
-    assert ledger.folder_of("whole") == Path(fedco.__file__).parent / "bounds"
-    assert ledger.folder_of("single") is ledger.folder_of("gone") is ledger.folder_of("unknown") is None
+    monkeypatch.setattr(audit_cache.user_files, "installed", lambda group: made)
+    assert audit_cache.folder_of("whole") == Path(fedco.__file__).parent / "bounds"
+    assert audit_cache.folder_of("single") is audit_cache.folder_of("gone") is audit_cache.folder_of("unknown") is None
 
 
 # --- what is said of a statement -------------------------------------------------------------------------------------------------
@@ -493,20 +497,20 @@ def test_what_has_to_be_known_of_a_statement(
         ("paper_of", SimpleNamespace(key="k")),
     ):
         monkeypatch.setattr(cautions, name, lambda about, value=value: value)
-    monkeypatch.setattr(cautions.ledger, "read", lambda key: None)
-    found = cautions.caution(asked)
+    monkeypatch.setattr(cautions.audit_cache, "read", lambda key: None)
+    found = cautions.statement_warning(asked)
     assert (found.status, found.bundles) == (status, broken) and found.text.endswith(text)
     assert bool(found.text) is bool(text) and cautions.standing(asked).endswith(words)
     monkeypatch.setattr(cautions, "paper_of", lambda theorem: None)
     if not broken and label == "corrected" and not data:
-        assert cautions.caution(asked).text == "derived by its author, not checked by the kernel"
+        assert cautions.statement_warning(asked).text == "derived by its author, not checked by the kernel"
 
 
 @pytest.mark.parametrize("known", [None, (), ("k.t printed",), ("k.t corrected",)])
 @pytest.mark.parametrize("own", [True, False])
 def test_what_is_kept_as_proved(known, own, monkeypatch):
-    made = None if known is None else ledger.Ledger("k", "d", (), known)
-    monkeypatch.setattr(cautions.ledger, "read", lambda key: made if key == "k" else pytest.fail(key))
+    made = None if known is None else audit_cache.AuditCache("k", "d", (), known)
+    monkeypatch.setattr(cautions.audit_cache, "read", lambda key: made if key == "k" else pytest.fail(key))
     monkeypatch.setattr(cautions, "paper_of", lambda theorem: SimpleNamespace(key="k") if own else None)
     assert cautions.proved_on(spoken("corrected")) == ("d" if own and known == ("k.t corrected",) else "")
 
@@ -519,13 +523,15 @@ def test_a_strangers_theorem_is_not_what_a_paper_has_under_its_id(name):
         statement = declared.statement(label)
         terms = tuple(replace(term, expr=term.expr / 1000) for term in statement.terms)
         other = with_statement(declared, replace(statement, terms=terms)).statement(label)
-        assert cautions.caution(other).status == {"corrected": "derived", "composed": "composed"}.get(label, "open")
+        assert cautions.statement_warning(other).status == {"corrected": "derived", "composed": "composed"}.get(
+            label, "open"
+        )
         assert cautions.proved_on(other) == "" and refuted_by(other) == ()
 
 
 @pytest.mark.parametrize("key", built_in_keys())
 def test_what_is_kept_to_be_said_of_a_statement_is_what_is_computed(key):
-    kept = ledger.read(key)
+    kept = audit_cache.read(key)
     for theorem in get_paper(key).theorems.values():
         for label in theorem.labels:
             statement, name = theorem.statement(label), f"{theorem.id} {label}"

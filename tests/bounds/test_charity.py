@@ -6,10 +6,10 @@ from itertools import product
 import pytest
 import sympy as sp
 from fedco.bounds import get_theorem
-from fedco.bounds.audit.caution import caution
 from fedco.bounds.audit.checks import audit, automatic, of_paper, stated
 from fedco.bounds.audit.findings import RecheckError, describe
 from fedco.bounds.audit.refuted import causes, gravest, refutations, refuted_by
+from fedco.bounds.audit.statement_warning import statement_warning
 from fedco.bounds.audit.status import status
 from fedco.bounds.language.notation import Notation
 from fedco.bounds.language.rendering import to_text
@@ -38,7 +38,7 @@ def test_the_window_instances_violate_the_words_of_assumption_3_1(name):
     assert item.case().assumptions["3.1"] is False
     theorem = get_theorem(name)
     assert any(assumption.name == "3.1" and "every f_xi" in assumption.text for assumption in theorem.assumptions)
-    found, said = status(theorem, "printed"), caution(theorem.statement("printed"))
+    found, said = status(theorem, "printed"), statement_warning(theorem.statement("printed"))
     assert found.outcome == said.outcome == "reading" and found.word == said.status
     assert "otherwise derived" in found.why
     assert f"status: {said.status} by {item.name}" in to_text(theorem)

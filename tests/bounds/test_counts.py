@@ -12,8 +12,8 @@ from fedco.algorithms.declared import declared
 from fedco.bounds.cost.resources import resources
 from fedco.bounds.language.definition import define
 from fedco.bounds.language.reading import InputError
-from fedco.outside import load_object
 from fedco.synthetic import problem
+from fedco.user_files import load_object
 
 EXAMPLES = Path(fedco.__file__).parent / "examples"
 SYMBOLS = {

@@ -9,10 +9,10 @@ from math import ceil
 import pytest
 from fedco.bounds import all_theorems, get_theorem
 from fedco.bounds.evaluation.evaluate import bound
+from fedco.bounds.proof.check_on_instances import derivation_names, established
 from fedco.bounds.proof.kernel import Loop, ProofError, Reader
 from fedco.bounds.proof.kernel.derivation import begin
 from fedco.bounds.proof.kernel.loop import settled
-from fedco.bounds.proof.leaves import derivation_names, established
 
 
 @pytest.mark.parametrize("name", derivation_names())

@@ -128,7 +128,7 @@ def test_admissible_sets_and_their_picture(replaced):
 
 def test_findings_and_when_they_were_checked(replaced):
     calls = replaced(
-        "fedco.bounds.audit.keeping.findings",
+        "fedco.bounds.audit.make_audit_cache.findings",
         ([{"x": 1, "cause": ""}, {"x": 2, "cause": ""}], {"a": "2026-01-02", "b": "", "c": "2026-01-01"}),
     )
     replaced("fedco.bounds.audit.findings.describe", "described")
@@ -137,7 +137,7 @@ def test_findings_and_when_they_were_checked(replaced):
     assert done.stderr == "2 findings, every check confirmed on 2026-01-01 to 2026-01-02\n"
     data = json.loads(run("audit", "--no-check", "--json").stdout)
     assert [row["x"] for row in data["findings"]] == [1, 2] and data["checked"]["c"] == "2026-01-01"
-    replaced("fedco.bounds.audit.keeping.findings", ([], {"a": ""}))
+    replaced("fedco.bounds.audit.make_audit_cache.findings", ([], {"a": ""}))
     assert run("audit").stderr == "no findings: there was no check to run\n" and calls[-1][0] == (None, None)
 
 
@@ -233,7 +233,7 @@ def test_what_is_said_of_a_statement_is_printed_with_it(swap, capsys):
     from fedco.cli import common
 
     known = SimpleNamespace(text="REFUTED: by x", status="refuted", bundles=("x",))
-    swap("fedco.bounds.audit.caution.caution", lambda statement: known)
+    swap("fedco.bounds.audit.statement_warning.statement_warning", lambda statement: known)
     given = SimpleNamespace(notes=("assumed: a",), to_dict=lambda: {"assumed": ["a"]})
     common.emit_about(None, {"v": Fraction(1).numerator}, "line\n  REFUTED: by x\nend", False, given)
     assert capsys.readouterr().out == "line\nend\n  assumed: a\n  REFUTED: by x\n"

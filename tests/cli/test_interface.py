@@ -243,7 +243,7 @@ def test_a_search_writes_one_line_over_and_keeps_what_is_done(monkeypatch):
     stream = Stream()
     monkeypatch.setattr(sys, "stderr", stream)
     line = falsify._Line()
-    told = SimpleNamespace(seconds=1.25, evaluations=1234, ratio=0.98765, island="i" * 80)
+    told = SimpleNamespace(seconds=1.25, evaluations=1234, ratio=0.98765, search_space="i" * 80)
     line(told)
     line.done("finished")
     shown = f"\r   1.2 s       1234 instances  best ratio 0.9877  {'i' * 70}"

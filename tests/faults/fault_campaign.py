@@ -64,7 +64,7 @@ def small_report() -> Iterator[None]:
         patch.object(page, "declared", lambda what: ()),
         patch.object(page, "counterexamples", dict),
         patch.object(page, "audit", lambda paper: []),
-        patch.object(page, "run_controls", lambda share: ((), page.AlphaLedger(share))),
+        patch.object(page, "run_controls", lambda share: ((), page.AlphaBudget(share))),
     ):
         yield
 

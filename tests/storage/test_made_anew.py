@@ -19,7 +19,7 @@ from fedco.validation.runs.campaign import run_tasks, tasks_of
 from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.registry import recipe_for, runs_of
 from fedco.validation.runs.validate import validate
-from fedco.validation.statistics.ledger import AlphaLedger
+from fedco.validation.statistics.alpha_budget import AlphaBudget
 
 THEOREM = "feddro.theorem_5_1"
 HOMOGENEOUS = recipe_for(THEOREM).instances[0]
@@ -52,7 +52,7 @@ DAMAGES = {
 
 
 def measurements(cache: Path, **more):
-    cells = plan_cells(THEOREM, [HOMOGENEOUS], AlphaLedger("1e-6"), horizons=(256,), seeds=4)
+    cells = plan_cells(THEOREM, [HOMOGENEOUS], AlphaBudget("1e-6"), horizons=(256,), seeds=4)
     return run_tasks(tasks_of(cells, chunk=2), cache=cache, **{"jobs": 1, **more})
 
 

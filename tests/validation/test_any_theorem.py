@@ -13,8 +13,8 @@ import pytest
 from fedco.algorithms import LocalSGD
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
-from fedco.outside import load_object
 from fedco.synthetic import problem
+from fedco.user_files import load_object
 from fedco.validation.runs.campaign import Experiment, Task, run_tasks
 from fedco.validation.runs.fit import fits, misfit
 from fedco.validation.runs.generate import EDGE, generate
@@ -22,7 +22,7 @@ from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.registry import recipe_for
 from fedco.validation.runs.validate import validate
 from fedco.validation.runs.values import evaluate_at
-from fedco.validation.statistics.ledger import AlphaLedger
+from fedco.validation.statistics.alpha_budget import AlphaBudget
 from fedco.validation.statistics.verdict import Outcome
 from fedco.validation.testing import assert_bound_holds, assert_refuted
 
@@ -162,7 +162,7 @@ def test_an_id_does_not_make_a_theorem_the_registered_one(pr_sgd):
 
 
 def test_the_assertions_take_objects(half_sgd, ring):
-    ledger = AlphaLedger("1e-2", open_ended=True)
+    ledger = AlphaBudget("1e-2", open_ended=True)
     chosen = {"T": 36, "eta": "199/200", "b": 1, "alpha": "1e-3", "ledger": ledger}
     assert assert_bound_holds(half_sgd, ring, **chosen).tightness > 1
     assert_refuted(half_sgd, ring, divided_by=10, seeds=64, **chosen)

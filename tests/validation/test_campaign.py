@@ -18,7 +18,7 @@ from fedco.validation.runs.parameters import powers
 from fedco.validation.runs.registry import recipe_for, recipes, runs_of
 from fedco.validation.runs.validate import _control, validate
 from fedco.validation.runs.values import constants
-from fedco.validation.statistics.ledger import AlphaLedger
+from fedco.validation.statistics.alpha_budget import AlphaBudget
 from fedco.validation.statistics.verdict import Outcome, enclosure, judge_exact
 
 RECIPES = recipes()
@@ -40,21 +40,21 @@ def test_a_problem_that_certifies_too_little_is_refused() -> None:
 
 
 def test_seeds_are_planned_and_allotted_before_anything_runs() -> None:
-    ledger = AlphaLedger("1e-6")
+    ledger = AlphaBudget("1e-6")
     experiments = plan(THEOREM, [HOMOGENEOUS], ledger, horizons=(T,))
     assert [entry.planned_seeds for entry in ledger.entries] == [experiments[0].seeds]
     assert experiments[0].seeds >= 64 and ledger.remaining == 0
 
 
 def test_chunks_do_not_change_a_seed(tmp_path) -> None:
-    (experiment,) = plan(THEOREM, [HOMOGENEOUS], AlphaLedger("1e-6"), horizons=(T,), seeds=6)
+    (experiment,) = plan(THEOREM, [HOMOGENEOUS], AlphaBudget("1e-6"), horizons=(T,), seeds=6)
     whole = measure(experiment.theorem, experiment.instance, T, 6, root_seed=experiment.root_seed).statistic
     parts = [run_task(task, tmp_path)["statistic"] for task in chunks_of(experiment, 4)]
     assert np.array_equal(np.concatenate(parts), whole)
 
 
 def test_a_finished_chunk_is_read_again_and_not_computed(tmp_path, monkeypatch) -> None:
-    (experiment,) = plan(THEOREM, [HOMOGENEOUS], AlphaLedger("1e-6"), horizons=(T,), seeds=2)
+    (experiment,) = plan(THEOREM, [HOMOGENEOUS], AlphaBudget("1e-6"), horizons=(T,), seeds=2)
     (task,) = chunks_of(experiment)
     first = run_task(task, tmp_path)
     monkeypatch.setattr("fedco.validation.runs.campaign.measure", None)
@@ -74,10 +74,10 @@ def test_a_theorem_is_supported_and_its_control_refuted(tmp_path, monkeypatch) -
 
 def test_a_control_stops_at_the_first_power_of_ten_that_fails() -> None:
     """A constant statistic of 1 below a bound of 150: 15 and 1.5 still hold, and the third share of alpha decides."""
-    (experiment,) = plan(THEOREM, [HOMOGENEOUS], AlphaLedger("1e-6"), horizons=(T,), seeds=400)
+    (experiment,) = plan(THEOREM, [HOMOGENEOUS], AlphaBudget("1e-6"), horizons=(T,), seeds=400)
     ones, bound = np.ones(400), SimpleNamespace(total=150.0)
     result = ExperimentResult(experiment, bound, 4.0, "exact", ones, ones, {}, 0.0, None)
-    ledger = AlphaLedger("9e-3")
+    ledger = AlphaBudget("9e-3")
     ledger.allot("control", "9e-3", 400)
     verdict = _control(result, "control", ledger)
     assert verdict.outcome is Outcome.REFUTED and verdict.claim.endswith("divided by 1,000")

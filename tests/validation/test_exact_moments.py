@@ -8,7 +8,7 @@ import torch
 from exact_moments import Chain, NotAffine, contradicts
 from fedco.algorithms import METHODS, Start, drive
 from fedco.algorithms.engine import metrics
-from fedco.validation.statistics.ledger import AlphaLedger
+from fedco.validation.statistics.alpha_budget import AlphaBudget
 from linear_quadratic import METHODS as COVERED
 from linear_quadratic import Numbers, exact_chain, gradient_statistic
 
@@ -25,7 +25,7 @@ SAMPLED = [name for name in SETTINGS if name != "modified_fedavg"]
 NUMBERS = Numbers.generated(clients=2, dim=2, inner_dim=2, seed=3)
 STEPS = {name: 6 if name == "local_scgdm" else 12 for name in SETTINGS}  # there 5% of the step size moves the mean 10%
 SEEDS, SLIP = 8000, 0.95
-LEDGER = AlphaLedger(open_ended=True)
+LEDGER = AlphaBudget(open_ended=True)
 for test in (f"{name}/{kind}" for name in SAMPLED for kind in ("exact", "mutant")):
     LEDGER.allot(test, Fraction(1, 10**7), SEEDS)
 

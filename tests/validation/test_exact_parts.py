@@ -14,7 +14,7 @@ from fedco.algorithms import LocalSGD
 from fedco.bounds.registry import get_theorem
 from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, _check_shape, sides
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.exact import crowd, interval, long_run, noise, run
+from fedco.validation.falsifier.exact import infinite_clients, interval, long_run, noise, run
 from fedco.validation.falsifier.exact.base import Instance, as_fractions, root_above
 from fedco.validation.falsifier.exact.curve import Curve, composed, infimum_gap, mean
 from fedco.validation.falsifier.exact.interval import Interval, outward
@@ -31,8 +31,8 @@ from fedco.validation.falsifier.exact.run import (
 )
 from fedco.validation.falsifier.exact.tensor import ExactTensor, InexactError
 from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.island import Island
 from fedco.validation.falsifier.rounding import drafts, settle
+from fedco.validation.falsifier.search_space import SearchSpace
 from fedco.validation.falsifier.spaces import NOISY, PARTIAL, SPACES
 
 # --- tensors -------------------------------------------------------------------------------------------------------------
@@ -497,12 +497,12 @@ def test_a_run_over_all_paths_is_the_mean_over_them():
 def test_a_crowd_of_quadratics_by_hand(monkeypatch):
     """Noise 1 and steps of 1/2 from [-1, 1]: a round of two ends in [-1/4, 1/4], 3/4 within, its models in [-1, 1]."""
     noisy = well(Q(0), gradient_noise=[Q(1)])
-    made = crowd.Crowd(halving(), noisy, crowd.bits_of(halving(), noisy, 2), 2)
+    made = infinite_clients.InfiniteClients(halving(), noisy, infinite_clients.bits_of(halving(), noisy, 2), 2)
     assert made.bits == 2 and made._margin(Q(-1), Q(1)) == Q(3, 4) and made.end(Q(1)) == Q(1, 4)
     passed = made.models(Q(1))
     assert [sorted(set(models)) for models in passed] == [[1], [0, 1], [Q(-1, 2), 0, Q(1, 2), 1], [Q(1, 4)]]
     asked = []
-    monkeypatch.setattr(crowd, "_tail", lambda *given: asked.append(given) or Q(1, 100))
+    monkeypatch.setattr(infinite_clients, "_tail", lambda *given: asked.append(given) or Q(1, 100))
     low, high = made.square((Q(-1), Q(1)), 50, 3, 1)
     assert asked == [(50, Q(3, 4), Q(2))]
     missed = 3 * 3 * Q(1, 100)
@@ -514,13 +514,17 @@ def test_a_crowd_of_quadratics_by_hand(monkeypatch):
         made.square((Q(-1), Q(1)), 50, 34, 1)
     asked.clear()
     loud = well(Q(0), gradient_noise=[Q(2)])  # the second step leads to x / 4 -+ 1/2 -+ 1, within 7/4 of 0
-    crowd.Crowd(halving(), loud, crowd.bits_of(halving(), loud, 2), 2).square((Q(-1), Q(1)), 50, 3, 1)
+    infinite_clients.InfiniteClients(halving(), loud, infinite_clients.bits_of(halving(), loud, 2), 2).square(
+        (Q(-1), Q(1)), 50, 3, 1
+    )
     assert asked == [(50, Q(3, 4), Q(7, 2))]
 
 
 def test_the_chance_to_miss_a_mean_is_that_of_hoeffding():
-    assert crowd._tail(8, Q(1, 2), Q(2)) == 2 * Q(1, 2 ** int(2 * 8 * Q(1, 16))) == 1
-    assert crowd._tail(32, Q(1, 2), Q(2)) == 2 * Q(1, 16) and crowd._tail(10**9, Q(1), Q(1)) == 2 * Q(1, 2**4096)
+    assert infinite_clients._tail(8, Q(1, 2), Q(2)) == 2 * Q(1, 2 ** int(2 * 8 * Q(1, 16))) == 1
+    assert infinite_clients._tail(32, Q(1, 2), Q(2)) == 2 * Q(1, 16) and infinite_clients._tail(
+        10**9, Q(1), Q(1)
+    ) == 2 * Q(1, 2**4096)
 
 
 @pytest.mark.parametrize("when", [0, 1])
@@ -531,15 +535,15 @@ def test_a_method_that_exchanges_models_within_a_round_has_no_crowd(when):
 
     noisy = well(Q(0), gradient_noise=[Q(1)])
     with pytest.raises(CannotReplay, match="exchanges models within a round"):
-        crowd.Crowd(Early(eta=scalar(Q(1, 2)), tau=3), noisy, 3, 3)
-    assert len(crowd.Crowd(halving(3), noisy, 3, 3).models(Q(1))) == 5
+        infinite_clients.InfiniteClients(Early(eta=scalar(Q(1, 2)), tau=3), noisy, 3, 3)
+    assert len(infinite_clients.InfiniteClients(halving(3), noisy, 3, 3).models(Q(1))) == 5
 
 
 def test_too_many_signs_of_a_client_are_refused():
     noisy = well(Q(0), gradient_noise=[Q(1)])
-    assert crowd.bits_of(halving(6), noisy, 6) == 6
+    assert infinite_clients.bits_of(halving(6), noisy, 6) == 6
     with pytest.raises(CannotReplay, match="7 signs"):
-        crowd.bits_of(halving(7), noisy, 7)
+        infinite_clients.bits_of(halving(7), noisy, 7)
 
 
 def test_whole_numbers_and_squares():
@@ -572,15 +576,17 @@ def test_a_search_scores_what_the_exact_check_finds(kind):
     """Left side over bound of an instance at random, in doubles and in fractions, the step just below its limit in both."""
     name, space, clients, period, horizon, more = SEARCHED[kind]
     target = target_of(get_theorem(name), "printed")
-    island = Island(target, Formula(target.theorem, "printed"), space, clients, period, horizon, **more)
-    points = np.random.default_rng(0).random((48, island.size))
-    scores = island.score(points)
+    search_space = SearchSpace(target, Formula(target.theorem, "printed"), space, clients, period, horizon, **more)
+    points = np.random.default_rng(0).random((48, search_space.size))
+    scores = search_space.score(points)
     order = np.argsort(-np.where(scores < -0.05, scores, -np.inf))
     for k in order[:6]:
-        candidate = island.candidate(points[k])
-        made = replace(list(drafts(target, island.formula, candidate, island.settings))[1], play=Q(999999, 1000000))
+        candidate = search_space.candidate(points[k])
+        made = replace(
+            list(drafts(target, search_space.formula, candidate, search_space.settings))[1], play=Q(999999, 1000000)
+        )
         try:
-            found = sides(target, settle(target, island.formula, made))
+            found = sides(target, settle(target, search_space.formula, made))
         except NotConfirmed:  # an enclosure where the exact run needs a number, or an interval that is not kept
             continue
         assert candidate.score > -8 and 10**candidate.score == pytest.approx(found.ratio, rel=1e-4)

@@ -20,6 +20,7 @@ from fedco.bounds.registry import get_theorem
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily
 from fedco.validation.falsifier import assert_not_falsified, falsify, shrink
 from fedco.validation.falsifier.bundle import bundle_of, recompute
+from fedco.validation.falsifier.coefficient_lower_bound import coefficient_lower_bound
 from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm, sides
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.exact.curve import Curve, infimum_gap
@@ -29,9 +30,8 @@ from fedco.validation.falsifier.exact.run import CannotReplay, average_square, e
 from fedco.validation.falsifier.exact.tensor import ExactTensor, InexactError
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.lemma import balanced
-from fedco.validation.falsifier.needed import needed
 from fedco.validation.falsifier.rounding import confirmed, drafts, settle, simplest
-from fedco.validation.falsifier.search import Progress, islands, search
+from fedco.validation.falsifier.search import Progress, search, search_spaces
 from fedco.validation.runs.bundle import BundleError, read, replay, write
 from fedco.validation.runs.refutations import REGISTRY
 
@@ -282,16 +282,16 @@ def test_a_false_statement_is_refuted(name: str, statement: str, tmp_path) -> No
 
 
 EVERY, GENERATIONS = 5, 60
-"""Every so many islands are searched, which are 14: the first sample has a generation for each, then one island is visited for some
+"""Every so many search spaces are searched, which are 14: the first sample has a generation for each, then one is visited for some
 dozens, and another."""
 
 
 def visited(tick: float) -> list[tuple[str, int]]:
-    """Island and instances so far of each generation of a search whose clock ticks so many seconds each time it is read."""
+    """SearchSpace and instances so far of each generation of a search whose clock ticks so many seconds each time it is read."""
     seen: list[tuple[str, int]] = []
 
     def progress(now: Progress) -> None:
-        seen.append((now.island, now.evaluations))
+        seen.append((now.search_space, now.evaluations))
         if len(seen) == GENERATIONS:
             raise KeyboardInterrupt
 
@@ -305,7 +305,9 @@ def test_a_search_visits_the_same_points_however_fast_it_runs(monkeypatch) -> No
     """What a generation costs does not matter here: few points, and short visits so that there are several."""
     for name, value in (("_SAMPLED", 32), ("_POPULATION", 64), ("_FIRST_SLICE", 0.75)):
         monkeypatch.setattr(f"fedco.validation.falsifier.search.{name}", value)
-    monkeypatch.setattr("fedco.validation.falsifier.search.islands", lambda *given: islands(*given)[::EVERY])
+    monkeypatch.setattr(
+        "fedco.validation.falsifier.search.search_spaces", lambda *given: search_spaces(*given)[::EVERY]
+    )
     slow, fast = visited(0.001), visited(1.0)
     assert slow == fast and len(slow) == GENERATIONS
     assert len(set(slow)) == GENERATIONS and sum(n > 5 for n in Counter(name for name, _ in slow).values()) > 1
@@ -420,12 +422,12 @@ def test_a_lemma_in_doubles_and_in_exact_numbers() -> None:
     """The sides that the search scores are those that the exact check finds, at the same row."""
     target = target_of(get_theorem("local_scgdm.lemma_4_1"), "printed")
     formula = Formula(target.theorem, "printed")
-    island = next(i for i in islands(target, formula) if i.clients == 2 and i.period == 2)
-    points = np.random.default_rng(3).random((128, island.size))
-    scores, compared = island.score(points), 0
+    search_space = next(i for i in search_spaces(target, formula) if i.clients == 2 and i.period == 2)
+    points = np.random.default_rng(3).random((128, search_space.size))
+    scores, compared = search_space.score(points), 0
     for point in points[(scores > -1) & (scores < 2)]:
-        candidate = island.candidate(point)
-        draft = next(d for d in [*drafts(target, formula, candidate, island.settings)][1:])
+        candidate = search_space.candidate(point)
+        draft = next(d for d in [*drafts(target, formula, candidate, search_space.settings)][1:])
         exact = sides(target, settle(target, formula, draft))
         assert np.log10(exact.ratio) == pytest.approx(candidate.score, abs=1e-2)  # the step size is rounded down
         compared += 1
@@ -436,13 +438,15 @@ def test_a_lemma_in_doubles_and_in_exact_numbers() -> None:
 def test_a_schedule_in_the_horizon_is_searched_where_its_conditions_hold(name: str) -> None:
     """With 16 to 256 steps next to no instance meets the conditions, and a search would test nothing."""
     target = target_of(get_theorem(name), "corrected")
-    listed = islands(target, Formula(target.theorem, "corrected"))
-    island = next(i for i in listed if i.clients == 1 and i.period == 4 and not i.law and i.horizon > 256)
-    points = np.random.default_rng(0).random((256, island.size))
-    assert island.admits(points).sum() >= 2
-    assert np.array_equal(island.score(points) > -9, island.admits(points) & (island.score(points) > -9))
-    assert 10 ** island.score(points).max() > 0.1
-    short = replace(island, horizon=16)
+    listed = search_spaces(target, Formula(target.theorem, "corrected"))
+    search_space = next(i for i in listed if i.clients == 1 and i.period == 4 and not i.law and i.horizon > 256)
+    points = np.random.default_rng(0).random((256, search_space.size))
+    assert search_space.admits(points).sum() >= 2
+    assert np.array_equal(
+        search_space.score(points) > -9, search_space.admits(points) & (search_space.score(points) > -9)
+    )
+    assert 10 ** search_space.score(points).max() > 0.1
+    short = replace(search_space, horizon=16)
     assert not short.admits(points).any()
 
 
@@ -456,10 +460,10 @@ def test_what_a_corollary_chooses_for_itself_is_no_condition_of_its_theorem() ->
 def test_a_whole_number_that_does_not_depend_on_the_horizon_prescribes_none() -> None:
     """FCSG's first batch is as large as the others; Corollary 4.2's period is a root of the horizon."""
     theorem = target_of(get_theorem("fcsg.theorem_4_1"), "corrected")
-    assert max(i.stepped for i in islands(theorem, Formula(theorem.theorem, "corrected"))) == 256
+    assert max(i.stepped for i in search_spaces(theorem, Formula(theorem.theorem, "corrected"))) == 256
     corollary = target_of(get_theorem("fcsg.corollary_4_2"), "corrected")
-    for island in islands(corollary, Formula(corollary.theorem, "corrected")):
-        assert island.clients**3 * island.period**4 == island.horizon
+    for search_space in search_spaces(corollary, Formula(corollary.theorem, "corrected")):
+        assert search_space.clients**3 * search_space.period**4 == search_space.horizon
 
 
 @pytest.mark.slow
@@ -484,5 +488,5 @@ def test_the_part_of_a_term_that_an_instance_needs():
         right = whole - (1 - kept) * terms["drift"]
         found = SimpleNamespace(claimed=SimpleNamespace(values=at), seen={}, left=(left, left), right=(right, right))
         about = {"change": change, "declared": item, "label": "printed"}
-        assert needed(SimpleNamespace(**about), found) == pytest.approx(1 / 2, rel=1e-12)
-        assert needed(SimpleNamespace(**about | {"change": None}), found) == 0
+        assert coefficient_lower_bound(SimpleNamespace(**about), found) == pytest.approx(1 / 2, rel=1e-12)
+        assert coefficient_lower_bound(SimpleNamespace(**about | {"change": None}), found) == 0

@@ -1,4 +1,4 @@
-"""Planted falsehoods that only one kind of island shows, and what the search reads off such an island."""
+"""Planted falsehoods that only one kind of search space shows, and what the search reads off such a search space."""
 
 import time
 from collections.abc import Callable
@@ -14,23 +14,23 @@ from fedco.bounds.language.change import Change
 from fedco.bounds.registry import get_theorem
 from fedco.validation.falsifier.bundle import bundle_of, recompute
 from fedco.validation.falsifier.confirm import Confirmed, NotConfirmed, confirm
-from fedco.validation.falsifier.cube import Cube
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.exact.crowd import Crowd, _tail, bits_of
+from fedco.validation.falsifier.exact.infinite_clients import InfiniteClients, _tail, bits_of
 from fedco.validation.falsifier.exact.noise import AllPaths
 from fedco.validation.falsifier.exact.problem import ExactProblem, Instance, exact_problem
 from fedco.validation.falsifier.exact.run import CannotReplay, Walk, scalar
 from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.island import Island
-from fedco.validation.falsifier.search import Claim, _Search, islands
+from fedco.validation.falsifier.search import Claim, _Search, search_spaces
+from fedco.validation.falsifier.search_space import SearchSpace
+from fedco.validation.falsifier.unit_cube import UnitCube
 
 
-def found_on(name: str, label: str, part: str, where: Callable[[Island], bool]) -> Confirmed:
-    """A violation of a statement without a term, searched on some of its islands only, and checked exactly."""
+def found_on(name: str, label: str, part: str, where: Callable[[SearchSpace], bool]) -> Confirmed:
+    """A violation of a statement without a term, searched on some of its search spaces only, and checked exactly."""
     theorem, change = get_theorem(name), Change(part, "dropped")
     base, claim = target_of(theorem, label), Claim(target_of(theorem, label, change), change)
     formula = Formula(base.theorem, label)
-    searched = [i for i in islands(base, formula) if where(i)]
+    searched = [i for i in search_spaces(base, formula) if where(i)]
     run = _Search(searched, formula, [claim], 0, 30.0, None, time.process_time)
     run.sample()
     run.evolve()
@@ -83,7 +83,7 @@ def test_clients_without_number_show_the_bias_of_fine_tuning() -> None:
 def test_a_true_statement_survives_clients_without_number() -> None:
     base = target_of(get_theorem("baselines.local_sgd_heterogeneity"), "printed")
     formula, claim = Formula(base.theorem, "printed"), Claim(base)
-    crowds = [i for i in islands(base, formula) if i.law == "crowd"]
+    crowds = [i for i in search_spaces(base, formula) if i.law == "crowd"]
     run = _Search(crowds, formula, [claim], 0, 30.0, None, time.process_time)
     run.sample()
     assert claim.is_open and claim.found.evaluations >= 64 * len(crowds) > 0
@@ -105,7 +105,7 @@ def steps_of(period: int) -> LocalSGD:
 def test_a_round_of_a_crowd_ends_where_a_round_of_any_number_is_expected_to(number: int) -> None:
     """By all paths of all clients: the noise bends, so that it matters."""
     problem, period = clients(number), 3
-    crowd = Crowd(steps_of(period), clients(1), bits_of(steps_of(period), clients(1), period), period)
+    crowd = InfiniteClients(steps_of(period), clients(1), bits_of(steps_of(period), clients(1), period), period)
     run = Walk(steps_of(period), problem, problem.start, AllPaths(number * period, number))
     for _ in range(period):
         run.step()
@@ -119,16 +119,18 @@ def test_a_round_of_a_crowd_ends_where_a_round_of_any_number_is_expected_to(numb
 
 def test_a_crowd_in_doubles_is_the_exact_one() -> None:
     target = target_of(get_theorem("baselines.local_sgd_heterogeneity"), "printed")
-    crowds = [i for i in islands(target, Formula(target.theorem, "printed")) if i.law == "crowd" and i.clients == 2]
-    island = next(i for i in crowds if i.period == 4)
-    parameters, values, step = island._decode(Cube(np.random.default_rng(0).random((4, island.size))))
-    values = island._with_step({**island._constants(island._family(parameters, 4)), **values}, step)
-    ends, squares = island._crowd_round(parameters, values, 4)
+    crowds = [
+        i for i in search_spaces(target, Formula(target.theorem, "printed")) if i.law == "crowd" and i.clients == 2
+    ]
+    search_space = next(i for i in crowds if i.period == 4)
+    parameters, values, step = search_space._decode(UnitCube(np.random.default_rng(0).random((4, search_space.size))))
+    values = search_space._with_step({**search_space._constants(search_space._family(parameters, 4)), **values}, step)
+    ends, squares = search_space._crowd_round(parameters, values, 4)
     for run in range(4):
         exact = {n: v[run].tolist() if v.ndim > 1 else float(v[run]) for n, v in parameters.items()}
         problem = exact_problem(Instance("federated", _as_fractions(exact)))
         method = LocalSGD(eta=scalar(Q(float(values["eta"][run]))), tau=4)
-        crowd = Crowd(method, problem, 4, 4)
+        crowd = InfiniteClients(method, problem, 4, 4)
         size = float(np.ptp(parameters["knots"][run]))
         assert float(crowd.end(problem.start)) == pytest.approx(ends[run], abs=1e-12 * size)
         *models, _, _ = crowd.models(problem.start)
@@ -165,15 +167,15 @@ class Shared(LocalSGD):
 def test_clients_that_do_not_run_their_rounds_by_themselves_are_refused() -> None:
     bits = 2
     with pytest.raises(CannotReplay, match="depends on the noise of others"):
-        Crowd(Shared(eta=scalar(Q(1, 4)), tau=2), clients(1), bits, 2)
+        InfiniteClients(Shared(eta=scalar(Q(1, 4)), tau=2), clients(1), bits, 2)
     with pytest.raises(CannotReplay, match="exchanges models within a round"):
-        Crowd(steps_of(1), clients(1), bits, 2)
+        InfiniteClients(steps_of(1), clients(1), bits, 2)
     with pytest.raises(CannotReplay, match="does not average"):
-        Crowd(steps_of(3), clients(1), bits, 2)
+        InfiniteClients(steps_of(3), clients(1), bits, 2)
 
 
 def test_an_interval_that_a_crowd_leaves_is_refused() -> None:
-    crowd = Crowd(steps_of(2), clients(1), 2, 2)
+    crowd = InfiniteClients(steps_of(2), clients(1), 2, 2)
     with pytest.raises(CannotReplay, match="leaves the interval"):
         crowd.square((Q(1, 16), Q(3, 16)), 10**60, 10**60, 1)
     rest = crowd.refined_start(Q(1))
@@ -194,8 +196,8 @@ def test_an_interval_that_a_crowd_leaves_is_refused() -> None:
     ],
 )
 def test_the_effort_of_every_island_is_known(name: str, label: str) -> None:
-    """A search that comes to an island asks for it, whatever its noise is."""
+    """A search that comes to a search space asks for it, whatever its noise is."""
     target = target_of(get_theorem(name), label)
-    listed = islands(target, Formula(target.theorem, label))
-    assert all(0 < island.effort(64) < island.effort(4096) < 1000 for island in listed)
+    listed = search_spaces(target, Formula(target.theorem, label))
+    assert all(0 < search_space.effort(64) < search_space.effort(4096) < 1000 for search_space in listed)
     assert {i.law for i in listed} >= {"meta_fl.theorem_8": {"", "powers", "rounds", "crowd"}}.get(name, {""})

@@ -23,10 +23,10 @@ from fedco.validation.falsifier.each_term import NECESSARY, Part
 from fedco.validation.falsifier.exact.problem import Instance, exact_problem
 from fedco.validation.falsifier.exact.run import CannotReplay
 from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.island import FOREVER, Candidate
 from fedco.validation.falsifier.lemma import balanced, rows_of
 from fedco.validation.falsifier.rounding import drafts, settle
-from fedco.validation.falsifier.search import islands
+from fedco.validation.falsifier.search import search_spaces
+from fedco.validation.falsifier.search_space import FOREVER, Candidate
 
 META = Instance(
     "meta",
@@ -262,7 +262,7 @@ def candidate(**changes: Any) -> Candidate:
 
 
 def test_a_candidate_is_drafted_in_short_fractions_and_then_as_it_is():
-    """Within a millionth; whole numbers are whole, clients without number a multiple of 10^60."""
+    """Within a millionth; whole numbers are whole, infinitely many clients a multiple of 10^60."""
     formula = Formula(SGD.theorem, "printed")
     short, exact = drafts(SGD, formula, candidate(), {"nu": 3})
     assert short.free == {"eta": Q(1, 3), "p": 2, "b": 1, "N": 2 * 10**60, "T": 16}
@@ -372,10 +372,10 @@ def along_a_run(name: str) -> tuple[Any, Claimed]:
     """An instance at random of a lemma, at the row of a run where it is worst."""
     target = target_of(get_theorem(name), "printed")
     formula = Formula(target.theorem, "printed")
-    island = islands(target, formula)[0]
-    points = np.random.default_rng(0).random((16, island.size))
-    candidate = island.candidate(points[int(island.score(points).argmax())])
-    return target, settle(target, formula, next(drafts(target, formula, candidate, island.settings)))
+    search_space = search_spaces(target, formula)[0]
+    points = np.random.default_rng(0).random((16, search_space.size))
+    candidate = search_space.candidate(points[int(search_space.score(points).argmax())])
+    return target, settle(target, formula, next(drafts(target, formula, candidate, search_space.settings)))
 
 
 def test_both_sides_of_a_lemma_are_enclosed_and_its_place_is_a_row_of_a_short_run():

@@ -16,7 +16,6 @@ from fedco.synthetic.families.piecewise import FAMILIES
 from fedco.validation.falsifier import falsify
 from fedco.validation.falsifier.attack import falsify_changes
 from fedco.validation.falsifier.confirm import NotConfirmed, confirm
-from fedco.validation.falsifier.cube import Cube
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import NECESSARY, as_table, each_term
 from fedco.validation.falsifier.exact.curve import Curve
@@ -27,12 +26,13 @@ from fedco.validation.falsifier.exact.run import CannotReplay, Walk, _mean_squar
 from fedco.validation.falsifier.exact.tensor import InexactError
 from fedco.validation.falsifier.formula import Formula, Panel
 from fedco.validation.falsifier.hidden import any_value
-from fedco.validation.falsifier.island import REJECTED, _guided
 from fedco.validation.falsifier.long_run import Counted, long_squares
 from fedco.validation.falsifier.noise import Run, expected_squares, moments, paths, signs_of
 from fedco.validation.falsifier.rounding import confirmed, drafts
-from fedco.validation.falsifier.search import islands
+from fedco.validation.falsifier.search import search_spaces
+from fedco.validation.falsifier.search_space import REJECTED, _guided
 from fedco.validation.falsifier.spaces import in_unit
+from fedco.validation.falsifier.unit_cube import UnitCube
 from fedco.validation.runs.bundle import read, replay
 from fedco.validation.runs.refutations import REGISTRY
 
@@ -284,8 +284,8 @@ def test_a_hidden_constant_at_growing_values(tmp_path) -> None:
 def test_hyperparameters_that_a_method_refuses_are_no_candidates() -> None:
     """A weight above 1 is no instance of the method; other instances of the same batch are not lost by it."""
     target = target_of(get_theorem("local_scgdm.lemma_4_2"), "printed")
-    island = islands(target, Formula(target.theorem, "printed"))[0]
-    scores = island.score(np.random.default_rng(0).random((256, island.size)))
+    search_space = search_spaces(target, Formula(target.theorem, "printed"))[0]
+    scores = search_space.score(np.random.default_rng(0).random((256, search_space.size)))
     assert (scores == REJECTED).any()
     assert (scores > -9).any()
 
@@ -313,18 +313,20 @@ def test_hyperparameters_that_a_method_refuses_are_no_candidates() -> None:
 def test_one_run_says_the_same_of_a_change_as_a_search_of_its_own(name, label, changes) -> None:
     theorem = get_theorem(name)
     target = target_of(theorem, label)
-    island = next(i for i in islands(target, Formula(target.theorem, label)) if i.clients == 2 and i.period == 2)
-    points = np.random.default_rng(5).random((512, island.size))
-    together = island.scores(points, Panel(island.formula, (None, *changes)))
-    assert np.array_equal(together[0], island.score(points))
+    search_space = next(
+        i for i in search_spaces(target, Formula(target.theorem, label)) if i.clients == 2 and i.period == 2
+    )
+    points = np.random.default_rng(5).random((512, search_space.size))
+    together = search_space.scores(points, Panel(search_space.formula, (None, *changes)))
+    assert np.array_equal(together[0], search_space.score(points))
     for change, scores in zip(changes, together[1:], strict=True):
         other = target_of(theorem, label, change)
         assert list(other.symbols) == list(target.symbols)  # else the coordinates would stand for other numbers
-        alone = replace(island, target=other, formula=Formula(other.theorem, label)).score(points)
+        alone = replace(search_space, target=other, formula=Formula(other.theorem, label)).score(points)
         assert np.allclose(scores, alone, rtol=1e-9, atol=1e-9)
         assert (scores[scores > -9] > together[0][scores > -9] + 1e-6).any()  # the change is no change of nothing
     top = int(together[1].argmax())
-    candidate = island.candidate(points[top], Panel(island.formula, (None, *changes)), 1)
+    candidate = search_space.candidate(points[top], Panel(search_space.formula, (None, *changes)), 1)
     assert candidate.score == pytest.approx(together[1, top]) or together[1, top] == 2.0
 
 
@@ -339,10 +341,10 @@ def test_a_search_is_led_to_where_the_changed_term_is_most_of_the_bound() -> Non
     assert led[4] == -11  # inadmissible, however much the term matters
     theorem = get_theorem("local_scgdm.theorem_3_4")
     target = target_of(theorem, "corrected")
-    island = next(i for i in islands(target, Formula(target.theorem, "corrected")) if i.law == "moments")
+    search_space = next(i for i in search_spaces(target, Formula(target.theorem, "corrected")) if i.law == "moments")
     change = Change("gradient_noise", "dropped")
-    points = np.random.default_rng(8).random((256, island.size))
-    plain, guided = island.judged(points, Panel(island.formula, (change,)))
+    points = np.random.default_rng(8).random((256, search_space.size))
+    plain, guided = search_space.judged(points, Panel(search_space.formula, (change,)))
     assert ((guided == plain) | (guided < -5.9)).all()
     assert (guided[plain > -9] < -5.9).any()
 
@@ -361,8 +363,8 @@ def test_one_search_for_several_changes() -> None:
 def test_a_limit_in_units_of_a_scheduled_step_size() -> None:
     """The corollary's eta follows from T, and a weight is limited in its units."""
     target = target_of(get_theorem("local_scgdm.corollary_3_5"), "printed")
-    island = islands(target, Formula(target.theorem, "printed"))[0]
-    scores = island.score(np.random.default_rng(0).random((256, island.size)))
+    search_space = search_spaces(target, Formula(target.theorem, "printed"))[0]
+    scores = search_space.score(np.random.default_rng(0).random((256, search_space.size)))
     assert (scores == REJECTED).any()
     assert (scores > -9).any()
 
@@ -371,9 +373,11 @@ def test_the_bias_of_a_nonlinear_outer_function_is_seen() -> None:
     """Noise that leads from a peak of the slope to its feet: no step is ever made, and the gradient is not 0."""
     target = target_of(get_theorem("baselines.biased_sgd"), "printed")
     formula = Formula(target.theorem, "printed")
-    island = next(i for i in islands(target, formula) if i.space.own_noise and i.clients == 1 and i.horizon == 8)
-    points = np.random.default_rng(2).random((256, island.size))
-    kept, dropped = island.scores(points, Panel(formula, (None, Change("bias", "dropped"))))
+    search_space = next(
+        i for i in search_spaces(target, formula) if i.space.own_noise and i.clients == 1 and i.horizon == 8
+    )
+    points = np.random.default_rng(2).random((256, search_space.size))
+    kept, dropped = search_space.scores(points, Panel(formula, (None, Change("bias", "dropped"))))
     assert kept.max() < 0
     assert 10 ** dropped.max() > 1.1
 
@@ -473,13 +477,13 @@ def test_a_noise_term_is_missed_at_the_end_of_a_very_long_run() -> None:
     formula = Formula(target.theorem, "corrected")
     change = Change("gradient_noise", "dropped")
     panel = Panel(formula, (change, None))
-    listed = [i for i in islands(target, formula) if i.law == "powers" and i.clients == 1 and i.period == 1]
-    island = next(i for i in listed if i.space.name.startswith("bowls"))
-    points = np.random.default_rng(0).random((256, island.size))
-    missing, whole = island.scores(points, panel)
+    listed = [i for i in search_spaces(target, formula) if i.law == "powers" and i.clients == 1 and i.period == 1]
+    search_space = next(i for i in listed if i.space.name.startswith("bowls"))
+    points = np.random.default_rng(0).random((256, search_space.size))
+    missing, whole = search_space.scores(points, panel)
     assert missing.max() > 1.9 and whole.max() < 1e-3
     weaker = target_of(target.theorem, "corrected", change)
-    candidate = island.candidate(points[missing.argmax()], panel)
+    candidate = search_space.candidate(points[missing.argmax()], panel)
     for made in drafts(weaker, formula, candidate, {}):
         found = confirmed(weaker, formula, made)
         assert found.ratio > 50 and found.claimed.hyperparameters["T"] > 10**9
@@ -494,8 +498,8 @@ def test_another_unit_of_the_variable_changes_no_value() -> None:
             continue  # fine-tuning steps have a unit of their own: nothing is free there
         plain = in_doubles(instance, 1)
         numbers = {name: tensor.numpy() for name, tensor in plain.parameters.items()}
-        cube = Cube(np.full((1, 1), 0.9))
-        unit = float(Cube(np.full((1, 1), 0.9)).unit(3)[0])
+        cube = UnitCube(np.full((1, 1), 0.9))
+        unit = float(UnitCube(np.full((1, 1), 0.9)).unit(3)[0])
         other = FAMILIES[kind]({n: torch.from_numpy(v) for n, v in in_unit(kind, numbers, cube).items()})
         now, before = other.constants(), plain.constants()
         assert unit > 1

@@ -12,29 +12,29 @@ import pytest
 import torch
 from fedco import theorem
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily, PiecewiseLinear
-from fedco.validation.falsifier import bowls, shrink, spaces
+from fedco.validation.falsifier import noisy_quadratics, shrink, spaces
+from fedco.validation.falsifier.bisection import bisected
 from fedco.validation.falsifier.columns import Columns
-from fedco.validation.falsifier.crowd import EveryPath, laid_out
-from fedco.validation.falsifier.cube import Cube
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import NECESSARY, NOT_SHOWN, Part, as_table
 from fedco.validation.falsifier.formula import Formula, _judge
-from fedco.validation.falsifier.halving import halved
 from fedco.validation.falsifier.hidden import Sequence
-from fedco.validation.falsifier.island import Island, _guided
+from fedco.validation.falsifier.infinite_clients import EveryPath, laid_out
 from fedco.validation.falsifier.long_run import Counted, floor_of, stretched
 from fedco.validation.falsifier.noise import SignTable, extremes, moments, paths
 from fedco.validation.falsifier.properties import PROPERTIES, imposing
 from fedco.validation.falsifier.rounding import Draft, _limit, near
 from fedco.validation.falsifier.rounds import Chosen, RandomRound, choices, masks
 from fedco.validation.falsifier.search import Claim, _next_power, _Search
+from fedco.validation.falsifier.search_space import SearchSpace, _guided
 from fedco.validation.falsifier.spaces import BENT, CROWDED, NOISY, PARTIAL, SPACES
+from fedco.validation.falsifier.unit_cube import UnitCube
 
 # --- the cube ------------------------------------------------------------------------------------------------------------
 
 
 def read(name: str, *range_: float, at=(0.0, 1 / 6, 1 / 3, 0.5, 2 / 3, 5 / 6, 1.0)) -> list[float]:
-    return getattr(Cube(np.array(at)[:, None]), name)(*range_).tolist()
+    return getattr(UnitCube(np.array(at)[:, None]), name)(*range_).tolist()
 
 
 def test_a_coordinate_is_read_as_it_says():
@@ -48,7 +48,7 @@ def test_a_coordinate_is_read_as_it_says():
 
 
 def test_every_call_takes_one_coordinate_and_counts_it():
-    cube = Cube(np.array([[0.0, 0.5, 1.0, 1.0, 0.0]]))
+    cube = UnitCube(np.array([[0.0, 0.5, 1.0, 1.0, 0.0]]))
     assert [cube.clipped(0, 1)[0], cube.log(0, 2)[0], cube.unit(1)[0], cube.limit(2)[0], cube.whole(3)[0]] == [
         0,
         10,
@@ -57,7 +57,7 @@ def test_every_call_takes_one_coordinate_and_counts_it():
         1,
     ]
     assert cube.used == 5
-    counting = Cube()
+    counting = UnitCube()
     counting.take(), counting.log(0, 1)
     assert counting.used == 2 and counting.take().tolist() == [0.5]
 
@@ -74,13 +74,13 @@ NU = 2
 
 
 def size_of(space, clients: int) -> int:
-    cube = Cube()
+    cube = UnitCube()
     space.decode(cube, clients, {"nu": NU})
     return cube.used
 
 
 def decoded(space, clients: int, points):
-    return space.decode(Cube(points), clients, {"nu": NU})
+    return space.decode(UnitCube(points), clients, {"nu": NU})
 
 
 def family_of(kind: str, parameters):
@@ -167,7 +167,7 @@ def test_another_unit_of_the_variable_changes_no_instance(kind, space):
     """In units of 1/u the start is u times nearer and every slope u times as steep."""
     made = decoded(space, 2, random_points(space, 2, 16))
     unit = np.full(16, 10.0**1.5)  # 5/6 of a coordinate that reaches to 10^3
-    other = spaces.in_unit(kind, made, Cube(np.full((16, 1), 5 / 6)))
+    other = spaces.in_unit(kind, made, UnitCube(np.full((16, 1), 5 / 6)))
     np.testing.assert_allclose(other["start"], made["start"] / unit)
     plain, scaled = family_of(kind, made), family_of(kind, other)
     x = plain.start.expand(16, 1) + 0.1
@@ -191,8 +191,8 @@ def test_what_is_made_for_a_pair_of_clients_is_searched_with_two():
 def test_noise_that_belongs_to_a_space_is_not_drawn_again():
     """Over all paths the noise on a tent still leads from its top to its feet."""
     target = target_of(theorem("fcsg.theorem_4_1"), "printed")
-    island = Island(target, Formula(target.theorem, "printed"), BENT["conditional"][0], 1, 1, 2, law="paths")
-    found = island.candidate(np.full(island.size, 0.7)).parameters
+    search_space = SearchSpace(target, Formula(target.theorem, "printed"), BENT["conditional"][0], 1, 1, 2, law="paths")
+    found = search_space.candidate(np.full(search_space.size, 0.7)).parameters
     assert (found["value_noise"] == np.ptp(found["knots"], axis=-1) / 2).all() and (found["gradient_noise"] == 0).all()
 
 
@@ -271,7 +271,7 @@ def test_a_bowl_starts_at_its_minimiser_and_is_silent_where_every_ingredient_is_
     scale = np.abs(low["slopes"]).max() if "slopes" in low else 1.0
     assert np.abs(gradient(kind, low)).max() <= 1e-9 * scale
     if kind != "meta":
-        assert all(not low[name].any() for name in bowls.NOISES if name in low)
+        assert all(not low[name].any() for name in noisy_quadratics.NOISES if name in low)
     if kind == "shared_composite":
         inner = (low["inner_slope"] * low["start"][:, None] + low["inner_offset"]).mean(1)
         np.testing.assert_allclose(low["estimate"], inner, rtol=1e-9, atol=1e-12)
@@ -280,7 +280,7 @@ def test_a_bowl_starts_at_its_minimiser_and_is_silent_where_every_ingredient_is_
     assert (some["gradient_noise"] >= 0).all()
 
 
-class Ranges(Cube):
+class Ranges(UnitCube):
     """A cube that notes the ranges which are read from it."""
 
     def __init__(self) -> None:
@@ -331,7 +331,7 @@ def test_the_start_of_a_bowl_behind_inner_maps_is_its_minimiser_where_it_is_not_
 def test_the_noise_of_every_other_client_is_a_part_of_that_of_the_first(kind):
     (space,) = NOISY[kind]
     made = decoded(space, 3, random_points(space, 3, 200))
-    for name in (n for n in bowls.NOISES if n in made):
+    for name in (n for n in noisy_quadratics.NOISES if n in made):
         first, second, third = made[name].T
         assert (
             (second <= first).all()
@@ -346,9 +346,9 @@ def test_silent_bowls_are_the_bowls_without_noise(kind):
     (noisy,), silent = NOISY[kind], SPACES[kind][-1]
     points = random_points(noisy, 2)
     loud, still = decoded(noisy, 2, points), decoded(silent, 2, points)
-    assert any(loud[name].any() for name in bowls.NOISES if name in loud)
+    assert any(loud[name].any() for name in noisy_quadratics.NOISES if name in loud)
     for name in loud:
-        assert not still[name].any() if name in bowls.NOISES else np.array_equal(loud[name], still[name])
+        assert not still[name].any() if name in noisy_quadratics.NOISES else np.array_equal(loud[name], still[name])
 
 
 def test_a_bowl_is_one_and_its_slope_is_what_it_says():
@@ -580,12 +580,12 @@ def test_halvings_at_once_are_those_one_by_one(at_once: int) -> None:
     def holds(x: np.ndarray) -> np.ndarray:
         return np.sin(40 * x) < 0.3 * np.arange(40) / 40
 
-    found = halved(holds, low, high, 30, at_once=at_once)
+    found = bisected(holds, low, high, 30, at_once=at_once)
     for _ in range(30):
         middle = (low + high) / 2
         low, high = np.where(holds(middle), middle, low), np.where(holds(middle), high, middle)
     assert np.array_equal(found, (low, high)) and (high - low < 1e-8).all() and len(set(low)) == 40
-    assert halved(lambda x: np.array(True), np.zeros(2), np.full(2, 8.0), 3)[0].tolist() == [7, 7]
+    assert bisected(lambda x: np.array(True), np.zeros(2), np.full(2, 8.0), 3)[0].tolist() == [7, 7]
 
 
 def test_a_relation_is_judged_with_its_excess():
@@ -632,7 +632,7 @@ def test_powers_of_two():
 
 def searching(claims, stays=(True, False, False, True)) -> _Search:
     run = object.__new__(_Search)
-    run.islands, run.claims = [SimpleNamespace(stays=each, name="") for each in stays], claims
+    run.search_spaces, run.claims = [SimpleNamespace(stays=each, name="") for each in stays], claims
     run.clock, run.until = lambda: 0.0, 1.0
     return run
 
@@ -644,7 +644,7 @@ def test_islands_are_visited_by_turns_endless_and_finite_the_best_first():
     assert run._order(claim, False) == [3, 2, 0, 1]
     claim.best[3, False] = -30.0  # nothing valid there
     assert run._order(claim, False) == [0, 2, 1]
-    assert run._order(claim, True) == [0, 1, 3, 2]  # islands that nobody has seen come after those with a score
+    assert run._order(claim, True) == [0, 1, 3, 2]  # search spaces that nobody has seen come after those with a score
 
 
 def test_of_the_changes_of_one_term_the_first_open_one_is_followed():

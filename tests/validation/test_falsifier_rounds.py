@@ -9,10 +9,9 @@ import pytest
 import torch
 from fedco.algorithms import MetaFL
 from fedco.bounds.registry import get_theorem
-from fedco.validation.falsifier import bowls, falsify
+from fedco.validation.falsifier import falsify, noisy_quadratics
 from fedco.validation.falsifier.bundle import bundle_of, recompute
 from fedco.validation.falsifier.confirm import NotConfirmed, confirm
-from fedco.validation.falsifier.cube import Cube
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.exact.curve import Curve
 from fedco.validation.falsifier.exact.interval import Bends
@@ -23,7 +22,8 @@ from fedco.validation.falsifier.exact.run import CannotReplay, Walk, scalar
 from fedco.validation.falsifier.exact.tensor import InexactError
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.rounds import Chosen, choices
-from fedco.validation.falsifier.search import islands, search
+from fedco.validation.falsifier.search import search, search_spaces
+from fedco.validation.falsifier.unit_cube import UnitCube
 from fedco.validation.runs.bundle import BundleError, read, replay
 from fedco.validation.runs.refutations import REGISTRY
 
@@ -136,12 +136,12 @@ def test_a_line_is_the_number_at_every_point() -> None:
 
 def test_doubles_and_fractions_agree() -> None:
     target = target_of(get_theorem(THEOREM), "printed", where=("r=1/2", "tau=16"))
-    island = islands(target, Formula(target.theorem, "printed"))[0]
-    assert island.law == "rounds"
-    points = np.random.default_rng(0).random((6, island.size))
-    parameters, values, step = island._decode(Cube(points))
-    values = island._with_step({**island._constants(island._family(parameters, 6)), **values}, step)
-    squares, off = island._endless(parameters, values, 6)
+    search_space = search_spaces(target, Formula(target.theorem, "printed"))[0]
+    assert search_space.law == "rounds"
+    points = np.random.default_rng(0).random((6, search_space.size))
+    parameters, values, step = search_space._decode(UnitCube(points))
+    values = search_space._with_step({**search_space._constants(search_space._family(parameters, 6)), **values}, step)
+    squares, off = search_space._endless(parameters, values, 6)
     settled = np.flatnonzero(off == 0)
     assert len(settled) >= 3
     for run in settled:
@@ -155,7 +155,7 @@ def test_doubles_and_fractions_agree() -> None:
                 "alpha": numbers["alpha"][0][0],
                 "start": Q(0),
             },
-            dict(island.settings),
+            dict(search_space.settings),
         )
         problem = exact_problem(instance)
         exact = MetaFL(beta=scalar(Q(float(values["beta"][run]))), tau=16, m=1)
@@ -198,7 +198,7 @@ def test_variants_of_theorem_8_are_refuted(where, hidden: float, tmp_path) -> No
 @pytest.mark.parametrize("nu", [1, 2, 3])
 def test_fine_tuning_stays_where_the_hessian_of_a_meta_bowl_is_one(nu):
     """Two clients with slopes w + 1 and w - 1 around 0, stepped in plain numbers: nu steps lead to no knot."""
-    made = bowls.meta(Cube(np.random.default_rng(nu).random((200, 4))), 2, {"nu": nu})
+    made = noisy_quadratics.meta(UnitCube(np.random.default_rng(nu).random((200, 4))), 2, {"nu": nu})
     knots, alpha = made["knots"][:, 0], made["alpha"]
     assert (np.diff(knots) > 0).all() and (made["curvatures"][:, 0] == [0, 1, 1, 0]).all()
     at_zero = made["tilt"] + (-knots[:, 1] + (knots[:, 1] - knots[:, 0]) / 2)[:, None]

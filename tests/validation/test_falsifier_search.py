@@ -1,4 +1,4 @@
-"""Which islands a statement has, in which order a search visits them and how long, and what it keeps of each visit."""
+"""Which search spaces a statement has, in which order a search visits them and how long, and what it keeps of each visit."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ import pytest
 from fedco.bounds.registry import get_theorem
 from fedco.validation.falsifier import search
 from fedco.validation.falsifier.confirm import NotConfirmed
-from fedco.validation.falsifier.cube import Cube
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.exact.run import MOST_SIGNS
 from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.island import (
+from fedco.validation.falsifier.search import Claim, _scheduled, _Search, _Visit, search_spaces
+from fedco.validation.falsifier.search_space import (
     _EACH_LANE_STEP,
     _EACH_RUN_BEGUN,
     _EACH_STEP,
     FOREVER,
     REJECTED,
-    Island,
+    SearchSpace,
     whole_choices,
 )
-from fedco.validation.falsifier.search import Claim, _scheduled, _Search, _Visit, islands
 from fedco.validation.falsifier.spaces import BENT, CROWDED, NOISY, PARTIAL, SILENT_BOWL, SPACES
+from fedco.validation.falsifier.unit_cube import UnitCube
 
-# --- islands ---------------------------------------------------------------------------------------------------------------
+# --- search spaces ---------------------------------------------------------------------------------------------------------------
 
 
 def listed(name: str, *where: str, label: str = "printed"):
     target = target_of(get_theorem(name), label, where=where)
-    return islands(target, Formula(target.theorem, label))
+    return search_spaces(target, Formula(target.theorem, label))
 
 
 def laws(found) -> dict[str, list]:
     made: dict[str, list] = {}
-    for island in found:
-        made.setdefault(island.law, []).append(island)
+    for search_space in found:
+        made.setdefault(search_space.law, []).append(search_space)
     return made
 
 
@@ -79,13 +79,15 @@ def test_noise_is_run_in_closed_moments_over_all_paths_and_in_powers():
     assert {(i.clients, i.horizon) for i in made["moments"]} == {
         (i.clients, i.horizon) for i in bowls if i.horizon * i.clients <= search.MOST_SIGNS
     }  # one sign for each client and step
-    for island in made["paths"]:
-        rounds = island.horizon // island.period
-        assert island.space is SPACES["federated"][0] and island.signs <= MOST_SIGNS
-        assert rounds == max(search._SHORT) or 2 * island.signs > MOST_SIGNS
-    for island in made["powers"]:
-        assert island.steps_of(island.horizon) == island.period * (1 + 2**31) and not island.stays
-        assert island.space in NOISY["federated"]
+    for search_space in made["paths"]:
+        rounds = search_space.horizon // search_space.period
+        assert search_space.space is SPACES["federated"][0] and search_space.signs <= MOST_SIGNS
+        assert rounds == max(search._SHORT) or 2 * search_space.signs > MOST_SIGNS
+    for search_space in made["powers"]:
+        assert (
+            search_space.steps_of(search_space.horizon) == search_space.period * (1 + 2**31) and not search_space.stays
+        )
+        assert search_space.space in NOISY["federated"]
     assert all(i.stays and i.space in CROWDED["federated"] for i in made["crowd"])
 
 
@@ -110,7 +112,7 @@ def test_silent_bowls_run_long_where_several_clients_carry_more_than_models_thro
     target = target_of(get_theorem("local_scgdm.theorem_3_4"), "printed")
     formula, silent = Formula(target.theorem, "printed"), SPACES["local_composite"][-1]
     for clients, period, some in ((2, 2, True), (1, 2, False), (2, 1, False)):
-        made = Island(target, formula, silent, clients, period, 16)
+        made = SearchSpace(target, formula, silent, clients, period, 16)
         assert not made.keeps_models_only
         found = [i for i in search._noisy(target, formula, [made]) if i.law == "powers" and i.space is silent]
         assert bool(found) == some
@@ -134,9 +136,9 @@ def test_a_part_of_the_clients_is_one_of_two():
     assert {i.law for i in everybody} == {"", "powers", "crowd"}
     either = listed("meta_fl.theorem_8", "nu=1", "tau=1")
     assert {i.law for i in either} == {"", "powers", "crowd", "rounds"}
-    for island in either:
-        if island.law == "powers":  # the length of this statement is in rounds
-            assert island.horizon == 1 + 2**31
+    for search_space in either:
+        if search_space.law == "powers":  # the length of this statement is in rounds
+            assert search_space.horizon == 1 + 2**31
 
 
 def test_the_steps_of_a_fine_tuning_are_two_and_one_or_those_of_the_statement(monkeypatch):
@@ -155,10 +157,10 @@ def test_a_lemma_is_compared_along_a_few_rounds_of_up_to_three_clients():
 
 def test_hyperparameters_that_are_no_step_size_are_what_the_island_says_or_free():
     target = target_of(get_theorem("meta_fl.theorem_8"), "printed")
-    made = Island(target, Formula(target.theorem, "printed"), SPACES["meta"][0], 2, 3, 16, {"nu": 2}, hidden=7.0)
+    made = SearchSpace(target, Formula(target.theorem, "printed"), SPACES["meta"][0], 2, 3, 16, {"nu": 2}, hidden=7.0)
 
-    def number(of: Island, quantity: str, at: float = 0.0, domain: str = "positive integer"):
-        cube = Cube(np.full((2, 5), at))
+    def number(of: SearchSpace, quantity: str, at: float = 0.0, domain: str = "positive integer"):
+        cube = UnitCube(np.full((2, 5), at))
         found = of._hyperparameter(cube, quantity, domain, {"alpha": np.array([0.25, 0.5])})
         return found if found is None else np.broadcast_to(found, (2,)).tolist()
 
@@ -196,9 +198,9 @@ def test_free_counts_are_powers_of_four_where_a_schedule_with_roots_is_run_in_po
         bowls = next(
             (s for s in SPACES[target.kind] if s.name == SILENT_BOWL), replace(SPACES["meta"][0], name=SILENT_BOWL)
         )
-        made = Island(target, Formula(target.theorem, "printed"), bowls, 2, 4, 2 * 4**14, {"nu": 1}, law=law)
+        made = SearchSpace(target, Formula(target.theorem, "printed"), bowls, 2, 4, 2 * 4**14, {"nu": 1}, law=law)
         assert made.horizon_decides is (name == "feddro.theorem_5_1")
-        counts = [n for n in ("b", "D", "K", "n") if n in (values := made._decode(Cube(points))[1])]
+        counts = [n for n in ("b", "D", "K", "n") if n in (values := made._decode(UnitCube(points))[1])]
         assert counts
         for count in counts:
             numbers = np.unique(values[count] / (2 if target.symbols[count].quantity.name == "clients" else 1))
@@ -208,9 +210,9 @@ def test_free_counts_are_powers_of_four_where_a_schedule_with_roots_is_run_in_po
 
 def test_a_step_is_a_part_of_its_limit_or_anything_where_there_is_none():
     target = target_of(get_theorem("baselines.local_sgd"), "printed")
-    made = Island(target, Formula(target.theorem, "printed"), SPACES["federated"][0], 2, 1, 16)
+    made = SearchSpace(target, Formula(target.theorem, "printed"), SPACES["federated"][0], 2, 1, 16)
     points = np.random.default_rng(0).random((400, made.size))
-    parameters, values, step = made._decode(Cube(points))
+    parameters, values, step = made._decode(UnitCube(points))
     assert ((step.fraction > 0) & (step.fraction <= 1)).all() and 150 < (step.fraction == 1).sum() < 250
     assert step.fraction.min() < 0.1 and step.without_limit.min() < 0.1 and step.without_limit.max() > 10
     known = made._with_step({**made._constants(made._family(parameters, 400)), **values}, step)
@@ -223,7 +225,7 @@ def test_a_step_is_a_part_of_its_limit_or_anything_where_there_is_none():
 def test_an_endless_run_of_random_rounds_is_affine_as_far_as_the_rests_of_its_choices():
     """Two clients whose slopes at 0 are 1 and -1 rest at -1 and at 1: the Hessian must be 1 between, and need not be beyond."""
     target = target_of(get_theorem("meta_fl.theorem_8"), "printed")
-    made = Island(
+    made = SearchSpace(
         target, Formula(target.theorem, "printed"), PARTIAL["meta"][0], 2, 3, 16, {"nu": 1}, True, 1.0, "rounds"
     )
     far = np.array([0.5, 1.0, 1.01, 1.1, 20.0])  # a rest at a kink is not where a round is affine
@@ -236,7 +238,7 @@ def test_an_endless_run_of_random_rounds_is_affine_as_far_as_the_rests_of_its_ch
         "alpha": 0.5 * one,
         "start": zero,
     }
-    _, values, step = made._decode(Cube(np.full((5, made.size), 0.65)))
+    _, values, step = made._decode(UnitCube(np.full((5, made.size), 0.65)))
     values = made._with_step({**made._constants(made._family(parameters, 5)), **values}, step)
     squares, off = made._endless(parameters, {**values, "alpha": parameters["alpha"], "beta": 0.5 * one}, 5)
     assert (off > 0).tolist() == [True, True, False, False, False]
@@ -254,7 +256,7 @@ def test_so_many_of_the_lengths_that_a_schedule_has_are_searched(monkeypatch):
 
 def test_a_long_run_takes_as_much_more_time_as_more_lengths_are_compared():
     target = target_of(get_theorem("baselines.local_sgd"), "printed")
-    made = Island(
+    made = SearchSpace(
         target, Formula(target.theorem, "printed"), SPACES["federated"][1], 2, 4, 4 * (1 + 2**7), law="powers"
     )
     longer = replace(made, horizon=4 * (1 + 2**10))
@@ -270,7 +272,7 @@ def test_a_long_run_takes_as_much_more_time_as_more_lengths_are_compared():
 
 
 class Stub:
-    """An island whose points score what is given, and which notes how many it was asked for."""
+    """A search space whose points score what is given, and which notes how many it was asked for."""
 
     def __init__(
         self, name: str, score: float = -1.0, *, size: int = 3, clients: int = 1, stepped: int = 1, stays=False
@@ -289,7 +291,7 @@ class Stub:
 
 def running(stubs, claims=None, until: float = 1.0, progress=None) -> _Search:
     run = object.__new__(_Search)
-    run.islands, run.claims, run.seed, run.panel = stubs, claims or [Claim(None)], 0, None  # type: ignore[arg-type]
+    run.search_spaces, run.claims, run.seed, run.panel = stubs, claims or [Claim(None)], 0, None  # type: ignore[arg-type]
     run.progress, run.clock, run.began, run.until, run.evaluations = progress, lambda: 0.0, 0.0, until, 0
     run.longest = 15.0
     return run
@@ -304,7 +306,7 @@ def test_the_first_sample_takes_short_runs_first_and_three_clients_last():
         Stub("d", stepped=100),
         Stub("e", stepped=10**6),
     ]
-    run = running(stubs, progress=lambda now: seen.append((now.island, now.evaluations)))
+    run = running(stubs, progress=lambda now: seen.append((now.search_space, now.evaluations)))
     run.sample()
     # so many up to 64 steps, half of it up to 128, a quarter up to 256, never less than 32
     assert seen == [("c", 256), ("d", 256 + 128), ("a", 384 + 64), ("e", 448 + 32), ("b", 480 + 256)]
@@ -315,7 +317,7 @@ def test_the_first_sample_takes_short_runs_first_and_three_clients_last():
         assert sorted((dimension * 64).astype(int)) == list(range(64))
     run = running([Stub("a")], until=-1.0)
     run.sample()
-    assert not run.islands[0].asked
+    assert not run.search_spaces[0].asked
 
 
 def test_batches_that_take_long_are_smaller_and_islands_with_too_long_ones_left_out(monkeypatch):
@@ -324,19 +326,21 @@ def test_batches_that_take_long_are_smaller_and_islands_with_too_long_ones_left_
             return count * each[self.name]
 
     each = {"a": 0.001, "b": 0.01, "c": 0.03, "d": 0.05}
-    islands = [Slow(name) for name in each]
+    search_spaces = [Slow(name) for name in each]
     claim = Claim(None)  # type: ignore[arg-type]
-    run = _Search(islands, SimpleNamespace(), [claim], 0, 5.0, None, lambda: 0.0)  # type: ignore[arg-type]
+    run = _Search(search_spaces, SimpleNamespace(), [claim], 0, 5.0, None, lambda: 0.0)  # type: ignore[arg-type]
     assert claim.found.families == ["a", "b", "c"] and claim.found.left_out == ["d"]  # a batch may take 1.25 s
     run.sample()
-    assert [len(island.asked[0]) for island in islands[:3]] == [256, 64, 32] and not islands[3].asked
+    assert [len(search_space.asked[0]) for search_space in search_spaces[:3]] == [256, 64, 32] and not search_spaces[
+        3
+    ].asked
     sizes = []
     monkeypatch.setattr(search, "differential_evolution", lambda *a, init, **more: sizes.append(len(init)))
     for index in range(3):
         run._visit(index, claim, 3.0, 0)
     assert sizes == [255, 63, 31]
-    short = _Search(islands, SimpleNamespace(), [Claim(None)], 0, 0.0, None, lambda: 0.0)  # type: ignore[arg-type]
-    assert short.islands == islands[:2]  # half a second, however short the search
+    short = _Search(search_spaces, SimpleNamespace(), [Claim(None)], 0, 0.0, None, lambda: 0.0)  # type: ignore[arg-type]
+    assert short.search_spaces == search_spaces[:2]  # half a second, however short the search
 
 
 def test_the_seconds_are_kept_where_rounds_are_long():
@@ -419,13 +423,13 @@ def visit(score: float = -1.0, progress=None) -> _Visit:
 def test_a_generation_is_scored_remembered_and_counted():
     made, columns = visit(-0.25), np.arange(12.0).reshape(3, 4)
     assert made.objective(columns).tolist() == [0.25] * 4
-    (rows,) = made.island.asked
+    (rows,) = made.search_space.asked
     assert (rows == columns.T).all() and made.search.evaluations == made.claim.found.evaluations == 4
     assert made.claim.found.ratio == pytest.approx(10**-0.25) and made.claim.found.where == "a"
     assert (made.claim.points[0, False][0] == columns.T).all() and (0, True) not in made.claim.points
     assert (made.best, made.stalled) == (-0.25, 0)
     for value, stalled in ((-0.25, 1), (-0.25 + 1e-7, 2), (-0.5, 3), (-0.2, 0)):
-        made.island.value = value
+        made.search_space.value = value
         made.objective(columns)
         assert made.stalled == stalled
     assert made.best == -0.2
@@ -449,8 +453,8 @@ def test_a_candidate_is_checked_once_until_a_better_one_comes(monkeypatch):
 
 def test_the_first_draft_that_is_confirmed_is_the_violation(monkeypatch):
     made = visit()
-    made.island.formula, made.island.settings = None, {}
-    made.island.candidate = lambda point, panel, of: (point, of)
+    made.search_space.formula, made.search_space.settings = None, {}
+    made.search_space.candidate = lambda point, panel, of: (point, of)
     monkeypatch.setattr(search, "drafts", lambda target, formula, candidate, settings: iter("abcd"))
 
     def confirmed(target, formula, draft):
@@ -469,7 +473,7 @@ def test_when_a_visit_ends():
     told = []
     made = visit(progress=told.append)
     made.search.clock = lambda: 0.75
-    assert not made.after_generation() and (told[0].seconds, told[0].island, told[0].ratio) == (0.75, "a", 0.0)
+    assert not made.after_generation() and (told[0].seconds, told[0].search_space, told[0].ratio) == (0.75, "a", 0.0)
     made.search.began = 0.5
     assert not made.after_generation() and told[1].seconds == 0.25
     made.search.clock = lambda: 1.5
@@ -499,7 +503,7 @@ def test_an_interrupt_keeps_what_was_found(monkeypatch):
     search.search_together(target, formula, claims, seconds=60.0, progress=stop, clock=lambda: 5.0)
     for claim in claims:
         assert claim.found.refused[-1] == "interrupted by the user" and claim.found.evaluations == 256
-        assert claim.found.families == [i.name for i in islands(target, formula)]
+        assert claim.found.families == [i.name for i in search_spaces(target, formula)]
     assert Q(claims[0].found.ratio).limit_denominator(10**6) > 0
 
 
@@ -513,7 +517,11 @@ def test_a_search_is_a_sample_and_then_visits_with_what_it_was_given(monkeypatch
     assert (first, second) == ("sample", "evolve") and run is same
     assert (run.seed, run.began, run.until, run.evaluations) == (7, 5.0, 65.0, 0)
     assert [(c.target, c.change, c.found) for c in run.claims] == [(target, None, found)]
-    assert run.islands and {i.hidden for i in run.islands} == {3.0} and found.families == [i.name for i in run.islands]
+    assert (
+        run.search_spaces
+        and {i.hidden for i in run.search_spaces} == {3.0}
+        and found.families == [i.name for i in run.search_spaces]
+    )
     run.clock = lambda: 65.0
     assert not run.is_over
     run.clock = lambda: 65.5

@@ -1,4 +1,4 @@
-"""What the falsifier says of a search, of an island and of a violation, compared whole; and which lengths it runs."""
+"""What the falsifier says of a search, of a search space and of a violation, compared whole; and which lengths it runs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.validation.falsifier import attack, explain, record, search
 from fedco.validation.falsifier.attack import Falsified, falsify, falsify_changes
-from fedco.validation.falsifier.cube import Cube
+from fedco.validation.falsifier.coefficient_lower_bound import coefficient_lower_bound
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula, Panel
-from fedco.validation.falsifier.island import FOREVER, Island, least_counts, whole_choices
-from fedco.validation.falsifier.needed import needed
 from fedco.validation.falsifier.rounding import Draft
 from fedco.validation.falsifier.search import Found, _fixed_length, _has_batches, _lengths, _periods, _scheduled, _whole
+from fedco.validation.falsifier.search_space import FOREVER, SearchSpace, least_counts, whole_choices
 from fedco.validation.falsifier.spaces import CROWDED, NOISY, PARTIAL, SPACES
+from fedco.validation.falsifier.unit_cube import UnitCube
 
 SGD = get_theorem("baselines.local_sgd")
 
@@ -223,20 +223,20 @@ def test_the_part_of_a_coefficient_that_an_instance_needs_by_hand():
         found = SimpleNamespace(
             claimed=SimpleNamespace(values=point), seen={}, left=(Q(10), Q(10)), right=(Q(9), 10 - value * Q(3, 4))
         )
-        assert needed(target, found) == pytest.approx(0.75 + kept, rel=1e-9)
+        assert coefficient_lower_bound(target, found) == pytest.approx(0.75 + kept, rel=1e-9)
         less = SimpleNamespace(**{**vars(found), "right": (Q(9), 10 + 9 * value)})
-        assert needed(target, less) == 0.0
-    assert needed(base, found) == 0.0
-    assert needed(replace(base, change=Change("x", "relaxed", Q(4)), declared=SGD), found) == 0.0
+        assert coefficient_lower_bound(target, less) == 0.0
+    assert coefficient_lower_bound(base, found) == 0.0
+    assert coefficient_lower_bound(replace(base, change=Change("x", "relaxed", Q(4)), declared=SGD), found) == 0.0
 
 
-# --- islands and lengths -------------------------------------------------------------------------------------------------------
+# --- search spaces and lengths -------------------------------------------------------------------------------------------------------
 
 
-def island(law: str = "", stays: bool = False, **more) -> Island:
+def search_space(law: str = "", stays: bool = False, **more) -> SearchSpace:
     target, formula = targeted(more.pop("name", "baselines.local_sgd"))
     space = more.pop("space", SPACES["federated"][0])
-    return Island(
+    return SearchSpace(
         target,
         formula,
         space,
@@ -252,46 +252,49 @@ def island(law: str = "", stays: bool = False, **more) -> Island:
 def test_an_island_says_what_is_run():
     space = SPACES["federated"][0].name
     start = f"{space}: 2 clients, rounds of 4"
-    assert island().name == f"{start}, horizon 16" and island(stays=True).name == f"{start}, a start that stays"
-    assert island("rounds", True).name == f"{start}, one of them in each round, endless"
-    assert island("crowd", True).name == f"{start}, a start that stays, clients without number with noise"
-    assert island("paths").name == f"{start}, horizon 16, all paths of noise"
     assert (
-        island("moments", space=NOISY["federated"][0]).name
+        search_space().name == f"{start}, horizon 16"
+        and search_space(stays=True).name == f"{start}, a start that stays"
+    )
+    assert search_space("rounds", True).name == f"{start}, one of them in each round, endless"
+    assert search_space("crowd", True).name == f"{start}, a start that stays, infinitely many clients with noise"
+    assert search_space("paths").name == f"{start}, horizon 16, all paths of noise"
+    assert (
+        search_space("moments", space=NOISY["federated"][0]).name
         == "bowls with noise: 2 clients, rounds of 4, horizon 16, noise in closed moments"
     )
     assert (
-        island("powers", space=SPACES["federated"][1]).name
+        search_space("powers", space=SPACES["federated"][1]).name
         == "bowls: 2 clients, rounds of 4, horizon 16, in powers of a round"
     )
 
 
 def test_where_a_run_is_compared():
-    assert island()._ends() == [4, 8, 16] and island(period=1, horizon=6)._ends() == [1, 2, 4, 6]
-    assert island().steps_of(16) == 16 and island().stepped == 16 and island("powers").stepped == 8
-    sums = island()._averaged(np.arange(17.0)[:, None])
+    assert search_space()._ends() == [4, 8, 16] and search_space(period=1, horizon=6)._ends() == [1, 2, 4, 6]
+    assert search_space().steps_of(16) == 16 and search_space().stepped == 16 and search_space("powers").stepped == 8
+    sums = search_space()._averaged(np.arange(17.0)[:, None])
     assert [float(v[0]) for v in sums[0]] == [1.5, 3.5, 7.5] and sums[1] == [4.0, 8.0, 16.0]
-    assert island().share == 1.0 and island("rounds", True).share == 0.5
-    assert island("moments")._lane_count == 1 + 2 * island("moments").signs
+    assert search_space().share == 1.0 and search_space("rounds", True).share == 0.5
+    assert search_space("moments")._lane_count == 1 + 2 * search_space("moments").signs
 
 
 def test_powers_of_a_round_are_compared_at_eightfold_lengths_and_at_the_end():
-    made = island("powers", horizon=4 * (1 + 2**7), space=SPACES["federated"][1])
+    made = search_space("powers", horizon=4 * (1 + 2**7), space=SPACES["federated"][1])
     assert made._powers == [5, 33, 129]  # 1 + 2^2, 1 + 2^5, 1 + 2^7
-    assert island("powers", horizon=4 * (1 + 2**6), space=SPACES["federated"][1])._powers == [3, 17, 65]
+    assert search_space("powers", horizon=4 * (1 + 2**6), space=SPACES["federated"][1])._powers == [3, 17, 65]
 
 
 def test_what_is_no_valid_instance_or_asks_for_too_much():
-    valid = Island._is_valid({"knots": np.array([[[0.0, 1.0]], [[1.0, 1.0]], [[2.0, 1.0]]]), "start": np.zeros(3)})
+    valid = SearchSpace._is_valid({"knots": np.array([[[0.0, 1.0]], [[1.0, 1.0]], [[2.0, 1.0]]]), "start": np.zeros(3)})
     assert valid.tolist() == [True, False, False]
-    scored = Island._scored(
+    scored = SearchSpace._scored(
         np.array([0.5, 0.5, np.nan, np.inf]), np.array([True, False, True, True]), np.array([0.0, 0.25, 0.0, 0.0])
     )
     assert scored.tolist() == [0.5, -12.5, -10.0, -10.0]
 
 
 def test_scores_are_logarithms_of_left_over_bound():
-    made = island(horizon=4)
+    made = search_space(horizon=4)
     values = {n: float(v) for n, v in stated(eta=Q(1, 8)).stated(None).items()}
     bound = SGD.bound("printed", strict=False, **{n: Q(v) for n, v in values.items()})
     scores, guided = made._judge(
@@ -324,14 +327,14 @@ def test_whole_numbers_of_a_schedule_count_where_they_depend_on_the_length_of_th
 def test_an_inadmissible_point_scores_far_below_every_admissible_one():
     """A search takes what is below -9 for a violated condition: a step size beyond its limit, or a side that is no number."""
     target, formula = targeted("baselines.local_sgd")
-    island = Island(target, formula, SPACES["federated"][1], 2, 2, 16)
-    scores = island.score(np.random.default_rng(0).random((40, island.size)))
-    fine = island.admits(np.random.default_rng(0).random((40, island.size)))
+    search_space = SearchSpace(target, formula, SPACES["federated"][1], 2, 2, 16)
+    scores = search_space.score(np.random.default_rng(0).random((40, search_space.size)))
+    fine = search_space.admits(np.random.default_rng(0).random((40, search_space.size)))
     assert fine.any() and (scores[fine] <= 2).all() and (scores[~fine] < -9).all()
 
 
 def test_numbers_of_symbols_that_an_island_sets():
-    made = island(period=4, horizon=16)
+    made = search_space(period=4, horizon=16)
     assert {q: made._whole(q) for q in ("communication_period", "clients", "iterations", "rounds", "batch_size")} == {
         "communication_period": 4, "clients": 2, "iterations": 16, "rounds": 16, "batch_size": 1,
     }  # fmt: skip
@@ -404,9 +407,9 @@ def test_terms_of_changed_statements_are_the_terms_with_one_change():
 def test_an_endless_run_of_random_rounds_is_one_that_contracts():
     """Steps of half and of one and a half times the inverse curvature: the second moves every choice beyond its rest."""
     target, formula = targeted("meta_fl.theorem_8")
-    made = Island(target, formula, PARTIAL["meta"][0], 2, 1, 16, {"nu": 1}, True, 1.0, "rounds")
+    made = SearchSpace(target, formula, PARTIAL["meta"][0], 2, 1, 16, {"nu": 1}, True, 1.0, "rounds")
     points = np.random.default_rng(3).random((24, made.size))
-    parameters, values, step = made._decode(Cube(points))
+    parameters, values, step = made._decode(UnitCube(points))
     values = made._with_step({**made._constants(made._family(parameters, 24)), **values}, step)
     start = np.zeros(24)
     ends = [made._rounds(parameters, values, start + shift, 24)[0] for shift in (0.0, 1e-3)]
@@ -418,19 +421,19 @@ def test_an_endless_run_of_random_rounds_is_one_that_contracts():
 
 def test_the_effort_of_an_island_counts_its_lanes_and_its_rounds():
     """Beyond what a generation takes by itself: each lane of a run as a run, an endless run as one round for each bisection."""
-    from fedco.validation.falsifier.island import _EACH_GENERATION, _REST_BISECTIONS
+    from fedco.validation.falsifier.search_space import _EACH_GENERATION, _REST_BISECTIONS
 
-    def more(of: Island) -> float:
+    def more(of: SearchSpace) -> float:
         return of.effort(128) - of.effort(64)
 
     bowls = NOISY["federated"][0]
-    run = island(horizon=8, space=bowls)
+    run = search_space(horizon=8, space=bowls)
     for law in ("moments", "paths"):
-        many = island(law, horizon=8, space=bowls)
+        many = search_space(law, horizon=8, space=bowls)
         assert more(many) == pytest.approx(many._lane_count * more(run))
     for period in (2, 16):
-        one, endless = island(horizon=period, period=period), island(stays=True, period=period)
+        one, endless = search_space(horizon=period, period=period), search_space(stays=True, period=period)
         assert more(endless) >= _REST_BISECTIONS * more(one)
         assert endless.effort(64) - _EACH_GENERATION >= _REST_BISECTIONS * (one.effort(64) - _EACH_GENERATION)
-    assert more(island("crowd", True, period=2)) == pytest.approx(4 * more(island(stays=True, period=2)))
-    assert more(island(horizon=32)) == pytest.approx(4 * more(island(horizon=8)))
+    assert more(search_space("crowd", True, period=2)) == pytest.approx(4 * more(search_space(stays=True, period=2)))
+    assert more(search_space(horizon=32)) == pytest.approx(4 * more(search_space(horizon=8)))

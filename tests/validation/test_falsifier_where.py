@@ -17,7 +17,7 @@ from fedco.validation.falsifier.bundle import recompute
 from fedco.validation.falsifier.confirm import NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.search import islands
+from fedco.validation.falsifier.search import search_spaces
 from fedco.validation.runs.bundle import BundleError, read, replay
 from fedco.validation.runs.refutations import REGISTRY
 from test_falsifier import CLAIMED, THEOREM
@@ -55,11 +55,11 @@ def test_what_no_instance_has_before_it_runs_is_not_applicable(name: str, text: 
 def test_whole_numbers_that_are_set_are_those_of_the_search() -> None:
     where = ("p=3", "T=10", "C_g=7")
     target = target_of(get_theorem(THEOREM), "printed", where=where)
-    listed = islands(target, Formula(target.theorem, "printed"))
+    listed = search_spaces(target, Formula(target.theorem, "printed"))
     assert {(i.period, i.horizon, i.stays) for i in listed if i.law != "paths"} == {(3, 10, False)}
-    assert {island.period for island in listed} == {3}
+    assert {search_space.period for search_space in listed} == {3}
     one = target_of(get_theorem("acc_fcsg_m.theorem_4_7"), "printed", where=("N=1",))
-    assert {island.clients for island in islands(one, Formula(one.theorem, "printed"))} == {1}
+    assert {search_space.clients for search_space in search_spaces(one, Formula(one.theorem, "printed"))} == {1}
 
 
 def test_a_violation_elsewhere_is_none_of_the_narrower_statement() -> None:
@@ -111,7 +111,7 @@ def test_a_printed_lemma_with_observables_of_its_own_is_compared_beside_the_chai
     theorem = get_theorem("acc_fcsg_m.lemma_d_1")
     printed, corrected = (target_of(theorem, label) for label in ("printed", "corrected"))
     assert set(printed.link.observables) - set(corrected.link.observables) == {"client_deviation_sq"}
-    assert {i.clients for i in islands(printed, Formula(theorem, "printed"))} == {1, 2, 3}
+    assert {i.clients for i in search_spaces(printed, Formula(theorem, "printed"))} == {1, 2, 3}
     step = SimpleNamespace(
         before=SimpleNamespace(
             x=torch.tensor([[[1.0], [-1.0], [6.0]]], dtype=torch.float64),

@@ -13,7 +13,7 @@ from fedco.validation.runs.campaign import Task, plan
 from fedco.validation.runs.fingerprint import LEMMAS, MEASUREMENT, PACKAGE
 from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.registry import recipes
-from fedco.validation.statistics.ledger import AlphaLedger
+from fedco.validation.statistics.alpha_budget import AlphaBudget
 
 RECIPES = recipes()
 
@@ -73,7 +73,7 @@ def test_a_cached_part_is_made_again_when_the_source_changed(tmp_path, monkeypat
 
 
 def test_a_chunk_is_named_after_the_source_of_measurements(monkeypatch):
-    (experiment,) = plan("feddro.theorem_5_1", [RECIPES["feddro.theorem_5_1"].instances[0]], AlphaLedger("1e-6"),
+    (experiment,) = plan("feddro.theorem_5_1", [RECIPES["feddro.theorem_5_1"].instances[0]], AlphaBudget("1e-6"),
                    horizons=(256,), seeds=2)  # fmt: skip
     task, asked = Task(experiment, 0, 2), []
     before = task.key

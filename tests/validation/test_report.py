@@ -26,7 +26,7 @@ from fedco.validation.runs.parameters import powers
 from fedco.validation.runs.registry import counterexamples, recipes, sweep_for
 from fedco.validation.runs.sweeps import run_sweep
 from fedco.validation.runs.validate import validate
-from fedco.validation.statistics.ledger import AlphaLedger
+from fedco.validation.statistics.alpha_budget import AlphaBudget
 
 RECIPES = recipes()
 THEOREM = "feddro.theorem_5_1"
@@ -266,7 +266,7 @@ def test_a_figure_has_every_number_that_it_shows():
 
 def test_the_ledger_of_the_controls_is_shared_out_in_advance():
     controls, ledger = run_controls("1e-3")
-    assert isinstance(ledger, AlphaLedger) and ledger.remaining == 0
+    assert isinstance(ledger, AlphaBudget) and ledger.remaining == 0
     assert [control.passed for control in controls] == [True, True, True]
 
 

@@ -23,7 +23,7 @@ from fedco.validation.report.plots import convergence_plot
 from fedco.validation.runs.controls import Control
 from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.validate import GROUP
-from fedco.validation.statistics.ledger import AlphaLedger
+from fedco.validation.statistics.alpha_budget import AlphaBudget
 from fedco.validation.statistics.verdict import Outcome, Verdict
 
 # --- what a run says -------------------------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     def validate(name: str, **more: Any) -> Any:
         asked["validate"][name] = more
-        ledger = AlphaLedger(more["alpha"])
+        ledger = AlphaBudget(more["alpha"])
         ledger.share([f"{name}/x"], planned_seeds=8)
         return SimpleNamespace(results=(), label=more["label"], controls=(verdict(1, Outcome.REFUTED),), ledger=ledger)
 
@@ -253,7 +253,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(page, "validate", validate)
     monkeypatch.setattr(page, "measure_rates", measure_rates)
     monkeypatch.setattr(
-        page, "run_controls", lambda share: (asked.update(controls=share), ((control,), AlphaLedger(share)))[1]
+        page, "run_controls", lambda share: (asked.update(controls=share), ((control,), AlphaBudget(share)))[1]
     )
     monkeypatch.setattr(page, "chains", lambda: {"p.a": None, "p.c": None})
     monkeypatch.setattr(page, "counterexamples", dict)

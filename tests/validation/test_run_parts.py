@@ -27,7 +27,7 @@ from fedco.validation.runs.sweep import along, start_from
 from fedco.validation.runs.sweeps import FIRST_ROOT_SEED, SweepResult
 from fedco.validation.runs.validate import measured_slope, versions
 from fedco.validation.runs.values import evaluate_at, exact_start, horizon_of, numbers_of
-from fedco.validation.statistics.ledger import AlphaLedger
+from fedco.validation.statistics.alpha_budget import AlphaBudget
 from fedco.validation.statistics.slopes import SlopeEstimate
 
 SGD = "baselines.local_sgd"
@@ -160,13 +160,13 @@ def test_chunks_are_all_seeds_in_order_and_the_longest_come_first():
 
 
 def test_a_plan_has_root_seeds_of_its_own_and_shares_alpha():
-    ledger = AlphaLedger("1e-3")
+    ledger = AlphaBudget("1e-3")
     planned = campaign.plan(
         SGD, [INSTANCE, replace(INSTANCE, horizons=(50,))], ledger, seeds=9, root_seed=5, budget=Q(1, 2000)
     )
     assert [(e.T, e.root_seed, e.seeds) for e in planned] == [(200, 5, 9), (400, 6, 9), (50, 7, 9)]
     assert [entry.alpha for entry in ledger.entries] == [Q(1, 6000)] * 3 and ledger.remaining == Q(1, 2000)
-    other = AlphaLedger("1e-3")
+    other = AlphaBudget("1e-3")
     assert [e.T for e in campaign.plan(SGD, [INSTANCE], other, seeds=9, horizons=(12, 24))] == [12, 24]
     assert other.remaining == 0
 
@@ -257,7 +257,7 @@ def test_chunks_on_disk_keep_infinities_and_every_bit(tmp_path):
 
 
 def test_a_verdict_outside_the_conditions_spends_its_alpha_and_names_what_fails():
-    one, ledger = experiment(), AlphaLedger("1e-3")
+    one, ledger = experiment(), AlphaBudget("1e-3")
     ledger.allot(one.name, "1e-3", 300)
     bound = SimpleNamespace(admissible=False, failed=("step", "period"))
     found = campaign.verdict_for(one, bound, 1.0, "exact", np.ones(300), ledger)

@@ -11,7 +11,7 @@ import pytest
 from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
 from fedco.synthetic.conformance.suite import with_scaled_certificate
-from fedco.validation.statistics.ledger import AlphaLedger, LedgerError
+from fedco.validation.statistics.alpha_budget import AlphaBudget, LedgerError
 from fedco.validation.statistics.verdict import Outcome
 from fedco.validation.testing import SUITE, assert_bound_holds, assert_rate, assert_refuted
 
@@ -22,36 +22,36 @@ PAGE = Path(fedco.__file__).parent / "docs" / "howto" / "test-a-bound.md"
 
 
 @pytest.fixture
-def ledger() -> AlphaLedger:
-    return AlphaLedger("1e-3", open_ended=True)
+def ledger() -> AlphaBudget:
+    return AlphaBudget("1e-3", open_ended=True)
 
 
-def test_a_bound_that_holds_passes_with_planned_seeds_and_spends_its_alpha(ledger: AlphaLedger):
+def test_a_bound_that_holds_passes_with_planned_seeds_and_spends_its_alpha(ledger: AlphaBudget):
     verdict = assert_bound_holds(FIVE, NEAR, T=144, slack=4.0, ledger=ledger, **STEPS)
     assert verdict.outcome is Outcome.SUPPORTED and verdict.tightness > 1
     (entry,) = ledger.entries
     assert entry.alpha == Fraction(1, 10**6) and entry.planned_seeds == entry.actual_seeds == verdict.seeds >= 64
 
 
-def test_a_problem_that_understates_a_constant_fails(ledger: AlphaLedger):
+def test_a_problem_that_understates_a_constant_fails(ledger: AlphaBudget):
     liar = with_scaled_certificate(NEAR, "objective_gap", 0.1)
     with pytest.raises(AssertionError, match=r"not supported: REFUTED.*feddro\.theorem_5_1"):
         assert_bound_holds(FIVE, liar, T=144, ledger=ledger, seeds=64, **STEPS)
     assert assert_refuted(FIVE, liar, T=144, ledger=ledger, seeds=64, **STEPS).outcome is Outcome.REFUTED
 
 
-def test_a_divided_bound_is_refuted_and_an_undivided_one_is_not(ledger: AlphaLedger):
+def test_a_divided_bound_is_refuted_and_an_undivided_one_is_not(ledger: AlphaBudget):
     assert_refuted(FIVE, NEAR, T=144, divided_by=10, ratio=4.0, ledger=ledger, **STEPS)
     with pytest.raises(AssertionError, match="not refuted: SUPPORTED"):
         assert_refuted(FIVE, NEAR, T=144, ledger=ledger, seeds=256, **STEPS)
 
 
-def test_too_few_seeds_do_not_pass(ledger: AlphaLedger):
+def test_too_few_seeds_do_not_pass(ledger: AlphaBudget):
     with pytest.raises(AssertionError, match="INCONCLUSIVE"):
         assert_bound_holds(FIVE, NEAR, T=144, seeds=8, ledger=ledger, **STEPS)
 
 
-def test_outside_the_conditions_nothing_is_run_or_spent(ledger: AlphaLedger):
+def test_outside_the_conditions_nothing_is_run_or_spent(ledger: AlphaBudget):
     with pytest.raises(AssertionError, match=r"NOT_APPLICABLE.*horizon"):
         assert_bound_holds(FIVE, NEAR, T=64, ledger=ledger, **STEPS)
     with pytest.raises(AssertionError, match="does not satisfy its assumptions"):
@@ -59,7 +59,7 @@ def test_outside_the_conditions_nothing_is_run_or_spent(ledger: AlphaLedger):
     assert ledger.entries == ()
 
 
-def test_the_rate_passes_along_the_schedule_and_fails_on_a_floor(ledger: AlphaLedger):
+def test_the_rate_passes_along_the_schedule_and_fails_on_a_floor(ledger: AlphaBudget):
     measured = assert_rate(FIVE, NEAR, horizons=(144, 256, 400), ledger=ledger, **STEPS)
     assert measured.upper < -0.3 and measured.coverage == pytest.approx(1 - 1e-4)
     at_rest = problem("feddro_noisy", start=0.0, target=0.0, dim=8, clients=2, inner_dim=1)
@@ -81,7 +81,7 @@ class _Frozen:
 
 
 def test_a_repeated_assertion_spends_again_until_the_ledger_is_empty():
-    small = AlphaLedger("2e-6", open_ended=True)
+    small = AlphaBudget("2e-6", open_ended=True)
     for _ in range(2):
         assert_refuted(FIVE, NEAR, T=144, divided_by=100, seeds=64, ledger=small, **STEPS)
     assert [entry.name.endswith("#2") for entry in small.entries] == [False, True]
@@ -95,7 +95,7 @@ def test_the_suite_ledger_is_the_default():
     assert len(SUITE.entries) == before + 1
 
 
-def test_bad_input_is_named(ledger: AlphaLedger):
+def test_bad_input_is_named(ledger: AlphaBudget):
     with pytest.raises(InputError, match="no recipe"):
         assert_bound_holds("feddro.theorem_9_9", NEAR, T=144)
     with pytest.raises(InputError, match="eta"):

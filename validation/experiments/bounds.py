@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...algorithms import Method
-from ...bounds.audit.caution import caution
+from ...bounds.audit.statement_warning import statement_warning
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import all_theorems, get_theorem
 from ...errors import InputError
@@ -103,7 +103,7 @@ def _match(theorem: Theorem, method: Method, problem: Any, steps: int) -> Match:
     if not has_horizon or not _same(recipe.method(numbers), method, problem):
         raise InputError(f"{theorem.id}: is about a run with other hyperparameters or another method than this one")
     every = recipe.every(numbers) if recipe.every else 1
-    return Match(theorem, label, problem, recipe, hyper, every, caution(theorem.statement(label)).status)
+    return Match(theorem, label, problem, recipe, hyper, every, statement_warning(theorem.statement(label)).status)
 
 
 _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {

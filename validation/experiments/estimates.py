@@ -14,12 +14,12 @@ from torch import Tensor, nn
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem
 from ...errors import InputError
-from ...outside import load_object
 from ...storage import write_text
 from ...synthetic.estimation import Estimate, Estimates, estimate_constants
 from ...synthetic.estimation.search import POINTS
 from ...synthetic.models import from_model
 from ...synthetic.models.flat import Loss
+from ...user_files import load_object
 from ..runs.values import CHOSEN_BY_THE_RUN, GIVEN_BY_THE_PROBLEM
 
 _WIDTH = 116

@@ -17,10 +17,10 @@ from ...algorithms import Method, NotApplicable
 from ...algorithms.engine.method import annotation_of
 from ...algorithms.registry import get_method
 from ...errors import InputError
-from ...outside import is_python_file
 from ...suggestion import instead
 from ...synthetic import PRESETS
 from ...synthetic import problem as find_problem
+from ...user_files import is_python_file
 from .grid import Axis, product
 
 _PARAMETER = "problem."

@@ -25,13 +25,13 @@ from ...storage import check_folder, digest
 from ..runs.bundle import Bundle, write
 from ..runs.scheduler import run_on_scheduler
 from .bundle import bundle_of, definition_of, describe, plain
+from .coefficient_lower_bound import coefficient_lower_bound
 from .confirm import Confirmed
 from .declared import Target, target_of
 from .explain import why
 from .formula import Formula
-from .island import UncertifiedError
-from .needed import needed
 from .search import Claim, Found, Progress, search, search_together
+from .search_space import UncertifiedError
 from .shrink import shrunk
 from .spaces import SPACES
 
@@ -49,7 +49,7 @@ class Falsified(AbstractResult):
         ratio: left side over bound; confirmed where refuted, else the largest one found in floating point, at most 1.
         why: sentences: what the violation needs, or why nothing could be searched.
         instance: symbol -> number as text, and the problem in one line.
-        families: the islands that were searched.
+        families: the search spaces that were searched.
         needed: where a term was weakened, the part of its coefficient that the instance needs.
         found: the refutation as a bundle, None where there is none.
     """
@@ -280,7 +280,7 @@ def _result(
         lines,
         _shown(violation),
         seconds=seconds,
-        needed=needed(target, violation),
+        needed=coefficient_lower_bound(target, violation),
         found=bundle,
         path=path,
         **common,

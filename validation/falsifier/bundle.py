@@ -15,7 +15,7 @@ from ...bounds.language.definition import define, keys_of, restated, statement_k
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem as find
 from ...bounds.registry import paper_of
-from ...outside import is_python_file, split_file
+from ...user_files import is_python_file, split_file
 from ..runs.bundle import FROM_DATA, Bundle, BundleError, Sides
 from .confirm import Claimed, Confirmed, NotConfirmed, sides
 from .declared import Target, own_of, target_of

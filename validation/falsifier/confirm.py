@@ -18,7 +18,7 @@ from ...bounds.evaluation.evaluate import InadmissibleError, complete, holds
 from ...bounds.language.reading import InputError
 from ..lemmas.trace import Trace
 from .declared import Target
-from .exact.crowd import Crowd, bits_of, laid_out
+from .exact.infinite_clients import InfiniteClients, bits_of, laid_out
 from .exact.interval import Ends, Interval
 from .exact.long_run import long_average_square
 from .exact.noise import expectation
@@ -239,7 +239,7 @@ def _left(target: Target, claimed: Claimed, problem: ExactProblem, point: Mappin
             raise CannotReplay("the start is not in the interval")
         if problem.is_noisy:
             total = whole[target.named("clients") or ""]
-            crowd = crowd_of(target, problem, point, period)
+            crowd = infinite_clients_of(target, problem, point, period)
             return crowd.square(claimed.interval, total, target.steps(whole) // period, every)
         if (size := _taking_part(target, problem, point)) < problem.clients:
             found = random_round(method, problem, period, claimed.interval, size, every)
@@ -254,14 +254,16 @@ def _left(target: Target, claimed: Claimed, problem: ExactProblem, point: Mappin
     return average_square(method, problem, steps, every=every, after=after)
 
 
-def crowd_of(target: Target, problem: ExactProblem, point: Mapping[str, Ends], period: int) -> Crowd:
-    """The clients without number of an endless run with noise, and the method for them.
+def infinite_clients_of(
+    target: Target, problem: ExactProblem, point: Mapping[str, Ends], period: int
+) -> InfiniteClients:
+    """The infinitely many clients of an endless run with noise, and the method for them.
 
     Raises:
         CannotReplay: the noise of a round has too many paths, or the clients do not run their rounds by themselves.
     """
     bits = bits_of(target.method(_handed(target, problem, point)[1]), problem, period)
-    return Crowd(target.method(_handed(target, laid_out(problem, bits), point)[1]), problem, bits, period)
+    return InfiniteClients(target.method(_handed(target, laid_out(problem, bits), point)[1]), problem, bits, period)
 
 
 def _taking_part(target: Target, problem: ExactProblem, point: Mapping[str, Ends]) -> int:
@@ -378,7 +380,7 @@ def interval_of(target: Target, claimed: Claimed) -> Ends:
         whole, handed = _handed(target, problem, point)
         period = target.round_length(whole)
         if problem.is_noisy:
-            return crowd_of(target, problem, point, period).interval()
+            return infinite_clients_of(target, problem, point, period).interval()
         method = target.method(handed)
         if (size := _taking_part(target, problem, point)) < problem.clients:
             return kept_interval(method, problem, period, size)

@@ -12,14 +12,14 @@ import numpy as np
 
 from ...bounds.language.reading import InputError
 from ...synthetic.families.piecewise import FAMILIES
-from .confirm import Claimed, Confirmed, NotConfirmed, confirm, crowd_of, interval_of
+from .bisection import bisected
+from .confirm import Claimed, Confirmed, NotConfirmed, confirm, infinite_clients_of, interval_of
 from .declared import Target
 from .exact.problem import Instance, exact_problem
 from .exact.run import CannotReplay, refined_start
 from .formula import Formula
-from .halving import halved
-from .island import _BISECTIONS, _STEP, _STEP_POWERS, FOREVER, Candidate
 from .lemma import Place, unseen
+from .search_space import _BISECTIONS, _STEP, _STEP_POWERS, FOREVER, Candidate
 
 Q = Fraction
 _CLOSE = Q(1, 10**6)
@@ -152,7 +152,7 @@ def _limit(formula: Formula, values: Mapping[str, Fraction], name: str) -> float
     def holds(power: np.ndarray) -> np.ndarray:
         return formula.admits(formula.complete({**numbers, name: 10.0**power}))
 
-    low, _ = halved(holds, np.full(1, -_STEP_POWERS), np.full(1, _STEP_POWERS), _BISECTIONS)
+    low, _ = bisected(holds, np.full(1, -_STEP_POWERS), np.full(1, _STEP_POWERS), _BISECTIONS)
     if low[0] == -_STEP_POWERS:
         raise NotConfirmed(f"{name}: no admissible value")
     return 10.0 ** float(low[0])
@@ -189,7 +189,7 @@ def _moved_start(target: Target, claimed: Claimed) -> Claimed:
 
     def refined(window: Fraction) -> Fraction:
         if problem.is_noisy:
-            return crowd_of(target, problem, point, period).refined_start(window)
+            return infinite_clients_of(target, problem, point, period).refined_start(window)
         return refined_start(method, problem, period, window)
 
     for power in (20, 14, 8, 4, 1):

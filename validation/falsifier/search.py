@@ -1,10 +1,10 @@
-"""The search: islands in turn, differential evolution on each, every violation that it proposes checked exactly.
+"""The search: search spaces in turn, differential evolution on each, every violation that it proposes checked exactly.
 
 scipy's differential evolution is used with `vectorized=True`: one call evaluates a whole generation, which is one batch of
 runs here. It starts from a Sobol sample and needs nothing that scipy does not already bring.
 
 Statements that differ from each other in one term have the same instances and the same left side. They are searched together:
-every batch is compared with all of them, each visit of an island follows one of them, and starts from the points at which
+every batch is compared with all of them, each visit of a search space follows one of them, and starts from the points at which
 that one came closest, whichever visit met them.
 """
 
@@ -24,33 +24,33 @@ from scipy.stats.qmc import Sobol
 from ...bounds.language.change import Change
 from .confirm import Confirmed, NotConfirmed
 from .declared import Target
-from .exact.crowd import MOST_BITS
+from .exact.infinite_clients import MOST_BITS
 from .exact.run import MOST_SIGNS as MOST_PATH_SIGNS
 from .formula import Formula, Panel
-from .island import REJECTED, Array, Island, least_counts, whole_choices
 from .noise import MOST_SIGNS
 from .rounding import Draft, confirmed, drafts
+from .search_space import REJECTED, Array, SearchSpace, least_counts, whole_choices
 from .spaces import BENT, CROWDED, NOISY, PARTIAL, SILENT_BOWL, SPACES
 
 _POPULATION = 256
 _SAMPLED, _LEAST_SAMPLED, _SAMPLED_STEPS = 256, 32, 64
-"""Points of the first sample of an island: so many up to so many steps, fewer of longer runs."""
+"""Points of the first sample of a search space: so many up to so many steps, fewer of longer runs."""
 _LONGEST_PART, _SHORTEST_SEARCH = 1 / 4, 2.0
-"""What one batch of runs may take of the seconds of a search, by `Island.effort`, and the seconds that count at least: an island
+"""What one batch of runs may take of the seconds of a search, by `SearchSpace.effort`, and the seconds that count at least: a search space
 whose smallest batch takes longer is left out, as nothing stops a batch."""
 _FIRST_SLICE, _SHARED_SLICE, _GROWTH = 3.0, 1.0, 1.5
-"""What an island gets in the first round, alone and for each of several claims, in seconds by `Island.effort`, and the factor from
-round to round."""
+"""What a search space gets in the first round, alone and for each of several claims, in seconds by `SearchSpace.effort`, and the factor
+from round to round."""
 _SHARED_RANKS = 3
-"""How many islands more each of several claims is followed on from round to round."""
+"""How many search spaces more each of several claims is followed on from round to round."""
 _MARGIN = 0.005
 """Candidates whose log10 ratio is at most this are not worth an exact check."""
 _INADMISSIBLE = -9.0
 """Scores below are of instances that violate a condition, or whose sides are no numbers."""
 _REMEMBERED, _RECALLED = 64, 48
-"""Points of an island that are kept for each statement, and how many of them a visit starts from."""
+"""Points of a search space that are kept for each statement, and how many of them a visit starts from."""
 _STALLED = 40
-"""Generations without improvement after which an island is left."""
+"""Generations without improvement after which a search space is left."""
 _PERIODS, _HORIZONS = (2, 1, 4), (16, 64, 256)
 _SCHEDULED_HORIZONS, _PROBED, _LEAST_ADMITTED = (16, 64, 256, 1024, 4096), 512, 4
 """Where a schedule depends on the horizon: those that are tried, at so many points, of which so many must be admissible."""
@@ -74,7 +74,7 @@ class Progress:
     seconds: float
     evaluations: int
     ratio: float
-    island: str
+    search_space: str
 
 
 @dataclass
@@ -100,18 +100,18 @@ class Found:
             self.ratio, self.where = ratio, where
 
 
-def islands(target: Target, formula: Formula, hidden: float = 1.0) -> list[Island]:
-    """The islands of a statement, those that most often succeed first."""
+def search_spaces(target: Target, formula: Formula, hidden: float = 1.0) -> list[SearchSpace]:
+    """The search spaces of a statement, those that most often succeed first."""
     spaces = SPACES.get(target.kind, ())
     tuning = _whole(target, formula, "fine_tuning_steps")
     steps = [{"nu": nu} for nu in tuning or (2, 1)] if target.named("fine_tuning_steps") else [{}]
-    made: list[Island] = []
+    made: list[SearchSpace] = []
     numbers = (2, 1) if target.link is None else (2, 1, 3)
     for clients in [n for n in numbers if all(total % n == 0 for total in _whole(target, formula, "clients"))]:
         for (period, horizon, stays), settings, space in product(_lengths(target, formula, clients), steps, spaces):
             if clients in space.clients:
-                island = Island(target, formula, space, clients, period, horizon, settings, stays, hidden)
-                made += _admitted(island) if island.horizon_decides else [island]
+                search_space = SearchSpace(target, formula, space, clients, period, horizon, settings, stays, hidden)
+                made += _admitted(search_space) if search_space.horizon_decides else [search_space]
     made = list(
         {(i.space.name, i.clients, i.period, i.horizon, i.stays, i.settings.get("nu")): i for i in made}.values()
     )
@@ -122,7 +122,7 @@ def islands(target: Target, formula: Formula, hidden: float = 1.0) -> list[Islan
     return [*kept, *_noisy(target, formula, kept), *partial, *_crowds(target, formula, steps, hidden)]
 
 
-def _partial(target: Target, formula: Formula, steps: list[dict[str, int]], hidden: float) -> Iterator[Island]:
+def _partial(target: Target, formula: Formula, steps: list[dict[str, int]], hidden: float) -> Iterator[SearchSpace]:
     """Endless runs in which one of two clients takes part in each round."""
     share, clients = target.named("participation"), _whole(target, formula, "clients")
     if (
@@ -136,13 +136,15 @@ def _partial(target: Target, formula: Formula, steps: list[dict[str, int]], hidd
         return
     periods = _whole(target, formula, "communication_period") or _PARTIAL_PERIODS
     for period, settings, space in product(periods, steps, PARTIAL.get(target.kind, ())):
-        island = Island(target, formula, space, 2, period, _ENDLESS_HORIZON, settings, True, hidden, "rounds")
-        if island.keeps_models_only and not island.horizon_decides:
-            yield island
+        search_space = SearchSpace(
+            target, formula, space, 2, period, _ENDLESS_HORIZON, settings, True, hidden, "rounds"
+        )
+        if search_space.keeps_models_only and not search_space.horizon_decides:
+            yield search_space
 
 
-def _crowds(target: Target, formula: Formula, steps: list[dict[str, int]], hidden: float) -> Iterator[Island]:
-    """Endless runs of clients without number, whose noise bends within a round."""
+def _crowds(target: Target, formula: Formula, steps: list[dict[str, int]], hidden: float) -> Iterator[SearchSpace]:
+    """Endless runs of infinitely many clients, whose noise bends within a round."""
     length, clients = target.length, target.named("clients")
     if target.link is not None or clients is None or clients in formula.fixed or _has_batches(target, formula):
         return
@@ -150,10 +152,10 @@ def _crowds(target: Target, formula: Formula, steps: list[dict[str, int]], hidde
         return
     groups = product((1, 2), _periods(target, formula), steps, CROWDED.get(target.kind, ()))
     for number, period, settings, space in groups:
-        island = Island(target, formula, space, number, period, _ENDLESS_HORIZON, settings, True, hidden)
-        if island.horizon_decides or not island.keeps_models_only:
+        search_space = SearchSpace(target, formula, space, number, period, _ENDLESS_HORIZON, settings, True, hidden)
+        if search_space.horizon_decides or not search_space.keeps_models_only:
             return
-        crowd = replace(island, law="crowd")
+        crowd = replace(search_space, law="crowd")
         if 0 < crowd.bits <= MOST_BITS:
             yield crowd
 
@@ -164,29 +166,29 @@ def _whole(target: Target, formula: Formula, quantity: str) -> tuple[int, ...]:
     return () if fixed is None else (int(fixed),)
 
 
-def _admitted(island: Island) -> Iterator[Island]:
-    """The island at the least horizon, of its own and those four times as long, at which its conditions hold at some points.
+def _admitted(search_space: SearchSpace) -> Iterator[SearchSpace]:
+    """The search space at the least horizon, of its own and those four times as long, at which its conditions hold at some points.
 
     Where a schedule fixes the step size, conditions on it are conditions on the length of the run.
     """
-    if island.schedules or island.target.link is not None:
-        yield island
+    if search_space.schedules or search_space.target.link is not None:
+        yield search_space
         return
     for horizon in _SCHEDULED_HORIZONS:
-        if horizon >= island.horizon:
-            longer = replace(island, horizon=horizon)
+        if horizon >= search_space.horizon:
+            longer = replace(search_space, horizon=horizon)
             if longer.admits(_probe(longer)).sum() >= _LEAST_ADMITTED:
                 yield longer
                 return
 
 
-def _probe(island: Island) -> Array:
+def _probe(search_space: SearchSpace) -> Array:
     """Points to see whether the conditions can be met."""
-    points: Array = Sobol(island.size, rng=np.random.default_rng(0)).random(_PROBED)
+    points: Array = Sobol(search_space.size, rng=np.random.default_rng(0)).random(_PROBED)
     return points
 
 
-def _noisy(target: Target, formula: Formula, silent: list[Island]) -> Iterator[Island]:
+def _noisy(target: Target, formula: Formula, silent: list[SearchSpace]) -> Iterator[SearchSpace]:
     """The same whole numbers with noise: bowls in closed moments, and the spaces themselves over all paths of short runs.
 
     A kind without silent bowls has noise in long runs only.
@@ -194,23 +196,25 @@ def _noisy(target: Target, formula: Formula, silent: list[Island]) -> Iterator[I
     if target.kind not in NOISY or _has_batches(target, formula):
         return
     first = next((space for space in SPACES[target.kind] if space.name == SILENT_BOWL), None)
-    for island in [i for i in silent if i.space is first and not i.stays]:
+    for search_space in [i for i in silent if i.space is first and not i.stays]:
         for space in NOISY[target.kind]:
-            yield from _affordable(replace(island, space=space, law="moments"))
+            yield from _affordable(replace(search_space, space=space, law="moments"))
     shortest = {(i.clients, i.period): i for i in reversed(silent) if not i.stays}
     is_length_free = target.length is not None and target.length not in formula.fixed
     if target.link is None and is_length_free and not any(i.schedules for i in silent):
         many = () if any(total % _MANY for total in _whole(target, formula, "clients")) else (_MANY,)
-        for island in shortest.values():
-            for clients in (island.clients, *many) if island.clients > 1 else (island.clients,):
+        for search_space in shortest.values():
+            for clients in (search_space.clients, *many) if search_space.clients > 1 else (search_space.clients,):
                 for space in (*NOISY[target.kind], *BENT.get(target.kind, ())):
-                    yield from _in_powers(replace(island, space=space, law="powers", clients=clients))
-            if first and island.clients > 1 and island.period > 1 and not island.keeps_models_only:
-                yield from _in_powers(replace(island, space=first, law="powers"), _SILENT_POWERS)
+                    yield from _in_powers(replace(search_space, space=space, law="powers", clients=clients))
+            if first and search_space.clients > 1 and search_space.period > 1 and not search_space.keeps_models_only:
+                yield from _in_powers(replace(search_space, space=first, law="powers"), _SILENT_POWERS)
     if first and target.link is None and not any(i.schedules for i in silent):
-        for island in shortest.values():
+        for search_space in shortest.values():
             for space in [*(s for s in SPACES[target.kind] if s is not first), *BENT.get(target.kind, ())]:
-                short = (replace(island, space=space, law="paths", horizon=h * island.period) for h in _SHORT)
+                short = (
+                    replace(search_space, space=space, law="paths", horizon=h * search_space.period) for h in _SHORT
+                )
                 found = next((i for i in short if i.signs <= MOST_PATH_SIGNS), None)
                 if found is not None and (not found.horizon_decides or found.admits(_probe(found)).any()):
                     yield found
@@ -223,24 +227,24 @@ def _has_batches(target: Target, formula: Formula) -> bool:
     return any(formula.fixed.get(n, 1) != 1 for n in counts if n not in known and n != target.length)
 
 
-def _in_powers(island: Island, scheduled: tuple[int, ...] = _SCHEDULED_POWERS) -> Iterator[Island]:
+def _in_powers(search_space: SearchSpace, scheduled: tuple[int, ...] = _SCHEDULED_POWERS) -> Iterator[SearchSpace]:
     """A long run, of which every length is compared; where a schedule depends on the length, the lengths that are admissible.
 
     These are clients times powers of 4: schedules have roots of clients over the length, which are rational then.
     """
-    of_a_round = next(h for h in range(1, island.period + 1) if island.steps_of(h) >= island.period)
-    if not island.horizon_decides:
-        yield replace(island, horizon=of_a_round * (1 + 2**_LONGEST_POWER))
+    of_a_round = next(h for h in range(1, search_space.period + 1) if search_space.steps_of(h) >= search_space.period)
+    if not search_space.horizon_decides:
+        yield replace(search_space, horizon=of_a_round * (1 + 2**_LONGEST_POWER))
         return
     for power in scheduled:
-        longer = replace(island, horizon=island.clients * 4**power)
+        longer = replace(search_space, horizon=search_space.clients * 4**power)
         if longer.admits(_probe(longer)).sum() >= _LEAST_ADMITTED:
             yield longer
 
 
-def _affordable(island: Island) -> Iterator[Island]:
-    if 0 < island.signs <= MOST_SIGNS:
-        yield island
+def _affordable(search_space: SearchSpace) -> Iterator[SearchSpace]:
+    if 0 < search_space.signs <= MOST_SIGNS:
+        yield search_space
 
 
 def _lengths(target: Target, formula: Formula, clients: int) -> Iterator[tuple[int, int, bool]]:
@@ -309,7 +313,7 @@ def _scheduled(
 
 
 _Key = tuple[int, bool]
-"""An island, and whether its scores are guided to where a changed term matters."""
+"""A search space, and whether its scores are guided to where a changed term matters."""
 
 
 @dataclass(eq=False)
@@ -332,7 +336,7 @@ class Claim:
         return self.found.violation is None
 
     def remember(self, key: _Key, points: Array, scores: Array) -> None:
-        """Keep the best points of an island, the best first."""
+        """Keep the best points of a search space, the best first."""
         if key in self.points:
             known, before = self.points[key]
             points, scores = np.concatenate([known, points]), np.concatenate([before, scores])
@@ -381,7 +385,7 @@ def search_together(
     Args:
         target: of the statement that the claims are changes of; its instances are searched.
     """
-    run = _Search(islands(target, formula, hidden), formula, claims, seed, seconds, progress, clock)
+    run = _Search(search_spaces(target, formula, hidden), formula, claims, seed, seconds, progress, clock)
     try:
         run.sample()
         run.evolve()
@@ -391,11 +395,11 @@ def search_together(
 
 
 class _Search:
-    """All islands and claims with one clock."""
+    """All search spaces and claims with one clock."""
 
     def __init__(
         self,
-        listed: list[Island],
+        listed: list[SearchSpace],
         formula: Formula,
         claims: list[Claim],
         seed: int,
@@ -404,51 +408,56 @@ class _Search:
         clock: Callable[[], float],
     ) -> None:
         self.longest = _LONGEST_PART * max(seconds, _SHORTEST_SEARCH)
-        self.islands = [island for island in listed if island.effort(_LEAST_SAMPLED) <= self.longest]
+        self.search_spaces = [
+            search_space for search_space in listed if search_space.effort(_LEAST_SAMPLED) <= self.longest
+        ]
         self.seed, self.progress, self.clock = seed, progress, clock
         self.claims, self.panel = claims, Panel(formula, tuple(claim.change for claim in claims))
         self.began = clock()
         self.until = self.began + seconds
         self.evaluations = 0
         for claim in claims:
-            claim.found.families = [island.name for island in self.islands]
-            claim.found.left_out = [island.name for island in listed if island not in self.islands]
+            claim.found.families = [search_space.name for search_space in self.search_spaces]
+            claim.found.left_out = [
+                search_space.name for search_space in listed if search_space not in self.search_spaces
+            ]
 
     @property
     def is_over(self) -> bool:
         return not any(claim.is_open for claim in self.claims) or self.clock() > self.until
 
     def sample(self) -> None:
-        """A Sobol sample on every island, those with short runs first: most false statements fail on one of these.
+        """A Sobol sample on every search space, those with short runs first: most false statements fail on one of these.
 
         Long runs get fewer points, so that the sample takes seconds.
         """
         for index in sorted(
-            range(len(self.islands)), key=lambda i: (self.islands[i].clients == 3, self.islands[i].stepped)
+            range(len(self.search_spaces)),
+            key=lambda i: (self.search_spaces[i].clients == 3, self.search_spaces[i].stepped),
         ):
             if self.is_over:
                 return
-            island = self.islands[index]
-            count = max(_LEAST_SAMPLED, min(_SAMPLED, _SAMPLED * _SAMPLED_STEPS // _next_power(island.stepped)))
-            count = self._within(island, count)
+            search_space = self.search_spaces[index]
+            count = max(_LEAST_SAMPLED, min(_SAMPLED, _SAMPLED * _SAMPLED_STEPS // _next_power(search_space.stepped)))
+            count = self._within(search_space, count)
             visit = _Visit(self, index, self.claims[0])
-            visit.objective(Sobol(island.size, rng=np.random.default_rng([self.seed, index])).random(count).T)
+            visit.objective(Sobol(search_space.size, rng=np.random.default_rng([self.seed, index])).random(count).T)
             visit.after_generation()
 
-    def _within(self, island: Island, count: int) -> int:
+    def _within(self, search_space: SearchSpace, count: int) -> int:
         """So many points, or the half, the quarter, ... of which a batch does not take too long."""
-        while count > _LEAST_SAMPLED and island.effort(count) > self.longest:
+        while count > _LEAST_SAMPLED and search_space.effort(count) > self.longest:
             count //= 2
         return count
 
     def evolve(self) -> None:
-        """Differential evolution on the islands in turn, longer from turn to turn; every other turn starts from the best known.
+        """Differential evolution on the search spaces in turn, longer from turn to turn; every other turn starts from the best known.
 
-        Every claim that is followed has its own order of the islands: first all claims on their first island, and so on. Changed
+        Every claim that is followed has its own order of the search spaces: first all claims on their first one, and so on. Changed
         terms are followed with guided scores, every third turn with plain ones.
         """
         share, turn = (_FIRST_SLICE if len(self.claims) == 1 else _SHARED_SLICE), 0
-        while self.islands and not self.is_over:
+        while self.search_spaces and not self.is_over:
             orders = [(claim, self._order(claim, self._is_guided(claim, turn))) for claim in self._followed()]
             ranks = max(len(order) for _, order in orders)
             for rank in range(ranks if len(self.claims) == 1 else min(ranks, _SHARED_RANKS * (turn + 1))):
@@ -472,20 +481,20 @@ class _Search:
         return claim.change is not None and turn % 3 != 2
 
     def _order(self, claim: Claim, guided: bool) -> list[int]:
-        """Endless and finite runs by turns, each kind by its best score; islands where nothing is valid are left out."""
-        best = {i: claim.best.get((i, guided), -np.inf) for i in range(len(self.islands))}
+        """Endless and finite runs by turns, each kind by its best score; search spaces where nothing is valid are left out."""
+        best = {i: claim.best.get((i, guided), -np.inf) for i in range(len(self.search_spaces))}
         alive = [i for i, score in best.items() if score > REJECTED or score == -np.inf]
         ranked = sorted(alive, key=lambda i: -best[i])
-        endless = [i for i in ranked if self.islands[i].stays]
-        finite = [i for i in ranked if not self.islands[i].stays]
+        endless = [i for i in ranked if self.search_spaces[i].stays]
+        finite = [i for i in ranked if not self.search_spaces[i].stays]
         return [i for pair in zip_longest(endless, finite) for i in pair if i is not None]
 
     def _visit(self, index: int, claim: Claim, share: float, turn: int) -> None:
         guided = self._is_guided(claim, turn)
         visit = _Visit(self, index, claim, guided)
-        size = visit.island.size
-        count = self._within(visit.island, max(5, _POPULATION // size * size))
-        generations = max(1, round(share / visit.island.effort(count)))
+        size = visit.search_space.size
+        count = self._within(visit.search_space, max(5, _POPULATION // size * size))
+        generations = max(1, round(share / visit.search_space.effort(count)))
         rng = np.random.default_rng([self.seed, index, turn, self.claims.index(claim)])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -518,14 +527,14 @@ class _Visit:
 
     def __init__(self, search: _Search, index: int, claim: Claim, guided: bool = False) -> None:
         self.search, self.index, self.claim, self.guided = search, index, claim, guided
-        self.island, self.best, self.stalled = search.islands[index], -np.inf, 0
+        self.search_space, self.best, self.stalled = search.search_spaces[index], -np.inf, 0
         self.tried = dict.fromkeys(map(id, search.claims), -np.inf)
 
     def objective(self, points: Array) -> Array:
         """Minus the scores of a generation `(size, count)` against the claim that is followed."""
-        rows = np.ascontiguousarray(points.reshape(self.island.size, -1).T)
+        rows = np.ascontiguousarray(points.reshape(self.search_space.size, -1).T)
         self.search.evaluations += len(rows)
-        scores, guided = self.island.judged(rows, self.search.panel)
+        scores, guided = self.search_space.judged(rows, self.search.panel)
         for claim, mine, led in zip(self.search.claims, scores, guided, strict=True):
             claim.found.evaluations = self.search.evaluations
             if claim.is_open:
@@ -542,28 +551,28 @@ class _Visit:
 
     def _keep(self, claim: Claim, point: Array, score: float) -> None:
         if _INADMISSIBLE < score <= 0.0:
-            claim.found.saw(10.0**score, self.island.name)
+            claim.found.saw(10.0**score, self.search_space.name)
         if score > _MARGIN and score > self.tried[id(claim)] + 0.05:
             self.tried[id(claim)] = score
             self._check(claim, point)
 
     def _check(self, claim: Claim, point: Array) -> None:
-        formula, found = self.island.formula, claim.found
-        candidate = self.island.candidate(point, self.search.panel, self.search.claims.index(claim))
-        for made in drafts(claim.target, formula, candidate, self.island.settings):
+        formula, found = self.search_space.formula, claim.found
+        candidate = self.search_space.candidate(point, self.search.panel, self.search.claims.index(claim))
+        for made in drafts(claim.target, formula, candidate, self.search_space.settings):
             try:
                 found.violation, found.draft = confirmed(claim.target, formula, made), made
                 return
             except NotConfirmed as error:
                 found.refused.append(str(error))
                 if error.ratio is not None:
-                    found.saw(min(error.ratio, 1.0), self.island.name)
+                    found.saw(min(error.ratio, 1.0), self.search_space.name)
 
     def after_generation(self, intermediate_result: object = None) -> bool:
         """Whether to stop."""
         now, found = self.search.clock(), self.claim.found
         if self.search.progress:
             elapsed = now - self.search.began
-            self.search.progress(Progress(elapsed, self.search.evaluations, found.ratio, self.island.name))
+            self.search.progress(Progress(elapsed, self.search.evaluations, found.ratio, self.search_space.name))
         hopeless = self.best <= REJECTED and self.stalled > 5
         return not self.claim.is_open or now > self.search.until or self.stalled > _STALLED or hopeless

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import bowls
-from .cube import Cube
+from . import noisy_quadratics
+from .unit_cube import UnitCube
 
 Array = np.ndarray
 Parameters = dict[str, Array]
@@ -33,7 +33,7 @@ class Space:
     """
 
     name: str
-    decode: Callable[[Cube, int, Mapping[str, int]], Parameters]
+    decode: Callable[[UnitCube, int, Mapping[str, int]], Parameters]
     own_noise: bool = False
     clients: tuple[int, ...] = (2, 1, 3)
     shifted: Callable[[Parameters, Array], Parameters] | None = None
@@ -45,13 +45,13 @@ def _per_client(mean: Array, difference: Array, clients: int) -> Array:
     return np.stack([mean + sign * difference for sign in signs], axis=1)
 
 
-def _knots(cube: Cube, low: float, high: float) -> Array:
+def _knots(cube: UnitCube, low: float, high: float) -> Array:
     """Four knots around 0, two on either side, their distances on log-scales. `(count, 4)`."""
     near_left, near_right, far_left, far_right = (cube.log(low, high) for _ in range(4))
     return np.stack([-near_left - far_left, -near_left, near_right, near_right + far_right], axis=-1)
 
 
-def _values(cube: Cube, *, rising: bool) -> Array:
+def _values(cube: UnitCube, *, rising: bool) -> Array:
     """Four values with one log-scale; where `rising`, the first is at most 0 and the last at least 0."""
     values = np.stack([cube.clipped(-1, 1) for _ in range(4)], axis=-1)
     if rising:
@@ -63,7 +63,7 @@ def _zeros(like: Array) -> Array:
     return np.zeros_like(like)
 
 
-def _apart(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+def _apart(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """Inner maps of any slopes and levels, outer functions that rise at both ends."""
     slope = _per_client(cube.clipped(-1, 1), cube.clipped(-1, 1), clients)
     apart, around = cube.log(-2, 1.5), _knots(cube, -2, 2)
@@ -74,7 +74,7 @@ def _apart(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
     return _in_units(cube, slope, level, level[..., None] + around, values)
 
 
-def _together(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+def _together(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """The identity as inner map; outer functions whose mean rises at both ends and whose difference is free."""
     mean, difference = _values(cube, rising=True), _values(cube, rising=False)
     around = _knots(cube, -3, 3)
@@ -83,7 +83,7 @@ def _together(cube: Cube, clients: int, settings: Mapping[str, int]) -> Paramete
     return _in_units(cube, slope, _zeros(slope), _per_client(around, _zeros(around), clients), values)
 
 
-def _centred(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+def _centred(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """The same with a start at which the mean slope vanishes: neither a gap nor a first gradient hides what a round does."""
     made = _together(cube, clients, settings)
     knots, slopes = made["knots"], made["slopes"]
@@ -93,7 +93,7 @@ def _centred(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameter
     return {**made, "slopes": slopes - level}
 
 
-def _huber(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+def _huber(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """Equal Huber functions behind inner maps of any slopes, levels apart."""
     slope = _per_client(cube.clipped(-1, 1), cube.clipped(-1, 1), clients)
     level = _per_client(cube.clipped(-3, 3) * cube.log(-1, 1), cube.log(-1, 1.5), clients)
@@ -101,7 +101,7 @@ def _huber(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
     return _in_units(cube, slope, level, one.copy(), one.copy())
 
 
-def _tent(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+def _tent(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """f' rises to a start and falls beyond it, and the noise of the inner value leads to the feet: no step is ever made.
 
     What the plug-in gradient expects there is 0, and the gradient is not: the bias of a nonlinear outer function, by itself.
@@ -114,7 +114,7 @@ def _tent(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
     return {**made, "value_noise": np.ptp(made["knots"], axis=-1) / 2}
 
 
-def _in_units(cube: Cube, slope: Array, level: Array, knots: Array, values: Array) -> Parameters:
+def _in_units(cube: UnitCube, slope: Array, level: Array, knots: Array, values: Array) -> Parameters:
     """The same instances with the inner value and the objective measured in other units."""
     inner, objective = cube.unit(3), cube.unit(3)
     wide, tall = inner[:, None], objective[:, None]
@@ -129,13 +129,13 @@ def _in_units(cube: Cube, slope: Array, level: Array, knots: Array, values: Arra
     }
 
 
-def _federated(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+def _federated(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """Clients whose mean slope rises at both ends and whose difference is free."""
     parameters = _together(cube, clients, settings)
     return {name: parameters[name] for name in ("gradient_noise", "knots", "slopes", "start")}
 
 
-def _shared(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+def _shared(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """One outer function behind affine inner maps, an extra function per client, a free initial estimate."""
     slope = _per_client(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
     level = _per_client(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-2, 1), clients)
@@ -159,22 +159,22 @@ def _shared(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters
     }
 
 
-def _coarse(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+def _coarse(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """Splines whose clients differ visibly."""
     return _spline(cube, cube.log(-5, -0.5), clients)
 
 
-def _fine(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+def _fine(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """Splines whose clients hardly differ."""
     return _spline(cube, cube.log(-9, -5), clients)
 
 
-def _short(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+def _short(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """Splines whose fine-tuning steps are short against the scale on which the Hessian is 1."""
     return _spline(cube, cube.log(-5, -0.5), clients, cube.log(-4, -0.7))
 
 
-def _spline(cube: Cube, gap: Array, clients: int, alpha: Array | None = None) -> Parameters:
+def _spline(cube: UnitCube, gap: Array, clients: int, alpha: Array | None = None) -> Parameters:
     """A Hessian with a kink where one fine-tuning step leads, in widths of the clients' difference; far hills that bound f.
 
     With slope 1 at the start 0 the first step leads to -alpha, and to -alpha (1 +- gap) for the two clients.
@@ -224,7 +224,7 @@ def _area_until_zero(knots: Array, heights: Array) -> Array:
     return result
 
 
-def _bent(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+def _bent(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """Convex losses whose Hessian changes around their minimisers, flat far away; fine-tuning steps of at most 1 / L."""
     around, alpha = _knots(cube, -1.5, 1.5), cube.log(-1.5, 0)
     heights = np.stack([cube.clipped(0, 1) for _ in range(4)], axis=-1)
@@ -271,7 +271,7 @@ _BY_UNIT: Mapping[str, Mapping[str, int]] = {
 """Kind -> the power of the unit of the variable in each parameter."""
 
 
-def in_unit(kind: str, parameters: Parameters, cube: Cube) -> Parameters:
+def in_unit(kind: str, parameters: Parameters, cube: UnitCube) -> Parameters:
     """The same instances with the variable measured in another unit, where a kind has one that is free."""
     powers = _BY_UNIT.get(kind)
     if powers is None:
@@ -288,23 +288,23 @@ _BOWL, SILENT_BOWL = "bowls with noise", "bowls"
 SPACES: Mapping[str, tuple[Space, ...]] = {
     "federated": (
         Space("clients with piecewise linear slopes that differ", _federated, shifted=_levelled),
-        Space(SILENT_BOWL, bowls.silent(bowls.federated)),
+        Space(SILENT_BOWL, noisy_quadratics.silent(noisy_quadratics.federated)),
     ),
     "local_composite": (
         Space("Huber functions behind inner maps that differ", _huber),
         Space("one inner map, outer functions that differ", _together, shifted=_levelled),
         Space("one inner map, outer functions that differ, a stationary start", _centred, clients=(2,)),
         Space("inner maps and outer functions that differ", _apart),
-        Space(SILENT_BOWL, bowls.silent(bowls.local_composite)),
+        Space(SILENT_BOWL, noisy_quadratics.silent(noisy_quadratics.local_composite)),
     ),
     "shared_composite": (
         Space("one outer function, a free initial estimate", _shared),
-        Space(SILENT_BOWL, bowls.silent(bowls.shared_composite)),
+        Space(SILENT_BOWL, noisy_quadratics.silent(noisy_quadratics.shared_composite)),
     ),
     "conditional": (
         Space("one inner map, outer functions that differ", _together, shifted=_levelled),
         Space("inner maps and outer functions that differ", _apart),
-        Space(SILENT_BOWL, bowls.silent(bowls.local_composite)),
+        Space(SILENT_BOWL, noisy_quadratics.silent(noisy_quadratics.local_composite)),
     ),
     "meta": (
         Space(
@@ -330,18 +330,18 @@ SPACES: Mapping[str, tuple[Space, ...]] = {
 """Kind -> the spaces that are searched in turn, without noise."""
 
 NOISY: Mapping[str, tuple[Space, ...]] = {
-    "federated": (Space(_BOWL, bowls.federated),),
-    "local_composite": (Space(_BOWL, bowls.local_composite),),
-    "shared_composite": (Space(_BOWL, bowls.shared_composite),),
-    "conditional": (Space(_BOWL, bowls.local_composite),),
-    "meta": (Space(_BOWL, bowls.fine_tuned),),
+    "federated": (Space(_BOWL, noisy_quadratics.federated),),
+    "local_composite": (Space(_BOWL, noisy_quadratics.local_composite),),
+    "shared_composite": (Space(_BOWL, noisy_quadratics.shared_composite),),
+    "conditional": (Space(_BOWL, noisy_quadratics.local_composite),),
+    "meta": (Space(_BOWL, noisy_quadratics.fine_tuned),),
 }
 """Kind -> the spaces whose runs are affine in their noise, where the family of the kind has noise."""
 
 PARTIAL: Mapping[str, tuple[Space, ...]] = {
     "meta": (
-        Space("quadratic losses, tilted by client", bowls.meta, clients=(2,)),
-        Space("quadratic losses, tilted by client, short fine-tuning steps", bowls.meta_short, clients=(2,)),
+        Space("quadratic losses, tilted by client", noisy_quadratics.meta, clients=(2,)),
+        Space("quadratic losses, tilted by client, short fine-tuning steps", noisy_quadratics.meta_short, clients=(2,)),
     ),
 }
 """Kind -> the spaces on which rounds are affine, for runs in which a part of the clients takes part."""
@@ -350,7 +350,7 @@ CROWDED: Mapping[str, tuple[Space, ...]] = {
     "federated": (Space("clients with piecewise linear slopes that differ", _federated, shifted=_anywhere),),
     "meta": (Space("convex losses with a bent Hessian", _bent, shifted=_anywhere),),
 }
-"""Kind -> the spaces on which clients without number are run with noise."""
+"""Kind -> the spaces on which infinitely many clients are run with noise."""
 
 _FEET = Space("a tent as slope, noise that leads to its feet", _tent, own_noise=True)
 BENT: Mapping[str, tuple[Space, ...]] = {"conditional": (_FEET,), "local_composite": (_FEET,)}

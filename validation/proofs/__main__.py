@@ -9,7 +9,7 @@ from ...bounds import get_theorem
 from ...bounds.language.reading import InputError
 from ...bounds.proof.derivations import derivation
 from ...bounds.proof.locks import FORMAT
-from ...outside import trusting
+from ...user_files import trusting
 from .lock import instances_of
 
 

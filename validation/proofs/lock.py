@@ -13,12 +13,12 @@ from typing import Any
 
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
+from ...bounds.proof.check_on_instances import ALONG, STYLES, Style, examine, instance, reached
 from ...bounds.proof.derivations import derivation
 from ...bounds.proof.kernel import Alternatives, Corollary, Derivation, Loop, Plan, ProofError
 from ...bounds.proof.kernel.derivation import Progress
 from ...bounds.proof.kernel.loop import loops
 from ...bounds.proof.kernel.terms import variables
-from ...bounds.proof.leaves import ALONG, STYLES, Style, examine, instance, reached
 from ...bounds.proof.locks import Instances
 from ...bounds.proof.runs import unmeasured
 from ..runs.registry import codes_of

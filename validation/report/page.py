@@ -28,7 +28,7 @@ from ..runs.instance import Instance
 from ..runs.refutations import bundle_of
 from ..runs.registry import chains, counterexamples, declared, recipe_for, recipes, why_without
 from ..runs.validate import Validation, validate, versions
-from ..statistics.ledger import REPORT_ALPHA, AlphaLedger
+from ..statistics.alpha_budget import REPORT_ALPHA, AlphaBudget
 from ..statistics.verdict import Outcome
 from . import contents, view
 from .rates import MeasuredRates, measure_rates
@@ -240,6 +240,6 @@ def _controls(validations: Sequence[Validation], controls: Sequence[Control]) ->
     ]
 
 
-def _ledger(ledgers: Sequence[AlphaLedger]) -> dict[str, Any]:
+def _ledger(ledgers: Sequence[AlphaBudget]) -> dict[str, Any]:
     tests = [test for ledger in ledgers for test in ledger.to_dict()["tests"]]
     return {"total": str(sum((ledger.total for ledger in ledgers), Fraction(0))), "tests": tests}

@@ -22,7 +22,7 @@ from ...bounds.evaluation.evaluate import Bound
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_paper, get_theorem, is_paper
 from ...storage import digest, keep, recall
-from ..statistics.ledger import AlphaLedger
+from ..statistics.alpha_budget import AlphaBudget
 from ..statistics.planning import seeds_to_support
 from ..statistics.verdict import Verdict, judge, not_applicable
 from .experiments import measure
@@ -162,7 +162,7 @@ class ExperimentResult:
 def plan(
     theorem: str | Theorem,
     instances: Sequence[Instance],
-    ledger: AlphaLedger,
+    ledger: AlphaBudget,
     *,
     label: str = "printed",
     seeds: int | None = None,
@@ -326,7 +326,7 @@ def _indexed(index: int, task: Task, cache: Path | None) -> tuple[int, dict[str,
 
 
 def conclude(
-    experiments: Sequence[Experiment], results: dict[str, dict[str, Any]], ledger: AlphaLedger
+    experiments: Sequence[Experiment], results: dict[str, dict[str, Any]], ledger: AlphaBudget
 ) -> list[ExperimentResult]:
     """Put the chunks together, spend each experiment's alpha once, judge."""
     return [
@@ -335,7 +335,7 @@ def conclude(
     ]
 
 
-def _conclude(experiment: Experiment, parts: list[dict[str, Any]], ledger: AlphaLedger) -> ExperimentResult:
+def _conclude(experiment: Experiment, parts: list[dict[str, Any]], ledger: AlphaBudget) -> ExperimentResult:
     instance, problem = experiment.instance, experiment.instance.made()
     bound, kind = evaluate_at(experiment.theorem, experiment.label, problem, instance.hyperparameters, experiment.T)
     cap = squared_cap(problem)
@@ -347,7 +347,7 @@ def _conclude(experiment: Experiment, parts: list[dict[str, Any]], ledger: Alpha
 
 
 def verdict_for(
-    experiment: Experiment, bound: Bound, cap: float, kind: str, statistic: np.ndarray, ledger: AlphaLedger
+    experiment: Experiment, bound: Bound, cap: float, kind: str, statistic: np.ndarray, ledger: AlphaBudget
 ) -> Verdict:
     """The verdict of an experiment; NOT_APPLICABLE where the theorem's conditions fail."""
     claim, instance = f"{experiment.theorem.id} ({experiment.label})", f"{experiment.instance.name}, T={experiment.T}"

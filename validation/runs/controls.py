@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from ...bounds.registry import get_theorem
 from ...synthetic.conformance.suite import with_scaled_certificate
-from ..statistics.ledger import AlphaLedger
+from ..statistics.alpha_budget import AlphaBudget
 from ..statistics.verdict import Outcome, Verdict, judge
 from .campaign import Experiment, verdict_for
 from .declaration import Probe
@@ -36,9 +36,9 @@ class Control:
         return self.verdict.outcome is self.wanted
 
 
-def run_controls(alpha: Fraction | str) -> tuple[tuple[Control, ...], AlphaLedger]:
+def run_controls(alpha: Fraction | str) -> tuple[tuple[Control, ...], AlphaBudget]:
     """The controls that the papers declare; those that are judged share `alpha`."""
-    ledger = AlphaLedger(alpha)
+    ledger = AlphaBudget(alpha)
     outside = [(probe, _experiment(probe)) for probe in declared("outside")]
     understated = declared("understated")
     names = [name for _, experiment in outside for name in (experiment.name, _ignored(experiment))]
@@ -60,7 +60,7 @@ def _gap(probe: Probe) -> str:
     return f"control/understated gap/{probe.theorem}"
 
 
-def _far_step(ledger: AlphaLedger, experiment: Experiment) -> tuple[Control, Control]:
+def _far_step(ledger: AlphaBudget, experiment: Experiment) -> tuple[Control, Control]:
     """Outside the region the theorem does not speak (NOT_APPLICABLE), and its formula is false there (REFUTED)."""
     theorem = experiment.theorem
     found = measure(theorem, experiment.instance, experiment.T, SEEDS, label=experiment.label, strict=False)
@@ -73,7 +73,7 @@ def _far_step(ledger: AlphaLedger, experiment: Experiment) -> tuple[Control, Con
     )
 
 
-def _understated_gap(ledger: AlphaLedger, probe: Probe) -> Control:
+def _understated_gap(ledger: AlphaBudget, probe: Probe) -> Control:
     """The bound from a gap that is declared too small must not survive an honest measurement."""
     experiment = _experiment(probe)
     found = measure(probe.theorem, probe.instance, experiment.T, SEEDS, label=experiment.label)
@@ -83,7 +83,7 @@ def _understated_gap(ledger: AlphaLedger, probe: Probe) -> Control:
     return Control("a mis-declared constant", Outcome.REFUTED, _judged(found, bound.total, ledger, _gap(probe), claim))
 
 
-def _judged(found: Measured, bound: float | None, ledger: AlphaLedger, name: str, claim: str) -> Verdict:
+def _judged(found: Measured, bound: float | None, ledger: AlphaBudget, name: str, claim: str) -> Verdict:
     assert bound is not None
     alpha = ledger.spend(name, actual_seeds=len(found.statistic))
     where = f"{found.instance.name}, T={found.instance.horizons[0]}"

@@ -26,8 +26,8 @@ from ...bounds.registry import get_theorem
 from ...figures import Axis, Plot, mathtext, save
 from ...storage import make_folder, write_json
 from ..report.plots import convergence_plot
+from ..statistics.alpha_budget import REPORT_ALPHA, AlphaBudget
 from ..statistics.evalues import mean_bracket
-from ..statistics.ledger import REPORT_ALPHA, AlphaLedger
 from ..statistics.slopes import SlopeEstimate, slope_interval
 from ..statistics.verdict import Outcome, Verdict, judge, verdict_table
 from .campaign import Experiment, ExperimentResult, Task, conclude, plan, run_tasks, tasks_of
@@ -51,7 +51,7 @@ class Validation(AbstractResult):
     label: str
     results: tuple[ExperimentResult, ...]
     controls: tuple[Verdict, ...]
-    ledger: AlphaLedger
+    ledger: AlphaBudget
     figures: dict[str, Plot]
     missing: tuple[str, ...] = ()
     """Where instances were generated: problem and case that have none, and why."""
@@ -147,7 +147,7 @@ def validate(
     if instances is None:
         made = instances_of(item, label, recipe.instances, problems, fixed_by(item, method))
         instances, missing = made.instances, made.missing
-    ledger = AlphaLedger(alpha)
+    ledger = AlphaBudget(alpha)
     experiments = plan(
         item,
         instances,
@@ -185,7 +185,7 @@ def validate(
     return validation
 
 
-def _plan_controls(experiments: Sequence[Experiment], instances: Sequence[Instance], ledger: AlphaLedger) -> list[str]:
+def _plan_controls(experiments: Sequence[Experiment], instances: Sequence[Instance], ledger: AlphaBudget) -> list[str]:
     """One control per instance, on the data of its longest experiment, allotted before anything runs."""
     names = []
     for instance in instances:
@@ -206,7 +206,7 @@ DIVISORS = tuple(10**power for power in range(1, 10))
 """What a bound is divided by, in this order, until it must be REFUTED: a series fixed in advance, as its alpha is."""
 
 
-def _control(result: ExperimentResult, name: str, ledger: AlphaLedger) -> Verdict:
+def _control(result: ExperimentResult, name: str, ledger: AlphaBudget) -> Verdict:
     """The first verdict REFUTED of a bound divided by 10, 100, ...; each divisor is tested at an equal share of alpha."""
     alpha = ledger.spend(name, actual_seeds=len(result.statistic)) / len(DIVISORS)
     for divisor in DIVISORS:

@@ -17,7 +17,7 @@ from ...bounds.files import is_file
 from ...bounds.registry import get_theorem
 from ...errors import InputError
 from ...storage import DamagedError, read_json
-from ..statistics.ledger import AlphaLedger
+from ..statistics.alpha_budget import AlphaBudget
 from .campaign import Experiment, chunks_of, conclude, run_task
 from .instance import Instance
 from .limits import check_experiments
@@ -118,8 +118,8 @@ def _compared(row: dict[str, Any], data: Mapping[str, Any]) -> Iterator[str]:
     experiment = _experiment(row)
     try:
         check_experiments([experiment], 1)
-        alpha = AlphaLedger.from_dict(data["ledger"]).alpha(experiment.name)
-        ledger = AlphaLedger(alpha)
+        alpha = AlphaBudget.from_dict(data["ledger"]).alpha(experiment.name)
+        ledger = AlphaBudget(alpha)
         ledger.allot(experiment.name, alpha, experiment.seeds)
         parts = {task.key: run_task(task, None) for task in chunks_of(experiment)}
         (again,) = conclude([experiment], parts, ledger)

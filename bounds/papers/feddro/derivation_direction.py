@@ -23,7 +23,7 @@ from ...proof.kernel import (
     signomial,
     sq,
 )
-from ...proof.writing import apart, deviation
+from ...proof.sum_of_squares import apart, deviation
 from .derivation_problem import (
     BAR,
     BEFORE,

@@ -25,7 +25,7 @@ from ...proof.kernel import (
     total,
     value,
 )
-from ...proof.writing import apart
+from ...proof.sum_of_squares import apart
 from .derivation_direction import bias, innovation, operators, spread, variance
 from .derivation_problem import (
     AFTER,

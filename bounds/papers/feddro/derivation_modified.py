@@ -44,7 +44,7 @@ from ...proof.kernel import (
     total,
     value,
 )
-from ...proof.writing import apart, at_point, deviation, mean_over
+from ...proof.sum_of_squares import apart, at_point, deviation, mean_over
 
 CLIENT = frozenset({"k"})
 TWO = signomial(2)

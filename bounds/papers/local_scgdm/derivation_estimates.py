@@ -35,7 +35,7 @@ from ...proof.kernel import (
     signomial,
     sq,
 )
-from ...proof.writing import Squares, apart, deviation
+from ...proof.sum_of_squares import Squares, apart, deviation
 from .derivation_problem import (
     AFTER,
     BAR,

@@ -37,7 +37,7 @@ from ...proof.kernel import (
     signomial,
     sq,
 )
-from ...proof.writing import at_point, deviation, mean_over
+from ...proof.sum_of_squares import at_point, deviation, mean_over
 
 CLIENT = frozenset({"k"})
 PAST = Known.before(("xi", "zeta"))

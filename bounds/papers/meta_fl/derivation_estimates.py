@@ -46,7 +46,7 @@ from ...proof.kernel import (
     signomial,
     sq,
 )
-from ...proof.writing import mean_over
+from ...proof.sum_of_squares import mean_over
 from .derivation_loops import (
     A_,
     END_P,

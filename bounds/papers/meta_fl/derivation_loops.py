@@ -48,7 +48,7 @@ from ...proof.kernel import (
     signomial,
     sq,
 )
-from ...proof.writing import Written, at_point, deviation, mean_over
+from ...proof.sum_of_squares import Written, at_point, deviation, mean_over
 
 ZERO, HALF, A = signomial(0), Fraction(1, 2), named("A")
 U, W, U_NEXT, W_NEXT = Var("u"), Var("w"), Var("u", 1), Var("w", 1)

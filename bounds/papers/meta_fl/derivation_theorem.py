@@ -54,7 +54,7 @@ from ...proof.kernel import (
     total,
     value,
 )
-from ...proof.writing import at_point, deviation, mean_over
+from ...proof.sum_of_squares import at_point, deviation, mean_over
 
 CLIENT = frozenset({"i"})
 clients = mean_over("i")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
-from ....outside import installed, load_installed
+from ....user_files import installed, load_installed
 from ...kinds import AbstractProblem
 from .. import oracle_checks as common
 from ..kind import Failures, Kind

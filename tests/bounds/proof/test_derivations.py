@@ -8,6 +8,14 @@ from fractions import Fraction
 import pytest
 from fedco.bounds import get_theorem
 from fedco.bounds.language.theorem import Term
+from fedco.bounds.proof.check_on_instances import (
+    STYLES,
+    checked_steps,
+    derivation_names,
+    established,
+    examine,
+    instance,
+)
 from fedco.bounds.proof.derivations import derivation, derived_ids, prove
 from fedco.bounds.proof.kernel import (
     Assumed,
@@ -21,7 +29,6 @@ from fedco.bounds.proof.kernel import (
     sq,
 )
 from fedco.bounds.proof.kernel.rules import Rule
-from fedco.bounds.proof.leaves import STYLES, checked_steps, derivation_names, established, examine, instance
 from fedco.bounds.proof.mutation import mutants, outcome, survey, with_statement
 from fedco.bounds.registry import get_paper
 

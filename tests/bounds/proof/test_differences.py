@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from fedco.bounds import get_theorem
 from fedco.bounds.language.recursion import least
+from fedco.bounds.proof.check_on_instances import STYLES, both_sides, established, instance
 from fedco.bounds.proof.derivations import derivation, prove
 from fedco.bounds.proof.finite import Run
 from fedco.bounds.proof.instances import Functions
@@ -44,7 +45,6 @@ from fedco.bounds.proof.kernel.facts import Moment
 from fedco.bounds.proof.kernel.scalars import One
 from fedco.bounds.proof.kernel.signomial import moves, put_in_numbers
 from fedco.bounds.proof.kernel.terms import App
-from fedco.bounds.proof.leaves import STYLES, both_sides, established, instance
 
 NAME = "meta_fl.lemma_11"
 LEMMA = get_theorem(NAME)

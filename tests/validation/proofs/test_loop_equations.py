@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from fedco.bounds import get_theorem
+from fedco.bounds.proof.check_on_instances import derivation_names, established
 from fedco.bounds.proof.kernel import Loop, Term
-from fedco.bounds.proof.leaves import derivation_names, established
 from fedco.bounds.proof.mutation import mutants
 from fedco.validation.proofs.loops import LENGTHS, LoopProblem, computed
 from fedco.validation.proofs.paths import PATHS

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from fedco.bounds.proof.check_on_instances import derivation_names, established
 from fedco.bounds.proof.kernel import COMMUNICATION, LOCAL, Loop, Sum, Var
-from fedco.bounds.proof.leaves import derivation_names, established
 from fedco.bounds.proof.mutation import mutants
 from fedco.validation.proofs.paths import PERIODS, STEPS
 from fedco.validation.runs.registry import codes_of

@@ -9,7 +9,7 @@ import numpy as np
 Array = np.ndarray
 
 
-def halved(
+def bisected(
     holds: Callable[[Array], Array], low: Array, high: Array, halvings: int, *, at_once: int = 4
 ) -> tuple[Array, Array]:
     """The ends after so many halvings; where it holds in the middle the low end moves there, elsewhere the high end does.
@@ -20,7 +20,7 @@ def halved(
         at_once: halvings per call, of which all points are asked that they can meet: a call takes hardly longer for more.
 
     Example:
-        >>> halved(lambda x: x * x <= 2, np.array([0.0]), np.array([2.0]), 3)
+        >>> bisected(lambda x: x * x <= 2, np.array([0.0]), np.array([2.0]), 3)
         (array([1.25]), array([1.5]))
     """
     lanes = np.arange(len(low))

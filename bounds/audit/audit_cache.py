@@ -1,6 +1,6 @@
 """What the last audit of a paper found and proved, kept beside its declarations: read back while these are unchanged.
 
-`keeping.py` writes `audit.json` into each paper's folder. A ledger names the sources that it was made from, the paper's and those of
+`make_audit_cache.py` writes `audit.json` into each paper's folder, with the sources that it was made from, the paper's and those of
 what checks it; when one of them has changed it is not used. Reading one needs no sympy.
 """
 
@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ... import outside
+from ... import user_files
 from ...storage import DamagedError, read_json
 from .. import papers as built_in
 
@@ -33,7 +33,7 @@ _OTHER_PAPER = re.compile(r"^\s*from \.\.(\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Ledger:
+class AuditCache:
     """The findings of one paper, with the evidence of each check, on the day when all of them were run.
 
     Args:
@@ -41,7 +41,7 @@ class Ledger:
         checked: the day, as ISO 8601 writes it, in UTC.
         rows: `Finding.to_dict()` with the key `evidence`, in the order of the audit.
         proved: `ID STATEMENT` of every statement for which both locks of `fedco prove` held on that day.
-        warnings: `ID STATEMENT` -> what has to be said beside a number of the statement, as `Caution.to_dict()`.
+        warnings: `ID STATEMENT` -> what has to be said beside a number of the statement, as `StatementWarning.to_dict()`.
     """
 
     key: str
@@ -56,7 +56,7 @@ def folder_of(key: str) -> Path | None:
     for place in built_in.__path__:
         if (Path(place) / key).is_dir():
             return Path(place) / key
-    entry = outside.installed("papers").get(key)
+    entry = user_files.installed("papers").get(key)
     found = find_spec(entry.module) if entry else None
     return Path(next(iter(found.submodule_search_locations))) if found and found.submodule_search_locations else None
 
@@ -90,8 +90,8 @@ def _with_imported(folder: Path, seen: set[Path]) -> set[Path]:
     return seen
 
 
-def read(key: str) -> Ledger | None:
-    """The ledger of a paper; None where there is none, or it is damaged, or was made from other sources."""
+def read(key: str) -> AuditCache | None:
+    """The audit cache of a paper; None where there is none, or it is damaged, or was made from other sources."""
     folder = folder_of(key)
     if folder is None:
         return None
@@ -101,4 +101,6 @@ def read(key: str) -> Ledger | None:
         return None
     if content["made_from"] != fingerprint(folder):
         return None
-    return Ledger(key, content["checked"], tuple(content["findings"]), tuple(content["proved"]), content["warnings"])
+    return AuditCache(
+        key, content["checked"], tuple(content["findings"]), tuple(content["proved"]), content["warnings"]
+    )

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from fedco import outside
+from fedco import user_files
 from fedco.errors import InputError
 
 MINE = """
@@ -33,16 +33,16 @@ def folder(tmp_path: Path) -> Path:
 
 def test_an_object_of_a_file(folder: Path):
     before = list(sys.path)
-    thing = outside.load_object(f"{folder}/mine.py:thing")
+    thing = user_files.load_object(f"{folder}/mine.py:thing")
     assert thing.size == 7 and sys.path == before
-    assert outside.load_object("mine.py:thing", folder) is thing  # the file has run once
-    assert type(thing) is outside.load_object("mine.py:Thing", folder)
+    assert user_files.load_object("mine.py:thing", folder) is thing  # the file has run once
+    assert type(thing) is user_files.load_object("mine.py:Thing", folder)
 
 
 def test_a_changed_file_runs_again(folder: Path):
-    first = outside.load_object("mine.py:thing", folder)
+    first = user_files.load_object("mine.py:thing", folder)
     (folder / "mine.py").write_text(MINE.replace("= SEVEN", "= SEVEN + 1"))
-    assert (first.size, outside.load_object("mine.py:thing", folder).size) == (7, 8)
+    assert (first.size, user_files.load_object("mine.py:thing", folder).size) == (7, 8)
 
 
 @pytest.mark.parametrize("name", ["", ":", ":nothing", ":_hidden", ":__name__", ":thing.size"])
@@ -50,7 +50,7 @@ def test_a_name_that_is_not_there(folder: Path, name: str):
     with pytest.raises(
         InputError, match=r"mine\.py: wanted FILE.py:NAME with one of its names, .*Thing thing"
     ) as caught:
-        outside.load_object(f"mine.py{name}", folder)
+        user_files.load_object(f"mine.py{name}", folder)
     assert "_hidden, " not in str(caught.value)
 
 
@@ -68,7 +68,7 @@ def test_a_file_that_fails_is_one_line_with_its_place(tmp_path: Path, text: str,
     path = tmp_path / "broken.py"
     path.write_text(text)
     with pytest.raises(InputError) as caught:
-        outside.run_file(path)
+        user_files.run_file(path)
     message = str(caught.value)
     assert message.startswith(f"{path}: ") and reason in message and message.isprintable()
     assert not [name for name in sys.modules if name.startswith("fedco_file_broken")]
@@ -77,7 +77,7 @@ def test_a_file_that_fails_is_one_line_with_its_place(tmp_path: Path, text: str,
 def test_files_that_are_none(tmp_path: Path):
     for path in (tmp_path / "none.py", tmp_path):
         with pytest.raises(InputError, match="no such file"):
-            outside.run_file(path)
+            user_files.run_file(path)
 
 
 @pytest.mark.parametrize(
@@ -91,13 +91,13 @@ def test_files_that_are_none(tmp_path: Path):
     ],
 )
 def test_file_and_name(text: str, file: str, name: str):
-    assert outside.split_file(text) == (Path(file), name)
-    assert outside.is_python_file(text)
+    assert user_files.split_file(text) == (Path(file), name)
+    assert user_files.is_python_file(text)
 
 
 @pytest.mark.parametrize("text", ["feddro.theorem_5_1", "mine.toml", "local_sgd", ""])
 def test_what_is_no_python_file(text: str):
-    assert not outside.is_python_file(text)
+    assert not user_files.is_python_file(text)
 
 
 def announce(folder: Path, monkeypatch: pytest.MonkeyPatch, package: str, lines: str) -> None:
@@ -107,13 +107,13 @@ def announce(folder: Path, monkeypatch: pytest.MonkeyPatch, package: str, lines:
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(lines)
     monkeypatch.syspath_prepend(str(folder))
-    outside.installed.cache_clear()
+    user_files.installed.cache_clear()
 
 
 @pytest.fixture(autouse=True)
 def forget():
     yield
-    outside.installed.cache_clear()
+    user_files.installed.cache_clear()
 
 
 def test_objects_of_installed_packages(folder: Path, monkeypatch: pytest.MonkeyPatch):
@@ -124,33 +124,33 @@ def test_objects_of_installed_packages(folder: Path, monkeypatch: pytest.MonkeyP
         "[fedco.methods]\nthing = mine:Thing\nbroken = mine:Nothing\nabsent = no_such_module:x\n",
     )
     monkeypatch.delitem(sys.modules, "mine", raising=False)
-    assert {"thing", "broken", "absent"} <= set(outside.installed("methods"))
+    assert {"thing", "broken", "absent"} <= set(user_files.installed("methods"))
     assert "mine" not in sys.modules  # announced, not imported
-    assert outside.load_installed("methods", "thing")().size == 7
+    assert user_files.load_installed("methods", "thing")().size == 7
     for name, reason in (("broken", "AttributeError"), ("absent", "ModuleNotFoundError")):
         with pytest.raises(
             InputError, match=rf"{name}: announced in fedco.methods by things .*loading it failed: {reason}"
         ) as caught:
-            outside.load_installed("methods", name)
+            user_files.load_installed("methods", name)
         assert str(caught.value).isprintable()
     with pytest.raises(InputError, match=r"thing: .*wanted a str, got a type"):
-        outside.load_installed("methods", "thing", wanted=str)
+        user_files.load_installed("methods", "thing", wanted=str)
 
 
 def test_two_packages_with_one_name(folder: Path, monkeypatch: pytest.MonkeyPatch):
     announce(folder, monkeypatch, "things", "[fedco.problems]\nsame = mine:thing\n")
     announce(folder, monkeypatch, "others", "[fedco.problems]\nsame = neighbour:SEVEN\n")
     with pytest.raises(InputError, match=r"same: announced twice in fedco\.problems"):
-        outside.installed("problems")
+        user_files.installed("problems")
 
 
 def test_unknown_group():
     with pytest.raises(ValueError, match="no such group"):
-        outside.installed("theorems")
+        user_files.installed("theorems")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
 def test_an_unreadable_file(folder: Path):
     (folder / "mine.py").chmod(0)
     with pytest.raises(InputError, match="running it failed"):
-        outside.run_file(folder / "mine.py")
+        user_files.run_file(folder / "mine.py")

@@ -62,7 +62,7 @@ class Allotment:
         return self.actual_seeds is not None
 
 
-class AlphaLedger:
+class AlphaBudget:
     """Mutable on purpose: one run owns one ledger, since a copied ledger could be spent twice.
 
     The first `spend` seals the list of tests. `open_ended=True` allows later allotments, for a caller that meets its
@@ -70,7 +70,7 @@ class AlphaLedger:
     binds, so the union bound holds as long as an alpha does not depend on its own test's data.
 
     Example:
-        >>> ledger = AlphaLedger()
+        >>> ledger = AlphaBudget()
         >>> ledger.share(["theorem_5_1/base", "theorem_5_1/noisy"], planned_seeds=256)
         >>> alpha = ledger.spend("theorem_5_1/base", actual_seeds=256)   # Fraction(1, 2000000)
     """
@@ -169,7 +169,7 @@ class AlphaLedger:
         return json.dumps(self.to_dict(), indent=2)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> AlphaLedger:
+    def from_dict(cls, data: Mapping[str, Any]) -> AlphaBudget:
         """Rebuild a ledger; the rules are checked again, so an overspent or duplicated file is refused."""
         if data.get("format") != _FORMAT:
             raise LedgerError(f"format: wanted {_FORMAT!r}, got {data.get('format')!r}")
@@ -179,7 +179,7 @@ class AlphaLedger:
             raise LedgerError(f"ledger: a field is missing or of the wrong type ({error})") from error
 
     @classmethod
-    def _rebuilt(cls, data: Mapping[str, Any]) -> AlphaLedger:
+    def _rebuilt(cls, data: Mapping[str, Any]) -> AlphaBudget:
         ledger = cls(data["total"], open_ended=bool(data["open_ended"]))
         for test in data["tests"]:
             ledger.allot(test["name"], test["alpha"], test["planned_seeds"])

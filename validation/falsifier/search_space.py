@@ -1,4 +1,4 @@
-"""One island of the search: a kind's space with the whole numbers fixed, and the score of a population on it."""
+"""One search space of the search: a kind's space with the whole numbers fixed, and the score of a population on it."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ...bounds.language.reading import InputError
 from ...ranges import AT_MOST, AtMost
 from ...synthetic.families.piecewise import FAMILIES, Family, MetaFamily
 from ..lemmas.trace import Trace, walk
-from .bowls import with_noise
-from .crowd import EveryPath, laid_out
-from .cube import Cube
+from .bisection import bisected
 from .declared import Target
 from .formula import Formula, Panel
-from .halving import halved
+from .infinite_clients import EveryPath, laid_out
 from .lemma import Place, balanced, rounding_of, rows_of, trace_of, unseen
 from .long_run import Counted, floor_of, long_squares, stretched
 from .noise import Lanes, Run, expected_squares, moments, paths, signs_of
+from .noisy_quadratics import with_noise
 from .properties import imposing
 from .rounds import Chosen, RandomRound, choices, masks
 from .spaces import SILENT_BOWL, Space, in_unit
+from .unit_cube import UnitCube
 
 Array = np.ndarray
 Values = dict[str, Any]
@@ -55,7 +55,7 @@ _STEP = ("step_size",)
 _LENGTHS = ("iterations", "rounds")
 _EACH_GENERATION, _EACH_STEP, _EACH_LANE_STEP = 6e-3, 9e-5, 1.1e-7
 """Seconds that a generation takes, that each step of its runs adds, and each step of one client of one of its runs: fitted to
-the islands of eight statements on one core, of which 90% took between half and four times that."""
+the search spaces of eight statements on one core, of which 90% took between half and four times that."""
 _EACH_RUN_BEGUN = 10
 """Steps that take as long as it takes to begin a run: the start that stays is solved for in many short ones."""
 _LEAST_WEIGHT = 4
@@ -80,7 +80,7 @@ class _Step:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One point of an island in numbers: parameters of the family, values of every symbol, score log10(left/bound).
+    """One point of a search space in numbers: parameters of the family, values of every symbol, score log10(left/bound).
 
     `place` says at which row of a run a lemma is compared.
     """
@@ -114,7 +114,7 @@ class _Evaluated:
 
 
 @dataclass(frozen=True, eq=False)
-class Island:
+class SearchSpace:
     """A space, a number of clients and the whole numbers that a batch shares.
 
     Args:
@@ -125,7 +125,7 @@ class Island:
         hidden: value of a constant that the paper hides in O(.).
         law: how expectations are taken where there is noise: "moments" of runs that stay affine in it, by "powers" of what
             a round does where they are long, or all "paths" of short ones; "rounds" of an endless run in which
-            one client takes part, in closed moments; of a "crowd" of clients without number the average alone is seen, in
+            one client takes part, in closed moments; of a "crowd" of infinitely many clients the average alone is seen, in
             endless runs; empty where there is no randomness.
     """
 
@@ -145,7 +145,7 @@ class Island:
         endless = ", a start that stays" if self.stays else f", horizon {self.horizon}"
         if self.law == "rounds":
             endless = ", one of them in each round, endless"
-        known = {"": "", "rounds": "", "paths": ", all paths of noise", "crowd": ", clients without number with noise"}
+        known = {"": "", "rounds": "", "paths": ", all paths of noise", "crowd": ", infinitely many clients with noise"}
         noise = known.get(self.law, f", noise in closed {self.law}")
         if self.law and not self._is_random:
             noise = ", in powers of a round"
@@ -159,7 +159,7 @@ class Island:
     @cached_property
     def size(self) -> int:
         """Coordinates of a point."""
-        cube = Cube()
+        cube = UnitCube()
         self._decode(cube)
         return cube.used
 
@@ -224,7 +224,7 @@ class Island:
 
     def admits(self, points: Array) -> Array:
         """Which points meet the conditions, `(count,)`; for a statement about a run, without running it."""
-        parameters, values, step = self._decode(Cube(points))
+        parameters, values, step = self._decode(UnitCube(points))
         values = self._with_step({**self._constants(self._family(parameters, len(points))), **values}, step)
         values = self._with_horizon(values, float(self.horizon))
         met: Array = np.broadcast_to(self.formula.admits(values), (len(points),))
@@ -240,7 +240,7 @@ class Island:
         assert self.space.shifted is not None
         return self._imposed(self.space.shifted(parameters, shift))
 
-    def _decode(self, cube: Cube) -> tuple[dict[str, Array], Values, _Step]:
+    def _decode(self, cube: UnitCube) -> tuple[dict[str, Array], Values, _Step]:
         """Parameters, values of the free symbols, and how the step size is chosen."""
         parameters = self.space.decode(cube, self.clients, self.settings)
         if self.law in ("paths", "crowd") and not self.space.own_noise:
@@ -254,7 +254,7 @@ class Island:
                     values[name] = number
         return parameters, values, _Step(cube.limit(4), cube.log(-3, 3))
 
-    def _hyperparameter(self, cube: Cube, quantity: str, domain: str, parameters: Mapping[str, Array]) -> Any:
+    def _hyperparameter(self, cube: UnitCube, quantity: str, domain: str, parameters: Mapping[str, Array]) -> Any:
         if quantity in _STEP or quantity in _LENGTHS:
             return None  # set by the limit, and by the run
         fixed = {
@@ -279,7 +279,7 @@ class Island:
             return cube.limit(_LEAST_WEIGHT)  # at most 1
         return cube.log(-9.5, -1) if quantity == "difference_step" else cube.log(-2.5, 2.5)
 
-    def _count(self, cube: Cube, largest: float) -> Any:
+    def _count(self, cube: UnitCube, largest: float) -> Any:
         """A free whole number; a power of 4 where a schedule with roots is run in powers, so that they are rational."""
         if self._counts_are_least:
             return 1.0
@@ -301,7 +301,7 @@ class Island:
         return bool(self.law) and self.space.name != SILENT_BOWL
 
     def _evaluate(self, points: Array, panel: Panel) -> _Evaluated:
-        parameters, values, step = self._decode(Cube(points))
+        parameters, values, step = self._decode(UnitCube(points))
         family = self._family(parameters, len(points))
         constants = self._constants(family)
         unknown = {name: float(value) for name, value in unseen(self.target.stated).items()}
@@ -471,7 +471,7 @@ class Island:
         def holds(power: Array) -> Array:
             return self.formula.admits(self._with_horizon({**values, **dict.fromkeys(free, 10.0**power)}, horizon))
 
-        low, _ = halved(holds, np.full(count, -_STEP_POWERS), np.full(count, _STEP_POWERS), _BISECTIONS)
+        low, _ = bisected(holds, np.full(count, -_STEP_POWERS), np.full(count, _STEP_POWERS), _BISECTIONS)
         limited = 10.0**low * step.fraction * (1 - 1e-9)
         chosen = np.where(low < _STEP_POWERS - 1, limited, step.without_limit)
         return {**values, **dict.fromkeys(free, chosen)}
@@ -546,7 +546,7 @@ class Island:
     @cached_property
     def signs(self) -> int:
         """How many signs a run asks for."""
-        parameters, values, step = self._decode(Cube(np.full((1, self.size), _SOME_POINT)))
+        parameters, values, step = self._decode(UnitCube(np.full((1, self.size), _SOME_POINT)))
         family = self._family(parameters, 1)
         unknown = {name: float(value) for name, value in unseen(self.target.stated).items()}
         values = self._with_step({**unknown, **self._constants(family), **values}, step)
@@ -619,7 +619,7 @@ class Island:
         return ends, np.stack(passed).reshape(len(passed), count, lanes).transpose(2, 0, 1)
 
     def _crowd_round(self, parameters: Mapping[str, Array], values: Values, count: int) -> tuple[Array, Array]:
-        """Where a round of clients without number ends, and the mean of the squared gradients on its way, `(count,)`."""
+        """Where a round of infinitely many clients ends, and the mean of the squared gradients on its way, `(count,)`."""
         family = self._family(laid_out(parameters, FAMILIES[self.target.kind].SHAPES, self.bits), count)
         method = self._method(self._with_horizon(values, self.horizon), count)
         draws: Any = EveryPath(self.clients, self.bits, count)
@@ -632,10 +632,12 @@ class Island:
     @cached_property
     def bits(self) -> int:
         """Signs that one client asks for in a round."""
-        island = replace(self, law="paths")
-        parameters, values, step = island._decode(Cube(np.full((1, self.size), _SOME_POINT)))
-        values = island._with_step({**island._constants(island._family(parameters, 1)), **values}, step)
-        run = island._noisy_run(parameters, values, 1)
+        search_space = replace(self, law="paths")
+        parameters, values, step = search_space._decode(UnitCube(np.full((1, self.size), _SOME_POINT)))
+        values = search_space._with_step(
+            {**search_space._constants(search_space._family(parameters, 1)), **values}, step
+        )
+        run = search_space._noisy_run(parameters, values, 1)
         return signs_of(replace(run, steps=self.period), self.clients) // self.clients
 
     @property
@@ -732,7 +734,7 @@ class Island:
     @property
     def keeps_models_only(self) -> bool:
         """Whether the method carries nothing from round to round but the models."""
-        parameters, values, step = self._decode(Cube(np.full((1, self.size), _SOME_POINT)))
+        parameters, values, step = self._decode(UnitCube(np.full((1, self.size), _SOME_POINT)))
         family = self._family(parameters, 1)
         values = self._with_step({**self._constants(family), **values}, step)
         _, state = self._run(family, values, 1, 1)

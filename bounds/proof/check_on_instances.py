@@ -5,7 +5,7 @@ outcomes are enumerated (`finite.py`), and both sides of each step are compared 
 written with its normal form. The constants are measured on the functions by the quantities of the vocabulary, never taken from the
 derivation: an assumption that a derivation formalises too strongly fails here. So does the statement, evaluated from its declaration.
 
-python -m fedco.bounds.proof.leaves [ID ...] prints for each assumption how nearly it is attained.
+python -m fedco.bounds.proof.check_on_instances [ID ...] prints for each assumption how nearly it is attained.
 """
 
 from __future__ import annotations

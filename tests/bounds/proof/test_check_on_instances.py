@@ -8,11 +8,7 @@ from functools import cache
 
 import pytest
 from fedco.bounds import get_theorem
-from fedco.bounds.proof.derivations import derivation
-from fedco.bounds.proof.finite import Run
-from fedco.bounds.proof.kernel import FIRST, LATER, Along, CentralDifference, Loop, Source, Var
-from fedco.bounds.proof.kernel.facts import Equation
-from fedco.bounds.proof.leaves import (
+from fedco.bounds.proof.check_on_instances import (
     FUNCTIONS,
     STATEMENT,
     STYLES,
@@ -26,6 +22,10 @@ from fedco.bounds.proof.leaves import (
     instances,
     leaf_names,
 )
+from fedco.bounds.proof.derivations import derivation
+from fedco.bounds.proof.finite import Run
+from fedco.bounds.proof.kernel import FIRST, LATER, Along, CentralDifference, Loop, Source, Var
+from fedco.bounds.proof.kernel.facts import Equation
 
 IDS = derivation_names()
 QUICK = tuple(s for s in STYLES if s.horizon == 1 or s.loud == 0 or s.name == "straight, large")

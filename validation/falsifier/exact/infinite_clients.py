@@ -1,4 +1,4 @@
-"""Endless runs of very many clients with independent noise, in exact numbers: see `falsifier.crowd`.
+"""Endless runs of very many clients with independent noise, in exact numbers: see `falsifier.infinite_clients`.
 
 For every start in an interval [low, high], a round of infinitely many clients ends at least `margin` within it. With N clients the
 average of a round's models misses the expected one by that much with probability at most 2 exp(-2 N margin^2 / width^2)
@@ -13,7 +13,7 @@ from typing import Any
 
 from ....algorithms import Method
 from ....synthetic.families.piecewise import FAMILIES
-from ..crowd import EveryPath
+from ..infinite_clients import EveryPath
 from .interval import Ends, Interval
 from .noise import AllPaths
 from .problem import ExactProblem, Instance, exact_problem
@@ -30,7 +30,7 @@ _LEAST_POWER = 4096
 """Probabilities below 2 to minus this are not told apart."""
 
 
-class Crowd:
+class InfiniteClients:
     """A problem whose every client stands for infinitely many, with a method whose rounds its clients run by themselves.
 
     Args:

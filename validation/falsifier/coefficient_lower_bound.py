@@ -13,7 +13,7 @@ Q = Fraction
 _BITS = 384
 
 
-def needed(target: Target, found: Confirmed) -> float:
+def coefficient_lower_bound(target: Target, found: Confirmed) -> float:
     """The part of the term's coefficient that the instance needs: with any smaller part the bound is violated there.
 
     0 where the change is none of a term's coefficient, or where the term vanishes there.

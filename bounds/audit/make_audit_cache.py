@@ -1,6 +1,6 @@
 """Auditing papers, and keeping what was found beside their declarations.
 
-`python -m fedco.bounds.audit.keeping` runs every check and every derivation of the built-in papers and writes their ledgers.
+`python -m fedco.bounds.audit.make_audit_cache` runs every check and every derivation of the built-in papers and writes their audit caches.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ... import outside
+from ... import user_files
 from ...storage import write_json
 from .. import papers as built_in
+from .audit_cache import FORMAT, NAME, AuditCache, fingerprint, folder_of, read
 from .findings import SEVERITIES, Finding
-from .ledger import FORMAT, NAME, Ledger, fingerprint, folder_of, read
 
 
 def findings(about: str | None = None, check: bool | None = None) -> tuple[list[dict[str, Any]], dict[str, str | None]]:
@@ -23,7 +23,7 @@ def findings(about: str | None = None, check: bool | None = None) -> tuple[list[
 
     Args:
         about: a theorem's id, a paper's key or a file; everything without it.
-        check: True runs every check now, False runs none (the day is then None), None runs those that no valid ledger holds.
+        check: True runs every check now, False runs none (the day is then None), None runs those that no valid audit cache holds.
 
     Raises:
         InputError: no such theorem, paper or file.
@@ -33,7 +33,7 @@ def findings(about: str | None = None, check: bool | None = None) -> tuple[list[
     dates: dict[str, str | None] = {}
     for part in _parts(about):
         key, dot, _ = part.partition(".")
-        known = read(key) if check is None and not outside.is_file(part) else None
+        known = read(key) if check is None and not user_files.is_file(part) else None
         if known is not None:
             dates[part] = known.checked
             mine = [row for row in known.rows if not dot or row["theorem"] == part]
@@ -50,24 +50,24 @@ def findings(about: str | None = None, check: bool | None = None) -> tuple[list[
 
 def _parts(about: str | None) -> tuple[str, ...]:
     """What is audited one by one: the papers, or the one thing that was asked for."""
-    return (*built_in.built_in_keys(), *outside.installed("papers")) if about is None else (about,)
+    return (*built_in.built_in_keys(), *user_files.installed("papers")) if about is None else (about,)
 
 
-def make(key: str) -> Ledger:
+def make(key: str) -> AuditCache:
     """The audit of a paper, every check run now.
 
     Raises:
         RecheckError: a finding is not confirmed.
     """
     from ..registry import get_paper
-    from .caution import computed
     from .checks import audit
+    from .statement_warning import computed
 
     rows, checked = tuple(run(audit(key))), tuple(proved(key))
     statements = [item.statement(label) for item in get_paper(key).theorems.values() for label in item.labels]
     names = [f"{each.theorem.id} {each.label}" for each in statements]
     warnings = {name: computed(each, name in checked).to_dict() for name, each in zip(names, statements, strict=True)}
-    return Ledger(key, datetime.now(UTC).date().isoformat(), rows, checked, warnings)
+    return AuditCache(key, datetime.now(UTC).date().isoformat(), rows, checked, warnings)
 
 
 def proved(key: str) -> Iterator[str]:
@@ -102,7 +102,7 @@ def write(key: str) -> Path:
     """
     folder = folder_of(key)
     if folder is None:
-        raise ValueError(f"{key}: no folder in which a ledger could be kept")
+        raise ValueError(f"{key}: no folder in which an audit cache could be kept")
     made = make(key)
     content = {"format": FORMAT, "paper": key, "made_from": fingerprint(folder), "checked": made.checked}
     kept = {"findings": list(made.rows), "proved": list(made.proved), "warnings": dict(made.warnings)}

@@ -1,4 +1,4 @@
-"""Clients without number, whose noise is independent: of each of them every path of signs within a round is followed by an equal part.
+"""Infinitely many clients, whose noise is independent: of each of them every path of signs within a round is followed by an equal part.
 
 The average over the clients is then no longer random, and what one client's noise does to it, where a function bends, is seen by
 itself. A statement is about a finite number N of them; the exact check says how far that can be from this limit.

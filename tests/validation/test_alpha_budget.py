@@ -4,7 +4,7 @@ import json
 from fractions import Fraction
 
 import pytest
-from fedco.validation.statistics.ledger import REPORT_ALPHA, Allotment, AlphaLedger, LedgerError, read_level
+from fedco.validation.statistics.alpha_budget import REPORT_ALPHA, Allotment, AlphaBudget, LedgerError, read_level
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,14 +13,14 @@ F = Fraction
 
 @pytest.fixture
 def ledger():
-    made = AlphaLedger("1e-6")
+    made = AlphaBudget("1e-6")
     made.allot("a", F(1, 2_000_000), 100)
     made.allot("b", F(1, 4_000_000), 200)
     return made
 
 
 def test_the_default_total_is_one_in_a_million():
-    assert AlphaLedger().total == REPORT_ALPHA == F(1, 10**6)
+    assert AlphaBudget().total == REPORT_ALPHA == F(1, 10**6)
 
 
 def test_a_test_is_spent_once_and_returns_its_alpha(ledger):
@@ -55,7 +55,7 @@ def test_the_first_spending_seals_the_list(ledger):
 
 
 def test_an_open_ended_ledger_takes_later_tests_within_the_total():
-    ledger = AlphaLedger("1e-6", open_ended=True)
+    ledger = AlphaBudget("1e-6", open_ended=True)
     ledger.allot("a", "1/2000000", 10)
     ledger.spend("a", actual_seeds=10)
     ledger.allot("b", "1/2000000", 10)
@@ -78,7 +78,7 @@ def test_fewer_seeds_need_a_reason(ledger):
 
 
 def test_sharing_is_exact_and_all_or_nothing():
-    ledger = AlphaLedger("1e-6")
+    ledger = AlphaBudget("1e-6")
     with pytest.raises(LedgerError, match="distinct"):
         ledger.share(["x", "x"], 10)
     with pytest.raises(LedgerError, match="missing"):
@@ -94,7 +94,7 @@ def test_sharing_is_exact_and_all_or_nothing():
 @given(st.lists(st.fractions(F(1, 10**6), F(1, 10), max_denominator=10**6), max_size=30))
 @settings(deadline=None)
 def test_no_sequence_of_allotments_overspends(amounts):
-    ledger = AlphaLedger("1/4")
+    ledger = AlphaBudget("1/4")
     for index, amount in enumerate(amounts):
         try:
             ledger.allot(str(index), amount, 1)
@@ -105,7 +105,7 @@ def test_no_sequence_of_allotments_overspends(amounts):
 
 def test_json_round_trip(ledger):
     ledger.spend("b", actual_seeds=150, deviation="stopped")
-    again = AlphaLedger.from_dict(json.loads(ledger.to_json()))
+    again = AlphaBudget.from_dict(json.loads(ledger.to_json()))
     assert again.entries == ledger.entries
     assert (again.total, again.sealed, again.remaining) == (ledger.total, True, ledger.remaining)
     with pytest.raises(LedgerError, match="already spent"):
@@ -133,7 +133,7 @@ def tampered(ledger, change):
 )
 def test_a_tampered_file_is_refused(ledger, change):
     with pytest.raises(LedgerError):
-        AlphaLedger.from_dict(tampered(ledger, change))
+        AlphaBudget.from_dict(tampered(ledger, change))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_planned_seeds_are_whole_and_positive(seeds):
 @pytest.mark.parametrize("closed", [False, True])
 @pytest.mark.parametrize("spent", [False, True])
 def test_a_read_ledger_takes_the_tests_that_the_kept_one_took(open_ended, closed, spent):
-    ledger = AlphaLedger("1/2", open_ended=open_ended)
+    ledger = AlphaBudget("1/2", open_ended=open_ended)
     ledger.allot("a", "1/4", 10)
     if spent:
         ledger.spend("a", actual_seeds=10)
@@ -173,10 +173,10 @@ def test_a_read_ledger_takes_the_tests_that_the_kept_one_took(open_ended, closed
         ledger.seal()
     text = ledger.to_json()
     assert text == json.dumps(ledger.to_dict(), indent=2)
-    again = AlphaLedger.from_dict(json.loads(text))
+    again = AlphaBudget.from_dict(json.loads(text))
     assert (again.sealed, again.open_ended) == (closed or (spent and not open_ended), open_ended)
     assert again.sealed is ledger.sealed and again.to_dict() == ledger.to_dict()
-    hidden = AlphaLedger.from_dict(
+    hidden = AlphaBudget.from_dict(
         json.loads(text) | {"sealed": False}
     )  # what was spent closes it, whatever the file says
     assert hidden.sealed is (spent and not open_ended)

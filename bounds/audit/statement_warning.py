@@ -7,12 +7,12 @@ from typing import Any
 
 from ..language.theorem import Statement
 from ..registry import paper_of
-from . import ledger
+from . import audit_cache
 from .refuted import gravest, refuted_by
 
 
 @dataclass(frozen=True)
-class Caution:
+class StatementWarning:
     """`status` is refuted, refuted under the reading that follows, slip with what was meant, proved, composed, derived or open.
 
     `proved` is what the kept audit of the paper says, of the day on which both locks held; `fedco prove` tries them again.
@@ -35,17 +35,17 @@ class Caution:
         return {**asdict(self), "bundles": list(self.bundles)}
 
 
-def caution(statement: Statement) -> Caution:
+def statement_warning(statement: Statement) -> StatementWarning:
     """What a user of a statement has to know, without running a check: from its paper's kept audit, which needs neither derivations nor
     refutations, else computed."""
     known = _kept(statement)
     kept = known.warnings.get(f"{statement.theorem.id} {statement.label}") if known else None
     if kept is not None:
-        return Caution(kept["status"], kept["text"], tuple(kept["bundles"]), kept["outcome"])
+        return StatementWarning(kept["status"], kept["text"], tuple(kept["bundles"]), kept["outcome"])
     return computed(statement, bool(proved_on(statement)))
 
 
-def computed(statement: Statement, proved: bool) -> Caution:
+def computed(statement: Statement, proved: bool) -> StatementWarning:
     """The same, read off the paper's declarations; `proved` is whether both locks of `fedco prove` hold."""
     theorem, label = statement.theorem, statement.label
     broken = gravest(refuted_by(statement))
@@ -55,13 +55,13 @@ def computed(statement: Statement, proved: bool) -> Caution:
         more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
         loud = first.word.upper() if first.grade == "refuted" else first.word[0].upper() + first.word[1:]
         text = f"{loud}: an exact instance breaks this statement: fedco replay docs/refutations/{names[0]}.json{more}"
-        return Caution(first.word, text + instead, names, first.grade)
+        return StatementWarning(first.word, text + instead, names, first.grade)
     if proved:
-        return Caution("proved")
+        return StatementWarning("proved")
     if label == "composed":
         text = "composed from the paper's lemmas as printed: it inherits their faults and is no promise"
-        return Caution("composed", text + instead)
-    return Caution("derived", _unchecked(statement)) if label == "corrected" else Caution("open")
+        return StatementWarning("composed", text + instead)
+    return StatementWarning("derived", _unchecked(statement)) if label == "corrected" else StatementWarning("open")
 
 
 def _unchecked(statement: Statement) -> str:
@@ -81,10 +81,10 @@ def proved_on(statement: Statement) -> str:
     return known.checked if known and f"{statement.theorem.id} {statement.label}" in known.proved else ""
 
 
-def _kept(statement: Statement) -> ledger.Ledger | None:
+def _kept(statement: Statement) -> audit_cache.AuditCache | None:
     """The kept audit of the paper that declares the statement's theorem."""
     paper = paper_of(statement.theorem)
-    return None if paper is None else ledger.read(paper.key)
+    return None if paper is None else audit_cache.read(paper.key)
 
 
 def has_derivation(statement: Statement) -> bool:
@@ -101,7 +101,7 @@ def rests_on(statement: Statement) -> tuple[str, ...]:
 
 def standing(statement: Statement) -> str:
     """The status in words, with what stands behind it."""
-    known = caution(statement)
+    known = statement_warning(statement)
     if known.bundles:
         return f"{known.status} by {', '.join(known.bundles)}"
     if has_derivation(statement) and not rests_on(statement):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from .cube import Cube
+from .unit_cube import UnitCube
 
 Array = np.ndarray
 Parameters = dict[str, Array]
@@ -18,7 +18,7 @@ _OFF = 0.4
 """Part of a coordinate on which an ingredient is left out."""
 
 
-def with_noise(cube: Cube, parameters: Parameters) -> Parameters:
+def with_noise(cube: UnitCube, parameters: Parameters) -> Parameters:
     """The same instances with noise on their oracles, each on a log-scale of the function that it disturbs or left out."""
     reach = np.ptp(parameters["knots"], axis=-1).max(axis=1)
     # losses that are fine-tuned have gradients of about 1 where they start
@@ -37,17 +37,17 @@ def with_noise(cube: Cube, parameters: Parameters) -> Parameters:
     return made
 
 
-def silent(decode: Callable[[Cube, int, Mapping[str, int]], Parameters]) -> Callable[..., Parameters]:
+def silent(decode: Callable[[UnitCube, int, Mapping[str, int]], Parameters]) -> Callable[..., Parameters]:
     """The bowls of a decoder without their noise: long runs cost one lane, and nothing distracts from the start."""
 
-    def made(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    def made(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
         parameters = decode(cube, clients, settings)
         return {n: np.zeros_like(array) if n in NOISES else array for n, array in parameters.items()}
 
     return made
 
 
-def _sometimes(cube: Cube) -> Array:
+def _sometimes(cube: UnitCube) -> Array:
     return (cube.take() > _OFF).astype(float)
 
 
@@ -60,7 +60,7 @@ def _pair(low: Array, high: Array) -> Array:
     return np.stack([low, high], axis=-1)
 
 
-def local_composite(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+def local_composite(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """One bowl behind inner maps that differ, the start at the minimiser or off it."""
     slope = _apart(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
     level = _apart(np.zeros(len(slope)), _sometimes(cube) * cube.log(-2, 1), clients)
@@ -80,7 +80,7 @@ def local_composite(cube: Cube, clients: int, settings: Mapping[str, int]) -> Pa
     return with_noise(cube, made)
 
 
-def federated(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+def federated(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """A bowl for each client, their minimisers apart."""
     apart = _sometimes(cube) * cube.log(-3, 0)
     centre = _apart(np.zeros(len(apart)), apart, clients)
@@ -95,7 +95,7 @@ def federated(cube: Cube, clients: int, settings: Mapping[str, int]) -> Paramete
     return with_noise(cube, made)
 
 
-def shared_composite(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+def shared_composite(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """A bowl behind the mean of inner maps that differ, further bowls of the clients, a free initial estimate."""
     slope = _apart(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
     level = _apart(np.zeros(len(slope)), _sometimes(cube) * cube.log(-2, 1), clients)
@@ -120,17 +120,17 @@ def shared_composite(cube: Cube, clients: int, settings: Mapping[str, int]) -> P
     return with_noise(cube, made)
 
 
-def meta(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+def meta(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """One Hessian that is 1 as far as the fine-tuning steps of two tilted clients lead, and falls slowly beyond."""
     return _tilted(cube, clients, settings, cube.log(-1, 3))
 
 
-def meta_short(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+def meta_short(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """The same with short fine-tuning steps, without which a bias remains."""
     return _tilted(cube, clients, settings, cube.log(-7, -1))
 
 
-def _tilted(cube: Cube, clients: int, settings: Mapping[str, int], alpha: Array) -> Parameters:
+def _tilted(cube: UnitCube, clients: int, settings: Mapping[str, int], alpha: Array) -> Parameters:
     far = (1 + alpha) ** settings["nu"] * cube.log(0.2, 1.5)
     fall = far * cube.log(-1, 2)
     one, zero = np.ones_like(alpha), np.zeros_like(alpha)
@@ -144,7 +144,7 @@ def _tilted(cube: Cube, clients: int, settings: Mapping[str, int], alpha: Array)
     }
 
 
-def fine_tuned(cube: Cube, clients: int, settings: Mapping[str, int]) -> Parameters:
+def fine_tuned(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """The same with noise in every gradient, the clients' minimisers together or apart, fine-tuning steps down to tiny ones."""
     alpha, far = cube.log(-5, -0.3), cube.log(0, 3)
     fall = far * cube.log(-1, 2)

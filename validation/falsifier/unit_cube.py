@@ -9,13 +9,13 @@ _CORNERS = 1.5
 """A range is made so much wider and then clipped, so that its ends are hit."""
 
 
-class Cube:
+class UnitCube:
     """Points `(count, size)` of the unit cube; each call below consumes one coordinate of all points.
 
     Made without points it counts the coordinates that a decoder wants.
 
     Example:
-        >>> cube = Cube(np.array([[0.0, 0.5]]))
+        >>> cube = UnitCube(np.array([[0.0, 0.5]]))
         >>> cube.clipped(-1, 1), cube.log(-2, 2)
         (array([-1.]), array([1.]))
     """
