@@ -17,7 +17,8 @@ from fedco.algorithms.engine import limits, metrics
 from fedco.bounds.registry import get_theorem
 from fedco.errors import InputError
 from fedco.synthetic import problem
-from fedco.validation.experiments.figures import Setup, curve, tuned
+from fedco.validation.experiments.curves import curve, tuned
+from fedco.validation.experiments.figures import Setup
 from fedco.validation.runs import limits as run_limits
 from fedco.validation.runs.campaign import Experiment, measure
 from fedco.validation.runs.limits import check_experiments, duration, seconds_per_step

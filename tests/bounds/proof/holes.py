@@ -21,7 +21,7 @@ from fedco.bounds import get_theorem
 from fedco.bounds.language.notation import Notation
 from fedco.bounds.language.theorem import Derived
 from fedco.bounds.language.theorem import Term as Part
-from fedco.bounds.proof import derivations, leaves
+from fedco.bounds.proof import check_on_instances, derivations
 from fedco.bounds.proof.kernel import (
     EVERY,
     ONE,
@@ -142,7 +142,7 @@ def by_rules_alone(attack: Attack) -> Iterator[None]:
         patch.object(derivation, "accept_metric", accept_metric),
         patch.object(Reading, "axioms", axioms),
         patch.object(loop, "what_is_bounded", what_is_bounded),
-        patch.object(leaves, "what_is_bounded", what_is_bounded),
+        patch.object(check_on_instances, "what_is_bounded", what_is_bounded),
     ):
         yield
 
