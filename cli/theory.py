@@ -115,7 +115,7 @@ def bound(
     item = theorem(name)
     chosen = item.statement(chosen_statement(item, statement))
     given = settled(chosen, sets, constants, assume)
-    result = evaluated(given.statement, given.values, strict=False)
+    result = evaluated(given.statement, given.values, strict=False, beside=given.beside)
     found = None
     if sensitivity:
         from ..bounds.cost.sensitivity import elasticities  # brings in the optimiser

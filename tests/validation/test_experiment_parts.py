@@ -1181,7 +1181,7 @@ def test_a_constants_file_says_where_each_number_is_from() -> None:
 
     theorem = fedco.theorem("baselines.local_sgd")
     names = list(theorem.symbols(theorem.default))[:2]
-    one = SimpleNamespace(kind="estimated", where="along a run", said="the largest of 3")
+    one = SimpleNamespace(kind="estimated", where="along a run", said="the largest of 3", how_sure="no proof")
     values = {names[0]: Fraction(1, 3), names[1]: Fraction(4)}
     made_of = ForTheorem(theorem, theorem.default, values, {names[0]: one})  # type: ignore[dict-item]
     text = made_of.toml()
@@ -1189,7 +1189,7 @@ def test_a_constants_file_says_where_each_number_is_from() -> None:
     assert "estimated, along a run: the largest of 3" in text.replace("\n# ", " ") and "Given by the problem." in text
     assert text.startswith(
         f"# Constants of baselines.local_sgd ({theorem.default}), estimated by fedco.\n"
-    ) and text.endswith("4\n")
+    ) and text.endswith(f'4\n\n[estimated]\n{names[0]} = "no proof"\n')
 
 
 @pytest.mark.parametrize(
