@@ -104,9 +104,9 @@ def how_to_count(names: Collection[str], statement: Statement) -> str:
     """What counts resources that a statement does not determine: their units, the methods that count them, and how they are declared."""
     method, wanted = statement.theorem.method, set(names)
     if method is None:
-        counting = sorted(key for key, own in declared().items() if wanted <= own.costs.keys())
+        counting = sorted(key for key, own in declared().items() if wanted & own.costs.keys())
         listed = ", ".join(counting[:_LISTED]) + (", …" if len(counting) > _LISTED else "")
-        why = f"names no method (of fedco's, {listed} would count)" if counting else "names no method"
+        why = f"names no method (of fedco's, {listed} have a count)" if counting else "names no method"
     elif wanted <= method_costs(statement.theorem).keys():
         why = f"lacks a symbol of the count of its method {method.name}"
     else:

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 import torch
 from fedco.algorithms import FedDRO, LocalSGD, Messages, NotApplicable
+from fedco.bounds.evaluation.without_running import Limit, Worth
 from fedco.errors import InputError
 from fedco.validation.experiments import (
     bounds,
@@ -694,6 +695,9 @@ def test_a_bound_is_drawn_at_a_few_times_at_which_it_holds() -> None:
         def __init__(self, found: Any) -> None:
             self.at = found
 
+        def worth(self, steps: int) -> Worth:
+            return Worth(1 / steps, Limit("said", 1, ()), Fraction(1, 1000))
+
     group = SimpleNamespace(points=({"eta": 0.5},))
     result = SimpleNamespace(times=torch.arange(0, 101, 2))
 
@@ -708,6 +712,7 @@ def test_a_bound_is_drawn_at_a_few_times_at_which_it_holds() -> None:
         and whole["values"] == [1 / t for t in whole["T"]]
     )
     assert (whole["statement"], whole["status"], whole["point"]) == ("t (printed)", "open", {"eta": 0.5})
+    assert whole["vacuous"] and whole["without_running"]["by"] == "said" and "vacuous" in whole["notes"][0]
     (late,) = drawn(lambda t: (1 / t, t > 50))
     assert min(late["T"]) > 50
     assert drawn(lambda t: (1 / t, t < 100)) == drawn(lambda t: None) == drawn(lambda t: (math.inf, True)) == []
