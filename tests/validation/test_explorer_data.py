@@ -303,7 +303,7 @@ def test_a_preset_has_the_constants_of_its_problem_and_what_is_chosen(monkeypatc
         "name": instance.name,
         "why": "why (edge)",
         "values": {"L": "1/3", "F_gap": "2", "sigma": "0.1", "N": "7", "T": "64", "eta": "1/8", "p": "3"},
-        "of_problem": ["L", "F_gap", "sigma", "N"],
+        "of_problem": ["L", "sigma", "F_gap", "N"],
         "estimated": [],
         "limits": [{"by": START_BY, "formula": "", "factor": 25.0, "powers": []}],
         "measured": [{"at": 64, "mean": 0.5, "bracket": [0, 1]}, {"at": 256, "mean": 0.25, "bracket": [0, 1]}],
