@@ -9,8 +9,8 @@
 [derived]                     constants; a statement has those that its formulas use, and those of which it says NAME = "NAME"
 [conditions]                  conditions; a statement has those of which it says ITS_NAME = "NAME"
 [defaults]                    what a theorem has that does not say otherwise
-[theorems.NAME]               title, source, metric (a name, or its table), assumptions (names); kind, equation, problem, assume,
-                              units (quantities or dimensions), costs, method, …
+[theorems.NAME]               title, source, metric (a name, or its table), assumptions, also_assumes (names); kind, equation,
+                              problem, assume, units (quantities or dimensions), costs, method, …
     absent                    symbols in `costs` that a statement may lack = what they count as there
     multiples                 NAME = "T is a multiple of tau", or NAME = "r*n is a whole number"
     compared_where            conditions where the audit compares printed with composed
@@ -75,7 +75,7 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "metrics": ("name", "latex", "dimension", "meaning", "at"),
     "assumptions": ("name", "text", "bounds", "says"),
     "theorems": (
-        *(*_TEXTS, "metric", "assumptions", "assume", "units", "costs", "absent", "method"),
+        *(*_TEXTS, "metric", "assumptions", "also_assumes", "assume", "units", "costs", "absent", "method"),
         *("multiples", "compared_where", "follows_from", *LABELS),
     ),
     "statement": ("terms", "conditions", "derived", "schedule", "note", "assume"),
@@ -362,7 +362,7 @@ class _OneTheorem(_Part):
                 self.notation,
                 self.paper.metric(place, keys.get("metric")),
                 statements,
-                self.paper.assumptions(place, keys.get("assumptions", ())),
+                self.paper.assumptions(place, (*keys.get("assumptions", ()), *keys.get("also_assumes", ()))),
                 self._units(),
                 follows_from=self._parent(statements.get("printed")),
                 compared_where=self._with("conditions", self.table("compared_where"))._conditions(),
