@@ -356,7 +356,7 @@ TYPOS = [
     (["bound", "feddro.theorem_51"], "the nearest is feddro.theorem_5_1"),
     (["theorems", "fedro"], "the nearest is feddro"),
     (["replay", "comfedl.theorem_11"], "the nearest is comfedl.theorem_1"),
-    (["symbols", "stepp"], "the nearest is step"),
+    (["symbols", "stepp"], "the nearest word is step"),
     (["bound", FEDDRO, "--set", "Lf=1"], "the nearest is L_f"),
     (["bound", FEDDRO, "--set", "outer_smothness=1"], "the nearest is outer_smoothness"),
     (["bound", FEDDRO, "--statement", "printd"], "printed"),

@@ -61,7 +61,7 @@ def _limited(task: Task) -> Box:
 def _decades(low: float, high: float) -> tuple[float, float]:
     from math import inf, log10
 
-    return (log10(low) if low > 0 else -_DECADES, log10(high) if high < inf else _DECADES)
+    return (log10(low) if low > 0 else -_DECADES, log10(high) if 0 < high < inf else _DECADES)
 
 
 def measured(task: Task, tolerance: float = 0.0) -> Any:

@@ -8,7 +8,7 @@ split until the two meet. Replaced factors such as (I - 1)^2 are exact at fixed 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from math import ceil, floor, inf, sqrt
@@ -78,6 +78,7 @@ def minimise(make: Maker, box: Box, whole: tuple[str, ...], *, nodes: int = NODE
         found.lower = inf
         return found
     found.escapes = root[0].escapes
+    ending = frozenset(name for name, (_, high) in box.items() if high < inf)
     nodes = max(min(nodes, _MONOMIALS // program(make, box, upper=True)[0].size), 6)
     solve_at = _remembered(make)
     heap = [(root[0].lower, next(order), dict(box), *root)]
@@ -91,7 +92,7 @@ def minimise(make: Maker, box: Box, whole: tuple[str, ...], *, nodes: int = NODE
         point, value = dive(solve_at, here, whole, solution)
         if value < found.value:
             found.point, found.value = _refined(solve_at, make, here, whole, replaced, point, value)
-        parts = _split(here, whole, solution, replaced)
+        parts = _split(here, whole, solution, replaced, ending)
         if not parts:
             closed = min(closed, lower)
         for part in parts:
@@ -198,8 +199,14 @@ def _neighbours(value: float, low: float, high: float) -> list[float]:
     return sorted(clipped)
 
 
-def _split(box: Box, whole: tuple[str, ...], solution: Solution, replaced: Replaced) -> list[Box]:
-    """Two smaller boxes, or none where the program from below is already exact enough to stop."""
+def _split(
+    box: Box, whole: tuple[str, ...], solution: Solution, replaced: Replaced, ending: Collection[str] = ()
+) -> list[Box]:
+    """Two smaller boxes, or none where the program from below is already exact enough to stop.
+
+    Args:
+        ending: variables whose domain has an end: what is lost with 1 - v is lost near it, so they are split in their middle.
+    """
     for name in sorted(_loose(box, replaced), key=lambda n: (n not in whole, n)):
         low, high = box[name]
         at = solution.point.get(name, low or 1.0)
@@ -209,7 +216,7 @@ def _split(box: Box, whole: tuple[str, ...], solution: Solution, replaced: Repla
             middle = float(min(max(floor(at + 1e-6), low), high - 1))
             return [{**box, name: (low, middle)}, {**box, name: (middle + 1, high)}]
         far = 1.1 * low < at < 0.9 * high
-        if high < inf:  # what is lost with 1 - v is lost near the upper end
+        if name in ending:
             at, far = (low + high) / 2, low < high / 2
         middle = at if far else (sqrt(low * high) if low > 0 and high < inf else 0.0)
         if middle > 0 and (high == inf or high / max(low, 1e-300) > 1 + 1e-6):

@@ -30,14 +30,14 @@ def test_a_ledger_is_kept_in_the_folder_of_its_paper(monkeypatch, tmp_path):
     monkeypatch.setattr(make_audit_cache, "folder_of", lambda key: None)
     with pytest.raises(ValueError, match="no folder"):
         make_audit_cache.write("fcsg")
-    made = SimpleNamespace(rows=({"id": "f"},), proved=("t",), checked="2026-01-01")
+    made = SimpleNamespace(rows=({"id": "f"},), proved=("t",), warnings={"t printed": "w"}, checked="2026-01-01")
     monkeypatch.setattr(make_audit_cache, "make", lambda key: made)
     monkeypatch.setattr(make_audit_cache, "folder_of", lambda key: tmp_path)
     monkeypatch.setattr(make_audit_cache, "fingerprint", lambda folder: "a")
     kept = json.loads(make_audit_cache.write("fcsg_m").read_text())
     assert [*tmp_path.iterdir()] == [tmp_path / make_audit_cache.NAME]
     assert (kept["paper"], kept["made_from"], kept["checked"]) == ("fcsg_m", "a", "2026-01-01")
-    assert (kept["findings"], kept["proved"]) == ([{"id": "f"}], ["t"])
+    assert (kept["findings"], kept["proved"], kept["warnings"]) == ([{"id": "f"}], ["t"], {"t printed": "w"})
 
 
 @pytest.mark.parametrize("key", built_in.built_in_keys())
@@ -117,6 +117,6 @@ def test_how_many_instances_break_a_statement(names, more, monkeypatch):
     known = {name: Refutation(name, "k.t", (), "printed", "s", lambda: None) for name in names}
     monkeypatch.setattr(statement_warning, "refuted_by", lambda statement: names)
     monkeypatch.setattr(refuted, "refutations", lambda: known)
-    found = statement_warning.statement_warning(fedco.theorem("baselines.local_sgd").statement("printed"))
+    found = statement_warning.computed(fedco.theorem("baselines.local_sgd").statement("printed"), proved=False)
     assert found.status == "refuted" and found.bundles == names
     assert found.text.endswith(f"docs/refutations/{names[0]}.json{more}")

@@ -111,7 +111,7 @@ def test_no_schedule_with_a_bounded_batch_does_better_inside_the_theorem():
     made = model(MAIN.statement("corrected"), fixed)
 
     def best(*order):
-        found = orders._exponents(made, (), order, {})
+        found = orders._exponents(made, (), order, {}, ())
         return {name: found[f"cost {name}"] for name in order}
 
     assert best("rounds", "samples") == {"rounds": F(3, 2), "samples": F(5, 2)}

@@ -29,6 +29,7 @@ def test_a_strangers_folder_says_the_same(tmp_path, monkeypatch):
     (folder / "__init__.py").write_text("")
     (folder / "paper.toml").write_text(FILE.read_text())
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "baselines", raising=False)
     paper = paper_in_folder("baselines")
     sys.modules.pop("baselines")
     assert paper.title.startswith("Baselines") and len(paper.main_theorems) == len(paper.theorems) == 5

@@ -282,7 +282,7 @@ def test_an_irrational_end_of_a_root_is_left_out():
     ] == [(3, 3)]
 
 
-@pytest.mark.parametrize("left", [X + sp.sqrt(1 + X), X + X ** sp.sqrt(2), X + 2**X, 1 + X * sp.log(1 + X)])
+@pytest.mark.parametrize("left", [X + sp.sqrt(1 + X), X + X ** sp.sqrt(2), X + 2**X])
 def test_what_is_no_sum_of_powers_is_refused(left: sp.Expr):
     with pytest.raises(InputError, match=r"^cannot solve for x: not a sum of powers in "):
         intersect([Condition("c", left, "<=", sp.Integer(5))], X)

@@ -99,7 +99,7 @@ def test_a_slider_moves_the_bound_and_the_address_keeps_it(page: Any, open_page:
         page.keyboard.press("ArrowLeft")
     after = total(page)
     assert after != before
-    page.wait_for_timeout(250)
+    page.wait_for_function("() => location.hash.includes('set=')")
     fragment = page.evaluate("location.hash")
     assert "set=" in fragment
     assert total(open_page(headline_page, fragment)) == after
@@ -142,7 +142,7 @@ def test_a_proved_statement_names_the_command_that_proves_it(page: Any) -> None:
 
 def copied(page: Any, what: str) -> str:
     page.click(f"#copies button:has-text('Copy {what}')")
-    page.wait_for_timeout(50)
+    page.wait_for_function("what => document.getElementById('copied').textContent.endsWith(': ' + what)", arg=what)
     return str(page.inner_text("#copy-text")) if what != "Link" else str(page.text_content("#copy-text"))
 
 
@@ -287,8 +287,7 @@ def test_measured_means_are_drawn_on_their_preset(open_page: Any, tmp_path: Path
     page = open_page(tmp_path / "measured.html")
     measured = page.evaluate("fedco.data.theorems[0].presets.map(p => p.measured.map(m => m.at))")
     assert measured[0] == [16, 32] and not any(measured[1:])
-    page.wait_for_timeout(100)
-    assert page.locator("#curve .measured").count() == 2
+    drawn = "count => document.querySelectorAll('#curve .measured').length === count"
+    page.wait_for_function(drawn, arg=2)
     page.select_option("#preset", "1")
-    page.wait_for_timeout(100)
-    assert page.locator("#curve .measured").count() == 0
+    page.wait_for_function(drawn, arg=0)

@@ -105,7 +105,7 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch):
 
 
 def test_falsify(replaced):
-    calls = replaced("fedco.validation.falsifier.attack", path="there/bundle.json")
+    calls = replaced("fedco.validation.falsifier.falsify", path="there/bundle.json")
     asked = ["--statement", "corrected", "--seconds", "2.5", "--jobs", "3", "--seed", "9", "--hidden", "3/2", "--assume", "p",
              "--where", "I=1", "--out", "there"]  # fmt: skip
     done = run("falsify", ID, *asked)
