@@ -254,7 +254,7 @@ def remark(parent: Theorem) -> Statement:
     """
     composed = parent.statement("composed")
     batches = [name for name in ("b", "b_1") if name in composed.symbols]
-    schedule = {"eta": 1 / sp.sqrt(s.T), **{name: 1 / s.T for name in batches}}
+    schedule: dict[str, sp.Expr] = {"eta": 1 / sp.sqrt(s.T), **{name: 1 / s.T for name in batches}}
     chosen = (Condition(f"{name}_choice", getattr(s, name), "==", value) for name, value in schedule.items())
     sampled = (Condition(f"{name}_one_sample", getattr(s, name), ">=", sp.Integer(1)) for name in batches)
     return Statement(
