@@ -381,12 +381,18 @@ def _replayed(name: str, kept: Any, method: Path | None = None) -> tuple[dict[st
         "confirmed": done.confirmed,
         "largest_difference": done.largest_difference,
         "verdict": done.verdict.to_dict(),
+        "assumptions": dict(kept.notes.get("assumptions", {})),
     }
     outcome = "confirmed" if done.confirmed else "NOT confirmed"
     notes = tuple(
         f"{about}: {kept.notes[about]}"
         for about in ("instance", "status", "reading", "choice")
         if kept.notes.get(about)
+    )
+    decided = kept.notes.get("assumption_checks", {}).items()
+    notes += tuple(
+        f"assumption {about} {'holds' if kept.notes['assumptions'][about] else 'is violated'}: {'; '.join(how)}"
+        for about, how in decided
     )
     whole = done.verdict.sheet()
     sheet = Sheet(

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..evaluation.enclosure import enclose_bound
 from ..registry import get_theorem
+from .instance import Checked, Clients, NotChecked, check
 from .picture import Picture
 
 Number = Fraction | int
@@ -52,7 +53,8 @@ class Case:
         observables: for a lemma, the exact values of the run that its right side refers to.
         right: only for a claim that is no sum of terms; otherwise the printed statement is evaluated.
         choice: how the instance reads a line that the paper leaves open; empty if there is none.
-        assumptions: name of an assumption that `fedco show` prints -> whether the instance satisfies it, computed.
+        clients: the functions of the instance, from which every assumption that `fedco show` prints is decided.
+        assumptions: the same by hand: name of an assumption -> whether the instance satisfies it, computed.
         picture: how it looks, where it can be drawn over one variable.
     """
 
@@ -66,6 +68,7 @@ class Case:
     choice: str = ""
     picture: Picture | None = field(default=None, compare=False)
     assumptions: Mapping[str, bool] = field(default_factory=dict)
+    clients: Clients | None = field(default=None, compare=False)
 
     @property
     def values(self) -> dict[str, Number]:
@@ -129,13 +132,33 @@ class Refutation:
         """The same, with an assumption that the instance violates as its reading.
 
         Raises:
-            RefutationError: the instance speaks of an assumption that the claim does not have.
+            RefutationError: the instance speaks of an assumption that the claim does not have; or it is to refute the claim
+                without a reading, and an assumption that `fedco show` prints is not decided on it.
         """
         known = {assumption.name for assumption in get_theorem(self.claim).assumptions}
         if strange := sorted(set(case.assumptions) - known):
             raise RefutationError(f"{self.name}: {strange[0]!r} is no assumption of {self.claim}")
         violated = [name for name, holds in case.assumptions.items() if not holds]
+        violated = violated or [item.name for item in self.checked(case) if not item.holds]
         return replace(self, reading=f"without assumption {violated[0]}") if violated and not self.reading else self
+
+    def checked(self, case: Case) -> tuple[Checked, ...]:
+        """Every assumption that `fedco show` prints of the claim, decided on the functions of the instance; none without functions.
+
+        Raises:
+            RefutationError: it names no reading, and one of the assumptions is not decided.
+        """
+        theorem = get_theorem(self.claim)
+        if case.clients is None:
+            left = [each.name for each in theorem.assumptions if each.name not in case.assumptions]
+            if left and self.grade == "refuted":
+                raise RefutationError(f"{self.name}: names no reading, and nothing decides assumption {left[0]}")
+            return ()
+        given = {name: value for name, (value, _) in case.constants.items()}
+        try:
+            return check(theorem.assumptions, theorem.statement(self.statement), case.clients, given)
+        except NotChecked as error:
+            raise RefutationError(f"{self.name}: {error}") from None
 
     def case(self) -> Case:
         """The instance, rebuilt now.

@@ -90,13 +90,14 @@ class Assumption:
 
     Args:
         bounds: the symbols whose bounds it states; (symbol, function) where it states only that on one function.
-        says: what else it says, of `bounding.SAYINGS`.
+        says: what else it says, of `bounding.SAYINGS`. only: the statement that needs it, where the others do not.
     """
 
     name: str
     text: str
     bounds: tuple[str | tuple[str, str], ...] = ()
     says: tuple[str, ...] = ()
+    only: str = ""
 
 
 @dataclass(frozen=True)

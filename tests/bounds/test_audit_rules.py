@@ -787,6 +787,11 @@ def test_an_instance_that_violates_an_assumption_is_no_refutation(monkeypatch):
     assert item.graded(instance(assumptions={"smooth": True, "bounded": True})).grade == "refuted"
     opened = item.graded(instance(assumptions={"smooth": True, "bounded": False}))
     assert opened.grade == "reading" and opened.word == "refuted under the reading (without assumption bounded)"
+    with pytest.raises(RefutationError, match="names no reading, and nothing decides assumption bounded"):
+        item.graded(instance(assumptions={"smooth": True}))
+    assert (
+        Refutation("n", "c", (), "printed", "s", instance, "a reading").graded(instance()).word.endswith("(a reading)")
+    )
     with pytest.raises(RefutationError, match="'convex' is no assumption of c"):
         item.graded(instance(assumptions={"convex": True}))
 

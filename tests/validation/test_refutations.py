@@ -13,11 +13,13 @@ from fedco import theorem
 from fedco.bounds import get_paper, paper_keys
 from fedco.bounds.audit.refutation import Case, Refutation, RefutationError, outward
 from fedco.bounds.audit.refuted import refutations
+from fedco.cli import app
 from fedco.storage import digest
 from fedco.validation.runs import bundle as bundle_module
 from fedco.validation.runs import refutations as refuted
 from fedco.validation.runs.bundle import BundleError, from_dict, read, replay, to_dict
 from fedco.validation.runs.refutations import REGISTRY, bundle_of
+from typer.testing import CliRunner
 
 WANTED = {
     "local_scgdm.theorem_3_4",
@@ -149,6 +151,50 @@ def test_the_grade_follows_from_the_verdicts_under_other_readings() -> None:
     for slip, alternatives in (("", other), ("a plus", {"a": "perhaps"})):
         with pytest.raises(RefutationError):
             Refutation("x", "x", (), "printed", "x", make, "", slip, alternatives)
+
+
+PLAIN = sorted(name for name, item in refutations().items() if item.grade == "refuted")
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_without_a_reading_every_assumption_that_show_prints_is_decided(name, bundles) -> None:
+    item, bundle = refutations()[name], bundles[name]
+    printed = {each.name for each in theorem(item.claim).assumptions if each.only in ("", item.statement)}
+    assert bundle.notes["assumptions"] == dict.fromkeys(bundle.notes["assumptions"], True)
+    assert bundle.notes["assumptions"].keys() == bundle.notes["assumption_checks"].keys() == printed
+    assert all(bundle.notes["assumption_checks"].values()) and bundle.notes["grade"] == "refuted"
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_constant_that_the_instance_does_not_have_takes_the_word_away(name) -> None:
+    """Each constant is lowered by itself; those that are attained leave no refutation without a reading."""
+    item = refutations()[name]
+    case = item.case()
+    attained = 0
+    for symbol, (value, why) in case.constants.items():
+        lower = (Fraction(value) * (1 - Fraction(1, 10**9)), why) if value else (Fraction(-1, 10**9), why)
+        graded = item.graded(replace(case, constants={**case.constants, symbol: lower}))
+        assert graded.grade in ("refuted", "reading")
+        attained += graded.grade == "reading" and graded.word.startswith(
+            "refuted under the reading (without assumption "
+        )
+    functions = [curve for law in case.clients.laws for _, curve in law.samples]
+    moves = any(not curve.derivative.squared.is_at_most(0) for curve in functions)
+    assert (attained >= 1) == moves, "what is constant satisfies every bound"
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_an_instance_without_functions_is_no_refutation_without_a_reading(name) -> None:
+    item = refutations()[name]
+    with pytest.raises(RefutationError, match="names no reading, and nothing decides assumption "):
+        item.graded(replace(item.case(), clients=None))
+
+
+def test_a_replay_prints_the_assumptions() -> None:
+    done = CliRunner().invoke(app, ["replay", "local_scgdm.theorem_3_4.equal_inner"])
+    assert "assumption 3.1 holds: grad f_k is L_f-Lipschitz with L_f = 1; " in done.output
+    data = json.loads(CliRunner().invoke(app, ["replay", "local_scgdm.theorem_3_4.equal_inner", "--json"]).stdout)
+    assert data["assumptions"]["3.2"] is True
 
 
 def test_the_bundle_of_a_reading_shows_its_grade(bundles) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from ...audit.instance import DRAWN, Clients, Curve, Law, X
 from ...audit.picture import Picture
 from ...audit.refutation import Case, declared_in, refutes
 from ...evaluation.enclosure import ends
@@ -33,6 +34,21 @@ def clipped(offsets: Sequence[int | Q], curvatures: Sequence[int | Q], radius: Q
     """Clients with derivative offset + curvature clip(x, radius), started at the minimiser 0 of their mean."""
     slopes = tuple(lambda x, a=a, c=c: a + c * clip(x, radius) for a, c in zip(offsets, curvatures, strict=True))
     return Picture(slopes, (-3 * radius, 3 * radius), {"start, the minimiser": 0}, (-radius, radius))
+
+
+def scalar_clients(groups: Sequence[Sequence[tuple[int | Q, int | Q]]], radius: Q) -> Clients:
+    """Groups of clients behind g(x) = x, started at 0: (offset, curvature) of the derivative offset + curvature clip(y, radius) of each
+    equally likely sample."""
+    laws = [
+        Law.fair(*(Curve.with_slope([(-radius, a - c * radius), (radius, a + c * radius)]) for a, c in group))
+        for group in groups
+    ]
+    signs = "the moments are those of signs that are drawn afresh for every step, client and entry of a batch"
+    reasons = {"not stated: domain": "the functions are defined on the whole line"}
+    if any(len(group) > 1 for group in groups):
+        reasons |= dict.fromkeys(DRAWN, signs)
+    inner = tuple(Law.surely(Curve.whole(X)) for _ in laws)
+    return Clients(Q(0), tuple(laws), inner, by_construction=reasons)
 
 
 def scalar_constants(known: Mapping[str, Any], **why: str) -> dict[str, tuple[Any, str]]:
@@ -65,6 +81,7 @@ def printed_conditions() -> Case:
         path.average(lambda x: clip(x, radius) / 2),
         {"the groups have the same size": N % 2 == 0},
         picture=clipped((1, -1), (1, 0), radius),
+        clients=scalar_clients([[(1, 1)], [(-1, 0)]], radius),
         choice=C_READING,
     )
 
@@ -119,6 +136,7 @@ def _floor(q: int, radius: Q, averaged: bool, rounds: int, B: int) -> tuple[Case
         {"every iterate stays where the moments are exact": moments.stays_inside(family, alpha, beta, q, averaged)},
         picture=clipped((1, -1), (_CURVED["mu"], _CURVED["mu"]), radius),
         choice=C_READING,
+        clients=scalar_clients([[(a * family.h, family.mu + z * family.s) for z in (1, -1)] for a in (1, -1)], radius),
     )
     return case, alpha
 
@@ -148,6 +166,7 @@ def corollary() -> Case:
         case.left,
         facts,
         picture=case.picture,
+        clients=case.clients,
         choice="the algorithm as printed: u_1 is not averaged before the first step",
     )
 
@@ -173,6 +192,7 @@ def corollary_averaged() -> Case:
         case.left,
         facts,
         picture=case.picture,
+        clients=case.clients,
         choice="u_1 is averaged before the first step, which line 2 of Algorithm 2 does not say",
     )
 
@@ -216,6 +236,7 @@ def communication_jump() -> Case:
         left,
         {"every model stays inside the radius": max(map(abs, first)) <= radius},
         picture=clipped((1, -1), (0, 0), radius),
+        clients=scalar_clients([[(a, 1), (a, -1)] for a in offsets], radius),
         observables={"error_sq": error_sq, "update_sq": error_sq, "dispersion_sq": 0},
         choice="u_t^n is the averaged estimate, as line 6 sets it, so its dispersion is 0",
     )

@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import sqrt
 from typing import Any
 
+from ...audit.instance import DRAWN, Clients, Curve, Law, X, exact
 from ...audit.picture import Picture, Slope
 from ...audit.refutation import Case, declared_in, refutes
 from ...evaluation.enclosure import ends
@@ -57,6 +58,14 @@ def estimate_at_communication() -> Case:
         },
         {"inner_error": square, "consensus_error": path[-1][1] ** 2, "direction_sq": Q(0)},
         picture=Picture((lambda x: Q(1), lambda x: Q(-1)), (-1, 1), {"start": 0}),
+        clients=Clients(
+            Q(0),
+            outer=(Law.surely(Curve.whole(0)),) * 2,
+            inner=(Law.fair(Curve.whole(X / (1 + X**2)), Curve.whole(-X / (1 + X**2))),) * 2,
+            extra=(Law.surely(Curve.whole(X)), Law.surely(Curve.whole(-X))),
+            estimate=Q(0),
+            by_construction=dict.fromkeys(DRAWN, "the signs are drawn afresh for every step and client"),
+        ),
         choice="t + 1 = I is a communication: x_k^{t+1} = xbar^{t+1}, while x_k^t is the client's own",
     )
 
@@ -161,6 +170,13 @@ def _small_constants(*names: str, gap: Q | int = 0, y_err: Q | int = 0) -> dict[
     return {name: pair for name, pair in table.items() if name in names}
 
 
+def _small_clients(start: Q, y: Q) -> Clients:
+    """Those two clients, with the start of the models and of the estimate."""
+    outer = Law.surely(Curve.with_slope([(-_SCALE, -1 / _SCALE), (_SCALE, 1 / _SCALE)]))
+    inner, extra = Law.surely(Curve.whole(exact(_SCALE) * X)), Law.surely(Curve.whole(0))
+    return Clients(start, (outer,) * 2, (inner,) * 2, (extra,) * 2, estimate=y)
+
+
 def _small_run(x: Q, y: Q, eta: Q, beta: Q, steps: int, update_first: bool = False) -> list[tuple[Q, Q]]:
     """(x^t, y^t) for t = 0..steps - 1 of Algorithm 2 on those clients, then x^steps with the y before it."""
     path, before = [], x
@@ -219,6 +235,7 @@ def _wrong_start(name: str) -> Case:
             "with (8) applied at t = 0 already the average is at least an eighth of it": with_update > left / 8,
         },
         picture=Picture((_clip,), (-2, 2), {"start, the minimiser": 0}),
+        clients=_small_clients(Q(0), _SCALE),
         choice="line 2 initialises y^0, and the theorem has its error as ||y^0 - g(x^0)||",
     )
 
@@ -280,6 +297,7 @@ def _step_of(name: str, start: Q, y: Q) -> Case:
         {"equal clients: no drift": _never_apart(start, y, _ETA, _BETA, 2)},
         {n: v for n, v in seen.items() if n in symbols},
         picture=Picture((_clip,), (-2, 2), {"start": x_0, "after one step": x_1}),
+        clients=_small_clients(start, y),
     )
 
 
@@ -317,6 +335,7 @@ def potential_over_the_run() -> Case:
         {"equal clients: no drift": _never_apart(Q(0), _SCALE, _ETA, _BETA, _T)},
         {"gradient_sq": mean},
         picture=Picture((_clip,), (-2, 2), {"start, the minimiser": 0}),
+        clients=_small_clients(Q(0), _SCALE),
     )
 
 

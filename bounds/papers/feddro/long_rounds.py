@@ -13,6 +13,7 @@ from fractions import Fraction as Q
 from functools import cache
 from itertools import combinations, product
 
+from ...audit.instance import DRAWN, Clients, Curve, Law, X, exact
 from ...audit.picture import Picture, affine
 from ...audit.refutation import Case, refutes, right_side
 from ...evaluation.enclosure import Enclosure
@@ -143,7 +144,31 @@ def _assumptions() -> dict[str, bool]:
             abs(phi_slope(x) - phi_slope(v)) <= abs(x - v) for x, v in pairs
         ),
         "phi(x) = x on |x| <= 1/2": all(phi(x) == x for x in points if abs(x) <= LEVEL),
+        "the assumptions are decided on the functions of the run": all(
+            PHI.at(x) == exact(phi(x)) and PHI.derivative.at(x) == exact(phi_slope(x)) for x in points
+        ),
     }
+
+
+PHI = Curve.with_slope([(Q(-3, 2), 0), (-LEVEL, 1), (LEVEL, 1), (Q(3, 2), 0)])
+"""`phi` as a curve, on which the assumptions are decided."""
+
+
+@cache
+def _clients(unit: Q) -> Clients:
+    outer = Law.surely(Curve.with_slope([(-unit, -SLOPE / unit), (unit, SLOPE / unit)]))
+    line = Curve.whole(exact(unit * B) * X)
+    inner = Law.fair(*(line + sign * unit * S * PHI for sign in (1, -1)))
+    return Clients(
+        Q(0),
+        (outer,) * 2,
+        (inner,) * 2,
+        tuple(Law.surely(Curve.whole(exact(sign * DRIFT) * X)) for sign in (1, -1)),
+        estimate=Q(0),
+        by_construction=dict.fromkeys(
+            DRAWN, "the second moments are those of signs drawn afresh for every step and client"
+        ),
+    )
 
 
 def _constants(unit: Q) -> dict[str, tuple[Q, str]]:
@@ -200,6 +225,7 @@ def jump(name: str, statement: str = "printed", I: int = 10**6, unit: Q = Q(1)) 
                 for side in [item.stationarity(after, update)]
             ),
         },
+        clients=_clients(unit),
         picture=Picture(
             tuple(affine(B**2 * SLOPE, pull) for pull in (DRIFT, -DRIFT)),
             (-LEVEL, LEVEL),

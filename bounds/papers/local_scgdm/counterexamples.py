@@ -9,6 +9,7 @@ from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
+from ...audit.instance import Clients, Curve, Law, X, exact
 from ...audit.picture import Picture
 from ...audit.refutation import Case, declared_in, refutes
 from . import instances as instances
@@ -27,6 +28,34 @@ _WHY = {
 }
 
 
+def _outer(client: Client) -> Curve:
+    """The outer function with its slope between the knots of the grid."""
+    points = [(y, client.outer_slope(y)) for y in _GRID]
+    kept = [b for a, b, c in zip(points, points[1:], points[2:], strict=False) if c[1] - b[1] != b[1] - a[1]]
+    return Curve.with_slope([points[0], *kept, points[-1]], client.outer(Q(0)))
+
+
+def _clients(case: Instance) -> Clients:
+    """The functions of a noise-free instance with affine inner maps."""
+    inner = [client.inner_slope(Q(0)) * X + client.inner(Q(0)) for client in case.clients]
+    outer = tuple(Law.surely(_outer(client)) for client in case.clients)
+    return Clients(case.start, outer, tuple(Law.surely(Curve.whole(expr)) for expr in inner))
+
+
+def _same(case: Instance) -> bool:
+    """Whether the functions on which assumptions are decided are those of the run, with their derivatives."""
+    made = _clients(case)
+    return all(
+        (law.mean.at(y), law.mean.derivative.at(y)) == (exact(outer(y)), exact(slope(y)))
+        for laws, functions in (
+            (made.outer, [(client.outer, client.outer_slope) for client in case.clients]),
+            (made.inner, [(client.inner, client.inner_slope) for client in case.clients]),
+        )
+        for law, (outer, slope) in zip(laws, functions, strict=True)
+        for y in _GRID[::8]
+    )
+
+
 def _certified(case: Instance) -> dict[str, bool]:
     """Every constant of a noise-free instance with affine inner maps, checked on the knots."""
     c = case.constants
@@ -39,6 +68,7 @@ def _certified(case: Instance) -> dict[str, bool]:
         ),
         "g_k is affine": all(k.inner(x) == k.inner(Q(0)) + x * k.inner_slope(x) for k in clients for x in _GRID),
         "F'(x_*) = 0": case.gradient(case.minimiser) == 0,
+        "the assumptions are decided on the functions of the run": _same(case),
     }
 
 
@@ -80,6 +110,7 @@ def _case(name: str, case: Instance, left: Q, facts: Mapping[str, bool] | None =
         left,
         {**_certified(case), **(facts or {})},
         picture=_picture(case),
+        clients=_clients(case),
         **more,
     )
 

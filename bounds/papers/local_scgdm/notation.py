@@ -134,9 +134,12 @@ ASSUMPTIONS = (
         "for `corrected`: the g_k are equal (the f_k are free), or line 13 of Algorithm 1 is deleted; "
         "`printed` and `composed` are false for clients that differ (finding local_scgdm.heterogeneity)",
         says=(EQUAL_INNER, EITHER),
+        only="corrected",
     ),
 )
-IDENTICAL = Assumption("not stated: identical clients", "for `corrected`: f_k = f and g_k = g for all clients")
+IDENTICAL = Assumption(
+    "not stated: identical clients", "for `corrected`: f_k = f and g_k = g for all clients", only="corrected"
+)
 META = (
     Assumption("3.8", "gradients L_1-, Hessians L_2-Lipschitz, variances sigma_1^2 and sigma_2^2, gradients at most G"),
 )

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any
 
+from ...audit.instance import Clients, Curve, Law
 from ...audit.picture import Picture, affine
 from ...audit.refutation import Case, Ends, declared_in, refutes
 from ...evaluation.enclosure import ends
+from ...language.bounding import UNIFORM_SET
 from . import instances as cases
 from .instances import Q, TwoSided, fraction, two_sided, values_of
 
@@ -69,6 +71,7 @@ def _two_sided_case(
     rounds: int,
     gap: Q | int = 0,
     checked: Mapping[str, bool] | None = None,
+    clients: Clients | None = None,
     **more: Any,
 ) -> Case:
     from ...registry import get_theorem as theorem
@@ -97,6 +100,7 @@ def _two_sided_case(
         {n: v for n, v in {**hyper, **more}.items() if n in symbols},
         second_moments(case, beta, tau, rounds),
         {**facts, **(checked or {})},
+        clients=clients,
         picture=Picture(
             tuple(affine(case.curvature, -case.curvature * s) for s in (case.shift, -case.shift)),
             (-case.shift, case.shift),
@@ -119,7 +123,18 @@ def _long_rounds(name: str, nu: int, c: int, **more: Any) -> Case:
             low <= case.run(Q(1, 100), 2, 3) <= high
         )
     }
-    return _two_sided_case(name, case, c, beta, tau, rounds, checked=checked, **more)
+    return _two_sided_case(name, case, c, beta, tau, rounds, checked=checked, clients=_clients(case), **more)
+
+
+def _clients(case: TwoSided) -> Clients:
+    """The functions phi -+ shift w, which every assumption is decided on."""
+    return Clients(
+        Q(0),
+        local=tuple(Law.surely(Curve.with_curvature(case.phi.knots, slope)) for slope in (-case.shift, case.shift)),
+        gap=lambda number: number >= 0 and case.starts_at_the_minimum(),
+        by_construction={UNIFORM_SET: "a fair coin picks one of the two clients afresh in every round"},
+        derivatives=2,
+    )
 
 
 @refutes("meta_fl.theorem_8", "meta_fl.theorem_8_sampling")

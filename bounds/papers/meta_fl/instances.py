@@ -183,6 +183,18 @@ class TwoSided:
     shift: Fraction
     curvature: Fraction
     constants: dict[str, Any]
+    phi: Spline
+
+    def starts_at_the_minimum(self) -> bool:
+        """Whether F is least at w_0 = 0.
+
+        On [-shift, shift] F is the stated quadratic. Beyond, a step u - alpha f_i'(u) goes up with u as 0 <= phi'' <= 1/alpha, and
+        keeps the zero of f_i' at -+shift, so that every path stays on its side of it, where F_i' has the sign of w; phi is even.
+        """
+        f2 = [y for _, y in self.phi.knots]
+        even = {(-x, y) for x, y in self.phi.knots} == set(self.phi.knots) and self.phi.slope == 0
+        zero = self.phi.f1(self.shift) == self.shift
+        return even and zero and all(0 <= y <= 1 / self.alpha for y in f2)
 
     def low(self, beta: Fraction, tau: int) -> tuple[Fraction, int]:
         """A lower bound of Theorem 8's average and the number of rounds from which it holds.
@@ -235,7 +247,9 @@ def two_sided(nu: int, alpha: Fraction, shift: Fraction = HALF, radius: Any = 1,
         raise ValueError("the certificate is not the stated one")
     zeros = dict.fromkeys(("sigma_G", "sigma_H", "kappa_G", "kappa_H", "gamma_H"), 0)
     constants = {"B": known["B"], "L": 1, "rho": known["rho"], "gamma_G": shift, "alpha": alpha, "nu": nu, **zeros}
-    return TwoSided(nu, alpha, shift, curvature, {**constants, "D": 1, "D_H": 1, "delta": 1, "r": Q(1, 2), "n": 2})
+    return TwoSided(
+        nu, alpha, shift, curvature, {**constants, "D": 1, "D_H": 1, "delta": 1, "r": Q(1, 2), "n": 2}, group[0].phi
+    )
 
 
 def signs(count: int) -> Iterator[tuple[Fraction, ...]]:
