@@ -17,10 +17,12 @@ from fedco.bounds.cost.comparison import Comparison, OrderRow, OrderTable, Row, 
 from fedco.bounds.cost.orders import Order, Rates, rates
 from fedco.bounds.cost.resources import instead, resource, resource_table
 from fedco.bounds.cost.sensitivity import Elasticities, elasticities, pareto, shares
+from fedco.bounds.evaluation.without_running import Worth
 from fedco.bounds.language import rendering
 from fedco.bounds.language.definition import define, load
 from fedco.bounds.language.quantities import DOMAINS
 from fedco.bounds.language.reading import InputError
+from fedco.bounds.optimum.tuning import GLOBAL
 from fedco.bounds.region import pictures
 
 EXAMPLE = load(Path(fedco.__file__).parent / "examples" / "pr_sgd.toml").statement("printed")
@@ -286,9 +288,14 @@ def test_claims_by_resource():
 # --- comparisons -------------------------------------------------------------------------------------------------------------------
 
 
+CERTAIN = {"certificate": GLOBAL, "how": "by hand", "missing": (), "missing_costs": {}}
+NOTHING_KNOWN = {"vacuous": None, "without_running": None, "rests_on_estimates": [], "missing_costs": {}}
+
+
 def row(name, kind, samples, **more):
     cost = {"samples": samples, **more} if samples is not None else more
-    made = SimpleNamespace(cost=cost, values={}) if cost else None
+    bound = SimpleNamespace(worth=Worth(None))
+    made = SimpleNamespace(cost=cost, values={}, bound=bound, **CERTAIN) if cost else None
     return Row(name, "printed", kind, "m", made, "" if made else "no reason", ())
 
 
@@ -305,7 +312,7 @@ def test_costs_are_counted_in_those_of_the_cheapest_plain_theorem():
     lines = [[cell.strip() for cell in line.strip("| ").split("|")] for line in found.markdown().splitlines()]
     table = {line[0]: line for line in lines[2:]}
     assert lines[0][-1] == "times plain" and table["b"][-1] == "1" and table["c"][-1] == "0.5"
-    assert table["b"][3:-1] == ["0", "0", "20", "0", "0"] and table["d"][3] == "no reason"
+    assert table["b"][3:-1] == ["", "", "20", "", ""] and table["d"][3] == "no reason"
     assert [cells[-2] for cells in found.sheet().tables[0].rows] == [2.0, 1.0, 0.5, None]
     without = replace(found, rows=rows[2:])
     assert without.against_plain() == {} and "times plain" not in without.markdown()
@@ -409,9 +416,9 @@ def test_a_table_of_resources_has_all_of_them():
     assert resource_table(rounds=T) == dict.fromkeys(resource_table(), sp.Integer(0)) | {"rounds": T}
     with pytest.raises(InputError, match="money: not a resource"):
         resource_table(money=1)
-    assert instead("rounds", ["samples", "T"]).startswith("it has samples T; ") and instead("rounds", []).startswith(
-        "it has none;"
-    )
+    assert instead("rounds", ["samples", "T"], EXAMPLE).startswith("it has samples T; not counted: rounds")
+    assert instead("rounds", [], EXAMPLE).startswith("it has none; not counted: rounds (communication rounds): ")
+    assert instead("samplse", ["samples"], EXAMPLE) == "the nearest is samples"
 
 
 def test_what_need_not_be_said_of_a_method(monkeypatch):
@@ -436,11 +443,11 @@ def test_what_need_not_be_said_of_a_method(monkeypatch):
 def test_a_complexity_without_a_schedule_or_an_order_says_so(monkeypatch):
     asked = []
 
-    def fake(statement, values, *, eps, cost, follow_schedule=False):
+    def fake(statement, values, *, eps, cost, follow_schedule=False, beside=None):
         asked.append(follow_schedule)
         if follow_schedule:
             raise InputError("out of reach")
-        return SimpleNamespace(note="", values={})
+        return SimpleNamespace(note="", values={}, bound=SimpleNamespace(worth=Worth(None)), **CERTAIN)
 
     monkeypatch.setattr(complexity, "tune", fake)
     monkeypatch.setattr(complexity, "rates", lambda statement: (_ for _ in ()).throw(InputError("a floor")))
@@ -448,12 +455,16 @@ def test_a_complexity_without_a_schedule_or_an_order_says_so(monkeypatch):
     assert (
         asked == [False]
         and free.paper is None
-        and free._notes() == ("the statement has no schedule of its own", "a floor")
+        and free._notes() == ("by hand", "the statement has no schedule of its own", "a floor")
     )
     planned = small("F_gap/(eta*T) + L*eta*sigma**2/N", schedule={"eta": "1/L"})
     asked.clear()
     found = complexity.complexity(planned, {}, "1/10")
-    assert asked == [False, True] and found._notes() == ("with the paper's schedule: out of reach", "a floor")
+    assert asked == [False, True] and found._notes() == (
+        "by hand",
+        "with the paper's schedule: out of reach",
+        "a floor",
+    )
     assert found.rates is None
 
 
@@ -469,9 +480,11 @@ def test_the_statement_behind_an_answer_is_no_part_of_it():
 
 
 def faked(costs, **more):
-    about = SimpleNamespace(metric="m", statement_itself=EXAMPLE, numbers={"eta": 0.25}, about=None)
+    about = SimpleNamespace(metric="m", statement_itself=EXAMPLE, numbers={"eta": 0.25}, about=None, worth=Worth(None))
     sheet = SimpleNamespace(tables=[SimpleNamespace(name="costs"), SimpleNamespace(name="schedule")])
-    return SimpleNamespace(cost=costs, bound=about, values={"eta": None}, note="", sheet=lambda: sheet, **more)
+    return SimpleNamespace(
+        cost=costs, bound=about, values={"eta": None}, note="", sheet=lambda: sheet, **{**CERTAIN, **more}
+    )
 
 
 def test_a_complexity_beside_the_papers_schedule_and_the_orders(monkeypatch):
@@ -492,7 +505,11 @@ def test_a_complexity_beside_the_papers_schedule_and_the_orders(monkeypatch):
     assert [made.name for made in both.sheet().tables] == ["costs", "schedule"]
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in both.markdown().splitlines()[2:]]
     assert cells == [[names[0], "100", "300", "eps^-2"], [names[1], "7", "9", ""]]
-    assert "100" in alone.markdown() and "eps^" not in alone.markdown() and "tuned: eta = 0.25\nnone" in str(alone)
+    assert (
+        "100" in alone.markdown()
+        and "eps^" not in alone.markdown()
+        and "tuned: eta = 0.25\nby hand\nnone" in str(alone)
+    )
 
 
 def test_the_data_of_a_complexity():
@@ -504,10 +521,11 @@ def test_the_data_of_a_complexity():
     known = rendering.status_of(EXAMPLE)
     full = complexity.Complexity("t", "printed", "1/10", best, own, "", powers).to_dict()
     rest = {"paper": "the paper's", "paper_note": "", "rates": powers.numbers_only(), "rates_note": ""}
-    assert full == {**head, **rest, **known} and not known.keys() & full["rates"].keys()
+    certain = {"certificate": GLOBAL, **NOTHING_KNOWN}
+    assert full == {**head, **rest, **certain, **known} and not known.keys() & full["rates"].keys()
     bare = complexity.Complexity("t", "printed", "1/10", best, None, "no schedule", None, "a floor").to_dict()
     rest = {"paper": None, "paper_note": "no schedule", "rates": None, "rates_note": "a floor"}
-    assert bare == {**head, **rest, **known}
+    assert bare == {**head, **rest, **certain, **known}
 
 
 def test_orders_are_drawn_by_their_power_of_the_target(monkeypatch):

@@ -16,7 +16,7 @@ import test_fcsg
 import test_feddro
 import test_local_scgdm
 import test_meta_fl
-from fedco.bounds import paper_theorems
+from fedco.bounds import get_paper, paper_theorems
 from fedco.bounds.audit import checks as audit
 from fedco.bounds.language.theorem import DeclarationError, Theorem
 from feddro_paper import PAPER
@@ -98,12 +98,13 @@ CHECKS = (homogeneity, independent, corollary, properties, conditions, proved)
 @contextmanager
 def registered(theorem: Theorem) -> Iterator[None]:
     """The registry with one theorem exchanged."""
-    known, name = paper_theorems(theorem.id.partition(".")[0]), theorem.id
-    original, known[name] = known[name], theorem
+    paper = get_paper(theorem.id.partition(".")[0])
+    known = paper.theorems
+    vars(paper)["theorems"] = {**known, theorem.id: theorem}
     try:
         yield
     finally:
-        known[name] = original
+        vars(paper)["theorems"] = known
 
 
 @cache

@@ -631,7 +631,13 @@ def test_a_bound_word_by_word():
         "method_range": [],
         "failures": [],
     }
-    assert found.numbers_only() == numbers and found.to_dict() == {**numbers, "status": "open", "refuted_by": []}
+    worth = {"vacuous": None, "without_running": None, "rests_on_estimates": []}
+    assert found.numbers_only() == numbers and found.to_dict() == {
+        **numbers,
+        **worth,
+        "status": "open",
+        "refuted_by": [],
+    }
     alone = replace(found, about=None)
     assert alone.to_dict() == numbers and str(alone) == str(found) and float(alone) == 4.5 and alone == found
     with pytest.raises(ValueError, match="without its statement"):

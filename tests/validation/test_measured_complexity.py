@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from fedco import theorem
+from fedco.bounds.cost.claims import claims_of
 from fedco.bounds.cost.resources import MEANING, RESOURCES
 from fedco.bounds.registry import all_papers
 from fedco.validation.report import rates
@@ -19,7 +20,7 @@ from fedco.validation.runs.registry import complexities, recipe_for
 from fedco.validation.runs.sweeps import SweepResult, evaluate_sweep, run_sweep
 from fedco.validation.statistics.slopes import log_log_slope, slope_interval
 
-ALL_CLAIMS = [claim for paper in all_papers() for claim in paper.claims]
+ALL_CLAIMS = [claim for paper in all_papers() for claim in claims_of(paper)]
 COMPLEXITIES = complexities()
 
 CONDITIONAL = ("fcsg.corollary_4_2", "fcsg_m.corollary_4_5", "acc_fcsg_m.corollary_4_8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 from fedco.bounds.audit.status import Status
 from fedco.bounds.language.reading import InputError
+from fedco.bounds.proof.derivations import prove
 from fedco.bounds.registry import get_theorem
 from fedco.figures import Axis
 from fedco.storage import write_json
@@ -175,37 +177,26 @@ def line(name: str, **more: Any) -> Any:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({}, "**Proved** in 2 steps, each checked by the kernel and on exact instances"),
-        ({"given": ("x", "y")}, "**Proved given x, y**, which no kernel has checked, in 2 steps, each checked"),
+        ({}, "**Proved** in 14 steps, each checked by the kernel and on exact instances"),
+        ({"given": ("x", "y")}, "**Proved given x, y**, which no kernel has checked, in 14 steps, each checked"),
         ({"accepted": False, "failure": "left over"}, "**The kernel does not accept it**: left over"),
     ],
 )
-def test_the_box_of_a_derivation_is_written_whole(more: dict[str, Any], said: str) -> None:
-    parts = {
-        "given": (),
-        "accepted": True,
-        "failure": "",
-        "assumptions": ("s", "t"),
-        "conditions": (),
-        "loose": (),
-        "unused": ("u",),
-        "rests_on": {"horizon": "T steps"},
-        "formal": ("s: f is L-Lipschitz",),
-    }
-    checked = SimpleNamespace(
-        statement="corrected",
-        theorem="p.t",
-        reading=("r",),
-        lines=(line("one"), line("two", uses=("one", "z"), why="as it is")),
-        **{**parts, **more},
-    )
-    assert pages._proof(checked, Status("proved", "")) == [  # type: ignore[arg-type]
-        "## Proof of the corrected statement", "", '<div class="proof" markdown>', "", f"{said}; `fedco prove p.t` checks it again.", "",
-        "- Horizon: T steps.", "- Assumes: s, t.", "- Does not use: u.", "- Assumes formally, `s: f is L-Lipschitz`.", "",
-        "<details markdown><summary>Every step: claim, rule, what it uses</summary>", "",
-        "- `r`", "", "The steps:", "", "1. **one**: `a <= b`. Adding up.", "2. **two**: `a <= b`. Adding up, from `one`, `z`. as it is.",
-        "", "</details>", "", "</div>", "",
-    ]  # fmt: skip
+def test_the_box_of_a_derivation_says_what_the_kernel_says(
+    monkeypatch: pytest.MonkeyPatch, more: dict[str, Any], said: str
+) -> None:
+    theorem = get_theorem("baselines.minibatch_sgd")
+    checked = replace(prove(theorem), **more)
+    monkeypatch.setattr(pages, "prove", lambda *_: checked)
+    monkeypatch.setattr(pages, "status", lambda *_: Status("proved", ""))
+    lines = pages.proofs(theorem)
+    assert lines[0] == "## Proof of the corrected statement" or lines[0].startswith("## Proof of the ")
+    assert f"{said}; `fedco prove baselines.minibatch_sgd` checks it again." in lines
+    assert ("<details markdown><summary>The proof, line by line</summary>" in lines) == checked.accepted
+    assert any(line.startswith("(1) ") for line in lines) == checked.accepted
+    monkeypatch.setattr(pages, "status", lambda *_: Status("derived", ""))
+    words = "**Not proved**: the kernel checks 14 steps, and that they hold on instances is not kept"
+    assert any(words in line for line in pages.proofs(theorem)) == (not more)
 
 
 def test_where_a_theorem_is_validated(monkeypatch: pytest.MonkeyPatch) -> None:
