@@ -219,8 +219,15 @@ class Notation:
         return f"{self._average(index)} {self.closed(inner)}"
 
     def _is_batch_mean(self, index: str, term: App) -> bool:
-        """Whether only the function's own samples differ over the index of a batch."""
-        return self.setting.index(index).of == BATCH and index not in self.algebra.support(term.argument).index
+        """Whether only the function's own samples differ over the index of a batch, and what is left of them shows all other indices."""
+        if self.setting.index(index).of != BATCH or index in self.algebra.support(term.argument).index:
+            return False
+        gone, left = set[str](), set[str]()
+        for source, step in zip(self.setting.function(term.function).sources, term.samples, strict=True):
+            over = {i for i in self.setting.source(source).index if self.setting.index(i).of == BATCH}
+            if step is not None:
+                (gone if index in over else left).update(over)
+        return index in gone and gone - {index} <= left
 
     def _anywhere(self, argument: Term) -> Term:
         """A free point in the place of the argument of a function, where there is one."""

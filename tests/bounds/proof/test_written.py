@@ -11,8 +11,8 @@ from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.result import Math
 from fedco.bounds.language.typesetting import Letters
 from fedco.bounds.proof.author import Proof as Author
-from fedco.bounds.proof.derivations import derived_ids
-from fedco.bounds.proof.kernel import Mean, Reader, Var, Verdict, dot, parameter, sq
+from fedco.bounds.proof.derivations import derivation, derived_ids
+from fedco.bounds.proof.kernel import App, Mean, Reader, Var, Verdict, dot, parameter, sq
 from fedco.bounds.proof.kernel.algebra import Algebra
 from fedco.bounds.proof.locks import Instances, Proof, prove
 from fedco.bounds.proof.written.document import Display, Document, Heading, Listing, Paragraph, document
@@ -190,6 +190,16 @@ def test_means_and_norms_are_written_as_usual(small: Small):
     assert hat == r"\widehat{\nabla F}_{n}(x^{n}_{t})"
     assert notation.hats[r"\widehat{\nabla F}_{n}(p)"] == r"\frac{1}{b} \sum_{i} \nabla F_{n}(p;\, \xi^{i})"
     assert r"\widehat{\nabla F}_{n}(\widehat" not in notation.term(Mean("i", small.gradient(small.gradient(x, 0), 0)))
+
+
+def test_a_mean_over_one_of_two_batches_keeps_the_other_index():
+    """The samples eta^{ij} of g differ over j inside of i: a hat over j keeps xi^i, and one over i alone would lose j."""
+    theorem = get_theorem("fcsg.theorem_4_1")
+    plan = derivation(theorem)
+    notation = Notation(Algebra(plan.setting), Letters({}, {}), {})
+    value = App("g", Var("v"), (0, 0))
+    assert notation.term(Mean("j", value)) == r"\hat{g}_{n}(v^{n};\, \xi^{i})"
+    assert notation.term(Mean("i", value)) == r"\operatorname{avg}_{i} g_{n}(v^{n};\, \xi^{i},\, \eta^{ij})"
 
 
 parameters = [parameter(name) for name in "abc"]
