@@ -170,10 +170,6 @@ def test_what_the_kernel_says_of_a_statement(monkeypatch: pytest.MonkeyPatch) ->
     assert contents.proof(theorem, "printed") is None and contents.steps(theorem, "printed") == []  # type: ignore[arg-type]
 
 
-def line(name: str, **more: Any) -> Any:
-    return SimpleNamespace(**{"name": name, "claim": "a <= b", "rule": "adding up", "uses": (), "why": "", **more})
-
-
 @pytest.mark.parametrize(
     ("more", "said"),
     [
