@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ...suggestion import instead
 from ..language.markdown import table
@@ -153,43 +153,83 @@ def _cautions(rows: Sequence[Row] | Sequence[OrderRow]) -> tuple[str, ...]:
     )
 
 
+@overload
 def compare(
     eps: Number,
     quantities: Mapping[str, Number] | None = None,
+    /,
     *,
     theorems: Sequence[Theorem | str] = (),
     kind: str | None = None,
     statement: str | None = None,
     cost: str = "samples",
-) -> Comparison:
-    """What every theorem says that `metric <= eps` costs, on the same quantities.
+) -> Comparison: ...
+@overload
+def compare(*given: Any, **named: Any) -> Comparison | OrderTable: ...
+def compare(
+    *given: Any,
+    eps: Number | None = None,
+    quantities: Mapping[str, Number] | None = None,
+    theorems: Sequence[Theorem | str] = (),
+    kind: str | None = None,
+    statement: str | None = None,
+    cost: str = "samples",
+) -> Comparison | OrderTable:
+    """What every theorem says that `metric <= eps` costs, on the same quantities; without `eps` the exact orders as eps goes to 0.
 
     Args:
-        theorems: those to compare, by id or file or the theorems themselves; the main theorems of all papers without them.
+        given: theorems, by id or file or the theorems themselves, then `eps` and `quantities`, where these are not named.
+        theorems: more of them; the main theorems of all papers where none is given.
         quantities: quantity name -> value; what is not given (and not implied) counts as 1, clients as 10.
         kind: only theorems about this kind of problem.
         statement: a label; the corrected statement of a theorem, the printed one where there is none, without it or where a theorem
-            has no such statement.
+            has no such statement. Without `eps` only theorems that have it.
 
     Raises:
-        InputError: an unknown quantity, kind, label or resource, or a bad number.
+        InputError: an unknown theorem, quantity, kind, label or resource, a bad number, or more than these.
+
+    Example:
+        >>> print(compare("baselines.local_sgd", "baselines.minibatch_sgd").rows[0].theorem)
+        baselines.local_sgd
     """
-    if isinstance(eps, Theorem) or isinstance(quantities, (Theorem, str)):
-        got = ", ".join(item.id if isinstance(item, Theorem) else str(item)[:60] for item in (eps, quantities))
-        raise InputError(f"eps: wanted a number, then quantities, got {got}; theorems are given as theorems=[...]")
-    given = dict(quantities or {})
+    first = next((place for place, item in enumerate(given) if not _is_theorem(item)), len(given))
+    theorems, rest = (*given[:first], *theorems), list(given[first:])
+    eps = rest.pop(0) if rest and eps is None and not isinstance(rest[0], Mapping) else eps
+    quantities = rest.pop(0) if rest and quantities is None and isinstance(rest[0], Mapping) else quantities
+    if rest:
+        said = rest[0].id if isinstance(rest[0], Theorem) else str(rest[0])[:60]
+        raise InputError(f"{said}: wanted theorems, then eps, a number, then quantities, a mapping")
+    if eps is None:
+        if quantities is not None:
+            raise InputError("eps: wanted a number beside the quantities; without both the exact orders are compared")
+        labels = (statement,) if statement else ("printed", "corrected")
+        return orders(kind, labels, [get_theorem(item) for item in theorems])
+    asked = dict(quantities or {})
     chosen = [get_theorem(item) for item in theorems] or _main_theorems()
     known = known_quantities(chosen)
-    for name, value in given.items():
+    for name, value in asked.items():
         if name not in known:
             raise InputError(f"{name[:40]}: not a quantity of any theorem; {instead(name, tuple(sorted(known)))}")
         read_number(name, value)
     _check_kind(kind, chosen)
-    _refuse_two_meanings(chosen, given)
+    _refuse_two_meanings(chosen, asked)
     if cost not in RESOURCES:
         raise InputError(f"{cost[:40]!r}: not a resource; {instead(cost, RESOURCES)}")
-    rows = tuple(_row(theorem, eps, given, statement, cost) for theorem in chosen if kind in (None, theorem.problem))
-    return Comparison(str(eps), {name: str(value) for name, value in given.items()}, rows, cost)
+    rows = tuple(_row(theorem, eps, asked, statement, cost) for theorem in chosen if kind in (None, theorem.problem))
+    return Comparison(str(eps), {name: str(value) for name, value in asked.items()}, rows, cost)
+
+
+def _is_theorem(item: Any) -> bool:
+    """Whether something names a theorem, and is no number."""
+    if isinstance(item, Theorem):
+        return True
+    if not isinstance(item, str):
+        return False
+    try:
+        read_number("eps", item)
+    except InputError:
+        return True
+    return False
 
 
 @dataclass(frozen=True)

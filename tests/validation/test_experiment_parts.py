@@ -150,7 +150,30 @@ def test_a_summary_in_columns() -> None:
     assert made.to_list()[0] == {
         "point": {"eta": 0.5},
         "metrics": {"objective": {"mean": 1.0, "low": 1.0, "high": 1.0}},
+        "diverged": 0,
     }
+
+
+def test_a_run_that_diverged_is_named() -> None:
+    """nan says neither that it diverged nor how many seeds did."""
+    values = np.array([[[0.0, 1.0]] * 3, [[0.0, 1.0], [0.0, math.inf], [0.0, math.nan]]])
+    made = table.summarise(tabled(values={"objective": values}))
+    assert made.diverged == (0, 2) and [point["diverged"] for point in made.to_list()] == [0, 2]
+    assert made.notes == ("diverged at eta = 0.25: 2 of 3 seeds end with no finite value",)
+    lines = str(made).splitlines()
+    assert lines[2].split() == ["0.25", "diverged"] and lines[-1] == made.notes[0] and "nan" not in str(made)
+
+
+def test_a_run_shows_itself_on_one_screen() -> None:
+    values = np.array([[[0.0, 1.0]] * 3, [[0.0, 1.0], [0.0, math.inf], [0.0, 2.0]]])
+    rows = tabled(values={"objective": values})
+    told = {"method": "m", "problem": "p", "T": 7}
+    done = run.RunResult(rows, table.summarise(rows), (), told)
+    assert len(repr(done).splitlines()) <= 6 and len(repr(done)) < 500 and "diverged" in repr(done)
+    cells = done.sheet().tables[0].rows
+    assert cells == ((0.5, 1.0, 1.0, 1.0), (0.25, "diverged", None, None))
+    assert "<table>" in done._repr_html_() and "m on p, 7 steps" in done.to_markdown()
+    assert len(done.to_frame()) == 12 and str(done.plot()).startswith("Plot(")
     assert aligned([["a", "bb"], ["ccc", "d"]]) == "a    bb\nccc  d"
     with pytest.raises(ValueError, match="shorter"):
         aligned([["a"], ["b", "c"]])

@@ -19,6 +19,7 @@ from ...algorithms.engine.limits import BYTES_PER_INDEX, check_memory
 from ...algorithms.engine.metrics import METRICS, metrics_of
 from ...algorithms.engine.parallel import drive_alone, gathered
 from ...algorithms.engine.progress import Progress
+from ...bounds.language.result import AbstractResult, Cell, Sheet, Table
 from ...errors import InputError
 from ...storage import digest, make_folder, undamaged, write_json
 from ...suggestion import instead
@@ -43,9 +44,9 @@ SEEDS_PER_CALL = 4
 """What a worker of a scheduler gets at once."""
 
 
-@dataclass(frozen=True)
-class RunResult:
-    """What a run gave: one row per grid point, seed and recorded time.
+@dataclass(frozen=True, repr=False)
+class RunResult(AbstractResult):
+    """What a run gave: one row per grid point, seed and recorded time. A notebook shows its summary.
 
     Attributes:
         table: the rows, column by column.
@@ -63,6 +64,29 @@ class RunResult:
     def frame(self) -> Any:
         """The rows as a pandas DataFrame. Needs the extra `fedco[frames]`."""
         return self.table.frame()
+
+    def to_frame(self) -> Any:
+        """The same."""
+        return self.frame()
+
+    def sheet(self) -> Sheet:
+        """The summary: every grid point with the mean of each metric at the end and its 95% t-interval."""
+        axes, metrics = tuple(self.summary.rows[0][0]), self.summary.metrics
+        rows = tuple(
+            (*(_cell(point[name]) for name in axes), *(cell for name in metrics for cell in _cells(found.get(name))))
+            for point, found in self.summary.rows
+        )
+        heads = [head for name in metrics for head in (name, f"{name} low", f"{name} high")]
+        title = f"{self.description['method']} on {self.description['problem']}, {self.description['T']} steps"
+        bounds = (
+            f"bound {b['statement']} at {b['point']}: {b['values'][-1]:.4g} at T={b['T'][-1]}" for b in self.bounds
+        )
+        seeds = f"at the end, mean over {self.summary.seeds} seeds, with the ends of a 95% t-interval"
+        return Sheet(title, None, (Table("summary", (*axes, *heads), rows),), (*self.summary.notes, *bounds, seeds))
+
+    def plot(self) -> Any:
+        """The figure of the first metric; `figure` draws any of them."""
+        return self.figure(self.table.metrics[0])
 
     def final(self, metric: str) -> np.ndarray:
         """The metric at the end, (grid points, seeds)."""
@@ -84,6 +108,20 @@ class RunResult:
                 f"bound {bound['statement']} at {bound['point']}: {bound['values'][-1]:.4g} at T={bound['T'][-1]}"
             )
         return "\n".join(said + ([f"written to {self.out}"] if self.out else []))
+
+
+def _cells(found: tuple[float, float, float] | None) -> tuple[Cell, Cell, Cell]:
+    """Mean and ends of an interval in a table; empty where there are none."""
+    if found is None:
+        return None, None, None
+    mean, low, high = found
+    ends = [end if math.isfinite(end) else None for end in (low, high)]
+    return mean if math.isfinite(mean) else "diverged", ends[0], ends[1]
+
+
+def _cell(value: Any) -> Cell:
+    """A value of an axis in a table."""
+    return value if isinstance(value, (int, float, str)) else str(value)
 
 
 def run(

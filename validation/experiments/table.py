@@ -119,27 +119,54 @@ def _pandas() -> Any:
 
 @dataclass(frozen=True)
 class Summary:
-    """The last values: for every grid point and metric the mean over the seeds and the ends of a 95% t-interval."""
+    """The last values: for every grid point and metric the mean over the seeds and the ends of a 95% t-interval.
+
+    Attributes:
+        diverged: for every grid point how many seeds end with a value that is not finite.
+    """
 
     rows: tuple[tuple[dict[str, Any], dict[str, tuple[float, float, float]]], ...]
     seeds: int
+    diverged: tuple[int, ...] = ()
 
     def to_list(self) -> list[dict[str, Any]]:
         return [
             {
                 "point": point,
                 "metrics": {name: dict(zip(("mean", "low", "high"), v, strict=True)) for name, v in found.items()},
+                "diverged": diverged,
             }
-            for point, found in self.rows
+            for (point, found), diverged in zip(self.rows, self._diverged, strict=True)
         ]
+
+    @property
+    def _diverged(self) -> tuple[int, ...]:
+        return self.diverged or (0,) * len(self.rows)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for _, found in self.rows for name in found))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which grid points diverged, a sentence each."""
+        said = []
+        for (point, _), count in zip(self.rows, self._diverged, strict=True):
+            if count:
+                where = ", ".join(f"{name} = {_short(value)}" for name, value in point.items())
+                said.append(
+                    f"diverged{f' at {where}' if where else ''}: {count} of {self.seeds} seeds end with no finite value"
+                )
+        return tuple(said)
 
     def __str__(self) -> str:
         axes = list(self.rows[0][0])
-        metrics = list(dict.fromkeys(name for _, found in self.rows for name in found))
-        lines = [[*axes, *metrics]]
+        lines = [[*axes, *self.metrics]]
         for point, found in self.rows:
-            lines.append([*(_short(point[name]) for name in axes), *(_interval(found.get(name)) for name in metrics)])
-        return f"{aligned(lines)}\nat the end, mean over {self.seeds} seeds [95% t-interval]"
+            cells = (_interval(found.get(name)) for name in self.metrics)
+            lines.append([*(_short(point[name]) for name in axes), *cells])
+        end = f"at the end, mean over {self.seeds} seeds [95% t-interval]"
+        return "\n".join([aligned(lines), end, *self.notes])
 
 
 def summarise(table: RunTable) -> Summary:
@@ -149,7 +176,9 @@ def summarise(table: RunTable) -> Summary:
     for index in range(table.size):
         found = {name: mean_interval(values[index]) for name, values in finals.items()}
         rows.append((table.point(index), {k: v for k, v in found.items() if k != MEAN or not math.isnan(v[0])}))
-    return Summary(tuple(rows), len(table.seeds))
+    diverged = [~np.isfinite(values) for name, values in finals.items() if name != MEAN]
+    counts = np.any(diverged, axis=0).sum(axis=-1) if diverged else np.zeros(table.size, dtype=int)
+    return Summary(tuple(rows), len(table.seeds), tuple(int(count) for count in counts))
 
 
 def mean_interval(values: np.ndarray, level: float = LEVEL) -> tuple[float, float, float]:
@@ -185,6 +214,8 @@ def _interval(found: tuple[float, float, float] | None) -> str:
     if found is None:
         return "-"
     mean, low, high = found
+    if not math.isfinite(mean):
+        return "diverged"
     return f"{mean:.4g}" if math.isnan(low) or low == high else f"{mean:.4g} [{low:.4g}, {high:.4g}]"
 
 

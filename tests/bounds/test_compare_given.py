@@ -1,0 +1,50 @@
+"""What `fedco.compare` is given: theorems, then a target and quantities, in any of the ways in which one would write it."""
+
+import fedco
+import pytest
+from fedco.bounds.cost.comparison import Comparison, OrderTable
+from fedco.errors import InputError
+
+A, B = "baselines.local_sgd", "baselines.minibatch_sgd"
+
+
+def names(found):
+    return [row.theorem for row in found.rows]
+
+
+def test_theorems_and_ids_stand_first_in_any_mixture():
+    for given in ((A, B), (fedco.theorem(A), B), (A, fedco.theorem(B))):
+        found = fedco.compare(*given)
+        assert isinstance(found, OrderTable) and names(found) == [A, B]
+        told = fedco.compare(*given, "1/10", {"clients": 4})
+        assert isinstance(told, Comparison) and names(told) == [A, B]
+        assert told.eps == "1/10" and told.quantities == {"clients": "4"}
+    assert names(fedco.compare(A, theorems=[B], eps="1/10")) == [A, B]
+
+
+def test_the_old_order_gives_the_same():
+    by_place = fedco.compare("1/10", {"clients": 4}, theorems=[A, B])
+    assert by_place.to_dict() == fedco.compare(A, B, eps="1/10", quantities={"clients": 4}).to_dict()
+    assert fedco.compare(0.1, theorems=[A]).eps == "0.1"
+
+
+def test_without_a_target_the_orders_are_compared_for_every_label():
+    found = fedco.compare(A)
+    assert isinstance(found, OrderTable)
+    assert {(row.theorem, row.statement) for row in found.rows} <= {(A, "printed"), (A, "corrected")} and found.rows
+
+
+@pytest.mark.parametrize(
+    ("given", "named", "said"),
+    [
+        ((A, "1/10", {}, "more"), {}, "more: wanted theorems, then eps, a number, then quantities, a mapping"),
+        (("1/10", A), {}, f"{A}: wanted theorems, then eps"),
+        ((A, {"clients": 4}), {}, "eps: wanted a number beside the quantities"),
+        (("nothing.like_it",), {}, "'nothing.like_it': not a theorem"),
+        (("1/10", {}), {"quantities": {}}, "{}: wanted theorems"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_line(given, named, said):
+    with pytest.raises(InputError) as caught:
+        fedco.compare(*given, **named)
+    assert str(caught.value).startswith(said) and "\n" not in str(caught.value)
