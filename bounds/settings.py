@@ -7,13 +7,14 @@ A name is a symbol of the statement in its paper's letters (`L_f`), the quantity
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from ..suggestion import nearest
 from .evaluation.evaluate import exact
+from .evaluation.without_running import Beside, serves
 from .language.assumptions import RULES
 from .language.quantities import QUANTITIES
 from .language.reading import InputError, is_array, read_number, read_value, shown_name
@@ -23,6 +24,8 @@ from .registry import all_theorems
 
 UNKNOWN = "?"
 """The value of a constant in a file that is still to be filled in."""
+ESTIMATED = "estimated"
+"""The table of a file of constants that says which are estimates, and how sure each is."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Settled:
         unused: names of `shared` that the statement has no use for.
         assumed: what rules filled in.
         replaced: derived constants that were given, with their value.
+        beside: what is known beside the symbols: what holds without running, and which values are estimates.
     """
 
     statement: Statement
@@ -52,6 +56,7 @@ class Settled:
     unused: tuple[str, ...] = ()
     assumed: tuple[Assumed, ...] = ()
     replaced: tuple[tuple[str, str], ...] = ()
+    beside: Beside = field(default_factory=Beside)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: `unused`, `assumed` and `replaced`."""
@@ -87,20 +92,27 @@ def settle(
     Args:
         values: name -> value, for this statement: a name that it does not use is an error. They go before `shared`.
         shared: name -> value, or a file of them (`read_constants`), for every statement: a name that this one does not use
-            is listed, unless nothing has that name.
+            is listed, unless nothing has that name. Its entry `estimated` says of each estimate how sure it is.
+
+    A quantity that no symbol stands for, and that says what the metric is without running (`initial_gradient_norm`, `gradient_cap`,
+    `objective_smoothness` beside an `objective_gap`), is taken too: the answer is compared with it.
         assume: rules that fill in constants that are not given, in this order (`RULES`).
         without: symbols that are to have no value, such as those that are solved for.
 
     Raises:
         InputError: an unknown name or rule, a name that means two symbols, or two values for one symbol.
     """
-    shared = read_constants(shared) if isinstance(shared, (str, Path)) else shared or {}
+    shared, estimated = _shared(shared)
     assume = (assume,) if isinstance(assume, str) else tuple(assume)
     for rule in assume:
         if rule not in RULES:
             raise InputError(f"{rule[:40]!r}: not an assumption; {nearest(rule, tuple(RULES))}")
-    found, derived = _resolved(statement, values, None)
-    more, more_derived = _resolved(statement, shared, unused := [])
+    helpful = serves(statement, [name for name in (*shared, *values) if _is_no_symbol(statement, name)])
+    others = {name: read_number(name, value) for name, value in {**shared, **values}.items() if name in helpful}
+    found, derived = _resolved(statement, _without(values, helpful), None)
+    more, more_derived = _resolved(statement, _without(shared, helpful), unused := [])
+    doubts = {symbol_of(statement, name) or name: text for name, text in estimated.items() if name not in values}
+    doubts = {name: text for name, text in doubts.items() if name not in found}
     found = {**{symbol: value for symbol, value in more.items() if symbol not in without}, **found}
     derived = {**more_derived, **derived}
     unused += [symbol for symbol in more if symbol in without]
@@ -111,7 +123,38 @@ def settle(
     assumed = _assumed(statement, found, {**shared, **values}, assume, without)
     found |= {item.symbol: item.value for item in assumed}
     replaced = tuple((name, str(value)) for name, value in derived.items())
-    return Settled(statement, found, tuple(dict.fromkeys(unused)), assumed, replaced)
+    beside = Beside(_checked(others), {name: text for name, text in doubts.items() if name in found or name in others})
+    return Settled(statement, found, tuple(dict.fromkeys(unused)), assumed, replaced, beside)
+
+
+def _shared(given: Mapping[str, Any] | Path | str | None) -> tuple[Mapping[str, Any], Mapping[str, str]]:
+    """The constants for every statement, and how sure the estimates among them are."""
+    if isinstance(given, (str, Path)):
+        return read_constants(given), read_estimated(given)
+    table = dict(given or {})
+    estimated = table.pop(ESTIMATED, {})
+    return table, estimated
+
+
+def _without(given: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name not in names}
+
+
+def _is_no_symbol(statement: Statement, name: str) -> bool:
+    return name in QUANTITIES and name not in derivable(statement) and symbol_of(statement, name) is None
+
+
+def _checked(others: Mapping[str, Fraction]) -> Mapping[str, Fraction]:
+    """
+    Raises:
+        InputError: a value outside of its quantity's domain.
+    """
+    for name, value in others.items():
+        if not QUANTITIES[name].numbers.contains(value):
+            raise InputError(
+                f"{name}: wanted {QUANTITIES[name].numbers.a_number} ({QUANTITIES[name].meaning}), got {value}"
+            )
+    return others
 
 
 def _resolved(
@@ -143,11 +186,26 @@ def read_constants(path: str | Path) -> dict[str, str]:
     Raises:
         InputError: an unreadable file, or an entry that is no number.
     """
-    table = read_toml(Path(path))
+    table = {name: value for name, value in read_toml(Path(path)).items() if name != ESTIMATED}
     for name, value in table.items():
         if not isinstance(value, (str, int)) or isinstance(value, bool):
             raise InputError(f"{name}: wanted a number in {path}, got {value!r}")
     return {name: str(value) for name, value in table.items() if value != UNKNOWN}
+
+
+def read_estimated(path: str | Path) -> dict[str, str]:
+    """NAME -> how sure its value is, of the estimates in a TOML file: its table `estimated`.
+
+    Raises:
+        InputError: an unreadable file, a text that is none, or a name without a constant.
+    """
+    table = read_toml(Path(path))
+    estimated = table.get(ESTIMATED, {})
+    if not isinstance(estimated, dict) or not all(isinstance(text, str) for text in estimated.values()):
+        raise InputError(f"{ESTIMATED}: wanted a table of texts in {path}, got {estimated!r:.60}")
+    if unknown := [name for name in estimated if name not in table]:
+        raise InputError(f"{ESTIMATED}: wanted names of constants in {path}, got {shown_name(unknown[0])}")
+    return dict(estimated)
 
 
 def of_quantities(shared: Mapping[str, Any], known: Collection[str]) -> tuple[dict[str, Any], tuple[str, ...]]:

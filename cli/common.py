@@ -200,12 +200,13 @@ def listing(title: str, columns: tuple[str, ...], rows: Iterable[tuple[str, ...]
     return Sheet(title, None, (Table(title, columns, tuple(rows)),))
 
 
-def check_medium(as_json: bool, latex: bool, markdown: bool) -> None:
+def check_medium(as_json: bool, latex: bool, markdown: bool, html: bool = False) -> None:
     """
     Raises:
-        InputError: two of JSON, LaTeX and Markdown are asked for.
+        InputError: two of JSON, LaTeX, Markdown and HTML are asked for.
     """
-    asked = [name for name, on in (("--json", as_json), ("--latex", latex), ("--markdown", markdown)) if on]
+    media = (("--json", as_json), ("--latex", latex), ("--markdown", markdown), ("--html", html))
+    asked = [name for name, on in media if on]
     if len(asked) > 1:
         raise InputError(f"{asked[1]}: wanted one way to print, got {' and '.join(asked)}")
 

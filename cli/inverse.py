@@ -83,6 +83,7 @@ def tune(
         eps=eps,
         cost=_cost(cost, weight),
         ranges={key: _range(key, text) for key, text in _pairs("--range", limits).items()},
+        beside=given.beside,
     )
     if not emit_sheets(lambda: [noted(result.sheet(), given.notes)], as_json, latex, markdown):
         emit_about(chosen, result.to_dict(), result, as_json, given)
@@ -130,7 +131,7 @@ def complexity(
         emit_about(item.statement(label), rows, "\n".join(map(str, (found, *checked))), as_json)
         return
     given = settled(item.statement(label), sets, constants, assume)
-    result = reaching(given.statement, given.values, eps, cost=_cost(cost, weight))
+    result = reaching(given.statement, given.values, eps, cost=_cost(cost, weight), beside=given.beside)
     if figure is not None:
         pareto(given.statement, given.values, eps, figure=figure)
     if not emit_sheets(lambda: [noted(result.sheet(), given.notes)], as_json, latex, markdown):

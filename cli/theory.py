@@ -115,7 +115,7 @@ def bound(
     item = theorem(name)
     chosen = item.statement(chosen_statement(item, statement))
     given = settled(chosen, sets, constants, assume)
-    result = evaluated(given.statement, given.values, strict=False)
+    result = evaluated(given.statement, given.values, strict=False, beside=given.beside)
     found = None
     if sensitivity:
         from ..bounds.cost.sensitivity import elasticities  # brings in the optimiser
@@ -228,6 +228,9 @@ def prove(
         bool, typer.Option("--rules-only", help="Leave the instances out; the proof is then not called checked.")
     ] = False,
     as_json: Json = False,
+    latex: Latex = False,
+    markdown: Markdown = False,
+    html: Annotated[bool, typer.Option("--html", help="Print a page of HTML, formulas in MathML.")] = False,
     trust: Trust = False,
 ) -> None:
     """Check the derivation of a corrected statement step by step, and print it; exit status 1 if it does not check.
@@ -236,13 +239,26 @@ def prove(
     with constants measured on them. `checked` needs both. A derivation may take lemmas as true: those that the kernel has not
     checked are listed under "given". What no instance says anything of is listed under "not_covered". Either makes `checked` false.
 
-    Example: fedco prove fcsg.theorem_4_1
+    With --latex, --markdown or --html it is the proof as a referee reads it: setting, assumptions, each step as a formula with its
+    reason, the multipliers of each combination, and what is left out.
+
+    Examples: fedco prove fcsg.theorem_4_1; fedco prove fcsg.theorem_4_1 --latex > proof.tex
     """
     from ..bounds import get_theorem
     from ..bounds.proof.locks import prove as both_locks
 
-    proof = both_locks(get_theorem(name), rules_only=rules_only, given=name, note=note)
-    emit(proof.to_dict(), proof, as_json)
+    check_medium(as_json, latex, markdown, html)
+    theorem = get_theorem(name)
+    proof = both_locks(theorem, rules_only=rules_only, given=name, note=note)
+    if latex or markdown or html:
+        from ..bounds.proof.written import document, media
+
+        shown = document.document(theorem, proof.verdict, proof)
+        print(
+            media.to_latex(shown) if latex else media.to_markdown(shown) if markdown else media.to_html(shown), end=""
+        )
+    else:
+        emit(proof.to_dict(), proof, as_json)
     if not (proof.verdict.checked if rules_only else proof.checked):
         raise typer.Exit(1)
 

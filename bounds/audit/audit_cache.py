@@ -28,8 +28,8 @@ SECOND_LOCK = (
     "algorithms/baselines/*.py",
 )
 """Beside `bounds/`: what `fedco prove` tries instances with."""
-_OTHER_PAPER = re.compile(r"^\s*from \.\.(\w+)", re.MULTILINE)
-"""How a paper imports another one that stands beside it."""
+_OTHER_PAPER = re.compile(r"^\s*(?:from \.\.|shares = \")(\w+)", re.MULTILINE)
+"""How a paper imports another one that stands beside it, or shares its tables."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def fingerprint(folder: Path) -> str:
 def _with_imported(folder: Path, seen: set[Path]) -> set[Path]:
     if folder not in seen and folder.is_dir():
         seen.add(folder)
-        for file in folder.glob("*.py"):
+        for file in (*folder.glob("*.py"), *folder.glob("*.toml")):
             for name in _OTHER_PAPER.findall(file.read_text(encoding="utf-8")):
                 _with_imported(folder.parent / name, seen)
     return seen

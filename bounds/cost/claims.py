@@ -6,13 +6,14 @@ exponents.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
 from ..audit.refuted import refuted_by
+from ..language.paper import Paper
 from ..language.reading import InputError
 from ..language.result import Sheet, Table
 from ..registry import all_papers, get_theorem
@@ -36,7 +37,7 @@ class Claim:
     order: Order
 
 
-def claims(paper: str, statement_of: str, general: str, where: str, **orders: tuple[str, int]) -> tuple[Claim, ...]:
+def claims(paper: str, statement_of: str, general: str, where: str, **orders: Sequence[str | int]) -> tuple[Claim, ...]:
     """One claim per resource: `resource=(exponent of 1/eps, exponent of the clients)`; names without the paper's key."""
     return tuple(
         Claim(
@@ -168,6 +169,14 @@ def _rates(name: str, label: str) -> Rates | None:
 
 def about(name: str) -> tuple[Claim, ...]:
     """The claims that rest on a theorem or on its corollary, by id; none for a theorem without any."""
-    return tuple(
-        claim for paper in all_papers() for claim in paper.claims if name in (claim.statement_of, claim.general)
-    )
+    every = (claim for paper in all_papers() for claim in claims_of(paper))
+    return tuple(claim for claim in every if name in (claim.statement_of, claim.general))
+
+
+def claims_of(paper: Paper) -> Iterator[Claim]:
+    """What a paper says that its theorems cost: claims, or the rows of its `paper.toml`."""
+    for row in paper.claims:
+        if isinstance(row, Claim):
+            yield row
+        else:
+            yield from claims(paper.key, **row)

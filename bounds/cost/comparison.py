@@ -20,7 +20,7 @@ from ..language.reading import InputError, read_number
 from ..language.rendering import notes_about, status_of
 from ..language.result import AbstractResult, Math, Sheet, Table, relative, shown, tex_number
 from ..language.theorem import Statement, Theorem
-from ..optimum.tuning import Tuned, tune
+from ..optimum.tuning import GLOBAL, Tuned, tune
 from ..registry import all_papers, get_theorem
 from .orders import Order, rates
 from .resources import RESOURCES
@@ -59,8 +59,20 @@ class Row:
             "values": {name: str(value) for name, value in self.tuned.values.items()} if self.tuned else None,
             "reason": self.reason,
             "assumed": list(self.assumed),
+            "certificate": self.tuned.certificate if self.tuned else None,
+            **(self.tuned.bound.worth.to_dict() if self.tuned else {}),
+            "missing_costs": self.tuned.missing_costs if self.tuned else {},
             **(status_of(self.about) if self.about else {}),
         }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What makes its numbers unsafe or incomplete, each after its name."""
+        if self.tuned is None:
+            return ()
+        doubt = () if self.tuned.certificate == GLOBAL else (f"tuned: {self.tuned.how}",)
+        said = (*self.tuned.bound.worth.notes, *doubt, *self.tuned.missing)
+        return tuple(f"{self.theorem} ({self.statement}): {text}" for text in said)
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,7 +106,8 @@ class Comparison(AbstractResult):
         sizes = relative(row.tuned.cost.get(self.cost) if row.tuned else None for row in self.rows)
         table = Table("costs", (*_COLUMNS, *RESOURCES, "times_plain", "reason"), rows, sizes)
         assumed = sorted({text for row in self.rows for text in row.assumed})
-        notes = (*_cautions(self.rows), *((f"assumed: {', '.join(assumed)}",) if assumed else ()))
+        own = (note for row in self.rows for note in row.notes)
+        notes = (*_cautions(self.rows), *own, *((f"assumed: {', '.join(assumed)}",) if assumed else ()))
         claim = Math(f"metric <= {self.eps}", rf"\text{{metric}} \le {tex_number(shown(float(Fraction(self.eps))))}")
         return Sheet("Cost of a target, by theorem", claim, (table,), notes)
 
@@ -125,7 +138,7 @@ class Comparison(AbstractResult):
         named = [row.theorem, row.statement, row.kind]
         if row.tuned is None:
             return [*named, row.reason]
-        costs = [f"{row.tuned.cost.get(name, 0):.4g}" for name in RESOURCES]
+        costs = [f"{row.tuned.cost[name]:.4g}" if name in row.tuned.cost else "" for name in RESOURCES]
         return [*named, *costs, *([f"{against[row.theorem]:.4g}"] if row.theorem in against else [])]
 
     def __str__(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from ..evaluation.without_running import NOTHING, Beside
 from ..language.markdown import table
 from ..language.reading import InputError
 from ..language.rendering import lines_about, notes_about, status_of, titled
@@ -50,6 +51,9 @@ class Complexity(AbstractResult):
             "paper_note": self.paper_note,
             "rates": self.rates.numbers_only() if self.rates else None,
             "rates_note": self.rates_note,
+            "certificate": self.tuned.certificate,
+            **self.tuned.bound.worth.to_dict(),
+            "missing_costs": self.tuned.missing_costs,
             **status_of(self.tuned.bound.statement_itself),
         }
 
@@ -90,7 +94,8 @@ class Complexity(AbstractResult):
         return bar_plot(named, title=title, axis=Axis("amount", "1"), log=True)
 
     def _notes(self) -> tuple[str, ...]:
-        return tuple(note for note in (self.tuned.note, self.paper_note, self.rates_note) if note)
+        own = tuple(note for note in (self.tuned.note, self.paper_note, self.rates_note) if note)
+        return (*self.tuned.bound.worth.notes, self.tuned.how, *own, *self.tuned.missing)
 
     def markdown(self) -> str:
         """A table: resource, tuned, with the paper's schedule, order."""
@@ -108,13 +113,16 @@ class Complexity(AbstractResult):
         return "\n".join([*rows, *self._notes(), *lines_about(self.tuned.bound.about)])
 
 
-def complexity(statement: Statement, values: Mapping[str, Any], eps: Any, *, cost: Any = None) -> Complexity:
+def complexity(
+    statement: Statement, values: Mapping[str, Any], eps: Any, *, cost: Any = None, beside: Beside = NOTHING
+) -> Complexity:
     """T, communication rounds, samples per client and messages by size to bring the bound below eps.
 
     Args:
         values: constants, and hyperparameters that stay as they are.
         eps: target for the metric of the theorem.
         cost: what the tuned schedule minimises (a resource, or resource -> weight); the samples by default.
+        beside: what else is known of the problem; what the target is compared with.
 
     Raises:
         InputError: as `tune`; the paper's schedule and the orders are left out with a note where they do not exist.
@@ -126,11 +134,11 @@ def complexity(statement: Statement, values: Mapping[str, Any], eps: Any, *, cos
         >>> found.tuned.bound.total <= 0.1
         True
     """
-    tuned = tune(statement, values, eps=eps, cost=cost)
+    tuned = tune(statement, values, eps=eps, cost=cost, beside=beside)
     paper, note = None, ""
     if statement.schedule:
         try:
-            paper = tune(statement, values, eps=eps, cost=cost, follow_schedule=True)
+            paper = tune(statement, values, eps=eps, cost=cost, follow_schedule=True, beside=beside)
         except InputError as error:
             note = f"with the paper's schedule: {error}"
     else:

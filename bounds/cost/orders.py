@@ -242,7 +242,9 @@ def _split(made: Model, term: sp.Expr) -> tuple[sp.Expr, sp.Expr | None]:
 def _check_costs(made: Model, names: Sequence[str]) -> None:
     for name in names:
         if name not in made.costs:
-            raise InputError(f"{name[:30]}: not a resource of {made.statement.name}; {instead(name, list(made.costs))}")
+            raise InputError(
+                f"{name[:30]}: not a resource of {made.statement.name}; {instead(name, list(made.costs), made.statement)}"
+            )
         refuse_free(made.statement, name, made.costs[name])
 
 

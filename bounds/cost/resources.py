@@ -6,11 +6,13 @@ statement lacks counts as what its absence means (`Quantity.absent`: 1 for a bat
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from types import SimpleNamespace
 from typing import Any
 
 import sympy as sp
 
+from ...algorithms.declared import declared
 from ...suggestion import nearest
 from ..language.reading import InputError
 from ..language.theorem import RESOURCES, Statement
@@ -23,6 +25,9 @@ MEANING = {
     "model_messages": "messages of the size of the model, sent by one client",
     "embedding_messages": "messages of the size of the inner value, sent by one client",
 }
+
+_LISTED = 4
+"""Methods that are named as examples."""
 
 
 def resource_table(**formulas: Any) -> dict[str, sp.Expr]:
@@ -67,7 +72,7 @@ def resource(statement: Statement, name: str) -> sp.Expr:
     if name in bindings and bindings[name].quantity.role == "hyperparameter":
         return bindings[name].symbol
     wanted = [*known, *(b.name for b in bindings.values() if b.quantity.role == "hyperparameter")]
-    raise InputError(f"{name[:30]}: not a resource of {statement.name}; {instead(name, wanted)}")
+    raise InputError(f"{name[:30]}: not a resource of {statement.name}; {instead(name, wanted, statement)}")
 
 
 def refuse_free(statement: Statement, name: str, cost: sp.Expr) -> None:
@@ -80,8 +85,42 @@ def refuse_free(statement: Statement, name: str, cost: sp.Expr) -> None:
         raise InputError(f"{name}: nothing to minimise, {statement.name} has none of it")
 
 
-def instead(name: str, wanted: list[str]) -> str:
+def missing_costs(statement: Statement, counted: Collection[str]) -> tuple[str, ...]:
+    """The resources that a statement does not determine; none for a lemma, which is no run.
+
+    Messages of the inner value are not missing where those of the model are counted: who counts the ones counts the others, if there
+    are any.
+
+    Args:
+        counted: those that it does.
+    """
+    if statement.theorem.kind not in ("theorem", "corollary"):
+        return ()
+    missing = [name for name in RESOURCES if name not in counted]
+    return tuple(name for name in missing if name != "embedding_messages" or "model_messages" in missing)
+
+
+def how_to_count(names: Collection[str], statement: Statement) -> str:
+    """What counts resources that a statement does not determine: their units, the methods that count them, and how they are declared."""
+    method, wanted = statement.theorem.method, set(names)
+    if method is None:
+        counting = sorted(key for key, own in declared().items() if wanted & own.costs.keys())
+        listed = ", ".join(counting[:_LISTED]) + (", …" if len(counting) > _LISTED else "")
+        why = f"names no method (of fedco's, {listed} have a count)" if counting else "names no method"
+    elif wanted <= method_costs(statement.theorem).keys():
+        why = f"lacks a symbol of the count of its method {method.name}"
+    else:
+        why = f"has the method {method.name}, which does not count"
+    units = ", ".join(f"{name} ({MEANING[name]})" for name in names)
+    example = f'{next(iter(names))} = "…"'
+    return (
+        f"not counted: {units}: {statement.theorem.id} {why}; declare a formula in its symbols under `costs` ({example}), or a method "
+        "with a class attribute `costs`"
+    )
+
+
+def instead(name: str, wanted: list[str], statement: Statement) -> str:
     """What may have been meant; a cost that nothing declares can be declared."""
     if name in RESOURCES:
-        return f"it has {' '.join(wanted) or 'none'}; a cost is declared under `costs`, or counted by a `method`"
+        return f"it has {' '.join(wanted) or 'none'}; {how_to_count([name], statement)}"
     return nearest(name, tuple(wanted))

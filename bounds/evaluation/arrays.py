@@ -11,6 +11,7 @@ from ..language.reading import InputError, is_array, read_values
 from ..language.rendering import letter, lines_about, notes_about, status_of, titled
 from ..language.result import CONSTANTS, AbstractResult, Sheet, Table
 from .evaluate import InadmissibleError, evaluate
+from .without_running import NOTHING, Beside, Worth, limits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +33,7 @@ class BoundArray(AbstractResult):
     Args:
         total, terms, admissible: arrays of the common shape.
         values: the arrays that were given, and the numbers as floats.
+        beside: what else is known of the problem.
     """
 
     theorem: str
@@ -42,6 +44,7 @@ class BoundArray(AbstractResult):
     admissible: NDArray[np.bool_]
     values: dict[str, Any]
     about: Statement
+    beside: Beside = NOTHING
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as nested lists, with what is known of the statement."""
@@ -53,8 +56,30 @@ class BoundArray(AbstractResult):
             "terms": {name: term.tolist() for name, term in self.terms.items()},
             "admissible": self.admissible.tolist(),
             "values": {name: v.tolist() if is_array(v) else v for name, v in self.values.items()},
+            "vacuous": None if self.vacuous is None else self.vacuous.tolist(),
+            "rests_on_estimates": self._estimates().to_dict()["rests_on_estimates"],
             **status_of(self.about),
         }
+
+    @property
+    def vacuous(self) -> NDArray[np.bool_] | None:
+        """Where the bound is not below what holds without running; None where nothing is known to compare it with."""
+        import numpy as np
+
+        known = {**self.values, **{name: float(value) for name, value in self.beside.quantities.items()}}
+        found = [limit.at(known) for limit in limits(self.about, self.beside.quantities)]
+        return self.total >= np.minimum.reduce(np.broadcast_arrays(*found)) if found else None
+
+    def _estimates(self) -> Worth:
+        used = {name: text for name, text in self.beside.estimated.items() if name in self.about.symbols}
+        return Worth(None, estimates=used)
+
+    def _notes(self) -> tuple[str, ...]:
+        count = 0 if self.vacuous is None else int(self.vacuous.sum())
+        said = (
+            (f"vacuous at {count} of {self.total.size} points: not below what holds without running",) if count else ()
+        )
+        return (*said, *self._estimates().notes)
 
     def sheet(self) -> Sheet:
         columns = self._columns()
@@ -67,7 +92,7 @@ class BoundArray(AbstractResult):
         )
         fixed = tuple((letter(self.about, n), v) for n, v in self.values.items() if not is_array(v))
         tables = Table("points", tuple(columns), rows), Table(CONSTANTS, ("symbol", "value"), fixed)
-        return Sheet(self.about.name, None, tables, (*wrong, *notes_about(self.about), *more), columns)
+        return Sheet(self.about.name, None, tables, (*wrong, *self._notes(), *notes_about(self.about), *more), columns)
 
     def _columns(self) -> dict[str, Any]:
         """One column for each array that was given, the total, each term and whether the conditions hold; flat."""
@@ -109,15 +134,18 @@ class BoundArray(AbstractResult):
         head = f"{self.theorem} ({self.statement}): {self.metric} at {count} points ({shape}), {good} admissible"
         inside = self.total[self.admissible]
         values = [f"  from {inside.min():.6g} to {inside.max():.6g} where admissible"] if good else []
-        return "\n".join([head, *values, *lines_about(self.about)])
+        return "\n".join([head, *values, *(f"  {note}" for note in self._notes()), *lines_about(self.about)])
 
 
-def bound_on_arrays(statement: Statement, values: Mapping[str, Any], *, strict: bool = True) -> BoundArray:
+def bound_on_arrays(
+    statement: Statement, values: Mapping[str, Any], *, strict: bool = True, beside: Beside = NOTHING
+) -> BoundArray:
     """Evaluate a statement on arrays, in float64; equalities hold to a relative 1e-9.
 
     Args:
         values: symbol name -> number, as for `bound`, or an array or list of numbers; the arrays broadcast.
         strict: raise where a point is outside the conditions; otherwise `admissible` marks those inside.
+        beside: what else is known of the problem; what the bound is compared with.
 
     Raises:
         InputError: an unknown or missing symbol, a value outside its domain, or arrays that do not broadcast.
@@ -155,6 +183,7 @@ def bound_on_arrays(statement: Statement, values: Mapping[str, Any], *, strict: 
         found["admissible"],
         known,
         statement,
+        beside,
     )
 
 

@@ -15,6 +15,7 @@ from ..language.reading import InputError, missing_values, read_values
 from ..language.rendering import condition_math, letter, lines_about, notes_about, status_of, symbol_table, titled
 from ..language.result import CONSTANTS, AbstractResult, Math, Sheet, Table, rounded_up, tex_number
 from ..language.theorem import Condition, Statement
+from .without_running import NOTHING, Beside, Worth, worth
 
 if TYPE_CHECKING:
     from ...figures import Plot
@@ -58,6 +59,7 @@ class Bound(AbstractResult):
     `total`, `terms` and `derived` are floats rounded once, from exact values; `total` is None where the statement only
     defines constants. `values` has the exact inputs as text, scheduled hyperparameters included, `numbers` the same as floats.
     `method_range` is what the method can take beyond the conditions; `failures` says of each that fails what was wanted.
+    `worth` says whether it is below what holds without running, and which constants are estimates, by what is known `beside` the values.
     """
 
     theorem: str
@@ -73,14 +75,17 @@ class Bound(AbstractResult):
     method_range: tuple[ConditionCheck, ...] = ()
     failures: tuple[Failure, ...] = ()
     about: Statement | None = field(default=None, compare=False)
+    beside: Beside = field(default=NOTHING, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        return {**self.numbers_only(), **(status_of(self.about) if self.about else {})}
+        if self.about is None:
+            return self.numbers_only()
+        return {**self.numbers_only(), **self.worth.to_dict(), **status_of(self.about)}
 
     def numbers_only(self) -> dict[str, Any]:
         """`to_dict` without what is known of the statement."""
         data = {item.name: getattr(self, item.name) for item in fields(self)}
-        del data["numbers"], data["about"]
+        del data["numbers"], data["about"], data["beside"]
         for name in ("conditions", "method_range", "failures"):
             data[name] = [asdict(item) for item in getattr(self, name)]
         return data
@@ -109,7 +114,7 @@ class Bound(AbstractResult):
             constants,
             Table("conditions", ("condition", "relation", "holds", "slack", "wanted", "got"), conditions),
         )
-        notes = notes_about(about)
+        notes = (*self.worth.notes, *notes_about(about))
         if not self.admissible:
             fail = f"{', '.join(self.failed)} {'fail' if len(self.failed) > 1 else 'fails'}"
             notes = (f"outside the conditions of the statement: {fail}; it promises nothing here", *notes)
@@ -120,6 +125,11 @@ class Bound(AbstractResult):
             return None
         latex = rf"{self.statement_itself.theorem.metric.latex} \le {tex_number(rounded_up(self.total))}"
         return Math(f"{self.metric} <= {rounded_up(self.total)}", latex)
+
+    @property
+    def worth(self) -> Worth:
+        """Whether it says more than what holds without running, and the estimates on which it rests."""
+        return worth(self.statement_itself, self.total, self.values, self.beside)
 
     @property
     def statement_itself(self) -> Statement:
@@ -150,7 +160,8 @@ class Bound(AbstractResult):
         rows = [f"  {name} = {value:.6g}" for name, value in {**self.terms, **self.derived}.items()]
         verdict = "admissible" if self.admissible else "NOT admissible:"
         failures = [f"    {failure}" for failure in self.failures]
-        return "\n".join([head, *rows, f"  {verdict}", *failures, *lines_about(self.about)])
+        notes = self.worth.notes if self.about else ()
+        return "\n".join([head, *rows, f"  {verdict}", *failures, *(f"  {n}" for n in notes), *lines_about(self.about)])
 
 
 def exact(value: Fraction | int) -> sp.Rational:
@@ -222,13 +233,14 @@ def complete(statement: Statement, values: Mapping[str, Any]) -> dict[sp.Symbol,
     return point
 
 
-def bound(statement: Statement, values: Mapping[str, Any], *, strict: bool = True) -> Bound:
+def bound(statement: Statement, values: Mapping[str, Any], *, strict: bool = True, beside: Beside = NOTHING) -> Bound:
     """Evaluate a statement exactly at one point.
 
     Args:
         statement: a statement of a theorem.
         values: symbol name -> int, Fraction, float or text.
         strict: raise outside the conditions; otherwise return the value marked `admissible=False`.
+        beside: what else is known of the problem; what the bound is compared with.
 
     Raises:
         InputError: unknown, missing or out-of-domain values.
@@ -271,6 +283,7 @@ def bound(statement: Statement, values: Mapping[str, Any], *, strict: bool = Tru
         ranges,
         failures,
         statement,
+        beside,
     )
 
 

@@ -24,6 +24,7 @@ STRONG_CONVEXITY = "strong convexity constant"
 WEAK_CONVEXITY = "weak convexity constant"
 POLYAK_LOJASIEWICZ = "Polyak-Lojasiewicz constant"
 DISTANCE = "distance of the start from a minimiser"
+AT_START = "bound of the norm at the start"
 AT_MINIMISER = "root mean square at a minimiser"
 GROWTH = "factor of the gradient in a bound of the clients' mean square"
 REMAINDER = "remainder in a bound of the clients' mean square"
@@ -149,6 +150,8 @@ class Form:
                 return f"||grad {what}||^2 >= 2 {number} ({what} - {what}_*)"
             case "distance of the start from a minimiser":
                 return f"||x_0 - x_*|| <= {number}, x_* a minimiser of {what}"
+            case "bound of the norm at the start":
+                return f"||{what}(x_0)|| <= {number}"
             case "root mean square at a minimiser":
                 return f"{_SQUARED_AT_MINIMISER[self.per]} <= {number}^2, x_* a minimiser of F"
             case "factor of the gradient in a bound of the clients' mean square":
@@ -169,7 +172,16 @@ class Form:
 
 
 _READ_BY_THE_KERNEL = (LIPSCHITZ, SIZE, NOISE, UNLIKE, GAP, START, SHARE)
-_OF_A_CLASS = (STRONG_CONVEXITY, WEAK_CONVEXITY, POLYAK_LOJASIEWICZ, DISTANCE, AT_MINIMISER, GROWTH, REMAINDER)
+_OF_A_CLASS = (
+    STRONG_CONVEXITY,
+    WEAK_CONVEXITY,
+    POLYAK_LOJASIEWICZ,
+    DISTANCE,
+    AT_START,
+    AT_MINIMISER,
+    GROWTH,
+    REMAINDER,
+)
 _OF_A_METHOD = (RELATIVE_VARIANCE, RELATIVE_ERROR, CONTRACTION, GAP_TO_ONE, DELAY)
 KINDS = (*_READ_BY_THE_KERNEL, *_OF_A_CLASS, *_OF_A_METHOD)
 """The kinds of bound that a file may write down; what follows from one of them is never written."""

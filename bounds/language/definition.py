@@ -260,6 +260,8 @@ class Definition:
         names: what formulas may use so far. used: the symbols that formulas have used so far.
     """
 
+    roles: tuple[str, ...] = QUANTITY_ROLES
+
     def __init__(self, where: str, keys: Mapping[str, Any], trusts: bool = True) -> None:
         self.where, self.keys, self.trusts = where, keys, trusts
         self._check_keys()
@@ -356,7 +358,7 @@ class Definition:
                 place, f"wanted a meaning in one line of at most {MAX_ENTRIES} characters, got {_shown(meaning)}"
             )
         domain = self.known(f"{place}, domain", "a domain", entry.get("domain", POSITIVE), DOMAINS)
-        role = self.known(f"{place}, role", "a role", entry.get("role", "constant"), QUANTITY_ROLES)
+        role = self.known(f"{place}, role", "a role", entry.get("role", "constant"), self.roles)
         bounds = self._forms(f"{place}, bounds", entry.get("bounds", ()))
         try:
             dimension = read_dimension(str(entry.get("dimension", "1")))
@@ -421,11 +423,14 @@ class Definition:
         for name, value in self.table("derived").items():
             if self.name("derived", name) in self.names:
                 self.refuse(f"derived, {name}", "already a symbol; wanted another name")
-            formula, more = self.said(f"derived, {name}", value, "latex", "meaning")
-            latex, meaning = more.get("latex", latex_of(name)), more.get("meaning", "")
-            found.append(Derived(name, self.formula(f"derived, {name}", formula), latex, meaning))
+            found.append(self._constant(name, value))
             self.names[name] = derived_symbol(name)
         return tuple(found)
+
+    def _constant(self, name: str, value: Any) -> Derived:
+        formula, more = self.said(f"derived, {name}", value, "latex", "meaning")
+        latex, meaning = more.get("latex", latex_of(name)), more.get("meaning", "")
+        return Derived(name, self.formula(f"derived, {name}", formula), latex, meaning)
 
     def _terms(self) -> tuple[Term, ...]:
         found = []
@@ -435,11 +440,11 @@ class Definition:
         return tuple(found)
 
     def _conditions(self) -> tuple[Condition, ...]:
-        found = []
-        for name, value in self.table("conditions").items():
-            formula, more = self.said(f"condition {name}", value, "note")
-            found.append(Condition(self.name("conditions", name), *self.relation(f"condition {name}", formula), **more))
-        return tuple(found)
+        return tuple(self._condition(name, value) for name, value in self.table("conditions").items())
+
+    def _condition(self, name: str, value: Any) -> Condition:
+        formula, more = self.said(f"condition {name}", value, "note")
+        return Condition(self.name("conditions", name), *self.relation(f"condition {name}", formula), **more)
 
     def _schedule(self) -> dict[str, sp.Expr]:
         for name in self.table("schedule"):

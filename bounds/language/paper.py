@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...suggestion import instead
-from .paper_file import FILE, PaperFile
+from .paper_file import FILE, PaperFile, paper_file
 from .reading import InputError
 from .theorem import Theorem
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from ..cost.claims import Claim
     from ..proof.kernel import Plan, Reader
 
-FILES = {
-    "theorems": "THEOREMS",
-    "claims": "CLAIMS",
-    "findings": "FINDINGS",
-    "second_reading": "SECOND_READING",
-    "counterexamples": "REFUTATIONS",
-    "derivations": "DERIVATIONS",
-    "holds": "HOLDS",
+PARTS = {
+    "theorems": ("theorems", "THEOREMS"),
+    "claims": ("claims", "CLAIMS"),
+    "findings": ("findings", "FINDINGS"),
+    "second_reading": ("findings", "SECOND_READING"),
+    "counterexamples": ("counterexamples", "REFUTATIONS"),
+    "derivations": ("derivations", "DERIVATIONS"),
+    "holds": ("findings", "HOLDS"),
 }
-"""The parts of a paper: the files of its folder that others read, and the name in each that holds its declarations."""
+"""The parts of a paper: the file of its folder, and the name in it that holds the declarations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +40,11 @@ class Paper:
     Args:
         key: what its ids begin with, for instance `feddro`.
         title: authors, title, year.
-        parts: name of a part (a key of `FILES`) -> its declarations, as a mapping, or as a function that is called once
+        parts: name of a part (a key of `PARTS`) -> its declarations, as a mapping, or as a function that is called once
             for each part, when it is first asked for. A part that is missing is empty. Theorems may be a mapping by id.
         headlines: names of the theorems that `compare` sets side by side, without the key.
         runs: the module that says how its theorems are run; imported only when something is run. Empty where nothing is.
+        file: its `paper.toml`, where it has one.
     """
 
     key: str
@@ -51,6 +52,18 @@ class Paper:
     parts: Mapping[str, Collection[Any]] | Callable[[str], Collection[Any]]
     headlines: tuple[str, ...] = ()
     runs: str = ""
+    file: PaperFile | None = None
+
+    @property
+    def written(self) -> PaperFile:
+        """Its `paper.toml`.
+
+        Raises:
+            InputError: it has none.
+        """
+        if self.file is None:
+            raise InputError(f"{self.key}: the paper has no {FILE}")
+        return self.file
 
     def load(self, part: str) -> Collection[Any]:
         """The declarations of a part."""
@@ -63,8 +76,8 @@ class Paper:
         return found if isinstance(found, Mapping) else {item.id: item for item in found}
 
     @cached_property
-    def claims(self) -> tuple[Claim, ...]:
-        """What it says that a target costs."""
+    def claims(self) -> tuple[Claim | Mapping[str, Any], ...]:
+        """What it says that a target costs: claims, or rows of its `paper.toml` that `cost.claims` reads."""
         return tuple(self.load("claims"))
 
     @cached_property
@@ -127,25 +140,26 @@ class Paper:
 
 
 def paper_in_folder(package: str, title: str = "", headlines: tuple[str, ...] = (), runs: str = "") -> Paper:
-    """A paper whose declarations stand in a package: one file per part, named as in `FILES`; a missing file is an empty part.
+    """A paper whose declarations stand in a package, in the files of `PARTS`; what is missing there is an empty part.
 
-    Where the package has a `paper.toml`, this says title, headlines and runs, and declares the theorems.
+    Where the package has a `paper.toml`, this says title, headlines and runs, and declares theorems and claims.
 
     Raises:
         InputError: a `paper.toml` that cannot be read, or that has another key.
     """
     key = package.rpartition(".")[2]
     file = Path(str(import_module(package).__file__)).with_name(FILE)
-    written = PaperFile(file) if file.is_file() else None
+    written = paper_file(file, package) if file.is_file() else None
 
     def load(part: str) -> Collection[Any]:
-        if written and part == "theorems":
-            return written.theorems
-        module = f"{package}.{part}"
-        return tuple(getattr(import_module(module), FILES[part])) if find_spec(module) else ()
+        if written and part in ("theorems", "claims"):
+            return written.theorems if part == "theorems" else written.claims
+        file, name = PARTS[part]
+        module = f"{package}.{file}"
+        return tuple(getattr(import_module(module), name, ())) if find_spec(module) else ()
 
     if written is None:
         return Paper(key, title, load, headlines, runs)
     if written.key != key:
         raise InputError(f"{file}: wanted the key {key}, as the folder is named, got {written.key[:40]!r}")
-    return Paper(key, written.title, load, written.headlines, written.runs)
+    return Paper(key, written.title, load, written.headlines, written.runs, written)

@@ -1,53 +1,89 @@
 """A paper from data: `paper.toml` has its symbols, metrics, assumptions and theorems; a statement is written as in `definition`.
 
-[paper]                       key, title; headlines (theorems that `compare` sets side by side), runs (a module)
+[paper]                       key, title; headlines (theorems that `compare` sets side by side), runs (a module); shares (the folder
+                              beside this one of another paper, whose tables from here to [defaults] stand in this file too)
+[quantities]                  what only this paper has, as in a definition; role = "observable" as well
 [symbols]                     name = quantity, or [quantity, LaTeX], or [quantity, LaTeX, how the paper uses the letter]
 [metrics.NAME]                name, latex, dimension in powers of f, y and x; meaning, at
 [assumptions.NAME]            text; bounds (symbols, or [symbol, function]), says; name, where NAME stands for another
+[derived]                     constants; a statement has those that its formulas use, and those of which it says NAME = "NAME"
+[conditions]                  conditions; a statement has those of which it says ITS_NAME = "NAME"
 [defaults]                    what a theorem has that does not say otherwise
-[theorems.NAME]               title, source, metric, assumptions (names); kind, equation, problem, assume, costs, method, …
-[theorems.NAME.printed]       a statement: terms, conditions, derived, schedule, note, assume; `corrected` likewise
+[theorems.NAME]               title, source, metric (a name, or its table), assumptions, also_assumes (names); kind, equation,
+                              problem, assume, units (quantities or dimensions), costs, method, …
+    absent                    symbols in `costs` that a statement may lack = what they count as there
+    multiples                 NAME = "T is a multiple of tau", or NAME = "r*n is a whole number"
+    compared_where            conditions where the audit compares printed with composed
+    follows_from              the theorem of a corollary, which is that at its printed schedule; or { theorem, at = formulas }
+[theorems.NAME.printed]       a statement: terms, conditions, derived, schedule, note, assume; likewise `composed` and `corrected`.
+                              An entry of schedule may name the condition that it is kept to: { formula, condition, note }.
+                              Or the code that makes it: "FILE.py:FUNCTION", or { by = "FILE.py:FUNCTION", of = [theorems] }
+[[claims]]                    statement_of, general (theorems), where, RESOURCE = [exponent of 1/eps, exponent of the clients]
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import cache, cached_property, partial
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import sympy as sp
+
+from ...user_files import CodeName, is_python_file
 from .bounding import POINTS, SAYINGS
 from .definition import Definition
-from .dimension import INNER, OBJECTIVE, VARIABLE, Dimension
+from .dimension import INNER, OBJECTIVE, VARIABLE, Dimension, read_dimension
 from .formula import FormulaError, read_formula
 from .homogeneity import InhomogeneousError, dimension_of
 from .notation import Notation, derived_symbol, latex_of
-from .quantities import QUANTITIES
+from .quantities import QUANTITIES, Quantity
+from .quantity import ROLES
 from .theorem import (
     AVERAGES,
     KINDS,
+    LABELS,
+    RELATIONS,
+    RESOURCES,
     Assumption,
+    Condition,
+    Costs,
     DeclarationError,
+    Derived,
     MethodCall,
     Metric,
     Source,
     Statement,
     Theorem,
+    multiple_of,
+    whole_number,
 )
 from .toml_file import read_toml
 
 FILE = "paper.toml"
-_LABELS = ("printed", "corrected")
-_TEXTS = ("kind", "title", "source", "equation", "metric", "problem", "average", "not_composed", "note")
+_TEXTS = ("kind", "title", "source", "equation", "problem", "average", "not_composed", "note")
+_SHARED = ("quantities", "symbols", "metrics", "assumptions", "derived", "conditions", "defaults")
+_CLAIMED = ("statement_of", "general", "where")
 _UNITS = {derived_symbol("f"): OBJECTIVE, derived_symbol("y"): INNER, derived_symbol("x"): VARIABLE}
 _KEYS: Mapping[str, tuple[str, ...]] = {
-    "": ("paper", "symbols", "metrics", "assumptions", "defaults", "theorems"),
-    "paper": ("key", "title", "headlines", "runs"),
+    "": ("paper", *_SHARED, "theorems", "claims"),
+    "paper": ("key", "title", "headlines", "runs", "shares"),
     "metrics": ("name", "latex", "dimension", "meaning", "at"),
     "assumptions": ("name", "text", "bounds", "says"),
-    "theorems": (*_TEXTS, "assumptions", "assume", "units", "costs", "method", *_LABELS),
+    "theorems": (
+        *(*_TEXTS, "metric", "assumptions", "also_assumes", "assume", "units", "costs", "absent", "method"),
+        *("multiples", "compared_where", "follows_from", *LABELS),
+    ),
     "statement": ("terms", "conditions", "derived", "schedule", "note", "assume"),
+    "code": ("by", "of"),
+    "claims": (*_CLAIMED, *RESOURCES),
+    "follows_from": ("theorem", "at"),
 }
+_WHOLE = re.compile(r"(?P<whole>.+) is (?:a multiple of (?P<part>.+)|a whole number)")
 
 
 class PaperFile(Definition):
@@ -55,17 +91,31 @@ class PaperFile(Definition):
 
     Args:
         file: where it is.
+        package: the package in whose folder it is, which has the code that it names; without one, that is in files beside it.
 
     Raises:
         InputError: the file cannot be read, or does not declare a paper; one line that says where.
     """
 
-    def __init__(self, file: Path) -> None:
+    roles = ROLES
+
+    def __init__(self, file: Path, package: str = "") -> None:
         self.where, self.keys, self.trusts = str(file), read_toml(file), True
-        self._only("", self.keys, "paper", "symbols", "theorems")
+        self.folder, self.package = file.parent, package
+        self._only("", self.keys, "paper", "theorems")
         said = self._only("paper", self.keys["paper"], "key", "title")
         self.key, self.title, self.runs = (str(said.get(name, "")) for name in ("key", "title", "runs"))
         self.headlines = tuple(said.get("headlines", ()))
+        self.other = self._beside(said["shares"]) if "shares" in said else None
+        if self.other:
+            self.keys |= {name: {**self.other.table(name), **self.table(name)} for name in _SHARED}
+        if not self.table("symbols"):
+            self.refuse("", "symbols is missing")
+
+    def _beside(self, name: Any) -> PaperFile:
+        if not isinstance(name, str) or not name.isidentifier() or name == self.folder.name:
+            self.refuse("paper, shares", f"wanted the name of another folder beside this one, got {str(name)[:40]!r}")
+        return paper_file(self.folder.parent / name / FILE, ".".join([*self.package.split(".")[:-1], name]))
 
     def _only(self, what: str, given: Any, *needed: str, place: str = "") -> Mapping[str, Any]:
         """A table that has no other keys than those of its sort, and the needed ones."""
@@ -79,24 +129,59 @@ class PaperFile(Definition):
                 self.refuse(place, f"{key} is missing")
         return given
 
+    # --- what its statements are written in --------------------------------------------------------------------------
+
+    @cached_property
+    def quantities(self) -> Mapping[str, Quantity]:  # type: ignore[override]
+        """What only this paper has."""
+        return {name: self._quantity(name, entry) for name, entry in self.table("quantities").items()}
+
     @cached_property
     def notation(self) -> Notation:  # type: ignore[override]
         """The symbols of the paper."""
-        rows = []
+        rows, known = [], {**QUANTITIES, **self.quantities}
         for name, value in self.table("symbols").items():
             quantity, *more = value if isinstance(value, list) else [value, latex_of(name)]
             if not 1 <= len(more) <= 2 or not all(isinstance(text, str) for text in more):
                 self.refuse(f"symbols, {name}", "wanted a quantity, or [quantity, LaTeX, use]")
-            self.known(f"symbols, {name}", "a quantity", quantity, QUANTITIES)
+            self.known(f"symbols, {name}", "a quantity", quantity, known)
             rows.append((self.name("symbols", name), more[0], quantity, *more[1:]))
-        return Notation(self.key, tuple(rows))
+        return Notation(self.key, tuple(rows), tuple(self.quantities.values()))
 
     @cached_property
-    def _metrics(self) -> dict[str, Metric]:
-        return {name: self._metric(name, row) for name, row in self.table("metrics").items()}
+    def s(self) -> SimpleNamespace:
+        """The symbols of the paper as attributes, for code that composes its statements."""
+        return self.notation.namespace()
 
-    def _metric(self, name: str, row: Any) -> Metric:
-        place = f"metrics.{name}"
+    @cached_property
+    def names(self) -> dict[str, sp.Expr]:  # type: ignore[override]
+        """What every formula of the paper may use: its symbols and its constants."""
+        constants = {self.name("derived", name): derived_symbol(name) for name in self.table("derived")}
+        return constants | {binding.name: binding.symbol for binding in self.notation}
+
+    @cached_property
+    def derived(self) -> Mapping[str, Derived]:
+        """The constants of the paper."""
+        part, rows = _Part(self, "", {}), self.table("derived")
+        return _WhenAsked({name: partial(part._constant, name, value) for name, value in rows.items()})
+
+    def behind(self, used: Collection[sp.Symbol]) -> set[str]:
+        """The constants of the paper among these symbols, and those in their formulas."""
+        found = {str(symbol) for symbol in used if symbol in self.names.values() and str(symbol) in self.derived}
+        return found.union(*(self.behind(sp.sympify(self.derived[name].expr).free_symbols) for name in found))
+
+    @cached_property
+    def conditions(self) -> Mapping[str, Condition]:
+        """The conditions that the paper has a name for."""
+        part, rows = _Part(self, "", {}), self.table("conditions")
+        return _WhenAsked({name: partial(part._condition, name, value) for name, value in rows.items()})
+
+    @cached_property
+    def metrics(self) -> Mapping[str, Metric]:
+        """The metrics that the paper has a name for."""
+        return {name: self._metric(f"metrics.{name}", row) for name, row in self.table("metrics").items()}
+
+    def _metric(self, place: str, row: Any) -> Metric:
         given = dict(self._only("metrics", row, "name", "latex", "dimension", place=place))
         if given.get("at"):
             self.known(place, "a place", given["at"], POINTS)
@@ -120,6 +205,8 @@ class PaperFile(Definition):
         says = tuple(self.known(place, "a saying", each, SAYINGS) for each in given.get("says", ()))
         return Assumption(given.get("name", key), given["text"], bounds, says)
 
+    # --- what it says ------------------------------------------------------------------------------------------------
+
     @cached_property
     def theorems(self) -> Mapping[str, Theorem]:
         """Its theorems by id, in the order of the file; each is read when it is asked for."""
@@ -130,27 +217,72 @@ class PaperFile(Definition):
         row = self._only("theorems", self.table("theorems")[name], place=f"theorems.{name}")
         return _OneTheorem(self, name, {**self.table("defaults"), **row}).declared()
 
-    def metric(self, place: str, name: Any) -> Metric:
-        return self._metrics[self.known(place, "a metric of the paper", name, self._metrics)]
+    @property
+    def claims(self) -> tuple[Mapping[str, Any], ...]:
+        """What the paper says that a target costs: rows for `cost.claims.claims`."""
+        rows = self.keys.get("claims", [])
+        if not isinstance(rows, list):
+            self.refuse("claims", "wanted tables, each under [[claims]]")
+        for row in rows:
+            for name, order in self._only("claims", row, *_CLAIMED).items():
+                if name in RESOURCES and not (isinstance(order, list) and len(order) == 2):
+                    self.refuse(f"claims, {name}", "wanted [exponent of 1/eps, exponent of the clients]")
+        return tuple(rows)
+
+    def metric(self, place: str, given: Any) -> Metric:
+        if isinstance(given, Mapping):
+            return self._metric(f"{place}.metric", given)
+        return self.metrics[self.known(place, "a metric of the paper", given, self.metrics)]
 
     def assumptions(self, place: str, names: Collection[Any]) -> tuple[Assumption, ...]:
         return tuple(
             self._listed[self.known(place, "an assumption of the paper", name, self._listed)] for name in names
         )
 
-    def statement(self, place: str, label: str, keys: Any) -> Statement:
-        """One statement, in the symbols of the paper."""
-        given = self._only("statement", keys, place=place)
-        return _OneStatement(f"{self.where}: {place}", given, self.notation).read(label)
+    def find(self, place: str, name: Any) -> Theorem:
+        """A theorem by its name in this file, or by the id that it has in the paper whose tables this file shares."""
+        others = self.other.theorems if self.other else {}
+        if name in others:
+            return others[name]
+        return self.theorems[f"{self.key}.{self.known(place, 'a theorem of the paper', name, self.table('theorems'))}"]
+
+    def statement(self, place: str, label: str, keys: Any) -> Statement | Callable[[], Statement]:
+        """One statement, in the symbols of the paper, or what makes it."""
+        if isinstance(keys, str):
+            return partial(self._made, place, keys, ())
+        if isinstance(keys, Mapping) and "by" in keys:
+            given = self._only("code", keys, place=place)
+            return partial(self._made, place, given["by"], given.get("of", ()))
+        return _OneStatement(self, place, self._only("statement", keys, place=place)).read(label)
+
+    def _made(self, place: str, by: Any, of: Collection[Any]) -> Statement:
+        if not is_python_file(by) or ":" not in by:
+            self.refuse(place, f"wanted FILE.py:NAME, got {str(by)[:40]!r}")
+        make = self._function(place, by) if self.package else CodeName(by, self.folder).load()
+        return make(*(self.find(place, each) for each in of))
+
+    def _function(self, place: str, by: str) -> Callable[..., Statement]:
+        """A function of the package."""
+        file, _, name = by.partition(":")
+        found = getattr(import_module(f"{self.package}.{Path(file).stem}"), name, None)
+        if not callable(found):
+            self.refuse(place, f"{name} is no function of {file}")
+        return found
 
 
-class _WhenAsked(Mapping[str, Theorem]):
-    """Theorems that are made when they are first asked for, each once."""
+@cache
+def paper_file(file: Path, package: str = "") -> PaperFile:
+    """The `PaperFile` of a place, read once."""
+    return PaperFile(file, package)
 
-    def __init__(self, builders: Mapping[str, Callable[[], Theorem]]) -> None:
+
+class _WhenAsked(Mapping[str, Any]):
+    """Theorems, constants or conditions that are made when they are first asked for, each once."""
+
+    def __init__(self, builders: Mapping[str, Callable[[], Any]]) -> None:
         self._builders = {name: cache(build) for name, build in builders.items()}
 
-    def __getitem__(self, name: str) -> Theorem:
+    def __getitem__(self, name: str) -> Any:
         return self._builders[name]()
 
     def __iter__(self) -> Iterator[str]:
@@ -159,36 +291,68 @@ class _WhenAsked(Mapping[str, Theorem]):
     def __len__(self) -> int:
         return len(self._builders)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._builders
+
 
 class _Part(Definition):
     """A table of a paper's file, whose formulas are in the symbols of the paper."""
 
-    def __init__(self, where: str, keys: Mapping[str, Any], notation: Notation) -> None:
-        self.where, self.keys, self.trusts, self.notation = where, keys, True, notation
-        self.names = {binding.name: binding.symbol for binding in notation}
-        self.used, self.quantities = set(), {}
+    def __init__(self, paper: PaperFile, place: str, keys: Mapping[str, Any]) -> None:
+        self.where = f"{paper.where}: {place}" if place else paper.where
+        self.paper, self.keys, self.trusts, self.notation = paper, keys, True, paper.notation
+        self.names, self.used, self.quantities = dict(paper.names), set(), {}
 
 
 class _OneStatement(_Part):
+    def __init__(self, paper: PaperFile, place: str, keys: Mapping[str, Any]) -> None:
+        super().__init__(paper, place, keys)
+        constants, schedule = self.table("derived"), {}
+        own = {name: value for name, value in constants.items() if value != name}
+        for name in constants.keys() - own.keys():
+            self.used.add(self.names[self.known("derived", "a constant of the paper", name, paper.derived)])
+        for name in own.keys() & paper.derived.keys():
+            del self.names[name]
+        self.kept_to: dict[str, tuple[str, str]] = {}
+        for name, value in self.table("schedule").items():
+            schedule[name], more = self.said(f"schedule, {name}", value, "condition", "note")
+            if "condition" in more:
+                self.kept_to[name] = more["condition"], more.get("note", "")
+        self.keys = {**keys, "derived": own, "schedule": schedule}
+
     def read(self, label: str) -> Statement:
-        derived = self._derived()
-        schedule = self._schedule()
+        """The statement, with the constants of the paper that it uses before its own."""
+        own = self._derived()
+        terms, schedule = self._terms(), self._schedule()
+        kept = (Condition(c, self.names[name], "==", schedule[name], note) for name, (c, note) in self.kept_to.items())
+        conditions = (*kept, *self._conditions())
+        behind = self.paper.behind(self.used) - {constant.name for constant in own}
+        derived = (*(self.paper.derived[name] for name in self.paper.derived if name in behind), *own)
         note, assume = self.keys.get("note", ""), self._properties()
-        return Statement(label, self._terms(), self._conditions(), derived, schedule, note, assume)
+        return Statement(label, terms, conditions, derived, schedule, note, assume)
+
+    def _condition(self, name: str, value: Any) -> Condition:
+        """A condition that is written here, or one of the paper that is named."""
+        if not isinstance(value, str) or any(relation in value for relation in RELATIONS):
+            return super()._condition(name, value)
+        what = "a relation, nor a condition of the paper"
+        found = self.paper.conditions[self.known(f"condition {name}", what, value, self.paper.conditions)]
+        self.used |= found.left.free_symbols | found.right.free_symbols
+        return replace(found, name=self.name("conditions", name))
 
 
 class _OneTheorem(_Part):
     def __init__(self, paper: PaperFile, name: str, keys: Mapping[str, Any]) -> None:
-        super().__init__(f"{paper.where}: theorems.{name}", keys, paper.notation)
-        self.paper, self.ending = paper, name
+        super().__init__(paper, f"theorems.{name}", keys)
+        self.ending = name
         for key in _TEXTS:
             if not isinstance(keys.get(key, ""), str):
                 self.refuse(key, f"wanted a text, got {str(keys[key])[:40]!r}")
 
     def declared(self) -> Theorem:
-        """The theorem, with all its statements read."""
+        """The theorem, with all its statements read that are data."""
         keys, key, place = self.keys, self.notation.paper, f"theorems.{self.ending}"
-        statements = {n: self.paper.statement(f"{place}.{n}", n, keys[n]) for n in _LABELS if n in keys}
+        statements = {n: self.paper.statement(f"{place}.{n}", n, keys[n]) for n in LABELS if n in keys}
         try:
             return Theorem(
                 f"{key}.{self.ending}",
@@ -198,18 +362,73 @@ class _OneTheorem(_Part):
                 self.notation,
                 self.paper.metric(place, keys.get("metric")),
                 statements,
-                self.paper.assumptions(place, keys.get("assumptions", ())),
+                self.paper.assumptions(place, (*keys.get("assumptions", ()), *keys.get("also_assumes", ()))),
                 self._units(),
+                follows_from=self._parent(statements.get("printed")),
+                compared_where=self._with("conditions", self.table("compared_where"))._conditions(),
                 not_composed=keys.get("not_composed", ""),
                 note=keys.get("note", ""),
                 problem=keys.get("problem", ""),
                 assume=self._properties(),
-                costs=self._costs(),
+                costs=self._counted(),
                 method=self._called(),
                 average=self.known("average", "an average", keys.get("average", "before"), AVERAGES),
+                multiples=tuple(self._multiple(name, text) for name, text in self.table("multiples").items()),
             )
         except DeclarationError as error:
             self.refuse("", str(error))
+
+    def _with(self, key: str, table: Mapping[str, Any]) -> _Part:
+        return _Part(self.paper, f"theorems.{self.ending}", {key: table})
+
+    def _units(self) -> tuple[Dimension, ...]:
+        """Quantities whose unit is set to 1, or dimensions."""
+        known = {**QUANTITIES, **self.paper.quantities}
+        return tuple(
+            known[unit].dimension if unit in known else self._dimension(unit) for unit in self.keys.get("units", ())
+        )
+
+    def _dimension(self, text: Any) -> Dimension:
+        try:
+            return read_dimension(str(text))
+        except ValueError as error:
+            self.refuse("units", f"{error}, or a quantity")
+
+    def _parent(self, printed: Any) -> tuple[Theorem, Mapping[str, sp.Expr]] | None:
+        """The theorem of a corollary, and what is put into it."""
+        given = self.keys.get("follows_from")
+        if given is None:
+            return None
+        given = {"theorem": given} if isinstance(given, str) else self.paper._only("follows_from", given)
+        place, at = f"theorems.{self.ending}: follows_from", given.get("at")
+        if at is None and not isinstance(printed, Statement):
+            self.refuse("follows_from", "wanted { theorem, at }, as there is no printed statement with a schedule")
+        put_in = printed.schedule if at is None else {n: self.formula("follows_from", v) for n, v in at.items()}
+        return self.paper.find(place, given.get("theorem")), put_in
+
+    def _counted(self) -> Costs | Callable[[SimpleNamespace], Costs]:
+        """What a run costs; where a statement lacks a symbol of `absent`, that counts as what stands there."""
+        costs = self._costs()
+        absent = {name: self.formula(f"absent, {name}", value) for name, value in self.table("absent").items()}
+        if not absent:
+            return costs
+
+        def counted(s: SimpleNamespace) -> Costs:
+            lacks = {self.notation[name].symbol: value for name, value in absent.items() if name not in s.present}
+            return {name: cost.xreplace(lacks) for name, cost in costs.items()}
+
+        return counted
+
+    def _multiple(self, name: str, value: Any) -> Condition:
+        text, more = self.said(f"multiples, {name}", value, "note")
+        match = _WHOLE.fullmatch(str(text))
+        if match is None:
+            wanted = "NAME is a multiple of NAME, or FORMULA is a whole number"
+            self.refuse(f"multiples, {name}", f"wanted {wanted}, got {str(text)[:40]!r}")
+        whole, part = (
+            self.formula(f"multiples, {name}", each) if each else None for each in match.group("whole", "part")
+        )
+        return whole_number(name, whole, **more) if part is None else multiple_of(name, whole, part, **more)
 
     def _called(self) -> MethodCall | None:
         """The method as it is written: unlike a definition, nothing is filled in, so that no method's source is read."""

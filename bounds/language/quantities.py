@@ -14,6 +14,7 @@ from typing import Any
 
 from .bounding import (
     AT_MINIMISER,
+    AT_START,
     AVERAGE,
     CONTRACTION,
     DELAY,
@@ -329,6 +330,12 @@ _noise(
     "bound of ||grad F||: the almost-sure cap of what a verdict averages",
     _GRADIENT,
     bounds=size("objective_gradient"),
+)
+_noise(
+    "initial_gradient_norm",
+    "norm of the gradient of the objective at the start, ||grad F(x_0)||",
+    _GRADIENT,
+    bounds=Form(AT_START, "objective_gradient"),
 )
 _constant("domain_radius", "radius of a ball in which the models stay", _X)
 _noise(

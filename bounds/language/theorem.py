@@ -771,8 +771,8 @@ class Theorem:
         """
         given = self._settled(statement, values, constants, assume)
         if any(map(is_array, given.values.values())):
-            return bounds.bound_on_arrays(given.statement, given.values, strict=strict)
-        return bounds.bound(given.statement, given.values, strict=strict)
+            return bounds.bound_on_arrays(given.statement, given.values, strict=strict, beside=given.beside)
+        return bounds.bound(given.statement, given.values, strict=strict, beside=given.beside)
 
     def admissible(
         self,
@@ -802,7 +802,9 @@ class Theorem:
     ) -> Tuned:
         """Best hyperparameters under a budget, or cheapest for a target; see `fedco.bounds.optimum.tuning.tune`."""
         given = self._settled(statement, values, constants, assume)
-        return bounds.tune(given.statement, given.values, budget=budget, eps=eps, cost=cost, ranges=ranges)
+        return bounds.tune(
+            given.statement, given.values, budget=budget, eps=eps, cost=cost, ranges=ranges, beside=given.beside
+        )
 
     def prove(self, statement: str = "", *, rules_only: bool = False) -> Proof:
         """What the rules of the kernel and exact instances say of its derivation; see `fedco.bounds.proof.locks.prove`."""
@@ -820,7 +822,7 @@ class Theorem:
     ) -> Complexity:
         """What reaching a target costs, tuned and with the paper's schedule; see `fedco.bounds.cost.complexity.complexity`."""
         given = self._settled(statement, values, constants, assume)
-        return bounds.complexity(given.statement, given.values, eps, cost=cost)
+        return bounds.complexity(given.statement, given.values, eps, cost=cost, beside=given.beside)
 
     def rates(self, statement: str = "", minimise: tuple[str, ...] = ("samples", "rounds")) -> Rates:
         """Exact exponents of the costs as the target goes to 0; see `fedco.bounds.cost.orders.rates`."""

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from ..cost.resources import MEANING, instead
+from ..cost.resources import MEANING, how_to_count, instead, missing_costs
 from ..evaluation.evaluate import Bound, bound, complete, exact
+from ..evaluation.without_running import NOTHING, Beside
 from ..language.reading import InputError
 from ..language.rendering import lines_about, status_of, symbol_table
 from ..language.result import CONSTANTS, AbstractResult, Sheet, Table, relative, rounded_up
@@ -81,7 +82,12 @@ class Tuned(AbstractResult):
 
     def to_dict(self) -> dict[str, Any]:
         about = self.bound.about
-        return {**self.numbers_only(), "certificate": self.certificate, **(status_of(about) if about else {})}
+        said = (
+            {}
+            if about is None
+            else {**self.bound.worth.to_dict(), "missing_costs": self.missing_costs, **status_of(about)}
+        )
+        return {**self.numbers_only(), "certificate": self.certificate, **said}
 
     def numbers_only(self) -> dict[str, Any]:
         """`to_dict` without what is known of the statement."""
@@ -93,6 +99,17 @@ class Tuned(AbstractResult):
     def certificate(self) -> str:
         """How near to the optimum the answer is, as far as that is proved."""
         return _certificate(self.gap)
+
+    @property
+    def missing_costs(self) -> dict[str, str]:
+        """The resources that nothing counts here -> what counts them, in which unit, and how to declare them."""
+        statement = self.bound.statement_itself
+        return {name: how_to_count([name], statement) for name in missing_costs(statement, self.cost)}
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The same as one sentence; none where nothing is missing."""
+        return (how_to_count(list(self.missing_costs), self.bound.statement_itself),) if self.missing_costs else ()
 
     def __float__(self) -> float:
         return self.value
@@ -112,8 +129,8 @@ class Tuned(AbstractResult):
         )
         first, *others = tables
         whole = self.bound.sheet()
-        how = self._how()
-        notes = (*whole.notes, how, *self.advice, *((self.note,) if self.note else ()))
+        how = self.how
+        notes = (*whole.notes, how, *self.advice, *((self.note,) if self.note else ()), *self.missing)
         title = (
             f"{about.name}: best hyperparameters"
             if self.objective == "bound"
@@ -125,7 +142,8 @@ class Tuned(AbstractResult):
         """The terms of the bound at these values."""
         return self.bound.plot()
 
-    def _how(self) -> str:
+    @property
+    def how(self) -> str:
         """The method, how near its answer is, and the lower bound that says so."""
         if self.method == EVALUATED:
             return self.method
@@ -141,8 +159,10 @@ class Tuned(AbstractResult):
             f"  {self.bound.metric} <= {rounded_up(float(self.bound))}",
         ]
         rows += [f"  {MEANING.get(name, name)}: {_amount(value)}" for name, value in self.cost.items()]
-        rows.append(f"  {self._how()}")
+        rows.append(f"  {self.how}")
         notes = [*self.advice, *([self.note] if self.note else [])]
+        if self.bound.about is not None:
+            notes = [*self.bound.worth.notes, *notes, *self.missing]
         return "\n".join([*rows, *(f"  {note}" for note in notes), *lines_about(self.bound.about)])
 
 
@@ -175,6 +195,7 @@ def tune(
     cost: str | Mapping[str, Any] | None = None,
     ranges: Mapping[str, tuple[Any, Any]] | None = None,
     follow_schedule: bool = False,
+    beside: Beside = NOTHING,
 ) -> Tuned:
     """The best hyperparameters that are not given.
 
@@ -186,6 +207,7 @@ def tune(
         cost: a resource, or resource -> weight; for eps the default is the samples (else the iterations).
         ranges: hyperparameter -> (lowest, highest), None for no limit.
         follow_schedule: keep the statement's own schedule and choose only what it leaves open.
+        beside: what else is known of the problem; what the bound is compared with.
 
     Raises:
         InputError: bad values, nothing left to choose, conditions or target out of reach, or an unlimited optimum.
@@ -207,7 +229,8 @@ def tune(
         at_zero, above = {**values, open_[0]: 0}, positive | {open_[0]}
         return _better(statement, open_[0], lambda: answer(at_zero, positive), lambda: answer(values, above))
 
-    return answer(values, frozenset())
+    best = answer(values, frozenset())
+    return replace(best, bound=replace(best.bound, beside=beside))
 
 
 def _better(statement: Statement, name: str, at_zero: Callable[[], Tuned], above: Callable[[], Tuned]) -> Tuned:
@@ -257,7 +280,9 @@ def _search(task: Task) -> tuple[Found, Task, str]:
     """Minimise; where the infimum is not attained, take the cheapest point near it."""
     _refuse_signs(task)
     if task.objective != "bound" and task.cost is None:
-        raise InputError(f"{task.model.statement.name}: has no resource to minimise; {instead('samples', [])}")
+        raise InputError(
+            f"{task.model.statement.name}: has no resource to minimise; {instead('samples', [], task.model.statement)}"
+        )
     box, whole = task.box(), task.model.whole
     root = relaxed(task.make, box)
     if root is None:

@@ -52,9 +52,15 @@ class Estimate:
         """The method with what is promised."""
         if self.confidence is None:
             return self.method
-        promise = f"at {self.confidence:.0%} confidence at most a share {self.above:.2g} of the region has more"
         grown = ", ".join(f"{value:.4g} after {count}" for count, value in self.growth)
-        return f"No proof. {self.method}; {promise}. Growth with the search: {grown} points."
+        return f"No proof. {self.method}; {self.how_sure}. Growth with the search: {grown} points."
+
+    @property
+    def how_sure(self) -> str:
+        """What is promised of an estimate, in a few words; how it was found where that promises no share."""
+        if self.confidence is None:
+            return self.method
+        return f"at {self.confidence:.0%} confidence at most a share {self.above:.2g} of the region has more"
 
 
 @dataclass(frozen=True)

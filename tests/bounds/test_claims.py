@@ -11,7 +11,7 @@ from fedco.bounds.cost import claims
 from fedco.bounds.cost.orders import Order
 from fedco.bounds.registry import all_papers, get_paper
 
-CLAIMS = {claim.id: claim for paper in all_papers() for claim in paper.claims}
+CLAIMS = {claim.id: claim for paper in all_papers() for claim in claims.claims_of(paper)}
 
 
 @cache

@@ -12,18 +12,18 @@ import fedco
 import kept_findings
 import pytest
 import sympy as sp
+from fedco.bounds import paper_theorems
 from fedco.bounds.audit.checks import automatic, compare_terms
 from fedco.bounds.audit.findings import RecheckError
 from fedco.bounds.language.theorem import DeclarationError, Term
 from fedco.bounds.papers.comfedl import checks as comfedl_checks
 from fedco.bounds.papers.comfedl import composed as comfedl_proof
 from fedco.bounds.papers.comfedl import instances as comfedl_instances
-from fedco.bounds.papers.comfedl import theorems as comfedl
 from fedco.bounds.papers.comfedl.findings import FINDINGS
 from fedco.bounds.proof.certificates import prove_nonnegative
 from fedco.bounds.proof.compose import Chain
 
-s = comfedl.s
+s = comfedl_proof.s
 
 # --- the paper in plain Python: nothing between this line and the next one uses fedco -----------------------
 
@@ -142,6 +142,7 @@ PAPER = {
 
 # ------------------------------------------------------------------------------------------------------------
 
+THEOREMS = tuple(paper_theorems("comfedl").values())
 THEOREM_1, THEOREM_2 = fedco.theorem("comfedl.theorem_1"), fedco.theorem("comfedl.theorem_2")
 COUNTS = {"tau": (1, 2, 5), "b": (1, 7, 64), "b_1": (1, 7, 64), "T": (10, 1000, 10**6), "n": (1, 3, 10)}
 
@@ -171,7 +172,7 @@ def test_a_statement_is_what_the_paper_says(name, label, seed):
 
 
 def test_every_registered_statement_is_compared_with_the_paper():
-    registered = {(item.id.split(".")[1], label) for item in comfedl.THEOREMS for label in item.labels}
+    registered = {(item.id.split(".")[1], label) for item in THEOREMS for label in item.labels}
     assert registered - set(PAPER) == {("lemma_1", label) for label in ("printed", "composed", "corrected")}
 
 
@@ -200,7 +201,7 @@ def test_lemma_1_gives_the_maximum_and_kl_to_it():
     assert bound.derived["J"] - value(other) == pytest.approx(gamma * divergence, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", [item.id for item in comfedl.THEOREMS if "composed" in item.labels])
+@pytest.mark.parametrize("name", [item.id for item in THEOREMS if "composed" in item.labels])
 def test_proved_is_printed_except_in_theorem_1(name):
     outcomes = {term: outcome for term, (outcome, _) in compare_terms(fedco.theorem(name)).items()}
     different = {term for term, outcome in outcomes.items() if outcome != "equal"}
@@ -209,11 +210,11 @@ def test_proved_is_printed_except_in_theorem_1(name):
 
 
 def test_the_audit_finds_the_missing_sign_by_itself():
-    found = {finding.id: finding for item in comfedl.THEOREMS for finding in automatic(item)}
+    found = {finding.id: finding for item in THEOREMS for finding in automatic(item)}
     serious = {name for name, finding in found.items() if finding.severity != "slip"}
     assert serious == {"comfedl.theorem_1:homogeneity", "comfedl.theorem_1:terms"}
     assert all(name.endswith(":units") for name in set(found) - serious)
-    with_plus = replace(THEOREM_1.statement("composed"), label="printed", conditions=(comfedl.WHOLE_ROUNDS,))
+    with_plus = replace(THEOREM_1.statement("composed"), label="printed", conditions=(comfedl_proof.WHOLE_ROUNDS,))
     repaired_theorem = replace(THEOREM_1, statements={**THEOREM_1.statements, "printed": with_plus})
     assert [*automatic(repaired_theorem)] == []
 
@@ -264,24 +265,24 @@ def test_a_swapped_symbol_disagrees_with_the_paper(item, wrong):
 
 
 def test_moves_that_do_not_follow_are_refused():
-    negative = replace(comfedl.LEMMA_2.statement("printed"), terms=(Term("drift", -s.eta),))
+    negative = replace(fedco.theorem("comfedl.lemma_2").statement("printed"), terms=(Term("drift", -s.eta),))
     with pytest.raises(DeclarationError, match="may be negative"):
-        comfedl_proof.root(negative, comfedl.H)
+        comfedl_proof.root(negative, comfedl_proof.H)
     with pytest.raises(DeclarationError, match="may be negative"):
-        comfedl_proof.telescope(s, Chain(s.eta * s.gradient_sq))
+        comfedl_proof.telescope(Chain(s.eta * s.gradient_sq))
     with pytest.raises(DeclarationError, match="not certified to grow"):
-        comfedl_proof._at_round_end(s, s.eta / (1 + s.t))
+        comfedl_proof._at_round_end(s.eta / (1 + s.t))
 
 
 def test_corrected_is_below_printed_theorem_2_and_below_theorem_1_with_its_sign():
-    smooth, rough = s.G_g * s.L_f + s.L_g * s.G_f**2, comfedl.DRIFT_COEFFICIENT
+    smooth, rough = s.G_g * s.L_f + s.L_g * s.G_f**2, comfedl_proof.H.expr**2
     assert sp.expand(2 * rough - smooth**2 - (s.G_f**2 * s.L_g - s.G_g * s.L_f) ** 2) == 0
     corrected, printed = (THEOREM_2.statement(label) for label in ("corrected", "printed"))
     for name in ("initialisation", "inner_value_noise", "mean_drift", "second_order"):
         assert prove_nonnegative(printed.term(name).expr - corrected.term(name).expr), name
     assert {term.name for term in corrected.terms} < {term.name for term in printed.terms}
     drift = corrected.expand(corrected.term("estimator_drift").expr / smooth)
-    per_h = printed.term("estimator_drift").expr / comfedl.H.symbol
+    per_h = printed.term("estimator_drift").expr / comfedl_proof.H.symbol
     assert prove_nonnegative(per_h - 2 * drift)  # smooth <= sqrt(2) H <= 2 H
 
 
@@ -342,7 +343,7 @@ def test_reordered_differences_sum_to_the_estimator_error():
 @pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.id)
 def test_a_finding_survives_its_own_check(finding):
     kept_findings.check(finding)
-    assert finding.theorem in {item.id for item in comfedl.THEOREMS}
+    assert finding.theorem in {item.id for item in THEOREMS}
 
 
 def test_the_refuting_instance_depends_on_the_printed_sign(monkeypatch):

@@ -123,6 +123,19 @@ def test_fractions_may_be_typed_and_nonsense_is_refused(page: Any) -> None:
     assert field.get_attribute("aria-invalid") == "false"
 
 
+def test_a_bound_that_is_not_below_what_holds_without_running_is_called_vacuous(page: Any) -> None:
+    chosen(page, "baselines.local_sgd")
+    page.locator("#in-eta").fill("1/1000")
+    for T, word in (("1", "Vacuous: not below"), ("1000000000", "Below what holds")):
+        page.locator("#in-T").fill(T)
+        settle(page)
+        assert word in page.inner_text("#worth"), T
+    for name, value in {"L": "2", "F_gap": "1/1000", "G": "1000"}.items():
+        page.locator(f"#in-{name}").fill(value)
+    settle(page)
+    assert "0.004 = 2 L F_gap" in page.inner_text("#worth")
+
+
 def test_a_refuted_statement_says_so_with_the_command_that_replays_it(page: Any) -> None:
     theorem, label = with_status(page, "refuted")
     chosen(page, theorem, label)

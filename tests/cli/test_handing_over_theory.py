@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from fedco.bounds.evaluation.without_running import Beside
 from fedco.bounds.language.result import Sheet
 from fedco.cli import app
 from fedco.errors import InputError
@@ -89,7 +90,7 @@ def test_a_bound_with_and_without_sensitivity(replaced):
     plain = run("bound", ID, *SETS)
     assert plain.stdout.splitlines()[0] == "a bound" and "percents" not in plain.stdout and plain.exit_code == 0
     ((_, values), named) = calls[0]
-    assert named == {"strict": False} and values["B_f"] == "1" and len(calls) == 1
+    assert named == {"strict": False, "beside": Beside()} and values["B_f"] == "1" and len(calls) == 1
     both = run("bound", ID, *SETS, "--sensitivity")
     assert both.stdout.splitlines()[:2] == ["a bound", "percents"] and len(sensitive) == 3
     data = json.loads(run("bound", ID, *SETS, "--sensitivity", "--json").stdout)
@@ -148,9 +149,10 @@ def test_tune_hands_over_budgets_ranges_and_prices(replaced):
     ((_, values), named) = calls.pop()
     assert values == {"L_f": "1"} and named == {
         "budget": {"T": "5"}, "eps": "1/3", "cost": {"rounds": "2"}, "ranges": {"b": ("1", None), "q": (None, "4")},
+        "beside": Beside(),
     }  # fmt: skip
     run("tune", "fcsg.theorem_4_1", "--cost", "rounds")
-    assert calls.pop()[1] == {"budget": None, "eps": None, "cost": "rounds", "ranges": {}}
+    assert calls.pop()[1] == {"budget": None, "eps": None, "cost": "rounds", "ranges": {}, "beside": Beside()}
     refused("--range b: wanted LOW:HIGH, got '4'", "tune", "fcsg.theorem_4_1", "--range", "b=4")
 
 
@@ -161,10 +163,10 @@ def test_complexity_with_a_target_and_its_picture(replaced):
         "complexity", "fcsg.theorem_4_1", "--eps", "1/10", "--cost", "rounds", "--figure", "f.svg", "--set", "L_f=2"
     )
     assert done.stdout.startswith("found in words")
-    assert calls[0][0][1:] == ({"L_f": "2"}, "1/10") and calls[0][1] == {"cost": "rounds"}
+    assert calls[0][0][1:] == ({"L_f": "2"}, "1/10") and calls[0][1] == {"cost": "rounds", "beside": Beside()}
     assert drawn[1][0][1:] == ({"L_f": "2"}, "1/10") and drawn[1][1] == {"figure": Path("f.svg")}
     run("complexity", "fcsg.theorem_4_1", "--eps", "1/10")
-    assert len(calls) == 3 and calls[2][1] == {"cost": None}
+    assert len(calls) == 3 and calls[2][1] == {"cost": None, "beside": Beside()}
     for more in (["--set", "L_f=1"], ["--assume", "zero_noise"], ["--figure", "f.svg"]):
         refused("--eps: wanted a target, got nothing", "complexity", "fcsg.theorem_4_1", *more)
 

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 import torch
 from fedco.algorithms import FedDRO, LocalSGD, Messages, NotApplicable
+from fedco.bounds.evaluation.without_running import Limit, Worth
 from fedco.errors import InputError
 from fedco.validation.experiments import (
     bounds,
@@ -694,6 +695,9 @@ def test_a_bound_is_drawn_at_a_few_times_at_which_it_holds() -> None:
         def __init__(self, found: Any) -> None:
             self.at = found
 
+        def worth(self, steps: int) -> Worth:
+            return Worth(1 / steps, Limit("said", 1, ()), Fraction(1, 1000))
+
     group = SimpleNamespace(points=({"eta": 0.5},))
     result = SimpleNamespace(times=torch.arange(0, 101, 2))
 
@@ -708,6 +712,7 @@ def test_a_bound_is_drawn_at_a_few_times_at_which_it_holds() -> None:
         and whole["values"] == [1 / t for t in whole["T"]]
     )
     assert (whole["statement"], whole["status"], whole["point"]) == ("t (printed)", "open", {"eta": 0.5})
+    assert whole["vacuous"] and whole["without_running"]["by"] == "said" and "vacuous" in whole["notes"][0]
     (late,) = drawn(lambda t: (1 / t, t > 50))
     assert min(late["T"]) > 50
     assert drawn(lambda t: (1 / t, t < 100)) == drawn(lambda t: None) == drawn(lambda t: (math.inf, True)) == []
@@ -1181,7 +1186,7 @@ def test_a_constants_file_says_where_each_number_is_from() -> None:
 
     theorem = fedco.theorem("baselines.local_sgd")
     names = list(theorem.symbols(theorem.default))[:2]
-    one = SimpleNamespace(kind="estimated", where="along a run", said="the largest of 3")
+    one = SimpleNamespace(kind="estimated", where="along a run", said="the largest of 3", how_sure="no proof")
     values = {names[0]: Fraction(1, 3), names[1]: Fraction(4)}
     made_of = ForTheorem(theorem, theorem.default, values, {names[0]: one})  # type: ignore[dict-item]
     text = made_of.toml()
@@ -1189,7 +1194,7 @@ def test_a_constants_file_says_where_each_number_is_from() -> None:
     assert "estimated, along a run: the largest of 3" in text.replace("\n# ", " ") and "Given by the problem." in text
     assert text.startswith(
         f"# Constants of baselines.local_sgd ({theorem.default}), estimated by fedco.\n"
-    ) and text.endswith("4\n")
+    ) and text.endswith(f'4\n\n[estimated]\n{names[0]} = "no proof"\n')
 
 
 @pytest.mark.parametrize(

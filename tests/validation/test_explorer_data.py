@@ -12,8 +12,10 @@ from types import SimpleNamespace
 import fedco
 import pytest
 import sympy as sp
+import torch
 from fedco.bounds.audit.refutation import GRADES
 from fedco.bounds.audit.refuted import refutations
+from fedco.bounds.evaluation.without_running import START_BY
 from fedco.bounds.language.quantities import COUNT, STEPS
 from fedco.bounds.language.quantities import POSITIVE as REAL
 from fedco.bounds.language.reading import InputError
@@ -267,6 +269,10 @@ class Bowl:
     """A problem that certifies what the small theorem needs."""
 
     name, clients = "bowl", 7
+    initial_point = torch.zeros(2)
+
+    def gradient(self, x):
+        return x + torch.tensor([3.0, 4.0])
 
     def __init__(self, **values):
         self.certificates = {
@@ -297,10 +303,27 @@ def test_a_preset_has_the_constants_of_its_problem_and_what_is_chosen(monkeypatc
         "name": instance.name,
         "why": "why (edge)",
         "values": {"L": "1/3", "F_gap": "2", "sigma": "0.1", "N": "7", "T": "64", "eta": "1/8", "p": "3"},
+        "of_problem": ["L", "sigma", "F_gap", "N"],
+        "estimated": [],
+        "limits": [{"by": START_BY, "formula": "", "factor": 25.0, "powers": []}],
         "measured": [{"at": 64, "mean": 0.5, "bracket": [0, 1]}, {"at": 256, "mean": 0.25, "bracket": [0, 1]}],
     }
     starts = theorem_data(made().theorem, "x", [])["values"]
     assert starts == {**preset["values"], "b": "1"}
+
+
+def test_what_holds_without_running_goes_to_the_page_as_products_of_symbols(monkeypatch):
+    limits = _statement(made())["limits"]
+    assert [(each["formula"], each["factor"], each["powers"]) for each in limits] == [
+        ("2 L F_gap", 2, [["L", 1], ["F_gap", 1]])
+    ]
+    bowl = Bowl(gradient_cap=6)
+    bowl.certificates["local_gradient_noise"].kind = "estimated"
+    monkeypatch.setattr(
+        explorer_data, "recipe_for", lambda theorem: SimpleNamespace(instances=[Instance(bowl, {}, "")])
+    )
+    (preset,) = presets_of(made().theorem, [])
+    assert preset["estimated"] == ["sigma"] and [each["factor"] for each in preset["limits"]] == [25.0, 36.0]
 
 
 def test_a_problem_that_certifies_too_little_gives_no_constants(monkeypatch):

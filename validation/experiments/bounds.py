@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
 from ...algorithms import Method
 from ...bounds.audit.statement_warning import statement_warning
+from ...bounds.evaluation.without_running import Worth
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import all_theorems, get_theorem
 from ...errors import InputError
@@ -16,7 +17,7 @@ from ..runs.fit import misfit
 from ..runs.instance import Instance
 from ..runs.recipe import Recipe
 from ..runs.registry import recipe_for, recipes
-from ..runs.values import evaluate_at, numbers_of
+from ..runs.values import evaluate_at, known_without_running, numbers_of
 
 _RELATIVE = 1e-12
 
@@ -55,6 +56,11 @@ class Match:
         if found is None or not found[1]:
             return None
         return float(found[0].total), bool(found[0].admissible)
+
+    def worth(self, steps: int) -> Worth | None:
+        """Whether the bound after so many steps is below what holds on this problem without running."""
+        found = _evaluated(self.theorem, self.label, self.problem, self.recipe, self.hyperparameters, steps)
+        return None if found is None else replace(found[0], beside=known_without_running(self.problem)).worth
 
 
 def matches(method: Method, problem: Any, steps: int, only: Sequence[str | Theorem] = ()) -> list[Match]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -11,8 +12,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from ...bounds.language.quantities import QUANTITIES
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem
+from ...bounds.settings import ESTIMATED
 from ...errors import InputError
 from ...storage import write_text
 from ...synthetic.estimation import Estimate, Estimates, estimate_constants
@@ -23,6 +26,7 @@ from ...user_files import load_object
 from ..runs.values import CHOSEN_BY_THE_RUN, GIVEN_BY_THE_PROBLEM
 
 _WIDTH = 116
+_START = "initial_gradient_norm"
 
 
 @dataclass(frozen=True)
@@ -32,15 +36,28 @@ class ForTheorem:
     Attributes:
         values: exact, as fractions of the doubles; with what belongs to the problem (the number of clients, …).
         estimates: the estimate behind each symbol that has one.
+        initial_gradient_norm: of the whole objective at the start, in double precision; None where the metric is no squared gradient.
     """
 
     theorem: Theorem
     label: str
     values: Mapping[str, Fraction]
     estimates: Mapping[str, Estimate]
+    initial_gradient_norm: float | None = None
+
+    @property
+    def how_sure(self) -> dict[str, str]:
+        """Symbol -> what is promised of its value, of those that are estimates."""
+        return {name: one.how_sure for name, one in self.estimates.items() if one.kind == "estimated"}
+
+    def constants(self) -> dict[str, Any]:
+        """What the file holds, for `constants=` of the verbs: exact values, and which of them are estimates."""
+        start = {} if self.initial_gradient_norm is None else {_START: Fraction(self.initial_gradient_norm)}
+        return {**self.values, **start, ESTIMATED: self.how_sure}
 
     def toml(self) -> str:
-        """A constants file with a comment on every value; `--constants FILE` of the other commands reads it."""
+        """A constants file with a comment on every value, and a table of those that are estimates; `--constants FILE` of the other
+        commands reads both."""
         lines = [
             f"# Constants of {self.theorem.id} ({self.label}), estimated by fedco.",
             "# An estimate plans a run and supports no bound: outside of the points that were tried a constant may be larger.",
@@ -54,6 +71,11 @@ class ForTheorem:
             lines += ["", *(f"# {line}" for line in textwrap.wrap(said, _WIDTH))]
             exact = value.denominator == 1
             lines.append(f"{name} = {value}" if exact else f'{name} = "{float(value)!r}"')
+        if self.initial_gradient_norm is not None:
+            said = f"# {QUANTITIES[_START].meaning}; a bound that is not below its square says nothing."
+            lines += ["", said, f'{_START} = "{self.initial_gradient_norm!r}"']
+        if self.how_sure:
+            lines += ["", f"[{ESTIMATED}]", *(f"{name} = {json.dumps(text)}" for name, text in self.how_sure.items())]
         return "\n".join(lines) + "\n"
 
 
@@ -131,7 +153,9 @@ def for_theorem(found: Estimates, theorem: str | Theorem) -> ForTheorem:
             values[name] = Fraction(used[name].value)
         elif quantity in GIVEN_BY_THE_PROBLEM:
             values[name] = Fraction(str(getattr(found.problem, GIVEN_BY_THE_PROBLEM[quantity])))
-    return ForTheorem(item, item.default, values, used)
+    start = found.problem.initial_point.unsqueeze(0)
+    norm = float(found.problem.gradient(start).norm()) if item.metric.at else None
+    return ForTheorem(item, item.default, values, used, norm)
 
 
 KEYS = ("model", "loss", "clients")

@@ -399,10 +399,13 @@ def _drawn(group: Group, found: Mapping[int, Sequence[Match]], result: Result) -
             pairs = [(t, bound) for t in chosen if (bound := match.at(t)) is not None]
             kept = [(t, value) for t, (value, holds) in pairs if holds and math.isfinite(value)]
             if kept and kept[-1][0] == times[-1]:
+                worth = match.worth(times[-1])
                 yield {
                     "statement": match.name,
                     "status": match.status,
                     "point": dict(group.points[index]),
                     "T": [t for t, _ in kept],
                     "values": [value for _, value in kept],
+                    **({} if worth is None else worth.to_dict()),
+                    "notes": [] if worth is None else list(worth.notes),
                 }

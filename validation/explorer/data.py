@@ -11,6 +11,7 @@ from ...bounds.audit.refutation import GRADES, Refutation
 from ...bounds.audit.refuted import refutations
 from ...bounds.audit.status import Status, status
 from ...bounds.evaluation.strategies import admissible_hyperparameters
+from ...bounds.evaluation.without_running import CAP_BY, START_BY, limits
 from ...bounds.language.notation import Binding
 from ...bounds.language.quantities import COUNT, NONNEGATIVE, STEPS
 from ...bounds.language.reading import InputError
@@ -22,7 +23,7 @@ from ..runs.instance import Instance
 from ..runs.lossless import encode
 from ..runs.registry import recipe_for
 from ..runs.validate import RESULTS
-from ..runs.values import GIVEN_BY_THE_PROBLEM, HORIZONS, constants
+from ..runs.values import GIVEN_BY_THE_PROBLEM, HORIZONS, constants, known_without_running
 
 Values = dict[str, str]
 
@@ -152,6 +153,15 @@ def _statement(statement: Statement) -> dict[str, Any]:
             for c in statement.requirements
         ],
         "derived": [{"name": constant.name, "meaning": constant.meaning} for constant in statement.derived],
+        "limits": [
+            {
+                "by": limit.by,
+                "formula": str(limit),
+                "factor": limit.factor,
+                "powers": [list(pair) for pair in limit.powers],
+            }
+            for limit in limits(statement)
+        ],
         "latex": theorem_dict(statement.theorem)["statements"][statement.label]["latex"],
     }
 
@@ -215,12 +225,14 @@ def presets_of(theorem: Theorem, measured: Sequence[Mapping[str, Any]]) -> list[
 def _preset(theorem: Theorem, instance: Instance, measured: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     problem = instance.made()
     values: Values = {}
+    estimated: set[str] = set()
     for label in theorem.labels:
         try:
             certified, _ = constants(theorem, label, problem)
         except InputError:  # another statement may need a constant that the problem does not certify
             continue
         values |= {name: _text(value) for name, value in certified.items()}
+        estimated |= {name for name in certified if _is_estimated(problem, theorem.notation[name])}
     symbols = _symbols(theorem)
     for name, binding in symbols.items():
         given = getattr(problem, GIVEN_BY_THE_PROBLEM.get(binding.quantity.name, ""), None)
@@ -233,8 +245,30 @@ def _preset(theorem: Theorem, instance: Instance, measured: Sequence[Mapping[str
         "name": instance.name,
         "why": f"{instance.why} ({instance.case})",
         "values": values,
+        "of_problem": [name for name, binding in symbols.items() if name in values and _is_of_problem(binding)],
+        "estimated": sorted(estimated),
+        "limits": _limits(theorem, problem),
         "measured": _points(theorem, instance, measured),
     }
+
+
+def _is_of_problem(binding: Binding) -> bool:
+    return binding.quantity.role == "constant" or binding.quantity.name in GIVEN_BY_THE_PROBLEM
+
+
+def _is_estimated(problem: Any, binding: Binding) -> bool:
+    certificate = problem.certificates.get(binding.quantity.name)
+    return certificate is not None and certificate.kind == "estimated"
+
+
+def _limits(theorem: Theorem, problem: Any) -> list[dict[str, Any]]:
+    """What holds of the metric without running on this problem: its gradient at the start, and its certified cap."""
+    if not theorem.metric.at:
+        return []
+    known = known_without_running(problem).quantities
+    named = {"initial_gradient_norm": START_BY, "gradient_cap": CAP_BY}
+    squares = {by: float(known[name]) ** 2 for name, by in named.items() if name in known}
+    return [{"by": by, "formula": "", "factor": value, "powers": []} for by, value in squares.items()]
 
 
 def _points(theorem: Theorem, instance: Instance, measured: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

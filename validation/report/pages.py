@@ -16,6 +16,8 @@ from ...bounds.language.rendering import audit_page, to_page, withdrawn_page
 from ...bounds.language.theorem import Theorem
 from ...bounds.proof.derivations import derivation, prove
 from ...bounds.proof.kernel import Verdict
+from ...bounds.proof.written.document import document
+from ...bounds.proof.written.media import markdown_blocks
 from ...bounds.registry import all_papers, paper_keys, paper_theorems
 from ...bounds.registry import all_theorems as theorems
 from ...storage import write_text
@@ -59,10 +61,10 @@ def standing(theorem: Theorem) -> list[str]:
 def proofs(theorem: Theorem) -> list[str]:
     """A box for each statement with a derivation: what the kernel says of it, on what it rests, and every step."""
     labels = [label for label in theorem.labels if derivation(theorem, label) is not None]
-    return [line for label in labels for line in _proof(prove(theorem, label), status(theorem, label))]
+    return [line for label in labels for line in _proof(theorem, prove(theorem, label), status(theorem, label))]
 
 
-def _proof(checked: Verdict, known: Status) -> list[str]:
+def _proof(theorem: Theorem, checked: Verdict, known: Status) -> list[str]:
     said = f"**Proved** in {len(checked.lines)} steps, each checked by the kernel and on exact instances"
     if known.outcome != "proved":
         said = (
@@ -72,25 +74,18 @@ def _proof(checked: Verdict, known: Status) -> list[str]:
         said = f"**Proved given {', '.join(checked.given)}**, which no kernel has checked, in {len(checked.lines)} steps, each checked"
     if not checked.accepted:
         said = f"**The kernel does not accept it**: {checked.failure}"
-    parts = (
-        ("Assumes", checked.assumptions),
-        ("Uses the conditions", checked.conditions),
-        ("Uses with room only", checked.loose),
-        ("Does not use", checked.unused),
-    )
     lines = [f"## Proof of the {checked.statement} statement", "", '<div class="proof" markdown>', ""]
     lines += [f"{said}; `fedco prove {checked.theorem}` checks it again.", ""]
-    lines += [f"- {what.capitalize()}: {text}." for what, text in checked.rests_on.items()]
-    lines += [*(f"- {what}: {', '.join(names)}." for what, names in parts if names)]
-    lines += [*(f"- Assumes formally, `{text}`." for text in checked.formal), ""]
-    lines += ["<details markdown><summary>Every step: claim, rule, what it uses</summary>", ""]
-    lines += [*(f"- `{text}`" for text in checked.reading), "", "The steps:", ""]
-    for number, x in enumerate(checked.lines, 1):
-        uses = f", from {', '.join(f'`{name}`' for name in x.uses)}" if x.uses else ""
-        lines.append(
-            f"{number}. **{x.name}**: `{x.claim}`. {x.rule.capitalize()}{uses}." + (f" {x.why}." if x.why else "")
-        )
-    return [*lines, "", "</details>", "", "</div>", ""]
+    if checked.accepted:
+        shown = markdown_blocks(document(theorem, checked), below=2, tags=False)
+        lines += [
+            "<details markdown><summary>The proof, line by line</summary>",
+            "",
+            *"\n\n".join(shown).splitlines(),
+            "",
+        ]
+        lines += ["</details>", ""]
+    return [*lines, "</div>", ""]
 
 
 def index() -> str:

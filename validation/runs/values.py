@@ -9,6 +9,7 @@ from typing import Any
 from ...algorithms import Start
 from ...bounds.evaluation.evaluate import Bound
 from ...bounds.evaluation.evaluate import bound as evaluated
+from ...bounds.evaluation.without_running import Beside
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from .fit import CHOSEN_BY_THE_RUN
@@ -53,6 +54,14 @@ def squared_cap(problem: Any) -> float:
         wanted = "wanted a problem that certifies gradient_cap, got one with unbounded gradients"
         raise InputError(f"{problem.name}: {wanted}: without a cap nothing can be supported")
     return float(certificate.value) ** 2
+
+
+def known_without_running(problem: Any) -> Beside:
+    """The gradient norm of a problem at its start, in double precision, and its certified cap where there is one."""
+    start = problem.gradient(problem.initial_point.unsqueeze(0)).norm()
+    cap = problem.certificates.get("gradient_cap")
+    certified = {"gradient_cap": exact_value(cap.value)} if cap is not None and cap.kind != "estimated" else {}
+    return Beside({"initial_gradient_norm": exact_value(float(start)), **certified})
 
 
 def exact_value(value: Fraction | float | int) -> Fraction:

@@ -24,6 +24,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import stats
 
+from ...bounds.evaluation.without_running import is_vacuous
 from ...errors import InputError
 from .evalues import GRID, Array, Number, round_down
 
@@ -105,8 +106,7 @@ def detectable(
     The slack is None without a cap, for a vacuous bound, and where even X = 0 on every seed does not suffice.
     """
     _check_levels(alpha, power)
-    vacuous = bound == math.inf or (cap is not None and bound >= cap)
-    if bound <= 0 or vacuous:
+    if bound <= 0 or is_vacuous(bound, cap):
         return Detectable(seeds, float(alpha), power, None, None)
     if cap is None:
         return Detectable(seeds, float(alpha), power, _reference_violation(seeds, float(alpha), power), None)

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...bounds.evaluation.without_running import is_vacuous
 from ...bounds.language.result import AbstractResult, Cell, Sheet, Table
 from .evalues import (
     Array,
@@ -195,7 +196,7 @@ def judge(
     if x.ndim != 1:
         raise ValueError(f"values: wanted shape (seeds,), got {x.shape}")
     kind = weakest_certificate(certificates_kind)
-    vacuous = _is_vacuous(bound, cap)
+    vacuous = is_vacuous(bound, cap)
     low, high = _rounding_interval(x, resolution, cap)
     log_refute = -math.inf if bound == math.inf else float(log_e_refute(low, bound))
     log_support = -math.inf if cap is None or vacuous else float(log_e_support(high, bound, cap))
@@ -249,7 +250,7 @@ def judge_exact(
     if cap is not None and value_low > cap:
         raise CapExceeded(f"cap: wanted a value <= {cap!r}, got at least {value_low!r}")
     kind = weakest_certificate(certificates_kind)
-    vacuous = _is_vacuous(bound_low, cap)
+    vacuous = is_vacuous(bound_low, cap)
     outcome, reason = _decide(value_low > bound_high, value_high <= bound_low, kind, vacuous, True)
     empirical, right = _middle(value_low, value_high), _middle(bound_low, bound_high)
     return Verdict(
@@ -305,10 +306,6 @@ def _decide(refuted: bool, supported: bool, kind: str, vacuous: bool, supportabl
     if not supportable:
         return Outcome.INCONCLUSIVE, "no almost-sure cap is known, so the bound can be refuted but not supported"
     return Outcome.INCONCLUSIVE, "the evidence does not settle it"
-
-
-def _is_vacuous(bound: Number, cap: Number | None) -> bool:
-    return bound == math.inf or (cap is not None and bound >= cap)
 
 
 def _rounding_interval(x: Array, resolution: float, cap: Number | None) -> tuple[Array, Array]:

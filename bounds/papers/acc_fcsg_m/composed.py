@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import sympy as sp
 
 from ...language.notation import slack_symbol
-from ...language.theorem import Condition, DeclarationError, Statement, Theorem
+from ...language.theorem import DeclarationError, Statement, Theorem
 from ...proof.compose import Chain
-from ..fcsg.composed import LONGER_PERIOD, P, absorbed, named, summed, telescoped, total
-from ..fcsg.notation import BIAS, MOMENTUM_RANGE, PRODUCT, S_F, SHORT_STEP, C, s
+from ..fcsg.composed import (
+    BIAS,
+    LONGER_PERIOD,
+    MOMENTUM_RANGE,
+    PRODUCT,
+    S_F,
+    P,
+    absorbed,
+    named,
+    rounds,
+    s,
+    scheduled,
+    summed,
+    telescoped,
+    total,
+)
+from . import PAPER
 
 _U = slack_symbol("u")
 _SMOOTH = S_F.symbol
+C = PAPER.written.derived["c"]
 _c = C.symbol
 MOMENTUM = {"beta": _c * s.alpha**2}
-MOMENTUM_CHOICE = Condition("momentum_choice", s.beta, "==", MOMENTUM["beta"], "Lemma D.3 and the proof of Theorem 4.7")
+SHORT_STEP = replace(PAPER.written.conditions["short_step"], name="step_size")
+MOMENTUM_CHOICE = PAPER.written.conditions["momentum_choice"]
 AT_STEP = {
     s.beta: MOMENTUM["beta"],
     _c: C.expr,
@@ -115,3 +134,13 @@ def theorem(d_1: Theorem, d_2: Theorem, d_3: Theorem, a_3_variance: Theorem) -> 
     return Statement(
         "composed", named(chain.expr, groups), chain.conditions, (S_F, C), MOMENTUM, note="; ".join(chain.steps)
     )
+
+
+def corollary(main: Theorem, own: Theorem) -> Statement:
+    """Corollary 4.8."""
+    return scheduled(main, own, s.N**2 * s.q**3)
+
+
+def remark(own: Theorem) -> Statement:
+    """Remark 4.9."""
+    return rounds(own)

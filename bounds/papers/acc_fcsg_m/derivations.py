@@ -9,7 +9,7 @@ from ...proof.kernel import Certificate, Corollary, Gronwall, signomial
 from ...proof.kernel.terms import shifted
 from ...proof.tactics import smooth_composition
 from ..fcsg.derivation_problem import AFTER, Fcsg, V, W, X
-from .theorems import THEOREM_4_7
+from . import PAPER
 
 BEFORE = Var("x", -1)
 U, USED, FRESH = Var("u"), Var("u", 1), Var("h", 1)
@@ -309,7 +309,9 @@ def theorem_4_7(s: Reader) -> Derivation:
 def corollary_4_8(_: Reader) -> Corollary:
     """The schedule put into Theorem 4.7; the two conditions on q are those on alpha."""
     inside = dict.fromkeys(("L_f", "L_g", "S_f", "S_g", "sigma_g", "F_gap", "q", "m", "b", "N"), Fraction(1))
-    return Corollary(THEOREM_4_7, inside | {"T": Fraction(8)}, (("long_round", Fraction(1, 6)),))
+    return Corollary(
+        PAPER.theorem("acc_fcsg_m.theorem_4_7"), inside | {"T": Fraction(8)}, (("long_round", Fraction(1, 6)),)
+    )
 
 
 DERIVATIONS = (("theorem_4_7", theorem_4_7), ("corollary_4_8", corollary_4_8))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...audit.findings import Evidence, Finding, confirm
+from ...audit.findings import Evidence, Finding, Withdrawn, confirm
 from ...registry import get_theorem as find
 from ..fcsg import instances as lab
 from ..fcsg.instances import Q, admitted, clip, huber, proof_parameters, smoothness, value
@@ -248,3 +248,11 @@ FINDINGS = (
         seen_in=("acc_fcsg_m.lemma_d_1:terms",),
     ),
 )
+
+SECOND_READING = (
+    Withdrawn(
+        ("acc_fcsg_m.corollary_4_8:condition:whole_period",),
+        "a communication period is a whole number of steps; the corollary is about those horizons for which its own is",
+    ),
+)
+"""What was seen again elsewhere, and what did not stand when it was read again with the text beside it."""

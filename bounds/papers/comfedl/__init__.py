@@ -1,10 +1,5 @@
-"""Huang, Li, Huang: Compositional federated learning (2021). Here f is the inner function and g the outer."""
+"""Huang, Li, Huang: Compositional federated learning (2021)."""
 
 from ...language.paper import paper_in_folder
 
-PAPER = paper_in_folder(
-    __name__,
-    "Huang, Li, Huang: Compositional federated learning (2021)",
-    headlines=("theorem_1", "theorem_2"),
-    runs="fedco.validation.papers.comfedl",
-)
+PAPER = paper_in_folder(__name__)

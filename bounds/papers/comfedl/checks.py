@@ -13,9 +13,10 @@ import sympy as sp
 from ...audit.findings import Evidence, confirm
 from ...evaluation.evaluate import complete, exact, sign
 from ...registry import get_theorem as find
+from . import PAPER
 from . import instances as cases
-from .theorems import NOTATION, s
 
+NOTATION, s = PAPER.written.notation, PAPER.written.s
 Q = Fraction
 THEOREM_1, THEOREM_2 = "comfedl.theorem_1", "comfedl.theorem_2"
 EVERY_FORM = ((THEOREM_1, "printed"), (THEOREM_1, "composed"), (THEOREM_1, "corrected"), (THEOREM_2, "printed"))

@@ -4,14 +4,17 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import sympy as sp
 
 from ...language.notation import slack_symbol
 from ...language.theorem import Condition, DeclarationError, Derived, Statement, Term, Theorem
 from ...proof.certificates import nonnegative_coefficients, prove_nonnegative
 from ...proof.compose import Chain, split
+from . import PAPER
+
+s = PAPER.written.s
+H = PAPER.written.derived["H"]
+WHOLE_ROUNDS = PAPER.written.conditions["whole_rounds"]
 
 ROLES = {
     "estimator_drift": "drift",
@@ -35,7 +38,7 @@ def entropy_slope() -> sp.Expr:
     return sp.simplify(sp.diff(r * sp.log(n * r), r) - sp.log(n * r))
 
 
-def kl_maximum(s: SimpleNamespace, label: str, slope: sp.Expr, note: str) -> Statement:
+def _kl_maximum(label: str, slope: sp.Expr, note: str) -> Statement:
     """Lemma 1 from f^i - gamma log(n r_i) - gamma slope + lam = 0 and sum_i r_i = 1.
 
     The weights sum to mean_exp exp(lam/gamma - slope); the logarithm of that is 0, which is linear in lam. The value is
@@ -52,10 +55,20 @@ def kl_maximum(s: SimpleNamespace, label: str, slope: sp.Expr, note: str) -> Sta
     return Statement(label, (), derived=derived, note=note)
 
 
+def kl_maximum_as_printed() -> Statement:
+    """Lemma 1 with the derivative that (18) prints."""
+    return _kl_maximum("composed", 1 / s.n, "(18) as printed, solved for lambda; then (24)")
+
+
+def kl_maximum_corrected() -> Statement:
+    """Lemma 1 with the derivative as it is."""
+    return _kl_maximum("corrected", entropy_slope(), "with the derivative of r log(n r)")
+
+
 # --- Lemmas 2 to 4 --------------------------------------------------------------------------------------------------
 
 
-def client_drift(s: SimpleNamespace) -> Statement:
+def client_drift() -> Statement:
     """(28): t steps of length eta, Cauchy-Schwarz, and the bound of one direction by Assumption 2."""
     chain = Chain(s.t * s.eta**2 * s.t * s.step_sq, steps=("Cauchy-Schwarz over the t steps",)).insert(
         s.step_sq, (s.G_g * s.G_f) ** 2, "Assumption 2"
@@ -63,7 +76,7 @@ def client_drift(s: SimpleNamespace) -> Statement:
     return Statement("composed", (Term("drift", chain.expr),), note="; ".join(chain.steps))
 
 
-def _at_round_end(s: SimpleNamespace, expr: sp.Expr) -> sp.Expr:
+def _at_round_end(expr: sp.Expr) -> sp.Expr:
     """An expression that grows with t, at t = tau; certified for every t <= tau."""
     raised = expr.xreplace({s.t: s.tau})
     if prove_nonnegative(raised - expr, {s.tau: s.t + slack_symbol("left")}) is None:
@@ -71,16 +84,26 @@ def _at_round_end(s: SimpleNamespace, expr: sp.Expr) -> sp.Expr:
     return raised
 
 
-def drift_in_round(s: SimpleNamespace, step: Theorem) -> Statement:
+def drift_in_round(step: Theorem) -> Statement:
     """Lemma 2: the mean drifts at most as much as the clients do on average (Jensen), and t <= tau."""
-    clients = _at_round_end(s, step.statement("printed").total)
+    clients = _at_round_end(step.statement("printed").total)
     chain = Chain(s.client_drift_sq, steps=("Jensen over the clients",)).insert(
         s.client_drift_sq, clients, "(28), t <= tau"
     )
     return Statement("composed", (Term("drift", chain.expr),), note="; ".join(chain.steps))
 
 
-def estimator_error(s: SimpleNamespace, *, outer_noise: bool) -> Statement:
+def estimator_error() -> Statement:
+    """(30): the general problem."""
+    return _estimator_error(outer_noise=True)
+
+
+def estimator_error_one_outer() -> Statement:
+    """The proof of Lemma 4: one deterministic outer function."""
+    return _estimator_error(outer_noise=False)
+
+
+def _estimator_error(*, outer_noise: bool) -> Statement:
     """The chain (30): u - U is a sum of differences; |a_1 + ... + a_k|^2 <= k (|a_1|^2 + ... + |a_k|^2)."""
     noise = s.sigma**2
     differences = {
@@ -93,10 +116,10 @@ def estimator_error(s: SimpleNamespace, *, outer_noise: bool) -> Statement:
     if not outer_noise:
         del differences["outer_noise"]
     total = len(differences) * sp.Add(*differences.values())
-    return Statement("composed", _error_terms(s, total), note=f"{len(differences)} differences")
+    return Statement("composed", _error_terms(total), note=f"{len(differences)} differences")
 
 
-def _error_terms(s: SimpleNamespace, total: sp.Expr) -> tuple[Term, ...]:
+def _error_terms(total: sp.Expr) -> tuple[Term, ...]:
     groups = {
         "outer_noise": (s.b_1,),
         "inner_value_noise": (s.sigma, s.L_g),
@@ -105,19 +128,19 @@ def _error_terms(s: SimpleNamespace, total: sp.Expr) -> tuple[Term, ...]:
     return _with_roles(split(total, groups, "drift"))
 
 
-def estimator_error_in_round(s: SimpleNamespace, step: Theorem, drift: Theorem) -> Statement:
+def estimator_error_in_round(step: Theorem, drift: Theorem) -> Statement:
     """Lemmas 3 and 4: the drift of the clients (28) put into (30); Lemma 2 as stated bounds another, smaller
     quantity.
     """
-    bound = _at_round_end(s, drift.statement("printed").total)
+    bound = _at_round_end(drift.statement("printed").total)
     chain = Chain(step.statement("printed").total).insert(s.client_drift_sq, bound, "drift of the clients, (28)")
-    return Statement("composed", _error_terms(s, chain.expr), note="; ".join(chain.steps))
+    return Statement("composed", _error_terms(chain.expr), note="; ".join(chain.steps))
 
 
 # --- the theorems ---------------------------------------------------------------------------------------------------
 
 
-def descent(s: SimpleNamespace) -> Statement:
+def descent() -> Statement:
     """(32): smoothness of F, then <grad F(wbar_t), ubar> = |grad F(wbar_s)|^2 plus two products of norms."""
     cap = s.G_f * s.G_g
     chain = (
@@ -149,7 +172,7 @@ def root(statement: Statement, derived: Derived) -> sp.Expr:
     return sp.Add(*(sp.sqrt(sp.factor(part).xreplace(named)) for part in parts))
 
 
-def telescope(s: SimpleNamespace, chain: Chain) -> sp.Expr:
+def telescope(chain: Chain) -> sp.Expr:
     """Sum over the T = S tau steps and divide: the average of gradient_sq is at most this.
 
     The server model after a round is the mean of the clients, so that the sum collapses over rounds too; F(w_T) >= F^*.
@@ -161,40 +184,31 @@ def telescope(s: SimpleNamespace, chain: Chain) -> sp.Expr:
     return sp.expand((rest + s.F_gap / s.T) / weight)
 
 
-def theorem(
-    s: SimpleNamespace,
-    descent_lemma: Theorem,
-    error: Theorem,
-    drift: Theorem,
-    drift_coefficient: Derived,
-    rounds: Condition,
-) -> Statement:
+def theorem(descent_lemma: Theorem, error: Theorem, drift: Theorem) -> Statement:
     """(32) to (34): the descent lemma with the roots of Lemma 3 (or 4) and of Lemma 2, telescoped."""
     chain = (
         Chain(descent_lemma.statement("printed").total)
-        .require(rounds)
+        .require(WHOLE_ROUNDS)
         .insert(
             s.estimator_error,
-            root(error.statement("printed"), drift_coefficient),
+            root(error.statement("printed"), H),
             "Jensen, root of the estimator error split",
         )
-        .insert(s.mean_drift, root(drift.statement("printed"), drift_coefficient), "Jensen, Lemma 2")
+        .insert(s.mean_drift, root(drift.statement("printed"), H), "Jensen, Lemma 2")
     )
     groups = {
         "initialisation": (s.F_gap,),
-        "estimator_drift": (drift_coefficient.symbol,),
+        "estimator_drift": (H.symbol,),
         "outer_noise": (s.b_1,),
         "inner_value_noise": (s.sigma, s.L_g),
         "inner_jacobian_noise": (s.sigma,),
         "mean_drift": (s.L, s.tau),
     }
-    terms = split(telescope(s, chain), groups, "second_order")
-    return Statement(
-        "composed", _with_roles(terms), chain.conditions, (drift_coefficient,), note="; ".join(chain.steps)
-    )
+    terms = split(telescope(chain), groups, "second_order")
+    return Statement("composed", _with_roles(terms), chain.conditions, (H,), note="; ".join(chain.steps))
 
 
-def corrected(s: SimpleNamespace, descent_lemma: Theorem, rounds: Condition) -> Statement:
+def corrected(descent_lemma: Theorem) -> Statement:
     """Theorems 1 and 2, with the conditional mean of the direction in its place; derivation in docs/theory/comfedl.md.
 
     sigma needs to bound the noise of the inner value only, which makes every term homogeneous.
@@ -207,7 +221,7 @@ def corrected(s: SimpleNamespace, descent_lemma: Theorem, rounds: Condition) -> 
     bias = s.L_g * s.G_f * s.sigma / sp.sqrt(s.b)
     chain = (
         Chain(descent_lemma.statement("printed").total)
-        .require(rounds)
+        .require(WHOLE_ROUNDS)
         .insert(s.estimator_error, bias + smooth.symbol * path, "error of the conditional mean: bias plus drift")
         .insert(s.mean_drift, path, "the mean moves at most t eta G_f G_g")
     )
@@ -219,7 +233,7 @@ def corrected(s: SimpleNamespace, descent_lemma: Theorem, rounds: Condition) -> 
         "inner_value_noise": (s.sigma,),
         "mean_drift": (s.L, local),
     }
-    averaged = telescope(s, chain).xreplace({s.t: sp.expand(mean_t)})
+    averaged = telescope(chain).xreplace({s.t: sp.expand(mean_t)})
     terms = split(averaged, groups, "second_order")
     back = {local: s.tau - 1}
     return Statement(
@@ -234,18 +248,19 @@ def corrected(s: SimpleNamespace, descent_lemma: Theorem, rounds: Condition) -> 
     )
 
 
-def remark(s: SimpleNamespace, parent: Theorem, batches: tuple[str, ...], rounds: Condition) -> Statement:
+def remark(parent: Theorem) -> Statement:
     """Remarks 1 and 2 at their best exponents: eta = T^(-1/2) and every batch size 1/T, in the bound that the
     proof gives.
     """
     composed = parent.statement("composed")
-    schedule = {"eta": 1 / sp.sqrt(s.T), **{name: 1 / s.T for name in batches}}
+    batches = [name for name in ("b", "b_1") if name in composed.symbols]
+    schedule: dict[str, sp.Expr] = {"eta": 1 / sp.sqrt(s.T), **{name: 1 / s.T for name in batches}}
     chosen = (Condition(f"{name}_choice", getattr(s, name), "==", value) for name, value in schedule.items())
     sampled = (Condition(f"{name}_one_sample", getattr(s, name), ">=", sp.Integer(1)) for name in batches)
     return Statement(
         "printed",
         composed.terms,
-        (rounds, *chosen, *sampled),
+        (WHOLE_ROUNDS, *chosen, *sampled),
         composed.derived,
         schedule,
         note="the O(.) of the remark is read as the bound that the lemmas give; a batch holds at least one sample",

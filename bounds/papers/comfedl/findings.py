@@ -6,7 +6,12 @@ finding below shows that it matters.
 
 from __future__ import annotations
 
-from ...audit.findings import Finding
+import sympy as sp
+
+from ...audit.checks import compare_expressions
+from ...audit.findings import Again, Evidence, Finding, Withdrawn, confirm
+from ...language.notation import slack_symbol
+from ...proof.certificates import prove_nonnegative
 from . import checks as checks
 from . import rate_checks as claims
 
@@ -277,3 +282,49 @@ FINDINGS = (
         claims.typography,
     ),
 )
+
+SECOND_READING = (
+    Again("comfedl.remark_1:units", ("comfedl.remark_2:units",)),
+    Withdrawn(
+        (
+            "comfedl.theorem_1:units",
+            "comfedl.theorem_2:units",
+            "comfedl.lemma_3:units",
+            "comfedl.lemma_4:units",
+            "comfedl.lemma_3_step:units",
+            "comfedl.lemma_4_step:units",
+        ),
+        "Assumption 3 bounds three noises by the one sigma: one letter, three bounds, no fault; what it costs is comfedl.sigma_max",
+    ),
+)
+"""What was seen again elsewhere, and what did not stand when it was read again with the text beside it."""
+
+
+# --- printed claims that hold: the docstring is the argument, and the function checks it ---
+
+
+def theorem_2() -> Evidence:
+    """Term by term at least the corrected statement; for the drift of the estimator by squares, with (a + b)^2 <= 2 (a^2 + b^2)
+    for a = G_f^2 L_g and b = G_g L_f."""
+    from ...registry import get_theorem
+
+    theorem = get_theorem("comfedl.theorem_2")
+    printed, corrected = theorem.statement("printed"), theorem.statement("corrected")
+    s = theorem.notation.namespace()
+
+    def sides(name: str) -> tuple[sp.Expr, sp.Expr]:
+        return printed.expand(printed.term(name).expr), corrected.expand(corrected.term(name).expr)
+
+    others = [term.name for term in corrected.terms if term.name != "estimator_drift"]
+    compared = {name: compare_expressions(*sides(name))[0] for name in others}
+    left, right = sides("estimator_drift")
+    a, b, common = s.G_f**2 * s.L_g, s.G_g * s.L_f, (s.G_f**2 * s.G_g**2 * s.eta) ** 2
+    weight = 4 * s.tau**2 - (s.tau - 1) ** 2 / 2
+    squares = common * (weight * (a**2 + b**2) + (s.tau - 1) ** 2 * (a - b) ** 2 / 4)
+    identity = sp.expand(left**2 - right**2 - squares) == 0
+    longer = prove_nonnegative(weight, {s.tau: 1 + slack_symbol("more")}) is not None
+    known = set(compared.values()) <= {"equal", "larger"} and printed.conditions == corrected.conditions
+    return confirm(known and identity and longer, terms=compared)
+
+
+HOLDS = (("theorem_2", "printed", theorem_2),)

@@ -14,11 +14,14 @@ import sympy as sp
 from ...audit.findings import Evidence, confirm
 from ...language.dimension import INNER, OBJECTIVE
 from ...registry import get_theorem as find
+from . import PAPER
 from . import instances as cases
 from .checks import THEOREM_1, THEOREM_2, below, shown
-from .theorems import DRIFT_COEFFICIENT, NOTATION, s
 
 Q = Fraction
+
+NOTATION, s = PAPER.written.notation, PAPER.written.s
+DRIFT_COEFFICIENT = PAPER.written.derived["H"].expr ** 2
 
 
 def _order(expr: sp.Expr) -> sp.Expr:

@@ -12,8 +12,17 @@ from ...language.notation import slack_symbol
 from ...language.theorem import Condition, DeclarationError, Derived, Statement, Term, Theorem
 from ...proof.certificates import prove_nonnegative
 from ...proof.compose import Chain, split
-from .notation import BIAS, MOMENTUM_RANGE, ROUNDS, S_F, STEP, WHOLE_PERIOD, declare, follows, s
+from . import PAPER
 
+WRITTEN = PAPER.written
+s = WRITTEN.s
+S_F = WRITTEN.derived["S_F"]
+STEP, MOMENTUM_RANGE = WRITTEN.conditions["step_size"], WRITTEN.conditions["momentum_range"]
+WHOLE_PERIOD = Condition("whole_period", s.q, ">=", sp.Integer(1), "a communication period is at least one step")
+PRODUCT = s.L_f**2 * s.L_g**2
+"""L_f^2 L_g^2 bounds the second moment of a stochastic gradient."""
+BIAS = s.L_g**2 * s.S_f**2 * s.sigma_g**2 / s.m
+"""Lemma A.2(a): squared bias of the plug-in gradient."""
 U = slack_symbol("u")
 P = slack_symbol("period")
 _SMOOTH = S_F.symbol
@@ -82,12 +91,9 @@ def named(expr: sp.Expr, groups: Mapping[str, tuple[sp.Symbol, ...]], rest: str 
 
 
 def scheduled(
-    theorem: Theorem,
-    schedule: Mapping[str, sp.Expr],
-    horizon: sp.Expr,
-    defaults: Mapping[str, sp.Expr] | None = None,
+    theorem: Theorem, own: Theorem, horizon: sp.Expr, defaults: Mapping[str, sp.Expr] | None = None
 ) -> Statement:
-    """A corollary: the terms of its theorem with the schedule put in.
+    """A corollary: the terms of its theorem with the schedule put in that the corollary prints.
 
     A condition of the theorem that the schedule satisfies for every q >= 1 (certified) is not listed again.
 
@@ -95,7 +101,8 @@ def scheduled(
         horizon: T in terms of q and N, from the choice of q.
         defaults: values of what the corollary leaves open; they are not conditions.
     """
-    parent = theorem.statement("composed")
+    parent, printed = theorem.statement("composed"), own.statement("printed")
+    schedule = printed.schedule
     table = {getattr(s, name): value for name, value in schedule.items()}
     terms = tuple(Term(t.name, tidy(_inner(parent, t.expr, table)), t.role) for t in parent.terms)
     region = {s.T: horizon, s.q: 1 + P, s.N: 1 + slack_symbol("clients"), s.b: 1 + slack_symbol("batch")}
@@ -106,7 +113,7 @@ def scheduled(
             return tidy(left - right) != 0
         return prove_nonnegative(right - left, region) is None
 
-    conditions = (*follows(dict(schedule)), *filter(left_open, parent.conditions), WHOLE_PERIOD)
+    conditions = (*printed.conditions, *filter(left_open, parent.conditions), WHOLE_PERIOD)
     expressions = [t.expr for t in terms] + [side for c in conditions for side in (c.left, c.right)]
     used = {symbol for expr in expressions for symbol in expr.free_symbols}
     return Statement(
@@ -132,29 +139,10 @@ def tidy(expr: sp.Expr) -> sp.Expr:
     return sp.powsimp(sp.expand_power_base(sp.powdenest(expr, force=True), force=True), force=True)
 
 
-def rounds(
-    name: str,
-    paper: str,
-    title: str,
-    where: str,
-    printed: sp.Expr,
-    schedule: Mapping[str, sp.Expr],
-    corrected: Statement | None = None,
-) -> Theorem:
-    """The claim of a remark on T/q; `composed` is T/q with the schedule put in."""
-    return declare(
-        paper,
-        name,
-        "claim",
-        title,
-        (where, ""),
-        ROUNDS,
-        Statement("printed", (Term("rounds", printed),)),
-        composed=lambda: Statement(
-            "composed", (Term("rounds", tidy(s.T / schedule["q"])),), note="T/q at the schedule"
-        ),
-        corrected=corrected,
-    )
+def rounds(corollary: Theorem) -> Statement:
+    """The claim of a remark on T/q, at the schedule that a corollary prints."""
+    schedule = corollary.statement("printed").schedule
+    return Statement("composed", (Term("rounds", tidy(s.T / schedule["q"])),), note="T/q at the schedule")
 
 
 # --- the lemmas of FCSG ----------
@@ -233,3 +221,8 @@ def theorem(b_1: Theorem, b_2: Theorem) -> Statement:
     )
     terms = named(chain.expr, {"initialisation": (s.F_gap,), "bias": (s.sigma_g,), "drift": (s.q,)})
     return Statement("composed", terms, chain.conditions, (S_F,), note="; ".join(chain.steps))
+
+
+def corollary(main: Theorem, own: Theorem) -> Statement:
+    """Corollary 4.2."""
+    return scheduled(main, own, s.N**3 * s.q**4)

@@ -7,8 +7,8 @@ from fractions import Fraction
 from ...proof.author import Derivation, Drift, Reader, Var, quantity, sq
 from ...proof.kernel import Corollary
 from ...proof.tactics import smooth_descent
+from . import PAPER
 from .derivation_problem import Fcsg, X
-from .theorems import THEOREM_4_1
 
 
 def theorem_4_1(s: Reader) -> Derivation:
@@ -73,7 +73,7 @@ HORIZON_AND_ROUNDS = (("horizon", Fraction(1, 2)), ("q_choice", Fraction(2)))
 
 def corollary_4_2(_: Reader) -> Corollary:
     """The schedule put into Theorem 4.1; (q-1)(2q-1) <= 2q^2."""
-    return Corollary(THEOREM_4_1, at_schedule("q"), HORIZON_AND_ROUNDS)
+    return Corollary(PAPER.theorem("fcsg.theorem_4_1"), at_schedule("q"), HORIZON_AND_ROUNDS)
 
 
 DERIVATIONS = (("theorem_4_1", theorem_4_1), ("corollary_4_2", corollary_4_2))

@@ -10,7 +10,7 @@ from itertools import product
 
 import sympy as sp
 
-from ...audit.findings import Evidence, Finding, confirm
+from ...audit.findings import Evidence, Finding, Withdrawn, confirm
 from ...language.dimension import OBJECTIVE, VARIABLE
 from ...language.notation import slack_symbol
 from ...proof.certificates import prove_nonnegative
@@ -340,3 +340,11 @@ FINDINGS = (
         notation,
     ),
 )
+
+SECOND_READING = (
+    Withdrawn(
+        ("fcsg.corollary_4_2:condition:whole_period",),
+        "a communication period is a whole number of steps; the corollary is about those horizons for which its own is",
+    ),
+)
+"""What was seen again elsewhere, and what did not stand when it was read again with the text beside it."""

@@ -8,8 +8,23 @@ from ...language.notation import slack_symbol
 from ...language.theorem import Condition, DeclarationError, Statement, Term, Theorem
 from ...proof.certificates import prove_nonnegative
 from ...proof.compose import Chain
-from ..fcsg.composed import AT_STEP, P, absorbed, named, summed, telescoped, total, without_batch
-from ..fcsg.notation import BIAS, MOMENTUM_RANGE, S_F, STEP, s
+from ..fcsg.composed import (
+    AT_STEP,
+    BIAS,
+    MOMENTUM_RANGE,
+    S_F,
+    STEP,
+    P,
+    absorbed,
+    named,
+    rounds,
+    s,
+    scheduled,
+    summed,
+    telescoped,
+    total,
+    without_batch,
+)
 
 _U, _V = slack_symbol("u"), slack_symbol("v")
 _SMOOTH = S_F.symbol
@@ -102,3 +117,13 @@ def theorem(c_1: Theorem, c_2: Theorem, c_3: Theorem, a_3_variance: Theorem) -> 
     return Statement(
         "composed", named(chain.expr, groups), chain.conditions, (S_F,), MOMENTUM, note="; ".join(chain.steps)
     )
+
+
+def corollary(main: Theorem, own: Theorem) -> Statement:
+    """Corollary 4.5; B = O(1) of Remark 4.6 is read as 1."""
+    return scheduled(main, own, s.N**3 * s.q**4, {"B": sp.Integer(1)})
+
+
+def remark(own: Theorem) -> Statement:
+    """Remark 4.6."""
+    return rounds(own)

@@ -9,7 +9,7 @@ from ...proof.kernel import Corollary
 from ...proof.tactics import averaged_estimate, averaged_updates, bounded_momentum, smooth_composition
 from ..fcsg.derivation_problem import Fcsg, V, W, X
 from ..fcsg.derivations import HORIZON_AND_ROUNDS, at_schedule
-from .theorems import THEOREM_4_4
+from . import PAPER
 
 BEFORE, U, NEW = Var("x", -1), Var("u"), Var("u", 1)
 
@@ -134,7 +134,7 @@ def theorem_4_4(s: Reader) -> Derivation:
 
 def corollary_4_5(_: Reader) -> Corollary:
     """The schedule put into Theorem 4.4: beta = 5 S_F alpha."""
-    return Corollary(THEOREM_4_4, at_schedule("q"), HORIZON_AND_ROUNDS)
+    return Corollary(PAPER.theorem("fcsg_m.theorem_4_4"), at_schedule("q"), HORIZON_AND_ROUNDS)
 
 
 DERIVATIONS = (("theorem_4_4", theorem_4_4), ("corollary_4_5", corollary_4_5))

@@ -6,7 +6,7 @@ from itertools import product
 
 import sympy as sp
 
-from ...audit.findings import Evidence, Finding, confirm
+from ...audit.findings import Evidence, Finding, Withdrawn, confirm
 from ...language.notation import slack_symbol
 from ...proof.certificates import prove_nonnegative
 from ...registry import get_theorem as find
@@ -176,3 +176,11 @@ FINDINGS = (
         step_letter,
     ),
 )
+
+SECOND_READING = (
+    Withdrawn(
+        ("fcsg_m.corollary_4_5:condition:whole_period",),
+        "a communication period is a whole number of steps; the corollary is about those horizons for which its own is",
+    ),
+)
+"""What was seen again elsewhere, and what did not stand when it was read again with the text beside it."""

@@ -7,7 +7,10 @@ from fractions import Fraction as Q
 from itertools import product
 from typing import Any
 
-from ...audit.findings import Evidence, Finding, confirm
+import sympy as sp
+
+from ...audit.findings import Again, Evidence, Finding, Withdrawn, confirm
+from ...proof.certificates import prove_nonnegative
 
 # --- the main constants ----------------------------------------------------------------------------------------------
 
@@ -362,3 +365,77 @@ FINDINGS = (
         sign_before_13,
     ),
 )
+
+SECOND_READING = (
+    Again(
+        "feddro.theorem_5_1:units",
+        (
+            "feddro.corollary_1:units",
+            "feddro.corollary_2:units",
+            "feddro.theorem_f_1:units",
+            "feddro.lemma_f_5:units",
+            "feddro.theorem_f_6:units",
+        ),
+    ),
+    Withdrawn(
+        (
+            "feddro.theorem_5_1:homogeneity",
+            "feddro.corollary_1:homogeneity",
+            "feddro.theorem_f_1:homogeneity",
+            "feddro.lemma_f_4:homogeneity",
+            "feddro.lemma_f_5:homogeneity",
+            "feddro.theorem_f_6:homogeneity",
+        ),
+        "Assumption 2 bounds the deviation of the Jacobian and of the value by the one sigma_g^2: one letter, two bounds, no fault",
+    ),
+    Withdrawn(
+        (
+            "feddro.theorem_5_1:condition:momentum_range",
+            "feddro.corollary_1:condition:momentum_range",
+            "feddro.corollary_2:condition:momentum_range",
+            "feddro.theorem_f_1:condition:momentum_range",
+            "feddro.lemma_f_5:condition:momentum_range",
+            "feddro.theorem_4_2:condition:momentum_range",
+        ),
+        "Algorithm 2 takes a momentum between 0 and 1, so that the theorem speaks of no other",
+    ),
+    Withdrawn(
+        (
+            "feddro.theorem_4_2:terms",
+            "feddro.theorem_4_2:condition:step_size_direction",
+            "feddro.theorem_4_2:condition:step_size_drift",
+            "feddro.theorem_4_2:condition:momentum_choice",
+            "feddro.theorem_4_2:condition:step_size_period",
+        ),
+        "Theorem 4.2 says that some step size converges and prints no rate: there is nothing that a proof's conditions could contradict",
+    ),
+)
+"""What was seen again elsewhere, and what did not stand when it was read again with the text beside it."""
+
+
+# --- printed claims that hold: the docstring is the argument, and the function checks it ---
+
+
+def modified_fedavg() -> Evidence:
+    """The corrected statement with eta = 1/(54 (L_Phi + B_f L_g) sqrt(T)): its conditions hold for I <= T^{1/4} and every T >= 1,
+    and both of its terms tend to 0."""
+    from ...registry import get_theorem
+
+    theorem = get_theorem("feddro.theorem_4_2")
+    corrected, s = theorem.statement("corrected"), theorem.notation.namespace()
+    smooth = corrected.constant("L_Phi").symbol
+    eta = 1 / (54 * (smooth + s.B_f * s.L_g) * sp.sqrt(s.T))
+    longest = {s.eta: eta, s.I: s.T ** sp.Rational(1, 4)}
+    horizon = sp.Symbol("horizon", positive=True)  # T as a real number, for the limits
+
+    def at(expr: sp.Expr) -> sp.Expr:
+        return expr.xreplace(longest).xreplace({s.T: horizon})
+
+    sums = [sp.limit(at(term.expr), horizon, sp.oo) for term in corrected.terms]
+    # eta I <= 1/(54 B_f L_g T^{1/4}) and eta <= 1/(54 L_Phi) are largest at T = 1
+    rooms = [at(condition.slack).xreplace({horizon: sp.Integer(1)}) for condition in corrected.conditions]
+    certified = all(prove_nonnegative(room) is not None for room in rooms)
+    return confirm(all(value == 0 for value in sums) and certified, limits=[str(value) for value in sums])
+
+
+HOLDS = (("theorem_4_2", "printed", modified_fedavg),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...audit.findings import Finding
+from ...audit.findings import Finding, Withdrawn
 from . import checks as checks
 
 FINDINGS = (
@@ -309,3 +309,22 @@ FINDINGS = (
         checks.idle_condition,
     ),
 )
+
+SECOND_READING = (
+    Withdrawn(
+        (
+            "local_scgdm.corollary_3_5:condition:step_scale_descent",
+            "local_scgdm.corollary_3_5:condition:momentum_range",
+            "local_scgdm.corollary_3_5:condition:inner_momentum_range",
+            "local_scgdm.corollary_3_5:condition:step_size",
+            "local_scgdm.corollary_3_5:condition:period",
+            "local_scgdm.corollary_conditions",
+        ),
+        "a corollary has the conditions of its theorem at its schedule; Remark 3.6 uses them",
+    ),
+    Withdrawn(
+        ("local_scgdm.lemma_4_3:condition:momentum_range", "local_scgdm.lemma_4_3:condition:inner_momentum_range"),
+        "the text of Algorithm 1 takes alpha eta and gamma eta between 0 and 1, so that its lemmas speak of no others",
+    ),
+)
+"""What was seen again elsewhere, and what did not stand when it was read again with the text beside it."""

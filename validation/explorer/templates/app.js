@@ -225,6 +225,7 @@ const drawBound = (found) => {
   verdict(outcome, !failing.length, "admissible", `not admissible: ${failing.join(", ")}`);
   $("value").replaceChildren(
     ...(statement.terms.length ? [formula(`b-${state.theorem.number}`, state.theorem.metric.name), " ≤ ", node("span", { class: "total", id: "total" }, show(found.total)), " ", node("span", { class: "unit" }, unit(state.theorem.metric.unit)), " "] : ["This statement only defines constants. "]), outcome);
+  drawWorth(found);
   $("now-total").textContent = show(found.total);
   verdict($("now-outcome"), !failing.length, "admissible", "not admissible");
   cells.terms.forEach(({ value, share, meter }, i) => {
@@ -234,6 +235,22 @@ const drawBound = (found) => {
     meter.style.width = `${Math.max(0, Math.min(100, percent || 0)) * 0.7}px`;
   });
   cells.derived.forEach(({ value }, i) => { value.textContent = show(found.derived[i]); });
+};
+
+// Whether the bound says more than what holds without running, and which constants are estimates.
+const drawWorth = (found) => {
+  const statement = statementNow(), preset = state.theorem.presets[state.preset];
+  const isAsPreset = preset && preset.of_problem.every((name) => state.texts[name] === preset.values[name]);
+  const limit = statement.terms.length ? withoutRunning(statement, found.point, preset, isAsPreset) : null;
+  const estimated = preset ? preset.estimated.filter((name) => name in statement.at && state.texts[name] === preset.values[name]) : [];
+  const words = [];
+  if (limit) {
+    const what = `${show(limit.value)}${limit.formula ? ` = ${limit.formula}` : ""} (${limit.by})`;
+    words.push(found.total >= limit.value ? `Vacuous: not below what holds without running, ${what}.` : `Below what holds without running, ${what}.`);
+  }
+  if (estimated.length) words.push(`Rests on estimates: ${estimated.join(", ")}.`);
+  $("worth").textContent = words.join(" ");
+  $("worth").className = limit && found.total >= limit.value ? "vacuous" : "hint";
 };
 
 const SIGNS = { "<": "<", "<=": "≤", ">": ">", ">=": "≥", "==": "=" };
@@ -491,7 +508,7 @@ const drawComparison = (lines, range, value) => {
   axes.marker(value, "");
   const none = lines.filter((l) => !l.rows.some((r) => Number.isFinite(r.bound))).map((l) => l.rival.id);
   const legend = lines.map((l, i) => node("span", { class: "rival" }, swatch(i), `${l.rival.id} (${l.rival.default}, ${l.rival.problem || "any problem"})`));
-  $("compare-words").replaceChildren(...(lines.length ? ["The strip below the axis names the least bound. ", ...legend.flatMap((l) => [l, " "])] : ["Choose a theorem."]), ...(none.length ? [`No admissible point found for ${none.join(", ")}.`] : []));
+  $("compare-words").replaceChildren(...(lines.length ? ["Each is what the search found: not certified to be the best. The strip below the axis names the least bound. ", ...legend.flatMap((l) => [l, " "])] : ["Choose a theorem."]), ...(none.length ? [`No admissible point found for ${none.join(", ")}.`] : []));
   $("assumed").replaceChildren(...lines.map((l) => node("li", {}, `${l.rival.id}: ${l.assumed.length ? l.assumed.join(", ") : "nothing"}`)));
 };
 

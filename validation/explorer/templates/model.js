@@ -174,3 +174,12 @@ const elasticities = (theorem, statement, known) => {
     .map((name) => ({ name, value: Math.log(at(name, 1 + WIDTH) / at(name, 1 - WIDTH)) / Math.log((1 + WIDTH) / (1 - WIDTH)) }))
     .sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
 };
+
+// What is known to hold of the metric without running: the least of the statement's formulas in its symbols, and of the preset's own
+// numbers as long as its constants are as they were. Null where nothing is known.
+const withoutRunning = (statement, point, preset, isAsPreset) => {
+  const known = [...statement.limits, ...(preset && isAsPreset ? preset.limits : [])]
+    .map((limit) => ({ ...limit, value: limit.powers.reduce((product, [name, power]) => product * point.get(name) ** power, limit.factor) }))
+    .filter((limit) => Number.isFinite(limit.value));
+  return known.length ? known.reduce((least, limit) => (limit.value < least.value ? limit : least)) : null;
+};

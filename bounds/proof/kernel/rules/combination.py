@@ -39,7 +39,7 @@ class Combine(Rule):
     def apply(self, state: State) -> Inequality:
         facts: list[Fact] = [state.inequality(name, position=True) for _, name in self.weights]
         facts += [state.equation(name) for _, name, _ in self.pairings]
-        left, used = self._left_over(state)
+        left, used = self.left_over(state)
         for atom, coefficient in left.items():
             used |= self._accept(state, atom, coefficient)
         phases = phases_of(facts) if facts else self._phases()
@@ -54,7 +54,7 @@ class Combine(Rule):
         run = any(isinstance(atom, Total | At) for _, atom in (*self.left.parts, *self.right.parts))
         return None if run else EVERY
 
-    def _left_over(self, state: State) -> tuple[dict[Atom, Signomial], frozenset[str]]:
+    def left_over(self, state: State) -> tuple[dict[Atom, Signomial], frozenset[str]]:
         """claim - combination of the premises has to be minus a nonnegative number: returns that number."""
         used: frozenset[str] = frozenset()
         total: dict[Atom, Signomial] = {}

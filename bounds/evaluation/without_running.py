@@ -1,0 +1,204 @@
+"""What holds of a squared gradient norm without running, and whether a bound says more: one that does not is vacuous.
+
+Three things bound the squared gradient norm at a start x_0 that is never left: its own value; the square of a bound of ||grad F||
+everywhere (the cap); and 2 L F_gap, since a step of 1/L from x_0 lowers an L-smooth F by ||grad F(x_0)||^2 / (2 L) at least, and no
+step lowers it below its infimum. The least of those that are known counts. They are read off the quantities of a statement's symbols,
+never off the letters, and off what is given beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from math import inf, prod
+from typing import TYPE_CHECKING, Any
+
+from ..language.bounding import (
+    AT_START,
+    GAP,
+    MEAN_SQUARE,
+    SAMPLE,
+    Form,
+    implied,
+    lipschitz,
+    size,
+)
+from ..language.quantity import QUANTITIES, Quantity
+from ..language.result import rounded_down, shown
+
+if TYPE_CHECKING:
+    from ..language.theorem import Statement
+
+AVERAGED: Mapping[str, str] = {"federated": "local_gradient"}
+"""Kind of problem -> the function whose mean over the clients is grad F: what bounds it for every client bounds grad F."""
+CHAINS: Mapping[str, tuple[str, tuple[Form, Form]]] = {
+    "local_composite": ("", (size("outer_gradient"), size("inner_jacobian"))),
+    "shared_composite": ("no_extra_term", (size("outer_gradient"), size("inner_jacobian"))),
+    "conditional": ("", (size("outer_gradient", SAMPLE), size("inner_jacobian", MEAN_SQUARE))),
+}
+"""Kind of problem -> the property that it needs, and what the chain rule bounds ||grad F|| by as a product."""
+START_BY, CAP_BY, GAP_BY = (
+    "the squared gradient norm at the start",
+    "a cap of the squared gradient norm everywhere",
+    "at least the squared gradient norm at the start, since F is smooth and bounded below",
+)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A number that bounds the metric without running: `factor` times powers of symbols, or of quantities that are no symbols.
+
+    Args:
+        by: what it is, in words. powers: name -> exponent.
+    """
+
+    by: str
+    factor: int
+    powers: tuple[tuple[str, int], ...]
+
+    def __str__(self) -> str:
+        names = (name if power == 1 else f"{name}^{power}" for name, power in self.powers)
+        return " ".join([*([str(self.factor)] if self.factor != 1 else []), *names])
+
+    def at(self, known: Mapping[str, Any]) -> Any:
+        """Its value at exact numbers, or at arrays."""
+        return self.factor * prod(known[name] ** power for name, power in self.powers)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What is known of a problem beside the values of a statement's symbols.
+
+    Args:
+        quantities: values of quantities that no symbol stands for, such as `gradient_cap`.
+        estimated: symbol or quantity -> how sure its value is, where that is an estimate.
+    """
+
+    quantities: Mapping[str, Fraction] = field(default_factory=dict)
+    estimated: Mapping[str, str] = field(default_factory=dict)
+
+
+NOTHING = Beside()
+
+
+def limits(statement: Statement, others: Iterable[str] = ()) -> tuple[Limit, ...]:
+    """What bounds the metric of a statement without running; nothing where the metric is not a squared gradient of the objective.
+
+    Args:
+        others: quantities that are known beside the symbols.
+    """
+    theorem = statement.theorem
+    if not theorem.metric.at or not statement.terms:
+        return ()
+    symbols = {name: binding.quantity for name, binding in statement.symbols.items()}
+    rows = {name: quantity for name, quantity in symbols.items() if quantity.role == "constant"}
+    rows |= {name: QUANTITIES[name] for name in others if name in QUANTITIES}
+    forms = {name: frozenset(_said(quantity, theorem.problem)) for name, quantity in rows.items()}
+    assumed = {*theorem.assume, *statement.assume}
+    return tuple(dict.fromkeys(_limits(forms, theorem.problem, assumed)))
+
+
+def _limits(forms: Mapping[str, frozenset[Form]], kind: str, assumed: set[str]) -> Iterator[Limit]:
+    def of(*wanted: Form) -> Iterator[tuple[str, ...]]:
+        return product(*([name for name, said in forms.items() if form in said] for form in wanted))
+
+    for (norm,) in of(Form(AT_START, "objective_gradient")):
+        yield Limit(START_BY, 1, ((norm, 2),))
+    for (cap,) in of(size("objective_gradient")):
+        yield Limit(CAP_BY, 1, ((cap, 2),))
+    needed, factors = CHAINS.get(kind, ("", ()))
+    if factors and (not needed or needed in assumed):
+        for outer, inner in of(*factors):
+            yield Limit(CAP_BY, 1, ((outer, 2), (inner, 2)))
+    for smoothness, gap in of(lipschitz("objective_gradient"), Form(GAP, "objective")):
+        yield Limit(GAP_BY, 2, ((smoothness, 1), (gap, 1)))
+
+
+def _said(quantity: Quantity, kind: str) -> Iterator[Form]:
+    """All that a quantity bounds, of grad F too where that is a mean of what it speaks of."""
+    for row in quantity.bounds:
+        for form in implied(row):
+            yield form
+            if form.function == AVERAGED.get(kind) and form in (size(form.function), lipschitz(form.function)):
+                yield Form(form.kind, "objective_gradient")
+
+
+def serves(statement: Statement, others: Iterable[str]) -> frozenset[str]:
+    """Those of the quantities that help to say what holds without running."""
+    wanted = tuple(others)
+    return frozenset(name for limit in limits(statement, wanted) for name, _ in limit.powers if name in wanted)
+
+
+def is_vacuous(bound: Any, limit: Any) -> bool:
+    """Whether a bound says no more than what holds anyway; without a limit only an infinite one does not."""
+    return bool(bound == inf or (limit is not None and bound >= limit))
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What a bound is worth: whether it says more than what holds without running, and which of its constants are estimates.
+
+    Args:
+        total: the bound; None where the statement bounds nothing.
+        limit: the least that is known to hold without running, and its value; None where nothing is known.
+        estimates: symbol -> how sure its value is.
+        doubtful: those that the limit uses and that are estimates themselves.
+    """
+
+    total: float | None
+    limit: Limit | None = None
+    value: Fraction | None = None
+    estimates: Mapping[str, str] = field(default_factory=dict)
+    doubtful: tuple[str, ...] = ()
+
+    @property
+    def vacuous(self) -> bool | None:
+        """Whether it says nothing; None where nothing is known to compare it with."""
+        return None if self.total is None or self.value is None else is_vacuous(self.total, self.value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: `vacuous`, `without_running` and `rests_on_estimates`."""
+        compared = None
+        if self.limit is not None and self.value is not None:
+            compared = {
+                "value": float(self.value),
+                "formula": str(self.limit),
+                "by": self.limit.by,
+                "estimated": list(self.doubtful),
+            }
+        estimates = [{"symbol": name, "how_sure": text} for name, text in self.estimates.items()]
+        return {"vacuous": self.vacuous, "without_running": compared, "rests_on_estimates": estimates}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The same as sentences; none of a bound that says something and rests on no estimate."""
+        said = []
+        if self.vacuous and self.limit is not None and self.value is not None and self.total is not None:
+            doubt = f"; estimated: {', '.join(self.doubtful)}" if self.doubtful else ""
+            what = f"{rounded_down(float(self.value))} = {self.limit} ({self.limit.by}{doubt})"
+            said.append(f"vacuous: the bound {shown(self.total)} is not below what holds without running, {what}")
+        if self.estimates:
+            each = "; ".join(f"{name} ({text})" for name, text in self.estimates.items())
+            said.append(f"rests on estimates, outside of which it promises nothing: {each}")
+        return tuple(said)
+
+
+def worth(statement: Statement, total: float | None, values: Mapping[str, Any], beside: Beside = NOTHING) -> Worth:
+    """What a bound of a statement is worth.
+
+    Args:
+        total: its value; None where the statement bounds nothing. values: exact numbers by symbol.
+    """
+    used = {name: text for name, text in beside.estimated.items() if name in statement.symbols}
+    known = {name: Fraction(value) for name, value in beside.quantities.items()}
+    found = limits(statement, known) if total is not None else ()
+    wanted = {name for limit in found for name, _ in limit.powers if name not in known}
+    known |= {name: Fraction(str(values[name])) for name in wanted if name in values}
+    pairs = [(limit.at(known), limit) for limit in found if known.keys() >= {name for name, _ in limit.powers}]
+    if not pairs:
+        return Worth(total, estimates=used)
+    value, limit = min(pairs, key=lambda pair: pair[0])
+    doubtful = tuple(name for name, _ in limit.powers if name in beside.estimated)
+    return Worth(total, limit, value, used, doubtful)

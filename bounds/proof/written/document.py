@@ -1,0 +1,491 @@
+"""A derivation that the kernel has checked, as a document: setting, assumptions, quantities, named paragraphs, the conclusion.
+
+Every line that needs a proof is a displayed formula with a number and its reason; what is only read off (an update equation, the
+meaning of a quantity, an earlier line at other points) is named in the reason of the line that uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...language.reading import InputError
+from ...language.rendering import condition_latex, latex_of
+from ...language.result import Math
+from ...language.typesetting import letters_of
+from ..derivations import derivation
+from ..kernel import Alternatives, Corollary, Derivation, Loop, Plan, Reader, Verdict
+from ..kernel.derivation import Progress, begin
+from ..kernel.facts import Equation, Fact, Moment, State, assumed
+from ..kernel.loop import loops, settled
+from ..kernel.rules import Combine, Rule
+from ..kernel.scalars import Inner, Scalar
+from ..kernel.setting import PHASES
+from ..kernel.signomial import Signomial
+from ..kernel.terms import Term
+from ..locks import Instances, Proof
+from .notation import Notation
+
+Piece = str | Math
+Text = tuple[Piece, ...]
+
+READ_OFF = {
+    *(
+        "Assume",
+        "Definition",
+        "Project",
+        "Instance",
+        "Open",
+        "Later",
+        "AtStart",
+        "Linear",
+        "Substitute",
+        "Suppose",
+        "Length",
+    ),
+    *("Action", "MeanMoment", "IndependentMean", "IndependentMoment", "Identity", "Sure", "Conditional"),
+}
+"""Rules whose lines open no paragraph: they stand in that of the line which needs them."""
+NAMED = {"Definition", "Open", "Instance", "Later"}
+"""Rules whose lines are not displayed: a reason names them."""
+_PHASES = {
+    frozenset({"local", "first local"}): "at steps without communication",
+    frozenset({"communication", "first communication"}): "at steps that end with a communication",
+    frozenset({"local", "communication"}): "at every step but the first",
+    frozenset({"first local", "first communication"}): "at the first step",
+    frozenset({"first local"}): "at the first step, without communication",
+    frozenset({"first communication"}): "at the first step, which ends with a communication",
+    frozenset({"local"}): "at later steps without communication",
+    frozenset({"communication"}): "at later steps that end with a communication",
+}
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A title; `level` 1 is that of a part."""
+
+    text: str
+    level: int = 1
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    text: Text
+
+
+@dataclass(frozen=True)
+class Listing:
+    items: tuple[Text, ...]
+
+
+@dataclass(frozen=True)
+class Display:
+    """A formula on a line of its own; with a number, and the reason why it holds."""
+
+    latex: str
+    number: str = ""
+    reason: Text = ()
+
+
+Block = Heading | Paragraph | Listing | Display
+
+
+@dataclass(frozen=True)
+class Document:
+    """A proof to read. `title` is plain text."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+def document(theorem: Any, verdict: Verdict, proof: Proof | None = None) -> Document:
+    """The proof of a theorem's statement of which the kernel said `verdict`, as a document; with `proof` also how it was checked.
+
+    Raises:
+        InputError: the kernel does not accept the derivation.
+    """
+    if not verdict.accepted:
+        raise InputError(f"{theorem.id}: the kernel does not accept the derivation: {verdict.failure}")
+    plan = derivation(theorem, verdict.statement)
+    assert plan is not None
+    rows = _Writer(theorem, verdict, proof).blocks(plan)
+    return Document(f"Proof of {theorem.id}, {verdict.statement}: {theorem.title}", tuple(rows))
+
+
+@dataclass
+class _Writer:
+    theorem: Any
+    verdict: Verdict
+    proof: Proof | None
+    count: int = 0
+
+    @property
+    def label(self) -> str:
+        return self.verdict.statement
+
+    def blocks(self, plan: Plan) -> Iterator[Block]:
+        yield from self._claim()
+        match plan:
+            case Derivation():
+                yield from self._derivation(plan, "")
+            case Alternatives():
+                for name, case in plan.cases:
+                    yield Heading(f"Case: {name}")
+                    yield from self._derivation(case, f"{name}: ")
+            case Loop():
+                yield from self._loop(plan)
+            case Corollary():
+                yield from self._corollary(plan)
+        yield from self._end()
+
+    # --- what is claimed, and what it rests on --------------------------------------------------------------------------
+
+    @property
+    def statement(self) -> Any:
+        return self.theorem.statement(self.label)
+
+    def _claim(self) -> Iterator[Block]:
+        statement, verdict = self.statement, self.verdict
+        yield Heading("Claim")
+        terms = [latex_of(statement, term.expr) for term in statement.terms]
+        yield Display(f"{self.theorem.metric.latex} \\le {' + '.join(terms)}".replace("+ -", "- "))
+        stated = [condition for condition in statement.conditions if condition.name in verdict.conditions]
+        if statement.derived:
+            rows = [rf"{c.latex} = {latex_of(statement, c.expr)}" for c in statement.derived]
+            yield Paragraph(("with ", *_joined(Math(row, row) for row in rows), "."))
+        if stated:
+            words = [Math(str(c), condition_latex(statement, c)) for c in stated]
+            yield Paragraph(("It holds where ", *_joined(words), "."))
+        yield Heading("Assumptions")
+        known = {item.name: item.text for item in self.theorem.assumptions}
+        items: list[Text] = [(f"{name}: {known.get(name, '')}",) for name in verdict.assumptions]
+        if items:
+            yield Listing(tuple(items))
+        if verdict.formal:
+            yield Paragraph(("Formally, that is:",))
+            yield Listing(tuple((text,) for text in verdict.formal))
+        if verdict.given:
+            yield Paragraph((f"Taken as true, not checked by the kernel: {', '.join(verdict.given)}.",))
+
+    def _end(self) -> Iterator[Block]:
+        verdict = self.verdict
+        yield Heading("What is not used")
+        rows: list[Text] = [(f"used with room only: {name}",) for name in verdict.loose]
+        rows += [(f"not used: {name}",) for name in verdict.unused]
+        if rows:
+            yield Listing(tuple(rows))
+        else:
+            yield Paragraph(("Every assumption and every condition is used, none with room only.",))
+        rested = [(f"{name}: {text}",) for name, text in verdict.rests_on.items()]
+        yield Heading("What the proof is about")
+        yield Listing(tuple(rested))
+        if self.proof is not None:
+            yield from self._checked(self.proof.instances)
+
+    def _checked(self, found: Instances | None) -> Iterator[Block]:
+        verdict = self.verdict
+        yield Heading("How it was checked")
+        given = f", given {', '.join(verdict.given)}" if verdict.given else ""
+        yield Paragraph((f"By the rules of the kernel: {len(verdict.lines)} lines follow{given}.",))
+        if found is None:
+            yield Paragraph(("No exact instance was tried, so the proof is not called checked.",))
+        else:
+            tried = f"On exact instances: {found.tried} comparisons on {len(found.families)} families."
+            yield Paragraph((f"{tried} {'All hold.' if found.hold else 'They do not confirm the proof.'}",))
+            if rows := [(text,) for text in (*found.failed, *found.not_covered)]:
+                yield Listing(tuple(rows))
+
+    # --- a derivation ---------------------------------------------------------------------------------------------------
+
+    def _notation(self, state: State) -> Notation:
+        statement = self.statement
+        symbols = {binding.name: binding.symbol for binding in self.theorem.notation}
+        symbols |= {constant.name: constant.symbol for constant in statement.derived}
+        horizon = state.horizon if state.numbers is None else None
+        return Notation(state.algebra, letters_of(statement), symbols, horizon, tuple(state.quantities.values()))
+
+    def _derivation(self, plan: Derivation, prefix: str) -> Iterator[Block]:
+        progress: Progress = begin(plan, self.theorem, self.label)
+        for step in plan.steps:
+            progress = progress.after(step)
+        state = progress.state
+        notation = self._notation(state)
+        facts = {**state.facts, "conclusion": self._conclusion_fact(plan, prefix)}
+        rules: dict[str, Rule] = {step.name: step.rule for step in plan.steps}
+        rules["conclusion"] = _final(plan)
+        why = {step.name: step.why for step in plan.steps}
+        steps = _Steps(self, notation, state, facts, rules, why)
+        rows = list(steps.blocks())
+        yield from self._setting(notation, plan.model)
+        yield from rows
+        yield from steps.slack()
+
+    def _conclusion_fact(self, plan: Derivation, prefix: str) -> Fact:
+        place = [line.name for line in self.verdict.lines].index(f"{prefix}conclusion")
+        return self.verdict.facts[place]
+
+    def _loop(self, plan: Loop) -> Iterator[Block]:
+        for prefix, each in reversed(list(loops(plan))):
+            statement = self.statement
+            state = settled(each, self.theorem, statement, Reader(self.theorem, statement))
+            notation = self._notation(state)
+            if prefix:
+                yield Heading("The loop before")
+            rules = {step.name: step.rule for step in each.steps}
+            why = {step.name: step.why for step in each.steps}
+            steps = _Steps(self, notation, state, dict(state.facts), rules, why)
+            rows = list(steps.blocks())
+            yield from self._setting(notation, "", sequences=each)
+            yield from rows
+            yield from steps.slack()
+        final = [line for line in self.verdict.lines if line.rule == "the last step"]
+        if final:
+            yield Heading("After the last step", 2)
+            yield Listing(tuple((f"{line.claim} (from {', '.join(line.uses)})",) for line in final))
+
+    def _corollary(self, plan: Corollary) -> Iterator[Block]:
+        yield Heading("Proof")
+        yield Paragraph((f"The schedule is put into {plan.theorem.id} ({plan.label}), which the kernel has checked.",))
+        statement = self.statement
+        parent = {t.name: t.expr for t in plan.theorem.statement(plan.label).terms}
+        own = {t.name: t.expr for t in statement.terms}
+        conditions = {c.name: c for c in (*statement.conditions, *plan.theorem.statement(plan.label).conditions)}
+        for line in self.verdict.lines:
+            kind, _, name = line.name.partition(" ")
+            if kind == "term" and name in parent and name in own:
+                shown = f"{latex_of(statement, parent[name])} \\le {latex_of(statement, own[name])}"
+            elif (name or kind) in conditions:
+                shown = condition_latex(statement, conditions[name or kind])
+            else:
+                shown = ""
+            reason = f"{line.rule}{': by ' + ', '.join(line.uses) if line.uses else ''}."
+            yield Display(shown, self.next(), (reason,)) if shown else Paragraph((f"{line.claim} ({reason})",))
+
+    def next(self) -> str:
+        self.count += 1
+        return str(self.count)
+
+    def _setting(self, notation: Notation, model: str, sequences: Loop | None = None) -> Iterator[Block]:
+        setting = notation.setting
+        yield Heading("Setting")
+        rows: list[Text] = []
+        for variable in setting.variables:
+            for phases, term in variable.equations:
+                shown = f"{notation.variable(variable, variable.defined)} = {notation.term(term)}"
+                place = _place(phases)
+                rows.append((Math(shown, shown), f", {place}" if place else "", *_model(variable.name == model)))
+        for objective in setting.objectives:
+            shown = notation.gradient(objective)
+            rows.append((Math(shown, shown),))
+        for quantity in notation.quantities:
+            shown = f"{notation.quantity(quantity.name, 't')} = {notation.scalar(quantity.meaning)}"
+            rows.append((Math(shown, shown),))
+        if sequences is not None:
+            rows += _sequences(notation, sequences)
+        hats = [f"{hat} = {meaning}" for hat, meaning in notation.hats.items()]
+        rows += [(Math(each, each),) for each in hats]
+        yield Listing(tuple(rows))
+        free = [v for v in setting.variables if not v.equations]
+        names = [notation.variable(v) for v in free]
+        if free:
+            yield Paragraph(("Free points, which stand for any vectors: ", *_joined(Math(n, n) for n in names), "."))
+        mark, left_out = r"\mathbb{E}_{t}", "a sample left out of a function is averaged."
+        yield Paragraph((Math(mark, mark), f" is the expectation given all samples of the steps before t; {left_out}"))
+        for index in notation.conventions:
+            found = setting.index(index)
+            first, later = notation.number(found.first or found.size), notation.number(found.size)
+            average = rf"\operatorname{{avg}}_{{{index}}}"
+            sizes = (
+                " is the mean over ",
+                Math(first, first),
+                " samples at step 0 and over ",
+                Math(later, later),
+                " later.",
+            )
+            yield Paragraph((Math(average, average), *sizes))
+
+
+def _sequences(notation: Notation, plan: Loop) -> list[Text]:
+    rows: list[Text] = []
+    for name, formula in plan.constants:
+        shown = f"{name} = {notation.number(formula)}"
+        rows.append((Math(shown, shown),))
+    for each in plan.sequences:
+        now, start = notation.number(each.now), notation.number(each.start)
+        shown = rf"{now.replace('{t}', '{0}')} = {start},\quad {now.replace('{t}', '{t+1}')} = {notation.number(each.after)}"
+        rows.append((Math(shown, shown),))
+    for old, new in plan.reversed.items():
+        rows.append((f"{old} reversed is {new}",))
+    return rows
+
+
+def _model(is_model: bool) -> Text:
+    return (" (the models of the clients)",) if is_model else ()
+
+
+def _final(plan: Derivation) -> Rule:
+    """The last line: the statement, which is read off its declaration, with the multipliers of the derivation."""
+    return Combine(Scalar(), Scalar(), plan.conclusion)
+
+
+@dataclass
+class _Steps:
+    """The lines of one derivation, in paragraphs."""
+
+    writer: _Writer
+    notation: Notation
+    state: State
+    facts: dict[str, Fact]
+    rules: dict[str, Rule]
+    why: dict[str, str]
+    numbers: dict[str, str] = field(default_factory=dict)
+
+    def blocks(self) -> Iterator[Block]:
+        for title, names in self._paragraphs():
+            shown = [name for name in names if type(self.rules[name]).__name__ not in NAMED]
+            rows: list[Block] = []
+            for name in shown:
+                formula = self._formula(name)
+                if same := [n for n in self.rules[name].uses if n in self.numbers and self._formula(n) == formula]:
+                    self.numbers[name] = self.numbers[same[0]]
+                    continue
+                number = self.numbers[name] = self.writer.next()
+                rows.append(Display(formula, number, self._reason(name)))
+            if rows:
+                yield Heading(title, 1 if title == "Conclusion" else 2)
+                yield from rows
+
+    def slack(self) -> Iterator[Block]:
+        """What single lines leave out, which is not negative."""
+        items: list[Text] = []
+        for name, rule in self.rules.items():
+            if not isinstance(rule, Combine) or name not in self.numbers:
+                continue
+            if name == "conclusion":
+                left, right = self.facts[name].sides  # type: ignore[union-attr,misc]
+                rule = replace(rule, left=left, right=right)
+            left_over, _ = rule.left_over(self.state)
+            parts = [(c, atom) for atom, c in left_over.items() if self.state.region.expanded(c)]
+            if parts:
+                shown = [Math(text, text) for text in (self.notation.scalar(Scalar((part,))) for part in parts)]
+                items.append((f"In ({self.numbers[name]}): ", *_joined(shown)))
+        if items:
+            yield Paragraph(("Left out on the way, as it is not negative:",))
+            yield Listing(tuple(items))
+
+    def _paragraphs(self) -> Iterator[tuple[str, list[str]]]:
+        """(title, steps): each ends with the last of the lines that share the beginning of a name."""
+        rows: list[str] = []
+        names = list(self.rules)
+        for place, name in enumerate(names):
+            rows.append(name)
+            if self._is_read_off(name):
+                continue
+            following = next((n for n in names[place + 1 :] if not self._is_read_off(n)), "")
+            if _base(following) != _base(name):
+                yield _title(_base(name)), rows
+                rows = []
+        if rows:
+            yield "Further lines", rows
+
+    def _is_read_off(self, name: str) -> bool:
+        """Whether a line opens no paragraph; so does an equation that holds at all kinds of step."""
+        return type(self.rules[name]).__name__ in READ_OFF or isinstance(self.facts[name], Equation)
+
+    def _formula(self, name: str) -> str:
+        fact = self.facts[name]
+        phases = None if isinstance(fact, Moment) else fact.phases
+        return self.notation.fact(fact, _place(phases) if phases is not None else "")
+
+    # --- reasons --------------------------------------------------------------------------------------------------------
+
+    def _reason(self, name: str) -> Text:
+        rule = self.rules[name]
+        why = f" ({self.why[name]})" if self.why.get(name) else ""
+        kind = type(rule).__name__
+        if kind == "Assume":
+            names = sorted(assumed(self.facts[name].uses))
+            return (f"Assumption: {'; '.join(names)}{why}." if names else f"Assumed{why}.",)
+        if isinstance(rule, Combine):
+            return (*self._combination(rule), f"{why}.")
+        parts = list(_joined_text(self._reference(each) for each in dict.fromkeys(rule.uses)))
+        head = rule.title[:1].upper() + rule.title[1:]
+        return (f"{head}: ", *parts, f"{why}.") if parts else (f"{head}{why}.",)
+
+    def _combination(self, rule: Combine) -> Text:
+        summands: list[Text] = [self._times(factor, self._reference(name)) for factor, name in rule.weights]
+        for factor, name, vector in rule.pairings:
+            shown = self.notation.times(factor, self.notation.closed(vector))
+            summands.append((*self._reference(name), " paired with ", Math(shown, shown)))
+        found: list[Piece] = []
+        for place, summand in enumerate(summands):
+            found += [*([", plus "] if place else []), *summand]
+        if not found:
+            found = ["By the rules for norms, inner products and independent samples"]
+        elif len(summands) == 1:
+            found = ["From ", *found]
+        else:
+            found = ["Add ", *found]
+        left_out = [self._square(factor, term) for factor, term in rule.squares]
+        if left_out:
+            found += ["; left out, as they are not negative: ", *_joined(left_out)]
+        return tuple(found)
+
+    def _square(self, factor: Signomial, term: Term) -> Math:
+        shown = self.notation.times(factor, self.notation.atom(Inner(term, term)))
+        return Math(shown, shown)
+
+    def _times(self, factor: Signomial, reference: Text) -> Text:
+        number = self.notation.number(factor)
+        return reference if number == "1" else (Math(number, number), " times ", *reference)
+
+    def _reference(self, name: str) -> Text:
+        """How a reason names an earlier line."""
+        if name in self.numbers:
+            return (f"({self.numbers[name]})",)
+        rule: Any = self.rules[name]
+        match type(rule).__name__:
+            case "Definition":
+                letter = self.notation.variable(self.notation.setting.variable(rule.variable))
+                return ("the update of ", Math(letter, letter))
+            case "Open":
+                letter = self.notation.quantity(rule.quantity, "t" if not rule.shift else f"t{rule.shift:+d}")
+                return ("the meaning of ", Math(letter, letter))
+            case "Instance":
+                points = [f"{point} = {self.notation.term(value)}" for point, value in rule.points]
+                return (*self._reference(rule.step), " at ", *_joined(Math(each, each) for each in points))
+            case "Later":
+                return (*self._reference(rule.step), f" {rule.by} step{'s' if rule.by != 1 else ''} later")
+        return (f"'{name}'",)
+
+
+def _base(name: str) -> str:
+    return name.partition(", ")[0].partition(".")[0].rstrip(" 0123456789")
+
+
+def _title(base: str) -> str:
+    return base[:1].upper() + base[1:].replace("_", " ")
+
+
+def _place(phases: frozenset[str]) -> str:
+    """The steps at which something holds, where these are not all."""
+    if len(phases) == len(PHASES):
+        return ""
+    return _PHASES.get(phases) or "at steps of the kinds " + ", ".join(sorted(phases))
+
+
+def _joined(items: Iterable[Piece]) -> Text:
+    """With commas, and `and` before the last one."""
+    return _joined_text((item,) for item in items)
+
+
+def _joined_text(items: Iterable[Text]) -> Text:
+    rows = list(items)
+    found: list[Piece] = []
+    for place, row in enumerate(rows):
+        found += [*([" and " if place == len(rows) - 1 else ", "] if place else []), *row]
+    return tuple(found)
+
+
+__all__ = ["Block", "Display", "Document", "Heading", "Listing", "Paragraph", "Piece", "document"]

@@ -1,0 +1,206 @@
+"""What holds of a squared gradient norm without running, and that an answer which says no more says so, in every medium."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import fedco
+import pytest
+from fedco.bounds import all_theorems, get_theorem
+from fedco.bounds.evaluation.without_running import GAP_BY, limits
+from fedco.bounds.language.quantities import QUANTITIES
+from fedco.bounds.settings import settle
+from fedco.cli import app
+from fedco.errors import InputError
+from fedco.synthetic import problem, problems
+from typer.testing import CliRunner
+
+LOCAL = "baselines.local_sgd"
+CONSTANTS = {"L": 2, "sigma": 1, "G": 3, "F_gap": "1/4", "N": 4}
+AT = {**CONSTANTS, "eta": "1/10", "p": 1, "b": 1, "T": 100}
+
+
+def bound(**more):
+    return get_theorem(LOCAL).bound(strict=False, **{**AT, **more})
+
+
+def asked(*arguments: str) -> dict:
+    done = CliRunner().invoke(app, [*arguments, "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def sets(values) -> list[str]:
+    return [part for name, value in values.items() for part in ("--set", f"{name}={value}")]
+
+
+# --- the rule --------------------------------------------------------------------------------------------------------
+
+
+def test_the_least_of_what_is_known_is_compared_with():
+    """2 L F_gap = 1 and G^2 = 9 by the symbols; the cap and the gradient at the start where they are given."""
+    assert (bound().worth.value, str(bound().worth.limit)) == (1, "2 L F_gap")
+    capped = bound(gradient_cap="1/2").worth
+    assert (capped.value, str(capped.limit)) == (Fraction(1, 4), "gradient_cap^2")
+    start = bound(gradient_cap="1/2", initial_gradient_norm="1/10").worth
+    assert (start.value, str(start.limit)) == (Fraction(1, 100), "initial_gradient_norm^2")
+    small = bound(G="1/3").worth
+    assert (small.value, str(small.limit)) == (Fraction(1, 9), "G^2")
+
+
+def test_a_bound_is_vacuous_from_equality_on():
+    total = Fraction(bound(eta="1/4", sigma=0).total)
+    assert bound(eta="1/4", sigma=0, p=1).worth.vacuous is False and total < 1
+    at = {**AT, "sigma": 0, "T": 1, "eta": 1, "p": 1, "G": 100}
+    found = get_theorem(LOCAL).bound(strict=False, **at)
+    assert found.total == 2 * Fraction(1, 4) and found.worth.vacuous is False
+    assert get_theorem(LOCAL).bound(strict=False, **{**at, "L": 1}).worth.vacuous is True
+
+
+def test_the_gap_counts_by_its_quantity_and_not_by_its_letter():
+    """F is as smooth as its clients where it is their mean; a composition is not as smooth as its outer function."""
+    keys = {
+        "id": "mine.theorem_1",
+        "terms": {"first": "2*F_gap/(eta*T)", "second": "L*eta*sigma**2"},
+        "symbols": {
+            "L": "local_smoothness",
+            "sigma": "local_gradient_noise",
+            "F_gap": "objective_gap",
+            "eta": "step_size",
+            "T": "iterations",
+        },
+    }
+    assert [str(each) for each in limits(fedco.define(**keys).statement())] == ["2 L F_gap"]
+    assert limits(fedco.define(**{**keys, "problem": "meta"}).statement()) == ()
+    renamed = json.loads(json.dumps(keys).replace('"L"', '"beta"').replace("L*eta", "beta*eta"))
+    assert [str(each) for each in limits(fedco.define(**renamed).statement())] == ["2 beta F_gap"]
+    for item in all_theorems().values():
+        for label in item.labels:
+            for limit in limits(item.statement(label)):
+                named = {item.notation[name].quantity.name for name, _ in limit.powers}
+                if limit.by == GAP_BY:
+                    assert "objective_gap" in named
+                    (smooth,) = named - {"objective_gap"}
+                    assert smooth == "objective_smoothness" or (item.problem == "federated" and "smoothness" in smooth)
+
+
+def test_only_a_squared_gradient_of_the_objective_is_compared():
+    for item in all_theorems().values():
+        for label in item.labels:
+            if not item.metric.at:
+                assert limits(item.statement(label), QUANTITIES) == (), item.id
+
+
+@pytest.mark.parametrize("name", problems())
+def test_every_limit_holds_at_the_start_of_every_certified_problem(name):
+    """Each limit of each theorem of its kind, put together from the certificates: none is below the squared gradient at the start."""
+    made = problem(name)
+    start = float(made.gradient(made.initial_point.unsqueeze(0)).square().sum())
+    known = {name: Fraction(each.value) for name, each in made.certificates.items()}
+    tried = 0
+    for item in all_theorems().values():
+        if item.problem != made.kind or not {*item.assume, *item.statement().assume} <= made.properties:
+            continue
+        quantity = {binding.name: binding.quantity.name for binding in item.notation}
+        for limit in limits(item.statement(), known):
+            names = {symbol: quantity.get(symbol, symbol) for symbol, _ in limit.powers}
+            if set(names.values()) <= known.keys():
+                assert float(limit.at({s: known[q] for s, q in names.items()})) >= start * (1 - 1e-9), (item.id, limit)
+                tried += 1
+    assert tried or made.kind == "meta" or "objective_smoothness" not in known
+
+
+# --- what is given ---------------------------------------------------------------------------------------------------
+
+
+def test_what_helps_the_comparison_may_be_given_and_nothing_else():
+    with pytest.raises(InputError, match="inner_lipschitz: not a symbol"):
+        bound(inner_lipschitz=1)
+    with pytest.raises(InputError, match="gradient_cap: wanted a nonnegative real"):
+        bound(gradient_cap=-1)
+    with pytest.raises(InputError, match="initial_gradient_norm"):
+        get_theorem("fcsg.lemma_a_2").bound(S_f=1, S_g=1, L_f=1, L_g=1, initial_gradient_norm=1)
+    found = settle(get_theorem("meta_fl.theorem_8").statement(), {}, {"objective_smoothness": 3, "gradient_cap": 2})
+    assert dict(found.beside.quantities) == {"objective_smoothness": 3, "gradient_cap": 2} and found.unused == ()
+
+
+def test_a_constants_file_says_which_constants_are_estimates(tmp_path):
+    file = tmp_path / "c.toml"
+    file.write_text('L = 2\ninitial_gradient_norm = "0.1"\n[estimated]\nL = "at 95% confidence"\n', encoding="utf-8")
+    rest = {name: value for name, value in AT.items() if name != "L"}
+    found = get_theorem(LOCAL).bound(strict=False, constants=file, **rest)
+    assert dict(found.worth.estimates) == {"L": "at 95% confidence"} and found.worth.vacuous
+    assert "rests on estimates" in str(found) and "L (at 95% confidence)" in str(found)
+    assert not get_theorem(LOCAL).bound(strict=False, constants=file, **rest, L=2).worth.estimates, "L was typed"
+    printed = asked("bound", LOCAL, "--constants", str(file), *sets(rest))
+    assert printed["rests_on_estimates"] == [{"symbol": "L", "how_sure": "at 95% confidence"}]
+    for wrong, said in (("L = 1\n[estimated]\nS = 'x'\n", "S"), ("L = 1\nestimated = 3\n", "table of texts")):
+        file.write_text(wrong, encoding="utf-8")
+        with pytest.raises(InputError, match=said):
+            settle(get_theorem(LOCAL).statement(), {}, file)
+
+
+def test_a_limit_that_is_an_estimate_itself_is_called_one():
+    shared = {**CONSTANTS, "estimated": {"L": "guessed"}}
+    at = {name: value for name, value in AT.items() if name not in CONSTANTS}
+    found = get_theorem(LOCAL).bound(strict=False, constants=shared, **at)
+    assert found.worth.doubtful == ("L",) and found.to_dict()["without_running"]["estimated"] == ["L"]
+
+
+# --- the answers -----------------------------------------------------------------------------------------------------
+
+
+def test_every_answer_says_that_it_is_vacuous():
+    theorem = get_theorem(LOCAL)
+    short = theorem.tune(budget={"T": 1}, **CONSTANTS)
+    wide = theorem.complexity(eps=5, **CONSTANTS)
+    arrays = theorem.bound(strict=False, **{**AT, "T": [1, 10**9]}, initial_gradient_norm=1)
+    for found in (short, wide):
+        assert found.to_dict()["vacuous"] is True and found.to_dict()["without_running"]["formula"] == "2 L F_gap"
+        for text in (str(found), found.to_markdown(), found._repr_html_(), found.to_latex()):
+            assert "vacuous" in text and "2 L F" in text
+    assert arrays.vacuous.tolist() == [True, False] and "vacuous at 1 of 2 points" in str(arrays)
+    printed = asked("tune", LOCAL, *sets(CONSTANTS), "--budget", "T=1")
+    assert printed["vacuous"] is True and printed["without_running"]["value"] == 1.0
+    assert asked("complexity", LOCAL, *sets(CONSTANTS), "--eps", "5")["vacuous"] is True
+
+
+def test_a_bound_that_says_something_has_no_word_of_it():
+    found = bound(eta="1/100", T=10**6)
+    assert found.worth.vacuous is False and "vacuous" not in str(found) and found.to_dict()["vacuous"] is False
+    unknown = get_theorem("feddro.theorem_5_1").bound(strict=False, assume="unit_constants", K=4, I=1, b=1, T=10**4)
+    assert unknown.worth.vacuous is None and unknown.to_dict()["without_running"] is None
+
+
+def test_how_near_an_answer_is_to_the_optimum_is_said_with_the_cost_of_a_target():
+    found = get_theorem(LOCAL).complexity(eps="1/10", **CONSTANTS)
+    assert found.to_dict()["certificate"] == found.tuned.certificate
+    assert found.tuned.certificate in str(found) and found.tuned.certificate in found.to_markdown()
+    table = fedco.compare("1/10", {"clients": 4}, theorems=[LOCAL])
+    assert table.to_dict()["rows"][0]["certificate"] == table.rows[0].tuned.certificate
+
+
+def test_a_cost_that_is_missing_says_what_counts_it_in_which_unit_and_how_to_declare_it():
+    keys = {
+        "id": "mine.theorem_1",
+        "terms": {"first": "2*F_gap/(eta*T)", "second": "L*eta*sigma**2"},
+        "conditions": {"step": "eta <= 1/L"},
+        "symbols": {
+            "L": "local_smoothness",
+            "sigma": "local_gradient_noise",
+            "F_gap": "objective_gap",
+            "eta": "step_size",
+            "T": "iterations",
+        },
+    }
+    plain = fedco.define(**keys).tune(budget={"T": 100}, L=1, sigma=1, F_gap=1)
+    assert set(plain.missing_costs) == {"iterations", "rounds", "samples", "model_messages", "embedding_messages"}
+    for word in ("samples (samples per client)", "local_sgd", "costs"):
+        assert word in plain.missing_costs["samples"] and word in str(plain)
+    own = fedco.define(**{**keys, "costs": {"rounds": "T", "samples": "T", "model_messages": "T", "iterations": "T"}})
+    assert own.tune(budget={"T": 100}, L=1, sigma=1, F_gap=1).missing_costs == {}
+    with pytest.raises(InputError, match=r"rounds \(communication rounds\).*local_sgd.*costs"):
+        fedco.define(**keys).tune(budget={"rounds": 10}, L=1, sigma=1, F_gap=1)
+    listed = fedco.compare("1/10", {}, theorems=[fedco.define(**keys)], cost="samples")
+    assert "samples (samples per client)" in str(listed)
