@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ...proof.author import MEAN_SQUARE, Derivation, Drift, Reader, Term, Var, quantity, sq, total
-from ...proof.kernel import Corollary, Invariant
-from ...proof.tactics import smooth_composition
+from ...proof.kernel import Corollary
+from ...proof.tactics import averaged_estimate, averaged_updates, bounded_momentum, smooth_composition
 from ..fcsg.derivation_problem import Fcsg, V, W, X
 from ..fcsg.derivations import HORIZON_AND_ROUNDS, at_schedule
 from . import PAPER
@@ -35,20 +35,12 @@ def plug_in_smoothness(fcsg: Fcsg) -> str:
 
 def estimates(fcsg: Fcsg, started: Term, moved: Term) -> None:
     """The update equations, their means, and the second moment of an estimate by induction."""
-    s, proof, clients, G, size = fcsg.s, fcsg.proof, fcsg.clients, fcsg.sampled(X), quantity("u_squared")
-    for when, target in (("first", started), ("later", moved)):
-        prefix = "first " if when == "first" else ""
-        kept = 0 * s.beta if when == "first" else 1 - s.beta
-        squares = (G - fcsg.batch(G), *(() if when == "first" else (U - fcsg.batch(G),)), target - clients(target))
-        for phase in ("local", "communication"):
-            update = proof.update("u", prefix + phase, name=f"u, {when} {phase}")
-            claimed = quantity("u_squared", 1) <= kept * size + (1 - kept) * fcsg.product
-            proof.claim(f"size, {when} {phase}", claimed, "moment", update, squares=squares)
-            proof.zero(f"ubar, {when} {phase}", clients(NEW) - clients(target), proof.mean(update, "n"))
-        for name in ("size", "ubar"):
-            proof.cases(f"{name}, {when}", f"{name}, {when} local", f"{name}, {when} communication")
-    proof.step(
-        "size", Invariant("u_squared", fcsg.product, "size, first", "size, later"), "a convex combination of gradients"
+    proof, clients, G = fcsg.proof, fcsg.clients, fcsg.sampled(X)
+    averaged_estimate(proof, clients, "u", started, moved)
+    direction = fcsg.batch(G), "moment"
+    directions = {"first": direction, "later": direction}
+    bounded_momentum(
+        proof, clients, "u", "u_squared", fcsg.s.beta, fcsg.product, directions, squares=(G - fcsg.batch(G),)
     )
 
 
@@ -72,7 +64,7 @@ def tracking(fcsg: Fcsg) -> None:
         apart,
         proof.at("plug", v=here, w=before),
         proof.later("mean", -1),
-        "ubar, later",
+        "mean u, later",
         squares=(
             old + moved - away,
             old - 2 * (1 - beta) / beta * moved,
@@ -83,7 +75,7 @@ def tracking(fcsg: Fcsg) -> None:
         why="convexity, then Young's inequality; the fresh noise is orthogonal",
     )
     started = quantity("E") <= s.S_F**2 * distance + product / (s.N * s.B)
-    proof.claim("tracking, first", started, first_noise, apart, "ubar, first", squares=(fcsg.away(gap),))
+    proof.claim("tracking, first", started, first_noise, apart, "mean u, first", squares=(fcsg.away(gap),))
     proof.claim("together", distance <= 0 * s.S_F, "Algorithm 1, line 2")
     later = proof.later("tracking")
     proof.claim(
@@ -105,15 +97,7 @@ def theorem_4_4(s: Reader) -> Derivation:
     proof, clients, here, gradient, plug_in = fcsg.proof, fcsg.clients, fcsg.here, fcsg.gradient, fcsg.plug_in
     started = fcsg.batch(fcsg.sampled(X))
     moved = (1 - s.beta) * U + s.beta * started
-    proof.variable(
-        "u",
-        "x",
-        "n",
-        first_local=started,
-        first_communication=clients(started),
-        later_local=moved,
-        later_communication=clients(moved),
-    )
+    proof.variable("u", "x", "n", **averaged_updates(clients, started, moved))
     fcsg.steps(NEW)
     mean_u, target = clients(NEW), clients(plug_in(here))
     fcsg.named(X=sq(fcsg.away(X)), u_squared=sq(U), W=sq(mean_u), E=sq(mean_u - target))

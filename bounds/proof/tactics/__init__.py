@@ -1,8 +1,18 @@
 """Arguments that many proofs share, each a function that adds checked steps to a proof."""
 
 from .descent import smooth_descent
+from .momentum import averaged_estimate, averaged_updates, bounded_momentum
 from .noise import variance_of_mean
 from .rounds import averaged_rounds
 from .smoothness import smooth_composition, smooth_mean
 
-__all__ = ["averaged_rounds", "smooth_composition", "smooth_descent", "smooth_mean", "variance_of_mean"]
+__all__ = [
+    "averaged_estimate",
+    "averaged_rounds",
+    "averaged_updates",
+    "bounded_momentum",
+    "smooth_composition",
+    "smooth_descent",
+    "smooth_mean",
+    "variance_of_mean",
+]

@@ -86,11 +86,11 @@ GIVEN_MORE = {
         f"{case}.axioms[{axiom}].given.entries[{i}][1]"
         for case in "AB"
         for axiom, i in (
-            ("outer moment", 0),
-            ("inner moment", 1),
-            ("outer noise", 0),
-            ("Jacobian noise", 0),
-            ("Jacobian noise", 1),
+            ("C_f of df 2", 0),
+            ("C_g of dg 2", 1),
+            ("sigma_f of df", 0),
+            ("sigma_g of dg", 0),
+            ("sigma_g of dg", 1),
         )
     ),
 }
