@@ -318,6 +318,8 @@ class Clients:
             least = self.objective.at(self.start) - exact(number)
             return ((-1) * self.objective).is_at_most(-least)
         laws = self.role(form.function)
+        if form.kind in (bounding.LIPSCHITZ, bounding.SIZE, bounding.NOISE, bounding.UNLIKE) and not self.is_smooth:
+            return False  # at a kink or a jump a derivative bounds nothing
         if form.kind == bounding.START:
             if self.estimate is None:
                 raise ValueError("the instance has no first estimate")
@@ -350,7 +352,8 @@ class Clients:
         middle = _mean([law.mean for law in laws])
         return all((law.mean - middle).is_bounded for law in laws)
 
-    def is_differentiable(self) -> bool:
+    @cached_property
+    def is_smooth(self) -> bool:
         """Whether every sample is `derivatives` times continuously differentiable."""
         curves = [curve for law in self.laws for _, curve in law.samples]
         for _ in range(self.derivatives + 1):
@@ -434,7 +437,7 @@ def _saying(saying: str, clients: Clients) -> tuple[bool, str]:
     if saying in DRAWN and not clients.is_random:
         return True, f"{bounding.SAYINGS[saying]}: nothing is random"
     if saying in _DIFFERENTIABLE:
-        return clients.is_differentiable(), "every function is continuously differentiable at its knots"
+        return clients.is_smooth, "every function is continuously differentiable at its knots"
     if saying == bounding.STARTS:
         return True, f"every client starts at {clients.start}"
     raise NotChecked(f"{saying}: the instance does not say why it holds")

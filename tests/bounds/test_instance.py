@@ -41,11 +41,11 @@ def test_pieces_cover_the_line():
 def test_a_jump_is_seen():
     step = Curve(((-sp.oo, sp.Integer(0), sp.Integer(0)), (sp.Integer(0), sp.oo, sp.Integer(1))))
     assert not step.is_continuous and step.is_bounded
-    assert not Clients(Q(0), local=(Law.surely(step),)).is_differentiable()
+    assert not Clients(Q(0), local=(Law.surely(step),)).is_smooth
     kink = Curve(((-sp.oo, sp.Integer(0), -X), (sp.Integer(0), sp.oo, X)))
-    assert kink.is_continuous and not Clients(Q(0), local=(Law.surely(kink),)).is_differentiable()
-    assert Clients(Q(0), local=(Law.surely(HUBER),)).is_differentiable()
-    assert not Clients(Q(0), local=(Law.surely(HUBER),), derivatives=2).is_differentiable()
+    assert kink.is_continuous and not Clients(Q(0), local=(Law.surely(kink),)).is_smooth
+    assert Clients(Q(0), local=(Law.surely(HUBER),)).is_smooth
+    assert not Clients(Q(0), local=(Law.surely(HUBER),), derivatives=2).is_smooth
 
 
 @pytest.mark.parametrize(
@@ -152,6 +152,18 @@ def test_a_bound_in_mean_square_is_not_one_of_the_mean():
     root = Q(2236068, 10**6)  # just above sqrt(5)
     assert holds(SHARED, Form(bounding.LIPSCHITZ, "inner_value", MEAN_SQUARE), root)
     assert not holds(SHARED, Form(bounding.LIPSCHITZ, "inner_value", MEAN_SQUARE), Q(2236067, 10**6))
+
+
+def test_at_a_kink_or_a_jump_no_number_bounds_a_slope():
+    """Piece by piece |x| has a derivative with slope 0, and a step has slope 0: neither is Lipschitz with 0."""
+    kink = Curve(((-sp.oo, sp.Integer(0), -X), (sp.Integer(0), sp.oo, X)))
+    step = Curve(((-sp.oo, sp.Integer(0), sp.Integer(0)), (sp.Integer(0), sp.oo, sp.Integer(1))))
+    for curve in (kink, step):
+        clients = Clients(Q(0), local=(Law.surely(curve),))
+        assert not holds(clients, Form(bounding.LIPSCHITZ, "local_gradient"), 10**6)
+        assert not holds(clients, Form(bounding.SIZE, "local_gradient"), 10**6)
+    jump = Clients(Q(0), (Law.surely(HUBER),), (Law.surely(step),))
+    assert not holds(jump, Form(bounding.LIPSCHITZ, "inner_value"), 10**6)
 
 
 def test_noise_that_grows_is_bounded_by_nothing():
