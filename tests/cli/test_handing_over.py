@@ -344,9 +344,17 @@ def test_what_a_replay_found(monkeypatch):
         data, text, sheet = experiments._replayed(
             "dir/x.json", SimpleNamespace(notes={"reading": "as printed", "z": "no"})
         )
-        assert data == {"confirmed": confirmed, "largest_difference": 0.5, "verdict": {"v": 1}}
+        assert data == {"confirmed": confirmed, "largest_difference": 0.5, "verdict": {"v": 1}, "assumptions": {}}
         assert text.splitlines()[0] == word and text.splitlines()[-1] == "  reading: as printed"
         assert sheet.title == f"x: {word}" and sheet.notes == (word, "note", "reading: as printed")
+        notes = {
+            "reading": "",
+            "assumptions": {"1": True, "2": False},
+            "assumption_checks": {"1": ["a", "b"], "2": ["c"]},
+        }
+        data, text, _ = experiments._replayed("dir/x.json", SimpleNamespace(notes=notes))
+        assert data["assumptions"] == {"1": True, "2": False}
+        assert text.splitlines()[-2:] == ["  assumption 1 holds: a; b", "  assumption 2 is violated: c"]
 
 
 def test_completion():
