@@ -290,7 +290,7 @@ FINDINGS = (
         "undefined",
         "slip",
         "squared gradients and F(xbar_T) without expectations",
-        "expectations of both; Theorem 4.4 and the lemmas have them",
+        "expectations of both; Theorem 4.4 has that of the gradients, Lemmas B.2 and C.1 have both",
         "as a statement about one path it is false; read in expectation nothing changes",
         expectation_missing,
     ),

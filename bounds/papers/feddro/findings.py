@@ -100,6 +100,22 @@ def average_over_other_iterates() -> Evidence:
     return confirm(proof_side != returned, proof_bounds=str(proof_side), algorithm_returns=str(returned))
 
 
+def lost_square() -> Evidence:
+    """Two clients pulled apart by h = +-x, one local step of 1/100 without noise: the left side is 1/100, its square 1/10000."""
+    from ...registry import get_theorem as theorem
+
+    eta, pull = Q(1, 100), Q(1)
+    apart = eta * pull
+    zeros = dict.fromkeys(("L_h", "L_g", "B_f", "sigma_h", "sigma_g", "Delta_g", "consensus_sum"), 0)
+    values = {**zeros, "Delta_h": pull, "eta": eta, "I": 2, "b": 1, "elapsed": 1}
+    statement = theorem("feddro.lemma_f_3").statement("printed")
+    right = sum((term.expr for term in statement.terms), sp.Integer(0)).subs(
+        {binding.symbol: sp.Rational(str(values[name])) for name, binding in statement.symbols.items()}
+    )
+    fact = apart > Q(str(right)) >= apart**2
+    return confirm(fact, left=str(apart), its_square=str(apart**2), right=str(right))
+
+
 def long_rounds(claim: str = "feddro.theorem_5_1.long_rounds") -> Evidence:
     """The instance of `long_rounds.py`: both sides with rounds as long as Corollary 1 allows, and the right start."""
     from ...audit.refuted import refutations
@@ -330,6 +346,18 @@ FINDINGS = (
         "needs samples that are independent across clients, which no assumption states",
         "nothing if clients sample independently; otherwise no linear speed-up",
         unshared_clients,
+    ),
+    _finding(
+        "lost_square",
+        "lemma_f_3",
+        "left side of the statement",
+        "homogeneity",
+        "slip",
+        "the mean of E||x_k^t - xbar^t||, without a square",
+        "the mean of E||x_k^t - xbar^t||^2, which the proof bounds and Theorem F.6 uses",
+        "read with the square nothing changes",
+        lost_square,
+        seen_in=("feddro.lemma_f_3:homogeneity",),
     ),
     _finding(
         "output_index",
