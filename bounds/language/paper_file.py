@@ -5,7 +5,8 @@
 [quantities]                  what only this paper has, as in a definition; role = "observable" as well
 [symbols]                     name = quantity, or [quantity, LaTeX], or [quantity, LaTeX, how the paper uses the letter]
 [metrics.NAME]                name, latex, dimension in powers of f, y and x; meaning, at
-[assumptions.NAME]            text; bounds (symbols, or [symbol, function]), says; name, where NAME stands for another
+[assumptions.NAME]            text; bounds (symbols, or [symbol, function]), says; name, where NAME stands for another;
+                              only: the statement that it is assumed for
 [derived]                     constants; a statement has those that its formulas use, and those of which it says NAME = "NAME"
 [conditions]                  conditions; a statement has those of which it says ITS_NAME = "NAME"
 [defaults]                    what a theorem has that does not say otherwise
@@ -74,7 +75,7 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "": ("paper", *_SHARED, "theorems", "claims"),
     "paper": ("key", "title", "headlines", "runs", "shares"),
     "metrics": ("name", "latex", "dimension", "meaning", "at"),
-    "assumptions": ("name", "text", "bounds", "says"),
+    "assumptions": ("name", "text", "bounds", "says", "only"),
     "theorems": (
         *(*_TEXTS, "metric", "assumptions", "also_assumes", "assume", "units", "costs", "absent", "method"),
         *("multiples", "compared_where", "symbols", "follows_from", *LABELS),
@@ -208,7 +209,8 @@ class PaperFile(Definition):
         given = self._only("assumptions", row, "text", place=place)
         bounds = tuple(tuple(each) if isinstance(each, list) else each for each in given.get("bounds", ()))
         says = tuple(self.known(place, "a saying", each, SAYINGS) for each in given.get("says", ()))
-        return Assumption(given.get("name", key), given["text"], bounds, says)
+        only = self.known(place, "a statement", given["only"], LABELS) if "only" in given else ""
+        return Assumption(given.get("name", key), given["text"], bounds, says, only)
 
     # --- what it says ------------------------------------------------------------------------------------------------
 

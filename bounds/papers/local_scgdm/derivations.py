@@ -8,8 +8,8 @@ from ...language.bounding import MEAN
 from ...proof.author import ONE, Act, Derivation, Drift, Reader, Scalar, Signomial, quantity, sq, total
 from ...proof.kernel import Alternatives, Certificate, Corollary, Vanishing, WithinRound
 from ...proof.tactics import smooth_descent
+from . import PAPER
 from .derivation_problem import MOMENTUM, NEW, NEXT_U, OWN, START, LocalScgdm, U, X
-from .theorems import THEOREM_3_4
 
 FOUR_THIRDS = Fraction(4, 3)
 
@@ -299,7 +299,7 @@ def corollary_3_5(s: Reader) -> Corollary:
     rounds = ((drift, ("p_choice", "p_choice")), (2 * drift, ("p_choice", "p>=1")))
     ones = ("C_f", "C_g", "L_f", "L_g", "sigma_f", "sigma_g", "delta_g", "F_gap", "alpha", "gamma")
     inside = dict.fromkeys(ones, Fraction(1)) | {"beta": Fraction(1, 10), "T": Fraction(16), "p": Fraction(2)}
-    return Corollary(THEOREM_3_4, inside, certificates={"term drift": rounds})
+    return Corollary(PAPER.theorem("local_scgdm.theorem_3_4"), inside, certificates={"term drift": rounds})
 
 
 DERIVATIONS = (("theorem_3_4", theorem_3_4), ("corollary_3_5", corollary_3_5))
