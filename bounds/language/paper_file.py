@@ -4,10 +4,12 @@
                               beside this one of another paper, whose tables from here to [defaults] stand in this file too)
 [quantities]                  what only this paper has, as in a definition; role = "observable" as well
 [symbols]                     name = quantity, or [quantity, LaTeX], or [quantity, LaTeX, how the paper uses the letter]
-[metrics.NAME]                name, latex, dimension in powers of f, y and x; meaning, at
+[metrics.NAME]                name, latex, dimension in powers of f, y and x; meaning, at, bounds (as in a definition's quantities)
 [assumptions.NAME]            text; bounds (symbols, or [symbol, function]), says; name, where NAME stands for another;
                               only: the statement that it is assumed for
-[derived]                     constants; a statement has those that its formulas use, and those of which it says NAME = "NAME"
+[derived]                     constants; a statement has those that its formulas use, and those of which it says NAME = "NAME".
+                              A formula may have the keys latex, meaning and bounds; or { by = "FILE.py:FUNCTION", of = [names] }
+                              stands for it: that function of the symbols (as attributes) and of those symbols or constants
 [conditions]                  conditions; a statement has those of which it says ITS_NAME = "NAME"
 [defaults]                    what a theorem has that does not say otherwise
 [theorems.NAME]               title, source, metric (a name, or its table), assumptions, also_assumes (names); kind, equation,
@@ -74,7 +76,8 @@ _UNITS = {derived_symbol("f"): OBJECTIVE, derived_symbol("y"): INNER, derived_sy
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "": ("paper", *_SHARED, "theorems", "claims"),
     "paper": ("key", "title", "headlines", "runs", "shares"),
-    "metrics": ("name", "latex", "dimension", "meaning", "at"),
+    "metrics": ("name", "latex", "dimension", "meaning", "at", "bounds"),
+    "derived": ("by", "of", "latex", "meaning", "bounds"),
     "assumptions": ("name", "text", "bounds", "says", "only"),
     "theorems": (
         *(*_TEXTS, "metric", "assumptions", "also_assumes", "assume", "units", "costs", "absent", "method"),
@@ -180,7 +183,7 @@ class PaperFile(Definition):
     def conditions(self) -> Mapping[str, Condition]:
         """The conditions that the paper has a name for."""
         part, rows = _Part(self, "", {}), self.table("conditions")
-        return _WhenAsked({name: partial(part._condition, name, value) for name, value in rows.items()})
+        return _WhenAsked({name: partial(Definition._condition, part, name, value) for name, value in rows.items()})
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
@@ -191,7 +194,8 @@ class PaperFile(Definition):
         given = dict(self._only("metrics", row, "name", "latex", "dimension", place=place))
         if given.get("at"):
             self.known(place, "a place", given["at"], POINTS)
-        return Metric(**{**given, "dimension": self._dimension(place, given["dimension"])})
+        bounds = self._forms(f"{place}, bounds", given.get("bounds", ()))
+        return Metric(**{**given, "dimension": self._dimension(place, given["dimension"]), "bounds": bounds})
 
     def _dimension(self, place: str, text: Any) -> Dimension:
         try:
@@ -265,18 +269,22 @@ class PaperFile(Definition):
         return _OneStatement(self, place, self._only("statement", keys, place=place), of).read(label)
 
     def _made(self, place: str, by: Any, of: Collection[Any]) -> Statement:
+        made: Statement = self.code(place, by)(*(self.find(place, each) for each in of))
+        return made
+
+    def code(self, place: str, by: Any) -> Callable[..., Any]:
+        """A function that the file names: of the package, or of a file beside it."""
         if not is_python_file(by) or ":" not in by:
             self.refuse(place, f"wanted FILE.py:NAME, got {str(by)[:40]!r}")
-        make = self._function(place, by) if self.package else CodeName(by, self.folder).load()
-        return make(*(self.find(place, each) for each in of))
-
-    def _function(self, place: str, by: str) -> Callable[..., Statement]:
-        """A function of the package."""
+        if not self.package:
+            loaded: Callable[..., Any] = CodeName(by, self.folder).load()
+            return loaded
         file, _, name = by.partition(":")
         found = getattr(import_module(f"{self.package}.{Path(file).stem}"), name, None)
         if not callable(found):
             self.refuse(place, f"{name} is no function of {file}")
-        return found
+        function: Callable[..., Any] = found
+        return function
 
 
 @cache
@@ -314,6 +322,30 @@ class _Part(Definition):
         self.names = dict(paper.names) if self.notation is paper.notation else own
         self.used, self.quantities = set(), {}
 
+    def _constant(self, name: str, value: Any) -> Derived:
+        """A constant that is a formula, or that code makes."""
+        place = f"derived, {name}"
+        if not isinstance(value, Mapping) or not {"by", "bounds"} & value.keys():
+            return super()._constant(name, value)
+        bounds = self._forms(f"{place}, bounds", value.get("bounds", ()))
+        if "by" not in value:
+            plain = {key: each for key, each in value.items() if key != "bounds"}
+            return replace(super()._constant(name, plain), bounds=bounds)
+        given = self.paper._only("derived", value, place=place)
+        of = [self.names[self.known(place, "a symbol or constant", each, self.names)] for each in given.get("of", ())]
+        made = sp.sympify(self.paper.code(place, given["by"])(self.paper.s, *of))
+        self.used |= made.free_symbols
+        return Derived(name, made, given.get("latex", latex_of(name)), given.get("meaning", ""), bounds)
+
+    def _condition(self, name: str, value: Any) -> Condition:
+        """A condition that is written here, or one of the paper that is named."""
+        if not isinstance(value, str) or any(relation in value for relation in RELATIONS):
+            return super()._condition(name, value)
+        what = "a relation, nor a condition of the paper"
+        found = self.paper.conditions[self.known(f"condition {name}", what, value, self.paper.conditions)]
+        self.used |= found.left.free_symbols | found.right.free_symbols
+        return replace(found, name=self.name("conditions", name))
+
 
 class _OneStatement(_Part):
     def __init__(self, paper: PaperFile, place: str, keys: Mapping[str, Any], of: Notation) -> None:
@@ -346,15 +378,6 @@ class _OneStatement(_Part):
         derived = (*(self.paper.derived[name] for name in self.paper.derived if name in behind), *own)
         note, assume = self.keys.get("note", ""), self._properties()
         return Statement(label, terms, conditions, derived, schedule, note, assume)
-
-    def _condition(self, name: str, value: Any) -> Condition:
-        """A condition that is written here, or one of the paper that is named."""
-        if not isinstance(value, str) or any(relation in value for relation in RELATIONS):
-            return super()._condition(name, value)
-        what = "a relation, nor a condition of the paper"
-        found = self.paper.conditions[self.known(f"condition {name}", what, value, self.paper.conditions)]
-        self.used |= found.left.free_symbols | found.right.free_symbols
-        return replace(found, name=self.name("conditions", name))
 
 
 class _OneTheorem(_Part):
