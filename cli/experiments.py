@@ -351,12 +351,12 @@ def replay(
 
     Examples: fedco replay my_bundle.json ; fedco replay feddro.theorem_5_1
     """
-    from ..validation.runs.bundle import BundleError, read
-    from ..validation.runs.refutations import bundle_file, names_about
+    from ..validation.runs.bundle import BundleError
+    from ..validation.runs.refutations import named_bundle, names_about
 
     names = () if Path(bundle).exists() else names_about(bundle)
     try:
-        answers = {name: _replayed(name, read(bundle_file(name)), method) for name in names or (bundle,)}
+        answers = {name: _replayed(name, named_bundle(name), method) for name in names or (bundle,)}
     except (BundleError, OSError) as error:
         raise InputError(f"{Path(bundle).name[:60]}: wanted a readable bundle, got {error}") from None
     ((data, text, _), *more) = answers.values()

@@ -92,7 +92,9 @@ def status_of(statement: Statement) -> dict[str, Any]:
 
 def statement_sheet(statement: Statement) -> Sheet:
     """A statement: the bound, its terms, conditions, derived constants and symbols."""
-    theorem = statement.theorem
+    from ..audit.necessary import needed
+
+    theorem, known = statement.theorem, needed(statement)
     terms = tuple((term.name, term.role, _math(statement, term.expr)) for term in statement.terms)
     derived = tuple((letter(statement, c.name), _math(statement, c.expr), c.meaning) for c in statement.derived)
     conditions = tuple((c.name, condition_math(statement, c.name), c.note) for c in statement.stated)
@@ -100,12 +102,14 @@ def statement_sheet(statement: Statement) -> Sheet:
         (letter(statement, name), binding.meaning, _unit(binding.quantity.unit), binding.quantity.domain)
         for name, binding in statement.symbols.items()
     )
-    tables = (
+    tables: tuple[Table, ...] = (
         Table("terms", ("term", "role", "value"), terms),
         Table("conditions", ("condition", "relation", "note"), conditions),
         Table("derived constants", ("symbol", "value", "meaning"), derived),
         Table("symbols", ("symbol", "meaning", "dimension", "domain"), symbols),
     )
+    necessary = tuple((part.part, str(part), part.bundle) for part in known.values())
+    tables = (*tables, Table("necessary parts", ("part", "known", "instance"), necessary))
     claim = None
     if statement.terms:
         right = " + ".join(latex_of(statement, term.expr) for term in statement.terms)
@@ -161,9 +165,19 @@ def _statement_text(theorem: Theorem, statement: Statement) -> list[str]:
         quantity = binding.quantity
         lines.append(f"  {binding.name:<18} {binding.meaning}  [{quantity.unit}], {quantity.domain}")
     lines += [f"  where {c.name} = {sp.sstr(c.expr)}" for c in statement.derived]
-    lines += [f"  if {c.name}: {c}" for c in statement.stated]
+    lines += [f"  if {c.name}: {c}{_necessary(statement, c.name)}" for c in statement.stated]
     lines += [f"  unless set, {name} = {sp.sstr(expr)}" for name, expr in statement.schedule.items()]
-    return lines + [f"  + {term.name}: {sp.sstr(term.expr)}" for term in statement.terms]
+    return lines + [
+        f"  + {term.name}: {sp.sstr(term.expr)}{_necessary(statement, term.name)}" for term in statement.terms
+    ]
+
+
+def _necessary(statement: Statement, part: str) -> str:
+    """What an exact instance shows of a term or condition, behind it; nothing where none is kept."""
+    from ..audit.necessary import needed
+
+    known = needed(statement).get(part)
+    return f"  [{known}]" if known and known.bundle else ""
 
 
 def theorem_html(theorem: Theorem) -> str:
@@ -234,6 +248,7 @@ def theorem_dict(theorem: Theorem, labels: Sequence[str] = ()) -> dict[str, Any]
 
 
 def _statement_dict(theorem: Theorem, statement: Statement) -> dict[str, Any]:
+    from ..audit.necessary import needed
     from ..audit.statement_warning import has_derivation
 
     return {
@@ -254,6 +269,7 @@ def _statement_dict(theorem: Theorem, statement: Statement) -> dict[str, Any]:
         "conditions": [{"name": c.name, "relation": str(c), "note": c.note} for c in statement.stated],
         "schedule": {name: sp.sstr(expr) for name, expr in statement.schedule.items()},
         "terms": {term.name: sp.sstr(term.expr) for term in statement.terms},
+        "necessary": {name: part.to_dict() for name, part in needed(statement).items()},
         "latex": statement_latex(statement),
     }
 

@@ -17,7 +17,7 @@ from ...bounds.registry import get_theorem as find
 from ...bounds.registry import paper_of
 from ...user_files import is_python_file, split_file
 from ..runs.bundle import FROM_DATA, Bundle, BundleError, Sides
-from .confirm import Claimed, Confirmed, NotConfirmed, sides
+from .confirm import Claimed, Confirmed, NotConfirmed, confirm, sides
 from .declared import Target, own_of, target_of
 from .exact.interval import Ends
 from .exact.problem import Instance, as_fractions
@@ -178,6 +178,17 @@ def _interval(ends: Any) -> Ends | None:
         return None
     low, high = as_fractions(list(ends))
     return low, high
+
+
+def with_change(bundle: Bundle, change: Change) -> Bundle:
+    """The bundle of the same instance against the same statement with another change.
+
+    Raises:
+        NotConfirmed: the instance does not break the statement with that change.
+    """
+    was = _target(bundle, None)
+    target = target_of(was.declared, was.label, change, was.more, was.where)
+    return bundle_of(target, confirm(target, claimed_of(bundle)))
 
 
 def recompute(bundle: Bundle, method: Path | None = None) -> Sides:

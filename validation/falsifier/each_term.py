@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from ...bounds.language.change import Change, weakenings
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem
+from ..runs.bundle import Bundle
 from .attack import Falsified, falsify, falsify_changes
 from .search import Progress
 
@@ -34,6 +35,7 @@ class Part:
         least: for a term, the part of its coefficient below which the statement is refuted; 0 where nothing is known.
         relaxed: for a condition, the factor by which relaxing it is refuted.
         bundle: file of the refutation.
+        found: the refutation; of a term, that which needs the largest part of its coefficient.
     """
 
     part: str
@@ -46,10 +48,11 @@ class Part:
     evaluations: int = 0
     seconds: float = 0.0
     bundle: str | None = None
+    found: Bundle | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """As the command prints it."""
-        return asdict(self)
+        return {name: value for name, value in vars(self).items() if name != "found"}
 
     @property
     def between(self) -> str:
@@ -108,11 +111,13 @@ def _condition(change: Change, found: Falsified) -> Part:
         evaluations=found.evaluations,
         seconds=found.seconds,
         bundle=str(found.path) if found.path else None,
+        found=found.found,
     )
 
 
 def _term(change: Change, found: Falsified, less: Sequence[Falsified], seconds: float) -> Part:
     """`less` are the searches of all changes of the term: each refuted one says what part of it its instance needs."""
+    most = max((result for result in less if result.refuted), key=lambda result: result.needed, default=found)
     return Part(
         change.part,
         "term",
@@ -123,6 +128,7 @@ def _term(change: Change, found: Falsified, less: Sequence[Falsified], seconds: 
         evaluations=found.evaluations,
         seconds=seconds,
         bundle=str(found.path) if found.path else None,
+        found=most.found,
     )
 
 

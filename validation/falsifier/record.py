@@ -1,7 +1,7 @@
 """What searches for counterexamples came to, kept with the day: what pages and reports say of a statement.
 
-python -m fedco.validation.falsifier.record [--seconds 60] [--statement LABEL] [--each-term] [ID ...] searches and keeps. A result is
-no longer used when the statement that it is about has changed.
+python -m fedco.validation.falsifier.record [--seconds 60] [--statement LABEL] [ID ...] searches and keeps. A result is no longer used
+when the statement that it is about has changed. With --each-term it keeps how much of every term and condition is necessary.
 """
 
 from __future__ import annotations
@@ -9,21 +9,28 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from fractions import Fraction
 from functools import cache
+from math import floor
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from ... import __version__
+from ...bounds.audit.necessary import Needed, formulas_digest, needed, searched_for
+from ...bounds.audit.necessary import keep as keep_needed
 from ...bounds.audit.status import status
+from ...bounds.language.change import Change
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import all_theorems, get_theorem
-from ...storage import digest, read_json, write_json
+from ...storage import read_json, write_json
+from ..runs.bundle import to_dict
 from .attack import falsify
+from .bundle import with_change
 from .declared import target_of
 from .each_term import each_term
 
@@ -40,7 +47,6 @@ class Searched:
 
     Args:
         seconds: of processor time.
-        parts: the table of necessary terms and conditions, empty where none was made.
     """
 
     outcome: str
@@ -49,7 +55,6 @@ class Searched:
     seconds: float
     day: str
     version: str
-    parts: tuple[Entry, ...] = ()
 
     @property
     def tested_little(self) -> bool:
@@ -77,17 +82,9 @@ class Searched:
 def searched(theorem: Theorem, label: str) -> Searched | None:
     """The kept search of a statement as it stands now; None where there is none."""
     entry = _kept(FILE).get(_key(theorem, label))
-    if entry is None or entry["statement"] != formulas_digest(theorem, label):
+    if entry is None or entry["statement"] != formulas_digest(theorem.statement(label)):
         return None
-    return Searched(
-        entry["outcome"],
-        entry["ratio"],
-        entry["evaluations"],
-        entry["seconds"],
-        entry["day"],
-        entry["version"],
-        tuple(entry.get("parts", ())),
-    )
+    return Searched(*(entry[name] for name in ("outcome", "ratio", "evaluations", "seconds", "day", "version")))
 
 
 def standing(theorem: Theorem, label: str, supported: int = 0) -> str:
@@ -108,30 +105,27 @@ def standing(theorem: Theorem, label: str, supported: int = 0) -> str:
 def lines_of(theorem: Theorem) -> list[str]:
     """The part of a theorem's page about searches, in Markdown; nothing where none is kept."""
     found = {label: search for label in theorem.labels if (search := searched(theorem, label)) is not None}
-    if not found:
-        return []
-    lines = ["## Searched for counterexamples", "", *(f"- `{label}`: {search}." for label, search in found.items()), ""]
-    for label, search in found.items():
-        if search.parts:
+    lines = [f"- `{label}`: {search}." for label, search in found.items()]
+    if lines:
+        lines = ["## Searched for counterexamples", "", *lines, ""]
+    for statement in map(theorem.statement, theorem.labels):
+        if parts := needed(statement):
             lines += [
-                f"Each part of `{label}` weakened and searched:",
+                f"## What of `{statement.label}` is necessary",
                 "",
-                "| part | weakened | verdict | known |",
-                "|---|---|---|---|",
+                f"Every term was dropped or divided, and every condition relaxed, for {searched_for(statement)}. What is known is shown by "
+                "an exact instance, which `fedco replay` checks.",
+                "",
+                "| part | known | instance |",
+                "|---|---|---|",
             ]
-            lines += [f"| {p['part']} | {p['change']} | {p['verdict']} | {p['known']} |" for p in search.parts]
+            lines += [f"| {p.part} | {p} | {f'`{p.bundle}`' if p.bundle else ''} |" for p in parts.values()]
             lines.append("")
     return lines
 
 
 def _key(theorem: Theorem, label: str) -> str:
     return f"{theorem.id} ({label})"
-
-
-def formulas_digest(theorem: Theorem, label: str) -> str:
-    """What a search or a measurement of a statement depends on: every expression of it."""
-    statement = theorem.statement(label)
-    return digest([f"{name}: {expr}" for name, expr in statement.expressions()])[:16]
 
 
 @cache
@@ -156,22 +150,34 @@ def keep(theorem: Theorem, label: str, seconds: float, *, seed: int = 0, file: P
         "seconds": round(time.process_time() - began, 1),
         "day": datetime.now(UTC).date().isoformat(),
         "version": __version__,
-        "statement": formulas_digest(theorem, label),
+        "statement": formulas_digest(theorem.statement(label)),
     }
     _change(file, _key(theorem, label), entry)
     return entry
 
 
-def keep_parts(theorem: Theorem, label: str, seconds: float, *, seed: int = 0, file: Path = FILE) -> Entry:
-    """The table of necessary parts, kept with the search of the statement itself."""
-    parts = [
-        {**{n: v for n, v in asdict(part).items() if n != "bundle"}, "known": part.between}
-        for part in each_term(theorem, label, seconds=seconds, seed=seed, clock=time.process_time)
-    ]
-    known = dict(_kept(file)).get(_key(theorem, label)) or keep(theorem, label, seconds, seed=seed, file=file)
-    entry = {**known, "parts": parts}
-    _change(file, _key(theorem, label), entry)
-    return entry
+def keep_parts(
+    theorem: Theorem, label: str, seconds: float, *, seed: int = 0, file: Path | None = None
+) -> dict[str, Needed]:
+    """How much of every term and condition is necessary, found by searches of so many seconds each and kept with their instances.
+
+    Raises:
+        InputError: nothing says how it is run.
+    """
+    bundles, found = {}, []
+    for part in each_term(theorem, label, seconds=seconds, seed=seed, clock=time.process_time):
+        least = min(floor(part.least * 1000), 999)
+        if part.found is None:
+            found.append(Needed(part.part, part.kind))
+            continue
+        name = f"{theorem.id}.{label}.{part.part}"
+        sharp = Change(part.part, "divided", Fraction(1000, least)) if least > 0 else None
+        bundles[name] = to_dict(with_change(part.found, sharp) if sharp else part.found)
+        found.append(Needed(part.part, part.kind, max(least, 0) / 1000, part.relaxed, name))
+    day = datetime.now(UTC).date().isoformat()
+    about = theorem.statement(label)
+    keep_needed(about, found, bundles, seconds=seconds, day=day, version=__version__, file=file)
+    return {part.part: part for part in found}
 
 
 def _change(file: Path, key: str, entry: Entry) -> None:
@@ -198,12 +204,18 @@ def main() -> None:
     parser.add_argument("ids", nargs="*", metavar="ID")
     parser.add_argument("--seconds", type=float, default=60.0, help="processor time of each search")
     parser.add_argument("--statement", default="corrected", metavar="LABEL")
-    parser.add_argument("--each-term", action="store_true", help="also the table of necessary parts")
+    parser.add_argument(
+        "--each-term", action="store_true", help="search for what of every term and condition is necessary instead"
+    )
     options = parser.parse_args()
     torch.set_num_threads(1)
     for theorem in [get_theorem(name) for name in options.ids] or list(searchable(options.statement)):
         try:
-            made = (keep_parts if options.each_term else keep)(theorem, options.statement, options.seconds)
+            if options.each_term:
+                for part in keep_parts(theorem, options.statement, options.seconds).values():
+                    print(theorem.id, options.statement, f"{part.part}: {part}", flush=True)
+                continue
+            made = keep(theorem, options.statement, options.seconds)
         except InputError as error:
             print(theorem.id, options.statement, "NOT_APPLICABLE", error, flush=True)
             continue

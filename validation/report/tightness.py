@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from ... import __version__
+from ...bounds.audit.necessary import formulas_digest, needed
 from ...bounds.language.markdown import table
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import all_theorems
 from ...storage import read_json, write_json
-from ..falsifier.each_term import NECESSARY
-from ..falsifier.record import formulas_digest, searched
+from ..falsifier.record import searched
 from . import contents
 
 FILE = Path(__file__).with_name("tightness.json")
@@ -35,7 +35,7 @@ def keep(report: Mapping[str, Any], file: Path = FILE) -> dict[str, Entry]:
         card["id"]: {
             **about,
             "statement": card["judged"],
-            "formulas": formulas_digest(all_theorems()[card["id"]], card["judged"]),
+            "formulas": formulas_digest(all_theorems()[card["id"]].statement(card["judged"])),
             "runs": [_row(run) for run in card["runs"]],
         }
         for card in report["cards"]
@@ -61,7 +61,7 @@ def _row(run: Mapping[str, Any]) -> Entry:
 def measured(theorem: Theorem, label: str, file: Path = FILE) -> Entry | None:
     """The kept runs of a statement as it stands now; None where there are none."""
     entry = _kept(file).get(theorem.id)
-    if entry is None or entry["statement"] != label or entry["formulas"] != formulas_digest(theorem, label):
+    if entry is None or entry["statement"] != label or entry["formulas"] != formulas_digest(theorem.statement(label)):
         return None
     return entry
 
@@ -101,12 +101,12 @@ def _runs(entry: Entry | None) -> str:
 
 def _search(theorem: Theorem, label: str) -> tuple[str, str]:
     """How close the kept search came, and how many parts it showed to be necessary."""
-    known = searched(theorem, label)
-    if known is None:
-        return "not searched", "not searched"
-    close = f"{known.ratio:.3g}" + (": hardly anything was tested" if known.tested_little else "")
-    necessary = sum(part["verdict"] == NECESSARY for part in known.parts)
-    return close, f"{necessary} of {len(known.parts)} shown to be necessary" if known.parts else "not searched"
+    known, parts = searched(theorem, label), needed(theorem.statement(label)).values()
+    necessary = f"{sum(bool(part.bundle) for part in parts)} of {len(parts)} shown to be necessary"
+    close = "not searched"
+    if known is not None:
+        close = f"{known.ratio:.3g}" + (": hardly anything was tested" if known.tested_little else "")
+    return close, necessary if parts else "not searched"
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from ... import __version__
+from ...bounds.audit.necessary import kept_bundles
 from ...bounds.audit.refutation import Refutation
 from ...bounds.audit.refuted import refutations
 from ...errors import InputError
 from ...suggestion import nearest
-from .bundle import FROM_DATA, Bundle, BundleError, Replay, Sides, read, write
+from .bundle import FROM_DATA, Bundle, BundleError, Replay, Sides, from_dict, read, write
 from .bundle import replay as replay_bundle
 
 _COMPARED = ("claim", "mode", "problem", "certificates", "hyperparameters", "seeds", "notes", "values", "bound", "cap")
@@ -146,12 +147,27 @@ def bundle_file(given: str) -> Path:
     if Path(given).exists():
         return Path(given)
     known = {file.stem: file for file in KEPT.glob("*.json")}
-    name = Path(given).name.removesuffix(".json")
+    name = _name(given)
     if name not in known:
         raise InputError(
             f"{given[:60]}: wanted the file of a bundle or the name of a refutation; {nearest(name, known)}"
         )
     return known[name]
+
+
+def _name(given: str) -> str:
+    return Path(given).name.removesuffix(".json")
+
+
+def named_bundle(given: str) -> Bundle:
+    """The bundle of a file or name, as for `bundle_file`; or the instance of this name that shows what of a statement is necessary.
+
+    Raises:
+        InputError: there is no such file or name.
+        BundleError: the file is damaged, or not a bundle.
+    """
+    kept = {} if Path(given).exists() else kept_bundles()
+    return from_dict(kept[_name(given)]) if _name(given) in kept else read(bundle_file(given))
 
 
 def names_about(claim: str) -> tuple[str, ...]:
@@ -163,13 +179,13 @@ def replay(given: str | Path) -> Replay:
     """Rebuild a refutation and judge it again.
 
     Args:
-        given: as for `bundle_file`.
+        given: as for `named_bundle`.
 
     Raises:
         InputError: there is no such file or name.
         BundleError: the file is damaged, or not a bundle.
     """
-    return replay_bundle(read(bundle_file(str(given))), REGISTRY)
+    return replay_bundle(named_bundle(str(given)), REGISTRY)
 
 
 def write_all(folder: Path) -> dict[str, Path]:

@@ -1,0 +1,119 @@
+"""How much of every term and condition of a statement is known to be necessary, each by an exact instance that is kept.
+
+`python -m fedco.validation.falsifier.record --each-term` searches for the instances and keeps them here, with the day. What is kept of
+a statement is no longer used when a formula of the statement has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ...storage import digest, read_json, write_json
+from ..language.result import shown
+from ..language.theorem import Statement
+
+FILE = Path(__file__).with_name("necessary.json")
+_FORMAT = "fedco necessary parts 1"
+
+
+@dataclass(frozen=True)
+class Needed:
+    """What is known of one term or condition.
+
+    Args:
+        part, kind: its name, and `term` or `condition`.
+        least: for a term, the part of its stated coefficient with which the statement is still false; 0 where nothing is known.
+        relaxed: for a condition, the factor by which it can be relaxed so that the statement is false.
+        bundle: name of the exact instance, for `fedco replay`; empty where nothing is known.
+    """
+
+    part: str
+    kind: str
+    least: float = 0.0
+    relaxed: float | None = None
+    bundle: str = ""
+
+    def __str__(self) -> str:
+        if self.kind == "term":
+            if self.least:
+                return f"cannot be smaller than {shown(self.least)} of what is stated"
+            return "cannot be left out" if self.bundle else "no part of it is known to be necessary"
+        if self.relaxed:
+            return f"relaxed by a factor of {self.relaxed:g}, the statement is false"
+        return "not known to be necessary"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: `least` of a term, `relaxed` of a condition, and `bundle`."""
+        known = {"least": self.least} if self.kind == "term" else {"relaxed": self.relaxed}
+        return {**known, "bundle": self.bundle}
+
+
+def needed(statement: Statement, file: Path | None = None) -> Mapping[str, Needed]:
+    """Term or condition -> what is kept of it, of the statement as it stands now; empty where nothing is."""
+    entry = _kept(file or FILE).get(_key(statement))
+    if entry is None or entry["statement"] != formulas_digest(statement):
+        return {}
+    return {row["part"]: Needed(**row) for row in entry["parts"]}
+
+
+def searched_for(statement: Statement, file: Path | None = None) -> str:
+    """How long was searched for each part, on which day; empty where nothing is kept."""
+    entry = _kept(file or FILE)[_key(statement)] if needed(statement, file) else None
+    return (
+        f"{entry['seconds']:g} s of processor time for each part ({entry['day']}, fedco {entry['version']})"
+        if entry
+        else ""
+    )
+
+
+def kept_bundles(file: Path | None = None) -> dict[str, Mapping[str, Any]]:
+    """Name -> bundle, as data, of every instance that is kept."""
+    return {name: data for entry in _kept(file or FILE).values() for name, data in entry["bundles"].items()}
+
+
+def keep(
+    statement: Statement,
+    parts: list[Needed],
+    bundles: Mapping[str, Mapping[str, Any]],
+    *,
+    seconds: float,
+    day: str,
+    version: str,
+    file: Path | None = None,
+) -> None:
+    """Keep what was found of a statement, in the place of what was kept of it.
+
+    Args:
+        bundles: name -> data of each instance that a part names.
+        seconds: of processor time, for each part.
+    """
+    entry = {
+        "statement": formulas_digest(statement),
+        "seconds": seconds,
+        "day": day,
+        "version": version,
+        "parts": [vars(part) for part in parts],
+        "bundles": dict(bundles),
+    }
+    everything = {**_kept(file or FILE), _key(statement): entry}
+    write_json(file or FILE, {"format": _FORMAT, "statements": dict(sorted(everything.items()))})
+    _kept.cache_clear()
+
+
+def formulas_digest(statement: Statement) -> str:
+    """What a search or a measurement of a statement depends on: every expression of it."""
+    return digest([f"{name}: {expr}" for name, expr in statement.expressions()])[:16]
+
+
+def _key(statement: Statement) -> str:
+    return f"{statement.theorem.id} ({statement.label})"
+
+
+@cache
+def _kept(file: Path) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = read_json(file, _FORMAT)["statements"] if file.exists() else {}
+    return found
