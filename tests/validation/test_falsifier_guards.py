@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from fedco.bounds.audit.necessary import Needed
 from fedco.bounds.language.change import Change
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
@@ -19,7 +20,7 @@ from fedco.validation.falsifier import attack, bundle, each_term, hidden, method
 from fedco.validation.falsifier import confirm as module
 from fedco.validation.falsifier.confirm import Claimed, Confirmed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.each_term import NECESSARY, Part
+from fedco.validation.falsifier.each_term import NECESSARY
 from fedco.validation.falsifier.exact.problem import Instance, exact_problem
 from fedco.validation.falsifier.exact.run import CannotReplay
 from fedco.validation.falsifier.formula import Formula
@@ -182,44 +183,11 @@ def kept(tmp_path, monkeypatch):
         searched.append((theorem.id, label, more["seconds"], more["seed"]))
         return SimpleNamespace(outcome="SURVIVED", ratio=0.25 * len(searched), evaluations=7)
 
-    def each_term(theorem, label, **more):
-        yield Part("noise", "term", "noise dropped", NECESSARY, 2.0, least=0.5, bundle="somewhere.json")
-
     monkeypatch.setattr(record, "FILE", file)
     monkeypatch.setattr(record, "falsify", falsify)
-    monkeypatch.setattr(record, "each_term", each_term)
     record._kept.cache_clear()
     yield file, searched
     record._kept.cache_clear()
-
-
-def test_parts_are_kept_with_the_search_of_their_statement(kept):
-    """Which is made where there is none, and not again."""
-    file, searched = kept
-    sgd = get_theorem("baselines.local_sgd")
-    first = record.keep_parts(sgd, "printed", 2.0, seed=3, file=file)
-    assert searched == [("baselines.local_sgd", "printed", 2.0, 3)] and first["ratio"] == 0.25
-    (part,) = first["parts"]
-    assert part["known"] == "coefficient between 0.5 and 1 of the stated one" and part["part"] == "noise"
-    assert "bundle" not in part and part["verdict"] == NECESSARY
-    again = record.keep_parts(sgd, "printed", 2.0, file=file)
-    assert len(searched) == 1 and again == first
-    found = record.searched(sgd, "printed")
-    assert found is not None and found.ratio == 0.25 and found.parts == (part,)
-    assert record.lines_of(sgd) == [
-        "## Searched for counterexamples",
-        "",
-        f"- `printed`: {found}.",
-        "",
-        "Each part of `printed` weakened and searched:",
-        "",
-        "| part | weakened | verdict | known |",
-        "|---|---|---|---|",
-        "| noise | noise dropped | necessary | coefficient between 0.5 and 1 of the stated one |",
-        "",
-    ]
-    other = record.keep(get_theorem("baselines.scgd"), "printed", 1.0, file=file)
-    assert other["ratio"] == 0.5 and record.searched(sgd, "printed") == found  # the first one stays
 
 
 def test_the_command_searches_what_is_named_and_says_what_cannot_be(kept, monkeypatch, capsys):
@@ -232,7 +200,8 @@ def test_the_command_searches_what_is_named_and_says_what_cannot_be(kept, monkey
         return {"outcome": "SURVIVED", "ratio": 0.123456, "evaluations": 9}
 
     monkeypatch.setattr(record, "keep", keep)
-    monkeypatch.setattr(record, "keep_parts", lambda theorem, label, seconds: keep(theorem, label, -seconds))
+    parts = {"noise": Needed("noise", "term", 0.5, bundle="somewhere")}
+    monkeypatch.setattr(record, "keep_parts", lambda theorem, label, seconds: keep(theorem, label, -seconds) and parts)
     monkeypatch.setattr(record.torch, "set_num_threads", lambda number: None)
     names = ["baselines.local_sgd", "meta_fl.lemma_7", "baselines.scgd"]
     monkeypatch.setattr("sys.argv", ["record", *names, "--seconds", "3", "--statement", "printed"])
@@ -452,8 +421,9 @@ def test_the_terms_of_a_table_share_one_search_and_each_condition_has_its_own(mo
     statement, asked = SGD.theorem.statement("printed"), []
 
     def result(refuted: bool, ratio: float, needed: float = 0.0) -> SimpleNamespace:
-        path = Path("a.json") if refuted else None
-        return SimpleNamespace(refuted=refuted, ratio=ratio, needed=needed, evaluations=5, seconds=1.5, path=path)
+        path, bundle = (Path("a.json"), f"needs {needed}") if refuted else (None, None)
+        known = {"evaluations": 5, "seconds": 1.5, "path": path, "found": bundle}
+        return SimpleNamespace(refuted=refuted, ratio=ratio, needed=needed, **known)
 
     first = statement.terms[0].name
     least = {(first, "dropped"): 0.25, (first, 4): 0.5, (first, 2): 1.75}
@@ -477,7 +447,8 @@ def test_the_terms_of_a_table_share_one_search_and_each_condition_has_its_own(mo
         *(("condition", name) for name in conditions),
     ]
     assert (parts[0].least, parts[0].verdict, parts[0].bundle, parts[0].evaluations) == (1.0, NECESSARY, "a.json", 5)
-    assert (parts[1].least, parts[1].verdict, parts[1].bundle) == (0.0, "not shown", None)
+    assert parts[0].found == "needs 1.75", "the instance that needs most of the term"
+    assert (parts[1].least, parts[1].verdict, parts[1].bundle, parts[1].found) == (0.0, "not shown", None, None)
     named = list(each_term.each_term(SGD.theorem.id))  # the same theorem by its name, 60 s for each part
     assert [p.part for p in named] == [p.part for p in parts] and asked[-len(parts) + terms :][-1][1:] == (60.0, 0)
     (edge,) = parts[terms:]

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from fedco.bounds.audit.necessary import Needed
 from fedco.bounds.language.change import Change, weakenings
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
@@ -126,21 +127,28 @@ def attack_changes(theorem):
 
 
 def test_a_page_of_kept_searches(monkeypatch):
-    part = {"part": "noise", "change": "dropped", "verdict": "necessary", "known": "between"}
-    kept = record.Searched("SURVIVED", 0.25, 100, 60.0, "2026-11-22", "0.1.0", (part,))
+    kept = record.Searched("SURVIVED", 0.25, 100, 60.0, "2026-11-22", "0.1.0")
+    parts = {"variance": Needed("variance", "term", 0.25, bundle="name"), "edge": Needed("edge", "condition")}
+    monkeypatch.setattr(record, "needed", lambda statement: parts)
+    monkeypatch.setattr(record, "searched_for", lambda statement: "5 s")
     monkeypatch.setattr(record, "searched", lambda theorem, label: kept if label == "printed" else None)
     assert record.lines_of(SGD) == [
         "## Searched for counterexamples",
         "",
         "- `printed`: survived 100 instances in 60 s of processor time, largest ratio found 0.25 (2026-11-22, fedco 0.1.0).",
         "",
-        "Each part of `printed` weakened and searched:",
+        "## What of `printed` is necessary",
         "",
-        "| part | weakened | verdict | known |",
-        "|---|---|---|---|",
-        "| noise | dropped | necessary | between |",
+        "Every term was dropped or divided, and every condition relaxed, for 5 s. What is known is shown by an exact instance, which "
+        "`fedco replay` checks.",
+        "",
+        "| part | known | instance |",
+        "|---|---|---|",
+        "| variance | cannot be smaller than 0.25 of what is stated | `name` |",
+        "| edge | not known to be necessary |  |",
         "",
     ]
+    monkeypatch.setattr(record, "needed", lambda statement: {})
     assert str(replace(kept, outcome="REFUTED", ratio=1.5)) == "refuted by a search of 60 s, ratio 1.5 (2026-11-22)"
     monkeypatch.setattr(record, "searched", lambda theorem, label: None)
     assert record.lines_of(SGD) == []

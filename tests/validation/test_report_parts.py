@@ -360,17 +360,17 @@ def test_the_least_tightness_of_the_runs_that_have_one() -> None:
 
 
 def test_how_close_a_search_came(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = [{"verdict": tightness.NECESSARY}, {"verdict": "other"}, {"verdict": tightness.NECESSARY}]
-    for known, wanted in (
-        (None, ("not searched", "not searched")),
-        (SimpleNamespace(ratio=0.98765, tested_little=False, parts=()), ("0.988", "not searched")),
-        (
-            SimpleNamespace(ratio=2.0, tested_little=True, parts=parts),
-            ("2: hardly anything was tested", "2 of 3 shown to be necessary"),
-        ),
+    near, far = (SimpleNamespace(ratio=r, tested_little=t) for r, t in ((0.98765, False), (2.0, True)))
+    parts = {str(i): SimpleNamespace(bundle=name) for i, name in enumerate(("a", "", "b"))}
+    for known, kept, wanted in (
+        (None, {}, ("not searched", "not searched")),
+        (None, parts, ("not searched", "2 of 3 shown to be necessary")),
+        (near, {}, ("0.988", "not searched")),
+        (far, parts, ("2: hardly anything was tested", "2 of 3 shown to be necessary")),
     ):
         monkeypatch.setattr(tightness, "searched", lambda *_, known=known: known)
-        assert tightness._search(None, "printed") == wanted  # type: ignore[arg-type]
+        monkeypatch.setattr(tightness, "needed", lambda _, kept=kept: kept)
+        assert tightness._search(SimpleNamespace(statement=str), "printed") == wanted  # type: ignore[arg-type]
 
 
 def test_a_row_of_a_run() -> None:

@@ -1,0 +1,131 @@
+"""What of a statement is necessary: each kept instance breaks the statement with the part at what is said of it, and less is not said."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction as Q
+
+import fedco
+import pytest
+from fedco.bounds import get_theorem
+from fedco.bounds.audit import necessary
+from fedco.bounds.audit.necessary import Needed, kept_bundles, needed, searched_for
+from fedco.bounds.language.change import Change, changed
+from fedco.bounds.registry import all_theorems
+from fedco.cli import app
+from fedco.errors import InputError
+from fedco.validation.falsifier import record
+from fedco.validation.falsifier.bundle import with_change
+from fedco.validation.falsifier.confirm import NotConfirmed
+from fedco.validation.runs.bundle import from_dict
+from fedco.validation.runs.refutations import named_bundle, replay
+from typer.testing import CliRunner
+
+PARTS = {
+    part.bundle: (statement, part)
+    for theorem in all_theorems().values()
+    for statement in map(theorem.statement, theorem.labels)
+    for part in needed(statement).values()
+    if part.bundle
+}
+"""Name of a kept instance -> the statement and the part that it is about."""
+SGD = get_theorem("baselines.local_sgd")
+
+
+def test_every_kept_instance_is_of_a_statement_as_it_stands():
+    assert PARTS.keys() == kept_bundles().keys() and len(PARTS) > 50
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_every_kept_instance_breaks_the_statement_with_what_is_said_of_its_part(name):
+    statement, part = PARTS[name]
+    bundle = named_bundle(name)
+    change = Change.from_dict(bundle.problem["parameters"]["change"])
+    assert bundle.claim == f"{statement.theorem.id} ({statement.label})" and change.part == part.part
+    if part.kind == "condition":
+        assert (change.way, float(change.factor)) == ("relaxed", part.relaxed)
+    elif part.least:
+        assert change.way == "divided" and Q(str(part.least)) == 1 / change.factor
+    else:
+        assert change.way == "dropped"
+    assert replay(name).confirmed
+
+
+def test_an_instance_does_not_show_more_than_it_shows():
+    """The least part of a term is not far below what its instance needs; with the stated term nothing is broken."""
+    sharp = 0
+    for name, (_, part) in PARTS.items():
+        if part.kind == "term" and part.least:
+            bundle = named_bundle(name)
+            with pytest.raises(NotConfirmed):
+                with_change(bundle, Change(part.part, "divided", Q(1)))
+            above = min(Q(str(part.least)) + Q(1, 500), Q(9999, 10000))
+            try:
+                with_change(bundle, Change(part.part, "divided", 1 / above))
+            except NotConfirmed:
+                sharp += 1
+    assert sharp > 30
+
+
+def test_what_is_kept_is_forgotten_when_the_statement_changes():
+    theorem = get_theorem("fcsg.theorem_4_1")
+    assert needed(theorem.statement("corrected")) and searched_for(theorem.statement("corrected"))
+    other = changed(theorem, "corrected", Change("drift", "divided", Q(2))).statement("corrected")
+    assert needed(other) == {} and searched_for(other) == ""
+
+
+def test_a_search_is_kept_with_its_instances(tmp_path, monkeypatch):
+    """The instance of the largest part is put to the very part that is said, rounded down."""
+    file = tmp_path / "necessary.json"
+    found = record.keep_parts(SGD, "printed", 3.0, file=file)
+    statement = SGD.statement("printed")
+    assert needed(statement, file) == found and set(found) == {"initialisation", "variance", "drift", "step_size"}
+    assert "3 s of processor time for each part" in searched_for(statement, file)
+    assert found["variance"].least > 0 and found["variance"].bundle == "baselines.local_sgd.printed.variance"
+    bundles = kept_bundles(file)
+    assert bundles.keys() == {part.bundle for part in found.values() if part.bundle}
+    for part in found.values():
+        if part.bundle:
+            assert from_dict(bundles[part.bundle]).bound[1] < from_dict(bundles[part.bundle]).values[0]
+    monkeypatch.setattr(necessary, "FILE", file)
+    assert replay("baselines.local_sgd.printed.variance").confirmed
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        (Needed("a", "term", 0.25, bundle="n"), "cannot be smaller than 0.25 of what is stated"),
+        (Needed("a", "term", bundle="n"), "cannot be left out"),
+        (Needed("a", "term"), "no part of it is known to be necessary"),
+        (Needed("a", "condition", relaxed=4.0, bundle="n"), "relaxed by a factor of 4, the statement is false"),
+        (Needed("a", "condition"), "not known to be necessary"),
+    ],
+)
+def test_the_sentence_of_each_part(part, said):
+    assert str(part) == said
+
+
+def test_it_is_shown_where_the_term_is_shown():
+    theorem = fedco.theorem("fcsg.theorem_4_1")
+    part = needed(theorem.statement("corrected"))["variance"]
+    lines = CliRunner().invoke(app, ["show", theorem.id]).stdout.splitlines()
+    assert [line.endswith(f"[{part}]") for line in lines if line.strip().startswith("+ variance")].count(True) == 1
+    shown = json.loads(CliRunner().invoke(app, ["show", theorem.id, "--json"]).stdout)
+    assert shown["statements"]["corrected"]["necessary"]["variance"] == {"least": part.least, "bundle": part.bundle}
+    assert shown["statements"]["printed"]["necessary"] == {}
+    for text in (theorem._repr_html_(), theorem.to_markdown()):
+        assert str(part) in text and part.bundle in text
+    done = CliRunner().invoke(app, ["replay", part.bundle])
+    assert done.exit_code == 0 and done.stdout.startswith("confirmed") and "variance: divided by" in done.stdout
+
+
+def test_a_name_that_no_instance_has_is_refused():
+    with pytest.raises(InputError, match="wanted the file of a bundle or the name of a refutation"):
+        named_bundle("fcsg.theorem_4_1.corrected.no_such_part")
+
+
+def test_another_change_of_the_same_instance_is_decided_anew():
+    name = next(name for name, (_, part) in PARTS.items() if part.kind == "term" and part.least > 0.01)
+    bundle = named_bundle(name)
+    dropped = with_change(bundle, Change(PARTS[name][1].part, "dropped"))
+    assert dropped.bound[1] < bundle.bound[1] and list(dropped.values) == list(bundle.values)
