@@ -136,6 +136,13 @@ def test_a_bound_that_is_not_below_what_holds_without_running_is_called_vacuous(
     assert "0.004 = 2 L F_gap" in page.inner_text("#worth")
 
 
+def test_what_of_a_term_is_necessary_stands_below_it(page: Any) -> None:
+    chosen(page, "fcsg.theorem_4_1", "corrected")
+    shown = page.inner_text("#terms")
+    assert "cannot be smaller than" in shown and "fedco replay fcsg.theorem_4_1.corrected.variance" in shown
+    assert "relaxed by a factor of 4, the statement is false" in page.inner_text("#conditions")
+
+
 def test_a_refuted_statement_says_so_with_the_command_that_replays_it(page: Any) -> None:
     theorem, label = with_status(page, "refuted")
     chosen(page, theorem, label)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from ...bounds.audit.necessary import needed
 from ...bounds.audit.refutation import GRADES, Refutation
 from ...bounds.audit.refuted import refutations
 from ...bounds.audit.status import Status, status
@@ -147,9 +148,17 @@ def _statement(statement: Statement) -> dict[str, Any]:
         "order": _order(statement),
         "axes": _axes(statement),
         "fixed": [name for name in statement.schedule if _is_tied(statement, name)],
-        "terms": [{"name": term.name, "role": term.role} for term in statement.terms],
+        "terms": [
+            {"name": term.name, "role": term.role, "needed": _needed(statement, term.name)} for term in statement.terms
+        ],
         "conditions": [
-            {"name": c.name, "relation": c.relation, "note": c.note, "divides": c in statement.multiples}
+            {
+                "name": c.name,
+                "relation": c.relation,
+                "note": c.note,
+                "divides": c in statement.multiples,
+                "needed": _needed(statement, c.name),
+            }
             for c in statement.requirements
         ],
         "derived": [{"name": constant.name, "meaning": constant.meaning} for constant in statement.derived],
@@ -164,6 +173,12 @@ def _statement(statement: Statement) -> dict[str, Any]:
         ],
         "latex": theorem_dict(statement.theorem)["statements"][statement.label]["latex"],
     }
+
+
+def _needed(statement: Statement, part: str) -> str:
+    """What an exact instance shows of a term or condition, with the command that checks it; empty where none is kept."""
+    known = needed(statement).get(part)
+    return f"{known} (fedco replay {known.bundle})" if known and known.bundle else ""
 
 
 def _checks(statement: Statement, known: Status) -> list[dict[str, Any]]:

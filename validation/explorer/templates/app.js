@@ -192,9 +192,10 @@ const buildTables = () => {
   const statement = statementNow(), cell = () => node("td", { class: "number" });
   const set = (id, made) => { $(id).tBodies[0].replaceChildren(...made.flatMap((m) => m.rows)); return made; };
   const typeset = (id, fallback, columns, ...more) => node("tr", { class: "below" }, node("td", { colspan: String(columns) }, node("span", { class: "formula" }, formula(id, fallback)), ...more));
+  const hints = (...texts) => texts.filter(Boolean).map((text) => node("span", { class: "hint" }, ` — ${text}`));
   cells.terms = set("terms", statement.terms.map((term, i) => {
     const value = cell(), share = document.createTextNode(""), meter = node("span", { class: "meter", style: `background:${hue(i)}` });
-    return { value, share, meter, rows: [node("tr", {}, node("th", { scope: "row" }, swatch(i), plain(term.name)), value, node("td", {}, share, meter)), typeset(`t-${statement.key}-${i}`, term.name, 3)] };
+    return { value, share, meter, rows: [node("tr", {}, node("th", { scope: "row" }, swatch(i), plain(term.name)), value, node("td", {}, share, meter)), typeset(`t-${statement.key}-${i}`, term.name, 3, ...hints(term.needed))] };
   }));
   cells.derived = set("derived", statement.derived.map((d, i) => {
     const value = cell();
@@ -203,7 +204,7 @@ const buildTables = () => {
   cells.conditions = set("conditions", statement.conditions.map((c, i) => {
     const sides = node("span", { class: "hint" }), is = node("span"), room = node("td");
     return { sides, is, room, rows: [node("tr", {}, node("th", { scope: "row" }, plain(c.name)), node("td", {}, is), room),
-      typeset(`c-${statement.key}-${i}`, c.relation, 3, sides, ...(c.note ? [node("span", { class: "hint" }, ` — ${c.note}`)] : []))] };
+      typeset(`c-${statement.key}-${i}`, c.relation, 3, sides, ...hints(c.note, c.needed))] };
   }));
   $("terms").hidden = !statement.terms.length;
   $("derived").parentElement.hidden = !statement.derived.length;
