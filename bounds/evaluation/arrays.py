@@ -76,7 +76,7 @@ class BoundArray(AbstractResult):
         }
 
     def _limits(self) -> tuple[Limit, ...]:
-        """What holds without running, as far as every number that it needs was given."""
+        """What holds without running, as far as every number that it needs was given; a derived constant is none of them."""
         known = {*self.values, *self.beside.quantities}
         found = limits(self.about, self.beside.quantities)
         return tuple(each for each in found if known.issuperset(name for name, _ in each.powers))

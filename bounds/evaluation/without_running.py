@@ -15,6 +15,8 @@ from itertools import product
 from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
+import sympy as sp
+
 from ..language.bounding import (
     AT_START,
     GAP,
@@ -25,13 +27,13 @@ from ..language.bounding import (
     lipschitz,
     size,
 )
-from ..language.quantity import QUANTITIES, Quantity
+from ..language.quantity import QUANTITIES
 from ..language.result import rounded_down, shown
 
 if TYPE_CHECKING:
     from ..language.theorem import Statement
 
-AVERAGED: Mapping[str, str] = {"federated": "local_gradient"}
+AVERAGED: Mapping[str, str] = {"federated": "local_gradient", "meta": "meta_gradient"}
 """Kind of problem -> the function whose mean over the clients is grad F: what bounds it for every client bounds grad F."""
 CHAINS: Mapping[str, tuple[str, tuple[Form, Form]]] = {
     "local_composite": ("", (size("outer_gradient"), size("inner_jacobian"))),
@@ -86,6 +88,8 @@ NOTHING = Beside()
 def limits(statement: Statement, others: Iterable[str] = ()) -> tuple[Limit, ...]:
     """What bounds the metric of a statement without running; nothing where the metric is not a squared gradient of the objective.
 
+    A derived constant counts by what it is declared to bound, as the smoothness of a composition does.
+
     Args:
         others: quantities that are known beside the symbols.
     """
@@ -95,7 +99,9 @@ def limits(statement: Statement, others: Iterable[str] = ()) -> tuple[Limit, ...
     symbols = {name: binding.quantity for name, binding in statement.symbols.items()}
     rows = {name: quantity for name, quantity in symbols.items() if quantity.role == "constant"}
     rows |= {name: QUANTITIES[name] for name in others if name in QUANTITIES}
-    forms = {name: frozenset(_said(quantity, theorem.problem)) for name, quantity in rows.items()}
+    said = {name: quantity.bounds for name, quantity in rows.items()}
+    said |= {item.name: item.bounds for item in statement.derived}
+    forms = {name: frozenset(_said(bounds, theorem.problem)) for name, bounds in said.items()}
     assumed = {*theorem.assume, *statement.assume}
     return tuple(dict.fromkeys(_limits(forms, theorem.problem, assumed)))
 
@@ -116,13 +122,28 @@ def _limits(forms: Mapping[str, frozenset[Form]], kind: str, assumed: set[str]) 
         yield Limit(GAP_BY, 2, ((smoothness, 1), (gap, 1)))
 
 
-def _said(quantity: Quantity, kind: str) -> Iterator[Form]:
-    """All that a quantity bounds, of grad F too where that is a mean of what it speaks of."""
-    for row in quantity.bounds:
+def _said(bounds: Iterable[Form], kind: str) -> Iterator[Form]:
+    """All that a quantity or a derived constant bounds, of grad F too where that is a mean of what it speaks of."""
+    for row in bounds:
         for form in implied(row):
             yield form
             if form.function == AVERAGED.get(kind) and form in (size(form.function), lipschitz(form.function)):
                 yield Form(form.kind, "objective_gradient")
+
+
+def _derived(statement: Statement, names: Collection[str], values: Mapping[str, Any]) -> Iterator[tuple[str, Fraction]]:
+    """The derived constants among these names, where the values make rational numbers of them."""
+    for item in statement.derived:
+        if item.name in names:
+            expr = statement.expand(item.expr)
+            table = {
+                statement.symbols[str(each)].symbol: values[str(each)]
+                for each in expr.free_symbols
+                if str(each) in values
+            }
+            number = expr.xreplace({symbol: sp.Rational(str(Fraction(str(value)))) for symbol, value in table.items()})
+            if number.is_Rational:
+                yield item.name, Fraction(int(number.p), int(number.q))
 
 
 def serves(statement: Statement, others: Iterable[str]) -> frozenset[str]:
@@ -223,6 +244,7 @@ def worth(statement: Statement, total: float | None, values: Mapping[str, Any], 
     found = limits(statement, known) if total is not None else ()
     wanted = {name for limit in found for name, _ in limit.powers if name not in known}
     known |= {name: Fraction(str(values[name])) for name in wanted if name in values}
+    known |= dict(_derived(statement, wanted - known.keys(), values))
     pairs = [(limit.at(known), limit) for limit in found if known.keys() >= {name for name, _ in limit.powers}]
     if not pairs:
         return Worth(total, estimates=used)

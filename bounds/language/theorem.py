@@ -196,7 +196,7 @@ class Term:
 class Derived:
     """A constant with a formula, such as L_Phi; its formula may use earlier derived constants of the statement.
 
-    `bounds`: what a lemma that gives it says that it bounds.
+    `bounds`: what it bounds, in a lemma that gives it and in what is said of a bound without running.
     """
 
     name: str

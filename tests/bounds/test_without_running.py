@@ -8,8 +8,10 @@ from math import inf
 
 import fedco
 import pytest
+import sympy as sp
 from fedco.bounds import all_theorems, get_theorem
 from fedco.bounds.evaluation.without_running import GAP_BY, Worth, limits
+from fedco.bounds.language.bounding import LIPSCHITZ
 from fedco.bounds.language.quantities import QUANTITIES
 from fedco.bounds.settings import settle
 from fedco.cli import app
@@ -79,11 +81,17 @@ def test_the_gap_counts_by_its_quantity_and_not_by_its_letter():
     for item in all_theorems().values():
         for label in item.labels:
             for limit in limits(item.statement(label)):
-                named = {item.notation[name].quantity.name for name, _ in limit.powers}
+                derived = {constant.name for constant in item.statement(label).derived}
+                named = {name if name in derived else item.notation[name].quantity.name for name, _ in limit.powers}
                 if limit.by == GAP_BY:
                     assert "objective_gap" in named
                     (smooth,) = named - {"objective_gap"}
-                    assert smooth == "objective_smoothness" or (item.problem == "federated" and "smoothness" in smooth)
+                    assert smooth in {*derived, "objective_smoothness"} or (
+                        item.problem == "federated" and "smoothness" in smooth
+                    )
+                    if smooth in derived:
+                        (form,) = item.statement(label).constant(smooth).bounds
+                        assert form.kind == LIPSCHITZ and form.function in ("objective_gradient", "meta_gradient")
 
 
 def test_only_a_squared_gradient_of_the_objective_is_compared():
@@ -103,11 +111,16 @@ def test_every_limit_holds_at_the_start_of_every_certified_problem(name):
     for item in all_theorems().values():
         if item.problem != made.kind or not {*item.assume, *item.statement().assume} <= made.properties:
             continue
-        quantity = {binding.name: binding.quantity.name for binding in item.notation}
-        for limit in limits(item.statement(), known):
-            names = {symbol: quantity.get(symbol, symbol) for symbol, _ in limit.powers}
-            if set(names.values()) <= known.keys():
-                assert float(limit.at({s: known[q] for s, q in names.items()})) >= start * (1 - 1e-9), (item.id, limit)
+        statement = item.statement()
+        values = {b.name: known[b.quantity.name] for b in statement.symbols.values() if b.quantity.name in known}
+        values |= known
+        for constant in statement.derived:
+            table = {s: sp.Rational(str(values[str(s)])) for s in constant.expr.free_symbols if str(s) in values}
+            if constant.bounds and (number := constant.expr.xreplace(table)).is_number:
+                values[constant.name] = Fraction(float(number))
+        for limit in limits(statement, known):
+            if {name for name, _ in limit.powers} <= values.keys():
+                assert float(limit.at(values)) >= start * (1 - 1e-9), (item.id, limit)
                 tried += 1
     assert tried or made.kind == "meta" or "objective_smoothness" not in known
 
@@ -210,8 +223,21 @@ def test_every_answer_says_that_it_is_vacuous():
 def test_a_bound_that_says_something_has_no_word_of_it():
     found = bound(eta="1/100", T=10**6)
     assert found.worth.vacuous is False and "vacuous" not in str(found) and found.to_dict()["vacuous"] is False
-    unknown = get_theorem("feddro.theorem_5_1").bound(strict=False, assume="unit_constants", K=4, I=1, b=1, T=10**4)
+    keys = {"id": "mine.theorem_1", "terms": {"all": "sigma**2"}, "symbols": {"sigma": "local_gradient_noise"}}
+    unknown = fedco.define(**keys).bound(sigma=1)
     assert unknown.worth.vacuous is None and unknown.to_dict()["without_running"] is None
+
+
+def test_the_smoothness_of_a_composition_counts_though_it_is_derived():
+    """2 L_Phi Phi_gap, with L_Phi = B_f L_g + B_g^2 L_f + L_h = 3 from its parts, or as it is given."""
+    theorem = get_theorem("feddro.theorem_5_1")
+    at = {"K": 4, "I": 1, "b": 1, "T": 10**4, "eta": "1/100", "beta": "1/100"}
+    found = theorem.bound(strict=False, assume="unit_constants", **at).worth
+    assert (str(found.limit), found.value) == ("2 L_Phi Phi_gap", 6)
+    given = theorem.bound(strict=False, assume="unit_constants", constants={"L_Phi": "1/1000"}, **at).worth
+    assert given.value == Fraction(1, 500) and given.vacuous
+    for name in ("local_scgdm.theorem_3_4", "fcsg.theorem_4_1", "meta_fl.theorem_8"):
+        assert GAP_BY in [limit.by for limit in limits(get_theorem(name).statement())], name
 
 
 def test_how_near_an_answer_is_to_the_optimum_is_said_with_the_cost_of_a_target():

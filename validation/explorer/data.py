@@ -170,6 +170,7 @@ def _statement(statement: Statement) -> dict[str, Any]:
                 "powers": [list(pair) for pair in limit.powers],
             }
             for limit in limits(statement)
+            if {name for name, _ in limit.powers} <= statement.symbols.keys()
         ],
         "latex": theorem_dict(statement.theorem)["statements"][statement.label]["latex"],
     }
