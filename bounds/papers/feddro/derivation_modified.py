@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ...proof.author import Act, Derivation, Drift, Reader, differences, quantity, sq, total
+from ...proof.author import Act, Derivation, Drift, Reader, quantity, sq, total
 from ...proof.tactics import smooth_descent
-from .derivation_composite import START, FedDro, X
+from .derivation_problem import START, FedDro, X
 
 NINE_EIGHTHS = Fraction(9, 8)
 
@@ -35,21 +35,13 @@ def distance(dro: FedDro) -> None:
 
 def consensus(dro: FedDro) -> None:
     """||d - D||^2 <= 6 B_f^2 L_g^2 X + 3 B_f^2 Delta_g^2, and how far the models part."""
-    s, proof, dg, here = dro.s, dro.proof, dro.dg, dro.here
-    outer, unlike = dro.df(dro.y), 3 * s.B_f**2 * s.Delta_g**2
-    drift, other = Act(dg(X) - dg(here), outer), Act(dro.away(dg(here)), outer)
-    proof.claim(
-        "growth",
-        sq(s.eta * dro.away(dro.direction)) <= s.eta**2 * (6 * dro.rough * quantity("X") + unlike),
-        proof.bound("L_g", dg(X), dg(here), outer),
-        proof.act(proof.bound("Delta_g", dg(here)), outer, bounded=True),
-        squares=(*differences(drift, other, -dro.clients(drift)), dro.away(drift)),
-        why="drift, heterogeneity, drift of the mean: three parts",
-    )
+    s, proof = dro.s, dro.proof
+    bound = dro.unlike_composed()
+    proof.claim("growth", sq(s.eta * dro.away(dro.direction)) <= s.eta**2 * bound, "unlike")
     proof.step("drift", Drift("X", "apart", "agree", START, "growth"))
     proof.claim(
         "consensus",
-        total("X") <= NINE_EIGHTHS * unlike * s.eta**2 * (s.I - 1) ** 2 * s.T,
+        total("X") <= 3 * NINE_EIGHTHS * (s.B_f * s.Delta_g * s.eta * (s.I - 1)) ** 2 * s.T,
         given={"drift": NINE_EIGHTHS},
         why="A <= a A + c with a <= 1/9; (I-1)(2I-1)/6 <= (I-1)^2",
     )
