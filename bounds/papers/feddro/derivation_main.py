@@ -31,6 +31,9 @@ class Run:
         self.outer = dro.df(dro.y)
         self.innovation = self.outer - dro.df(self.known_y)
         """How the outer gradient changes with the innovation."""
+        by_noise = s.sigma_g**2 * s.L_f**2 / self.bk
+        self.bias = 4 * (self.pull * quantity("X") + 2 * dro.by_value * quantity("Y") + by_noise * quantity("N"))
+        """Bounds the squared bias of A."""
         self.noise_h, self.noise_j = dro.dh(X, 0) - dro.dh(X), dro.dg(X, 0) - dro.dg(X)
         proof.quantity("Y", sq(dro.y - dro.clients(dro.g(X))))
         proof.quantity("N", sq(dro.y - self.known_y))
@@ -79,16 +82,14 @@ def operators(run: Run) -> None:
 
 def bias(run: Run) -> None:
     """Step 3: the conditional direction, with y inside the conditional expectation."""
-    s, dro, proof, g, dg, dh = run.s, run.dro, run.dro.proof, run.dro.g, run.dro.dg, run.dro.dh
+    dro, proof, g, dg, dh = run.dro, run.dro.proof, run.dro.g, run.dro.dg, run.dro.dh
     here, clients, at_mean = dro.here, dro.clients, dro.outer(dro.here)
     extra, change, values = dh(here) - dh(X), Act(dg(here) - dg(X), at_mean), g(X) - g(here)
     third = Act(clients(dg(X)), at_mean - run.outer)
     fourth = proof.given(Act(dro.everyone(run.noise_j), run.innovation))
-    noise = s.sigma_g**2 * s.L_f**2 / run.bk
     proof.claim(
         "bias",
-        sq(dro.gradient(here) - run.known)
-        <= 4 * run.pull * quantity("X") + 8 * dro.by_value * quantity("Y") + 4 * noise * quantity("N"),
+        sq(dro.gradient(here) - run.known) <= run.bias,
         proof.bound("L_h", dh(here), dh(X)),
         proof.bound("L_g", dg(here), dg(X), at_mean),
         proof.act("Jacobian, mean", at_mean - run.outer),
@@ -153,14 +154,14 @@ def drift(run: Run) -> None:
     s, proof, rho, c0 = run.s, run.dro.proof, run.rho, run.c0
     forcing = NINE_EIGHTHS * s.eta**2 * (s.I - 1) ** 2 * c0 * s.T
     proof.step("drift", Drift("X", "apart", "agree", START, "growth"))
-    proof.claim("drift of all", total("X") <= forcing, given={"drift": NINE_EIGHTHS})
+    proof.claim("drift, all", total("X") <= forcing, given={"drift": NINE_EIGHTHS})
     proof.step("drift, last", Drift("X", "apart", "agree", START, "growth", "communications"))
     long = ("step_size_period", "I>=1", "I>=1")
     proof.claim(
-        "drift at communications",
+        "drift, communications",
         total("X", communications=True) <= forcing / s.I,
         "drift, last",
-        "drift of all",
+        "drift, all",
         certificates=(
             (
                 (9 * c0 * s.eta**2 * s.T / (8 * s.I), long),
@@ -171,7 +172,7 @@ def drift(run: Run) -> None:
     proof.claim(
         "drift, small",
         24 * rho * total("X") <= c0 * s.T / 8,
-        "drift of all",
+        "drift, all",
         certificates=(
             (
                 (9 * c0 * s.T / 8, ("step_size_period",)),
@@ -200,7 +201,7 @@ def length(run: Run) -> None:
         total("S") <= s.eta**2 * (total("D_squared") + NINE_EIGHTHS * run.c0 * run.jump * s.T),
         "length, summed",
         "drift, small",
-        "drift at communications",
+        "drift, communications",
         why="at most T/I communications",
     )
 
@@ -244,8 +245,6 @@ def theorem_5_1(s: Reader) -> Derivation:
     dro.rounds()
     for part in (estimate, operators, bias, variance, spread, drift, length, closing):
         part(run)
-    bias_bound = 4 * run.pull * quantity("X") + 8 * dro.by_value * quantity("Y")
-    bias_bound += 4 * s.sigma_g**2 * s.L_f**2 / run.bk * quantity("N")
     kept = (1 - 2 * s.eta * s.L_Phi) * quantity("M") - 6 * s.eta * s.L_Phi * dro.by_value * quantity("N")
     smooth_descent(
         proof,
@@ -254,12 +253,12 @@ def theorem_5_1(s: Reader) -> Derivation:
         dro.here,
         dro.there,
         6 * run.v / run.bk,
-        bias_bound - kept,
+        run.bias - kept,
         "mean",
         "bias",
         "variance",
         objective="Phi",
         squares=(2 * run.known - run.mean,),
     )
-    reasons = "drift of all", "estimates", "innovations", "descent, summed", "infimum"
+    reasons = "drift, all", "estimates", "innovations", "descent, summed", "infimum"
     return proof.qed(*reasons, metric="gradient", model="x", inside={"eta": Fraction(1, 200)})
