@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import chain, count
+from itertools import chain, combinations, count
 from typing import Any
 
 from ..language.bounding import MEAN, MEAN_SQUARE
@@ -89,6 +89,11 @@ def functions_in(terms: Iterable[Term]) -> str:
     return next(term.function for term in terms if isinstance(term, App))
 
 
+def differences(*parts: Term) -> tuple[Term, ...]:
+    """a - b for each two of n vectors: their squared norms add up to n (||a_1||^2 + ... + ||a_n||^2) - ||a_1 + ... + a_n||^2."""
+    return tuple(a - b for a, b in combinations(parts, 2))
+
+
 def free_name(name: str, taken: Container[str]) -> str:
     """The name, with a number where it is taken."""
     names = chain([name], (f"{name} {i}" for i in count(2)))
@@ -162,13 +167,13 @@ class Proof:
         self.functions.append(Function(name, domain, space, names, own, left, equal, label, role))  # type: ignore[arg-type]
         return lambda point, *drawn: App(name, point, (*drawn, *[None] * (len(names) - len(drawn))))
 
-    def variable(self, name: str, space: str, per: str = "", /, **updates: Term) -> Var:
+    def variable(self, name: str, space: str, per: str = "", defined: int = 1, /, **updates: Term) -> Var:
         """A variable with its next value at the steps `every`, `local`, `communication`, `first`, `later` or `first_local`, and so on.
 
-        Without any it is a free point.
+        Without any it is a free point; with `defined` 0 the updates give its value at the step itself.
         """
         equations = tuple((PHASES[phase], term) for phase, term in updates.items())
-        self.variables.append(Variable(name, space, frozenset(per.split()), equations))
+        self.variables.append(Variable(name, space, frozenset(per.split()), equations, defined))
         return Var(name)
 
     @property
@@ -254,10 +259,11 @@ class Proof:
         of = of or functions_in(terms)
         return self.step(name or f"{symbol} of {of}", Assume(self.bounded(symbol, of, **used), terms, sizes))
 
-    def start(self, entry: str, term: Term) -> str:
-        """term = 0 at step 0, by an entry of the list of assumptions."""
-        self.axioms[entry] = Start(entry, term)
-        return self.step(entry, Assume(entry))
+    def start(self, entry: str, term: Term, name: str = "") -> str:
+        """term = 0 at step 0, by an entry of the list of assumptions; with a name where the entry says several such things."""
+        name = name or entry
+        self.axioms[name] = Start(entry, term)
+        return self.step(name, Assume(name))
 
     def update(self, variable: str, phase: str = "local", name: str = "") -> str:
         """The update equation of a variable."""
@@ -361,6 +367,7 @@ __all__ = [
     "Term",
     "Var",
     "Written",
+    "differences",
     "dot",
     "quantity",
     "scalar",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations
 
 from .kernel import ONE, App, Mean, Signomial, Term
 
@@ -19,11 +18,6 @@ def mean_over(index: str) -> Written:
 def at_point(name: str, *samples: int | None) -> Written:
     """A declared function of a point; None stands for the mean over a sample, a number for the sample of that step."""
     return lambda point: App(name, point, samples)
-
-
-def apart(*parts: Term, weight: Signomial = ONE) -> Squares:
-    """n (||a_1||^2 + ... + ||a_n||^2) - ||a_1 + ... + a_n||^2, times the weight."""
-    return tuple((weight, a - b) for a, b in combinations(parts, 2))
 
 
 def deviation(index: str, *terms: Term, weight: Signomial = ONE) -> Squares:

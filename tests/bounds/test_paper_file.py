@@ -19,6 +19,7 @@ MISTAKES = {
     "assumption": ('["client_smoothness"', '["smoothness"', "'smoothness' is not an assumption of the paper"),
     "bounds": ('bounds = ["G"]', 'bounds = ["T"]', "assumption bounded gradients: T bounds nothing"),
     "dimension": ('"(f/x)**2"', '"f + x"', "metrics.stationarity, dimension"),
+    "only": ('says = ["differentiable', 'only = "proved"\nsays = ["differentiable', "'proved' is not a statement"),
     "says": ('["start of the method"]', '["start"]', "assumptions.start: 'start' is not a saying"),
 }
 

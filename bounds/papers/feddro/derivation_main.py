@@ -4,298 +4,261 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ...proof.kernel import (
-    ONE,
-    Assume,
-    AtStart,
-    Combine,
-    Derivation,
-    Drift,
-    Open,
-    Quantity,
-    Reader,
-    Signomial,
-    SmoothDescent,
-    Step,
-    SumOver,
-    quantity,
-    scalar,
-    signomial,
-    sq,
-    total,
-    value,
-)
-from ...proof.sum_of_squares import apart
-from .derivation_direction import bias, innovation, operators, spread, variance
-from .derivation_problem import (
-    AFTER,
-    AXIOMS,
-    BAR,
-    BEFORE,
-    DIRECTION,
-    ERROR,
-    EXPECTED_Y,
-    NEXT,
-    TWO,
-    A,
-    Constants,
-    D,
-    X,
-    Y,
-    gradient,
-    movement,
-    setting,
-    smoothness,
-)
+from ...proof.author import Act, Derivation, Drift, Reader, differences, quantity, sq, total
+from ...proof.kernel import IndependentMoment, SumOver
+from ...proof.tactics import smooth_descent
+from .derivation_problem import AFTER, BEFORE, START, FedDro, X
+
+NINE_EIGHTHS = Fraction(9, 8)
 
 
-def drift(s: Reader, c: Constants) -> tuple[Step, ...]:
+class Run:
+    """FedDRO with samples, and what docs/theory/feddro.md abbreviates."""
+
+    def __init__(self, s: Reader):
+        self.s, self.dro = s, FedDro(s, sampled=True)
+        dro, proof = self.dro, self.dro.proof
+        self.bk = s.b * s.K
+        self.rho = s.L_h**2 + dro.rough
+        self.v = s.sigma_h**2 + s.B_f**2 * s.sigma_g**2
+        self.c0 = 4 * self.v / s.b + 12 * (s.Delta_h**2 + s.B_f**2 * s.Delta_g**2)
+        """What the directions differ by where the models agree."""
+        self.pull = self.rho + 2 * s.B_g**2 * dro.by_value
+        self.jump = 1 + (s.I - 1) ** 2 / s.I
+        self.mean = dro.clients(dro.direction)
+        self.known, self.known_y = proof.given(self.mean), proof.given(dro.y)
+        """A of step 1, and y before its innovation."""
+        self.outer = dro.df(dro.y)
+        self.innovation = self.outer - dro.df(self.known_y)
+        """How the outer gradient changes with the innovation."""
+        by_noise = s.sigma_g**2 * s.L_f**2 / self.bk
+        self.bias = 4 * (self.pull * quantity("X") + 2 * dro.by_value * quantity("Y") + by_noise * quantity("N"))
+        """Bounds the squared bias of A."""
+        self.noise_h, self.noise_j = dro.dh(X, 0) - dro.dh(X), dro.dg(X, 0) - dro.dg(X)
+        proof.quantity("Y", sq(dro.y - dro.clients(dro.g(X))))
+        proof.quantity("N", sq(dro.y - self.known_y))
+        proof.quantity("S", sq(AFTER - X))
+        proof.quantity("M", sq(self.known))
+        proof.quantity("D_squared", sq(self.mean))
+
+
+def estimate(run: Run) -> None:
+    """Step 2: the estimate of g and its innovation."""
+    s, dro, proof, g, old = run.s, run.dro, run.dro.proof, run.dro.g, 1 - run.s.beta
+    updated = proof.update("y", name="estimate")
+    proof.claim(
+        "error",
+        quantity("Y") <= old**2 * quantity("Y", -1) + quantity("N"),
+        updated,
+        equal=True,
+        why="the innovation is orthogonal to what is known",
+    )
+    exact, drawn = g(X) - g(BEFORE), g(X, 0) - g(BEFORE, 0)
+    value, moved = s.beta * (g(X, 0) - g(X)), old * (drawn - exact)
+    proof.claim(
+        "noise",
+        quantity("N") <= 2 * s.beta**2 * s.delta_g**2 / run.bk + 2 * s.B_g**2 / run.bk * quantity("S", -1),
+        proof.independent(dro.batch(value + moved), "k"),
+        proof.independent(value + moved, "i"),
+        proof.bound("delta_g", g(X, 0)),
+        proof.bound("B_g", g(X, 0), g(BEFORE, 0)),
+        updated,
+        squares=(value - moved, exact),
+        why="new noise of the value, and of its change; (1 - beta)^2 <= 1",
+    )
+
+
+def operators(run: Run) -> None:
+    """Bounds of the Jacobians at the clients' models, and noise of a batch."""
+    dro, proof = run.dro, run.dro.proof
+    dro.mean_jacobian(X, "Jacobian, mean")
+    noise = proof.bound("sigma_g", dro.dg(X, 0), given=proof.past, name="Jacobian noise")
+    proof.step("Jacobian noise, batch", IndependentMoment(noise, "i"))
+    proof.step("Jacobian noise, mean", IndependentMoment("Jacobian noise, batch", "k"))
+    proof.bound("L_f", run.outer, dro.df(run.known_y), name="outer, innovation")
+    proof.bound("sigma_h", dro.dh(X, 0), name="extra noise")
+    proof.independent(run.noise_h, "i", name="extra noise, batch")
+
+
+def bias(run: Run) -> None:
+    """Step 3: the conditional direction, with y inside the conditional expectation."""
+    dro, proof, g, dg, dh = run.dro, run.dro.proof, run.dro.g, run.dro.dg, run.dro.dh
+    here, clients, at_mean = dro.here, dro.clients, dro.outer(dro.here)
+    extra, change, values = dh(here) - dh(X), Act(dg(here) - dg(X), at_mean), g(X) - g(here)
+    third = Act(clients(dg(X)), at_mean - run.outer)
+    fourth = proof.given(Act(dro.everyone(run.noise_j), run.innovation))
+    proof.claim(
+        "bias",
+        sq(dro.gradient(here) - run.known) <= run.bias,
+        proof.bound("L_h", dh(here), dh(X)),
+        proof.bound("L_g", dg(here), dg(X), at_mean),
+        proof.act("Jacobian, mean", at_mean - run.outer),
+        proof.bound("L_f", at_mean, run.outer),
+        dro.lipschitz(X, here),
+        proof.act("Jacobian noise, mean", run.innovation),
+        "outer, innovation",
+        squares=(
+            *differences(clients(extra), clients(change), proof.given(third), -fourth),
+            *(dro.away(term) for term in (extra, change, values)),
+            third - proof.given(third),
+            dro.y - clients(g(X)) - clients(values),
+        ),
+        why="grad h, the Jacobians, the arguments of grad f, and the noise of the Jacobian that y has seen",
+    )
+
+
+def variance(run: Run) -> None:
+    """Step 4: A is the closest known vector to D, so any other centre gives a bound."""
+    dro, proof = run.dro, run.dro.proof
+    jacobian = dro.clients(dro.dg(X))
+    extra, noise = dro.everyone(run.noise_h), Act(dro.everyone(run.noise_j), run.outer)
+    centre = dro.clients(dro.dh(X)) + Act(jacobian, dro.df(run.known_y))
+    proof.claim(
+        "variance",
+        sq(run.mean - run.known) <= 3 * run.v / run.bk + 3 * dro.by_value * quantity("N"),
+        proof.independent(dro.batch(run.noise_h), "k"),
+        "extra noise, batch",
+        "extra noise",
+        proof.act("Jacobian noise, mean", run.outer, bounded=True),
+        proof.act("Jacobian, mean", run.innovation),
+        "outer, innovation",
+        squares=(*differences(extra, noise, Act(jacobian, run.innovation)), run.known - centre),
+    )
+
+
+def spread(run: Run) -> None:
+    """Step 5: the directions differ by noise, drift and heterogeneity."""
+    s, dro, proof, dh = run.s, run.dro, run.dro.proof, run.dro.dh
+    outer = run.outer
+    reasons = proof.bound("L_h", dh(X), dh(dro.here)), proof.bound("Delta_h", dh(dro.here))
+    dro.unlike("unlike, extra", dh, s.L_h, s.Delta_h, *reasons)
+    dro.unlike_composed()
+    extra, composed = dro.away(dh(X)), dro.away(Act(dro.dg(X), outer))
+    noise_h, noise_j = dro.batch(run.noise_h), Act(dro.batch(run.noise_j), outer)
+    noise = noise_h + noise_j
+    proof.claim(
+        "growth",
+        sq(s.eta * dro.away(dro.direction)) <= s.eta**2 * (24 * run.rho * quantity("X") + run.c0),
+        "extra noise, batch",
+        "extra noise",
+        proof.act("Jacobian noise, batch", outer, bounded=True),
+        "unlike, extra",
+        "unlike",
+        squares=(dro.away(noise) - extra - composed, dro.clients(noise), noise_h - noise_j, extra - composed),
+        why="noise against the rest, h against the composition",
+    )
+
+
+def drift(run: Run) -> None:
     """Step 6: A <= a A + c with a <= 1/9, over all steps and at communications."""
-    nine_eighths = signomial(Fraction(9, 8))
-    forcing = nine_eighths * s.eta**2 * (s.I - 1) ** 2 * c.c0 * s.T
-    every = Drift("X", "away", "agree", "common start", "growth")
-    return (
-        Step("drift", every),
-        Step("drift.all", Combine(total("X"), scalar(forcing), ((nine_eighths, "drift"),))),
-        Step("drift.last", Drift("X", "away", "agree", "common start", "growth", "communications")),
-        Step(
-            "drift.communications",
-            Combine(
-                total("X", communications=True),
-                scalar(forcing / s.I),
-                ((ONE, "drift.last"), (24 * c.rho * s.eta**2 * (s.I - 1), "drift.all")),
-                certificates=(
-                    (
-                        (9 * c.c0 * s.eta**2 * s.T / (8 * s.I), ("step_size_period", "I>=1", "I>=1")),
-                        (27 * c.rho * c.c0 * s.eta**4 * s.T, ("I>=1", "I>=1")),
-                    ),
-                ),
+    s, proof, rho, c0 = run.s, run.dro.proof, run.rho, run.c0
+    forcing = NINE_EIGHTHS * s.eta**2 * (s.I - 1) ** 2 * c0 * s.T
+    proof.step("drift", Drift("X", "apart", "agree", START, "growth"))
+    proof.claim("drift, all", total("X") <= forcing, given={"drift": NINE_EIGHTHS})
+    proof.step("drift, last", Drift("X", "apart", "agree", START, "growth", "communications"))
+    long = ("step_size_period", "I>=1", "I>=1")
+    proof.claim(
+        "drift, communications",
+        total("X", communications=True) <= forcing / s.I,
+        "drift, last",
+        "drift, all",
+        certificates=(
+            (
+                (9 * c0 * s.eta**2 * s.T / (8 * s.I), long),
+                (27 * rho * c0 * s.eta**4 * s.T, ("I>=1", "I>=1")),
             ),
         ),
-        Step(
-            "drift.small",
-            Combine(
-                24 * c.rho * total("X"),
-                scalar(c.c0 * s.T / 8),
-                ((24 * c.rho, "drift.all"),),
-                certificates=(
-                    (
-                        (9 * c.c0 * s.T / 8, ("step_size_period",)),
-                        (54 * c.rho * c.c0 * s.eta**2 * s.T, ("I>=1",)),
-                    ),
-                ),
+    )
+    proof.claim(
+        "drift, small",
+        24 * rho * total("X") <= c0 * s.T / 8,
+        "drift, all",
+        certificates=(
+            (
+                (9 * c0 * s.T / 8, ("step_size_period",)),
+                (54 * rho * c0 * s.eta**2 * s.T, ("I>=1",)),
             ),
         ),
     )
 
 
-def length(s: Reader, c: Constants) -> tuple[Step, ...]:
+def length(run: Run) -> None:
     """Step 7: between communications eta d_k, at a communication also the deviation from the mean."""
-    bound = s.eta**2 * (quantity("D_squared") + 24 * c.rho * quantity("X") + c.c0)
-    local = (
-        (ONE, "S"),
-        (s.eta**2, "spread"),
-        (-(s.eta**2), "D"),
+    s, dro, proof = run.s, run.dro, run.dro.proof
+    bound = s.eta**2 * (quantity("D_squared") + 24 * run.rho * quantity("X") + run.c0)
+    proof.claim("length, local", quantity("S") <= bound, "growth", "x local")
+    proof.claim(
+        "length, communication",
+        quantity("S") <= bound + quantity("X"),
+        "growth",
+        "x communication",
+        squares=(dro.away(dro.direction),),
+        why="also the deviation from the mean is lost",
     )
-    jump = 1 + (s.I - 1) ** 2 / s.I
-    nine_eighths = signomial(Fraction(9, 8))
-    limit = s.eta**2 * (total("D_squared") + nine_eighths * c.c0 * jump * s.T)
-    return (
-        Step("S", Open("S")),
-        Step("D", Open("D_squared")),
-        Step(
-            "length.local",
-            Combine(
-                quantity("S"),
-                bound,
-                local,
-                pairings=((ONE, "move", AFTER - X - s.eta * DIRECTION),),
-            ),
-        ),
-        Step(
-            "length.communication",
-            Combine(
-                quantity("S"),
-                bound + quantity("X"),
-                (*local, (-ONE, "X")),
-                ((s.eta**2, DIRECTION - D),),
-                pairings=((ONE, "jump", AFTER - X - (X - BAR) - s.eta * D),),
-            ),
-        ),
-        Step("length.sum", SumOver("length.local", "length.communication")),
-        Step(
-            "length",
-            Combine(
-                total("S"),
-                limit,
-                ((ONE, "length.sum"), (s.eta**2, "drift.small"), (ONE, "drift.communications")),
-            ),
-            "at most T/I communications",
-        ),
+    proof.step("length, summed", SumOver("length, local", "length, communication"))
+    proof.claim(
+        "length",
+        total("S") <= s.eta**2 * (total("D_squared") + NINE_EIGHTHS * run.c0 * run.jump * s.T),
+        "length, summed",
+        "drift, small",
+        "drift, communications",
+        why="at most T/I communications",
     )
 
 
-def closing(s: Reader, c: Constants) -> tuple[Step, ...]:
+def closing(run: Run) -> None:
     """Steps 8 and 9: the innovations close on themselves; the error of the estimate."""
-    share = 4 * s.B_g**2 / c.bK
-    jump = 1 + (s.I - 1) ** 2 / s.I
-    inside = 2 * total("M") + s.T * (6 * c.v / c.bK + Fraction(9, 8) * c.c0 * jump)
-    return (
-        Step("M", Open("M")),
-        Step(
-            "square",
-            Combine(
-                quantity("D_squared"),
-                2 * quantity("M") + 6 * c.v / c.bK + 6 * c.by_value * quantity("N"),
-                ((ONE, "D"), (-TWO, "M"), (TWO, "variance")),
-                apart(A, D - A),
-            ),
-        ),
-        Step("square.sum", SumOver("square")),
-        Step("same start", Assume("same start")),
-        Step(
-            "no move before the start",
-            Combine(quantity("S", -1), scalar(0), ((ONE, "S.before"),), pairings=((ONE, "same start", X - BEFORE),)),
-        ),
-        Step("S start", AtStart("no move before the start")),
-        Step("noise.sum", SumOver("noise")),
-        Step(
-            "innovations",
-            Combine(
-                total("N"),
-                4 * s.beta**2 * s.delta_g**2 / c.bK * s.T + share * s.eta**2 * inside,
-                (
-                    (TWO, "noise.sum"),
-                    (share, "S start"),
-                    (share, "length"),
-                    (share * s.eta**2, "square.sum"),
-                ),
-            ),
-            "A <= a A + c with a <= 1/2",
-        ),
-        Step("error.sum", SumOver("error")),
-        Step("inner start", Assume("inner start")),
-        Step(
-            "estimates",
-            Combine(
-                s.beta * total("Y"),
-                scalar(s.y_err**2) + total("N"),
-                ((ONE, "error.sum"), ((1 - s.beta) ** 2, "inner start")),
-            ),
-            "(1 - beta)^2 <= 1 - beta",
-        ),
+    s, dro, proof = run.s, run.dro, run.dro.proof
+    share = 4 * s.B_g**2 / run.bk
+    proof.claim(
+        "square",
+        quantity("D_squared") <= 2 * quantity("M") + 6 * run.v / run.bk + 6 * dro.by_value * quantity("N"),
+        "variance",
+        squares=(2 * run.known - run.mean,),
     )
-
-
-def descent(s: Reader) -> tuple[Step, ...]:
-    """Step 1."""
-    moved = NEXT - BAR
-    return (
-        Step("smooth step", SmoothDescent("Phi", "smooth", s.L_Phi, "r", BAR, NEXT)),
-        Step("Phi", Open("Phi")),
-        Step("Phi.next", Open("Phi", 1)),
-        Step("gradient", Open("gradient")),
-        Step(
-            "descent",
-            Combine(
-                quantity("Phi", 1),
-                quantity("Phi")
-                - s.eta / 2 * quantity("gradient")
-                - (s.eta / 2 - s.eta**2 * s.L_Phi) * quantity("M")
-                + s.eta / 2 * sq(gradient(BAR) - A)
-                + s.eta**2 * s.L_Phi * sq(D - A),
-                (
-                    (ONE, "smooth step"),
-                    (ONE, "Phi.next"),
-                    (-ONE, "Phi"),
-                    (s.eta / 2, "gradient"),
-                    (s.eta / 2 - s.eta**2 * s.L_Phi, "M"),
-                ),
-                apart(A, D - A, weight=s.eta**2 * s.L_Phi / 2),
-                pairings=((ONE, "mean", gradient(BAR)), (s.L_Phi / 2, "mean", moved - s.eta * D)),
-            ),
-            "-<a, c> = (||a - c||^2 - ||a||^2 - ||c||^2)/2",
-        ),
+    start = proof.start(START, X - BEFORE, name="same start")
+    proof.claim("no move before the start", quantity("S", -1) <= 0 * run.bk, start)
+    proof.bound("y_err", of="Y", name="inner start")
+    inside = 2 * total("M") + s.T * (6 * run.v / run.bk + NINE_EIGHTHS * run.c0 * run.jump)
+    proof.claim(
+        "innovations",
+        total("N") <= 4 * s.beta**2 * s.delta_g**2 / run.bk * s.T + share * s.eta**2 * inside,
+        proof.at_start("no move before the start"),
+        proof.sum("square"),
+        given={proof.sum("noise"): 2, "length": share},
+        why="A <= a A + c with a <= 1/2",
     )
-
-
-def collected(s: Reader, c: Constants) -> tuple[Step, ...]:
-    """Step 10: the bounds of steps 3 and 4 in step 1, summed."""
-    pull = c.rho + 2 * s.B_g**4 * s.L_f**2
-    eta, square = s.eta, s.eta**2 * s.L_Phi
-    return (
-        Step(
-            "one step",
-            Combine(
-                quantity("Phi", 1),
-                quantity("Phi")
-                - eta / 2 * quantity("gradient")
-                - (eta / 2 - square) * quantity("M")
-                + 2 * eta * pull * quantity("X")
-                + 4 * eta * c.by_value * quantity("Y")
-                + (2 * eta * s.sigma_g**2 * s.L_f**2 / c.bK + 3 * square * c.by_value) * quantity("N")
-                + 3 * square * c.v / c.bK,
-                ((ONE, "descent"), (eta / 2, "bias"), (square, "variance")),
-            ),
-        ),
-        Step("sum", SumOver("one step")),
-        Step("bounded", Assume("lower bound")),
+    proof.claim(
+        "estimates",
+        s.beta * total("Y") <= s.y_err**2 + total("N"),
+        proof.sum("error"),
+        "inner start",
+        why="(1 - beta)^2 <= 1 - beta",
     )
 
 
 def theorem_5_1(s: Reader) -> Derivation:
     """FedDRO with fresh samples at every step, y made from those of step t, and (8) used from t = 0 on."""
-    c = Constants(s)
-    weight = innovation_weight(s, c)
-    per = 2 / (s.eta * s.T)
-    pull = c.rho + 2 * s.B_g**4 * s.L_f**2
-    steps = (
-        *smoothness(s, c),
-        *movement(s),
-        *innovation(s, c),
-        *operators(s),
-        *bias(s, c),
-        *variance(s, c),
-        *spread(s, c),
-        *drift(s, c),
-        *length(s, c),
-        *closing(s, c),
-        *descent(s),
-        *collected(s, c),
+    run = Run(s)
+    dro, proof = run.dro, run.dro.proof
+    dro.smoothness()
+    dro.rounds()
+    for part in (estimate, operators, bias, variance, spread, drift, length, closing):
+        part(run)
+    kept = (1 - 2 * s.eta * s.L_Phi) * quantity("M") - 6 * s.eta * s.L_Phi * dro.by_value * quantity("N")
+    smooth_descent(
+        proof,
+        s.eta,
+        s.L_Phi,
+        dro.here,
+        dro.there,
+        6 * run.v / run.bk,
+        run.bias - kept,
+        "mean",
+        "bias",
+        "variance",
+        objective="Phi",
+        squares=(2 * run.known - run.mean,),
     )
-    return Derivation(
-        setting(s),
-        (
-            Quantity("X", sq(X - BAR)),
-            Quantity("Y", sq(ERROR)),
-            Quantity("N", sq(Y - EXPECTED_Y)),
-            Quantity("S", sq(AFTER - X)),
-            Quantity("M", sq(A)),
-            Quantity("D_squared", sq(D)),
-            Quantity("gradient", sq(gradient(BAR))),
-            Quantity("Phi", value("Phi", BAR)),
-        ),
-        AXIOMS,
-        steps,
-        (
-            (per, "sum"),
-            (per, "bounded"),
-            (4 * pull / s.T, "drift.all"),
-            (8 * c.by_value / (s.beta * s.T), "estimates"),
-            (per * weight, "innovations"),
-        ),
-        "gradient",
-        "x",
-        inside(s),
-        "not stated: independence over time",
-    )
-
-
-def innovation_weight(s: Reader, c: Constants) -> Signomial:
-    """W of step 10: what the innovations are counted with."""
-    return s.eta * (4 * c.by_value / s.beta + 2 * s.sigma_g**2 * s.L_f**2 / c.bK + 3 * s.eta * s.L_Phi * c.by_value)
-
-
-def inside(s: Reader) -> dict[str, Fraction]:
-    ones = [name for name in s.params if name not in ("eta", "L_Phi")]
-    return dict.fromkeys(ones, Fraction(1)) | {"eta": Fraction(1, 200)}
+    reasons = "drift, all", "estimates", "innovations", "descent, summed", "infimum"
+    return proof.qed(*reasons, metric="gradient", model="x", inside={"eta": Fraction(1, 200)})

@@ -1,201 +1,125 @@
-"""FedDRO, for the kernel: problem, method, assumptions, smoothness, and where the models go."""
+"""FedDRO and the modified FedAvg, for the kernel: problem, methods, smoothness, and where the models go."""
 
 from __future__ import annotations
 
-from ...proof.kernel import (
-    BATCH,
-    CLIENTS,
-    COMMUNICATION,
-    EVERY,
-    LOCAL,
-    ONE,
-    Act,
-    Action,
-    Assume,
-    Assumed,
-    Cases,
-    Combine,
-    Definition,
-    Function,
-    Given,
-    Index,
-    Known,
-    Linear,
-    MeanMoment,
-    Objective,
-    Project,
-    Reader,
-    Setting,
-    Source,
-    Start,
-    Step,
-    Term,
-    Triangle,
-    Var,
-    Variable,
-    signomial,
-    sq,
-)
-from ...proof.sum_of_squares import at_point, deviation, mean_over
+from typing import Any
 
-CLIENT = frozenset({"k"})
-PAST = Known.before(("zeta",))
-TWO, THREE, FOUR = signomial(2), signomial(3), signomial(4)
+from ...language.bounding import MEAN
+from ...proof.author import Act, Proof, Reader, Scalar, Signomial, Term, Var, Written, differences, quantity, sq, value
+from ...proof.kernel import CLIENTS
+from ...proof.tactics import averaged_rounds, smooth_composition
+
+SAMPLES, TIME = "not stated: independence of samples", "not stated: independence over time"
+START = "Algorithm 2, line 2"
+X, BEFORE, AFTER, OLD_Y = Var("x"), Var("x", -1), Var("x", 1), Var("y", -1)
 
 
-clients = mean_over("k")
-batch = mean_over("i")
+class FedDro:
+    """The problem, the method, and the abbreviations of docs/theory/feddro.md.
 
+    `sampled`: FedDRO; else the modified FedAvg, without noise, with h = 0, and with the mean of the inner values in the place of y.
+    """
 
-def everyone(term: Term) -> Term:
-    return clients(batch(term))
+    def __init__(self, s: Reader, *, sampled: bool):
+        self.s, self.sampled = s, sampled
+        proof = self.proof = Proof(s, time=TIME)
+        clients = self.clients = proof.index("k", s.K, of=CLIENTS)
+        drawn = "zeta" if sampled else ""
+        self.df = proof.function("df", "y -> dy", role="outer_gradient", per="")
+        self.g = proof.function("g", "x -> y", drawn, role="inner_value", per="k")
+        self.dg = proof.function("dg", "x -> (x, dy)", drawn, role="inner_jacobian", per="k")
+        if sampled:
+            self.batch = proof.batch("i", s.b, SAMPLES)
+            proof.source("zeta", "k i", SAMPLES)
+            self.dh = proof.function("dh", "x -> x", drawn, role="extra_gradient", per="k")
+            change = self.g(X, 0) + (1 - s.beta) * (OLD_Y - self.g(BEFORE, 0))
+            self.y: Term = proof.variable("y", "y", "", 0, every=self.everyone(change))
+            self.direction = self.batch(self.dh(X, 0) + Act(self.dg(X, 0), self.df(self.y)))
+        else:
+            self.y = clients(self.g(X))
+            self.direction = Act(self.dg(X), self.df(self.y))
+        moved = X - s.eta * self.direction
+        proof.variable("x", "x", "k", local=moved, communication=clients(moved))
+        proof.free("p r", "x")
+        proof.objective("Phi", self.gradient, "not stated: chain rule")
+        self.here, self.there = clients(X), clients(AFTER)
+        self.rough, self.by_value = s.B_f**2 * s.L_g**2, s.B_g**2 * s.L_f**2
+        proof.quantity("X", sq(self.away(X)))
+        proof.quantity("gradient", sq(self.gradient(self.here)))
+        proof.quantity("Phi", value("Phi", self.here))
+        proof.bounded("B_f", "df")
 
+    def everyone(self, term: Term) -> Term:
+        """The mean over clients and batch."""
+        return self.clients(self.batch(term))
 
-g = at_point("g", None)
-"""g_k at a point, the mean over its samples."""
-g_sampled = at_point("g", 0)
-jacobian = at_point("dg", None)
-jacobian_sampled = at_point("dg", 0)
-dh = at_point("dh", None)
-dh_sampled = at_point("dh", 0)
-df = at_point("df")
+    def away(self, term: Term) -> Term:
+        """The deviation from the mean over the clients."""
+        return term - self.clients(term)
 
+    def outer(self, x: Term) -> Term:
+        """grad f at the mean of the inner values."""
+        return self.df(self.clients(self.g(x)))
 
-def expected(term: Term) -> Term:
-    """The conditional expectation given everything before the samples of step t."""
-    return Given(PAST, term)
+    def gradient(self, x: Term) -> Term:
+        """grad Phi at a point without an index."""
+        composed = Act(self.clients(self.dg(x)), self.outer(x))
+        return self.clients(self.dh(x)) + composed if self.sampled else composed
 
+    def lipschitz(self, x: Term, y: Term) -> str:
+        """Of the inner map."""
+        used: dict[str, Any] = {} if self.sampled else {"per": MEAN}
+        return self.proof.bound("B_g", self.g(x), self.g(y), **used)
 
-def gradient(x: Term) -> Term:
-    """grad Phi at a point without an index."""
-    return clients(dh(x)) + Act(clients(jacobian(x)), df(clients(g(x))))
+    def mean_jacobian(self, x: Term, name: str = "") -> str:
+        """The bound of the mean of the clients' Jacobians."""
+        return self.proof.jensen(self.proof.bound("B_g", self.dg(x)), "k", name)
 
+    def smoothness(self) -> None:
+        """Lemma 3.1, `smooth`: grad Phi is L_Phi-Lipschitz; of its differences the last is there where h is."""
+        s, proof, g, dg = self.s, self.proof, self.g, self.dg
+        p, r = proof.points
+        lipschitz = proof.bound("L_f", self.outer(p), self.outer(r)), self.lipschitz(p, r)
+        extra: tuple[Any, ...] = ()
+        if self.sampled:
+            change = self.clients(self.dh(p) - self.dh(r))
+            claimed, reason = sq(change) <= s.L_h**2 * sq(p - r), proof.bound("L_h", self.dh(p), self.dh(r))
+            extra = ((proof.claim("smooth, extra part", claimed, reason), change, s.L_h),)
+        smooth_composition(
+            proof,
+            lambda x: self.clients(dg(x)),
+            self.outer,
+            s.L_Phi,
+            (s.B_g**2 * s.L_f, (self.mean_jacobian(p), *lipschitz)),
+            (s.B_f * s.L_g, (proof.bound("L_g", dg(p), dg(r), self.outer(r)),)),
+            points=(p, r),
+            name="smooth",
+            squares=(self.away(g(p) - g(r)), self.away(Act(dg(p) - dg(r), self.outer(r)))),
+            rest=extra,
+        )
 
-X, BEFORE, AFTER, Y = Var("x"), Var("x", -1), Var("x", 1), Var("y")
-BAR, NEXT = clients(X), clients(AFTER)
-SAMPLED = dh_sampled(X) + Act(jacobian_sampled(X), df(Y))
-DIRECTION = batch(SAMPLED)
-D, A = clients(DIRECTION), expected(clients(DIRECTION))
-ERROR = Y - clients(g(X))
-EXPECTED_Y = expected(Y)
-JACOBIAN_NOISE = jacobian_sampled(X) - jacobian(X)
+    def rounds(self) -> None:
+        """Where the models go, at local steps and at communications."""
+        averaged_rounds(self.proof, self.clients, self.s.eta, self.direction, START, index="k")
 
+    def unlike(self, name: str, vector: Written, rate: Signomial, size: Signomial, *by: str) -> Scalar:
+        """||v - mean v||^2 <= 6 rate^2 X + 3 size^2 at the models, where rate is of v's change and size of v - mean v at the mean model."""
+        drift, other = vector(X) - vector(self.here), self.away(vector(self.here))
+        bound = 6 * rate**2 * quantity("X") + 3 * size**2
+        self.proof.claim(
+            name,
+            sq(self.away(vector(X))) <= bound,
+            *by,
+            squares=(*differences(drift, other, -self.clients(drift)), self.away(drift)),
+            why="drift, heterogeneity, drift of the mean: three parts",
+        )
+        return bound
 
-class Constants:
-    """Abbreviations of docs/theory/feddro.md."""
-
-    def __init__(self, s: Reader):
-        self.rho = s.L_h**2 + s.B_f**2 * s.L_g**2
-        self.v = s.sigma_h**2 + s.B_f**2 * s.sigma_g**2
-        self.spread = s.Delta_h**2 + s.B_f**2 * s.Delta_g**2
-        self.c0 = 4 * self.v / s.b + 12 * self.spread
-        self.bK = s.b * s.K
-        self.by_value = s.B_g**2 * s.L_f**2
-
-
-def setting(s: Reader) -> Setting:
-    estimate = everyone(g_sampled(X) + (1 - s.beta) * (Var("y", -1) - g_sampled(BEFORE)))
-    moved = X - s.eta * DIRECTION
-    functions = (
-        Function("df", "y", "dy", role="outer_gradient"),
-        Function("g", "x", "y", ("zeta",), CLIENT, CLIENT, role="inner_value"),
-        Function("dg", "x", ("x", "dy"), ("zeta",), CLIENT, CLIENT, role="inner_jacobian"),
-        Function("dh", "x", "x", ("zeta",), CLIENT, CLIENT, role="extra_gradient"),
-    )
-    variables = (
-        Variable("y", "y", frozenset(), ((EVERY, estimate),), 0),
-        Variable("x", "x", CLIENT, ((LOCAL, moved), (COMMUNICATION, clients(moved)))),
-        Variable("p", "x"),
-        Variable("r", "x"),
-    )
-    objective = Objective("Phi", "p", gradient(Var("p")), "not stated: chain rule")
-    samples = "not stated: independence of samples"
-    sources = (Source("zeta", ("k", "i"), samples),)
-    return Setting(
-        (Index("k", s.K, of=CLIENTS), Index("i", s.b, samples, of=BATCH)), sources, functions, variables, (objective,)
-    )
-
-
-AXIOMS = {
-    "outer smoothness": Assumed("L_f", "df"),
-    "inner smoothness": Assumed("L_g", "dg"),
-    "extra smoothness": Assumed("L_h", "dh"),
-    "outer gradient": Assumed("B_f", "df"),
-    "inner Lipschitz": Assumed("B_g", "g"),
-    "inner Jacobian": Assumed("B_g", "dg"),
-    "extra noise": Assumed("sigma_h", "dh"),
-    "Jacobian noise": Assumed("sigma_g", "dg", given=PAST),
-    "value noise": Assumed("delta_g", "g"),
-    "extra heterogeneity": Assumed("Delta_h", "dh"),
-    "Jacobian heterogeneity": Assumed("Delta_g", "dg"),
-    "common start": Start("Algorithm 2, line 2", X - BAR),
-    "same start": Start("Algorithm 2, line 2", X - BEFORE),
-    "inner start": Assumed("y_err", "Y"),
-    "lower bound": Assumed("Phi_gap", "Phi"),
-}
-
-
-def smoothness(s: Reader, c: Constants) -> tuple[Step, ...]:
-    """Lemma 3.1: three differences."""
-    p, r = Var("p"), Var("r")
-    at_r = df(clients(g(r)))
-    values, outer = g(p) - g(r), df(clients(g(p))) - at_r
-    extra, change = dh(p) - dh(r), Act(jacobian(p) - jacobian(r), at_r)
-    inner, gap = Act(clients(jacobian(p)), outer), sq(p - r)
-    return (
-        Step("smooth.h", Assume("extra smoothness", (dh(p), dh(r)))),
-        Step("smooth.first", Combine(sq(clients(extra)), s.L_h**2 * gap, ((ONE, "smooth.h"),), deviation("k", extra))),
-        Step("smooth.change", Assume("inner smoothness", (jacobian(p), jacobian(r), at_r))),
-        Step(
-            "smooth.second",
-            Combine(sq(clients(change)), (s.B_f * s.L_g) ** 2 * gap, ((ONE, "smooth.change"),), deviation("k", change)),
-        ),
-        Step("smooth.outer", Assume("outer smoothness", (df(clients(g(p))), at_r))),
-        Step("smooth.inner", Assume("inner Lipschitz", (g(p), g(r)))),
-        Step("smooth.jacobian", Assume("inner Jacobian", (jacobian(p),))),
-        Step("smooth.mean", MeanMoment("smooth.jacobian", ("k",))),
-        Step("smooth.action", Action("smooth.mean", outer)),
-        Step(
-            "smooth.third",
-            Combine(
-                sq(inner),
-                s.B_g**4 * s.L_f**2 * gap,
-                ((ONE, "smooth.action"), (s.B_g**2, "smooth.outer"), (c.by_value, "smooth.inner")),
-                deviation("k", values, weight=c.by_value),
-            ),
-        ),
-        Step(
-            "smooth.sum",
-            Triangle(
-                (
-                    ("smooth.first", clients(extra), s.L_h),
-                    ("smooth.second", clients(change), s.B_f * s.L_g),
-                    ("smooth.third", inner, s.B_g**2 * s.L_f),
-                ),
-                gap,
-            ),
-        ),
-        Step("smooth", Combine(sq(gradient(p) - gradient(r)), s.L_Phi**2 * gap, ((ONE, "smooth.sum"),)), "Lemma 3.1"),
-    )
-
-
-def movement(s: Reader) -> tuple[Step, ...]:
-    """Where the models go, at local steps and at communications."""
-    local = AFTER - X + s.eta * DIRECTION
-    away = (AFTER - NEXT) - (X - BAR) + s.eta * (DIRECTION - D)
-    together = NEXT - BAR + s.eta * D
-    jump = AFTER - X + (X - BAR) + s.eta * D
-    return (
-        Step("local", Definition("x", "local")),
-        Step("local.mean", Project("local", ("k",))),
-        Step("averaging", Definition("x", "communication")),
-        Step("averaging.mean", Project("averaging", ("k",))),
-        Step("move", Linear(local, ((ONE, "local"),))),
-        Step("jump", Linear(jump, ((ONE, "averaging"),)), "also the deviation from the mean is lost"),
-        Step("away", Linear(away, ((ONE, "local"), (-ONE, "local.mean")))),
-        Step("agree", Linear(AFTER - NEXT, ((ONE, "averaging"), (-ONE, "averaging.mean")))),
-        Step("common start", Assume("common start")),
-        Step("mean.local", Linear(together, ((ONE, "local.mean"),))),
-        Step("mean.averaging", Linear(together, ((ONE, "averaging.mean"),))),
-        Step("mean", Cases(("mean.local", "mean.averaging"))),
-    )
+    def unlike_composed(self) -> Scalar:
+        """`unlike`: the composed part of the directions, at the same y."""
+        s, proof, dg, outer = self.s, self.proof, self.dg, self.df(self.y)
+        heterogeneity = proof.act(proof.bound("Delta_g", dg(self.here)), outer, bounded=True)
+        lipschitz = proof.bound("L_g", dg(X), dg(self.here), outer)
+        return self.unlike(
+            "unlike", lambda x: Act(dg(x), outer), s.B_f * s.L_g, s.B_f * s.Delta_g, lipschitz, heterogeneity
+        )

@@ -7,6 +7,7 @@ that differ.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import sympy as sp
@@ -21,7 +22,6 @@ s = PAPER.written.s
 L_F = PAPER.written.derived["L_F"]
 CONDITIONS = PAPER.written.conditions
 _U, _V = slack_symbol("u"), slack_symbol("v")
-_SHARE = slack_symbol("share")
 
 
 def _statement(label: str, chain: Chain, terms: tuple[Term, ...], derived: tuple[Derived, ...] = ()) -> Statement:
@@ -192,11 +192,6 @@ def descent() -> Statement:
     return _statement("composed", chain, tuple(terms), (L_F,))
 
 
-def first_inner() -> Statement:
-    """u_1 = g(x_0; xi) in Algorithm 1, so that its error is the noise of one sample, Assumption 3.3."""
-    return Statement("composed", (Term("inner_noise", s.delta_g**2, "variance"),), note="u_1 is one sample of g_k(x_0)")
-
-
 def potential_weights(at: Any = s) -> tuple[Any, Any]:
     """What the momentum error and the inner error weigh in the potential (14) = (39); `at` has the symbols, or numbers for them."""
     return at.beta / at.alpha, 2 * at.beta * at.C_g**2 * at.L_f**2 / at.gamma
@@ -286,8 +281,8 @@ def start_momentum() -> Statement:
 
 def potential_at_start() -> sp.Expr:
     """P_0 - F(x_0) by (39)."""
-    weight_u = 2 * s.beta * s.C_g**2 * s.L_f**2 / s.gamma
-    return s.beta / s.alpha * s.start_momentum_error + weight_u * s.start_inner_error
+    weight_m, weight_u = potential_weights()
+    return weight_m * s.start_momentum_error + weight_u * s.start_inner_error
 
 
 def start(momentum: Theorem, inner: Theorem) -> Statement:
@@ -340,27 +335,24 @@ def theorem(line: Theorem, momentum: Theorem, inner: Theorem) -> Statement:
     return Statement("composed", terms, statement.conditions, statement.derived, note=statement.note)
 
 
-def at_schedule(main: Theorem) -> Statement:
-    """Corollary 3.5: Theorem 3.4 as composed with the schedule put in; the choices become conditions."""
-    return _scheduled(main, "composed", "==")
+def at_schedule(main: Theorem, own: Theorem) -> Statement:
+    """Corollary 3.5: Theorem 3.4 as composed with the printed schedule put in; the choices become conditions."""
+    return _scheduled(main, own, "composed", "==")
 
 
-def with_shorter_rounds(main: Theorem) -> Statement:
+def with_shorter_rounds(main: Theorem, own: Theorem) -> Statement:
     """Corollary 3.5 from the corrected Theorem 3.4, for rounds of at most T^(1/4) steps."""
-    return _scheduled(main, "corrected", "<=")
+    return _scheduled(main, own, "corrected", "<=")
 
 
-SCHEDULE: Mapping[str, sp.Expr] = {"eta": s.T ** sp.Rational(-1, 2), "p": s.T ** sp.Rational(1, 4)}
-
-
-def _scheduled(main: Theorem, label: str, rounds: str) -> Statement:
-    base = main.statement(label)
-    table = {getattr(s, name): value for name, value in SCHEDULE.items()}
+def _scheduled(main: Theorem, own: Theorem, label: str, rounds: str) -> Statement:
+    base, printed = main.statement(label), own.statement("printed")
+    table = {getattr(s, name): value for name, value in printed.schedule.items()}
     terms = tuple(Term(t.name, t.expr.xreplace(table), t.role) for t in base.terms)
-    choices = (Condition("eta_choice", s.eta, "==", SCHEDULE["eta"]), Condition("p_choice", s.p, rounds, SCHEDULE["p"]))
-    conditions = tuple(c.at(table) for c in base.conditions)
+    eta_choice, p_choice = printed.conditions
+    conditions = (eta_choice, replace(p_choice, relation=rounds), *(c.at(table) for c in base.conditions))
     note = f"{main.id} ({label}) with the schedule put in"
-    return Statement(label, terms, (*choices, *conditions), base.derived, dict(SCHEDULE), note=note, assume=base.assume)
+    return Statement(label, terms, conditions, base.derived, dict(printed.schedule), note=note, assume=base.assume)
 
 
 def largest_step() -> Statement:
@@ -370,6 +362,7 @@ def largest_step() -> Statement:
     return Statement("composed", (limit,), derived=(L_F,), note="from the condition on beta")
 
 
-def rounds() -> Statement:
-    """Remark 3.7: T/p at the schedule of Corollary 3.5."""
-    return Statement("composed", (Term("rounds", s.T / SCHEDULE["p"]),), note="T/p at the schedule")
+def rounds(corollary: Theorem) -> Statement:
+    """Remark 3.7: T/p at the schedule that Corollary 3.5 prints."""
+    period = corollary.statement("printed").schedule["p"]
+    return Statement("composed", (Term("rounds", s.T / period),), note="T/p at the schedule")

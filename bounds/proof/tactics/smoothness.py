@@ -19,13 +19,15 @@ def smooth_composition(
     wrap: Written = lambda term: term,
     name: str = "smooth client",
     squares: tuple[Term, ...] = (),
+    rest: tuple[tuple[str, Term, Signomial], ...] = (),
 ) -> str:
     """The gradient x -> J(x) h(x), in expectation by `wrap`, is Lipschitz: by the two differences of a product.
 
     Args:
         first: a, with ||J(v) (h(v) - h(w))|| <= a ||v - w|| by these steps, the first of which bounds the Jacobian.
         second: b, with ||(J(v) - J(w)) h(w)|| <= b ||v - w|| by these steps.
-        constant: at least a + b. points: v and w. squares: vectors whose squared norms the two steps may leave out.
+        constant: at least a + b + c. points: v and w. squares: vectors whose squared norms the two steps may leave out.
+        rest: what else is added to the gradient: (step, its difference, c), with ||difference|| <= c ||v - w|| by the step.
     """
     v, w = points
     gap, change = sq(v - w), outer(v) - outer(w)
@@ -34,8 +36,9 @@ def smooth_composition(
     action = proof.act(moment, change)
     one = proof.claim(f"{name}, outer part", sq(by_outer) <= a**2 * gap, action, *lipschitz, squares=squares)
     other = proof.claim(f"{name}, inner part", sq(by_jacobian) <= b**2 * gap, *reasons, squares=squares)
-    both = proof.triangle(f"{name}, parts", gap, (one, by_outer, a), (other, by_jacobian, b))
-    return proof.claim(name, sq(by_outer + by_jacobian) <= constant**2 * gap, both)
+    parts = proof.triangle(f"{name}, parts", gap, (one, by_outer, a), (other, by_jacobian, b), *rest)
+    whole = sum((difference for _, difference, _ in rest), by_outer + by_jacobian)
+    return proof.claim(name, sq(whole) <= constant**2 * gap, parts)
 
 
 def smooth_mean(proof: Proof, clients: Written, gradient: Written, constant: Signomial, client: str) -> str:

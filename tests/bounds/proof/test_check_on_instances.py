@@ -153,7 +153,7 @@ def test_a_constant_that_is_too_small_is_caught(name):
 def test_an_assumption_about_the_mean_taken_for_every_sample_is_caught():
     """What this harness found: FedDRO bounds the Jacobian of the mean map; its derivation had assumed it of every sample."""
     progress = checked("feddro.theorem_5_1")
-    for key in ("inner Jacobian", "inner smoothness", "extra smoothness"):
+    for key in ("B_g of dg", "L_g of dg", "L_h of dh"):
         facts = with_axiom(progress, key, replace(progress.state.axioms[key], of_mean=False))
         assert examine(progress, runs("feddro.theorem_5_1"), facts).failed, key
 

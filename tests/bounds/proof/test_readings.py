@@ -91,7 +91,7 @@ def test_gradient_descent_with_a_step_of_1000_over_L_is_refused():
         (
             DRO,
             "inner_initialisation",
-            "inner start",
+            "y_err of Y",
             lambda s: StartValue("Algorithm 2, line 2", "Y", s.y_err**2 / THOUSAND, -1),
         ),
         (META, "sampling", "set", lambda s: RandomSet("drawn clients", "chosen", "i", s.n, signomial(0))),
@@ -124,7 +124,7 @@ def test_a_symbol_says_what_its_quantity_bounds_and_nothing_else():
 def test_the_entry_of_the_list_is_the_one_that_states_the_bound():
     state = begin(derivation(DRO), DRO).state
     entries = {name: axiom.assumption for name, axiom in state.axioms.items()}
-    assert (entries["inner Lipschitz"], entries["inner Jacobian"]) == ("1 (Lipschitz)", "not stated: mean map")
+    assert (entries["B_g of g"], entries["B_g of dg"]) == ("1 (Lipschitz)", "not stated: mean map")
     without = tuple(replace(a, bounds=()) if a.name == "not stated: mean map" else a for a in DRO.assumptions)
     refused(replace(DRO, assumptions=without), "no assumption of the theorem states what B_g bounds of grad g_k")
     twice = (*DRO.assumptions, Assumption("again", "L_f once more", ("L_f",)))
