@@ -185,8 +185,9 @@ class Practice(AbstractResult):
         low = [mean if row.low is None else row.low for row, mean in zip(rows, means, strict=True)]
         high = [mean if row.high is None else row.high for row, mean in zip(rows, means, strict=True)]
         curves = [Curve("measured", [row.step for row in rows], means, low, high)]
-        if bounds := [(row.step, row.bound) for row in self.rows if row.bound is not None]:
-            curves.append(Curve("bound", *map(list, zip(*bounds, strict=True)), theory=True))  # type: ignore[arg-type]
+        bounded = {row.step: row.bound for row in self.rows if row.bound is not None}
+        if bounded:
+            curves.append(Curve("bound", list(bounded), list(bounded.values()), theory=True))
         metric = self.theorem.metric
         panel = Panel(
             curves,

@@ -96,7 +96,7 @@ def practice(
     setting = Setting(item, label, made, _settings(item, label, settings or {}))
     step = _step(item, label, setting.fixed)
     horizon = horizon_of(item, label)
-    given = setting.values(setting.whole())
+    given: dict[str, Any] = dict(setting.values(setting.whole()))
     best = item.tune(label, budget={horizon: T}, **given)
     chosen = {name: Fraction(str(value)) for name, value in best.values.items()}
     whole = {name: given[name] for name in setting.whole()}
