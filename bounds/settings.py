@@ -89,13 +89,13 @@ def settle(
 ) -> Settled:
     """Values of the symbols of a statement from what a user knows.
 
+    A quantity that no symbol stands for, and that says what the metric is without running (`initial_gradient_norm`, `gradient_cap`,
+    `objective_smoothness` beside an `objective_gap`), is taken too: the answer is compared with it.
+
     Args:
         values: name -> value, for this statement: a name that it does not use is an error. They go before `shared`.
         shared: name -> value, or a file of them (`read_constants`), for every statement: a name that this one does not use
             is listed, unless nothing has that name. Its entry `estimated` says of each estimate how sure it is.
-
-    A quantity that no symbol stands for, and that says what the metric is without running (`initial_gradient_norm`, `gradient_cap`,
-    `objective_smoothness` beside an `objective_gap`), is taken too: the answer is compared with it.
         assume: rules that fill in constants that are not given, in this order (`RULES`).
         without: symbols that are to have no value, such as those that are solved for.
 
@@ -123,7 +123,8 @@ def settle(
     assumed = _assumed(statement, found, {**shared, **values}, assume, without)
     found |= {item.symbol: item.value for item in assumed}
     replaced = tuple((name, str(value)) for name, value in derived.items())
-    beside = Beside(_checked(others), {name: text for name, text in doubts.items() if name in found or name in others})
+    taken = {*found, *others, *derived}
+    beside = Beside(_checked(others), {name: text for name, text in doubts.items() if name in taken})
     return Settled(statement, found, tuple(dict.fromkeys(unused)), assumed, replaced, beside)
 
 
@@ -132,8 +133,7 @@ def _shared(given: Mapping[str, Any] | Path | str | None) -> tuple[Mapping[str, 
     if isinstance(given, (str, Path)):
         return read_constants(given), read_estimated(given)
     table = dict(given or {})
-    estimated = table.pop(ESTIMATED, {})
-    return table, estimated
+    return table, _estimates(table.pop(ESTIMATED, {}), table, "")
 
 
 def _without(given: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
@@ -200,11 +200,14 @@ def read_estimated(path: str | Path) -> dict[str, str]:
         InputError: an unreadable file, a text that is none, or a name without a constant.
     """
     table = read_toml(Path(path))
-    estimated = table.get(ESTIMATED, {})
-    if not isinstance(estimated, dict) or not all(isinstance(text, str) for text in estimated.values()):
-        raise InputError(f"{ESTIMATED}: wanted a table of texts in {path}, got {estimated!r:.60}")
+    return _estimates(table.get(ESTIMATED, {}), table, f" in {path}")
+
+
+def _estimates(estimated: Any, table: Collection[str], where: str) -> dict[str, str]:
+    if not isinstance(estimated, Mapping) or not all(isinstance(text, str) for text in estimated.values()):
+        raise InputError(f"{ESTIMATED}: wanted a table of texts{where}, got {estimated!r:.60}")
     if unknown := [name for name in estimated if name not in table]:
-        raise InputError(f"{ESTIMATED}: wanted names of constants in {path}, got {shown_name(unknown[0])}")
+        raise InputError(f"{ESTIMATED}: wanted names of constants{where}, got {shown_name(unknown[0])}")
     return dict(estimated)
 
 

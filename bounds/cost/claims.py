@@ -174,9 +174,6 @@ def about(name: str) -> tuple[Claim, ...]:
 
 
 def claims_of(paper: Paper) -> Iterator[Claim]:
-    """What a paper says that its theorems cost: claims, or the rows of its `paper.toml`."""
+    """What a paper says that its theorems cost, from the rows of its `paper.toml`."""
     for row in paper.claims:
-        if isinstance(row, Claim):
-            yield row
-        else:
-            yield from claims(paper.key, **row)
+        yield from claims(paper.key, **row)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from types import SimpleNamespace
-from typing import Any
 
 import sympy as sp
 
@@ -28,17 +27,6 @@ MEANING = {
 
 _LISTED = 4
 """Methods that are named as examples."""
-
-
-def resource_table(**formulas: Any) -> dict[str, sp.Expr]:
-    """Resource -> formula; what is left out is 0.
-
-    Raises:
-        InputError: a name that is no resource.
-    """
-    if unknown := sorted(set(formulas) - set(RESOURCES)):
-        raise InputError(f"{unknown[0][:40]}: not a resource; wanted one of {' '.join(RESOURCES)}")
-    return {name: sp.sympify(formulas.get(name, 0)) for name in RESOURCES}
 
 
 def resources(statement: Statement) -> dict[str, sp.Expr]:

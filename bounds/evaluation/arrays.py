@@ -11,7 +11,17 @@ from ..language.reading import InputError, is_array, read_values
 from ..language.rendering import letter, lines_about, notes_about, status_of, titled
 from ..language.result import CONSTANTS, AbstractResult, Sheet, Table
 from .evaluate import InadmissibleError, evaluate
-from .without_running import NOTHING, Beside, Worth, limits
+from .without_running import (
+    NOTHING,
+    Beside,
+    Limit,
+    about_estimates,
+    about_limit,
+    doubtful_of,
+    estimates_of,
+    limits,
+    listed,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,29 +67,40 @@ class BoundArray(AbstractResult):
             "admissible": self.admissible.tolist(),
             "values": {name: v.tolist() if is_array(v) else v for name, v in self.values.items()},
             "vacuous": None if self.vacuous is None else self.vacuous.tolist(),
-            "rests_on_estimates": self._estimates().to_dict()["rests_on_estimates"],
+            "without_running": [
+                {"formula": str(each), "by": each.by, "estimated": list(doubtful_of(each, self.beside))}
+                for each in self._limits()
+            ],
+            "rests_on_estimates": listed(estimates_of(self.about, self.beside)),
             **status_of(self.about),
         }
 
+    def _limits(self) -> tuple[Limit, ...]:
+        """What holds without running, as far as every number that it needs was given."""
+        known = {*self.values, *self.beside.quantities}
+        found = limits(self.about, self.beside.quantities)
+        return tuple(each for each in found if known.issuperset(name for name, _ in each.powers))
+
     @property
     def vacuous(self) -> NDArray[np.bool_] | None:
-        """Where the bound is not below what holds without running; None where nothing is known to compare it with."""
+        """Where the bound is infinite or not below what holds without running; None where all are finite and nothing is known."""
         import numpy as np
 
         known = {**self.values, **{name: float(value) for name, value in self.beside.quantities.items()}}
-        found = [limit.at(known) for limit in limits(self.about, self.beside.quantities)]
-        return self.total >= np.minimum.reduce(np.broadcast_arrays(*found)) if found else None
-
-    def _estimates(self) -> Worth:
-        used = {name: text for name, text in self.beside.estimated.items() if name in self.about.symbols}
-        return Worth(None, estimates=used)
+        found = [each.at(known) for each in self._limits()]
+        infinite = np.isinf(self.total)
+        if found:
+            return infinite | (self.total >= np.minimum.reduce(np.broadcast_arrays(*found)))
+        return infinite if infinite.any() else None
 
     def _notes(self) -> tuple[str, ...]:
         count = 0 if self.vacuous is None else int(self.vacuous.sum())
-        said = (
-            (f"vacuous at {count} of {self.total.size} points: not below what holds without running",) if count else ()
+        each = (about_limit(limit, doubtful_of(limit, self.beside)) for limit in self._limits())
+        below = (
+            f"not below what holds without running, the least of {' and '.join(each)}" if self._limits() else "infinite"
         )
-        return (*said, *self._estimates().notes)
+        said = (f"vacuous at {count} of {self.total.size} points: {below}",) if count else ()
+        return (*said, *about_estimates(estimates_of(self.about, self.beside)))
 
     def sheet(self) -> Sheet:
         columns = self._columns()

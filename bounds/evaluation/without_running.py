@@ -8,7 +8,7 @@ never off the letters, and off what is given beside them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
@@ -73,7 +73,7 @@ class Beside:
 
     Args:
         quantities: values of quantities that no symbol stands for, such as `gradient_cap`.
-        estimated: symbol or quantity -> how sure its value is, where that is an estimate.
+        estimated: symbol, quantity or derived constant -> how sure its value is, where that is an estimate.
     """
 
     quantities: Mapping[str, Fraction] = field(default_factory=dict)
@@ -143,7 +143,7 @@ class Worth:
     Args:
         total: the bound; None where the statement bounds nothing.
         limit: the least that is known to hold without running, and its value; None where nothing is known.
-        estimates: symbol -> how sure its value is.
+        estimates: symbol, or derived constant that was given -> how sure its value is.
         doubtful: those that the limit uses and that are estimates themselves.
     """
 
@@ -155,8 +155,10 @@ class Worth:
 
     @property
     def vacuous(self) -> bool | None:
-        """Whether it says nothing; None where nothing is known to compare it with."""
-        return None if self.total is None or self.value is None else is_vacuous(self.total, self.value)
+        """Whether it says nothing; None where it is finite and nothing is known to compare it with."""
+        if self.total is None or (self.value is None and self.total != inf):
+            return None
+        return is_vacuous(self.total, self.value)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: `vacuous`, `without_running` and `rests_on_estimates`."""
@@ -168,21 +170,46 @@ class Worth:
                 "by": self.limit.by,
                 "estimated": list(self.doubtful),
             }
-        estimates = [{"symbol": name, "how_sure": text} for name, text in self.estimates.items()]
-        return {"vacuous": self.vacuous, "without_running": compared, "rests_on_estimates": estimates}
+        return {"vacuous": self.vacuous, "without_running": compared, "rests_on_estimates": listed(self.estimates)}
 
     @property
     def notes(self) -> tuple[str, ...]:
         """The same as sentences; none of a bound that says something and rests on no estimate."""
         said = []
         if self.vacuous and self.limit is not None and self.value is not None and self.total is not None:
-            doubt = f"; estimated: {', '.join(self.doubtful)}" if self.doubtful else ""
-            what = f"{rounded_down(float(self.value))} = {self.limit} ({self.limit.by}{doubt})"
+            what = f"{rounded_down(float(self.value))} = {about_limit(self.limit, self.doubtful)}"
             said.append(f"vacuous: the bound {shown(self.total)} is not below what holds without running, {what}")
-        if self.estimates:
-            each = "; ".join(f"{name} ({text})" for name, text in self.estimates.items())
-            said.append(f"rests on estimates, outside of which it promises nothing: {each}")
-        return tuple(said)
+        elif self.vacuous:
+            said.append("vacuous: the bound is infinite")
+        return (*said, *about_estimates(self.estimates))
+
+
+def about_limit(limit: Limit, doubtful: Collection[str]) -> str:
+    """A limit as formula and words, with those of its constants that are estimates."""
+    doubt = f"; estimated: {', '.join(doubtful)}" if doubtful else ""
+    return f"{limit} ({limit.by}{doubt})"
+
+
+def about_estimates(estimates: Mapping[str, str]) -> tuple[str, ...]:
+    """The sentence on the estimates that an answer rests on, by symbol; none where there are none."""
+    each = "; ".join(f"{name} ({text})" for name, text in estimates.items())
+    return (f"rests on estimates, outside of which it promises nothing: {each}",) if each else ()
+
+
+def listed(estimates: Mapping[str, str]) -> list[dict[str, str]]:
+    """The same for JSON: `rests_on_estimates`."""
+    return [{"symbol": name, "how_sure": text} for name, text in estimates.items()]
+
+
+def estimates_of(statement: Statement, beside: Beside) -> dict[str, str]:
+    """Symbol, or derived constant that was given as a number, of a statement -> how sure its value is, of the estimates."""
+    names = {*statement.symbols, *(item.name for item in statement.derived)}
+    return {name: text for name, text in beside.estimated.items() if name in names}
+
+
+def doubtful_of(limit: Limit, beside: Beside) -> tuple[str, ...]:
+    """The constants of a limit that are estimates."""
+    return tuple(name for name, _ in limit.powers if name in beside.estimated)
 
 
 def worth(statement: Statement, total: float | None, values: Mapping[str, Any], beside: Beside = NOTHING) -> Worth:
@@ -191,7 +218,7 @@ def worth(statement: Statement, total: float | None, values: Mapping[str, Any], 
     Args:
         total: its value; None where the statement bounds nothing. values: exact numbers by symbol.
     """
-    used = {name: text for name, text in beside.estimated.items() if name in statement.symbols}
+    used = estimates_of(statement, beside)
     known = {name: Fraction(value) for name, value in beside.quantities.items()}
     found = limits(statement, known) if total is not None else ()
     wanted = {name for limit in found for name, _ in limit.powers if name not in known}
@@ -200,5 +227,4 @@ def worth(statement: Statement, total: float | None, values: Mapping[str, Any], 
     if not pairs:
         return Worth(total, estimates=used)
     value, limit = min(pairs, key=lambda pair: pair[0])
-    doubtful = tuple(name for name, _ in limit.powers if name in beside.estimated)
-    return Worth(total, limit, value, used, doubtful)
+    return Worth(total, limit, value, used, doubtful_of(limit, beside))

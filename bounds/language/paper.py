@@ -18,19 +18,16 @@ from .theorem import Theorem
 if TYPE_CHECKING:
     from ..audit.findings import Again, Evidence, Finding, Withdrawn
     from ..audit.refutation import Refutation
-    from ..cost.claims import Claim
     from ..proof.kernel import Plan, Reader
 
 PARTS = {
-    "theorems": ("theorems", "THEOREMS"),
-    "claims": ("claims", "CLAIMS"),
     "findings": ("findings", "FINDINGS"),
     "second_reading": ("findings", "SECOND_READING"),
     "counterexamples": ("counterexamples", "REFUTATIONS"),
     "derivations": ("derivations", "DERIVATIONS"),
     "holds": ("findings", "HOLDS"),
 }
-"""The parts of a paper: the file of its folder, and the name in it that holds the declarations."""
+"""The parts of a paper that are code: the file of its folder, and the name in it that holds the declarations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +37,8 @@ class Paper:
     Args:
         key: what its ids begin with, for instance `feddro`.
         title: authors, title, year.
-        parts: name of a part (a key of `PARTS`) -> its declarations, as a mapping, or as a function that is called once
-            for each part, when it is first asked for. A part that is missing is empty. Theorems may be a mapping by id.
+        parts: name of a part (theorems, claims, or a key of `PARTS`) -> its declarations, as a mapping, or as a function that is
+            called once for each part, when it is first asked for. A part that is missing is empty. Theorems may be a mapping by id.
         headlines: names of the theorems that `compare` sets side by side, without the key.
         runs: the module that says how its theorems are run; imported only when something is run. Empty where nothing is.
         file: its `paper.toml`, where it has one.
@@ -76,8 +73,8 @@ class Paper:
         return found if isinstance(found, Mapping) else {item.id: item for item in found}
 
     @cached_property
-    def claims(self) -> tuple[Claim | Mapping[str, Any], ...]:
-        """What it says that a target costs: claims, or rows of its `paper.toml` that `cost.claims` reads."""
+    def claims(self) -> tuple[Mapping[str, Any], ...]:
+        """What it says that a target costs: rows of its `paper.toml` that `cost.claims` reads."""
         return tuple(self.load("claims"))
 
     @cached_property
@@ -139,27 +136,24 @@ class Paper:
         return self.theorems[name]
 
 
-def paper_in_folder(package: str, title: str = "", headlines: tuple[str, ...] = (), runs: str = "") -> Paper:
-    """A paper whose declarations stand in a package, in the files of `PARTS`; what is missing there is an empty part.
-
-    Where the package has a `paper.toml`, this says title, headlines and runs, and declares theorems and claims.
+def paper_in_folder(package: str) -> Paper:
+    """A paper in the folder of a package: its `paper.toml` has theorems and claims, the files of `PARTS` what is code, as far as
+    there are such files.
 
     Raises:
-        InputError: a `paper.toml` that cannot be read, or that has another key.
+        InputError: no `paper.toml`, one that cannot be read, or one that has another key.
     """
     key = package.rpartition(".")[2]
     file = Path(str(import_module(package).__file__)).with_name(FILE)
-    written = paper_file(file, package) if file.is_file() else None
+    written = paper_file(file, package)
 
     def load(part: str) -> Collection[Any]:
-        if written and part in ("theorems", "claims"):
+        if part in ("theorems", "claims"):
             return written.theorems if part == "theorems" else written.claims
         file, name = PARTS[part]
         module = f"{package}.{file}"
         return tuple(getattr(import_module(module), name, ())) if find_spec(module) else ()
 
-    if written is None:
-        return Paper(key, title, load, headlines, runs)
     if written.key != key:
         raise InputError(f"{file}: wanted the key {key}, as the folder is named, got {written.key[:40]!r}")
     return Paper(key, written.title, load, written.headlines, written.runs, written)

@@ -4,9 +4,12 @@
                               beside this one of another paper, whose tables from here to [defaults] stand in this file too)
 [quantities]                  what only this paper has, as in a definition; role = "observable" as well
 [symbols]                     name = quantity, or [quantity, LaTeX], or [quantity, LaTeX, how the paper uses the letter]
-[metrics.NAME]                name, latex, dimension in powers of f, y and x; meaning, at
-[assumptions.NAME]            text; bounds (symbols, or [symbol, function]), says; name, where NAME stands for another
-[derived]                     constants; a statement has those that its formulas use, and those of which it says NAME = "NAME"
+[metrics.NAME]                name, latex, dimension in powers of f, y and x; meaning, at, bounds (as in a definition's quantities)
+[assumptions.NAME]            text; bounds (symbols, or [symbol, function]), says; name, where NAME stands for another;
+                              only: the statement that it is assumed for
+[derived]                     constants; a statement has those that its formulas use, and those of which it says NAME = "NAME".
+                              A formula may have the keys latex, meaning and bounds; or { by = "FILE.py:FUNCTION", of = [names] }
+                              stands for it: that function of the symbols (as attributes) and of those symbols or constants
 [conditions]                  conditions; a statement has those of which it says ITS_NAME = "NAME"
 [defaults]                    what a theorem has that does not say otherwise
 [theorems.NAME]               title, source, metric (a name, or its table), assumptions, also_assumes (names); kind, equation,
@@ -14,6 +17,7 @@
     absent                    symbols in `costs` that a statement may lack = what they count as there
     multiples                 NAME = "T is a multiple of tau", or NAME = "r*n is a whole number"
     compared_where            conditions where the audit compares printed with composed
+    symbols                   its own symbols in the place of those of the paper
     follows_from              the theorem of a corollary, which is that at its printed schedule; or { theorem, at = formulas }
 [theorems.NAME.printed]       a statement: terms, conditions, derived, schedule, note, assume; likewise `composed` and `corrected`.
                               An entry of schedule may name the condition that it is kept to: { formula, condition, note }.
@@ -72,11 +76,12 @@ _UNITS = {derived_symbol("f"): OBJECTIVE, derived_symbol("y"): INNER, derived_sy
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "": ("paper", *_SHARED, "theorems", "claims"),
     "paper": ("key", "title", "headlines", "runs", "shares"),
-    "metrics": ("name", "latex", "dimension", "meaning", "at"),
-    "assumptions": ("name", "text", "bounds", "says"),
+    "metrics": ("name", "latex", "dimension", "meaning", "at", "bounds"),
+    "derived": ("by", "of", "latex", "meaning", "bounds"),
+    "assumptions": ("name", "text", "bounds", "says", "only"),
     "theorems": (
         *(*_TEXTS, "metric", "assumptions", "also_assumes", "assume", "units", "costs", "absent", "method"),
-        *("multiples", "compared_where", "follows_from", *LABELS),
+        *("multiples", "compared_where", "symbols", "follows_from", *LABELS),
     ),
     "statement": ("terms", "conditions", "derived", "schedule", "note", "assume"),
     "code": ("by", "of"),
@@ -139,13 +144,17 @@ class PaperFile(Definition):
     @cached_property
     def notation(self) -> Notation:  # type: ignore[override]
         """The symbols of the paper."""
+        return self.notation_of("symbols", self.table("symbols"))
+
+    def notation_of(self, place: str, table: Mapping[str, Any]) -> Notation:
+        """A table of symbols."""
         rows, known = [], {**QUANTITIES, **self.quantities}
-        for name, value in self.table("symbols").items():
+        for name, value in table.items():
             quantity, *more = value if isinstance(value, list) else [value, latex_of(name)]
             if not 1 <= len(more) <= 2 or not all(isinstance(text, str) for text in more):
-                self.refuse(f"symbols, {name}", "wanted a quantity, or [quantity, LaTeX, use]")
-            self.known(f"symbols, {name}", "a quantity", quantity, known)
-            rows.append((self.name("symbols", name), more[0], quantity, *more[1:]))
+                self.refuse(f"{place}, {name}", "wanted a quantity, or [quantity, LaTeX, use]")
+            self.known(f"{place}, {name}", "a quantity", quantity, known)
+            rows.append((self.name(place, name), more[0], quantity, *more[1:]))
         return Notation(self.key, tuple(rows), tuple(self.quantities.values()))
 
     @cached_property
@@ -174,7 +183,7 @@ class PaperFile(Definition):
     def conditions(self) -> Mapping[str, Condition]:
         """The conditions that the paper has a name for."""
         part, rows = _Part(self, "", {}), self.table("conditions")
-        return _WhenAsked({name: partial(part._condition, name, value) for name, value in rows.items()})
+        return _WhenAsked({name: partial(Definition._condition, part, name, value) for name, value in rows.items()})
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
@@ -185,7 +194,8 @@ class PaperFile(Definition):
         given = dict(self._only("metrics", row, "name", "latex", "dimension", place=place))
         if given.get("at"):
             self.known(place, "a place", given["at"], POINTS)
-        return Metric(**{**given, "dimension": self._dimension(place, given["dimension"])})
+        bounds = self._forms(f"{place}, bounds", given.get("bounds", ()))
+        return Metric(**{**given, "dimension": self._dimension(place, given["dimension"]), "bounds": bounds})
 
     def _dimension(self, place: str, text: Any) -> Dimension:
         try:
@@ -203,7 +213,8 @@ class PaperFile(Definition):
         given = self._only("assumptions", row, "text", place=place)
         bounds = tuple(tuple(each) if isinstance(each, list) else each for each in given.get("bounds", ()))
         says = tuple(self.known(place, "a saying", each, SAYINGS) for each in given.get("says", ()))
-        return Assumption(given.get("name", key), given["text"], bounds, says)
+        only = self.known(place, "a statement", given["only"], LABELS) if "only" in given else ""
+        return Assumption(given.get("name", key), given["text"], bounds, says, only)
 
     # --- what it says ------------------------------------------------------------------------------------------------
 
@@ -214,8 +225,10 @@ class PaperFile(Definition):
         return _WhenAsked({f"{self.key}.{name}": partial(self._theorem, name) for name in self.table("theorems")})
 
     def _theorem(self, name: str) -> Theorem:
-        row = self._only("theorems", self.table("theorems")[name], place=f"theorems.{name}")
-        return _OneTheorem(self, name, {**self.table("defaults"), **row}).declared()
+        place = f"theorems.{name}"
+        row = self._only("theorems", self.table("theorems")[name], place=place)
+        own = self.notation_of(f"{place}, symbols", row["symbols"]) if "symbols" in row else None
+        return _OneTheorem(self, name, {**self.table("defaults"), **row}, own).declared()
 
     @property
     def claims(self) -> tuple[Mapping[str, Any], ...]:
@@ -234,10 +247,10 @@ class PaperFile(Definition):
             return self._metric(f"{place}.metric", given)
         return self.metrics[self.known(place, "a metric of the paper", given, self.metrics)]
 
-    def assumptions(self, place: str, names: Collection[Any]) -> tuple[Assumption, ...]:
-        return tuple(
-            self._listed[self.known(place, "an assumption of the paper", name, self._listed)] for name in names
-        )
+    def assumptions(self, place: str, names: Collection[Any], of: Notation) -> tuple[Assumption, ...]:
+        """Assumptions by name; one that bounds by symbols that `of` lacks is words only there."""
+        found = (self._listed[self.known(place, "an assumption of the paper", name, self._listed)] for name in names)
+        return tuple(found) if of is self.notation else tuple(replace(each, bounds=()) for each in found)
 
     def find(self, place: str, name: Any) -> Theorem:
         """A theorem by its name in this file, or by the id that it has in the paper whose tables this file shares."""
@@ -246,28 +259,32 @@ class PaperFile(Definition):
             return others[name]
         return self.theorems[f"{self.key}.{self.known(place, 'a theorem of the paper', name, self.table('theorems'))}"]
 
-    def statement(self, place: str, label: str, keys: Any) -> Statement | Callable[[], Statement]:
-        """One statement, in the symbols of the paper, or what makes it."""
+    def statement(self, place: str, label: str, keys: Any, of: Notation) -> Statement | Callable[[], Statement]:
+        """One statement, in the symbols of its theorem, or what makes it."""
         if isinstance(keys, str):
             return partial(self._made, place, keys, ())
         if isinstance(keys, Mapping) and "by" in keys:
             given = self._only("code", keys, place=place)
             return partial(self._made, place, given["by"], given.get("of", ()))
-        return _OneStatement(self, place, self._only("statement", keys, place=place)).read(label)
+        return _OneStatement(self, place, self._only("statement", keys, place=place), of).read(label)
 
     def _made(self, place: str, by: Any, of: Collection[Any]) -> Statement:
+        made: Statement = self.code(place, by)(*(self.find(place, each) for each in of))
+        return made
+
+    def code(self, place: str, by: Any) -> Callable[..., Any]:
+        """A function that the file names: of the package, or of a file beside it."""
         if not is_python_file(by) or ":" not in by:
             self.refuse(place, f"wanted FILE.py:NAME, got {str(by)[:40]!r}")
-        make = self._function(place, by) if self.package else CodeName(by, self.folder).load()
-        return make(*(self.find(place, each) for each in of))
-
-    def _function(self, place: str, by: str) -> Callable[..., Statement]:
-        """A function of the package."""
+        if not self.package:
+            loaded: Callable[..., Any] = CodeName(by, self.folder).load()
+            return loaded
         file, _, name = by.partition(":")
         found = getattr(import_module(f"{self.package}.{Path(file).stem}"), name, None)
         if not callable(found):
             self.refuse(place, f"{name} is no function of {file}")
-        return found
+        function: Callable[..., Any] = found
+        return function
 
 
 @cache
@@ -296,22 +313,48 @@ class _WhenAsked(Mapping[str, Any]):
 
 
 class _Part(Definition):
-    """A table of a paper's file, whose formulas are in the symbols of the paper."""
+    """A table of a paper's file, whose formulas are in the symbols and constants of the paper, or in a theorem's own symbols."""
 
-    def __init__(self, paper: PaperFile, place: str, keys: Mapping[str, Any]) -> None:
+    def __init__(self, paper: PaperFile, place: str, keys: Mapping[str, Any], of: Notation | None = None) -> None:
         self.where = f"{paper.where}: {place}" if place else paper.where
-        self.paper, self.keys, self.trusts, self.notation = paper, keys, True, paper.notation
-        self.names, self.used, self.quantities = dict(paper.names), set(), {}
+        self.paper, self.keys, self.trusts, self.notation = paper, keys, True, of or paper.notation
+        own = {binding.name: binding.symbol for binding in self.notation}
+        self.names = dict(paper.names) if self.notation is paper.notation else own
+        self.used, self.quantities = set(), {}
+
+    def _constant(self, name: str, value: Any) -> Derived:
+        """A constant that is a formula, or that code makes."""
+        place = f"derived, {name}"
+        if not isinstance(value, Mapping) or not {"by", "bounds"} & value.keys():
+            return super()._constant(name, value)
+        bounds = self._forms(f"{place}, bounds", value.get("bounds", ()))
+        if "by" not in value:
+            plain = {key: each for key, each in value.items() if key != "bounds"}
+            return replace(super()._constant(name, plain), bounds=bounds)
+        given = self.paper._only("derived", value, place=place)
+        of = [self.names[self.known(place, "a symbol or constant", each, self.names)] for each in given.get("of", ())]
+        made = sp.sympify(self.paper.code(place, given["by"])(self.paper.s, *of))
+        self.used |= made.free_symbols
+        return Derived(name, made, given.get("latex", latex_of(name)), given.get("meaning", ""), bounds)
+
+    def _condition(self, name: str, value: Any) -> Condition:
+        """A condition that is written here, or one of the paper that is named."""
+        if not isinstance(value, str) or any(relation in value for relation in RELATIONS):
+            return super()._condition(name, value)
+        what = "a relation, nor a condition of the paper"
+        found = self.paper.conditions[self.known(f"condition {name}", what, value, self.paper.conditions)]
+        self.used |= found.left.free_symbols | found.right.free_symbols
+        return replace(found, name=self.name("conditions", name))
 
 
 class _OneStatement(_Part):
-    def __init__(self, paper: PaperFile, place: str, keys: Mapping[str, Any]) -> None:
-        super().__init__(paper, place, keys)
+    def __init__(self, paper: PaperFile, place: str, keys: Mapping[str, Any], of: Notation) -> None:
+        super().__init__(paper, place, keys, of)
         constants, schedule = self.table("derived"), {}
         own = {name: value for name, value in constants.items() if value != name}
         for name in constants.keys() - own.keys():
-            self.used.add(self.names[self.known("derived", "a constant of the paper", name, paper.derived)])
-        for name in own.keys() & paper.derived.keys():
+            self.used.add(self.names[self.known("derived", "a constant of the paper", name, self._constants)])
+        for name in own.keys() & {*self._constants}:
             del self.names[name]
         self.kept_to: dict[str, tuple[str, str]] = {}
         for name, value in self.table("schedule").items():
@@ -319,6 +362,11 @@ class _OneStatement(_Part):
             if "condition" in more:
                 self.kept_to[name] = more["condition"], more.get("note", "")
         self.keys = {**keys, "derived": own, "schedule": schedule}
+
+    @property
+    def _constants(self) -> Collection[str]:
+        """The names of the constants of the paper, where its symbols are this statement's too."""
+        return tuple(self.paper.derived) if self.notation is self.paper.notation else ()
 
     def read(self, label: str) -> Statement:
         """The statement, with the constants of the paper that it uses before its own."""
@@ -331,19 +379,10 @@ class _OneStatement(_Part):
         note, assume = self.keys.get("note", ""), self._properties()
         return Statement(label, terms, conditions, derived, schedule, note, assume)
 
-    def _condition(self, name: str, value: Any) -> Condition:
-        """A condition that is written here, or one of the paper that is named."""
-        if not isinstance(value, str) or any(relation in value for relation in RELATIONS):
-            return super()._condition(name, value)
-        what = "a relation, nor a condition of the paper"
-        found = self.paper.conditions[self.known(f"condition {name}", what, value, self.paper.conditions)]
-        self.used |= found.left.free_symbols | found.right.free_symbols
-        return replace(found, name=self.name("conditions", name))
-
 
 class _OneTheorem(_Part):
-    def __init__(self, paper: PaperFile, name: str, keys: Mapping[str, Any]) -> None:
-        super().__init__(paper, f"theorems.{name}", keys)
+    def __init__(self, paper: PaperFile, name: str, keys: Mapping[str, Any], of: Notation | None) -> None:
+        super().__init__(paper, f"theorems.{name}", keys, of)
         self.ending = name
         for key in _TEXTS:
             if not isinstance(keys.get(key, ""), str):
@@ -352,7 +391,7 @@ class _OneTheorem(_Part):
     def declared(self) -> Theorem:
         """The theorem, with all its statements read that are data."""
         keys, key, place = self.keys, self.notation.paper, f"theorems.{self.ending}"
-        statements = {n: self.paper.statement(f"{place}.{n}", n, keys[n]) for n in LABELS if n in keys}
+        statements = {n: self.paper.statement(f"{place}.{n}", n, keys[n], self.notation) for n in LABELS if n in keys}
         try:
             return Theorem(
                 f"{key}.{self.ending}",
@@ -362,7 +401,9 @@ class _OneTheorem(_Part):
                 self.notation,
                 self.paper.metric(place, keys.get("metric")),
                 statements,
-                self.paper.assumptions(place, (*keys.get("assumptions", ()), *keys.get("also_assumes", ()))),
+                self.paper.assumptions(
+                    place, (*keys.get("assumptions", ()), *keys.get("also_assumes", ())), self.notation
+                ),
                 self._units(),
                 follows_from=self._parent(statements.get("printed")),
                 compared_where=self._with("conditions", self.table("compared_where"))._conditions(),
@@ -379,7 +420,7 @@ class _OneTheorem(_Part):
             self.refuse("", str(error))
 
     def _with(self, key: str, table: Mapping[str, Any]) -> _Part:
-        return _Part(self.paper, f"theorems.{self.ending}", {key: table})
+        return _Part(self.paper, f"theorems.{self.ending}", {key: table}, self.notation)
 
     def _units(self) -> tuple[Dimension, ...]:
         """Quantities whose unit is set to 1, or dimensions."""

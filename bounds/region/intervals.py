@@ -292,10 +292,10 @@ def _count_interval(
 
 
 def minimal_conflict(conditions: list[Condition], variable: sp.Symbol) -> tuple[str, ...]:
-    """A minimal set of conditions that no value satisfies: drop each one that is not needed."""
+    """A minimal set of conditions that no value satisfies: drop each one that is not needed, with all parts of its extremum."""
     kept = list(conditions)
-    for condition in conditions:
-        trial = [c for c in kept if c is not condition]
+    for name in names_of(conditions):
+        trial = [c for c in kept if names_of([c]) != [name]]
         if not intersect(trial, variable):
             kept = trial
     return tuple(names_of(kept))

@@ -297,12 +297,16 @@ def _feasible(joint: Joint) -> bool:
 
 def conflict_of(make: Maker, box: Box) -> tuple[str, ...]:
     """A minimal set of constraints that exclude each other: each one is dropped if the rest still do."""
+
+    def named(part: str) -> str:
+        return part.partition("[")[0]
+
     _, constraints = make(Converter(box, upper=True))
-    kept = list(dict.fromkeys(name for name, _ in constraints))
+    kept = list(dict.fromkeys(named(name) for name, _ in constraints))
 
     def possible(names: list[str]) -> bool:
         def only(converter: Converter) -> tuple[Posynomial, list[tuple[str, Posynomial]]]:
-            return Posynomial.number(1.0), [pair for pair in make(converter)[1] if pair[0] in names]
+            return Posynomial.number(1.0), [pair for pair in make(converter)[1] if named(pair[0]) in names]
 
         return solve(program(only, box, upper=True)[0]) is not None
 
@@ -310,7 +314,7 @@ def conflict_of(make: Maker, box: Box) -> tuple[str, ...]:
         rest = [other for other in kept if other != name]
         if not possible(rest):
             kept = rest
-    return tuple(dict.fromkeys(name.partition("[")[0] for name in kept))
+    return tuple(kept)
 
 
 def _text(expr: sp.Expr) -> str:

@@ -10,12 +10,11 @@ from types import SimpleNamespace
 
 import fedco
 import pytest
-import sympy as sp
 from fedco import figures
 from fedco.bounds.cost import claims, comparison, complexity, counts, sensitivity
 from fedco.bounds.cost.comparison import Comparison, OrderRow, OrderTable, Row, compare
 from fedco.bounds.cost.orders import Order, Rates, rates
-from fedco.bounds.cost.resources import instead, resource, resource_table
+from fedco.bounds.cost.resources import instead, resource
 from fedco.bounds.cost.sensitivity import Elasticities, elasticities, pareto, shares
 from fedco.bounds.evaluation.without_running import Worth
 from fedco.bounds.language import rendering
@@ -411,11 +410,7 @@ def test_a_table_of_orders(monkeypatch):
 # --- costs -------------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_table_of_resources_has_all_of_them():
-    T = sp.Symbol("T")
-    assert resource_table(rounds=T) == dict.fromkeys(resource_table(), sp.Integer(0)) | {"rounds": T}
-    with pytest.raises(InputError, match="money: not a resource"):
-        resource_table(money=1)
+def test_a_resource_that_is_not_counted_is_named_with_those_that_are():
     assert instead("rounds", ["samples", "T"], EXAMPLE).startswith("it has samples T; not counted: rounds")
     assert instead("rounds", [], EXAMPLE).startswith("it has none; not counted: rounds (communication rounds): ")
     assert instead("samplse", ["samples"], EXAMPLE) == "the nearest is samples"

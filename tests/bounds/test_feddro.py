@@ -17,6 +17,7 @@ from fedco.bounds.evaluation.evaluate import complete
 from fedco.bounds.language.notation import slack_symbol
 from fedco.bounds.papers.feddro import findings
 from fedco.bounds.proof.certificates import prove_nonnegative
+from fedco.bounds.registry import get_paper
 from feddro_paper import PAPER, corollary_2, period_of_corollary_2, theorem_5_1_corrected
 from registry_cases import number
 
@@ -269,8 +270,8 @@ def test_a_finding_about_a_repaired_declaration_fails(monkeypatch):
     )
     derived = tuple(repaired if item.name == "Lbar_fg" else item for item in printed.derived)
     mutant = replace(original, statements={**original.statements, "printed": replace(printed, derived=derived)})
-    known = paper_theorems("feddro")
-    monkeypatch.setitem(known, "feddro.theorem_f_1", mutant)
+    known = {**paper_theorems("feddro"), "feddro.theorem_f_1": mutant}
+    monkeypatch.setitem(vars(get_paper("feddro")), "theorems", known)
     with pytest.raises(RecheckError):
         findings.lost_factor_twenty()
 

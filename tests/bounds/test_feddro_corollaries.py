@@ -30,8 +30,8 @@ def scheduled(expr):
 
 def coarsened(expr):
     """The theorem's term with its three replacements: W/eta, the jump factor and the drift factor."""
-    twice = 8 * s.B_g**2 * s.L_f**2 / s.beta + 4 * s.sigma_g**2 * s.L_f**2 / n + 6 * s.eta * L * s.B_g**2 * s.L_f**2
-    expr = expr.xreplace({twice: 10 * s.B_g**2 * s.L_f**2 / s.beta, 1 + (s.I - 1) ** 2 / s.I: s.I})
+    weight = 4 * s.B_g**2 * s.L_f**2 / s.beta + 2 * s.sigma_g**2 * s.L_f**2 / n + 3 * s.eta * L * s.B_g**2 * s.L_f**2
+    expr = expr.xreplace({weight: 5 * s.B_g**2 * s.L_f**2 / s.beta, 1 + (s.I - 1) ** 2 / s.I: s.I})
     return scheduled(expr.xreplace({(s.I - 1) ** 2: RATE / L**2 / s.eta**2}))
 
 

@@ -10,25 +10,21 @@ from random import Random
 import fedco
 import kept_findings
 import pytest
+from fedco.bounds import paper_theorems
 from fedco.bounds.audit.checks import automatic, compare_terms, corollary_terms
 from fedco.bounds.audit.findings import RecheckError
 from fedco.bounds.evaluation.evaluate import InadmissibleError
+from fedco.bounds.language.change import Change, changed
 from fedco.bounds.language.theorem import DeclarationError, Term
 from fedco.bounds.papers.local_scgdm import checks as local_scgdm_checks
-from fedco.bounds.papers.local_scgdm import (
-    composed as local_scgdm_proof,
-)
-from fedco.bounds.papers.local_scgdm import (
-    corrected as local_scgdm_sharp,
-)
+from fedco.bounds.papers.local_scgdm import composed as local_scgdm_proof
 from fedco.bounds.papers.local_scgdm import instances as local_scgdm_instances
-from fedco.bounds.papers.local_scgdm import (
-    theorems as local_scgdm,
-)
 from fedco.bounds.papers.local_scgdm.findings import FINDINGS
 from fedco.bounds.proof.certificates import prove_nonnegative
+from fedco.bounds.proof.derivations import prove
 
-s = local_scgdm.s
+THEOREMS = paper_theorems("local_scgdm")
+s = local_scgdm_proof.s
 
 # --- the paper in plain Python: nothing between this line and the next one uses fedco -----------------------
 
@@ -291,7 +287,7 @@ def test_proved_against_printed_as_the_referee_says():
     different = {name for name, (outcome, _) in compare_terms(THEOREM).items() if outcome != "equal"}
     assert different == {"initial_inner", "inner_noise", "gradient_noise", "inner_noise_second"}
     elsewhere = {"lemma_4_1": {"momentum"}, "potential_step": {"momentum_inner"}, "start_potential": {"initial_inner"}}
-    for item in local_scgdm.THEOREMS:
+    for item in THEOREMS.values():
         name = item.id.partition(".")[2]
         if "composed" in item.labels and name not in ("theorem_3_4", "corollary_3_5", "summed"):
             differs = {term for term, (outcome, _) in compare_terms(item).items() if outcome != "equal"}
@@ -306,7 +302,7 @@ def test_the_corollary_is_the_theorem_at_its_schedule():
 
 
 def test_the_audit_finds_the_wrong_letter_and_no_condition_that_the_theorem_or_the_method_has():
-    found = {finding.id.partition(".")[2]: finding for item in local_scgdm.THEOREMS for finding in automatic(item)}
+    found = {finding.id.partition(".")[2]: finding for item in THEOREMS.values() for finding in automatic(item)}
     assert {
         "theorem_3_4:homogeneity",
         "theorem_3_4:terms",
@@ -337,13 +333,14 @@ def test_a_slip_in_any_term_is_noticed(name, slip):
         assert compare_terms(mutant)[term.name][0] != "equal", term.name
 
 
-def test_moves_that_do_not_follow_are_refused():
-    wide = replace(local_scgdm.STEP, right=2 * local_scgdm.STEP.right)
+def test_moves_that_do_not_follow_are_refused(monkeypatch):
+    known = local_scgdm_proof.CONDITIONS
+    wide = replace(known["step_size"], right=2 * known["step_size"].right)
+    monkeypatch.setattr(local_scgdm_proof, "CONDITIONS", {**known, "step_size": wide})
     with pytest.raises(DeclarationError, match="does not follow"):
-        local_scgdm_proof.potential(s, local_scgdm.POTENTIAL_STEP, wide, local_scgdm.SCALE)
-    with pytest.raises(DeclarationError):
-        used = (local_scgdm.MOMENTUM_RANGE, local_scgdm.INNER_RANGE, wide, local_scgdm.SCALE)
-        local_scgdm_sharp.corrected(s, local_scgdm.L_F, used)
+        local_scgdm_proof.potential(fedco.theorem("local_scgdm.potential_step"))
+    found = prove(changed(THEOREM, "corrected", Change("step_size", "relaxed", Q(4))))
+    assert not found.accepted and found.failure.startswith("step descent: left over")
 
 
 def test_corrected_without_noise_and_with_p_1_is_gradient_descent():
@@ -399,7 +396,7 @@ def test_printed_and_corrected_on_the_frozen_instance():
 @pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.id)
 def test_a_finding_survives_its_own_check(finding):
     kept_findings.check(finding)
-    assert finding.theorem in {item.id for item in local_scgdm.THEOREMS}
+    assert finding.theorem in THEOREMS
 
 
 CHANGED = [

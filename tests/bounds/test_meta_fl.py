@@ -15,15 +15,16 @@ import meta_fl_plain as plain
 import numpy as np
 import pytest
 import sympy as sp
+from fedco.bounds import paper_theorems
 from fedco.bounds.audit.checks import automatic, compare_expressions
 from fedco.bounds.audit.findings import SEVERITIES
 from fedco.bounds.evaluation.evaluate import InadmissibleError, evaluate
 from fedco.bounds.language.quantities import MAX_STEPS
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import DeclarationError, Statement
+from fedco.bounds.papers.meta_fl import composed as proof
 from fedco.bounds.papers.meta_fl import constants as constants
 from fedco.bounds.papers.meta_fl import corrected as right
-from fedco.bounds.papers.meta_fl import theorems as paper
 from fedco.bounds.papers.meta_fl.findings import FINDINGS
 
 LEMMAS = ("lemma_4", "lemma_5", "lemma_6", "lemma_7", "lemma_10", "lemma_11", "lemma_12")
@@ -216,7 +217,7 @@ def test_closed_forms_of_whole_statements():
         printed, proved = theorem.statement("printed"), theorem.statement("composed")
         shared = {c.name for c in printed.derived} & {c.name for c in proved.derived}
         for steps in range(1, 7):
-            at_nu = {paper.nu: sp.Integer(steps)}
+            at_nu = {proof.s.nu: sp.Integer(steps)}
             for key in shared:
                 left, right = (st.expand(st.constant(key).expr).xreplace(at_nu) for st in (printed, proved))
                 assert sp.expand(left**2 - right**2) == 0, (name, key, steps)
@@ -305,7 +306,7 @@ def test_bad_numbers_of_steps_are_refused():
         with pytest.raises(InputError, match="nu: wanted a whole number from 0 to"):
             evaluated("lemma_4", "printed", {**draw(0), "nu": nu})
     with pytest.raises(InputError, match="number of steps"):
-        constants.h(constants.at(alpha=1, L=1, sigma_G=1, D=[1, 2]), paper.nu)
+        constants.h(constants.at(alpha=1, L=1, sigma_G=1, D=[1, 2]), proof.s.nu)
 
 
 def test_the_conditions_are_checked():
@@ -322,7 +323,7 @@ def test_the_conditions_are_checked():
 @pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.id)
 def test_every_finding_survives_its_check(finding):
     kept_findings.check(finding)
-    assert finding.theorem in {theorem.id for theorem in paper.THEOREMS}
+    assert finding.theorem in paper_theorems("meta_fl")
 
 
 def test_findings_come_worst_first_and_are_distinct():
@@ -331,7 +332,7 @@ def test_findings_come_worst_first_and_are_distinct():
 
 
 def test_the_audit_finds_the_lost_factor_and_nothing_else_by_itself():
-    found = [finding for theorem in paper.THEOREMS for finding in automatic(theorem)]
+    found = [finding for theorem in paper_theorems("meta_fl").values() for finding in automatic(theorem)]
     assert {finding.id for finding in found} == {f"meta_fl.{name}:terms" for name in THEOREMS}
     assert {finding.where for finding in found} == {"term sampling"}
     for finding in found:
@@ -360,9 +361,9 @@ def test_a_smaller_term_of_theorem_8_is_noticed(term):
 
 
 def test_a_slip_of_dimension_is_noticed():
-    changed = planted("theorem_8", "noise", paper.s.beta)
+    changed = planted("theorem_8", "noise", proof.s.beta)
     assert [slip.where for slip in changed.inhomogeneities(changed.statement("printed"))] == ["term noise"]
-    recursion = paper.D_NU.expr.xreplace({paper.s.rho: paper.s.rho**2})
+    recursion = proof.WRITTEN.derived["d_nu"].expr.xreplace({proof.s.rho: proof.s.rho**2})
     lemma = fedco.theorem("meta_fl.lemma_6")
     printed = lemma.statement("printed")
     derived = tuple(replace(c, expr=recursion) if c.name == "d_nu" else c for c in printed.derived)
@@ -385,12 +386,8 @@ def test_a_slip_in_a_recursion_is_noticed(change):
 
 
 def test_a_proof_with_a_smaller_constant_is_refused(monkeypatch):
-    from fedco.bounds.papers.meta_fl import composed as proof
-
     monkeypatch.setattr(
         proof, "R", lambda p, q: sp.Rational(p, q) * (1 if (p, q) != (1228, 243) else sp.Rational(99, 100))
     )
     with pytest.raises(DeclarationError, match="does not follow"):
-        proof.theorem_8(
-            paper.s, "composed", (paper.L_F, *paper.EXACT, paper.G_NU, paper.GAMMA_F), (paper.STEP_SIZE,), ""
-        )
+        proof.theorem_8(fedco.theorem("meta_fl.lemma_6"), fedco.theorem("meta_fl.lemma_7"))

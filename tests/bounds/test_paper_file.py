@@ -19,6 +19,7 @@ MISTAKES = {
     "assumption": ('["client_smoothness"', '["smoothness"', "'smoothness' is not an assumption of the paper"),
     "bounds": ('bounds = ["G"]', 'bounds = ["T"]', "assumption bounded gradients: T bounds nothing"),
     "dimension": ('"(f/x)**2"', '"f + x"', "metrics.stationarity, dimension"),
+    "only": ('says = ["differentiable', 'only = "proved"\nsays = ["differentiable', "'proved' is not a statement"),
     "says": ('["start of the method"]', '["start"]', "assumptions.start: 'start' is not a saying"),
 }
 
@@ -49,6 +50,39 @@ def test_a_mistake_is_one_line_that_says_where(right, wrong, reason, tmp_path):
     with pytest.raises(InputError) as refused:
         tuple(PaperFile(file).theorems.values())
     assert reason in str(refused.value) and str(refused.value).startswith(str(file)) and "\n" not in str(refused.value)
+
+
+def with_own_symbols(symbols: str, formula: str, file: Path) -> PaperFile:
+    """The baselines with one more claim, in symbols of its own."""
+    assumption = next(iter(PaperFile(FILE).table("assumptions")))
+    file.write_text(
+        f"""{FILE.read_text()}
+[theorems.toy]
+kind = "claim"
+assumptions = ["{assumption}"]
+costs = {{}}
+method = {{}}
+{symbols}
+[theorems.toy.printed]
+terms.only = "{formula}"
+"""
+    )
+    return PaperFile(file)
+
+
+def test_a_theorem_may_have_symbols_of_its_own(tmp_path):
+    """A letter of the paper that stands for something else in one claim; the paper's own letters are unknown there."""
+    eta = """symbols.eta = ["momentum", '\\eta']"""
+    paper = with_own_symbols(eta, "eta**2", tmp_path / "paper.toml")
+    toy, other = paper.theorems["baselines.toy"], paper.theorems["baselines.local_sgd"]
+    assert [binding.name for binding in toy.notation] == ["eta"]
+    assert toy.notation["eta"].quantity.name == "momentum" and other.notation["eta"].quantity.name == "step_size"
+    assert all(assumption.bounds == () for assumption in toy.assumptions)
+    assert any(assumption.bounds for assumption in other.assumptions)
+    with pytest.raises(InputError, match=r"theorems\.toy\.printed: term only: .*F_gap"):
+        tuple(with_own_symbols(eta, "F_gap", tmp_path / "paper.toml").theorems.values())
+    with pytest.raises(InputError, match=r"theorems\.toy, symbols, eta: 'pace' is not a quantity"):
+        tuple(with_own_symbols('symbols.eta = "pace"', "eta", tmp_path / "paper.toml").theorems.values())
 
 
 def test_a_key_that_is_not_the_folders_is_refused(tmp_path, monkeypatch):

@@ -343,6 +343,12 @@ def test_a_conflict_is_minimal(seed: int):
     assert all(pieces_of(list(fewer)) for fewer in combinations(chosen, len(chosen) - 1) if fewer)
 
 
+def test_a_conflict_is_minimal_by_the_names_that_a_reader_sees():
+    """One condition with two parts excludes everything; a third condition excludes everything with the second part alone."""
+    two = [Condition("c[1]", X, "<=", sp.Integer(1)), Condition("c[2]", X, ">=", sp.Integer(2))]
+    assert minimal_conflict([*two, Condition("d", X, "<", sp.Integer(2))], X) == ("c",)
+
+
 def test_what_fails_at_a_point_is_named_once_and_without_its_index():
     two = [Condition(f"c[{i}]", X, "<=", sp.Integer(i)) for i in (1, 2)] + [Condition("d", X, ">", sp.Integer(0))]
     assert failing(two, X, Q(3)) == ["c"] and failing(two, X, Q(3, 2)) == ["c"] and failing(two, X, Q(1)) == []

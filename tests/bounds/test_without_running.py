@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from math import inf
 
 import fedco
 import pytest
 from fedco.bounds import all_theorems, get_theorem
-from fedco.bounds.evaluation.without_running import GAP_BY, limits
+from fedco.bounds.evaluation.without_running import GAP_BY, Worth, limits
 from fedco.bounds.language.quantities import QUANTITIES
 from fedco.bounds.settings import settle
 from fedco.cli import app
@@ -146,6 +147,46 @@ def test_a_limit_that_is_an_estimate_itself_is_called_one():
     at = {name: value for name, value in AT.items() if name not in CONSTANTS}
     found = get_theorem(LOCAL).bound(strict=False, constants=shared, **at)
     assert found.worth.doubtful == ("L",) and found.to_dict()["without_running"]["estimated"] == ["L"]
+
+
+def test_an_estimate_of_a_derived_constant_is_one_that_the_answer_rests_on():
+    theorem = get_theorem("local_scgdm.theorem_3_4")
+    shared = {"L_F": 3, "estimated": {"L_F": "from 100 samples"}}
+    rest = {"eta": 1, "beta": "1/100", "alpha": 1, "gamma": 1, "T": 100, "p": 1, "F_gap": 1}
+    found = theorem.bound(strict=False, assume="unit_constants", constants=shared, **rest)
+    assert dict(found.worth.estimates) == {"L_F": "from 100 samples"}
+    assert "L_F (from 100 samples)" in str(found)
+    arrays = theorem.bound(strict=False, assume="unit_constants", constants=shared, **{**rest, "T": [10, 100]})
+    assert {"symbol": "L_F", "how_sure": "from 100 samples"} in arrays.to_dict()["rests_on_estimates"]
+
+
+def test_an_infinite_bound_says_nothing_whatever_is_known():
+    keys = {
+        "id": "mine.theorem_1",
+        "terms": {"first": "F_gap/(eta*T)"},
+        "symbols": {"F_gap": "objective_gap", "eta": "step_size", "T": "iterations"},
+    }
+    found = Worth(inf)
+    assert found.vacuous is True and found.notes == ("vacuous: the bound is infinite",)
+    assert Worth(1.0).vacuous is None and Worth(1.0).notes == ()
+    arrays = fedco.define(**keys).bound(strict=False, F_gap=10**300, eta=[1e-300, 1], T=1)
+    assert arrays.to_dict()["vacuous"] == [True, False] and "vacuous at 1 of 2 points: infinite" in str(arrays)
+    assert fedco.define(**keys).bound(strict=False, F_gap=1, eta=[1, 2], T=1).to_dict()["vacuous"] is None
+
+
+def test_an_answer_over_arrays_names_what_it_is_compared_with():
+    shared = {**CONSTANTS, "estimated": {"L": "guessed"}}
+    at = {**{name: value for name, value in AT.items() if name not in CONSTANTS}, "T": [1, 100]}
+    found = get_theorem(LOCAL).bound(strict=False, constants=shared, **at)
+    (gap,) = [each for each in found.to_dict()["without_running"] if each["formula"] == "2 L F_gap"]
+    assert gap == {"formula": "2 L F_gap", "by": GAP_BY, "estimated": ["L"]}
+    assert "2 L F_gap" in str(found) and "estimated: L" in str(found)
+
+
+@pytest.mark.parametrize("estimated", [{"S": "guessed"}, {"L": 3}, "L"])
+def test_estimates_are_texts_about_constants_that_are_given(estimated):
+    with pytest.raises(InputError, match="estimated: wanted"):
+        get_theorem(LOCAL).bound(strict=False, constants={**CONSTANTS, "estimated": estimated}, eta=1, p=1, b=1, T=1)
 
 
 # --- the answers -----------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from ...proof.author import Act, Derivation, Drift, Reader, Signomial, Var, quan
 from ...proof.kernel import Certificate, Corollary, Gronwall, signomial
 from ...proof.kernel.terms import shifted
 from ...proof.tactics import smooth_composition
-from ..fcsg.derivation_problem import AFTER, Fcsg, V, W, X
+from ..fcsg.derivations import AFTER, Fcsg, V, W, X
 from . import PAPER
 
 BEFORE = Var("x", -1)

@@ -7,8 +7,7 @@ from fractions import Fraction
 from ...proof.author import MEAN_SQUARE, Derivation, Drift, Reader, Term, Var, quantity, sq, total
 from ...proof.kernel import Corollary
 from ...proof.tactics import averaged_estimate, averaged_updates, bounded_momentum, smooth_composition
-from ..fcsg.derivation_problem import Fcsg, V, W, X
-from ..fcsg.derivations import HORIZON_AND_ROUNDS, at_schedule
+from ..fcsg.derivations import HORIZON_AND_ROUNDS, Fcsg, V, W, X, at_schedule
 from . import PAPER
 
 BEFORE, U, NEW = Var("x", -1), Var("u"), Var("u", 1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ...proof.kernel import Certificate, Corollary, Reader
+from . import PAPER
 from .derivation_main import theorem_5_1
 from .derivation_modified import theorem_4_2
-from .theorems import THEOREM_5_1
 
 
 def corollary_1(s: Reader) -> Corollary:
@@ -39,7 +39,7 @@ def corollary_1(s: Reader) -> Corollary:
         (main * by_unlike * s.I, ("weight",)),
         (by_unlike * weight / s.I, ("I>=1",)),
     )
-    return Corollary(THEOREM_5_1, inside, (("local_updates", Fraction(5, 4)),), certificates)
+    return Corollary(PAPER.theorem("feddro.theorem_5_1"), inside, (("local_updates", Fraction(5, 4)),), certificates)
 
 
 DERIVATIONS = (("theorem_5_1", theorem_5_1), ("theorem_4_2", theorem_4_2), ("corollary_1", corollary_1))

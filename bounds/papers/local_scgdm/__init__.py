@@ -2,9 +2,4 @@
 
 from ...language.paper import paper_in_folder
 
-PAPER = paper_in_folder(
-    __name__,
-    "Gao, Li, Huang: On the convergence of local stochastic compositional gradient descent with momentum (ICML 2022)",
-    headlines=("theorem_3_4",),
-    runs="fedco.validation.papers.local_scgdm",
-)
+PAPER = paper_in_folder(__name__)

@@ -1,13 +1,14 @@
 """Local-SCGDM: `composed` statements, composed from the paper's own lines; see docs/theory/local_scgdm.md.
 
 They say what the lemmas give, and inherit what is wrong in them: at communications Lemmas 4.1 and 4.2 fail for clients
-that differ. `corrected` statements are in corrected.py.
+that differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import SimpleNamespace
+from dataclasses import replace
+from typing import Any
 
 import sympy as sp
 
@@ -15,9 +16,12 @@ from ...language.constants import IDENTITY, Smooth, root_mean_square
 from ...language.notation import slack_symbol
 from ...language.theorem import Condition, Derived, Statement, Term, Theorem
 from ...proof.compose import Chain, split
+from . import PAPER
 
+s = PAPER.written.s
+L_F = PAPER.written.derived["L_F"]
+CONDITIONS = PAPER.written.conditions
 _U, _V = slack_symbol("u"), slack_symbol("v")
-_SHARE = slack_symbol("share")
 
 
 def _statement(label: str, chain: Chain, terms: tuple[Term, ...], derived: tuple[Derived, ...] = ()) -> Statement:
@@ -31,11 +35,12 @@ def _at_most(count: int, *parts: sp.Expr) -> sp.Expr:
     return count * sp.Add(*parts)
 
 
-def meta(s: SimpleNamespace) -> Statement:
+def meta(of: Theorem) -> Statement:
     """Lemma 3.9: g = x - lam grad L and f = L, as (18) to (24) combine their constants."""
-    gradient = Smooth(s.L_1, s.L_2)
-    inner, outer = IDENTITY + gradient.scaled(s.lam), Smooth(s.G, s.L_1)
-    noise_f, noise_g = s.sigma_1, s.lam * s.sigma_2
+    m = of.notation.namespace()
+    gradient = Smooth(m.L_1, m.L_2)
+    inner, outer = IDENTITY + gradient.scaled(m.lam), Smooth(m.G, m.L_1)
+    noise_f, noise_g = m.sigma_1, m.lam * m.sigma_2
     return Statement(
         "composed",
         (),
@@ -46,7 +51,7 @@ def meta(s: SimpleNamespace) -> Statement:
             Derived("C_g", root_mean_square(inner.lipschitz, noise_g), "C_g", "(21)"),
             Derived("sigma_f", noise_f, r"\sigma_f", "(23)"),
             Derived("sigma_g", noise_g, r"\sigma_g", "(23)"),
-            Derived("delta_g", s.lam * s.sigma_1, r"\delta_g", "(23)"),
+            Derived("delta_g", m.lam * m.sigma_1, r"\delta_g", "(23)"),
             Derived("L_F", outer.of(inner).smoothness, "L_F", "(24)"),
         ),
         note="the cross term that (21) drops vanishes in a norm with an inner product; one task per device",
@@ -56,11 +61,11 @@ def meta(s: SimpleNamespace) -> Statement:
 # --- Lemmas 4.1 and 4.2 ----------------------------------------------------------------------------------------------
 
 
-def momentum_error(s: SimpleNamespace, l_f: Derived, in_range: Condition) -> Statement:
+def momentum_error() -> Statement:
     """(25) from its fifth line on: Young with a = c/(1-c), c = alpha eta; then ||b_1 + b_2||^2 <= 2 (...)."""
-    c = s.alpha * s.eta
+    c, in_range = s.alpha * s.eta, CONDITIONS["momentum_range"]
     a = c / (1 - c)
-    moved = l_f.symbol**2 * s.move_sq
+    moved = L_F.symbol**2 * s.move_sq
     inner = s.C_g**2 * s.L_f**2 * s.next_inner_error
     old = sp.cancel((1 + a) * (1 - c) ** 2) * s.momentum_error
     shrink = slack_symbol("shrink")  # (1 - c)^2, until it is bounded by 1
@@ -84,12 +89,12 @@ def momentum_error(s: SimpleNamespace, l_f: Derived, in_range: Condition) -> Sta
         Term("momentum", part.coeff(s.momentum_sq) * s.momentum_sq),
         Term("gradient_noise", noise, "variance"),
     )
-    return _statement("composed", chain, terms, (l_f,))
+    return _statement("composed", chain, terms, (L_F,))
 
 
-def inner_error(s: SimpleNamespace, in_range: Condition) -> Statement:
+def inner_error() -> Statement:
     """(26): Young with a = (1-w)/w, w = gamma eta."""
-    w = s.gamma * s.eta
+    w, in_range = s.gamma * s.eta, CONDITIONS["inner_momentum_range"]
     a = (1 - w) / w
     shrink = slack_symbol("shrink")
     old = sp.cancel((1 - w) ** 2 * (1 + 1 / a)) * s.inner_error
@@ -115,12 +120,12 @@ def inner_error(s: SimpleNamespace, in_range: Condition) -> Statement:
 # --- Lemmas A.1 and 4.3 ----------------------------------------------------------------------------------------------
 
 
-def inner_spread(s: SimpleNamespace, in_range: Condition) -> Statement:
+def inner_spread() -> Statement:
     """(30) to (32): four differences, two of noise and two of drift, over at most p steps with weights of sum <= 1."""
     steps = slack_symbol("steps")
     moved = s.C_g**2 * s.consensus_sum
     noise = steps * s.delta_g**2
-    chain = Chain(_at_most(4, noise, moved, moved, noise), (in_range,)).insert(
+    chain = Chain(_at_most(4, noise, moved, moved, noise), (CONDITIONS["inner_momentum_range"],)).insert(
         steps, s.p, "at most p steps since the last communication"
     )
     parts = sp.expand(chain.expr)
@@ -129,20 +134,20 @@ def inner_spread(s: SimpleNamespace, in_range: Condition) -> Statement:
     return _statement("composed", chain, terms)
 
 
-def drift_step(s: SimpleNamespace, a_1: Theorem, a_2: Theorem, in_range: Condition) -> Statement:
+def drift_step(a_1: Theorem, a_2: Theorem) -> Statement:
     """(35) and (36): p beta^2 eta^2 times Lemma A.2 over a period; the p sums over a period add up to p times all."""
     spread = a_2.statement("printed")
     inner = a_1.statement("printed")
     chain = (
-        Chain(spread.total, (in_range, *inner.conditions))
+        Chain(spread.total, (CONDITIONS["momentum_range"], *inner.conditions))
         .insert(s.inner_consensus, inner.total / s.p, "Lemma A.1, as a mean over the period")
         .insert(s.consensus_sum, s.p * s.consensus_error, "sum over the period as a mean")
         .scale(s.p**2 * s.beta**2 * s.eta**2, "p^2 beta^2 eta^2: weights alpha eta sum (1 - alpha eta)^j <= 1")
     )
-    return _statement("composed", chain, _drift_terms(s, chain.expr))
+    return _statement("composed", chain, _drift_terms(chain.expr))
 
 
-def _drift_terms(s: SimpleNamespace, expr: sp.Expr) -> tuple[Term, ...]:
+def _drift_terms(expr: sp.Expr) -> tuple[Term, ...]:
     groups = {
         "drift": (s.consensus_error,),
         "inner_noise": (s.delta_g,),
@@ -153,9 +158,9 @@ def _drift_terms(s: SimpleNamespace, expr: sp.Expr) -> tuple[Term, ...]:
     return tuple(Term(t.name, t.expr, "drift" if t.name == "drift" else "variance") for t in found)
 
 
-def drift(s: SimpleNamespace, step: Theorem, period: Condition) -> Statement:
+def drift(step: Theorem) -> Statement:
     """(37): X <= a X + b with a <= 1/2, hence X <= 2 b."""
-    line = step.statement("printed")
+    line, period = step.statement("printed"), CONDITIONS["period"]
     forcing = sp.expand(line.total.xreplace({s.consensus_error: sp.Integer(0)}))
     chain = Chain(line.term("drift").expr, line.conditions).limit(
         s.consensus_error,
@@ -165,17 +170,17 @@ def drift(s: SimpleNamespace, step: Theorem, period: Condition) -> Statement:
         {s.p: period.right / (1 + _U)},
     )
     chain = Chain(forcing, chain.conditions, chain.steps).scale(1 / (1 - sp.Rational(1, 2)), "solved")
-    return _statement("composed", chain, _drift_terms(s, chain.expr))
+    return _statement("composed", chain, _drift_terms(chain.expr))
 
 
 # --- the potential ---------------------------------------------------------------------------------------------------
 
 
-def descent(s: SimpleNamespace, l_f: Derived, small: Condition) -> Statement:
+def descent() -> Statement:
     """(38): smoothness, the polarisation identity with the clients' own gradients, and a split into two squares."""
-    step = s.beta * s.eta
-    start = -step / 2 * s.gradient_sq - step / 2 * s.momentum_sq + step**2 * l_f.symbol / 2 * s.momentum_sq
-    split_in_two = _at_most(2, l_f.symbol**2 * s.consensus_error, s.momentum_error)
+    step, small = s.beta * s.eta, CONDITIONS["step_scale_descent"]
+    start = -step / 2 * s.gradient_sq - step / 2 * s.momentum_sq + step**2 * L_F.symbol / 2 * s.momentum_sq
+    split_in_two = _at_most(2, L_F.symbol**2 * s.consensus_error, s.momentum_error)
     chain = (
         Chain(start + step / 2 * s.momentum_deviation)
         .limit(s.momentum_sq, -step / 4, "half of the momentum is kept", (small,), {s.eta: small.right / (1 + _U)})
@@ -184,22 +189,17 @@ def descent(s: SimpleNamespace, l_f: Derived, small: Condition) -> Statement:
     expr = sp.expand(chain.expr)
     names = {"descent": s.gradient_sq, "momentum": s.momentum_sq, "momentum_error": s.momentum_error}
     terms = [Term(name, expr.coeff(o) * o) for name, o in {**names, "drift": s.consensus_error}.items()]
-    return _statement("composed", chain, tuple(terms), (l_f,))
+    return _statement("composed", chain, tuple(terms), (L_F,))
 
 
-def first_inner(s: SimpleNamespace) -> Statement:
-    """u_1 = g(x_0; xi) in Algorithm 1, so that its error is the noise of one sample, Assumption 3.3."""
-    return Statement("composed", (Term("inner_noise", s.delta_g**2, "variance"),), note="u_1 is one sample of g_k(x_0)")
+def potential_weights(at: Any = s) -> tuple[Any, Any]:
+    """What the momentum error and the inner error weigh in the potential (14) = (39); `at` has the symbols, or numbers for them."""
+    return at.beta / at.alpha, 2 * at.beta * at.C_g**2 * at.L_f**2 / at.gamma
 
 
-def potential_weights(s: SimpleNamespace) -> tuple[sp.Expr, sp.Expr]:
-    """What the momentum error and the inner error weigh in the potential (14) = (39)."""
-    return s.beta / s.alpha, 2 * s.beta * s.C_g**2 * s.L_f**2 / s.gamma
-
-
-def potential_chain(s: SimpleNamespace, first: Theorem, outer: Theorem, inner: Theorem) -> Chain:
+def potential_chain(first: Theorem, outer: Theorem, inner: Theorem) -> Chain:
     """(40): (15) + (beta/alpha) Lemma 4.1 + (2 beta C_g^2 L_f^2/gamma) Lemma 4.2; 4.2 also enters 4.1."""
-    weight_m, weight_u = potential_weights(s)
+    weight_m, weight_u = potential_weights()
     base, m, u = first.statement("printed"), outer.statement("composed"), inner.statement("printed")
     chain = (
         Chain(base.total)
@@ -214,7 +214,7 @@ def potential_chain(s: SimpleNamespace, first: Theorem, outer: Theorem, inner: T
     return chain.limit(s.inner_error, sp.Integer(0), "the inner error has a nonpositive coefficient")
 
 
-def _noise(s: SimpleNamespace, expr: sp.Expr) -> tuple[Term, ...]:
+def _noise(expr: sp.Expr) -> tuple[Term, ...]:
     """The noise terms, told apart by alpha and gamma^2."""
     groups = {"gradient_noise": (s.alpha,), "inner_noise_second": (s.gamma**2,)}
     by_name = {t.name: t.expr for t in split(expr, groups, "inner_noise")}
@@ -222,9 +222,9 @@ def _noise(s: SimpleNamespace, expr: sp.Expr) -> tuple[Term, ...]:
     return tuple(Term(name, by_name[name], "variance") for name in names)
 
 
-def potential_step(s: SimpleNamespace, first: Theorem, outer: Theorem, inner: Theorem) -> Statement:
+def potential_step(first: Theorem, outer: Theorem, inner: Theorem) -> Statement:
     """(40), the momentum kept."""
-    chain = potential_chain(s, first, outer, inner)
+    chain = potential_chain(first, outer, inner)
     expr = sp.expand(chain.expr)
     observables = {s.gradient_sq: "descent", s.consensus_error: "drift"}
     rest = expr.xreplace({o: sp.Integer(0) for o in (*observables, s.momentum_sq)})
@@ -234,35 +234,35 @@ def potential_step(s: SimpleNamespace, first: Theorem, outer: Theorem, inner: Th
         *(Term(name, expr.coeff(o) * o) for o, name in observables.items()),
         Term("momentum_inner", from_inner * s.momentum_sq, "momentum"),
         Term("momentum", (bracket - from_inner) * s.momentum_sq),
-        *_noise(s, rest),
+        *_noise(rest),
     )
     return _statement("composed", chain, terms, first.statement("printed").derived)
 
 
-def step_used(s: SimpleNamespace, l_f: sp.Symbol) -> Condition:
+def step_used() -> Condition:
     """What the proof needs of beta: the printed condition with eta in the second summand (the paper uses eta <= 1)."""
     coupled = s.C_g**4 * s.L_f**2
-    bracket = coupled / s.gamma**2 + s.eta * coupled / s.gamma + l_f**2 / s.alpha**2
+    bracket = coupled / s.gamma**2 + s.eta * coupled / s.gamma + L_F.symbol**2 / s.alpha**2
     return Condition("step_size", 8 * s.beta**2 * bracket, "<=", sp.Integer(1), "the momentum is absorbed, (41)")
 
 
-def _without_momentum(s: SimpleNamespace, line: Statement, conditions: tuple[Condition, ...], sweep: Mapping) -> Chain:
+def _without_momentum(line: Statement, conditions: tuple[Condition, ...], sweep: Mapping) -> Chain:
     """(40) divided by beta eta, so that only beta^2 is left beside the momentum, without the momentum."""
     chain = Chain(line.total, line.conditions).scale(1 / (s.beta * s.eta), "divided by beta eta")
     return chain.limit(s.momentum_sq, sp.Integer(0), "the momentum has a nonpositive coefficient", conditions, sweep)
 
 
-def potential(s: SimpleNamespace, step: Theorem, small: Condition, scale: Condition) -> Statement:
+def potential(step: Theorem) -> Statement:
     """(17) = (41) from (40), with the printed conditions on beta and eta."""
-    line = step.statement("composed")
+    line, small, scale = step.statement("composed"), CONDITIONS["step_size"], CONDITIONS["step_scale"]
     sweep = {s.beta: small.right / (1 + _U), s.eta: 1 / (1 + _V)}
-    chain = _without_momentum(s, line, (small, scale), sweep).scale(s.beta * s.eta, "times beta eta")
+    chain = _without_momentum(line, (small, scale), sweep).scale(s.beta * s.eta, "times beta eta")
     expr = sp.expand(chain.expr)
     rest = expr.xreplace({s.gradient_sq: sp.Integer(0), s.consensus_error: sp.Integer(0)})
     terms = (
         Term("descent", expr.coeff(s.gradient_sq) * s.gradient_sq),
         Term("drift", expr.coeff(s.consensus_error) * s.consensus_error),
-        *_noise(s, rest),
+        *_noise(rest),
     )
     return _statement("composed", chain, terms, line.derived)
 
@@ -270,7 +270,7 @@ def potential(s: SimpleNamespace, step: Theorem, small: Condition, scale: Condit
 # --- Theorem 3.4 -----------------------------------------------------------------------------------------------------
 
 
-def start_momentum(s: SimpleNamespace) -> Statement:
+def start_momentum() -> Statement:
     """(43): three differences."""
     parts = (s.C_g**2 * s.sigma_f**2, s.C_g**2 * s.L_f**2 * s.delta_g**2, s.C_f**2 * s.sigma_g**2)
     total = sp.expand(_at_most(3, *parts))
@@ -279,31 +279,31 @@ def start_momentum(s: SimpleNamespace) -> Statement:
     return Statement("composed", terms, note="three differences")
 
 
-def potential_at_start(s: SimpleNamespace) -> sp.Expr:
+def potential_at_start() -> sp.Expr:
     """P_0 - F(x_0) by (39)."""
-    weight_u = 2 * s.beta * s.C_g**2 * s.L_f**2 / s.gamma
-    return s.beta / s.alpha * s.start_momentum_error + weight_u * s.start_inner_error
+    weight_m, weight_u = potential_weights()
+    return weight_m * s.start_momentum_error + weight_u * s.start_inner_error
 
 
-def start(s: SimpleNamespace, momentum: Theorem, inner: Theorem) -> Statement:
+def start(momentum: Theorem, inner: Theorem) -> Statement:
     """(45) from (39), (43) and (44)."""
     chain = (
-        Chain(potential_at_start(s))
+        Chain(potential_at_start())
         .insert(s.start_momentum_error, momentum.statement("printed").total, "(43)")
         .insert(s.start_inner_error, inner.statement("printed").total, "(44)")
     )
     return _statement("composed", chain, split(chain.expr, {"initial_momentum": (s.alpha,)}, "initial_inner"))
 
 
-def summed(s: SimpleNamespace, step: Theorem, lemma: Theorem) -> Statement:
+def summed(step: Theorem, lemma: Theorem) -> Statement:
     """(42): the sum of (41) over T steps divided by beta eta T/2, P_T >= F_*, Lemma 4.3."""
     line = step.statement("composed")
-    used = step_used(s, line.derived[0].symbol)
+    used = step_used()
     bracket = used.left / s.beta**2
-    averaged = _without_momentum(s, line, (used,), {s.beta: 1 / sp.sqrt(bracket) / (1 + _U)})
+    averaged = _without_momentum(line, (used,), {s.beta: 1 / sp.sqrt(bracket) / (1 + _U)})
     gradient = averaged.coefficient(s.gradient_sq)
     consensus = lemma.statement("printed")
-    first = sp.expand((s.F_gap + potential_at_start(s)) / (s.beta * s.eta * s.T))
+    first = sp.expand((s.F_gap + potential_at_start()) / (s.beta * s.eta * s.T))
     chain = (
         averaged.plus(first, "P_0 - P_T <= F_gap + the initial errors")
         .insert(s.consensus_error, consensus.total, "Lemma 4.3")
@@ -321,10 +321,10 @@ def summed(s: SimpleNamespace, step: Theorem, lemma: Theorem) -> Statement:
     found = split(rest - noise, groups, "drift")
     roles = {name: "initialisation" for name in groups if name.startswith("initial")}
     head = tuple(Term(t.name, t.expr, roles.get(t.name, "")) for t in found)
-    return _statement("composed", chain, (*head[:3], *_noise(s, noise), *head[3:]), line.derived)
+    return _statement("composed", chain, (*head[:3], *_noise(noise), *head[3:]), line.derived)
 
 
-def theorem(s: SimpleNamespace, line: Theorem, momentum: Theorem, inner: Theorem) -> Statement:
+def theorem(line: Theorem, momentum: Theorem, inner: Theorem) -> Statement:
     """Theorem 3.4: `summed` with (43) and (44)."""
     statement = line.statement("composed")
     table = {
@@ -335,13 +335,34 @@ def theorem(s: SimpleNamespace, line: Theorem, momentum: Theorem, inner: Theorem
     return Statement("composed", terms, statement.conditions, statement.derived, note=statement.note)
 
 
-def at_schedule(
-    s: SimpleNamespace, main: Theorem, label: str, schedule: Mapping[str, sp.Expr], choices: tuple[Condition, ...]
-) -> Statement:
-    """A statement of the theorem with the schedule of the corollary put in; the choices become conditions."""
-    base = main.statement(label)
-    table = {getattr(s, name): value for name, value in schedule.items()}
+def at_schedule(main: Theorem, own: Theorem) -> Statement:
+    """Corollary 3.5: Theorem 3.4 as composed with the printed schedule put in; the choices become conditions."""
+    return _scheduled(main, own, "composed", "==")
+
+
+def with_shorter_rounds(main: Theorem, own: Theorem) -> Statement:
+    """Corollary 3.5 from the corrected Theorem 3.4, for rounds of at most T^(1/4) steps."""
+    return _scheduled(main, own, "corrected", "<=")
+
+
+def _scheduled(main: Theorem, own: Theorem, label: str, rounds: str) -> Statement:
+    base, printed = main.statement(label), own.statement("printed")
+    table = {getattr(s, name): value for name, value in printed.schedule.items()}
     terms = tuple(Term(t.name, t.expr.xreplace(table), t.role) for t in base.terms)
-    conditions = tuple(c.at(table) for c in base.conditions)
+    eta_choice, p_choice = printed.conditions
+    conditions = (eta_choice, replace(p_choice, relation=rounds), *(c.at(table) for c in base.conditions))
     note = f"{main.id} ({label}) with the schedule put in"
-    return Statement(label, terms, (*choices, *conditions), base.derived, dict(schedule), note=note, assume=base.assume)
+    return Statement(label, terms, conditions, base.derived, dict(printed.schedule), note=note, assume=base.assume)
+
+
+def largest_step() -> Statement:
+    """Remark 3.6: the printed limit on beta at alpha = gamma = 1."""
+    at_one = CONDITIONS["step_size"].right.xreplace({s.alpha: sp.Integer(1), s.gamma: sp.Integer(1)})
+    limit = Term("limit", 1 / sp.sqrt(sp.expand(1 / at_one**2)))
+    return Statement("composed", (limit,), derived=(L_F,), note="from the condition on beta")
+
+
+def rounds(corollary: Theorem) -> Statement:
+    """Remark 3.7: T/p at the schedule that Corollary 3.5 prints."""
+    period = corollary.statement("printed").schedule["p"]
+    return Statement("composed", (Term("rounds", s.T / period),), note="T/p at the schedule")

@@ -6,26 +6,40 @@ docs/theory/meta_fl.md.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import sympy as sp
 
 from ...language.notation import slack_symbol
-from ...language.theorem import Condition, DeclarationError, Derived, Statement, Term
+from ...language.theorem import Condition, DeclarationError, Derived, Statement, Term, Theorem
 from ...proof.compose import Chain
+from . import PAPER, constants
 from .constants import fourth, g, growth, sampling
 
 R = sp.Rational
+WRITTEN = PAPER.written
+s, CONDITIONS = WRITTEN.s, WRITTEN.conditions
+STEPS = (CONDITIONS["steps"],)
+STEPWISE = (
+    Derived("h_nu", constants.h(s, s.nu), r"h_\nu", "first moment, recursion (77) from (76)"),
+    Derived("h2_nu", constants.h2(s, s.nu), r"h'_\nu", "second moment, recursion (82) from (81)"),
+    Derived("h4_nu", constants.h4(s, s.nu), r"h''_\nu", "fourth moment, recursion (86) from (85)"),
+)
+"""The moments of the path by the recursions of Appendix D."""
 
 
-def lemma_4(s: SimpleNamespace, c_nu: Derived) -> Statement:
+def lemma_4() -> Statement:
     """(53): ||B_w|| times (58), plus B times c_nu of the recursion (63)."""
+    c_nu = Derived("c_nu", constants.c(s, s.nu), r"c_\nu", "recursion (63) from c_1 = alpha rho, (60)")
     product, lipschitz = growth(s) ** s.nu, s.L * growth(s) ** s.nu
     l_f = Derived("L_F", product * lipschitz + s.B * c_nu.symbol, "L_F", "Lipschitz constant of grad F")
     return Statement("composed", (), derived=(c_nu, l_f), note="(53) to (66), with the recursion (63)")
 
 
-def lemma_12(s: SimpleNamespace) -> Statement:
+def lemma_5() -> Statement:
+    """The recursions of Appendix D."""
+    return Statement("composed", (), STEPS, STEPWISE, note="the recursions of Appendix D")
+
+
+def lemma_12() -> Statement:
     """(71): D summands with four equal indices and 3 D (D - 1) with two pairs; the others have mean zero."""
 
     def counted(kappa: sp.Symbol, sigma: sp.Symbol, size: sp.Symbol) -> sp.Expr:
@@ -38,8 +52,10 @@ def lemma_12(s: SimpleNamespace) -> Statement:
     return Statement("composed", (), derived=made)
 
 
-def lemma_6(s: SimpleNamespace, parts: tuple[Derived, ...], steps: Condition) -> Statement:
+def lemma_6() -> Statement:
     """(123) to (127): moments of e_2 by (95) to (97), of the Hessian product by (106), (113) and (121)."""
+    t_nu = Derived("t_nu", constants.t(s, s.nu), r"t_\nu", "recursion (103) from t_1 = 0")
+    parts = (*STEPWISE, WRITTEN.derived["d_nu"], WRITTEN.derived["d4_nu"], t_nu)
     h, h2, h4, d, d4, t = (part.symbol for part in parts)
     a_nu = growth(s) ** s.nu
     first = s.sigma_G / sp.sqrt(s.D) + s.L * h
@@ -58,10 +74,10 @@ def lemma_6(s: SimpleNamespace, parts: tuple[Derived, ...], steps: Condition) ->
         Derived("mu_F", bias, r"\mu_F", "(123), (124)"),
         Derived("sigma_F", sp.sqrt(chain.expr), r"\sigma_F", "(126), (127)"),
     )
-    return Statement("composed", (), (steps,), (*parts, *made), note="; ".join(("(126)", *chain.steps)))
+    return Statement("composed", (), STEPS, (*parts, *made), note="; ".join(("(126)", *chain.steps)))
 
 
-def lemma_7(s: SimpleNamespace, steps: Condition) -> Statement:
+def lemma_7() -> Statement:
     """(140), (141), with the recursion (138). Its line (134) and its first line are false for nu >= 2 (see the
     audit).
     """
@@ -76,12 +92,12 @@ def lemma_7(s: SimpleNamespace, steps: Condition) -> Statement:
     )
     gamma = Derived("gamma_F", sp.sqrt(chain.expr), r"\gamma_F", "(140), (141)")
     term = Term("heterogeneity", gamma.symbol**2)
-    return Statement("composed", (term,), (steps,), (g_nu, gamma), note="; ".join(("(140), (141)", *chain.steps)))
+    return Statement("composed", (term,), STEPS, (g_nu, gamma), note="; ".join(("(140), (141)", *chain.steps)))
 
 
-def lemma_10(s: SimpleNamespace, path: tuple[Derived, ...], steps: Condition) -> Statement:
+def lemma_10() -> Statement:
     """(143) to (148): the error of the estimate, plus what leaving out the Hessians costs, (146)."""
-    h, h2 = path[0], path[1]
+    h, h2, _ = STEPWISE
     left_out = s.B * (growth(s) ** s.nu + 1)
     made = (
         Derived("mu_F_FO", s.sigma_G / sp.sqrt(s.D) + s.L * h.symbol + left_out, r"\mu_F^{FO}", "(143), (145), (146)"),
@@ -92,24 +108,42 @@ def lemma_10(s: SimpleNamespace, path: tuple[Derived, ...], steps: Condition) ->
             "(147), (148)",
         ),
     )
-    return Statement("composed", (), (steps,), (h, h2, *made))
+    return Statement("composed", (), STEPS, (h, h2, *made))
 
 
-def lemma_11(s: SimpleNamespace, parts: tuple[Derived, ...], q: sp.Expr, steps: Condition) -> Statement:
+def lemma_11() -> Statement:
     """(150), (161): the error of the estimate, plus that of its noiseless form, by the recursions (39), (40) and
     (159).
     """
-    p, p2 = parts
-    q_nu = Derived("q_nu", q, r"q_\nu", "recursion (159) from (156)")
+    p, p2 = WRITTEN.derived["p_nu"], WRITTEN.derived["p2_nu"]
+    q_nu = Derived("q_nu", constants.q(s, s.nu), r"q_\nu", "recursion (159) from (156)")
     made = (
         Derived("mu_F_HF", p.symbol + q_nu.symbol, r"\mu_F^{HF}", "(161)"),
         Derived("sigma_F_HF", sp.sqrt(2 * p2.symbol + 2 * q_nu.symbol**2), r"\sigma_F^{HF}", "(150)"),
     )
-    return Statement("composed", (), (steps,), (p, p2, q_nu, *made))
+    return Statement("composed", (), STEPS, (p, p2, q_nu, *made))
 
 
-def theorem_8(
-    s: SimpleNamespace, label: str, derived: tuple[Derived, ...], conditions: tuple[Condition, ...], suffix: str
+def theorem_8(estimate: Theorem, unlike: Theorem) -> Statement:
+    """Theorem 8 with the constants that the lemmas on the estimate and on the clients print."""
+    return _theorem_8("printed", "composed", estimate, unlike, ("participation", "participants", "steps"))
+
+
+def theorem_8_corrected(estimate: Theorem, unlike: Theorem) -> Statement:
+    """Theorem 8 with the corrected constants of both lemmas, for any number of fine-tuning steps."""
+    return _theorem_8("corrected", "corrected", estimate, unlike, ("participation", "participants"))
+
+
+def _theorem_8(of: str, label: str, estimate: Theorem, unlike: Theorem, further: tuple[str, ...]) -> Statement:
+    lemmas = (each.statement(of).derived for each in (estimate, unlike))
+    derived = (WRITTEN.derived["L_F"], *(item for parts in lemmas for item in parts))
+    mu = next(item.name for item in reversed(derived) if item.name.startswith("mu_F"))
+    conditions = tuple(CONDITIONS[name] for name in ("step_size", *further))
+    return _from_constants(label, derived, conditions, mu.removeprefix("mu_F"))
+
+
+def _from_constants(
+    label: str, derived: tuple[Derived, ...], conditions: tuple[Condition, ...], suffix: str
 ) -> Statement:
     """Theorem 8 for any constants L_F, mu_F, sigma_F, gamma_F of the gradient estimates, by steps T3 to T9.
 

@@ -296,6 +296,26 @@ def bias(s: SimpleNamespace, nu: Any, h_nu: Any, h_sum: Any, h2_nu: Any, d_nu: A
     return A**nu * (s.sigma_G / sp.sqrt(D_nu) + s.L * h_nu) + along + mixed
 
 
+def one_bias(s: SimpleNamespace, nu: Any, h_nu: Any, h2_nu: Any, d_nu: Any) -> sp.Expr:
+    """mu_F of (23) with D_0 = ... = D."""
+    return bias(s, nu, h_nu, one_h_sum(s, nu), h2_nu, d_nu)
+
+
+def one_sigma(s: SimpleNamespace, nu: Any, h2_nu: Any, h4_nu: Any, d_nu: Any, d4_nu: Any) -> sp.Expr:
+    """sigma_F, the root of (24)."""
+    return sp.sqrt(second_moment(s, nu, h2_nu, h4_nu, d_nu, d4_nu))
+
+
+def one_sigma_first_order(s: SimpleNamespace, nu: Any, h2_nu: Any) -> sp.Expr:
+    """sigma_F, the root of (33)."""
+    return sp.sqrt(second_moment_first_order(s, nu, h2_nu))
+
+
+def one_gamma(s: SimpleNamespace, nu: Any, g_nu: Any) -> sp.Expr:
+    """gamma_F, the root of (27)."""
+    return sp.sqrt(heterogeneity(s, nu, g_nu))
+
+
 def second_moment(s: SimpleNamespace, nu: Any, h2_nu: Any, h4_nu: Any, d_nu: Any, d4_nu: Any) -> sp.Expr:
     """sigma_F^2 of (24)."""
     D_nu = entry(s.D, nu)

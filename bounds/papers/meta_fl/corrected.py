@@ -14,7 +14,11 @@ from typing import Any
 
 import sympy as sp
 
+from ...language import bounding
+from ...language.bounding import AVERAGE, MEAN_SQUARE, PATH_SQ, Form, size, unlike
 from ...language.recursion import Geometric, Nested, entry, least, root, stepwise
+from ...language.theorem import Derived, Statement, Term
+from . import PAPER, constants
 from .constants import available, growth, q
 
 
@@ -162,3 +166,67 @@ def corrected(s: SimpleNamespace, nu: int) -> dict[str, sp.Expr]:
             "sigma_F_HF": lambda: sp.sqrt(v_HF(s, nu)) + q(s, nu) / 2,
         }
     )
+
+
+# --- the statements, for one batch size --------------------------------------------------------------------------------
+
+
+BIAS, MOMENT = (size("estimate_error"),), (size("estimate_error", MEAN_SQUARE),)
+
+
+def _steps() -> SimpleNamespace:
+    """The constants of the corrected statements, each of which may use those before it."""
+    s = PAPER.written.s
+    nu = s.nu
+    h2_nu = Derived("h2_nu", one_h2(s, nu), r"h'_\nu", "second moment, step M2", (Form(PATH_SQ, "fine_tuned_model"),))
+    root_of = (Form(bounding.PATH, "fine_tuned_model"),)
+    h_nu = Derived("h_nu", sp.sqrt(h2_nu.symbol), r"h_\nu", "first moment, step M2", root_of)
+    mu = Derived("mu_F", bias(s, nu, h_nu.symbol, h_sum(s, nu)), r"\mu_F", "bias, step M3", BIAS)
+    sigma = Derived("sigma_F", sp.sqrt(v(s, nu)), r"\sigma_F", "root of the second moment, step M3", MOMENT)
+    mu_FO = Derived("mu_F_FO", bias_first_order(s, nu, h_nu.symbol), r"\mu_F^{FO}", "bias, step M4", BIAS)
+    of_FO = sp.sqrt(second_moment_first_order(s, nu, mu_FO.symbol))
+    sigma_FO = Derived("sigma_F_FO", of_FO, r"\sigma_F^{FO}", "root of the second moment, step M4", MOMENT)
+    mu_HF = Derived("mu_F_HF", mu.symbol + b_HF(s, nu), r"\mu_F^{HF}", "bias, step M5", BIAS)
+    q_nu = Derived("q_nu", constants.one_q(s, nu) / 2, r"q_\nu", "step M5: half of (41)")
+    of_HF = sp.sqrt(v_HF(s, nu)) + q_nu.symbol
+    sigma_HF = Derived("sigma_F_HF", of_HF, r"\sigma_F^{HF}", "root of the second moment, step M5", MOMENT)
+    return SimpleNamespace(
+        path=(h2_nu, h_nu),
+        exact=(mu, sigma),
+        first_order=(mu_FO, sigma_FO),
+        hessian_free=(mu, mu_HF, q_nu, sigma_HF),
+    )
+
+
+def _of_the_path(step: str, more: tuple[Derived, ...] = (), also: str = "") -> Statement:
+    note = f"step {step} of docs/theory/meta_fl.md{also}"
+    return Statement("corrected", (), (), (*_steps().path, *more), note=note)
+
+
+def lemma_5() -> Statement:
+    """Lemma 5 by step M2."""
+    return _of_the_path("M2", also="; no fourth moment")
+
+
+def lemma_6() -> Statement:
+    """Lemma 6 by step M3."""
+    return _of_the_path("M3", _steps().exact, "; no fourth moment")
+
+
+def lemma_10() -> Statement:
+    """Lemma 10 by step M4."""
+    return _of_the_path("M4", _steps().first_order)
+
+
+def lemma_11() -> Statement:
+    """Lemma 11 by step M5."""
+    return _of_the_path("M5", _steps().hessian_free)
+
+
+def lemma_7() -> Statement:
+    """Lemma 7 by step M6; unlike the printed one it depends on rho."""
+    s = PAPER.written.s
+    apart = (unlike("meta_gradient", over=AVERAGE),)
+    gamma = Derived("gamma_F", heterogeneity(s, s.nu), r"\gamma_F", "step M6", apart)
+    terms = (Term("heterogeneity", gamma.symbol**2),)
+    return Statement("corrected", terms, (), (gamma,), note="step M6 of docs/theory/meta_fl.md; depends on rho")

@@ -6,6 +6,7 @@ The index i is identical: its samples have one law. A variable z differs over it
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
@@ -18,9 +19,11 @@ from fedco.bounds.proof.kernel import (
     Function,
     Given,
     IndependentMean,
+    IndependentMoment,
     Index,
     Known,
     Mean,
+    MeanMoment,
     Product,
     ProofError,
     Setting,
@@ -35,6 +38,7 @@ from fedco.bounds.proof.kernel.algebra import Algebra
 from fedco.bounds.proof.kernel.facts import Moment, State
 from fedco.bounds.proof.kernel.known import Averaged
 from fedco.bounds.proof.kernel.region import Region
+from fedco.bounds.proof.kernel.rules import probability
 from fedco.bounds.proof.kernel.scalars import One
 from fedco.bounds.proof.kernel.terms import Proj
 from holes import reopened
@@ -323,6 +327,43 @@ def products(chosen):
     return found
 
 
+def conclusions(chosen, rules, held):
+    """(rules tried, those accepted, those with a wrong conclusion): bounds made from the least bound of an operator that holds.
+
+    Args:
+        rules: the rules to try on the bound `M`. held: how a bound that is concluded is measured.
+    """
+    model, found = Model(), [0, 0, 0]
+    algebra = make_state().algebra
+    for operator, given in product(chosen, (None, *KNOWN)):
+        least = replace(measured(model, algebra, operator, given), trace=True)
+        state = make_state((("M", least),))
+        for rule in rules:
+            found[0] += 1
+            try:
+                fact = rule.apply(state)
+            except ProofError:
+                continue
+            found[1] += 1
+            found[2] += held(model, algebra, fact) > float(fact.bound.at(SIZES)) * (1 + EXACT) + EXACT
+    return found
+
+
+def least_bound(model, algebra, fact):
+    """The largest value of E[|term|^2 | given] over all outcomes and indices."""
+    return float(measured(model, algebra, fact.term, fact.given).bound.at({}))
+
+
+JENSEN = [
+    MeanMoment("M", over, given)
+    for over in ((), ("i",), ("k",), ("i", "k"))
+    for given in (None, *KNOWN)
+    if over or given is not None
+]
+INDEPENDENT = [IndependentMoment("M", index) for index in "ik"]
+CENTRED = (*OPERATORS, *(J(base, step) - J(base, None) for base in (p, z, y, x) for step in (0, 1)))
+
+
 def test_independent_means():
     tried, accepted, wrong = independent_means(ALL[::20])
     assert tried == 3560 and accepted > 10 and not wrong
@@ -333,7 +374,31 @@ def test_products():
     assert tried > 2000 and accepted > 1000 and not wrong
 
 
+def test_bounds_of_means_and_expectations():
+    tried, accepted, wrong = conclusions(OPERATORS[::4], JENSEN, least_bound)
+    assert accepted == tried > 500 and not wrong
+
+
+def test_bounds_of_means_of_independent_operators():
+    tried, accepted, wrong = conclusions(CENTRED, INDEPENDENT, least_bound)
+    assert tried > 300 and accepted > 10 and not wrong
+
+
+def test_a_bound_that_gains_the_size_without_independence_is_wrong(monkeypatch):
+    """The space shows what the side condition of `IndependentMoment` is for."""
+    monkeypatch.setattr(probability, "_independent", lambda *given: frozenset())
+    assert conclusions(CENTRED, INDEPENDENT, least_bound)[2] > 10
+
+
+def test_a_sharper_bound_of_a_mean_is_wrong():
+    """The bounds that are measured are the least: a conclusion of 1% less is not always true."""
+    sharper = conclusions(OPERATORS[::4], JENSEN, lambda *known: 1.01 * least_bound(*known))
+    assert sharper[2] > 50
+
+
 @pytest.mark.slow
 def test_moment_rules_on_the_whole_space():
     assert not independent_means(ALL)[2]
     assert not products(ALL[::20])[2]
+    assert not conclusions((*OPERATORS, *ALL[::50]), JENSEN, least_bound)[2]
+    assert not conclusions((*CENTRED, *ALL[::10]), INDEPENDENT, least_bound)[2]

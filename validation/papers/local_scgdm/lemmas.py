@@ -62,7 +62,7 @@ def momentum_error(step: Step) -> Tensor:
 def _weights(problem: Any, numbers: Numbers) -> tuple[Any, Any]:
     """The weights of the potential (14), from their one declaration; constants come from the numbers or the certificates."""
     theorem = get_theorem("local_scgdm.theorem_3_4")
-    weights, known = potential_weights(theorem.notation.namespace()), dict(numbers)
+    weights, known = potential_weights(), dict(numbers)
     if any(str(symbol) not in known for weight in weights for symbol in weight.free_symbols):
         certified = constants(theorem, "printed", problem)[0]
         known = {**known, **{name: float(value) for name, value in certified.items()}}
