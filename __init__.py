@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # what the names below are, for type checkers and editors
     from .validation.experiments.estimates import estimate
     from .validation.experiments.run import run
     from .validation.falsifier.attack import assert_not_falsified, falsify
+    from .validation.practice.compare import practice
     from .validation.runs.refutations import replay
     from .validation.runs.validate import validate
 
@@ -58,6 +59,7 @@ _HOMES = {
     "drive": ("algorithms", "drive"),
     "falsify": ("validation.falsifier.attack", "falsify"),
     "load": ("bounds.language.definition", "load"),
+    "practice": ("validation.practice.compare", "practice"),
     "problem": ("synthetic", "problem"),
     "problems": ("synthetic", "problems"),
     "estimate": ("validation.experiments.estimates", "estimate"),
@@ -91,6 +93,7 @@ __all__ = [
     "estimate",
     "falsify",
     "load",
+    "practice",
     "problem",
     "problems",
     "replay",

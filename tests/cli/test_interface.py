@@ -28,6 +28,7 @@ DEFAULTS = {
         "--statement": "printed", "--seconds": 60.0, "--jobs": 1, "--seed": 0, "--hidden": "1", "--out": Path("falsified"),
     },
     "plot": {"--over": "", "--sweep": "", "--from": "1000", "--to": "1000000", "--seeds": 64, "--max-hours": 24.0},
+    "practice": {"--factor": 4, "--below": 1, "--above": 6, "--seeds": 8, "--root-seed": 0, "--max-hours": 24.0},
     "report": {"--out": Path("report")},
     "reproduce": {"--seeds": 24, "--max-hours": 24.0, "--out": Path("reproduced")},
     "run": {"--seeds": 8, "--root-seed": 0, "--max-hours": 24.0, "--format": "csv"},
@@ -37,6 +38,7 @@ DEFAULTS = {
 """Options with a default; every other option has none, and every flag is off."""
 LEAST = {
     ("estimate", "--points"): 2, ("estimate", "--radius"): 0, ("falsify", "--seconds"): 0.1, ("plot", "--seeds"): 16,
+    ("practice", "--T"): 1, ("practice", "--factor"): 2, ("practice", "--below"): 0, ("practice", "--above"): 0, ("practice", "--seeds"): 1,
     ("reproduce", "--seeds"): 6, ("run", "--T"): 1, ("run", "--every"): 1, ("run", "--seeds"): 1, ("validate", "--seeds"): 1,
     ("verify", "--cases"): 1,
 }  # fmt: skip
@@ -65,7 +67,7 @@ def test_options_and_their_defaults(name):
 
 
 def test_nothing_of_the_table_is_left_over():
-    assert COMMANDS.keys() >= {*DEFAULTS, *(name for name, _ in LEAST)} and len(COMMANDS) == 25
+    assert COMMANDS.keys() >= {*DEFAULTS, *(name for name, _ in LEAST)} and len(COMMANDS) == 26
 
 
 # --- what the commands share ---------------------------------------------------------------------------------------------------

@@ -17,4 +17,4 @@ def test_the_page_runs(capsys):
     for number, block in enumerate(BLOCKS, start=1):
         exec(compile(block, f"{PAGE.name}, block {number}", "exec"), names)
     printed = capsys.readouterr().out
-    assert len(BLOCKS) == 9 and "times as much" in printed and "No proof" in printed
+    assert len(BLOCKS) == 10 and "times as much" in printed and "No proof" in printed

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...algorithms import drive
+from ...algorithms import Result, drive
 from ...algorithms.engine import metrics
 from ...bounds.evaluation.evaluate import Bound
 from ...bounds.language.reading import InputError
@@ -16,6 +16,7 @@ from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem
 from .instance import Instance
 from .method_of import Given
+from .recipe import Recipe
 from .registry import recipe_for
 from .values import evaluate_at, exact_start, numbers_of, squared_cap
 
@@ -70,6 +71,29 @@ def measure(
     if strict and not bound.admissible:
         raise InputError(f"{item.id}: condition {', '.join(bound.failed)} fails on {instance.name} at T={T}")
     numbers = numbers_of(instance, bound, recipe.defaults)
+    result, statistic, before = statistics(recipe, problem, numbers, seeds, root_seed=root_seed, progress=progress)
+    cap = squared_cap(problem)
+    return Measured(instance, bound, cap, kind, statistic, before, result.messages.to_json(), result.seconds)
+
+
+def statistics(
+    recipe: Recipe,
+    problem: Any,
+    numbers: Mapping[str, float],
+    seeds: int | Sequence[int],
+    *,
+    root_seed: int = 0,
+    progress: Callable[[Any], None] | None = None,
+) -> tuple[Result, np.ndarray, np.ndarray]:
+    """The run of a recipe, the average of ||grad||^2 that its statement speaks of, and the same over t = 0..T-1, `(seeds,)` each.
+
+    Args:
+        numbers: what the method is built from (`numbers_of`).
+
+    Raises:
+        NotApplicable: the method is not defined on the problem.
+        ValueError: the run is shorter than one round, or the method refuses a number.
+    """
     steps = recipe.steps(numbers)
     every = recipe.every(numbers) if recipe.every else None
     moves = recipe.method(numbers)
@@ -87,9 +111,7 @@ def measure(
         progress=progress,
     )
     before, after = _averages(result, steps)
-    statistic = after if recipe.average == "after" else before
-    cap = squared_cap(problem)
-    return Measured(instance, bound, cap, kind, statistic, before, result.messages.to_json(), result.seconds)
+    return result, after if recipe.average == "after" else before, before
 
 
 def _averages(result: Any, steps: int) -> tuple[np.ndarray, np.ndarray]:

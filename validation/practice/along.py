@@ -1,0 +1,80 @@
+"""The constants of a problem along a run: what each inequality of its kind attains at the averaged models.
+
+A certified constant is a supremum over the whole space. Here the same inequality (`synthetic/conformance`) is evaluated at averaged
+models of a run only: one of points at each of them, one of pairs between the averaged models before and after a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...algorithms import Method
+from ...synthetic.conformance.kinds import get_kind
+from ..lemmas.trace import walk
+from ..runs.values import exact_start
+
+PLACES = 16
+"""Steps of a run at which the constants are looked at, evenly spread, the first and the last among them."""
+SEEDS = 4
+"""Seeds of which the averaged models are kept."""
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """Averaged models of a run before and after some of its steps, `(places * seeds, dim)` each."""
+
+    before: Tensor
+    after: Tensor
+
+
+def trajectory(method: Method, problem: Any, steps: int, seeds: int, root_seed: int = 0) -> Trajectory:
+    """The averaged models of the run that `drive` makes with the first of these seeds."""
+    wanted = {round(k * (steps - 1) / (PLACES - 1)) for k in range(PLACES)}
+    run = walk(method, problem, steps, min(seeds, SEEDS), root_seed=root_seed, start=exact_start(problem))
+    kept = [(step.before.average, step.after.average) for step in run if step.t in wanted]
+    return Trajectory(torch.cat([before for before, _ in kept]), torch.cat([after for _, after in kept]))
+
+
+def attained(problem: Any, quantity: str, models: Trajectory) -> float | None:
+    """The largest value of a constant along a run.
+
+    Args:
+        quantity: a constant of the vocabulary.
+
+    Returns:
+        None where the kind of the problem has no inequality for it, its inner points are not known, or nothing moved.
+    """
+    inequality = get_kind(problem.kind).inequalities.get(quantity)
+    if inequality is None:
+        return None
+    chosen = (models.before, models.after) if inequality.pair else (torch.cat([models.before, models.after]),)
+    with torch.no_grad():
+        if inequality.space == "x":
+            values = inequality.ratio(problem, *chosen)
+        elif (at := _INNER.get(problem.kind)) is not None:
+            values = at(problem, inequality.ratio, chosen)
+        else:
+            return None
+    values = values[values.isfinite()]
+    return float(values.max()) if values.numel() else None
+
+
+def _shared(problem: Any, ratio: Any, chosen: tuple[Tensor, ...]) -> Tensor:
+    """At y = g(x), the mean over the clients, where all outer functions are evaluated."""
+    return ratio(problem, *(problem.inner_mean(x) for x in chosen))
+
+
+def _local(problem: Any, ratio: Any, chosen: tuple[Tensor, ...]) -> Tensor:
+    """At y = g_k(x) the outer function f_k of the same client."""
+    inner = [problem.inner(problem.to_clients(x)) for x in chosen]
+    each = [ratio(problem, *(y[:, k].contiguous() for y in inner)) for k in range(problem.clients)]
+    return torch.stack([values[:, k if values.shape[1] > 1 else 0] for k, values in enumerate(each)])
+
+
+_INNER: Mapping[str, Any] = {"shared_composite": _shared, "local_composite": _local}
+"""Kind of problem -> how an inequality of inner points is evaluated at the inner values of models."""

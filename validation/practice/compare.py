@@ -1,0 +1,205 @@
+"""`fedco practice`: a theorem's step size on a problem beside a grid around and above it, and why the bound is not what is measured."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...algorithms import NotApplicable
+from ...algorithms.engine.progress import Progress
+from ...bounds.audit.statement_warning import statement_warning
+from ...bounds.evaluation.evaluate import bound as evaluated
+from ...bounds.language.reading import read_number
+from ...bounds.language.theorem import Theorem
+from ...bounds.registry import get_theorem
+from ...errors import InputError
+from ...synthetic import problem as find_problem
+from ...user_files import is_python_file, load_object
+from ..experiments.estimates import KEYS, estimate
+from ..experiments.table import mean_interval
+from ..runs.experiments import statistics
+from ..runs.fit import misfit
+from ..runs.generate import Setting
+from ..runs.instance import Instance
+from ..runs.limits import HOURS, check_runs
+from ..runs.registry import recipe_for
+from ..runs.values import GIVEN_BY_THE_PROBLEM, constants, horizon_of, known_without_running, numbers_of
+from .along import trajectory
+from .answer import DIVERGED, Practice, Row
+from .explain import explain
+
+FACTOR, BELOW, ABOVE = 4, 1, 6
+"""The grid unless the caller says otherwise: theory's step size times 4^-1 to 4^6."""
+STEPS = ("step_size", "step_scale")
+"""The quantity that the grid varies: the first of them that a statement has."""
+
+
+def practice(
+    theorem: str | Theorem,
+    problem: Any,
+    *,
+    T: int,
+    statement: str = "",
+    settings: Mapping[str, Any] | None = None,
+    factor: int = FACTOR,
+    below: int = BELOW,
+    above: int = ABOVE,
+    seeds: int = 8,
+    root_seed: int = 0,
+    hours: float = HOURS,
+    progress: Callable[[str], Callable[[Progress], None]] | None = None,
+) -> Practice:
+    """Run a theorem's method with the hyperparameters that make its bound least, and with other step sizes.
+
+    The constants are those that the problem certifies (estimated ones are named). What is a whole number and is not given in
+    `settings` is as in `validate`: rounds of 2 steps, batches of 1. `tune` chooses the rest at the horizon T. Then the step size alone is
+    multiplied by powers of `factor`; all grid points share their seeds.
+
+    Args:
+        theorem: an id, a file, or the theorem itself.
+        problem: a registered name, a problem, or FILE.py:NAME: a problem, or a function that returns a model, a loss and clients
+            as for `fedco estimate`.
+        T: horizon, in the unit of the theorem: iterations, or rounds where it counts those.
+        statement: a label; the theorem's default one without it.
+        settings: hyperparameters that stay as they are, by the theorem's symbols.
+        factor, below, above: the grid has factor^-below, …, factor^above times the step size.
+        seeds: how many; the interval of the mean is a 95% t-interval. root_seed: the key of all noise.
+        hours: a run that would take longer by an estimate is refused before it starts.
+        progress: makes, from a label, what a run reports to.
+
+    Raises:
+        InputError: a problem that does not fit, a theorem without a method, step size or measured metric, or nothing admissible at T.
+
+    Example:
+        >>> import fedco
+        >>> found = fedco.practice("baselines.minibatch_sgd", "federated_logistic", T=20, seeds=2, above=1)
+        >>> len(found.rows)
+        3
+    """
+    if min(T, seeds) < 1 or factor < 2 or min(below, above) < 0:
+        raise InputError(
+            f"T, seeds, factor, below and above: wanted at least 1, 1, 2, 0 and 0, got {T}, {seeds}, {factor}, {below} and {above}"
+        )
+    item = get_theorem(theorem)
+    label = item.statement(statement or item.default).label
+    recipe, made = recipe_for(item), _problem(problem, item)
+    if not item.metric.at:
+        raise InputError(f"{item.id}: its metric is {item.metric.name}; only mean squared gradients are measured")
+    if why := misfit(item, made, label):
+        raise InputError(f"--problem {made.name[:40]}: does not fit {item.id}: {why}")
+    setting = Setting(item, label, made, _settings(item, label, settings or {}))
+    step = _step(item, label, setting.fixed)
+    horizon = horizon_of(item, label)
+    given: dict[str, Any] = dict(setting.values(setting.whole()))
+    best = item.tune(label, budget={horizon: T}, **given)
+    chosen = {name: Fraction(str(value)) for name, value in best.values.items()}
+    whole = {name: given[name] for name in setting.whole()}
+    hyper: dict[str, Any] = {**whole, **{name: value for name, value in chosen.items() if name != horizon}}
+    theory = Fraction(hyper[step])
+    values = {**setting.values(hyper), horizon: chosen.get(horizon, Fraction(T))}
+    about, kind = item.statement(label), constants(item, label, made)[1]
+
+    def built(value: Fraction) -> tuple[Any, dict[str, float]]:
+        bound = evaluated(about, {**values, step: value}, strict=False)
+        return bound, numbers_of(Instance(made, {**hyper, step: value}, ""), bound, recipe.defaults)
+
+    first, numbers = built(theory)
+    try:
+        method = recipe.method(numbers)
+        method.check(made)
+    except (NotApplicable, ValueError) as error:
+        raise InputError(f"{item.id}: cannot be run at theory's hyperparameters: {error}") from None
+    steps, size = recipe.steps(numbers), below + above + 1
+    check_runs([(method, made)] * size, steps, seeds, hours)
+    start = float(made.gradient(made.initial_point.unsqueeze(0)).square().sum())
+    limit = DIVERGED * start if start > 0 else math.inf
+    rows: list[Row] = []
+    for number, power in enumerate(range(-below, above + 1)):
+        times = Fraction(factor) ** power
+        row = Row(float(theory * times), float(times), 0, "")
+        try:
+            bound, numbers = built(theory * times)
+            report = progress and progress(f"{number + 1}/{size} ")
+            result, statistic, _ = statistics(recipe, made, numbers, seeds, root_seed=root_seed, progress=report)
+        except (InputError, ValueError) as error:
+            rows.append(replace(row, bound_text=f"not run: {error}"))
+            continue
+        rows.append(_row(replace(row, rounds=result.messages.rounds), bound, statistic, limit))
+    at = next(row for row in rows if row.times == 1)
+    explanation = None
+    if at.mean is not None and at.mean > 0 and at.bound is not None:
+        models = trajectory(method, made, steps, seeds, root_seed)
+        explanation = explain(about, values, first, at.mean, made, models)
+    notes = [text for text in (statement_warning(about).text,) if text]
+    if kind == "estimated":
+        notes.append(f"constants of {made.name} are estimated: outside of what was tried the bound promises nothing")
+    notes += replace(first, beside=known_without_running(made)).worth.notes
+    shown = {name: float(value) for name, value in hyper.items() if name != step}
+    return Practice(
+        item, label, made.name, steps, seeds, root_seed, step, shown, tuple(rows), explanation, tuple(notes)
+    )
+
+
+def _problem(given: Any, theorem: Theorem) -> Any:
+    """The problem of a name, of a file, or itself."""
+    if not isinstance(given, str):
+        return given
+    if is_python_file(given):
+        found = load_object(given)
+        built = found() if callable(found) and not isinstance(found, type) else found
+        if isinstance(built, Mapping) and set(KEYS) <= set(built):
+            rest = {name: value for name, value in built.items() if name not in KEYS}
+            return estimate(built["model"], built["loss"], built["clients"], theorem=theorem, **rest).problem
+    return find_problem(given)
+
+
+def _settings(theorem: Theorem, label: str, given: Mapping[str, Any]) -> dict[str, int | Fraction]:
+    """
+    Raises:
+        InputError: a name that is no hyperparameter of the statement, or the horizon.
+    """
+    symbols = theorem.symbols(label)
+    free = [
+        name
+        for name, binding in symbols.items()
+        if binding.quantity.role == "hyperparameter"
+        and name != horizon_of(theorem, label)
+        and binding.quantity.name not in GIVEN_BY_THE_PROBLEM
+    ]
+    for name in given:
+        if name not in free:
+            raise InputError(f"--set {name[:40]}: wanted a hyperparameter of {theorem.id}, one of {' '.join(free)}")
+    return {name: read_number(name, value) for name, value in given.items()}
+
+
+def _step(theorem: Theorem, label: str, fixed: Mapping[str, Any]) -> str:
+    """The symbol of the step size.
+
+    Raises:
+        InputError: there is none, or it is fixed.
+    """
+    named = {binding.quantity.name: name for name, binding in theorem.symbols(label).items()}
+    step = next((named[quantity] for quantity in STEPS if quantity in named), None)
+    if step is None:
+        raise InputError(f"{theorem.id} ({label}): has no step size to vary")
+    if step in fixed:
+        raise InputError(f"--set {step}: wanted it free; the grid varies it around what the theorem chooses")
+    return step
+
+
+def _row(row: Row, bound: Any, statistic: np.ndarray, limit: float) -> Row:
+    """With what was measured, and the bound where it holds; a seed above the limit diverged."""
+    diverged = int((~(statistic <= min(limit, sys.float_info.max))).sum())
+    fails = f"conditions fail: {', '.join(bound.failed)}"
+    row = replace(row, bound=bound.total) if bound.admissible else replace(row, bound_text=fails)
+    if diverged:
+        return replace(row, diverged=diverged)
+    mean, low, high = mean_interval(statistic)
+    ends = (None, None) if math.isnan(low) else (low, high)
+    return replace(row, mean=mean, low=ends[0], high=ends[1])
