@@ -316,8 +316,7 @@ def test_counterexamples(replaced, tmp_path):
 def test_replays_of_several_bundles(replaced, monkeypatch, swap):
     answers = iter([({"confirmed": True}, "yes", Sheet("1")), ({"confirmed": False}, "no", Sheet("2"))] * 2)
     replaced("fedco.validation.runs.refutations.names_about", ("one", "two"))
-    replaced("fedco.validation.runs.refutations.bundle_file", "a file")
-    replaced("fedco.validation.runs.bundle.read", "kept")
+    replaced("fedco.validation.runs.refutations.named_bundle", "kept")
     monkeypatch.setattr(experiments, "_replayed", lambda name, kept, method: next(answers))
     done = run("replay", ID)
     assert done.stdout == "one: yes\ntwo: no\n" and done.exit_code == 1
@@ -328,7 +327,7 @@ def test_replays_of_several_bundles(replaced, monkeypatch, swap):
     def damaged(file):
         raise bundles.BundleError("torn")
 
-    swap("fedco.validation.runs.bundle.read", damaged)
+    swap("fedco.validation.runs.refutations.named_bundle", damaged)
     failed = run("replay", ID)
     assert isinstance(failed.exception, InputError) and str(failed.exception).endswith(
         "wanted a readable bundle, got torn"

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from fedco.bounds.audit import necessary
 from fedco.bounds.language.change import Change, changed
 from fedco.bounds.registry import all_theorems, get_theorem
 from fedco.storage import DamagedError
@@ -48,7 +49,8 @@ def test_a_run_is_kept_at_its_longest_horizon_and_forgotten_when_the_statement_c
 
 
 def test_what_is_neither_measured_nor_searched_says_so(file: Path, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(record, "FILE", tmp_path / "none.json")
+    for module in (record, necessary):
+        monkeypatch.setattr(module, "FILE", tmp_path / "none.json")
     text = "\n".join(tightness.lines_of(get_theorem("baselines.scgd"), file))
     assert "| printed | not measured | not searched | not searched |" in text
 

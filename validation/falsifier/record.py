@@ -171,8 +171,8 @@ def keep_parts(
             found.append(Needed(part.part, part.kind))
             continue
         name = f"{theorem.id}.{label}.{part.part}"
-        sharp = Change(part.part, "divided", Fraction(1000, least)) if least > 0 else None
-        bundles[name] = to_dict(with_change(part.found, sharp) if sharp else part.found)
+        divided = Change(part.part, "divided", Fraction(1000, least)) if least > 0 else None
+        bundles[name] = to_dict(with_change(part.found, divided) if divided else part.found)
         found.append(Needed(part.part, part.kind, max(least, 0) / 1000, part.relaxed, name))
     day = datetime.now(UTC).date().isoformat()
     about = theorem.statement(label)
