@@ -62,6 +62,7 @@ FUNCTIONS: Mapping[str, str] = {
     "compressor": "C",
     "mixing_matrix": "W",
     "schedule": "the gradients that are applied",
+    "minimiser": "x_*",
 }
 """The functions of the kinds of problem, by role, with a short word."""
 _SPACES: Mapping[str, tuple[Dimension, Dimension]] = {
@@ -73,6 +74,7 @@ _SPACES: Mapping[str, tuple[Dimension, Dimension]] = {
     "fine_tuned_model": (VARIABLE, VARIABLE),
     "random_set": (ONE, ONE),
     "drawn_client": (ONE, ONE),
+    "minimiser": (VARIABLE, VARIABLE),
 }
 _PURE = (GROWTH, RELATIVE_VARIANCE, RELATIVE_ERROR, CONTRACTION, GAP_TO_ONE, DELAY)
 """Kinds whose number has no dimension."""
@@ -295,6 +297,8 @@ SMOOTH_SAMPLES = "differentiable samples"
 EQUAL_INNER = "equal inner functions"
 EQUAL_OUTER = "equal outer functions"
 WHOLE_ROUNDS = "whole rounds"
+CONVEX = "convex objective"
+MINIMISER = "minimiser of the objective"
 EITHER = "one of several"
 SAYINGS: Mapping[str, str] = {
     FRESH: "the samples of a step are independent of those of all other steps",
@@ -310,6 +314,8 @@ SAYINGS: Mapping[str, str] = {
     EQUAL_INNER: "the inner maps of all clients are one function",
     EQUAL_OUTER: "the outer functions of all clients are one function",
     WHOLE_ROUNDS: "the horizon is a whole number of rounds",
+    CONVEX: "the objective is convex",
+    MINIMISER: "the objective is least at a point x_*",
     EITHER: "one of several things holds, each of which has a derivation of its own",
 }
 """What an entry of a list of assumptions may say besides bounds, with its meaning; the kernel compares these."""
@@ -318,6 +324,7 @@ OF_PROPERTIES: Mapping[str, tuple[str, ...]] = {
     "equal_inner_maps": (EQUAL_INNER,),
     "equal_outer_functions": (EQUAL_OUTER,),
     "one_outer_function": (EQUAL_OUTER,),
+    "convex": (CONVEX,),
 }
 """What named properties of a problem say of these; the others say nothing that the kernel reads."""
 
@@ -327,4 +334,4 @@ POINTS: Mapping[str, str] = {
     SERVER_MODEL: "at the server's model before each round, over the rounds",
     PARTICIPANTS: "at the mean of the models of the clients that take part, over the steps t = 0..T-1",
 }
-"""Where a metric takes the squared gradient of the objective, and over what it averages its expectation."""
+"""Where a metric is taken, and over what it averages its expectation; the last one has no average."""

@@ -18,10 +18,11 @@ from sympy.printing.str import StrPrinter
 from ...errors import InputError
 from ...suggestion import nearest
 from ...user_files import CodeName, installed, is_python_file, is_trusting
-from .bounding import MEAN_MODEL, OF_PROPERTIES, Form, read_form
+from .bounding import OF_PROPERTIES, Form, read_form
 from .change import with_statement
-from .dimension import OBJECTIVE, VARIABLE, Dimension, read_dimension
+from .dimension import Dimension, read_dimension
 from .formula import FUNCTIONS, FormulaError, read_formula, read_relation
+from .metrics import METRICS
 from .notation import Binding, Notation, derived_symbol, latex_of
 from .power import Power
 from .properties import PROPERTIES
@@ -34,7 +35,6 @@ from .theorem import (
     DeclarationError,
     Derived,
     MethodCall,
-    Metric,
     Source,
     Statement,
     Term,
@@ -56,15 +56,6 @@ QUANTITY_KEYS = ("meaning", "dimension", "domain", "role", "bounds")
 QUANTITY_ROLES = ("constant", "hyperparameter")
 MAX_ENTRIES = 200
 """Entries of one table, characters of one text."""
-METRICS = {
-    "mean_gradient_sq": Metric(
-        "(1/T) sum_t E||grad F(xbar_t)||^2",
-        r"\frac1T\sum_t\mathbb{E}\|\nabla F(\bar x_t)\|^2",
-        (OBJECTIVE / VARIABLE) ** 2,
-        "expected squared gradient norm, averaged over the iterates",
-        MEAN_MODEL,
-    )
-}
 _ID = re.compile(r"[a-z][a-z0-9_]{0,40}\.[A-Za-z][A-Za-z0-9_]{0,60}", re.ASCII)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}", re.ASCII)
 

@@ -44,6 +44,7 @@ from .definition import Definition
 from .dimension import INNER, OBJECTIVE, VARIABLE, Dimension, read_dimension
 from .formula import FormulaError, read_formula
 from .homogeneity import InhomogeneousError, dimension_of
+from .metrics import METRICS
 from .notation import Notation, derived_symbol, latex_of
 from .quantities import QUANTITIES, Quantity
 from .quantity import ROLES
@@ -187,8 +188,11 @@ class PaperFile(Definition):
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
-        """The metrics that the paper has a name for."""
-        return {name: self._metric(f"metrics.{name}", row) for name, row in self.table("metrics").items()}
+        """The metrics that the paper has a name for, and those that every definition has a word for."""
+        return {
+            **METRICS,
+            **{name: self._metric(f"metrics.{name}", row) for name, row in self.table("metrics").items()},
+        }
 
     def _metric(self, place: str, row: Any) -> Metric:
         given = dict(self._only("metrics", row, "name", "latex", "dimension", place=place))
@@ -245,7 +249,7 @@ class PaperFile(Definition):
     def metric(self, place: str, given: Any) -> Metric:
         if isinstance(given, Mapping):
             return self._metric(f"{place}.metric", given)
-        return self.metrics[self.known(place, "a metric of the paper", given, self.metrics)]
+        return self.metrics[self.known(place, "a metric", given, self.metrics)]
 
     def assumptions(self, place: str, names: Collection[Any], of: Notation) -> tuple[Assumption, ...]:
         """Assumptions by name; one that bounds by symbols that `of` lacks is words only there."""

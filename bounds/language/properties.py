@@ -14,6 +14,7 @@ _KNOWN: dict[str, str] = {
     "no_extra_term": "There is no non-compositional part: h = 0.",
     "independent_clients": "The samples of one client are independent of those of all others.",
     "deterministic": "No oracle has noise.",
+    "convex": "The objective is convex.",
 }
 PROPERTIES: Mapping[str, str] = _KNOWN
 """Name -> meaning, those that a package has added included."""

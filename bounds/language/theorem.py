@@ -104,8 +104,8 @@ class Assumption:
 class Metric:
     """What the terms of a statement bound.
 
-    `at`: of `bounding.POINTS`, where that is a mean squared gradient of the objective. `bounds`: where it is the square of what
-    a constant would bound.
+    `at`: of `bounding.POINTS`, where it is the expectation of one of `metrics.MEASURES` along a run. `of`: that measure. `over`: of
+    `metrics.OVER`, which iterates it speaks of. `bounds`: where it is the square of what a constant would bound.
     """
 
     name: str
@@ -114,6 +114,13 @@ class Metric:
     meaning: str = ""
     at: str = ""
     bounds: tuple[Form, ...] = ()
+    of: str = "gradient_sq"
+    over: str = "mean"
+
+    @property
+    def is_squared_gradient(self) -> bool:
+        """Whether it is the expected squared gradient norm of the objective along a run."""
+        return bool(self.at) and self.of == "gradient_sq"
 
 
 @dataclass(frozen=True)

@@ -34,11 +34,13 @@ from .kernel import (
     Assumed,
     AtStart,
     Cases,
+    Convexity,
     Declared,
     Definition,
     Derivation,
     Drift,
     Function,
+    Geometric,
     Given,
     IndependentMean,
     Index,
@@ -48,6 +50,7 @@ from .kernel import (
     Lemma,
     Mean,
     MeanMoment,
+    Minimum,
     NoisyDrift,
     Objective,
     Product,
@@ -61,6 +64,7 @@ from .kernel import (
     Source,
     Start,
     Step,
+    Sum,
     SumOver,
     Term,
     Triangle,
@@ -187,6 +191,10 @@ class Proof:
     def objective(self, name: str, gradient: Written, assumption: str, at: str = "p") -> None:
         self.objectives.append(Objective(name, at, gradient(Var(at)), assumption))
 
+    def minimiser(self, name: str = "w", space: str = "x") -> App:
+        """The point where the objective is least."""
+        return self.function(name, f"{space} -> {space}", role="minimiser", per="")(Sum(()))
+
     def quantity(self, name: str, meaning: Scalar) -> Scalar:
         """A name for a number at step t."""
         self.quantities.append(Quantity(name, meaning))
@@ -259,6 +267,17 @@ class Proof:
         of = of or functions_in(terms)
         return self.step(name or f"{symbol} of {of}", Assume(self.bounded(symbol, of, **used), terms, sizes))
 
+    def convex(self, entry: str, here: Term, there: Term, objective: str = "F", name: str = "convexity") -> str:
+        """F(there) >= F(here) + <grad F(here), there - here>, by an entry of the list of assumptions."""
+        self.axioms[f"{entry}: convexity"] = Convexity(entry, objective)
+        return self.step(name, Assume(f"{entry}: convexity", (here, there)))
+
+    def least(self, entry: str, point: Term, objective: str = "F", name: str = "minimum") -> str:
+        """F(x_*) <= F(point), by an entry of the list of assumptions."""
+        least = next(f.name for f in self.functions if f.role == "minimiser")
+        self.axioms[f"{entry}: minimum"] = Minimum(entry, objective, least)
+        return self.step(name, Assume(f"{entry}: minimum", (point,)))
+
     def start(self, entry: str, term: Term, name: str = "") -> str:
         """term = 0 at step 0, by an entry of the list of assumptions; with a name where the entry says several such things."""
         name = name or entry
@@ -314,6 +333,10 @@ class Proof:
 
     def sum(self, step: str, name: str = "", **options: Any) -> str:
         return self.step(name or f"{step}, summed", SumOver(step, **options))
+
+    def contraction(self, step: str, of: str, factor: Signomial, rest: Signomial, name: str = "", why: str = "") -> str:
+        """Q_T <= factor^T Q_0 + rest from Q_{t+1} <= factor Q_t + c."""
+        return self.step(name or f"{step}, all steps", Geometric(of, step, factor, rest), why)
 
     def at_start(self, step: str) -> str:
         return self.step(f"{step}, at 0", AtStart(step))

@@ -66,10 +66,9 @@ from .kernel.derivation import Progress, begin, finish
 from .kernel.facts import Equation, Fact, Moment
 from .kernel.loop import loops, settled
 from .kernel.rules import Rule
-from .kernel.scalars import At, Atom, Inner, One
+from .kernel.scalars import At, Atom, One
 from .kernel.setting import Function
-from .kernel.terms import replaced
-from .runs import ALONG, STYLES, Style, instance, metric_point, name_of, objective_at_start, sized_vectors
+from .runs import ALONG, STYLES, Style, instance, metric_at, name_of, objective_at_start, sized_vectors
 
 LEAVES = (Assume, IndependentMean, IndependentMoment, SmoothDescent)
 """Rules that rest on an assumption about the problem or its samples; all others follow from earlier steps."""
@@ -161,7 +160,7 @@ def _vectors_in(value: Any) -> Iterator[Term]:
 
 
 def of_the_statement(progress: Progress, run: Run) -> Iterator[Comparison]:
-    """The length of the run and of its rounds, and the mean squared gradient against the terms of the statement as they are declared."""
+    """The length of the run and of its rounds, and the metric against the terms of the statement as they are declared."""
     plan, statement = progress.derivation, progress.theorem.statement(progress.label)
     lengths = {"horizon": (progress.state.horizon, run.horizon), "period": (progress.state.period, run.period)}
     for name, (symbols, steps) in lengths.items():
@@ -170,10 +169,8 @@ def of_the_statement(progress: Progress, run: Run) -> Iterator[Comparison]:
         return  # constants that lemmas give are measured, not computed by their formulas; or there is no objective
     values = {param.name: value for param, value in run.point.items() if param.name in statement.symbols}
     bound = rational(enclose_bound(statement, values)["total"].upper)
-    (objective,) = plan.setting.objectives
-    gradient = replaced(objective.gradient, {objective.at: metric_point(progress)})
-    mean = sum((run.atom(Inner(gradient, gradient), t) for t in range(run.horizon)), ZERO) / run.horizon
-    yield Comparison(STATEMENT, None, mean <= bound, mean, bound)
+    found = metric_at(progress, run)
+    yield Comparison(STATEMENT, None, found <= bound, found, bound)
 
 
 def _conditional_square(fact: Moment, run: Run, t: int) -> Component:

@@ -162,6 +162,8 @@ class Functions:
         if is_draw(self.setting, declared):
             drawn = total([self._spread(np.array([ZERO], dtype=object), len(self.setting.indices)), *_arrays(samples)])
             return drawn, 0 * drawn
+        if declared.role == "minimiser":
+            return self._minimiser()
         if function in self.sets:
             return self._weights(self.sets[function], samples[0])
         shape = self.shapes[function]
@@ -183,6 +185,12 @@ class Functions:
             shift = self._strength(shape.offset, shape.nu, samples, i)
             found.append(total([curved, straight, shift]))
         return tuple(found)
+
+    def _minimiser(self) -> Vector:
+        """Where the mean gradient of the clients' losses is 0: in the core, where the bump is straight."""
+        (shape,) = (self.shapes[f.name] for f in self.setting.functions if f.role == "local_gradient")
+        rows = [self._spread(np.array([z], dtype=object), len(self.setting.indices)) for z in least_at(shape)]
+        return turned(shape.after, (rows[0], rows[1]), back=True)
 
     def _weights(self, sets: Sets, number: Component | int) -> Vector:
         """n/m times the identity for the values in the set, 0 for the others; the identity where the set is averaged away."""
@@ -411,6 +419,30 @@ def gradient_slope(shape: Shape, *, mean: bool) -> fmpq:
     return _largest((a[i][0] + b[i][0] * u) ** 2 for a, b in tables for i in (0, 1) for u in (0, 1))
 
 
+def least_at(shape: Shape) -> tuple[fmpq, ...]:
+    """Where each component of the mean over the clients of a plain gradient is 0, in the core of the bump.
+
+    Raises:
+        ValueError: it is 0 elsewhere, or nowhere.
+    """
+    n, found = fmpq(len(_clients(shape))), []
+    for i in (0, 1):
+        slope, offset = (shape.linear[i].sum() + shape.curved[i].sum()) / n, shape.offset[i].sum() / n
+        place = -offset / slope if slope else ZERO
+        if abs(place) > shape.core or (offset and not slope):
+            raise ValueError("the gradient does not vanish in the core")
+        found.append(place)
+    return tuple(found)
+
+
+def gradient_growth(shape: Shape, *, flat: bool) -> fmpq:
+    """The least slope, squared, of the mean gradient over the clients; `flat`: of the components that are not 0 everywhere."""
+    n = fmpq(len(_clients(shape)))
+    rows = [(shape.linear[i].sum() / n, shape.curved[i].sum() / n) for i in (0, 1)]
+    slopes = [a + min(b, ZERO) for a, b in rows if a or b or not flat]
+    return max(min(slopes), ZERO) ** 2
+
+
 def gradient_size(shape: Shape) -> fmpq:
     """sup |mean gradient|^2 of a client, where nothing is linear."""
     if any(shape.linear.reshape(-1)):
@@ -472,6 +504,8 @@ SQUARES: Mapping[str | Form, tuple[str, Callable[[Shape], fmpq]]] = {
     "noncompositional_heterogeneity": ("plain", lambda s: gradient_heterogeneity(s, worst=True)),
     "local_smoothness": ("plain", lambda s: gradient_slope(s, mean=False)),
     "objective_smoothness": ("plain", lambda s: gradient_slope(s, mean=True)),
+    "strong_convexity": ("plain", lambda s: gradient_growth(s, flat=False)),
+    "polyak_lojasiewicz": ("plain", lambda s: gradient_growth(s, flat=True)),
     "local_gradient_noise": ("plain", value_noise),
     "local_gradient_bound": ("plain", gradient_size),
     "local_gradient_heterogeneity": ("plain", lambda s: gradient_heterogeneity(s, worst=False)),

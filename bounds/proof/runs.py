@@ -14,6 +14,7 @@ import numpy as np
 from flint import fmpq
 
 from ..language.bounding import Form
+from ..language.metrics import LAST, MINIMUM
 from ..language.reading import InputError
 from .finite import LAW as LABELS
 from .finite import Component, Run, Vector, evaluated, in_reverse, plus, rational, root, times
@@ -40,20 +41,23 @@ from .kernel import (
     Length,
     Loop,
     Mean,
+    PolyakLojasiewicz,
     ProofError,
     RandomSet,
     Reader,
     Setting,
     Signomial,
     Start,
+    StrongConvexity,
     Sum,
     Term,
     Var,
     sq,
 )
 from .kernel.derivation import Progress, reading
-from .kernel.problem import metric_points
+from .kernel.problem import measured, metric_points
 from .kernel.readings import Reading
+from .kernel.region import whole_power
 from .kernel.scalars import Inner, Value
 from .kernel.sequences import number
 from .kernel.setting import Function
@@ -229,9 +233,12 @@ class _Maker:
             return "draw"
         if function.name in self.weights:
             return "weights"
+        if function.role == "minimiser":
+            return "minimiser"
         if not isinstance(function.space, str):
             return "operator"
-        exact = [f for f in self.setting.functions if f.space == f.domain == function.space and not f.sources]
+        others = (f for f in self.setting.functions if f.role != "minimiser")
+        exact = [f for f in others if f.space == f.domain == function.space and not f.sources]
         if function.sources and function.space == function.domain and exact:
             return "error"
         return "outer" if is_outer(function) else "plain" if function.space == function.domain else "inner"
@@ -290,6 +297,7 @@ class _Maker:
         if role == "plain":
             offset = self._summing_to_zero(offset)
             linear = linear[:, :1].repeat(clients, axis=1)
+            linear, offset = self._with_minimiser(linear, curved, offset)
         else:
             centred = style.opposed or style.ends or (role == "error" and not style.mixed)
             offset = 0 * offset if centred else offset
@@ -310,6 +318,21 @@ class _Maker:
         if self.style.opposed or self.style.mixed:
             return offset - offset.sum(axis=1, keepdims=True) / fmpq(offset.shape[1])
         return 2 * TENT * offset if self.style.tent else 0 * offset
+
+    def _with_minimiser(
+        self, linear: np.ndarray, curved: np.ndarray, offset: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Slopes and offsets where the problem has a minimiser, which is not at 0: growing where it is assumed to grow."""
+        if not any(f.role == "minimiser" for f in self.setting.functions):
+            return linear, offset
+        if any(isinstance(a, StrongConvexity) for a in self.axioms):
+            linear = linear + fmpq(1, 4)
+        elif any(isinstance(a, PolyakLojasiewicz) for a in self.axioms):
+            linear = linear + np.array([[fmpq(1, 4) if row.any() else ZERO] for row in linear + curved], dtype=object)
+        slopes = (linear + curved).sum(axis=1, keepdims=True) / fmpq(linear.shape[1])
+        return linear, offset - slopes * np.array(
+            [[self.any(Fraction(1, 2), Fraction(-1, 4))], [fmpq(1, 3)]], dtype=object
+        )
 
     def _table(self, clients: int, alike: bool = True) -> np.ndarray:
         """(component, client): ones, or anything between 1/3 and 2 where the style is mixed; one component on a line."""
@@ -552,7 +575,7 @@ def _period(progress: Progress) -> Param:
 
 def _by_name(maker: _Maker) -> dict[str, Shape]:
     differentiated = "inner" if "inner" in maker.shapes else "plain"
-    roles = {name: role for name, role in maker.role_of.items() if role not in ("draw", "weights")}
+    roles = {name: role for name, role in maker.role_of.items() if role not in ("draw", "weights", "minimiser")}
     return {name: maker.shapes[differentiated if role == "operator" else role] for name, role in roles.items()}
 
 
@@ -611,6 +634,8 @@ def _with_start(progress: Progress, reader: Reader, point, run: Run) -> dict[Par
         param, name = reader.params[binding.name], binding.quantity.name
         if name == "objective_gap" and (value := objective_at_start(progress, run)) is not None:
             found[param] = as_fraction(value)
+        if name == "initial_distance" and (away := _away(progress)) is not None:
+            found[param] = as_fraction(root(run.atom(Inner(away, away), 0)))
         if name == "initial_inner_error" and (error := _inner_error(progress)) is not None:
             found[param] = as_fraction(root(run.atom(Inner(error, error), 0)))
         if found[param] == 0 and param.positive:
@@ -618,13 +643,18 @@ def _with_start(progress: Progress, reader: Reader, point, run: Run) -> dict[Par
     return found
 
 
-def metric_point(progress: Progress) -> Term:
-    """Where the theorem's metric takes the gradient, at step t.
+def metric_at(progress: Progress, run: Run) -> fmpq:
+    """The left side of the statement along a run: what its metric measures, averaged over the steps or after the last one.
 
     Raises:
         ProofError: the metric is none that the kernel knows.
     """
-    return metric_points(_reading(progress), progress.state.axioms)[0]
+    found = _reading(progress)
+    scalar = measured(found, metric_points(found, progress.state.axioms)[0])
+    if found.theorem.metric.over == LAST:
+        return run.scalar(scalar, run.horizon)
+    rows = [run.scalar(scalar, t) for t in range(run.horizon)]
+    return min(rows) if found.theorem.metric.over == MINIMUM else sum(rows, ZERO) / run.horizon
 
 
 def _reading(progress: Progress) -> Reading:
@@ -633,13 +663,22 @@ def _reading(progress: Progress) -> Reading:
 
 
 def objective_at_start(progress: Progress, run: Run) -> fmpq | None:
-    """The value of the objective at the models at the start, where its gradient is one of a function that is nowhere negative."""
+    """How far the objective at the models at the start is above its infimum: above its minimum, or above 0 where its gradient is one
+    of a function that is nowhere negative."""
     try:
-        (objective,) = progress.derivation.setting.objectives
-        value = run.atom(Value(objective.name, _reading(progress).mean_model), 0)
+        (objective,), found = progress.derivation.setting.objectives, _reading(progress)
+        if found.with_role("minimiser"):
+            return run.scalar(found.above_minimum(found.mean_model), 0)
+        value = run.atom(Value(objective.name, found.mean_model), 0)
     except (TypeError, ValueError):
         return None
     return value if value >= 0 else None
+
+
+def _away(progress: Progress) -> Term | None:
+    """The mean model minus the minimiser, where the problem has one."""
+    found = _reading(progress)
+    return found.mean_model - found.minimiser if found.with_role("minimiser") else None
 
 
 def _inner_error(progress: Progress) -> Term | None:
@@ -718,7 +757,7 @@ def name_of(value: Signomial) -> Param:
     return param
 
 
-NO_SHAPE = ("operator", "draw", "weights")
+NO_SHAPE = ("operator", "draw", "weights", "minimiser")
 
 
 def _with_sizes(progress: Progress, run: Run) -> Run:
@@ -751,6 +790,7 @@ def unmeasured(progress: Progress, run: Run) -> dict[str, str]:
     plan = progress.derivation
     if not isinstance(plan, Loop) and objective_at_start(progress, run) is not None:
         known |= {"objective_gap"}
+    known |= {"initial_distance"} if not isinstance(plan, Loop) and _away(progress) is not None else set()
     known |= {"initial_inner_error"} if not isinstance(plan, Loop) and _inner_error(progress) is not None else set()
     found = {name: binding.quantity.name for name, binding in statement.symbols.items() if name not in fixed}
     return {n: q for n, q in found.items() if q not in known and constant(q, maker.shapes) is None}
@@ -768,4 +808,6 @@ def _derived(point: Mapping[Param, Fraction], progress: Progress) -> dict[Param,
             found[param] = value if region.powers.get(param, 1) == 1 else as_fraction(root(rational(value)))
     for param, (above, below) in region.quotients.items():
         found[param] = above.at(found) / below.at(found) if above.at(found) else Fraction(0)
+    for param, (base, exponent) in region.exponentials.items():
+        found[param] = whole_power(param.name, base.at(found), exponent.at(found))
     return found

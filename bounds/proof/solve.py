@@ -14,10 +14,11 @@ from typing import Any
 from .candidates import Candidate, Parts, Written, deviations, meanings, pairings, premises, squares
 from .claims import Claim, Conclusion, Unsolved, Vanishes
 from .kernel import Alternatives, Assumed, Combine, Derivation, Linear, Plan, Reader, Step
-from .kernel.derivation import begin, checked_line
+from .kernel.derivation import begin, checked_line, reading
 from .kernel.facts import Fact, State
+from .kernel.problem import left_side
 from .kernel.region import Region
-from .kernel.scalars import Atom, Inner, One, Scalar, Total
+from .kernel.scalars import Atom, Inner, One, Scalar
 from .kernel.signomial import ONE, ZERO, ProofError, Signomial
 from .linear import Column, NotSolved, Point, Profile, profile, solution
 
@@ -47,7 +48,7 @@ def _solved(plan: Derivation, theorem: Any, label: str) -> Derivation:
             raise ProofError(f"step {step.name}: {error}") from None
     conclusion = plan.conclusion
     if isinstance(conclusion, Conclusion):
-        left = Scalar(((1 / solver.state.horizon, Total(plan.metric)),))
+        left = left_side(reading(plan, theorem, statement, reader), plan.metric, solver.state.horizon)
         right = Scalar(tuple((reader.read(term.expr), One()) for term in statement.terms))
         try:
             rule, *_ = solver.combination(Claim(left, right, conclusion.by, given=conclusion.given))

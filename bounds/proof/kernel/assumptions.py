@@ -13,10 +13,10 @@ from fractions import Fraction
 
 from .facts import Equation, Fact, Inequality, Moment, State, Uses, inequality
 from .known import Known
-from .scalars import At, scalar, sq
+from .scalars import At, dot, scalar, sq, value
 from .setting import EVERY, FIRST, Variable
 from .signomial import ONE, ZERO, ProofError, Signomial
-from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, replaced, variables
+from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, replaced, samples, variables
 
 NOTHING = Known()
 
@@ -451,6 +451,111 @@ class Smooth(Axiom):
         return inequality(state, sq(change), self.constant**2 * sq(p - r), frozenset({self.assumption}))
 
 
+def gradient_at(state: State, name: str, point: Term) -> Term:
+    """The gradient of an objective at a point that is known before step t, so that the samples inside the gradient are new to it.
+
+    Raises:
+        ProofError: the gradient depends on more than its point, or is not averaged over its samples; the point is known later.
+    """
+    objective = state.setting.objective(name)
+    free, gradient = Var(objective.at), objective.gradient
+    if {each for each, _ in variables(gradient)} != {objective.at} or min(samples(gradient), default=0) < 0:
+        raise ProofError("the gradient must depend on its point alone")
+    if free_point(state, objective.at).index:
+        raise ProofError("the point of the gradient must be free and without an index")
+    if not state.algebra.support(state.algebra.normal(gradient)) <= state.algebra.support(free):
+        raise ProofError("the gradient is not averaged over its samples")
+    there = in_its_space(state, name, point)
+    if not state.algebra.support(there) <= state.algebra.support(free):
+        raise ProofError(f"{there!r} is not known before the samples of the gradient")
+    return replaced(gradient, {objective.at: there})
+
+
+def in_its_space(state: State, name: str, point: Term) -> Sum:
+    """A point of the space on which an objective is defined.
+
+    Raises:
+        ProofError: it is in another one.
+    """
+    at = state.setting.variable(state.setting.objective(name).at)
+    if state.algebra.space(point) != at.space:
+        raise ProofError(f"{point!r} is in another space")
+    return state.algebra.normal(point)
+
+
+@dataclass(frozen=True)
+class _Below(Axiom):
+    """F(a) >= F(b) + <grad F(b), a - b> + c/2 ||a - b||^2, in the mean, where b is known before the samples of the gradient.
+
+    Terms: b, a.
+    """
+
+    objective: str
+
+    def tangent(self, state: State, terms: tuple[Term, ...], c: Signomial) -> Inequality:
+        if len(terms) != 2:
+            raise ProofError(f"{self.objective}: wanted two points, got {len(terms)}")
+        here, there = terms
+        gradient = gradient_at(state, self.objective, here)
+        in_its_space(state, self.objective, there)
+        step = there - here
+        left = value(self.objective, here) + dot(gradient, step) + c / 2 * sq(step)
+        uses = frozenset({self.assumption, state.setting.objective(self.objective).assumption})
+        return inequality(state, left, value(self.objective, there), uses)
+
+
+@dataclass(frozen=True)
+class Convexity(Declared, _Below):
+    """A differentiable convex objective lies above its tangents. Terms: b, a."""
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
+        return self.tangent(state, terms, ZERO)
+
+
+@dataclass(frozen=True)
+class StrongConvexity(_Below):
+    """A differentiable strongly convex objective lies above its tangents by c/2 ||a - b||^2. Terms: b, a."""
+
+    constant: Signomial
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
+        return self.tangent(state, terms, self.constant)
+
+
+@dataclass(frozen=True)
+class Minimum(Declared, Axiom):
+    """An objective is least at x_*, the value of the function `minimiser`. Terms: any point b, for F(x_*) <= F(b)."""
+
+    objective: str
+    minimiser: str
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
+        if len(terms) != 1:
+            raise ProofError(f"{self.objective}: wanted one point, got {len(terms)}")
+        in_its_space(state, self.objective, terms[0])
+        least = value(self.objective, App(self.minimiser, Sum(())))
+        return inequality(state, least, value(self.objective, terms[0]), frozenset({self.assumption}))
+
+
+@dataclass(frozen=True)
+class PolyakLojasiewicz(Axiom):
+    """2 c (F(b) - F(x_*)) <= ||grad F(b)||^2, in the mean, where b is known before the samples of the gradient. Terms: b."""
+
+    objective: str
+    constant: Signomial
+    minimiser: str
+    there: str
+    """The entry by which x_* is a minimiser."""
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
+        if len(terms) != 1:
+            raise ProofError(f"{self.objective}: wanted one point, got {len(terms)}")
+        gradient = gradient_at(state, self.objective, terms[0])
+        gap = value(self.objective, terms[0]) - value(self.objective, App(self.minimiser, Sum(())))
+        uses = frozenset({self.assumption, self.there, state.setting.objective(self.objective).assumption})
+        return inequality(state, 2 * self.constant * gap, sq(gradient), uses)
+
+
 @dataclass(frozen=True)
 class Start(Declared, Axiom):
     """A linear combination of variables vanishes at t = 0; with samples of earlier steps, which the variables then may depend on."""
@@ -636,9 +741,13 @@ KINDS = (
     SecondDifference,
     DifferenceVariance,
     Smooth,
+    Convexity,
+    StrongConvexity,
+    Minimum,
+    PolyakLojasiewicz,
     Start,
     StartValue,
     LowerBound,
     RandomSet,
 )
-__all__ = ["KINDS", "free_point", "sure_bound", *(kind.__name__ for kind in KINDS)]
+__all__ = ["KINDS", "free_point", "gradient_at", "sure_bound", *(kind.__name__ for kind in KINDS)]

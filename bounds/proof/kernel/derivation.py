@@ -11,12 +11,12 @@ from ..search import points_near
 from .assumptions import Declared
 from .facts import Fact, Quantity, State, assumed
 from .known import Averaged
-from .problem import accept_declarations, accept_metric, horizon, period, rests_on
+from .problem import accept_declarations, accept_metric, horizon, left_side, period, rests_on
 from .reader import Reader
 from .readings import Reading
 from .region import Region
 from .rules import POSITIONAL, RULES, Combine, Rule, Weights
-from .scalars import One, Scalar, Total
+from .scalars import One, Scalar
 from .setting import Setting
 from .signomial import Param, ProofError, Signomial, holds, moves
 
@@ -49,7 +49,7 @@ class Derivation:
 
     Args:
         axioms: what is assumed, by names of the derivation's own: `Assumed` for a bound, `Start` for the start of a variable.
-        metric: the quantity whose average over 0 <= t < T the statement bounds; it must be what the theorem's metric says.
+        metric: the quantity that is the theorem's metric at step t; the statement bounds its average over 0 <= t < T, or its last value.
         conclusion: multipliers and earlier steps that add up to the statement, whose terms are read off the declaration.
         model: the variable that is the models of the clients.
         inside: rational values that satisfy every condition, to show that the region is not empty.
@@ -239,7 +239,13 @@ def _state(derivation: Derivation, theorem: Any, statement: Any, reader: Reader)
     quantities = {q.name: q for q in derivation.quantities}
     points = points_near(inside, region)
     sizes = horizon(found), period(found)
-    return State(derivation.setting, quantities, axioms, region, *sizes, points, structural=structural)
+    state = State(derivation.setting, quantities, axioms, region, *sizes, points, structural=structural)
+    for param, (base, _) in region.exponentials.items():
+        names = state.certify(base)
+        if names is None:
+            raise ProofError(f"{param.name}: its base may be negative{state.where_negative(base)}")
+        state.structural |= names
+    return state
 
 
 def distinct_names(theorem: Any, statement: Any, reader: Reader, lemmas: Iterable[str] = ()) -> None:
@@ -263,7 +269,8 @@ def _region(statement: Any, reader: Reader) -> Region:
         slacks[condition.name] = first
         for other in second:
             slacks[f"{condition.name} reversed"] = other
-    return Region(slacks, dict(reader.formulas), dict(reader.powers), dict(reader.quotients))
+    own = (reader.formulas, reader.powers, reader.quotients, reader.exponentials)
+    return Region(slacks, *map(dict, own))
 
 
 def allowed_point(reader: Reader, values: Mapping[str, Fraction]) -> dict[Param, Fraction]:
@@ -331,12 +338,12 @@ def checked_line(state: State, step: Step) -> Line:
 
 
 def _conclusion(derivation: Derivation, found: Reading, state: State) -> Combine:
-    """The statement itself, read off its declaration: average of the metric <= sum of the terms."""
+    """The statement itself, read off its declaration: metric <= sum of the terms."""
     if derivation.metric not in state.quantities:
         raise ProofError(f"{derivation.metric}: no such quantity")
     state.structural |= accept_metric(found, state.quantities[derivation.metric].meaning, state.axioms)
     total = Scalar(tuple((found.reader.read(term.expr), One()) for term in found.statement.terms))
-    return Combine(Scalar(((1 / state.horizon, Total(derivation.metric)),)), total, derivation.conclusion)
+    return Combine(left_side(found, derivation.metric, state.horizon), total, derivation.conclusion)
 
 
 def _verdict(derivation: Derivation, found: Reading, label: str, state: State, lines: list[Line]) -> Verdict:

@@ -107,7 +107,8 @@ Fact = Inequality | Equation | Moment
 
 @dataclass(frozen=True)
 class Quantity:
-    """A named number at step t: a sum of squared norms with nonnegative coefficients, or the value of an objective."""
+    """A named number at step t: a sum of squared norms with nonnegative coefficients, or the value of an objective, or of that the
+    distance from the value at another point."""
 
     name: str
     meaning: Scalar
@@ -115,8 +116,11 @@ class Quantity:
     def __post_init__(self) -> None:
         identifier(self.name)
         parts = self.meaning.parts
-        if not self.nonnegative and not (len(parts) == 1 and parts[0][0] == ONE and isinstance(parts[0][1], Value)):
-            raise ProofError(f"{self.name}: wanted squared norms with nonnegative coefficients, or one value")
+        values = all(isinstance(atom, Value) for _, atom in parts)
+        if not self.nonnegative and not (values and [c for c, _ in parts] in ([ONE], [ONE, -ONE])):
+            raise ProofError(
+                f"{self.name}: wanted squared norms with nonnegative coefficients, or one value less another"
+            )
 
     @property
     def nonnegative(self) -> bool:

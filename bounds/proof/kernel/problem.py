@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...language import bounding
+from ...language.metrics import DISTANCE_SQ, GAP, GRADIENT_SQ, LAST
 from .algebra import Algebra
 from .assumptions import Start
 from .readings import Reading
-from .scalars import Scalar, form, sq
+from .scalars import Scalar, at, form, sq, total
 from .setting import BATCH, CLIENTS, COMMUNICATION, LOCAL, PLACES, Function, Index, Objective, Source, Variable
 from .signomial import ONE, ProofError, Signomial
 from .terms import Act, App, Given, Mean, Pair, Sum, Term, Var, is_pointwise, replaced, shifted
@@ -148,7 +149,11 @@ def _function(reading: Reading, function: Function) -> set[str]:
     if function.role not in bounding.FUNCTIONS:
         raise ProofError(f"{function.name}: wanted the role of a function of the problem, got {function.role!r}")
     clients = {index.name for index in reading.setting.indices if index.of == CLIENTS}
-    alone = function.label or function.role == "drawn_client" or reading.steps_inside
+    if function.role == "minimiser" and (function.index or function.sources or function.label):
+        raise ProofError(f"{function.name}: the minimiser of the objective is one point")
+    if function.role == "minimiser" and function.space != reading.setting.variable(reading.model).space:
+        raise ProofError(f"{function.name}: the minimiser is in the space of the models")
+    alone = function.label or function.role in ("drawn_client", "minimiser") or reading.steps_inside
     common = function.role in SHARED.get(reading.theorem.problem, ())
     if common and (function.index or function.sources):
         raise ProofError(f"{function.name}: the {function.role} is one function without noise")
@@ -221,22 +226,26 @@ def _count(reading: Reading, name: str) -> Signomial:
 
 
 def metric_points(reading: Reading, axioms: Mapping[str, Any]) -> tuple[Term, ...]:
-    """Where the theorem's metric takes the gradient, at step t; several terms where the method has several names for it.
+    """Where the theorem's metric is taken, at step t; several terms where the method has several names for it.
+
+    The last iterate is that of step T, whatever the steps t are over which others average.
 
     Raises:
         ProofError: the metric is none that the kernel knows.
     """
-    at, theorem = reading.theorem.metric.at, reading.theorem
-    if at == bounding.MEAN_MODEL:
+    where, theorem = reading.theorem.metric.at, reading.theorem
+    if where == bounding.MEAN_MODEL:
         found: tuple[Term, ...] = (reading.mean_model,)
-    elif at == bounding.PARTICIPANTS:
+    elif where == bounding.PARTICIPANTS:
         weights = App(reading.function("random_set").name, Sum(()), (0,))
         found = (Mean(reading.client, Act(weights, Var(reading.model))),)
-    elif at == bounding.SERVER_MODEL:
+    elif where == bounding.SERVER_MODEL:
         found = tuple(Var(v.name) for v in reading.setting.variables if _is_server(reading, v, axioms))
     else:
         raise ProofError(f"{theorem.metric.name}: no metric of which the kernel knows where it is taken")
-    if theorem.average == "after":
+    if theorem.metric.over == LAST and where != bounding.MEAN_MODEL:
+        raise ProofError(f"{theorem.metric.name}: of the last iterate, the kernel knows the mean model only")
+    if theorem.average == "after" and theorem.metric.over != LAST:
         return tuple(shifted(term, 1) for term in found)
     return found
 
@@ -277,17 +286,45 @@ def accept_metric(reading: Reading, meaning: Scalar, axioms: Mapping[str, Any]) 
     """
     if len(reading.setting.objectives) != 1:
         raise ProofError("wanted one objective")
-    (objective,) = reading.setting.objectives
     algebra, points = Algebra(reading.setting), metric_points(reading, axioms)
-    for point in points:
-        accept_point(reading, objective, point)
-    wanted = [form(algebra, sq(replaced(objective.gradient, {objective.at: point}))) for point in points]
+    wanted = [form(algebra, measured(reading, point)) for point in points]
     if form(algebra, meaning) not in wanted:
-        where = " or ".join(map(repr, points)) or "a model of the server"
-        raise ProofError(f"{meaning!r} is not the squared gradient of {objective.name} at {where}, as the metric says")
-    if reading.theorem.metric.at == bounding.SERVER_MODEL:
-        return frozenset({reading.that_says(bounding.WHOLE_ROUNDS)})
-    return frozenset()
+        where, what = " or ".join(map(repr, points)) or "a model of the server", MEASURED[reading.theorem.metric.of]
+        raise ProofError(f"{meaning!r} is not {what} at {where}, as the metric says")
+    metric = reading.theorem.metric
+    rests = {reading.that_says(bounding.WHOLE_ROUNDS)} if metric.at == bounding.SERVER_MODEL else set()
+    rests |= {reading.that_says(bounding.MINIMISER)} if metric.of != GRADIENT_SQ else set()
+    return frozenset(rests)
+
+
+MEASURED = {
+    GRADIENT_SQ: "the squared gradient of the objective",
+    GAP: "the distance of the objective from its minimum",
+    DISTANCE_SQ: "the squared distance from the minimiser",
+}
+
+
+def measured(reading: Reading, point: Term) -> Scalar:
+    """What the theorem's metric measures, at a point.
+
+    Raises:
+        ProofError: the gradient may not be taken there, or the problem has no minimiser.
+    """
+    (objective,) = reading.setting.objectives
+    accept_point(reading, objective, point)
+    match reading.theorem.metric.of:
+        case "gradient_sq":
+            return sq(replaced(objective.gradient, {objective.at: point}))
+        case "gap":
+            return reading.above_minimum(point)
+        case "distance_sq":
+            return sq(point - reading.minimiser)
+    raise ProofError(f"{reading.theorem.metric.name}: the kernel does not know what it measures")
+
+
+def left_side(reading: Reading, name: str, steps: Signomial) -> Scalar:
+    """The left side of the statement, by the quantity that is its metric at step t: of a minimum, the mean is above it."""
+    return at(name, end=True) if reading.theorem.metric.over == LAST else 1 / steps * total(name)
 
 
 def rests_on(reading: Reading) -> dict[str, str]:
@@ -301,8 +338,11 @@ def rests_on(reading: Reading) -> dict[str, str]:
     )
     name = f"{method.name} ({options})" if method else "the update equations under definitions"
     after = " after each step, t = 1..T" if theorem.average == "after" else ""
+    place = bounding.POINTS.get(theorem.metric.at, "") + after
+    if theorem.metric.over == LAST:
+        place = f"{bounding.POINTS[theorem.metric.at].partition(', over')[0]}, after the last step"
     return {
-        "metric": f"{theorem.metric.name}: {bounding.POINTS.get(theorem.metric.at, '')}{after}",
+        "metric": f"{theorem.metric.name}: {place}",
         "horizon": f"{horizon(reading)!r} steps",
         "period": f"{period(reading)!r} steps in a round",
         "method": name + drawn,

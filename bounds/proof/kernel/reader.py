@@ -2,7 +2,7 @@
 
 A derived constant whose formula may be negative is read as that formula. One whose formula is no signomial, and never negative, stands
 for any nonnegative number: `opaque`. A function with a `quotient` (numerator, denominator) is a parameter of its own: the quotient,
-and 0 where the numerator is 0.
+and 0 where the numerator is 0. So is a power with symbols in the exponent, of a base that is not negative (`Region.exponentials`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import sympy as sp
 
+from ...language.power import Power
 from .signomial import ONE, Param, ProofError, Signomial, identifier, signomial
 
 
@@ -23,6 +24,7 @@ class Reader:
         self.formulas: dict[Param, Signomial] = {}
         self.powers: dict[Param, int] = {}
         self.quotients: dict[Param, tuple[Signomial, Signomial]] = {}
+        self.exponentials: dict[Param, tuple[Signomial, Signomial]] = {}
         self.opaque: tuple[str, ...] = ()
         self.signed: dict[str, Signomial] = {}
         for constant in statement.derived:
@@ -46,6 +48,8 @@ class Reader:
             for function in sorted(term.expr.atoms(sp.Function), key=str):
                 if hasattr(function, "quotient"):
                     self._quotient(function)
+                if isinstance(function, Power):
+                    self._exponential(function)
 
     def accept_name(self, name: str) -> None:
         """Raises where a constant has the name of a symbol or of another constant."""
@@ -63,6 +67,15 @@ class Reader:
         above, below = (self.read(part) for part in function.quotient)
         if self.quotients.setdefault(param, (above, below)) != (above, below):
             raise ProofError(f"{function}: two quotients of one name")
+        return Signomial([(((param, 1),), 1)])
+
+    def _exponential(self, power: Power) -> Signomial:
+        base, exponent = (self.read(part) for part in power.args)
+        if not all(param.count for param in exponent.params) or not exponent.nonnegative:
+            raise ProofError(f"{power}: the exponent is no product of whole numbers")
+        param = Param(str(power), positive=False)
+        if self.exponentials.setdefault(param, (base, exponent)) != (base, exponent):
+            raise ProofError(f"{power}: two powers of one name")
         return Signomial([(((param, 1),), 1)])
 
     def _never_negative(self, expr: Any) -> bool:
@@ -108,6 +121,8 @@ class Reader:
             return self.read(expr.base) ** Fraction(int(expr.exp.p), int(expr.exp.q))
         if hasattr(expr, "quotient"):
             return self._quotient(expr)
+        if isinstance(expr, Power):
+            return self._exponential(expr)
         raise ProofError(f"{expr}: wanted sums, products and rational powers")
 
     def slack(self, condition: Any) -> tuple[Signomial, ...]:

@@ -18,27 +18,34 @@ from .assumptions import (
     Axiom,
     Bounded,
     CentralDifference,
+    Convexity,
     Declared,
     DifferenceVariance,
     Heterogeneity,
     Lipschitz,
     LipschitzOperator,
     LowerBound,
+    Minimum,
+    PolyakLojasiewicz,
     RandomSet,
     SecondDifference,
     SecondMoment,
     Smooth,
     Start,
     StartValue,
+    StrongConvexity,
     Variance,
 )
 from .facts import Quantity
 from .known import Known
 from .reader import Reader
-from .scalars import Value, form, sq
+from .scalars import Scalar, Value, form, sq, value
 from .setting import CLIENTS, Function, Setting
 from .signomial import ONE, ProofError, Signomial
 from .terms import App, Mean, Proj, Sum, Term, Var, variables
+
+OF_A_QUANTITY = (bounding.START, bounding.GAP, bounding.DISTANCE)
+"""Kinds of bound that a named quantity has; the others are of functions and objectives."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,14 @@ class Reading:
         for name, item in declared.items():
             if type(item) is Start:
                 found[name] = self._start(item)
+            elif type(item) is Convexity:
+                self.says(item.assumption, bounding.CONVEX)
+                found[name] = item
+            elif type(item) is Minimum:
+                self.says(item.assumption, bounding.MINIMISER)
+                if item.minimiser != self.function("minimiser").name:
+                    raise ProofError(f"{item.minimiser}: not the minimiser of the problem")
+                found[name] = item
             elif type(item) is Assumed:
                 found[name] = self._read(item)
             else:
@@ -149,7 +164,7 @@ class Reading:
         """What is assumed, in words: all that a symbol says of a function, not only what is used of it."""
         found: dict[str, None] = {}
         for item in (item for item in declared.values() if isinstance(item, Assumed)):
-            for role in self._roles(item.of):
+            for role in dict.fromkeys(role for role, _ in self._roles(item.of)):
                 rows = [row for row in self.forms(item.symbol) if role in {each.function for each in implied(row)}]
                 words = [(about(row, role) or row).words(item.symbol) for row in rows]
                 found |= dict.fromkeys(f"{self.entry(item.symbol, role)}: {text}" for text in words)
@@ -157,17 +172,17 @@ class Reading:
 
     # --- one assumption -----------------------------------------------------------------------------------------------
 
-    def _roles(self, name: str) -> dict[str, str]:
-        """What a name of the derivation stands for in the kind of problem: role -> what is declared."""
-        found = {f.role: "function" for f in self.setting.functions if f.name == name}
+    def _roles(self, name: str) -> tuple[tuple[str, bool], ...]:
+        """What a name of the derivation stands for in the kind of problem: roles, and whether as a named quantity."""
+        found = [(f.role, False) for f in self.setting.functions if f.name == name]
         if any(objective.name == name for objective in self.setting.objectives):
-            found["objective_gradient"] = "objective"
+            found += [("objective_gradient", False), ("objective", False)]
         for quantity in self.quantities:
             if quantity.name == name:
-                found |= {"inner_value": "quantity"} if quantity.nonnegative else {"objective": "quantity"}
+                found += [("objective", True)] + [("inner_value", True)] * quantity.nonnegative
         if not found:
             raise ProofError(f"{name}: nothing that a symbol could bound")
-        return found
+        return tuple(found)
 
     def _read(self, item: Assumed) -> Axiom:
         roles = self._roles(item.of)
@@ -175,8 +190,7 @@ class Reading:
             each
             for row in self.forms(item.symbol)
             for each in implied(row)
-            if each.function in roles
-            and (each.kind in (bounding.START, bounding.GAP)) == (roles[each.function] == "quantity")
+            if (each.function, each.kind in OF_A_QUANTITY) in roles
             and item.kind in ("", each.kind)
             and item.per in ("", each.per)
         ]
@@ -194,8 +208,17 @@ class Reading:
     def _axiom(self, read: Form, entry: str, item: Assumed, c: Signomial) -> Axiom:
         of = item.of
         match read.kind:
+            case bounding.GAP if self._is_gap(of):
+                return StartValue(entry, of, c)
             case bounding.GAP:
                 return LowerBound(entry, self._value(of), c)
+            case bounding.DISTANCE:
+                return StartValue(entry, self._distance(of), c**2)
+            case bounding.STRONG_CONVEXITY:
+                return StrongConvexity(entry, of, c)
+            case bounding.POLYAK_LOJASIEWICZ:
+                least = self.that_says(bounding.MINIMISER)
+                return PolyakLojasiewicz(entry, of, c, self.function("minimiser").name, least)
             case bounding.START:
                 return StartValue(entry, of, c**2, self._first_estimate(of))
             case bounding.LIPSCHITZ if read.function == "objective_gradient":
@@ -266,6 +289,33 @@ class Reading:
         algebra = Algebra(self.setting)
         if others or not isinstance(atom, Value) or algebra.normal(atom.point) != algebra.normal(self.mean_model):
             raise ProofError(f"{name} is not the value of the objective at {self.mean_model!r}")
+        return name
+
+    @property
+    def minimiser(self) -> Term:
+        """Where the objective is least."""
+        return App(self.function("minimiser").name, Sum(()))
+
+    def above_minimum(self, point: Term) -> Scalar:
+        """How far the objective at a point is above its minimum."""
+        if len(self.setting.objectives) != 1:
+            raise ProofError("wanted one objective")
+        (objective,) = self.setting.objectives
+        return value(objective.name, point) - value(objective.name, self.minimiser)
+
+    def _is_gap(self, name: str) -> bool:
+        """Whether a quantity is how far the objective at the mean model is above its minimum."""
+        (quantity,) = (q for q in self.quantities if q.name == name)
+        algebra = Algebra(self.setting)
+        known = bool(self.with_role("minimiser"))
+        return known and form(algebra, quantity.meaning) == form(algebra, self.above_minimum(self.mean_model))
+
+    def _distance(self, name: str) -> str:
+        """The quantity, if it is the squared distance of the mean model from the minimiser."""
+        (quantity,) = (q for q in self.quantities if q.name == name)
+        algebra = Algebra(self.setting)
+        if form(algebra, quantity.meaning) != form(algebra, sq(self.mean_model - self.minimiser)):
+            raise ProofError(f"{name} is not the squared distance of {self.mean_model!r} from the minimiser")
         return name
 
     def _first_estimate(self, name: str) -> int:

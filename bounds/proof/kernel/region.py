@@ -20,7 +20,7 @@ class Region:
     """The conditions as slacks (name -> expression that is nonnegative), and constants with their formulas.
 
     `powers` says which constants are roots: the power of such a constant, not itself, is its formula. `quotients`: parameters
-    that are (above, below), above over below, and 0 where above is 0.
+    that are (above, below), above over below, and 0 where above is 0. `exponentials`: parameters that are (base, exponent).
     A count n adds the slacks `n>=1` (n - 1) and `n whole` ((n - 1)(n - 2), nonnegative for whole n).
     """
 
@@ -28,6 +28,7 @@ class Region:
     formulas: Mapping[Param, Signomial] = field(default_factory=dict)
     powers: Mapping[Param, int] = field(default_factory=dict)
     quotients: Mapping[Param, tuple[Signomial, Signomial]] = field(default_factory=dict)
+    exponentials: Mapping[Param, tuple[Signomial, Signomial]] = field(default_factory=dict)
 
     def slack(self, name: str) -> Signomial:
         """The nonnegative expression with this name.
@@ -88,7 +89,20 @@ class Region:
             if number and not below.at(found):
                 raise ProofError(f"{param.name} is a division by 0")
             found[param] = number / below.at(found) if number else Fraction(0)
+        for param, (base, exponent) in self.exponentials.items():
+            found[param] = whole_power(param.name, base.at(found), exponent.at(found))
         return found
+
+
+def whole_power(name: str, base: Fraction, exponent: Fraction) -> Fraction:
+    """A power of a number that is not negative.
+
+    Raises:
+        ProofError: the exponent is no whole number.
+    """
+    if exponent.denominator != 1 or exponent < 0:
+        raise ProofError(f"{name}: the exponent {exponent} is no whole number")
+    return base**exponent.numerator
 
 
 def used_conditions(certificate: Iterable[tuple[Signomial, tuple[str, ...]]]) -> frozenset[str]:

@@ -4,13 +4,17 @@ from .descent import smooth_descent
 from .momentum import averaged_estimate, averaged_updates, bounded_momentum
 from .noise import variance_of_mean
 from .rounds import averaged_rounds
+from .sgd import Sgd, local_sgd, local_sgd_unlike
 from .smoothness import smooth_composition, smooth_mean
 
 __all__ = [
+    "Sgd",
     "averaged_estimate",
     "averaged_rounds",
     "averaged_updates",
     "bounded_momentum",
+    "local_sgd",
+    "local_sgd_unlike",
     "smooth_composition",
     "smooth_descent",
     "smooth_mean",

@@ -6,7 +6,7 @@ corollaries (corollary.py) this is all that a checked derivation rests on.
 
 from .base import Rule, Weights
 from .combination import CauchySchwarz, Combine, Instance, Open, Smaller, Triangle
-from .growth import Gronwall
+from .growth import Geometric, Gronwall
 from .loops import Along, Conditional, Identity, Induction, Length, ReversedPower, Suppose, Sure
 from .probability import Action, Assume, IndependentMean, IndependentMoment, MeanMoment, Product
 from .rounds import Drift, Held, NoisyDrift, WithinRound
@@ -39,6 +39,7 @@ RULES = (
     NoisyDrift,
     WithinRound,
     Gronwall,
+    Geometric,
     Held,
     SumOver,
     Invariant,

@@ -1,4 +1,4 @@
-"""The discrete Gronwall inequality within a round."""
+"""Recursions Q_{t+1} <= a Q_t + c: the discrete Gronwall inequality within a round, and a contraction over the whole run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import factorial
 from ..facts import Inequality, State, fact_form
 from ..region import Certificate
 from ..scalars import At, Atom, Named, One, Total, quantity
-from ..setting import COMMUNICATION, LOCAL
+from ..setting import COMMUNICATION, EVERY, LOCAL
 from ..signomial import ONE, ZERO, ProofError, Signomial
 from .base import Rule, all_uses
 from .rounds import bounded_by
@@ -77,6 +77,62 @@ class Gronwall(Rule):
             add(atom.name, -g * (n - 1) * coefficient, communications=True)
         table |= {At(self.quantity): -g * (n - 1), One(): -g * T * steady}
         return Inequality(fact_form(table), False, None, used)
+
+
+@dataclass(frozen=True)
+class Geometric(Rule):
+    """Q_T <= a^T Q_0 + r from Q_{t+1} <= a Q_t + c at every step, where a >= 0, r >= 0 and c <= (1 - a) r.
+
+    Q_{t+1} - r <= a (Q_t - r), so that Q_T - r <= a^T (Q_0 - r), and a^T r >= 0 is left out. a^T is a power of the statement.
+    """
+
+    quantity: str
+    step: str
+    factor: Signomial
+    rest: Signomial
+    certificates: tuple[Certificate, ...] = ()
+    title = "contraction at every step"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return (self.step,)
+
+    def apply(self, state: State) -> Inequality:
+        fact = state.inequality(self.step)
+        if fact.phases != EVERY:
+            raise ProofError(f"{self.step} does not hold at every step")
+        table = fact.table
+        before, constant = table.pop(Named(self.quantity), ZERO), -table.pop(One(), ZERO)
+        if table != {Named(self.quantity, 1): ONE} or before != -self.factor:
+            raise ProofError(
+                f"{self.step} does not say that {self.quantity}[+1] <= ({self.factor!r}) {self.quantity} + c"
+            )
+        used = fact.uses
+        for what, number in (
+            ("the factor", self.factor),
+            ("the rest", self.rest),
+            ("(1 - factor) rest - c", (1 - self.factor) * self.rest - constant),
+        ):
+            names = state.certify(number, self.certificates)
+            if names is None:
+                raise ProofError(
+                    f"{what}: ({number!r}) is not certified to be nonnegative{state.where_negative(number)}"
+                )
+            used |= names
+        power = self.power(state)
+        found = {At(self.quantity, True): ONE, At(self.quantity): -power, One(): -self.rest}
+        return Inequality(fact_form(found), False, None, used)
+
+    def power(self, state: State) -> Signomial:
+        """The power of the statement that is a^T.
+
+        Raises:
+            ProofError: it has none.
+        """
+        for param, made in state.region.exponentials.items():
+            if made == (self.factor, state.horizon):
+                return Signomial([(((param, 1),), 1)])
+        raise ProofError(f"the statement has no power ({self.factor!r})^({state.horizon!r})")
 
 
 def exceeds_exponential(bound: Signomial, rate: Signomial) -> None:

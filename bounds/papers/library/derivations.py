@@ -1,0 +1,147 @@
+"""The library's theorems, for the kernel; docs/theory/library.md comments on them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ...proof.author import Derivation, Reader, Signomial, Var, quantity, sq, value
+from ...proof.tactics import Sgd, local_sgd_unlike, variance_of_mean
+
+X, AFTER = Var("x"), Var("x", 1)
+
+
+class Least(Sgd):
+    """Minibatch SGD on an objective that is least at x_*: the noise of a step, and what smoothness says of it."""
+
+    def __init__(self, s: Reader):
+        super().__init__(s, pooled=True)
+        self.s, proof = s, self.proof
+        self.least, self.slope = proof.minimiser(), self.full(X)
+        self.variance = s.sigma**2 / (s.N * s.b)
+        self.gap = value("F", X) - value("F", self.least)
+        self.distance = sq(X - self.least)
+        proof.bound("L_bar", *proof.points, of="F", name="smooth")
+        variance_of_mean(proof, "noise", self.noise, "n i", s.sigma**2, proof.bound("sigma", self.sampled))
+        proof.update("x", name="step")
+
+    def approach(self, tangent: str, kept: Signomial) -> None:
+        """||x[+1] - x_*||^2 <= kept ||x - x_*||^2 + eta^2 variance, with `tangent` for a convex F."""
+        s, proof = self.s, self.proof
+        proof.quantity("distance", self.distance)
+        nearer = X - 1 / s.L_bar * self.slope
+        proof.smooth("F", "smooth", s.L_bar, X, nearer)
+        proof.claim(
+            "slope",
+            sq(self.slope) <= 2 * s.L_bar * self.gap,
+            proof.least("minimiser", nearer),
+            "descent lemma",
+            why="F(x_*) <= F(x - grad F(x)/L_bar)",
+        )
+        proof.claim(
+            "approach",
+            quantity("distance", 1) <= kept * quantity("distance") + s.eta**2 * self.variance,
+            *("step", "noise"),
+            given={tangent: 2 * s.eta, "slope": s.eta / s.L_bar},
+            why="||x - x_*||^2 - 2 eta <grad F, x - x_*> + eta^2 ||grad F||^2",
+        )
+
+    def descended(self, growth: Signomial) -> Derivation:
+        """The gap contracts where `steep` says that 2 growth (F(x) - F(x_*)) <= ||grad F(x)||^2."""
+        s, proof = self.s, self.proof
+        proof.quantity("gap", self.gap)
+        proof.smooth("F", "smooth", s.L_bar, X, AFTER)
+        noise = s.L_bar * s.eta**2 / 2 * self.variance
+        proof.claim(
+            "descent",
+            quantity("gap", 1) <= (1 - growth * s.eta) * quantity("gap") + noise,
+            *("step", "noise"),
+            given={"descent lemma": 1, "steep": s.eta / 2},
+            why="F[+1] <= F - eta/2 ||grad F||^2 + L_bar eta^2/2 variance",
+        )
+        return self.closed("descent", "gap", growth, s.L_bar * s.eta * self.variance / (2 * growth), "F_gap")
+
+    def closed(self, step: str, of: str, growth: Signomial, rest: Signomial, start: str) -> Derivation:
+        """A contraction by 1 - growth eta at every step, from a bound at the start."""
+        proof, s = self.proof, self.s
+        proof.contraction(step, of, 1 - growth * s.eta, rest, name="contraction")
+        proof.bound(start, of=of, name="start")
+        return proof.qed("contraction", "start", metric=of, model="x", inside={"eta": Fraction(1, 2)})
+
+
+def sgd_convex(s: Reader) -> Derivation:
+    """Section 1."""
+    sgd = Least(s)
+    proof = sgd.proof
+    proof.quantity("distance", sgd.distance)
+    proof.quantity("gap", value("F", AFTER) - value("F", sgd.least))
+    proof.smooth("F", "smooth", s.L_bar, X, AFTER)
+    proof.claim(
+        "approach",
+        2 * s.eta * quantity("gap") <= quantity("distance") - quantity("distance", 1) + 2 * s.eta**2 * sgd.variance,
+        *("step", "noise", proof.convex("convexity", X, sgd.least), "descent lemma"),
+        why="||x - x_*||^2 - 2 eta <grad F, x - x_*> + eta^2 ||grad F||^2, and 2 eta times the descent",
+    )
+    proof.sum("approach")
+    proof.bound("D", of="distance", name="start")
+    return proof.qed("approach, summed", "start", metric="gap", model="x", inside={"eta": Fraction(1, 2)})
+
+
+def sgd_convex_distance(s: Reader) -> Derivation:
+    """Section 1."""
+    sgd = Least(s)
+    sgd.approach(sgd.proof.convex("convexity", X, sgd.least), s.eta**0)
+    sgd.proof.sum("approach")
+    sgd.proof.bound("D", of="distance", name="start")
+    return sgd.proof.qed("approach, summed", "start", metric="distance", model="x", inside={"eta": Fraction(1, 2)})
+
+
+def sgd_strongly_convex(s: Reader) -> Derivation:
+    """Section 2."""
+    sgd = Least(s)
+    sgd.approach(sgd.proof.bound("mu", X, sgd.least, of="F", name="tangent"), 1 - s.mu * s.eta)
+    return sgd.closed("approach", "distance", s.mu, s.eta * sgd.variance / s.mu, "D")
+
+
+def sgd_pl(s: Reader) -> Derivation:
+    """Section 3."""
+    sgd = Least(s)
+    proof = sgd.proof
+    proof.bound("kappa", X, of="F", name="steep")
+    return sgd.descended(s.kappa)
+
+
+def sgd_strongly_convex_gap(s: Reader) -> Derivation:
+    """Section 2: strong convexity implies the Polyak-Lojasiewicz inequality."""
+    sgd = Least(s)
+    proof, least = sgd.proof, sgd.least
+    proof.bound("mu", X, least, of="F", name="tangent")
+    proof.claim(
+        "steep",
+        2 * s.mu * sgd.gap <= sq(sgd.slope),
+        "tangent",
+        squares=(sgd.slope - s.mu * (X - least),),
+        why="the least value of the tangent with the square",
+    )
+    return sgd.descended(s.mu)
+
+
+def local_sgd_pl(s: Reader) -> Derivation:
+    """Section 4."""
+    sgd = local_sgd_unlike(s)
+    proof, here = sgd.proof, sgd.clients(X)
+    gap = value("F", here) - value("F", proof.minimiser())
+    proof.quantity("gap", gap)
+    proof.bound("kappa", here, of="F", name="steep")
+    proof.claim("gap", quantity("gap") <= 1 / (2 * s.kappa) * quantity("gradient"), "steep")
+    reasons = proof.sum("gap"), "descent, summed", "infimum", "consensus"
+    return proof.qed(*reasons, metric="gap", model="x", inside={"eta": Fraction(1, 2)})
+
+
+DERIVATIONS = (
+    ("sgd_convex", sgd_convex),
+    ("sgd_convex_distance", sgd_convex_distance),
+    ("sgd_strongly_convex", sgd_strongly_convex),
+    ("sgd_strongly_convex_gap", sgd_strongly_convex_gap),
+    ("sgd_pl", sgd_pl),
+    ("local_sgd_pl", local_sgd_pl),
+)
