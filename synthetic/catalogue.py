@@ -25,7 +25,7 @@ from .applications.invariant import InvariantLogistic
 from .applications.maml import FederatedMAML
 from .applications.sinewave import sinewave_maml
 from .families.conditional import Conditional
-from .families.federated import FederatedHuber, FederatedQuadratic, FederatedSines
+from .families.federated import FederatedHuber, FederatedQuadratic, FederatedSines, FederatedStronglyConvex
 from .families.federated_bowl import FederatedBowl
 from .families.local_composite import LocalComposite
 from .families.meta import Meta
@@ -180,6 +180,11 @@ PRESETS: dict[str, Preset] = {
         FederatedQuadratic,
         "8 clients with quadratic losses and different minimisers: unbounded gradients",
         {"L": 0.7, "mu": 0.2, "Delta": 0.4, "sigma": 0.3},
+    ),
+    "federated_strongly_convex": Preset(
+        FederatedStronglyConvex,
+        "4 clients with strongly convex losses, steep near the minimiser and flat away from it",
+        {"clients": 4, "L": 0.8, "mu": 0.2, "Delta": 0.2, "sigma": 0.4, "start": 5.0},
     ),
     "federated_sines": Preset(
         FederatedSines,

@@ -27,12 +27,12 @@ from ..bounds.language.theorem import Theorem
 from ..bounds.registry import get_theorem
 from ..synthetic import problem as find_problem
 from .runs.campaign import MINIMUM_SEEDS
-from .runs.experiments import measure
+from .runs.experiments import cap_of, measure
 from .runs.fit import misfit
 from .runs.instance import Instance
 from .runs.method_of import Given
 from .runs.registry import recipe_for
-from .runs.values import evaluate_at, squared_cap
+from .runs.values import evaluate_at
 from .statistics.alpha_budget import AlphaBudget, LedgerError, read_level
 from .statistics.planning import Undetectable, seeds_to_refute, seeds_to_support
 from .statistics.slopes import EXPONENT_TOLERANCE, SlopeEstimate, bound_slope, slope_interval
@@ -182,7 +182,7 @@ class _Claim:
         self.hyper = {name: _exact(name, value) for name, value in hyper.items()}
         self.bound: Bound
         self.bound, self.kind = evaluate_at(self.theorem, self.label, self.problem, self.hyper, T)
-        self.cap = squared_cap(self.problem)
+        self.cap = cap_of(self.theorem, self.problem, Instance(self.problem, self.hyper, "assertion"), self.bound, method)
 
     @property
     def total(self) -> float:

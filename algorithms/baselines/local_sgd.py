@@ -48,6 +48,10 @@ class LocalSGD(Method):
     b: int = 1
     m: int | None = None
 
+    @property
+    def gradient_step(self) -> Scalar:
+        return self.eta
+
     def init(self, problem: Any, start: Start, draws: Draws) -> State:
         return State(x=start.models(problem, draws), active=participants(draws, self.m))
 

@@ -50,6 +50,10 @@ class MinibatchSGD(SpecialCase):
     b: int = 1
     m: int = 1
 
+    @property
+    def gradient_step(self) -> Scalar:
+        return self.eta
+
     def general(self, kind: str) -> Method:
         methods: dict[str, Any] = {
             "shared_composite": lambda: FedDRO(eta=self.eta, beta=1.0, I=1, b=self.b, first_update="update"),

@@ -174,6 +174,11 @@ class Method(ABC):
     def messages(self, problem: Any, T: int) -> Messages:
         """What one client sends in T steps."""
 
+    @property
+    def gradient_step(self) -> Scalar | None:
+        """The step size of a method whose models are means of models that step along gradients of samples; None for others."""
+        return None
+
     def __post_init__(self) -> None:
         for declared in fields(self):
             if isinstance(getattr(self, declared.name), list):

@@ -35,6 +35,16 @@ def consensus_error(problem: Any, state: State, t: int) -> Tensor:
     return client_mean(drift, state.active).squeeze(-1)
 
 
+def gap(problem: Any, state: State, t: int) -> Tensor:
+    """F(xbar^t) - F(x*), x* the problem's ``minimiser``, in [f]."""
+    return problem.objective(state.average) - problem.objective(problem.minimiser.unsqueeze(0))
+
+
+def distance_squared(problem: Any, state: State, t: int) -> Tensor:
+    """||xbar^t - x*||^2, x* the problem's ``minimiser``, in [x]^2."""
+    return (state.average - problem.minimiser).square().sum(-1)
+
+
 def distance(problem: Any, state: State, t: int) -> Tensor:
     """||xbar^t - x*||, x* the problem's ``minimiser``, in [x]."""
     return torch.linalg.vector_norm(state.average - problem.minimiser, dim=-1)
@@ -118,6 +128,7 @@ class Offered:
 METRICS: Mapping[str, Offered] = {
     "objective": Offered(objective, "F at the averaged model"),
     "gradient_sq": Offered(gradient_norm_squared, "squared norm of the exact gradient at the averaged model"),
+    "gap": Offered(gap, "F at the averaged model less F at the minimiser", "minimiser"),
     "distance": Offered(distance, "distance of the averaged model from the minimiser", "minimiser"),
     "train_loss": Offered(loss_of("train"), "loss on the training data", "data_loss"),
     "test_loss": Offered(loss_of("test"), "loss on data that no oracle sees", "has_test_data"),

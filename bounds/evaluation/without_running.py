@@ -19,6 +19,7 @@ import sympy as sp
 
 from ..language.bounding import (
     AT_START,
+    DISTANCE,
     GAP,
     MEAN_SQUARE,
     SAMPLE,
@@ -46,6 +47,12 @@ START_BY, CAP_BY, GAP_BY = (
     "a cap of the squared gradient norm everywhere",
     "at least the squared gradient norm at the start, since F is smooth and bounded below",
 )
+OF_START_BY = "what holds at the start, which a run need not leave"
+OF_THE_START: Mapping[str, tuple[Form, int]] = {
+    "gap": (Form(GAP, "objective"), 1),
+    "distance_sq": (Form(DISTANCE, "objective"), 2),
+}
+"""Measure of a metric -> what bounds it at the start, and to which power."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +93,7 @@ NOTHING = Beside()
 
 
 def limits(statement: Statement, others: Iterable[str] = ()) -> tuple[Limit, ...]:
-    """What bounds the metric of a statement without running; nothing where the metric is not a squared gradient of the objective.
+    """What bounds the metric of a statement without running; nothing where the metric is not measured along a run.
 
     A derived constant counts by what it is declared to bound, as the smoothness of a composition does.
 
@@ -94,7 +101,8 @@ def limits(statement: Statement, others: Iterable[str] = ()) -> tuple[Limit, ...
         others: quantities that are known beside the symbols.
     """
     theorem = statement.theorem
-    if not theorem.metric.at or not statement.terms:
+    metric = theorem.metric
+    if not metric.at or not statement.terms:
         return ()
     symbols = {name: binding.quantity for name, binding in statement.symbols.items()}
     rows = {name: quantity for name, quantity in symbols.items() if quantity.role == "constant"}
@@ -102,6 +110,9 @@ def limits(statement: Statement, others: Iterable[str] = ()) -> tuple[Limit, ...
     said = {name: quantity.bounds for name, quantity in rows.items()}
     said |= {item.name: item.bounds for item in statement.derived}
     forms = {name: frozenset(_said(bounds, theorem.problem)) for name, bounds in said.items()}
+    if not metric.is_squared_gradient:
+        form, power = OF_THE_START[metric.of]
+        return tuple(Limit(OF_START_BY, 1, ((name, power),)) for name, said in forms.items() if form in said)
     assumed = {*theorem.assume, *statement.assume}
     return tuple(dict.fromkeys(_limits(forms, theorem.problem, assumed)))
 

@@ -76,6 +76,8 @@ _SPACES: Mapping[str, tuple[Dimension, Dimension]] = {
     "drawn_client": (ONE, ONE),
     "minimiser": (VARIABLE, VARIABLE),
 }
+MORE_IS_STRONGER = (STRONG_CONVEXITY, POLYAK_LOJASIEWICZ)
+"""Kinds whose bound says more the larger its number is; of all others a smaller number says more."""
 _PURE = (GROWTH, RELATIVE_VARIANCE, RELATIVE_ERROR, CONTRACTION, GAP_TO_ONE, DELAY)
 """Kinds whose number has no dimension."""
 _SQUARED_AT_MINIMISER: Mapping[str, str] = {

@@ -24,11 +24,21 @@ Problem = Any  # a ratio is only ever called with a problem of its own kind
 
 @dataclass(frozen=True)
 class Inequality:
-    """`ratio(problem, *points) <= certified value`, for one point or a pair, of the space of x or of y."""
+    """`ratio(problem, *points) <= certified value`, for one point or a pair, of the space of x or of y.
+
+    `inverse`: of a constant that says more the larger it is, 1 over the certified value is the largest ratio.
+    """
 
     space: str
     pair: bool
     ratio: Callable[..., Tensor]
+    inverse: bool = False
+
+    def largest(self, value: float) -> float:
+        """The largest ratio that a certified value allows."""
+        if not self.inverse:
+            return value
+        return 1 / value if value else float("inf")
 
     def size(self, problem: AbstractProblem) -> int:
         """Length of a point."""
@@ -173,7 +183,34 @@ def _objective_smoothness(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
     return difference_quotient(problem.gradient, norm, a, b).unsqueeze(-1)
 
 
+def _strong_convexity(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
+    """|a - b|^2 / <grad F(a) - grad F(b), a - b>."""
+    return _over((a - b).square().sum(-1), ((problem.gradient(a) - problem.gradient(b)) * (a - b)).sum(-1))
+
+
+def _polyak_lojasiewicz(problem: Problem, x: Tensor) -> Tensor:
+    """2 (F(x) - F(x_*)) / |grad F(x)|^2."""
+    gap = problem.objective(x) - problem.objective(problem.minimiser.unsqueeze(0))
+    return _over(2 * gap, problem.gradient(x).square().sum(-1))
+
+
+def _over(above: Tensor, below: Tensor) -> Tensor:
+    """A quotient, infinite where the denominator is not positive and the numerator is."""
+    found = torch.where(below > 0, above / below, torch.where(above > 0, torch.inf, 0.0))
+    return found.unsqueeze(-1)
+
+
+def _initial_distance(problem: Problem, x: Tensor) -> Tensor:
+    """The same wherever x is; infinite where the objective is larger at the minimiser than at x."""
+    least = problem.minimiser.unsqueeze(0)
+    is_least = problem.objective(least) <= problem.objective(x)
+    return torch.where(is_least, norm(problem.initial_point - problem.minimiser), torch.inf).unsqueeze(-1)
+
+
 WHOLE: dict[str, Inequality] = {
+    "strong_convexity": Inequality("x", True, _strong_convexity, inverse=True),
+    "polyak_lojasiewicz": Inequality("x", False, _polyak_lojasiewicz, inverse=True),
+    "initial_distance": Inequality("x", False, _initial_distance),
     "objective_gap": Inequality("x", False, _objective_gap),
     "gradient_cap": Inequality("x", False, _gradient_cap),
     "objective_smoothness": Inequality("x", True, _objective_smoothness),

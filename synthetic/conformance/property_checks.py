@@ -101,6 +101,14 @@ def _deterministic(problem: Any, seed: int) -> bool:
     return all(torch.equal(exact, drawn) for exact, drawn in (*pairs, *with_extra))
 
 
+def _convex(problem: Any, seed: int) -> bool:
+    """The objective lies above its tangents at random points, but for rounding."""
+    x, y = (random_points(problem, RUNS, problem.dim, seed + i)[:, 0] for i in (0, 1))
+    above = problem.objective(y) - problem.objective(x) - (problem.gradient(x) * (y - x)).sum(-1)
+    size = problem.objective(y).abs() + problem.objective(x).abs() + 1
+    return bool((above >= -1e-9 * size).all())
+
+
 CHECKS: Mapping[str, Callable[[Any, int], bool]] = {
     "equal_inner_maps": _equal_inner_maps,
     "equal_outer_functions": _equal_outer_functions,
@@ -108,4 +116,5 @@ CHECKS: Mapping[str, Callable[[Any, int], bool]] = {
     "no_extra_term": _no_extra_term,
     "independent_clients": _independent_clients,
     "deterministic": _deterministic,
+    "convex": _convex,
 }

@@ -94,10 +94,15 @@ def check_problem(
 
 
 def with_scaled_certificate(problem: AbstractProblem, quantity: str, factor: float) -> AbstractProblem:
-    """A copy of `problem` that declares `factor` times the constant: a mutant that the suite must catch below 0.99."""
+    """A copy of `problem` that declares `factor` times the constant: a mutant that the suite must catch below 0.99.
+
+    A constant that says more the larger it is is divided by the factor.
+    """
     mutant = copy.copy(problem)
     certificate = problem.certificates[quantity]
-    scaled = replace(certificate, value=float(certificate.value) * factor)
+    inverse = get_kind(problem.kind).inequalities[quantity].inverse
+    value = float(certificate.value)
+    scaled = replace(certificate, value=value / factor if inverse else value * factor)
     mutant.__dict__["certificates"] = {**problem.certificates, quantity: scaled}
     return mutant
 
@@ -145,8 +150,8 @@ def _check_certificate(
     stated = _at_stated_points(problem, certificate, inequality) if use_stated_points else None
     attack = _attack(problem, certificate, inequality, budget)
     best = max(attack.ratio, stated if stated is not None else 0.0)
-    failure = _failure(certificate, best, stated, attack)
-    value = float(certificate.value)
+    value = inequality.largest(float(certificate.value))
+    failure = _failure(certificate, value, best, stated, attack)
     attained = best / value if value > 0 else None
     detail = failure or f"largest found {best:.9g} of {value:.9g}"
     return Check(quantity, not failure, detail, attained), attack.evaluations
@@ -164,8 +169,8 @@ def _at_stated_points(problem: AbstractProblem, certificate: Certificate, inequa
     return float(evaluate(partial(inequality.ratio, problem), points))
 
 
-def _failure(certificate: Certificate, best: float, stated: float | None, attack: Attack) -> str:
-    value = float(certificate.value)
+def _failure(certificate: Certificate, value: float, best: float, stated: float | None, attack: Attack) -> str:
+    """Why a certificate is refused whose ratio is at most `value`; empty where it is not."""
     assert certificate.kind in CERTIFICATE_KINDS
     if certificate.kind != "estimated" and not best <= value * (1 + _RELATIVE_ROUNDING) + _ABSOLUTE_ROUNDING:
         where = f"{attack.ratio:.9g} by ascent, at {[point.tolist() for point in attack.points]}"

@@ -1,4 +1,4 @@
-"""Plain federated problems F_i(x) = sum_j h(x_j) + s_i Delta v_i.x: quadratic, Huber and non-convex sines.
+"""Plain federated problems F_i(x) = sum_j h(x_j) + s_i Delta v_i.x: quadratic, Huber, strongly convex and non-convex sines.
 
 All clients have the separable part in common, so F is that part: the tilts cancel in the mean, as s = 1, -1/2, -1/2 in each
 three clients with one v. Opposite pairs would cancel too, but so would, by symmetry, the bias of local steps at 0.
@@ -13,6 +13,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -55,6 +56,8 @@ class AbstractSeparable(AbstractFederated):
         ValueError: for parameters that contradict each other, naming them.
     """
 
+    convex: ClassVar[bool] = True
+    """Whether h is."""
     name: str = "separable"
     clients: int = 8
     dim: int = 6
@@ -89,6 +92,16 @@ class AbstractSeparable(AbstractFederated):
     @abstractmethod
     def _shape_certificates(self) -> Iterator[Certificate]:
         """What follows from h: smoothness, and bounds of the gradients where they are finite."""
+
+    @property
+    def _growth(self) -> float:
+        """The smallest curvature of h."""
+        return 0.0
+
+    @property
+    def _flattest(self) -> float:
+        """A coordinate where h has about its smallest curvature, there and at twice that."""
+        return 1.0
 
     @cached_property
     def _law(self) -> Kurtosis:
@@ -137,6 +150,27 @@ class AbstractSeparable(AbstractFederated):
     def certificates(self) -> Mapping[str, Certificate]:
         return by_quantity((*self._shape_certificates(), *self._noise_certificates(), *self._mean_certificates()))
 
+    @property
+    def properties(self) -> frozenset[str]:
+        return super().properties | ({"convex"} if self.convex else frozenset())
+
+    def reach(self, step: float, steps: int) -> float | None:
+        """How far from the minimiser models can come, in [x], that are means of models which step along gradients of one sample.
+
+        A step of at most 2 / L along grad F takes no coordinate further from 0, so that a step adds at most `step` times tilt and
+        noise; where every curvature is at least mu, a step of at most 1 / L shortens the way by 1 - mu step, and they add up to
+        at most tilt and noise over mu. Any batch: the noise is a mean of such. None where h is not convex, or steps are longer.
+
+        Args:
+            step: the step size, in [x]^2 / [f]. steps: how many there are.
+        """
+        if not self.convex or step * self.L > 2:
+            return None
+        pushed = self.Delta + self.sigma * self._law.largest
+        far = self.start + steps * step * pushed
+        mu = self._growth
+        return min(far, max(self.start, pushed / mu)) if mu > 0 and step * self.L <= 1 else far
+
     def _noise_certificates(self) -> Iterator[Certificate]:
         error = "The error is sigma z v_i with |v_i| = 1, E z^2 = 1 and E z^4 = k, at every point."
         yield Certificate(
@@ -161,6 +195,22 @@ class AbstractSeparable(AbstractFederated):
             witness=1 - 1e-12,
             points=(self._at(0.0),),
         )
+        yield Certificate(
+            "initial_distance",
+            self.start,
+            "exact",
+            "F is least at 0, and the start is as far from there as its parameter says.",
+            witness=1 - 1e-12,
+            points=(self._at(0.0),),
+        )
+        if self._growth > 0:
+            axis = self._flattest * one_hot(torch.tensor(self.dim - 1), self.dim)
+            flat = as_point(axis), as_point(2 * axis)
+            curved = "The smallest curvature, that of the last coordinate far away."
+            yield Certificate("strong_convexity", self._growth, "exact", curved, witness=_NEARLY_ALL, points=flat)
+            yield Certificate(
+                "polyak_lojasiewicz", self._growth, "exact", curved, witness=_NEARLY_ALL, points=flat[:1]
+            )
         share = math.sqrt(float((triple_signs(self.clients) ** 2).mean()))
         yield Certificate(
             "local_gradient_heterogeneity",
@@ -206,6 +256,10 @@ class FederatedQuadratic(AbstractSeparable):
     def _check_shape(self) -> None:
         if not 0 <= self.mu <= self.L:
             raise ValueError(f"mu must be in [0, L], got mu={self.mu} and L={self.L}")
+
+    @property
+    def _growth(self) -> float:
+        return self.mu
 
     @cached_property
     def _curvatures(self) -> Tensor:
@@ -254,6 +308,42 @@ class FederatedHuber(AbstractSeparable):
 
 
 @dataclass(frozen=True)
+class FederatedStronglyConvex(AbstractSeparable):
+    """h(t) = mu t^2 / 2 + (L - mu) k(t), k(t) = t^2 / 2 up to |t| = knee and of slope knee beyond: curvature L near 0, mu away.
+
+    Args:
+        mu: the smallest curvature, in (0, L]. knee: in [x]. The rest as for `AbstractSeparable`.
+    """
+
+    name: str = "federated_strongly_convex"
+    mu: float = 0.1
+    knee: float = 1.0
+
+    def _check_shape(self) -> None:
+        require_positive(self, "mu", "knee")
+        if self.mu > self.L:
+            raise ValueError(f"mu must be in (0, L], got mu={self.mu} and L={self.L}")
+
+    @property
+    def _growth(self) -> float:
+        return self.mu
+
+    @property
+    def _flattest(self) -> float:
+        return 1e6 * self.knee  # so far away the tangents are nearly those of the quadratic part
+
+    def _value(self, x: Tensor) -> Tensor:
+        near = x.clamp(-self.knee, self.knee)
+        return 0.5 * self.mu * x * x + (self.L - self.mu) * near * (x - near / 2)
+
+    def _slope(self, x: Tensor) -> Tensor:
+        return self.mu * x + (self.L - self.mu) * x.clamp(-self.knee, self.knee)
+
+    def _shape_certificates(self) -> Iterator[Certificate]:
+        yield from self._smoothness(0.5 * self.knee, "The curvature is L up to the knee and mu beyond.")
+
+
+@dataclass(frozen=True)
 class FederatedSines(AbstractSeparable):
     """h(t) = g (1 - cos(q t)) / q with g = (G - Delta) / sqrt(dim) and g q = L: non-convex, with minima everywhere.
 
@@ -261,6 +351,7 @@ class FederatedSines(AbstractSeparable):
         G: bound of ||grad F_i||, larger than Delta. The rest as for `AbstractSeparable`.
     """
 
+    convex: ClassVar[bool] = False
     name: str = "federated_sines"
     G: float = 1.0
 

@@ -154,7 +154,7 @@ def for_theorem(found: Estimates, theorem: str | Theorem) -> ForTheorem:
         elif quantity in GIVEN_BY_THE_PROBLEM:
             values[name] = Fraction(str(getattr(found.problem, GIVEN_BY_THE_PROBLEM[quantity])))
     start = found.problem.initial_point.unsqueeze(0)
-    norm = float(found.problem.gradient(start).norm()) if item.metric.at else None
+    norm = float(found.problem.gradient(start).norm()) if item.metric.is_squared_gradient else None
     return ForTheorem(item, item.default, values, used, norm)
 
 

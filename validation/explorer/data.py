@@ -279,7 +279,7 @@ def _is_estimated(problem: Any, binding: Binding) -> bool:
 
 def _limits(theorem: Theorem, problem: Any) -> list[dict[str, Any]]:
     """What holds of the metric without running on this problem: its gradient at the start, and its certified cap."""
-    if not theorem.metric.at:
+    if not theorem.metric.is_squared_gradient:
         return []
     known = known_without_running(problem).quantities
     named = {"initial_gradient_norm": START_BY, "gradient_cap": CAP_BY}

@@ -89,7 +89,7 @@ def practice(
     item = get_theorem(theorem)
     label = item.statement(statement or item.default).label
     recipe, made = recipe_for(item), _problem(problem, item)
-    if not item.metric.at:
+    if not item.metric.is_squared_gradient:
         raise InputError(f"{item.id}: its metric is {item.metric.name}; only mean squared gradients are measured")
     if why := misfit(item, made, label):
         raise InputError(f"--problem {made.name[:40]}: does not fit {item.id}: {why}")
@@ -126,7 +126,7 @@ def practice(
         try:
             bound, numbers = built(theory * times)
             report = progress and progress(f"{number + 1}/{size} ")
-            result, statistic, _ = statistics(recipe, made, numbers, seeds, root_seed=root_seed, progress=report)
+            result, statistic, _ = statistics(recipe, made, numbers, seeds, metric=item.metric, root_seed=root_seed, progress=report)
         except (InputError, ValueError) as error:
             rows.append(replace(row, bound_text=f"not run: {error}"))
             continue

@@ -184,7 +184,7 @@ def named_method(theorem: Theorem, progress: Progress) -> Code | None:
     build, setting = build_of(theorem), progress.derivation.setting
     symbols = theorem.statement(progress.label).symbols
     roles: dict[str, str] = {}
-    for function in setting.functions:
+    for function in (each for each in setting.functions if each.role != "minimiser"):
         operator = not isinstance(function.space, str)
         plain = function.space == function.domain
         role = "jacobian" if operator else "gradient" if plain else "outer" if is_outer(function) else "inner"

@@ -25,13 +25,13 @@ from ...storage import digest, keep, recall
 from ..statistics.alpha_budget import AlphaBudget
 from ..statistics.planning import seeds_to_support
 from ..statistics.verdict import Verdict, judge, not_applicable
-from .experiments import measure
+from .experiments import cap_of, measure
 from .fingerprint import MEASUREMENT
 from .instance import Instance
 from .lossless import encode
 from .method_of import Given
 from .registry import recipe_for
-from .values import evaluate_at, squared_cap
+from .values import evaluate_at
 
 CHUNK = 128
 """Seeds per task: small enough to balance two cores, large enough to keep tensors busy."""
@@ -184,17 +184,19 @@ def plan(
     each = (budget or ledger.remaining) / max(1, len(wanted))
     experiments = []
     for index, (instance, T) in enumerate(wanted):
-        number = seeds or _planned(item, label, instance, T, each, slack)
+        number = seeds or _planned(item, label, instance, T, each, slack, method)
         experiments.append(Experiment(item, label, instance, T, number, root_seed + index, method))
     for experiment in experiments:
         ledger.allot(experiment.name, each, experiment.seeds)
     return experiments
 
 
-def _planned(theorem: Theorem, label: str, instance: Instance, T: int, alpha: Fraction, slack: float) -> int:
+def _planned(
+    theorem: Theorem, label: str, instance: Instance, T: int, alpha: Fraction, slack: float, method: Given | None
+) -> int:
     problem = instance.made()
     bound, _ = evaluate_at(theorem, label, problem, instance.hyperparameters, T)
-    cap = squared_cap(problem)
+    cap = cap_of(theorem, problem, instance, bound, method)
     if bound.total is None or not 0 < bound.total < cap:
         return MINIMUM_SEEDS
     return -(-max(MINIMUM_SEEDS, seeds_to_support(bound.total, cap, slack, alpha)) // 8) * 8
@@ -338,7 +340,7 @@ def conclude(
 def _conclude(experiment: Experiment, parts: list[dict[str, Any]], ledger: AlphaBudget) -> ExperimentResult:
     instance, problem = experiment.instance, experiment.instance.made()
     bound, kind = evaluate_at(experiment.theorem, experiment.label, problem, instance.hyperparameters, experiment.T)
-    cap = squared_cap(problem)
+    cap = cap_of(experiment.theorem, problem, instance, bound, experiment.method)
     statistic = np.concatenate([part["statistic"] for part in parts])
     before = np.concatenate([part["proof_average"] for part in parts])
     verdict = verdict_for(experiment, bound, cap, kind, statistic, ledger)

@@ -57,6 +57,7 @@ class Runs:
 
     Args:
         recipes: how a statement is validated.
+        instances: on what a theorem is validated that says all else itself: its method, its metric and over what that averages.
         chains: the lemmas of its proof in their order, with the statistics that they name.
         sweeps: one line per symbol along which the statistic and the bound are compared.
         complexities: the schedule along which the costs of reaching a target are measured.
@@ -82,6 +83,7 @@ class Runs:
     outside: tuple[Probe, ...] = ()
     understated: tuple[Probe, ...] = ()
     codes: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    instances: Mapping[str, tuple[Instance, ...]] = field(default_factory=dict)
 
 
 def counts_rounds(schedule: str) -> str:

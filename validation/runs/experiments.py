@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import Result, drive
-from ...algorithms.engine import metrics
 from ...bounds.evaluation.evaluate import Bound
 from ...bounds.language.reading import InputError
-from ...bounds.language.theorem import Theorem
+from ...bounds.language.theorem import Metric, Theorem
 from ...bounds.registry import get_theorem
 from .instance import Instance
 from .method_of import Given
 from .recipe import Recipe
 from .registry import recipe_for
-from .values import evaluate_at, exact_start, numbers_of, squared_cap
+from .measures import metric_cap, recorded, statistic_of
+from .values import evaluate_at, exact_start, numbers_of
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Measured:
     """One run of an instance: per-seed statistics and what the theorem says.
 
     Attributes:
-        statistic: (seeds,) the average of ||grad||^2 that the statement speaks of.
+        statistic: (seeds,) what the statement speaks of, an average over the iterates or the last one.
         proof_average: (seeds,) the same over t = 0..T-1, which the proof bounds.
         messages: what one client sends, by size.
     """
@@ -71,9 +71,24 @@ def measure(
     if strict and not bound.admissible:
         raise InputError(f"{item.id}: condition {', '.join(bound.failed)} fails on {instance.name} at T={T}")
     numbers = numbers_of(instance, bound, recipe.defaults)
-    result, statistic, before = statistics(recipe, problem, numbers, seeds, root_seed=root_seed, progress=progress)
-    cap = squared_cap(problem)
+    result, statistic, before = statistics(
+        recipe, problem, numbers, seeds, metric=item.metric, root_seed=root_seed, progress=progress
+    )
+    cap = cap_of(item, problem, instance, bound, method)
     return Measured(instance, bound, cap, kind, statistic, before, result.messages.to_json(), result.seconds)
+
+
+def cap_of(
+    theorem: Theorem, problem: Any, instance: Instance, bound: Bound, method: Given | None = None
+) -> float:
+    """The almost sure bound of a theorem's metric along the run of an instance.
+
+    Raises:
+        InputError: none is known.
+    """
+    recipe = recipe_for(theorem, method)
+    numbers = numbers_of(instance, bound, recipe.defaults)
+    return metric_cap(theorem, problem, lambda: recipe.method(numbers), lambda: recipe.steps(numbers))
 
 
 def statistics(
@@ -82,10 +97,11 @@ def statistics(
     numbers: Mapping[str, float],
     seeds: int | Sequence[int],
     *,
+    metric: Metric,
     root_seed: int = 0,
     progress: Callable[[Any], None] | None = None,
 ) -> tuple[Result, np.ndarray, np.ndarray]:
-    """The run of a recipe, the average of ||grad||^2 that its statement speaks of, and the same over t = 0..T-1, `(seeds,)` each.
+    """The run of a recipe, what the metric of its statement measures, and its mean over t = 0..T-1, `(seeds,)` each.
 
     Args:
         numbers: what the method is built from (`numbers_of`).
@@ -105,18 +121,9 @@ def statistics(
         seeds=seeds,
         root_seed=root_seed,
         start=exact_start(problem),
-        record={"gradient": metrics.gradient_norm_squared},
+        record={"metric": recorded(metric, problem)},
         every=every or steps,
         average=every is None,
         progress=progress,
     )
-    before, after = _averages(result, steps)
-    return result, after if recipe.average == "after" else before, before
-
-
-def _averages(result: Any, steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """(seeds,) means of the recorded squared gradient norm over t = 0..T-1 and over t = 1..T."""
-    first, last = result.values["gradient"][0], result.values["gradient"][-1]
-    before = result.mean("gradient").flatten()
-    counted = float(result.counts[-1])
-    return before.cpu().numpy(), (before + (last - first) / counted).cpu().numpy()
+    return result, *statistic_of(metric, result, recipe.average)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...bounds.language.metrics import GRADIENT_SQ
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import all_theorems, get_theorem
 from .problem_list import listed
@@ -56,10 +57,7 @@ def fitting_theorems(problem: Any) -> tuple[str, ...]:
 
 
 def _constants(theorem: Theorem, label: str) -> list[str]:
-    """The quantities that a problem has to certify."""
+    """The quantities that a problem has to certify; one that knows its minimiser certifies how far from there it starts."""
     quantities = (binding.quantity for binding in theorem.symbols(label or theorem.first).values())
-    return [
-        quantity.name
-        for quantity in quantities
-        if quantity.role == "constant" and quantity.name not in CHOSEN_BY_THE_RUN
-    ]
+    found = [each.name for each in quantities if each.role == "constant" and each.name not in CHOSEN_BY_THE_RUN]
+    return found + (["initial_distance"] if theorem.metric.of != GRADIENT_SQ and "initial_distance" not in found else [])

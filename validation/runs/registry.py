@@ -47,13 +47,14 @@ def _declared(theorem: str | Theorem) -> Runs:
 
 def recipes() -> dict[str, Recipe]:
     """Every recipe, by theorem id."""
-    return {name: recipe for paper in paper_keys() for name, recipe in runs_of(paper).recipes.items()}
+    every = [runs_of(paper) for paper in paper_keys()]
+    return {name: recipe_for(name) for runs in every for name in (*runs.recipes, *runs.instances)}
 
 
 def recipe_for(theorem: str | Theorem, method: Given | None = None) -> Recipe:
     """How a theorem is validated: as its paper declares, else from the method that the theorem or the caller names.
 
-    A recipe that is not declared has no instances: `instances_of` generates them.
+    A recipe that is not declared has no instances: `instances_of` generates them. So it is with another method.
 
     Raises:
         InputError: there is no method to run; it says why, where a statement cannot be compared with a run.
@@ -71,7 +72,8 @@ def recipe_for(theorem: str | Theorem, method: Given | None = None) -> Recipe:
             f"your own, or one of {' '.join(recipes())}"
         )
     label = "corrected" if "corrected" in item.labels else "printed"
-    return Recipe(build_of(item, method), (), average=item.average, label=label, steps=steps_of(item))
+    instances = own.instances.get(name, ()) if method is None else ()
+    return Recipe(build_of(item, method), instances, average=item.average, label=label, steps=steps_of(item))
 
 
 def _found(name: str) -> Theorem | None:

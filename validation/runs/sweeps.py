@@ -31,7 +31,8 @@ from ..statistics.slopes import EXPONENT_TOLERANCE, SlopeEstimate, bound_slope, 
 from .campaign import Experiment, Task, chunks_of, run_tasks, tasks_of
 from .limits import HOURS, check_experiments
 from .sweep import Sweep
-from .values import evaluate_at, squared_cap
+from .experiments import cap_of
+from .values import evaluate_at
 
 SEEDS = 64
 GROUP = 8
@@ -124,7 +125,7 @@ def evaluate_sweep(sweep: Sweep) -> tuple[list[float], list[Any], list[float]]:
             raise InputError(f"{sweep.name}: condition {', '.join(bound.failed)} fails on {instance.name} at T={T}")
         values.append(bound.numbers[sweep.over])
         bounds.append(bound)
-        caps.append(squared_cap(problem))
+        caps.append(cap_of(theorem, problem, instance, bound))
     return values, bounds, caps
 
 

@@ -43,19 +43,6 @@ def constants(theorem: Theorem, label: str, problem: Any, start_error: Fraction 
     return values, max(kinds, key=("exact", "upper", "estimated").index)
 
 
-def squared_cap(problem: Any) -> float:
-    """The almost sure bound of ||grad F||^2 that verdicts, plans and figures are made with.
-
-    Raises:
-        InputError: the problem certifies none, as where gradients are unbounded.
-    """
-    certificate = problem.certificates.get("gradient_cap")
-    if certificate is None:
-        wanted = "wanted a problem that certifies gradient_cap, got one with unbounded gradients"
-        raise InputError(f"{problem.name}: {wanted}: without a cap nothing can be supported")
-    return float(certificate.value) ** 2
-
-
 def known_without_running(problem: Any) -> Beside:
     """The gradient norm of a problem at its start, in double precision, and its certified cap where there is one."""
     start = problem.gradient(problem.initial_point.unsqueeze(0)).norm()

@@ -1,0 +1,65 @@
+"""The instances on which the library's theorems are validated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from ..runs.declaration import Runs
+from ..runs.instance import Instance
+
+R = Fraction
+NEAR = {"start": 3.0}
+HUBER, NOISY, QUADRATIC, STEEP = (
+    "federated_homogeneous",
+    "federated_noisy",
+    "federated_quadratic",
+    "federated_strongly_convex",
+)
+
+
+def _on(
+    problem: str,
+    hyper: Mapping[str, int | Fraction],
+    why: str,
+    horizons: tuple[int, int],
+    case: str = "interior",
+    **more: float,
+) -> Instance:
+    return Instance(problem, hyper, why, {**NEAR, **more}, horizons, case)
+
+
+CONVEX = (
+    _on(HUBER, {"eta": R(1, 2), "b": 4}, "equal clients", (20, 40)),
+    _on(NOISY, {"eta": R(1, 4), "b": 8}, "noise nearly as large as the signal", (20, 40)),
+    _on(QUADRATIC, {"eta": R(1, 2), "b": 2}, "unbounded gradients", (20, 40)),
+    _on(HUBER, {"eta": R(7, 5), "b": 4}, "eta at 98% of its largest value", (20, 40), "edge"),
+)
+NEARBY = (
+    _on(HUBER, {"eta": R(1, 2), "b": 4}, "equal clients", (10, 20)),
+    _on(NOISY, {"eta": R(1, 4), "b": 8}, "noise nearly as large as the signal", (10, 20)),
+    _on(QUADRATIC, {"eta": R(1, 2), "b": 2}, "unbounded gradients", (10, 20)),
+    _on(QUADRATIC, {"eta": R(7, 5), "b": 4}, "eta at 98% of its largest value", (5, 10), "edge"),
+)
+STRONGLY_CONVEX = (
+    _on(QUADRATIC, {"eta": R(1, 2), "b": 2}, "quadratic losses", (20, 40)),
+    _on(STEEP, {"eta": R(1, 2), "b": 4}, "steep near the minimiser, flat away from it", (20, 40)),
+    _on(QUADRATIC, {"eta": R(7, 5), "b": 4}, "eta at 98% of its largest value", (10, 20), "edge"),
+    _on(QUADRATIC, {"eta": R(1, 2), "b": 2}, "a ball: all curvatures are equal", (5, 10), mu=0.7),
+)
+LOCAL = (
+    _on(QUADRATIC, {"eta": R(1, 8), "p": 4, "b": 2}, "quadratic losses, rounds of 4", (100, 200)),
+    _on(STEEP, {"eta": R(1, 8), "p": 3, "b": 2}, "steep near the minimiser, rounds of 3", (120, 240)),
+    _on(QUADRATIC, {"eta": R(1, 8), "p": 2, "b": 4}, "equal clients, rounds of 2", (100, 200), Delta=0.0),
+)
+
+RUNS = Runs(
+    instances={
+        "library.sgd_convex": CONVEX,
+        "library.sgd_convex_distance": NEARBY,
+        "library.sgd_strongly_convex": STRONGLY_CONVEX,
+        "library.sgd_strongly_convex_gap": STRONGLY_CONVEX,
+        "library.sgd_pl": STRONGLY_CONVEX,
+        "library.local_sgd_pl": LOCAL,
+    }
+)

@@ -1,0 +1,86 @@
+"""What a run measures of a theorem's metric, and the bound of it that holds almost surely, without which nothing is supported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ...algorithms import Method, Result
+from ...algorithms.engine import metrics
+from ...bounds.language.metrics import DISTANCE_SQ, GAP, GRADIENT_SQ, LAST, MINIMUM
+from ...bounds.language.reading import InputError
+from ...bounds.language.theorem import Metric, Theorem
+
+RECORDED: Mapping[str, Callable[[Any, Any, int], Any]] = {
+    GRADIENT_SQ: metrics.gradient_norm_squared,
+    GAP: metrics.gap,
+    DISTANCE_SQ: metrics.distance_squared,
+}
+"""Measure -> what a run records of it, at the averaged model."""
+
+
+def recorded(metric: Metric, problem: Any) -> Callable[[Any, Any, int], Any]:
+    """What a run records for a metric.
+
+    Raises:
+        InputError: the problem has no known minimiser, or the metric is a minimum over the iterates.
+    """
+    if metric.over == MINIMUM:
+        raise InputError(
+            f"{metric.name}: a run measures no minimum of expectations; wanted mean_{metric.of}, which is at least as large"
+        )
+    if metric.of != GRADIENT_SQ and getattr(problem, "minimiser", None) is None:
+        raise InputError(f"{problem.name}: wanted a problem that knows its minimiser, which {metric.name} speaks of")
+    return RECORDED[metric.of]
+
+
+def statistic_of(metric: Metric, result: Result, average: str) -> tuple[np.ndarray, np.ndarray]:
+    """(seeds,) what the statement speaks of, and the mean over t = 0..T-1, both of what was recorded as "metric"."""
+    first, last = result.values["metric"][0], result.values["metric"][-1]
+    before = result.mean("metric").flatten()
+    after = before + (last - first) / float(result.counts[-1])
+    found = last.flatten() if metric.over == LAST else after if average == "after" else before
+    return found.cpu().numpy(), before.cpu().numpy()
+
+
+def squared_cap(problem: Any) -> float:
+    """The almost sure bound of ||grad F||^2 that verdicts, plans and figures are made with.
+
+    Raises:
+        InputError: the problem certifies none, as where gradients are unbounded.
+    """
+    certificate = problem.certificates.get("gradient_cap")
+    if certificate is None:
+        wanted = "wanted a problem that certifies gradient_cap, got one with unbounded gradients"
+        raise InputError(f"{problem.name}: {wanted}: without a cap nothing can be supported")
+    return float(certificate.value) ** 2
+
+
+def metric_cap(theorem: Theorem, problem: Any, moves: Callable[[], Method], steps: Callable[[], int]) -> float:
+    """The almost sure bound of what a theorem's metric measures, along a run.
+
+    The squared gradient has one everywhere. A squared distance is at most R^2, and a gap at most L/2 R^2 and C R, where R is how far
+    a run of the method can come from the minimiser, and C bounds the gradient, where it has a bound. The problem knows R for methods
+    whose models are means of gradient steps.
+
+    Raises:
+        InputError: no such bound is known.
+    """
+    metric = theorem.metric
+    if metric.of == GRADIENT_SQ:
+        return squared_cap(problem)
+    method, reach = moves(), getattr(problem, "reach", None)
+    step = method.gradient_step
+    if step is None or reach is None:
+        who = f"the method {method.name}" if step is None else problem.name
+        raise InputError(f"{theorem.id}: {who} has no bound of {metric.name} along a run, so nothing can be supported")
+    radius = reach(float(step), steps())
+    if radius is None:
+        raise InputError(f"{theorem.id}: on {problem.name} no bound of {metric.name} is known for steps of {step:g}")
+    if metric.of == DISTANCE_SQ:
+        return float(radius**2)
+    known = problem.certificates
+    steepest = float(known["gradient_cap"].value) * radius if "gradient_cap" in known else float("inf")
+    return min(float(known["objective_smoothness"].value) * radius**2 / 2, steepest)
