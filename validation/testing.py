@@ -182,7 +182,9 @@ class _Claim:
         self.hyper = {name: _exact(name, value) for name, value in hyper.items()}
         self.bound: Bound
         self.bound, self.kind = evaluate_at(self.theorem, self.label, self.problem, self.hyper, T)
-        self.cap = cap_of(self.theorem, self.problem, Instance(self.problem, self.hyper, "assertion"), self.bound, method)
+        self.cap = cap_of(
+            self.theorem, self.problem, Instance(self.problem, self.hyper, "assertion"), self.bound, method
+        )
 
     @property
     def total(self) -> float:

@@ -208,9 +208,7 @@ class AbstractSeparable(AbstractFederated):
             flat = as_point(axis), as_point(2 * axis)
             curved = "The smallest curvature, that of the last coordinate far away."
             yield Certificate("strong_convexity", self._growth, "exact", curved, witness=_NEARLY_ALL, points=flat)
-            yield Certificate(
-                "polyak_lojasiewicz", self._growth, "exact", curved, witness=_NEARLY_ALL, points=flat[:1]
-            )
+            yield Certificate("polyak_lojasiewicz", self._growth, "exact", curved, witness=_NEARLY_ALL, points=flat[:1])
         share = math.sqrt(float((triple_signs(self.clients) ** 2).mean()))
         yield Certificate(
             "local_gradient_heterogeneity",

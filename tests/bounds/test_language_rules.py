@@ -460,7 +460,7 @@ def theorem(**changes) -> Theorem:
 
 
 def define_theorem(statement: Statement, **more) -> Theorem:
-    from fedco.bounds.language.definition import METRICS
+    from fedco.bounds.language.metrics import METRICS
 
     given = {"id": "demo.t", "kind": "theorem", "title": "T", "source": Source("demo", "T"), "notation": NOTATION}
     return Theorem(**{**given, "metric": METRICS["mean_gradient_sq"], "statements": {"printed": statement}} | more)

@@ -15,8 +15,8 @@ from xml.etree import ElementTree
 import pytest
 from fedco.bounds.evaluation.evaluate import InadmissibleError
 from fedco.bounds.language import rendering
-from fedco.bounds.language.definition import METRICS
 from fedco.bounds.language.markdown import table
+from fedco.bounds.language.metrics import METRICS
 from fedco.bounds.language.notation import Notation
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.result import (

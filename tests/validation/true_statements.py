@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import fedco
 from fedco.algorithms.declared import declared
 from fedco.bounds.language.change import Change, with_statement
-from fedco.bounds.language.definition import METRICS, define, keys_of
+from fedco.bounds.language.definition import define, keys_of
+from fedco.bounds.language.metrics import METRICS
 from fedco.bounds.language.theorem import Term, Theorem
 from fedco.bounds.proof.derivations import derived_ids
 from fedco.bounds.registry import get_theorem

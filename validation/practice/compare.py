@@ -126,7 +126,9 @@ def practice(
         try:
             bound, numbers = built(theory * times)
             report = progress and progress(f"{number + 1}/{size} ")
-            result, statistic, _ = statistics(recipe, made, numbers, seeds, metric=item.metric, root_seed=root_seed, progress=report)
+            result, statistic, _ = statistics(
+                recipe, made, numbers, seeds, metric=item.metric, root_seed=root_seed, progress=report
+            )
         except (InputError, ValueError) as error:
             rows.append(replace(row, bound_text=f"not run: {error}"))
             continue

@@ -14,10 +14,10 @@ from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Metric, Theorem
 from ...bounds.registry import get_theorem
 from .instance import Instance
+from .measures import metric_cap, recorded, statistic_of
 from .method_of import Given
 from .recipe import Recipe
 from .registry import recipe_for
-from .measures import metric_cap, recorded, statistic_of
 from .values import evaluate_at, exact_start, numbers_of
 
 
@@ -78,9 +78,7 @@ def measure(
     return Measured(instance, bound, cap, kind, statistic, before, result.messages.to_json(), result.seconds)
 
 
-def cap_of(
-    theorem: Theorem, problem: Any, instance: Instance, bound: Bound, method: Given | None = None
-) -> float:
+def cap_of(theorem: Theorem, problem: Any, instance: Instance, bound: Bound, method: Given | None = None) -> float:
     """The almost sure bound of a theorem's metric along the run of an instance.
 
     Raises:

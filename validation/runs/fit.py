@@ -60,4 +60,6 @@ def _constants(theorem: Theorem, label: str) -> list[str]:
     """The quantities that a problem has to certify; one that knows its minimiser certifies how far from there it starts."""
     quantities = (binding.quantity for binding in theorem.symbols(label or theorem.first).values())
     found = [each.name for each in quantities if each.role == "constant" and each.name not in CHOSEN_BY_THE_RUN]
-    return found + (["initial_distance"] if theorem.metric.of != GRADIENT_SQ and "initial_distance" not in found else [])
+    return found + (
+        ["initial_distance"] if theorem.metric.of != GRADIENT_SQ and "initial_distance" not in found else []
+    )

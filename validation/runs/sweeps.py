@@ -29,9 +29,9 @@ from ...figures import Axis, Curve, Plot, log_log_plot, mathtext, plain
 from ..statistics.evalues import mean_bracket
 from ..statistics.slopes import EXPONENT_TOLERANCE, SlopeEstimate, bound_slope, slope_interval
 from .campaign import Experiment, Task, chunks_of, run_tasks, tasks_of
+from .experiments import cap_of
 from .limits import HOURS, check_experiments
 from .sweep import Sweep
-from .experiments import cap_of
 from .values import evaluate_at
 
 SEEDS = 64

@@ -5,10 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ...proof import tactics
-from ...proof.author import Derivation, Reader, sq
+from ...proof.author import Derivation, Reader, Var, sq
 from ...proof.kernel import Drift
 from ...proof.tactics import Sgd
+
+X = Var("x")
 from .derivation_composed import biased_sgd, scgd
+
 
 def minibatch_sgd(s: Reader) -> Derivation:
     """Section 1."""

@@ -241,10 +241,10 @@ def _state(derivation: Derivation, theorem: Any, statement: Any, reader: Reader)
     sizes = horizon(found), period(found)
     state = State(derivation.setting, quantities, axioms, region, *sizes, points, structural=structural)
     for param, (base, _) in region.exponentials.items():
-        names = state.certify(base)
-        if names is None:
+        used = state.certify(base)
+        if used is None:
             raise ProofError(f"{param.name}: its base may be negative{state.where_negative(base)}")
-        state.structural |= names
+        state.structural |= used
     return state
 
 
@@ -269,8 +269,8 @@ def _region(statement: Any, reader: Reader) -> Region:
         slacks[condition.name] = first
         for other in second:
             slacks[f"{condition.name} reversed"] = other
-    own = (reader.formulas, reader.powers, reader.quotients, reader.exponentials)
-    return Region(slacks, *map(dict, own))
+    formulas, powers = dict(reader.formulas), dict(reader.powers)
+    return Region(slacks, formulas, powers, dict(reader.quotients), dict(reader.exponentials))
 
 
 def allowed_point(reader: Reader, values: Mapping[str, Fraction]) -> dict[Param, Fraction]:
@@ -389,6 +389,7 @@ def _reading(derivation: Derivation) -> tuple[str, ...]:
         for phases, term in variable.equations:
             place = "" if len(phases) == 4 else f"   ({', '.join(sorted(phases))})"
             rows.append(f"{variable.name}[{variable.defined:+d}] = {term!r}{place}")
+    rows += [f"{f.name} is where the objective is least" for f in derivation.setting.functions if f.role == "minimiser"]
     rows += [f"{o.name} has the gradient {o.gradient!r} at {o.at}" for o in derivation.setting.objectives]
     return (*rows, *(f"{q.name} = {q.meaning!r}" for q in derivation.quantities))
 

@@ -101,6 +101,8 @@ class App(Term):
         drawn = ",".join(
             "." if s is None else "~" if isinstance(s, Averaged) else f"*{s:+d}" if s else "*" for s in self.samples
         )
+        if not self.samples and self.argument == Sum(()):
+            return self.function  # one point
         return f"{self.function}({self.argument!r}{'; ' + drawn if drawn and set(drawn) != {'.', ','} and drawn != '.' else ''})"
 
 

@@ -189,6 +189,8 @@ class Notation:
     def _value(self, term: App, batch: str = "") -> str:
         """A function at a point; with `batch` its mean over the samples of that index."""
         function, samples = self.setting.function(term.function), list(term.samples)
+        if function.role == "minimiser":
+            return "x_*"
         for place, source in enumerate(function.sources):
             if batch and batch in self.setting.source(source).index:
                 samples[place] = None
@@ -293,7 +295,8 @@ class Notation:
         """A named quantity at a step."""
         word, _, rest = name.partition("_")
         word, rest = ("G", "") if word in ("gradient", "metric") else (word, rest.replace("squared", "2"))
-        shape = rf"\{word}" if word in _GREEK else rf"\mathcal{{{word.upper()}}}"
+        letter = rf"\mathcal{{{word.upper()}}}" if len(word) == 1 else rf"\mathrm{{{word}}}"
+        shape = rf"\{word}" if word in _GREEK else letter
         return rf"{shape}{f'^{{({rest})}}' if rest else ''}_{{{step}}}"
 
     def atom(self, atom: Atom) -> str:

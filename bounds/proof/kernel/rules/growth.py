@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import factorial
 
-from ..facts import Inequality, State, fact_form
+from ..facts import Inequality, State, fact_form, inequality
 from ..region import Certificate
-from ..scalars import At, Atom, Named, One, Total, quantity
+from ..scalars import At, Atom, Named, One, Total, at, quantity
 from ..setting import COMMUNICATION, EVERY, LOCAL
 from ..signomial import ONE, ZERO, ProofError, Signomial
 from .base import Rule, all_uses
@@ -119,9 +119,8 @@ class Geometric(Rule):
                     f"{what}: ({number!r}) is not certified to be nonnegative{state.where_negative(number)}"
                 )
             used |= names
-        power = self.power(state)
-        found = {At(self.quantity, True): ONE, At(self.quantity): -power, One(): -self.rest}
-        return Inequality(fact_form(found), False, None, used)
+        right = self.power(state) * at(self.quantity) + self.rest
+        return inequality(state, at(self.quantity, end=True), right, used, phases=None)
 
     def power(self, state: State) -> Signomial:
         """The power of the statement that is a^T.
