@@ -45,7 +45,7 @@ TEMPLATES = (".html", ".js", ".css")
 def names() -> re.Pattern[str]:
     """A key of a paper, the end of an id, the name of a method or of its class, as a word or as the beginning of one."""
     words = {*paper_keys(), *declared(), *(method.class_name for method in declared().values())}
-    words -= {"baselines"}  # an English word, and the name of a folder
+    words -= {"baselines", "library"}  # English words
     numbered = r"(?:theorem|lemma|corollary|proposition|remark)_(?:[0-9]|[a-z]_[0-9])"
     known = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
     return re.compile(rf"(?<![A-Za-z0-9])(?:{known})(?![A-Za-z0-9])|(?<![A-Za-z0-9]){numbered}")

@@ -336,4 +336,5 @@ POINTS: Mapping[str, str] = {
     SERVER_MODEL: "at the server's model before each round, over the rounds",
     PARTICIPANTS: "at the mean of the models of the clients that take part, over the steps t = 0..T-1",
 }
-"""Where a metric is taken, and over what it averages its expectation; the last one has no average."""
+"""Where a metric is taken, and over what it averages its expectation."""
+LAST_MODEL = "at the mean of all clients' models after the last step"

@@ -78,7 +78,8 @@ class Power(sp.Function):
     def _imp_(base: Any, exponent: Any) -> Any:
         import numpy as np
 
-        return np.power(np.asarray(base, dtype=float), exponent)
+        with np.errstate(over="ignore"):  # infinite
+            return np.power(np.asarray(base, dtype=float), exponent)
 
     def _sympystr(self, printer: Any) -> str:
         base, exponent = self.args

@@ -326,7 +326,7 @@ class _Maker:
         if not any(f.role == "minimiser" for f in self.setting.functions):
             return linear, offset
         if any(isinstance(a, StrongConvexity) for a in self.axioms):
-            linear = linear + fmpq(1, 4)
+            linear = (linear[:1].repeat(2, axis=0) if self.style.line else linear) + fmpq(1, 4)
         elif any(isinstance(a, PolyakLojasiewicz) for a in self.axioms):
             linear = linear + np.array([[fmpq(1, 4) if row.any() else ZERO] for row in linear + curved], dtype=object)
         slopes = (linear + curved).sum(axis=1, keepdims=True) / fmpq(linear.shape[1])

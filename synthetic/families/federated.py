@@ -257,7 +257,7 @@ class FederatedQuadratic(AbstractSeparable):
 
     @property
     def _growth(self) -> float:
-        return self.mu
+        return float(self._curvatures.min())
 
     @cached_property
     def _curvatures(self) -> Tensor:

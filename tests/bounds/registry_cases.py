@@ -57,7 +57,7 @@ def anywhere(theorem: Theorem, label: str):
 
 
 def category(binding: Binding) -> str:
-    """noise, heterogeneity, gap or regularity for a constant of the problem; its role for anything else."""
+    """noise, heterogeneity, gap, growth or regularity for a constant of the problem; its role for anything else."""
     quantity = binding.quantity
     if quantity.role != "constant":
         return quantity.role
@@ -65,8 +65,10 @@ def category(binding: Binding) -> str:
         return "noise"
     if quantity.name.endswith("heterogeneity"):
         return "heterogeneity"
-    if quantity.name in ("objective_gap", "initial_inner_error"):
+    if quantity.name in ("objective_gap", "initial_inner_error", "initial_distance"):
         return "gap"
+    if quantity.name in ("strong_convexity", "polyak_lojasiewicz"):
+        return "growth"
     words = ("lipschitz", "smoothness", "mean_square", "gradient_bound")
     return "regularity" if any(word in quantity.name for word in words) else f"unknown: {quantity.name}"
 

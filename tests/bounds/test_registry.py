@@ -42,6 +42,7 @@ KNOWN_LARGER_WITH_T = {
     "fcsg_m.remark_4_6": "counts communication rounds",
     "acc_fcsg_m.remark_4_9": "counts communication rounds",
     "local_scgdm.remark_3_7": "counts communication rounds",
+    "library.sgd_convex_distance": "bounds how far the last iterate may be, to which every step adds noise",
 }
 """The only statements that may grow with the horizon, each with its reason."""
 KNOWN_SMALLER_WITH_A_CONSTANT = {

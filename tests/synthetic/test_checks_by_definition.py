@@ -407,7 +407,7 @@ def test_ratios_given_an_outer_sample_by_hand():
 def verdict(value, kind, best, stated=None, witness=None):
     made = Certificate("inner_noise", value, "upper", "proof", witness=witness)
     object.__setattr__(made, "kind", kind)
-    return suite._failure(made, best, stated, Attack(best, (double(1.0),), 3))
+    return suite._failure(made, float(value), best, stated, Attack(best, (double(1.0),), 3))
 
 
 def test_what_a_certificate_fails_by():

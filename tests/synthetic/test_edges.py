@@ -22,7 +22,12 @@ from fedco.synthetic.applications.user import LocalFromFunctions, SharedFromFunc
 from fedco.synthetic.conformance.kinds import KINDS, oracle_checks
 from fedco.synthetic.estimation.functions import estimated_certificates
 from fedco.synthetic.families.conditional import Conditional
-from fedco.synthetic.families.federated import FederatedHuber, FederatedQuadratic, FederatedSines
+from fedco.synthetic.families.federated import (
+    FederatedHuber,
+    FederatedQuadratic,
+    FederatedSines,
+    FederatedStronglyConvex,
+)
 from fedco.synthetic.families.federated_bowl import FederatedBowl
 from fedco.synthetic.families.local_composite import LocalComposite
 from fedco.synthetic.families.meta import Meta
@@ -50,6 +55,7 @@ SMALLEST = [
     (FederatedHuber, ONE, ("clients", "dim")),
     (FederatedQuadratic, ONE, ("clients", "dim")),
     (FederatedSines, ONE, ("clients", "dim")),
+    (FederatedStronglyConvex, ONE, ("clients", "dim")),
     (FederatedMAML, ONE, ()),
     (AgnosticMAML, {**ONE, "Delta": 0.0}, ()),
     (FederatedLogistic, {**ONE, "samples": 1}, ("clients", "dim", "samples")),
@@ -134,6 +140,7 @@ SMALL = dict(clients=4, dim=4)
         (FederatedQuadratic(**SMALL, sigma=0.3, Delta=0.2), set()),
         (FederatedHuber(**SMALL, sigma=0.3, Delta=0.2), set()),
         (FederatedSines(**SMALL, sigma=0.3, Delta=0.2), set()),
+        (FederatedStronglyConvex(**SMALL, sigma=0.3, Delta=0.2), set()),
     ],
     ids=lambda v: getattr(v, "name", ""),
 )  # fmt: skip
@@ -516,7 +523,7 @@ def test_outer_functions_are_continued_linearly(made, f, slope):
     ("family", "names"),
     [
         *((family, ("inner_dim",)) for family in (Meta, FederatedMAML, FairClassifier, AveragePrecision, InvariantLogistic,
-          FederatedLogistic, FederatedHuber, FederatedQuadratic, FederatedSines, FederatedBowl)),
+          FederatedLogistic, FederatedHuber, FederatedQuadratic, FederatedSines, FederatedStronglyConvex, FederatedBowl)),
         (FedAvgCounterexample, ("clients", "dim", "inner_dim")),
         *((family, ("clients", "dim", "inner_dim")) for family in (LocalFromFunctions, SharedFromFunctions, FederatedFromFunctions)),
     ],

@@ -11,7 +11,12 @@ from fedco.synthetic import problem, problems
 from fedco.synthetic.applications.federated_logistic import FederatedLogistic
 from fedco.synthetic.applications.federated_user import FederatedFromFunctions
 from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem, with_scaled_certificate
-from fedco.synthetic.families.federated import FederatedHuber, FederatedQuadratic, FederatedSines
+from fedco.synthetic.families.federated import (
+    FederatedHuber,
+    FederatedQuadratic,
+    FederatedSines,
+    FederatedStronglyConvex,
+)
 from fedco.synthetic.families.federated_bowl import FederatedBowl
 from fedco.synthetic.families.meta import Meta
 from fedco.synthetic.parts.patterns import triple_signs
@@ -26,6 +31,7 @@ SAME = {"local_smoothness": 0.6, "local_sample_smoothness": 0.6, "objective_smoo
 BOUNDED = {"local_gradient_bound": 1.7, "local_sample_gradient_bound": 1.7 + 0.3 * math.sqrt(3), "gradient_cap": 1.3}
 PARAMETERS = [
     (FederatedQuadratic(mu=0.2, **COMMON), SAME),
+    (FederatedStronglyConvex(mu=0.2, **COMMON), SAME | {"strong_convexity": 0.2, "initial_distance": 3.0}),
     (FederatedHuber(G=1.7, **COMMON), SAME | BOUNDED),
     (FederatedSines(G=1.7, **COMMON), SAME | BOUNDED),
     (FederatedBowl(G=1.7, noise_wavenumber=0.7, **COMMON),
@@ -69,7 +75,9 @@ def test_exact_certificates_are_exact(instance):
 
 def test_only_bounded_gradients_are_certified_as_bounded():
     for instance in FAMILIES:
-        is_unbounded = isinstance(instance, FederatedQuadratic) or getattr(instance, "ridge", 0.0) > 0
+        is_unbounded = (
+            isinstance(instance, FederatedQuadratic | FederatedStronglyConvex) or getattr(instance, "ridge", 0.0) > 0
+        )
         assert (
             UNBOUNDED.isdisjoint(instance.certificates) if is_unbounded else instance.certificates.keys() >= UNBOUNDED
         )

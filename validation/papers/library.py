@@ -42,10 +42,10 @@ NEARBY = (
     _on(QUADRATIC, {"eta": R(7, 5), "b": 4}, "eta at 98% of its largest value", (5, 10), "edge"),
 )
 STRONGLY_CONVEX = (
-    _on(QUADRATIC, {"eta": R(1, 2), "b": 2}, "quadratic losses", (20, 40)),
-    _on(STEEP, {"eta": R(1, 2), "b": 4}, "steep near the minimiser, flat away from it", (20, 40)),
-    _on(QUADRATIC, {"eta": R(7, 5), "b": 4}, "eta at 98% of its largest value", (10, 20), "edge"),
-    _on(QUADRATIC, {"eta": R(1, 2), "b": 2}, "a ball: all curvatures are equal", (5, 10), mu=0.7),
+    _on(QUADRATIC, {"eta": R(1, 2), "b": 2}, "quadratic losses", (15, 30)),
+    _on(STEEP, {"eta": R(1, 2), "b": 4}, "steep near the minimiser, flat away from it", (15, 30)),
+    _on(QUADRATIC, {"eta": R(7, 5), "b": 4}, "eta at 98% of its largest value", (6, 12), "edge"),
+    _on(QUADRATIC, {"eta": R(1, 2), "b": 2}, "equal clients, all curvatures equal", (5, 10), mu=0.7, Delta=0.0),
 )
 LOCAL = (
     _on(QUADRATIC, {"eta": R(1, 8), "p": 4, "b": 2}, "quadratic losses, rounds of 4", (100, 200)),

@@ -8,9 +8,9 @@ from ...proof import tactics
 from ...proof.author import Derivation, Reader, Var, sq
 from ...proof.kernel import Drift
 from ...proof.tactics import Sgd
+from .derivation_composed import biased_sgd, scgd
 
 X = Var("x")
-from .derivation_composed import biased_sgd, scgd
 
 
 def minibatch_sgd(s: Reader) -> Derivation:
@@ -24,7 +24,7 @@ def minibatch_sgd(s: Reader) -> Derivation:
 
 def local_sgd(s: Reader) -> Derivation:
     """Section 2: every direction has the second moment M^2."""
-    sgd = tactics.local_sgd(s)
+    sgd = tactics.local_descent(s)
     proof, direction = sgd.proof, sgd.batch(sgd.sampled)
     proof.claim(
         "growth",
@@ -40,7 +40,7 @@ def local_sgd(s: Reader) -> Derivation:
 
 def local_sgd_heterogeneity(s: Reader) -> Derivation:
     """Section 3."""
-    return tactics.local_sgd_unlike(s).proved("descent, summed", "infimum", "consensus")
+    return tactics.unlike_descent(s).proved("descent, summed", "infimum", "consensus")
 
 
 DERIVATIONS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ...proof.author import Derivation, Reader, Signomial, Var, quantity, sq, value
-from ...proof.tactics import Sgd, local_sgd_unlike, variance_of_mean
+from ...proof.tactics import Sgd, unlike_descent, variance_of_mean
 
 X, AFTER = Var("x"), Var("x", 1)
 
@@ -127,7 +127,7 @@ def sgd_strongly_convex_gap(s: Reader) -> Derivation:
 
 def local_sgd_pl(s: Reader) -> Derivation:
     """Section 4."""
-    sgd = local_sgd_unlike(s)
+    sgd = unlike_descent(s)
     proof, here = sgd.proof, sgd.clients(X)
     gap = value("F", here) - value("F", proof.minimiser())
     proof.quantity("gap", gap)

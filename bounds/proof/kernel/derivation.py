@@ -241,10 +241,8 @@ def _state(derivation: Derivation, theorem: Any, statement: Any, reader: Reader)
     sizes = horizon(found), period(found)
     state = State(derivation.setting, quantities, axioms, region, *sizes, points, structural=structural)
     for param, (base, _) in region.exponentials.items():
-        used = state.certify(base)
-        if used is None:
+        if state.certify(base) is None:
             raise ProofError(f"{param.name}: its base may be negative{state.where_negative(base)}")
-        state.structural |= used
     return state
 
 
@@ -350,6 +348,8 @@ def _verdict(derivation: Derivation, found: Reading, label: str, state: State, l
     theorem = found.theorem
     listed = [item.name for item in theorem.assumptions]
     used = assumed(state.facts["conclusion"].uses) | state.structural
+    for base, _ in state.region.exponentials.values():
+        used |= state.certify(base) or frozenset()
     lemmas = {lemma.theorem.id: lemma for lemma in derivation.lemmas}
     given = tuple(f"{name} {lemma.label}" for name, lemma in lemmas.items() if name in used)
     given += (one_case_of(derivation.either),) if derivation.either else ()

@@ -289,7 +289,8 @@ def accept_metric(reading: Reading, meaning: Scalar, axioms: Mapping[str, Any]) 
     algebra, points = Algebra(reading.setting), metric_points(reading, axioms)
     wanted = [form(algebra, measured(reading, point)) for point in points]
     if form(algebra, meaning) not in wanted:
-        where, what = " or ".join(map(repr, points)) or "a model of the server", MEASURED[reading.theorem.metric.of]
+        where = " or ".join(map(repr, points)) or "a model of the server"
+        what = MEASURED[reading.theorem.metric.of].format(F=reading.setting.objectives[0].name)
         raise ProofError(f"{meaning!r} is not {what} at {where}, as the metric says")
     metric = reading.theorem.metric
     rests = {reading.that_says(bounding.WHOLE_ROUNDS)} if metric.at == bounding.SERVER_MODEL else set()
@@ -298,9 +299,9 @@ def accept_metric(reading: Reading, meaning: Scalar, axioms: Mapping[str, Any]) 
 
 
 MEASURED = {
-    GRADIENT_SQ: "the squared gradient of the objective",
-    GAP: "the distance of the objective from its minimum",
-    DISTANCE_SQ: "the squared distance from the minimiser",
+    GRADIENT_SQ: "the squared gradient of {F}",
+    GAP: "how far {F} is above its minimum",
+    DISTANCE_SQ: "the squared distance from the minimiser of {F}",
 }
 
 
@@ -340,7 +341,7 @@ def rests_on(reading: Reading) -> dict[str, str]:
     after = " after each step, t = 1..T" if theorem.average == "after" else ""
     place = bounding.POINTS.get(theorem.metric.at, "") + after
     if theorem.metric.over == LAST:
-        place = f"{bounding.POINTS[theorem.metric.at].partition(', over')[0]}, after the last step"
+        place = bounding.LAST_MODEL
     return {
         "metric": f"{theorem.metric.name}: {place}",
         "horizon": f"{horizon(reading)!r} steps",

@@ -4,7 +4,7 @@ from .descent import smooth_descent
 from .momentum import averaged_estimate, averaged_updates, bounded_momentum
 from .noise import variance_of_mean
 from .rounds import averaged_rounds
-from .sgd import Sgd, local_sgd, local_sgd_unlike
+from .sgd import Sgd, local_descent, unlike_descent
 from .smoothness import smooth_composition, smooth_mean
 
 __all__ = [
@@ -13,10 +13,10 @@ __all__ = [
     "averaged_rounds",
     "averaged_updates",
     "bounded_momentum",
-    "local_sgd",
-    "local_sgd_unlike",
+    "local_descent",
     "smooth_composition",
     "smooth_descent",
     "smooth_mean",
+    "unlike_descent",
     "variance_of_mean",
 ]

@@ -51,7 +51,7 @@ class Sgd:
         return self.proof.qed(*by, metric="gradient", model="x", inside={"eta": Fraction(1, 2), **inside})
 
 
-def local_sgd(s: Reader) -> Sgd:
+def local_descent(s: Reader) -> Sgd:
     """Local SGD, up to a bound of the consensus error X."""
     sgd = Sgd(s, pooled=False)
     proof, gradient, here = sgd.proof, sgd.gradient, sgd.clients(X)
@@ -65,9 +65,9 @@ def local_sgd(s: Reader) -> Sgd:
     return sgd
 
 
-def local_sgd_unlike(s: Reader) -> Sgd:
+def unlike_descent(s: Reader) -> Sgd:
     """Local SGD, with the consensus error of clients that differ: drift by heterogeneity adds up over a round, noise does not."""
-    sgd = local_sgd(s)
+    sgd = local_descent(s)
     proof, gradient, here, error = sgd.proof, sgd.gradient, sgd.clients(X), quantity("X")
     moved, unlike = gradient(X) - gradient(here), sgd.away(gradient(here))
     proof.claim(

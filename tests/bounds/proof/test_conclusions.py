@@ -747,8 +747,8 @@ def test_the_descent_lemma():
     right = value("F", start) + dot(grad(start), end - start) + C / 2 * sq(end - start)
     assert found.table == state.form(value("F", end) - right) and not found.equal and found.phases == EVERY
     assert found.uses == {"told", "gradient"}
-    refused("the end is in another space", SmoothDescent("F", "lipschitz", C, "r", start, w), state)
-    refused("the start is in another space", SmoothDescent("F", "lipschitz", C, "r", w, end), state)
+    refused("w is in another space", SmoothDescent("F", "lipschitz", C, "r", start, w), state)
+    refused("w is in another space", SmoothDescent("F", "lipschitz", C, "r", w, end), state)
     state.facts["first"] = put(state, sq(grad(p) - grad(r)) - C**2 * sq(p - r), FIRST)
     refused("does not say", SmoothDescent("F", "first", C, "r", start, end), state)
     for other in ("p", "x"):

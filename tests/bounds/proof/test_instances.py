@@ -328,6 +328,11 @@ def mean_slope_of_clients(shape: Shape) -> fmpq:
     return max(largest(tuple(sum(row, fmpq(0)) / 3 for row in zip(*each, strict=True))) for each in own)
 
 
+def least_slope_of_clients(shape: Shape) -> fmpq:
+    own = ([averaged("plain", shape, slopes, z, k) for k in CLIENTS] for z in points())
+    return min(min(sum(row, fmpq(0)) / 3 for row in zip(*each, strict=True)) for each in own) ** 2
+
+
 def along_one(shape: Shape) -> fmpq:
     """sup over directions e of E|J e|^2, a mean of those of the two coordinates."""
     each = product(CLIENTS, points(), range(2))
@@ -370,6 +375,8 @@ DEFINED: dict[str, Callable[[Shape], fmpq]] = {
     "noncompositional_heterogeneity": heterogeneity("plain", value, size, worst=True),
     "local_smoothness": of_mean("plain", slopes, largest),
     "objective_smoothness": mean_slope_of_clients,
+    "strong_convexity": least_slope_of_clients,
+    "polyak_lojasiewicz": least_slope_of_clients,
     "local_gradient_noise": noise("plain", value, size),
     "local_gradient_bound": of_mean("plain", value, size),
     "local_gradient_heterogeneity": heterogeneity("plain", value, size, worst=False),
@@ -383,6 +390,8 @@ DEFINED: dict[str, Callable[[Shape], fmpq]] = {
 }
 BOUNDED = ("local_gradient_bound", size_of("estimate_error"), size_of("estimate_error", MEAN_SQUARE))
 """Only where nothing is linear."""
+GROWING = ("strong_convexity", "polyak_lojasiewicz")
+"""Only where every slope is positive."""
 
 
 def test_every_constant_has_a_definition_here() -> None:
@@ -396,6 +405,8 @@ def test_a_constant_is_the_supremum(quantity: str) -> None:
         shape = shape_of(role, seed, straight=quantity not in BOUNDED, alike=quantity != "local_hessian_heterogeneity")
         if role == "outer":
             shape = around_offsets(shape)
+        if quantity in GROWING:
+            shape = Shape(**{**vars(shape), "linear": abs(shape.linear) + 4})
         wanted = DEFINED[quantity](shape)
         assert square(shape) == wanted > 0
         found = constant(quantity, {role: shape})

@@ -35,6 +35,7 @@ class SmoothDescent(Rule):
     def apply(self, state: State) -> Inequality:
         objective = state.setting.objective(self.objective)
         fact, p, r = state.inequality(self.lipschitz), Var(objective.at), Var(self.other)
+        gradient = gradient_at(state, self.objective, self.start)
         self._free(state, objective.at)
         gap = objective.gradient - replaced(objective.gradient, {objective.at: r})
         wanted = state.form(sq(gap) - self.constant**2 * sq(p - r))
@@ -42,7 +43,6 @@ class SmoothDescent(Rule):
             raise ProofError(f"{self.lipschitz} does not say that the gradient of {self.objective} is Lipschitz")
         if not self.constant.nonnegative:
             raise ProofError(f"the smoothness constant {self.constant!r} may be negative")
-        gradient = gradient_at(state, self.objective, self.start)
         in_its_space(state, self.objective, self.end)
         step = self.end - self.start
         right = value(self.objective, self.start) + dot(gradient, step) + self.constant / 2 * sq(step)

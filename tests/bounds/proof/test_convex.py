@@ -1,0 +1,291 @@
+"""Convexity, growth and the distance from a minimiser: what the kernel takes of them, and what it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from fedco.bounds import get_theorem
+from fedco.bounds.language.change import with_statement
+from fedco.bounds.language.formula import read_formula
+from fedco.bounds.language.metrics import METRICS
+from fedco.bounds.language.theorem import Term
+from fedco.bounds.proof.check_on_instances import STYLES, examine, instance
+from fedco.bounds.proof.derivations import derivation
+from fedco.bounds.proof.kernel import (
+    App,
+    Assumed,
+    AtStart,
+    Convexity,
+    Derivation,
+    Function,
+    Minimum,
+    ProofError,
+    Reader,
+    Step,
+    Sum,
+    SumOver,
+    Var,
+    check,
+    sq,
+    value,
+)
+from fedco.bounds.proof.kernel.derivation import begin
+from fedco.bounds.proof.kernel.facts import Quantity, inequality
+from fedco.bounds.proof.kernel.rules import Geometric
+from fedco.bounds.proof.kernel.terms import replaced
+from fedco.bounds.proof.runs import metric_at
+from fedco.validation.proofs.lock import instances_of
+
+CONVEX, DISTANCE, GROWING, PL = (
+    get_theorem(f"library.{name}") for name in ("sgd_convex", "sgd_convex_distance", "sgd_strongly_convex", "sgd_pl")
+)
+X, AFTER, LEAST = Var("x"), Var("x", 1), App("w", Sum(()))
+
+
+def plan(theorem) -> Derivation:
+    found = derivation(theorem)
+    assert isinstance(found, Derivation)
+    return found
+
+
+def refused(theorem, found: Derivation, why: str) -> None:
+    verdict = check(found, theorem, "printed")
+    assert not verdict.accepted
+    assert why in verdict.failure, verdict.failure
+
+
+def with_rule(theorem, step: str, **changed) -> Derivation:
+    """The derivation with another field in the rule of one step."""
+    found = plan(theorem)
+    steps = tuple(replace(s, rule=replace(s.rule, **changed)) if s.name == step else s for s in found.steps)
+    return replace(found, steps=steps)
+
+
+def printed(theorem, **terms: str):
+    """The theorem with other formulas in its terms."""
+    statement, names = theorem.statement("printed"), {b.name: b.symbol for b in theorem.notation}
+    made = tuple(
+        Term(t.name, read_formula(terms[t.name], names) if t.name in terms else t.expr) for t in statement.terms
+    )
+    return with_statement(theorem, replace(statement, terms=made))
+
+
+@pytest.mark.parametrize("theorem", [CONVEX, DISTANCE, GROWING, PL], ids=lambda t: t.id)
+def test_every_derivation_is_accepted_and_uses_all_that_it_assumes(theorem):
+    verdict = check(plan(theorem), theorem, "printed")
+    assert verdict.accepted, verdict.failure
+    assert not verdict.unused
+
+
+# --- tangents ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_tangent_is_taken_where_the_samples_of_the_step_are_new():
+    found = plan(CONVEX)
+    (tangent,) = (s for s in found.steps if s.name == "convexity")
+    later = replace(found, steps=(Step("t", replace(tangent.rule, terms=(AFTER, LEAST))),))
+    refused(CONVEX, later, "not known before the samples")
+    same = replace(found, steps=(Step("t", replace(tangent.rule, terms=(X, AFTER))),))
+    assert "nothing" not in check(same, CONVEX, "printed").failure  # the other end may be anything
+
+
+@pytest.mark.parametrize(
+    ("theorem", "axiom"), [(CONVEX, "convexity: convexity"), (GROWING, "mu of F"), (PL, "kappa of F")]
+)
+def test_without_the_assumption_nothing_is_known_of_the_shape(theorem, axiom: str):
+    found = plan(theorem)
+    assert axiom in found.axioms
+    left = {name: item for name, item in found.axioms.items() if name != axiom}
+    refused(theorem, replace(found, axioms=left), "no such assumption")
+
+
+def test_convexity_rests_on_an_entry_that_says_it():
+    found = plan(CONVEX)
+    axioms = {**found.axioms, "convexity: convexity": Convexity("smoothness", "F")}
+    refused(CONVEX, replace(found, axioms=axioms), "does not say that the objective is convex")
+    axioms = {**found.axioms, "minimiser: minimum": Minimum("smoothness", "F", "w")}
+    refused(CONVEX, replace(found, axioms=axioms), "does not say that the objective is least")
+
+
+def test_the_constant_of_growth_is_that_of_its_symbol():
+    """A smoothness constant does not stand for strong convexity, nor the other way round."""
+    found = plan(GROWING)
+    refused(
+        GROWING,
+        replace(found, axioms={**found.axioms, "mu of F": Assumed("L_bar", "F", "strong convexity constant")}),
+        "says nothing",
+    )
+    with_pl = {**found.axioms, "mu of F": Assumed("mu", "F", "Polyak-Lojasiewicz constant")}
+    refused(GROWING, replace(found, axioms=with_pl), "says nothing")
+
+
+# --- the minimiser ----------------------------------------------------------------------------------------------------
+
+
+def with_functions(found: Derivation, change) -> Derivation:
+    setting = replace(
+        found.setting, functions=tuple(change(f) if f.role == "minimiser" else f for f in found.setting.functions)
+    )
+    return replace(found, setting=setting)
+
+
+def test_the_minimiser_is_one_point():
+    found = plan(CONVEX)
+    of_clients = with_functions(found, lambda f: replace(f, index=frozenset({"n"}), mean_index=frozenset({"n"})))
+    refused(CONVEX, of_clients, "one point")
+    elsewhere = with_functions(found, lambda f: replace(f, space="y", domain="y"))
+    refused(CONVEX, elsewhere, "space")
+
+
+def test_another_function_is_no_minimiser():
+    found = plan(PL)
+    other = Function("v", "x", "x", (), frozenset({"n"}), frozenset({"n"}), role="schedule")
+    setting = replace(found.setting, functions=(*found.setting.functions, other))
+    axioms = {**found.axioms, "m": Minimum("minimiser", "F", "v")}
+    refused(PL, replace(found, setting=setting, axioms=axioms), "not the minimiser")
+
+
+def test_the_distance_of_the_start_is_that_of_the_model_from_the_minimiser():
+    found = plan(GROWING)
+    quantities = tuple(replace(q, meaning=sq(AFTER - LEAST)) if q.name == "distance" else q for q in found.quantities)
+    refused(GROWING, replace(found, quantities=quantities), "not the squared distance of")
+    twice = tuple(replace(q, meaning=2 * sq(X - LEAST)) if q.name == "distance" else q for q in found.quantities)
+    refused(GROWING, replace(found, quantities=twice), "not the squared distance of")
+
+
+@pytest.mark.parametrize(
+    "meaning",
+    [value("F", AFTER) - value("F", X), value("F", X) - value("F", AFTER), value("F", X)],
+    ids=["a decrease", "an increase", "the value itself"],
+)
+def test_a_gap_is_above_the_minimum(meaning):
+    found = plan(PL)
+    quantities = tuple(replace(q, meaning=meaning) if q.name == "gap" else q for q in found.quantities)
+    refused(PL, replace(found, quantities=quantities), "")
+
+
+def test_a_quantity_is_a_value_less_one_other():
+    with pytest.raises(ProofError):
+        Quantity("q", value("F", X) + value("F", AFTER))
+    with pytest.raises(ProofError):
+        Quantity("q", 2 * value("F", X) - value("F", LEAST))
+    assert not Quantity("q", value("F", X) - value("F", LEAST)).nonnegative
+
+
+# --- the metric -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("word", [word for word in METRICS if word != "last_distance_sq"])
+def test_a_proof_of_one_metric_is_none_of_another(word: str):
+    found = plan(GROWING)
+    verdict = check(found, replace(GROWING, metric=METRICS[word]), "printed")
+    assert not verdict.accepted
+
+
+def test_the_last_iterate_is_that_after_all_steps_whatever_others_average():
+    found = plan(GROWING)
+    after = replace(GROWING, average="after")
+    assert check(found, after, "printed").accepted
+    progress = begin(found, GROWING, "printed")
+    run = instance(next(s for s in STYLES if s.name == "rounds"), progress)
+    expected = run.scalar(sq(X - LEAST), run.horizon)
+    assert metric_at(progress, run) == expected != run.scalar(sq(X - LEAST), run.horizon - 1)
+
+
+def test_a_mean_after_each_step_is_not_one_before():
+    before = replace(CONVEX, average="before")
+    refused(before, plan(CONVEX), "as the metric says")
+
+
+# --- contraction ------------------------------------------------------------------------------------------------------
+
+
+def test_a_contraction_is_by_the_factor_of_its_step():
+    s = Reader(GROWING, GROWING.statement("printed"))
+    refused(GROWING, with_rule(GROWING, "contraction", factor=1 - s.mu * s.eta / 2), "does not say")
+    refused(GROWING, with_rule(GROWING, "contraction", quantity="x"), "")
+
+
+def test_the_rest_of_a_contraction_covers_what_is_added_at_each_step():
+    s = Reader(GROWING, GROWING.statement("printed"))
+    exact = s.eta * s.sigma**2 / (s.mu * s.N * s.b)
+    assert check(with_rule(GROWING, "contraction", rest=exact), GROWING, "printed").accepted
+    refused(GROWING, with_rule(GROWING, "contraction", rest=Fraction(99, 100) * exact), "not certified")
+    refused(GROWING, with_rule(GROWING, "contraction", rest=-1 * exact), "not certified")
+
+
+def test_a_power_of_what_may_be_negative_is_refused():
+    statement = GROWING.statement("printed")
+    kept = tuple(c for c in statement.conditions if c.name != "contraction")
+    loose = with_statement(GROWING, replace(statement, conditions=kept))
+    refused(loose, plan(GROWING), "base may be negative")
+
+
+def test_the_power_is_that_of_the_statement():
+    other = printed(GROWING, initialisation="(1 - mu*eta)**(2*T)*D**2")
+    refused(other, plan(GROWING), "no power")
+
+
+def test_a_contraction_holds_at_every_step():
+    """A sum over the run, or what holds at the first step only, is no premise."""
+    found = plan(GROWING)
+    contraction = next(s for s in found.steps if s.name == "contraction")
+    assert isinstance(contraction.rule, Geometric)
+    cut = found.steps[: found.steps.index(contraction)]
+    for name, rule in (("summed", SumOver("approach")), ("at 0", AtStart("approach"))):
+        steps = (*cut, Step(name, rule), replace(contraction, rule=replace(contraction.rule, step=name)))
+        refused(GROWING, replace(found, steps=steps), "every step")
+
+
+# --- sharper statements are refused by both locks ---------------------------------------------------------------------
+
+SHARPER = {
+    "half of the start": (DISTANCE, {"initialisation": "D**2/2"}),
+    "less noise in the mean": (CONVEX, {"initialisation": "D**2/(2*eta*T)", "variance": "eta*sigma**2/(9*N*b)"}),
+    "a faster contraction": (GROWING, {"initialisation": "(1 - mu*eta)**T*D**2/3"}),
+    "less noise at the end": (PL, {"variance": "L_bar*eta*sigma**2/(99*kappa*N*b)"}),
+}
+
+
+@pytest.mark.parametrize("name", SHARPER)
+def test_a_sharper_statement_is_refused(name: str):
+    theorem, terms = SHARPER[name]
+    assert not check(plan(theorem), printed(theorem, **terms), "printed").accepted
+
+
+@pytest.mark.parametrize("name", ["half of the start", "a faster contraction"])
+def test_an_instance_breaks_a_sharper_statement(name: str):
+    """The second lock by itself: a claimed conclusion is compared with the metric of a run."""
+    theorem, terms = SHARPER[name]
+    sharper = printed(theorem, **terms)
+    found = instances_of(plan(theorem), sharper)
+    assert any("statement" in line for line in found.failed)
+
+
+def test_the_minimiser_of_an_instance_is_one_and_not_at_zero():
+    progress = begin(plan(GROWING), GROWING, "printed")
+    for style in STYLES:
+        run = instance(style, progress)
+        gradient = progress.derivation.setting.objective("F").gradient
+        there = run(replaced(gradient, {"p": LEAST}), 0)
+        assert not any(x for component in there for x in component.reshape(-1)), style.name
+        assert any(x for component in run(LEAST, 0) for x in component.reshape(-1)), style.name
+
+
+def test_a_wrong_tangent_fails_on_an_instance():
+    """Twice the strong convexity of an instance, as a statement: some family breaks it."""
+    found = plan(GROWING)
+    progress = begin(found, GROWING, "printed")
+    for step in found.steps:
+        progress = progress.after(step)
+        if step.name == "tangent":
+            break
+    fact = progress.state.facts["tangent"]
+    s = Reader(GROWING, GROWING.statement("printed"))
+    left, right = fact.sides
+    wrong = inequality(progress.state, left + s.mu / 2 * sq(X - LEAST), right)
+    runs = {style: instance(style, progress) for style in STYLES[:6]}
+    assert not examine(progress, runs, {"tangent": fact}).failed
+    assert examine(progress, runs, {"tangent": wrong}).failed

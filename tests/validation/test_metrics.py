@@ -1,0 +1,120 @@
+"""Each metric is what a run measures: gradient descent on quadratics, whose iterates are known, against plain numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import fedco
+import numpy as np
+import pytest
+from fedco.bounds.language.metrics import MEASURES, METRICS
+from fedco.bounds.language.reading import InputError
+from fedco.synthetic.families.federated import FederatedQuadratic
+from fedco.validation.falsifier.attack import falsify
+from fedco.validation.runs.experiments import measure
+from fedco.validation.runs.fit import misfit
+from fedco.validation.runs.instance import Instance
+
+STEPS, ETA = 6, 0.25
+PROBLEM = FederatedQuadratic(clients=4, dim=3, L=1.5, mu=0.25, sigma=0.0, Delta=0.75, start=2.0)
+UNITS = {"gradient_sq": "L_bar**2*D**2", "gap": "L_bar*D**2", "distance_sq": "D**2"}
+
+
+def theorem(word: str, **more: object):
+    """A theorem that bounds this metric by as much as holds at the start."""
+    return fedco.define(
+        id="mine.metric",
+        metric=word,
+        symbols={"L_bar": "objective_smoothness", "D": "initial_distance", "eta": "step_size", "T": "iterations"},
+        terms={"start": UNITS[METRICS[word].of] + "*(1 + 1/T)"},
+        conditions={"step": "eta <= 1/L_bar"},
+        method={"name": "minibatch_sgd", "eta": "eta", "b": "1"},
+        **more,
+    )
+
+
+def by_hand() -> dict[str, np.ndarray]:
+    """Every measure at t = 0, ..., T."""
+    curvatures = np.array([1.5, 0.875, 0.25])
+    x = np.array([PROBLEM.initial_point.numpy() * (1 - ETA * curvatures) ** t for t in range(STEPS + 1)])
+    return {
+        "gradient_sq": ((curvatures * x) ** 2).sum(1),
+        "gap": (curvatures * x**2).sum(1) / 2,
+        "distance_sq": (x**2).sum(1),
+    }
+
+
+def measured(word: str, **more: object) -> float:
+    instance = Instance(PROBLEM, {"eta": Fraction(1, 4)}, "")
+    return float(measure(theorem(word, **more), instance, STEPS, 1, label="printed").statistic[0])
+
+
+@pytest.mark.parametrize("of", [each for each in MEASURES if each != "gradient_sq"])
+def test_every_metric_is_measured_as_it_is_declared(of: str):
+    rows = by_hand()[of]
+    assert measured(f"mean_{of}") == pytest.approx(rows[:-1].mean(), rel=1e-12)
+    assert measured(f"mean_{of}", average="after") == pytest.approx(rows[1:].mean(), rel=1e-12)
+    assert measured(f"last_{of}") == pytest.approx(rows[-1], rel=1e-12)
+    assert measured(f"last_{of}", average="after") == pytest.approx(rows[-1], rel=1e-12)
+
+
+def test_the_last_squared_gradient_is_measured_where_it_has_a_cap():
+    instance = Instance("federated_homogeneous", {"eta": Fraction(1, 4)}, "")
+    last, mean, after = (
+        measure(theorem(word, average=average), instance, 20, 4, label="printed").statistic
+        for word, average in (
+            ("last_gradient_sq", "before"),
+            ("mean_gradient_sq", "before"),
+            ("mean_gradient_sq", "after"),
+        )
+    )
+    start = float(
+        fedco.problem("federated_homogeneous")
+        .gradient(fedco.problem("federated_homogeneous").initial_point.unsqueeze(0))
+        .square()
+        .sum()
+    )
+    assert last == pytest.approx(start + 20 * (after - mean), rel=1e-9)
+
+
+@pytest.mark.parametrize("of", MEASURES)
+def test_a_minimum_of_expectations_is_not_measured(of: str):
+    with pytest.raises(InputError, match=f"wanted mean_{of}"):
+        measured(f"minimum_{of}")
+
+
+def test_a_problem_without_a_known_minimiser_does_not_fit():
+    gap = theorem("last_gap")
+    assert "initial_distance" in misfit(gap, fedco.problem("federated_logistic"))
+    assert not misfit(gap, PROBLEM)
+
+
+def test_the_search_does_not_take_one_metric_for_another():
+    """Nothing is refuted by the squared gradient where the gap is bounded."""
+    found = falsify(theorem("last_gap"), seconds=2)
+    assert found.outcome == "NOT_APPLICABLE"
+    assert "exact check evaluates" in " ".join(found.why)
+
+
+def test_validation_judges_a_theorem_of_ones_own_by_its_metric():
+    """The distance after T steps, on instances that are generated for it."""
+    own = fedco.define(
+        id="mine.distance",
+        metric="last_distance_sq",
+        symbols={
+            "L_bar": "objective_smoothness",
+            "mu": "strong_convexity",
+            "sigma": "local_gradient_noise",
+            "D": "initial_distance",
+            "eta": "step_size",
+            "N": "clients",
+            "T": "iterations",
+        },
+        terms={"start": "(1 - mu*eta)**T*D**2", "noise": "eta*sigma**2/(mu*N)"},
+        conditions={"step": "eta <= 1/L_bar", "contraction": "mu*eta <= 1"},
+        method={"name": "minibatch_sgd", "eta": "eta", "b": "1"},
+    )
+    result = fedco.validate(own, problems=["federated_strongly_convex"], seeds=600, jobs=1)
+    outcomes = {str(verdict.outcome) for verdict in result.verdicts}
+    assert "SUPPORTED" in outcomes
+    assert outcomes <= {"SUPPORTED", "INCONCLUSIVE"}
