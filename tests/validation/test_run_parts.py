@@ -179,13 +179,13 @@ def test_planned_seeds_are_whole_groups_and_at_least_64(monkeypatch):
         return 65
 
     monkeypatch.setattr(campaign, "seeds_to_support", planned)
-    assert campaign._planned(theorem(SGD), "printed", INSTANCE, 200, Q(1, 1000), 4.0) == 72
+    assert campaign._planned(theorem(SGD), "printed", INSTANCE, 200, Q(1, 1000), 4.0, None) == 72
     ((bound, cap, slack, alpha),) = asked
     assert 0 < bound < cap and (slack, alpha) == (4.0, Q(1, 1000))
     monkeypatch.setattr(campaign, "seeds_to_support", lambda *_: 3)
-    assert campaign._planned(theorem(SGD), "printed", INSTANCE, 200, Q(1, 1000), 4.0) == 64
+    assert campaign._planned(theorem(SGD), "printed", INSTANCE, 200, Q(1, 1000), 4.0, None) == 64
     monkeypatch.setattr(campaign, "seeds_to_support", None)  # not asked where the bound says nothing
-    assert campaign._planned(theorem(SGD), "printed", INSTANCE, 4, Q(1, 1000), 4.0) == 64
+    assert campaign._planned(theorem(SGD), "printed", INSTANCE, 4, Q(1, 1000), 4.0, None) == 64
 
 
 def test_the_key_of_a_chunk_changes_with_everything_that_its_numbers_depend_on():

@@ -111,7 +111,7 @@ def rewritten(theorem: Theorem) -> Iterator[Made]:
         method = {k: spelled(v) if isinstance(v, str) and k != "name" else v for k, v in keys["method"].items()}
         symbols = {table[name]: meaning for name, meaning in keys["symbols"].items()}
         yield Made(f"{theorem.id} {how}", put(spelled, symbols=symbols, method=method), "printed")
-    weaker = {**keys["terms"], "more": _symbol(keys, "objective_gap")}
+    weaker = {**keys["terms"], "more": _symbol(keys, "objective_gap") or f"{_symbol(keys, 'initial_distance')}**2"}
     other_units = define(**{**keys, "terms": weaker, "units": ["step_size"]})
     yield Made(f"{theorem.id} where a unit is set to 1", other_units, "printed")
     length, period = _symbol(keys, "iterations"), _symbol(keys, "communication_period")

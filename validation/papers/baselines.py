@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 
 from ...algorithms import SCGD, LocalSGD, Method, MinibatchSGD
@@ -220,12 +219,7 @@ BIASED_SGD = Recipe(
     ),
 )
 
-_PLAIN = Code(lambda v: minibatch_sgd(vars(v)), "federated", MODELS, {"gradient": "dF"}, {"sample": ("xi",)})
-_LOCAL = replace(_PLAIN, build=lambda v: local_sgd(vars(v)))
 CODES = {
-    "baselines.minibatch_sgd": (_PLAIN,),
-    "baselines.local_sgd": (_LOCAL,),
-    "baselines.local_sgd_heterogeneity": (_LOCAL,),
     "baselines.scgd": (
         Code(
             lambda v: scgd(vars(v)), "local_composite", ESTIMATES, COMPOSITE_ROLES, {"sample": ("z",), "outer": ("s",)}
