@@ -12,16 +12,14 @@ import pytest
 import torch
 from fedco.algorithms import LocalSGD
 from fedco.bounds.registry import get_theorem
-from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, _check_shape, sides
-from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.exact import infinite_clients, interval, long_run, noise, run
-from fedco.validation.falsifier.exact.base import Instance, as_fractions, root_above
-from fedco.validation.falsifier.exact.curve import Curve, composed, infimum_gap, mean
-from fedco.validation.falsifier.exact.interval import Interval, outward
-from fedco.validation.falsifier.exact.line import Line
-from fedco.validation.falsifier.exact.noise import AffineSigns, AllPaths, Mean, Noisy, expectation
-from fedco.validation.falsifier.exact.problem import exact_problem
-from fedco.validation.falsifier.exact.run import (
+from fedco.validation.exact import infinite_clients, interval, long_run, noise, run
+from fedco.validation.exact.base import Instance, as_fractions, root_above
+from fedco.validation.exact.curve import Curve, composed, infimum_gap, mean
+from fedco.validation.exact.interval import Interval, outward
+from fedco.validation.exact.line import Line
+from fedco.validation.exact.noise import AffineSigns, AllPaths, Mean, Noisy, expectation
+from fedco.validation.exact.problem import exact_problem
+from fedco.validation.exact.run import (
     CannotReplay,
     NoNoise,
     average_square,
@@ -29,7 +27,9 @@ from fedco.validation.falsifier.exact.run import (
     refined_start,
     scalar,
 )
-from fedco.validation.falsifier.exact.tensor import ExactTensor, InexactError
+from fedco.validation.exact.tensor import ExactTensor, InexactError
+from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, _check_shape, sides
+from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.rounding import drafts, settle
 from fedco.validation.falsifier.search_space import SearchSpace

@@ -18,16 +18,16 @@ from fedco.algorithms.engine.metrics import gradient_norm_squared
 from fedco.bounds.language.definition import define
 from fedco.bounds.registry import get_theorem
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily
+from fedco.validation.exact.curve import Curve, infimum_gap
+from fedco.validation.exact.interval import Interval
+from fedco.validation.exact.problem import Instance, exact_problem
+from fedco.validation.exact.run import CannotReplay, average_square, endless_square, scalar
+from fedco.validation.exact.tensor import ExactTensor, InexactError
 from fedco.validation.falsifier import assert_not_falsified, falsify, shrink
 from fedco.validation.falsifier.bundle import bundle_of, recompute
 from fedco.validation.falsifier.coefficient_lower_bound import coefficient_lower_bound
 from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm, sides
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.exact.curve import Curve, infimum_gap
-from fedco.validation.falsifier.exact.interval import Interval
-from fedco.validation.falsifier.exact.problem import Instance, exact_problem
-from fedco.validation.falsifier.exact.run import CannotReplay, average_square, endless_square, scalar
-from fedco.validation.falsifier.exact.tensor import ExactTensor, InexactError
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.lemma import balanced
 from fedco.validation.falsifier.rounding import confirmed, drafts, settle, simplest

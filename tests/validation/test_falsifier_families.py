@@ -12,13 +12,13 @@ import pytest
 from fedco.algorithms import LocalSGD
 from fedco.bounds.language.change import Change
 from fedco.bounds.registry import get_theorem
+from fedco.validation.exact.infinite_clients import InfiniteClients, _tail, bits_of
+from fedco.validation.exact.noise import AllPaths
+from fedco.validation.exact.problem import ExactProblem, Instance, exact_problem
+from fedco.validation.exact.run import CannotReplay, Walk, scalar
 from fedco.validation.falsifier.bundle import bundle_of, recompute
 from fedco.validation.falsifier.confirm import Confirmed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.exact.infinite_clients import InfiniteClients, _tail, bits_of
-from fedco.validation.falsifier.exact.noise import AllPaths
-from fedco.validation.falsifier.exact.problem import ExactProblem, Instance, exact_problem
-from fedco.validation.falsifier.exact.run import CannotReplay, Walk, scalar
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.search import Claim, _Search, search_spaces
 from fedco.validation.falsifier.search_space import SearchSpace

@@ -16,13 +16,13 @@ from fedco.bounds.audit.necessary import Needed
 from fedco.bounds.language.change import Change
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
+from fedco.validation.exact.problem import Instance, exact_problem
+from fedco.validation.exact.run import CannotReplay
 from fedco.validation.falsifier import attack, bundle, each_term, hidden, method_call, record, shrink
 from fedco.validation.falsifier import confirm as module
 from fedco.validation.falsifier.confirm import Claimed, Confirmed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import NECESSARY
-from fedco.validation.falsifier.exact.problem import Instance, exact_problem
-from fedco.validation.falsifier.exact.run import CannotReplay
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.lemma import balanced, rows_of
 from fedco.validation.falsifier.rounding import drafts, settle

@@ -13,17 +13,17 @@ from fedco.bounds.language.change import Change, changed, weakenings
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.synthetic.families.piecewise import FAMILIES
+from fedco.validation.exact.curve import Curve
+from fedco.validation.exact.long_run import long_average_square
+from fedco.validation.exact.noise import AllPaths, Bends, Mean, Noisy
+from fedco.validation.exact.problem import Instance, exact_problem
+from fedco.validation.exact.run import CannotReplay, Walk, _mean_square, average_square, constant, scalar
+from fedco.validation.exact.tensor import InexactError
 from fedco.validation.falsifier import falsify
 from fedco.validation.falsifier.attack import falsify_changes
 from fedco.validation.falsifier.confirm import NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import NECESSARY, as_table, each_term
-from fedco.validation.falsifier.exact.curve import Curve
-from fedco.validation.falsifier.exact.long_run import long_average_square
-from fedco.validation.falsifier.exact.noise import AllPaths, Bends, Mean, Noisy
-from fedco.validation.falsifier.exact.problem import Instance, exact_problem
-from fedco.validation.falsifier.exact.run import CannotReplay, Walk, _mean_square, average_square, constant, scalar
-from fedco.validation.falsifier.exact.tensor import InexactError
 from fedco.validation.falsifier.formula import Formula, Panel
 from fedco.validation.falsifier.hidden import any_value
 from fedco.validation.falsifier.long_run import Counted, long_squares

@@ -12,19 +12,19 @@ import pytest
 import torch
 from fedco import theorem
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily, PiecewiseLinear
+from fedco.validation.exact.columns import Columns
+from fedco.validation.exact.every_path import EveryPath, laid_out
+from fedco.validation.exact.participation import Chosen, RandomRound, choices, masks
 from fedco.validation.falsifier import noisy_quadratics, shrink, spaces
 from fedco.validation.falsifier.bisection import bisected
-from fedco.validation.falsifier.columns import Columns
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import NECESSARY, NOT_SHOWN, Part, as_table
 from fedco.validation.falsifier.formula import Formula, _judge
 from fedco.validation.falsifier.hidden import Sequence
-from fedco.validation.falsifier.infinite_clients import EveryPath, laid_out
 from fedco.validation.falsifier.long_run import Counted, floor_of, stretched
 from fedco.validation.falsifier.noise import SignTable, extremes, moments, paths
 from fedco.validation.falsifier.properties import PROPERTIES, imposing
 from fedco.validation.falsifier.rounding import Draft, _limit, near
-from fedco.validation.falsifier.rounds import Chosen, RandomRound, choices, masks
 from fedco.validation.falsifier.search import Claim, _next_power, _Search
 from fedco.validation.falsifier.search_space import SearchSpace, _guided
 from fedco.validation.falsifier.spaces import BENT, CROWDED, NOISY, PARTIAL, SPACES

@@ -9,19 +9,19 @@ import pytest
 import torch
 from fedco.algorithms import MetaFL
 from fedco.bounds.registry import get_theorem
+from fedco.validation.exact.curve import Curve
+from fedco.validation.exact.interval import Bends
+from fedco.validation.exact.line import Line
+from fedco.validation.exact.participation import Chosen, choices
+from fedco.validation.exact.problem import Instance, exact_problem
+from fedco.validation.exact.rounds import kept_interval, random_round
+from fedco.validation.exact.run import CannotReplay, Walk, scalar
+from fedco.validation.exact.tensor import InexactError
 from fedco.validation.falsifier import falsify, noisy_quadratics
 from fedco.validation.falsifier.bundle import bundle_of, recompute
 from fedco.validation.falsifier.confirm import NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.exact.curve import Curve
-from fedco.validation.falsifier.exact.interval import Bends
-from fedco.validation.falsifier.exact.line import Line
-from fedco.validation.falsifier.exact.problem import Instance, exact_problem
-from fedco.validation.falsifier.exact.rounds import kept_interval, random_round
-from fedco.validation.falsifier.exact.run import CannotReplay, Walk, scalar
-from fedco.validation.falsifier.exact.tensor import InexactError
 from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.rounds import Chosen, choices
 from fedco.validation.falsifier.search import search, search_spaces
 from fedco.validation.falsifier.unit_cube import UnitCube
 from fedco.validation.runs.bundle import BundleError, read, replay

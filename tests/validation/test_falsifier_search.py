@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from fedco.bounds.registry import get_theorem
+from fedco.validation.exact.run import MOST_SIGNS
 from fedco.validation.falsifier import search
 from fedco.validation.falsifier.confirm import NotConfirmed
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.exact.run import MOST_SIGNS
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.search import Claim, _scheduled, _Search, _Visit, search_spaces
 from fedco.validation.falsifier.search_space import (

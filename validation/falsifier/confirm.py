@@ -16,15 +16,13 @@ from ...algorithms import Start
 from ...bounds.evaluation.enclosure import EnclosureError, enclose, enclose_bound
 from ...bounds.evaluation.evaluate import InadmissibleError, complete, holds
 from ...bounds.language.reading import InputError
-from ..lemmas.trace import Trace
-from .declared import Target
-from .exact.infinite_clients import InfiniteClients, bits_of, laid_out
-from .exact.interval import Ends, Interval
-from .exact.long_run import long_average_square
-from .exact.noise import expectation
-from .exact.problem import ExactProblem, Instance, exact_problem
-from .exact.rounds import kept_interval, random_round
-from .exact.run import (
+from ..exact.infinite_clients import InfiniteClients, bits_of, laid_out
+from ..exact.interval import Ends, Interval
+from ..exact.long_run import long_average_square
+from ..exact.noise import expectation
+from ..exact.problem import ExactProblem, Instance, exact_problem
+from ..exact.rounds import kept_interval, random_round
+from ..exact.run import (
     MOST_STEPS,
     CannotReplay,
     average_square,
@@ -34,7 +32,9 @@ from .exact.run import (
     invariant_interval,
     scalar,
 )
-from .exact.tensor import ExactTensor, InexactError
+from ..exact.tensor import ExactTensor, InexactError
+from ..lemmas.trace import Trace
+from .declared import Target
 from .formula import Formula
 from .lemma import Place, balanced, rows_of, trace_of, unseen
 from .properties import PROPERTIES

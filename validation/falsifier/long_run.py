@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .columns import Columns
+from ..exact.columns import Columns
 from .noise import Run, SignTable
 
 Array = np.ndarray

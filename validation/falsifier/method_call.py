@@ -16,7 +16,7 @@ from ...algorithms.engine.method import annotation_of
 from ...algorithms.registry import get_method
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import MethodCall
-from .exact.tensor import ExactTensor
+from ..exact.tensor import ExactTensor
 
 
 def method_of(call: MethodCall) -> Callable[[Mapping[str, Any]], Method]:

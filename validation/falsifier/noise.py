@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 
 from ...algorithms import Method, Start
+from ..exact.columns import Columns
 from ..lemmas.trace import Step, walk
-from .columns import Columns
 
 Array = np.ndarray
 _ROUNDING = 1e-9

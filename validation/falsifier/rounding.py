@@ -12,11 +12,11 @@ import numpy as np
 
 from ...bounds.language.reading import InputError
 from ...synthetic.families.piecewise import FAMILIES
+from ..exact.problem import Instance, exact_problem
+from ..exact.run import CannotReplay, refined_start
 from .bisection import bisected
 from .confirm import Claimed, Confirmed, NotConfirmed, confirm, infinite_clients_of, interval_of
 from .declared import Target
-from .exact.problem import Instance, exact_problem
-from .exact.run import CannotReplay, refined_start
 from .formula import Formula
 from .lemma import Place, unseen
 from .search_space import _BISECTIONS, _STEP, _STEP_POWERS, FOREVER, Candidate

@@ -22,10 +22,10 @@ from scipy.optimize import differential_evolution
 from scipy.stats.qmc import Sobol
 
 from ...bounds.language.change import Change
+from ..exact.infinite_clients import MOST_BITS
+from ..exact.run import MOST_SIGNS as MOST_PATH_SIGNS
 from .confirm import Confirmed, NotConfirmed
 from .declared import Target
-from .exact.infinite_clients import MOST_BITS
-from .exact.run import MOST_SIGNS as MOST_PATH_SIGNS
 from .formula import Formula, Panel
 from .noise import MOST_SIGNS
 from .rounding import Draft, confirmed, drafts

@@ -17,17 +17,17 @@ from ...bounds.language.quantities import DOMAINS
 from ...bounds.language.reading import InputError
 from ...ranges import AT_MOST, AtMost
 from ...synthetic.families.piecewise import FAMILIES, Family, MetaFamily
+from ..exact.every_path import EveryPath, laid_out
+from ..exact.participation import Chosen, RandomRound, choices, masks
 from ..lemmas.trace import Trace, walk
 from .bisection import bisected
 from .declared import Target
 from .formula import Formula, Panel
-from .infinite_clients import EveryPath, laid_out
 from .lemma import Place, balanced, rounding_of, rows_of, trace_of, unseen
 from .long_run import Counted, floor_of, long_squares, stretched
 from .noise import Lanes, Run, expected_squares, moments, paths, signs_of
 from .noisy_quadratics import with_noise
 from .properties import imposing
-from .rounds import Chosen, RandomRound, choices, masks
 from .spaces import SILENT_BOWL, Space, in_unit
 from .unit_cube import UnitCube
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
-from ....algorithms import Method
-from ....bounds.evaluation.enclosure import ends
+from ...algorithms import Method
+from ...bounds.evaluation.enclosure import ends
 from .interval import Ends
 from .noise import AffineSigns, Noisy, expectation
 from .problem import ExactProblem

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..columns import Columns
+from .columns import Columns
 from .curve import Curve
 from .interval import Bends, Interval
 from .tensor import ExactTensor, InexactError

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ....synthetic.kinds import InnerSample
+from ...synthetic.kinds import InnerSample
 from .base import ExactProblem, Instance, Signs, at, curves, integral_at, per_client, per_lane, root_above
 from .curve import Curve, composed, infimum_gap, mean
 from .tensor import ExactTensor, raw

@@ -1,4 +1,4 @@
-"""Endless runs of very many clients with independent noise, in exact numbers: see `falsifier.infinite_clients`.
+"""Endless runs of very many clients with independent noise, in exact numbers: see `every_path.py`.
 
 For every start in an interval [low, high], a round of infinitely many clients ends at least `margin` within it. With N clients the
 average of a round's models misses the expected one by that much with probability at most 2 exp(-2 N margin^2 / width^2)
@@ -11,9 +11,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from ....algorithms import Method
-from ....synthetic.families.piecewise import FAMILIES
-from ..infinite_clients import EveryPath
+from ...algorithms import Method
+from ...synthetic.families.piecewise import FAMILIES
+from .every_path import EveryPath
 from .interval import Ends, Interval
 from .noise import AllPaths
 from .problem import ExactProblem, Instance, exact_problem

@@ -9,8 +9,8 @@ from typing import Any, NoReturn, TypeVar
 import torch
 from torch import Tensor
 
-from ....algorithms import Method
-from ....algorithms.engine.method import Start
+from ...algorithms import Method
+from ...algorithms.engine.method import Start
 from .interval import Ends, Interval
 from .noise import AffineSigns, AllPaths, Bends, Noisy, expectation
 from .problem import ExactProblem

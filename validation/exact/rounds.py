@@ -1,4 +1,4 @@
-"""Endless runs whose rounds are random, in fractions: see `falsifier.rounds`."""
+"""Endless runs whose rounds are random, in fractions: see `participation.py`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from math import ceil
 import numpy as np
 import torch
 
-from ....algorithms import Method
-from ..rounds import Chosen, RandomRound, choices
+from ...algorithms import Method
 from .interval import Ends
 from .line import Line
+from .participation import Chosen, RandomRound, choices
 from .problem import ExactProblem
 from .run import CannotReplay, Walk, keeps_models_only
 
