@@ -2,7 +2,7 @@
 
 Matplotlib is imported when a figure is drawn, without pyplot and its global state; `fedco.mplstyle` is its style sheet. Colours are
 the Okabe-Ito palette, which colour-blind readers can tell apart; each curve also has its own marker and dash, so that the
-figure survives a grey printer. Imports nothing of fedco but `storage`: every room may use it.
+figure survives a grey printer. Imports nothing of fedco but `storage`: every package may use it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Theory as symbols: theorems with printed, composed and corrected statements, and what follows from them.
 
-Importing the room imports nothing: each name below is loaded when first used, and the vocabulary (`language/quantities.py`)
+Importing the package imports nothing: each name below is loaded when first used, and the vocabulary (`language/quantities.py`)
 can be read without sympy.
 """
 
@@ -32,8 +32,8 @@ _HOMES = {
     "theorem_latex": "language.rendering",
     "theorem_markdown": "language.rendering",
 }
-"""Where the names of the room are. Those from `bound` on are the verbs, functions of a statement, and the forms in which a
-theorem is shown: methods of `Theorem`, which so needs to know no room that stands on it."""
+"""Where the names of the package are. Those from `bound` on are the verbs, functions of a statement, and the forms in which a
+theorem is shown: methods of `Theorem`, which so needs to know no package that stands on it."""
 
 __all__ = [
     "InputError",

@@ -63,18 +63,18 @@ def folder_of(key: str) -> Path | None:
 
 @cache
 def fingerprint(folder: Path) -> str:
-    """The sha256 of what an audit depends on: a paper's sources, those of the papers beside it that it imports, and the room's own.
+    """The sha256 of what an audit depends on: a paper's sources, those of the papers beside it that it imports, and the package's own.
 
     The last are all modules of `bounds/` outside `papers/`: how formulas are compared and findings checked, and the kernel; and what
     the second lock rests on: its own modules, and the code of the methods with what stands beside it.
     """
-    room = Path(__file__).parents[1]
+    package = Path(__file__).parents[1]
     own = {
         file for each in _with_imported(folder, set()) for pattern in ("*.py", "*.toml") for file in each.glob(pattern)
     }
-    mechanism = {file for file in room.rglob("*.py") if "papers" not in file.relative_to(room).parts}
+    mechanism = {file for file in package.rglob("*.py") if "papers" not in file.relative_to(package).parts}
     for pattern in SECOND_LOCK:
-        mechanism |= set(room.parent.glob(pattern))
+        mechanism |= set(package.parent.glob(pattern))
     total = sha256()
     for file in (*sorted(own), *sorted(mechanism)):
         total.update(f"{file.parent.name}/{file.name}\n".encode() + file.read_bytes() + b"\n")
