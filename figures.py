@@ -301,7 +301,7 @@ def _label_ticks(axes: Any) -> None:
     for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
         if axis.get_scale() != "log":
             continue
-        few = math.log10(high / low) < _FEW_DECADES
+        few = math.log10(high) - math.log10(low) < _FEW_DECADES
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
         axis.set_major_formatter("{x:g}" if few else LogFormatterSciNotation())
         axis.set_minor_formatter(NullFormatter())
