@@ -182,8 +182,8 @@ class Method(ABC):
 
     def __post_init__(self) -> None:
         for declared in fields(self):
-            if isinstance(getattr(self, declared.name), list):
-                object.__setattr__(self, declared.name, tuple(getattr(self, declared.name)))
+            if isinstance(getattr(self, declared.name), list | tuple):
+                object.__setattr__(self, declared.name, _frozen(getattr(self, declared.name)))
             self._check_field(declared, getattr(self, declared.name))
         if len(self._grid_sizes()) > 1:
             raise ValueError(f"{self.name}: tensors over grid points differ in length: {sorted(self._grid_sizes())}")
@@ -279,7 +279,11 @@ def _plain(value: Any) -> Any:
         return value.flatten().tolist()
     if isinstance(value, Schedule):
         return value.plain()
-    return list(value) if isinstance(value, tuple) else value
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
 
 
 def _tensors_of(value: Any) -> tuple[Tensor, ...]:
