@@ -419,7 +419,7 @@ class HalvesTheProximalTerm(FedProx):
 
 
 @mutant("two_sided_sgd")
-class ForgetsTheVelocity(TwoSidedSGD):
+class ForgetsTheServersVelocity(TwoSidedSGD):
     def communicate(self, problem, state, t):
         return super().communicate(problem, replace(state, velocity=0 * state.velocity), t)
 
