@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Batches, Messages, Method, Scalar, Start, State, broadcast, client_mean, descend, is_due
+from ..engine.method import Batches, Messages, Method, Scalar, Start, State, average, descend, is_due
 from ..engine.oracles import PLAIN_ORACLES
 from ..engine.schedule import Schedule, at
 from .plain import plain_gradient
@@ -62,11 +62,11 @@ class FedNova(Method):
     b: int = 1
 
     def init(self, problem: Any, start: Start, draws: Draws) -> FedNovaState:
-        steps, weights = self._steps(problem), self._weights(problem)
+        steps, weights = self._steps(problem), self.weights
         if len(steps) != problem.clients or max(steps) > self.tau:
             wanted = f"one number for each of the {problem.clients} clients, at most tau = {self.tau}"
             raise ValueError(f"{self.name}: steps must be {wanted}; got {self.steps}")
-        if len(weights) != problem.clients or min(weights) < 0 or not abs(sum(weights) - 1) <= _NEAR:
+        if weights and not (len(weights) == problem.clients and min(weights) >= 0 and abs(sum(weights) - 1) <= _NEAR):
             wanted = f"one number >= 0 for each of the {problem.clients} clients, with sum 1"
             raise ValueError(f"{self.name}: weights must be {wanted}; got {self.weights}")
         x = start.models(problem, draws)
@@ -80,19 +80,18 @@ class FedNova(Method):
     def communicate(self, problem: Any, state: FedNovaState, t: int) -> FedNovaState:
         if not is_due(t, self.tau):
             return state
-        steps, weights = self._steps(problem), self._weights(problem)
-        tau_eff = sum(p * tau_i for p, tau_i in zip(weights, steps, strict=True))
+        steps, clients = self._steps(problem), problem.clients
         per_step = (state.x - state.origin) / _column(steps, state.x)
-        mean = client_mean(problem.clients * _column(weights, state.x) * per_step)
-        x = state.origin + tau_eff * broadcast(mean, problem.clients)
-        return replace(state, x=x, origin=x)
+        if self.weights is None:
+            change = average(per_step) * sum(steps) / clients
+        else:
+            tau_eff = sum(p * tau_i for p, tau_i in zip(self.weights, steps, strict=True))
+            change = tau_eff * clients * average(_column(self.weights, state.x) * per_step)
+        return replace(state, x=state.origin + change, origin=state.origin + change)
 
     def _steps(self, problem: Any) -> tuple[int, ...]:
         steps = self.tau if self.steps is None else self.steps
         return (steps,) * problem.clients if isinstance(steps, int) else steps
-
-    def _weights(self, problem: Any) -> tuple[float, ...]:
-        return self.weights or (1 / problem.clients,) * problem.clients
 
     def messages(self, problem: Any, T: int) -> Messages:
         rounds = T // self.tau

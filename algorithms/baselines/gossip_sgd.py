@@ -26,18 +26,18 @@ _NEAR = 1e-9  # how far from 1 the sum of a row or column may be: they are typed
 
 
 def complete(clients: int) -> Matrix:
-    """Everybody hears everybody: 1 / N everywhere."""
-    return ((1 / clients,) * clients,) * clients
+    """Everybody hears everybody alike."""
+    return ((1,) * clients,) * clients
 
 
 def ring(clients: int) -> Matrix:
-    """1/3 for a client and each of its two neighbours; of up to three clients everybody is a neighbour."""
-    near = [0, 1, clients - 1]
-    return (
-        complete(clients)
-        if clients <= 3
-        else tuple(tuple(1 / 3 if (j - i) % clients in near else 0.0 for j in range(clients)) for i in range(clients))
-    )
+    """A client hears itself and its two neighbours alike; of up to three clients everybody is a neighbour."""
+    near = {0, 1, clients - 1}
+    return tuple(tuple(int((j - i) % clients in near) for j in range(clients)) for i in range(clients))
+
+
+TOPOLOGIES = {"ring": ring, "complete": complete}
+"""Who hears whom, with equal weights that sum to more than 1: whole numbers, so that an exact run has no rounded 1/3."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +77,10 @@ class GossipSGD(Method):
         return largest(self.eta)
 
     def init(self, problem: Any, start: Start, draws: Draws) -> State:
-        W, clients = self._matrix(problem), problem.clients
-        rows = [*W, *zip(*W, strict=False)]
-        is_doubly_stochastic = all(min(row) >= 0 and abs(sum(row) - 1) <= _NEAR for row in rows)
-        if len(W) != clients or any(len(row) != clients for row in W) or not is_doubly_stochastic:
+        W, clients = self.W or (), problem.clients
+        is_square = len(W) == clients and all(len(row) == clients for row in W)
+        lines = [*W, *zip(*W, strict=True)] if is_square else []
+        if W and not (is_square and all(min(line) >= 0 and abs(sum(line) - 1) <= _NEAR for line in lines)):
             wanted = f"{clients} rows of {clients} numbers >= 0, every row and column with sum 1"
             raise ValueError(f"{self.name}: W must be {wanted}; got {self.W}")
         return State(x=start.models(problem, draws))
@@ -89,18 +89,22 @@ class GossipSGD(Method):
         return replace(state, x=descend(state.x, at(self.eta, t), plain_gradient(problem, state.x, draws, self.b)))
 
     def communicate(self, problem: Any, state: State, t: int) -> State:
-        return replace(state, x=mixed(state.x, self._matrix(problem))) if is_due(t, self.tau) else state
+        if not is_due(t, self.tau):
+            return state
+        heard = self._heard(problem)
+        mixed = sums(state.x, heard)
+        return replace(state, x=mixed if self.W else mixed / sum(heard[0]))
 
-    def _matrix(self, problem: Any) -> Matrix:
-        return self.W or {"ring": ring, "complete": complete}[self.topology](problem.clients)
+    def _heard(self, problem: Any) -> Matrix:
+        return self.W or TOPOLOGIES[self.topology](problem.clients)
 
     def messages(self, problem: Any, T: int) -> Messages:
-        W, rounds = self._matrix(problem), T // self.tau
-        edges = sum(W[j][i] > 0 for i in range(problem.clients) for j in range(problem.clients) if i != j)
+        heard, rounds = self._heard(problem), T // self.tau
+        edges = sum(heard[j][i] > 0 for i in range(problem.clients) for j in range(problem.clients) if i != j)
         return Messages(rounds, Fraction(rounds * problem.dim * edges, problem.clients))
 
 
-def mixed(x: Tensor, W: Matrix) -> Tensor:
-    """sum_j W_ij x_j at every client i, (runs, clients, n) -> same; the sum is over a last axis, as everywhere."""
-    weights = torch.tensor(W, dtype=x.dtype, device=x.device).unsqueeze(1)
-    return (x.transpose(1, 2).contiguous().unsqueeze(1) * weights).sum(-1)
+def sums(x: Tensor, weights: Matrix) -> Tensor:
+    """sum_j weights_ij x_j at every client i, (runs, clients, n) -> same; the sum is over a last axis, as everywhere."""
+    rows = torch.tensor(weights, dtype=x.dtype, device=x.device).unsqueeze(1)
+    return (x.transpose(1, 2).contiguous().unsqueeze(1) * rows).sum(-1)
