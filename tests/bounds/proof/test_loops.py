@@ -49,6 +49,7 @@ from fedco.bounds.proof.mutation import with_statement
 
 LEMMA_5 = get_theorem("meta_fl.lemma_5")
 U, W = Var("u"), Var("w")
+SUPPOSED, FIRST = "path, supposed", "path, first"
 ZERO = signomial(0)
 
 
@@ -80,9 +81,9 @@ def rule(loop, name):
 def test_a_hypothesis_alone_proves_nothing():
     loop = plan()
     named = {s.name: s for s in loop.sequences}
-    claim = Delivery("h2_nu", "supposed")
+    claim = Delivery("h2_nu", SUPPOSED)
     refused(replace(loop, delivers=(claim, *loop.delivers[1:])), "rests on what is supposed")
-    weaker = Combine(sq(U - W), scalar(2 * named["h2"].now), ((ONE, "supposed"),))
+    weaker = Combine(sq(U - W), scalar(2 * named["h2"].now), ((ONE, SUPPOSED),))
     claim = Delivery("h2_nu", "more")
     refused(
         replace(added(loop, Step("more", weaker)), delivers=(claim, *loop.delivers[1:])), "rests on what is supposed"
@@ -93,14 +94,18 @@ def test_an_induction_needs_its_own_hypothesis_and_the_next_value():
     loop = plan()
     h2 = loop.sequences[0].now
     good = rule(loop, "path")
-    refused(changed(loop, "supposed", Suppose(sq(U - W), h2 / 2)), "rests on what is supposed")
+    refused(changed(loop, SUPPOSED, Suppose(sq(U - W), h2 / 2)), f"{SUPPOSED} does not say")
+    after = rule(loop, "path, next")
+    resting = changed(loop, "path, next", replace(after, weights=(*after.weights, (ZERO, "another"))))
+    another = Step("another", Suppose(sq(U - W), h2 / 2))
+    refused(replace(resting, steps=(another, *resting.steps)), "rests on what is supposed")
     larger = (
         Step("other", Suppose(sq(U - W), 2 * h2)),
         Step("twice", Combine(sq(U - W), scalar(2 * h2), ((ONE, "other"),))),
     )
-    refused(added(loop, *larger, Step("wrong", Induction(sq(U - W), 2 * h2, "first", "twice"))), "does not say")
-    refused(changed(loop, "path", replace(good, base="supposed")), "supposed does not say")
-    refused(changed(loop, "path", replace(good, step="step")), "step does not say")
+    refused(added(loop, *larger, Step("wrong", Induction(sq(U - W), 2 * h2, FIRST, "twice"))), "does not say")
+    refused(changed(loop, "path", replace(good, base=SUPPOSED)), f"{SUPPOSED} does not say")
+    refused(changed(loop, "path", replace(good, step="path, grown")), "path, grown does not say")
     refused(changed(loop, "path", replace(good, bound=h2 + 1)), "does not say")
 
 
@@ -119,7 +124,7 @@ def test_the_base_may_not_rest_on_a_hypothesis():
 
 def test_what_holds_at_one_step_is_not_moved_or_summed():
     loop = plan()
-    for name in ("supposed", "path"):
+    for name in (SUPPOSED, "path"):
         refused(added(loop, Step("moved", Later(name, 1))), "no rule for a loop")
         refused(added(loop, Step("all", SumOver(name))), "no rule for a loop")
 
@@ -325,10 +330,18 @@ def test_only_a_power_is_read_in_reverse_as_a_power():
 def test_a_sure_bound_and_a_vanishing_vector_keep_the_hypothesis():
     theorem = get_theorem("meta_fl.lemma_7")
     loop = plan(theorem)
-    refused(changed(loop, "sure", replace(rule(loop, "sure"), step="r.supposed")), "rests on what is supposed", theorem)
+    refused(
+        changed(loop, "sure", replace(rule(loop, "sure"), step="r size, supposed")),
+        "rests on what is supposed",
+        theorem,
+    )
     theorem = get_theorem("meta_fl.lemma_6")
     loop = plan(theorem)
-    refused(changed(loop, "mean", replace(rule(loop, "mean"), step="mean.supposed")), "of the step itself", theorem)
+    refused(
+        changed(loop, "mean is m", replace(rule(loop, "mean is m"), step="mean, supposed")),
+        "of the step itself",
+        theorem,
+    )
 
 
 def test_the_hessian_batch_is_fresh():
@@ -359,7 +372,7 @@ def test_what_holds_along_the_path_is_not_read_after_the_last_step():
     loop = plan(theorem)
     refused(replace(loop, delivers=(Delivery("", "apart"),)), "before the end", theorem)
     good = rule(loop, "apart")
-    refused(changed(loop, "apart", replace(good, step="supposed")), "rests on what is supposed", theorem)
+    refused(changed(loop, "apart", replace(good, step=SUPPOSED)), "rests on what is supposed", theorem)
     refused(changed(loop, "apart", replace(good, bound=2 * good.bound)), "does not say", theorem)
     refused(changed(loop, "power", replace(rule(loop, "power"), end=False)), "", theorem)
 
@@ -427,7 +440,7 @@ def test_what_a_loop_may_not_declare():
 def test_what_is_delivered_is_what_the_step_says():
     loop = plan()
     first = loop.delivers[0]
-    refused(replace(loop, delivers=(replace(first, step="here"), *loop.delivers[1:])), "does not bound")
+    refused(replace(loop, delivers=(replace(first, step="closed"), *loop.delivers[1:])), "does not bound")
     refused(replace(loop, delivers=(replace(first, target="wished"), *loop.delivers[1:])), "no derived constant")
     refused(replace(loop, delivers=(replace(first, step="never"), *loop.delivers[1:])), "no such step")
     refused(replace(loop, delivers=loop.delivers[:1]), "nothing is proved of h_nu")
