@@ -76,5 +76,12 @@ def _local(problem: Any, ratio: Any, chosen: tuple[Tensor, ...]) -> Tensor:
     return torch.stack([values[:, k if values.shape[1] > 1 else 0] for k, values in enumerate(each)])
 
 
-_INNER: Mapping[str, Any] = {"shared_composite": _shared, "local_composite": _local}
+def _conditional(problem: Any, ratio: Any, chosen: tuple[Tensor, ...]) -> Tensor:
+    """At y = E g(x, xi) the outer function of the same client and outcome xi."""
+    outcomes, _ = problem.outer_atoms()
+    values: Tensor = ratio(problem, *(problem.inner(problem.to_clients(x), outcomes) for x in chosen))
+    return values
+
+
+_INNER: Mapping[str, Any] = {"shared_composite": _shared, "local_composite": _local, "conditional": _conditional}
 """Kind of problem -> how an inequality of inner points is evaluated at the inner values of models."""
