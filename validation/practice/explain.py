@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, exp, isfinite
+from typing import Any
 
 import numpy as np
 
@@ -99,14 +100,16 @@ class Explanation:
         return {line.symbol: Fraction(line.along) for line in self.constants}
 
 
-def along_the_run(bench: Bench, models: Trajectory) -> tuple[dict[str, Fraction], dict[str, str]]:
-    """Constants of a statement along a run, by symbol, and why the others stay."""
+def along_the_run(
+    bench: Bench, models: Trajectory, how: Callable[[Any, str, Trajectory], float | None] = attained
+) -> tuple[dict[str, Fraction], dict[str, str]]:
+    """Constants of a statement along a run, by symbol, and why the others stay; `how` is `attained` or `typical`."""
     found: dict[str, Fraction] = {}
     kept: dict[str, str] = {}
     for name, binding in bench.statement.symbols.items():
         if binding.quantity.role != "constant":
             continue
-        value = attained(bench.problem, binding.quantity.name, models)
+        value = how(bench.problem, binding.quantity.name, models)
         if value is None:
             kept[name] = "not measured along a run"
             continue

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
+from .along import typical
 from .answer import Row
 from .bench import Bench
 from .explain import along_the_run
@@ -26,8 +27,7 @@ SAME = 1e-6
 PILOTS = 5
 """Pilot runs that a heuristic may take; it stops where the step size changes by less than `SETTLED`."""
 SETTLED = 0.05
-KEPT = "objective_gap"
-"""A heuristic keeps it: what a pilot descended says how short it was, not how far the minimum is."""
+GAP = "objective_gap"
 WITHIN = 3.0
 """A step size counts as good where it measures at most so many times the best of the grid."""
 
@@ -166,15 +166,16 @@ def _mean(bench: Bench, value: Fraction, seeds: int) -> float | None:
 
 
 def heuristics(bench: Bench, theory: Fraction, rows: list[Row], best: Row, seeds: int) -> tuple[Heuristic, ...]:
-    """The step sizes at which the same bound is least with constants along pilot runs, the first of them at theory's step size.
+    """The step sizes at which the same bound is least with the typical constants of a pilot run, the first at theory's step size.
 
-    Each pilot is run at the step size that the largest constants so far give. One keeps the conditions of the theorem, the other
-    drops them. Both look between the ends of the grid, and keep the objective gap.
+    Each pilot is run at the step size that the one before gives. Typical is the root mean square over the run: the terms of a bound are
+    means over it. One heuristic keeps the conditions of the theorem, the other drops them. Both look between the ends of the grid, and
+    keep the objective gap: what a pilot descended says how short it was, not how far the minimum is.
     """
     made = []
     for name, asked in (
-        ("constants along the run", requirements(bench)),
-        ("constants along the run, no conditions", frozenset[str]()),
+        ("typical constants", requirements(bench)),
+        ("typical constants, no conditions", frozenset[str]()),
     ):
         pilots, step = _settle(bench, theory, rows, asked, seeds)
         mean = _mean(bench, step, seeds)
@@ -188,18 +189,16 @@ def heuristics(bench: Bench, theory: Fraction, rows: list[Row], best: Row, seeds
 def _settle(
     bench: Bench, theory: Fraction, rows: list[Row], asked: frozenset[str], seeds: int
 ) -> tuple[list[Fraction], Fraction]:
-    """The pilots, and the step size that they end with; one that diverged ends them at the step size before."""
-    largest: dict[str, Fraction] = {}
+    """The pilots, and the step size that they end with; one that diverges ends them at the step size before."""
+    gaps = {name for name, binding in bench.statement.symbols.items() if binding.quantity.name == GAP}
     pilots, step = [theory], theory
     while True:
-        found, _ = along_the_run(bench, bench.trajectory(step, seeds))
-        quantities = {name: binding.quantity.name for name, binding in bench.statement.symbols.items()}
-        found = {name: value for name, value in found.items() if quantities[name] != KEPT}
-        largest = {name: max(value, largest.get(name, value)) for name, value in found.items()}
-        to = least(bench, largest, rows[0].step, rows[-1].step, asked)
-        if to is None or abs(to / step - 1) < SETTLED or len(pilots) == PILOTS:
-            return pilots, step if to is None or _mean(bench, to, seeds) is None else to
-        if _mean(bench, to, seeds) is None:
+        found, _ = along_the_run(bench, bench.trajectory(step, seeds), typical)
+        kept = {name: value for name, value in found.items() if name not in gaps}
+        to = least(bench, kept, rows[0].step, rows[-1].step, asked)
+        if to is None or _mean(bench, to, seeds) is None:
             return pilots, step
+        if abs(to / step - 1) < SETTLED or len(pilots) == PILOTS:
+            return pilots, to
         step = to
         pilots.append(to)
