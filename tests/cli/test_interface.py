@@ -39,6 +39,7 @@ DEFAULTS = {
 LEAST = {
     ("estimate", "--points"): 2, ("estimate", "--radius"): 0, ("falsify", "--seconds"): 0.1, ("plot", "--seeds"): 16,
     ("practice", "--T"): 1, ("practice", "--factor"): 2, ("practice", "--below"): 0, ("practice", "--above"): 0, ("practice", "--seeds"): 1,
+    ("practice", "--budget"): 1,
     ("reproduce", "--seeds"): 6, ("run", "--T"): 1, ("run", "--every"): 1, ("run", "--seeds"): 1, ("validate", "--seeds"): 1,
     ("verify", "--cases"): 1,
 }  # fmt: skip
