@@ -20,8 +20,7 @@ from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem
 from ...errors import InputError
 from ...synthetic import problem as find_problem
-from ...user_files import is_python_file, load_object
-from ..experiments.estimates import KEYS, estimate
+from ..experiments.estimates import with_constants
 from ..experiments.table import mean_interval
 from ..runs.experiments import statistics
 from ..runs.fit import misfit
@@ -88,7 +87,7 @@ def practice(
         )
     item = get_theorem(theorem)
     label = item.statement(statement or item.default).label
-    recipe, made = recipe_for(item), _problem(problem, item)
+    recipe, made = recipe_for(item), with_constants(find_problem(problem), item, label)
     if not item.metric.is_squared_gradient:
         raise InputError(f"{item.id}: its metric is {item.metric.name}; only mean squared gradients are measured")
     if why := misfit(item, made, label):
@@ -146,19 +145,6 @@ def practice(
     return Practice(
         item, label, made.name, steps, seeds, root_seed, step, shown, tuple(rows), explanation, tuple(notes)
     )
-
-
-def _problem(given: Any, theorem: Theorem) -> Any:
-    """The problem of a name, of a file, or itself."""
-    if not isinstance(given, str):
-        return given
-    if is_python_file(given):
-        found = load_object(given)
-        built = found() if callable(found) and not isinstance(found, type) else found
-        if isinstance(built, Mapping) and set(KEYS) <= set(built):
-            rest = {name: value for name, value in built.items() if name not in KEYS}
-            return estimate(built["model"], built["loss"], built["clients"], theorem=theorem, **rest).problem
-    return find_problem(given)
 
 
 def _settings(theorem: Theorem, label: str, given: Mapping[str, Any]) -> dict[str, int | Fraction]:
