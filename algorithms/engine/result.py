@@ -29,6 +29,7 @@ class Result:
         state: the state at time T (None in a result read from a file).
         messages: what one client sent.
         seconds: time spent stepping, in this process.
+        models: (runs, dim) the averaged models at time T.
     """
 
     method: str
@@ -45,6 +46,7 @@ class Result:
     state: State | None
     messages: Messages
     seconds: float
+    models: Tensor | None = None
 
     def final(self, metric: str) -> Tensor:
         """The metric at time T, (grid, seeds)."""
@@ -64,6 +66,7 @@ class Result:
         arrays = {"times": self.times, "counts": self.counts}
         arrays |= {f"values/{name}": v for name, v in self.values.items()}
         arrays |= {f"sums/{name}": v for name, v in self.sums.items()}
+        arrays |= {} if self.models is None else {"models": self.models}
         plain = {name: getattr(self, name) for name in _PLAIN_FIELDS}
         store.write(path, arrays, {**plain, "messages": self.messages.to_json()})
 
@@ -81,6 +84,7 @@ class Result:
             messages=messages,
             values=under("values/", arrays),
             sums=under("sums/", arrays),
+            models=arrays.get("models"),
         )
 
 

@@ -36,6 +36,17 @@ class ClientData:
         return int(self.counts.max())
 
     @cached_property
+    def common(self) -> int:
+        """The number of examples of every client.
+
+        Raises:
+            InputError: it is not the same at all of them.
+        """
+        if int(self.counts.min()) != self.most:
+            raise InputError(f"client data: wanted as many examples at every client, got {self.counts.tolist()}")
+        return self.most
+
+    @cached_property
     def weights(self) -> Tensor:
         """1/n_k for the examples of client k and 0 for filling, `(clients, most)`: a weighted sum is a mean."""
         inside = torch.arange(self.inputs.shape[1]) < self.counts.unsqueeze(-1)
@@ -71,8 +82,11 @@ class ClientData:
                 raise InputError(
                     f"client {k}: wanted as many targets as inputs, at least one, got {len(inputs)} and {len(targets)}"
                 )
-            if inputs.shape[1:] != parts[0][0].shape[1:] or targets.shape[1:] != parts[0][1].shape[1:]:
-                raise InputError(f"client {k}: wanted examples of the shape of client 0, got {tuple(inputs.shape[1:])}")
+            for what, own, first in (("inputs", inputs, parts[0][0]), ("targets", targets, parts[0][1])):
+                if own.shape[1:] != first.shape[1:]:
+                    raise InputError(
+                        f"client {k}: wanted {what} of the shape {tuple(first.shape[1:])} of client 0, got {tuple(own.shape[1:])}"
+                    )
         counts = torch.tensor([len(inputs) for inputs, _ in parts])
         most = int(counts.max())
         return ClientData(

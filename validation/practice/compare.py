@@ -15,8 +15,7 @@ from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem
 from ...errors import InputError
 from ...synthetic import problem as find_problem
-from ...user_files import is_python_file, load_object
-from ..experiments.estimates import KEYS, estimate
+from ..experiments.estimates import with_constants
 from ..runs.fit import misfit
 from ..runs.generate import Setting
 from ..runs.limits import HOURS, check_runs
@@ -87,7 +86,7 @@ def practice(
         )
     item = get_theorem(theorem)
     label = item.statement(statement or item.default).label
-    recipe, made = recipe_for(item), _problem(problem, item)
+    recipe, made = recipe_for(item), with_constants(find_problem(problem), item, label)
     if not item.metric.is_squared_gradient:
         raise InputError(f"{item.id}: its metric is {item.metric.name}; only mean squared gradients are measured")
     if why := misfit(item, made, label):
@@ -148,19 +147,6 @@ def practice(
 def _shown(bench: Bench) -> dict[str, float]:
     """The hyperparameters that stay."""
     return {name: float(value) for name, value in bench.hyper.items()}
-
-
-def _problem(given: Any, theorem: Theorem) -> Any:
-    """The problem of a name, of a file, or itself."""
-    if not isinstance(given, str):
-        return given
-    if is_python_file(given):
-        found = load_object(given)
-        built = found() if callable(found) and not isinstance(found, type) else found
-        if isinstance(built, Mapping) and set(KEYS) <= set(built):
-            rest = {name: value for name, value in built.items() if name not in KEYS}
-            return estimate(built["model"], built["loss"], built["clients"], theorem=theorem, **rest).problem
-    return find_problem(given)
 
 
 def _settings(theorem: Theorem, label: str, given: Mapping[str, Any]) -> dict[str, int | Fraction]:

@@ -24,6 +24,10 @@ from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from ...bounds.region.admissible import admissible
 from ...synthetic.catalogue import PRESETS
+from ...synthetic.catalogue import problem as find_problem
+from ...synthetic.models import AbstractModelProblem
+from ...user_files import is_python_file
+from ..experiments.estimates import with_constants
 from .fit import fitting_problems, misfit, why_none_fits
 from .instance import Instance
 from .parameters import AT_REST, NEAR
@@ -102,7 +106,8 @@ def instances_of(
 
     Args:
         declared: those of its recipe.
-        problems: names or objects; all declared instances without it, or every registered problem that fits where none is.
+        problems: names, objects or descriptions of models; all declared instances without it, or every registered problem that
+            fits where none is.
         fixed: hyperparameters that stay as they are, by symbol.
 
     Raises:
@@ -113,7 +118,8 @@ def instances_of(
     found: list[Instance] = []
     reasons: list[str] = []
     missing: list[str] = []
-    for problem in fitting_problems(theorem, label) if problems is None else problems:
+    for given in fitting_problems(theorem, label) if problems is None else problems:
+        problem = ready(given, theorem, label)
         mine = [instance for instance in declared if instance.problem is problem or instance.problem == problem]
         made = Generated(tuple(mine), ()) if mine else generate(theorem, label, problem, fixed)
         found += made.instances
@@ -127,6 +133,18 @@ def instances_of(
         why = " | ".join(reasons) or why_none_fits(theorem, label)
         raise InputError(f"{theorem.id} ({label}): no problem to validate it on; {why}")
     return Generated(tuple(found), tuple(missing))
+
+
+def ready(problem: Any, theorem: Theorem, label: str) -> Any:
+    """What is run: a problem of a model with its constants, which are estimated here if need be; any other as it was named."""
+    if isinstance(problem, str) and not is_python_file(problem):
+        return problem
+    found = find_problem(problem)
+    return (
+        with_constants(found, theorem, label, also=("gradient_cap",))
+        if isinstance(found, AbstractModelProblem)
+        else problem
+    )
 
 
 @dataclass(frozen=True)
