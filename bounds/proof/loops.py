@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from .author import ONE, Known, Proof, Scalar, Signomial, Term, Var, scalar, sq
+from ..language.recursion import Recurrence, Recursion
+from .author import ONE, Known, Proof, Reader, Scalar, Signomial, Term, Var, scalar, sq
 from .kernel import (
     EVERY,
     Along,
@@ -26,8 +27,27 @@ from .kernel import (
     Sure,
     Vanishing,
     Variable,
+    signomial,
 )
+from .kernel.sequences import number
 from .kernel.terms import shifted
+
+
+def sequences(of: Recursion, s: Reader, *values: str | Sequence, along: Sequence | None = None) -> tuple[Sequence, ...]:
+    """The values of a constant of a statement, as numbers with these names, or as the sequences that they are.
+
+    Args:
+        along: the one of the loop before through which it goes back.
+    """
+    rule, given = of.rule, [getattr(s, name) for name in of.reads]
+    if not isinstance(rule, Recurrence):
+        raise TypeError(f"{of.node.__name__}: wanted a constant that is given step by step")
+    now = [number(each) if isinstance(each, str) else each.now for each in values]
+    start = rule.start(*([along.end] if along else []), *given)
+    after = rule.after(*([along.reversed] if along else []), *now, *given)
+    rows = zip(values, start, after, strict=True)
+    return tuple(Sequence(x, signomial(a), signomial(b)) if isinstance(x, str) else x for x, a, b in rows)
+
 
 Part = tuple[str, Term, Signomial]
 """(step, v, r): the step says that ||v||^2 <= r^2."""
@@ -165,4 +185,4 @@ class LoopProof(Proof):
 
 _SUPPOSED = ", supposed"
 
-__all__ = ["LoopProof", "Part"]
+__all__ = ["LoopProof", "Part", "sequences"]

@@ -129,7 +129,7 @@ def misplaced_square() -> Evidence:
 def no_step_yet() -> Evidence:
     """(40) at l = nu reads h'_0: (21) gives a positive number, the true value is 0 because w~_0 = w_0."""
     s = constants.at(alpha=1, L=1, sigma_G=1, D=1)
-    return confirm(constants.closed_h2(s, 0) == sp.Rational(1, 4) and constants.h2(s, 0) == 0, printed="1/4", true=0)
+    return confirm(constants.one_h2(s, 0) == sp.Rational(1, 4) and constants.h2(s, 0) == 0, printed="1/4", true=0)
 
 
 def no_steps() -> Evidence:
@@ -141,7 +141,7 @@ def no_steps() -> Evidence:
     found = constants.printed(s, 0)
     corrected = {name: values_of(name, "corrected", {**ones, "nu": 0, "delta": 1}) for name in ("lemma_6", "lemma_7")}
     good = (
-        constants.closed_g(constants.at(**ones), 0) == sp.Rational(1, 8)
+        constants.one_g(constants.at(**ones), 0) == sp.Rational(1, 8)
         and found["gamma_F"] ** 2 == 12
         and found["mu_F"] == 1
         and corrected["lemma_6"]["mu_F"] == 0
@@ -193,14 +193,12 @@ def wrong_letters() -> Evidence:
     """(105) starts from 'd_1 = 0': with d_1 of (107) in its place (103) does not give (105). (123) cites Assumption
     1, which does not bound gradients: w^2/2 is bounded below."""
     s = constants.at(alpha=1, L=1, rho=1, sigma_G=1, sigma_H=1, D=1, D_H=1)
-    d_1 = constants.d(s, 1)
-    from_d = constants.growth(s) * d_1 + s.alpha * s.rho * constants.growth(s) * constants.h(s, 1)
+    A, d_1 = constants.growth(s), constants.d(s, 1)
+    from_d = A * d_1 + s.alpha * s.rho * A * constants.h(s, 1)
+    from_0 = s.alpha * s.rho * A * constants.one_h_sum(s, 2)  # (105)
     gradient = Q(10**6)
     return confirm(
-        d_1 == 1
-        and from_d != constants.closed_t(s, 2)
-        and constants.t(s, 2) == constants.closed_t(s, 2)
-        and gradient**2 / 2 > 0,
+        d_1 == 1 and from_d != from_0 and constants.t(s, 2) == from_0 and gradient**2 / 2 > 0,
         from_d_1=str(from_d),
-        from_0=str(constants.closed_t(s, 2)),
+        from_0=str(from_0),
     )
