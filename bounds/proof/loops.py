@@ -33,15 +33,17 @@ from .kernel.sequences import number
 from .kernel.terms import shifted
 
 
-def sequences(of: Recursion, s: Reader, *values: str | Sequence, along: Sequence | None = None) -> tuple[Sequence, ...]:
-    """The values of a constant of a statement, as numbers with these names, or as the sequences that they are.
+def sequences_of(
+    constant: Recursion, s: Reader, *values: str | Sequence, along: Sequence | None = None
+) -> tuple[Sequence, ...]:
+    """The values of a constant that is given step by step, as sequences with these names, or as those that they are.
 
     Args:
-        along: the one of the loop before through which it goes back.
+        along: the sequence of the loop before through which it goes back.
     """
-    rule, given = of.rule, [getattr(s, name) for name in of.reads]
+    rule, given = constant.rule, [getattr(s, name) for name in constant.reads]
     if not isinstance(rule, Recurrence):
-        raise TypeError(f"{of.node.__name__}: wanted a constant that is given step by step")
+        raise TypeError(f"{constant.node.__name__}: wanted a constant that is given step by step")
     now = [number(each) if isinstance(each, str) else each.now for each in values]
     start = rule.start(*([along.end] if along else []), *given)
     after = rule.after(*([along.reversed] if along else []), *now, *given)
@@ -185,4 +187,4 @@ class LoopProof(Proof):
 
 _SUPPOSED = ", supposed"
 
-__all__ = ["LoopProof", "Part", "sequences"]
+__all__ = ["LoopProof", "Part", "sequences_of"]

@@ -23,7 +23,7 @@ from ...proof.kernel import (
     signomial,
 )
 from ...proof.kernel.sequences import number
-from ...proof.loops import LoopProof, Part, sequences
+from ...proof.loops import LoopProof, Part, sequences_of
 from . import constants
 
 ZERO, HALF, A = signomial(0), Fraction(1, 2), named("A")
@@ -61,8 +61,8 @@ class FineTuning:
         self.size = s.B * E
         """Bounds the gradient through a path without noise."""
         back = dict(zip(along, "pq", strict=True)) if before else {}
-        time, constants = "batches" if noisy else "", {"A": 1 + s.alpha * s.L}
-        proof = LoopProof(s, time, sequences=sequences, constants=constants, before=before, reversed=back)
+        time, growth = "batches" if noisy else "", {"A": 1 + s.alpha * s.L}
+        proof = LoopProof(s, time, sequences=sequences, constants=growth, before=before, reversed=back)
         self.proof = proof
         self.clients = proof.clients(s.n, "i")
         if noisy:
@@ -164,7 +164,7 @@ def lemma_4(s: Reader) -> Loop:
 def noisy_path(s: Reader, **delivers: str) -> Loop:
     """M2: u with the batches D_0, ..., and w without noise."""
     spread, root = s.alpha**2 * s.sigma_G**2 / s.D, h2**HALF
-    total, square = sequences(constants.corrected_h_sum, s, "H", "h2")
+    total, square = sequences_of(constants.corrected_h_sum, s, "H", "h2")
     run = FineTuning(s, square, Sequence("G", ZERO, 1 + A**2 * G), total, noisy=True)
     proof, df = run.proof, run.df
     proof.moves("u", U - s.alpha * run.batch(df(U, 0)))
@@ -249,7 +249,7 @@ class Estimate:
 
 def lemma_6(s: Reader) -> Loop:
     """M3: a is the estimate with the Hessians of batches."""
-    each = Estimate(s, *sequences(constants.corrected_v, s, "v", "T", POWER, along=H2), PATH_SUM)
+    each = Estimate(s, *sequences_of(constants.corrected_v, s, "v", "T", POWER, along=H2), PATH_SUM)
     run, proof, a, ddf = each.run, each.proof, ESTIMATE, each.run.ddf
     each.begins("a", a - s.alpha * run.places(Act(ddf(P, 0), a)))
     own = proof.independent(Act(ddf(P, 0) - ddf(P), a), "h")
@@ -292,7 +292,7 @@ class HessianFree:
 
     def __init__(self, s: Reader):
         self.s, self.by_gradient, self.by_hessian = s, (s.sigma_G / s.delta) ** 2, s.sigma_H**2 * T
-        moments = sequences(constants.corrected_v_HF, s, "v", "b", "T", POWER, along=H2)
+        moments = sequences_of(constants.corrected_v_HF, s, "v", "b", "T", POWER, along=H2)
         self.each = Estimate(s, *moments, PATH_SUM, SUM)
         self.run, self.proof = self.each.run, self.each.proof
         self.dg = self.proof.function("dg", "x -> x", "xi", role="local_gradient", per="")

@@ -45,6 +45,7 @@ from fedco.bounds.proof.kernel import (
 from fedco.bounds.proof.kernel.deliveries import what_is_bounded
 from fedco.bounds.proof.kernel.facts import BEFORE_THE_END
 from fedco.bounds.proof.kernel.loop import settled
+from fedco.bounds.proof.loops import sequences_of
 from fedco.bounds.proof.mutation import with_statement
 
 LEMMA_5 = get_theorem("meta_fl.lemma_5")
@@ -283,6 +284,21 @@ def test_a_slip_in_the_code_of_the_second_moment_is_refused(slip):
     node.recurrence = same
     found = statement_with(theorem, "sigma_F", lambda e: e.replace(constants.corrected_v.node, lambda *a: node(*a)))
     assert run_through(plan(theorem), found).checked
+
+
+def test_the_sequences_of_a_constant_are_its_recursion():
+    theorem = get_theorem("meta_fl.lemma_6")
+    s, loop = Reader(theorem, theorem.statement()), plan(theorem)
+    before = {each.name: each for each in loop.before.sequences}
+    assert before["h2"] == sequences_of(constants.corrected_h2, s, "h2")[0]
+    h2 = before["h2"].now
+    assert before["h2"].after == (1 + s.alpha * s.L) ** 2 * h2 + s.alpha**2 * s.sigma_G**2 / s.D
+    error = next(each for each in loop.sequences if each.name == "v")
+    assert error.start == s.sigma_G**2 / s.D + s.L**2 * before["h2"].end
+    found = sequences_of(constants.corrected_v, s, "v", "T", "E", along=before["h2"])
+    assert [each.name for each in found] == ["v", "T", "E"] and found[0].start == error.start
+    with pytest.raises(TypeError, match="h: wanted a constant that is given step by step"):
+        sequences_of(constants.h, s, "h")
 
 
 @dataclass(frozen=True)
