@@ -62,8 +62,13 @@ class LoopProof(Proof):
     Args:
         sequences: the numbers that bound things. constants: names for numbers.
         before: the loop that this one goes through in reverse. reversed: its variables, and those that they are here.
+        entry: the entry of the list that says where the variables start. space: that of the variables. count: the symbol for the
+            number of steps.
     """
 
+    entry: str = ""
+    space: str = "x"
+    count: str = "nu"
     sequences: tuple[Sequence, ...] = ()
     constants: Mapping[str, Signomial] = field(default_factory=dict)
     before: Loop | None = None
@@ -71,11 +76,11 @@ class LoopProof(Proof):
 
     @property
     def numbers(self) -> Numbers:
-        return Numbers(self.s.nu, self.sequences, self.before.sequences if self.before else ())
+        return Numbers(getattr(self.s, self.count), self.sequences, self.before.sequences if self.before else ())
 
     def point(self, name: str, per: str = "", sources: tuple[str, ...] | None = None) -> None:
         """A free point; `sources`: those on which it may depend, if not all."""
-        self.variables.append(Variable(name, "x", frozenset(per.split()), sources=sources))
+        self.variables.append(Variable(name, self.space, frozenset(per.split()), sources=sources))
 
     def moves(
         self,
@@ -85,15 +90,15 @@ class LoopProof(Proof):
         per: str = "",
         sources: tuple[str, ...] | None = None,
     ) -> None:
-        """A variable with its update equation, as a step of its name, and where it starts, by the entry `start` of the list.
+        """A variable with its update equation, as a step of its name, and where it starts.
 
         Args:
             sources: those on which its start may depend, if not all.
         """
-        self.variables.append(Variable(name, "x", frozenset(per.split()), ((EVERY, after),), sources=sources))
+        self.variables.append(Variable(name, self.space, frozenset(per.split()), ((EVERY, after),), sources=sources))
         self.step(name, Definition(name, "local"))
         if start is not None:
-            self.start("start", Var(name) - start, f"{name}, start")
+            self.start(self.entry, Var(name) - start, f"{name}, start")
 
     # --- vectors with a bound -----------------------------------------------------------------------------------------------
 
@@ -179,6 +184,7 @@ class LoopProof(Proof):
             tuple(self.constants.items()),
             dict.fromkeys(free, Fraction(1)),
             self.time,
+            self.count,
             before=self.before,
             reversed=self.reversed,
             estimate=estimate,

@@ -62,7 +62,7 @@ class FineTuning:
         """Bounds the gradient through a path without noise."""
         back = dict(zip(along, "pq", strict=True)) if before else {}
         time, growth = "batches" if noisy else "", {"A": 1 + s.alpha * s.L}
-        proof = LoopProof(s, time, sequences=sequences, constants=growth, before=before, reversed=back)
+        proof = LoopProof(s, time, entry="start", sequences=sequences, constants=growth, before=before, reversed=back)
         self.proof = proof
         self.clients = proof.clients(s.n, "i")
         if noisy:
