@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from .author import ONE, Known, Proof, Scalar, Signomial, Term, Var, scalar, sq
+from ..language.recursion import Recurrence, Recursion
+from .author import ONE, Known, Proof, Reader, Scalar, Signomial, Term, Var, scalar, sq
 from .kernel import (
     EVERY,
     Along,
@@ -26,8 +27,29 @@ from .kernel import (
     Sure,
     Vanishing,
     Variable,
+    signomial,
 )
+from .kernel.sequences import number
 from .kernel.terms import shifted
+
+
+def sequences_of(
+    constant: Recursion, s: Reader, *values: str | Sequence, along: Sequence | None = None
+) -> tuple[Sequence, ...]:
+    """The values of a constant that is given step by step, as sequences with these names, or as those that they are.
+
+    Args:
+        along: the sequence of the loop before through which it goes back.
+    """
+    rule, given = constant.rule, [getattr(s, name) for name in constant.reads]
+    if not isinstance(rule, Recurrence):
+        raise TypeError(f"{constant.node.__name__}: wanted a constant that is given step by step")
+    now = [number(each) if isinstance(each, str) else each.now for each in values]
+    start = rule.start(*([along.end] if along else []), *given)
+    after = rule.after(*([along.reversed] if along else []), *now, *given)
+    rows = zip(values, start, after, strict=True)
+    return tuple(Sequence(x, signomial(a), signomial(b)) if isinstance(x, str) else x for x, a, b in rows)
+
 
 Part = tuple[str, Term, Signomial]
 """(step, v, r): the step says that ||v||^2 <= r^2."""
@@ -40,8 +62,13 @@ class LoopProof(Proof):
     Args:
         sequences: the numbers that bound things. constants: names for numbers.
         before: the loop that this one goes through in reverse. reversed: its variables, and those that they are here.
+        entry: the entry of the list that says where the variables start. space: that of the variables. count: the symbol for the
+            number of steps.
     """
 
+    entry: str = ""
+    space: str = "x"
+    count: str = "nu"
     sequences: tuple[Sequence, ...] = ()
     constants: Mapping[str, Signomial] = field(default_factory=dict)
     before: Loop | None = None
@@ -49,11 +76,11 @@ class LoopProof(Proof):
 
     @property
     def numbers(self) -> Numbers:
-        return Numbers(self.s.nu, self.sequences, self.before.sequences if self.before else ())
+        return Numbers(getattr(self.s, self.count), self.sequences, self.before.sequences if self.before else ())
 
     def point(self, name: str, per: str = "", sources: tuple[str, ...] | None = None) -> None:
         """A free point; `sources`: those on which it may depend, if not all."""
-        self.variables.append(Variable(name, "x", frozenset(per.split()), sources=sources))
+        self.variables.append(Variable(name, self.space, frozenset(per.split()), sources=sources))
 
     def moves(
         self,
@@ -63,15 +90,15 @@ class LoopProof(Proof):
         per: str = "",
         sources: tuple[str, ...] | None = None,
     ) -> None:
-        """A variable with its update equation, as a step of its name, and where it starts, by the entry `start` of the list.
+        """A variable with its update equation, as a step of its name, and where it starts.
 
         Args:
             sources: those on which its start may depend, if not all.
         """
-        self.variables.append(Variable(name, "x", frozenset(per.split()), ((EVERY, after),), sources=sources))
+        self.variables.append(Variable(name, self.space, frozenset(per.split()), ((EVERY, after),), sources=sources))
         self.step(name, Definition(name, "local"))
         if start is not None:
-            self.start("start", Var(name) - start, f"{name}, start")
+            self.start(self.entry, Var(name) - start, f"{name}, start")
 
     # --- vectors with a bound -----------------------------------------------------------------------------------------------
 
@@ -157,6 +184,7 @@ class LoopProof(Proof):
             tuple(self.constants.items()),
             dict.fromkeys(free, Fraction(1)),
             self.time,
+            self.count,
             before=self.before,
             reversed=self.reversed,
             estimate=estimate,
@@ -165,4 +193,4 @@ class LoopProof(Proof):
 
 _SUPPOSED = ", supposed"
 
-__all__ = ["LoopProof", "Part"]
+__all__ = ["LoopProof", "Part", "sequences_of"]

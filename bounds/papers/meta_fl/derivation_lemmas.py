@@ -22,15 +22,16 @@ from ...proof.kernel import (
     named,
     signomial,
 )
-from ...proof.loops import LoopProof, Part
+from ...proof.kernel.sequences import number
+from ...proof.loops import LoopProof, Part, sequences_of
+from . import constants
 
 ZERO, HALF, A = signomial(0), Fraction(1, 2), named("A")
 U, V, W, ESTIMATE, NOISELESS, M, R_ = (Var(name) for name in "uvwadmr")
 P, Q, END_P, END_Q = Var("p"), Var("q"), Var("p", -1), Var("q", -1)
 """The two paths in reverse, at nu - 1 - t; END: at nu, where step 0 begins."""
-E, S, N, X, k, T, v, b, G, h2, H, R = (
-    Sequence(name, ZERO, ZERO, positive=name == "E").now for name in (*"ESNXkTvbG", "h2", *"HR")
-)
+S, N, X, k, T, v, b, G, h2, H, R = map(number, (*"SNXkTvbG", "h2", *"HR"))
+E = number("E", positive=True)
 POWER, SUM, H2 = Sequence("E", ONE, A * E, positive=True), Sequence("S", ZERO, 1 + A * S), Sequence("h2", ZERO, ZERO)
 PATH_SUM = Sequence("R", ZERO, R + H2.reversed**HALF, ends="H")
 PATH = Known.before(("path",))
@@ -60,8 +61,8 @@ class FineTuning:
         self.size = s.B * E
         """Bounds the gradient through a path without noise."""
         back = dict(zip(along, "pq", strict=True)) if before else {}
-        time, constants = "batches" if noisy else "", {"A": 1 + s.alpha * s.L}
-        proof = LoopProof(s, time, sequences=sequences, constants=constants, before=before, reversed=back)
+        time, growth = "batches" if noisy else "", {"A": 1 + s.alpha * s.L}
+        proof = LoopProof(s, time, entry="start", sequences=sequences, constants=growth, before=before, reversed=back)
         self.proof = proof
         self.clients = proof.clients(s.n, "i")
         if noisy:
@@ -163,8 +164,8 @@ def lemma_4(s: Reader) -> Loop:
 def noisy_path(s: Reader, **delivers: str) -> Loop:
     """M2: u with the batches D_0, ..., and w without noise."""
     spread, root = s.alpha**2 * s.sigma_G**2 / s.D, h2**HALF
-    powers = Sequence("G", ZERO, 1 + A**2 * G)
-    run = FineTuning(s, Sequence("h2", ZERO, A**2 * h2 + spread), powers, Sequence("H", ZERO, H + root), noisy=True)
+    total, square = sequences_of(constants.corrected_h_sum, s, "H", "h2")
+    run = FineTuning(s, square, Sequence("G", ZERO, 1 + A**2 * G), total, noisy=True)
     proof, df = run.proof, run.df
     proof.moves("u", U - s.alpha * run.batch(df(U, 0)))
     proof.moves("w", W - s.alpha * df(W), sources=())
@@ -248,10 +249,7 @@ class Estimate:
 
 def lemma_6(s: Reader) -> Loop:
     """M3: a is the estimate with the Hessians of batches."""
-    start, noise = s.sigma_G**2 / s.D, (s.alpha * s.sigma_H) ** 2 / s.D_H
-    carried = A * v**HALF + s.alpha * s.rho * s.B * E * H2.reversed**HALF
-    moment = Sequence("T", s.B**2 + start, A**2 * T + noise * T)
-    each = Estimate(s, Sequence("v", start + s.L**2 * H2.end, carried**2 + noise * T), moment, POWER, PATH_SUM)
+    each = Estimate(s, *sequences_of(constants.corrected_v, s, "v", "T", POWER, along=H2), PATH_SUM)
     run, proof, a, ddf = each.run, each.proof, ESTIMATE, each.run.ddf
     each.begins("a", a - s.alpha * run.places(Act(ddf(P, 0), a)))
     own = proof.independent(Act(ddf(P, 0) - ddf(P), a), "h")
@@ -293,14 +291,10 @@ class HessianFree:
     """M5: a is the estimate with differences, and d what it is without noise."""
 
     def __init__(self, s: Reader):
-        self.s, start, moment = s, s.sigma_G**2 / s.D, s.alpha * s.rho * s.delta / 2 * T
-        self.by_gradient, self.by_hessian = (s.sigma_G / s.delta) ** 2, s.sigma_H**2 * T
-        noise = s.alpha**2 / s.D_H * self.by_gradient.least(self.by_hessian)
-        carried = A * v**HALF + s.alpha * s.rho * s.B * E * H2.reversed**HALF
-        second = Sequence("v", start + s.L**2 * H2.end, carried**2 + noise)
-        sizes = Sequence("T", s.B**2 + start, A**2 * T + noise), Sequence("b", ZERO, A * b + moment)
-        self.each = Estimate(s, second, *sizes, PATH_SUM, POWER, SUM)
-        self.run, self.proof, self.moment = self.each.run, self.each.proof, moment
+        self.s, self.by_gradient, self.by_hessian = s, (s.sigma_G / s.delta) ** 2, s.sigma_H**2 * T
+        moments = sequences_of(constants.corrected_v_HF, s, "v", "b", "T", POWER, along=H2)
+        self.each = Estimate(s, *moments, PATH_SUM, SUM)
+        self.run, self.proof = self.each.run, self.each.proof
         self.dg = self.proof.function("dg", "x -> x", "xi", role="local_gradient", per="")
         self.noise = self.difference(P, ESTIMATE, 0) - self.difference(P, ESTIMATE)
 
@@ -389,7 +383,8 @@ class HessianFree:
     def mean(self) -> Part:
         """Given the path, the estimate has nearly the mean m."""
         left, by = self.left_over(P, ESTIMATE, "size, given the path")
-        off = self.proof.part("mean off", Given(PATH, left), self.moment, by)
+        root = self.s.alpha * self.s.rho * self.s.delta / 2 * T
+        off = self.proof.part("mean off", Given(PATH, left), root, by)
         return self.each.mean(ESTIMATE, b, off)
 
 

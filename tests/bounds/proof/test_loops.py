@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 from fedco.bounds import get_theorem
 from fedco.bounds.language.recursion import Geometric, Nested, step_function
-from fedco.bounds.papers.meta_fl import corrected
+from fedco.bounds.papers.meta_fl import constants
 from fedco.bounds.proof.derivations import derivation, prove
 from fedco.bounds.proof.kernel import (
     EVERY,
@@ -45,6 +45,7 @@ from fedco.bounds.proof.kernel import (
 from fedco.bounds.proof.kernel.deliveries import what_is_bounded
 from fedco.bounds.proof.kernel.facts import BEFORE_THE_END
 from fedco.bounds.proof.kernel.loop import settled
+from fedco.bounds.proof.loops import sequences_of
 from fedco.bounds.proof.mutation import with_statement
 
 LEMMA_5 = get_theorem("meta_fl.lemma_5")
@@ -237,12 +238,19 @@ def test_a_wrong_heterogeneity_is_refused(change):
     [
         ("mu_F", lowered),
         ("mu_F", put(rho=sp.Integer(0))),
-        ("mu_F", lambda e: e.replace(corrected.h_sum.node, lambda nu, *rest: corrected.h_sum.node(nu - 1, *rest))),
-        ("mu_F", lambda e: e.replace(corrected.h_sum.node, lambda *rest: corrected.h2.node(*rest))),
+        (
+            "mu_F",
+            lambda e: e.replace(
+                constants.corrected_h_sum.node, lambda nu, *rest: constants.corrected_h_sum.node(nu - 1, *rest)
+            ),
+        ),
+        ("mu_F", lambda e: e.replace(constants.corrected_h_sum.node, lambda *rest: constants.corrected_h2.node(*rest))),
         ("sigma_F", lambda e: e / 2),
         (
             "sigma_F",
-            lambda e: e.replace(corrected.v.node, lambda nu, a, B, *rest: corrected.v.node(nu, a, 2 * B, *rest) / 4),
+            lambda e: e.replace(
+                constants.corrected_v.node, lambda nu, a, B, *rest: constants.corrected_v.node(nu, a, 2 * B, *rest) / 4
+            ),
         ),
         ("h2_nu", lambda e: e.subs(nu_of(e), nu_of(e) - 1)),
     ],
@@ -263,19 +271,34 @@ SLIPS = {
 
 @pytest.mark.parametrize("slip", SLIPS)
 def test_a_slip_in_the_code_of_the_second_moment_is_refused(slip):
-    """The kernel runs what the code of `corrected.v` says of one step, for every nu."""
-    theorem, rule = get_theorem("meta_fl.lemma_6"), corrected.v.rule
+    """The kernel runs what the code of `constants.corrected_v` says of one step, for every nu."""
+    theorem, rule = get_theorem("meta_fl.lemma_6"), constants.corrected_v.rule
     start, after = SLIPS[slip](rule.start, rule.after)
     slipped = Slipped(start, after, rule.along, 0, rule.reads, rule.states)
     node = step_function("slipped", slipped, "s")
     node.recurrence = slipped
-    found = statement_with(theorem, "sigma_F", lambda e: e.replace(corrected.v.node, lambda *a: node(*a)))
+    found = statement_with(theorem, "sigma_F", lambda e: e.replace(constants.corrected_v.node, lambda *a: node(*a)))
     refused(plan(theorem), "no sequences start and go on", found)
     same = Slipped(rule.start, rule.after, rule.along, 0, rule.reads, rule.states)
     node = step_function("same", same, "s")
     node.recurrence = same
-    found = statement_with(theorem, "sigma_F", lambda e: e.replace(corrected.v.node, lambda *a: node(*a)))
+    found = statement_with(theorem, "sigma_F", lambda e: e.replace(constants.corrected_v.node, lambda *a: node(*a)))
     assert run_through(plan(theorem), found).checked
+
+
+def test_the_sequences_of_a_constant_are_its_recursion():
+    theorem = get_theorem("meta_fl.lemma_6")
+    s, loop = Reader(theorem, theorem.statement()), plan(theorem)
+    before = {each.name: each for each in loop.before.sequences}
+    assert before["h2"] == sequences_of(constants.corrected_h2, s, "h2")[0]
+    h2 = before["h2"].now
+    assert before["h2"].after == (1 + s.alpha * s.L) ** 2 * h2 + s.alpha**2 * s.sigma_G**2 / s.D
+    error = next(each for each in loop.sequences if each.name == "v")
+    assert error.start == s.sigma_G**2 / s.D + s.L**2 * before["h2"].end
+    found = sequences_of(constants.corrected_v, s, "v", "T", "E", along=before["h2"])
+    assert [each.name for each in found] == ["v", "T", "E"] and found[0].start == error.start
+    with pytest.raises(TypeError, match="h: wanted a constant that is given step by step"):
+        sequences_of(constants.h, s, "h")
 
 
 @dataclass(frozen=True)
