@@ -113,7 +113,7 @@ class AbstractModelProblem(AbstractProblem):
     def predict(self, x: Tensor, split: str = "train") -> Predictions:
         data = self._split(split)
         scores = self.parts.flat.scores(self.deployed(x), data.inputs.unsqueeze(0))
-        return Predictions(scores, data.targets, (data.weights > 0).to(torch.float64))
+        return Predictions(scores, data.labels, (data.weights > 0).to(torch.float64))
 
     def data_loss(self, x: Tensor, split: str = "train") -> Tensor:
         """The mean over the clients of their mean losses, of the models that they use: `(runs, dim) -> (runs,)`."""

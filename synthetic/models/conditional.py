@@ -147,7 +147,7 @@ class InvariantModel(AbstractConditionalModel):
         data = self._split(split)
         each = vmap(self._mean, in_dims=(None, 0))
         scores = self.parts.flat.lanes(each, self.to_clients(x), data=(data.inputs.unsqueeze(0),))
-        return Predictions(scores, data.targets, (data.weights > 0).to(torch.float64))
+        return Predictions(scores, data.labels, (data.weights > 0).to(torch.float64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,8 +240,9 @@ class TasksModel(AbstractConditionalModel):
         """Scores of the examples that judge, by the model that is tuned for their task."""
         on = self._on(split)
         outer, _ = on.outer_atoms()
-        tuned, (inputs, targets, _) = on.inner(on.to_clients(x), outer), on._judged_on(outer)
+        tuned, (inputs, *_) = on.inner(on.to_clients(x), outer), on._judged_on(outer)
         scores = self._over(self.parts.flat.outputs, tuned, data=(inputs,))
         if scores.dim() == 4:  # one number for each example
             scores = scores.unsqueeze(-1)
-        return Predictions(scores.flatten(2, 3), targets[0].flatten(1, 2))
+        labels = on.parts.train.labels[:, :, on.inner_outcomes :]
+        return Predictions(scores.flatten(2, 3), labels.flatten(1, 2))

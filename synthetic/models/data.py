@@ -47,6 +47,19 @@ class ClientData:
         return self.most
 
     @cached_property
+    def labels(self) -> Tensor:
+        """The targets as classes 0, 1, …, int64 `(clients, most, ...)`: whole numbers, or the reals 0 and 1 with or without an axis of 1.
+
+        Raises:
+            InputError: other real numbers.
+        """
+        if not self.targets.is_floating_point():
+            return self.targets.long()
+        if not bool(((self.targets == 0) | (self.targets == 1)).all()) or (self.targets.dim() > 2 and self.targets.shape[-1] > 1):
+            raise InputError("accuracy: wanted targets that are classes 0, 1, …, got real numbers")
+        return (self.targets.squeeze(-1) if self.targets.dim() > 2 else self.targets).long()
+
+    @cached_property
     def weights(self) -> Tensor:
         """1/n_k for the examples of client k and 0 for filling, `(clients, most)`: a weighted sum is a mean."""
         inside = torch.arange(self.inputs.shape[1]) < self.counts.unsqueeze(-1)

@@ -160,8 +160,8 @@ class FlatModel:
             except Exception as error:
                 raise InputError(f"loss: wanted one that takes {about}, got {one_line(error)}") from error
             if not isinstance(value, Tensor) or value.dim() > 0 or not value.is_floating_point():
-                found = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
-                raise InputError(f"loss: wanted a scalar for {about}, got {found}")
+                got = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+                raise InputError(f"loss: wanted a scalar for {about}, got {got}")
 
     # --- over lanes: x `(runs, clients, dim)`, data `(runs or 1, clients, batch, ...)` --------------------------------
 

@@ -125,4 +125,4 @@ class PrecisionModel(AbstractModelProblem, AbstractConditional):
     def predict(self, x: Tensor, split: str = "train") -> Predictions:
         data = self._split(split)
         scores = self.parts.flat.scores(self.deployed(x), data.inputs.unsqueeze(0))
-        return Predictions(scores, data.targets.long(), (data.weights > 0).to(torch.float64))
+        return Predictions(scores, data.labels, (data.weights > 0).to(torch.float64))
