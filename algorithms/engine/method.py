@@ -260,6 +260,11 @@ class Method(ABC):
         """Raise ValueError unless a run of this many steps has at least one round."""
         self._check_range("iterations", steps)
 
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether a hyperparameter depends on t, so that no step or round is like another."""
+        return any(isinstance(getattr(self, declared.name), Schedule) for declared in fields(self))
+
     def hyperparameters(self) -> dict[str, Any]:
         """Names and values as JSON can hold them; a grid tensor becomes a list, a schedule its formula."""
         values = {declared.name: getattr(self, declared.name) for declared in fields(self)}
