@@ -30,8 +30,8 @@ from .confirm import Confirmed
 from .declared import Target, target_of
 from .explain import why
 from .formula import Formula
+from .instance_space import UncertifiedError
 from .search import Claim, Found, Progress, search, search_together
-from .search_space import UncertifiedError
 from .shrink import shrunk
 from .spaces import SPACES
 
