@@ -349,7 +349,9 @@ def _of_one_unit(theorems: Sequence[Theorem]) -> list[Theorem]:
     bounded = {theorem.metric.dimension: theorem for theorem in reversed(theorems)}
     if len(bounded) > 1:
         said = "; ".join(f"{t.id} bounds {t.metric.name} [{unit}]" for unit, t in reversed(bounded.items()))
-        raise InputError(f"{said}: wanted theorems whose metrics have one unit, as a target for one is none for the other")
+        raise InputError(
+            f"{said}: wanted theorems whose metrics have one unit, as a target for one is none for the other"
+        )
     return list(theorems)
 
 

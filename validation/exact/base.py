@@ -17,7 +17,6 @@ import numpy as np
 
 from .curve import Curve
 from .interval import Interval
-from .line import Line
 from .noise import Mean, Noisy
 from .tensor import ExactTensor, InexactError, raw
 
@@ -180,7 +179,7 @@ def per_client(function: Callable[[int, Any], Any], x: Any) -> ExactTensor:
 
 def at(curve: Curve, t: Any) -> Any:
     """The curve at a number, an interval, or a number that is affine in signs."""
-    if isinstance(t, (Noisy, Line)):
+    if isinstance(t, Noisy):
         return t.at(curve)
     if isinstance(t, Mean):
         raise InexactError("a function of an expectation")
@@ -189,7 +188,7 @@ def at(curve: Curve, t: Any) -> Any:
 
 def integral_at(curve: Curve, t: Any) -> Any:
     """Its integral at a number or an interval; its expectation where the number is random."""
-    if isinstance(t, (Noisy, Line)):
+    if isinstance(t, Noisy):
         return t.integral(curve)
     return t.through(None, curve.range, curve.integral) if isinstance(t, Interval) else curve.integral(t)
 

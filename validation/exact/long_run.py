@@ -124,17 +124,17 @@ def _affine(
         Bends: it is not affine there.
     """
     centres = [entry.centre for entry in _flat(state)]
-    moved = [Noisy(c, {-1 - j: r} if r else {}) for j, (c, r) in enumerate(zip(centres, reach, strict=True))]
+    moved = [Noisy.around(c, r, -1 - j) for j, (c, r) in enumerate(zip(centres, reach, strict=True))]
     run = Walk(method, problem, problem.start, AffineSigns(problem.clients))
     run.state, run.t, run.draws = _with(state, moved), first, AffineSigns(problem.clients)
     seen = _round(run, period, times)
     later, count = _flat(run.state), run.draws.columns.count
 
     def rates(entry: Noisy) -> list[Fraction]:
-        return [entry.parts.get(-1 - j, Q(0)) / r if r else Q(0) for j, r in enumerate(reach)]
+        return [entry.rate(-1 - j) / r if r else Q(0) for j, r in enumerate(reach)]
 
     def signs(entry: Noisy) -> list[Fraction]:
-        return [entry.parts.get(k, Q(0)) for k in range(count)]
+        return [entry.rate(k) for k in range(count)]
 
     return _Affine(
         [rates(end) for end in later],

@@ -30,9 +30,9 @@ from .confirm import Confirmed
 from .declared import Target, target_of
 from .explain import why
 from .formula import Formula
+from .instance_space import UncertifiedError
 from .noise import OtherDrawsError
 from .search import Claim, Found, Progress, search, search_together
-from .search_space import UncertifiedError
 from .shrink import shrunk
 from .spaces import SPACES
 

@@ -17,7 +17,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..exact.columns import Columns
 from .noise import Run, SignTable
 
 Array = np.ndarray
@@ -90,16 +89,18 @@ class _Lanes:
         method, self.family, self.start = run.build(self.lanes)
         method.check(self.family)
         self.method = method.over(1)
-        self.columns = Columns()
         self.state: Any = None
+        self.renumber()
 
-    def draws(self, step: int = -1) -> SignTable:
+    def renumber(self) -> None:
+        """Signs are numbered from the first on."""
         if self.table.ndim == 3:  # every instance has lanes of its own
-            return SignTable(self.table.flatten(0, 1), self.clients, step, self.columns)
-        return SignTable(self.table, self.clients, step, self.columns, self.instances)
+            self.draws = SignTable(self.table.flatten(0, 1), self.clients)
+        else:
+            self.draws = SignTable(self.table, self.clients, self.instances)
 
     def begin(self) -> None:
-        self.state = self.method.init(self.family, self.start, self.draws())  # type: ignore[arg-type]
+        self.state = self.method.init(self.family, self.start, self.draws)  # type: ignore[arg-type]
 
     def gradient(self) -> Array:
         """Of the objective at the averaged model, `(instances, lanes)`."""
@@ -113,7 +114,7 @@ class _Lanes:
             if counted.at(t):
                 seen.append(self.gradient())
             if t < counted.period:
-                draws: Any = self.draws(first + t)
+                draws: Any = self.draws.at(first + t)
                 stepped = self.method.local_step(self.family, self.state, draws, first + t)
                 self.state = self.method.communicate(self.family, stepped, first + t)
         return np.stack(seen)
@@ -181,7 +182,7 @@ def _counts(run: Run, clients: int, counted: Counted) -> tuple[int, Any]:
     lanes = _Lanes(run, torch.zeros(1, 0, dtype=torch.float64), clients)
     lanes.begin()
     lanes.round(0, counted)
-    return lanes.columns.count, lanes.state
+    return lanes.draws.columns.count, lanes.state
 
 
 def _first_round(run: Run, clients: int, counted: Counted) -> tuple[Array, Array, Any, Array, Array]:
@@ -196,7 +197,7 @@ def _first_round(run: Run, clients: int, counted: Counted) -> tuple[Array, Array
     moved = np.abs(lanes.flat() - at[:, None]).max(axis=1)
     lanes.table = mixed.expand(count + 2, -1)
     for more in range(1, _MOVED):
-        lanes.columns = Columns()
+        lanes.renumber()
         lanes.round(more * counted.period, counted)
         moved = np.maximum(moved, np.abs(lanes.flat() - at[:, None]).max(axis=1))
     unit = np.where(moved > 1e-13 * np.abs(at), moved, 0.0)
@@ -241,7 +242,7 @@ def _later_signs(run: Run, clients: int, counted: Counted, at: Array, like: Any)
     lanes = _Lanes(run, torch.zeros(1, 0, dtype=torch.float64), clients)
     lanes.put(like, at[:, None])
     lanes.round(counted.period, counted)
-    return lanes.columns.count
+    return lanes.draws.columns.count
 
 
 def _totals(affine: _Affine, start: Array, rounds: Sequence[int]) -> Iterator[Array]:

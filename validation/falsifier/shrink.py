@@ -7,9 +7,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from .confirm import STEPPED, Confirmed, NotConfirmed
+from .confirm import Confirmed, NotConfirmed
 from .declared import Target
 from .formula import Formula
+from .laws.lanes import STEPPED
 from .rounding import Draft, confirmed, near
 
 Q = Fraction
