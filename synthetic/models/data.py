@@ -55,7 +55,9 @@ class ClientData:
         """
         if not self.targets.is_floating_point():
             return self.targets.long()
-        if not bool(((self.targets == 0) | (self.targets == 1)).all()) or (self.targets.dim() > 2 and self.targets.shape[-1] > 1):
+        if not bool(((self.targets == 0) | (self.targets == 1)).all()) or (
+            self.targets.dim() > 2 and self.targets.shape[-1] > 1
+        ):
             raise InputError("accuracy: wanted targets that are classes 0, 1, …, got real numbers")
         return (self.targets.squeeze(-1) if self.targets.dim() > 2 else self.targets).long()
 

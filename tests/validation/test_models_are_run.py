@@ -71,7 +71,13 @@ def test_the_trained_module_comes_back(file, tmp_path):
 
 
 def test_what_diverged_or_has_no_module_leaves_none(file, tmp_path):
-    options = {"T": 300, "seeds": 1, "settings": {"tau": 1, "b": 20}, "grid": {"eta": [0.01, 50.0]}, "metrics": ["messages"]}
+    options = {
+        "T": 300,
+        "seeds": 1,
+        "settings": {"tau": 1, "b": 20},
+        "grid": {"eta": [0.01, 50.0]},
+        "metrics": ["messages"],
+    }
     done = fedco.run("local_sgd", f"{file}:regression", out=tmp_path / "out", **options)
     assert (tmp_path / "out" / "module_0.pt").exists() and not (tmp_path / "out" / "module_1.pt").exists()
     with pytest.raises(InputError, match="module: seed 0 of point 1 diverged"):
