@@ -1,10 +1,11 @@
-"""KL-regularised DRO over clients: the client with the largest loss counts most. Kind: local composite.
+r"""KL-regularised DRO over clients: the client with the largest loss counts most. Kind: local composite.
 
 $ fedco estimate model_clients.py:build --theorem comfedl.theorem_1 --out constants.toml
 $ fedco tune comfedl.theorem_1 --constants constants.toml --set tau=2 --set b=8 --budget T=10000
-$ fedco run comfedl --problem model_clients.py:build --T 200 --set tau=2 --set b=8 --set problem_form=special --grid eta=0.01:1:3log --metric objective --metric worst_client_accuracy --out run
+$ fedco run comfedl --problem model_clients.py:build --T 200 --set tau=2 --set b=8 --set problem_form=special --grid eta=0.01:1:3log \
+      --metric objective --metric worst_client_accuracy --out run
 $ fedco plot comfedl.theorem_1 --over T --constants constants.toml --set tau=2 --set b=8 --set eta=1e-6 --out bound.svg
-"""  # fmt: skip
+"""
 
 import torch
 from sklearn.datasets import load_wine

@@ -1,10 +1,11 @@
-"""KL-regularised DRO over samples: the hardest rows of the breast cancer table count most. Kind: shared composite.
+r"""KL-regularised DRO over samples: the hardest rows of the breast cancer table count most. Kind: shared composite.
 
 $ fedco estimate model_dro.py:build --theorem feddro.theorem_5_1 --out constants.toml
 $ fedco tune feddro.theorem_5_1 --constants constants.toml --set I=2 --set b=8 --budget T=10000
-$ fedco run feddro --problem model_dro.py:build --T 200 --set beta=0.5 --set I=2 --set b=8 --grid eta=0.01:1:3log --metric objective --metric worst_class_accuracy --out run
+$ fedco run feddro --problem model_dro.py:build --T 200 --set beta=0.5 --set I=2 --set b=8 --grid eta=0.01:1:3log --metric objective \
+      --metric worst_class_accuracy --out run
 $ fedco plot feddro.theorem_5_1 --over T --constants constants.toml --set I=2 --set b=8 --out bound.svg
-"""  # fmt: skip
+"""
 
 import torch
 from sklearn.datasets import load_breast_cancer

@@ -1,10 +1,11 @@
-"""Invariant learning: a digit is one outer sample, its five shifted copies are the inner ones. Kind: conditional.
+r"""Invariant learning: a digit is one outer sample, its five shifted copies are the inner ones. Kind: conditional.
 
 $ fedco estimate model_invariant.py:build --theorem fcsg.theorem_4_1 --out constants.toml
 $ fedco tune fcsg.theorem_4_1 --constants constants.toml --set q=2 --set b=4 --set m=3 --budget T=10000
-$ fedco run fcsg --problem model_invariant.py:build --T 200 --set q=2 --set b=4 --set m=3 --grid alpha=0.01:1:3log --metric objective --metric accuracy --out run
+$ fedco run fcsg --problem model_invariant.py:build --T 200 --set q=2 --set b=4 --set m=3 --grid alpha=0.01:1:3log --metric objective \
+      --metric accuracy --out run
 $ fedco plot fcsg.theorem_4_1 --over T --constants constants.toml --set q=2 --set b=4 --set m=3 --set B=4 --set alpha=1e-3 --out bound.svg
-"""  # fmt: skip
+"""
 
 import torch
 from sklearn.datasets import load_digits

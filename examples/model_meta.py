@@ -1,10 +1,12 @@
-"""Meta-learning: a model that is good after one step of fine-tuning at each client. Kind: meta.
+r"""Meta-learning: a model that is good after one step of fine-tuning at each client. Kind: meta.
 
 $ fedco estimate model_meta.py:build --theorem meta_fl.theorem_8 --out constants.toml
 $ fedco tune meta_fl.theorem_8 --constants constants.toml --set tau=2 --set r=1 --set D=8 --set D_H=8 --budget K=1000
-$ fedco run meta_fl --problem model_meta.py:build --T 200 --set tau=2 --set D=8 --grid beta=0.01:1:3log --metric objective --metric mean_client_accuracy --out run
-$ fedco plot meta_fl.theorem_8 --over K --constants constants.toml --set tau=2 --set r=1 --set D=8 --set D_H=8 --set beta=1e-3 --out bound.svg
-"""  # fmt: skip
+$ fedco run meta_fl --problem model_meta.py:build --T 200 --set tau=2 --set D=8 --grid beta=0.01:1:3log --metric objective \
+      --metric mean_client_accuracy --out run
+$ fedco plot meta_fl.theorem_8 --over K --constants constants.toml --set tau=2 --set r=1 --set D=8 --set D_H=8 --set beta=1e-3 \
+      --out bound.svg
+"""
 
 import torch
 from sklearn.datasets import load_wine

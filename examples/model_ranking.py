@@ -1,10 +1,11 @@
-"""The surrogate of average precision (AUPRC): a positive row is the outer sample, any row an inner one. Kind: conditional.
+r"""The surrogate of average precision (AUPRC): a positive row is the outer sample, any row an inner one. Kind: conditional.
 
 $ fedco estimate model_ranking.py:build --theorem fcsg.theorem_4_1 --out constants.toml
 $ fedco tune fcsg.theorem_4_1 --constants constants.toml --set q=2 --set b=4 --set m=8 --budget T=10000
-$ fedco run fcsg --problem model_ranking.py:build --T 200 --set q=2 --set b=4 --set m=8 --grid alpha=0.01:1:3log --metric objective --metric average_precision --out run
+$ fedco run fcsg --problem model_ranking.py:build --T 200 --set q=2 --set b=4 --set m=8 --grid alpha=0.01:1:3log --metric objective \
+      --metric average_precision --out run
 $ fedco plot fcsg.theorem_4_1 --over T --constants constants.toml --set q=2 --set b=4 --set m=8 --set B=4 --set alpha=1e-6 --out bound.svg
-"""  # fmt: skip
+"""
 
 import torch
 from sklearn.datasets import load_breast_cancer

@@ -24,7 +24,8 @@ def built(name):
 
 
 def lines_of(name):
-    return [shlex.split(line) for line in re.findall(r"^\$ fedco (.*)$", FILES[name].read_text("utf-8"), re.MULTILINE)]
+    text = FILES[name].read_text("utf-8").replace("\\\n", "")
+    return [shlex.split(line) for line in re.findall(r"^\$ fedco (.*)$", text, re.MULTILINE)]
 
 
 @pytest.mark.parametrize(

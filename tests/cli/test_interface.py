@@ -22,7 +22,6 @@ from rich.console import Console
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 DEFAULTS = {
     "compare": {"--cost": "samples"},
-    "estimate": {"--points": 59},
     "explore": {"--out": Path("explore.html")},
     "falsify": {
         "--statement": "printed", "--seconds": 60.0, "--jobs": 1, "--seed": 0, "--hidden": "1", "--out": Path("falsified"),
