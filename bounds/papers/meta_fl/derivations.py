@@ -78,9 +78,9 @@ class MetaFL:
     def away(self, term: Term) -> Term:
         return term - self.clients(term)
 
-    def weighted(self, term: Term, *drawn: int | None) -> Term:
+    def weighted(self, term: Term, drawn: int | None = 0) -> Term:
         """n/m times what belongs to the set of m clients, 0 for the others; the mean over the set is the mean of that."""
-        return Act(self.chosen(Sum(()), *(drawn or (0,))), term)
+        return Act(self.chosen(Sum(()), drawn), term)
 
     def drawn(self, term: Term, name: str) -> tuple[str, str]:
         """T2: the mean over the set has the mean of all as its mean; and how far it is from it."""
