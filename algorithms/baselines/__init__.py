@@ -15,6 +15,7 @@ from .local_heavy_ball import LocalHeavyBall
 from .local_moml import LocalMOML
 from .local_scgd import LocalSCGD
 from .local_sgd import LocalSGD
+from .local_sgda import LocalSGDA
 from .local_storm import LocalSTORM
 from .marina import MARINA
 from .minibatch_sgd import MinibatchSGD
@@ -42,6 +43,7 @@ __all__ = [
     "LocalMOML",
     "LocalSCGD",
     "LocalSGD",
+    "LocalSGDA",
     "LocalSTORM",
     "MinibatchSGD",
     "PerFedAvg",

@@ -467,4 +467,11 @@ CASES = {
         dict(eta=0.05, beta=0.4, tau=3, a=0.6, b=2, m=1),
         samples_clients=True,
     ),
+    "local_sgda": Case(
+        "local_sgda",
+        federated_baselines.local_sgda,
+        dict(eta=step, eta_y=step, tau=period, b=batch, m=batch),
+        dict(eta=0.05, eta_y=0.2, tau=3, b=2, m=1),
+        samples_clients=True,
+    ),
 }

@@ -1,4 +1,4 @@
-"""The baselines on plain federated losses once more, as loops over rounds and clients; the rules of ``reference.py`` hold here too."""
+"""Baselines on plain federated and on minimax problems once more, as loops; the rules of ``reference.py`` hold here too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from fractions import Fraction
 
 import numpy as np
-from reference import Draw, Task, Vector, mean, rate
+from reference import NOISE, Draw, P, Task, Vector, mean, rate
 
 
 def _gradients(data, noise: Draw, size: int, b: int):
@@ -267,4 +267,28 @@ def fedglomo(data, noise: Draw, x0: Vector, y0, T: int, eta, beta, tau, a=1.0, b
         path[-1] = [server] * N
         sent.update(rounds=1)
         sent["model"] += 2 * x0.size * Fraction(len(S), N)
+    return path, sent
+
+
+def local_sgda(data, noise: Draw, x0: Vector, y0, T: int, eta, eta_y, tau, b=1, m=None):
+    """Simultaneous steps at every client, each coordinate of y kept above -1/2."""
+    N, size, sent = len(data.A), x0.size + P, Counter()
+    x, y, path = [x0] * N, [np.full(P, 0.25) if y0 is None else y0] * N, [[x0] * N]
+    for t in range(T):
+        S = _chosen(noise, t - t % tau, N, m)
+        new_x, new_y = [], []
+        for i in range(N):
+            z = mean(list(noise("sample", t, i, b, size)))
+            u = data.A[i] @ x[i]
+            down = data.A[i].T @ (np.cos(u) * y[i]) + data.a[i] + NOISE * z[: x0.size]
+            up = np.sin(u) + data.c[i] - data.w[i] * y[i] + NOISE * z[x0.size :]
+            new_x.append(x[i] - rate(eta, t) * down)
+            new_y.append(np.maximum(y[i] + rate(eta_y, t) * up, -0.5))
+        x, y = new_x, new_y
+        if (t + 1) % tau == 0:
+            x, y = [mean([x[i] for i in S])] * N, [mean([y[i] for i in S])] * N
+            sent.update(rounds=1)
+            sent["model"] += x0.size * Fraction(len(S), N)
+            sent["embedding"] += P * Fraction(len(S), N)
+        path.append(x)
     return path, sent

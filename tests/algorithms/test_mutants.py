@@ -30,6 +30,7 @@ from fedco.algorithms import (
     LocalSCGD,
     LocalSCGDM,
     LocalSGD,
+    LocalSGDA,
     LocalSTORM,
     MetaFL,
     MinibatchSGD,
@@ -581,6 +582,29 @@ class RunsTheTwinFromTheSameModel(FedGLOMO):
 class ForgetsTheLocalMomentum(FedGLOMO):
     def local_step(self, problem, state, draws, t):
         return FedGLOMO.local_step(replace(self, a=1.0), problem, state, draws, t)
+
+
+@mutant("local_sgda")
+class AscendsAtTheNewModel(LocalSGDA):
+    def local_step(self, problem, state, draws, t):
+        new = super().local_step(problem, state, draws, t)
+        up = problem.ascent_gradient(new.x, state.y, problem.sample(draws, self.b))
+        return replace(new, y=problem.projected(state.y + self.eta_y * up))
+
+
+@mutant("local_sgda")
+class KeepsItsOwnDual(LocalSGDA):
+    def communicate(self, problem, state, t):
+        return replace(super().communicate(problem, state, t), y=state.y)
+
+
+@mutant("local_sgda")
+class LeavesTheSet(LocalSGDA):
+    def local_step(self, problem, state, draws, t):
+        new = super().local_step(problem, state, draws, t)
+        return replace(
+            new, y=state.y + self.eta_y * problem.ascent_gradient(state.x, state.y, problem.sample(draws, self.b))
+        )
 
 
 def distance_to_reference(label, method_class):

@@ -41,9 +41,9 @@ def formulas(name, **more):
 
 
 def measured(kind, **more):
-    """Rounds, model-sized messages and samples of one client, counted in a run."""
+    """Rounds, samples, and messages of either size of one client, counted in a run."""
     drawn = []
-    plain = problem("federated_heterogeneous")
+    plain = problem(f"{'minimax' if 'minimax' in kind.kinds else 'federated'}_heterogeneous")
     draw = type(plain).sample
 
     def counting(self, draws, batch, purpose="sample"):
@@ -54,7 +54,12 @@ def measured(kind, **more):
         patch.setattr(type(plain), "sample", counting)
         drive(kind(eta=0.1, b=B, **more), plain, steps=T, seeds=1, record={})
     sent = kind(eta=0.1, b=B, **more).messages(plain, T)
-    return {"rounds": sent.rounds, "model_messages": Fraction(sent.model_floats) / plain.dim, "samples": sum(drawn)}
+    counts = {"rounds": sent.rounds, "model_messages": Fraction(sent.model_floats) / plain.dim, "samples": sum(drawn)}
+    return (
+        {**counts, "embedding_messages": Fraction(sent.embedding_floats) / plain.inner_dim}
+        if plain.inner_dim
+        else counts
+    )
 
 
 MORE = {
@@ -65,6 +70,7 @@ MORE = {
     "fedglomo": {"beta": 0.5},
     "fedprox": {"mu": 0.5},
     "local_heavy_ball": {"beta": 0.5},
+    "local_sgda": {"eta_y": 0.5},
     "local_storm": {"a": 0.5},
     "marina": {"p": 0.5, "ratio": 2},
 }
