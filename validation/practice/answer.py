@@ -220,6 +220,10 @@ class Practice(AbstractResult):
             said += [f"no links of a proof: {why}" for why in (self.explanation.no_links,) if why]
         return tuple(said)
 
+    def __repr__(self) -> str:
+        """Six lines: both best step sizes, and the sentences."""
+        return "\n".join([self._title(), *(f"  {text}" for text in (*self._said()[:2], *self.sentences))])
+
     def __str__(self) -> str:
         lines = [self._title(), f"  metric {self.theorem.metric.name}; 95% t-interval of the mean over the seeds"]
         if self.budget:
