@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.linalg import lsqr
 
 from .presolve import RIGHT, Core, Line
 
@@ -38,17 +40,37 @@ class Floating:
         for k, unknown in enumerate(self.unknowns):
             if unknown.gram >= 0:
                 self.cells[unknown.gram].append(k)
-        largest = np.zeros(len(self.unknowns))
-        for line in (*core.lines, core.objective):
-            top = max((abs(float(c)) for k, c in line.items() if k != RIGHT), default=1.0)
+        self.sizes, self.vector_sizes = self._balanced()
+
+    def _balanced(self) -> tuple[np.ndarray, dict[int, np.ndarray]]:
+        """Sizes of the unknowns with which the coefficients of every equation are near to 1, in the mean square of their logarithms."""
+        places: dict[tuple[int, int], int] = {}
+        rows, columns, values, wanted = [], [], [], []
+
+        def put(entry: int, key: tuple[int, int]) -> None:
+            rows.append(entry)
+            columns.append(places.setdefault(key, len(places)))
+            values.append(1.0)
+
+        for r, line in enumerate((*self.core.lines, self.core.objective)):
             for k, c in line.items():
-                if k != RIGHT:
-                    largest[k] = max(largest[k], abs(float(c)) / (top if line is not core.objective else 1.0))
-        self.sizes = 1 / np.where(largest > 0, largest, 1.0)
-        self.vector_sizes = {
-            g: np.sqrt([self.sizes[k] for k in cells if self.unknowns[k].cell[0] == self.unknowns[k].cell[1]])
-            for g, cells in self.cells.items()
+                if k == RIGHT:
+                    continue
+                entry, unknown = len(wanted), self.unknowns[k]
+                wanted.append(-np.log(abs(float(c))))
+                put(entry, (-2, r))
+                for key in [(-1, k)] if unknown.gram < 0 else [(unknown.gram, i) for i in unknown.cell]:
+                    put(entry, key)
+        shape = (len(wanted), len(places))
+        found = lsqr(coo_matrix((values, (rows, columns)), shape).tocsr(), np.array(wanted))[0] if wanted else []
+        sizes = np.ones(len(self.unknowns))
+        for k in self.columns:
+            sizes[k] = np.exp(found[places[-1, k]]) if (-1, k) in places else 1.0
+        vectors = {
+            g: np.exp([found[places[g, i]] if (g, i) in places else 0.0 for i in range(len(gram.vectors))])
+            for g, gram in enumerate(self.core.program.grams)
         }
+        return sizes, vectors
 
     def least(self) -> Point:
         """The least bound.
@@ -56,30 +78,11 @@ class Floating:
         Raises:
             NoSolution: there is none.
         """
-        found = self._solve(None)
-        for _ in range(2):
-            before = self.sizes, self.vector_sizes
-            try:
-                self._measure(found)
-                found = self._solve(None)
-            except NoSolution:
-                self.sizes, self.vector_sizes = before
-                break
-        return found
+        return self._solve(None)
 
     def roomy(self, least: Point, slack: float) -> Point:
         """The point with the most room that has a bound at most 1 + slack times the least one."""
         return self._solve(least.bound + slack * abs(least.bound))
-
-    def _measure(self, found: Point) -> None:
-        """By the size of a solution, within bounds."""
-        new = np.abs(found.columns)
-        ratio = new / self.sizes[: len(new)]
-        top = max([1e-30, *ratio[[k for k in self.columns]]]) if self.columns else 1.0
-        sizes = self.sizes.copy()
-        for k in self.columns:
-            sizes[k] *= np.clip(ratio[k] / top, 1e-6, 1.0)
-        self.sizes = sizes
 
     def _line(self, line: Line) -> tuple[np.ndarray, dict[int, np.ndarray], float]:
         own = np.array([float(line.get(k, 0)) * self.sizes[k] for k in self.columns])

@@ -5,7 +5,7 @@ So what is solved in floating point has no redundant equation, and room on both 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -27,10 +27,6 @@ class Unknown:
     signed: bool
     gram: int = -1
     cell: tuple[int, int] = (0, 0)
-
-    @property
-    def nonnegative(self) -> bool:
-        return not self.signed if self.gram < 0 else self.cell[0] == self.cell[1]
 
 
 def unknowns_of(program: Program) -> list[Unknown]:
@@ -74,10 +70,10 @@ def core(program: Program) -> Core:
         for k, unknown in enumerate(unknowns):
             if unknown.gram < 0 and unknown.signed:
                 lines, objective = _without(k, lines, objective)
-        gone = _zero(lines, unknowns)
-        if not gone:
+        smaller = _without_zeros(program, unknowns, lines)
+        if smaller is None:
             return Core(program, tuple(independent(lines)), objective)
-        program = _smaller(program, unknowns, gone)
+        program = smaller
 
 
 def _without(k: int, lines: list[Line], objective: Line) -> tuple[list[Line], Line]:
@@ -118,38 +114,86 @@ def independent(lines: list[Line]) -> list[Line]:
     return kept
 
 
-def _zero(lines: list[Line], unknowns: list[Unknown]) -> set[int]:
-    """Nonnegative unknowns that an equation without anything of any sign shows to be 0."""
-    gone: set[int] = set()
-    vectors: set[tuple[int, int]] = set()
-    left = [dict(line) for line in lines]
-    while True:
-        before = len(gone)
-        for line in left:
-            for k in [k for k in line if k != RIGHT and (k in gone or _on(unknowns[k], vectors))]:
-                del line[k]
-            own = [k for k in line if k != RIGHT]
-            if not own or line.get(RIGHT, 0) != 0 or not all(unknowns[k].nonnegative for k in own):
-                continue
-            if len({line[k] > 0 for k in own}) == 1:
-                gone |= set(own)
-                vectors |= {(unknowns[k].gram, unknowns[k].cell[0]) for k in own if unknowns[k].gram >= 0}
-        if len(gone) == before:
-            return gone
+def _without_zeros(program: Program, unknowns: list[Unknown], lines: list[Line]) -> Program | None:
+    """Without the unknowns, and the directions of matrices, of which an equation says that a sum of what is nonnegative is 0."""
+    columns: set[int] = set()
+    flat: dict[int, list[list[fmpq]]] = {}
+    for line in lines:
+        if line.get(RIGHT, 0) == 0:
+            for sign in (1, -1):
+                found = _sum_of_nonnegative(program, unknowns, line, sign)
+                if found is not None:
+                    columns |= found[0]
+                    for g, directions in found[1].items():
+                        flat.setdefault(g, []).extend(directions)
+                    break
+    if not columns and not flat:
+        return None
+    grams = tuple(_across_all(gram, flat.get(g, [])) for g, gram in enumerate(program.grams))
+    return replace(program, columns=tuple(c for k, c in enumerate(program.columns) if k not in columns), grams=grams)
 
 
-def _on(unknown: Unknown, vectors: set[tuple[int, int]]) -> bool:
-    return unknown.gram >= 0 and any((unknown.gram, i) in vectors for i in unknown.cell)
+def _sum_of_nonnegative(
+    program: Program, unknowns: list[Unknown], line: Line, sign: int
+) -> tuple[set[int], dict[int, list[list[fmpq]]]] | None:
+    """The columns and the directions in an equation in which all is nonnegative, or None."""
+    columns: set[int] = set()
+    matrices: dict[int, dict[tuple[int, int], fmpq]] = {}
+    for k, c in line.items():
+        if k == RIGHT:
+            continue
+        unknown = unknowns[k]
+        if unknown.gram < 0:
+            if unknown.signed or c * sign < 0:
+                return None
+            columns.add(k)
+        else:
+            i, j = unknown.cell
+            matrices.setdefault(unknown.gram, {})[i, j] = c * sign / (1 if i == j else 2)
+    flat = {}
+    for g, cells in matrices.items():
+        directions = squares_of(len(program.grams[g].vectors), cells)
+        if directions is None:
+            return None
+        flat[g] = [direction for _, direction in directions]
+    return columns, flat
 
 
-def _smaller(program: Program, unknowns: list[Unknown], gone: set[int]) -> Program:
-    columns = tuple(column for k, column in enumerate(program.columns) if k not in gone)
-    vectors: dict[int, set[int]] = {}
-    for k in gone:
-        if unknowns[k].gram >= 0:
-            vectors.setdefault(unknowns[k].gram, set()).add(unknowns[k].cell[0])
-    grams = tuple(without(gram, vectors.get(g, set())) for g, gram in enumerate(program.grams))
-    return replace(program, columns=columns, grams=grams)
+def squares_of(n: int, cells: Mapping[tuple[int, int], fmpq]) -> list[tuple[fmpq, list[fmpq]]] | None:
+    """L D L^T of a symmetric matrix, given by its cells (i, j) with i >= j; None where it is not positive semidefinite."""
+    used = sorted({i for cell, c in cells.items() if c != 0 for i in cell})
+    matrix = {(i, j): cells.get((max(i, j), min(i, j)), fmpq(0)) for i in used for j in used}
+    found = []
+    for place, k in enumerate(used):
+        pivot, rest = matrix[k, k], used[place + 1 :]
+        if pivot < 0 or (pivot == 0 and any(matrix[i, k] != 0 for i in rest)):
+            return None
+        if pivot == 0:
+            continue
+        column = {i: matrix[i, k] / pivot for i in rest}
+        for i in rest:
+            for j in rest:
+                matrix[i, j] -= column[i] * column[j] * pivot
+        found.append((pivot, [fmpq(1) if i == k else column.get(i, fmpq(0)) for i in range(n)]))
+    return found
+
+
+def _across_all(gram: Gram, directions: list[list[fmpq]]) -> Gram:
+    """With the vectors for which all these directions are 0."""
+    left = [list(direction) for direction in directions]
+    while left:
+        direction = left.pop()
+        most = next((i for i, c in enumerate(direction) if c != 0), None)
+        if most is None:
+            continue
+        ratios = [c / direction[most] for c in direction]
+        gram = across(gram, most, [fraction(c) for c in ratios])
+        for other in left:
+            factor = other[most]
+            for i, c in enumerate(ratios):
+                other[i] -= factor * c
+            del other[most]
+    return gram
 
 
 def without(gram: Gram, gone: set[int]) -> Gram:

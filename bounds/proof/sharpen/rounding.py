@@ -8,7 +8,7 @@ from fractions import Fraction
 from flint import fmpq
 
 from .optimise import Point
-from .presolve import RIGHT, Line, Unknown, flint, fraction, lines_of, reduced, unknowns_of
+from .presolve import RIGHT, Line, Unknown, flint, fraction, lines_of, reduced, squares_of, unknowns_of
 from .program import Program
 
 Squares = tuple[tuple[Fraction, tuple[Fraction, ...]], ...]
@@ -45,8 +45,11 @@ def exact(program: Program, point: Point, digits: int) -> Solution:
             raise NotExact(f"the multiplier of {column.premise} is negative")
     squares, place = [], width
     for gram in program.grams:
-        cells = {(i, j): values[place + k] for k, (i, j, _) in enumerate(gram.cells)}
-        squares.append(_squares(len(gram.vectors), cells))
+        cells = {(i, j): flint(values[place + k]) for k, (i, j, _) in enumerate(gram.cells)}
+        found = squares_of(len(gram.vectors), cells)
+        if found is None:
+            raise NotExact("a matrix is not positive semidefinite")
+        squares.append(tuple((fraction(d), tuple(map(fraction, direction))) for d, direction in found))
         place += len(gram.cells)
     right = program.goal.get(program.objective, Fraction(0))
     for value, unknown in zip(values, unknowns, strict=True):
@@ -99,26 +102,3 @@ def _rounded(value: float, largest: float, digits: int) -> Fraction:
     if abs(value) < largest * 1e-13:
         return Fraction(0)
     return Fraction(f"{value:.{digits}g}")
-
-
-def _squares(n: int, cells: dict[tuple[int, int], Fraction]) -> Squares:
-    """L D L^T.
-
-    Raises:
-        NotExact: the matrix is not positive semidefinite.
-    """
-    matrix = [[flint(cells[(max(i, j), min(i, j))]) for j in range(n)] for i in range(n)]
-    found = []
-    for k in range(n):
-        pivot = matrix[k][k]
-        if pivot < 0 or (pivot == 0 and any(matrix[i][k] != 0 for i in range(k + 1, n))):
-            raise NotExact("a matrix is not positive semidefinite")
-        if pivot == 0:
-            continue
-        column = [fmpq(0)] * k + [matrix[i][k] / pivot for i in range(k, n)]
-        for i in range(k + 1, n):
-            for j in range(k + 1, n):
-                matrix[i][j] -= column[i] * column[j] * pivot
-        found.append((fraction(pivot), tuple(fraction(c) for c in column)))
-    return tuple(found)
-
