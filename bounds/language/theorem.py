@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ..evaluation.evaluate import Bound
     from ..optimum.tuning import Tuned
     from ..proof.locks import Proof
+    from ..proof.sharpen import Sharpened
     from ..region.admissible import Admissible
     from ..settings import Settled
 
@@ -817,6 +818,13 @@ class Theorem:
     def prove(self, statement: str = "", *, rules_only: bool = False) -> Proof:
         """What the rules of the kernel and exact instances say of its derivation; see `fedco.bounds.proof.locks.prove`."""
         return bounds.prove(self, statement, rules_only=rules_only)
+
+    def sharpen(
+        self, *, constants: Constants | None = None, assume: str | Sequence[str] = (), **values: Number
+    ) -> Sharpened:
+        """The least bound that the premises of its proof give at numbers; see `fedco.bounds.proof.sharpen.sharpen`."""
+        given = self._settled("", values, constants, assume)
+        return bounds.sharpen(given.statement, given.values)
 
     def complexity(
         self,

@@ -13,6 +13,7 @@ from ..language.theorem import Theorem
 from ..registry import all_papers, get_paper, is_paper
 from .kernel import (
     Alternatives,
+    AtNumbers,
     Derivation,
     Loop,
     Plan,
@@ -91,15 +92,17 @@ def _checked(theorem: Theorem, label: str) -> Verdict | None:
     return None if found is None else verdict(found, theorem, label)
 
 
-def verdict(found: Plan, theorem: Theorem, label: str = "") -> Verdict:
-    """What the kernel says of a derivation; for a corollary, with that of its theorem."""
+def verdict(found: Plan, theorem: Theorem, label: str = "", numbers: AtNumbers | None = None) -> Verdict:
+    """What the kernel says of a derivation, or with `numbers` of one of the statement there; for a corollary, with that of its theorem."""
     label = label or theorem.default
     if isinstance(found, Derivation):
-        return _with_lemmas(found, theorem, check(found, theorem, label))
+        return _with_lemmas(found, theorem, check(found, theorem, label, numbers))
+    if numbers is not None and not isinstance(found, Alternatives):
+        raise ProofError("only a derivation that ends in the statement itself is checked at numbers")
     if isinstance(found, Loop):
         return run_through(found, theorem, label)
     if isinstance(found, Alternatives):
-        return check_each(found, theorem, label)
+        return check_each(found, theorem, label, numbers)
     return follow(found, theorem, label, _premise(found.theorem, found.label))
 
 

@@ -210,7 +210,8 @@ def begin(
 def check(derivation: Derivation, theorem: Any, label: str = "corrected", numbers: AtNumbers | None = None) -> Verdict:
     """Re-check a derivation of `theorem.statement(label)`, or of that at numbers; every step, with exact arithmetic."""
     try:
-        found = finish(begin(derivation, theorem, label, numbers and numbers.values), numbers and numbers.bound)
+        values, bound = (numbers.values, numbers.bound) if numbers else (None, None)
+        found = finish(begin(derivation, theorem, label, values), bound)
     except ProofError as error:
         found = Verdict(theorem.id, label, False, (), failure=str(error))
     return replace(found, at=numbers)
@@ -382,10 +383,8 @@ def _conclusion(derivation: Derivation, found: Reading, state: State, bound: Fra
     if derivation.metric not in state.quantities:
         raise ProofError(f"{derivation.metric}: no such quantity")
     state.structural |= accept_metric(found, state.quantities[derivation.metric].meaning, state.axioms)
-    if bound is None:
-        total = Scalar(tuple((found.reader.read(term.expr), One()) for term in found.statement.terms))
-    else:
-        total = scalar(bound)
+    stated = Scalar(tuple((found.reader.read(term.expr), One()) for term in found.statement.terms))
+    total = stated if bound is None else scalar(bound)
     return Combine(left_side(found, derivation.metric, state.horizon), total, derivation.conclusion)
 
 

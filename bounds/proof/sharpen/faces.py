@@ -40,7 +40,10 @@ def _narrowed(gram: Gram, square: np.ndarray) -> Gram:
     places = list(range(len(square)))
     for most, direction in _echelon((vectors[:, flat] / scale[:, None]).T, scale):
         ratios = [Fraction(float(r)).limit_denominator(LARGEST) for r in direction]
-        if all(abs(float(r) - x) * scale[i] <= NEAR * scale[most] for i, (r, x) in enumerate(zip(ratios, direction, strict=True))):
+        if all(
+            abs(float(r) - x) * scale[i] <= NEAR * scale[most]
+            for i, (r, x) in enumerate(zip(ratios, direction, strict=True))
+        ):
             gram = across(gram, places.index(most), [ratios[i] for i in places])
             places.remove(most)
     return gram
@@ -48,14 +51,15 @@ def _narrowed(gram: Gram, square: np.ndarray) -> Gram:
 
 def _echelon(rows: np.ndarray, scale: np.ndarray) -> list[tuple[int, np.ndarray]]:
     """(place, direction) each; a direction is 1 at its place, and the others are 0 there."""
-    rows, places = rows.copy(), []
+    rows = rows.copy()
+    places: list[int] = []
     for i in range(len(rows)):
         sizes = np.abs(rows[i:] * scale)
-        best, place = np.unravel_index(int(np.argmax(sizes)), sizes.shape)
+        best, place = divmod(int(np.argmax(sizes)), sizes.shape[1])
         rows[[i, i + best]] = rows[[i + best, i]]
         rows[i] /= rows[i, place]
         for k in range(len(rows)):
             if k != i:
                 rows[k] -= rows[k, place] * rows[i]
-        places.append(int(place))
+        places.append(place)
     return list(zip(places, rows, strict=True))

@@ -9,14 +9,14 @@ from itertools import chain
 from typing import Any
 
 from ..candidates import Written
-from ..kernel import Combine, Derivation, Step, signomial
+from ..kernel import Combine, Derivation, Step
 from ..kernel.derivation import begin, checked_line
 from ..kernel.facts import Equation, Inequality, State
 from ..kernel.region import Region
 from ..kernel.rules import AtStart, SumOver
 from ..kernel.scalars import Atom, Inner, Scalar, later
-from ..kernel.signomial import ONE, ProofError, Signomial
-from ..kernel.terms import App, Mean, Sum, Term, variables
+from ..kernel.signomial import ProofError, Signomial
+from ..kernel.terms import Term, variables
 
 Table = dict[Any, Fraction]
 """Row -> coefficient."""
@@ -121,7 +121,9 @@ class Ground:
                 row = {node: c / scale for node, c in row.items()}
                 for i, (p, other) in enumerate(echelon):
                     if factor := other.get(pivot):
-                        changed = {n: other.get(n, Fraction(0)) - factor * row.get(n, Fraction(0)) for n in {**other, **row}}
+                        changed = {
+                            n: other.get(n, Fraction(0)) - factor * row.get(n, Fraction(0)) for n in {**other, **row}
+                        }
                         echelon[i] = (p, {n: c for n, c in changed.items() if c})
                 echelon.append((pivot, row))
                 found.append(vector)

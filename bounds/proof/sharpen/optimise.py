@@ -5,7 +5,9 @@ First the least bound; then, with a bound that is a little larger, the point wit
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_matrix
@@ -45,7 +47,10 @@ class Floating:
     def _balanced(self) -> tuple[np.ndarray, dict[int, np.ndarray]]:
         """Sizes of the unknowns with which the coefficients of every equation are near to 1, in the mean square of their logarithms."""
         places: dict[tuple[int, int], int] = {}
-        rows, columns, values, wanted = [], [], [], []
+        rows: list[int] = []
+        columns: list[int] = []
+        values: list[float] = []
+        wanted: list[float] = []
 
         def put(entry: int, key: tuple[int, int]) -> None:
             rows.append(entry)
@@ -90,13 +95,17 @@ class Floating:
         for g, members in self.cells.items():
             scale = self.vector_sizes[g]
             cells[g] = np.array(
-                [float(line.get(k, 0)) * scale[self.unknowns[k].cell[0]] * scale[self.unknowns[k].cell[1]] for k in members]
+                [
+                    float(line.get(k, 0)) * scale[self.unknowns[k].cell[0]] * scale[self.unknowns[k].cell[1]]
+                    for k in members
+                ]
             )
         return own, cells, float(line.get(RIGHT, 0))
 
     def _solve(self, most: float | None) -> Point:
-        import cvxpy as cp
+        import cvxpy
 
+        cp: Any = cvxpy
         unknown = cp.Variable(max(len(self.columns), 1), nonneg=True)
         room = cp.Variable()
         squares, lower = {}, {}
@@ -106,7 +115,10 @@ class Floating:
                 squares[g] = cp.Variable((n, n), PSD=True)
                 lower[g] = cp.hstack([squares[g][self.unknowns[k].cell] for k in members])
         rows = [self._line(line) for line in self.core.lines]
-        weights = [1 / (max([0.0, *np.abs(own), *(abs(c) for part in cells.values() for c in part)]) or 1.0) for own, cells, _ in rows]
+        weights = [
+            1 / (max([0.0, *np.abs(own), *(abs(c) for part in cells.values() for c in part)]) or 1.0)
+            for own, cells, _ in rows
+        ]
 
         def total(rows: list, weights: list[float]):
             left = np.array([w * own for w, (own, _, _) in zip(weights, rows, strict=True)]).reshape(len(rows), -1)
@@ -115,7 +127,9 @@ class Floating:
                 matrix = np.array([w * cells[g] for w, (_, cells, _) in zip(weights, rows, strict=True)])
                 found = found + matrix @ lower[g]
                 if most is not None:
-                    diagonal = np.array([float(self.unknowns[k].cell[0] == self.unknowns[k].cell[1]) for k in self.cells[g]])
+                    diagonal = np.array(
+                        [float(self.unknowns[k].cell[0] == self.unknowns[k].cell[1]) for k in self.cells[g]]
+                    )
                     found = found + (matrix @ diagonal) * room
             return found
 
@@ -128,7 +142,9 @@ class Floating:
         else:
             problem = cp.Problem(cp.Maximize(room), [*constraints, bound <= most, room <= 1])
         try:
-            problem.solve(solver=cp.CLARABEL)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of an inaccurate solution: the exact check decides
+                problem.solve(solver=cp.CLARABEL)
         except cp.SolverError:
             raise NoSolution("the solver failed") from None
         if unknown.value is None:

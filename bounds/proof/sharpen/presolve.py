@@ -213,7 +213,12 @@ def across(gram: Gram, most: int, ratios: Sequence[Fraction]) -> Gram:
     cells = []
     for a, i in enumerate(left):
         for b, j in enumerate(left[: a + 1]):
-            parts = ((1, (i, j)), (-ratios[j], (i, most)), (-ratios[i], (most, j)), (ratios[i] * ratios[j], (most, most)))
+            parts = (
+                (1, (i, j)),
+                (-ratios[j], (i, most)),
+                (-ratios[i], (most, j)),
+                (ratios[i] * ratios[j], (most, most)),
+            )
             total: Table = {}
             for factor, ij in parts:
                 for row, c in halves[ij].items() if factor else ():

@@ -1,4 +1,4 @@
-"""From a point in floating point to exact multipliers: rounded, the equations repaired with the unknowns that have most room, and checked."""
+"""From a point in floating point to exact multipliers: rounded, then the equations repaired with the unknowns that have most room."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _room(program: Program, point: Point) -> list[tuple[float, float]]:
     for column, value in zip(program.columns, point.columns, strict=True):
         found.append((float(value), float("inf") if column.signed else float(value)))
     for gram, square in zip(program.grams, point.grams, strict=True):
-        found += [(float(square[i, j]), float(square[i, i] * square[j, j]) ** 0.5) for i, j, _ in gram.cells]
+        found += [(float(square[i, j]), max(float(square[i, i] * square[j, j]), 0.0) ** 0.5) for i, j, _ in gram.cells]
     return found
 
 

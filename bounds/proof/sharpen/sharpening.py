@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf, nextafter
 from time import perf_counter
 from typing import Any
 
 from ...evaluation.evaluate import bound as evaluated
 from ...evaluation.evaluate import complete
 from ...language.reading import InputError
+from ...language.result import rounded_up
 from ...language.theorem import Statement, Theorem
 from ..derivations import derivation
 from ..kernel import Alternatives, AtNumbers, Derivation, ProofError, Reader, Verdict, check
@@ -57,25 +59,63 @@ class Sharpened:
     @property
     def factor(self) -> float | None:
         """How many times the bound is smaller than the stated one."""
-        return None if self.stated is None or self.bound is None else self.stated / float(self.bound)
+        return None if self.stated is None or not self.bound else self.stated / float(self.bound)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; floats are rounded up."""
+        return {
+            "theorem": self.theorem.id,
+            "statement": self.statement,
+            "at": {name: str(value) for name, value in self.at.items()},
+            "stated": self.stated,
+            "sharpened": None if self.bound is None else above(self.bound),
+            "factor": self.factor,
+            "checked": self.bound is not None,
+            "reason": self.reason,
+            "seconds": round(self.seconds, 3),
+        }
+
+    def text(self, path: str | None = None) -> str:
+        """For a person."""
+        says = "outside its conditions the theorem says nothing"
+        if self.stated is not None:
+            says = f"the theorem says {rounded_up(self.stated)}"
+        if self.bound is None:
+            return f"{self.theorem.id} ({self.statement}): not sharpened ({says}): {self.reason}"
+        smaller = "" if self.factor is None else f", {self.factor:.4g} times smaller"
+        rows = [
+            f"for your constants this method satisfies {self.theorem.metric.name} <= {rounded_up(above(self.bound))} ({says}{smaller})",
+            "checked step by step by the kernel, at these numbers",
+        ]
+        return "\n".join([*rows, *([f"certificate: {path}; fedco prove {path} checks it again"] if path else [])])
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def above(value: Fraction) -> float:
+    """The least float that is not below a fraction."""
+    found = float(value)
+    return found if Fraction(found) >= value else nextafter(found, inf)
 
 
 def sharpen(
-    theorem: Theorem,
     statement: Statement,
     values: Mapping[str, Any],
     *,
     note: Callable[[str], None] = lambda text: None,
 ) -> Sharpened:
-    """The least bound of the metric of a theorem that the premises of its proof give at these values.
+    """The least bound of the metric that the premises of the proof of a statement give at these values.
 
     Args:
-        statement: the one that has a derivation. values: of all its symbols, exact. note: takes a line on what is going on.
+        statement: a theorem's own, which has a derivation. values: of all its symbols, exact. note: takes a line on what is going on.
 
     Raises:
         InputError: a value is missing or no value, or the statement has no derivation of which the parts can be weighed anew.
     """
-    started, label = perf_counter(), statement.label
+    started, label, theorem = perf_counter(), statement.label, statement.theorem
+    if statement is not theorem.statement(label):
+        raise InputError(f"{statement.name}: wanted the parts of its derived constants, got a constant itself")
     numbers = exact_values(statement, values)
     plan = proof_of(theorem, label)
     here = evaluated(statement, numbers, strict=False)
@@ -135,7 +175,9 @@ def proof_of(theorem: Theorem, label: str) -> Sharper:
     return plan
 
 
-def least(case: Derivation, theorem: Theorem, label: str, numbers: Mapping[str, Fraction]) -> tuple[Fraction, Derivation]:
+def least(
+    case: Derivation, theorem: Theorem, label: str, numbers: Mapping[str, Fraction]
+) -> tuple[Fraction, Derivation]:
     """The best of what the kernel accepted.
 
     Raises:

@@ -75,7 +75,7 @@ def _claim(ground: Ground, program: Program, solution: Solution, claim: Claim) -
 
 
 def _vectors(gram: Gram, found: Squares) -> list[tuple[Signomial, Term]]:
-    rows = []
+    rows: list[tuple[Signomial, Term]] = []
     for factor, coefficients in found:
         parts = [c * v for c, v in zip(coefficients, gram.vectors, strict=True) if c]
         rows.append((signomial(factor), sum(parts[1:], parts[0])))
@@ -90,5 +90,3 @@ def _said(ground: Ground, weights: Weights) -> dict[Atom, Fraction]:
             if isinstance(atom, Named | One):
                 found[atom] = found.get(atom, Fraction(0)) + factor.at({}) * ground.numbers.value(c)
     return {atom: c for atom, c in found.items() if c}
-
-
