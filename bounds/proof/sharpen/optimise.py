@@ -59,11 +59,12 @@ class Floating:
 
         for r, line in enumerate((*self.core.lines, self.core.objective)):
             for k, c in line.items():
-                if k == RIGHT:
-                    continue
-                entry, unknown = len(wanted), self.unknowns[k]
+                entry = len(wanted)
                 wanted.append(-np.log(abs(float(c))))
                 put(entry, (-2, r))
+                if k == RIGHT:
+                    continue
+                unknown = self.unknowns[k]
                 for key in [(-1, k)] if unknown.gram < 0 else [(unknown.gram, i) for i in unknown.cell]:
                     put(entry, key)
         shape = (len(wanted), len(places))
@@ -136,11 +137,12 @@ class Floating:
         right = np.array([w * value for w, (*_, value) in zip(weights, rows, strict=True)])
         constraints = [total(rows, weights) == right] if rows else []
         cost = self._line(self.core.objective)
-        bound = cost[2] - cp.sum(total([cost], [1.0]))
+        unit = max([0.0, *np.abs(cost[0]), *(abs(c) for part in cost[1].values() for c in part)]) or 1.0
+        bound = cost[2] / unit - cp.sum(total([cost], [1 / unit]))
         if most is None:
             problem = cp.Problem(cp.Minimize(bound), constraints)
         else:
-            problem = cp.Problem(cp.Maximize(room), [*constraints, bound <= most, room <= 1])
+            problem = cp.Problem(cp.Maximize(room), [*constraints, bound <= most / unit, room <= 1])
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of an inaccurate solution: the exact check decides
@@ -158,4 +160,4 @@ class Floating:
             n = len(scale)
             value = squares[g].value + extra * np.eye(n) if n else np.zeros((0, 0))
             grams.append(value * np.outer(scale, scale))
-        return Point(values, tuple(grams), float(bound.value), extra, tuple(self.vector_sizes.values()))
+        return Point(values, tuple(grams), float(bound.value) * unit, extra, tuple(self.vector_sizes.values()))

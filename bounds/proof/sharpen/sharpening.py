@@ -19,7 +19,7 @@ from ..kernel import Alternatives, AtNumbers, Derivation, ProofError, Reader, Ve
 from ..kernel.derivation import reading
 from ..kernel.facts import Inequality
 from ..kernel.problem import left_side
-from ..kernel.setting import EVERY, LOCAL
+from ..kernel.setting import EVERY, FIRST, LATER, LOCAL
 from .faces import on_its_face
 from .ground import Ground, Table
 from .optimise import Floating, NoSolution, Point
@@ -28,9 +28,9 @@ from .program import RUN, EachStep, FirstAndLater, LocalAndCommunication, Progra
 from .rounding import NotExact, exact
 from .steps import as_steps
 
-SLACKS = (1e-5, 1e-4, 1e-3, 1e-2)
+SLACKS = (1e-4, 1e-3, 1e-2)
 """How much larger than the least one a bound may be, so that there is room for rounding."""
-DIGITS = (4, 6, 9, 12)
+DIGITS = (6, 9, 12)
 ROOM = 0.1
 """The same, to see which matrices have room at all."""
 FACES = 6
@@ -178,42 +178,32 @@ def proof_of(theorem: Theorem, label: str) -> Sharper:
 def least(
     case: Derivation, theorem: Theorem, label: str, numbers: Mapping[str, Fraction]
 ) -> tuple[Fraction, Derivation]:
-    """The best of what the kernel accepted.
+    """The first that the kernel accepts of what the programs give, those that say most first.
 
     Raises:
-        ProofError, NoSolution, NotExact: it accepted nothing.
+        ProofError, NoSolution, NotExact: it accepts nothing.
     """
     ground = Ground.of(case, theorem, label, numbers)
     goal = _goal(case, ground, theorem.statement(label))
-    best: tuple[Fraction, Derivation] | None = None
     failure: Exception = NoSolution("there is no program")
     for shape in shapes(ground):
         for combined in (False, True):
             try:
-                found = _accepted(ground, program(ground, shape, goal, combined=combined))
+                return _accepted(ground, program(ground, shape, goal, combined=combined))
             except (ProofError, NoSolution, NotExact) as error:
                 failure = error
-                continue
-            if best is None or found[0] < best[0]:
-                best = found
-            break
-    if best is None:
-        raise failure
-    return best
+    raise failure
 
 
 def shapes(ground: Ground) -> Iterator[Shape]:
-    """The ways to go from steps to the run that suit what is known."""
+    """The ways to go from steps to the run that suit what is known of some steps only."""
     facts = [f for f in ground.state.facts.values() if isinstance(f, Inequality) and f.phases is not None]
     partly = [f.phases for f in facts if f.phases is not None and not f.phases >= EVERY]
-    yield FirstAndLater() if any(not phases <= LOCAL and not _both(phases) for phases in partly) else EachStep()
     if any(phases >= LOCAL for phases in partly):
         yield LocalAndCommunication()
-
-
-def _both(phases: frozenset[str]) -> bool:
-    """Whether steps at the start and later ones are alike."""
-    return {"first local", "first communication"} & phases != set() and {"local", "communication"} & phases != set()
+    if any(phases >= FIRST or phases >= LATER for phases in partly):
+        yield FirstAndLater()
+    yield EachStep()
 
 
 def _goal(case: Derivation, ground: Ground, statement: Statement) -> Table:
