@@ -224,6 +224,10 @@ def audit(
 
 def prove(
     name: TheoremId,
+    statement: Annotated[
+        str | None,
+        typer.Option("--statement", metavar="LABEL", help="sharpened, where there is one; else the default."),
+    ] = None,
     rules_only: Annotated[
         bool, typer.Option("--rules-only", help="Leave the instances out; the proof is then not called checked.")
     ] = False,
@@ -259,7 +263,8 @@ def prove(
             raise typer.Exit(1)
         return
     theorem = get_theorem(name)
-    proof = both_locks(theorem, rules_only=rules_only, given=name, note=note)
+    label = chosen_statement(theorem, statement)
+    proof = both_locks(theorem, label, rules_only=rules_only, given=name, note=note)
     if latex or markdown or html:
         from ..bounds.proof.written import document, media
 

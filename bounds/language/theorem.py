@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 Costs = Mapping[str, sp.Expr]
 """Resource -> formula in the symbols of a theorem."""
 
-LABELS = ("printed", "composed", "corrected")
+LABELS = ("printed", "composed", "corrected", "sharpened")
 SPELLINGS = {"proved": "composed"}
 """Other accepted spellings of a label."""
 RANGE = "method_range_"
@@ -569,8 +569,8 @@ class Theorem:
             raise DeclarationError(f"{self.id}, {label}: symbols {unknown} are not in the notation of the paper")
         self._check_assumed(statement.assume)
         self._check_use(statement)
-        if label == "corrected" and (misfits := self.inhomogeneities(statement)):
-            raise DeclarationError(f"{self.id}: the corrected statement is not homogeneous: {misfits[0]}")
+        if label in ("corrected", "sharpened") and (misfits := self.inhomogeneities(statement)):
+            raise DeclarationError(f"{self.id}: the {label} statement is not homogeneous: {misfits[0]}")
         self._cache[label] = statement.of(self)
 
     def _check_assumed(self, names: tuple[str, ...]) -> None:

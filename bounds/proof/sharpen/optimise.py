@@ -59,6 +59,8 @@ class Floating:
 
         for r, line in enumerate((*self.core.lines, self.core.objective)):
             for k, c in line.items():
+                if float(c) == 0:  # too small for a float
+                    continue
                 entry = len(wanted)
                 wanted.append(-np.log(abs(float(c))))
                 put(entry, (-2, r))

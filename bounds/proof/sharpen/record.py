@@ -2,7 +2,7 @@
 
 For each headline theorem at five sets of constants: what is stated, what the premises of the proof give, and in which time. The rows are
 kept as JSON, those of other theorems as they were, and shown beside it as Markdown. The constants are drawn by the name of the theorem,
-so that everybody gets the same; the step size is halved until the conditions hold, then up to two times more.
+so that everybody gets the same; the step size is the power of 2 at which the stated bound is least.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from ...language.reading import InputError
 from ...language.result import rounded_up
 from ...language.theorem import Statement, Theorem
 from ...registry import all_papers, get_theorem
+from ..derivations import derivation
+from ..kernel import Alternatives, Derivation
 from .sharpening import sharpen
 
 FORMAT = "fedco-sharpened-table/1"
@@ -34,6 +36,9 @@ WHOLE: Mapping[str, tuple[int, ...]] = {
 }
 """Whole numbers by quantity; all others are 1 to 8."""
 STEP = "step_size"
+CURVATURES = ("strong_convexity", "polyak_lojasiewicz")
+"""What is at most a Lipschitz constant of the gradient, on every problem."""
+SMALL = (Fraction(1, 16), Fraction(1, 8), Fraction(1, 4))
 
 
 def values_of(statement: Statement, number: int) -> dict[str, Fraction]:
@@ -42,27 +47,45 @@ def values_of(statement: Statement, number: int) -> dict[str, Fraction]:
     Raises:
         InputError: none was found.
     """
-    random, found = Random(f"{statement.theorem.id} {number}"), {}
+    random = Random(f"{statement.theorem.id} {number}")
+    for _ in range(40):
+        best, found = None, _drawn(statement, random)
+        for _ in range(60):
+            here = _at(statement, found)
+            if best is not None and (here is None or here >= best[0]):
+                return best[1]
+            if here is not None:
+                best = here, found
+            found = _smaller(statement, found)
+    raise InputError(f"{statement.name}: no step size was found for set {number}")
+
+
+def _at(statement: Statement, found: dict[str, Fraction]) -> float | None:
+    """The bound where the conditions hold; symbols that a condition says to be equal to something are put in."""
+    _put_in_equations(statement, found)
+    here = evaluated(statement, found, strict=False)
+    return here.total if here.admissible else None
+
+
+def _drawn(statement: Statement, random: Random) -> dict[str, Fraction]:
+    found = {}
     for name, binding in statement.symbols.items():
         quantity = binding.quantity
-        if quantity.numbers.whole:
+        if quantity.name in CURVATURES:
+            found[name] = random.choice(SMALL)
+        elif quantity.numbers.whole:
             found[name] = Fraction(random.choice(WHOLE.get(quantity.name, (1, 2, 4, 8))))
         else:
             found[name] = Fraction(1, 2) if quantity.role == "hyperparameter" else random.choice(CONSTANTS)
-    steps = {name for name, binding in statement.symbols.items() if binding.quantity.name == STEP}
     for name in (n for n, b in statement.symbols.items() if b.quantity.name == "iterations"):
         periods = [found[n] for n, b in statement.symbols.items() if b.quantity.name == "communication_period"]
         found[name] *= periods[0] if periods else 1  # whole rounds
-    for _ in range(60):
-        _put_in_equations(statement, found)
-        if evaluated(statement, found, strict=False).admissible:
-            break
-        found |= {name: found[name] / 2 for name in steps}
-    else:
-        raise InputError(f"{statement.name}: no step size was found for set {number}")
-    found |= {name: found[name] / 2 ** random.randrange(3) for name in steps}
-    _put_in_equations(statement, found)
     return found
+
+
+def _smaller(statement: Statement, found: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """With steps half as long."""
+    return {n: v / 2 if statement.symbols[n].quantity.name == STEP else v for n, v in found.items()}
 
 
 def _put_in_equations(statement: Statement, found: dict[str, Fraction]) -> None:
@@ -76,13 +99,19 @@ def _put_in_equations(statement: Statement, found: dict[str, Fraction]) -> None:
 
 
 def headlines() -> list[Theorem]:
-    """The headline theorems whose default statement has a derivation of its own."""
-    found = []
-    for paper in all_papers():
-        found += [
-            get_theorem(f"{paper.key}.{name}") for name in paper.headlines if f"{paper.key}.{name}" in paper.derivations
-        ]
-    return found
+    """The headline theorems whose default statement has a derivation that may be sharpened."""
+    names = [
+        f"{paper.key}.{name}"
+        for paper in all_papers()
+        for name in paper.headlines
+        if f"{paper.key}.{name}" in paper.derivations
+    ]
+    return [get_theorem(name) for name in names if isinstance(derivation(get_theorem(name)), Derivation | Alternatives)]
+
+
+def improved() -> list[Theorem]:
+    """The theorems that have a sharpened statement."""
+    return [get_theorem(name) for paper in all_papers() for name in paper.sharpened]
 
 
 def row(theorem: Theorem, number: int) -> dict[str, Any]:
@@ -116,11 +145,14 @@ def as_markdown(rows: Iterable[Mapping[str, Any]]) -> str:
     lines = [
         "# Sharpened bounds",
         "",
-        "What the premises of a proof give at best, at five sets of constants for each headline theorem: `fedco sharpen` chose the",
-        "multipliers of the derivation anew, and the kernel checked what is printed here, at these numbers. Made by",
-        "`python -m fedco.bounds.proof.sharpen.record`; a test makes a sample of the rows again.",
+        "Made by `python -m fedco.bounds.proof.sharpen.record`; a test makes a sample of the rows again.",
         "",
-        f"{len(factors)} of {len(rows)} rows are sharpened; the median factor is {median(factors):.3g}."
+        "## At numbers",
+        "What the premises of a proof give at best, at five sets of constants for each headline theorem: `fedco sharpen` chose the",
+        "multipliers of the derivation anew, and the kernel checked what is printed here, at these numbers. The step size is the power",
+        "of 2 at which the stated bound is least.",
+        "",
+        f"{len(factors)} of {len(rows)} rows are sharpened; their median factor is {median(factors):.3g}."
         if factors
         else "",
         "",
@@ -137,7 +169,31 @@ def as_markdown(rows: Iterable[Mapping[str, Any]]) -> str:
         else:
             cells = (stated, rounded_up(row["sharpened"]), f"{row['factor']:.3g}", row["seconds"])
             lines.append(f"| {row['theorem']} | {at} | {' | '.join(map(str, cells))} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", *_in_symbols()]) + "\n"
+
+
+def _in_symbols() -> list[str]:
+    """What the sharpened statements say at the same sets of constants; nothing is solved for it."""
+    lines = [
+        "## In symbols",
+        "Statements `sharpened` beside the printed ones (`fedco show ID --statement sharpened`), each with a derivation of its own",
+        "(`fedco prove ID --statement sharpened`), at the same sets of constants.",
+        "",
+        "| theorem | at | stated | sharpened | factor |",
+        "|---|---|---|---|---|",
+    ]
+    for theorem in improved():
+        for number in range(SETS):
+            values = values_of(theorem.statement(), number)
+            own = theorem.statement("sharpened")
+            before = evaluated(theorem.statement(), values, strict=False).total
+            after = evaluated(own, {n: v for n, v in values.items() if n in own.symbols}, strict=False)
+            if before is None or after.total is None or not after.admissible:
+                continue
+            at = ", ".join(f"{name} = {value}" for name, value in values.items())
+            cells = (rounded_up(before), rounded_up(after.total), f"{before / after.total:.3g}")
+            lines.append(f"| {theorem.id} | {at} | {' | '.join(cells)} |")
+    return lines
 
 
 def main(names: list[str]) -> int:

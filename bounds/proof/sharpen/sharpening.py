@@ -237,12 +237,24 @@ def _accepted(ground: Ground, whole: Program) -> tuple[Fraction, Derivation]:
             except NotExact as error:
                 failure = error
                 continue
-            made = as_steps(ground, smaller.program, solution)
-            said = _check(ground, made, solution.bound)
+            made, number = as_steps(ground, smaller.program, solution), short(solution.bound)
+            said = _check(ground, made, number)
             if said.accepted:
-                return solution.bound, made
+                return number, made
             failure = NotExact(f"the kernel refuses it: {said.failure}")
     raise failure
+
+
+def short(value: Fraction) -> Fraction:
+    """Rounded up to a number that is no longer than need be."""
+    if value <= 0:
+        return value
+    places = _PLACES - len(str(value.numerator)) + len(str(value.denominator))
+    unit = Fraction(10) ** -places
+    return -(-value // unit) * unit
+
+
+_PLACES = 12
 
 
 def _roomy(smaller: Any) -> tuple[Point, Floating]:
