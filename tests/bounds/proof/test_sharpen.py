@@ -6,15 +6,19 @@ import json
 from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
+from random import Random
 
+import fedco
 import pytest
 from fedco.bounds import get_theorem
+from fedco.bounds.evaluation.evaluate import bound as evaluated
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Term
-from fedco.bounds.proof.derivations import derivation
+from fedco.bounds.proof.derivations import derivation, prove
 from fedco.bounds.proof.kernel import AtNumbers, ProofError, check
 from fedco.bounds.proof.kernel.derivation import begin, finish
-from fedco.bounds.proof.sharpen import recheck, save, sharpen, to_data
+from fedco.bounds.proof.sharpen import recheck, record, save, sharpen, to_data
 from fedco.storage import sealed
 
 MINIBATCH = "baselines.minibatch_sgd"
@@ -265,3 +269,58 @@ def test_compositional_methods_are_sharpened(name, tmp_path):
     wrong = to_data(found) | {"bound": str(found.bound * Fraction(999, 1000))}
     (tmp_path / "wrong.json").write_text(json.dumps(sealed(wrong)))
     assert not recheck(str(tmp_path / "wrong.json"), get_theorem).accepted
+
+
+IMPROVED = [theorem.id for theorem in record.improved()]
+
+
+@pytest.mark.parametrize("name", IMPROVED)
+def test_a_sharpened_statement_is_derived_and_never_larger(name):
+    """By the rules; `fedco prove ID --statement sharpened` tries the instances too. No larger at any set of constants, smaller at one."""
+    theorem = get_theorem(name)
+    found = prove(theorem, "sharpened")
+    assert found.checked and found.statement == "sharpened", found.failure
+    assert set(found.conditions) == {c.name for c in theorem.statement("sharpened").conditions}
+    factors = []
+    for number in range(20):
+        values = record.values_of(theorem.statement(), number)
+        after = evaluated(theorem.statement("sharpened"), values)
+        factors.append(evaluated(theorem.statement(), values).total / after.total)
+    assert min(factors) >= 1 and max(factors) > 1.01
+
+
+@pytest.mark.parametrize("name", IMPROVED)
+def test_a_sharpened_statement_that_is_smaller_by_a_hundredth_is_refused(name):
+    theorem = get_theorem(name)
+    own = theorem.statement("sharpened")
+    for term in own.terms:
+        terms = tuple(Term(t.name, t.expr * 99 / 100 if t is term else t.expr, t.role) for t in own.terms)
+        smaller = replace(theorem, statements={**theorem.statements, "sharpened": replace(own, terms=terms)})
+        assert not check(derivation(theorem, "sharpened"), smaller, "sharpened").accepted, term.name
+
+
+def test_the_default_statement_stays_the_one_it_was():
+    theorem = get_theorem(MINIBATCH)
+    assert theorem.default == "printed" and theorem.labels == ("printed", "sharpened")
+    assert derivation(theorem) != derivation(theorem, "sharpened") and derivation(theorem, "composed") is None
+
+
+ROWS = record.rows_in(Path(fedco.__file__).parent / "docs" / "sharpened.json")
+QUICK = [row for row in ROWS if (row.get("seconds") or 99) < 8]
+
+
+def test_the_table_is_that_of_its_rows():
+    page = Path(fedco.__file__).parent / "docs" / "sharpened.md"
+    assert page.read_text() == record.as_markdown(ROWS)
+    assert len({row["theorem"] for row in ROWS if row["sharpened"]}) >= 10
+    for row in ROWS:
+        assert row["sharpened"] is None or row["sharpened"] <= row["stated"]
+        assert bool(row["reason"]) == (row["sharpened"] is None)
+
+
+@pytest.mark.parametrize("row", Random(34).sample(QUICK, min(3, len(QUICK))), ids=lambda row: row["theorem"])
+def test_a_sample_of_the_table_comes_out_again(row):
+    theorem = get_theorem(row["theorem"])
+    assert any(row["at"] == {n: str(v) for n, v in record.values_of(theorem.statement(), k).items()} for k in range(5))
+    again = sharpen(theorem.statement(), row["at"]).to_dict()
+    assert again["stated"] == row["stated"] and again["sharpened"] == pytest.approx(row["sharpened"], rel=1e-3)
