@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ..evaluation.evaluate import Bound
     from ..optimum.tuning import Tuned
     from ..proof.locks import Proof
+    from ..proof.sharpen import Sharpened
     from ..region.admissible import Admissible
     from ..settings import Settled
 
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 Costs = Mapping[str, sp.Expr]
 """Resource -> formula in the symbols of a theorem."""
 
-LABELS = ("printed", "composed", "corrected")
+LABELS = ("printed", "composed", "corrected", "sharpened")
 SPELLINGS = {"proved": "composed"}
 """Other accepted spellings of a label."""
 RANGE = "method_range_"
@@ -584,8 +585,8 @@ class Theorem:
             raise DeclarationError(f"{self.id}, {label}: symbols {unknown} are not in the notation of the paper")
         self._check_assumed(statement.assume)
         self._check_use(statement)
-        if label == "corrected" and (misfits := self.inhomogeneities(statement)):
-            raise DeclarationError(f"{self.id}: the corrected statement is not homogeneous: {misfits[0]}")
+        if label in ("corrected", "sharpened") and (misfits := self.inhomogeneities(statement)):
+            raise DeclarationError(f"{self.id}: the {label} statement is not homogeneous: {misfits[0]}")
         self._cache[label] = statement.of(self)
 
     def _check_assumed(self, names: tuple[str, ...]) -> None:
@@ -837,6 +838,13 @@ class Theorem:
     def prove(self, statement: str = "", *, rules_only: bool = False) -> Proof:
         """What the rules of the kernel and exact instances say of its derivation; see `fedco.bounds.proof.locks.prove`."""
         return bounds.prove(self, statement, rules_only=rules_only)
+
+    def sharpen(
+        self, *, constants: Constants | None = None, assume: str | Sequence[str] = (), **values: Number
+    ) -> Sharpened:
+        """The least bound that the premises of its proof give at numbers; see `fedco.bounds.proof.sharpen.sharpen`."""
+        given = self._settled("", values, constants, assume)
+        return bounds.sharpen(given.statement, given.values)
 
     def complexity(
         self,

@@ -31,6 +31,7 @@ DEFAULTS = {
     "report": {"--out": Path("report")},
     "reproduce": {"--seeds": 24, "--max-hours": 24.0, "--out": Path("reproduced")},
     "run": {"--seeds": 8, "--root-seed": 0, "--max-hours": 24.0, "--format": "csv"},
+    "sharpen": {"--out": Path("sharpened.json")},
     "validate": {"--alpha": "1e-6", "--device": "cpu", "--max-hours": 24.0},
     "verify": {"--cases": 3},
 }  # fmt: skip
@@ -67,7 +68,7 @@ def test_options_and_their_defaults(name):
 
 
 def test_nothing_of_the_table_is_left_over():
-    assert COMMANDS.keys() >= {*DEFAULTS, *(name for name, _ in LEAST)} and len(COMMANDS) == 26
+    assert COMMANDS.keys() >= {*DEFAULTS, *(name for name, _ in LEAST)} and len(COMMANDS) == 27
 
 
 # --- what the commands share ---------------------------------------------------------------------------------------------------

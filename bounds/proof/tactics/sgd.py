@@ -38,14 +38,17 @@ class Sgd:
     def away(self, term: Term) -> Term:
         return term - self.clients(term)
 
-    def descend(self, s: Reader, smoothness: Signomial, bias: Scalar | Signomial, *by: str) -> None:
-        """The noise of N b samples, and the sum of the descent."""
+    def descend(
+        self, s: Reader, smoothness: Signomial, bias: Scalar | Signomial, *by: str, kept: Signomial | None = None
+    ) -> None:
+        """The noise of N b samples, and the sum of the descent, with `kept` times the squared gradient."""
         proof, here = self.proof, self.clients(X)
         proof.quantity("gradient", sq(self.full(here)))
         proof.quantity("F", value("F", here))
         variance_of_mean(proof, "noise", self.noise, "n i", s.sigma**2, proof.bound("sigma", self.sampled))
         noise = s.sigma**2 / (s.N * s.b)
-        smooth_descent(proof, s.eta, smoothness, here, self.clients(AFTER), noise, bias, "mean", "noise", *by)
+        there = self.clients(AFTER)
+        smooth_descent(proof, s.eta, smoothness, here, there, noise, bias, "mean", "noise", *by, kept=kept)
 
     def proved(self, *by: str, **inside: Fraction) -> Derivation:
         return self.proof.qed(*by, metric="gradient", model="x", inside={"eta": Fraction(1, 2), **inside})
