@@ -7,6 +7,7 @@ comes from outside, ``noise(purpose, t, k, *tail)``: the numbers that client k d
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
@@ -23,6 +24,14 @@ Draw = Callable[..., np.ndarray]
 
 def mean(vectors: list[Vector]) -> Vector:
     return sum(vectors[1:], vectors[0]) / len(vectors)
+
+
+def rate(eta, t: int) -> float:
+    """eta_t: the number itself, or a / (t + t0) and its square root, t counted in groups of `every` steps."""
+    if isinstance(eta, float | int):
+        return eta
+    under = math.floor(t / eta.every) + eta.t0
+    return eta.a / (math.sqrt(under) if eta.root else under)
 
 
 class Composite:
@@ -62,7 +71,10 @@ def fedavg(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, I, cas
         y = [y0.copy() for _ in range(o.K)]
     path = [x]
     for t in range(T):
-        x = [x[k] - eta * (o.grad_h(k, x[k]) + o.jacobian(k, x[k]).T @ o.grad_f_shared(y[k])) for k in range(o.K)]
+        x = [
+            x[k] - rate(eta, t) * (o.grad_h(k, x[k]) + o.jacobian(k, x[k]).T @ o.grad_f_shared(y[k]))
+            for k in range(o.K)
+        ]
         y = [o.g(k, x[k]) for k in range(o.K)]
         if (t + 1) % I == 0:
             x = [mean(x)] * o.K
@@ -84,7 +96,10 @@ def modified_fedavg(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, et
     for t in range(T):
         ybar = mean([o.g(k, x[k]) for k in range(o.K)])
         sent.update(embedding=P)
-        x = [x[k] - eta * (o.grad_h(k, x[k]) + o.jacobian(k, x[k]).T @ o.grad_f_shared(ybar)) for k in range(o.K)]
+        x = [
+            x[k] - rate(eta, t) * (o.grad_h(k, x[k]) + o.jacobian(k, x[k]).T @ o.grad_f_shared(ybar))
+            for k in range(o.K)
+        ]
         if (t + 1) % I == 0:
             x = [mean(x)] * o.K
             sent.update(rounds=1, model=x0.size)
@@ -103,7 +118,7 @@ def feddro(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, beta, 
         batch = [noise("sample", t, k, b, 3 * P + x0.size) for k in range(o.K)]
         if t > 0 or first_update == "update":
             y = [
-                (1 - beta) * (ybar - mean([o.g(k, older[k], z) for z in batch[k]]))
+                (1 - rate(beta, t)) * (ybar - mean([o.g(k, older[k], z) for z in batch[k]]))
                 + mean([o.g(k, x[k], z) for z in batch[k]])
                 for k in range(o.K)
             ]
@@ -114,7 +129,7 @@ def feddro(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, beta, 
             + mean([o.jacobian(k, x[k], z) for z in batch[k]]).T @ o.grad_f_shared(ybar)
             for k in range(o.K)
         ]
-        older, x = x, [x[k] - eta * gradient[k] for k in range(o.K)]
+        older, x = x, [x[k] - rate(eta, t) * gradient[k] for k in range(o.K)]
         if (t + 1) % I == 0:
             x = [mean(x)] * o.K
             sent.update(rounds=1, model=x0.size)
@@ -162,7 +177,7 @@ def comfedl(data, noise: Draw, w0: Vector, y0, T: int, eta, tau, b=1, b_1=1, m=N
                     grad = o.grad_f_local(i, g)
                 else:
                     grad = mean([o.grad_f_local(i, g, z) for z in noise("outer", t, i, b_1, 3 * P + w0.size)])
-                w[i] = w[i] - eta * (J.T @ grad)
+                w[i] = w[i] - rate(eta, t) * (J.T @ grad)
             if j + 1 < tau:
                 path.append(list(w))
         if (s + 1) * tau <= T:
@@ -203,11 +218,11 @@ def _conditional(data, noise: Draw, x0: Vector, T: int, alpha, q, m, b, B, updat
     for t in range(1, T + 1):
         if t % q == 0:
             ubar = mean(u)
-            new = [mean([x[n] - alpha * u[n] for n in everyone])] * o.N
+            new = [mean([x[n] - rate(alpha, t - 1) * u[n] for n in everyone])] * o.N
             u = [ubar] * o.N
             sent.update(rounds=1, model=sends * x0.size)
         else:
-            new = [x[n] - alpha * u[n] for n in everyone]
+            new = [x[n] - rate(alpha, t - 1) * u[n] for n in everyone]
         older, x = x, new
         batches = [o.batch(t, n, b) for n in everyone]
         u = [update(u[n], partial(o.gradient, n, batch=batches[n]), x[n], older[n]) for n in everyone]
@@ -285,7 +300,7 @@ def meta_fl(
             elif variant == "hessian_free":
                 ahead, behind = o.gradient(i, w[nu - l] + delta * d, batch), o.gradient(i, w[nu - l] - delta * d, batch)
                 d = d - alpha / (2 * delta) * (ahead - behind)
-        return w_in - beta * d
+        return w_in - rate(beta, t) * d
 
     D = [D] * (nu + 1) if isinstance(D, int) else list(D)
     D_H = D[:nu] if D_H is None else [D_H] * nu if isinstance(D_H, int) else list(D_H)

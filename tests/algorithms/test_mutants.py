@@ -203,6 +203,18 @@ class NeverDrawsClientsAgain(LocalSGD):
         return replace(super().local_step(problem, state, draws, t), active=draws.at(0).subset("clients", self.m))
 
 
+@mutant("local_sgd, declining")
+class StepsOneStepLate(LocalSGD):
+    def local_step(self, problem, state, draws, t):
+        return LocalSGD.local_step(replace(self, eta=self.eta.at(t + 1)), problem, state, draws, t)
+
+
+@mutant("local_sgd, declining")
+class DeclinesInEveryStep(LocalSGD):
+    def local_step(self, problem, state, draws, t):
+        return LocalSGD.local_step(replace(self, eta=replace(self.eta, every=1)), problem, state, draws, t)
+
+
 @mutant("minibatch_sgd")
 class KeepsTheInnerValueLocal(MinibatchSGD):
     def general(self, kind):
