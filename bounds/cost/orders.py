@@ -281,7 +281,10 @@ def _branches(made: Model) -> list[tuple[str, ...]]:
         for term in made.terms.values():
             converter.convert(term)
     except NotPosynomialError as reason:
-        raise InputError(f"{made.statement.name}: no exponents, {reason}") from None
+        instead = (
+            "; with one of its parts in its place the bound is larger, and there are" if "sum" in str(reason) else ""
+        )
+        raise InputError(f"{made.statement.name}: no exponents, {reason}{instead}") from None
     excess = {name for names in converter.replacements.values() for name in names if name in made.whole}
     return [(), *((name,) for name in sorted(excess))]
 

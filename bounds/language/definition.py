@@ -23,10 +23,11 @@ from .change import with_statement
 from .dimension import Dimension, read_dimension
 from .formula import FUNCTIONS, FormulaError, read_formula, read_relation
 from .metrics import METRICS
-from .notation import Binding, Notation, derived_symbol, latex_of
+from .notation import STEP, Binding, Notation, derived_symbol, latex_of
 from .power import Power
 from .properties import PROPERTIES
 from .quantities import DOMAINS, POSITIVE, QUANTITIES, Quantity
+from .schedule import SCHEDULES, read_schedule
 from .theorem import (
     AVERAGES,
     RESOURCES,
@@ -101,7 +102,7 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
     used = {
         str(symbol) for formula in (call.values.values() if call else ()) for symbol in sp.sympify(formula).free_symbols
     }
-    symbols |= {name: theorem.notation[name].quantity.name for name in sorted(used - symbols.keys())}
+    symbols |= {name: theorem.notation[name].quantity.name for name in sorted(used - symbols.keys() - {STEP.name})}
     metric = next((key for key, known in METRICS.items() if known.name == theorem.metric.name), None)
     if metric is None:
         raise InputError(f"{theorem.id}: bounds {theorem.metric.name}, which a definition has no word for")
@@ -462,7 +463,10 @@ class Definition:
         if not isinstance(name, str) or not name.strip():
             self.refuse("method", "name is missing; for instance local_sgd, or my_methods.py:MyMethod")
         options = {key: given.pop(key) for key in self._options(name, folder, given)}
-        values = {self.name("method", key): self.formula(f"method, {key}", value) for key, value in given.items()}
+        values = {self.name("method", key): self._hyperparameter(key, value) for key, value in given.items()}
+        for key, formula in values.items():
+            if STEP in formula.free_symbols:
+                self._takes_schedule(name, key)
         values = {**self._left_to_symbols(name, {*values, *options}), **values}
         return MethodCall(name, values, folder, options, self.trusts)
 
@@ -493,6 +497,27 @@ class Definition:
                 self.refuse("method", f"{method} needs {name}: write {name} = FORMULA under [method]")
             found[name] = self.formula(f"method, {name}", name if name in self.names else DEFAULTS[name])
         return found
+
+    def _hyperparameter(self, key: str, value: Any) -> sp.Expr:
+        """The formula of a hyperparameter of the method; it may have the step t in it, unless t is a symbol of the theorem."""
+        place, outside = f"method, {key}", self.names
+        self.names = {STEP.name: STEP, **outside}
+        try:
+            found = self.formula(place, value)
+        finally:
+            self.names = outside
+        if STEP in found.free_symbols and read_schedule(found) is None:
+            self.refuse(place, f"wanted {' or '.join(SCHEDULES)} where it depends on the step t, got {_shown(value)}")
+        return found
+
+    def _takes_schedule(self, method: str, key: str) -> None:
+        from ...algorithms.declared import declared  # reads the source of every method
+
+        if method in declared():
+            takes = [each.name for each in declared()[method].hyperparameters if "Schedule" in each.annotation]
+            if key not in takes:
+                able = f"; of {method}, {' and '.join(takes)} may" if takes else ""
+                self.refuse(f"method, {key}", f"{method} takes one {key} for all steps t{able}")
 
     def _kind(self) -> str:
         """The kind of problem: one that a method runs on, or that a package brings."""

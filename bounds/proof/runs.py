@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -32,9 +32,7 @@ from .instances import (
     is_outer,
 )
 from .kernel import (
-    ONE as SINGLE,
-)
-from .kernel import (
+    CLOCK,
     App,
     Bounded,
     Index,
@@ -53,6 +51,9 @@ from .kernel import (
     Term,
     Var,
     sq,
+)
+from .kernel import (
+    ONE as SINGLE,
 )
 from .kernel.derivation import Progress, reading
 from .kernel.problem import measured, metric_points
@@ -701,14 +702,30 @@ def _admissible(style: Style, reader: Reader, progress: Progress, point) -> dict
     names = {b.name: b.quantity.name for b in progress.theorem.notation}
     weights = [reader.params[n] for n, q in names.items() if q in WEIGHTS]
     steps = [reader.params[n] for n, q in names.items() if q == "step_size"]
+    declining = [[reader.params[n] for n in statement.symbols if names[n] == each] for each in DECLINING]
     for _ in range(20):
         chosen = dict(point) | {param: Fraction(1, 2 ** rng.randint(0, 3)) for param in weights}
-        for k in range(-style.longest, 80):
-            found = _derived(chosen | {param: Fraction(2) ** -k for param in steps}, progress)
+        for k, *scales in _sizes(style.longest, any(declining)):
+            sized = dict.fromkeys(steps, Fraction(2) ** -k)
+            for params, scale in zip(declining, scales, strict=False):
+                sized |= dict.fromkeys(params, Fraction(2) ** scale)
+            found = _derived(chosen | sized, progress)
             found |= {reader.params[c.left.name]: reader.read(c.right).at(found) for c in chosen_by}
             if all(slack.at(found) >= 0 for slack in progress.state.region.conditions.values()):
                 return found
     raise InputError(f"{progress.theorem.id}: no admissible step size for the style {style.name}")
+
+
+DECLINING = ("step_numerator", "step_offset")
+"""The quantities of a step size a/(t + t0)."""
+
+
+def _sizes(longest: int, declining: bool) -> Iterator[tuple[int, ...]]:
+    """Minus the exponent of a constant step size, the largest one first; or the exponents of a and t0, the smallest ones first."""
+    if not declining:
+        yield from ((k,) for k in range(-longest, 80))
+        return
+    yield from ((0, a, total - a) for total in range(-4, 60) for a in range(-4, total + 5))
 
 
 def sequence_values(
@@ -786,7 +803,7 @@ def unmeasured(progress: Progress, run: Run) -> dict[str, str]:
     maker = _Maker(STYLES[0], 0, arranged(progress), free=True)
     statement = progress.theorem.statement(progress.label)
     fixed = {str(condition.left) for condition in statement.conditions if condition.relation == "=="}
-    known = {*maker.style.sizes, *WEIGHTS, "step_size"}
+    known = {*maker.style.sizes, *WEIGHTS, *DECLINING, "step_size"}
     plan = progress.derivation
     if not isinstance(plan, Loop) and objective_at_start(progress, run) is not None:
         known |= {"objective_gap"}
@@ -810,4 +827,6 @@ def _derived(point: Mapping[Param, Fraction], progress: Progress) -> dict[Param,
         found[param] = above.at(found) / below.at(found) if above.at(found) else Fraction(0)
     for param, (base, exponent) in region.exponentials.items():
         found[param] = whole_power(param.name, base.at(found), exponent.at(found))
+    if progress.state.offset is not None:
+        found[CLOCK] = progress.state.offset.at(found)
     return found

@@ -47,6 +47,12 @@ STRONGLY_CONVEX = (
     _on(QUADRATIC, {"eta": R(7, 5), "b": 4}, "eta at 98% of its largest value", (6, 12), "edge"),
     _on(QUADRATIC, {"eta": R(1, 2), "b": 2}, "equal clients, all curvatures equal", (5, 10), mu=0.7, Delta=0.0),
 )
+DECLINING = (
+    _on(QUADRATIC, {"a": 16, "t0": 16, "b": 4}, "quadratic losses", (10, 20)),
+    _on(STEEP, {"a": 16, "t0": 16, "b": 4}, "steep near the minimiser, flat away from it", (10, 20)),
+    _on(QUADRATIC, {"a": 3, "t0": R(11, 5), "b": 4}, "equal clients, all curvatures equal", (3, 6), mu=0.7, Delta=0.0),
+    _on(QUADRATIC, {"a": 3, "t0": R(43, 20), "b": 8}, "t0 at 102% of its least value", (3, 6), "edge", mu=0.7),
+)
 LOCAL = (
     _on(QUADRATIC, {"eta": R(1, 8), "p": 4, "b": 2}, "quadratic losses, rounds of 4", (100, 200)),
     _on(STEEP, {"eta": R(1, 8), "p": 3, "b": 2}, "steep near the minimiser, rounds of 3", (120, 240)),
@@ -59,6 +65,7 @@ RUNS = Runs(
         "library.sgd_convex_distance": NEARBY,
         "library.sgd_strongly_convex": STRONGLY_CONVEX,
         "library.sgd_strongly_convex_gap": STRONGLY_CONVEX,
+        "library.sgd_strongly_convex_declining": DECLINING,
         "library.sgd_pl": STRONGLY_CONVEX,
         "library.local_sgd_pl": LOCAL,
     }

@@ -13,8 +13,8 @@ X, AFTER = Var("x"), Var("x", 1)
 class Least(Sgd):
     """Minibatch SGD on an objective that is least at x_*: the noise of a step, and what smoothness says of it."""
 
-    def __init__(self, s: Reader):
-        super().__init__(s, pooled=True)
+    def __init__(self, s: Reader, declining: Signomial | None = None):
+        super().__init__(s, pooled=True, declining=declining)
         self.s, proof = s, self.proof
         self.least, self.slope = proof.minimiser(), self.full(X)
         self.variance = s.sigma**2 / (s.N * s.b)
@@ -26,7 +26,7 @@ class Least(Sgd):
 
     def approach(self, tangent: str, kept: Signomial) -> None:
         """||x[+1] - x_*||^2 <= kept ||x - x_*||^2 + eta^2 variance, with `tangent` for a convex F."""
-        s, proof = self.s, self.proof
+        s, proof, eta = self.s, self.proof, self.eta
         proof.quantity("distance", self.distance)
         nearer = X - 1 / s.L_bar * self.slope
         proof.smooth("F", "smooth", s.L_bar, X, nearer)
@@ -39,9 +39,9 @@ class Least(Sgd):
         )
         proof.claim(
             "approach",
-            quantity("distance", 1) <= kept * quantity("distance") + s.eta**2 * self.variance,
+            quantity("distance", 1) <= kept * quantity("distance") + eta**2 * self.variance,
             *("step", "noise"),
-            given={tangent: 2 * s.eta, "slope": s.eta / s.L_bar},
+            given={tangent: 2 * eta, "slope": eta / s.L_bar},
             why="||x - x_*||^2 - 2 eta <grad F, x - x_*> + eta^2 ||grad F||^2",
         )
 
@@ -102,6 +102,24 @@ def sgd_strongly_convex(s: Reader) -> Derivation:
     return sgd.closed("approach", "distance", s.mu, s.eta * sgd.variance / s.mu, "D")
 
 
+def sgd_strongly_convex_declining(s: Reader) -> Derivation:
+    """Section 5: the squared distance, with the weight (t + t0)^2."""
+    sgd = Least(s, declining=s.t0)
+    proof = sgd.proof
+    clock = proof.clock(s.t0)
+    sgd.approach(proof.bound("mu", X, sgd.least, of="F", name="tangent"), 1 - s.mu * sgd.eta)
+    noise = (1 + 1 / s.t0) ** 2 * s.a**2 * sgd.variance
+    proof.claim(
+        "weighted",
+        (clock + 1) ** 2 * quantity("distance", 1) <= clock**2 * quantity("distance") + noise,
+        given={"approach": (clock + 1) ** 2},
+        why="(s + 1)^2 (1 - mu a/s) <= s^2 and (s + 1)^2/s^2 <= (1 + 1/t0)^2, at s = t + t0",
+    )
+    summed = proof.weighted("weighted", "distance", clock**2)
+    proof.bound("D", of="distance", name="start")
+    return proof.qed(summed, "start", metric="distance", model="x", inside={"a": Fraction(2), "t0": Fraction(2)})
+
+
 def sgd_pl(s: Reader) -> Derivation:
     """Section 3."""
     sgd = Least(s)
@@ -142,6 +160,7 @@ DERIVATIONS = (
     ("sgd_convex_distance", sgd_convex_distance),
     ("sgd_strongly_convex", sgd_strongly_convex),
     ("sgd_strongly_convex_gap", sgd_strongly_convex_gap),
+    ("sgd_strongly_convex_declining", sgd_strongly_convex_declining),
     ("sgd_pl", sgd_pl),
     ("local_sgd_pl", local_sgd_pl),
 )

@@ -18,7 +18,19 @@ from .region import Region
 from .rules import POSITIONAL, RULES, Combine, Rule, Weights
 from .scalars import One, Scalar
 from .setting import Setting
-from .signomial import Param, ProofError, Signomial, holds, moves
+from .signomial import (
+    CLOCK,
+    SINCE_START,
+    Param,
+    ProofError,
+    Signomial,
+    clock,
+    holds,
+    is_positive,
+    mentions,
+    moves,
+    params_in,
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +68,7 @@ class Derivation:
         time: name of the assumption that samples of different steps are independent, on which conditional expectations rest.
         lemmas: statements that are taken as true; the verdict says so.
         either: an entry of the list by which one of several things holds, of which this derivation covers one (`Alternatives`).
+        offset: a positive number; the update equations may then speak of the clock, t + offset at step t.
     """
 
     setting: Setting
@@ -69,6 +82,7 @@ class Derivation:
     time: str
     lemmas: tuple[Lemma, ...] = ()
     either: str = ""
+    offset: Signomial | None = None
 
 
 @dataclass(frozen=True)
@@ -220,16 +234,16 @@ def reading(derivation: Derivation, theorem: Any, statement: Any, reader: Reader
 
 
 def _state(derivation: Derivation, theorem: Any, statement: Any, reader: Reader) -> State:
-    region = _region(statement, reader)
-    inside = _inhabited(region, reader, derivation.inside)
+    region = _region(statement, reader, derivation.offset)
+    inside = _inhabited(region, reader, derivation.inside, derivation.offset)
     distinct_names(theorem, statement, reader, (lemma.theorem.id for lemma in derivation.lemmas))
     for lemma in derivation.lemmas:
         _applies(lemma, statement, theorem)
     declarations = (derivation.setting, derivation.quantities, derivation.axioms)
     if any(holds(each, Averaged) for each in declarations):
         raise ProofError("a sample that is averaged away has no step that can be written")
-    if any(moves(each) for each in declarations):
-        raise ProofError("a declaration does not depend on the position in the round")
+    if any(moves(each) for each in _fixed(derivation)):
+        raise ProofError("a declaration does not depend on the position in the round, or on the step")
     names = [q.name for q in derivation.quantities]
     if len(set(names)) != len(names):
         raise ProofError("a quantity is declared twice")
@@ -239,11 +253,25 @@ def _state(derivation: Derivation, theorem: Any, statement: Any, reader: Reader)
     quantities = {q.name: q for q in derivation.quantities}
     points = points_near(inside, region)
     sizes = horizon(found), period(found)
-    state = State(derivation.setting, quantities, axioms, region, *sizes, points, structural=structural)
+    state = State(
+        derivation.setting, quantities, axioms, region, *sizes, points, structural=structural, offset=derivation.offset
+    )
     for param, (base, _) in region.exponentials.items():
         if state.certify(base) is None:
             raise ProofError(f"{param.name}: its base may be negative{state.where_negative(base)}")
     return state
+
+
+def _fixed(derivation: Derivation) -> tuple[Any, ...]:
+    """The declarations that are the same at every step: with a clock, all but the coefficients of the update equations."""
+    setting, rest = derivation.setting, (derivation.quantities, derivation.axioms, derivation.offset)
+    if derivation.offset is None:
+        return (setting, *rest)
+    if not is_positive(derivation.offset):
+        raise ProofError(f"the offset {derivation.offset!r} may be 0 or negative")
+    equations = [term for variable in setting.variables for _, term in variable.equations]
+    moving = frozenset(param for term in equations for param in params_in(term) if param.moving)
+    return (setting.indices, setting.sources, setting.functions, setting.objectives, *rest, *(moving - {CLOCK}))
 
 
 def distinct_names(theorem: Any, statement: Any, reader: Reader, lemmas: Iterable[str] = ()) -> None:
@@ -251,7 +279,7 @@ def distinct_names(theorem: Any, statement: Any, reader: Reader, lemmas: Iterabl
     conditions = [c.name for c in statement.conditions]
     conditions += [f"{c.name} reversed" for c in statement.conditions if c.relation == "=="]
     counts = [f"{param.name}{text}" for param in reader.params.values() if param.count for text in (">=1", " whole")]
-    distinct([*(item.name for item in theorem.assumptions), *conditions, *counts, *lemmas])
+    distinct([*(item.name for item in theorem.assumptions), *conditions, *counts, *lemmas, SINCE_START])
 
 
 def distinct(names: Sequence[str]) -> None:
@@ -260,8 +288,8 @@ def distinct(names: Sequence[str]) -> None:
         raise ProofError(f"{both[0]!r} is the name of two of the assumptions, conditions and lemmas")
 
 
-def _region(statement: Any, reader: Reader) -> Region:
-    slacks: dict[str, Signomial] = {}
+def _region(statement: Any, reader: Reader, offset: Signomial | None) -> Region:
+    slacks: dict[str, Signomial] = {} if offset is None else {SINCE_START: clock() - offset}
     for condition in statement.conditions:
         first, *second = reader.slack(condition)
         slacks[condition.name] = first
@@ -282,9 +310,13 @@ def allowed_point(reader: Reader, values: Mapping[str, Fraction]) -> dict[Param,
     return point
 
 
-def _inhabited(region: Region, reader: Reader, inside: Mapping[str, Fraction]) -> dict[Param, Fraction]:
-    """A rational point at which the conditions hold, so nothing is proved from a contradiction."""
+def _inhabited(
+    region: Region, reader: Reader, inside: Mapping[str, Fraction], offset: Signomial | None
+) -> dict[Param, Fraction]:
+    """A rational point at which the conditions hold, at step 0, so nothing is proved from a contradiction."""
     point = region.constants_at(allowed_point(reader, inside))
+    if offset is not None:
+        point[CLOCK] = offset.at(point)
     for name, slack in region.conditions.items():
         if slack.at(point) < 0:
             raise ProofError(f"the point inside violates {name}")
@@ -323,7 +355,9 @@ def checked_line(state: State, step: Step) -> Line:
     if type(step.rule) not in RULES:
         raise ProofError(f"{step.rule!r} is no rule")
     if type(step.rule) not in POSITIONAL and moves(step.rule):
-        raise ProofError(f"{step.rule.title}: not for statements about the position in the round")
+        raise ProofError(f"{step.rule.title}: not for statements about the position in the round, or about the step")
+    if state.offset is None and mentions(step.rule, CLOCK):
+        raise ProofError("the derivation has no clock")
     if step.name in state.facts:
         raise ProofError("there is a step of this name already")
     if holds(step.rule, Averaged):
@@ -384,7 +418,7 @@ def one_case_of(entry: str) -> str:
 
 def _reading(derivation: Derivation) -> tuple[str, ...]:
     """The update equations and the named quantities, in words of the derivation."""
-    rows = []
+    rows = [] if derivation.offset is None else [f"offset = {derivation.offset!r}"]
     for variable in derivation.setting.variables:
         for phases, term in variable.equations:
             place = "" if len(phases) == 4 else f"   ({', '.join(sorted(phases))})"
