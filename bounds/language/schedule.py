@@ -36,13 +36,15 @@ def read_schedule(formula: sp.Expr) -> StepSchedule | None:
         every = sp.cancel(STEP / inside)
         time = sp.Dummy("time", nonnegative=True)
         formula = formula.xreplace({sp.floor(inside): time})
-        if STEP in formula.free_symbols | every.free_symbols:
+        if STEP in formula.free_symbols | every.free_symbols or (every.is_number and every != int(every)):
             return None
     inverse = 1 / formula
     for root, line in ((False, inverse), (True, inverse**2)):
         line = sp.cancel(line)
         if line.is_polynomial(time) and sp.degree(line, time) == 1:
             slope, shift = sp.Poly(line, time).all_coeffs()
+            if shift.is_nonpositive:
+                return None
             a = 1 / sp.sqrt(slope) if root else 1 / slope
             return StepSchedule(sp.simplify(a), sp.cancel(shift / slope), root, every)
     return None

@@ -73,7 +73,10 @@ def _hyperparameters(
 def _declining(formula: sp.Expr) -> Schedule:
     """A step size that depends on the step, in which all symbols have values."""
     found = read_schedule(formula)
-    assert found is not None  # the definition was refused otherwise
+    if found is None:
+        raise InputError(
+            f"{formula}: wanted a step size such as a/(t + t0) with t0 > 0, and a whole number of steps K in floor(t/K)"
+        )
     return Schedule(float(found.a), float(found.t0), found.root, int(found.every))
 
 
