@@ -18,7 +18,7 @@ from sympy.printing.str import StrPrinter
 from ...errors import InputError
 from ...suggestion import nearest
 from ...user_files import CodeName, installed, is_python_file, is_trusting
-from .bounding import OF_PROPERTIES, Form, read_form
+from .bounding import OF_PROPERTIES, SAYINGS, Form, read_form
 from .change import with_statement
 from .dimension import Dimension, read_dimension
 from .formula import FUNCTIONS, FormulaError, read_formula, read_relation
@@ -48,12 +48,17 @@ _TYPES: Mapping[str, Any] = {_TEXT: str, _LIST: (list, tuple), _TABLE: Mapping}
 KEYS: Mapping[str, str] = {
     **dict.fromkeys(("id", "title", "source", "problem", "metric", "average", "proof"), _TEXT),
     **dict.fromkeys(("assume", "units"), _LIST),
-    **dict.fromkeys(("quantities", "symbols", "derived", "terms", "conditions", "schedule", "costs", "method"), _TABLE),
+    **dict.fromkeys(
+        ("quantities", "symbols", "derived", "terms", "conditions", "schedule", "costs", "method", "assumptions"),
+        _TABLE,
+    ),
 }
 """The keys of a definition; all but id, symbols and terms are optional."""
 REQUIRED = ("id", "symbols", "terms")
 QUANTITY_KEYS = ("meaning", "dimension", "domain", "role", "bounds")
 """The keys of an entry of `quantities`; only the meaning is required."""
+ASSUMPTION_KEYS = ("text", "bounds", "says")
+"""The keys of an entry of `assumptions`; only the text is required."""
 QUANTITY_ROLES = ("constant", "hyperparameter")
 MAX_ENTRIES = 200
 """Entries of one table, characters of one text."""
@@ -222,6 +227,8 @@ def define(*, follows_from: Theorem | None = None, **keys: Any) -> Theorem:
             not admissible.
         problem: kind of problem, "federated" by default. assume: named properties of the problem.
         metric: what is bounded, "mean_gradient_sq" by default. average: "before" (t = 0..T-1) or "after" (t = 1..T).
+        assumptions: name -> table with a `text`, and optionally `bounds` (symbols whose formal bounds it states) and `says` (of
+            `bounding.SAYINGS`): what a proof may read off it. Constants that none of them bounds are assumptions by themselves.
         units: quantities whose unit the statement sets to 1, such as the step size of `eta = 1/sqrt(T)`.
         method: `name` and the method's own hyperparameters as formulas, for what runs it.
         title, source: for people. proof: FILE.py:NAME, a function that gives the derivation of the statement.
@@ -553,10 +560,30 @@ class Definition:
         return tuple(self.known("assume", "a property", name, PROPERTIES) for name in self.keys.get("assume", ()))
 
     def _assumptions(self) -> tuple[Assumption, ...]:
-        """What the constants say about a problem, then the named properties."""
-        constants = [b for b in self.notation if b.quantity.role == "constant"]
+        """What the file lists, then what the other constants say about a problem, then the named properties."""
+        own = [self._assumed(name, entry) for name, entry in self.table("assumptions").items()]
+        said = {symbol for each in own for symbol in each.bounds}
+        constants = [b for b in self.notation if b.quantity.role == "constant" and b.name not in said]
         named = [Assumption(n, PROPERTIES[n], says=OF_PROPERTIES.get(n, ())) for n in self._properties()]
-        return (*(Assumption(b.name, b.meaning, _bounded(b)) for b in constants), *named)
+        return (*own, *(Assumption(b.name, b.meaning, _bounded(b)) for b in constants), *named)
+
+    def _assumed(self, name: Any, entry: Any) -> Assumption:
+        """An entry of the list of assumptions: words, and what a proof may read off it."""
+        place = f"assumptions, {self.name('assumptions', name)}"
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("text"), str):
+            self.refuse(place, f'wanted a table such as {{ text = "…", says = ["…"] }}, got {_shown(entry)}')
+        for key, value in entry.items():
+            self.known(place, "a key of an assumption", key, ASSUMPTION_KEYS)
+            if key != "text" and not isinstance(value, (list, tuple)):
+                self.refuse(f"{place}, {key}", f"wanted {_LIST}, got {_shown(value)}")
+        formal = {binding.name for binding in self.notation if binding.quantity.bounds}
+        bounds = [
+            self.known(f"{place}, bounds", "a symbol with a formal bound", s, formal) for s in entry.get("bounds", ())
+        ]
+        says = [self.known(f"{place}, says", "something that a proof reads", s, SAYINGS) for s in entry.get("says", ())]
+        if name in {*PROPERTIES, *(b.name for b in self.notation)} and name not in bounds:
+            self.refuse(place, "a symbol or a property has this name; wanted another one")
+        return Assumption(name, entry["text"], tuple(bounds), tuple(says))
 
     # --- the theorem -------------------------------------------------------------------------------------------------
 

@@ -522,8 +522,11 @@ def _adapted(style: Style, progress: Progress) -> Style:
     Where labels are drawn, all places draw or none, and there are two of them for two steps: the outcomes are too many else.
     """
     conditions = progress.state.region.conditions.values()
+    period = progress.state.period
+    if not period.params:
+        style = replace(style, period=int(period.at({})))
     rooted = any(
-        p == _period(progress) and Fraction(e).denominator > 1 for c in conditions for m, _ in c.terms for p, e in m
+        p in period.params and Fraction(e).denominator > 1 for c in conditions for m, _ in c.terms for p, e in m
     )
     if rooted and style.period == 2:
         style = replace(style, period=4)
@@ -568,10 +571,6 @@ def _bits(style: Style, setting: Setting) -> int:
     client = client_index(setting)
     sizes = {index.name: style.loud if index.name == client else max(style.b, style.m) for index in setting.indices}
     return sum(style.horizon * prod(sizes[name] for name in source.index) for source in setting.sources)
-
-
-def _period(progress: Progress) -> Param:
-    return name_of(progress.state.period)
 
 
 def _by_name(maker: _Maker) -> dict[str, Shape]:

@@ -156,7 +156,8 @@ class Beside:
 
     def differences(self, setting: Setting | None = None) -> Iterator[Difference]:
         """Where the equations of the derivation, or of another setting, and the code have other values."""
-        for period in PERIODS:
+        fixed = not self.progress.state.period.params
+        for period in PERIODS if not fixed else (int(self.progress.state.period.at({})),):
             try:
                 yield from self._differences(period, setting)
             except OtherSampleError as error:
