@@ -45,20 +45,42 @@ class Least(Sgd):
             why="||x - x_*||^2 - 2 eta <grad F, x - x_*> + eta^2 ||grad F||^2",
         )
 
-    def descended(self, growth: Signomial) -> Derivation:
-        """The gap contracts where `steep` says that 2 growth (F(x) - F(x_*)) <= ||grad F(x)||^2."""
-        s, proof = self.s, self.proof
+    def descent(self, growth: Signomial) -> Signomial:
+        """gap[+1] <= (1 - growth eta) gap + noise, where `steep` says that 2 growth (F(x) - F(x_*)) <= ||grad F(x)||^2; the noise."""
+        s, proof, eta = self.s, self.proof, self.eta
         proof.quantity("gap", self.gap)
         proof.smooth("F", "smooth", s.L_bar, X, AFTER)
-        noise = s.L_bar * s.eta**2 / 2 * self.variance
+        noise = s.L_bar * eta**2 / 2 * self.variance
         proof.claim(
             "descent",
-            quantity("gap", 1) <= (1 - growth * s.eta) * quantity("gap") + noise,
+            quantity("gap", 1) <= (1 - growth * eta) * quantity("gap") + noise,
             *("step", "noise"),
-            given={"descent lemma": 1, "steep": s.eta / 2},
+            given={"descent lemma": 1, "steep": eta / 2},
             why="F[+1] <= F - eta/2 ||grad F||^2 + L_bar eta^2/2 variance",
         )
-        return self.closed("descent", "gap", growth, s.L_bar * s.eta * self.variance / (2 * growth), "F_gap")
+        return noise
+
+    def descended(self, growth: Signomial) -> Derivation:
+        """The gap contracts."""
+        self.descent(growth)
+        return self.closed("descent", "gap", growth, self.s.L_bar * self.eta * self.variance / (2 * growth), "F_gap")
+
+    def slowing(self, growth: Signomial) -> Derivation:
+        """The gap with the weight (t + t0)^2, for step sizes a/(t + t0)."""
+        s, proof = self.s, self.proof
+        clock = proof.clock(s.t0)
+        self.descent(growth)
+        noise = s.L_bar / 2 * (1 + 1 / s.t0) ** 2 * s.a**2 * self.variance
+        left = clock**2 - (clock + 1) ** 2 * (1 - growth * self.eta)
+        proof.claim(
+            "weighted",
+            (clock + 1) ** 2 * quantity("gap", 1) <= clock**2 * quantity("gap") + noise,
+            given={"descent": (clock + 1) ** 2, proof.least("minimiser", X): left},
+            why="(s + 1)^2 (1 - a growth/s) <= s^2 and (s + 1)^2/s^2 <= (1 + 1/t0)^2, at s = t + t0",
+        )
+        summed = proof.weighted("weighted", "gap", clock**2)
+        proof.bound("F_gap", of="gap", name="start")
+        return proof.qed(summed, "start", metric="gap", model="x", inside={"a": Fraction(2), "t0": Fraction(2)})
 
     def closed(self, step: str, of: str, growth: Signomial, rest: Signomial, start: str) -> Derivation:
         """A contraction by 1 - growth eta at every step, from a bound at the start."""
@@ -129,9 +151,15 @@ def sgd_pl(s: Reader) -> Derivation:
 
 
 def sgd_strongly_convex_gap(s: Reader) -> Derivation:
-    """Section 2: strong convexity implies the Polyak-Lojasiewicz inequality."""
+    """Section 2."""
     sgd = Least(s)
-    proof, least = sgd.proof, sgd.least
+    steep(sgd)
+    return sgd.descended(s.mu)
+
+
+def steep(sgd: Least) -> None:
+    """Strong convexity implies the Polyak-Lojasiewicz inequality."""
+    s, proof, least = sgd.s, sgd.proof, sgd.least
     proof.bound("mu", X, least, of="F", name="tangent")
     proof.claim(
         "steep",
@@ -140,7 +168,20 @@ def sgd_strongly_convex_gap(s: Reader) -> Derivation:
         squares=(sgd.slope - s.mu * (X - least),),
         why="the least value of the tangent with the square",
     )
-    return sgd.descended(s.mu)
+
+
+def sgd_pl_declining(s: Reader) -> Derivation:
+    """Section 5."""
+    sgd = Least(s, declining=s.t0)
+    sgd.proof.bound("kappa", X, of="F", name="steep")
+    return sgd.slowing(s.kappa)
+
+
+def sgd_strongly_convex_gap_declining(s: Reader) -> Derivation:
+    """Section 5."""
+    sgd = Least(s, declining=s.t0)
+    steep(sgd)
+    return sgd.slowing(s.mu)
 
 
 def local_sgd_pl(s: Reader) -> Derivation:
@@ -161,6 +202,8 @@ DERIVATIONS = (
     ("sgd_strongly_convex", sgd_strongly_convex),
     ("sgd_strongly_convex_gap", sgd_strongly_convex_gap),
     ("sgd_strongly_convex_declining", sgd_strongly_convex_declining),
+    ("sgd_strongly_convex_gap_declining", sgd_strongly_convex_gap_declining),
     ("sgd_pl", sgd_pl),
+    ("sgd_pl_declining", sgd_pl_declining),
     ("local_sgd_pl", local_sgd_pl),
 )
