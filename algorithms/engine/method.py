@@ -182,8 +182,8 @@ class Method(ABC):
 
     def __post_init__(self) -> None:
         for declared in fields(self):
-            if isinstance(getattr(self, declared.name), list):
-                object.__setattr__(self, declared.name, tuple(getattr(self, declared.name)))
+            if isinstance(getattr(self, declared.name), list | tuple):
+                object.__setattr__(self, declared.name, _frozen(getattr(self, declared.name)))
             self._check_field(declared, getattr(self, declared.name))
         if len(self._grid_sizes()) > 1:
             raise ValueError(f"{self.name}: tensors over grid points differ in length: {sorted(self._grid_sizes())}")
@@ -260,6 +260,11 @@ class Method(ABC):
         """Raise ValueError unless a run of this many steps has at least one round."""
         self._check_range("iterations", steps)
 
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether a hyperparameter depends on t, so that no step or round is like another."""
+        return any(isinstance(getattr(self, declared.name), Schedule) for declared in fields(self))
+
     def hyperparameters(self) -> dict[str, Any]:
         """Names and values as JSON can hold them; a grid tensor becomes a list, a schedule its formula."""
         values = {declared.name: getattr(self, declared.name) for declared in fields(self)}
@@ -279,7 +284,11 @@ def _plain(value: Any) -> Any:
         return value.flatten().tolist()
     if isinstance(value, Schedule):
         return value.plain()
-    return list(value) if isinstance(value, tuple) else value
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
 
 
 def _tensors_of(value: Any) -> tuple[Tensor, ...]:

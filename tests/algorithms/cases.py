@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import baselines
+import federated_baselines
 import reference
 from fedco.algorithms import METHODS, Method, Schedule
 from hypothesis import strategies as st
@@ -353,6 +354,124 @@ CASES = {
         baselines.fedprox,
         dict(eta=step, mu=st.floats(0.0, 3.0), tau=period, b=batch, m=batch),
         dict(eta=0.05, mu=1.5, tau=3, b=2, m=1),
+        samples_clients=True,
+    ),
+    "two_sided_sgd": Case(
+        "two_sided_sgd",
+        federated_baselines.two_sided_sgd,
+        dict(eta=step, tau=period, eta_g=number | schedule, beta=st.floats(0.0, 0.9), b=batch, m=batch),
+        dict(eta=0.05, tau=3, eta_g=0.7, beta=0.6, b=2, m=1),
+        samples_clients=True,
+    ),
+    "local_heavy_ball": Case(
+        "local_heavy_ball",
+        federated_baselines.local_heavy_ball,
+        dict(
+            eta=step,
+            beta=st.floats(0.0, 0.9),
+            tau=period,
+            b=batch,
+            m=batch,
+            momentum=st.sampled_from(["average", "keep", "reset"]),
+        ),
+        dict(eta=0.05, beta=0.6, tau=3, b=2, m=1),
+        samples_clients=True,
+    ),
+    "local_heavy_ball, kept": Case(
+        "local_heavy_ball",
+        federated_baselines.local_heavy_ball,
+        dict(eta=step, beta=st.floats(0.0, 0.9), tau=period),
+        dict(eta=0.05, beta=0.6, tau=3, momentum="keep"),
+    ),
+    "fednova": Case(
+        "fednova",
+        federated_baselines.fednova,
+        dict(eta=step, tau=st.integers(3, 5), steps=st.none() | st.integers(1, 3), b=batch),
+        dict(eta=0.05, tau=3, steps=2, b=2),
+    ),
+    "delayed_sgd": Case(
+        "delayed_sgd",
+        federated_baselines.delayed_sgd,
+        dict(eta=step, D=st.integers(1, 5), b=batch, delays=st.sampled_from(["fixed", "random"])),
+        dict(eta=0.05, D=2, b=2),
+    ),
+    "delayed_sgd, random": Case(
+        "delayed_sgd",
+        federated_baselines.delayed_sgd,
+        dict(eta=step, D=st.integers(1, 5)),
+        dict(eta=0.05, D=3, delays="random"),
+    ),
+    "gossip_sgd": Case(
+        "gossip_sgd",
+        federated_baselines.gossip_sgd,
+        dict(eta=step, tau=period, b=batch, topology=st.sampled_from(["ring", "complete"])),
+        dict(eta=0.05, tau=2, b=2),
+    ),
+    "compressed_sgd": Case(
+        "compressed_sgd",
+        federated_baselines.compressed_sgd,
+        dict(eta=step, ratio=st.sampled_from([1, 2, 4, 8]), b=batch),
+        dict(eta=0.05, ratio=4, b=2),
+    ),
+    "error_feedback": Case(
+        "error_feedback",
+        federated_baselines.error_feedback,
+        dict(eta=step, k=st.integers(1, 4), b=batch),
+        dict(eta=0.05, k=1, b=2),
+    ),
+    "marina": Case(
+        "marina",
+        federated_baselines.marina,
+        dict(
+            eta=step,
+            p=weight,
+            ratio=st.sampled_from([1, 2, 4]),
+            b=batch,
+            oracle=st.sampled_from(["sample", "exact"]),
+        ),
+        dict(eta=0.05, p=0.3, ratio=2, b=2),
+    ),
+    "local_storm": Case(
+        "local_storm",
+        federated_baselines.local_storm,
+        dict(eta=step, a=weight | schedule, tau=period, b=batch, B=st.none() | batch),
+        dict(eta=0.05, a=0.3, tau=3, b=2, B=3),
+    ),
+    "fedadam": Case(
+        "fedadam",
+        federated_baselines.fedadam,
+        dict(
+            eta=step,
+            tau=period,
+            eta_g=number,
+            beta_1=weight,
+            beta_2=weight,
+            epsilon=st.floats(1e-3, 1.0),
+            b=batch,
+            m=batch,
+            variant=st.sampled_from(["adam", "yogi", "adagrad"]),
+        ),
+        dict(eta=0.05, tau=3, eta_g=0.1, beta_1=0.5, beta_2=0.7, epsilon=0.02, b=2, m=1),
+        samples_clients=True,
+    ),
+    "fedadam, yogi": Case(
+        "fedadam",
+        federated_baselines.fedadam,
+        dict(eta=step, tau=period, eta_g=number, variant=st.just("yogi")),
+        dict(eta=0.05, tau=3, eta_g=0.1, beta_2=0.7, variant="yogi"),
+    ),
+    "fedglomo": Case(
+        "fedglomo",
+        federated_baselines.fedglomo,
+        dict(eta=step, beta=weight, tau=period, a=weight, b=batch, m=batch),
+        dict(eta=0.05, beta=0.4, tau=3, a=0.6, b=2, m=1),
+        samples_clients=True,
+    ),
+    "local_sgda": Case(
+        "local_sgda",
+        federated_baselines.local_sgda,
+        dict(eta=step, eta_y=step, tau=period, b=batch, m=batch),
+        dict(eta=0.05, eta_y=0.2, tau=3, b=2, m=1),
         samples_clients=True,
     ),
 }

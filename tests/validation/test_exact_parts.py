@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from fedco.algorithms import LocalSGD
+from fedco.algorithms import GossipSGD, LocalSGD, Schedule
 from fedco.bounds.registry import get_theorem
 from fedco.validation.exact import infinite_clients, interval, long_run, noise, run
 from fedco.validation.exact.base import Instance, as_fractions, root_above
@@ -414,6 +414,43 @@ def test_an_interval_that_a_round_keeps_is_looked_for_on_four_scales():
     far = 4096 - Q(1, 2**175)
     low, high = run.invariant_interval(halving(), resting(Q(4096), far), 2)
     assert low < far < high and (high - low) / 2 == Q(1, 2**172) * far / 4096
+
+
+PULLED = {
+    "knots": [[Q(-8), Q(8)]] * 4,
+    "slopes": [[Q(-9), Q(7)], [Q(-7), Q(9)], [Q(-12), Q(4)], [Q(-4), Q(12)]],
+    "gradient_noise": [Q(0)] * 4,
+    "start": Q(0),
+}
+"""Four clients whose pulls cancel at 0."""
+
+
+def test_a_round_that_leaves_the_models_apart_is_not_repeated():
+    """From 0 everywhere the mean stays at 0 for one exchange on a ring, and the models are apart after it."""
+    gossip, both = GossipSGD(eta=scalar(Q(1, 2)), tau=2), exact_problem(Instance("federated", PULLED))
+    for ask in (lambda m: run.invariant_interval(m, both, 2), lambda m: endless_square(m, both, 2, (Q(0), Q(0)))):
+        with pytest.raises(CannotReplay, match="gossip_sgd does not average the models at the end of a round"):
+            ask(gossip)
+        ask(halving())
+        ask(GossipSGD(eta=scalar(Q(1, 2)), tau=2, topology="complete"))
+
+
+@pytest.mark.parametrize("every", [1, 64])
+def test_rounds_with_steps_of_their_own_are_not_repeated(every):
+    """A schedule that changes late does the same in the rounds that are compared."""
+    method = LocalSGD(eta=Schedule(scalar(Q(1, 2)), scalar(Q(1)), every=every), tau=2)
+    noisy = well(gradient_noise=[Q(1)])
+    for ask in (
+        lambda: run.invariant_interval(method, well(), 2),
+        lambda: endless_square(method, well(), 2, (Q(0), Q(0))),
+        lambda: long_run.long_average_square(method, noisy, 20, 2),
+        lambda: infinite_clients.InfiniteClients(method, noisy, 2, 2),
+    ):
+        with pytest.raises(CannotReplay, match="local_sgd has a schedule in t: no round is like another"):
+            ask()
+    first, second = (Q(1, 2), Q(1, 4)) if every == 1 else (Q(1, 2), Q(1, 2))
+    end = 2 * (1 - first)
+    assert average_square(method, well(), 3)[0] == (4 + end**2 + (end * (1 - second)) ** 2) / 3
 
 
 def test_a_fixed_point_at_which_clients_pull_has_one_square():

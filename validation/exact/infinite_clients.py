@@ -17,7 +17,7 @@ from .every_path import EveryPath
 from .interval import Ends, Interval
 from .noise import AllPaths
 from .problem import ExactProblem, Instance, exact_problem
-from .run import CannotReplay, Walk, _short, _square, keeps_models_only
+from .run import CannotReplay, Walk, _short, _square, keeps_models_only, require_equal_rounds
 from .tensor import ExactTensor
 
 Q = Fraction
@@ -43,6 +43,7 @@ class InfiniteClients:
     """
 
     def __init__(self, method: Method, problem: ExactProblem, bits: int, period: int) -> None:
+        require_equal_rounds(method)
         self.method, self.period, self.bits, self.groups = method, period, bits, problem.clients
         self.problem = laid_out(problem, bits)
         if not self._runs_apart():

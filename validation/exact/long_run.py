@@ -17,7 +17,7 @@ from ...bounds.evaluation.enclosure import ends
 from .interval import Ends
 from .noise import AffineSigns, Noisy, expectation
 from .problem import ExactProblem
-from .run import CannotReplay, Walk
+from .run import CannotReplay, Walk, require_equal_rounds
 from .tensor import ExactTensor
 
 Q = Fraction
@@ -43,6 +43,7 @@ def long_average_square(
     rounds = steps // period - 1
     if steps % period or period % every or not 1 <= rounds <= _MOST_ROUNDS:
         raise CannotReplay(f"{steps} steps: wanted whole rounds of {period}, at least two")
+    require_equal_rounds(method)
     times = [t for t in range(period + 1) if t % every == 0 and (t > 0 if after else t < period)]
     run = Walk(method, problem, problem.start, AffineSigns(problem.clients))
     first = sum((expectation(g * g) for g in _round(run, period, times)), Q(0))

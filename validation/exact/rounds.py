@@ -14,7 +14,7 @@ from .interval import Ends
 from .line import Line
 from .participation import Chosen, RandomRound, choices
 from .problem import ExactProblem
-from .run import CannotReplay, Walk, keeps_models_only
+from .run import CannotReplay, Walk, keeps_models_only, require_equal_rounds
 
 Q = Fraction
 _WIDENED = Q(1, 1000)
@@ -32,6 +32,7 @@ def random_round(
         CannotReplay: a round does not keep the interval, or the method keeps more than models.
         Bends: a round is not affine on it.
     """
+    require_equal_rounds(method)
     low, high = interval
     centre, reach = (low + high) / 2, (high - low) / 2
     if not reach > 0:

@@ -162,8 +162,19 @@ def keeps_models_only(state: Any) -> bool:
     return set(vars(state)) <= {"x", "active"}
 
 
+def require_equal_rounds(method: Method) -> None:
+    """What is known of one round is known of all.
+
+    Raises:
+        CannotReplay: a hyperparameter depends on t.
+    """
+    if method.is_scheduled:
+        raise CannotReplay(f"{method.name} has a schedule in t: no round is like another")
+
+
 def _round(method: Method, problem: ExactProblem, start: Any, period: int) -> tuple[Any, list[Any]]:
     """Where a round from `start` ends, and the averaged models at its steps."""
+    require_equal_rounds(method)
     run = Walk(method, problem, start)
     if not keeps_models_only(run.state):
         raise CannotReplay(f"{method.name} keeps more than models: a round is no map of the start alone")
@@ -171,6 +182,9 @@ def _round(method: Method, problem: ExactProblem, start: Any, period: int) -> tu
     for _ in range(period):
         path.append(run.average)
         run.step()
+    first, *others = run.state.x.numbers[0, :, 0]
+    if not all(model is first or (model == first and not isinstance(model, Interval)) for model in others):
+        raise CannotReplay(f"{method.name} does not average the models at the end of a round")
     return run.average, path
 
 

@@ -188,6 +188,7 @@ _OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "sum": _sum,
     "mean": _mean,
     "where": _where,
+    "cat": lambda parts, dim=0: np.concatenate([raw(part) for part in parts], axis=dim),
     "transpose": lambda a, i, j: np.swapaxes(raw(a), i, j),
     "contiguous": lambda a: raw(a),
     "clone": lambda a: raw(a),

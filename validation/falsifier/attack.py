@@ -30,6 +30,7 @@ from .confirm import Confirmed
 from .declared import Target, target_of
 from .explain import why
 from .formula import Formula
+from .noise import OtherDrawsError
 from .search import Claim, Found, Progress, search, search_together
 from .search_space import UncertifiedError
 from .shrink import shrunk
@@ -181,7 +182,7 @@ def falsify(
     try:
         found = search(target, formula, seconds=seconds, seed=seed, hidden=hidden, progress=progress, clock=clock)
         return _result(target, formula, found, began, out)
-    except UncertifiedError as error:
+    except (UncertifiedError, OtherDrawsError) as error:
         return Falsified(declared.id, statement, "NOT_APPLICABLE", 0.0, (str(error),))
     finally:
         torch.set_num_threads(threads)

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from math import prod
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ...algorithms import Method, Start
+from ...errors import InputError
 from ..exact.columns import Columns
 from ..lemmas.trace import Step, walk
 
@@ -26,6 +27,10 @@ Array = np.ndarray
 _ROUNDING = 1e-9
 MOST_SIGNS = 64
 """Of a run in closed moments, and of every run that is laid out along lanes."""
+
+
+class OtherDrawsError(InputError):
+    """A method draws other numbers than signs."""
 
 
 class SignTable:
@@ -63,6 +68,11 @@ class SignTable:
         if size != self.clients:
             raise ValueError(f"{size} of {self.clients} clients take part: no table of signs says which")
         return torch.ones(self.runs, self.clients, dtype=torch.float64)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in ("uniform", "integers", "normal", "counts", "words"):
+            raise OtherDrawsError(f"the method draws {name} of its own, and a search knows no noise but signs")
+        raise AttributeError(name)
 
 
 @dataclass(frozen=True, eq=False)
