@@ -154,6 +154,7 @@ RUN_BY = {
     "docs/falsifier.md": "validation/test_falsifier_record.py",
     "docs/howto/add-a-method.md": "algorithms/test_add_a_method.py",
     "docs/howto/choose-step-sizes.md": "cli/test_inverse.py",
+    "docs/howto/from-nothing-to-proved.md": "test_examples.py",
     "docs/howto/from-a-model-to-a-schedule.md": "synthetic/test_from_a_model.py",
     "docs/howto/test-a-bound.md": "validation/test_testing.py",
     "docs/howto/your-own-problem.md": "synthetic/test_your_own_problem.py",

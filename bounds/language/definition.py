@@ -18,15 +18,16 @@ from sympy.printing.str import StrPrinter
 from ...errors import InputError
 from ...suggestion import nearest
 from ...user_files import CodeName, installed, is_python_file, is_trusting
-from .bounding import OF_PROPERTIES, Form, read_form
+from .bounding import OF_PROPERTIES, SAYINGS, Form, read_form
 from .change import with_statement
 from .dimension import Dimension, read_dimension
 from .formula import FUNCTIONS, FormulaError, read_formula, read_relation
 from .metrics import METRICS
-from .notation import Binding, Notation, derived_symbol, latex_of
+from .notation import STEP, Binding, Notation, derived_symbol, latex_of
 from .power import Power
 from .properties import PROPERTIES
 from .quantities import DOMAINS, POSITIVE, QUANTITIES, Quantity
+from .schedule import SCHEDULES, read_schedule
 from .theorem import (
     AVERAGES,
     RESOURCES,
@@ -47,12 +48,17 @@ _TYPES: Mapping[str, Any] = {_TEXT: str, _LIST: (list, tuple), _TABLE: Mapping}
 KEYS: Mapping[str, str] = {
     **dict.fromkeys(("id", "title", "source", "problem", "metric", "average", "proof"), _TEXT),
     **dict.fromkeys(("assume", "units"), _LIST),
-    **dict.fromkeys(("quantities", "symbols", "derived", "terms", "conditions", "schedule", "costs", "method"), _TABLE),
+    **dict.fromkeys(
+        ("quantities", "symbols", "derived", "terms", "conditions", "schedule", "costs", "method", "assumptions"),
+        _TABLE,
+    ),
 }
 """The keys of a definition; all but id, symbols and terms are optional."""
 REQUIRED = ("id", "symbols", "terms")
 QUANTITY_KEYS = ("meaning", "dimension", "domain", "role", "bounds")
 """The keys of an entry of `quantities`; only the meaning is required."""
+ASSUMPTION_KEYS = ("text", "bounds", "says")
+"""The keys of an entry of `assumptions`; only the text is required."""
 QUANTITY_ROLES = ("constant", "hyperparameter")
 MAX_ENTRIES = 200
 """Entries of one table, characters of one text."""
@@ -101,7 +107,7 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
     used = {
         str(symbol) for formula in (call.values.values() if call else ()) for symbol in sp.sympify(formula).free_symbols
     }
-    symbols |= {name: theorem.notation[name].quantity.name for name in sorted(used - symbols.keys())}
+    symbols |= {name: theorem.notation[name].quantity.name for name in sorted(used - symbols.keys() - {STEP.name})}
     metric = next((key for key, known in METRICS.items() if known.name == theorem.metric.name), None)
     if metric is None:
         raise InputError(f"{theorem.id}: bounds {theorem.metric.name}, which a definition has no word for")
@@ -221,6 +227,8 @@ def define(*, follows_from: Theorem | None = None, **keys: Any) -> Theorem:
             not admissible.
         problem: kind of problem, "federated" by default. assume: named properties of the problem.
         metric: what is bounded, "mean_gradient_sq" by default. average: "before" (t = 0..T-1) or "after" (t = 1..T).
+        assumptions: name -> table with a `text`, and optionally `bounds` (symbols whose formal bounds it states) and `says` (of
+            `bounding.SAYINGS`): what a proof may read off it. Constants that none of them bounds are assumptions by themselves.
         units: quantities whose unit the statement sets to 1, such as the step size of `eta = 1/sqrt(T)`.
         method: `name` and the method's own hyperparameters as formulas, for what runs it.
         title, source: for people. proof: FILE.py:NAME, a function that gives the derivation of the statement.
@@ -462,7 +470,10 @@ class Definition:
         if not isinstance(name, str) or not name.strip():
             self.refuse("method", "name is missing; for instance local_sgd, or my_methods.py:MyMethod")
         options = {key: given.pop(key) for key in self._options(name, folder, given)}
-        values = {self.name("method", key): self.formula(f"method, {key}", value) for key, value in given.items()}
+        values = {self.name("method", key): self._hyperparameter(key, value) for key, value in given.items()}
+        for key, formula in values.items():
+            if STEP in formula.free_symbols:
+                self._takes_schedule(name, key)
         values = {**self._left_to_symbols(name, {*values, *options}), **values}
         return MethodCall(name, values, folder, options, self.trusts)
 
@@ -493,6 +504,27 @@ class Definition:
                 self.refuse("method", f"{method} needs {name}: write {name} = FORMULA under [method]")
             found[name] = self.formula(f"method, {name}", name if name in self.names else DEFAULTS[name])
         return found
+
+    def _hyperparameter(self, key: str, value: Any) -> sp.Expr:
+        """The formula of a hyperparameter of the method; it may have the step t in it, unless t is a symbol of the theorem."""
+        place, outside = f"method, {key}", self.names
+        self.names = {STEP.name: STEP, **outside}
+        try:
+            found = self.formula(place, value)
+        finally:
+            self.names = outside
+        if STEP in found.free_symbols and read_schedule(found) is None:
+            self.refuse(place, f"wanted {' or '.join(SCHEDULES)} where it depends on the step t, got {_shown(value)}")
+        return found
+
+    def _takes_schedule(self, method: str, key: str) -> None:
+        from ...algorithms.declared import declared  # reads the source of every method
+
+        if method in declared():
+            takes = [each.name for each in declared()[method].hyperparameters if "Schedule" in each.annotation]
+            if key not in takes:
+                able = f"; of {method}, {' and '.join(takes)} may" if takes else ""
+                self.refuse(f"method, {key}", f"{method} takes one {key} for all steps t{able}")
 
     def _kind(self) -> str:
         """The kind of problem: one that a method runs on, or that a package brings."""
@@ -528,10 +560,30 @@ class Definition:
         return tuple(self.known("assume", "a property", name, PROPERTIES) for name in self.keys.get("assume", ()))
 
     def _assumptions(self) -> tuple[Assumption, ...]:
-        """What the constants say about a problem, then the named properties."""
-        constants = [b for b in self.notation if b.quantity.role == "constant"]
+        """What the file lists, then what the other constants say about a problem, then the named properties."""
+        own = [self._assumed(name, entry) for name, entry in self.table("assumptions").items()]
+        said = {symbol for each in own for symbol in each.bounds}
+        constants = [b for b in self.notation if b.quantity.role == "constant" and b.name not in said]
         named = [Assumption(n, PROPERTIES[n], says=OF_PROPERTIES.get(n, ())) for n in self._properties()]
-        return (*(Assumption(b.name, b.meaning, _bounded(b)) for b in constants), *named)
+        return (*own, *(Assumption(b.name, b.meaning, _bounded(b)) for b in constants), *named)
+
+    def _assumed(self, name: Any, entry: Any) -> Assumption:
+        """An entry of the list of assumptions: words, and what a proof may read off it."""
+        place = f"assumptions, {self.name('assumptions', name)}"
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("text"), str):
+            self.refuse(place, f'wanted a table such as {{ text = "…", says = ["…"] }}, got {_shown(entry)}')
+        for key, value in entry.items():
+            self.known(place, "a key of an assumption", key, ASSUMPTION_KEYS)
+            if key != "text" and not isinstance(value, (list, tuple)):
+                self.refuse(f"{place}, {key}", f"wanted {_LIST}, got {_shown(value)}")
+        formal = {binding.name for binding in self.notation if binding.quantity.bounds}
+        bounds = [
+            self.known(f"{place}, bounds", "a symbol with a formal bound", s, formal) for s in entry.get("bounds", ())
+        ]
+        says = [self.known(f"{place}, says", "something that a proof reads", s, SAYINGS) for s in entry.get("says", ())]
+        if name in {*PROPERTIES, *(b.name for b in self.notation)} and name not in bounds:
+            self.refuse(place, "a symbol or a property has this name; wanted another one")
+        return Assumption(name, entry["text"], tuple(bounds), tuple(says))
 
     # --- the theorem -------------------------------------------------------------------------------------------------
 

@@ -126,6 +126,10 @@ def derived_symbol(name: str) -> sp.Symbol:
     return _symbol(name, NONNEGATIVE)
 
 
+STEP = sp.Symbol("t", integer=True, nonnegative=True)
+"""The step t = 0, 1, ... in the hyperparameters of a method; never part of a statement."""
+
+
 def slack_symbol(name: str) -> sp.Symbol:
     """A nonnegative auxiliary variable of an exact certificate; never part of a statement."""
     return _symbol(f"slack_{name}", NONNEGATIVE)

@@ -483,5 +483,5 @@ class _OneTheorem(_Part):
         name, options = given.pop("name", None), given.pop("options", {})
         if not isinstance(name, str):
             self.refuse("method", "name is missing")
-        values = {self.name("method", key): self.formula(f"method, {key}", value) for key, value in given.items()}
+        values = {self.name("method", key): self._hyperparameter(key, value) for key, value in given.items()}
         return MethodCall(name, values, options=options)

@@ -455,6 +455,8 @@ _constant(
 _noise("delay", "largest delay (staleness) of a gradient, in steps", ONE, bounds=Form(DELAY, "schedule"))
 # --- hyperparameters
 _hyper("step_size", "step size", _X**2 / _F)
+_hyper("step_numerator", "numerator a of a step size that declines in the step t, such as a/(t + t0)", _X**2 / _F)
+_hyper("step_offset", "offset t0 of a step size that declines in the step t, such as a/(t + t0)")
 _hyper("dual_step_size", "step size of the ascent in y", _Y**2 / _F)
 _hyper("momentum", "weight of the new value in an estimator with momentum")
 _hyper("heavy_ball_momentum", "weight of the last step in a heavy-ball (momentum) method", domain=BELOW_ONE)

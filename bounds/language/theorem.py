@@ -25,7 +25,7 @@ from .bounding import SAYINGS, Form, about, implied
 from .dimension import Dimension, modulo
 from .formula import nearest
 from .homogeneity import InhomogeneousError, dimension_of, fits_somehow, is_homogeneous
-from .notation import Notation, Symbols, derived_symbol
+from .notation import STEP, Notation, Symbols, derived_symbol
 from .power import logarithms
 from .properties import PROPERTIES
 from .reading import InputError, is_array
@@ -495,6 +495,11 @@ class MethodCall:
     folder: Path | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     trusted: bool = True
+
+    @property
+    def schedules(self) -> dict[str, sp.Expr]:
+        """The hyperparameters that depend on the step t."""
+        return {name: formula for name, formula in self.values.items() if STEP in sp.sympify(formula).free_symbols}
 
     @property
     def code(self) -> CodeName:

@@ -55,6 +55,12 @@ STRONGLY_CONVEX = (
     _on(STEEP, {"eta": R(17, 16), "b": 4}, "least bound", (15, 30), "tuned"),
     _on(QUADRATIC, {"eta": R(1, 4), "b": 2}, "a start near the minimiser", (15, 30), "stress", start=AT_MINIMUM),
 )
+DECLINING = (
+    _on(QUADRATIC, {"a": 16, "t0": 16, "b": 4}, "quadratic losses", (10, 20)),
+    _on(STEEP, {"a": 16, "t0": 16, "b": 4}, "steep near the minimiser, flat away from it", (10, 20)),
+    _on(QUADRATIC, {"a": 3, "t0": R(11, 5), "b": 4}, "equal clients, all curvatures equal", (3, 6), mu=0.7, Delta=0.0),
+    _on(QUADRATIC, {"a": 3, "t0": R(43, 20), "b": 8}, "t0 at 102% of its least value", (3, 6), "edge", mu=0.7),
+)
 LOCAL = (
     _on(QUADRATIC, {"eta": R(1, 8), "p": 4, "b": 2}, "quadratic losses, rounds of 4", (100, 200)),
     _on(STEEP, {"eta": R(1, 8), "p": 3, "b": 2}, "steep near the minimiser, rounds of 3", (120, 240)),
@@ -77,6 +83,7 @@ RUNS = Runs(
         "library.sgd_convex_distance": NEARBY,
         "library.sgd_strongly_convex": STRONGLY_CONVEX,
         "library.sgd_strongly_convex_gap": STRONGLY_CONVEX,
+        "library.sgd_strongly_convex_declining": DECLINING,
         "library.sgd_pl": STRONGLY_CONVEX,
         "library.local_sgd_pl": LOCAL,
     }

@@ -18,7 +18,7 @@ from flint import fmpq
 from ...algorithms import Start
 from ...bounds.language.theorem import Theorem
 from ...bounds.proof.instances import is_outer
-from ...bounds.proof.kernel import COMMUNICATION, LOCAL, Loop, Setting
+from ...bounds.proof.kernel import CLOCK, COMMUNICATION, LOCAL, Loop, Setting
 from ...bounds.proof.kernel.derivation import Progress
 from ...bounds.proof.runs import Style, arranged, instance
 from ..lemmas.trace import walk
@@ -42,6 +42,8 @@ STYLE = Style(
 )
 WEIGHTS = {
     "step_size": Fraction(3, 16),
+    "step_numerator": Fraction(7, 8),
+    "step_offset": Fraction(5, 2),
     "momentum": Fraction(7, 16),
     "gradient_momentum": Fraction(5, 16),
     "inner_momentum": Fraction(11, 16),
@@ -132,6 +134,8 @@ class Beside:
         base, weights = self.base, {b.name: WEIGHTS.get(b.quantity.name) for b in self.progress.theorem.notation}
         chosen = {**weights, str(self.progress.state.period): Fraction(period)}
         point = {p: chosen.get(p.name) or v for p, v in base.point.items()}
+        if (offset := self.progress.state.offset) is not None:
+            point[CLOCK] = offset.at(point)
         return Paths(setting or base.setting, base.problem, point, STEPS, period, base.start, base.free, laws=laws)
 
     def steps(self, period: int) -> tuple[Any, ...]:
@@ -153,7 +157,8 @@ class Beside:
 
     def differences(self, setting: Setting | None = None) -> Iterator[Difference]:
         """Where the equations of the derivation, or of another setting, and the code have other values."""
-        for period in PERIODS:
+        fixed = not self.progress.state.period.params
+        for period in PERIODS if not fixed else (int(self.progress.state.period.at({})),):
             try:
                 yield from self._differences(period, setting)
             except OtherSampleError as error:

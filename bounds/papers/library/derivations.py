@@ -15,8 +15,8 @@ X, AFTER = Var("x"), Var("x", 1)
 class Least(Sgd):
     """Minibatch SGD on an objective that is least at x_*: the noise of a step, and what smoothness says of it."""
 
-    def __init__(self, s: Reader):
-        super().__init__(s, pooled=True)
+    def __init__(self, s: Reader, declining: Signomial | None = None):
+        super().__init__(s, pooled=True, declining=declining)
         self.s, proof = s, self.proof
         self.least, self.slope = proof.minimiser(), self.full(X)
         self.variance = s.sigma**2 / (s.N * s.b)
@@ -28,7 +28,7 @@ class Least(Sgd):
 
     def approach(self, tangent: str, kept: Signomial) -> None:
         """||x[+1] - x_*||^2 <= kept ||x - x_*||^2 + eta^2 variance, with `tangent` for a convex F."""
-        s, proof = self.s, self.proof
+        s, proof, eta = self.s, self.proof, self.eta
         proof.quantity("distance", self.distance)
         nearer = X - 1 / s.L_bar * self.slope
         proof.smooth("F", "smooth", s.L_bar, X, nearer)
@@ -41,30 +41,55 @@ class Least(Sgd):
         )
         proof.claim(
             "approach",
-            quantity("distance", 1) <= kept * quantity("distance") + s.eta**2 * self.variance,
+            quantity("distance", 1) <= kept * quantity("distance") + eta**2 * self.variance,
             *("step", "noise"),
-            given={tangent: 2 * s.eta, "slope": s.eta / s.L_bar},
+            given={tangent: 2 * eta, "slope": eta / s.L_bar},
             why="||x - x_*||^2 - 2 eta <grad F, x - x_*> + eta^2 ||grad F||^2",
         )
 
-    def descended(self, growth: Signomial, whole: bool = False) -> Derivation:
-        """The gap contracts where `steep` says that 2 growth (F(x) - F(x_*)) <= ||grad F(x)||^2; `whole`: nothing of it is left out."""
-        s, proof = self.s, self.proof
+    def descent(self, growth: Signomial, *, whole: bool = False) -> Signomial:
+        """gap[+1] <= factor gap + noise, where `steep` says that 2 growth (F(x) - F(x_*)) <= ||grad F(x)||^2; the factor.
+
+        `whole`: nothing of the squared gradient is left out.
+        """
+        s, proof, eta = self.s, self.proof, self.eta
         proof.quantity("gap", self.gap)
         proof.smooth("F", "smooth", s.L_bar, X, AFTER)
-        noise = s.L_bar * s.eta**2 / 2 * self.variance
-        kept = s.eta - s.L_bar * s.eta**2 / 2 if whole else s.eta / 2
+        kept = eta - s.L_bar * eta**2 / 2 if whole else eta / 2
+        factor = 1 - 2 * growth * kept
         proof.claim(
             "descent",
-            quantity("gap", 1) <= (1 - 2 * growth * kept) * quantity("gap") + noise,
+            quantity("gap", 1) <= factor * quantity("gap") + s.L_bar * eta**2 / 2 * self.variance,
             *("step", "noise"),
             given={"descent lemma": 1, "steep": kept},
             why="F[+1] <= F - (eta - L_bar eta^2/2) ||grad F||^2 + L_bar eta^2/2 variance",
         )
-        rest = s.L_bar * s.eta * self.variance / (2 * growth)
+        return factor
+
+    def descended(self, growth: Signomial, *, whole: bool = False) -> Derivation:
+        """The gap contracts."""
+        s = self.s
+        rest = s.L_bar * self.eta * self.variance / (2 * growth)
         if whole:
-            rest = (1 + s.L_bar * s.eta) / 2 * rest
-        return self.closed("descent", "gap", 1 - 2 * growth * kept, rest, "F_gap")
+            rest = (1 + s.L_bar * self.eta) / 2 * rest
+        return self.closed("descent", "gap", self.descent(growth, whole=whole), rest, "F_gap")
+
+    def slowing(self, growth: Signomial) -> Derivation:
+        """The gap with the weight (t + t0)^2, for step sizes a/(t + t0)."""
+        s, proof = self.s, self.proof
+        clock = proof.clock(s.t0)
+        factor = self.descent(growth)
+        noise = s.L_bar / 2 * (1 + 1 / s.t0) ** 2 * s.a**2 * self.variance
+        left = clock**2 - (clock + 1) ** 2 * factor
+        proof.claim(
+            "weighted",
+            (clock + 1) ** 2 * quantity("gap", 1) <= clock**2 * quantity("gap") + noise,
+            given={"descent": (clock + 1) ** 2, proof.least("minimiser", X): left},
+            why="(s + 1)^2 (1 - a growth/s) <= s^2 and (s + 1)^2/s^2 <= (1 + 1/t0)^2, at s = t + t0",
+        )
+        summed = proof.weighted("weighted", "gap", clock**2)
+        proof.bound("F_gap", of="gap", name="start")
+        return proof.qed(summed, "start", metric="gap", model="x", inside={"a": Fraction(2), "t0": Fraction(2)})
 
     def closed(self, step: str, of: str, factor: Signomial, rest: Signomial, start: str) -> Derivation:
         """A contraction at every step, from a bound at the start."""
@@ -122,17 +147,41 @@ def sgd_strongly_convex(s: Reader) -> Derivation:
     return sgd.closed("approach", "distance", 1 - s.mu * s.eta, s.eta * sgd.variance / s.mu, "D")
 
 
+def sgd_strongly_convex_declining(s: Reader) -> Derivation:
+    """Section 5: the squared distance, with the weight (t + t0)^2."""
+    sgd = Least(s, declining=s.t0)
+    proof = sgd.proof
+    clock = proof.clock(s.t0)
+    sgd.approach(proof.bound("mu", X, sgd.least, of="F", name="tangent"), 1 - s.mu * sgd.eta)
+    noise = (1 + 1 / s.t0) ** 2 * s.a**2 * sgd.variance
+    proof.claim(
+        "weighted",
+        (clock + 1) ** 2 * quantity("distance", 1) <= clock**2 * quantity("distance") + noise,
+        given={"approach": (clock + 1) ** 2},
+        why="(s + 1)^2 (1 - mu a/s) <= s^2 and (s + 1)^2/s^2 <= (1 + 1/t0)^2, at s = t + t0",
+    )
+    summed = proof.weighted("weighted", "distance", clock**2)
+    proof.bound("D", of="distance", name="start")
+    return proof.qed(summed, "start", metric="distance", model="x", inside={"a": Fraction(2), "t0": Fraction(2)})
+
+
 def sgd_pl(s: Reader, *, whole: bool = False) -> Derivation:
     """Section 3."""
     sgd = Least(s)
     sgd.proof.bound("kappa", X, of="F", name="steep")
-    return sgd.descended(s.kappa, whole)
+    return sgd.descended(s.kappa, whole=whole)
 
 
 def sgd_strongly_convex_gap(s: Reader, *, whole: bool = False) -> Derivation:
-    """Section 2: strong convexity implies the Polyak-Lojasiewicz inequality."""
+    """Section 2."""
     sgd = Least(s)
-    proof, least = sgd.proof, sgd.least
+    steep(sgd)
+    return sgd.descended(s.mu, whole=whole)
+
+
+def steep(sgd: Least) -> None:
+    """Strong convexity implies the Polyak-Lojasiewicz inequality."""
+    s, proof, least = sgd.s, sgd.proof, sgd.least
     proof.bound("mu", X, least, of="F", name="tangent")
     proof.claim(
         "steep",
@@ -141,7 +190,20 @@ def sgd_strongly_convex_gap(s: Reader, *, whole: bool = False) -> Derivation:
         squares=(sgd.slope - s.mu * (X - least),),
         why="the least value of the tangent with the square",
     )
-    return sgd.descended(s.mu, whole)
+
+
+def sgd_pl_declining(s: Reader) -> Derivation:
+    """Section 5."""
+    sgd = Least(s, declining=s.t0)
+    sgd.proof.bound("kappa", X, of="F", name="steep")
+    return sgd.slowing(s.kappa)
+
+
+def sgd_strongly_convex_gap_declining(s: Reader) -> Derivation:
+    """Section 5."""
+    sgd = Least(s, declining=s.t0)
+    steep(sgd)
+    return sgd.slowing(s.mu)
 
 
 def local_sgd_pl(s: Reader) -> Derivation:
@@ -161,7 +223,10 @@ DERIVATIONS = (
     ("sgd_convex_distance", sgd_convex_distance),
     ("sgd_strongly_convex", sgd_strongly_convex),
     ("sgd_strongly_convex_gap", sgd_strongly_convex_gap),
+    ("sgd_strongly_convex_declining", sgd_strongly_convex_declining),
+    ("sgd_strongly_convex_gap_declining", sgd_strongly_convex_gap_declining),
     ("sgd_pl", sgd_pl),
+    ("sgd_pl_declining", sgd_pl_declining),
     ("local_sgd_pl", local_sgd_pl),
 )
 SHARPENED = (

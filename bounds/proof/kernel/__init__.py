@@ -81,6 +81,7 @@ from .rules import (
     Sure,
     Triangle,
     Vanishing,
+    Weighted,
     Weights,
     WithinRound,
 )
@@ -102,7 +103,7 @@ from .setting import (
     Source,
     Variable,
 )
-from .signomial import ONE, POSITION, Param, ProofError, Signomial, parameter, signomial
+from .signomial import CLOCK, ONE, POSITION, Param, ProofError, Signomial, clock, parameter, signomial
 from .terms import Act, App, Given, Mean, Pair, Sum, Term, Var
 
 Plan = Derivation | Alternatives | Corollary | Loop
@@ -111,6 +112,7 @@ Plan = Derivation | Alternatives | Corollary | Loop
 __all__ = [
     "BATCH",
     "CLIENTS",
+    "CLOCK",
     "COMMUNICATION",
     "EVERY",
     "FIRST",
@@ -212,11 +214,13 @@ __all__ = [
     "Variable",
     "Variance",
     "Verdict",
+    "Weighted",
     "Weights",
     "WithinRound",
     "at",
     "check",
     "check_each",
+    "clock",
     "dot",
     "follow",
     "named",

@@ -18,7 +18,19 @@ from .region import Region
 from .rules import POSITIONAL, RULES, Combine, Rule, Weights
 from .scalars import One, Scalar, scalar
 from .setting import Setting
-from .signomial import Param, ProofError, Signomial, holds, moves
+from .signomial import (
+    CLOCK,
+    SINCE_START,
+    Param,
+    ProofError,
+    Signomial,
+    clock,
+    holds,
+    is_positive,
+    mentions,
+    moves,
+    params_in,
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +68,7 @@ class Derivation:
         time: name of the assumption that samples of different steps are independent, on which conditional expectations rest.
         lemmas: statements that are taken as true; the verdict says so.
         either: an entry of the list by which one of several things holds, of which this derivation covers one (`Alternatives`).
+        offset: a positive number; the update equations may then speak of the clock, t + offset at step t.
     """
 
     setting: Setting
@@ -69,6 +82,7 @@ class Derivation:
     time: str
     lemmas: tuple[Lemma, ...] = ()
     either: str = ""
+    offset: Signomial | None = None
 
 
 @dataclass(frozen=True)
@@ -255,10 +269,12 @@ def reading(derivation: Derivation, theorem: Any, statement: Any, reader: Reader
 def _state(
     derivation: Derivation, theorem: Any, statement: Any, reader: Reader, values: Mapping[str, Fraction] | None
 ) -> State:
-    region = _region(statement, reader)
+    region = _region(statement, reader, derivation.offset)
     if values is None:
-        inside = _inhabited(region, reader, derivation.inside)
+        inside = _inhabited(region, reader, derivation.inside, derivation.offset)
     else:
+        if derivation.offset is not None:
+            raise ProofError("at numbers: the proof has a clock, and what depends on t has no number")
         if constants := sorted(values.keys() - {binding.name for binding in theorem.notation}):
             raise ProofError(f"{constants[0]} is no symbol of the theorem: its value is that of its formula")
         if derivation.lemmas:  # they are taken as true under their conditions
@@ -271,8 +287,8 @@ def _state(
     declarations = (derivation.setting, derivation.quantities, derivation.axioms)
     if any(holds(each, Averaged) for each in declarations):
         raise ProofError("a sample that is averaged away has no step that can be written")
-    if any(moves(each) for each in declarations):
-        raise ProofError("a declaration does not depend on the position in the round")
+    if any(moves(each) for each in _fixed(derivation)):
+        raise ProofError("a declaration does not depend on the position in the round, or on the step")
     names = [q.name for q in derivation.quantities]
     if len(set(names)) != len(names):
         raise ProofError("a quantity is declared twice")
@@ -282,11 +298,25 @@ def _state(
     quantities = {q.name: q for q in derivation.quantities}
     points = points_near(inside, region) if values is None else (inside,)
     sizes = horizon(found), period(found)
-    state = State(derivation.setting, quantities, axioms, region, *sizes, points, structural=structural)
+    state = State(
+        derivation.setting, quantities, axioms, region, *sizes, points, structural=structural, offset=derivation.offset
+    )
     for param, (base, _) in region.exponentials.items():
         if state.certify(base) is None:
             raise ProofError(f"{param.name}: its base may be negative{state.where_negative(base)}")
     return state
+
+
+def _fixed(derivation: Derivation) -> tuple[Any, ...]:
+    """The declarations that are the same at every step: with a clock, all but the coefficients of the update equations."""
+    setting, rest = derivation.setting, (derivation.quantities, derivation.axioms, derivation.offset)
+    if derivation.offset is None:
+        return (setting, *rest)
+    if not is_positive(derivation.offset):
+        raise ProofError(f"the offset {derivation.offset!r} may be 0 or negative")
+    equations = [term for variable in setting.variables for _, term in variable.equations]
+    moving = frozenset(param for term in equations for param in params_in(term) if param.moving)
+    return (setting.indices, setting.sources, setting.functions, setting.objectives, *rest, *(moving - {CLOCK}))
 
 
 def distinct_names(theorem: Any, statement: Any, reader: Reader, lemmas: Iterable[str] = ()) -> None:
@@ -294,7 +324,7 @@ def distinct_names(theorem: Any, statement: Any, reader: Reader, lemmas: Iterabl
     conditions = [c.name for c in statement.conditions]
     conditions += [f"{c.name} reversed" for c in statement.conditions if c.relation == "=="]
     counts = [f"{param.name}{text}" for param in reader.params.values() if param.count for text in (">=1", " whole")]
-    distinct([*(item.name for item in theorem.assumptions), *conditions, *counts, *lemmas])
+    distinct([*(item.name for item in theorem.assumptions), *conditions, *counts, *lemmas, SINCE_START])
 
 
 def distinct(names: Sequence[str]) -> None:
@@ -303,8 +333,8 @@ def distinct(names: Sequence[str]) -> None:
         raise ProofError(f"{both[0]!r} is the name of two of the assumptions, conditions and lemmas")
 
 
-def _region(statement: Any, reader: Reader) -> Region:
-    slacks: dict[str, Signomial] = {}
+def _region(statement: Any, reader: Reader, offset: Signomial | None) -> Region:
+    slacks: dict[str, Signomial] = {} if offset is None else {SINCE_START: clock() - offset}
     for condition in statement.conditions:
         first, *second = reader.slack(condition)
         slacks[condition.name] = first
@@ -325,9 +355,13 @@ def allowed_point(reader: Reader, values: Mapping[str, Fraction]) -> dict[Param,
     return point
 
 
-def _inhabited(region: Region, reader: Reader, inside: Mapping[str, Fraction]) -> dict[Param, Fraction]:
-    """A rational point at which the conditions hold, so nothing is proved from a contradiction."""
+def _inhabited(
+    region: Region, reader: Reader, inside: Mapping[str, Fraction], offset: Signomial | None
+) -> dict[Param, Fraction]:
+    """A rational point at which the conditions hold, at step 0, so nothing is proved from a contradiction."""
     point = region.constants_at(allowed_point(reader, inside))
+    if offset is not None:
+        point[CLOCK] = offset.at(point)
     for name, slack in region.conditions.items():
         if slack.at(point) < 0:
             raise ProofError(f"the point inside violates {name}")
@@ -366,7 +400,9 @@ def checked_line(state: State, step: Step) -> Line:
     if type(step.rule) not in RULES:
         raise ProofError(f"{step.rule!r} is no rule")
     if type(step.rule) not in POSITIONAL and moves(step.rule):
-        raise ProofError(f"{step.rule.title}: not for statements about the position in the round")
+        raise ProofError(f"{step.rule.title}: not for statements about the position in the round, or about the step")
+    if state.offset is None and mentions(step.rule, CLOCK):
+        raise ProofError("the derivation has no clock")
     if step.name in state.facts:
         raise ProofError("there is a step of this name already")
     if holds(step.rule, Averaged):
@@ -428,7 +464,7 @@ def one_case_of(entry: str) -> str:
 
 def _reading(derivation: Derivation) -> tuple[str, ...]:
     """The update equations and the named quantities, in words of the derivation."""
-    rows = []
+    rows = [] if derivation.offset is None else [f"offset = {derivation.offset!r}"]
     for variable in derivation.setting.variables:
         for phases, term in variable.equations:
             place = "" if len(phases) == 4 else f"   ({', '.join(sorted(phases))})"

@@ -15,15 +15,20 @@ X, AFTER = Var("x"), Var("x", 1)
 
 
 class Sgd:
-    """The problem, and a method that steps by -eta times the mean gradient of a batch; `pooled`: from the mean model."""
+    """The problem, and a method that steps by -eta times the mean gradient of a batch; `pooled`: from the mean model.
 
-    def __init__(self, s: Reader, *, pooled: bool):
+    Args:
+        declining: t0, where the step size is a/(t + t0).
+    """
+
+    def __init__(self, s: Reader, *, pooled: bool, declining: Signomial | None = None):
         proof = self.proof = Proof(s, time="independence")
+        self.eta = s.eta if declining is None else s.a / proof.clock(declining)
         self.clients, self.batch = proof.clients(s.N), proof.batch("i", s.b, "independence")
         proof.source("xi", "n i", "independence")
         self.gradient = proof.function("dF", "x -> x", "xi", role="local_gradient", mean_per="n")
         self.sampled, self.noise = self.gradient(X, 0), self.gradient(X, 0) - self.gradient(X)
-        moved = X - s.eta * self.batch(self.sampled)
+        moved = X - self.eta * self.batch(self.sampled)
         if pooled:
             proof.variable("x", "x", every=self.clients(moved))
         else:

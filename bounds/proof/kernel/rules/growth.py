@@ -1,4 +1,5 @@
-"""Recursions Q_{t+1} <= a Q_t + c: the discrete Gronwall inequality within a round, and a contraction over the whole run."""
+"""Recursions Q_{t+1} <= a Q_t + c: the discrete Gronwall inequality within a round, a contraction over the whole run, and weights that
+change with the step."""
 
 from __future__ import annotations
 
@@ -6,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import factorial
 
-from ..facts import Inequality, State, fact_form, inequality
+from ..facts import Inequality, State, fact_form, inequality, refuse_part
 from ..region import Certificate
-from ..scalars import At, Atom, Named, One, Total, at, quantity
+from ..scalars import At, Atom, Named, One, Total, at, quantity, scalar
 from ..setting import COMMUNICATION, EVERY, LOCAL
-from ..signomial import ONE, ZERO, ProofError, Signomial
+from ..signomial import CLOCK, ONE, ZERO, ProofError, Signomial, clock, moves
 from .base import Rule, all_uses
 from .rounds import bounded_by
 
@@ -132,6 +133,50 @@ class Geometric(Rule):
             if made == (self.factor, state.horizon):
                 return Signomial([(((param, 1),), 1)])
         raise ProofError(f"the statement has no power ({self.factor!r})^({state.horizon!r})")
+
+
+@dataclass(frozen=True)
+class Weighted(Rule):
+    """w(T + o) Q_T <= w(o) Q_0 + T c from w(s + 1) Q_{t+1} <= w(s) Q_t + c at every step t, where s = t + o is what the clock shows.
+
+    The sum over t < T telescopes, whatever the sign of Q. w is a polynomial in s, and c does not depend on the step.
+    """
+
+    quantity: str
+    step: str
+    weight: Signomial
+    title = "weights that change with the step, summed"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return (self.step,)
+
+    def apply(self, state: State) -> Inequality:
+        if state.offset is None:
+            raise ProofError("the derivation has no clock")
+        fact = state.inequality(self.step, position=True)
+        refuse_part(fact, self.step)
+        table, weight = fact.table, self.weight
+        after, before = table.pop(Named(self.quantity, 1), ZERO), table.pop(Named(self.quantity), ZERO)
+        constant = -table.pop(One(), ZERO)
+        following = weight.substitute(CLOCK, clock() + 1)
+        if table or after != following or before != -weight:
+            raise ProofError(
+                f"{self.step} does not say that ({following!r}) {self.quantity}[+1] <= ({weight!r}) {self.quantity} + c"
+            )
+        if moves(constant) or any(param.moving for param in weight.params - {CLOCK}):
+            raise ProofError(f"{self.step}: what is added depends on the step, or the weight on more than the clock")
+        left, right = (weight.substitute(CLOCK, place) for place in (self._end(state), state.offset))
+        claimed = right * at(self.quantity) + scalar(state.horizon * constant)
+        return inequality(state, left * at(self.quantity, end=True), claimed, fact.uses, phases=None)
+
+    @staticmethod
+    def _end(state: State) -> Signomial:
+        """What the clock shows at step T: the constant of the statement that is this sum, where there is one."""
+        assert state.offset is not None
+        shown = state.horizon + state.offset
+        named = (p for p, made in state.region.formulas.items() if made == shown and p not in state.region.powers)
+        return next((Signomial([(((param, 1),), 1)]) for param in named), shown)
 
 
 def exceeds_exponential(bound: Signomial, rate: Signomial) -> None:
