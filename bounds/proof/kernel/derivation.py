@@ -278,7 +278,7 @@ def _state(
         if constants := sorted(values.keys() - {binding.name for binding in theorem.notation}):
             raise ProofError(f"{constants[0]} is no symbol of the theorem: its value is that of its formula")
         if derivation.lemmas:  # they are taken as true under their conditions
-            _inhabited(region, reader, values)
+            _inhabited(region, reader, values, None)
         region = region.at(allowed_point(reader, values))
         inside = {param: formula.at({}) for param, formula in region.formulas.items() if param not in region.powers}
     distinct_names(theorem, statement, reader, (lemma.theorem.id for lemma in derivation.lemmas))

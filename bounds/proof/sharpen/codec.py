@@ -68,11 +68,11 @@ class Writer:
             return value
         return self._fields(value)
 
-    def _fields(self, given: object) -> Any:
-        value: Any = given
-        if KINDS.get(type(value).__name__) is not type(value):
+    def _fields(self, value: Any) -> Any:
+        kind = type(value)
+        if KINDS.get(kind.__name__) is not kind:
             raise TypeError(f"{value!r} is nothing that a file may hold")
-        return {type(value).__name__: [self.written(getattr(value, item.name)) for item in fields(value)]}
+        return {kind.__name__: [self.written(getattr(value, item.name)) for item in fields(value)]}
 
 
 class Reading:
