@@ -69,10 +69,10 @@ class Writer:
         return self._fields(value)
 
     def _fields(self, given: object) -> Any:
-        value: Any = given
-        if KINDS.get(type(value).__name__) is not type(value):
-            raise TypeError(f"{value!r} is nothing that a file may hold")
-        return {type(value).__name__: [self.written(getattr(value, item.name)) for item in fields(value)]}
+        kind: Any = KINDS.get(type(given).__name__)
+        if kind is not type(given):
+            raise TypeError(f"{given!r} is nothing that a file may hold")
+        return {kind.__name__: [self.written(getattr(given, item.name)) for item in fields(kind)]}
 
 
 class Reading:

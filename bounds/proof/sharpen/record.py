@@ -139,7 +139,7 @@ def row(theorem: Theorem, number: int) -> dict[str, Any]:
         vacuous = evaluated(statement, values).worth.vacuous
         return {**sharpen(statement, values).to_dict(), "vacuous": vacuous}
     except InputError as error:
-        nothing = {"at": {}, "stated": None, "sharpened": None, "reason": str(error), "vacuous": False}
+        nothing: dict[str, Any] = {"at": {}, "stated": None, "sharpened": None, "reason": str(error), "vacuous": False}
         return {"theorem": theorem.id, "statement": statement.label, **nothing}
 
 
