@@ -88,9 +88,13 @@ class Floating:
         """
         return self._solve(None)
 
-    def roomy(self, least: Point, slack: float) -> Point:
-        """The point with the most room that has a bound at most 1 + slack times the least one."""
-        return self._solve(least.bound + slack * abs(least.bound))
+    def roomy(self, least: Point, slack: float, *, everywhere: bool = False) -> Point:
+        """The point with the most room that has a bound at most 1 + slack times the least one.
+
+        Args:
+            everywhere: with room for the multipliers too, not for the matrices alone.
+        """
+        return self._solve(least.bound + slack * abs(least.bound), everywhere)
 
     def _line(self, line: Line) -> tuple[np.ndarray, dict[int, np.ndarray], float]:
         own = np.array([float(line.get(k, 0)) * self.sizes[k] for k in self.columns])
@@ -105,7 +109,7 @@ class Floating:
             )
         return own, cells, float(line.get(RIGHT, 0))
 
-    def _solve(self, most: float | None) -> Point:
+    def _solve(self, most: float | None, everywhere: bool = False) -> Point:
         import cvxpy
 
         cp: Any = cvxpy
@@ -126,6 +130,8 @@ class Floating:
         def total(rows: list, weights: list[float]):
             left = np.array([w * own for w, (own, _, _) in zip(weights, rows, strict=True)]).reshape(len(rows), -1)
             found = left @ unknown if self.columns else 0
+            if self.columns and everywhere:
+                found = found + left.sum(axis=1) * room
             for g in squares:
                 matrix = np.array([w * cells[g] for w, (_, cells, _) in zip(weights, rows, strict=True)])
                 found = found + matrix @ lower[g]
@@ -156,7 +162,7 @@ class Floating:
         extra = 0.0 if most is None else float(room.value)
         values = np.zeros(len(self.core.program.columns))
         for place, k in enumerate(self.columns):
-            values[k] = unknown.value[place] * self.sizes[k]
+            values[k] = (unknown.value[place] + (extra if everywhere else 0.0)) * self.sizes[k]
         grams = []
         for g, scale in self.vector_sizes.items():
             n = len(scale)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from math import inf, nextafter
 from time import perf_counter
 from typing import Any
@@ -225,9 +226,9 @@ def _accepted(ground: Ground, whole: Program) -> tuple[Fraction, Derivation]:
         point, floating = _roomy(smaller)
     best = floating.least()
     failure: Exception = NotExact("what was found could not be rounded")
-    for slack in SLACKS:
+    for slack, everywhere in product(SLACKS, (False, True)):
         try:
-            point = floating.roomy(best, slack)
+            point = floating.roomy(best, slack, everywhere=everywhere)
         except NoSolution as error:
             failure = error
             continue

@@ -18,6 +18,7 @@ from fedco.bounds.language.theorem import Term
 from fedco.bounds.proof.derivations import derivation, prove
 from fedco.bounds.proof.kernel import AtNumbers, ProofError, check
 from fedco.bounds.proof.kernel.derivation import begin, finish
+from fedco.bounds.proof.locks import prove as both_locks
 from fedco.bounds.proof.sharpen import recheck, record, save, sharpen, to_data
 from fedco.storage import sealed
 
@@ -287,6 +288,12 @@ def test_a_sharpened_statement_is_derived_and_never_larger(name):
         after = evaluated(theorem.statement("sharpened"), values)
         factors.append(evaluated(theorem.statement(), values).total / after.total)
     assert min(factors) >= 1 and max(factors) > 1.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", IMPROVED)
+def test_both_locks_accept_a_sharpened_statement(name):
+    assert both_locks(get_theorem(name), "sharpened", note=lambda text: None).checked
 
 
 @pytest.mark.parametrize("name", IMPROVED)
