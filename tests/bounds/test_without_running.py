@@ -10,7 +10,7 @@ import fedco
 import pytest
 import sympy as sp
 from fedco.bounds import all_theorems, get_theorem
-from fedco.bounds.evaluation.without_running import GAP_BY, Worth, limits
+from fedco.bounds.evaluation.without_running import GAP_BY, Worth, about_estimates, limits
 from fedco.bounds.language.bounding import LIPSCHITZ
 from fedco.bounds.language.quantities import QUANTITIES
 from fedco.bounds.settings import settle
@@ -152,6 +152,8 @@ def test_a_constants_file_says_which_constants_are_estimates(tmp_path):
     found = get_theorem(LOCAL).bound(strict=False, constants=file, **rest)
     assert dict(found.worth.estimates) == {"L": "at 95% confidence"} and found.worth.vacuous
     assert "rests on estimates" in str(found) and "L (at 95% confidence)" in str(found)
+    three = about_estimates({"L": "surely", "G": "hardly", "sigma": "surely"})
+    assert three == ("rests on estimates, outside of which it promises nothing: L, sigma (surely); G (hardly)",)
     assert not get_theorem(LOCAL).bound(strict=False, constants=file, **rest, L=2).worth.estimates, "L was typed"
     printed = asked("bound", LOCAL, "--constants", str(file), *sets(rest))
     assert printed["rests_on_estimates"] == [{"symbol": "L", "how_sure": "at 95% confidence"}]

@@ -10,6 +10,7 @@ from fedco.algorithms import Draws
 from fedco.errors import InputError
 from fedco.synthetic.estimation import estimate_constants
 from fedco.synthetic.estimation.conditional import Outcomes
+from fedco.synthetic.estimation.losses import Losses
 from fedco.synthetic.kinds import InnerSample, OuterSample
 from fedco.synthetic.models import from_model
 from torch import nn
@@ -187,9 +188,25 @@ def test_every_constant_is_at_least_what_its_definition_gives_at_the_start(form)
         ratio = float(inequality.ratio(problem, *points).max())
         checked += 1
         assert ratio <= found[name] * (1 + 1e-3), name
-        if inequality.space == "x" and not inequality.pair and problem.inner_dim < problem.dim:
+        if inequality.space == "x" and not inequality.pair:
             assert ratio == pytest.approx(found[name], rel=1e-6), name  # one point: the definition itself
     assert checked >= 7
+
+
+def test_the_second_derivatives_of_a_tuned_model_are_lam_times_those_of_the_gradient():
+    """And no more than the largest of an example's sum of third derivatives, here by central differences of its Hessian."""
+    at, found = tasks().initial_point[None], {}
+    for lam in (0.3, 0.6):
+        only = frozenset({"inner_sample_smoothness"})
+        found[lam] = estimate_constants(tasks(lam=lam), along=at, radius=1e-9, points=2, only=only)[
+            "inner_sample_smoothness"
+        ].value
+    assert found[0.6] == pytest.approx(2 * found[0.3])
+    losses = Losses(tasks().tuning())
+    steps = normal(200, 3)
+    steps = 1e-4 * steps / steps.norm(dim=-1, keepdim=True)
+    largest = 0.3 * float(losses.hessian_change(at.expand(200, -1), steps).max())
+    assert 0.9 * largest <= found[0.3] <= 1.3 * largest
 
 
 def test_the_smoothness_of_a_wave_by_its_hessian():
