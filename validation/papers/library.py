@@ -66,7 +66,7 @@ EXACT = (
 EXACT_GROWING = (
     _on(QUADRATIC, {"eta": R(1, 2)}, "quadratic losses", (10, 20), sigma=0.0),
     _on(STEEP, {"eta": R(1, 2)}, "steep near the minimiser, flat away from it", (10, 20), sigma=0.0),
-    _on(QUADRATIC, {"eta": R(7, 5)}, "eta at 98% of its largest value", (3, 6), "edge", sigma=0.0),
+    _on(QUADRATIC, {"eta": R(7, 5)}, "eta at 98% of its largest value", (3, 6), "edge", sigma=0.0, Delta=0.0),
 )
 
 RUNS = Runs(
