@@ -76,6 +76,16 @@ LOCAL = (
         start=AT_MINIMUM,
     ),
 )
+EXACT = (
+    _on(HUBER, {"eta": R(1, 2)}, "equal clients", (20, 40), sigma=0.0),
+    _on(NOISY, {"eta": R(1, 4)}, "small steps", (20, 40), sigma=0.0),
+    _on(HUBER, {"eta": R(7, 5)}, "eta at 98% of its largest value", (10, 20), "edge", sigma=0.0),
+)
+EXACT_GROWING = (
+    _on(QUADRATIC, {"eta": R(1, 2)}, "quadratic losses", (10, 20), sigma=0.0),
+    _on(STEEP, {"eta": R(1, 2)}, "steep near the minimiser, flat away from it", (10, 20), sigma=0.0),
+    _on(QUADRATIC, {"eta": R(7, 5)}, "eta at 98% of its largest value", (3, 6), "edge", sigma=0.0, Delta=0.0),
+)
 
 RUNS = Runs(
     instances={
@@ -85,6 +95,13 @@ RUNS = Runs(
         "library.sgd_strongly_convex_gap": STRONGLY_CONVEX,
         "library.sgd_strongly_convex_declining": DECLINING,
         "library.sgd_pl": STRONGLY_CONVEX,
+        "library.sgd_strongly_convex_gap_declining": DECLINING,
+        "library.sgd_pl_declining": DECLINING,
+        "library.gd": EXACT,
+        "library.gd_convex": EXACT,
+        "library.gd_strongly_convex": EXACT_GROWING,
+        "library.gd_pl": EXACT_GROWING,
         "library.local_sgd_pl": LOCAL,
+        "library.local_sgd_strongly_convex": LOCAL,
     }
 )

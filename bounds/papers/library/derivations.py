@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 from ...proof.author import Derivation, Reader, Signomial, Var, quantity, sq, value
-from ...proof.tactics import Sgd, unlike_descent, variance_of_mean
+from ...proof.tactics import Sgd, unlike_descent, unlike_rounds
 
 X, AFTER = Var("x"), Var("x", 1)
 
@@ -15,15 +15,15 @@ X, AFTER = Var("x"), Var("x", 1)
 class Least(Sgd):
     """Minibatch SGD on an objective that is least at x_*: the noise of a step, and what smoothness says of it."""
 
-    def __init__(self, s: Reader, declining: Signomial | None = None):
-        super().__init__(s, pooled=True, declining=declining)
+    def __init__(self, s: Reader, declining: Signomial | None = None, *, exact: bool = False):
+        super().__init__(s, pooled=True, declining=declining, exact=exact)
         self.s, proof = s, self.proof
         self.least, self.slope = proof.minimiser(), self.full(X)
-        self.variance = s.sigma**2 / (s.N * s.b)
         self.gap = value("F", X) - value("F", self.least)
         self.distance = sq(X - self.least)
         proof.bound("L_bar", *proof.points, of="F", name="smooth")
-        variance_of_mean(proof, "noise", self.noise, "n i", s.sigma**2, proof.bound("sigma", self.sampled))
+        self.variance = self.average_noise(s)
+        self.moved = ("step",) if exact else ("step", "noise")
         proof.update("x", name="step")
 
     def approach(self, tangent: str, kept: Signomial) -> None:
@@ -42,7 +42,7 @@ class Least(Sgd):
         proof.claim(
             "approach",
             quantity("distance", 1) <= kept * quantity("distance") + eta**2 * self.variance,
-            *("step", "noise"),
+            *self.moved,
             given={tangent: 2 * eta, "slope": eta / s.L_bar},
             why="||x - x_*||^2 - 2 eta <grad F, x - x_*> + eta^2 ||grad F||^2",
         )
@@ -60,7 +60,7 @@ class Least(Sgd):
         proof.claim(
             "descent",
             quantity("gap", 1) <= factor * quantity("gap") + s.L_bar * eta**2 / 2 * self.variance,
-            *("step", "noise"),
+            *self.moved,
             given={"descent lemma": 1, "steep": kept},
             why="F[+1] <= F - (eta - L_bar eta^2/2) ||grad F||^2 + L_bar eta^2/2 variance",
         )
@@ -87,7 +87,7 @@ class Least(Sgd):
             given={"descent": (clock + 1) ** 2, proof.least("minimiser", X): left},
             why="(s + 1)^2 (1 - a growth/s) <= s^2 and (s + 1)^2/s^2 <= (1 + 1/t0)^2, at s = t + t0",
         )
-        summed = proof.weighted("weighted", "gap", clock**2)
+        summed = proof.weighted("weighted", {"gap": clock**2})
         proof.bound("F_gap", of="gap", name="start")
         return proof.qed(summed, "start", metric="gap", model="x", inside={"a": Fraction(2), "t0": Fraction(2)})
 
@@ -160,7 +160,7 @@ def sgd_strongly_convex_declining(s: Reader) -> Derivation:
         given={"approach": (clock + 1) ** 2},
         why="(s + 1)^2 (1 - mu a/s) <= s^2 and (s + 1)^2/s^2 <= (1 + 1/t0)^2, at s = t + t0",
     )
-    summed = proof.weighted("weighted", "distance", clock**2)
+    summed = proof.weighted("weighted", {"distance": clock**2})
     proof.bound("D", of="distance", name="start")
     return proof.qed(summed, "start", metric="distance", model="x", inside={"a": Fraction(2), "t0": Fraction(2)})
 
@@ -206,6 +206,58 @@ def sgd_strongly_convex_gap_declining(s: Reader) -> Derivation:
     return sgd.slowing(s.mu)
 
 
+def gd(s: Reader) -> Derivation:
+    """Section 7: the squared gradient, without any convexity."""
+    descent = Sgd(s, pooled=True, exact=True)
+    descent.proof.bound("L_bar", *descent.proof.points, of="F", name="smooth")
+    descent.proof.update("x", name="mean")
+    descent.descend(s, s.L_bar, 0 * s.L_bar)
+    return descent.proved("descent, summed", "infimum")
+
+
+def gd_convex(s: Reader) -> Derivation:
+    """Section 7: 2 eta t times the gap, plus the squared distance, does not grow."""
+    descent = Least(s, exact=True)
+    proof = descent.proof
+    weight = 2 * s.eta * (proof.clock(s.eta**0) - 1)
+    proof.quantity("distance", descent.distance)
+    proof.quantity("gap", descent.gap)
+    lemma = proof.smooth("F", "smooth", s.L_bar, X, AFTER)
+    lower = quantity("gap", 1) <= quantity("gap") - s.eta / 2 * sq(descent.slope)
+    proof.claim("descent", lower, "step", given={lemma: 1})
+    proof.claim(
+        "approach",
+        2 * s.eta * quantity("gap") <= quantity("distance") - quantity("distance", 1) + s.eta**2 * sq(descent.slope),
+        "step",
+        given={proof.convex("convexity", X, descent.least): 2 * s.eta},
+        why="||x - x_*||^2 - 2 eta <grad F, x - x_*> + eta^2 ||grad F||^2",
+    )
+    proof.claim(
+        "weighted",
+        (weight + 2 * s.eta) * quantity("gap", 1) + quantity("distance", 1)
+        <= weight * quantity("gap") + quantity("distance"),
+        given={"descent": weight + 2 * s.eta, "approach": 1},
+        why="2 eta (t + 1) times the descent, and the approach",
+    )
+    summed = proof.weighted("weighted", {"gap": weight, "distance": s.eta**0})
+    proof.bound("D", of="distance", name="start")
+    return proof.qed(summed, "start", metric="gap", model="x", inside={"eta": Fraction(1, 2)})
+
+
+def gd_strongly_convex(s: Reader) -> Derivation:
+    """Section 7."""
+    descent = Least(s, exact=True)
+    descent.approach(descent.proof.bound("mu", X, descent.least, of="F", name="tangent"), 1 - s.mu * s.eta)
+    return descent.closed("approach", "distance", s.mu, 0 * s.mu, "D")
+
+
+def gd_pl(s: Reader) -> Derivation:
+    """Section 7."""
+    descent = Least(s, exact=True)
+    descent.proof.bound("kappa", X, of="F", name="steep")
+    return descent.descended(s.kappa)
+
+
 def local_sgd_pl(s: Reader) -> Derivation:
     """Section 4."""
     sgd = unlike_descent(s)
@@ -218,6 +270,33 @@ def local_sgd_pl(s: Reader) -> Derivation:
     return proof.qed(*reasons, metric="gap", model="x", inside={"eta": Fraction(1, 2)})
 
 
+def local_sgd_strongly_convex(s: Reader) -> Derivation:
+    """Section 6."""
+    sgd = unlike_rounds(s)
+    proof, here, least = sgd.proof, sgd.clients(X), sgd.proof.minimiser()
+    gap, slope, mean = value("F", here) - value("F", least), sgd.full(here), sgd.clients(sgd.gradient(X))
+    distance, nearer = sq(here - least), here - 1 / s.L * slope
+    proof.quantity("gap", gap)
+    proof.quantity("distance", distance)
+    lemma = proof.smooth("F", "smooth", s.L, here, nearer)
+    proof.claim("slope", sq(slope) <= 2 * s.L * gap, proof.least("minimiser", nearer), lemma)
+    proof.bound("mu", here, least, of="F", name="tangent")
+    above = proof.least("minimiser", here, name="above the minimum")
+    bias = s.L**2 * s.eta * (1 / s.mu + 2 * s.eta)
+    noise = s.eta**2 * s.sigma**2 / (s.N * s.b)
+    proof.claim(
+        "approach",
+        quantity("distance", 1) <= quantity("distance") - s.eta * quantity("gap") + bias * quantity("X") + noise,
+        *("mean", "noise"),
+        given={"tangent": 2 * s.eta, "slope": 2 * s.eta**2, above: s.eta - 4 * s.eta**2 * s.L, "bias": bias / s.L**2},
+        squares=(mean - slope + s.mu * (here - least), mean - 2 * slope),
+        why="2<a, b> <= ||a||^2/mu + mu ||b||^2 for the bias a of the mean gradient, and ||c||^2 <= 2 ||grad F||^2 + 2 ||a||^2",
+    )
+    proof.bound("D", of="distance", name="nearby")
+    reasons = proof.sum("approach"), "nearby", "consensus"
+    return proof.qed(*reasons, metric="gap", model="x", inside={"eta": Fraction(1, 4)})
+
+
 DERIVATIONS = (
     ("sgd_convex", sgd_convex),
     ("sgd_convex_distance", sgd_convex_distance),
@@ -227,7 +306,12 @@ DERIVATIONS = (
     ("sgd_strongly_convex_gap_declining", sgd_strongly_convex_gap_declining),
     ("sgd_pl", sgd_pl),
     ("sgd_pl_declining", sgd_pl_declining),
+    ("gd", gd),
+    ("gd_convex", gd_convex),
+    ("gd_strongly_convex", gd_strongly_convex),
+    ("gd_pl", gd_pl),
     ("local_sgd_pl", local_sgd_pl),
+    ("local_sgd_strongly_convex", local_sgd_strongly_convex),
 )
 SHARPENED = (
     ("sgd_convex", sgd_convex_sharpened),

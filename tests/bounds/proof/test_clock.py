@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from unittest.mock import patch
@@ -26,6 +27,7 @@ from fedco.bounds.proof.kernel import (
     ProofError,
     Quantity,
     Reader,
+    Scalar,
     Step,
     SumOver,
     Var,
@@ -36,7 +38,7 @@ from fedco.bounds.proof.kernel import (
     scalar,
 )
 from fedco.bounds.proof.kernel.derivation import Progress, begin
-from fedco.bounds.proof.kernel.rules import growth, vectors
+from fedco.bounds.proof.kernel.rules import vectors
 from fedco.bounds.proof.kernel.signomial import POSITION, Signomial
 from fedco.bounds.proof.solve import solved
 from fedco.validation.proofs.lock import instances_of
@@ -138,7 +140,7 @@ def test_without_an_offset_nothing_depends_on_the_step():
     constant = plan(CONSTANT)
     claim = Combine(scalar(clock()), scalar(clock()))
     refused(replace(constant, steps=(Step("c", claim),)), "no clock", CONSTANT)
-    refused(replace(constant, steps=(Step("w", Weighted("distance", "approach", clock())),)), "no clock", CONSTANT)
+    refused(replace(constant, steps=(Step("w", Weighted((("distance", clock()),), "approach")),)), "no clock", CONSTANT)
 
 
 @pytest.mark.parametrize("offset", [0 * S.t0, S.t0 - 1, -1 * S.t0, S.sigma, clock()])
@@ -183,9 +185,10 @@ GROWN, NOW = (clock() + 1) ** 2, clock() ** 2
 def test_the_weight_of_the_next_step_is_that_of_the_next_step():
     for weight in (GROWN, clock(), 2 * NOW, NOW + POSITION_NUMBER):
         steps = tuple(
-            replace(s, rule=replace(s.rule, weight=weight)) if isinstance(s.rule, Weighted) else s for s in plan().steps
+            replace(s, rule=replace(s.rule, weights=(("distance", weight),))) if isinstance(s.rule, Weighted) else s
+            for s in plan().steps
         )
-        refused(replace(plan(), steps=steps), "does not say that")
+        refused(replace(plan(), steps=steps), "the clock" if weight == NOW + POSITION_NUMBER else "does not say that")
 
 
 def still(theorem) -> Derivation:
@@ -199,10 +202,19 @@ def with_weight_of(theorem, claimed, given: Signomial) -> Derivation:
     proof = Proof(S, time="independence")
     proof.steps += before("weighted")
     proof.claim("weighted", claimed, given={"approach": given})
-    proof.weighted("weighted", "distance", NOW)
+    proof.weighted("weighted", {"distance": NOW})
     proof.bound("D", of="distance", name="start")
     raw = replace(found, steps=tuple(proof.steps))
     return solved(raw, theorem, "printed")  # type: ignore[return-value]
+
+
+def unshifted(rule: Weighted, shown: Signomial, of: Callable[[str], Scalar]) -> Scalar:
+    """The kernel with a hole: the weight of the next step is that of this one."""
+    at = clock() if shown == clock() + 1 else shown
+    found = Scalar(())
+    for name, weight in rule.weights:
+        found = found + weight.substitute(CLOCK, at) * of(name)
+    return found
 
 
 def test_a_weight_that_does_not_grow_proves_nothing_and_each_lock_sees_it():
@@ -210,11 +222,41 @@ def test_a_weight_that_does_not_grow_proves_nothing_and_each_lock_sees_it():
     false = changed(without=("numerator",))
     with pytest.raises(ProofError, match="does not say that"):
         still(false)
-    with patch.object(growth, "clock", lambda: clock() - 1):
+    with patch.object(Weighted, "_sum", unshifted):
         attack = still(false)
         assert check(attack, false, "printed").accepted
         found = instances_of(attack, false)
     assert any("weighted, all steps" in line or "statement" in line for line in found.failed)
+
+
+@pytest.mark.parametrize(
+    "weights", [(), (("distance", NOW), ("distance", NOW)), (("nothing", NOW),), (("distance", NOW), ("gradient", NOW))]
+)
+def test_every_quantity_has_one_weight(weights):
+    steps = tuple(
+        replace(s, rule=replace(s.rule, weights=weights)) if isinstance(s.rule, Weighted) else s for s in plan().steps
+    )
+    refused(replace(plan(), steps=steps), "wanted a weight for each")
+
+
+def test_a_potential_of_two_quantities():
+    """Gradient descent on a convex function: 2 eta t (F - F_*) + ||x - x_*||^2 does not grow."""
+    theorem = get_theorem("library.gd_convex")
+    verdict = check(plan(theorem), theorem, "printed")
+    assert verdict.accepted and not verdict.unused
+    statement = theorem.statement("printed")
+    (term,) = statement.terms
+    for factor in (read_formula("1/2", {}), read_formula("99/100", {})):
+        sharper = with_statement(theorem, replace(statement, terms=(replace(term, expr=factor * term.expr),)))
+        assert not check(plan(theorem), sharper, "printed").accepted
+    for wrong in (clock(), clock() - 1, 2 * S.eta * clock()):
+        steps = tuple(
+            replace(s, rule=replace(s.rule, weights=(("gap", wrong), s.rule.weights[1])))
+            if isinstance(s.rule, Weighted)
+            else s
+            for s in plan(theorem).steps
+        )
+        refused(replace(plan(theorem), steps=steps), "does not say that", theorem)
 
 
 def test_what_is_added_at_each_step_does_not_depend_on_it():

@@ -3,13 +3,14 @@ change with the step."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import factorial
 
 from ..facts import Inequality, State, fact_form, inequality, refuse_part
 from ..region import Certificate
-from ..scalars import At, Atom, Named, One, Total, at, quantity, scalar
+from ..scalars import At, Atom, Named, One, Scalar, Total, at, quantity, scalar
 from ..setting import COMMUNICATION, EVERY, LOCAL
 from ..signomial import CLOCK, ONE, ZERO, ProofError, Signomial, clock, moves
 from .base import Rule, all_uses
@@ -137,14 +138,14 @@ class Geometric(Rule):
 
 @dataclass(frozen=True)
 class Weighted(Rule):
-    """w(T + o) Q_T <= w(o) Q_0 + T c from w(s + 1) Q_{t+1} <= w(s) Q_t + c at every step t, where s = t + o is what the clock shows.
+    """sum of w(T + o) Q_T <= sum of w(o) Q_0 + T c from sum of w(s + 1) Q_{t+1} <= sum of w(s) Q_t + c at every step t.
 
-    The sum over t < T telescopes, whatever the sign of Q. w is a polynomial in s, and c does not depend on the step.
+    s = t + o is what the clock shows, and every quantity Q has a weight w, a polynomial in s; c does not depend on the step. The sum
+    over t < T telescopes, whatever the signs of the quantities.
     """
 
-    quantity: str
+    weights: tuple[tuple[str, Signomial], ...]
     step: str
-    weight: Signomial
     title = "weights that change with the step, summed"
 
     @property
@@ -156,19 +157,28 @@ class Weighted(Rule):
             raise ProofError("the derivation has no clock")
         fact = state.inequality(self.step, position=True)
         refuse_part(fact, self.step)
-        table, weight = fact.table, self.weight
-        after, before = table.pop(Named(self.quantity, 1), ZERO), table.pop(Named(self.quantity), ZERO)
+        if any(param.moving for _, weight in self.weights for param in weight.params - {CLOCK}):
+            raise ProofError("a weight depends on the step by more than the clock")
+        names = [name for name, _ in self.weights]
+        if not names or len(set(names)) != len(names) or not set(names) <= state.quantities.keys():
+            raise ProofError("wanted a weight for each of some quantities")
+        after, before = self._sum(clock() + 1, lambda name: quantity(name, 1)), self._sum(clock(), quantity)
+        table = fact.table
         constant = -table.pop(One(), ZERO)
-        following = weight.substitute(CLOCK, clock() + 1)
-        if table or after != following or before != -weight:
-            raise ProofError(
-                f"{self.step} does not say that ({following!r}) {self.quantity}[+1] <= ({weight!r}) {self.quantity} + c"
-            )
-        if moves(constant) or any(param.moving for param in weight.params - {CLOCK}):
-            raise ProofError(f"{self.step}: what is added depends on the step, or the weight on more than the clock")
-        left, right = (weight.substitute(CLOCK, place) for place in (self._end(state), state.offset))
-        claimed = right * at(self.quantity) + scalar(state.horizon * constant)
-        return inequality(state, left * at(self.quantity, end=True), claimed, fact.uses, phases=None)
+        if table != state.form(after - before):
+            raise ProofError(f"{self.step} does not say that {after!r} <= {before!r} + c")
+        if moves(constant):
+            raise ProofError(f"{self.step}: what is added depends on the step")
+        left = self._sum(self._end(state), lambda name: at(name, end=True))
+        right = self._sum(state.offset, at) + scalar(state.horizon * constant)
+        return inequality(state, left, right, fact.uses, phases=None)
+
+    def _sum(self, shown: Signomial, of: Callable[[str], Scalar]) -> Scalar:
+        """The weighted sum where the clock shows this."""
+        total = Scalar(())
+        for name, weight in self.weights:
+            total = total + weight.substitute(CLOCK, shown) * of(name)
+        return total
 
     @staticmethod
     def _end(state: State) -> Signomial:
