@@ -44,6 +44,7 @@ def on_config(config: Any) -> Any:
         {"Theorems": ["theorems/index.md", *theorems()]},
         {"Derivations": [{title(path): page(docs, path)} for path in sorted((docs / "theory").glob("*.md"))]},
         {"Audit": "audit.md"},
+        {"Practice": "practice.md"},
         *([{"Gallery": gallery(docs)}] if (docs / "gallery" / "index.md").exists() else []),
         *([{"Experiments": EXPERIMENTS}] if (docs / EXPERIMENTS).exists() else []),
         {"Glossary": "glossary.md"},
@@ -53,7 +54,7 @@ def on_config(config: Any) -> Any:
     return config
 
 
-PLACED = ("index", "audit", "glossary")
+PLACED = ("index", "audit", "practice", "glossary")
 """Pages with a place of their own; every other page of docs/ stands under the last heading."""
 
 
