@@ -17,10 +17,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...lossless import LosslessError, decode, encode
 from ...storage import DamagedError, read_json, sealed, unsealed, write_json
 from ..statistics.evalues import Number
 from ..statistics.verdict import Outcome, Verdict, judge, judge_exact
-from .lossless import LosslessError, decode, encode
 
 FORMAT = "fedco-refutation/1"
 MODES = ("e-value", "exact")
