@@ -37,11 +37,11 @@ lint: $(STAMP)
 	@mkdir -p $(VENV)/src && ln -sfn $(CURDIR) $(VENV)/src/fedco  # mypy does not follow an editable install whose root is the package
 	MYPYPATH=$(VENV)/src $(BIN)/mypy $(addprefix -p fedco.,bounds algorithms synthetic validation cli)
 
-docs: $(STAMP)  ## run every check of the audit and compute every constant of the problems, and keep both; regenerate docs/audit.md and docs/refutations
+docs: $(STAMP)  ## run every check of the audit and compute every constant of the problems, and keep both; regenerate docs/audit.md and the papers' refutations
 	$(BIN)/python -m fedco.bounds.audit.make_audit_cache
 	$(BIN)/python -m fedco.validation.runs.problem_list
 	$(BIN)/python -m fedco.validation.report.pages docs
-	$(BIN)/python -m fedco.validation.runs.refutations docs/refutations
+	$(BIN)/python -m fedco.validation.runs.refutations
 
 reproduced: $(STAMP)  ## run the papers' experiments (a quarter of an hour of one core; goes on where it stopped) and keep them in docs/reproduced
 	$(BIN)/fedco reproduce --all --out reproduced

@@ -61,6 +61,10 @@ def folder_of(key: str) -> Path | None:
     return Path(next(iter(found.submodule_search_locations))) if found and found.submodule_search_locations else None
 
 
+DECLARED = ("*.py", "*.toml", "refutations/*.json")
+"""What a paper declares, in its folder."""
+
+
 @cache
 def fingerprint(folder: Path) -> str:
     """The sha256 of what an audit depends on: a paper's sources, those of the papers beside it that it imports, and the package's own.
@@ -69,9 +73,8 @@ def fingerprint(folder: Path) -> str:
     the second lock rests on: its own modules, and the code of the methods with what stands beside it.
     """
     package = Path(__file__).parents[1]
-    own = {
-        file for each in _with_imported(folder, set()) for pattern in ("*.py", "*.toml") for file in each.glob(pattern)
-    }
+    folders = _with_imported(folder, set())
+    own = {file for each in folders for pattern in DECLARED for file in each.glob(pattern)}
     mechanism = {file for file in package.rglob("*.py") if "papers" not in file.relative_to(package).parts}
     for pattern in SECOND_LOCK:
         mechanism |= set(package.parent.glob(pattern))

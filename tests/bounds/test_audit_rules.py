@@ -23,6 +23,7 @@ from fedco.bounds.audit.refutation import Case, Refutation, RefutationError, dec
 from fedco.bounds.audit.refuted import refuted_by
 from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.definition import load
+from fedco.bounds.language.paper import Paper
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition, Statement, Term
 from fedco.bounds.papers import built_in_keys
@@ -682,7 +683,7 @@ def test_refutations_of_a_statement_and_of_a_finding(monkeypatch):
         "k.t.two": SimpleNamespace(name="k.t.two", claim="k.t", statement="composed", findings=("g",)),
         "k.u": SimpleNamespace(name="k.u", claim="k.u", statement="printed", findings=()),
     }
-    papers = {"k": SimpleNamespace(counterexamples=items)}
+    papers = {"k": Paper("k", "k", {"counterexamples": tuple(items.values())})}
     monkeypatch.setattr(refuted, "paper_of", lambda theorem: papers.get(theorem.id.partition(".")[0]))
     monkeypatch.setattr(refuted, "refutations", lambda: items)
     assert refuted.refuted_by(spoken("printed")) == ("k.t.one",) and refuted.refuted_by(spoken("composed")) == (

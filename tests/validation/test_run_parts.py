@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from fedco import theorem
+from fedco import lossless, theorem
 from fedco.algorithms import FCSG, LocalSGD, Start
 from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
-from fedco.validation.runs import campaign, generate, lossless, registry, sweeps, values, verify
+from fedco.validation.runs import campaign, generate, registry, sweeps, values, verify
 from fedco.validation.runs.campaign import Experiment, Task, chunks_of, tasks_of
 from fedco.validation.runs.generate import Generated, Setting, _horizons, _round_up, _rounded, instances_of
 from fedco.validation.runs.hidden_constant import NeededConstant, hidden_symbol, proved_value

@@ -115,6 +115,23 @@ def sides(target: Target, claimed: Claimed) -> Confirmed:
     return Confirmed(claimed, left, right, tuple(checked))
 
 
+def left_side(target: Target, claimed: Claimed) -> tuple[Ends, dict[str, Fraction], tuple[str, ...]]:
+    """The left side as it stands, the observables of a lemma, and what was found true on the way; constants are taken as they are claimed.
+
+    Raises:
+        NotConfirmed: a condition fails, or no exact run is possible.
+    """
+    try:
+        problem = exact_problem(claimed.instance)
+        checked = _check_shape(target, claimed, problem)
+        if target.link is not None:
+            number, seen = _lemma_left(target, claimed, problem)
+            return (number, number), _of(target, seen), tuple(checked)
+        return _left(target, claimed, problem, _completed(target, claimed.stated(target), claimed)), {}, tuple(checked)
+    except (ValueError, InputError, InexactError, EnclosureError, ArithmeticError, KeyError, TypeError) as error:
+        raise NotConfirmed(f"{target.theorem.id} ({target.label}): {error}") from error
+
+
 def confirm(target: Target, claimed: Claimed) -> Confirmed:
     """A violation, checked.
 
@@ -224,14 +241,14 @@ def _right(target: Target, claimed: Claimed) -> Ends:
     return total.lower, total.upper
 
 
-def _lemma_sides(target: Target, claimed: Claimed, problem: ExactProblem) -> tuple[Ends, Ends, dict[str, Fraction]]:
-    """Both sides of a lemma at its place in a run, negative parts moved, and the observables there.
+def _lemma_left(target: Target, claimed: Claimed, problem: ExactProblem) -> tuple[Fraction, dict[str, Fraction]]:
+    """The left side of a lemma at its place in a run, and the observables there.
 
     Raises:
         CannotReplay: there is no such row, or the lemma does not speak of it.
     """
-    link, chain, place = target.link, target.chain, claimed.place
-    assert link is not None and chain is not None
+    link, place = target.link, claimed.place
+    assert link is not None
     if place is None:
         raise CannotReplay("wanted the row of the run at which a lemma is compared")
     stated = {**unseen(target.stated), **claimed.stated(target)}
@@ -247,8 +264,15 @@ def _lemma_sides(target: Target, claimed: Claimed, problem: ExactProblem) -> tup
         seen = {name: _mean(side[min(place.row, len(side) - 1)]) for name, side in observables.items()}
         return _mean(left[place.row]), seen
 
-    number, seen = expected(problem, place.steps, take)
-    stated = {**stated, **_of(target, seen)}
+    return expected(problem, place.steps, take)
+
+
+def _lemma_sides(target: Target, claimed: Claimed, problem: ExactProblem) -> tuple[Ends, Ends, dict[str, Fraction]]:
+    """Both sides of a lemma at its place in a run, negative parts moved, and the observables there."""
+    link = target.link
+    assert link is not None
+    number, seen = _lemma_left(target, claimed, problem)
+    stated = {**unseen(target.stated), **claimed.stated(target), **_of(target, seen)}
     _completed(target, stated, claimed)
     parts = enclose_bound(target.theorem.statement(target.label), stated, bits=_BITS)
     statement = target.theorem.statement(target.label)

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...bounds.language.result import AbstractResult, Sheet
+from ...lossless import LosslessError, decode, encode
 from ...storage import DamagedError, read_json, sealed, unsealed, write_json
 from ..statistics.evalues import Number
 from ..statistics.verdict import Outcome, Verdict, judge, judge_exact
-from .lossless import LosslessError, decode, encode
 
 if TYPE_CHECKING:
     from ...figures import Plot

@@ -248,7 +248,7 @@ def gd_strongly_convex(s: Reader) -> Derivation:
     """Section 7."""
     descent = Least(s, exact=True)
     descent.approach(descent.proof.bound("mu", X, descent.least, of="F", name="tangent"), 1 - s.mu * s.eta)
-    return descent.closed("approach", "distance", s.mu, 0 * s.mu, "D")
+    return descent.closed("approach", "distance", 1 - s.mu * s.eta, 0 * s.mu, "D")
 
 
 def gd_pl(s: Reader) -> Derivation:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...exact.interval import Ends
+from ...exact.at_rest import square_at_rest
+from ...exact.interval import Bends, Ends
 from ...exact.long_run import long_average_square
 from ...exact.run import MOST_STEPS
+from ...exact.tensor import InexactError
 from ..long_run import Counted, floor_of, long_squares, stretched
 from ..spaces import SILENT_BOWL
 from .base import EACH_GENERATION, EACH_LANE_STEP, EACH_RUN_BEGUN, EACH_STEP, Array, Law, Left, Values
@@ -91,7 +93,10 @@ class Powers(Law):
         return run.interval is None and run.steps > (STEPPED if run.problem.is_noisy else MOST_STEPS)
 
     def square(self, run: ExactRun) -> Ends:
-        return long_average_square(run.method, run.problem, run.steps, run.period, every=run.every, after=run.after)
+        try:
+            return long_average_square(run.method, run.problem, run.steps, run.period, every=run.every, after=run.after)
+        except (Bends, InexactError):
+            return square_at_rest(run.method, run.problem, run.period)
 
 
 def rounds_compared(space: InstanceSpace) -> list[int]:

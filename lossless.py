@@ -8,7 +8,7 @@ from fractions import Fraction
 from numbers import Integral
 from typing import Any
 
-from ..statistics.evalues import Number
+Number = int | float | Fraction
 
 _MOST_DIGITS = 1_000_000
 _DECIMAL_BITS = 3_000  # longer integers are written in hexadecimal, which reads in linear time
