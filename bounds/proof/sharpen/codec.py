@@ -68,11 +68,11 @@ class Writer:
             return value
         return self._fields(value)
 
-    def _fields(self, given: object) -> Any:
-        kind: Any = KINDS.get(type(given).__name__)
-        if kind is not type(given):
-            raise TypeError(f"{given!r} is nothing that a file may hold")
-        return {kind.__name__: [self.written(getattr(given, item.name)) for item in fields(kind)]}
+    def _fields(self, value: Any) -> Any:
+        kind = type(value)
+        if KINDS.get(kind.__name__) is not kind:
+            raise TypeError(f"{value!r} is nothing that a file may hold")
+        return {kind.__name__: [self.written(getattr(value, item.name)) for item in fields(value)]}
 
 
 class Reading:

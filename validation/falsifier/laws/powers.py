@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...exact.at_rest import square_at_rest
+from ...exact.infinite_clients import laid_out
 from ...exact.interval import Bends, Ends
 from ...exact.long_run import long_average_square
-from ...exact.run import MOST_STEPS
 from ...exact.tensor import InexactError
 from ..long_run import Counted, floor_of, long_squares, stretched
 from ..spaces import SILENT_BOWL
 from .base import EACH_GENERATION, EACH_LANE_STEP, EACH_RUN_BEGUN, EACH_STEP, Array, Law, Left, Values
-from .lanes import STEPPED
+from .lanes import is_stepped
 
 if TYPE_CHECKING:
     from ..exact_run import ExactRun
@@ -37,6 +37,8 @@ class Powers(Law):
     name = "powers"
     words = ", noise in closed powers"
     rational_counts = True
+    has_groups = True
+    any_round = True
 
     def search_spaces(self, asked: Asked, silent: list[SearchSpace]) -> Iterator[SearchSpace]:
         if asked.has_batches or asked.target.link is not None or not asked.is_length_free:
@@ -85,17 +87,32 @@ class Powers(Law):
         counted = Counted(space.period, space.every, space.target.average == "after")
         rounds, linear = rounds_compared(space), stretched(parameters)
         runs = [space.noisy_run(p, values, count) for p in (parameters, linear)]
-        squares, astray = long_squares(runs[0], runs[1], space.clients, counted, rounds)
+        squares, astray = long_squares(
+            runs[0], runs[1], space.clients, counted, rounds, self._share(space, values, count)
+        )
         squares = np.maximum(squares - floor_of(linear), 0.0)
         return Left(list(squares), [float(space.horizon // rounds[-1] * number) for number in rounds], astray)
 
+    @staticmethod
+    def _share(space: InstanceSpace, values: Values, count: int) -> Array:
+        """The variance of the mean sign of the group that a client stands for, `(instances,)`."""
+        clients = space.target.named("clients")
+        known = space.with_horizon(values, float(space.horizon))
+        return np.broadcast_to(space.clients / known[clients] if clients else 1.0, (count,))
+
     def answers(self, run: ExactRun) -> bool:
-        return run.interval is None and run.steps > (STEPPED if run.problem.is_noisy else MOST_STEPS)
+        return run.interval is None and not is_stepped(run)
 
     def square(self, run: ExactRun) -> Ends:
+        members = run.members if run.problem.is_noisy else 1
+        if members > 1:
+            run = run.of(laid_out(run.problem, 1))
+        more: dict[str, Any] = {"every": run.every, "after": run.after, "members": members}
         try:
-            return long_average_square(run.method, run.problem, run.steps, run.period, every=run.every, after=run.after)
+            return long_average_square(run.method, run.problem, run.steps, run.period, **more)
         except (Bends, InexactError):
+            if members > 1:
+                raise
             return square_at_rest(run.method, run.problem, run.period)
 
 
