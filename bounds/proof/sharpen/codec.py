@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from ..kernel import (
     Act,
@@ -68,11 +68,11 @@ class Writer:
             return value
         return self._fields(value)
 
-    def _fields(self, given: object) -> Any:
-        kind: Any = KINDS.get(type(given).__name__)
-        if kind is not type(given):
-            raise TypeError(f"{given!r} is nothing that a file may hold")
-        return {kind.__name__: [self.written(getattr(given, item.name)) for item in fields(kind)]}
+    def _fields(self, value: object) -> Any:
+        name = type(value).__name__
+        if KINDS.get(name) is not type(value):
+            raise TypeError(f"{value!r} is nothing that a file may hold")
+        return {name: [self.written(getattr(value, item.name)) for item in fields(cast(Any, value))]}
 
 
 class Reading:
