@@ -374,16 +374,16 @@ def test_a_paper_without_findings_has_a_ledger_too(papers, monkeypatch):
 
 def test_a_ledger_names_what_both_locks_accept_now(papers, monkeypatch):
     theorems = {name: SimpleNamespace(default="corrected", id=name, labels=()) for name in ("kept.t", "kept.u")}
-    paper = SimpleNamespace(theorems=theorems, derivations=dict.fromkeys(theorems))
+    paper = SimpleNamespace(theorems=theorems, derivations=dict.fromkeys(theorems), sharpened={"kept.u": None})
     monkeypatch.setattr(registry, "get_paper", lambda key: paper)
 
-    def given(item, note):
-        verdict = SimpleNamespace(theorem=item.id, statement=item.default)
+    def given(item, label, note):
+        verdict = SimpleNamespace(theorem=item.id, statement=label or item.default)
         return SimpleNamespace(checked=item.id == "kept.u", verdict=verdict)
 
     monkeypatch.setattr(locks, "prove", given)
     made = make_audit_cache.make("kept")
-    assert (made.key, made.proved) == ("kept", ("kept.u corrected",))
+    assert (made.key, made.proved) == ("kept", ("kept.u corrected", "kept.u sharpened"))
     assert made.checked == datetime.now(UTC).date().isoformat()
     assert [row["evidence"] for row in made.rows] == [{"n": "1"}] * 2 and papers == ["kept"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from ..kernel import (
     Act,
@@ -68,11 +68,11 @@ class Writer:
             return value
         return self._fields(value)
 
-    def _fields(self, value: Any) -> Any:
-        kind = type(value)
-        if KINDS.get(kind.__name__) is not kind:
+    def _fields(self, value: object) -> Any:
+        name = type(value).__name__
+        if KINDS.get(name) is not type(value):
             raise TypeError(f"{value!r} is nothing that a file may hold")
-        return {kind.__name__: [self.written(getattr(value, item.name)) for item in fields(value)]}
+        return {name: [self.written(getattr(value, item.name)) for item in fields(cast(Any, value))]}
 
 
 class Reading:

@@ -127,7 +127,7 @@ def sharpen(
     for name, case in cases:
         note(f"{theorem.id}{f', case {name}' if name else ''}: {len(case.steps)} steps, weighed anew")
         try:
-            bound, sharper = least(case, theorem, label, numbers)
+            bound, sharper = least(case, theorem, label, numbers, stated)
         except (ProofError, NoSolution, NotExact) as error:
             reason = f"case {name}: {error}" if name else str(error)
             break
@@ -137,7 +137,7 @@ def sharpen(
     sharper_plan: Sharper = replace(plan, cases=tuple(found)) if isinstance(plan, Alternatives) else found[0][1]
     result = Sharpened(theorem, label, numbers, stated, worst, sharper_plan, "", perf_counter() - started)
     if stated is not None and worst >= Fraction(stated):
-        why = "the program over the premises of its proof gives no smaller bound here"
+        why = "no smaller bound was found from the premises of its proof"
         return replace(result, bound=None, plan=None, reason=why)
     return result
 
@@ -177,23 +177,30 @@ def proof_of(theorem: Theorem, label: str) -> Sharper:
 
 
 def least(
-    case: Derivation, theorem: Theorem, label: str, numbers: Mapping[str, Fraction]
+    case: Derivation, theorem: Theorem, label: str, numbers: Mapping[str, Fraction], stated: float | None
 ) -> tuple[Fraction, Derivation]:
-    """The first that the kernel accepts of what the programs give, those that say most first.
+    """The first that the kernel accepts of what the programs give, those that say most first; if one is below what is stated, that.
 
     Raises:
         ProofError, NoSolution, NotExact: it accepts nothing.
     """
     ground = Ground.of(case, theorem, label, numbers)
     goal = _goal(case, ground, theorem.statement(label))
+    best: tuple[Fraction, Derivation] | None = None
     failure: Exception = NoSolution("there is no program")
     for shape in shapes(ground):
         for combined in (False, True):
             try:
-                return _accepted(ground, program(ground, shape, goal, combined=combined))
+                found = _accepted(ground, program(ground, shape, goal, combined=combined))
             except (ProofError, NoSolution, NotExact) as error:
                 failure = error
-    raise failure
+                continue
+            if stated is None or found[0] < Fraction(stated):
+                return found
+            best = found if best is None or found[0] < best[0] else best
+    if best is None:
+        raise failure
+    return best
 
 
 def shapes(ground: Ground) -> Iterator[Shape]:
