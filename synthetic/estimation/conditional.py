@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,11 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...errors import InputError
+from ..certificate import Certificate
 from ..kinds import AbstractConditional, InnerSample, OuterSample
-from ..models.conditional import TasksModel
+from ..models.conditional import InvariantModel, TasksModel
+from .attack import ROUNDING, hostile
+from .glm import certified_views
 from .lanczos import spectral_norm
 from .losses import FAILURE, LANCZOS_STEPS, Losses, Pointwise
-from .search import Estimate, Search
+from .search import Estimate, Search, in_chunks, proved
 from .second_order import FEW, HESSIAN_CHANGE, hessian_change, smoothness_of
 
 _MOST_NUMBERS = 1 << 22
@@ -162,8 +166,11 @@ class Outcomes:
 def conditional(problem: AbstractConditional, search: Search) -> Iterator[Estimate]:
     """Of a form whose inner values are a few numbers."""
     of = Outcomes(problem)
-    yield from _first_order(of, search)
-    if search.wants("inner_sample_smoothness"):
+    known = {each.quantity: each for each in certified_views(problem)} if isinstance(problem, InvariantModel) else {}
+    _survive(known, of)
+    yield from (proved(name, float(each.value), each.argument) for name, each in known.items() if search.wants(name))
+    yield from _first_order(of, search, known)
+    if search.wants("inner_sample_smoothness") and "inner_sample_smoothness" not in known:
         yield replace(search, together=of.together).largest(
             "inner_sample_smoothness",
             of.sample_smoothness,
@@ -185,8 +192,28 @@ def tasks(problem: TasksModel, search: Search) -> Iterator[Estimate]:
         )  # fmt: skip
 
 
-def _first_order(of: Outcomes, search: Search) -> Iterator[Estimate]:
-    """What needs one derivative of the inner samples."""
+def _survive(known: Mapping[str, Certificate], of: Outcomes) -> None:
+    """Try what is certified, of the values that one derivative gives exactly, at hostile points.
+
+    Raises:
+        InputError: a value above a certificate was found.
+    """
+    exact: dict[str, Pointwise] = {
+        "outer_sample_lipschitz": of.outer_slope,
+        "outer_mean_square_lipschitz": of.outer_mean_square,
+        "inner_jacobian_mean_square": of.jacobian_mean_square,
+        "inner_sample_lipschitz": of.sample_lipschitz,
+        "gradient_cap": lambda x: torch.linalg.vector_norm(of.problem.gradient(x), dim=-1),
+    }
+    points = hostile(of.problem.initial_point)
+    for name in exact.keys() & known.keys():
+        value, found = float(known[name].value), float(in_chunks(exact[name], points, of.together).max())
+        if found > value * (1 + ROUNDING):
+            raise InputError(f"{name}: certified as at most {value:.6g}, and {found:.6g} at a point that was tried")
+
+
+def _first_order(of: Outcomes, search: Search, known: Collection[str] = ()) -> Iterator[Estimate]:
+    """What needs one derivative of the inner samples, and is not known."""
     table: tuple[tuple[str, Pointwise, str], ...] = (
         ("outer_sample_lipschitz", of.outer_slope, "Length of the gradient of an outer function at inner values"),
         ("outer_mean_square_lipschitz", of.outer_mean_square, "Root mean square over xi of that length"),
@@ -206,4 +233,6 @@ def _first_order(of: Outcomes, search: Search) -> Iterator[Estimate]:
         ),
     )
     here = replace(search, together=of.together)
-    yield from (here.largest(name, function, what) for name, function, what in table if search.wants(name))
+    yield from (
+        here.largest(name, function, what) for name, function, what in table if search.wants(name) and name not in known
+    )

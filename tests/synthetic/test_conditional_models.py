@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import fedco
 import pytest
@@ -10,6 +11,7 @@ from fedco.algorithms import Draws
 from fedco.errors import InputError
 from fedco.synthetic.estimation import estimate_constants
 from fedco.synthetic.estimation.conditional import Outcomes
+from fedco.synthetic.estimation.glm import certified_views
 from fedco.synthetic.estimation.losses import Losses
 from fedco.synthetic.kinds import InnerSample, OuterSample
 from fedco.synthetic.models import from_model
@@ -150,20 +152,65 @@ def test_average_precision_has_no_loss_of_an_example_unless_one_is_given():
 # --- constants -------------------------------------------------------------------------------------------------------------
 
 
-def estimates(problem, radius=0.5):
-    return {name: one.value for name, one in estimate_constants(problem, points=4, radius=radius).items()}
+class Line(nn.Linear):
+    """One linear layer that is not recognised as one: everything is estimated."""
 
 
-def test_constants_of_a_linear_invariant_model():
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(
+    ("loss", "slope", "curvature"), [("cross_entropy", math.sqrt(2), 0.5), ("mse_loss", None, 1.0)]
+)
+def test_constants_of_a_linear_invariant_model(bias, loss, slope, curvature):
     """J J^T = (|v|^2 + 1) I for one view v, the cross-entropy has slope sqrt 2 and curvature 1/2 at most, and the map is linear."""
+    data = VIEWED if slope else [(views, normal(ROWS, 2)) for views, _ in VIEWED]
     torch.manual_seed(0)
-    found = estimates(invariant(nn.Linear(2, 2).double()))
-    lengths = torch.stack([(views.square().sum(-1) + 1) for views, _ in VIEWED])
-    assert found["inner_sample_lipschitz"] == pytest.approx(math.sqrt(float(lengths.max())))
-    assert found["inner_jacobian_mean_square"] == pytest.approx(math.sqrt(float(lengths.mean(-1).max())))
-    assert found["inner_sample_smoothness"] == 1e-9  # it is 0, where a theorem wants a positive number
-    assert 0 < found["outer_mean_square_lipschitz"] <= found["outer_sample_lipschitz"] <= math.sqrt(2)
-    assert 0.2 < found["outer_sample_smoothness"] <= 0.5 + 1e-6
+    linear = nn.Linear(2, 2, bias=bias).double()
+    other = Line(2, 2, bias=bias).double()
+    other.load_state_dict(linear.state_dict())
+    proved, searched = (
+        estimate_constants(from_model(model, loss, data, "invariant"), points=4, radius=3.0)
+        for model in (linear, other)
+    )
+    lengths = torch.stack([(views.square().sum(-1) + bias) for views, _ in data])
+    ones = torch.ones(CLIENTS * ROWS, int(bias), dtype=torch.float64)
+    means = torch.cat([torch.cat([views.mean(1) for views, _ in data]), ones], dim=-1)  # t of the mean view
+    moment = float(torch.linalg.eigvalsh(means.T @ means / len(means))[-1])
+    wanted = {
+        "objective_smoothness": curvature * moment,
+        **({"gradient_cap": slope * float(means.norm(dim=-1).mean())} if slope else {}),
+        "inner_sample_lipschitz": math.sqrt(float(lengths.max())),
+        "inner_jacobian_mean_square": math.sqrt(float(lengths.mean(-1).max())),
+        "inner_sample_smoothness": 1e-9,  # it is 0, where a theorem wants a positive number
+        "outer_sample_smoothness": curvature,
+        **({"outer_sample_lipschitz": slope, "outer_mean_square_lipschitz": slope} if slope else {}),
+    }
+    for name, value in wanted.items():
+        assert proved[name].value == pytest.approx(value) and proved[name].kind == "upper", name
+    assert proved["inner_value_noise"].kind == "estimated"  # it grows with the parameters
+    assert (proved["gradient_cap"].kind == "upper") is (slope is not None)
+    for name, one in searched.items():
+        assert one.kind == "estimated" or name == "objective_gap"
+        if proved[name].kind == "upper" and name != "objective_gap":
+            assert one.value <= proved[name].value * (1 + 1e-6), name
+            if name.startswith("inner_") or not slope:  # these do not depend on the parameters
+                assert one.value == pytest.approx(proved[name].value, rel=1e-6), name
+
+
+@pytest.mark.parametrize(
+    "name", ["inner_sample_lipschitz", "inner_jacobian_mean_square", "outer_sample_lipschitz", "gradient_cap"]
+)
+def test_a_certificate_that_is_too_small_is_not_handed_out(name, monkeypatch):
+    from fedco.synthetic.estimation import conditional
+
+    def smaller(problem):
+        for one in certified_views(problem):
+            yield replace(one, value=0.1 * float(one.value)) if one.quantity == name else one
+
+    problem = invariant(nn.Linear(2, 2).double())
+    assert estimate_constants(problem, points=2, only=frozenset({name}))[name].kind == "upper"
+    monkeypatch.setattr(conditional, "certified_views", smaller)
+    with pytest.raises(InputError, match=f"{name}: certified as at most .* at a point that was tried"):
+        estimate_constants(problem, points=2, only=frozenset({name}))
 
 
 @pytest.mark.parametrize("form", MADE)
