@@ -135,7 +135,7 @@ def _drawn(parameters: Parameters, settings: Mapping[str, int], **functions: Any
     reasons = {"not stated: domain": "the functions are defined on the whole line"}
     if noisy:
         said = [saying for saying in DRAWN if not settings.get("one_sample") or saying != SEPARATE]
-        reasons |= dict.fromkeys(said, "the signs are drawn afresh for every step, client and entry of a batch")
+        reasons |= dict.fromkeys(said, "the signs are drawn afresh for every step and client")
     return Clients(parameters["start"], by_construction=reasons, **functions)
 
 

@@ -60,9 +60,14 @@ class Composite:
         return 2 * self.d.a[k] * x / (1 + x**2) + (0 if z is None else NOISE * z[3 * P :])
 
 
+def oracles(data) -> Composite:
+    """Those of the data; an object that has them itself, in fractions for instance, is taken as it is."""
+    return data if hasattr(data, "jacobian") else Composite(data)
+
+
 def fedavg(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, I, case="I", after_average="recompute"):
     """FedDRO paper, Algorithm 1 (h added to (6))."""
-    o, sent = Composite(data), Counter()
+    o, sent = oracles(data), Counter()
     x = [x0.copy() for _ in range(o.K)]
     y = [o.g(k, x0) for k in range(o.K)]
     if case == "II":
@@ -90,7 +95,7 @@ def fedavg(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, I, cas
 
 def modified_fedavg(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, I):
     """Algorithm 1 with y_k^t = ybar^t at every step (Theorem 4.2)."""
-    o, sent = Composite(data), Counter()
+    o, sent = oracles(data), Counter()
     x = [x0.copy() for _ in range(o.K)]
     path = [x]
     for t in range(T):
@@ -109,7 +114,7 @@ def modified_fedavg(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, et
 
 def feddro(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, beta, I, b=1, first_update="keep"):
     """FedDRO paper, Algorithm 2."""
-    o, sent = Composite(data), Counter()
+    o, sent = oracles(data), Counter()
     x = [x0.copy() for _ in range(o.K)]
     older = x
     ybar = mean([o.g(k, x0) for k in range(o.K)]) if y0 is None else y0.copy()
@@ -139,7 +144,7 @@ def feddro(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, beta, 
 
 def local_scgdm(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, alpha, beta, gamma, p, b=1):
     """Local-SCGDM paper, Algorithm 1."""
-    o, sent = Composite(data), Counter()
+    o, sent = oracles(data), Counter()
     x = [x0.copy() for _ in range(o.K)]
     u, m = [None] * o.K, [None] * o.K
     path = [x]
@@ -162,7 +167,7 @@ def local_scgdm(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, a
 
 def comfedl(data, noise: Draw, w0: Vector, y0, T: int, eta, tau, b=1, b_1=1, m=None, problem_form="general"):
     """ComFedL paper, Algorithm 1, in the names of this package (inner g, outer f)."""
-    o, sent = Composite(data), Counter()
+    o, sent = oracles(data), Counter()
     everyone = list(range(o.K))
     wbar, path = w0.copy(), [[w0.copy() for _ in everyone]]
     for s in range(-(-T // tau)):
@@ -210,7 +215,7 @@ class Conditional:
 
 def _conditional(data, noise: Draw, x0: Vector, T: int, alpha, q, m, b, B, update, sends):
     """Algorithms 1 and 2 of the FCSG paper with the box's own time: u_1 first, then t = 1, …, T."""
-    o, sent = Conditional(data, noise, m), Counter()
+    o, sent = data if hasattr(data, "batch") else Conditional(data, noise, m), Counter()
     everyone = range(o.N)
     x, older = [x0.copy() for _ in everyone], [None] * o.N
     u = [o.gradient(n, x[n], o.batch(0, n, B or b)) for n in everyone]

@@ -253,6 +253,11 @@ CHANGED = [
     ("local_scgdm.theorem_3_4.initial_inner", ("hyperparameters", "T"), 100),
     ("local_scgdm.theorem_3_4.one_sample", ("hyperparameters", "T"), 500),
     ("local_scgdm.theorem_3_4.one_sample", START, Fraction(1, 2)),
+    ("comfedl.theorem_1", ("hyperparameters", "eta"), Fraction(1, 4)),
+    ("comfedl.theorem_1", ("hyperparameters", "tau"), 5),
+    ("comfedl.theorem_1", START, Fraction(1, 100)),
+    ("feddro.theorem_5_1", ("problem", "parameters", "instance", "parameters", "estimate"), 0),
+    ("feddro.lemma_f_4", ("problem", "parameters", "place", "row"), 7),
 ]
 
 

@@ -129,6 +129,21 @@ class ExactProblem(ABC):
             ValueError: the objective is unbounded below.
         """
 
+    @property
+    def has_known_noise(self) -> bool:
+        """Whether every noise is a number: the constants of one that depends on the point are not computed here."""
+        return all(isinstance(noise, Straight) for noises in self.noises.values() for noise in noises)
+
+    def noise_sizes(self, name: str) -> list[Fraction]:
+        """What a sign multiplies at each client, at most.
+
+        Raises:
+            ValueError: it depends on the point.
+        """
+        if not self.has_known_noise:
+            raise ValueError(f"{self.kind}: the constants of noise that depends on the point are not computed")
+        return [abs(number) for number in self.parameters[name]]
+
     def _jolted(self, name: str) -> bool:
         return any(number != 0 for number in self.parameters.get(name, ()))
 

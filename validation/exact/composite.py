@@ -66,7 +66,7 @@ class _AffineInner(ExactProblem):
         return {
             **dict.fromkeys(steep, steepest),
             **dict.fromkeys(flat, Q(0)),
-            **dict.fromkeys(jolted, max(map(abs, self.parameters["value_noise"]))),
+            **dict.fromkeys(jolted, max(self.noise_sizes("value_noise"))),
             "inner_jacobian_heterogeneity": max(abs(slope - centre) for slope in self.slopes),
         }
 
@@ -124,8 +124,8 @@ class ExactLocalComposite(_OwnOuter):
     def constants(self) -> dict[str, Fraction]:
         return {
             **self._inner_constants(),
-            **_outer_constants(self.outer_slopes, self.parameters["gradient_noise"]),
-            "composite_noise": max(map(abs, [*self.parameters["value_noise"], *self.parameters["gradient_noise"]])),
+            **_outer_constants(self.outer_slopes, self.noise_sizes("gradient_noise")),
+            "composite_noise": max(*self.noise_sizes("value_noise"), *self.noise_sizes("gradient_noise")),
             "objective_smoothness": self.derivative.lipschitz(),
             "objective_gap": infimum_gap(self.derivative, self.start),
         }
@@ -196,7 +196,7 @@ class ExactSharedComposite(_AffineInner):
             **_outer_constants([self.outer_slope]),
             "noncompositional_smoothness": extra_bend,
             "noncompositional_sample_smoothness": extra_bend,
-            "noncompositional_gradient_noise": max(map(abs, self.parameters["gradient_noise"])),
+            "noncompositional_gradient_noise": max(self.noise_sizes("gradient_noise")),
             "noncompositional_heterogeneity": max(apart),
             "objective_smoothness": self.derivative.lipschitz(),
             "objective_gap": infimum_gap(self.derivative, self.start),
@@ -267,7 +267,7 @@ class ExactConditional(_OwnOuter):
     def constants(self) -> dict[str, Fraction]:
         return {
             **self._inner_constants(),
-            **_outer_constants(self.outer_slopes, self.parameters["gradient_noise"]),
+            **_outer_constants(self.outer_slopes, self.noise_sizes("gradient_noise")),
             "objective_smoothness": self.derivative.lipschitz(),
             "objective_gap": infimum_gap(self.derivative, self.start),
         }

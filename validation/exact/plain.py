@@ -54,7 +54,7 @@ class ExactFederated(ExactProblem):
             sum(((curve(t) - self.derivative(t)) ** 2 for curve in self.client_slopes), Q(0)) / self.clients
             for t in self.derivative.positions
         )
-        noise = [abs(number) for number in self.parameters["gradient_noise"]]
+        noise = self.noise_sizes("gradient_noise")
         bounds = [curve.bound() for curve in self.client_slopes]
         return {
             "local_gradient_bound": max(curve.bound() for curve in self.client_slopes),
@@ -175,7 +175,7 @@ class ExactMeta(ExactProblem):
         )
         centre = sum(tilts, Q(0)) / self.clients
         square = sum(((t - centre) ** 2 for t in tilts), Q(0)) / self.clients
-        noise = max(map(abs, self.parameters["gradient_noise"]))
+        noise = max(self.noise_sizes("gradient_noise"))
         least = sum((self._least(i) for i in range(self.clients)), Q(0)) / self.clients
         return {
             "local_gradient_bound": max(abs(self.slope_number(i, t)) for i in range(self.clients) for t in points),

@@ -305,7 +305,7 @@ def _exact_trace(
     """The run of a lemma in exact numbers."""
     run = ExactRun(target, problem, point)
     numbers: dict[str, Any] = {**{n: scalar(constant(e)) for n, e in point.items()}, **run.whole}
-    certified = problem.constants()
+    certified = problem.constants() if problem.has_known_noise else {}
     for name, binding in target.theorem.notation.bindings.items():
         if name not in numbers and binding.quantity.name in certified:
             numbers[name] = scalar(certified[binding.quantity.name])
