@@ -16,9 +16,9 @@ from .claims import Claim, Conclusion, Unsolved, Vanishes
 from .kernel import Alternatives, Assumed, Combine, Derivation, Linear, Plan, Reader, Step
 from .kernel.derivation import begin, checked_line, reading
 from .kernel.facts import Fact, State
-from .kernel.problem import left_side
+from .kernel.problem import left_side, right_side
 from .kernel.region import Region
-from .kernel.scalars import Atom, Inner, One, Scalar
+from .kernel.scalars import Atom, Inner, One
 from .kernel.signomial import ONE, ZERO, ProofError, Signomial
 from .linear import Column, NotSolved, Point, Profile, profile, solution
 
@@ -48,8 +48,8 @@ def _solved(plan: Derivation, theorem: Any, label: str) -> Derivation:
             raise ProofError(f"step {step.name}: {error}") from None
     conclusion = plan.conclusion
     if isinstance(conclusion, Conclusion):
-        left = left_side(reading(plan, theorem, statement, reader), plan.metric, solver.state.horizon)
-        right = Scalar(tuple((reader.read(term.expr), One()) for term in statement.terms))
+        said = reading(plan, theorem, statement, reader)
+        left, right = left_side(said, plan.metric, solver.state.horizon), right_side(said)
         try:
             rule, *_ = solver.combination(Claim(left, right, conclusion.by, given=conclusion.given))
         except ProofError as error:

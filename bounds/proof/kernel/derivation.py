@@ -11,12 +11,11 @@ from ..search import points_near
 from .assumptions import Declared
 from .facts import Fact, Quantity, State, assumed
 from .known import Averaged
-from .problem import accept_declarations, accept_metric, horizon, left_side, period, rests_on
+from .problem import accept_declarations, accept_metric, horizon, left_side, period, rests_on, right_side
 from .reader import Reader
 from .readings import Reading
 from .region import Region
 from .rules import POSITIONAL, RULES, Combine, Rule, Weights
-from .scalars import One, Scalar
 from .setting import Setting
 from .signomial import (
     CLOCK,
@@ -374,8 +373,7 @@ def _conclusion(derivation: Derivation, found: Reading, state: State) -> Combine
     if derivation.metric not in state.quantities:
         raise ProofError(f"{derivation.metric}: no such quantity")
     state.structural |= accept_metric(found, state.quantities[derivation.metric].meaning, state.axioms)
-    total = Scalar(tuple((found.reader.read(term.expr), One()) for term in found.statement.terms))
-    return Combine(left_side(found, derivation.metric, state.horizon), total, derivation.conclusion)
+    return Combine(left_side(found, derivation.metric, state.horizon), right_side(found), derivation.conclusion)
 
 
 def _verdict(derivation: Derivation, found: Reading, label: str, state: State, lines: list[Line]) -> Verdict:
