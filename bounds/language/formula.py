@@ -228,12 +228,12 @@ class _Reader:
         if index.kind != "name" or index.text in (*self.names, *FUNCTIONS):
             _refuse(index.column, f"wanted a new name for what the sum is over, such as t, got {self._shown()}")
         self.position += 1
-        ends = []
-        for _ in range(2):
-            self.expect(",", opened)
-            ends.append(self.formula())
         self.expect(",", opened)
-        counter = sp.Dummy(index.text, integer=True, **{"positive" if ends[0].is_positive else "nonnegative": True})
+        low = self.formula()
+        self.expect(",", opened)
+        high = self.formula()
+        self.expect(",", opened)
+        counter = sp.Dummy(index.text, integer=True, **{"positive" if low.is_positive else "nonnegative": True})
         outside, self.names = self.names, {**self.names, index.text: counter}
         try:
             summand = self.formula()
@@ -241,7 +241,7 @@ class _Reader:
             self.names = outside
         self.expect(")", opened)
         try:
-            return _sane(sum_over(counter, *ends, summand), token.column)
+            return _sane(sum_over(counter, low, high, summand), token.column)
         except NoSumError as error:
             _refuse(token.column, f"sum: {error}")
 

@@ -125,7 +125,7 @@ def theorem_sheet(theorem: Theorem) -> Sheet:
         "assumptions", ("assumption", "text"), tuple((item.name, item.text) for item in theorem.assumptions)
     )
     meaning = f" ({metric.meaning})" if metric.meaning else ""
-    notes = (f"It bounds {metric.name}, of dimension {metric.dimension}{meaning}.",)
+    notes: tuple[str, ...] = (f"It bounds {metric.name}, of dimension {metric.dimension}{meaning}.",)
     notes += tuple(f"At step t, {name} = {formula}." for name, formula in _step_sizes(theorem).items())
     return Sheet(f"{theorem.id}: {theorem.title} ({theorem.source})", None, (assumed,) if assumed.rows else (), notes)
 
