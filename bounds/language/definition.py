@@ -22,7 +22,7 @@ from .bounding import OF_PROPERTIES, SAYINGS, Form, read_form
 from .change import with_statement
 from .dimension import Dimension, read_dimension
 from .formula import FUNCTIONS, FormulaError, read_formula, read_relation
-from .metrics import METRICS
+from .metrics import METRICS, with_probability
 from .notation import STEP, Binding, Notation, derived_symbol, latex_of
 from .power import Power
 from .properties import PROPERTIES
@@ -36,6 +36,7 @@ from .theorem import (
     DeclarationError,
     Derived,
     MethodCall,
+    Metric,
     Source,
     Statement,
     Term,
@@ -49,7 +50,18 @@ KEYS: Mapping[str, str] = {
     **dict.fromkeys(("id", "title", "source", "problem", "metric", "average", "proof"), _TEXT),
     **dict.fromkeys(("assume", "units"), _LIST),
     **dict.fromkeys(
-        ("quantities", "symbols", "derived", "terms", "conditions", "schedule", "costs", "method", "assumptions"),
+        (
+            "quantities",
+            "symbols",
+            "derived",
+            "terms",
+            "conditions",
+            "schedule",
+            "costs",
+            "method",
+            "assumptions",
+            "probability",
+        ),
         _TABLE,
     ),
 }
@@ -108,8 +120,8 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
         str(symbol) for formula in (call.values.values() if call else ()) for symbol in sp.sympify(formula).free_symbols
     }
     symbols |= {name: theorem.notation[name].quantity.name for name in sorted(used - symbols.keys() - {STEP.name})}
-    metric = next((key for key, known in METRICS.items() if known.name == theorem.metric.name), None)
-    if metric is None:
+    metric = f"{theorem.metric.over}_{theorem.metric.of}"
+    if _stated(theorem) != theorem.metric.name:
         raise InputError(f"{theorem.id}: bounds {theorem.metric.name}, which a definition has no word for")
     used_quantities = {quantity: theorem.notation[name].quantity for name, quantity in symbols.items()}
     own = {name: quantity for name, quantity in used_quantities.items() if name not in QUANTITIES}
@@ -120,6 +132,7 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
         "problem": theorem.problem,
         "metric": metric,
         "average": theorem.average,
+        "probability": {"failure": theorem.metric.failure} if theorem.metric.failure else {},
         "quantities": {name: _written(quantity) for name, quantity in own.items()},
         "symbols": symbols,
         **statement_keys(theorem, label, more),
@@ -144,6 +157,14 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
     if changed:
         raise InputError(f"{theorem.id}: cannot be written as a definition that says the same {', '.join(changed)}")
     return keys
+
+
+def _stated(theorem: Theorem) -> str:
+    """The name of the metric of a definition that has the word and the probability of a theorem's."""
+    metric, failure = METRICS.get(f"{theorem.metric.over}_{theorem.metric.of}"), theorem.metric.failure
+    if metric is None:
+        return ""
+    return (with_probability(metric, failure, "") if failure else metric).name
 
 
 def statement_keys(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dict[str, Any]:
@@ -229,6 +250,8 @@ def define(*, follows_from: Theorem | None = None, **keys: Any) -> Theorem:
         metric: what is bounded, "mean_gradient_sq" by default. average: "before" (t = 0..T-1) or "after" (t = 1..T).
         assumptions: name -> table with a `text`, and optionally `bounds` (symbols whose formal bounds it states) and `says` (of
             `bounding.SAYINGS`): what a proof may read off it. Constants that none of them bounds are assumptions by themselves.
+        probability: `failure`, the symbol for the probability with which the bound may fail along a run; it is then no longer one
+            of an expectation.
         units: quantities whose unit the statement sets to 1, such as the step size of `eta = 1/sqrt(T)`.
         method: `name` and the method's own hyperparameters as formulas, for what runs it.
         title, source: for people. proof: FILE.py:NAME, a function that gives the derivation of the statement.
@@ -596,8 +619,9 @@ class Definition:
         statement = Statement("printed", terms, (*prescribed, *conditions), derived, schedule)
         self._check_rounding(statement)
         costs, method = self._costs(), self._method(folder)
+        metric = METRICS[self.known("metric", "a metric", self.keys.get("metric", "mean_gradient_sq"), METRICS)]
+        metric = self._with_probability(metric)
         self._check_use({constant.name for constant in derived})
-        metric = self.known("metric", "a metric", self.keys.get("metric", "mean_gradient_sq"), METRICS)
         try:
             found = Theorem(
                 self.keys["id"],
@@ -605,7 +629,7 @@ class Definition:
                 self.keys.get("title", self.keys["id"]),
                 Source(paper, self.keys.get("source", where)),
                 self.notation,
-                METRICS[metric],
+                metric,
                 {"printed": statement},
                 self._assumptions(),
                 self._units(),
@@ -621,6 +645,21 @@ class Definition:
             self.refuse("", str(error))
         self._check_dimensions(found)
         return found
+
+    def _with_probability(self, metric: Metric) -> Metric:
+        """The metric, or the same along a run where the bound may fail with a probability."""
+        table = self.table("probability")
+        if not table:
+            return metric
+        for key in table:
+            self.known("probability", "a key here", key, ("failure",))
+        able = {b.name: b for b in self.notation if b.quantity.name == "failure_probability"}
+        name = table.get("failure")
+        if name not in able:
+            self.refuse("probability, failure", f"wanted a symbol for failure_probability, got {_shown(name)}")
+        if METRICS.get(f"{metric.over}_{metric.of}") != metric:
+            self.refuse("probability", f"wanted one of the metrics {', '.join(METRICS)}, got {metric.name}")
+        return with_probability(metric, name, able[name].latex)
 
     def _check_rounding(self, statement: Statement) -> None:
         for where, expr in statement.expressions():

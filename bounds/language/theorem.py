@@ -108,7 +108,8 @@ class Metric:
     """What the terms of a statement bound.
 
     `at`: of `bounding.POINTS`, where it is the expectation of one of `metrics.MEASURES` along a run. `of`: that measure. `over`: of
-    `metrics.OVER`, which iterates it speaks of. `bounds`: where it is the square of what a constant would bound.
+    `metrics.OVER`, which iterates it speaks of. `bounds`: where it is the square of what a constant would bound. `failure`: the symbol
+    for the probability with which the bound may fail, where it is one of the number itself along a run and not of its expectation.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Metric:
     bounds: tuple[Form, ...] = ()
     of: str = "gradient_sq"
     over: str = "mean"
+    failure: str = ""
 
     @property
     def is_squared_gradient(self) -> bool:

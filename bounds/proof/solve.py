@@ -18,9 +18,9 @@ from .kernel import Alternatives, Assumed, Combine, Derivation, Linear, Loop, Pl
 from .kernel.derivation import begin, checked_line, reading
 from .kernel.facts import Fact, State
 from .kernel.loop import BEFORE, settled
-from .kernel.problem import left_side
+from .kernel.problem import left_side, right_side
 from .kernel.region import Region
-from .kernel.scalars import Atom, Inner, One, Scalar
+from .kernel.scalars import Atom, Inner, One
 from .kernel.signomial import ONE, ZERO, ProofError, Signomial
 from .linear import Column, NotSolved, Point, Profile, profile, solution
 
@@ -57,8 +57,8 @@ def _solved(plan: Derivation, theorem: Any, label: str) -> Derivation:
     steps = solver.all(plan.steps)
     conclusion = plan.conclusion
     if isinstance(conclusion, Conclusion):
-        left = left_side(reading(plan, theorem, statement, reader), plan.metric, solver.state.horizon)
-        right = Scalar(tuple((reader.read(term.expr), One()) for term in statement.terms))
+        said = reading(plan, theorem, statement, reader)
+        left, right = left_side(said, plan.metric, solver.state.horizon), right_side(said)
         try:
             rule, *_ = solver.combination(Claim(left, right, conclusion.by, given=conclusion.given))
         except ProofError as error:

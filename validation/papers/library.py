@@ -86,6 +86,11 @@ EXACT_GROWING = (
     _on(STEEP, {"eta": R(1, 2)}, "steep near the minimiser, flat away from it", (10, 20), sigma=0.0),
     _on(QUADRATIC, {"eta": R(7, 5)}, "eta at 98% of its largest value", (3, 6), "edge", sigma=0.0, Delta=0.0),
 )
+PROBABLE = (
+    _on(HUBER, {"eta": R(1, 2), "b": 4, "delta": R(1, 4)}, "equal clients", (40, 80)),
+    _on(NOISY, {"eta": R(1, 4), "b": 8, "delta": R(1, 4)}, "noise nearly as large as the signal", (200, 400)),
+    _on(HUBER, {"eta": R(7, 5), "b": 4, "delta": R(1, 8)}, "eta at 98% of its largest value", (20, 40), "edge"),
+)
 
 RUNS = Runs(
     instances={
@@ -97,6 +102,7 @@ RUNS = Runs(
         "library.sgd_pl": STRONGLY_CONVEX,
         "library.sgd_strongly_convex_gap_declining": DECLINING,
         "library.sgd_pl_declining": DECLINING,
+        "library.sgd_probable": PROBABLE,
         "library.gd": EXACT,
         "library.gd_convex": EXACT,
         "library.gd_strongly_convex": EXACT_GROWING,

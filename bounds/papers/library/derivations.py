@@ -206,13 +206,23 @@ def sgd_strongly_convex_gap_declining(s: Reader) -> Derivation:
     return sgd.slowing(s.mu)
 
 
-def gd(s: Reader) -> Derivation:
-    """Section 7: the squared gradient, without any convexity."""
-    descent = Sgd(s, pooled=True, exact=True)
+def descended(s: Reader, *, exact: bool) -> Derivation:
+    """The sum of the descent."""
+    descent = Sgd(s, pooled=True, exact=exact)
     descent.proof.bound("L_bar", *descent.proof.points, of="F", name="smooth")
     descent.proof.update("x", name="mean")
     descent.descend(s, s.L_bar, 0 * s.L_bar)
     return descent.proved("descent, summed", "infimum")
+
+
+def gd(s: Reader) -> Derivation:
+    """Section 7: the squared gradient, without any convexity."""
+    return descended(s, exact=True)
+
+
+def sgd_probable(s: Reader) -> Derivation:
+    """Section 8."""
+    return descended(s, exact=False)
 
 
 def gd_convex(s: Reader) -> Derivation:
@@ -311,6 +321,7 @@ DERIVATIONS = (
     ("gd_strongly_convex", gd_strongly_convex),
     ("gd_pl", gd_pl),
     ("local_sgd_pl", local_sgd_pl),
+    ("sgd_probable", sgd_probable),
     ("local_sgd_strongly_convex", local_sgd_strongly_convex),
 )
 SHARPENED = (

@@ -11,12 +11,12 @@ from ..search import points_near
 from .assumptions import Declared
 from .facts import Fact, Quantity, State, assumed
 from .known import Averaged
-from .problem import accept_declarations, accept_metric, horizon, left_side, period, rests_on
+from .problem import accept_declarations, accept_metric, horizon, left_side, period, rests_on, right_side
 from .reader import Reader
 from .readings import Reading
 from .region import Region
 from .rules import POSITIONAL, RULES, Combine, Rule, Weights
-from .scalars import One, Scalar, scalar
+from .scalars import scalar
 from .setting import Setting
 from .signomial import (
     CLOCK,
@@ -419,8 +419,9 @@ def _conclusion(derivation: Derivation, found: Reading, state: State, bound: Fra
     if derivation.metric not in state.quantities:
         raise ProofError(f"{derivation.metric}: no such quantity")
     state.structural |= accept_metric(found, state.quantities[derivation.metric].meaning, state.axioms)
-    stated = Scalar(tuple((found.reader.read(term.expr), One()) for term in found.statement.terms))
-    total = stated if bound is None else scalar(bound)
+    if bound is not None and found.theorem.metric.failure:
+        raise ProofError("at numbers: the statement holds with a probability, and a number says nothing of that")
+    total = right_side(found) if bound is None else scalar(bound)
     return Combine(left_side(found, derivation.metric, state.horizon), total, derivation.conclusion)
 
 
