@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -185,6 +187,43 @@ class AffineSigns(SignDraws):
 
     def taken(self, first: int, size: int, tail: tuple[int, ...]) -> ExactTensor:
         return ExactTensor.of(_array([Noisy.sign(first + i) for i in range(size)], (1, self.clients, *tail)))
+
+
+class GroupSigns(SignDraws):
+    """Draws of clients in large groups of equal ones with independent noise, of each of which two members run, with opposite noise.
+
+    A member's sign is the mean of its group, which both members share, plus what it is off, at most 2 and opposite for the two. Where a
+    run is affine, the average over a group depends on the means alone, and what one member is off is what every member may be. A mean
+    of signs is no sign: it is written as half the sum of two signs, an off-set as the sum of two, so that nothing takes it for one.
+    The mean of m signs has the variance 1/m, and what stands for it 1/2: see `mean_share`.
+
+    Args:
+        groups: clients before each is doubled; the two members of a group lie beside each other.
+    """
+
+    refusal = InexactError
+    PER_SIGN = 4
+    """Columns of a group for each sign: two for its mean, two for what a member is off."""
+
+    def __init__(self, groups: int) -> None:
+        super().__init__(2 * groups, 1, drawn=self.PER_SIGN * groups)
+
+    def taken(self, first: int, size: int, tail: tuple[int, ...]) -> ExactTensor:
+        entries, each, half = [], prod(tail), Q(1, 2)
+        for group, side, place in product(range(self.clients // 2), (1, -1), range(each)):
+            a = first + self.PER_SIGN * (group * each + place)
+            entries.append(Noisy(Q(0), {a: half, a + 1: half, a + 2: Q(side), a + 3: Q(side)}))
+        return ExactTensor.of(_array(entries, (1, self.clients, *tail)))
+
+    @classmethod
+    def is_offset(cls, column: int) -> bool:
+        """Whether a column is of what a member is off its group."""
+        return column % cls.PER_SIGN >= cls.PER_SIGN // 2
+
+    @staticmethod
+    def mean_share(members: int) -> Fraction:
+        """The variance of the mean of so many signs, in units of that of the two signs that stand for it."""
+        return Q(2, members)
 
 
 class AllPaths(SignDraws):

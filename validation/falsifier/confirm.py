@@ -166,7 +166,7 @@ def _check_shape(target: Target, claimed: Claimed, problem: ExactProblem) -> lis
             continue
         if quantity == "clients" and value % problem.clients != 0:
             raise ValueError(f"{name}: wanted a multiple of {problem.clients} clients, got {value}")
-        if quantity == "clients" and value != problem.clients and problem.is_noisy and claimed.interval is None:
+        if quantity == "clients" and value != problem.clients and problem.is_noisy and target.link is not None:
             raise ValueError(f"{name}: wanted {problem.clients}, as the noise of equal clients differs, got {value}")
         if quantity == "participation" and value != 1:
             _check_some_take_part(target, claimed, problem, value)
@@ -178,6 +178,9 @@ def _check_shape(target: Target, claimed: Claimed, problem: ExactProblem) -> lis
         return [
             "the average of so many clients, whose noise is independent, misses what is expected by next to nothing"
         ]
+    total = claimed.hyperparameters.get(target.named("clients") or "", problem.clients)
+    if problem.is_noisy and total != problem.clients:
+        return ["equal clients with independent noise move in the mean as one, whose noise is the mean of theirs"]
     return ["a group of equal clients moves as one, so that any multiple of the clients is the same run"]
 
 

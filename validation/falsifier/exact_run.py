@@ -33,6 +33,12 @@ class ExactRun:
         return replace(self, problem=problem)
 
     @cached_property
+    def members(self) -> int:
+        """Clients of the group that each client of the problem stands for."""
+        clients = self.target.named("clients")
+        return 1 if clients is None or clients not in self.whole else self.whole[clients] // self.problem.clients
+
+    @cached_property
     def whole(self) -> dict[str, int]:
         """The whole numbers by symbol.
 

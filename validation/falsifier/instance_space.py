@@ -35,6 +35,8 @@ TINY = 1e-15
 """What a positive constant is declared as where the instance has 0."""
 BISECTIONS, STEP_POWERS = 46, 30.0
 STEP_SIZES = ("step_size",)
+_MOST_GROUP = 6
+"""Clients of a group with noise, as a power of 10."""
 _SOME_POINT = 0.65
 """Of every coordinate, to see what a method keeps and asks for; nothing vanishes there."""
 _LEAST_WEIGHT = 4
@@ -156,7 +158,7 @@ class InstanceSpace:
         if quantity == "clients" and self.law.infinite:
             return self.clients * FOREVER
         if quantity == "clients":
-            return self.clients * self._count(cube, 5)
+            return self.clients * (self._rational(cube.whole(_MOST_GROUP)) if self.has_groups else self._count(cube, 5))
         if domain == "positive integer":
             return self._count(cube, 9)
         if DOMAINS[domain].most == 1:
@@ -167,11 +169,18 @@ class InstanceSpace:
 
     def _count(self, cube: UnitCube, largest: float) -> Any:
         """A free whole number; a power of 4 where a schedule with roots is run in powers, so that they are rational."""
-        if self._counts_are_least:
-            return 1.0
-        number = cube.whole(largest)
+        return 1.0 if self._counts_are_least else self._rational(cube.whole(largest))
+
+    def _rational(self, number: Array) -> Array:
+        """The number, or the nearest power of 4 where a schedule may have a root of it."""
         is_rooted = self.law.rational_counts and self.horizon_decides
         return 4.0 ** np.round(np.log(number) / np.log(4)) if is_rooted else number
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether each client stands for a group with independent noise."""
+        own = self.space.own_noise  # leads to where functions bend, which is decided sign by sign
+        return self.law.has_groups and self.is_random and not (own or self.target.link or self.schedules)
 
     @cached_property
     def _counts_are_least(self) -> bool:

@@ -24,8 +24,9 @@ from ...bounds.language.change import Change
 from .confirm import Confirmed, NotConfirmed
 from .declared import Target
 from .formula import Formula, Panel
+from .growth import FACTOR, grows_from, longest_times, next_times, with_rounds
 from .rounding import Draft, confirmed, drafts
-from .search_space import REJECTED, Array, SearchSpace
+from .search_space import INADMISSIBLE, REJECTED, Array, SearchSpace
 from .search_spaces import search_spaces
 
 _POPULATION = 256
@@ -41,10 +42,10 @@ _SHARED_RANKS = 3
 """How many search spaces more each of several claims is followed on from round to round."""
 _MARGIN = 0.005
 """Candidates whose log10 ratio is at most this are not worth an exact check."""
-_INADMISSIBLE = -9.0
-"""Scores below are of instances that violate a condition, or whose sides are no numbers."""
 _REMEMBERED, _RECALLED = 64, 48
 """Points of a search space that are kept for each statement, and how many of them a visit starts from."""
+_GROWN, _FOLLOWED = 2, 12
+"""Search spaces whose rounds are made longer for each claim and turn, and points of each claim that are followed."""
 _STALLED = 40
 """Generations without improvement after which a search space is left."""
 
@@ -185,7 +186,7 @@ class _Search:
         self.claims, self.panel = claims, Panel(formula, tuple(claim.change for claim in claims))
         self.began = clock()
         self.until = self.began + seconds
-        self.evaluations = 0
+        self.evaluations, self.grown, self.is_late = 0, set[int](), False
         for claim in claims:
             claim.found.families = [search_space.name for search_space in self.search_spaces]
             claim.found.left_out = [
@@ -195,6 +196,15 @@ class _Search:
     @property
     def is_over(self) -> bool:
         return not any(claim.is_open for claim in self.claims) or self.clock() > self.until
+
+    def has_time_to_check(self) -> bool:
+        """Whether an exact check is begun: in time, and once after it, so that what the last batch found is not lost.
+
+        A batch may propose a violation of every claim.
+        """
+        is_late = self.clock() > self.until
+        may, self.is_late = not (is_late and self.is_late), is_late
+        return may
 
     def sample(self) -> None:
         """A Sobol sample on every search space, those with short runs first: most false statements fail on one of these.
@@ -228,6 +238,9 @@ class _Search:
         """
         share, turn = (_FIRST_SLICE if len(self.claims) == 1 else _SHARED_SLICE), 0
         while self.search_spaces and not self.is_over:
+            self._grow(turn)
+            if self.is_over:
+                return
             orders = [(claim, self._order(claim, self._is_guided(claim, turn))) for claim in self._followed()]
             ranks = max(len(order) for _, order in orders)
             for rank in range(ranks if len(self.claims) == 1 else min(ranks, _SHARED_RANKS * (turn + 1))):
@@ -237,6 +250,44 @@ class _Search:
                     if rank < len(order) and claim.is_open:
                         self._visit(order[rank], claim, share, turn)
             share, turn = share * _GROWTH, turn + 1
+
+    def _grow(self, turn: int) -> None:
+        """Longer rounds of the search spaces on which the claims came closest, as long as some ratio grows with them."""
+        for claim in self._followed():
+            order = self._order(claim, self._is_guided(claim, turn))
+            fresh = [i for i in order if i not in self.grown and grows_from(self.search_spaces[i])]
+            for index in fresh[:_GROWN]:
+                self.grown.add(index)
+                self._lengthen(index)
+
+    def _lengthen(self, index: int) -> None:
+        """The points of a search space that came closest, in longer and longer rounds; those in which a ratio grows are searched too."""
+        base = self.search_spaces[index]
+        longest = longest_times(base, lambda space: space.effort(_LEAST_SAMPLED) <= self.longest)
+        times: int | None = FACTOR if longest > 1 else None
+        while times is not None and not self.is_over:
+            open_claims = [claim for claim in self.claims if claim.is_open]
+            keys = [(claim, guided) for claim in open_claims for guided in (False, True)]
+            known = [
+                claim.points[index, guided][0][:_FOLLOWED] for claim, guided in keys if (index, guided) in claim.points
+            ]
+            if not known:
+                return
+            space = with_rounds(base, times)
+            points = np.unique(np.concatenate(known), axis=0)[: self._within(space, 8 * _POPULATION)]
+            self.search_spaces.append(space)
+            number = len(self.search_spaces) - 1
+            self.grown.add(number)
+            _Visit(self, number, open_claims[0]).objective(points.T)
+            steps = [
+                next_times(times, claim.best[index, guided], claim.best[number, guided], longest)
+                for claim, guided in keys
+                if (index, guided) in claim.best and (number, guided) in claim.best
+            ]
+            grown = [step for step in steps if step is not None]
+            for claim in self.claims:
+                claim.found.families.append(space.name)
+            times = max(grown, default=None)
 
     def _followed(self) -> list[Claim]:
         """Of the open claims about one term the first: where a term cannot be seen to be missing, no less of it can."""
@@ -320,9 +371,9 @@ class _Visit:
         return -followed
 
     def _keep(self, claim: Claim, point: Array, score: float) -> None:
-        if _INADMISSIBLE < score <= 0.0:
+        if INADMISSIBLE < score <= 0.0:
             claim.found.saw(10.0**score, self.search_space.name)
-        if score > _MARGIN and score > self.tried[id(claim)] + 0.05:
+        if score > _MARGIN and score > self.tried[id(claim)] + 0.05 and self.search.has_time_to_check():
             self.tried[id(claim)] = score
             self._check(claim, point)
 

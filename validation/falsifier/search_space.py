@@ -21,7 +21,8 @@ from .rest import at_rest
 
 CAP = 2.0
 """The score saturates here: without it the search runs to bounds of 0 and absurd scales."""
-REJECTED, _ASTRAY = -30.0, -12.0
+REJECTED, INADMISSIBLE, _ASTRAY = -30.0, -9.0, -12.0
+"""Scores of what is no instance; below which a condition is violated or a side is no number; of runs that a law cannot take."""
 _MOST, _LED, _FAR = 0.5, -6.0, -9.0
 """What a changed term must make up of the bound, and the scores where it does less: between the last two."""
 _PROBED = 512

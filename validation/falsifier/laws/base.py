@@ -62,6 +62,10 @@ class Law(ABC):
     """Free whole numbers are powers of 4 where a schedule has roots of them."""
     solves_rest: ClassVar[bool] = True
     """An endless run begins where a round ends where it began, which is solved for."""
+    has_groups: ClassVar[bool] = False
+    """Where there is noise a client may stand for a group of equal ones with independent noise."""
+    any_round: ClassVar[bool] = False
+    """Rounds of any length can be run: no more lanes are laid out for more steps than grow with them."""
     infinite: ClassVar[bool] = False
     """Every client stands for infinitely many."""
 

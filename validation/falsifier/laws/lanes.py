@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
+from ...exact.run import MOST_STEPS
 from ..noise import Lanes, expected_squares
 from .base import Array, Law, Left, Values
 
@@ -12,8 +13,16 @@ if TYPE_CHECKING:
     from ..exact_run import ExactRun
     from ..instance_space import InstanceSpace
 
-STEPPED = 160
-"""Longer runs with noise are not stepped through in exact numbers."""
+MOST_STEPS_OF_CLIENTS = 128
+"""Of runs with noise that are stepped through in exact numbers: every step of a client brings signs, and every number of the run
+is as long as there are signs and its fractions as there are steps, so that twice the steps take sixteen times as long."""
+
+
+def is_stepped(run: ExactRun) -> bool:
+    """Whether a run is one step after the other in exact numbers, and not by powers of a round."""
+    if run.problem.is_noisy:
+        return run.members == 1 and run.steps * run.problem.clients <= MOST_STEPS_OF_CLIENTS
+    return run.steps <= MOST_STEPS
 
 
 class ByLanes(Law):
@@ -28,4 +37,4 @@ class ByLanes(Law):
         return Left(*space.averaged(squares[:: space.every]), astray)
 
     def answers(self, run: ExactRun) -> bool:
-        return run.interval is None and run.problem.is_noisy and run.steps <= STEPPED
+        return run.interval is None and run.problem.is_noisy and is_stepped(run)

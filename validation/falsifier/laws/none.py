@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...exact.interval import Ends
-from ...exact.run import MOST_STEPS, endless_square, invariant_interval, refined_start
+from ...exact.run import endless_square, invariant_interval, refined_start
 from .base import FOREVER, Array, Law, Left, Values
+from .lanes import is_stepped
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 class NoNoise(Law):
     name = "none"
     has_noise = False
+    any_round = True
 
     def search_spaces(self, asked: Asked, silent: list[SearchSpace]) -> Iterator[SearchSpace]:
         yield from silent
@@ -36,7 +38,7 @@ class NoNoise(Law):
     def answers(self, run: ExactRun) -> bool:
         if run.problem.is_noisy:
             return False
-        return run.steps <= MOST_STEPS if run.interval is None else run.taking_part == run.problem.clients
+        return is_stepped(run) if run.interval is None else run.taking_part == run.problem.clients
 
     def square(self, run: ExactRun) -> Ends:
         if run.interval is None:

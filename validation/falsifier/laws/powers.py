@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...exact.infinite_clients import laid_out
 from ...exact.interval import Ends
 from ...exact.long_run import long_average_square
-from ...exact.run import MOST_STEPS
 from ..long_run import Counted, floor_of, long_squares, stretched
 from ..spaces import SILENT_BOWL
 from .base import EACH_GENERATION, EACH_LANE_STEP, EACH_RUN_BEGUN, EACH_STEP, Array, Law, Left, Values
-from .lanes import STEPPED
+from .lanes import is_stepped
 
 if TYPE_CHECKING:
     from ..exact_run import ExactRun
@@ -35,6 +35,8 @@ class Powers(Law):
     name = "powers"
     words = ", noise in closed powers"
     rational_counts = True
+    has_groups = True
+    any_round = True
 
     def search_spaces(self, asked: Asked, silent: list[SearchSpace]) -> Iterator[SearchSpace]:
         if asked.has_batches or asked.target.link is not None or not asked.is_length_free:
@@ -83,15 +85,28 @@ class Powers(Law):
         counted = Counted(space.period, space.every, space.target.average == "after")
         rounds, linear = rounds_compared(space), stretched(parameters)
         runs = [space.noisy_run(p, values, count) for p in (parameters, linear)]
-        squares, astray = long_squares(runs[0], runs[1], space.clients, counted, rounds)
+        squares, astray = long_squares(
+            runs[0], runs[1], space.clients, counted, rounds, self._share(space, values, count)
+        )
         squares = np.maximum(squares - floor_of(linear), 0.0)
         return Left(list(squares), [float(space.horizon // rounds[-1] * number) for number in rounds], astray)
 
+    @staticmethod
+    def _share(space: InstanceSpace, values: Values, count: int) -> Array:
+        """The variance of the mean sign of the group that a client stands for, `(instances,)`."""
+        clients = space.target.named("clients")
+        known = space.with_horizon(values, float(space.horizon))
+        return np.broadcast_to(space.clients / known[clients] if clients else 1.0, (count,))
+
     def answers(self, run: ExactRun) -> bool:
-        return run.interval is None and run.steps > (STEPPED if run.problem.is_noisy else MOST_STEPS)
+        return run.interval is None and not is_stepped(run)
 
     def square(self, run: ExactRun) -> Ends:
-        return long_average_square(run.method, run.problem, run.steps, run.period, every=run.every, after=run.after)
+        members = run.members if run.problem.is_noisy else 1
+        if members > 1:
+            run = run.of(laid_out(run.problem, 1))
+        more: dict[str, Any] = {"every": run.every, "after": run.after, "members": members}
+        return long_average_square(run.method, run.problem, run.steps, run.period, **more)
 
 
 def rounds_compared(space: InstanceSpace) -> list[int]:
