@@ -653,13 +653,13 @@ def test_what_a_check_says_of_clients_that_stand_for_many():
         made = well(gradient_noise=[Q(int(noisy))])
         (line,) = _check_shape(target, Claimed(SimpleNamespace(parameters={}), {}, {}, ends), made)  # type: ignore[arg-type]
         assert said in line
-    for ends, given, refused in ((None, Q(2), True), ((Q(0), Q(1)), Q(2), False), (None, Q(1), False)):
+    groups, very_many, one = "whose noise is the mean of theirs", "whose noise is independent", "moves as one"
+    for ends, given, said in ((None, Q(2), groups), ((Q(0), Q(1)), Q(2), very_many), (None, Q(1), one)):
         claimed = Claimed(SimpleNamespace(parameters={}), {}, {"N": given}, ends)  # type: ignore[arg-type]
-        if refused:
-            with pytest.raises(ValueError, match="noise of equal clients differs"):
-                _check_shape(target, claimed, well(gradient_noise=[Q(1)]))
-        else:
-            assert _check_shape(target, claimed, well(gradient_noise=[Q(1)]))
+        assert said in _check_shape(target, claimed, well(gradient_noise=[Q(1)]))[0]
+    lemma = replace(target, link=SimpleNamespace())  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="noise of equal clients differs"):
+        _check_shape(lemma, Claimed(SimpleNamespace(parameters={}), {}, {"N": Q(2)}), well(gradient_noise=[Q(1)]))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="wanted a multiple of 1 clients"):
         _check_shape(target, Claimed(SimpleNamespace(parameters={}), {}, {"N": Q(3, 2)}), well())  # type: ignore[arg-type]
 

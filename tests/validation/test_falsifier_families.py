@@ -77,7 +77,7 @@ def test_clients_without_number_show_what_noise_does_within_a_round() -> None:
     assert recompute(bundle) == (bundle.values, bundle.bound)
     with pytest.raises(NotConfirmed, match="too few clients"):
         confirm(target, fewer)
-    with pytest.raises(NotConfirmed, match="as the noise of equal clients differs"):
+    with pytest.raises(NotConfirmed, match="wanted whole rounds"):
         confirm(target, replace(fewer, interval=None))
 
 

@@ -397,7 +397,7 @@ def test_a_long_run_in_powers_is_the_run_step_by_step(kind: str, every: int, aft
         stepped, _ = average_square(method, problem, rounds * period, every=every, after=after)
         low, high = long_average_square(method, problem, rounds * period, period, every=every, after=after)
         assert low <= stepped <= high and high - low < Q(1, 10**100)
-        squares, astray = long_squares(run, run, 2, Counted(period, every, after), [rounds])
+        squares, astray = long_squares(run, run, 2, Counted(period, every, after), [rounds], np.ones(run.instances))
         assert squares[0, 0] == pytest.approx(float(stepped), rel=1e-10)
         assert astray[0] == 0
 
@@ -409,7 +409,7 @@ def test_a_long_run_in_powers_communicates_at_the_end_of_a_round(monkeypatch) ->
     instance, period, rounds = INSTANCES["local_composite"], 4, 3
     stepped, _ = average_square(METHODS["local_composite"](scalar), exact_problem(instance), rounds * period)
     run = run_in_doubles(instance, rounds * period)
-    squares, _ = long_squares(run, run, 2, Counted(period, 1, False), [rounds])
+    squares, _ = long_squares(run, run, 2, Counted(period, 1, False), [rounds], np.ones(run.instances))
     assert squares[0, 0] == pytest.approx(float(stepped), rel=1e-10)
 
 
@@ -439,7 +439,9 @@ def test_a_long_run_that_leaves_the_bowl_in_the_end_is_refused() -> None:
             family = type(linear)(tall)
             return LocalSGD(eta=0.25, tau=1), family, Start(x=family.start)
 
-        _, astray = long_squares(Run(build, 1, 1), Run(unbent, 1, 1), 1, Counted(1, 1, False), [2, 2**20 + 1])
+        _, astray = long_squares(
+            Run(build, 1, 1), Run(unbent, 1, 1), 1, Counted(1, 1, False), [2, 2**20 + 1], np.ones(1)
+        )
         assert (astray[0] > 0) == is_left
         long_average_square(method, problem, 2, 1)
         if is_left:

@@ -307,7 +307,7 @@ def running(stubs, claims=None, until: float = 1.0, progress=None) -> _Search:
     run = object.__new__(_Search)
     run.search_spaces, run.claims, run.seed, run.panel = stubs, claims or [Claim(None)], 0, None  # type: ignore[arg-type]
     run.progress, run.clock, run.began, run.until, run.evaluations = progress, lambda: 0.0, 0.0, until, 0
-    run.longest = 15.0
+    run.longest, run.grown, run.is_late = 15.0, set(range(len(stubs))), False
     return run
 
 
