@@ -128,8 +128,12 @@ def sharpen(
         note(f"{theorem.id}{f', case {name}' if name else ''}: {len(case.steps)} steps, weighed anew")
         try:
             bound, sharper = least(case, theorem, label, numbers, stated)
-        except ValueError as error:  # of the kernel, the solver or the rounding, or a number too long to write
-            reason = f"case {name}: {error}" if name else str(error)
+        except (
+            ValueError
+        ) as error:  # of the kernel, the solver or the rounding; or Python's, of a power with thousands of digits
+            known = isinstance(error, ProofError | NoSolution | NotExact)
+            said = str(error) if known else "its numbers are too long to write"
+            reason = f"case {name}: {said}" if name else said
             break
         worst, found = max(worst, bound), [*found, (name, sharper)]
     if reason:
