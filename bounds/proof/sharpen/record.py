@@ -181,10 +181,10 @@ def as_markdown(rows: Iterable[Mapping[str, Any]]) -> str:
         stated = "" if row["stated"] is None else rounded_up(row["stated"]) + (" (vacuous)" if row["vacuous"] else "")
         if row["sharpened"] is None:
             lines.append(
-                f"| {row['theorem']} | {at} | {stated} | not sharpened: {row['reason']} | | {row.get('seconds', '')} |"
+                f"| {row['theorem']} | {at} | {stated} | not sharpened: {row['reason']} | | {row.get('seconds') or ''} |"
             )
         else:
-            cells = (stated, rounded_up(row["sharpened"]), f"{row['factor']:.3g}", row["seconds"])
+            cells = (stated, rounded_up(row["sharpened"]), f"{row['factor']:.3g}", row["seconds"] or "")
             lines.append(f"| {row['theorem']} | {at} | {' | '.join(map(str, cells))} |")
     return "\n".join([*lines, "", *_in_symbols()]) + "\n"
 

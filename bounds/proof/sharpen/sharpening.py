@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
-from math import inf, nextafter
+from math import inf, log10, nextafter
 from time import perf_counter
 from typing import Any
 
@@ -128,8 +128,12 @@ def sharpen(
         note(f"{theorem.id}{f', case {name}' if name else ''}: {len(case.steps)} steps, weighed anew")
         try:
             bound, sharper = least(case, theorem, label, numbers, stated)
-        except (ProofError, NoSolution, NotExact) as error:
-            reason = f"case {name}: {error}" if name else str(error)
+        except (
+            ValueError
+        ) as error:  # of the kernel, the solver or the rounding; or Python's, of a power with thousands of digits
+            known = isinstance(error, ProofError | NoSolution | NotExact)
+            said = str(error) if known else "its numbers are too long to write"
+            reason = f"case {name}: {said}" if name else said
             break
         worst, found = max(worst, bound), [*found, (name, sharper)]
     if reason:
@@ -182,7 +186,7 @@ def least(
     """The first that the kernel accepts of what the programs give, those that say most first; if one is below what is stated, that.
 
     Raises:
-        ProofError, NoSolution, NotExact: it accepts nothing.
+        ValueError: it accepts nothing; the message says why.
     """
     ground = Ground.of(case, theorem, label, numbers)
     goal = _goal(case, ground, theorem.statement(label))
@@ -192,7 +196,7 @@ def least(
         for combined in (False, True):
             try:
                 found = _accepted(ground, program(ground, shape, goal, combined=combined))
-            except (ProofError, NoSolution, NotExact) as error:
+            except ValueError as error:
                 failure = error
                 continue
             if stated is None or found[0] < Fraction(stated):
@@ -257,7 +261,7 @@ def short(value: Fraction) -> Fraction:
     """Rounded up to a number that is no longer than need be."""
     if value <= 0:
         return value
-    places = _PLACES - len(str(value.numerator)) + len(str(value.denominator))
+    places = _PLACES - int((value.numerator.bit_length() - value.denominator.bit_length()) * log10(2))
     unit = Fraction(10) ** -places
     return -(-value // unit) * unit
 
