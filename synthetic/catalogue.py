@@ -312,8 +312,8 @@ def _from_outside(name: str, found: Any, parameters: Mapping[str, Any]) -> Abstr
             found = _described(found, parameters)
         if isinstance(found, Mapping):
             found = from_description(found, split_file(name)[0].stem or "model")
-    except InputError as error:
-        raise InputError(f"{about}{error}") from None
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{about}{one_line(error)}") from None
     except Exception as error:
         raise InputError(f"{about}{type(error).__name__}: {one_line(error)}") from error
     if missing := [part for part in ("kind", "certificates", "gradient", "initial_point") if not hasattr(found, part)]:

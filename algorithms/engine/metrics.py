@@ -104,7 +104,10 @@ def predicted(measure: Callable[[Any], Tensor], split: str = "") -> Metric:
 
     def metric(problem: Any, state: State, t: int) -> Tensor:
         usual = "test" if getattr(problem, "has_test_data", False) else "train"
-        return measure(problem.predict(state.average, split or usual))
+        found = problem.predict(state.average, split or usual)
+        if found.labels.is_floating_point():
+            raise InputError("accuracy: wanted targets that are classes 0, 1, …, got real numbers")
+        return measure(found)
 
     return metric
 

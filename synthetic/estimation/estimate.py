@@ -30,11 +30,11 @@ from ..models.build import form_of
 from ..models.conditional import TasksModel
 from ..models.forms import KLOverClients
 from ..models.precision import PrecisionModel
+from ..models.recognised import least_loss
 from .attack import hostile
 from .conditional import Outcomes
 from .forms import FORMS
 from .losses import Losses, Pointwise
-from .recognised import least_loss
 from .region import Region
 from .search import POINTS, Estimate, Estimates, Search, in_chunks
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from ..certificate import Certificate, rounded_up
 from ..models.base import ModelParts
 from ..models.conditional import InvariantModel
-from .recognised import law_of, layer_of
+from ..models.recognised import law_of, layer_of
 
 
 def certified(parts: ModelParts) -> Iterator[Certificate]:

@@ -14,7 +14,7 @@ class Predictions:
     Args:
         scores: `(runs, clients, samples, outputs)`; with one output class 1 is predicted where it is above 0, else the
             class of the largest score.
-        labels: int64 `(clients, samples)`, the classes 0, 1, …
+        labels: int64 `(clients, samples)`, the classes 0, 1, …; real numbers where the targets are no classes.
         weights: float64 `(clients, samples)`, 0 where a client has fewer examples; None where all count.
 
     A problem's `predict(x, split="train")`, x `(runs, dim)`, returns these for its training data or, with "test", for

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from ..kinds import INDEPENDENT_CLIENTS, AbstractProblem, Draws, Predictions, Sa
 from ..parts.patterns import equal_weights
 from .data import ClientData
 from .flat import FlatModel
+from .recognised import LinearGradient
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,12 @@ class ModelParts:
         return self.flat.value(x, self.train.rows(index))
 
     def gradient(self, x: Tensor, index: Tensor | None = None) -> Tensor:
-        """`(runs, clients, dim)`."""
-        return self.flat.gradient(x, self.train.rows(index))
+        """`(runs, clients, dim)`; in closed form where the model is one linear layer with a loss that is recognised."""
+        return (self._linear or self.flat.gradient)(x, self.train.rows(index))
+
+    @cached_property
+    def _linear(self) -> LinearGradient | None:
+        return LinearGradient.of(self)
 
     def hvp(self, x: Tensor, v: Tensor, index: Tensor | None = None) -> Tensor:
         """Hessian of L_k at x_k times v_k, `(runs, clients, dim)`."""

@@ -49,16 +49,14 @@ class ClientData:
     @cached_property
     def labels(self) -> Tensor:
         """The targets as classes 0, 1, …, int64 `(clients, most, ...)`: whole numbers, or the reals 0 and 1 with or without an axis of 1.
-
-        Raises:
-            InputError: other real numbers.
+        Other real numbers are no classes, and stay what they are: no accuracy is computed of them.
         """
         if not self.targets.is_floating_point():
             return self.targets.long()
         if not bool(((self.targets == 0) | (self.targets == 1)).all()) or (
             self.targets.dim() > 2 and self.targets.shape[-1] > 1
         ):
-            raise InputError("accuracy: wanted targets that are classes 0, 1, …, got real numbers")
+            return self.targets
         return (self.targets.squeeze(-1) if self.targets.dim() > 2 else self.targets).long()
 
     @cached_property

@@ -469,7 +469,7 @@ def test_a_problem_of_a_file_is_taken_as_it_stands_or_made(tmp_path):
         (
             "number",
             {},
-            r"mine\.py:number: wanted a problem or a function that makes one; it has no kind, certificates, gradient, initial_point",
+            r"mine\.py:number: wanted a problem, .*; got int, which has no kind, certificates, gradient, initial_point",
         ),
         ("number", {"clients": 4}, r"mine\.py:number: "),
         ("made", {"colour": 1}, r"mine\.py:made: .*colour"),

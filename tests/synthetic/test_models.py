@@ -10,6 +10,7 @@ from fedco.synthetic.models.base import ModelParts
 from fedco.synthetic.models.data import ClientData
 from fedco.synthetic.models.flat import FlatModel
 from fedco.synthetic.models.precision import PrecisionModel
+from fedco.synthetic.models.recognised import LinearGradient
 from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
@@ -195,3 +196,35 @@ def test_frozen_parameters_stay_what_they_are():
     problem = from_model(frozen, functional.cross_entropy, PARTS)
     assert problem.dim == 4 * 3 + 3
     assert problem.objective(problem.initial_point[None]).isfinite().all()
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(
+    ("loss", "outputs", "targets"),
+    [
+        (functional.cross_entropy, 3, lambda n: torch.arange(n) % 3),
+        (nn.CrossEntropyLoss, 3, lambda n: torch.rand(n, 3, dtype=torch.float64).softmax(-1)),
+        (functional.binary_cross_entropy_with_logits, 1, lambda n: torch.rand(n, 1, dtype=torch.float64)),
+        (nn.MSELoss(), 2, lambda n: torch.randn(n, 2, dtype=torch.float64)),
+    ],
+)
+def test_one_linear_layer_has_the_gradient_of_autograd_in_closed_form(loss, outputs, targets, bias, monkeypatch):
+    """With and without a sample, for many runs in parts as well."""
+    layer = nn.Sequential(nn.Flatten(), nn.Linear(6, outputs, bias=bias))
+    parts = from_model(layer, loss, [(a.view(-1, 2, 3), targets(len(a))) for a, _ in PARTS]).parts
+    closed = LinearGradient.of(parts)
+    assert closed is not None
+    x = torch.randn(5, 3, parts.flat.dim, dtype=torch.float64)
+    for index in (None, torch.randint(4, (5, 3, 2))):
+        rows = parts.train.rows(index)
+        wanted = parts.flat.gradient(x, rows)
+        torch.testing.assert_close(parts.gradient(x, index), wanted, rtol=1e-10, atol=1e-12)
+        monkeypatch.setattr("fedco.synthetic.models.recognised.MOST_NUMBERS", 1)
+        torch.testing.assert_close(closed(x, rows), wanted, rtol=1e-10, atol=1e-12)
+
+
+def test_what_is_not_recognised_has_autograd():
+    assert LinearGradient.of(from_model(model(), functional.cross_entropy, PARTS).parts) is None
+    assert (
+        LinearGradient.of(from_model(nn.Linear(6, 3), lambda o, y: functional.cross_entropy(o, y), PARTS).parts) is None
+    )
