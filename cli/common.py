@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -118,11 +118,13 @@ def read_sets(sets: list[str] | None) -> dict[str, str]:
 def settled(
     statement: Statement,
     sets: list[str] | None,
-    constants: Path | None,
+    constants: Path | Mapping[str, Any] | None,
     assume: list[str] | None,
     without: tuple[str, ...] = (),
 ) -> Settled:
-    """The values of a statement's symbols from the three options; symbols of `without` are to have none.
+    """The values of a statement's symbols from the three options, of which the constants may be read already.
+
+    Symbols of `without` are to have none.
 
     Raises:
         InputError: what cannot be read, or is no value for this statement.

@@ -15,8 +15,8 @@ def estimate(
         str,
         typer.Argument(
             metavar="FILE.py:NAME",
-            help="A function without arguments that returns a dict with model (an nn.Module), loss, clients (a DataLoader, Dataset "
-            "or pair of tensors for each), and if wanted form, along and the form's numbers.",
+            help="A function that returns a dict with model (an nn.Module), loss, clients (a DataLoader, Dataset or pair of tensors for "
+            "each), and if wanted form, test, along and the form's numbers; run, tune, validate and practice take the same.",
         ),
     ],
     theorem: Annotated[
@@ -28,10 +28,14 @@ def estimate(
     form: Annotated[
         str | None,
         typer.Option(
-            "--form", help="federated, kl_clients, kl_dro, chi2_dro, maml or meta; that of the function without it."
+            "--form",
+            help="federated, kl_dro, chi2_dro, kl_clients, maml, invariant, average_precision, maml_tasks or meta; that of the "
+            "function without it.",
         ),
     ] = None,
-    points: Annotated[int, typer.Option("--points", min=2, help="Random points of the region about the run.")] = 59,
+    points: Annotated[
+        int | None, typer.Option("--points", min=2, help="Random points of the region about the run; 59 without it.")
+    ] = None,
     radius: Annotated[
         float | None, typer.Option("--radius", min=0, help="Of the region; a tenth of the run's reach without it.")
     ] = None,
@@ -41,10 +45,12 @@ def estimate(
 
     What is estimated plans a run: fedco admissible, tune and bound read the file with --constants. It never supports a bound.
     """
-    from ..validation.experiments.estimates import from_file, write
+    from ..validation.experiments.estimates import estimate as search
+    from ..validation.experiments.estimates import write
 
-    options = {"form": form} if form else {}
-    found = from_file(file, theorem, lambda name: note(f"  {name}"), points=points, radius=radius, **options)
+    found = search(
+        file, form=form, theorem=theorem, points=points, radius=radius, progress=lambda name: note(f"  {name}")
+    )
     made = write(found, theorem, out)
     rows = {
         name: {"value": one.value, "quantity": one.quantity, "kind": one.kind, "confidence": one.confidence, "above": one.above,

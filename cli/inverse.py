@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,11 +21,15 @@ from .common import (
     emit,
     emit_about,
     emit_sheets,
+    note,
     noted,
     read_sets,
     settled,
 )
 from .theory import TheoremId
+
+if TYPE_CHECKING:
+    from ..bounds.language.theorem import Theorem
 
 Budgets = Annotated[
     list[str] | None,
@@ -53,6 +57,14 @@ def tune(
     name: TheoremId,
     sets: Sets = None,
     constants: Constants = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="FILE.py:NAME",
+            help="Estimate the constants of this model first, as `fedco estimate` does; the answer says which it rests on.",
+        ),
+    ] = None,
     assume: Assume = None,
     budget: Budgets = None,
     eps: Annotated[str | None, typer.Option("--eps", help="Target for the bound; minimises the cost.")] = None,
@@ -75,7 +87,10 @@ def tune(
 
     item = theorem(name)
     chosen = item.statement(chosen_statement(item, statement))
-    given = settled(chosen, sets, constants, assume)
+    if model is not None and constants is not None:
+        raise InputError("--model: wanted either --model or --constants, got both")
+    shared = constants if model is None else _estimated(model, item, chosen.label)
+    given = settled(chosen, sets, shared, assume)
     result = tuned(
         given.statement,
         given.values,
@@ -87,6 +102,14 @@ def tune(
     )
     if not emit_sheets(lambda: [noted(result.sheet(), given.notes)], as_json, latex, markdown):
         emit_about(chosen, result.to_dict(), result, as_json, given)
+
+
+def _estimated(model: str, theorem: Theorem, label: str) -> dict[str, Any]:
+    """The constants of a statement for a model."""
+    from ..validation.experiments.estimates import estimate, for_theorem
+
+    found = estimate(model, theorem=theorem, statement=label, progress=lambda name: note(f"  {name}"))
+    return for_theorem(found, theorem, label).constants()
 
 
 def complexity(

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 
 from ..errors import InputError
 from ..suggestion import instead
-from ..user_files import installed, is_python_file, load_installed, load_object, one_line
+from ..user_files import installed, is_python_file, load_installed, load_object, one_line, split_file
 from .applications.agnostic_maml import AgnosticMAML
 from .applications.auprc import AveragePrecision
 from .applications.client_dro import ClientChi2, ClientKL
@@ -32,6 +32,7 @@ from .families.meta import Meta
 from .families.minimax import Saddle
 from .families.shared_composite import SharedComposite
 from .kinds import AbstractProblem
+from .models.build import from_description
 from .parts.adversary import Budget
 
 
@@ -266,19 +267,24 @@ def problems() -> tuple[str, ...]:
     return tuple(name for name, preset in PRESETS.items() if preset.certified)
 
 
-def problem(name: str, **parameters: Any) -> AbstractProblem:
-    """A registered problem, one of an installed package (group `fedco.problems`), or that of `FILE.py:NAME`.
+def problem(name: str | Mapping[str, Any] | AbstractProblem, **parameters: Any) -> AbstractProblem:
+    """A registered problem, one of an installed package (group `fedco.problems`), that of `FILE.py:NAME`, or that of a model.
 
     Args:
-        parameters: they override those of the preset.
+        name: `FILE.py:NAME` is a problem, or a function that returns one or a description of a model: a dict with the keys model,
+            loss and clients, and what `synthetic.models.from_description` takes beside them. A description, or a problem, may be
+            given itself.
+        parameters: they override those of the preset, or the entries of the description.
 
     Raises:
-        ValueError: for an unknown name or parameter.
+        ValueError: for an unknown name or parameter, or a description of which no problem can be made.
 
     Example:
         >>> problem("feddro_noisy", clients=4).clients
         4
     """
+    if not isinstance(name, str):
+        return _from_outside("", name, parameters)
     if is_python_file(name):
         return _from_outside(name, load_object(name), parameters)
     if name not in PRESETS and name in installed("problems"):
@@ -293,16 +299,42 @@ def problem(name: str, **parameters: Any) -> AbstractProblem:
 
 
 def _from_outside(name: str, found: Any, parameters: Mapping[str, Any]) -> AbstractProblem:
-    """A problem as it stands, or what a preset, a class or a function makes; `parameters` go to it."""
+    """A problem as it stands, or what a preset, a class, a function or a description makes; `parameters` go to it."""
+    about = f"{name}: " if name else ""
     try:
         if isinstance(found, Preset):
             found = found.family(**{"name": name, **found.parameters, **parameters})
         elif callable(found):
-            found = found(**parameters)
-        elif parameters:
+            found = _called(found, parameters)
+        elif parameters and not isinstance(found, Mapping):
             found = replace(found, **parameters)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name}: {one_line(error)}") from None
+        else:
+            found = _described(found, parameters)
+        if isinstance(found, Mapping):
+            found = from_description(found, split_file(name)[0].stem or "model")
+    except InputError as error:
+        raise InputError(f"{about}{error}") from None
+    except Exception as error:
+        raise InputError(f"{about}{type(error).__name__}: {one_line(error)}") from error
     if missing := [part for part in ("kind", "certificates", "gradient", "initial_point") if not hasattr(found, part)]:
-        raise InputError(f"{name}: wanted a problem or a function that makes one; it has no {', '.join(missing)}")
+        raise InputError(
+            f"{about}wanted a problem, or a dict with model, loss and clients, or a function that makes one; got "
+            f"{type(found).__name__}, which has no {', '.join(missing)}"
+        )
     return found
+
+
+def _called(make: Callable[..., Any], parameters: Mapping[str, Any]) -> Any:
+    """What a function makes of its own parameters; where that is a description, the others are entries of it."""
+    known = signature(make).parameters
+    takes_all = any(one.kind is Parameter.VAR_KEYWORD for one in known.values())
+    own = {key: value for key, value in parameters.items() if takes_all or key in known}
+    made = make(**own)
+    others = {key: value for key, value in parameters.items() if key not in own}
+    if isinstance(made, Mapping):
+        return _described(made, others)
+    return make(**parameters) if others else made
+
+
+def _described(found: Any, parameters: Mapping[str, Any]) -> Any:
+    return {**found, **parameters} if isinstance(found, Mapping) else found

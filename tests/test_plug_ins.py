@@ -107,7 +107,7 @@ def test_problems():
     assert problem("rings", clients=3).clients == 3
     assert problem(f"{EXAMPLES}/ring.py:problem", start=2.0).start == 2.0
     for name, more, reason in (
-        ("number", {}, "it has no kind"),
+        ("number", {}, "has no kind"),
         ("ring", {"sigmas": 1}, "sigmas"),
         ("none", {}, "unknown problem"),
     ):

@@ -121,6 +121,7 @@ def drive(
         state,
         method.messages(problem, steps),
         reporter.seconds(),
+        state.average,
     )
 
 

@@ -223,8 +223,9 @@ def about_limit(limit: Limit, doubtful: Collection[str]) -> str:
 
 
 def about_estimates(estimates: Mapping[str, str]) -> tuple[str, ...]:
-    """The sentence on the estimates that an answer rests on, by symbol; none where there are none."""
-    each = "; ".join(f"{name} ({text})" for name, text in estimates.items())
+    """The sentence on the estimates that an answer rests on, symbols that are as sure together; none where there are none."""
+    names = {text: [name for name, other in estimates.items() if other == text] for text in estimates.values()}
+    each = "; ".join(f"{', '.join(same)} ({text})" for text, same in names.items())
     return (f"rests on estimates, outside of which it promises nothing: {each}",) if each else ()
 
 

@@ -31,6 +31,7 @@ from .bounding import (
     SAMPLE,
     SHARE,
     START,
+    STRONG_CONCAVITY,
     STRONG_CONVEXITY,
     WEAK_CONVEXITY,
     Form,
@@ -387,14 +388,42 @@ _noise(
     bounds=Form(AT_MINIMISER, "local_gradient"),
 )
 # --- max_y (1/N) sum_i f_i(x, y): the smoothness in x at every y is `local_smoothness`, and so is what else has a name above
-_constant("dual_smoothness", "largest Lipschitz constant of the gradient of f_i(x, y) in y", _F / _Y**2)
-_constant("coupling", "Lipschitz constant of the gradient of f_i(x, y) in x along y, and in y along x", _F / (_X * _Y))
-_constant("strong_concavity", "strong concavity of every f_i(x, y) in y", _F / _Y**2)
-_noise("dual_gradient_noise", "standard-deviation bound of the stochastic gradient of f_i(x, y) in y", _F / _Y)
-_noise(
-    "dual_heterogeneity", "root of a bound of the mean over i of ||gradient of f_i in y - that of the mean||^2", _F / _Y
+_constant(
+    "dual_smoothness",
+    "largest Lipschitz constant of the gradient of f_i(x, y) in y",
+    _F / _Y**2,
+    bounds=lipschitz("ascent_gradient"),
 )
-_noise("initial_dual_error", "distance of y_0 from the maximiser of the mean of the f_i(x_0, y)", _Y)
+_constant(
+    "coupling",
+    "Lipschitz constant of the gradient of f_i(x, y) in x along y, and in y along x",
+    _F / (_X * _Y),
+    bounds=lipschitz("gradient_along_dual"),
+)
+_constant(
+    "strong_concavity",
+    "strong concavity of every f_i(x, y) in y",
+    _F / _Y**2,
+    bounds=Form(STRONG_CONCAVITY, "dual_loss"),
+)
+_noise(
+    "dual_gradient_noise",
+    "standard-deviation bound of the stochastic gradient of f_i(x, y) in y",
+    _F / _Y,
+    bounds=noise("ascent_gradient"),
+)
+_noise(
+    "dual_heterogeneity",
+    "root of a bound of the mean over i of ||gradient of f_i in y - that of the mean||^2",
+    _F / _Y,
+    bounds=unlike("ascent_gradient", over=AVERAGE),
+)
+_noise(
+    "initial_dual_error",
+    "distance of y_0 from the maximiser of the mean of the f_i(x_0, y)",
+    _Y,
+    bounds=Form(START, "maximiser"),
+)
 # --- what a method is built on: no problem certifies these
 _noise(
     "compression_variance",

@@ -187,6 +187,11 @@ def _necessary(statement: Statement, part: str) -> str:
     return f"  [{known}]" if known and known.bundle else ""
 
 
+def statement_html(statement: Statement) -> str:
+    """A statement as a part of a page, for notebooks."""
+    return to_html(statement_sheet(statement))
+
+
 def theorem_html(theorem: Theorem) -> str:
     """Every statement as a part of a page, for notebooks."""
     return "".join(map(to_html, sheets_of(theorem)))

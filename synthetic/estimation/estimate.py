@@ -2,7 +2,7 @@
 
     from fedco.synthetic.estimation import estimate_constants
 
-    found = estimate_constants(problem)        # a problem of `synthetic/models`, of one of six forms
+    found = estimate_constants(problem)        # a problem of `synthetic/models`, of a form of `estimation/forms.py`
     found["local_smoothness"].value            # with .kind, .method, .confidence, .where and .growth
 
 An estimate is about a region: a run of gradient descent, or one that is given, and what lies within a radius of it. At 59
@@ -21,16 +21,25 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...bounds.language.quantities import QUANTITIES
 from ...errors import InputError
+from ..kinds import AbstractConditional
 from ..models.base import AbstractModelProblem
+from ..models.build import FORMS as MADE
+from ..models.build import form_of
+from ..models.conditional import TasksModel
 from ..models.forms import KLOverClients
+from ..models.precision import PrecisionModel
 from .attack import hostile
+from .conditional import Outcomes
 from .forms import FORMS
-from .losses import Losses
+from .losses import Losses, Pointwise
 from .recognised import least_loss
 from .region import Region
 from .search import POINTS, Estimate, Estimates, Search, in_chunks
 
+LEAST = 1e-9
+"""Stands for 0 where a constant has to be positive."""
 _DESCENT_STEPS, _RUN_POINTS, _AROUND = 200, 20, 0.1
 _ARMIJO, _SHRINK, _GROW, _HALVINGS = 1e-4, 0.5, 2.0, 40
 
@@ -49,7 +58,7 @@ def estimate_constants(
     """Estimate every constant that theorems about the form need.
 
     Args:
-        problem: of `synthetic/models`: federated, kl_clients, kl_dro, chi2_dro, maml or meta.
+        problem: of `synthetic/models`, of any form but agnostic_maml.
         along: `(points, dim)`, a run; without it, gradient descent with a line search from the start.
         radius: of the region about the run; a tenth of the longest distance from its start without it.
         points: random points of the region.
@@ -61,8 +70,9 @@ def estimate_constants(
         InputError: another form, a run of the wrong shape, or a loss below its bound.
     """
     if type(problem) not in FORMS:
-        forms = ", ".join(sorted(form.__name__ for form in FORMS))
-        raise InputError(f"estimate: wanted a problem of {forms}, got {type(problem).__name__}")
+        offered = " ".join(name for name, made in MADE.items() if made in FORMS)
+        got = form_of(problem) if isinstance(problem, AbstractModelProblem) else type(problem).__name__
+        raise InputError(f"estimate: wanted a model of one of the forms {offered}, got {got}")
     run = descent(problem) if along is None else along
     if run.dim() != 2 or run.shape[1] != problem.dim:
         raise InputError(f"along: wanted points (points, {problem.dim}), got {tuple(run.shape)}")
@@ -74,9 +84,17 @@ def estimate_constants(
         known["objective_gap"] = _gap(problem, run, lower_bound, search)
     if only is not None:
         known = {name: one for name, one in known.items() if name in only}
+    known = {name: _positive(one) for name, one in known.items()}
     constants = {name: one.certificate for name, one in known.items()}
     carrying = replace(problem, parts=replace(problem.parts, constants=constants))  # type: ignore[type-var]
     return Estimates(known, region, carrying)
+
+
+def _positive(one: Estimate) -> Estimate:
+    """An estimate of 0, as of the curvature of a linear map, where a theorem wants a positive constant."""
+    if one.value != 0 or QUANTITIES[one.quantity].numbers.contains(0):
+        return one
+    return replace(one, value=LEAST, method=f"It is 0, and a bound has to be positive: {LEAST:g} is one. {one.method}")
 
 
 def descent(problem: Any, steps: int = _DESCENT_STEPS, kept: int = _RUN_POINTS) -> Tensor:
@@ -105,10 +123,11 @@ def descent(problem: Any, steps: int = _DESCENT_STEPS, kept: int = _RUN_POINTS) 
 
 def _gap(problem: Any, run: Tensor, stated: float | None, search: Search) -> Estimate:
     """F(start) minus what the loss cannot go below; the drop of the run says how much of it is real."""
-    losses, known = Losses(problem.parts), least_loss(problem.parts)
+    known = _least_known(problem)
     lower_bound = stated if stated is not None else known or 0.0
     tried = torch.cat([run, hostile(problem.initial_point)])
-    least = in_chunks(losses.smallest_value, tried, search.together).nan_to_num(math.inf, math.inf, -math.inf).min()
+    losses, together = _least_tried(problem)
+    least = in_chunks(losses, tried, together).nan_to_num(math.inf, math.inf, -math.inf).min()
     if least < lower_bound:
         raise InputError(
             f"lower_bound: an example has the loss {least:.6g} at a point that was tried, below {lower_bound:g}"
@@ -133,3 +152,19 @@ def _gap(problem: Any, run: Tensor, stated: float | None, search: Search) -> Est
         f"the run descends by {dropped:.6g} of it, so the truth is between the two",
         "everywhere", growth=((len(run), dropped),),
     )  # fmt: skip
+
+
+def _least_known(problem: Any) -> float | None:
+    """What no loss of an example is below; None where that is not known."""
+    if isinstance(problem, PrecisionModel):
+        return -1.0  # a share of a sum of squares, with a minus
+    return least_loss(problem.judging() if isinstance(problem, TasksModel) else problem.parts)
+
+
+def _least_tried(problem: Any) -> tuple[Pointwise, int]:
+    """The least loss of an example at points, and how many points are evaluated at once."""
+    if isinstance(problem, AbstractConditional):
+        of = Outcomes(problem)
+        return of.least_value, of.together
+    losses = Losses(problem.parts)
+    return losses.smallest_value, losses.together

@@ -8,17 +8,17 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor
 
+from ..models.conditional import InvariantModel, TasksModel
 from ..models.forms import Chi2OverExamples, FederatedModel, KLOverClients, KLOverExamples, MAMLModel, MetaModel
+from ..models.precision import PrecisionModel
 from .attack import survive
+from .conditional import conditional, tasks
 from .glm import certified
-from .lanczos import spectral_norm
-from .losses import EXACT, FAILURE, LANCZOS_STEPS, Losses, Pointwise
-from .search import LEAST_ABOUT, Estimate, Search, capped, proved
+from .losses import EXACT, Losses, Pointwise
+from .search import Estimate, Search, capped, proved
+from .second_order import FEW, HESSIAN_CHANGE, hessian_change, smoothness_of
 
-FEW = 14
-"""Points for what needs every example's Hessian."""
 _WHOLE = "the largest over the clients, from all their data,"
 _LANCZOS = f"{_WHOLE} by Lanczos on Hessian products, enlarged by what 20 steps may miss,"
 
@@ -125,7 +125,7 @@ def _whole(
     if search.wants("objective_smoothness") and L_g and J:
         direct = search.largest(
             "objective_smoothness",
-            _smoothness_of(problem),
+            smoothness_of(problem),
             "Norm of the Hessian of the objective, by Lanczos on differences of its gradient, at random points",
         )
         rule = J.value**2 * bend + slope * L_g.value + extra
@@ -137,20 +137,6 @@ def _whole(
             "Length of the gradient of the objective",
         )
         yield cap
-
-
-def _smoothness_of(problem: Any) -> Pointwise:
-    """||Hessian of the objective||, its products by central differences of the exact gradient."""
-
-    def norm(x: Tensor) -> Tensor:
-        step = 1e-5 * (1 + torch.linalg.vector_norm(x, dim=-1, keepdim=True))
-
-        def product(v: Tensor) -> Tensor:
-            return (problem.gradient(x + step * v) - problem.gradient(x - step * v)) / (2 * step)
-
-        return spectral_norm(product, x.shape, LANCZOS_STEPS, FAILURE)[0]
-
-    return norm
 
 
 def _outer(lipschitz: Estimate, smoothness: Estimate) -> Iterator[Estimate]:
@@ -233,13 +219,6 @@ def _chi2_dro(problem: Chi2OverExamples, search: Search) -> Iterator[Estimate]:
 def _local(problem: Any, search: Search, names: tuple[str, ...]) -> dict[str, Estimate]:
     """Of the losses before any fine-tuning."""
     losses = Losses(problem.parts)
-    steps = search.region.draw(2 * max(search.points, LEAST_ABOUT), search.seed + 7)
-    unit = 1e-3 * max(search.region.radius, 1e-6)
-
-    def change(x: Tensor) -> Tensor:
-        away = steps[: len(x)] - steps[len(x) : 2 * len(x)] + 1e-12
-        return losses.steepest_hessian_change(x, unit * away / torch.linalg.vector_norm(away, dim=-1, keepdim=True))
-
     table: dict[str, tuple[Pointwise, str, int | None]] = {
         "local_gradient_bound": (
             losses.client_gradient,
@@ -247,11 +226,7 @@ def _local(problem: Any, search: Search, names: tuple[str, ...]) -> dict[str, Es
             None,
         ),
         "local_smoothness": (losses.smoothness, f"Norm of the Hessian of a client, {_LANCZOS} at random points", None),
-        "local_hessian_lipschitz": (
-            change,
-            "Norm of the change of a client's Hessian over a short step, turned to where it changes most; perhaps not the largest",
-            FEW,
-        ),
+        "local_hessian_lipschitz": (hessian_change(losses, search), HESSIAN_CHANGE, FEW),
         "local_gradient_noise": (losses.gradient_noise, f"Deviation of an example's gradient, {_WHOLE}", None),
         "local_hessian_noise": (
             losses.hessian_noise,
@@ -334,7 +309,7 @@ def _maml(problem: MAMLModel, search: Search) -> Iterator[Estimate]:
     if search.wants("objective_smoothness"):
         direct = search.largest(
             "objective_smoothness",
-            _smoothness_of(problem),
+            smoothness_of(problem),
             "Norm of the Hessian of the objective, by Lanczos on differences of its gradient",
         )
         yield capped(
@@ -351,4 +326,7 @@ FORMS: Mapping[type, Callable[[Any, Search], Iterator[Estimate]]] = {
     Chi2OverExamples: _chi2_dro,
     MAMLModel: _maml,
     MetaModel: _meta,
+    InvariantModel: conditional,
+    PrecisionModel: conditional,
+    TasksModel: tasks,
 }

@@ -9,12 +9,14 @@ one of mean_i t_i t_i^T.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from ..certificate import Certificate, rounded_up
 from ..models.base import ModelParts
+from ..models.conditional import InvariantModel
 from .recognised import law_of, layer_of
 
 
@@ -53,6 +55,33 @@ def certified(parts: ModelParts) -> Iterator[Certificate]:
         "local_gradient_heterogeneity", rounded_up(law.slope * root), "upper",
         f"{said} Deviations from the mean are at most the root mean square.",
     )  # fmt: skip
+
+
+def certified_views(problem: InvariantModel) -> Iterator[Certificate]:
+    """The constants of invariant learning that hold on all of R^d, where the model is one layer: g_eta(x, xi) = W v + c of a view v
+    has the Jacobian I times t^T with t = (v, 1), whatever x. How far the values of views are apart is not bounded.
+    """
+    train = problem.parts.train
+    views = replace(problem.parts, train=replace(train, inputs=train.inputs.flatten(1, 2)))
+    layer = layer_of(views)
+    law = None if layer is None else law_of(problem.parts, len(layer.weight))
+    if layer is None or law is None or not bool(train.inputs.isfinite().all()):
+        return
+    rows = _rows(views, layer.bias is not None).unflatten(1, (train.common, -1))
+    squares, means = rows.square().sum(-1), rows.mean(2).flatten(0, 1)
+    said = f"One linear layer: its Jacobian at a view is the identity times t^T, and {law.said}."
+    values = {
+        "inner_sample_lipschitz": float(squares.max().sqrt()),
+        "inner_jacobian_mean_square": float(squares.mean(-1).max().sqrt()),
+        "inner_sample_smoothness": 0.0,
+        "outer_sample_smoothness": law.curvature,
+        "objective_smoothness": law.curvature * float(_largest(means, torch.full_like(means[:, 0], 1 / len(means)))),
+    }
+    if law.slope is not None:
+        lengths = torch.linalg.vector_norm(means, dim=-1)
+        values |= dict.fromkeys(("outer_sample_lipschitz", "outer_mean_square_lipschitz"), law.slope)
+        values["gradient_cap"] = law.slope * float(lengths.mean())
+    yield from (Certificate(name, rounded_up(value), "upper", said) for name, value in values.items())
 
 
 def _rows(parts: ModelParts, has_constant: bool) -> Tensor:

@@ -36,6 +36,7 @@ class ModelParts:
         flat: the model and its loss. train: what oracles see. test: what they do not see, or None.
         start: `(dim,)`; the parameters of the module without it.
         constants: estimated constants by quantity, where somebody has estimated them.
+        search: how they are to be estimated: arguments of `estimate_constants`.
     """
 
     flat: FlatModel
@@ -44,6 +45,7 @@ class ModelParts:
     start: Tensor | None = None
     name: str = "model"
     constants: Mapping[str, Certificate] = field(default_factory=dict)
+    search: Mapping[str, Any] = field(default_factory=dict)
 
     def value(self, x: Tensor, index: Tensor | None = None) -> Tensor:
         """L_k(x_k), `(runs, clients)`: over all data, or at positions."""
@@ -111,7 +113,7 @@ class AbstractModelProblem(AbstractProblem):
     def predict(self, x: Tensor, split: str = "train") -> Predictions:
         data = self._split(split)
         scores = self.parts.flat.scores(self.deployed(x), data.inputs.unsqueeze(0))
-        return Predictions(scores, data.targets, (data.weights > 0).to(torch.float64))
+        return Predictions(scores, data.labels, (data.weights > 0).to(torch.float64))
 
     def data_loss(self, x: Tensor, split: str = "train") -> Tensor:
         """The mean over the clients of their mean losses, of the models that they use: `(runs, dim) -> (runs,)`."""
@@ -124,10 +126,8 @@ class AbstractModelProblem(AbstractProblem):
         """Every example of every client; wants as many at each.
 
         Raises:
-            ValueError: the clients have different numbers of examples.
+            InputError: the clients have different numbers of examples.
         """
-        counts = self.parts.train.counts
-        if int(counts.min()) != int(counts.max()):
-            raise ValueError(f"{self.name}: its clients have different numbers of examples, so no common atoms")
-        index = torch.arange(int(counts[0])).expand(1, self.clients, -1)
-        return RowSample(index), equal_weights(int(counts[0]), index.device)
+        count = self.parts.train.common
+        index = torch.arange(count).expand(1, self.clients, -1)
+        return RowSample(index), equal_weights(count, index.device)

@@ -36,6 +36,32 @@ class ClientData:
         return int(self.counts.max())
 
     @cached_property
+    def common(self) -> int:
+        """The number of examples of every client.
+
+        Raises:
+            InputError: it is not the same at all of them.
+        """
+        if int(self.counts.min()) != self.most:
+            raise InputError(f"client data: wanted as many examples at every client, got {self.counts.tolist()}")
+        return self.most
+
+    @cached_property
+    def labels(self) -> Tensor:
+        """The targets as classes 0, 1, …, int64 `(clients, most, ...)`: whole numbers, or the reals 0 and 1 with or without an axis of 1.
+
+        Raises:
+            InputError: other real numbers.
+        """
+        if not self.targets.is_floating_point():
+            return self.targets.long()
+        if not bool(((self.targets == 0) | (self.targets == 1)).all()) or (
+            self.targets.dim() > 2 and self.targets.shape[-1] > 1
+        ):
+            raise InputError("accuracy: wanted targets that are classes 0, 1, …, got real numbers")
+        return (self.targets.squeeze(-1) if self.targets.dim() > 2 else self.targets).long()
+
+    @cached_property
     def weights(self) -> Tensor:
         """1/n_k for the examples of client k and 0 for filling, `(clients, most)`: a weighted sum is a mean."""
         inside = torch.arange(self.inputs.shape[1]) < self.counts.unsqueeze(-1)
@@ -71,8 +97,11 @@ class ClientData:
                 raise InputError(
                     f"client {k}: wanted as many targets as inputs, at least one, got {len(inputs)} and {len(targets)}"
                 )
-            if inputs.shape[1:] != parts[0][0].shape[1:] or targets.shape[1:] != parts[0][1].shape[1:]:
-                raise InputError(f"client {k}: wanted examples of the shape of client 0, got {tuple(inputs.shape[1:])}")
+            for what, own, first in (("inputs", inputs, parts[0][0]), ("targets", targets, parts[0][1])):
+                if own.shape[1:] != first.shape[1:]:
+                    raise InputError(
+                        f"client {k}: wanted {what} of the shape {tuple(first.shape[1:])} of client 0, got {tuple(own.shape[1:])}"
+                    )
         counts = torch.tensor([len(inputs) for inputs, _ in parts])
         most = int(counts.max())
         return ClientData(

@@ -8,7 +8,7 @@ computes in float64 here. Batched by vmap: a lane's last bits may depend on how 
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -19,6 +19,7 @@ from torch.func import functional_call, grad, grad_and_value, vmap
 from torch.nn import functional
 
 from ...errors import InputError
+from ...user_files import one_line
 from .data import as_double
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -100,18 +101,67 @@ class FlatModel:
         values = dict(self.model.named_parameters())
         return torch.cat([values[name].detach().to(torch.float64).flatten() for name, *_ in self._slices])
 
+    def trained(self, x: Tensor) -> nn.Module:
+        """A copy of the module with the parameters x `(dim,)`, in the module's own float type."""
+        made = deepcopy(self.model)
+        parameters = dict(made.named_parameters())
+        with torch.no_grad():
+            for (name, shape, _), part in zip(self._slices, self._split(x), strict=True):
+                parameters[name].copy_(part.view(shape))
+        return made
+
+    def _split(self, x: Tensor) -> tuple[Tensor, ...]:
+        return x.split([count for *_, count in self._slices])
+
     def outputs(self, x: Tensor, inputs: Tensor) -> Tensor:
         """The module at parameters x `(dim,)` on a batch of inputs."""
-        parts = x.split([count for *_, count in self._slices])
-        parameters = {name: part.view(shape) for (name, shape, _), part in zip(self._slices, parts, strict=True)}
+        parts = zip(self._slices, self._split(x), strict=True)
+        parameters = {name: part.view(shape) for (name, shape, _), part in parts}
         return functional_call(self.model, {**self._fixed, **parameters}, (inputs,))
 
     def examples(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The loss of every example, `(batch,)`."""
-        outputs = self.outputs(x, inputs)
+        return self.losses(self.outputs(x, inputs), targets)
+
+    def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """The loss of every output of the module, `(batch,)`."""
         if self._at_once is not None and not (self._broadcasts and outputs.shape != targets.shape):
             return self._at_once(outputs, targets).view(len(outputs), -1).mean(-1)
         return vmap(lambda o, y: self.loss(o.unsqueeze(0), y.unsqueeze(0)))(outputs, targets)
+
+    def check(self, inputs: Tensor, targets: Tensor | None) -> None:
+        """Try the module on a batch of one example, and its loss where there are targets.
+
+        Raises:
+            InputError: the module fails, is random or changes its buffers; or the loss fails or gives no number.
+        """
+        before = {name: value.clone() for name, value in self._fixed.items()}
+        given = f"a batch of one example of shape {tuple(inputs.shape[1:])}"
+        with torch.no_grad():
+            try:
+                outputs, again = self.outputs(self.start, inputs), self.outputs(self.start, inputs)
+            except Exception as error:
+                raise InputError(f"model: wanted one that takes {given}, got {one_line(error)}") from error
+            if changed := [name for name, value in self._fixed.items() if not same(value, before[name])]:
+                raise InputError(
+                    f"{changed[0]}: wanted a model whose loss is a mean over examples, got a buffer that it changes when it is called; "
+                    "call .eval(), or take that layer out"
+                )
+            if not isinstance(outputs, Tensor) or outputs.shape[:1] != inputs.shape[:1]:
+                found = tuple(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
+                raise InputError(f"model: wanted a tensor (batch, ...) of {given}, got {found}")
+            if not same(outputs, again):
+                raise InputError("model: wanted one without randomness, got two answers for one example; call .eval()")
+            if targets is None:
+                return
+            about = f"outputs {tuple(outputs.shape)} and targets {tuple(targets.shape)} of {targets.dtype}"
+            try:
+                value = self.loss(outputs, targets)
+            except Exception as error:
+                raise InputError(f"loss: wanted one that takes {about}, got {one_line(error)}") from error
+            if not isinstance(value, Tensor) or value.dim() > 0 or not value.is_floating_point():
+                got = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+                raise InputError(f"loss: wanted a scalar for {about}, got {got}")
 
     # --- over lanes: x `(runs, clients, dim)`, data `(runs or 1, clients, batch, ...)` --------------------------------
 
@@ -156,6 +206,29 @@ class FlatModel:
         """Outputs `(runs, clients, batch, outputs)` at x `(runs, clients, dim)`."""
         found = self.lanes(self.outputs, x, data=(inputs,))
         return found.unsqueeze(-1) if found.dim() == 3 else found
+
+
+def same(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are equal, NaN where the other is."""
+    return one.shape == other.shape and bool(((one == other) | (one != one) & (other != other)).all())
+
+
+def as_loss(given: Any) -> Loss:
+    """A loss from what a user calls one: a function, a module, the class of a module, or the name of a function of torch.
+
+    Raises:
+        InputError: none of these.
+    """
+    names = {function.__name__: function for function in _OF_TORCH}
+    if isinstance(given, str) and given in names:
+        return names[given]
+    loss = given() if isinstance(given, type) and issubclass(given, nn.Module) else given
+    if isinstance(loss, (str, type)) or not callable(loss):
+        got = repr(loss)[:40] if isinstance(loss, str) else type(loss).__name__
+        raise InputError(
+            f"loss: wanted a function (outputs, targets) -> scalar, a module, or one of {' '.join(names)}, got {got}"
+        )
+    return loss
 
 
 def is_plain(module: nn.Module) -> bool:

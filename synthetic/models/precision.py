@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 from torch.func import grad, vmap
 
+from ...errors import InputError
 from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample, Predictions
 from ..parts.patterns import equal_weights
 from .base import AbstractModelProblem, ModelParts
@@ -34,7 +35,7 @@ class PrecisionModel(AbstractModelProblem, AbstractConditional):
         margin: s.
 
     Raises:
-        ValueError: clients with different numbers of positive examples, or none.
+        InputError: clients with different numbers of positive examples, or none.
     """
 
     parts: ModelParts
@@ -44,7 +45,7 @@ class PrecisionModel(AbstractModelProblem, AbstractConditional):
     def __post_init__(self) -> None:
         counts = self._is_positive.sum(-1)
         if int(counts.min()) != int(counts.max()) or int(counts.min()) < 1:
-            raise ValueError(f"positive examples: wanted as many at every client, got {counts.tolist()}")
+            raise InputError(f"positive examples: wanted as many at every client, got {counts.tolist()}")
 
     @cached_property
     def _is_positive(self) -> Tensor:
@@ -55,39 +56,41 @@ class PrecisionModel(AbstractModelProblem, AbstractConditional):
         """Positions of the positive examples, `(clients, positives)`."""
         return torch.stack([torch.nonzero(row).flatten() for row in self._is_positive])
 
-    def _losses(self, x: Tensor, own: Tensor, others: Tensor, labels: Tensor) -> Tensor:
-        """(u_1, u_2) of one outer sample: own `(1, ...)`, others `(m, ...)`, labels `(m,)`."""
+    def _losses(self, x: Tensor, own: Tensor, others: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
+        """(u_1, u_2) of one outer sample: own `(1, ...)`, others `(m, ...)`, labels and weights `(m,)`."""
         scores = self.parts.flat.outputs(x, torch.cat([own, others])).flatten()
         loss = (self.margin - scores[0] + scores[1:]).clamp_min(0.0) ** 2
-        return torch.stack([(loss * labels).mean(), loss.mean()])
+        return torch.stack([(weights * loss * labels).sum(), (weights * loss).sum()])
 
-    def _rows(self, outer: OuterSample, inner: InnerSample | None) -> tuple[Tensor, Tensor, Tensor]:
-        """The positive examples and their partners with labels, `(runs, clients, batch, ...)`."""
+    def _rows(self, outer: OuterSample, inner: InnerSample | None) -> tuple[Tensor, ...]:
+        """The positive examples, and their partners with labels and weights, `(runs, clients, batch, ...)`."""
         train, client = self.parts.train, torch.arange(self.clients)
         own = train.inputs[client.view(-1, 1), self._positives[client.view(-1, 1), outer.outcome]]
         if inner is not None:
             place = client.view(-1, 1, 1)
-            return own.unsqueeze(3), train.inputs[place, inner.eta], train.targets[place, inner.eta]
+            equal = torch.full(inner.eta.shape, 1 / inner.eta.shape[-1], dtype=torch.float64)
+            return own.unsqueeze(3), train.inputs[place, inner.eta], train.targets[place, inner.eta], equal
         batch, runs = outer.outcome.shape[2], outer.outcome.shape[0]
         everything = train.inputs[None, :, None].expand(runs, -1, batch, *train.inputs.shape[1:])
-        return own.unsqueeze(3), everything, train.targets[None, :, None].expand(runs, -1, batch, -1)
+        labels, weights = (rows[None, :, None].expand(runs, -1, batch, -1) for rows in (train.targets, train.weights))
+        return own.unsqueeze(3), everything, labels, weights
 
     def inner(self, x: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
-        each = vmap(self._losses, in_dims=(None, 0, 0, 0))
+        each = vmap(self._losses, in_dims=(None, 0, 0, 0, 0))
         return self.parts.flat.lanes(each, x, data=self._rows(outer, inner))
 
     def inner_vjp(self, x: Tensor, v: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
         def pulled(at: Tensor, along: Tensor, *rows: Tensor) -> Tensor:
             return grad(lambda p: (along * self._losses(p, *rows)).sum())(at)
 
-        each = vmap(pulled, in_dims=(None, 0, 0, 0, 0))
+        each = vmap(pulled, in_dims=(None, 0, 0, 0, 0, 0))
         return self.parts.flat.lanes(each, x, v, data=self._rows(outer, inner))
 
     def sample_gradient(self, x: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
         def slope(at: Tensor, *rows: Tensor) -> Tensor:
             return grad(lambda p: self._ratio(self._losses(p, *rows)))(at)
 
-        each = vmap(slope, in_dims=(None, 0, 0, 0))
+        each = vmap(slope, in_dims=(None, 0, 0, 0, 0))
         return self.parts.flat.lanes(each, x, data=self._rows(outer, inner))
 
     @staticmethod
@@ -114,7 +117,7 @@ class PrecisionModel(AbstractModelProblem, AbstractConditional):
         return OuterSample(torch.arange(count).expand(1, self.clients, -1)), equal_weights(count, torch.device("cpu"))
 
     def inner_atoms(self, outer: OuterSample) -> tuple[InnerSample, Tensor]:
-        count = self.parts.train.most
+        count = self.parts.train.common
         return InnerSample(torch.arange(count).expand(*outer.outcome.shape, -1)), equal_weights(
             count, torch.device("cpu")
         )
@@ -122,4 +125,4 @@ class PrecisionModel(AbstractModelProblem, AbstractConditional):
     def predict(self, x: Tensor, split: str = "train") -> Predictions:
         data = self._split(split)
         scores = self.parts.flat.scores(self.deployed(x), data.inputs.unsqueeze(0))
-        return Predictions(scores, data.targets.long(), (data.weights > 0).to(torch.float64))
+        return Predictions(scores, data.labels, (data.weights > 0).to(torch.float64))

@@ -136,7 +136,7 @@ def test_a_problem_offers_the_metrics_whose_needs_it_has():
     assert metrics.metrics_of(bare) == ("objective", "gradient_sq", "consensus_error")
     assert metrics.metrics_of(full) == tuple(metrics.METRICS)
     full.has_test_data, full.minimiser = False, None
-    assert set(metrics.METRICS) - set(metrics.metrics_of(full)) == {"test_loss", "gap", "distance"}
+    assert set(metrics.METRICS) - set(metrics.metrics_of(full)) == {"test_loss", "distance", "gap"}
 
 
 # --- limits --------------------------------------------------------------------------------------------------------------

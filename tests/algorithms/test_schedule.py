@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 import torch
 from fedco.algorithms import LocalSGD, MinibatchSGD, QFedAvg, Schedule, drive
-from fedco.validation.falsifier.exact.tensor import ExactTensor
+from fedco.validation.exact.tensor import ExactTensor
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny import TinyData, TinyFederated

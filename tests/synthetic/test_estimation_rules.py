@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from fedco.synthetic import Certificate
-from fedco.synthetic.estimation import estimate_constants, forms, functions, glm, losses
+from fedco.synthetic.estimation import estimate_constants, forms, functions, glm, losses, second_order
 from fedco.synthetic.estimation.lanczos import spectral_norm
 from fedco.synthetic.estimation.losses import Losses
 from fedco.synthetic.families.local_composite import LocalComposite
@@ -81,7 +81,7 @@ def test_the_chain_rule_caps_what_is_found(form, monkeypatch):
     """A search that finds too much is cut to the rule of the estimated parts, whatever form; one that finds less is kept."""
     for size, capped in ((1e9, True), (1e-9, False)):
         monkeypatch.setattr(
-            forms, "_smoothness_of", lambda problem, size=size: lambda x: torch.full((len(x),), size).double()
+            forms, "smoothness_of", lambda problem, size=size: lambda x: torch.full((len(x),), size).double()
         )
         found, whole = values(made(form))
         assert found["objective_smoothness"] == pytest.approx(RULES[form](found) if capped else 1e-9, rel=1e-12)
@@ -151,7 +151,7 @@ def linear(outputs, bias=True, first=()):
 
 def certificates(model, loss, outputs):
     """What is certified of a model on `ROWS`, with targets that fit the loss."""
-    if "cross_entropy" in str(loss) or "CrossEntropy" in str(loss):
+    if "function cross_entropy" in str(loss) or "CrossEntropy" in str(loss):
         targets = [torch.arange(len(a)) % outputs for a in ROWS]
     else:
         targets = [torch.linspace(0, 1, len(a) * outputs).double().view(-1, outputs) for a in ROWS]
@@ -289,11 +289,11 @@ def test_norms_are_enlarged_by_what_lanczos_may_miss(monkeypatch):
         return torch.full(shape[:-1], 2.0).double(), torch.full(shape[:-1], 1.0).double()
 
     monkeypatch.setattr(losses, "spectral_norm", norms)
-    monkeypatch.setattr(forms, "spectral_norm", norms)
+    monkeypatch.setattr(second_order, "spectral_norm", norms)
     problem = made("kl_dro")
     one, x = Losses(problem.parts), problem.initial_point.repeat(4, 1)
     assert one.smoothness(x).tolist() == [2.0] * 4 == one.whole_smoothness(x).tolist()
-    assert one.sample_smoothness(x).tolist() == [2.0] * 4 == forms._smoothness_of(problem)(x).tolist()
+    assert one.sample_smoothness(x).tolist() == [2.0] * 4 == second_order.smoothness_of(problem)(x).tolist()
     step = torch.tensor([[0.0, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 2.0], [0.0, 3.0, 4.0]]).double()
     assert one.hessian_change(x, step).tolist() == [4.0, 2.0, 1.0, 0.4]
     assert [shape for shape, *_ in asked] == [(4, 2, 3), (4, 3), (4, 2, 3, 3), (4, 3), (4, 2, 3)]

@@ -161,7 +161,7 @@ def test_samples_are_positions_of_a_clients_own_examples():
     data = made().parts.train
     ends = torch.tensor([0.0, 1.0 - 2.0**-53], dtype=torch.float64).expand(1, 3, 2)
     assert data.positions(ends).tolist() == [[[0, 2], [0, 4], [0, 3]]]
-    with pytest.raises(ValueError, match="different numbers of examples"):
+    with pytest.raises(ValueError, match="as many examples at every client"):
         made().atoms()
     equal = from_model(Wave(), squared, [(a[:3], b[:3]) for a, b in PARTS])
     atoms, weights = equal.atoms()
@@ -247,8 +247,8 @@ def test_data_that_do_not_fit_are_named():
         ([], "wanted at least one client, got none"),
         ([(one, one[:1])], "client 0: wanted as many targets as inputs, at least one, got 2 and 1"),
         ([(one[:0], one[:0])], "client 0: wanted as many targets as inputs, at least one, got 0 and 0"),
-        ([(one, one), (one[:, :2], one)], r"client 1: wanted examples of the shape of client 0, got \(2,\)"),
-        ([(one, one), (one, one[:, :2])], "client 1: wanted examples of the shape of client 0"),
+        ([(one, one), (one[:, :2], one)], r"client 1: wanted inputs of the shape \(3,\) of client 0, got \(2,\)"),
+        ([(one, one), (one, one[:, :2])], r"client 1: wanted targets of the shape \(3,\) of client 0, got \(2,\)"),
     ):
         with pytest.raises(InputError, match=said):
             ClientData.of(parts)
@@ -383,8 +383,10 @@ def test_average_precision_of_a_model_at_a_sample():
     assert [torch.bincount(drawn[0, k].flatten()).tolist() for k in range(3)] == [[20] * 3, [12] * 5, [15] * 4]
     atoms, weights = problem.outer_atoms()
     assert atoms.outcome.tolist() == [[[0, 1]] * 3] and weights.tolist() == [0.5, 0.5]
-    atoms, weights = problem.inner_atoms(outer)
-    assert atoms.eta.tolist() == [[[[0, 1, 2, 3, 4]]] * 3] and weights.tolist() == pytest.approx([0.2] * 5)
+    with pytest.raises(ValueError, match=r"as many examples at every client, got \[3, 5, 4\]"):
+        problem.inner_atoms(outer)
+    exact = per_client(lambda k, x: u(k, list(range(SIZES[k])))(x)).unsqueeze(2)  # filling has no weight
+    same(problem.inner(X, outer), exact)
     found = problem.predict(X[:, 0])
     assert found.labels.tolist()[1] == [1, 0, 0, 0, 1] and found.weights.sum(1).tolist() == [3, 5, 4]
     for labels in ([[1, 1, 0], [1, 0, 0]], [[0, 0], [0, 0]]):

@@ -15,8 +15,7 @@ from fedco.bounds.registry import get_theorem
 from fedco.validation.exact import infinite_clients, interval, long_run, noise, run
 from fedco.validation.exact.base import Instance, as_fractions, root_above
 from fedco.validation.exact.curve import Curve, composed, infimum_gap, mean
-from fedco.validation.exact.interval import Interval, outward
-from fedco.validation.exact.line import Line
+from fedco.validation.exact.interval import Bends, Interval, outward
 from fedco.validation.exact.noise import AffineSigns, AllPaths, Mean, Noisy, expectation
 from fedco.validation.exact.problem import exact_problem
 from fedco.validation.exact.run import (
@@ -31,9 +30,10 @@ from fedco.validation.exact.tensor import ExactTensor, InexactError
 from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, _check_shape, sides
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula
+from fedco.validation.falsifier.laws import MOMENTS, PARTIAL, PATHS, POWERS
 from fedco.validation.falsifier.rounding import drafts, settle
 from fedco.validation.falsifier.search_space import SearchSpace
-from fedco.validation.falsifier.spaces import NOISY, PARTIAL, SPACES
+from fedco.validation.falsifier.spaces import SPACES
 
 # --- tensors -------------------------------------------------------------------------------------------------------------
 
@@ -346,11 +346,21 @@ def test_draws_of_all_paths_and_of_affine_signs():
         NoNoise(2).subset("x", 1)
 
 
-def test_lines_refuse_what_bends():
-    assert Line(Q(1), Q(2)) / 4 == Line(Q(1, 4), Q(1, 2)) and 1 - Line(Q(1), Q(2)) == Line(Q(0), Q(-2))
-    assert Line(Q(5), Q(1)).at(CURVE) == Line(Q(3), Q(0)) and Line(Q(0)).at(CURVE) == Line(Q(-1))
-    assert Line(Q(1, 2)).integral(CURVE) == Line(CURVE.integral(Q(1, 2)), Q(0))
-    assert Line(Q(5), Q(1)).integral(CURVE) == Line(CURVE.integral(Q(5)), Q(3))
+def test_numbers_around_a_centre_refuse_what_bends():
+    around = Noisy.around
+    assert around(Q(1), Q(2)) / 4 == around(Q(1, 4), Q(1, 2)) and 1 - around(Q(1), Q(2)) == around(Q(0), Q(-2))
+    flat = around(Q(5), Q(1)).at(CURVE)
+    assert (flat.centre, flat.rate()) == (3, 0) and around(Q(0), Q(0)).at(CURVE) == around(Q(-1), Q(0))
+    assert around(Q(5), Q(1)).integral(CURVE) == around(CURVE.integral(Q(5)), Q(3))
+
+
+def test_the_product_of_two_numbers_that_are_no_signs_is_no_expectation():
+    """Only of signs is it known that they are independent, fair and of square 1."""
+    free, sign = Noisy.around(Q(1), Q(1, 2)), Noisy.sign(0)
+    for bent in (lambda: free * free, lambda: free * sign, lambda: (free + sign) * sign):
+        with pytest.raises(Bends):
+            bent()
+    assert sign * sign == Mean(Q(1)) and free * 2 == Noisy.around(Q(2), Q(1))
 
 
 # --- runs --------------------------------------------------------------------------------------------------------------------
@@ -595,16 +605,16 @@ def test_whole_numbers_and_squares():
 # --- a search in doubles and the exact check --------------------------------------------------------------------------------------
 
 SEARCHED = {
-    "a run": ("baselines.local_sgd", SPACES["federated"][0], 2, 2, 8, {}),
-    "a run of bowls": ("baselines.local_sgd_heterogeneity", SPACES["federated"][1], 2, 3, 6, {}),
-    "a run with an inner estimate": ("baselines.scgd", SPACES["local_composite"][0], 2, 1, 8, {}),
-    "a run with momentum": ("local_scgdm.theorem_3_4", SPACES["local_composite"][3], 2, 2, 4, {}),
-    "an endless run": ("baselines.local_sgd", SPACES["federated"][0], 2, 2, 16, {"stays": True}),
-    "moments": ("baselines.local_sgd", NOISY["federated"][0], 2, 2, 4, {"law": "moments"}),
-    "moments behind inner maps": ("baselines.scgd", NOISY["local_composite"][0], 1, 1, 4, {"law": "moments"}),
-    "powers": ("baselines.local_sgd", NOISY["federated"][0], 1, 2, 2 * (1 + 2**9), {"law": "powers"}),
-    "paths": ("baselines.local_sgd", SPACES["federated"][0], 1, 2, 4, {"law": "paths"}),
-    "rounds": ("meta_fl.theorem_8", PARTIAL["meta"][0], 2, 2, 16, {"law": "rounds", "stays": True, "settings": {"nu": 1}}),
+    "a run": ("baselines.local_sgd", SPACES["federated"].silent[0], 2, 2, 8, {}),
+    "a run of bowls": ("baselines.local_sgd_heterogeneity", SPACES["federated"].silent[1], 2, 3, 6, {}),
+    "a run with an inner estimate": ("baselines.scgd", SPACES["local_composite"].silent[0], 2, 1, 8, {}),
+    "a run with momentum": ("local_scgdm.theorem_3_4", SPACES["local_composite"].silent[3], 2, 2, 4, {}),
+    "an endless run": ("baselines.local_sgd", SPACES["federated"].silent[0], 2, 2, 16, {"stays": True}),
+    "moments": ("baselines.local_sgd", SPACES["federated"].affine[0], 2, 2, 4, {"law": MOMENTS}),
+    "moments behind inner maps": ("baselines.scgd", SPACES["local_composite"].affine[0], 1, 1, 4, {"law": MOMENTS}),
+    "powers": ("baselines.local_sgd", SPACES["federated"].affine[0], 1, 2, 2 * (1 + 2**9), {"law": POWERS}),
+    "paths": ("baselines.local_sgd", SPACES["federated"].silent[0], 1, 2, 4, {"law": PATHS}),
+    "rounds": ("meta_fl.theorem_8", SPACES["meta"].partial[0], 2, 2, 16, {"law": PARTIAL, "stays": True, "settings": {"nu": 1}}),
 }  # fmt: skip
 
 

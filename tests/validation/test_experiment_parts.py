@@ -1220,34 +1220,6 @@ def test_a_constants_file_says_where_each_number_is_from() -> None:
     ) and text.endswith(f'4\n\n[estimated]\n{names[0]} = "no proof"\n')
 
 
-@pytest.mark.parametrize(
-    ("code", "got"),
-    [("3", "int"), ("['model', 'loss', 'clients']", "list"), ("{'model': 1, 'loss': 2}", "dict"), ("lambda: {'loss': 1}", "dict")],
-)  # fmt: skip
-def test_a_file_that_describes_no_model_is_refused(code: str, got: str, tmp_path: Path) -> None:
-    from fedco.validation.experiments.estimates import from_file
-
-    (tmp_path / "mine.py").write_text(f"build = {code}\n")
-    with pytest.raises(InputError, match=rf"mine\.py:build: wanted .* model, loss, clients, got {got}$"):
-        from_file(f"{tmp_path}/mine.py:build", "baselines.local_sgd")
-
-
-def test_a_file_says_what_is_estimated_and_the_caller_has_the_last_word(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from fedco.validation.experiments import estimates
-
-    (tmp_path / "mine.py").write_text(
-        "build = {'model': 'm', 'loss': 'l', 'clients': 'c', 'form': 'maml', 'lam': 0.1}\n"
-    )
-    asked: list[Any] = []
-    monkeypatch.setattr(estimates, "estimate", lambda *given, **more: asked.append((given, more)))
-    estimates.from_file(f"{tmp_path}/mine.py:build", "t", lam=0.2, points=3)
-    assert asked == [
-        (("m", "l", "c"), {"theorem": "t", "progress": None, "form": "maml", "lam": 0.2, "points": 3}),
-    ]
-
-
 def test_what_was_reproduced_is_kept_from_the_first_folder_in_the_second(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,8 +29,8 @@ from fedco.validation.falsifier.hidden import any_value
 from fedco.validation.falsifier.long_run import Counted, long_squares
 from fedco.validation.falsifier.noise import Run, expected_squares, moments, paths, signs_of
 from fedco.validation.falsifier.rounding import confirmed, drafts
-from fedco.validation.falsifier.search import search_spaces
 from fedco.validation.falsifier.search_space import REJECTED, _guided
+from fedco.validation.falsifier.search_spaces import search_spaces
 from fedco.validation.falsifier.spaces import in_unit
 from fedco.validation.falsifier.unit_cube import UnitCube
 from fedco.validation.runs.bundle import read, replay
@@ -341,7 +341,9 @@ def test_a_search_is_led_to_where_the_changed_term_is_most_of_the_bound() -> Non
     assert led[4] == -11  # inadmissible, however much the term matters
     theorem = get_theorem("local_scgdm.theorem_3_4")
     target = target_of(theorem, "corrected")
-    search_space = next(i for i in search_spaces(target, Formula(target.theorem, "corrected")) if i.law == "moments")
+    search_space = next(
+        i for i in search_spaces(target, Formula(target.theorem, "corrected")) if i.law.name == "moments"
+    )
     change = Change("gradient_noise", "dropped")
     points = np.random.default_rng(8).random((256, search_space.size))
     plain, guided = search_space.judged(points, Panel(search_space.formula, (change,)))
@@ -477,7 +479,7 @@ def test_a_noise_term_is_missed_at_the_end_of_a_very_long_run() -> None:
     formula = Formula(target.theorem, "corrected")
     change = Change("gradient_noise", "dropped")
     panel = Panel(formula, (change, None))
-    listed = [i for i in search_spaces(target, formula) if i.law == "powers" and i.clients == 1 and i.period == 1]
+    listed = [i for i in search_spaces(target, formula) if i.law.name == "powers" and i.clients == 1 and i.period == 1]
     search_space = next(i for i in listed if i.space.name.startswith("bowls"))
     points = np.random.default_rng(0).random((256, search_space.size))
     missing, whole = search_space.scores(points, panel)

@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .curve import Curve
-from .interval import Interval
-from .line import Line
+from .function import Function, Straight, function_of
+from .interval import Bends, Interval
 from .noise import Mean, Noisy
 from .tensor import ExactTensor, InexactError, raw
 
@@ -51,13 +51,15 @@ class Instance:
 
 
 def as_fractions(value: Any) -> Any:
-    """Integers and fractions in nested lists, as fractions.
+    """Integers and fractions in nested lists, as fractions; likewise in the data of a function.
 
     Raises:
         ValueError: anything else.
     """
     if isinstance(value, (list, tuple)):
         return [as_fractions(part) for part in value]
+    if isinstance(value, Mapping):
+        return {str(name): as_fractions(part) for name, part in value.items()}
     if isinstance(value, bool) or not isinstance(value, (int, Fraction)):
         raise ValueError(f"instance: wanted exact numbers, got {value!r}")
     return Q(value)
@@ -75,6 +77,7 @@ class ExactProblem(ABC):
                 f"{self.kind}: wanted the parameters {sorted(self.NAMES)}, got {sorted(instance.parameters)}"
             )
         self.parameters, self.settings = instance.parameters, instance.settings
+        self.noises = {name: _noises(name, instance.parameters.get(name, ())) for name in _NOISES}
         self.clients, self.dim, self.inner_dim = len(self._per_client()), 1, 1
         self.name = f"exact {self.kind}"
 
@@ -138,14 +141,16 @@ class ExactProblem(ABC):
         """Fair signs for the inner maps and for the gradients, the mean over the batch; nothing where there is no noise."""
         if not self.is_noisy:
             return None
+        if self.settings.get("one_sample"):
+            both = draws.signs(purpose, batch).mean(-1)
+            return Signs(both, both)
         return Signs(
             draws.signs(f"{purpose}.inner", batch).mean(-1) if self._jolted("value_noise") else None,
             draws.signs(f"{purpose}.outer", batch).mean(-1) if self._jolted("gradient_noise") else None,
         )
 
-    def _jolt(self, name: str, k: int, signs: ExactTensor | None, run: int) -> Any:
-        """What the noise adds at one client in one run."""
-        size = self.parameters[name][k]
+    def _jolt(self, size: Any, k: int, signs: ExactTensor | None, run: int) -> Any:
+        """What the noise of this size adds at one client in one run."""
         return Q(0) if signs is None or size == 0 else size * signs.numbers[run, k]
 
 
@@ -160,6 +165,15 @@ class Signs:
 _NOISES = ("value_noise", "gradient_noise")
 
 
+def _noises(name: str, data: Any) -> list[Function]:
+    """What a sign multiplies at each client, as a function: a number adds to the value of an inner map, and to the slope of another."""
+    is_value = name == "value_noise"
+    return [
+        function_of(part) if isinstance(part, Mapping) else Straight(part, Q(0)) if is_value else Straight(Q(0), part)
+        for part in data
+    ]
+
+
 def per_lane(function: Callable[[int, int, Any], Any], x: Any) -> ExactTensor:
     """A function of (run, client, number) on a tensor whose first two axes are those."""
     numbers = raw(x)
@@ -167,6 +181,17 @@ def per_lane(function: Callable[[int, int, Any], Any], x: Any) -> ExactTensor:
     for place in np.ndindex(numbers.shape):
         result[place] = function(place[0], place[1], numbers[place])
     return ExactTensor.of(result)
+
+
+def times(a: Any, b: Any) -> Any:
+    """A product of numbers of which at most one is random.
+
+    Raises:
+        Bends: both are.
+    """
+    if isinstance(a, Noisy) and isinstance(b, Noisy) and a.parts and b.parts:
+        raise Bends("a product of two random numbers")
+    return a * b
 
 
 def per_client(function: Callable[[int, Any], Any], x: Any) -> ExactTensor:
@@ -180,7 +205,7 @@ def per_client(function: Callable[[int, Any], Any], x: Any) -> ExactTensor:
 
 def at(curve: Curve, t: Any) -> Any:
     """The curve at a number, an interval, or a number that is affine in signs."""
-    if isinstance(t, (Noisy, Line)):
+    if isinstance(t, Noisy):
         return t.at(curve)
     if isinstance(t, Mean):
         raise InexactError("a function of an expectation")
@@ -189,7 +214,7 @@ def at(curve: Curve, t: Any) -> Any:
 
 def integral_at(curve: Curve, t: Any) -> Any:
     """Its integral at a number or an interval; its expectation where the number is random."""
-    if isinstance(t, (Noisy, Line)):
+    if isinstance(t, Noisy):
         return t.integral(curve)
     return t.through(None, curve.range, curve.integral) if isinstance(t, Interval) else curve.integral(t)
 

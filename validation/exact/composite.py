@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ...synthetic.kinds import InnerSample
-from .base import ExactProblem, Instance, Signs, at, curves, integral_at, per_client, per_lane, root_above
+from .base import ExactProblem, Instance, Signs, at, curves, integral_at, per_client, per_lane, root_above, times
 from .curve import Curve, composed, infimum_gap, mean
 from .tensor import ExactTensor, raw
 
@@ -41,10 +41,16 @@ class _AffineInner(ExactProblem):
 
     def inner(self, x: Any, sample: Signs | None = None) -> ExactTensor:
         signs = sample.inner if sample else None
-        return per_lane(lambda r, k, t: self.inner_number(k, t) + self._jolt("value_noise", k, signs, r), x)
+        noises = self.noises["value_noise"]
+        return per_lane(lambda r, k, t: self.inner_number(k, t) + self._jolt(noises[k].at(t), k, signs, r), x)
 
     def inner_vjp(self, x: Any, v: Any, sample: Signs | None = None) -> ExactTensor:
-        return per_client(lambda k, number: self.slopes[k] * number, v)
+        signs, noises, points = sample.inner if sample else None, self.noises["value_noise"], raw(x)
+
+        def pulled(r: int, k: int, number: Any) -> Any:
+            return times(self.slopes[k] + self._jolt(noises[k].slope(points[r, k, 0]), k, signs, r), number)
+
+        return per_lane(pulled, v)
 
     def _inner_constants(self) -> dict[str, Fraction]:
         steepest = max(map(abs, self.slopes))
@@ -112,8 +118,8 @@ class ExactLocalComposite(_OwnOuter):
     )
 
     def outer_gradient(self, y: Any, sample: Signs | None = None) -> ExactTensor:
-        signs = sample.outer if sample else None
-        return per_lane(lambda r, k, t: at(self.outer_slopes[k], t) + self._jolt("gradient_noise", k, signs, r), y)
+        signs, noises = sample.outer if sample else None, self.noises["gradient_noise"]
+        return per_lane(lambda r, k, t: at(self.outer_slopes[k], t) + self._jolt(noises[k].slope(t), k, signs, r), y)
 
     def constants(self) -> dict[str, Fraction]:
         return {
@@ -177,8 +183,8 @@ class ExactSharedComposite(_AffineInner):
         return per_client(lambda _, number: at(self.outer_slope, number), y)
 
     def extra_gradient(self, x: Any, sample: Signs | None = None) -> ExactTensor:
-        signs = sample.outer if sample else None
-        return per_lane(lambda r, k, t: at(self.extra_slopes[k], t) + self._jolt("gradient_noise", k, signs, r), x)
+        signs, noises = sample.outer if sample else None, self.noises["gradient_noise"]
+        return per_lane(lambda r, k, t: at(self.extra_slopes[k], t) + self._jolt(noises[k].slope(t), k, signs, r), x)
 
     def constants(self) -> dict[str, Fraction]:
         average = mean(self.extra_slopes)

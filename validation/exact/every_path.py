@@ -7,19 +7,18 @@ itself. A statement is about a finite number N of them; the exact check says how
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import prod
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from .columns import Columns
+from .columns import SignDraws
 
 Array = np.ndarray
 
 
-class EveryPath:
+class EveryPath(SignDraws):
     """The draws of one round in which each client is laid out along all paths of its signs, `clients * 2**bits` beside each other.
 
     Args:
@@ -37,22 +36,11 @@ class EveryPath:
         runs: int = 1,
         wrap: Callable[[Tensor], Any] = lambda signs: signs,
         turned: int | None = None,
-        step: int = -1,
-        columns: Columns | None = None,
     ) -> None:
-        self.groups, self.bits, self.runs, self.wrap, self.turned, self.step = clients, bits, runs, wrap, turned, step
-        self.clients, self.seed_indices, self.columns = clients * 2**bits, (0,), columns or Columns()
+        super().__init__(clients * 2**bits, runs, drawn=1)
+        self.groups, self.bits, self.wrap, self.turned = clients, bits, wrap, turned
 
-    def at(self, step: int) -> EveryPath:
-        return EveryPath(self.groups, self.bits, self.runs, self.wrap, self.turned, step, self.columns)
-
-    @property
-    def per_seed(self) -> EveryPath:
-        return self
-
-    def signs(self, purpose: str, *tail: int) -> Any:
-        size = prod(tail)
-        first = self.columns.of((self.step, purpose, *tail), size)
+    def taken(self, first: int, size: int, tail: tuple[int, ...]) -> Any:
         if first + size > self.bits:
             raise ValueError(f"a client asks for more than {self.bits} signs in a round")
         paths = torch.arange(2**self.bits).unsqueeze(1) >> (first + torch.arange(size))
@@ -60,11 +48,6 @@ class EveryPath:
         if self.turned is not None:
             table[self.turned] = -table[self.turned]
         return self.wrap(table.reshape(1, self.clients, *tail).expand(self.runs, -1, *tail))
-
-    def subset(self, purpose: str, size: int) -> Tensor:
-        if size != self.clients:
-            raise ValueError(f"{size} of {self.clients} clients take part: a crowd takes part as a whole")
-        return torch.ones(self.runs, self.clients, dtype=torch.float64)
 
 
 def laid_out(parameters: Mapping[str, Array], shapes: Mapping[str, str], bits: int) -> dict[str, Array]:

@@ -7,15 +7,16 @@ state, and powers of its matrix give the expectation. A bound of the reach comes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from ...algorithms import Method
 from ...bounds.evaluation.enclosure import ends
 from .interval import Ends
-from .noise import AffineSigns, Noisy, expectation
+from .noise import AffineSigns, GroupSigns, Noisy, expectation
 from .problem import ExactProblem
 from .run import CannotReplay, Walk, require_equal_rounds
 from .tensor import ExactTensor
@@ -30,12 +31,22 @@ _MOST_ROUNDS = 2**60
 
 
 def long_average_square(
-    method: Method, problem: ExactProblem, steps: int, period: int, *, every: int = 1, after: bool = False
+    method: Method,
+    problem: ExactProblem,
+    steps: int,
+    period: int,
+    *,
+    every: int = 1,
+    after: bool = False,
+    members: int = 1,
 ) -> Ends:
     """An enclosure of the mean of E|F'(xbar_t)|^2 over t = 0, every, ... < steps, or over t = every, ..., steps.
 
+    Args:
+        members: of each group of equal clients; where it is not 1, the problem has two clients of each group beside each other.
+
     Raises:
-        CannotReplay: no whole rounds, or a method that does not do the same in every round.
+        CannotReplay: no whole rounds, a method that does not do the same in every round, or members of a group that matter apart.
         Bends: a round is not affine in what it may meet.
         EnclosureError: the powers of a round grow without limit.
         InexactError: the method calls what has no exact counterpart.
@@ -45,17 +56,37 @@ def long_average_square(
         raise CannotReplay(f"{steps} steps: wanted whole rounds of {period}, at least two")
     require_equal_rounds(method)
     times = [t for t in range(period + 1) if t % every == 0 and (t > 0 if after else t < period)]
-    run = Walk(method, problem, problem.start, AffineSigns(problem.clients))
-    first = sum((expectation(g * g) for g in _round(run, period, times)), Q(0))
+    share = Q(1) if members == 1 else GroupSigns.mean_share(members)
+    run = Walk(method, problem, problem.start, _draws(problem, members))
+    gradients = _round(run, period, times)
+    _check_groups(gradients, members)
+    first = sum((g.centre**2 + share * (expectation(g * g) - g.centre**2) for g in gradients), Q(0))
     state = run.state
-    moved = _moved(method, problem, state, period, times)
-    made = [_affine(method, problem, state, moved, period * later, period, times) for later in _LATER]
+    rounds_of = partial(_affine, method, problem, state, period=period, times=times, members=members)
+    moved = _moved(rounds_of, state, period)
+    made = [rounds_of(moved, period * later) for later in _LATER]
     if any(other != made[0] for other in made[1:]):
         raise CannotReplay(f"{method.name} does not do the same in every round")
-    total, reach = _powers(made[0], [_noise_of(entry) for entry in _flat(state)], rounds)
-    _affine(method, problem, state, reach, period, period, times)  # Bends if a state within reach meets a kink
+    total, reach = _powers(made[0], [_noise_of(entry) for entry in _flat(state)], rounds, share)
+    rounds_of(reach, period)  # Bends if a state within reach meets a kink
     count = (rounds + 1) * len(times)
     return (first + total[0]) / count, (first + total[1]) / count
+
+
+def _draws(problem: ExactProblem, members: int) -> AffineSigns | GroupSigns:
+    return AffineSigns(problem.clients) if members == 1 else GroupSigns(problem.clients // 2)
+
+
+def _check_groups(gradients: Sequence[Noisy], members: int) -> None:
+    """Whether the average over a group is all that a gradient depends on.
+
+    Raises:
+        CannotReplay: it is not.
+    """
+    if members > 1 and any(
+        part for g in gradients for k, part in g.parts.items() if k >= 0 and GroupSigns.is_offset(k)
+    ):
+        raise CannotReplay("what one member of a group does is not undone by the others")
 
 
 @dataclass(frozen=True)
@@ -117,6 +148,7 @@ def _affine(
     first: int,
     period: int,
     times: Sequence[int],
+    members: int,
 ) -> _Affine:
     """What the round from time `first` does to states that are at most `reach` from the given one, its noise left out.
 
@@ -124,17 +156,18 @@ def _affine(
         Bends: it is not affine there.
     """
     centres = [entry.centre for entry in _flat(state)]
-    moved = [Noisy(c, {-1 - j: r} if r else {}) for j, (c, r) in enumerate(zip(centres, reach, strict=True))]
-    run = Walk(method, problem, problem.start, AffineSigns(problem.clients))
-    run.state, run.t, run.draws = _with(state, moved), first, AffineSigns(problem.clients)
+    moved = [Noisy.around(c, r, -1 - j) for j, (c, r) in enumerate(zip(centres, reach, strict=True))]
+    run = Walk(method, problem, problem.start, _draws(problem, members))
+    run.state, run.t, run.draws = _with(state, moved), first, _draws(problem, members)
     seen = _round(run, period, times)
+    _check_groups(seen, members)
     later, count = _flat(run.state), run.draws.columns.count
 
     def rates(entry: Noisy) -> list[Fraction]:
-        return [entry.parts.get(-1 - j, Q(0)) / r if r else Q(0) for j, r in enumerate(reach)]
+        return [entry.rate(-1 - j) / r if r else Q(0) for j, r in enumerate(reach)]
 
     def signs(entry: Noisy) -> list[Fraction]:
-        return [entry.parts.get(k, Q(0)) for k in range(count)]
+        return [entry.rate(k) for k in range(count)]
 
     return _Affine(
         [rates(end) for end in later],
@@ -146,11 +179,11 @@ def _affine(
     )
 
 
-def _moved(method: Method, problem: ExactProblem, state: Any, period: int, times: Sequence[int]) -> list[Fraction]:
+def _moved(rounds_of: Callable[..., _Affine], state: Any, period: int) -> list[Fraction]:
     """A small number for each part of the state that ever moves, 0 for those that nothing moves."""
     reach = [_SMALL if entry.parts else Q(0) for entry in _flat(state)]
     while True:
-        affine = _affine(method, problem, state, reach, period, period, times)
+        affine = rounds_of(reach, period)
         rows = zip(affine.step, affine.shift, affine.noise, strict=True)
         moves = [bool(b) or any(noise) or any(step) for step, b, noise in rows]
         further = [_SMALL if r or m else Q(0) for r, m in zip(reach, moves, strict=True)]
@@ -159,9 +192,14 @@ def _moved(method: Method, problem: ExactProblem, state: Any, period: int, times
         reach = further
 
 
-def _powers(affine: _Affine, spread: Sequence[dict[int, Fraction]], rounds: int) -> tuple[Ends, list[Fraction]]:
-    """The summed squares over so many rounds, and how far each part of the state can be from where it begins."""
-    from flint import arb, arb_mat, ctx
+def _powers(
+    affine: _Affine, spread: Sequence[dict[int, Fraction]], rounds: int, share: Fraction
+) -> tuple[Ends, list[Fraction]]:
+    """The summed squares over so many rounds, and how far each part of the state can be from where it begins.
+
+    `share` is the variance of what stands for a sign.
+    """
+    from flint import arb, arb_mat, ctx, fmpq
 
     before = ctx.prec
     ctx.prec = _BITS
@@ -172,7 +210,7 @@ def _powers(affine: _Affine, spread: Sequence[dict[int, Fraction]], rounds: int)
         step = _matrix([*([*r, b] for r, b in zip(affine.step, affine.shift, strict=True)), [Q(0)] * size + [Q(1)]])
         seen = _matrix([[*r, h] for r, h in zip(affine.seen, affine.level, strict=True)])
         noise = _matrix([*(row or [Q(0)] for row in affine.noise), [Q(0)] * max(1, len(affine.noise[0]))])
-        begin = _matrix([*([*row, Q(0)] for row in alone), [Q(0)] * len(alone[0]) + [Q(1)]])
+        begin = _matrix([*alone, [Q(0)] * len(alone[0])])
         base = seen.transpose() * seen
         weight, later = arb_mat(size + 1, size + 1), arb_mat(size + 1, size + 1)
         power = arb_mat(size + 1, size + 1, [int(i == j) for i in range(size + 1) for j in range(size + 1)])
@@ -185,8 +223,10 @@ def _powers(affine: _Affine, spread: Sequence[dict[int, Fraction]], rounds: int)
                 later, weight = later + weight, weight + power.transpose() * base * power
                 power, done = step * power, done + 1
         each = sum((number**2 for row in affine.seen_noise for number in row), Q(0))
-        total = _trace(begin.transpose() * weight * begin) + _trace(noise.transpose() * later * noise)
+        random = _trace(begin.transpose() * weight * begin) + _trace(noise.transpose() * later * noise)
+        total = weight[size, size] + random * arb(fmpq(share.numerator, share.denominator))
         low, high = ends(total).pair
+        each *= share
         return (low + rounds * each, high + rounds * each), _reach(affine, alone, rounds)
     finally:
         ctx.prec = before

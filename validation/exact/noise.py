@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from .columns import Columns
+from .columns import SignDraws
 from .curve import Curve
 from .interval import Bends, Interval
 from .tensor import ExactTensor, InexactError
@@ -63,6 +62,20 @@ class Noisy:
     def sign(index: int) -> Noisy:
         return Noisy(Q(0), {index: Q(1)})
 
+    @staticmethod
+    def around(centre: Fraction, reach: Fraction, index: int = -1) -> Noisy:
+        """Every number that is at most `reach` from a centre."""
+        return Noisy(centre, {index: reach} if reach else {})
+
+    def rate(self, index: int = -1) -> Fraction:
+        """What it changes by with one sign."""
+        return self.parts.get(index, Q(0))
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it depends on what is no sign."""
+        return any(index < 0 for index in self.parts)
+
     def _other(self, other: Any) -> Noisy:
         return other if isinstance(other, Noisy) else Noisy(_number(other), {})
 
@@ -95,6 +108,8 @@ class Noisy:
             return self._scaled(_number(other))
         if not (self.parts and other.parts):
             return self._scaled(other.centre) if self.parts else other._scaled(self.centre)
+        if self.is_free or other.is_free:
+            raise Bends("a product of two numbers that change with the state")
         common = sum((part * other.parts[j] for j, part in self.parts.items() if j in other.parts), Q(0))
         return Mean(self.centre * other.centre + common)
 
@@ -138,8 +153,10 @@ class Noisy:
             raise Bends("the noise reaches over a slope of the Hessian")
         return Noisy(curve.integral(self.centre), self._scaled(low).parts)
 
-    def integral(self, curve: Curve) -> Mean:
-        """The expectation of the curve's integral."""
+    def integral(self, curve: Curve) -> Any:
+        """The expectation of the curve's integral; the integral itself where it depends on what is no sign."""
+        if self.is_free:
+            return self.antiderivative(curve)
         square = sum((part**2 for part in self.parts.values()), Q(0))
         rate = self._rate(curve) if square else Q(0)
         return Mean(curve.integral(self.centre) + rate * square / 2)
@@ -160,59 +177,74 @@ def expectation(value: Any) -> Fraction:
     return value.centre if isinstance(value, Noisy) else _number(value)
 
 
-class AffineSigns:
+class AffineSigns(SignDraws):
     """Draws for one run whose numbers are affine in the signs that it asks for."""
 
-    def __init__(self, clients: int, step: int = -1, columns: Columns | None = None) -> None:
-        self.clients, self.runs, self.seed_indices, self.step = clients, 1, (0,), step
-        self.columns = columns or Columns()
+    refusal = InexactError
 
-    def at(self, step: int) -> AffineSigns:
-        return AffineSigns(self.clients, step, self.columns)
+    def __init__(self, clients: int) -> None:
+        super().__init__(clients, 1)
 
-    def signs(self, purpose: str, *tail: int) -> ExactTensor:
-        size = self.clients * prod(tail)
-        first = self.columns.of((self.step, purpose, *tail), size)
+    def taken(self, first: int, size: int, tail: tuple[int, ...]) -> ExactTensor:
         return ExactTensor.of(_array([Noisy.sign(first + i) for i in range(size)], (1, self.clients, *tail)))
 
-    def subset(self, purpose: str, size: int) -> Tensor:
-        return _everybody(self.runs, self.clients, size)
+
+class GroupSigns(SignDraws):
+    """Draws of clients in large groups of equal ones with independent noise, of each of which two members run, with opposite noise.
+
+    A member's sign is the mean of its group, which both members share, plus what it is off, at most 2 and opposite for the two. Where a
+    run is affine, the average over a group depends on the means alone, and what one member is off is what every member may be. A mean
+    of signs is no sign: it is written as half the sum of two signs, an off-set as the sum of two, so that nothing takes it for one.
+    The mean of m signs has the variance 1/m, and what stands for it 1/2: see `mean_share`.
+
+    Args:
+        groups: clients before each is doubled; the two members of a group lie beside each other.
+    """
+
+    refusal = InexactError
+    PER_SIGN = 4
+    """Columns of a group for each sign: two for its mean, two for what a member is off."""
+
+    def __init__(self, groups: int) -> None:
+        super().__init__(2 * groups, 1, drawn=self.PER_SIGN * groups)
+
+    def taken(self, first: int, size: int, tail: tuple[int, ...]) -> ExactTensor:
+        entries, each, half = [], prod(tail), Q(1, 2)
+        for group, side, place in product(range(self.clients // 2), (1, -1), range(each)):
+            a = first + self.PER_SIGN * (group * each + place)
+            entries.append(Noisy(Q(0), {a: half, a + 1: half, a + 2: Q(side), a + 3: Q(side)}))
+        return ExactTensor.of(_array(entries, (1, self.clients, *tail)))
+
+    @classmethod
+    def is_offset(cls, column: int) -> bool:
+        """Whether a column is of what a member is off its group."""
+        return column % cls.PER_SIGN >= cls.PER_SIGN // 2
+
+    @staticmethod
+    def mean_share(members: int) -> Fraction:
+        """The variance of the mean of so many signs, in units of that of the two signs that stand for it."""
+        return Q(2, members)
 
 
-class AllPaths:
+class AllPaths(SignDraws):
     """Draws for every path of a run with so many signs, `2**signs` lanes; asking for more is an error.
 
     While `is_counting` one lane gets ones, and `columns.count` is how many signs it asked for.
     """
 
-    def __init__(self, signs: int, clients: int, step: int = -1, columns: Columns | None = None) -> None:
-        self.count, self.clients, self.step = signs, clients, step
-        self.runs, self.seed_indices, self.columns = 2**signs, (0,), columns or Columns()
-        self.is_counting = False
+    refusal = InexactError
 
-    def at(self, step: int) -> AllPaths:
-        other = AllPaths(self.count, self.clients, step, self.columns)
-        other.is_counting = self.is_counting
-        return other
+    def __init__(self, signs: int, clients: int) -> None:
+        super().__init__(clients, 2**signs)
+        self.count, self.is_counting = signs, False
 
-    def signs(self, purpose: str, *tail: int) -> ExactTensor:
-        size = self.clients * prod(tail)
-        first = self.columns.of((self.step, purpose, *tail), size)
+    def taken(self, first: int, size: int, tail: tuple[int, ...]) -> ExactTensor:
         if self.is_counting:
             return ExactTensor.of(_array([Q(1)] * size, (1, self.clients, *tail)))
         if first + size > self.count:
             raise InexactError(f"a run asks for more than {self.count} signs")
         entries = [Q(1 if (lane >> (first + i)) & 1 else -1) for lane in range(self.runs) for i in range(size)]
         return ExactTensor.of(_array(entries, (self.runs, self.clients, *tail)))
-
-    def subset(self, purpose: str, size: int) -> Tensor:
-        return _everybody(self.runs, self.clients, size)
-
-
-def _everybody(runs: int, clients: int, size: int) -> Tensor:
-    if size != clients:
-        raise InexactError(f"{size} of {clients} clients take part: the run is random in more than signs")
-    return torch.ones(runs, clients, dtype=torch.float64)
 
 
 def _array(entries: list[Any], shape: tuple[int, ...]) -> np.ndarray:

@@ -46,8 +46,8 @@ class ExactFederated(ExactProblem):
         return integral_at(self.derivative, x)
 
     def local_gradient(self, x: Any, sample: Signs | None = None) -> ExactTensor:
-        signs = sample.outer if sample else None
-        return per_lane(lambda r, i, t: at(self.client_slopes[i], t) + self._jolt("gradient_noise", i, signs, r), x)
+        signs, noises = sample.outer if sample else None, self.noises["gradient_noise"]
+        return per_lane(lambda r, i, t: at(self.client_slopes[i], t) + self._jolt(noises[i].slope(t), i, signs, r), x)
 
     def constants(self) -> dict[str, Fraction]:
         spread = max(
@@ -128,8 +128,8 @@ class ExactMeta(ExactProblem):
         return self._objective(x)
 
     def local_gradient(self, x: Any, sample: Signs | None = None) -> ExactTensor:
-        signs = sample.outer if sample else None
-        return per_lane(lambda r, i, t: self.slope_number(i, t) + self._jolt("gradient_noise", i, signs, r), x)
+        signs, noises = sample.outer if sample else None, self.noises["gradient_noise"]
+        return per_lane(lambda r, i, t: self.slope_number(i, t) + self._jolt(noises[i].slope(t), i, signs, r), x)
 
     def local_hvp(self, x: Any, v: Any, sample: Signs | None = None) -> ExactTensor:
         return ExactTensor.of(per_client(lambda _, t: at(self.hessian, t), x).numbers * raw(v))

@@ -11,7 +11,7 @@ import torch
 
 from ...algorithms import Method
 from .interval import Ends
-from .line import Line
+from .noise import Noisy
 from .participation import Chosen, RandomRound, choices
 from .problem import ExactProblem
 from .run import CannotReplay, Walk, keeps_models_only, require_equal_rounds
@@ -38,19 +38,19 @@ def random_round(
     if not reach > 0:
         raise CannotReplay("wanted an interval with two ends")
     a, b, d, e = [], [], [], []
-    for end, passed in _by_choice(method, problem, period, Line(centre, reach), size, every):
-        a.append(end.slope / reach)
+    for end, passed in _by_choice(method, problem, period, Noisy.around(centre, reach), size, every):
+        a.append(end.rate() / reach)
         b.append((end.centre - centre) / reach)
         d.append([gradient.centre for gradient in passed])
-        e.append([gradient.slope for gradient in passed])
+        e.append([gradient.rate() for gradient in passed])
     if not all(abs(slope) + abs(moved) <= 1 and abs(slope) < 1 for slope, moved in zip(a, b, strict=True)):
         raise CannotReplay("a round leaves the interval")
     return RandomRound(*(np.array(part, dtype=object) for part in (a, b, d, e)))
 
 
 def _by_choice(
-    method: Method, problem: ExactProblem, period: int, start: Line, size: int, every: int
-) -> Iterator[tuple[Line, list[Line]]]:
+    method: Method, problem: ExactProblem, period: int, start: Noisy, size: int, every: int
+) -> Iterator[tuple[Noisy, list[Noisy]]]:
     """Where a round ends, and the gradients on its way, for every choice of clients."""
     for mask in choices(problem.clients, size):
         run = Walk(method, problem, start, Chosen(torch.tensor([mask], dtype=torch.float64)))
@@ -59,9 +59,9 @@ def _by_choice(
         passed = []
         for t in range(period):
             if t % every == 0:
-                passed.append(Line() + problem.gradient_at(run.average))
+                passed.append(Noisy(Q(0), {}) + problem.gradient_at(run.average))
             run.step()
-        yield Line() + run.average, passed
+        yield Noisy(Q(0), {}) + run.average, passed
 
 
 def kept_interval(method: Method, problem: ExactProblem, period: int, size: int) -> Ends:
@@ -72,8 +72,8 @@ def kept_interval(method: Method, problem: ExactProblem, period: int, size: int)
     """
     start, tiny = problem.start, problem.least_gap * _NARROW
     rests = []
-    for end, _ in _by_choice(method, problem, period, Line(start, tiny), size, period):
-        a = end.slope / tiny
+    for end, _ in _by_choice(method, problem, period, Noisy.around(start, tiny), size, period):
+        a = end.rate() / tiny
         if not 0 <= a < 1:
             raise CannotReplay("a round does not contract")
         rests.append((end.centre - a * start) / (1 - a))

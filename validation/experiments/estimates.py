@@ -18,11 +18,9 @@ from ...bounds.registry import get_theorem
 from ...bounds.settings import ESTIMATED
 from ...errors import InputError
 from ...storage import write_text
+from ...synthetic import problem as find_problem
 from ...synthetic.estimation import Estimate, Estimates, estimate_constants
-from ...synthetic.estimation.search import POINTS
-from ...synthetic.models import from_model
-from ...synthetic.models.flat import Loss
-from ...user_files import load_object
+from ...synthetic.models import AbstractModelProblem, form_of, forms_of
 from ..runs.values import CHOSEN_BY_THE_RUN, GIVEN_BY_THE_PROBLEM
 
 _WIDTH = 116
@@ -80,28 +78,32 @@ class ForTheorem:
 
 
 def estimate(
-    model: nn.Module,
-    loss: Loss,
-    client_loaders: Iterable[Any],
-    form: str = "federated",
+    model: nn.Module | str | Mapping[str, Any] | AbstractModelProblem,
+    loss: Any = None,
+    client_loaders: Iterable[Any] | None = None,
+    form: str | None = None,
     *,
     along: Tensor | None = None,
     theorem: str | Theorem | None = None,
+    statement: str = "",
     radius: float | None = None,
-    points: int = POINTS,
+    points: int | None = None,
     lower_bound: float | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     progress: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Estimates:
     """Estimate the constants that theorems need of a model, a loss and client data.
 
     Args:
-        model: any nn.Module, as it is, of any float type. loss: (outputs, targets) -> scalar.
+        model: any nn.Module, as it is, of any float type, with loss and client_loaders; or, without these, what `fedco.problem` takes of a
+            model: `FILE.py:NAME`, a description, or the problem itself.
+        loss: (outputs, targets) -> scalar.
         client_loaders: one DataLoader, Dataset or pair of tensors per client, read whole.
-        form: federated, kl_clients, kl_dro, chi2_dro, maml or meta; options: its numbers (gamma, weight, lam, alpha, nu).
+        form: one of `synthetic.models.FORMS` but agnostic_maml, federated without it; options: its numbers (gamma, weight, lam, …).
         along: `(points, dim)`, a run to look along; gradient descent from the module's parameters without it.
-        theorem: only what its statement needs; everything without it. The rest as for `estimate_constants`.
+        theorem: only what its statement needs; everything without it. statement: a label, the default one without it.
+        radius, points, lower_bound, seed: as for `estimate_constants`; what the description says of them without them.
 
     Returns:
         The estimates by quantity; `.problem` runs with every method of its kind, and carries them as its constants.
@@ -109,42 +111,64 @@ def estimate(
     Raises:
         InputError: a form without estimates, data that do not fit, or a theorem about another kind of problem.
     """
-    problem = from_model(model, loss, client_loaders, form, **options)
-    item = None if theorem is None else get_theorem(theorem)
-    if item is not None and item.problem != problem.kind:
+    chosen = options if form is None else {"form": form, **options}
+    description = (
+        {"model": model, "loss": loss, "clients": client_loaders or ()} if isinstance(model, nn.Module) else model
+    )
+    problem = find_problem(description, **chosen)
+    if not isinstance(problem, AbstractModelProblem):
         raise InputError(
-            f"{item.id}: is about the kind {item.problem}, got the form {form}, of the kind {problem.kind}"
+            f"estimate: wanted a model, its loss and the data of its clients, got the problem {problem.name}"
         )
-    only = None if item is None else frozenset(_needed(item))
-    return estimate_constants(
-        problem,
-        along=along,
-        radius=radius,
-        points=points,
-        lower_bound=lower_bound,
-        seed=seed,
-        only=only,
-        progress=progress,
-    )
+    only = None if theorem is None else frozenset(_needed(get_theorem(theorem), statement, problem))
+    given = {"along": along, "radius": radius, "points": points, "lower_bound": lower_bound, "seed": seed}
+    search = {**problem.parts.search, **{name: value for name, value in given.items() if value is not None}}
+    return estimate_constants(problem, only=only, progress=progress, **search)
 
 
-def _needed(theorem: Theorem) -> Iterable[str]:
-    symbols = theorem.symbols(theorem.default).values()
-    return (
-        b.quantity.name for b in symbols if b.quantity.role == "constant" and b.quantity.name not in CHOSEN_BY_THE_RUN
-    )
+def with_constants(
+    problem: Any,
+    theorem: Theorem,
+    label: str = "",
+    progress: Callable[[str], None] | None = None,
+    also: Iterable[str] = (),
+) -> Any:
+    """A problem of a model with the constants that a statement needs, and `also` others; any other problem as it is.
+
+    Raises:
+        InputError: the theorem is about another kind of problem.
+    """
+    if not isinstance(problem, AbstractModelProblem) or problem.certificates:
+        return problem
+    only = frozenset((*_needed(theorem, label, problem), *also))
+    return estimate_constants(problem, only=only, progress=progress, **problem.parts.search).problem
 
 
-def for_theorem(found: Estimates, theorem: str | Theorem) -> ForTheorem:
-    """The constants of a theorem's default statement by symbol.
+def _needed(theorem: Theorem, label: str, problem: AbstractModelProblem) -> list[str]:
+    """The quantities of a statement that a problem has to certify."""
+    if theorem.problem != problem.kind:
+        forms = forms_of(theorem.problem)
+        wanted = f"which the forms {' '.join(forms)} make" if forms else "of which no model makes a problem"
+        raise InputError(
+            f"{theorem.id}: is about the kind {theorem.problem or 'that it does not say'}, {wanted}; got the form {form_of(problem)}, "
+            f"of the kind {problem.kind}"
+        )
+    symbols = theorem.symbols(label or theorem.default).values()
+    constants = (b.quantity.name for b in symbols if b.quantity.role == "constant")
+    return [name for name in constants if name not in CHOSEN_BY_THE_RUN]
+
+
+def for_theorem(found: Estimates, theorem: str | Theorem, statement: str = "") -> ForTheorem:
+    """The constants of a theorem's statement, the default one without a label, by symbol.
 
     Raises:
         InputError: it needs what was not estimated.
     """
     item = get_theorem(theorem)
+    label = item.statement(statement or item.default).label
     values: dict[str, Fraction] = {}
     used: dict[str, Estimate] = {}
-    for name, binding in item.symbols(item.default).items():
+    for name, binding in item.symbols(label).items():
         quantity = binding.quantity.name
         if quantity in CHOSEN_BY_THE_RUN:
             values[name] = Fraction(0)
@@ -155,31 +179,7 @@ def for_theorem(found: Estimates, theorem: str | Theorem) -> ForTheorem:
             values[name] = Fraction(str(getattr(found.problem, GIVEN_BY_THE_PROBLEM[quantity])))
     start = found.problem.initial_point.unsqueeze(0)
     norm = float(found.problem.gradient(start).norm()) if item.metric.is_squared_gradient else None
-    return ForTheorem(item, item.default, values, used, norm)
-
-
-KEYS = ("model", "loss", "clients")
-
-
-def from_file(
-    text: str, theorem: str | Theorem, progress: Callable[[str], None] | None = None, **options: Any
-) -> Estimates:
-    """Of `FILE.py:NAME`, a function without arguments that returns a dict: model, loss, clients, and what `estimate` takes
-    beside them (form, along, and the form's numbers).
-
-    Raises:
-        InputError: no such function, or it returns something else.
-    """
-    build = load_object(text)
-    found = build() if callable(build) else build
-    if not isinstance(found, Mapping) or not set(KEYS) <= set(found):
-        raise InputError(
-            f"{text}: wanted a function that returns a dict with {', '.join(KEYS)}, got {type(found).__name__}"
-        )
-    rest = {name: value for name, value in found.items() if name not in KEYS}
-    return estimate(
-        found["model"], found["loss"], found["clients"], theorem=theorem, progress=progress, **{**rest, **options}
-    )
+    return ForTheorem(item, label, values, used, norm)
 
 
 def write(found: Estimates, theorem: str | Theorem, out: Path) -> ForTheorem:

@@ -20,6 +20,7 @@ from ...errors import InputError
 from ...suggestion import instead
 from ...synthetic import PRESETS
 from ...synthetic import problem as find_problem
+from ...synthetic.models import AbstractModelProblem, form_of, forms_of
 from ...user_files import is_python_file
 from .grid import Axis, product
 
@@ -41,7 +42,7 @@ class Plan:
 
     Args:
         method: a name, `FILE.py:NAME`, a class, or a method whose hyperparameters are then fixed.
-        problem: a name, `FILE.py:NAME`, or a problem.
+        problem: a name, `FILE.py:NAME`, a problem, or a description of a model.
         settings: hyperparameters of the method, and parameters of the problem; `problem.NAME` is always a parameter.
         axes: what varies, named in the same way.
 
@@ -84,8 +85,10 @@ class Plan:
 
     def _parameters(self) -> set[str] | None:
         """What the problem can be told; None where it cannot be known without making it."""
-        if not isinstance(self.problem, str) or is_python_file(self.problem) or self.problem not in PRESETS:
-            return set() if not isinstance(self.problem, str) else None
+        if not isinstance(self.problem, (str, Mapping)):
+            return set()
+        if isinstance(self.problem, Mapping) or is_python_file(self.problem) or self.problem not in PRESETS:
+            return None
         return set(signature(PRESETS[self.problem].family).parameters) - {"name"}
 
     def _is_hyperparameter(self, name: str) -> bool:
@@ -106,7 +109,7 @@ class Plan:
         try:
             method.check(problem)
         except NotApplicable as error:
-            raise InputError(str(error)) from None
+            raise InputError(f"{error}{_other_forms(method, problem)}") from None
         return Group(method, problem, tuple({**choice, **point} for point in batch))
 
     def _method(self, hyper: Mapping[str, Any]) -> Method:
@@ -128,9 +131,17 @@ class Plan:
             raise InputError(str(error)) from None
 
     def _problem(self, parameters: Mapping[str, Any]) -> Any:
-        if not isinstance(self.problem, str):
+        if not isinstance(self.problem, (str, Mapping)):
             return self.problem  # a ready one, of which no parameter was accepted
         try:
             return find_problem(self.problem, **parameters)
         except (TypeError, ValueError) as error:
             raise InputError(str(error)) from None
+
+
+def _other_forms(method: Method, problem: Any) -> str:
+    """Which forms a model takes for a method, where the problem is one of a model."""
+    if not isinstance(problem, AbstractModelProblem):
+        return ""
+    forms = [form for kind in method.kinds for form in forms_of(kind)]
+    return f"; the forms {' '.join(forms)} are of such a kind, got {form_of(problem)}" if forms else ""

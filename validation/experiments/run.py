@@ -20,13 +20,16 @@ from ...algorithms.engine.metrics import METRICS, metrics_of
 from ...algorithms.engine.parallel import drive_alone, gathered
 from ...algorithms.engine.progress import Progress
 from ...bounds.language.result import AbstractResult, Cell, Sheet, Table
+from ...bounds.registry import get_theorem
 from ...errors import InputError
 from ...storage import digest, make_folder, undamaged, write_json
 from ...suggestion import instead
+from ...synthetic.models import AbstractModelProblem
 from ..runs.limits import HOURS, check_runs
 from ..runs.scheduler import run_on_scheduler
 from ..runs.values import exact_start
 from .bounds import Match, matches
+from .estimates import with_constants
 from .grid import Axis, as_axes, read_setting, split_setting
 from .plan import Group, Plan
 from .table import RunTable, Summary, summarise, write_run
@@ -53,6 +56,8 @@ class RunResult(AbstractResult):
         summary: the last value of every metric at every grid point: mean over the seeds and a 95% t-interval.
         bounds: for each grid point, the statements that bound it, with their values along the run.
         out: where it was written; None where it was not.
+        models: `(grid points, seeds, dim)` the averaged models at the end.
+        problems: of each grid point.
     """
 
     table: RunTable
@@ -60,6 +65,24 @@ class RunResult(AbstractResult):
     bounds: tuple[Mapping[str, Any], ...]
     description: Mapping[str, Any]
     out: Path | None = None
+    models: torch.Tensor | None = None
+    problems: tuple[Any, ...] = ()
+
+    def module(self, point: int = 0, seed: int = 0) -> torch.nn.Module:
+        """The trained module of one grid point, in the order of the grid, and one seed: a copy of the one that the problem is made of.
+
+        Raises:
+            InputError: the problem is made of no module, there is no such run, or it diverged.
+        """
+        points, seeds = (0, 0) if self.models is None else self.models.shape[:2]
+        if self.models is None or not (0 <= point < points and 0 <= seed < seeds):
+            raise InputError(f"module: wanted a point below {points} and a seed below {seeds}, got {point} and {seed}")
+        problem = self.problems[point]
+        if not isinstance(problem, AbstractModelProblem):
+            raise InputError(f"module: {problem.name} is made of no module")
+        if not bool(self.models[point, seed].isfinite().all()):
+            raise InputError(f"module: seed {seed} of point {point} diverged")
+        return problem.parts.flat.trained(self.models[point, seed])
 
     def frame(self) -> Any:
         """The rows as a pandas DataFrame. Needs the extra `fedco[frames]`."""
@@ -147,14 +170,15 @@ def run(
 
     Args:
         method: a registered name, `FILE.py:NAME`, a class, or a method object.
-        problem: a registered name, `FILE.py:NAME`, or a problem object.
+        problem: a registered name, `FILE.py:NAME`, a problem object, or a description of a model (`fedco.problem`).
         T: local steps. seeds: how many. every: a value is kept each so many steps; about 100 times without it.
         metrics: names of `fedco.algorithms.metrics.METRICS`, `messages` and `bytes`.
         settings: hyperparameters and parameters (`problem.NAME` is always a parameter); a mapping, or texts `NAME=VALUE`.
         grid: what varies: `{name: values}`, or texts such as `eta=1e-3:1:13log`. All grid points share the noise.
         theorems: statements whose bound is wanted; all that name this method on certified constants without it. A bound is
             of the mean of gradient_sq, so it needs that metric.
-        out: a folder for the table, run.json and figures; a run that was stopped there goes on.
+        out: a folder for the table, run.json and figures, and the trained module of each grid point for the first seed, as a state_dict
+            in module_0.pt, …; a run that was stopped there goes on.
         format: of the table, csv or parquet.
         progress: makes, from a label, what `drive` reports to.
         checkpoints: a folder for what a stopped run goes on from, where nothing else is written; `out` has its own.
@@ -202,6 +226,7 @@ def run(
         unmade = [(piece.group.method, piece.group.problem) for piece in pieces if not piece.is_kept]
         check_runs(unmade, T, seeds, hours)
     tables: list[RunTable] = []
+    models: list[torch.Tensor] = []
     bounds: list[dict[str, Any]] = []
     seconds = 0.0
     for number, piece in enumerate(pieces):
@@ -209,6 +234,8 @@ def run(
         result = _drive(piece, progress and progress(label), scheduler)
         tables.append(_table(piece.group, result, wanted, piece.found, plan.axes))
         bounds.extend(_drawn(piece.group, piece.found, result))
+        assert result.models is not None
+        models.append(result.models.cpu().view(len(piece.group.points), seeds, -1))
         seconds += result.seconds
     first = groups[0]
     table = RunTable.joined(tables, tuple(axis.name for axis in plan.axes))
@@ -225,7 +252,9 @@ def run(
         "every": step,
         "metrics": list(table.metrics),
     }
-    done = RunResult(table, summarise(table), tuple(bounds), description, folder)
+    problems = tuple(group.problem for group in groups for _ in group.points)
+    whole = torch.cat(models) if len({each.shape[-1] for each in models}) == 1 else None
+    done = RunResult(table, summarise(table), tuple(bounds), description, folder, whole, problems)
     if folder is not None:
         write_run(done, folder, format)
         write_json(folder / "seconds.json", {"seconds": round(seconds, 3)})  # no result: it differs from run to run
@@ -257,7 +286,13 @@ def _checked(names: Sequence[str], problem: Any) -> tuple[str, ...]:
 def _bounds_of(group: Group, T: int, theorems: Sequence[str]) -> dict[int, list[Match]]:
     """The statements that bound each grid point."""
     singles = [_single(group.method, index) for index in range(len(group.points))]
-    return {index: matches(single, group.problem, T, theorems) for index, single in enumerate(singles)}
+    if not theorems:
+        return {index: matches(single, group.problem, T) for index, single in enumerate(singles)}
+    known = [(name, with_constants(group.problem, get_theorem(name))) for name in theorems]
+    return {
+        index: [match for name, problem in known for match in matches(single, problem, T, [name])]
+        for index, single in enumerate(singles)
+    }
 
 
 def _single(method: Method, index: int) -> Method:

@@ -8,6 +8,7 @@ import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -226,7 +227,7 @@ def aligned(lines: Sequence[Sequence[str]]) -> str:
 
 
 def write_run(done: RunResult, folder: Path, format: str) -> Path:
-    """The table, a figure of every metric, and run.json with the sha256 of each."""
+    """The table, a figure of every metric, the trained modules, and run.json with the sha256 of each."""
     from ...figures import save
 
     files = []
@@ -238,6 +239,7 @@ def write_run(done: RunResult, folder: Path, format: str) -> Path:
     for metric in done.table.metrics:
         if metric != MEAN:
             files.append(save(done.figure(metric), folder / f"{metric}.svg"))
+    files += _write_modules(done, folder)
     from ..runs.validate import versions
 
     content = {
@@ -247,6 +249,20 @@ def write_run(done: RunResult, folder: Path, format: str) -> Path:
         "files": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files},
     }
     return write_json(folder / "run.json", content)
+
+
+def _write_modules(done: RunResult, folder: Path) -> list[Path]:
+    """module_I.pt for grid point I, of its first seed; none where that diverged, or where there is no module."""
+    import torch
+
+    files = []
+    for point in range(len(done.problems)):
+        try:
+            state = done.module(point).state_dict()
+        except InputError:
+            continue
+        files.append(write(folder / f"module_{point}.pt", partial(torch.save, state)))
+    return files
 
 
 def _finite(value: Any) -> Any:

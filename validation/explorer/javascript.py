@@ -219,6 +219,16 @@ class Printer(JavascriptCodePrinter):
     def _print_Symbol(self, expr: sp.Symbol) -> str:
         return self.symbols[expr]
 
+    def _print_Mul(self, expr: sp.Mul) -> str:
+        """A power with a symbol in its exponent may be infinite in a double, and 0 times infinity is no number there."""
+        powers = [factor for factor in expr.args if isinstance(factor, Power)]
+        others = sp.Mul(*(factor for factor in expr.args if factor not in powers))
+        if not powers or not others.free_symbols:
+            printed: str = super()._print_Mul(expr)
+            return printed
+        rest = self._print(others)
+        return f"({rest} === 0 ? 0 : ({rest})*{'*'.join(map(self._print, powers))})"
+
     def _print_Pow(self, expr: sp.Pow) -> str:
         if expr.exp == 2 and expr.base.is_Symbol:
             name = self._print(expr.base)

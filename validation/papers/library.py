@@ -10,6 +10,8 @@ from ..runs.instance import Instance
 
 R = Fraction
 NEAR = {"start": 3.0}
+AT_MINIMUM = 0.25
+"""A start so near to the minimiser that noise is most of the bound."""
 HUBER, NOISY, QUADRATIC, STEEP = (
     "federated_homogeneous",
     "federated_noisy",
@@ -34,18 +36,24 @@ CONVEX = (
     _on(NOISY, {"eta": R(1, 4), "b": 8}, "noise nearly as large as the signal", (20, 40)),
     _on(QUADRATIC, {"eta": R(1, 2), "b": 2}, "unbounded gradients", (20, 40)),
     _on(HUBER, {"eta": R(7, 5), "b": 4}, "eta at 98% of its largest value", (20, 40), "edge"),
+    _on(NOISY, {"eta": R(7, 5), "b": 8}, "least bound", (20, 40), "tuned"),
+    _on(NOISY, {"eta": R(1, 2), "b": 8}, "a start near the minimiser", (20, 40), "stress", start=AT_MINIMUM),
 )
 NEARBY = (
     _on(HUBER, {"eta": R(1, 2), "b": 4}, "equal clients", (10, 20)),
     _on(NOISY, {"eta": R(1, 4), "b": 8}, "noise nearly as large as the signal", (10, 20)),
     _on(QUADRATIC, {"eta": R(1, 2), "b": 2}, "unbounded gradients", (10, 20)),
     _on(QUADRATIC, {"eta": R(7, 5), "b": 4}, "eta at 98% of its largest value", (5, 10), "edge"),
+    _on(NOISY, {"eta": R(1, 100), "b": 8}, "nearly the least bound, that of no step at all", (10, 20), "tuned"),
+    _on(NOISY, {"eta": R(1, 2), "b": 8}, "a start near the minimiser", (10, 20), "stress", start=AT_MINIMUM),
 )
 STRONGLY_CONVEX = (
     _on(QUADRATIC, {"eta": R(1, 2), "b": 2}, "quadratic losses", (15, 30)),
     _on(STEEP, {"eta": R(1, 2), "b": 4}, "steep near the minimiser, flat away from it", (15, 30)),
     _on(QUADRATIC, {"eta": R(7, 5), "b": 4}, "eta at 98% of its largest value", (6, 12), "edge"),
     _on(QUADRATIC, {"eta": R(1, 2), "b": 2}, "equal clients, all curvatures equal", (5, 10), mu=0.7, Delta=0.0),
+    _on(STEEP, {"eta": R(17, 16), "b": 4}, "least bound", (15, 30), "tuned"),
+    _on(QUADRATIC, {"eta": R(1, 4), "b": 2}, "a start near the minimiser", (15, 30), "stress", start=AT_MINIMUM),
 )
 DECLINING = (
     _on(QUADRATIC, {"a": 16, "t0": 16, "b": 4}, "quadratic losses", (10, 20)),
@@ -57,6 +65,16 @@ LOCAL = (
     _on(QUADRATIC, {"eta": R(1, 8), "p": 4, "b": 2}, "quadratic losses, rounds of 4", (100, 200)),
     _on(STEEP, {"eta": R(1, 8), "p": 3, "b": 2}, "steep near the minimiser, rounds of 3", (120, 240)),
     _on(QUADRATIC, {"eta": R(1, 8), "p": 2, "b": 4}, "equal clients, rounds of 2", (100, 200), Delta=0.0),
+    _on(QUADRATIC, {"eta": R(2, 7), "p": 4, "b": 2}, "eta at 98% of its largest value", (100, 200), "edge"),
+    _on(QUADRATIC, {"eta": R(1, 5), "p": 4, "b": 2}, "least bound for rounds of 4", (100, 200), "tuned"),
+    _on(
+        QUADRATIC,
+        {"eta": R(1, 25), "p": 4, "b": 2},
+        "a start near the minimiser",
+        (100, 200),
+        "stress",
+        start=AT_MINIMUM,
+    ),
 )
 EXACT = (
     _on(HUBER, {"eta": R(1, 2)}, "equal clients", (20, 40), sigma=0.0),

@@ -18,11 +18,12 @@ from flint import fmpq
 from ...algorithms import Start
 from ...bounds.language.theorem import Theorem
 from ...bounds.proof.instances import is_outer
-from ...bounds.proof.kernel import CLOCK, COMMUNICATION, LOCAL, Setting
+from ...bounds.proof.kernel import CLOCK, COMMUNICATION, LOCAL, Loop, Setting
 from ...bounds.proof.kernel.derivation import Progress
 from ...bounds.proof.runs import Style, arranged, instance
 from ..lemmas.trace import walk
 from ..runs.method_of import build_of
+from ..runs.registry import codes_of
 from .paths import NEAR, PATHS, PERIODS, STEPS, Draws, Oracles, OtherSampleError, Paths, Values
 
 STYLE = Style(
@@ -182,7 +183,16 @@ def unequal(where: str, equations: torch.Tensor, code: torch.Tensor) -> Iterator
         yield Difference(where, wanted, got)
 
 
-def named_method(theorem: Theorem, progress: Progress) -> Code | None:
+def codes_beside(progress: Progress, case: str = "") -> tuple[Any, ...]:
+    """The code of a derivation's method in each variant: what its paper declares, else the method that the theorem names."""
+    declared = codes_of(progress.theorem, case)
+    if declared or isinstance(progress.derivation, Loop):
+        return declared
+    named = _named_method(progress.theorem, progress)
+    return () if named is None else (named,)
+
+
+def _named_method(theorem: Theorem, progress: Progress) -> Code | None:
     """The method that a theorem names itself, with the functions of its derivation by their spaces; None where it names none."""
     if theorem.method is None:
         return None

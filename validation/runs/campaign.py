@@ -21,6 +21,7 @@ from ...algorithms.registry import get_method
 from ...bounds.evaluation.evaluate import Bound
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_paper, get_theorem, is_paper
+from ...lossless import encode
 from ...storage import digest, keep, recall
 from ..statistics.alpha_budget import AlphaBudget
 from ..statistics.planning import seeds_to_support
@@ -28,7 +29,6 @@ from ..statistics.verdict import Verdict, judge, not_applicable
 from .experiments import cap_of, measure
 from .fingerprint import MEASUREMENT
 from .instance import Instance
-from .lossless import encode
 from .measures import judged
 from .method_of import Given
 from .registry import recipe_for

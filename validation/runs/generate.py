@@ -9,7 +9,7 @@ Every instance has two horizons at which the statement is admissible and below t
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -24,6 +24,10 @@ from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from ...bounds.region.admissible import admissible
 from ...synthetic.catalogue import PRESETS
+from ...synthetic.catalogue import problem as find_problem
+from ...synthetic.models import AbstractModelProblem
+from ...user_files import is_python_file
+from ..experiments.estimates import with_constants
 from .fit import fitting_problems, misfit, why_none_fits
 from .instance import Instance
 from .parameters import AT_REST, NEAR
@@ -95,6 +99,7 @@ def instances_of(
     declared: Sequence[Instance],
     problems: Sequence[Any] | None = None,
     fixed: Mapping[str, Fraction] | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> Generated:
     """What a theorem is validated on: the declared instances where there are some, generated ones on every other problem.
 
@@ -102,8 +107,10 @@ def instances_of(
 
     Args:
         declared: those of its recipe.
-        problems: names or objects; all declared instances without it, or every registered problem that fits where none is.
+        problems: names, objects or descriptions of models; all declared instances without it, or every registered problem that
+            fits where none is.
         fixed: hyperparameters that stay as they are, by symbol.
+        say: told which constant of a model is being estimated.
 
     Raises:
         InputError: a problem that does not fit, or on which nothing can be generated; it says why.
@@ -113,7 +120,8 @@ def instances_of(
     found: list[Instance] = []
     reasons: list[str] = []
     missing: list[str] = []
-    for problem in fitting_problems(theorem, label) if problems is None else problems:
+    for given in fitting_problems(theorem, label) if problems is None else problems:
+        problem = ready(given, theorem, label, say)
         mine = [instance for instance in declared if instance.problem is problem or instance.problem == problem]
         made = Generated(tuple(mine), ()) if mine else generate(theorem, label, problem, fixed)
         found += made.instances
@@ -127,6 +135,16 @@ def instances_of(
         why = " | ".join(reasons) or why_none_fits(theorem, label)
         raise InputError(f"{theorem.id} ({label}): no problem to validate it on; {why}")
     return Generated(tuple(found), tuple(missing))
+
+
+def ready(problem: Any, theorem: Theorem, label: str, say: Callable[[str], None] | None = None) -> Any:
+    """What is run: a problem of a model with its constants, which are estimated here if need be; any other as it was named."""
+    if isinstance(problem, str) and not is_python_file(problem):
+        return problem
+    found = find_problem(problem)
+    if not isinstance(found, AbstractModelProblem):
+        return problem
+    return with_constants(found, theorem, label, say, also=("gradient_cap",))
 
 
 @dataclass(frozen=True)

@@ -120,8 +120,8 @@ def validate(
     Args:
         theorem: its id, a file that defines it, or the theorem itself.
         label: the statement that is judged; that of its recipe without it.
-        problems: names of problems or problem objects; without it the instances that its paper declares, or those that
-            are generated on every registered problem that fits.
+        problems: names of problems, problem objects, or descriptions of models, whose constants are then estimated; without it the
+            instances that its paper declares, or those that are generated on every registered problem that fits.
         method: a method, its class, or a function of the values of the symbols, instead of the one that the theorem names.
             Whatever is an object of the caller's runs in this process.
         instances: judged instead, whatever `problems` says.
@@ -146,7 +146,8 @@ def validate(
     label = label or recipe.label
     missing: tuple[str, ...] = ()
     if instances is None:
-        made = instances_of(item, label, recipe.instances, problems, fixed_by(item, method))
+        say = None if quiet else _said
+        made = instances_of(item, label, recipe.instances, problems, fixed_by(item, method), say)
         instances, missing = made.instances, made.missing
     ledger = AlphaBudget(alpha)
     experiments = plan(
@@ -269,6 +270,11 @@ def write(validation: Validation, out: Path) -> None:
     write_json(out / "seconds.json", {result.experiment.name: result.seconds for result in validation.results})
     for index, plot in enumerate(validation.figures.values(), start=1):
         save(plot, out / f"figure_{index}.svg")
+
+
+def _said(name: str) -> None:
+    """Which constant of a model is being estimated, for the person at the terminal."""
+    print(f"  {name}", file=sys.stderr)
 
 
 def versions() -> dict[str, str]:

@@ -36,7 +36,7 @@ from .assumptions import (
     Variance,
 )
 from .corollary import Corollary, follow
-from .derivation import Derivation, Lemma, Step, Verdict, check
+from .derivation import AtNumbers, Derivation, Lemma, Step, Verdict, check
 from .facts import Inequality, Quantity
 from .known import Known
 from .loop import Delivery, Loop, named, run_through
@@ -128,6 +128,7 @@ __all__ = [
     "App",
     "Assume",
     "Assumed",
+    "AtNumbers",
     "AtStart",
     "Axiom",
     "Bounded",

@@ -53,13 +53,15 @@ class Sgd:
         variance_of_mean(self.proof, "noise", self.noise, "n i", s.sigma**2, self.proof.bound("sigma", self.sampled))
         return s.sigma**2 / (s.N * s.b)
 
-    def descend(self, s: Reader, smoothness: Signomial, bias: Scalar | Signomial, *by: str) -> None:
-        """The noise of N b samples, and the sum of the descent."""
+    def descend(
+        self, s: Reader, smoothness: Signomial, bias: Scalar | Signomial, *by: str, kept: Signomial | None = None
+    ) -> None:
+        """The noise of N b samples, and the sum of the descent, with `kept` times the squared gradient."""
         proof, here = self.proof, self.clients(X)
         proof.quantity("gradient", sq(self.full(here)))
         proof.quantity("F", value("F", here))
         noise, moved = self.average_noise(s), ("mean",) if self.exact else ("mean", "noise")
-        smooth_descent(proof, s.eta, smoothness, here, self.clients(AFTER), noise, bias, *moved, *by)
+        smooth_descent(proof, s.eta, smoothness, here, self.clients(AFTER), noise, bias, *moved, *by, kept=kept)
 
     def proved(self, *by: str, **inside: Fraction) -> Derivation:
         return self.proof.qed(*by, metric="gradient", model="x", inside={"eta": Fraction(1, 2), **inside})

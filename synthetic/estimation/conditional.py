@@ -1,0 +1,238 @@
+"""What the conditional forms need estimated: from their oracles at every outcome of both samples, or from the losses of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...errors import InputError
+from ..certificate import Certificate
+from ..kinds import AbstractConditional, InnerSample, OuterSample
+from ..models.conditional import InvariantModel, TasksModel
+from .attack import ROUNDING, hostile
+from .glm import certified_views
+from .lanczos import spectral_norm
+from .losses import FAILURE, LANCZOS_STEPS, Losses, Pointwise
+from .search import Estimate, Search, in_chunks, proved
+from .second_order import FEW, HESSIAN_CHANGE, hessian_change, smoothness_of
+
+_MOST_NUMBERS = 1 << 22
+"""In the Jacobians at all outcomes of the points that are looked at together: 32 MiB."""
+_STEP = 1e-5
+_FEW = 6
+"""Points for what needs the second derivatives of every outcome."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Pointwise constants over every outcome xi and eta: functions of points `(points, dim)` to `(points,)`.
+
+    Args:
+        symmetric: whether the inner Jacobians are; then their norms come from Lanczos, else row by row.
+    """
+
+    problem: AbstractConditional
+    symmetric: bool = False
+
+    @cached_property
+    def _all(self) -> tuple[OuterSample, InnerSample]:
+        """Every pair of outcomes as an outer batch with one inner draw each, `(1, clients, outcomes * m)`."""
+        outer, _ = self.problem.outer_atoms()
+        inner, _ = self.problem.inner_atoms(outer)
+        outcome = outer.outcome.unsqueeze(-1).expand_as(inner.eta).flatten(2)
+        return OuterSample(outcome), InnerSample(inner.eta.flatten(2).unsqueeze(-1))
+
+    @cached_property
+    def _inner_outcomes(self) -> int:
+        return len(self.problem.inner_atoms(self.problem.outer_atoms()[0])[1])
+
+    @property
+    def together(self) -> int:
+        """How many points are evaluated at once."""
+        outcomes = self._all[0].outcome.numel()
+        return max(1, min(64, _MOST_NUMBERS // (outcomes * self.problem.inner_dim * self.problem.dim)))
+
+    def _by_outcome(self, values: Tensor) -> Tensor:
+        """`(points, clients, outcomes * m, ...)` as `(points, clients, outcomes, m, ...)`."""
+        return values.unflatten(2, (-1, self._inner_outcomes))
+
+    def _values(self, x: Tensor) -> Tensor:
+        """g_eta(x, xi), `(points, clients, outcomes, m, inner_dim)`."""
+        return self._by_outcome(self.problem.inner(self.problem.to_clients(x), *self._all))
+
+    def _stretches(self, x: Tensor) -> Tensor:
+        """||Jacobian of g_eta(., xi)||, `(points, clients, outcomes, m)`."""
+        at, (outer, inner) = self.problem.to_clients(x), self._all
+        if self.symmetric:
+            shape = (len(x), *outer.outcome.shape[1:], self.problem.dim)
+
+            def product(v: Tensor) -> Tensor:
+                return self.problem.inner_vjp(at, v, outer, inner)
+
+            return self._by_outcome(spectral_norm(product, shape, LANCZOS_STEPS, FAILURE)[0])
+        axes = torch.eye(self.problem.inner_dim, dtype=torch.float64)
+        rows = torch.stack(
+            [
+                self.problem.inner_vjp(at, axis.expand(len(x), *outer.outcome.shape[1:], -1), outer, inner)
+                for axis in axes
+            ],
+            dim=-2,
+        )
+        return self._by_outcome(torch.linalg.eigvalsh(rows @ rows.transpose(-1, -2))[..., -1].clamp_min(0.0).sqrt())
+
+    def value_noise(self, x: Tensor) -> Tensor:
+        """The largest standard deviation of g_eta(x, xi) over eta."""
+        values = self._values(x)
+        return (values - values.mean(3, keepdim=True)).square().sum(-1).mean(-1).flatten(1).amax(-1).sqrt()
+
+    def jacobian_mean_square(self, x: Tensor) -> Tensor:
+        """The largest root mean square over eta of the norm of the Jacobian."""
+        return self._stretches(x).square().mean(-1).flatten(1).amax(-1).sqrt()
+
+    def sample_lipschitz(self, x: Tensor) -> Tensor:
+        """The largest norm of a Jacobian."""
+        return self._stretches(x).flatten(1).amax(-1)
+
+    def sample_smoothness(self, x: Tensor) -> Tensor:
+        """The largest root of the sum over the components of g_eta(., xi) of the squared norms of their Hessians.
+
+        That is at least the Lipschitz constant of the Jacobian there. Hessian products are differences of gradients.
+        """
+        outer, inner = self._all
+        count, lanes = outer.outcome.shape[-1], len(x)
+
+        def beside(sample: Tensor) -> Tensor:  # every outcome as a run of its own
+            return sample[0].movedim(1, 0).unsqueeze(2).repeat(lanes, *[1] * (sample.dim() - 1))
+
+        of = OuterSample(beside(outer.outcome)), InnerSample(beside(inner.eta))
+        at = self.problem.to_clients(x.repeat_interleave(count, 0))
+        step = _STEP * (1 + torch.linalg.vector_norm(at, dim=-1, keepdim=True))
+        squares = torch.zeros(at.shape[:-1], dtype=torch.float64)
+        for axis in torch.eye(self.problem.inner_dim, dtype=torch.float64):
+            v = axis.expand(*at.shape[:-1], 1, -1)
+
+            def slope(point: Tensor, v: Tensor = v) -> Tensor:
+                return self.problem.inner_vjp(point, v, *of).squeeze(2)
+
+            def product(along: Tensor, slope: Any = slope) -> Tensor:
+                return (slope(at + step * along) - slope(at - step * along)) / (2 * step)
+
+            squares += spectral_norm(product, at.shape, LANCZOS_STEPS, FAILURE)[0].square()
+        return squares.sqrt().view(lanes, -1).amax(-1)
+
+    # --- of f_xi, at the values that one draw and the conditional mean give -------------------------------------------------
+
+    def _visited(self, x: Tensor) -> tuple[Tensor, OuterSample]:
+        """y `(points, clients, batch, inner_dim)` and the outcome of each: of every single draw, and of their means."""
+        values, (outer, _) = self._values(x), self._all
+        everything = torch.cat([values, values.mean(3, keepdim=True)], dim=3)
+        outcome = self._by_outcome(outer.outcome)[..., :1].expand(1, *everything.shape[1:4])
+        return everything.flatten(2, 3), OuterSample(outcome.flatten(2))
+
+    def outer_slope(self, x: Tensor) -> Tensor:
+        """The longest gradient of an f_xi."""
+        return torch.linalg.vector_norm(self.problem.outer_gradient(*self._visited(x)), dim=-1).flatten(1).amax(-1)
+
+    def outer_mean_square(self, x: Tensor) -> Tensor:
+        """The largest root mean square over xi of the longest gradient of f_xi."""
+        slopes = torch.linalg.vector_norm(self.problem.outer_gradient(*self._visited(x)), dim=-1)
+        each = slopes.unflatten(2, (-1, self._inner_outcomes + 1)).amax(-1)
+        return each.square().mean(-1).amax(-1).sqrt()
+
+    def outer_curvature(self, x: Tensor) -> Tensor:
+        """The largest norm of the Hessian of an f_xi, by Lanczos on differences of its gradient."""
+        y, outer = self._visited(x)
+        step = _STEP * (1 + torch.linalg.vector_norm(y, dim=-1, keepdim=True))
+
+        def product(v: Tensor) -> Tensor:
+            ends = (self.problem.outer_gradient(y + sign * step * v, outer) for sign in (1, -1))
+            return (next(ends) - next(ends)) / (2 * step)
+
+        return spectral_norm(product, y.shape, LANCZOS_STEPS, FAILURE)[0].flatten(1).amax(-1)
+
+    def least_value(self, x: Tensor) -> Tensor:
+        """The least f_xi(E g_eta(x, xi))."""
+        outer, _ = self.problem.outer_atoms()
+        return (
+            self.problem.outer_value(self.problem.inner(self.problem.to_clients(x), outer), outer).flatten(1).amin(-1)
+        )
+
+
+def conditional(problem: AbstractConditional, search: Search) -> Iterator[Estimate]:
+    """Of a form whose inner values are a few numbers."""
+    of = Outcomes(problem)
+    known = {each.quantity: each for each in certified_views(problem)} if isinstance(problem, InvariantModel) else {}
+    _survive(known, of)
+    yield from (proved(name, float(each.value), each.argument) for name, each in known.items() if search.wants(name))
+    yield from _first_order(of, search, known)
+    if search.wants("inner_sample_smoothness") and "inner_sample_smoothness" not in known:
+        yield replace(search, together=of.together).largest(
+            "inner_sample_smoothness",
+            of.sample_smoothness,
+            "Root of the squared norms of the Hessians of an inner sample's components, by Lanczos",
+            _FEW,
+        )
+
+
+def tasks(problem: TasksModel, search: Search) -> Iterator[Estimate]:
+    """Of MAML over tasks, whose inner Jacobian is I - lam times the Hessian of an example that tunes."""
+    yield from _first_order(Outcomes(problem, symmetric=True), search)
+    if search.wants("inner_sample_smoothness"):
+        losses = Losses(problem.tuning())
+        here = replace(search, together=losses.together)
+        change = here.largest("inner_sample_smoothness", hessian_change(losses, search), HESSIAN_CHANGE, FEW)
+        yield replace(
+            change, value=problem.lam * change.value, method=f"lam times: {change.method}",
+            growth=tuple((count, problem.lam * value) for count, value in change.growth),
+        )  # fmt: skip
+
+
+def _survive(known: Mapping[str, Certificate], of: Outcomes) -> None:
+    """Try what is certified, of the values that one derivative gives exactly, at hostile points.
+
+    Raises:
+        InputError: a value above a certificate was found.
+    """
+    exact: dict[str, Pointwise] = {
+        "outer_sample_lipschitz": of.outer_slope,
+        "outer_mean_square_lipschitz": of.outer_mean_square,
+        "inner_jacobian_mean_square": of.jacobian_mean_square,
+        "inner_sample_lipschitz": of.sample_lipschitz,
+        "gradient_cap": lambda x: torch.linalg.vector_norm(of.problem.gradient(x), dim=-1),
+    }
+    points = hostile(of.problem.initial_point)
+    for name in exact.keys() & known.keys():
+        value, found = float(known[name].value), float(in_chunks(exact[name], points, of.together).max())
+        if found > value * (1 + ROUNDING):
+            raise InputError(f"{name}: certified as at most {value:.6g}, and {found:.6g} at a point that was tried")
+
+
+def _first_order(of: Outcomes, search: Search, known: Collection[str] = ()) -> Iterator[Estimate]:
+    """What needs one derivative of the inner samples, and is not known."""
+    table: tuple[tuple[str, Pointwise, str], ...] = (
+        ("outer_sample_lipschitz", of.outer_slope, "Length of the gradient of an outer function at inner values"),
+        ("outer_mean_square_lipschitz", of.outer_mean_square, "Root mean square over xi of that length"),
+        ("outer_sample_smoothness", of.outer_curvature, "Norm of the Hessian of an outer function at inner values"),
+        ("inner_value_noise", of.value_noise, "Deviation of an inner value over eta, from all outcomes"),
+        ("inner_jacobian_mean_square", of.jacobian_mean_square, "Root mean square over eta of the Jacobian's norm"),
+        ("inner_sample_lipschitz", of.sample_lipschitz, "Norm of the Jacobian of an inner sample"),
+        (
+            "objective_smoothness",
+            smoothness_of(of.problem),
+            "Norm of the Hessian of the objective, by Lanczos on differences of its gradient",
+        ),
+        (
+            "gradient_cap",
+            lambda x: torch.linalg.vector_norm(of.problem.gradient(x), dim=-1),
+            "Length of the gradient of the objective",
+        ),
+    )
+    here = replace(search, together=of.together)
+    yield from (
+        here.largest(name, function, what) for name, function, what in table if search.wants(name) and name not in known
+    )

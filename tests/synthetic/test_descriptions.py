@@ -1,0 +1,194 @@
+"""What a user's `build` returns is a problem wherever one is named, and what it must not return is said in one line."""
+
+import fedco
+import pytest
+import torch
+from fedco.errors import InputError
+from fedco.synthetic.models import FORMS, from_description
+from torch import nn
+from torch.nn import functional
+from torch.utils.data import DataLoader, TensorDataset
+
+FILE = """
+import torch
+from torch import nn
+
+def build(size=20):
+    torch.manual_seed(0)
+    x = torch.randn(2 * size, 3)
+    data = [(part, (part[:, 0] > 0).long()) for part in x.split(size)]
+    return {"model": nn.Linear(3, 2), "loss": "cross_entropy", "clients": data, "points": 3}
+
+described = build()
+number = 3
+
+def pair():
+    return nn.Linear(3, 2), []
+
+def fails():
+    raise FileNotFoundError("no table\\nhere")
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    (tmp_path / "my_model.py").write_text(FILE)
+    return tmp_path / "my_model.py"
+
+
+def same(one, other):
+    return torch.equal(one.objective(one.initial_point[None]), other.objective(other.initial_point[None]))
+
+
+def test_a_function_a_description_and_a_dict_are_the_same_problem(file):
+    made = fedco.problem(f"{file}:build")
+    assert made.kind == "federated" and made.name == "my_model" and made.clients == 2
+    others = [
+        fedco.problem(f"{file}:described"),
+        fedco.problem(from_description(_loaded(file))),
+        fedco.problem(_loaded(file)),
+    ]
+    assert all(same(made, other) for other in others)
+    assert fedco.problem(made) is made
+
+
+def _loaded(file):
+    from fedco.user_files import load_object
+
+    return load_object(f"{file}:described")
+
+
+def test_parameters_go_to_the_function_and_else_to_the_description(file):
+    small = fedco.problem(f"{file}:build", size=5, form="kl_dro", weight=2.5)
+    assert (small.kind, small.weight, small.name) == ("shared_composite", 2.5, "my_model")
+    assert small.parts.train.counts.tolist() == [5, 5]
+    assert fedco.problem(_loaded(file), form="meta", alpha=0.2, nu=3).nu == 3
+
+
+def test_estimates_of_a_file_look_as_the_description_says(file):
+    found = fedco.estimate(f"{file}:build", form="kl_dro", theorem="feddro.theorem_4_2")
+    assert 3 in dict(found["inner_smoothness"].growth)  # points, of the description
+    more = fedco.estimate(_loaded(file), form="kl_dro", theorem="feddro.theorem_4_2", points=4)
+    assert 4 in dict(more["inner_smoothness"].growth)
+    ready = found.problem
+    assert ready.certificates["inner_smoothness"].kind == "estimated" and not ready.certified
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("number", "wanted a problem, or a dict with model, loss and clients, or a function that makes one; got int"),
+        ("pair", "wanted a problem, or a dict with model, loss and clients, or a function that makes one; got tuple"),
+        ("fails", "my_model.py:fails: FileNotFoundError: no table here"),
+        ("nothing", "wanted FILE.py:NAME with one of its names"),
+    ],
+)
+def test_a_file_with_something_else_is_refused(file, name, said):
+    with pytest.raises(InputError, match=said) as caught:
+        fedco.problem(f"{file}:{name}")
+    assert "\n" not in str(caught.value)
+
+
+ROWS = torch.randn(6, 3, generator=torch.Generator().manual_seed(0))
+LABELS = torch.tensor([0, 1, 1, 0, 1, 0])
+
+
+class Counting(nn.Module):
+    """A buffer that counts the calls, in place, and another that is only read."""
+
+    def __init__(self, counts):
+        super().__init__()
+        self.layer, self.counts = nn.Linear(3, 2), counts
+        self.register_buffer("calls", torch.zeros(1))
+        self.register_buffer("shift", torch.full((2,), float("nan")))
+
+    def forward(self, x):
+        if self.counts:
+            self.calls.add_(1)
+        return self.layer(x) + torch.nan_to_num(self.shift)
+
+
+class Random(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+
+    def forward(self, x):
+        return functional.dropout(self.layer(x))
+
+
+def described(**changed):
+    return {"model": nn.Linear(3, 2), "loss": functional.cross_entropy, "clients": [(ROWS, LABELS)] * 2, **changed}
+
+
+@pytest.mark.parametrize(
+    "clients",
+    [
+        [TensorDataset(ROWS, LABELS)] * 2,
+        [DataLoader(TensorDataset(ROWS, LABELS), batch_size=4)] * 2,
+        iter([(ROWS, LABELS)] * 2),
+    ],
+    ids=["dataset", "loader", "generator"],
+)
+@pytest.mark.parametrize(
+    "loss", ["cross_entropy", nn.CrossEntropyLoss, nn.CrossEntropyLoss(), lambda o, y: functional.cross_entropy(o, y)]
+)
+def test_losses_by_type_and_data_of_any_kind(loss, clients):
+    torch.manual_seed(0)
+    if not isinstance(clients, list):
+        clients = [(ROWS, LABELS)] * 2  # a generator is read once; here as often as the test runs
+    made, plain = fedco.problem(described(loss=loss, clients=clients)), fedco.problem(described())
+    x = torch.linspace(-1, 1, made.dim).double()[None]
+    torch.testing.assert_close(made.objective(x), plain.objective(x))
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"model": 3}, "model: wanted an nn.Module, got int"),
+        ({"model": nn.Linear(4, 2)}, r"model: wanted one that takes a batch of one example of shape \(3,\), got"),
+        ({"model": Random()}, "model: wanted one without randomness, got two answers for one example"),
+        ({"model": Counting(True)}, "calls: wanted a model whose loss is a mean over examples, got a buffer that it changes"),
+        ({"model": nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))}, "1: wanted a model whose loss is a mean over examples"),
+        ({"loss": "cross_entropi"}, "loss: wanted a function .* or one of cross_entropy mse_loss .*, got 'cross_entropi'"),
+        ({"loss": 3}, "loss: wanted a function .*, got int"),
+        ({"loss": functional.mse_loss}, r"loss: wanted one that takes outputs \(1, 2\) and targets \(1,\) of torch.int64, got"),
+        ({"loss": nn.CrossEntropyLoss(reduction="none")}, r"loss: wanted a scalar for .*, got a tensor of shape \(1,\)"),
+        ({"loss": lambda o, y: 1.0}, "loss: wanted a scalar for .*, got float"),
+        ({"clients": (ROWS, LABELS)}, "client 0: wanted a DataLoader"),
+        ({"clients": ROWS}, "clients: wanted a list with a DataLoader, a Dataset or a pair of tensors for each, got Tensor"),
+        ({"clients": [(ROWS, LABELS), (ROWS[:, :2], LABELS)]}, r"client 1: wanted inputs of the shape \(3,\) of client 0, got \(2,\)"),
+        ({"form": "kl"}, f"form 'kl': wanted one of {' '.join(FORMS)}"),
+        ({"form": "kl_dro", "gamma": 2.0}, "form kl_dro: has no gamma; wanted weight"),
+        ({"wieght": 2.0}, "form federated: has no wieght; wanted tune_steps or tune_rate"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused_in_one_line(changed, said):
+    with pytest.raises(InputError, match=said) as caught:
+        fedco.problem(described(**changed))
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_missing_is_named():
+    for keys, said in ((("loss", "clients"), "without loss, clients"), (("model",), "without model")):
+        with pytest.raises(InputError, match=said):
+            fedco.problem({name: value for name, value in described().items() if name not in keys})
+
+
+def test_a_buffer_that_is_only_read_is_no_obstacle():
+    assert fedco.problem(described(model=Counting(False))).dim == 8
+
+
+def fitted(outputs, targets):
+    return functional.binary_cross_entropy_with_logits(outputs, targets.double().view(outputs.shape))
+
+
+def test_accuracy_wants_classes_and_takes_zeros_and_ones_of_any_shape():
+    for targets, labels in ((LABELS, LABELS), (LABELS.double()[:, None], LABELS), (LABELS.double(), LABELS)):
+        one = nn.Sequential(nn.Linear(3, 1), nn.Flatten(0 if targets.dim() == 1 else 1))
+        changed = {"model": one, "loss": fitted, "clients": [(ROWS, targets)]}
+        made = fedco.problem(described(**changed))
+        assert made.predict(made.initial_point[None]).labels.tolist() == [labels.tolist()]
+    regression = fedco.problem(described(loss=functional.mse_loss, clients=[(ROWS, torch.randn(6, 2))]))
+    with pytest.raises(InputError, match="accuracy: wanted targets that are classes"):
+        regression.predict(regression.initial_point[None])
