@@ -131,6 +131,8 @@ TUNED = [case for case in CASES if case.values[1].case == "tuned"]
 def test_an_edge_step_is_the_part_of_the_largest_that_it_says(theorem_id: str, instance: Instance):
     """ComfedL's conditions do not limit the step: its edge is a round of T / 2 steps."""
     name = STEP[theorem_id.partition(".")[0]]
+    if name not in instance.hyperparameters:  # a step size that declines in t
+        name = "a"
     values = fixed_values(theorem_id, instance, {name, "beta"} if "fcsg" in theorem_id else {name})
     region = theorem(theorem_id).admissible(name, statement=recipe_for(theorem_id).label, **values)
     part = 100 * float(instance.hyperparameters[name] / region.intervals[name].upper)

@@ -16,7 +16,6 @@ from .reader import Reader
 from .readings import Reading
 from .region import Region
 from .rules import POSITIONAL, RULES, Combine, Rule, Weights
-from .scalars import scalar
 from .setting import Setting
 from .signomial import (
     CLOCK,
@@ -419,10 +418,8 @@ def _conclusion(derivation: Derivation, found: Reading, state: State, bound: Fra
     if derivation.metric not in state.quantities:
         raise ProofError(f"{derivation.metric}: no such quantity")
     state.structural |= accept_metric(found, state.quantities[derivation.metric].meaning, state.axioms)
-    if bound is not None and found.theorem.metric.failure:
-        raise ProofError("at numbers: the statement holds with a probability, and a number says nothing of that")
-    total = right_side(found) if bound is None else scalar(bound)
-    return Combine(left_side(found, derivation.metric, state.horizon), total, derivation.conclusion)
+    right = right_side(found, bound)
+    return Combine(left_side(found, derivation.metric, state.horizon), right, derivation.conclusion)
 
 
 def _verdict(derivation: Derivation, found: Reading, label: str, state: State, lines: list[Line]) -> Verdict:

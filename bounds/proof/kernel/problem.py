@@ -7,6 +7,7 @@ metric is taken where the theorem says, and every structural assumption names an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from ...language import bounding
@@ -328,14 +329,16 @@ def left_side(reading: Reading, name: str, steps: Signomial) -> Scalar:
     return at(name, end=True) if reading.theorem.metric.over == LAST else 1 / steps * total(name)
 
 
-def right_side(reading: Reading) -> Scalar:
-    """The right side of the statement, the sum of its terms.
+def right_side(reading: Reading, bound: Fraction | None = None) -> Scalar:
+    """The right side of the statement: the sum of its terms, or a bound in their place.
 
     Where it holds with probability 1 - delta, delta times that: by Markov's inequality a number that is not negative, as every metric
     that the kernel knows is along a run, exceeds B with a probability of at most delta where its expectation is at most delta B.
     """
     factor = getattr(reading.reader, reading.theorem.metric.failure) if reading.theorem.metric.failure else ONE
-    return Scalar(tuple((factor * reading.reader.read(term.expr), One()) for term in reading.statement.terms))
+    terms = (reading.reader.read(term.expr) for term in reading.statement.terms)
+    parts = tuple(terms) if bound is None else (ONE * bound,)
+    return Scalar(tuple((factor * part, One()) for part in parts))
 
 
 def rests_on(reading: Reading) -> dict[str, str]:
