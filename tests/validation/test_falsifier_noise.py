@@ -14,6 +14,7 @@ from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.synthetic.families.piecewise import FAMILIES
 from fedco.validation.exact.curve import Curve
+from fedco.validation.exact.infinite_clients import laid_out
 from fedco.validation.exact.long_run import long_average_square
 from fedco.validation.exact.noise import AllPaths, Bends, Mean, Noisy
 from fedco.validation.exact.problem import Instance, exact_problem
@@ -400,6 +401,19 @@ def test_a_long_run_in_powers_is_the_run_step_by_step(kind: str, every: int, aft
         squares, astray = long_squares(run, run, 2, Counted(period, every, after), [rounds], np.ones(run.instances))
         assert squares[0, 0] == pytest.approx(float(stepped), rel=1e-10)
         assert astray[0] == 0
+
+
+@pytest.mark.parametrize("kind", ["local_composite", "shared_composite"])
+def test_a_group_of_clients_that_remember_is_its_members(kind: str) -> None:
+    """Two equal clients for each, each with signs of its own and estimates that it keeps from round to round."""
+    instance, method, run = INSTANCES[kind], METHODS[kind](scalar), run_in_doubles(INSTANCES[kind], 8)
+    members = laid_out(exact_problem(instance), 1)
+    for rounds in (2, 3):
+        stepped, _ = average_square(method, members, 2 * rounds)
+        low, high = long_average_square(method, members, 2 * rounds, 2, members=2)
+        assert low <= stepped <= high and high - low < Q(1, 10**100)
+        squares, astray = long_squares(run, run, 2, Counted(2, 1, False), [rounds], np.full(1, 0.5))
+        assert squares[0, 0] == pytest.approx(float(stepped), rel=1e-10) and astray[0] == 0
 
 
 def test_a_long_run_in_powers_communicates_at_the_end_of_a_round(monkeypatch) -> None:

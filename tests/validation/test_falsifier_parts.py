@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from fedco import theorem
+from fedco.bounds.language.change import Change
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily, PiecewiseLinear
 from fedco.validation.exact.columns import Columns
 from fedco.validation.exact.every_path import EveryPath, laid_out
@@ -651,7 +652,7 @@ def test_islands_are_visited_by_turns_endless_and_finite_the_best_first():
 
 
 def test_of_the_changes_of_one_term_the_first_open_one_is_followed():
-    changed = [Claim(None, SimpleNamespace(part=part)) for part in ("a", "a", "b")]  # type: ignore[arg-type]
+    changed = [Claim(None, Change(part, "divided", Q(4))) for part in ("a", "a", "b")]  # type: ignore[arg-type]
     plain = Claim(target=None)  # type: ignore[arg-type]
     run = searching([plain, *changed])
     assert run._followed() == [plain, changed[0], changed[2]]
@@ -662,6 +663,24 @@ def test_of_the_changes_of_one_term_the_first_open_one_is_followed():
     assert run.is_over
     turns = [(run._is_guided(changed[0], turn), run._is_guided(plain, turn)) for turn in range(6)]
     assert turns == [(t % 3 != 2, False) for t in range(6)]
+
+
+def test_a_lost_power_is_followed_beside_less_of_a_term_and_neither_while_the_term_may_be_missing():
+    """Less of a term that has slack is never refuted, and must not be in the way of an order that is."""
+    dropped, less, period, clients, other = changed = [
+        Claim(None, change)  # type: ignore[arg-type]
+        for change in (
+            Change("a", "dropped"),
+            Change("a", "divided", Q(4)),
+            Change("a", "power", Q(-1), "p"),
+            Change("a", "power", Q(-1), "N"),
+            Change("b", "power", Q(-1), "N"),
+        )
+    ]
+    run = searching(changed)
+    assert run._followed() == [dropped, other]
+    dropped.found.violation = SimpleNamespace()
+    assert run._followed() == [less, period, clients, other]
 
 
 # --- fractions and simplicity --------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fedco.bounds.language.change import Change
 from fedco.bounds.registry import get_theorem
 from fedco.validation.exact.run import MOST_SIGNS
 from fedco.validation.falsifier import search
@@ -374,7 +375,7 @@ def test_turns_are_longer_and_several_claims_share_them():
     assert [(i, turn) for i, _, _, turn in visits] == [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1), (0, 2)]
     shares = [share for _, _, share, _ in visits]
     assert shares[0] == shares[2] and shares[3] / shares[2] == shares[6] / shares[5] == search._GROWTH > 1
-    changes = [SimpleNamespace(part=part) for part in "xyx"]
+    changes = [Change(part, "divided", Q(4)) for part in "xyx"]
     claims, visits = [Claim(None, change) for change in changes], []  # type: ignore[arg-type, assignment]
     run = running([Stub(name) for name in "abcdefgh"], claims)
     run._visit = lambda index, claim, *more: (

@@ -290,12 +290,18 @@ class _Search:
             times = max(grown, default=None)
 
     def _followed(self) -> list[Claim]:
-        """Of the open claims about one term the first: where a term cannot be seen to be missing, no less of it can."""
-        first: dict[str, Claim] = {}
+        """Of the open claims about one term the first that leaves a part of it, and the first for each symbol of which it loses a power.
+
+        Where a term cannot be seen to be missing, no less of it can: as long as that is open, nothing else of the term is followed.
+        """
+        first: dict[tuple[str, str], Claim] = {}
         for claim in self.claims:
             if claim.is_open:
-                first.setdefault("" if claim.change is None else claim.change.part, claim)
-        return list(first.values())
+                first.setdefault(("", "") if claim.change is None else (claim.change.part, claim.change.symbol), claim)
+        missing = {c.change.part for c in first.values() if c.change is not None and c.change.way == "dropped"}
+        return [
+            c for c in first.values() if c.change is None or c.change.way == "dropped" or c.change.part not in missing
+        ]
 
     @staticmethod
     def _is_guided(claim: Claim, turn: int) -> bool:
@@ -322,7 +328,7 @@ class _Search:
             start = Sobol(size, rng=rng).random(count)
             is_continued = turn % 2 == 1 or len(self.claims) > 1
             if is_continued and (index, guided) in claim.points:
-                known = claim.points[index, guided][0][:_RECALLED]
+                known = claim.points[index, guided][0][: min(_RECALLED, count)]
                 start[: len(known)] = known
             differential_evolution(
                 visit.objective,
