@@ -95,11 +95,16 @@ def clients_of(kind: str, parameters: Parameters, settings: Mapping[str, int] | 
     """The functions of an instance as data; `parameters` are those of the family of its kind.
 
     Raises:
-        RefutationError: an unknown kind of problem.
+        RefutationError: an unknown kind of problem, or parameters that do not fit it.
     """
     if kind not in _KINDS:
         raise RefutationError(f"{kind[:40]}: wanted a kind of problem among {sorted(_KINDS)}")
-    return _KINDS[kind](parameters, settings or {})
+    try:
+        return _KINDS[kind](parameters, settings or {})
+    except (ValueError, KeyError, TypeError) as error:
+        raise RefutationError(
+            f"instance: wanted the parameters of {kind}, one entry of each for every client ({error})"
+        ) from None
 
 
 def _own_outer(parameters: Parameters, settings: Mapping[str, int]) -> Clients:
@@ -121,11 +126,33 @@ def _plain(parameters: Parameters, settings: Mapping[str, int]) -> Clients:
     return _drawn(parameters, settings, local=_with_signs(own, parameters["gradient_noise"], X))
 
 
+def _meta(parameters: Parameters, settings: Mapping[str, int]) -> Clients:
+    """f_i' is tilt_i left of all knots of the one piecewise linear Hessian; F is the mean of the f_i after fine-tuning.
+
+    Raises:
+        RefutationError: a client's function is unbounded below.
+    """
+    (knots,) = (
+        list(zip(p, v, strict=True)) for p, v in zip(parameters["knots"], parameters["curvatures"], strict=True)
+    )
+    rise = -Curve.with_curvature(knots).derivative.at(knots[0][0])
+    own = [Curve.with_curvature(knots, Fraction(str(exact(tilt) + rise))) for tilt in parameters["tilt"]]
+    if not all(curve.is_bounded_below for curve in own):
+        raise RefutationError("meta: a client's function is unbounded below")
+    noisy = _with_signs(own, parameters.get("gradient_noise"), X)
+    return _drawn(parameters, settings, local=noisy, derivatives=2, gap=_undecided)
+
+
+def _undecided(number: Fraction) -> bool:
+    raise ValueError("how far the start is above the infimum after fine-tuning is not decided")
+
+
 _KINDS: Mapping[str, Callable[[Parameters, Mapping[str, int]], Clients]] = {
     "local_composite": _own_outer,
     "conditional": _own_outer,
     "shared_composite": _shared_outer,
     "federated": _plain,
+    "meta": _meta,
 }
 
 

@@ -284,53 +284,26 @@ def test_an_instance_with_a_false_constant_is_no_refutation_without_a_reading() 
     assert bundle_of(from_data(item.name, lower)).notes["grade"] == "reading"
 
 
-NEW = """
-claim = "local_scgdm.theorem_3_4"
-variant = "mine"
-name = "equal inner maps, different outer functions"
-summary = "Two noiseless clients behind the identity."
-findings = ["local_scgdm.equal_inner"]
-[instance]
-kind = "local_composite"
-inner_slope = [1, 1]
-inner_offset = [0, 0]
-knots = [["-1/2", 1.5], [-3, -1]]
-slopes = [[-1, 1], ["-1/2", 0.5]]
-start = 1e-7
-[constants]
-C_f = [1, "|f_k'| <= 1"]
-C_g = [1, "g_k' = 1"]
-L_f = [1, "slopes of f_k'"]
-L_g = [0.001, "g_k' is constant"]
-sigma_f = [1e-9, "no noise"]
-sigma_g = [1e-9, "no noise"]
-delta_g = [1e-9, "no noise"]
-F_gap = ["1/400000000000000", "the minimiser is 0"]
-[hyperparameters]
-alpha = 1.8
-beta = "1/17"
-gamma = 1.8
-eta = "1/2"
-p = 2
-T = 3
-"""
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "refute-a-claim.md"
+NEW = PAGE.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
+"""The file that the page shows."""
 
 
 def test_a_person_writes_an_instance_and_gets_its_bundle(tmp_path) -> None:
     (tmp_path / "mine.toml").write_text(NEW, encoding="utf-8")
     made = read(write_new(tmp_path / "mine.toml", tmp_path))
-    known = bundle_of(refutations()["local_scgdm.theorem_3_4.equal_inner"])
-    assert made.recipe == "local_scgdm.theorem_3_4.mine" and made.values == known.values
+    known = bundle_of(refutations()["local_scgdm.theorem_3_4"])
+    assert made.recipe == "local_scgdm.theorem_3_4.opposite" and made.values == known.values == [1, 1]
     assert made.notes["grade"] == "refuted" and made.notes["assumptions"] == known.notes["assumptions"]
 
 
 @pytest.mark.parametrize(
     ("was", "now", "said"),
     [
-        ('variant = "mine"', 'varient = "mine"', "varient: wanted the keys"),
-        ("start = 1e-7", "", "instance: wanted a start"),
+        ('variant = "opposite"', 'varient = "opposite"', "varient: wanted the keys"),
+        ('start = "5/4"', "", "instance: wanted a start"),
         ('kind = "local_composite"', 'kind = "local"', "got 'local'"),
-        ("start = 1e-7", 'start = "2 +"', "start: wanted a finite number"),
+        ('start = "5/4"', 'start = "2 +"', "start: wanted a finite number"),
         ("[constants]", '[constants]\nC_g = [2, "twice"]\n[constant]', "constant: wanted the keys"),
     ],
 )
@@ -340,8 +313,19 @@ def test_a_file_that_cannot_be_read_gets_one_line(was, now, said, tmp_path) -> N
         write_new(tmp_path / "mine.toml", tmp_path)
 
 
-def test_an_instance_that_breaks_nothing_gets_no_bundle(tmp_path) -> None:
-    (tmp_path / "mine.toml").write_text(NEW.replace("start = 1e-7", "start = 1"), encoding="utf-8")
-    with pytest.raises((BundleError, RefutationError)):
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
+        ('start = "5/4"', "start = -4", "wanted numbers that refute the claim"),
+        ("F_gap = [1.25", "F_gap = [1.2", "without assumption not stated: start"),
+        ('beta = "1/5"', "beta = 5", "condition"),
+        ('kind = "local_composite"', 'kind = "federated"', "wanted the parameters"),
+        ("inner_offset = [8, 0]", "inner_offset = [8]", "one entry of each for every client"),
+        ("T = 256", "T = 256\n[place]\nrow = 0\nsteps = 1", "about a whole run"),
+    ],
+)
+def test_an_instance_that_breaks_nothing_gets_no_bundle(was, now, said, tmp_path) -> None:
+    (tmp_path / "mine.toml").write_text(NEW.replace(was, now), encoding="utf-8")
+    with pytest.raises((BundleError, RefutationError, InputError), match=said):
         write_new(tmp_path / "mine.toml", tmp_path)
     assert not list(tmp_path.glob("*.json"))

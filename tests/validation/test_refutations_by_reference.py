@@ -66,7 +66,22 @@ def nothing(purpose, t, k, b, *tail):
     return [None]
 
 
+class Conditional:
+    """f_n(slope_n x + offset_n) without noise: every batch is one sample."""
+
+    def __init__(self, parameters) -> None:
+        self.whole, self.N = Oracles(parameters), len(parameters["inner_slope"])
+        self.slope = self.whole.slope
+
+    def batch(self, t, n, b):
+        return [None]
+
+    def gradient(self, n, x, batch):
+        return self.whole.jacobian(n, x)[0] * self.whole.grad_f_local(n, self.whole.g(n, x))
+
+
 METHODS = {
+    "acc_fcsg_m": (reference.acc_fcsg_m, ("alpha", "beta", "q", "m"), 0),
     "local_scgdm": (reference.local_scgdm, ("eta", "alpha", "beta", "gamma", "p"), 0),
     "comfedl": (reference.comfedl, ("eta", "tau"), 0),
     "feddro": (reference.feddro, ("eta", "beta", "I"), 1),
@@ -78,16 +93,18 @@ STEPS = 300
 
 def is_plain(item) -> bool:
     shape = item.data["problem"]["parameters"]["instance"]["parameters"]
-    return not any(isinstance(n, dict) or n for name in ("value_noise", "gradient_noise") for n in shape[name])
+    noises = [n for name in ("value_noise", "gradient_noise") for n in shape.get(name, ())]
+    return not any(isinstance(n, dict) or n for n in noises)
 
 
 def path_of(item, steps, number=Q, **more):
     """The averaged models, and the oracles."""
     run, names, _ = METHODS[item.name.partition(".")[0]]
     shape, hyper = item.data["problem"]["parameters"]["instance"]["parameters"], item.data["hyperparameters"]
-    oracles, start = Oracles(shape), np.array([number(shape["start"])], dtype=object)
+    kind = Conditional if run is reference.acc_fcsg_m else Oracles
+    oracles, start = kind(shape), np.array([number(shape["start"])], dtype=object)
     y = np.array([Q(shape["estimate"])], dtype=object) if "estimate" in shape else None
-    given = {name: hyper[name] if name in ("p", "tau", "I") else number(hyper[name]) for name in names}
+    given = {name: hyper[name] if name in ("p", "tau", "I", "q", "m") else number(hyper[name]) for name in names}
     path, _ = run(oracles, nothing, start, y, steps, **given, **more)
     return [sum(models) / len(models) for models in path], oracles
 

@@ -92,6 +92,8 @@ def run_now(item: Refutation) -> Case:
         target = target_of(get_theorem(item.claim), item.statement)
         own = [name for name, binding in target.symbols.items() if binding.quantity.role == "constant"]
         place = given.get("place")
+        if place is not None and target.link is None:
+            raise InputError("place: wanted none, as the claim is about a whole run")
         claimed = Claimed(
             Instance.from_dict({"settings": {}, **given["instance"]}),
             {name: Fraction(value) for name, (value, _) in case.constants.items() if name in own},

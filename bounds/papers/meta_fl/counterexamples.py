@@ -171,62 +171,6 @@ def heterogeneity() -> Case:
     return _two_sided_case("meta_fl.theorem_8", case, 1000, beta, 1, rounds, gap)
 
 
-@refutes(
-    "meta_fl.lemma_7",
-    "meta_fl.lemma_7_false",
-    reading=MEAN,
-    alternatives=SUM,
-)
-def lemma_7() -> Case:
-    """Two clients phi +- w/10 with phi'' = -1 where the fine-tuning takes place, nu = 2, alpha = 1/L."""
-    return _lemma_7(cases.opposed(cases.concave(10), Q(1, 10)), 2, Q(1))
-
-
-@refutes(
-    "meta_fl.lemma_7",
-    "meta_fl.lemma_7_false",
-    variant="three_steps",
-    reading=MEAN,
-    alternatives=SUM,
-)
-def lemma_7_three() -> Case:
-    """The same two clients with three fine-tuning steps."""
-    return _lemma_7(cases.opposed(cases.concave(10), Q(1, 10)), 3, Q(1))
-
-
-@refutes(
-    "meta_fl.lemma_7",
-    "meta_fl.lemma_7_false",
-    variant="small_alpha",
-    reading=MEAN,
-    alternatives=SUM,
-)
-def lemma_7_small_alpha() -> Case:
-    """Two clients whose Hessian goes from -1 to 1 between the points that they reach in one step: alpha = 1/(100 L)."""
-    return _lemma_7(cases.wiggle(Q(1, 10**4), Q(1, 100)), 2, Q(1, 100))
-
-
-def _lemma_7(group: list[cases.Client], nu: int, alpha: Q) -> Case:
-    known = cases.certificate(group)
-    shift = abs(group[0].shift)
-    return Case(
-        {
-            "name": "two clients with a common spline",
-            "parameters": {
-                "knots_of_the_Hessian": [list(knot) for knot in group[0].phi.knots],
-                "slope": group[0].phi.slope,
-                "shifts": [client.shift for client in group],
-                "w": 0,
-            },
-        },
-        _certificates({**known, "gamma_G": shift, "gamma_H": 0}, "B", "L", "gamma_G", "gamma_H"),
-        {"alpha": alpha, "nu": nu},
-        cases.spread(group, Q(0), nu, alpha),
-        {"gamma_G^2 is the mean squared shift": known["gamma_G_sq"] == shift**2},
-        picture=_spline_picture(group, {"w": 0}),
-    )
-
-
 def _spline_picture(group: list[cases.Client], marks: Mapping[str, Q | int]) -> Picture:
     """The clients' own functions f_i over all the knots of their Hessian."""
     knots = [x for x, _ in group[0].phi.knots]
